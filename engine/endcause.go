@@ -17,14 +17,14 @@ const (
 	UntouchedEnd     EndKind = "untouched"      // the first event could not be journaled; nothing was touched
 )
 
-// EndCause is why a run ended, as data. Views make a sentence of it, and nothing reads that sentence.
+// EndCause is the reason for which a run ended, as data. Package report makes a sentence of it; no code reads that sentence.
 type EndCause struct {
 	Kind    EndKind `json:"kind"`
 	Play    string  `json:"play,omitempty"`    // play that decided the end
 	Limited bool    `json:"limited,omitempty"` // whether the run was not for all hosts of the site
 
-	Failure    *Failure     `json:"failure,omitempty"`      // that ended the run
-	Spent      *SpentBudget `json:"spent_budget,omitempty"` // because of which the failure ended the run
+	Failure    *Failure     `json:"failure,omitempty"`      // failure that ended the run
+	Spent      *SpentBudget `json:"spent_budget,omitempty"` // budget that the failure exceeded; nil if it ended the run for another reason
 	AlsoFailed []Failure    `json:"also_failed,omitempty"`  // of hosts that neither the failure nor the exclusions name; each has the first line of its cause
 
 	Refusals          []string           `json:"refusals,omitempty"`           // why it is not safe to go on
@@ -56,9 +56,7 @@ func (p Plan) EndCause() EndCause {
 		return c
 	}
 	c.Kind, c.UnhealthyClusters, c.Excluded = MatchedEnd, p.UnhealthyClusters, p.Excluded
-	for _, d := range p.Drift {
-		c.Drift = append(c.Drift, d.Host)
-	}
+	c.Drift = p.driftingHosts()
 	if len(c.UnhealthyClusters)+len(c.Excluded)+len(c.Drift) > 0 {
 		c.Kind = IncompleteEnd
 	}

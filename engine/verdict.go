@@ -48,25 +48,20 @@ func (v Verdict) And(w Verdict) Verdict {
 			Work:              appendNew(v.Work, w.Work),
 			Excluded:          appendNew(v.Excluded, w.Excluded),
 			Drift:             appendNew(v.Drift, w.Drift),
-			UnhealthyClusters: appendNewClusters(v.UnhealthyClusters, w.UnhealthyClusters),
+			UnhealthyClusters: appendNewBy(v.UnhealthyClusters, w.UnhealthyClusters, func(u UnhealthyCluster) string { return u.Cluster }),
 		},
 	}
 }
 
 func appendNew[T comparable](a, b []T) []T {
-	all := slices.Clone(a)
-	for _, x := range b {
-		if !slices.Contains(all, x) {
-			all = append(all, x)
-		}
-	}
-	return all
+	return appendNewBy(a, b, func(x T) T { return x })
 }
 
-func appendNewClusters(a, b []UnhealthyCluster) []UnhealthyCluster {
+// appendNewBy appends the elements of b that have another key than all before them.
+func appendNewBy[T any, K comparable](a, b []T, key func(T) K) []T {
 	all := slices.Clone(a)
 	for _, x := range b {
-		if !slices.ContainsFunc(all, func(y UnhealthyCluster) bool { return x.Cluster == y.Cluster }) {
+		if !slices.ContainsFunc(all, func(y T) bool { return key(y) == key(x) }) {
 			all = append(all, x)
 		}
 	}
@@ -75,7 +70,7 @@ func appendNewClusters(a, b []UnhealthyCluster) []UnhealthyCluster {
 
 // Verdict returns the verdict of a run that can do nothing (more) of the plan.
 func (p Plan) Verdict() Verdict {
-	f := Findings{Refusals: p.Refusals, UnhealthyClusters: p.UnhealthyClusters, Unfinished: p.Unfinished, Excluded: p.Excluded}
+	f := Findings{Refusals: p.Refusals, UnhealthyClusters: p.UnhealthyClusters, Unfinished: p.Unfinished, Excluded: p.Excluded, Drift: p.driftingHosts()}
 	for _, b := range p.Batches {
 		f.Work = append(f.Work, b.Hosts...)
 	}
@@ -84,10 +79,15 @@ func (p Plan) Verdict() Verdict {
 	}
 	slices.Sort(f.Work)
 	f.Work = slices.Compact(f.Work)
-	for _, d := range p.Drift {
-		f.Drift = append(f.Drift, d.Host)
-	}
 	return NewVerdict(f)
+}
+
+func (p Plan) driftingHosts() []string {
+	var hosts []string
+	for _, d := range p.Drift {
+		hosts = append(hosts, d.Host)
+	}
+	return hosts
 }
 
 // Exit returns the exit code that a failure alone ends a run with.
