@@ -48,8 +48,8 @@ type Options struct {
 	Interval time.Duration // between two probes of a condition; 0: 500 ms
 }
 
-// Run is one execution of apply or plan: its options, its ports to everything outside, and what it
-// has done so far.
+// Run is one execution of apply or plan. It has options, ports to everything outside, and its
+// progress.
 type Run struct {
 	Options
 	Ports

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/planner"
 )
 
-// runState is what a run has done so far.
+// runState is the progress of a run.
 type runState struct {
 	gathered Gathered            // the last facts
 	saved    map[string]struct{} // clusters that have their snapshot

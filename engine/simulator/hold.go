@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// Of the hold scripts of package hostscript, a host reads the variables that they set, so that it does what they say.
-
+// holdVariables returns the variables that a hold script of package hostscript sets. A simulated host obeys them, so that
+// a wrong hold is noticed.
 func holdVariables(script string) map[string]string {
 	rest, _, _ := strings.Cut(script, "\n\n")
 	vars := map[string]string{}

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/wire"
 )
 
-// Inherit passes a run what it needs to know of earlier runs of its bastion, as the journals of those runs tell it.
+// Inherit reads the journals of earlier runs, and sets the holds and hosts that a later run of their bastion takes over.
 func Inherit(r *rollout.Run, earlier ...*Bastion) {
 	var runs []journal.Run
 	for _, b := range earlier {

@@ -1,5 +1,5 @@
 // Package hostconfig is the module that manages files, directories, links,
-// units, users and groups of a host. It compares three things: the record on the
-// host of what was applied, the documents of the host, and the host itself. One
-// script then writes everything or nothing.
+// units, users and groups of a host. It compares three things: the applied
+// configuration, which a record on the host contains; the documents of the host; and
+// the host itself. One script then writes everything or nothing.
 package hostconfig

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// Output returns what a command printed, or a problem if it failed or was
-// not run.
+// Output returns the standard output of a command, or a problem if the command
+// failed or did not run.
 func Output(o engine.Outputs, name string) (text, problem string) {
 	out, ok := o[name]
 	switch {
