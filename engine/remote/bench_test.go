@@ -32,7 +32,7 @@ func BenchmarkDial(b *testing.B) {
 	b.Run("Dial", func(b *testing.B) {
 		d := dialer(b, remote.Options{})
 		for b.Loop() {
-			h, err := d.Dial(context.Background(), target(s))
+			h, err := d.Dial(context.Background(), targetOf(s))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -47,13 +47,13 @@ Match all
 		t.Fatal(err)
 	}
 	d := dialer(t, remote.Options{Home: home})
-	dial(t, d, sshconfig.Target{Name: "first", Address: "web1"})
-	dial(t, d, sshconfig.Target{Name: "web1"})
-	dial(t, d, sshconfig.Target{Address: "tokens"})
-	dial(t, d, sshconfig.Target{Address: "local.host", Identities: []string{s.Identity}, KnownHosts: []string{s.KnownHosts}})
-	refused(t, d, sshconfig.Target{Address: "web9"}, remote.Resolve, "web9")
-	refused(t, d, sshconfig.Target{Name: "first", Address: "web1", User: "nobody"}, remote.Auth, "first: log in as nobody@127.0.0.1:")
-	refused(t, d, sshconfig.Target{Address: "web1", Config: "none"}, remote.Resolve)
+	dialTarget(t, d, sshconfig.Target{Name: "first", Address: "web1"})
+	dialTarget(t, d, sshconfig.Target{Name: "web1"})
+	dialTarget(t, d, sshconfig.Target{Address: "tokens"})
+	dialTarget(t, d, sshconfig.Target{Address: "local.host", Identities: []string{s.Identity}, KnownHosts: []string{s.KnownHosts}})
+	dialRefused(t, d, sshconfig.Target{Address: "web9"}, remote.Resolve, "web9")
+	dialRefused(t, d, sshconfig.Target{Name: "first", Address: "web1", User: "nobody"}, remote.Auth, "first: log in as nobody@127.0.0.1:")
+	dialRefused(t, d, sshconfig.Target{Address: "web1", Config: "none"}, remote.Resolve)
 }
 
 func TestConfigRefused(t *testing.T) {
@@ -73,7 +73,7 @@ func TestConfigRefused(t *testing.T) {
 		{"jump", "Host *\n  ProxyJump a:b:c\n", "ProxyJump"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := target(s)
+			to := targetOf(s)
 			to.Config = write(t, "config", c.text)
 			if c.name == "port" {
 				to.Port = 0
@@ -81,12 +81,12 @@ func TestConfigRefused(t *testing.T) {
 			if c.name == "token" {
 				to.Identities = nil
 			}
-			refused(t, dialer(t, remote.Options{}), to, remote.Config, "h1: ", c.words)
+			dialRefused(t, dialer(t, remote.Options{}), to, remote.Config, "h1: ", c.words)
 		})
 	}
-	to := target(s)
+	to := targetOf(s)
 	to.Config = "/no/such/config"
-	refused(t, dialer(t, remote.Options{}), to, remote.Config, "/no/such/config")
+	dialRefused(t, dialer(t, remote.Options{}), to, remote.Config, "/no/such/config")
 	to.Config = write(t, "config", "Host *\n ProxyCommand none\n ConnectTimeout 1m\n ServerAliveInterval 5\n ServerAliveCountMax 2\n StrictHostKeyChecking no\n")
-	dial(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, dialer(t, remote.Options{}), to)
 }

@@ -73,7 +73,7 @@ func TestOutputBudget(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	d := dialer(t, remote.Options{OutputBudget: 6 << 20})
-	h := dial(t, d, target(s))
+	h := dialTarget(t, d, targetOf(s))
 	long := remote.Command{Script: "head -c 4000000 /dev/zero; read -r x", MaxOutput: 9 << 20}
 	in, out := io.Pipe()
 	long.Stdin = in

@@ -58,13 +58,13 @@ func TestHostKey(t *testing.T) {
 		{"revoked", entry("", name, ed) + entry("@revoked", "*", ed), mismatch, []string{"revoked", "known_hosts:2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := target(s)
+			to := targetOf(s)
 			to.KnownHosts = []string{write(t, "known_hosts", c.text)}
 			if c.kind == 0 {
-				dial(t, dialer(t, remote.Options{}), to)
+				dialTarget(t, dialer(t, remote.Options{}), to)
 				return
 			}
-			text := refused(t, dialer(t, remote.Options{}), to, c.kind, append(c.words, "h1: ")...)
+			text := dialRefused(t, dialer(t, remote.Options{}), to, c.kind, append(c.words, "h1: ")...)
 			if strings.Contains(text, "StrictHostKeyChecking") {
 				t.Errorf("%v advises to switch the check off", text)
 			}
@@ -77,9 +77,9 @@ func TestHostKeyOtherType(t *testing.T) {
 	t.Parallel()
 	keys := hostKeysOfAllTypes(t)
 	s := sshtest.Start(t, sshtest.Config{HostKeys: keys[:1]})
-	to := target(s)
+	to := targetOf(s)
 	to.KnownHosts = []string{write(t, "known_hosts", entry("", knownhosts.Normalize(s.Addr()), keys[2].PublicKey()))}
-	refused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch,
+	dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch,
 		ssh.FingerprintSHA256(keys[0].PublicKey()), ssh.FingerprintSHA256(keys[2].PublicKey()), "known_hosts:1")
 }
 
@@ -94,9 +94,9 @@ func TestHostKeySignsOneWay(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{keys[0], signer}})
-			to := target(s)
+			to := targetOf(s)
 			to.KnownHosts = []string{write(t, "known_hosts", entry("", knownhosts.Normalize(s.Addr()), keys[2].PublicKey()))}
-			dial(t, dialer(t, remote.Options{}), to)
+			dialTarget(t, dialer(t, remote.Options{}), to)
 		})
 	}
 }
@@ -113,20 +113,20 @@ func TestHostCertificate(t *testing.T) {
 					t.Fatal(err)
 				}
 				s := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{c, hostKey}})
-				to := target(s)
+				to := targetOf(s)
 				to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", "127.0.0.*", authority.PublicKey()))}
-				dial(t, dialer(t, remote.Options{}), to)
+				dialTarget(t, dialer(t, remote.Options{}), to)
 				if n+m > 0 {
 					return
 				}
 				name := knownhosts.Normalize(s.Addr())
 				to.KnownHosts = []string{write(t, "known_hosts", entry("", name, hostKey.PublicKey()))}
-				dial(t, dialer(t, remote.Options{}), to) // the key counts where no authority is known
+				dialTarget(t, dialer(t, remote.Options{}), to) // the key counts where no authority is known
 				to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", name, stranger.PublicKey()))}
-				refused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "certificate", "not valid")
+				dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "certificate", "not valid")
 				to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", "127.0.0.*", authority.PublicKey())+
 					entry("@revoked", "*", hostKey.PublicKey()))}
-				refused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch)
+				dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch)
 			})
 		}
 	}
@@ -137,21 +137,21 @@ func TestHostCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{c}})
-		to := target(s)
+		to := targetOf(s)
 		to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", "*", authority.PublicKey()))}
-		refused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "elsewhere")
+		dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "elsewhere")
 	})
 }
 
 func TestHostKeyAlias(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
-	to := target(s)
+	to := targetOf(s)
 	key := hostKeyOf(t, s)
 	to.KnownHosts = []string{write(t, "known_hosts", entry("", "alias", key))}
-	refused(t, dialer(t, remote.Options{}), to, remote.HostKeyUnknown)
+	dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyUnknown)
 	to.Config = write(t, "config", "Host 127.0.0.1\n HostKeyAlias alias\n")
-	dial(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, dialer(t, remote.Options{}), to)
 }
 
 // hostKeyOf returns the host key of s by asking it.

@@ -14,9 +14,9 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// behind returns the Target for to through jump hosts.
-func behind(to *sshtest.Server, jumps ...*sshtest.Server) sshconfig.Target {
-	t := target(to)
+// targetBehind returns the Target for to through jump hosts.
+func targetBehind(to *sshtest.Server, jumps ...*sshtest.Server) sshconfig.Target {
+	t := targetOf(to)
 	var hops []string
 	for _, j := range jumps {
 		hops = append(hops, "core@"+j.Addr())
@@ -33,9 +33,9 @@ func TestJump(t *testing.T) {
 	d := dialer(t, remote.Options{})
 	var wg conc.WaitGroup
 	for range 4 { // at the same time
-		one := behind(c, a, b)
+		one := targetBehind(c, a, b)
 		one.ProxyJump, _, _ = strings.Cut(one.ProxyJump, ",") // with the same keys and known_hosts, so that they share
-		for _, to := range []sshconfig.Target{one, behind(c, a, b)} {
+		for _, to := range []sshconfig.Target{one, targetBehind(c, a, b)} {
 			wg.Go(func() {
 				h, err := d.Dial(context.Background(), to)
 				if err != nil {
@@ -59,7 +59,7 @@ func TestJump(t *testing.T) {
 func TestJumpConfig(t *testing.T) {
 	t.Parallel()
 	a, b, c := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{User: "bob"}), sshtest.Start(t, sshtest.Config{})
-	to := behind(c, a, b)
+	to := targetBehind(c, a, b)
 	to.ProxyJump = ""
 	to.Config = write(t, "config", fmt.Sprintf(`
 Host outer
@@ -76,18 +76,18 @@ Host inner
   ProxyJump outer
 `, a.Port(), b.Port()))
 	// OpenSSH takes the first value, and a host is not its own jump host: inner is reached directly.
-	dial(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, dialer(t, remote.Options{}), to)
 	if a.Connections() != 0 || b.Connections() != 1 || c.Connections() != 1 {
 		t.Errorf("%d, %d and %d connections", a.Connections(), b.Connections(), c.Connections())
 	}
 	to.ProxyJump = "none"
-	dial(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, dialer(t, remote.Options{}), to)
 	if b.Connections() != 1 {
 		t.Error("none is not none")
 	}
 	to.ProxyJump = "outer,inner"
 	to.Config = write(t, "config", strings.ReplaceAll(readFile(t, to.Config), "ProxyJump inner", "ProxyJump none"))
-	dial(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, dialer(t, remote.Options{}), to)
 	if a.Connections() != 1 || b.Connections() != 2 {
 		t.Errorf("%d and %d connections", a.Connections(), b.Connections())
 	}
@@ -101,38 +101,38 @@ func TestJumpFails(t *testing.T) {
 	through := "127.0.0.1:" + fmt.Sprint(jump.Port())
 
 	t.Run("jump host refuses", func(t *testing.T) {
-		refused(t, dialer(t, remote.Options{}), behind(to, closed), remote.Refused, "h1: connect through jump host: 127.0.0.1: ", "refused")
+		dialRefused(t, dialer(t, remote.Options{}), targetBehind(to, closed), remote.Refused, "h1: connect through jump host: 127.0.0.1: ", "refused")
 	})
 	t.Run("jump host is a stranger", func(t *testing.T) {
-		x := behind(to, jump)
+		x := targetBehind(to, jump)
 		x.KnownHosts = x.KnownHosts[:1]
-		refused(t, dialer(t, remote.Options{}), x, remote.HostKeyUnknown, "jump host")
+		dialRefused(t, dialer(t, remote.Options{}), x, remote.HostKeyUnknown, "jump host")
 	})
 	t.Run("host refuses", func(t *testing.T) {
-		refused(t, dialer(t, remote.Options{}), behind(closed, jump), remote.Refused, "h1: connect to", "through core@"+through, "refused")
+		dialRefused(t, dialer(t, remote.Options{}), targetBehind(closed, jump), remote.Refused, "h1: connect to", "through core@"+through, "refused")
 	})
 	t.Run("host without name", func(t *testing.T) {
-		x := behind(to, jump)
+		x := targetBehind(to, jump)
 		x.Address = "no-such-host.invalid"
-		refused(t, dialer(t, remote.Options{}), x, remote.Resolve, "Name or service not known")
+		dialRefused(t, dialer(t, remote.Options{}), x, remote.Resolve, "Name or service not known")
 	})
 	t.Run("host hangs", func(t *testing.T) {
-		x := behind(sshtest.Start(t, sshtest.Config{Silent: true}), jump)
+		x := targetBehind(sshtest.Start(t, sshtest.Config{Silent: true}), jump)
 		x.ConnectTimeout = time.Second
-		refused(t, dialer(t, remote.Options{}), x, remote.Unreachable, "no SSH greeting")
+		dialRefused(t, dialer(t, remote.Options{}), x, remote.Unreachable, "no SSH greeting")
 	})
 	t.Run("host is a stranger", func(t *testing.T) {
-		x := behind(to, jump)
+		x := targetBehind(to, jump)
 		x.KnownHosts = x.KnownHosts[1:]
-		refused(t, dialer(t, remote.Options{}), x, remote.HostKeyUnknown, "h1: check host key of 127.0.0.1:")
+		dialRefused(t, dialer(t, remote.Options{}), x, remote.HostKeyUnknown, "h1: check host key of 127.0.0.1:")
 	})
 	t.Run("no forwarding", func(t *testing.T) {
-		refused(t, dialer(t, remote.Options{}), behind(to, sshtest.Start(t, sshtest.Config{NoForward: true})), remote.Forward, "AllowTcpForwarding")
+		dialRefused(t, dialer(t, remote.Options{}), targetBehind(to, sshtest.Start(t, sshtest.Config{NoForward: true})), remote.Forward, "AllowTcpForwarding")
 	})
 	t.Run("loop", func(t *testing.T) {
-		x := target(to)
+		x := targetOf(to)
 		x.Config = write(t, "config", "Host a\n ProxyJump b\nHost b\n ProxyJump a\nHost *\n ProxyJump a\n")
-		refused(t, dialer(t, remote.Options{}), x, remote.Config, "name each other")
+		dialRefused(t, dialer(t, remote.Options{}), x, remote.Config, "name each other")
 	})
 }
 
@@ -140,7 +140,7 @@ func TestJumpFails(t *testing.T) {
 func TestJumpDown(t *testing.T) {
 	t.Parallel()
 	silent, to := sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})
-	x := behind(to, silent)
+	x := targetBehind(to, silent)
 	x.ConnectTimeout = 300 * time.Millisecond
 	d := dialer(t, remote.Options{})
 	var wg conc.WaitGroup
@@ -162,13 +162,13 @@ func TestJumpLost(t *testing.T) {
 	t.Parallel()
 	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
 	d := dialer(t, remote.Options{})
-	h := dial(t, d, behind(to, jump))
+	h := dialTarget(t, d, targetBehind(to, jump))
 	jump.Drop()
 	<-h.Done()
 	_, err := h.Run(context.Background(), remote.Command{Script: "true"})
 	want(t, err, remote.Lost)
 	for { // the jump host's own end may be seen a moment later
-		again, err := d.Dial(context.Background(), behind(to, jump))
+		again, err := d.Dial(context.Background(), targetBehind(to, jump))
 		if err == nil {
 			run(t, again, remote.Command{Script: "true"})
 			_ = again.Close()
@@ -185,5 +185,5 @@ func TestJumpLostWhileLoggingIn(t *testing.T) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { to.AwaitConnections(1); jump.Drop() })
-	refused(t, dialer(t, remote.Options{}), behind(to, jump), remote.Lost, "h1: connect to ", "the connection to the jump host ended")
+	dialRefused(t, dialer(t, remote.Options{}), targetBehind(to, jump), remote.Lost, "h1: connect to ", "the connection to the jump host ended")
 }

@@ -62,9 +62,9 @@ func TestConnectFails(t *testing.T) {
 		{"known_hosts missing", func(t *sshconfig.Target) { t.KnownHosts = []string{"/no/such/file"} }, remote.Config, []string{"/no/such/file"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := target(s)
+			to := targetOf(s)
 			c.change(&to)
-			refused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
+			dialRefused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
 		})
 	}
 }
@@ -78,20 +78,20 @@ func TestDialCanceled(t *testing.T) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { s.AwaitConnections(1); cancel() })
-	_, err := d.Dial(ctx, target(s))
+	_, err := d.Dial(ctx, targetOf(s))
 	if want(t, err, remote.Canceled); !errors.Is(err, context.Canceled) {
 		t.Error("not context.Canceled")
 	}
 	timed, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	_, err = d.Dial(timed, target(s))
+	_, err = d.Dial(timed, targetOf(s))
 	want(t, err, remote.Timeout)
 }
 
 func TestPassphrase(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{public(t, "locked"), public(t, "locked-pem")}})
-	locked := target(s)
+	locked := targetOf(s)
 	locked.Identities = []string{"testdata/locked"}
 	for _, c := range []struct {
 		name        string
@@ -112,9 +112,9 @@ func TestPassphrase(t *testing.T) {
 			d := dialer(t, remote.Options{Secrets: asks})
 			for range 2 { // once for all hosts
 				if c.words == "" {
-					dial(t, d, locked)
+					dialTarget(t, d, locked)
 				} else {
-					refused(t, d, locked, remote.Passphrase, c.words, locked.Identities[0])
+					dialRefused(t, d, locked, remote.Passphrase, c.words, locked.Identities[0])
 				}
 			}
 			if len(asks.asked) != c.asked {
@@ -123,14 +123,14 @@ func TestPassphrase(t *testing.T) {
 		})
 	}
 	t.Run("nobody to ask", func(t *testing.T) {
-		refused(t, dialer(t, remote.Options{}), locked, remote.Passphrase, "it has a passphrase")
+		dialRefused(t, dialer(t, remote.Options{}), locked, remote.Passphrase, "it has a passphrase")
 	})
 	t.Run("not asked for a key the host does not take", func(t *testing.T) {
 		open := sshtest.Start(t, sshtest.Config{})
-		both := target(open)
+		both := targetOf(open)
 		both.Identities = []string{"testdata/locked", open.Identity}
 		asks := newSecrets()
-		dial(t, dialer(t, remote.Options{Secrets: asks}), both)
+		dialTarget(t, dialer(t, remote.Options{Secrets: asks}), both)
 		if len(asks.asked) > 0 {
 			t.Error("asked")
 		}
@@ -140,12 +140,12 @@ func TestPassphrase(t *testing.T) {
 		old.Identities = []string{"testdata/locked-pem"}
 		asks := newSecrets()
 		asks.passphrases = []string{"open sesame"}
-		dial(t, dialer(t, remote.Options{Secrets: asks}), old)
+		dialTarget(t, dialer(t, remote.Options{Secrets: asks}), old)
 	})
 	t.Run("old format without public half", func(t *testing.T) {
 		old := locked
 		old.Identities = []string{write(t, "key", readFile(t, "testdata/locked-pem"))}
-		refused(t, dialer(t, remote.Options{Secrets: newSecrets()}), old, remote.Passphrase, "key.pub is missing")
+		dialRefused(t, dialer(t, remote.Options{Secrets: newSecrets()}), old, remote.Passphrase, "key.pub is missing")
 	})
 }
 
@@ -188,16 +188,16 @@ func TestAgent(t *testing.T) {
 	signer, private := key(t)
 	_, other := key(t)
 	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey(), public(t, "locked")}})
-	without := target(s)
+	without := targetOf(s)
 	without.Identities = nil
 
 	t.Run("key of the agent", func(t *testing.T) {
-		dial(t, dialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), without)
+		dialTarget(t, dialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), without)
 	})
 	t.Run("IdentityAgent", func(t *testing.T) {
 		to := without
 		to.Config = write(t, "config", "IdentityAgent "+agentWith(t, &private)+"\n")
-		dial(t, dialer(t, remote.Options{}), to)
+		dialTarget(t, dialer(t, remote.Options{}), to)
 	})
 	t.Run("unlocked by the agent", func(t *testing.T) {
 		to := without
@@ -206,25 +206,25 @@ func TestAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dial(t, dialer(t, remote.Options{Agent: agentWith(t, unlocked)}), to)
+		dialTarget(t, dialer(t, remote.Options{Agent: agentWith(t, unlocked)}), to)
 	})
 	t.Run("public half only", func(t *testing.T) {
 		to := without
 		to.Identities = []string{strings.TrimSuffix(write(t, "id.pub", string(ssh.MarshalAuthorizedKey(signer.PublicKey()))), ".pub")}
 		to.Config = write(t, "config", "IdentitiesOnly yes\n")
-		dial(t, dialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), to)
+		dialTarget(t, dialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), to)
 	})
 	t.Run("IdentitiesOnly", func(t *testing.T) {
 		to := without
 		to.Identities = []string{keyFile(t, other)}
 		to.Config = write(t, "config", "IdentitiesOnly yes\n")
-		refused(t, dialer(t, remote.Options{Agent: agentWith(t, &private)}), to, remote.Auth, "no key was accepted")
+		dialRefused(t, dialer(t, remote.Options{Agent: agentWith(t, &private)}), to, remote.Auth, "no key was accepted")
 	})
 	t.Run("not the agent's", func(t *testing.T) {
-		refused(t, dialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
+		dialRefused(t, dialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
 	})
 	t.Run("gone", func(t *testing.T) {
-		refused(t, dialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there was no key to try")
+		dialRefused(t, dialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there was no key to try")
 	})
 }
 
@@ -242,9 +242,9 @@ func TestDefaultIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := target(s)
+	to := targetOf(s)
 	to.Identities = nil
-	dial(t, dialer(t, remote.Options{Home: home}), to)
+	dialTarget(t, dialer(t, remote.Options{Home: home}), to)
 }
 
 // A certificate beside the key logs in where the key alone does not.
@@ -254,14 +254,14 @@ func TestUserCertificate(t *testing.T) {
 	signer, private := key(t)
 	s := sshtest.Start(t, sshtest.Config{Authorities: []ssh.PublicKey{authority.PublicKey()}})
 	path := keyFile(t, private)
-	to := target(s)
+	to := targetOf(s)
 	to.Identities = []string{path}
-	refused(t, dialer(t, remote.Options{}), to, remote.Auth)
+	dialRefused(t, dialer(t, remote.Options{}), to, remote.Auth)
 	c := certificate(t, authority, ssh.UserCert, signer.PublicKey(), "core")
 	if err := os.WriteFile(path+"-cert.pub", ssh.MarshalAuthorizedKey(c), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dial(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, dialer(t, remote.Options{}), to)
 }
 
 // certificate signs key for a name, for an hour.

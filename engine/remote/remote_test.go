@@ -18,8 +18,8 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// target returns the Target that reaches s, independent of the machine's own ssh_config.
-func target(s *sshtest.Server) sshconfig.Target {
+// targetOf returns the Target that reaches s, independent of the machine's own ssh_config.
+func targetOf(s *sshtest.Server) sshconfig.Target {
 	return sshconfig.Target{
 		Name: "h1", Address: "127.0.0.1", Port: s.Port(), User: "core", Become: "sudo", Config: "none",
 		Identities: []string{s.Identity}, KnownHosts: []string{s.KnownHosts},
@@ -44,8 +44,8 @@ func dialer(tb testing.TB, o remote.Options) *remote.Dialer {
 	return d
 }
 
-// dial connects and ends the connection with the test.
-func dial(tb testing.TB, d *remote.Dialer, t sshconfig.Target) *remote.Host {
+// dialTarget connects and ends the connection with the test.
+func dialTarget(tb testing.TB, d *remote.Dialer, t sshconfig.Target) *remote.Host {
 	tb.Helper()
 	h, err := d.Dial(context.Background(), t)
 	if err != nil {
@@ -58,11 +58,11 @@ func dial(tb testing.TB, d *remote.Dialer, t sshconfig.Target) *remote.Host {
 // connect is dial to s with a Dialer of its own.
 func connect(tb testing.TB, s *sshtest.Server) *remote.Host {
 	tb.Helper()
-	return dial(tb, dialer(tb, remote.Options{}), target(s))
+	return dialTarget(tb, dialer(tb, remote.Options{}), targetOf(s))
 }
 
-// refused dials and returns the error's text; it must be of a kind and contain some words.
-func refused(tb testing.TB, d *remote.Dialer, t sshconfig.Target, kind remote.Kind, words ...string) string {
+// dialRefused dials and returns the error's text; it must be of a kind and contain some words.
+func dialRefused(tb testing.TB, d *remote.Dialer, t sshconfig.Target, kind remote.Kind, words ...string) string {
 	tb.Helper()
 	h, err := d.Dial(context.Background(), t)
 	if err == nil {

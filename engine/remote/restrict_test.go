@@ -52,27 +52,27 @@ func TestRevokedHostKeys(t *testing.T) {
 			if c.certified {
 				s, known = certified, entry("@cert-authority", "127.0.0.*", authority.PublicKey())
 			}
-			to := target(s)
+			to := targetOf(s)
 			to.KnownHosts = []string{write(t, "known_hosts", known)}
 			to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+write(t, "revoked", c.revoked)+"\n")
 			if c.kind == 0 {
-				dial(t, dialer(t, remote.Options{}), to)
+				dialTarget(t, dialer(t, remote.Options{}), to)
 				return
 			}
-			refused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
+			dialRefused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
 		})
 	}
 	t.Run("a missing file", func(t *testing.T) {
-		to := target(plain)
+		to := targetOf(plain)
 		to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+filepath.Join(t.TempDir(), "none")+"\n")
-		refused(t, dialer(t, remote.Options{}), to, config, "RevokedHostKeys")
+		dialRefused(t, dialer(t, remote.Options{}), to, config, "RevokedHostKeys")
 	})
 	t.Run("two files", func(t *testing.T) {
-		to := target(plain)
+		to := targetOf(plain)
 		to.KnownHosts = []string{write(t, "known_hosts", entry("", knownhosts.Normalize(plain.Addr()), hostKey.PublicKey()))}
 		to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+write(t, "one", publicLine(stranger.PublicKey()))+" "+
 			write(t, "two", publicLine(hostKey.PublicKey()))+"\n")
-		refused(t, dialer(t, remote.Options{}), to, mismatch, "two:1")
+		dialRefused(t, dialer(t, remote.Options{}), to, mismatch, "two:1")
 	})
 }
 
@@ -85,12 +85,12 @@ func TestRevokedAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := target(sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signed}}))
+	to := targetOf(sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signed}}))
 	trusted := entry("@cert-authority", "127.0.0.*", authority.PublicKey())
 	to.KnownHosts = []string{write(t, "known_hosts", trusted)}
-	dial(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, dialer(t, remote.Options{}), to)
 	to.KnownHosts = []string{write(t, "known_hosts", trusted+entry("@revoked", "*", authority.PublicKey()))}
-	refused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "revoked", "known_hosts:2")
+	dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "revoked", "known_hosts:2")
 }
 
 // TestKnownHostsLines: a line that is not understood is skipped with a warning and makes no host unreachable, unless it revokes.
@@ -122,14 +122,14 @@ func TestKnownHostsLines(t *testing.T) {
 				defer mu.Unlock()
 				warnings = append(warnings, text)
 			}})
-			to := target(s)
+			to := targetOf(s)
 			to.KnownHosts = []string{write(t, "known_hosts", c.line+good)}
 			if c.warns == "" {
-				refused(t, d, to, remote.Config, c.words)
+				dialRefused(t, d, to, remote.Config, c.words)
 				return
 			}
-			dial(t, d, to)
-			dial(t, d, to)
+			dialTarget(t, d, to)
+			dialTarget(t, d, to)
 			if len(warnings) != 1 || !strings.Contains(warnings[0], c.warns) {
 				t.Errorf("warnings %q, want one with %q", warnings, c.warns)
 			}
@@ -159,7 +159,7 @@ func TestKnownHostsCase(t *testing.T) {
 		{"certificate", "LocalHost", entry("@cert-authority", "localhost,*.localhost", authority.PublicKey()), certified},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := target(c.server)
+			to := targetOf(c.server)
 			_, port, _ := strings.Cut(c.server.Addr(), ":")
 			text := strings.ReplaceAll(c.known, "PORT", port)
 			if c.known == "HASHED" {
@@ -169,7 +169,7 @@ func TestKnownHostsCase(t *testing.T) {
 				text = entry("@cert-authority", "[localhost]:"+port, authority.PublicKey())
 			}
 			to.Address, to.KnownHosts = c.address, []string{write(t, "known_hosts", text)}
-			dial(t, dialer(t, remote.Options{}), to)
+			dialTarget(t, dialer(t, remote.Options{}), to)
 		})
 	}
 }
@@ -227,24 +227,24 @@ func TestStricterConfig(t *testing.T) {
 		{"no connection", "RefuseConnection \"in repair\"", ed, remote.Config, "in repair"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := target(c.server)
+			to := targetOf(c.server)
 			if c.server == certified {
 				to.KnownHosts = []string{write(t, "known_hosts", authority)}
 			}
 			to.Config = write(t, "config", "Host *\n  "+c.option+"\n")
 			if c.kind == 0 {
-				dial(t, dialer(t, remote.Options{}), to)
+				dialTarget(t, dialer(t, remote.Options{}), to)
 				return
 			}
-			refused(t, dialer(t, remote.Options{}), to, c.kind, c.words)
+			dialRefused(t, dialer(t, remote.Options{}), to, c.kind, c.words)
 		})
 	}
 	for _, option := range []string{"CheckHostIP yes", "CanonicalizeHostname yes", "BindAddress 127.0.0.1", "BindInterface lo"} {
 		t.Run(option, func(t *testing.T) {
 			var warnings []string
-			to := target(ed)
+			to := targetOf(ed)
 			to.Config = write(t, "config", "Host *\n  "+option+"\n")
-			dial(t, dialer(t, remote.Options{Warn: func(text string) { warnings = append(warnings, text) }}), to)
+			dialTarget(t, dialer(t, remote.Options{Warn: func(text string) { warnings = append(warnings, text) }}), to)
 			if len(warnings) != 1 || !strings.Contains(warnings[0], option) {
 				t.Errorf("warnings %q, want one about %s", warnings, option)
 			}
@@ -257,28 +257,28 @@ func TestJumpShared(t *testing.T) {
 	t.Parallel()
 	jump, a, b := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
 	d := dialer(t, remote.Options{})
-	first := behind(a, jump)
-	dial(t, d, first)
+	first := targetBehind(a, jump)
+	dialTarget(t, d, first)
 	same := first
 	same.Name = "h2"
-	dial(t, d, same)
+	dialTarget(t, d, same)
 	if n := jump.Connections(); n != 1 {
 		t.Fatalf("%d connections for two hosts with the same settings, want 1", n)
 	}
 
 	t.Run("not with other known_hosts", func(t *testing.T) {
-		stranger := behind(b, jump)
+		stranger := targetBehind(b, jump)
 		stranger.KnownHosts = stranger.KnownHosts[:1] // of b only
-		refused(t, d, stranger, remote.HostKeyUnknown, "jump host")
+		dialRefused(t, d, stranger, remote.HostKeyUnknown, "jump host")
 	})
 	t.Run("not with other identities", func(t *testing.T) {
 		keyless := first
 		keyless.Identities = []string{b.Identity}
-		refused(t, d, keyless, remote.Auth, "jump host")
+		dialRefused(t, d, keyless, remote.Auth, "jump host")
 	})
 	t.Run("not with another ssh_config", func(t *testing.T) {
 		strict := first
 		strict.Config = write(t, "config", "Host 127.0.0.1\n  RevokedHostKeys "+write(t, "revoked", publicLine(jump.HostKey()))+"\n")
-		refused(t, d, strict, remote.HostKeyMismatch, "jump host")
+		dialRefused(t, d, strict, remote.HostKeyMismatch, "jump host")
 	})
 }

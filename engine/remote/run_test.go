@@ -192,9 +192,9 @@ func TestCheck(t *testing.T) {
 		_, err := h.Run(context.Background(), c.command)
 		want(t, err, remote.Config, c.words)
 	}
-	plain := target(s)
+	plain := targetOf(s)
 	plain.Become = ""
-	_, err := dial(t, dialer(t, remote.Options{}), plain).Run(context.Background(), remote.Command{Script: "true", Become: true})
+	_, err := dialTarget(t, dialer(t, remote.Options{}), plain).Run(context.Background(), remote.Command{Script: "true", Become: true})
 	want(t, err, remote.Config, "become")
 	if s.Sessions() != 0 {
 		t.Errorf("%d sessions", s.Sessions())
@@ -311,9 +311,9 @@ func TestLost(t *testing.T) {
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
-	alive := target(s)
+	alive := targetOf(s)
 	alive.KeepAlive = 300 * time.Millisecond
-	h := dial(t, dialer(t, remote.Options{}), alive)
+	h := dialTarget(t, dialer(t, remote.Options{}), alive)
 	// A host that answers stays, however quiet its script is.
 	run(t, h, remote.Command{Script: "sleep 0.7"})
 	var wg conc.WaitGroup

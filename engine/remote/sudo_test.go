@@ -33,7 +33,7 @@ func TestSudo(t *testing.T) {
 			s := sshtest.Start(t, c.config)
 			asks := newSecrets()
 			asks.password = "it's $ecret"
-			h := dial(t, dialer(t, remote.Options{Secrets: asks}), target(s))
+			h := dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s))
 			for range 2 {
 				r := run(t, h, remote.Command{Script: asRoot, Become: true, Stdin: strings.NewReader("data\n")})
 				if string(r.Stdout) != "root=1\ndata\n" || len(r.Stderr) > 0 {
@@ -74,7 +74,7 @@ func TestSudoRefuses(t *testing.T) {
 			if c.hidden {
 				o.StartTimeout = 500 * time.Millisecond
 			}
-			h := dial(t, dialer(t, o), target(s))
+			h := dialTarget(t, dialer(t, o), targetOf(s))
 			for range 2 { // the second time as well, without asking again
 				_, err := h.Run(context.Background(), remote.Command{Script: "touch ran", Become: true})
 				text := want(t, err, c.kind, c.words...)
@@ -101,7 +101,7 @@ func TestSudoWrongOnce(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
 	asks := newSecrets()
 	asks.password = "wrong"
-	h := dial(t, dialer(t, remote.Options{Secrets: asks}), target(s))
+	h := dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s))
 	var wg conc.WaitGroup
 	for range 6 {
 		wg.Go(func() {
@@ -123,7 +123,7 @@ func TestPasswordHidden(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:hunter2"})
 	asks := newSecrets()
 	asks.password = "hunter2"
-	h := dial(t, dialer(t, remote.Options{Secrets: asks}), target(s))
+	h := dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s))
 	r := run(t, h, remote.Command{Become: true, Script: `set; env; tr '\0' ' ' </proc/$$/cmdline; tr '\0' ' ' </proc/$PPID/cmdline; cat`})
 	// SSHTEST_SUDO is how the stand-in knows the word.
 	for l := range strings.Lines(string(r.Stdout)) {
@@ -141,7 +141,7 @@ func TestSudoNobodyToAsk(t *testing.T) {
 
 	asks := newSecrets()
 	asks.err = errors.New("vault is sealed")
-	_, err = dial(t, dialer(t, remote.Options{Secrets: asks}), target(s)).
+	_, err = dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s)).
 		Run(context.Background(), remote.Command{Script: "true", Become: true})
 	want(t, err, remote.SudoPassword, "vault is sealed")
 }

@@ -31,7 +31,7 @@ const (
 )
 
 func (b *writeBox) accountWrite(groups []groupEdit, users ...loginEdit) hostWrite {
-	w := b.planWrite(contents{"/etc/a": "1"}, file("/etc/a"))
+	w := b.planWrite(contents{"/etc/a": "1"}, writtenFile("/etc/a"))
 	w.groups, w.users = groups, users
 	w.data[engine.Digest([]byte(newHash))] = []byte(newHash)
 	return w

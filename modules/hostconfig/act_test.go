@@ -162,7 +162,7 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 	b := newWriteBox(t)
 	b.Remove("var/lib/holdfast/hold.json")
 	b.Put("/units/crio.service", "active\n", 0o644)
-	w := b.planWrite(contents{"/etc/a": "1"}, file("/etc/a"))
+	w := b.planWrite(contents{"/etc/a": "1"}, writtenFile("/etc/a"))
 	w.quiet = true
 	w.acts = []rules.Action{action(engine.ReloadUnit, "crio.service"), action(engine.RestartUnit, "kubelet.service"), action(engine.RestartUnit, "never.service")}
 	w.failure = func(action string) []byte { return []byte("failed: " + action) }
@@ -175,7 +175,7 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 		t.Errorf("log %s", b.Log())
 	}
 	b.Remove("after-restart")
-	w = b.planWrite(contents{"/etc/a": "1"}, file("/etc/a"))
+	w = b.planWrite(contents{"/etc/a": "1"}, writtenFile("/etc/a"))
 	w.quiet = true
 	b.Want(b.write(w), 0, "")
 	if got := b.Read(engine.RecordPath); got != `{"after":1}` {

@@ -53,13 +53,13 @@ func (b *writeBox) crashWrite(quiet bool) hostWrite {
 	}
 	w := b.planWrite(contents{"/etc/foreign.conf": "ours\n", "/etc/a/b/new.conf": "new\n", "/etc/link2": "was a link\n"},
 		pathEdit{path: "/etc/foreign.conf", kind: engine.PathFile, mode: 0o644, save: !saved("/etc/foreign.conf")},
-		file("/etc/a/b/new.conf"),
+		writtenFile("/etc/a/b/new.conf"),
 		pathEdit{path: "/etc/dir", kind: engine.PathDirectory, mode: 0o750},
 		pathEdit{path: "/etc/link", kind: engine.PathLink, data: "new target"},
 		pathEdit{path: "/etc/hard", kind: engine.PathLink, hard: true, data: "/etc/a/b/new.conf"},
 		pathEdit{path: "/etc/mine.conf", mode: -1, restore: saved("/etc/mine.conf")},
 		pathEdit{path: "/etc/default.conf", mode: -1, restore: saved("/etc/default.conf")},
-		gone("/etc/going.conf"))
+		removedPath("/etc/going.conf"))
 	if b.Exists("var/lib/holdfast/applied.json") && b.Read(engine.RecordPath) == string(w.after) {
 		w.edits = w.edits[:5] // removed paths are not ours any more
 	}
@@ -249,9 +249,9 @@ func TestDirectoriesAndLinksAreUndone(t *testing.T) {
 	b.Put("/no-x.service", "", 0o644)
 	before := b.ListTree()
 	w := b.planWrite(contents{"/etc/link": "x", "/etc/new/y": "y"}, pathEdit{path: "/etc/kept", kind: engine.PathDirectory, mode: 0o700},
-		pathEdit{path: "/etc/new", kind: engine.PathDirectory, mode: 0o700}, file("/etc/new/y"), file("/etc/link"),
+		pathEdit{path: "/etc/new", kind: engine.PathDirectory, mode: 0o700}, writtenFile("/etc/new/y"), writtenFile("/etc/link"),
 		pathEdit{path: "/etc/file", kind: engine.PathLink, data: "x"},
-		gone("/etc/empty/a/b/ours"), gone("/etc/empty/a/b"), gone("/etc/empty/a"), gone("/etc/empty"))
+		removedPath("/etc/empty/a/b/ours"), removedPath("/etc/empty/a/b"), removedPath("/etc/empty/a"), removedPath("/etc/empty"))
 	w.units = []unitEdit{{name: "going.service", do: "disable", enabled: true, early: true}, {name: "on.service", do: "enable"}, {name: "x.service", do: "enable"}}
 	b.Put("/wants/going.service", "", 0o644)
 	b.Want(b.write(w), hostscript.ScriptCannot, "write: units: Failed to enable unit: Unit file x.service does not exist.")

@@ -72,13 +72,13 @@ func hostileSite(t *testing.T) (*writeBox, hostWrite) {
 	}
 	w := b.planWrite(contents{"/srv/app/changed.conf": "new\n", "/srv/app/new.conf": "new\n", "/srv/app/made/y": "y\n", "/srv/app/dir/x": "x\n", "/etc/z": "z\n"},
 		pathEdit{path: "/srv/app/changed.conf", kind: engine.PathFile, mode: 0o640, save: true},
-		file("/srv/app/new.conf"), file("/srv/app/made/y"), file("/etc/z"),
+		writtenFile("/srv/app/new.conf"), writtenFile("/srv/app/made/y"), writtenFile("/etc/z"),
 		pathEdit{path: "/srv/app/link", kind: engine.PathLink, data: "new"},
 		pathEdit{path: "/srv/app/hard", kind: engine.PathLink, hard: true, data: "/srv/app/new.conf"},
 		pathEdit{path: "/srv/app/dir", kind: engine.PathDirectory, mode: 0o755},
-		file("/srv/app/dir/x"),
+		writtenFile("/srv/app/dir/x"),
 		pathEdit{path: "/srv/app/original.conf", mode: -1, restore: true},
-		gone("/srv/app/gone.conf"))
+		removedPath("/srv/app/gone.conf"))
 	return b, w
 }
 
@@ -171,7 +171,7 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	b.Check(os.RemoveAll(b.At("/srv")))
 	b.Check(os.MkdirAll(b.At("/srv/app"), 0o777))
 	data := contents{"/srv/app/new.conf": "after\n"}
-	if out := b.write(b.planWrite(data, file("/srv/app/new.conf"))); out.Code != 0 || b.Read("/srv/app/new.conf") != "after\n" {
+	if out := b.write(b.planWrite(data, writtenFile("/srv/app/new.conf"))); out.Code != 0 || b.Read("/srv/app/new.conf") != "after\n" {
 		t.Errorf("%s: the next write: %d %s", what, out.Code, out.Stderr)
 	}
 	return true
@@ -445,7 +445,7 @@ func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 				t.Errorf("%v", took)
 			}
 			t.Logf("%d %q", out.Code, out.Stderr)
-			if next := b.write(b.planWrite(contents{}, file("/etc/x"))); next.Code == hostscript.ScriptHeld {
+			if next := b.write(b.planWrite(contents{}, writtenFile("/etc/x"))); next.Code == hostscript.ScriptHeld {
 				t.Errorf("the lock is held on to: %s", next.Stderr)
 			}
 		})

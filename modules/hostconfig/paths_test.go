@@ -25,11 +25,11 @@ func TestStrangeNames(t *testing.T) {
 	} {
 		for _, path := range []string{"/etc/" + name, "/etc/in " + fmt.Sprint(i) + name[:min(len(name), 200)] + "/" + name} {
 			data[path] = path + " contents\n"
-			made = append(made, file(path))
+			made = append(made, writtenFile(path))
 		}
 		l := pathEdit{path: "/etc/links/" + name, kind: engine.PathLink, data: name}
 		made = append(made, l)
-		again = append(again, file("/etc/"+name), gone("/etc/links/"+name))
+		again = append(again, writtenFile("/etc/"+name), removedPath("/etc/links/"+name))
 	}
 	b.mustWrite(b.planWrite(data, made...))
 	for path, text := range data {
@@ -129,7 +129,7 @@ func TestWhatTheOSShipsIsNotTakenAway(t *testing.T) {
 	for _, name := range []string{"/etc/same", "/usr/etc/same", "/etc/other", "/usr/local/same", "/usr/usr/local/same"} {
 		b.Put(name, "shipped\n", 0o644)
 	}
-	b.mustWrite(b.planWrite(nil, gone("/etc/same"), gone("/etc/other"), gone("/usr/local/same")))
+	b.mustWrite(b.planWrite(nil, removedPath("/etc/same"), removedPath("/etc/other"), removedPath("/usr/local/same")))
 	if b.Read("/etc/same") != "shipped\n" || b.Exists("etc/other") || b.Exists("usr/local/same") {
 		t.Errorf("got:\n%s", b.ListTree())
 	}
@@ -151,7 +151,7 @@ func TestADirectoryThatIsNotEmptyStays(t *testing.T) {
 	b.Put("/etc/full/theirs", "", 0o644)
 	b.Put("/etc/full/ours", "", 0o644)
 	b.Put("/etc/empty/a/ours", "", 0o644)
-	out := b.write(b.planWrite(nil, gone("/etc/full/ours"), gone("/etc/empty/a/ours"), gone("/etc/empty/a"), gone("/etc/empty"), gone("/etc/full")))
+	out := b.write(b.planWrite(nil, removedPath("/etc/full/ours"), removedPath("/etc/empty/a/ours"), removedPath("/etc/empty/a"), removedPath("/etc/empty"), removedPath("/etc/full")))
 	b.Want(out, 0, "/etc/full stays, because it is not empty")
 	if b.Exists("etc/full/ours") || !b.Exists("etc/full/theirs") || b.Exists("etc/empty") {
 		t.Errorf("%s", b.ListTree())
@@ -163,7 +163,7 @@ func TestDirectoriesGetTheirModesAndKeepWhatIsInThem(t *testing.T) {
 	b.Put("/etc/d/x", "x", 0o644)
 	b.Check(os.Chmod(b.At("/etc/d"), 0o2775|os.ModeSetgid))
 	b.mustWrite(b.planWrite(contents{"/etc/n/y": "y"}, pathEdit{path: "/etc/d", kind: engine.PathDirectory, mode: 0o700},
-		pathEdit{path: "/etc/n", kind: engine.PathDirectory, mode: 0o1777}, file("/etc/n/y")))
+		pathEdit{path: "/etc/n", kind: engine.PathDirectory, mode: 0o1777}, writtenFile("/etc/n/y")))
 	if b.Node("/etc/d").Mode != 0o700 || b.Node("/etc/n").Mode != 0o1777 || b.Read("/etc/d/x") != "x" || b.Read("/etc/n/y") != "y" {
 		t.Errorf("%s", b.ListTree())
 	}
@@ -171,7 +171,7 @@ func TestDirectoriesGetTheirModesAndKeepWhatIsInThem(t *testing.T) {
 
 func TestTheSameContentsWithOtherModes(t *testing.T) {
 	b := newWriteBox(t)
-	b.mustWrite(b.planWrite(contents{"/etc/a": "x", "/etc/b": "x", "/etc/c": "x"}, file("/etc/a"),
+	b.mustWrite(b.planWrite(contents{"/etc/a": "x", "/etc/b": "x", "/etc/c": "x"}, writtenFile("/etc/a"),
 		pathEdit{path: "/etc/b", kind: engine.PathFile, mode: 0o600}, pathEdit{path: "/etc/c", kind: engine.PathFile, mode: 0o4755}))
 	for path, mode := range map[string]int{"/etc/a": 0o644, "/etc/b": 0o600, "/etc/c": 0o4755} {
 		if n := b.Node(path); n.Mode != mode || b.Read(path) != "x" {
@@ -185,7 +185,7 @@ func TestSELinuxContexts(t *testing.T) {
 	b.AddTool("selinuxenabled", "exit 0\n")
 	b.AddTool("matchpathcon", "shift; [ $1 != -- ] || shift; for p; do case $p in */none) echo '<<none>>' ;; *) echo \"system_u:object_r:$p:s0\" ;; esac; done\n")
 	b.AddTool("chcon", "printf 'chcon %s\\n' \"$*\" >>$BOX/log\n")
-	b.mustWrite(b.planWrite(nil, file("/etc/a"), file("/etc/none"), pathEdit{path: "/etc/link", kind: engine.PathLink, data: "x"}, file("/etc/new/b")))
+	b.mustWrite(b.planWrite(nil, writtenFile("/etc/a"), writtenFile("/etc/none"), pathEdit{path: "/etc/link", kind: engine.PathLink, data: "x"}, writtenFile("/etc/new/b")))
 	for path, made := range map[string]string{"/etc/a": "file-1", "/etc/link": "link-2", "/etc/new": "parent-3", "/etc/new/b": "file-4"} {
 		if want := "chcon -h system_u:object_r:" + path + ":s0 ./" + made + "\n"; !strings.Contains(b.Log(), want) {
 			t.Errorf("no %q in\n%s", want, b.Log())
@@ -205,7 +205,7 @@ func TestASignalNeverLeavesHalf(t *testing.T) {
 			b := newWriteBox(t)
 			b.Put("/etc/foo", "old\n", 0o644)
 			before := b.ListTree()
-			w := b.planWrite(contents{"/etc/foo": "new\n", "/etc/x": ""}, file("/etc/x"), file("/etc/foo"))
+			w := b.planWrite(contents{"/etc/foo": "new\n", "/etc/x": ""}, writtenFile("/etc/x"), writtenFile("/etc/foo"))
 			b.stopAt(point, "for signal in HUP PIPE TERM; do kill -$signal $PPID; done"+goOn)
 			b.Want(b.write(w), code, "")
 			b.awaitPoint(point)
@@ -241,7 +241,7 @@ func TestManyFilesAreFast(t *testing.T) {
 	for i := range 500 {
 		path := fmt.Sprintf("/etc/d%d/file-%d.conf", i%50, i)
 		data[path] = fmt.Sprint("contents ", i)
-		edits = append(edits, file(path))
+		edits = append(edits, writtenFile(path))
 	}
 	for _, what := range []string{"new", "changed"} {
 		for path := range data {
@@ -271,7 +271,7 @@ func TestAnOriginalComesBackIntoADirectoryThatIsGone(t *testing.T) {
 func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/old/x/y", "", 0o644)
-	b.mustWrite(b.planWrite(contents{"/etc/a/b/c": "c"}, gone("/etc/old"), gone("/etc/old/x"), gone("/etc/old/x/y"), file("/etc/a/b/c"),
+	b.mustWrite(b.planWrite(contents{"/etc/a/b/c": "c"}, removedPath("/etc/old"), removedPath("/etc/old/x"), removedPath("/etc/old/x/y"), writtenFile("/etc/a/b/c"),
 		pathEdit{path: "/etc/a/b", kind: engine.PathDirectory, mode: 0o711}, pathEdit{path: "/etc/a", kind: engine.PathDirectory, mode: 0o700}))
 	if b.Exists("etc/old") || b.Node("/etc/a").Mode != 0o700 || b.Node("/etc/a/b").Mode != 0o711 || b.Read("/etc/a/b/c") != "c" {
 		t.Errorf("%s", b.ListTree())
@@ -283,7 +283,7 @@ func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/d/there", "", 0o644)
-	w := b.planWrite(contents{"/etc/d/new": "x", "/etc/e/f/new": "y"}, file("/etc/d/new"), file("/etc/e/f/new"))
+	w := b.planWrite(contents{"/etc/d/new": "x", "/etc/e/f/new": "y"}, writtenFile("/etc/d/new"), writtenFile("/etc/e/f/new"))
 	b.stopAt("prepared", "kill -9 0")
 	if out := b.write(w); out.Code != -1 {
 		t.Fatalf("not killed: %d %s", out.Code, out.Stderr)
@@ -295,7 +295,7 @@ func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 			t.Errorf("%s: %v", dir, left)
 		}
 	}
-	b.mustWrite(b.planWrite(contents{"/etc/other": "x"}, file("/etc/other")))
+	b.mustWrite(b.planWrite(contents{"/etc/other": "x"}, writtenFile("/etc/other")))
 }
 
 // After the default of the OS is noted, no other original is kept.
@@ -318,5 +318,5 @@ func TestALinkInTheRootOfSomebodyElseIsNotFollowed(t *testing.T) {
 	if os.Getuid() != 0 || os.Lchown(b.At("/mnt"), 1234, 1234) != nil {
 		t.Skip("only root can give links away")
 	}
-	b.checkRefused(b.planWrite(nil, file("/mnt/x")), hostscript.ScriptCannot, "/mnt is a symbolic link to tmp")
+	b.checkRefused(b.planWrite(nil, writtenFile("/mnt/x")), hostscript.ScriptCannot, "/mnt is a symbolic link to tmp")
 }

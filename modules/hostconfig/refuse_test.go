@@ -23,53 +23,53 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		says    string
 	}{
 		"changed contents": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/foo", "other\n", 0o644) },
+			edit: writtenFile("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/foo", "other\n", 0o644) },
 			code: hostscript.ScriptChanged, says: "write: /etc/foo is not as it was when this was planned (its contents changed)",
 		},
 		"changed mode": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Check(os.Chmod(b.At("/etc/foo"), 0o600)) },
+			edit: writtenFile("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Check(os.Chmod(b.At("/etc/foo"), 0o600)) },
 			code: hostscript.ScriptChanged, says: "/etc/foo is not as it was when this was planned (its mode or owner changed)",
 		},
 		"gone meanwhile": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Check(os.Remove(b.At("/etc/foo"))) },
+			edit: writtenFile("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Check(os.Remove(b.At("/etc/foo"))) },
 			code: hostscript.ScriptChanged, says: "(it is gone)",
 		},
 		"there meanwhile": {
-			edit: file("/etc/new"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/new", "", 0o644) },
+			edit: writtenFile("/etc/new"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/new", "", 0o644) },
 			code: hostscript.ScriptChanged, says: "(it is there now)",
 		},
 		"a dangling link there meanwhile": {
-			edit: file("/etc/new"), meddle: func(b *writeBox, _ *hostWrite) { b.Link("/etc/new", "/nowhere") },
+			edit: writtenFile("/etc/new"), meddle: func(b *writeBox, _ *hostWrite) { b.Link("/etc/new", "/nowhere") },
 			code: hostscript.ScriptChanged, says: "(it is there now)",
 		},
 		"another kind": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) {
+			edit: writtenFile("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) {
 				b.Check(os.Remove(b.At("/etc/foo")))
 				b.Link("/etc/foo", "/etc/shadow")
 			},
 			code: hostscript.ScriptChanged, says: "(it is of another kind)",
 		},
 		"changed target": {
-			edit: file("/etc/link"), meddle: func(b *writeBox, _ *hostWrite) {
+			edit: writtenFile("/etc/link"), meddle: func(b *writeBox, _ *hostWrite) {
 				b.Check(os.Remove(b.At("/etc/link")))
 				b.Link("/etc/link", "elsewhere")
 			},
 			code: hostscript.ScriptChanged, says: "(its target changed)",
 		},
 		"removal of what changed": {
-			edit: gone("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/foo", "other\n", 0o644) },
+			edit: removedPath("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/foo", "other\n", 0o644) },
 			code: hostscript.ScriptChanged, says: "(its contents changed)",
 		},
 		"rebooted": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Box.Write("proc/sys/kernel/random/boot_id", "another") },
+			edit: writtenFile("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Box.Write("proc/sys/kernel/random/boot_id", "another") },
 			code: hostscript.ScriptChanged, says: "rebooted since it was planned",
 		},
 		"held by someone else": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Hold(engine.MaintenanceHold, "") },
+			edit: writtenFile("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Hold(engine.MaintenanceHold, "") },
 			code: hostscript.ScriptHeld, says: "held by someone else",
 		},
 		"held by someone else, quiet": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, w *hostWrite) {
+			edit: writtenFile("/etc/foo"), meddle: func(b *writeBox, w *hostWrite) {
 				w.quiet = true
 				b.Hold(engine.MaintenanceHold, "")
 			},
@@ -77,42 +77,42 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		},
 		"through a link": {
 			prepare: func(b *writeBox) { b.Link("/etc/a", b.At("/tmp")) },
-			edit:    file("/etc/a/b"), code: hostscript.ScriptCannot, says: "write: /etc/a/b: /etc/a is a symbolic link to ",
+			edit:    writtenFile("/etc/a/b"), code: hostscript.ScriptCannot, says: "write: /etc/a/b: /etc/a is a symbolic link to ",
 		},
 		"through a link, with parents to make": {
 			prepare: func(b *writeBox) { b.Link("/etc/a", b.At("/tmp")) },
-			edit:    file("/etc/a/b/c/d"), code: hostscript.ScriptCannot, says: "; write the path it leads to",
+			edit:    writtenFile("/etc/a/b/c/d"), code: hostscript.ScriptCannot, says: "; write the path it leads to",
 		},
 		"through a link of a user": {
 			prepare: func(b *writeBox) { b.Link("/home/bob/.ssh", "../../etc") },
-			edit:    file("/home/bob/.ssh/config"), code: hostscript.ScriptCannot, says: "/home/bob/.ssh is a symbolic link to ../../etc",
+			edit:    writtenFile("/home/bob/.ssh/config"), code: hostscript.ScriptCannot, says: "/home/bob/.ssh is a symbolic link to ../../etc",
 		},
 		"through a link that leads nowhere": {
 			prepare: func(b *writeBox) { b.Link("/etc/a", "/nowhere") },
-			edit:    file("/etc/a/b"), code: hostscript.ScriptCannot, says: "/etc/a is a symbolic link to /nowhere",
+			edit:    writtenFile("/etc/a/b"), code: hostscript.ScriptCannot, says: "/etc/a is a symbolic link to /nowhere",
 		},
 		"removal through a link": {
 			prepare: func(b *writeBox) { b.Link("/etc/a", b.At("/tmp")); b.Put("/tmp/b", "", 0o644) },
-			edit:    gone("/etc/a/b"), code: hostscript.ScriptCannot, says: "/etc/a is a symbolic link to ",
+			edit:    removedPath("/etc/a/b"), code: hostscript.ScriptCannot, says: "/etc/a is a symbolic link to ",
 		},
 		"below a file": {
-			edit: file("/etc/foo/bar"),
+			edit: writtenFile("/etc/foo/bar"),
 			code: hostscript.ScriptCannot, says: "write: /etc/foo/bar: /etc/foo is not a directory",
 		},
-		"file where a directory is": {edit: file("/etc"), code: hostscript.ScriptCannot, says: "it is directory where a file is to be"},
+		"file where a directory is": {edit: writtenFile("/etc"), code: hostscript.ScriptCannot, says: "it is directory where a file is to be"},
 		"link where a directory is": {edit: link("/etc", "x"), code: hostscript.ScriptCannot, says: "it is directory where a link is to be"},
 		"directory where a file is": {
 			edit: pathEdit{path: "/etc/foo", kind: engine.PathDirectory, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
 		},
 		"file where a pipe is": {
 			prepare: func(b *writeBox) { b.Check(syscall.Mkfifo(b.At("/etc/pipe"), 0o644)) },
-			edit:    file("/etc/pipe"), code: hostscript.ScriptCannot, says: "/etc/pipe: ",
+			edit:    writtenFile("/etc/pipe"), code: hostscript.ScriptCannot, says: "/etc/pipe: ",
 		},
 		"mount point": {
 			prepare: func(b *writeBox) {
 				b.Put("/proc/self/mountinfo", "36 35 98:0 /x /etc/foo rw - ext4 /dev/a rw\n", 0o644)
 			},
-			edit: file("/etc/foo"), code: hostscript.ScriptCannot, says: "something is mounted on it",
+			edit: writtenFile("/etc/foo"), code: hostscript.ScriptCannot, says: "something is mounted on it",
 		},
 		"no such user": {
 			edit: pathEdit{path: "/etc/foo", kind: engine.PathFile, mode: 0o644, user: "nobody-here"},
@@ -136,7 +136,7 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 				test.prepare(b)
 			}
 			user, group := test.edit.user, test.edit.group
-			w := b.planWrite(contents{test.edit.path: "new\n", "/etc/first": "1\n"}, file("/etc/first"), test.edit)
+			w := b.planWrite(contents{test.edit.path: "new\n", "/etc/first": "1\n"}, writtenFile("/etc/first"), test.edit)
 			if user != "" {
 				w.edits[1].user = user
 			}
@@ -159,7 +159,7 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 
 func TestAllThatChangedIsNamed(t *testing.T) {
 	b := newWriteBox(t)
-	w := b.planWrite(contents{}, file("/etc/a"), file("/etc/b"), file("/etc/c"))
+	w := b.planWrite(contents{}, writtenFile("/etc/a"), writtenFile("/etc/b"), writtenFile("/etc/c"))
 	b.Put("/etc/a", "", 0o644)
 	b.Put("/etc/c", "", 0o644)
 	before := b.ListTree()
@@ -173,7 +173,7 @@ func TestAllThatChangedIsNamed(t *testing.T) {
 
 func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 	b := newWriteBox(t)
-	w := b.planWrite(contents{"/etc/foo": "foo\n"}, file("/etc/foo"))
+	w := b.planWrite(contents{"/etc/foo": "foo\n"}, writtenFile("/etc/foo"))
 	text, uploads := w.buildScript()
 	for i := range uploads {
 		if string(uploads[i].Data) == "foo\n" {
@@ -212,7 +212,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 			b.Put("/etc/foo", "foo\n", 0o644)
 			b.Put("/var/lib/holdfast/applied.json", "old record", 0o600)
 			b.AddTool(tool[0], strings.ReplaceAll(tool[1], "CP", real(t, "cp")))
-			w := b.planWrite(contents{"/etc/foo": "new\n", "/etc/a/b": "new\n"}, file("/etc/foo"), file("/etc/a/b"))
+			w := b.planWrite(contents{"/etc/foo": "new\n", "/etc/a/b": "new\n"}, writtenFile("/etc/foo"), writtenFile("/etc/a/b"))
 			b.checkRefused(w, hostscript.ScriptNoSpace, "No space left on device")
 		})
 	}
@@ -222,7 +222,7 @@ func TestWhatATurnedDownToolSaysIsPassedOn(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/foo", "foo\n", 0o644)
 	b.AddTool("cp", "case $* in *./file-*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
-	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n"}, file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
+	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n"}, writtenFile("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
 }
 
 func TestAnImmutableFileIsRefused(t *testing.T) {
@@ -232,17 +232,17 @@ func TestAnImmutableFileIsRefused(t *testing.T) {
 		t.Skip("this file system or user cannot make files immutable")
 	}
 	t.Cleanup(func() { _ = exec.Command("chattr", "-i", b.At("/etc/foo")).Run() })
-	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: it cannot be replaced: it is immutable")
+	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n", "/etc/bar": ""}, writtenFile("/etc/bar"), writtenFile("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: it cannot be replaced: it is immutable")
 }
 
 func TestOnlyOneWritesAtATime(t *testing.T) {
 	b := newWriteBox(t)
-	b.mustWrite(b.planWrite(contents{}, file("/etc/before")))
+	b.mustWrite(b.planWrite(contents{}, writtenFile("/etc/before")))
 	lock, err := os.OpenFile(b.At("/var/lib/holdfast/write.lock"), os.O_RDWR, 0)
 	b.Check(err)
 	defer func() { _ = lock.Close() }()
 	b.Check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-	b.checkRefused(b.planWrite(contents{}, file("/etc/foo")), hostscript.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
+	b.checkRefused(b.planWrite(contents{}, writtenFile("/etc/foo")), hostscript.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
 }
 
 // Links of the OS directly in / and as /usr/local are followed.
@@ -254,7 +254,7 @@ func TestTheLinksOfTheOSAreFollowed(t *testing.T) {
 		b.Mkdir(filepath.Join(filepath.Dir(path), target))
 	}
 	b.mustWrite(b.planWrite(contents{"/home/bob/x": "1", "/usr/local/bin/tool": "2", "/opt/a": "3"},
-		file("/home/bob/x"), file("/usr/local/bin/tool"), file("/opt/a")))
+		writtenFile("/home/bob/x"), writtenFile("/usr/local/bin/tool"), writtenFile("/opt/a")))
 	for path, want := range map[string]string{"/var/home/bob/x": "1", "/var/usrlocal/bin/tool": "2", "/var/opt/a": "3"} {
 		if got := b.Read(path); got != want {
 			t.Errorf("%s: %q", path, got)

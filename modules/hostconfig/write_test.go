@@ -14,11 +14,11 @@ func TestAWriteMakesFilesDirectoriesAndLinks(t *testing.T) {
 	w := b.planWrite(contents{"/etc/old.conf": "new\n", "/etc/a/b/new.conf": "made\n", "/etc/tool": "#!/bin/sh\n"},
 		pathEdit{path: "/etc/dir", kind: engine.PathDirectory, mode: 0o2750},
 		pathEdit{path: "/etc/old.conf", kind: engine.PathFile, mode: -1, save: true},
-		file("/etc/a/b/new.conf"),
+		writtenFile("/etc/a/b/new.conf"),
 		pathEdit{path: "/etc/tool", kind: engine.PathFile, mode: 0o4755},
 		pathEdit{path: "/etc/link", kind: engine.PathLink, data: "../x y"},
 		pathEdit{path: "/etc/hard", kind: engine.PathLink, hard: true, data: "/etc/old.conf"},
-		gone("/etc/gone.conf"), gone("/etc/never.conf"))
+		removedPath("/etc/gone.conf"), removedPath("/etc/never.conf"))
 	b.mustWrite(w)
 	for path, want := range map[string]engine.PathFacts{
 		"/etc/old.conf":     {Type: engine.PathFile, Mode: 0o600, Digest: engine.Digest([]byte("new\n"))},

@@ -48,8 +48,10 @@ func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrit
 // contents are data for plan.
 type contents = map[string]string
 
-func file(path string) pathEdit { return pathEdit{path: path, kind: engine.PathFile, mode: 0o644} }
-func gone(path string) pathEdit { return pathEdit{path: path, mode: -1} }
+func writtenFile(path string) pathEdit {
+	return pathEdit{path: path, kind: engine.PathFile, mode: 0o644}
+}
+func removedPath(path string) pathEdit { return pathEdit{path: path, mode: -1} }
 
 func (b *writeBox) write(w hostWrite) engine.Output {
 	b.T.Helper()

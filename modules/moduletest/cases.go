@@ -69,7 +69,7 @@ func readCase(t *testing.T, path string) (comment []byte, input []txtar.File, wh
 // "cluster" is present.
 func TestCases(t *testing.T, m engine.Module) {
 	t.Helper()
-	RunCases(t, func(t *testing.T, input []txtar.File) []txtar.File { return results(t, m, input) })
+	RunCases(t, func(t *testing.T, input []txtar.File) []txtar.File { return runCase(t, m, input) })
 }
 
 // Plan has the results of a module for a case.
@@ -127,7 +127,7 @@ func planCase(t *testing.T, m engine.Module, input []txtar.File) Plan {
 	return p
 }
 
-func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
+func runCase(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
 	t.Helper()
 	p := planCase(t, m, input)
 	files := []txtar.File{Section("want facts", toJSON(t, p.facts))}

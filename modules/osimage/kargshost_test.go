@@ -49,7 +49,7 @@ const newCmdLine = "root=LABEL=root rw ostree=/ostree/boot.1/lab/1/0 a=1 $(touch
 
 func forArgs(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
-	on(t, []string{
+	onSites(t, []string{
 		"ostree", "ostree follows the booted ref", "ostree 2026.4",
 		"rpm-ostree rebase", "rpm-ostree deploy", "rpm-ostree layered", "rpm-ostree image", "rpm-ostree signed image, layered",
 	}, func(b *osHost, s site, d engine.Desired) { test(b, s, withArgs(d)) })
@@ -187,7 +187,7 @@ func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {
 }
 
 func TestAnUnlockedDeploymentIsLockedAgainWithItsArguments(t *testing.T) {
-	on(t, []string{"ostree", "rpm-ostree image"}, func(b *osHost, s site, d engine.Desired) {
+	onSites(t, []string{"ostree", "rpm-ostree image"}, func(b *osHost, s site, d engine.Desired) {
 		d = withArgs(d)
 		b.Want(b.stage(d), 0, "staged and locked")
 		b.Hold(engine.RunHold, "r1")

@@ -124,7 +124,7 @@ func TestAPlainReboot(t *testing.T) {
 			if strings.Contains(did, "unlock\n") || strings.Contains(did, "lock-finalization\n") {
 				t.Errorf("it touched the lock:\n%s", did)
 			}
-			if left := files(b.Root + "/run/holdfast"); strings.Count(left, "finalize.") > strings.Count(left, "finalize.log") {
+			if left := listFiles(b.Root + "/run/holdfast"); strings.Count(left, "finalize.") > strings.Count(left, "finalize.log") {
 				t.Errorf("left behind: %s", left)
 			}
 		})

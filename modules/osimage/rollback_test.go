@@ -100,7 +100,7 @@ func (b *osHost) isBack(d engine.Desired, digest string) {
 
 func backSites(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
-	on(t, []string{"ostree", "ostree 2022.7", "rpm-ostree layered", "rpm-ostree image", "bootc"}, test)
+	onSites(t, []string{"ostree", "ostree 2022.7", "rpm-ostree layered", "rpm-ostree image", "bootc"}, test)
 }
 
 func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
@@ -112,7 +112,7 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 		if !strings.Contains(b.Log(), "--unit="+engine.RebootUnit) || !strings.HasSuffix(b.Log(), "rebooted unlocked\n") {
 			b.T.Errorf("log:\n%s", b.Log())
 		}
-		if left := files(b.Root + "/run/holdfast"); left != "finalize.log\nrebooting\n" {
+		if left := listFiles(b.Root + "/run/holdfast"); left != "finalize.log\nrebooting\n" {
 			b.T.Errorf("left behind: %s", left)
 		}
 		if info, err := os.Stat(filepath.Join(b.Root, hostscript.RejectedPath)); err != nil || info.Mode() != 0o600 {
@@ -239,12 +239,12 @@ func TestAHostThatIsNotAsExpectedIsNotRolledBack(t *testing.T) {
 
 // on2 runs a test for one site under a name.
 func on2(t *testing.T, name, siteName string, test func(*osHost, site, engine.Desired)) {
-	t.Run(name, func(t *testing.T) { on(t, []string{siteName}, test) })
+	t.Run(name, func(t *testing.T) { onSites(t, []string{siteName}, test) })
 }
 
 func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
 	for _, locked := range []bool{true, false} {
-		one(t, func(b *osHost, s site, d engine.Desired) {
+		onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 			old := b.gatherFacts(d).Booted().Digest
 			script := b.failNewOS(d)
 			b.Run("ostree pull lab lab/stable@" + moduletest.V3 + "; ostree admin deploy --lock-finalization lab:lab/stable")
@@ -375,7 +375,7 @@ func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 
 // An interrupted rollback can be repeated, and the host boots the previous OS.
 func TestARollbackCutShortIsDoneAgain(t *testing.T) {
-	on(t, []string{"ostree", "bootc"}, func(b *osHost, s site, d engine.Desired) {
+	onSites(t, []string{"ostree", "bootc"}, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
 		script := b.failNewOS(d)
 		saved := b.Root

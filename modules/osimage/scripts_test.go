@@ -11,7 +11,7 @@ import (
 )
 
 func TestStagedOnceThenFinalized(t *testing.T) {
-	each(t, func(b *osHost, s site, d engine.Desired) {
+	onEachSite(t, func(b *osHost, s site, d engine.Desired) {
 		b.Want(b.stage(d), 0, "staged and locked: "+s.os.Digest())
 		f := b.gatherFacts(d)
 		if !f.Ready(s.os.Digest(), "") || len(f.Problems) > 0 {
@@ -38,19 +38,19 @@ func TestStagedOnceThenFinalized(t *testing.T) {
 		if strings.Count(log, "rebooted unlocked\n") != 1 || !strings.Contains(log, "--property=After=ostree-finalize-staged.service") {
 			b.T.Errorf("log:\n%s", log)
 		}
-		if left := files(b.Root + "/run/holdfast"); strings.Contains(left, ".sh") || strings.Contains(left, "stage.") && strings.Count(left, "stage.") > 2 {
+		if left := listFiles(b.Root + "/run/holdfast"); strings.Contains(left, ".sh") || strings.Contains(left, "stage.") && strings.Count(left, "stage.") > 2 {
 			b.T.Errorf("left behind: %s", left)
 		}
 	})
 }
 
-func files(dir string) string {
+func listFiles(dir string) string {
 	out, _ := exec.Command("ls", dir).Output()
 	return string(out)
 }
 
 func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
-	one(t, func(b *osHost, s site, d engine.Desired) {
+	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 		b.Want(b.stage(d), 0, "staged and locked")
 		script := b.steps(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/x", Commit: moduletest.V3}}).Stage[0].Do.Exec.Script
 		stage := b.planStage(d)
@@ -123,7 +123,7 @@ func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
 }
 
 func TestAnUnlockedDeploymentNeverStaysWithoutAReboot(t *testing.T) {
-	one(t, func(b *osHost, s site, d engine.Desired) {
+	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 		b.Want(b.stage(d), 0, "staged and locked")
 		b.Hold(engine.RunHold, "r1")
 		b.Write("fail-reboot", "Call to Reboot failed: Connection reset by peer")
@@ -160,7 +160,7 @@ func TestStageLeavesAHeldHostAlone(t *testing.T) {
 }
 
 func TestStageSaysWhyItFails(t *testing.T) {
-	one(t, func(b *osHost, s site, d engine.Desired) {
+	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 		b.Write("free", "1048575")
 		b.Want(b.stage(d), hostscript.ScriptNoSpace, "1023 MiB are free in /sysroot, 1024 MiB are needed")
 		b.Write("free", "?")
@@ -189,7 +189,7 @@ func TestStageSaysWhyItFails(t *testing.T) {
 }
 
 func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
-	one(t, func(b *osHost, s site, d engine.Desired) {
+	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 		stage := b.steps(d).Stage[0].Do.Exec.Script
 		b.Want(b.Run(stage), 0, "staged and locked")
 		b.Check(exec.Command("mv", b.Root+"/staged", b.Root+"/later").Run())

@@ -68,19 +68,19 @@ func sites() map[string]site {
 	}
 }
 
-// each runs a test for every driver on a fresh host.
-func each(t *testing.T, test func(*osHost, site, engine.Desired)) {
+// onEachSite runs a test for every driver on a fresh host.
+func onEachSite(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
-	on(t, slices.Collect(maps.Keys(sites())), test)
+	onSites(t, slices.Collect(maps.Keys(sites())), test)
 }
 
-// one runs a test once for every tool.
-func one(t *testing.T, test func(*osHost, site, engine.Desired)) {
+// onEachTool runs a test once for every tool.
+func onEachTool(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
-	on(t, []string{"ostree", "rpm-ostree image", "bootc"}, test)
+	onSites(t, []string{"ostree", "rpm-ostree image", "bootc"}, test)
 }
 
-func on(t *testing.T, names []string, test func(*osHost, site, engine.Desired)) {
+func onSites(t *testing.T, names []string, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
 	for _, name := range names {
 		s := sites()[name]
