@@ -73,11 +73,13 @@ func planEndText(c engine.EndCause) string {
 		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + unfinishedText(c.Unfinished)
 	case engine.IncompleteEnd:
 		return "incomplete: " + strings.Join(incompleteParts(c), "; ")
+	case engine.MatchedEnd:
+		if c.Limited {
+			return "every host within the limit matches"
+		}
+		return "every host matches"
 	}
-	if c.Limited {
-		return "every host within the limit matches"
-	}
-	return "every host matches"
+	return "the reason is unknown; holdfast status says whether every host matches"
 }
 
 func incompleteParts(c engine.EndCause) []string {
