@@ -95,12 +95,23 @@ type Sample struct {
 	Latency  []LatencyPoint `json:"latency,omitempty"`
 }
 
-// LatencyPoint is the disk latency of one member since the sample before:
-// estimates from etcd's own histograms, in seconds.
+// LatencyPoint is the disk latency of one member between two scrapes of its
+// metrics: estimates from etcd's own histograms, in seconds.
 type LatencyPoint struct {
-	Host             string  `json:"host"`
-	WALFsyncP99      float64 `json:"wal_fsync_p99,omitempty"`
-	BackendCommitP99 float64 `json:"backend_commit_p99,omitempty"`
+	Host                string         `json:"host"`
+	Window              Duration       `json:"window,omitempty"` // time between the two scrapes
+	WALFsyncP99         float64        `json:"wal_fsync_p99,omitempty"`
+	WALFsyncBucket      *LatencyBucket `json:"wal_fsync_bucket,omitempty"` // where the WAL fsync's p99 lies; missing: there was none
+	BackendCommitP99    float64        `json:"backend_commit_p99,omitempty"`
+	BackendCommitBucket *LatencyBucket `json:"backend_commit_bucket,omitempty"` // where the backend commit's p99 lies; missing: there was none
+}
+
+// LatencyBucket is the bucket of a histogram that a quantile lies in. The
+// quantile is exact only to the bounds of its bucket.
+type LatencyBucket struct {
+	Low      float64 `json:"low"`            // lower bound, in seconds
+	High     float64 `json:"high,omitempty"` // upper bound, in seconds; missing: the last bucket, which has none
+	Observed uint64  `json:"observed"`       // observations in all buckets
 }
 
 // RunEnd is the outcome of a run.

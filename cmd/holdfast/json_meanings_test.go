@@ -95,7 +95,7 @@ var meanings = map[string]string{
 	"Sample.leader":       "name of the leader's host",
 	"Sample.problems":     "sentences about what is wrong",
 	"Sample.latency":      "disk latency of members",
-	"LatencyPoint":        "The disk latency of one member since the sample before, estimated from etcd's own histograms.",
+	"LatencyPoint":        "The disk latency of one member between two scrapes of its metrics, estimated from etcd's own histograms; in an event, since the sample before.",
 	"Latency":             "Within what an etcd cluster's disks are kept while holdfast works.",
 	"RunEnd.exit":         "exit code",
 	"RunEnd.reason":       "why it ended like that, as a sentence",

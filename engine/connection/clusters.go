@@ -181,10 +181,8 @@ func (c *Clusters) measureLatency(ctx context.Context, cluster *etcd.Cluster, ho
 	if !seen {
 		return engine.LatencyPoint{}, false, nil
 	}
-	delta := now.Since(before)
-	wal, ok1 := delta.WALFsync.Quantile(0.99)
-	commit, ok2 := delta.BackendCommit.Quantile(0.99)
-	return engine.LatencyPoint{Host: host, WALFsyncP99: wal.Value.Seconds(), BackendCommitP99: commit.Value.Seconds()}, ok1 || ok2, nil
+	point = now.P99Since(before, host)
+	return point, point.WALFsyncBucket != nil || point.BackendCommitBucket != nil, nil
 }
 
 // Defragment frees the unused space of a member's database.

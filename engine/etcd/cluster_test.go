@@ -185,6 +185,13 @@ func scrape(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	if !ok || p99.Value <= 0 || p99.Observed == 0 || p99.Observed > after.WALFsync.Count() {
 		t.Errorf("p99 %+v, %v", p99, ok)
 	}
+	point := after.P99Since(before, "etcd-1")
+	if b := point.WALFsyncBucket; b == nil || point.Window <= 0 || point.WALFsyncP99 < b.Low || b.High > 0 && point.WALFsyncP99 > b.High || b.Observed != p99.Observed {
+		t.Errorf("point %+v, bucket %+v", point, point.WALFsyncBucket)
+	}
+	if after.Quota == 0 {
+		t.Error("no space quota")
+	}
 	if after.LeaderChanges == 0 || after.Started == 0 { // all members of this process share the counters
 		t.Errorf("%d leader changes; started %v", after.LeaderChanges, after.Started)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"strconv"
@@ -14,6 +15,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"holdfast/engine"
 )
 
 // Metrics holds the disk latencies and leader changes of one scrape of a member.
@@ -22,6 +25,8 @@ type Metrics struct {
 	BackendCommit Histogram // etcd_disk_backend_commit_duration_seconds
 	LeaderChanges uint64    // etcd_server_leader_changes_seen_total
 	Started       float64   // process_start_time_seconds
+	Quota         int64     // etcd_server_quota_backend_bytes; 0: not known
+	ScrapedAt     time.Time // when the answer was there
 }
 
 const (
@@ -40,6 +45,24 @@ func (m Metrics) Since(earlier Metrics) Metrics {
 	m.BackendCommit = m.BackendCommit.countsSince(earlier.BackendCommit)
 	m.LeaderChanges -= earlier.LeaderChanges
 	return m
+}
+
+// P99Since estimates the p99 of the disk latencies since an earlier scrape of the same member. A histogram without
+// observations has no bucket. A member that restarted in between has counted everything within the window.
+func (m Metrics) P99Since(earlier Metrics, host string) engine.LatencyPoint {
+	delta := m.Since(earlier)
+	point := engine.LatencyPoint{Host: host, Window: engine.Duration(m.ScrapedAt.Sub(earlier.ScrapedAt))}
+	point.WALFsyncP99, point.WALFsyncBucket = delta.WALFsync.p99InSeconds()
+	point.BackendCommitP99, point.BackendCommitBucket = delta.BackendCommit.p99InSeconds()
+	return point
+}
+
+func (h Histogram) p99InSeconds() (float64, *engine.LatencyBucket) {
+	e, ok := h.Quantile(0.99)
+	if !ok {
+		return 0, nil
+	}
+	return e.Value.Seconds(), &engine.LatencyBucket{Low: e.Low.Seconds(), High: e.High.Seconds(), Observed: e.Observed}
 }
 
 // Scrape reads the metrics of the member on host, within Config.Timeout. It keeps the connection for the next scrape,
@@ -80,7 +103,9 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	if len(text) > maxScrape {
 		return Metrics{}, fmt.Errorf("the metrics are longer than %d MiB, so they are not from etcd", maxScrape>>20)
 	}
-	return parseMetrics(bytes.NewReader(text))
+	metrics, err := parseMetrics(bytes.NewReader(text))
+	metrics.ScrapedAt = time.Now()
+	return metrics, err
 }
 
 func (c *Cluster) newScrapeClient(p Peer) *http.Client {
@@ -123,7 +148,18 @@ func parseMetrics(text io.Reader) (Metrics, error) {
 	for _, m := range families["process_start_time_seconds"].GetMetric() {
 		metrics.Started = m.GetGauge().GetValue()
 	}
+	for _, m := range families["etcd_server_quota_backend_bytes"].GetMetric() {
+		metrics.Quota = bytesOf(m.GetGauge().GetValue())
+	}
 	return metrics, nil
+}
+
+// bytesOf returns a gauge as a number of bytes, or 0 if it cannot be one.
+func bytesOf(gauge float64) int64 {
+	if gauge > 0 && gauge < math.MaxInt64 {
+		return int64(gauge)
+	}
+	return 0
 }
 
 func histogramOf(h *dto.Histogram) Histogram {
