@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/config/butane"
+	"holdfast/engine/textutil"
 )
 
 // maxDocument is the maximum size of a file of documents in bytes.
@@ -30,7 +31,7 @@ func (l *loader) readText(p string) (text, wrong string) {
 	info, err := fs.Stat(l.src.FS, p)
 	switch {
 	case err != nil:
-		return "", fmt.Sprintf("cannot be read: %v", errorWithoutPath(err))
+		return "", fmt.Sprintf("cannot be read: %v", textutil.ErrorWithoutPath(err))
 	case !info.Mode().IsRegular():
 		return "", "is not a regular file; name a file or a folder of documents"
 	case info.Size() > maxDocument:
@@ -38,13 +39,13 @@ func (l *loader) readText(p string) (text, wrong string) {
 	}
 	f, err := l.src.FS.Open(p)
 	if err != nil {
-		return "", fmt.Sprintf("cannot be read: %v", errorWithoutPath(err))
+		return "", fmt.Sprintf("cannot be read: %v", textutil.ErrorWithoutPath(err))
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
 	var b strings.Builder
 	b.Grow(int(info.Size()))
 	if _, err := io.Copy(&b, io.LimitReader(f, maxDocument+1)); err != nil {
-		return "", fmt.Sprintf("cannot be read: %v", errorWithoutPath(err))
+		return "", fmt.Sprintf("cannot be read: %v", textutil.ErrorWithoutPath(err))
 	}
 	if b.Len() > maxDocument {
 		return "", large

@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Source names the documents of a host.
@@ -158,7 +159,7 @@ func (l *loader) readPath(p string) []*document {
 	at := engine.SourcePosition{File: l.displayPath(p)}
 	info, err := fs.Stat(l.src.FS, p)
 	if err != nil {
-		l.problems.addError(at, "cannot be read: %v", errorWithoutPath(err))
+		l.problems.addError(at, "cannot be read: %v", textutil.ErrorWithoutPath(err))
 		return nil
 	}
 	files, others := []string{p}, []string(nil)
@@ -190,7 +191,7 @@ var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 func (l *loader) listFolder(p string) (files, others []string) {
 	list, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
-		l.problems.addError(engine.SourcePosition{File: l.displayPath(p)}, "cannot be read: %v", errorWithoutPath(err))
+		l.problems.addError(engine.SourcePosition{File: l.displayPath(p)}, "cannot be read: %v", textutil.ErrorWithoutPath(err))
 		return nil, nil
 	}
 	for _, e := range list {
@@ -226,11 +227,4 @@ func (l *loader) refuseSameNames(docs []*document) {
 		}
 		seen[d.name] = d
 	}
-}
-
-func errorWithoutPath(err error) error {
-	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // fs.FS returns it unwrapped
-		return p.Err
-	}
-	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"holdfast/engine/inventory/expression"
 	"holdfast/engine/textutil"
 )
 
@@ -53,11 +54,11 @@ func isBefore(a, b *hcl.Range) bool {
 
 func (e *Errors) writeError(b *strings.Builder, d *hcl.Diagnostic, lines map[string][]string) {
 	if d.Subject == nil {
-		fmt.Fprintf(b, "%s\n", e.redactText(formatDiagnostic(d)))
+		fmt.Fprintf(b, "%s\n", e.redactText(expression.FormatDiagnostic(d)))
 		return
 	}
 	at := d.Subject
-	fmt.Fprintf(b, "%s:%d:%d: %s\n", at.Filename, at.Start.Line, at.Start.Column, e.redactText(formatDiagnostic(d)))
+	fmt.Fprintf(b, "%s:%d:%d: %s\n", at.Filename, at.Start.Line, at.Start.Column, e.redactText(expression.FormatDiagnostic(d)))
 	line, ok := e.sourceLine(at, lines[at.Filename])
 	if !ok {
 		return
@@ -79,14 +80,6 @@ func (e *Errors) redactText(s string) string {
 	return s
 }
 
-func formatDiagnostic(d *hcl.Diagnostic) string {
-	s := strings.TrimSuffix(d.Summary, ".")
-	if d.Detail != "" {
-		s += ": " + strings.TrimSuffix(strings.ReplaceAll(d.Detail, "\n", " "), ".")
-	}
-	return textutil.Printable(s)
-}
-
 // sourceLine returns the line of a place, and false if it must not be shown.
 func (e *Errors) sourceLine(at *hcl.Range, lines []string) (string, bool) {
 	if at.Start.Line < 1 || at.Start.Line > len(lines) || e.hiddenFiles[at.Filename] {
@@ -94,4 +87,8 @@ func (e *Errors) sourceLine(at *hcl.Range, lines []string) (string, bool) {
 	}
 	line := strings.TrimSuffix(lines[at.Start.Line-1], "\r")
 	return textutil.Printable(line), !containsSecret(line, e.sensitive)
+}
+
+func containsSecret(text string, sensitive []string) bool {
+	return slices.ContainsFunc(sensitive, func(s string) bool { return strings.Contains(text, s) })
 }

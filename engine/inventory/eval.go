@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"holdfast/engine/inventory/expression"
 	"holdfast/engine/textutil"
 )
 
@@ -37,7 +38,7 @@ func (s *scope) evalContext(at hcl.Range, id string) *hcl.EvalContext {
 	if ctx == nil {
 		ctx = &hcl.EvalContext{
 			Variables: map[string]cty.Value{"var": cty.ObjectVal(s.vars), "local": cty.ObjectVal(s.locals)},
-			Functions: s.loader.functionsFor(at),
+			Functions: s.loader.values.Functions(at),
 		}
 		if s.contexts != nil {
 			s.contexts[at.Filename] = ctx
@@ -76,7 +77,7 @@ func dropRepeated(diags hcl.Diagnostics) hcl.Diagnostics {
 // explainErrors words the evaluator's errors for authors of inventories, and removes sensitive values.
 func (s *scope) explainErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range addAdvice(diags) {
-		hideDetail(d)
+		expression.HideDetail(d)
 		e, ok := d.Expression.(interface{ Variables() []hcl.Traversal })
 		if !ok || len(e.Variables()) != 1 {
 			continue

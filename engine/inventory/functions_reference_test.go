@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"holdfast/engine/inventory/expression"
 )
 
 // calls has an example and the meaning of each function, for the reference. The
@@ -75,7 +77,7 @@ var calls = map[string][2]string{
 // TestFunctions: the reference has every function, and each can be called as
 // it says.
 func TestFunctions(t *testing.T) {
-	known := testLoader().functionsFor(hcl.Range{})
+	known := testEvaluator().Functions(hcl.Range{})
 	for name := range known {
 		if _, ok := calls[name]; !ok {
 			t.Errorf("%s is not in the reference", name)
@@ -100,11 +102,12 @@ func describeFunctions(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-func testLoader() *loader {
-	return &loader{src: Source{
-		FS:  fstest.MapFS{"commit.txt": {Data: []byte("4d1f\n")}, "zone.tmpl": {Data: []byte("row-${row}")}},
-		Env: func(name string) (string, bool) { return "ann", name == "USER" },
-	}}
+func testEvaluator() *expression.Evaluator {
+	return &expression.Evaluator{
+		FS:     fstest.MapFS{"commit.txt": {Data: []byte("4d1f\n")}, "zone.tmpl": {Data: []byte("row-${row}")}},
+		Env:    func(name string) (string, bool) { return "ann", name == "USER" },
+		Bounds: expression.DefaultBounds,
+	}
 }
 
 // result is the value of an expression as it would be written.
@@ -113,12 +116,11 @@ func result(src string) string {
 	if diags.HasErrors() {
 		return "ERROR " + diags.Error()
 	}
-	v, diags := expr.Value(&hcl.EvalContext{Functions: testLoader().functionsFor(hcl.Range{})})
+	v, diags := expr.Value(&hcl.EvalContext{Functions: testEvaluator().Functions(hcl.Range{})})
 	if diags.HasErrors() {
 		return "ERROR " + diags.Error()
 	}
-	v, marks := v.UnmarkDeep()
-	if _, hidden := marks[secret]; hidden {
+	if v.ContainsMarked() {
 		return "(sensitive)"
 	}
 	if v.Type() == cty.String {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"holdfast/engine/inventory/expression"
 )
 
 // endless is a file system in which one file never ends, as /dev/zero.
@@ -29,9 +31,8 @@ var _ io.Reader = nothing{}
 // Little text does not become so much that the bastion's memory or its stack
 // does not hold it.
 func TestBounds(t *testing.T) {
-	items, rounds := maxAllItems, maxRounds
-	maxAllItems, maxRounds = items/100, rounds/100
-	t.Cleanup(func() { maxAllItems, maxRounds = items, rounds })
+	bounds := expression.DefaultBounds
+	bounds.Items, bounds.Rounds = bounds.Items/100, bounds.Rounds/100
 	doubling := "a0 = \"0123456789abcdef\"\n"
 	for i := range 40 {
 		doubling += fmt.Sprintf("a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
@@ -60,10 +61,10 @@ func TestBounds(t *testing.T) {
 		{"loops in loops", local(`[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]`), "site.hcl:3:65: too many rounds: the loops of the inventory go through more than 50000 values"},
 		{"loops of a template", local(`templatefile("loops", { list = range(1000) })`), "loops:1:"},
 		{"many long lists", local(`[for a in range(1000) : range(1000)]`), "have more than 200000 values"},
-		{"a large file", "#" + strings.Repeat("x", maxSourceBytes), "more than 8 MiB"},
+		{"a large file", "#" + strings.Repeat("x", expression.MaxSourceBytes), "more than 8 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := Load(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}})
+			_, err := loadWithin(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}}, bounds)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %.500v, want %s", err, tc.want)
 			}

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"holdfast/engine"
+	"holdfast/engine/inventory/expression"
+	"holdfast/engine/textutil"
 )
 
 // Source describes where an inventory comes from.
@@ -37,11 +39,14 @@ type Loaded struct {
 }
 
 // Load reads an inventory. The error is an *Errors, or names a file that cannot be read.
-func Load(src Source) (Loaded, error) {
+func Load(src Source) (Loaded, error) { return loadWithin(src, expression.DefaultBounds) }
+
+func loadWithin(src Source, bounds expression.Bounds) (Loaded, error) {
 	if src.Env == nil {
 		src.Env = func(string) (string, bool) { return "", false }
 	}
-	l := &loader{src: src, files: map[string]*hcl.File{}, hiddenFiles: map[string]bool{}}
+	values := &expression.Evaluator{FS: src.FS, Root: src.Root, Env: src.Env, Home: src.Home, Bounds: bounds}
+	l := &loader{src: src, values: values, files: map[string]*hcl.File{}, hiddenFiles: map[string]bool{}}
 	names, err := l.findFiles()
 	if err != nil {
 		return Loaded{}, err
@@ -65,7 +70,7 @@ func Load(src Source) (Loaded, error) {
 	if l.diags.HasErrors() {
 		return Loaded{}, l.newErrors()
 	}
-	return Loaded{Inventory: b.inv, Sensitive: l.sensitive, Warnings: b.warnings, Dir: l.displayPath(path.Dir(names[0])), Read: l.readFiles}, nil
+	return Loaded{Inventory: b.inv, Sensitive: l.values.Sensitive, Warnings: b.warnings, Dir: l.displayPath(path.Dir(names[0])), Read: l.values.Read}, nil
 }
 
 // loader holds the state that the parts of loading share.
@@ -74,15 +79,9 @@ type loader struct {
 	files         map[string]*hcl.File
 	bodies        []*hclsyntax.Body
 	diags         hcl.Diagnostics
-	sensitive     []string
+	values        *expression.Evaluator
 	hiddenFiles   map[string]bool          // files whose lines must not be shown
 	outsideValues map[string]*outsideValue // variables from files
-	calls         int                      // of functions
-	resultBytes   int                      // bytes of all results of functions
-	resultItems   int                      // values of all results of functions
-	rounds        int                      // of loops
-	tooManyRounds *hcl.Diagnostic          // the error, once loops had too many rounds
-	readFiles     []string                 // files that functions have read
 }
 
 // findFiles returns the files to read, each once. A folder stands for its *.hcl files without hidden ones.
@@ -91,7 +90,7 @@ func (l *loader) findFiles() ([]string, error) {
 	for _, p := range l.src.Paths {
 		info, err := fs.Stat(l.src.FS, p)
 		if err != nil {
-			return nil, fmt.Errorf("read inventory: %s: %w; name one with -i", l.displayPath(p), pathErrorCause(err))
+			return nil, fmt.Errorf("read inventory: %s: %w; name one with -i", l.displayPath(p), textutil.ErrorWithoutPath(err))
 		}
 		found := []string{p}
 		if info.IsDir() {
@@ -114,7 +113,7 @@ func (l *loader) findFiles() ([]string, error) {
 func (l *loader) listFolder(p string) ([]string, error) {
 	entries, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
-		return nil, fmt.Errorf("read inventory: %s: %w", l.displayPath(p), pathErrorCause(err))
+		return nil, fmt.Errorf("read inventory: %s: %w", l.displayPath(p), textutil.ErrorWithoutPath(err))
 	}
 	var names []string
 	for _, e := range entries {
@@ -128,20 +127,12 @@ func (l *loader) listFolder(p string) ([]string, error) {
 	return names, nil
 }
 
-func pathErrorCause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
 // parseFile reads a file. For a file that is not HCL it adds an error and returns a nil body.
 func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 	shown := l.displayPath(name)
-	src, err := l.readFile(name, maxSourceBytes)
+	src, err := l.values.ReadFile(name, expression.MaxSourceBytes)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, pathErrorCause(err))
+		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
 	if !utf8.Valid(src) {
 		l.addGlobalError(shown+" is not text in UTF-8", "name another file, or save it as UTF-8")
@@ -157,8 +148,17 @@ func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 	if !ok || diags.HasErrors() {
 		return nil, nil
 	}
-	l.countRounds(body)
+	l.values.CountRounds(body)
 	return body, nil
+}
+
+func (l *loader) checkNesting(text []byte, shown string) bool {
+	tokens, _ := hclsyntax.LexConfig(text, shown, hcl.InitialPos) // the parser reports the error
+	d := expression.CheckNesting(tokens)
+	if d != nil {
+		l.diags = append(l.diags, d)
+	}
+	return d == nil
 }
 
 // limitSyntaxErrors keeps the first syntax errors of a file: most of the others follow from them.
@@ -194,19 +194,8 @@ func (l *loader) displayPath(p string) string {
 	return path.Join(l.src.Root, p)
 }
 
-// absolutePath resolves a path of the inventory. ~ is the home; other paths are relative to the file that names them.
-func (l *loader) absolutePath(p string, in hcl.Range) string {
-	switch {
-	case p == "~" || strings.HasPrefix(p, "~/"):
-		return path.Join(l.src.Home, strings.TrimPrefix(p, "~"))
-	case path.IsAbs(p):
-		return path.Clean(p)
-	}
-	return path.Join(path.Dir(in.Filename), p)
-}
-
 func (l *loader) newErrors() *Errors {
-	return &Errors{diags: l.diags, files: l.files, hiddenFiles: l.hiddenFiles, sensitive: l.sensitive}
+	return &Errors{diags: l.diags, files: l.files, hiddenFiles: l.hiddenFiles, sensitive: l.values.Sensitive}
 }
 
 func (l *loader) addGlobalError(summary, detail string) {

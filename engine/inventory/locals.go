@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"holdfast/engine/inventory/expression"
 )
 
 func (s *scope) evaluateLocals(nodes []*node) {
@@ -32,7 +34,11 @@ func (s *scope) evaluateLocals(nodes []*node) {
 		for _, name := range ready {
 			a := waiting[name]
 			v, ok := s.evaluate(a.Expr, s.evalContext(a.SrcRange, ""))
-			if ok && !s.checkLocalSize(a, v) || !ok {
+			if err := expression.CheckLocalSize(v); ok && err != nil {
+				s.loader.addError(a.SrcRange, fmt.Sprintf("local %q is too large", a.Name), err.Error())
+				ok = false
+			}
+			if !ok {
 				v = cty.DynamicVal
 			}
 			s.locals[name] = v

@@ -15,6 +15,10 @@ import (
 	"holdfast/engine"
 )
 
+// sensitiveArguments may contain sensitive values: they go to a shell and are shown only redacted, or are documents,
+// which are never shown.
+var sensitiveArguments = []string{"command", "undo", "become_password_command", "content"}
+
 // reader evaluates the arguments of one block. On errors, its methods add them and return the zero value.
 type reader struct {
 	scope *scope
@@ -39,7 +43,7 @@ func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Ran
 			return cty.NilVal, at, false
 		}
 		if _, text := a.Expr.(*hclsyntax.TemplateExpr); text || name != "content" {
-			r.scope.recordSensitiveParts(a.Expr, ctx) // except for a whole document, which is never shown
+			r.scope.loader.values.RecordSensitiveParts(a.Expr, ctx) // except for a whole document, which is never shown
 		}
 	}
 	v, _ = v.UnmarkDeep()
@@ -146,14 +150,14 @@ func (r reader) readOneOrMore(name string) []string {
 func (r reader) readPaths(name string) []string {
 	var out []string
 	for _, p := range r.readOneOrMore(name) {
-		out = append(out, r.scope.loader.absolutePath(p, r.node.args[name].SrcRange))
+		out = append(out, r.scope.loader.values.AbsolutePath(p, r.node.args[name].SrcRange))
 	}
 	return out
 }
 
 func (r reader) readPath(name string) string {
 	if p := r.readText(name); p != "" {
-		return r.scope.loader.absolutePath(p, r.node.args[name].SrcRange)
+		return r.scope.loader.values.AbsolutePath(p, r.node.args[name].SrcRange)
 	}
 	return ""
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"holdfast/engine/inventory/expression"
 )
 
 // outsideValue is the value of a variable from --var or a variable file.
@@ -89,7 +91,7 @@ func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 	value, from, ok := s.valueFor(n, given)
 	sensitive := s.loader.constantBool(n.args["sensitive"])
 	if sensitive && ok && value != cty.NilVal {
-		s.loader.recordSensitive(value) // before any error can quote it
+		s.loader.values.RecordSensitive(value) // before any error can quote it
 	}
 	if !ok || !typed {
 		return
@@ -108,8 +110,8 @@ func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 		return
 	}
 	if sensitive {
-		s.loader.recordSensitive(converted)
-		converted = converted.Mark(secret)
+		s.loader.values.RecordSensitive(converted)
+		converted = expression.MarkSensitive(converted)
 	}
 	s.vars[n.label] = converted
 }
@@ -128,7 +130,7 @@ func (s *scope) typeOf(n *node) (cty.Type, bool) {
 		return typ, ok
 	}
 	if a := n.args["default"]; a != nil {
-		v, diags := a.Expr.Value(&hcl.EvalContext{Functions: s.loader.functionsFor(a.SrcRange)})
+		v, diags := a.Expr.Value(&hcl.EvalContext{Functions: s.loader.values.Functions(a.SrcRange)})
 		return v.Type(), !diags.HasErrors()
 	}
 	return cty.DynamicPseudoType, true
@@ -140,7 +142,7 @@ func (s *scope) valueFor(n *node, given map[string]*outsideValue) (cty.Value, st
 	def := cty.NilVal
 	ok := true
 	if a := n.args["default"]; a != nil {
-		def, ok = s.evaluate(a.Expr, &hcl.EvalContext{Functions: s.loader.functionsFor(a.SrcRange)})
+		def, ok = s.evaluate(a.Expr, &hcl.EvalContext{Functions: s.loader.values.Functions(a.SrcRange)})
 	}
 	if g := given[n.label]; g != nil {
 		g.used = true

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Options configures Load.
@@ -45,7 +46,7 @@ func Load(fsys fs.FS, file string, opts Options) (engine.Playbook, error) {
 	}
 	text, err := readFile(fsys, file)
 	if err != nil {
-		return engine.Playbook{}, fmt.Errorf("read playbook %s: %w", l.errs.name, errorWithoutPath(err))
+		return engine.Playbook{}, fmt.Errorf("read playbook %s: %w", l.errs.name, textutil.ErrorWithoutPath(err))
 	}
 	for line := range strings.SplitSeq(string(text), "\n") {
 		l.errs.lines = append(l.errs.lines, strings.TrimSuffix(line, "\r"))
@@ -100,14 +101,6 @@ func readFile(fsys fs.FS, file string) (text []byte, err error) {
 		return nil, errors.New("it is a directory")
 	}
 	return io.ReadAll(io.LimitReader(f, maxSize+1))
-}
-
-func errorWithoutPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 func resolveAlias(n *yaml.Node) *yaml.Node {

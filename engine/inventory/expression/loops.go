@@ -1,4 +1,4 @@
-package inventory
+package expression
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// countRounds makes the loader count the rounds of all loops in parsed HCL. A few nested loops could run for days.
-func (l *loader) countRounds(parsed hclsyntax.Node) {
+// CountRounds makes the evaluator count the rounds of all loops in parsed HCL. A few nested loops could run for days.
+func (e *Evaluator) CountRounds(parsed hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(parsed, func(n hclsyntax.Node) hcl.Diagnostics {
 		if loop, ok := n.(*hclsyntax.ForExpr); ok {
-			loop.CollExpr = &countedCollection{ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: loop.CollExpr, SrcRange: loop.CollExpr.Range()}, loader: l}
+			loop.CollExpr = &countedCollection{ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: loop.CollExpr, SrcRange: loop.CollExpr.Range()}, evaluator: e}
 		}
 		return nil
 	})
@@ -22,28 +22,28 @@ func (l *loader) countRounds(parsed hclsyntax.Node) {
 // that walk expressions see it as one in parentheses.
 type countedCollection struct {
 	*hclsyntax.ParenthesesExpr
-	loader *loader
+	evaluator *Evaluator
 }
 
 // Value returns the value of the expression. Once all loops have too many rounds, it always returns the same error.
 func (c *countedCollection) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if c.loader.tooManyRounds != nil {
-		return cty.DynamicVal, hcl.Diagnostics{c.loader.tooManyRounds}
+	if c.evaluator.tooManyRounds != nil {
+		return cty.DynamicVal, hcl.Diagnostics{c.evaluator.tooManyRounds}
 	}
 	v, diags := c.Expression.Value(ctx)
 	if diags.HasErrors() {
 		return v, diags
 	}
 	if all, _ := v.Unmark(); all.IsKnown() && !all.IsNull() && all.CanIterateElements() {
-		c.loader.rounds += all.LengthInt()
+		c.evaluator.rounds += all.LengthInt()
 	}
-	if c.loader.rounds <= maxRounds {
+	if c.evaluator.rounds <= c.evaluator.Bounds.Rounds {
 		return v, diags
 	}
 	at := c.Range()
-	c.loader.tooManyRounds = &hcl.Diagnostic{
+	c.evaluator.tooManyRounds = &hcl.Diagnostic{
 		Severity: hcl.DiagError, Subject: &at,
-		Summary: "too many rounds", Detail: fmt.Sprintf("the loops of the inventory go through more than %d values; use smaller lists", maxRounds),
+		Summary: "too many rounds", Detail: fmt.Sprintf("the loops of the inventory go through more than %d values; use smaller lists", c.evaluator.Bounds.Rounds),
 	}
-	return cty.DynamicVal, append(diags, c.loader.tooManyRounds)
+	return cty.DynamicVal, append(diags, c.evaluator.tooManyRounds)
 }

@@ -1,8 +1,7 @@
-package inventory
+package expression
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -10,49 +9,48 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// secret marks values that must never be shown.
+// secret is the mark of sensitive values.
 const secret = "sensitive"
 
-// sensitiveArguments may contain sensitive values: they go to a shell and are shown only redacted, or are documents,
-// which are never shown.
-var sensitiveArguments = []string{"command", "undo", "become_password_command", "content"}
+// MarkSensitive marks a value that must never be shown.
+func MarkSensitive(v cty.Value) cty.Value { return v.Mark(secret) }
 
-// recordSensitive keeps the text of a sensitive value, so that output can be redacted.
-func (l *loader) recordSensitive(v cty.Value) {
+// RecordSensitive keeps the text of a sensitive value, so that output can be redacted.
+func (e *Evaluator) RecordSensitive(v cty.Value) {
 	v, _ = v.UnmarkDeep()
 	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
 		if !part.IsKnown() || part.IsNull() || part.Type() != cty.String && part.Type() != cty.Number {
 			return true, nil
 		}
 		text, err := convert.Convert(part, cty.String)
-		if err == nil && text.AsString() != "" && !slices.Contains(l.sensitive, text.AsString()) {
-			l.sensitive = append(l.sensitive, text.AsString())
+		if err == nil && text.AsString() != "" && !slices.Contains(e.Sensitive, text.AsString()) {
+			e.Sensitive = append(e.Sensitive, text.AsString())
 		}
 		return true, nil
 	})
 }
 
-// recordSensitiveParts keeps the sensitive parts of an expression after all functions: base64encode(var.token) is as
+// RecordSensitiveParts keeps the sensitive parts of an expression after all functions: base64encode(var.token) is as
 // secret as the token.
-func (s *scope) recordSensitiveParts(e hclsyntax.Expression, ctx *hcl.EvalContext) {
-	switch t := e.(type) {
+func (e *Evaluator) RecordSensitiveParts(x hclsyntax.Expression, ctx *hcl.EvalContext) {
+	switch t := x.(type) {
 	case *hclsyntax.TemplateExpr:
 		for _, part := range t.Parts {
-			s.recordSensitiveParts(part, ctx)
+			e.RecordSensitiveParts(part, ctx)
 		}
 		return
 	case *hclsyntax.TemplateWrapExpr:
-		s.recordSensitiveParts(t.Wrapped, ctx)
+		e.RecordSensitiveParts(t.Wrapped, ctx)
 		return
 	}
-	if v, diags := e.Value(ctx); !diags.HasErrors() && v.ContainsMarked() {
-		s.loader.recordSensitive(v)
+	if v, diags := x.Value(ctx); !diags.HasErrors() && v.ContainsMarked() {
+		e.RecordSensitive(v)
 	}
 }
 
-// hideDetail replaces the detail of an error about an expression that uses a sensitive value, because functions quote
+// HideDetail replaces the detail of an error about an expression that uses a sensitive value, because functions quote
 // their arguments.
-func hideDetail(d *hcl.Diagnostic) {
+func HideDetail(d *hcl.Diagnostic) {
 	if d.Expression == nil || d.EvalContext == nil {
 		return
 	}
@@ -81,8 +79,4 @@ func refersToSecret(v cty.Value, t hcl.Traversal) bool {
 		v = next
 	}
 	return v.ContainsMarked()
-}
-
-func containsSecret(text string, sensitive []string) bool {
-	return slices.ContainsFunc(sensitive, func(s string) bool { return strings.Contains(text, s) })
 }

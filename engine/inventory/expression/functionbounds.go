@@ -1,4 +1,4 @@
-package inventory
+package expression
 
 import (
 	"fmt"
@@ -6,14 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
 
 // limitFunction bounds the results of a function, of each call and of all calls together. A call that can make a large
 // result of small arguments is refused before it runs.
-func (l *loader) limitFunction(name string, f function.Function) function.Function {
+func (e *Evaluator) limitFunction(name string, f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(),
 		Type: func(args []cty.Value) (cty.Type, error) {
@@ -23,7 +22,7 @@ func (l *loader) limitFunction(name string, f function.Function) function.Functi
 			return f.ReturnTypeForValues(args)
 		},
 		Impl: func(args []cty.Value, want cty.Type) (cty.Value, error) {
-			if l.calls++; l.calls > maxCalls {
+			if e.calls++; e.calls > maxCalls {
 				return cty.UnknownVal(want), fmt.Errorf("the inventory calls functions more than %d times; use smaller lists", maxCalls)
 			}
 			v, err := f.Call(args)
@@ -31,15 +30,15 @@ func (l *loader) limitFunction(name string, f function.Function) function.Functi
 				return v, err
 			}
 			bytes, items := sizeOf(v)
-			l.resultBytes, l.resultItems = l.resultBytes+bytes, l.resultItems+items
+			e.resultBytes, e.resultItems = e.resultBytes+bytes, e.resultItems+items
 			switch {
 			case bytes > maxValueBytes:
 				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d MiB", maxValueBytes>>20)
 			case items > maxItems:
 				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d values", maxItems)
-			case l.resultItems > maxAllItems:
-				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d values; call them once, in locals", maxAllItems)
-			case l.resultBytes > maxAllBytes:
+			case e.resultItems > e.Bounds.Items:
+				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d values; call them once, in locals", e.Bounds.Items)
+			case e.resultBytes > maxAllBytes:
 				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d MiB; call them once, in locals", maxAllBytes>>20)
 			}
 			return v, nil
@@ -113,13 +112,11 @@ func checkCallSize(name string, args []cty.Value) error {
 	return nil
 }
 
-// checkLocalSize adds an error for a local that is too large. Its bound is low because other locals can be made of it
-// many times over.
-func (s *scope) checkLocalSize(a *hclsyntax.Attribute, v cty.Value) bool {
-	bytes, items := sizeOf(v)
-	if bytes <= maxValueBytes && items <= 10*maxItems {
-		return true
+// CheckLocalSize returns an error for a value that is too large for a local. The bound is low because other locals can
+// be made of it many times over.
+func CheckLocalSize(v cty.Value) error {
+	if bytes, items := sizeOf(v); bytes > maxValueBytes || items > 10*maxItems {
+		return fmt.Errorf("a local may have %d MiB and %d values", maxValueBytes>>20, 10*maxItems)
 	}
-	s.loader.addError(a.SrcRange, fmt.Sprintf("local %q is too large", a.Name), fmt.Sprintf("a local may have %d MiB and %d values", maxValueBytes>>20, 10*maxItems))
-	return false
+	return nil
 }

@@ -1,18 +1,19 @@
-package inventory
+package expression
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"holdfast/engine/textutil"
 )
 
-// Bounds of an inventory: a few bytes of HCL could otherwise use up memory or never end.
+// These bounds hold for every inventory: a few bytes of HCL could otherwise use up memory or never end.
 const (
-	maxSourceBytes = 8 << 20  // bytes of a file of HCL, and of a template
+	MaxSourceBytes = 8 << 20  // bytes of a file of HCL, and of a template
 	maxValueBytes  = 64 << 20 // bytes of a value: of a file that file() reads, a result of a function, a local
 	maxAllBytes    = 1 << 30  // bytes of all results of functions
 	maxCalls       = 5_000_000
@@ -21,24 +22,19 @@ const (
 	maxOperators   = 1_000   // in one expression
 )
 
-// Bounds of a whole inventory. Tests lower them.
-var (
-	maxAllItems = 20_000_000 // values in all results of functions
-	maxRounds   = 5_000_000  // of all loops
-)
-
-func (l *loader) readFile(name string, maxBytes int) ([]byte, error) {
-	f, err := l.src.FS.Open(name)
+// ReadFile reads a file that may have at most so many bytes. Its errors do not name the file.
+func (e *Evaluator) ReadFile(name string, maxBytes int) ([]byte, error) {
+	f, err := e.FS.Open(name)
 	if err != nil {
-		return nil, pathErrorCause(err)
+		return nil, textutil.ErrorWithoutPath(err)
 	}
 	defer func() { _ = f.Close() }() // only read
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
+		return nil, errors.New("is a directory")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, int64(maxBytes)+1))
 	if err != nil {
-		return nil, pathErrorCause(err)
+		return nil, textutil.ErrorWithoutPath(err)
 	}
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("has more than %d MiB, or never ends; name another file", maxBytes>>20)
@@ -101,13 +97,14 @@ func depthChange(word string) int {
 	return 0
 }
 
-func (l *loader) checkNesting(text []byte, shown string) bool {
-	tokens, _ := hclsyntax.LexConfig(text, shown, hcl.InitialPos) // the parser reports the error
-	if t := findTooDeep(tokens); t != nil {
-		l.addError(t.Range, "nested too deep", nestingAdvice)
-		return false
+// CheckNesting returns an error for the first token that is nested too deep for the parser, or nil.
+func CheckNesting(tokens hclsyntax.Tokens) *hcl.Diagnostic {
+	t := findTooDeep(tokens)
+	if t == nil {
+		return nil
 	}
-	return true
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: "nested too deep", Subject: &t.Range,
+		Detail: fmt.Sprintf("an expression may have %d levels of brackets and templates, and %d operators; write it flatter, with locals", maxDepth, maxOperators),
+	}
 }
-
-var nestingAdvice = fmt.Sprintf("an expression may have %d levels of brackets and templates, and %d operators; write it flatter, with locals", maxDepth, maxOperators)

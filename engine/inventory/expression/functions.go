@@ -1,4 +1,4 @@
-package inventory
+package expression
 
 import (
 	"crypto/sha256"
@@ -18,7 +18,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-func (l *loader) functionsFor(at hcl.Range) map[string]function.Function {
+// Functions returns the functions that expressions at a place may call. Paths are relative to its file.
+func (e *Evaluator) Functions(at hcl.Range) map[string]function.Function {
 	f := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "coalesce": stdlib.CoalesceFunc,
 		"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc,
@@ -38,16 +39,16 @@ func (l *loader) functionsFor(at hcl.Range) map[string]function.Function {
 		}),
 		"base64encode": stringFunction("text", func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil }),
 		"cidrhost":     cidrHostFunction(),
-		"sensitive":    l.sensitiveFunction(),
-		"env":          stringFunction("name", l.lookupEnv),
-		"file":         stringFunction("path", func(name string) (string, error) { return l.readNamedFile(name, at) }),
-		"fileexists":   fileExistsFunction(l, at),
+		"sensitive":    e.sensitiveFunction(),
+		"env":          stringFunction("name", e.lookupEnv),
+		"file":         stringFunction("path", func(name string) (string, error) { return e.readNamedFile(name, at) }),
+		"fileexists":   e.fileExistsFunction(at),
 	}
 	for name, function := range f {
-		f[name] = l.limitFunction(name, function)
+		f[name] = e.limitFunction(name, function)
 	}
 	// A template may call all of them but templatefile: it could recurse without end.
-	f["templatefile"] = l.limitFunction("templatefile", l.templateFileFunction(at, maps.Clone(f)))
+	f["templatefile"] = e.limitFunction("templatefile", e.templateFileFunction(at, maps.Clone(f)))
 	return f
 }
 
@@ -65,65 +66,65 @@ func stringFunction(parameter string, do func(string) (string, error)) function.
 	})
 }
 
-func (l *loader) lookupEnv(name string) (string, error) {
-	v, ok := l.src.Env(name)
+func (e *Evaluator) lookupEnv(name string) (string, error) {
+	v, ok := e.Env(name)
 	if !ok {
 		return "", fmt.Errorf("environment variable %s is not set", name)
 	}
 	return v, nil
 }
 
-func (l *loader) readNamedFile(name string, at hcl.Range) (string, error) {
-	file := l.pathInFS(name, at)
-	l.readFiles = append(l.readFiles, file)
-	b, err := l.readFile(file, maxValueBytes)
+func (e *Evaluator) readNamedFile(name string, at hcl.Range) (string, error) {
+	file := e.pathInFS(name, at)
+	e.Read = append(e.Read, file)
+	b, err := e.ReadFile(file, maxValueBytes)
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", l.absolutePath(name, at), pathErrorCause(err))
+		return "", fmt.Errorf("read %s: %w", e.AbsolutePath(name, at), err)
 	}
 	return string(b), nil
 }
 
-func (l *loader) pathInFS(name string, at hcl.Range) string {
-	p := l.absolutePath(name, at)
-	if l.src.Root != "" {
-		p = strings.TrimPrefix(strings.TrimPrefix(p, l.src.Root), "/")
+func (e *Evaluator) pathInFS(name string, at hcl.Range) string {
+	p := e.AbsolutePath(name, at)
+	if e.Root != "" {
+		p = strings.TrimPrefix(strings.TrimPrefix(p, e.Root), "/")
 	}
 	return path.Clean(p)
 }
 
-func fileExistsFunction(l *loader, at hcl.Range) function.Function {
+func (e *Evaluator) fileExistsFunction(at hcl.Range) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Bool),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			info, err := fs.Stat(l.src.FS, l.pathInFS(args[0].AsString(), at))
+			info, err := fs.Stat(e.FS, e.pathInFS(args[0].AsString(), at))
 			return cty.BoolVal(err == nil && !info.IsDir()), nil
 		},
 	})
 }
 
-func (l *loader) templateFileFunction(at hcl.Range, functions map[string]function.Function) function.Function {
+func (e *Evaluator) templateFileFunction(at hcl.Range, functions map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true}},
 		Type:   function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			none := cty.UnknownVal(cty.String)
-			src, err := l.readNamedFile(args[0].AsString(), at)
+			src, err := e.readNamedFile(args[0].AsString(), at)
 			if err != nil {
 				return none, function.NewArgError(0, err)
 			}
 			if t := args[1].Type(); !t.IsObjectType() && !t.IsMapType() {
 				return none, function.NewArgErrorf(1, "pass the variables of a template as an object: { name = value }")
 			}
-			tokens, _ := hclsyntax.LexTemplate([]byte(src), l.absolutePath(args[0].AsString(), at), hcl.InitialPos) // the parser reports the error
-			if t := findTooDeep(tokens); t != nil {
-				return none, function.NewArgErrorf(0, "%s:%d:%d: nested too deep: %s", t.Range.Filename, t.Range.Start.Line, t.Range.Start.Column, nestingAdvice)
+			tokens, _ := hclsyntax.LexTemplate([]byte(src), e.AbsolutePath(args[0].AsString(), at), hcl.InitialPos) // the parser reports the error
+			if d := CheckNesting(tokens); d != nil {
+				return none, function.NewArgError(0, templateError(d))
 			}
-			expr, diags := hclsyntax.ParseTemplate([]byte(src), l.absolutePath(args[0].AsString(), at), hcl.InitialPos)
+			expr, diags := hclsyntax.ParseTemplate([]byte(src), e.AbsolutePath(args[0].AsString(), at), hcl.InitialPos)
 			if diags.HasErrors() {
 				return none, function.NewArgError(0, templateError(diags[0]))
 			}
-			l.countRounds(expr)
+			e.CountRounds(expr)
 			object, marks := args[1].Unmark()
 			vars := map[string]cty.Value{}
 			for name, v := range object.AsValueMap() {
@@ -131,7 +132,7 @@ func (l *loader) templateFileFunction(at hcl.Range, functions map[string]functio
 			}
 			v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: functions})
 			if diags.HasErrors() {
-				hideDetail(diags[0])
+				HideDetail(diags[0])
 				return none, function.NewArgError(0, templateError(diags[0]))
 			}
 			return stdlib.MakeToFunc(cty.String).Call([]cty.Value{v})
@@ -140,16 +141,16 @@ func (l *loader) templateFileFunction(at hcl.Range, functions map[string]functio
 }
 
 func templateError(d *hcl.Diagnostic) error {
-	return fmt.Errorf("%s:%d:%d: %s", d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column, formatDiagnostic(d))
+	return fmt.Errorf("%s:%d:%d: %s", d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column, FormatDiagnostic(d))
 }
 
-func (l *loader) sensitiveFunction() function.Function {
+func (e *Evaluator) sensitiveFunction() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowMarked: true, AllowUnknown: true, AllowNull: true, AllowDynamicType: true}},
 		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			l.recordSensitive(args[0])
-			return args[0].Mark(secret), nil
+			e.RecordSensitive(args[0])
+			return MarkSensitive(args[0]), nil
 		},
 	})
 }
