@@ -78,10 +78,13 @@ type RunStart struct {
 	Adopting []string `json:"adopting,omitempty"` // runs that ended without releasing their holds
 }
 
-// Progress is how far a step is. Zero totals are unknown.
+// Progress is the progress of a transfer from the bastion to a host. Zero totals are unknown.
 type Progress struct {
-	Bytes int64 `json:"bytes,omitempty"`
-	Total int64 `json:"total,omitempty"`
+	Bytes int64    `json:"bytes,omitempty"` // sent since the step began
+	Total int64    `json:"total,omitempty"` // expected; the host may have a part of it already
+	Rate  int64    `json:"rate,omitempty"`  // bytes per second of late
+	Left  Duration `json:"left,omitempty"`  // expected until the end of the transfer
+	Ended bool     `json:"ended,omitempty"` // last report of the step
 }
 
 // Sample is an etcd cluster at one moment of a run.

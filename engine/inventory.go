@@ -12,6 +12,15 @@ type Inventory struct {
 	Clusters []Cluster `json:"clusters"`
 
 	MaxUnavailable CountOrPercent `json:"max_unavailable,omitzero"` // of all hosts together; not set: only the pools limit
+
+	Mirror *Mirror `json:"mirror,omitempty"` // content that hosts fetch from the bastion
+}
+
+// Mirror is the content on the bastion for hosts that reach only the bastion.
+type Mirror struct {
+	Repository string `json:"repository,omitempty"` // folder of an ostree repository in archive mode
+	Rate       int64  `json:"rate,omitempty"`       // bytes per second to all hosts together; 0: no limit
+	HostRate   int64  `json:"host_rate,omitempty"`  // bytes per second to each host; 0: no limit
 }
 
 // Host is one machine.
@@ -55,7 +64,12 @@ type OS struct {
 	Image   string `json:"image,omitempty"`    // container image by digest: NAME@sha256:…
 	MinFree int64  `json:"min_free,omitempty"` // bytes that must be free before staging; 0: DefaultMinFree
 	Version string `json:"version,omitempty"`  // for max_skew, if its label does not tell
+	Source  string `json:"source,omitempty"`   // BastionSource, or "": as configured on the host
 }
+
+// BastionSource is the source of an OS that hosts fetch from the mirror of the bastion,
+// through their SSH connections.
+const BastionSource = "bastion"
 
 // DefaultMinFree is the free space in bytes a host must have before an OS is
 // staged, unless the pool says otherwise.

@@ -49,6 +49,9 @@ type Exec struct {
 	Abort   string   `json:"abort,omitempty"`   // ends processes that an interrupted Script left running on the host
 	Uploads []Upload `json:"uploads,omitempty"` // files for the script, in a tar archive that is its standard input
 
+	// Content is the OS that the script fetches from the bastion; nil: it fetches nothing there.
+	Content *Content `json:"content,omitempty"`
+
 	// Once says that the script is not run again where its answer is lost, as
 	// scripts are that disturb nothing.
 	Once bool `json:"once,omitempty"`
@@ -60,6 +63,13 @@ type Exec struct {
 	// Fallback says that a reboot stands in for an action that fails
 	// (ScriptActed): the host is planned again, and the plan finds out.
 	Fallback bool `json:"fallback,omitempty"`
+}
+
+// Content is an OS that a host fetches from the mirror of the bastion. The script gets the
+// variable port, which has the port of 127.0.0.1 where the mirror answers.
+type Content struct {
+	Commit string `json:"commit"`
+	Have   string `json:"have,omitempty"` // commit that the host has: only the difference is transferred
 }
 
 // DisplayText returns the text that people see: Display, else the whole script.

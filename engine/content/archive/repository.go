@@ -1,0 +1,110 @@
+package archive
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// Repository is a folder with an ostree repository in archive mode. Nothing outside of the folder is read.
+type Repository struct {
+	root *os.Root
+}
+
+// Open opens the repository in a folder.
+func Open(folder string) (*Repository, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("open the ostree repository: %w", err)
+	}
+	r := &Repository{root: root}
+	mode, err := r.readMode()
+	if err == nil && mode != "archive" && mode != "archive-z2" {
+		err = fmt.Errorf("its mode is %q; only the mode archive can be served: make one with ostree init --mode=archive, or with holdfast mirror --from", mode)
+	}
+	if err != nil {
+		_ = root.Close() // read only
+		return nil, fmt.Errorf("open the ostree repository %s: %w", folder, err)
+	}
+	return r, nil
+}
+
+// Close closes the repository.
+func (r *Repository) Close() error { return r.root.Close() }
+
+const maxConfig = 1 << 20
+
+func (r *Repository) readMode() (string, error) {
+	data, err := r.readFile("config", maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("it has no config file, so it is not a repository")
+	}
+	if err != nil {
+		return "", err
+	}
+	lines := bufio.NewScanner(strings.NewReader(string(data)))
+	for section := ""; lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(line, "[") {
+			section = line
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if ok && section == "[core]" && strings.TrimSpace(name) == "mode" {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "bare", nil // ostree's default
+}
+
+// OpenFile opens a regular file of the repository. It follows no link out of the folder, and does not wait for a pipe.
+func (r *Repository) OpenFile(name string) (*os.File, fs.FileInfo, error) {
+	f, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err != nil {
+		_ = f.Close() // read only
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+func (r *Repository) readFile(name string, limit int64) ([]byte, error) {
+	f, info, err := r.OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// maxMetadata bounds a metadata object, as ostree does.
+const maxMetadata = 128 << 20
+
+// readMetadata returns the data of a metadata object, and an error if they do not have its checksum.
+func (r *Repository) readMetadata(o Object) ([]byte, error) {
+	data, err := r.readFile(o.Path(), maxMetadata)
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != o.Checksum {
+		return nil, errDamaged
+	}
+	return data, nil
+}
+
+var errDamaged = errors.New("its contents do not have its checksum")

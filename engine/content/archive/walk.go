@@ -1,0 +1,150 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// IsChecksum reports whether a text is the checksum of an object.
+func IsChecksum(s string) bool {
+	return len(s) == 2*checksumSize && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// Report is the result of a check of one commit.
+type Report struct {
+	Objects int   // of the commit
+	Bytes   int64 // of the objects that are there
+	Missing []Object
+	Damaged []Object
+}
+
+// IsComplete reports whether everything is there and undamaged.
+func (r Report) IsComplete() bool { return len(r.Missing)+len(r.Damaged) == 0 }
+
+// Check reads a commit and lists the objects that are missing or damaged. Metadata is always read; files are read only with
+// verify, else only looked for. Objects below a directory that is missing are not known.
+func (r *Repository) Check(ctx context.Context, commit string, verify bool) (Report, error) {
+	var report Report
+	sizes, err := r.walk(ctx, commit, func(o Object, err error) error {
+		switch {
+		case err == nil && o.Kind == File && verify:
+			err = r.verifyFile(o)
+		case err == nil:
+			return nil
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			report.Missing = append(report.Missing, o)
+		case errors.Is(err, errDamaged):
+			report.Damaged = append(report.Damaged, o)
+		default:
+			return err
+		}
+		return nil
+	})
+	report.Objects = len(sizes)
+	for _, n := range sizes {
+		report.Bytes += n
+	}
+	return report, err
+}
+
+// Size returns how many bytes a host needs that has one commit, to have another. It is an estimate if an object is missing, or
+// a host uses a static delta.
+func (r *Repository) Size(ctx context.Context, commit, have string) (int64, error) {
+	ignore := func(Object, error) error { return nil }
+	sizes, err := r.walk(ctx, commit, ignore)
+	if err != nil {
+		return 0, err
+	}
+	if IsChecksum(have) {
+		old, err := r.walk(ctx, have, ignore)
+		if err != nil {
+			return 0, err
+		}
+		for o := range old {
+			delete(sizes, o)
+		}
+	}
+	var sum int64
+	for _, n := range sizes {
+		sum += n
+	}
+	return sum, nil
+}
+
+// walk visits every object of a commit once, and returns their sizes. visit gets the error of looking for the object, or of
+// reading it if it is metadata, and may return an error to end the walk.
+func (r *Repository) walk(ctx context.Context, commit string, visit func(Object, error) error) (map[Object]int64, error) {
+	if !IsChecksum(commit) {
+		return nil, fmt.Errorf("%q is not a commit", commit)
+	}
+	sizes := map[Object]int64{}
+	queue := []Object{{commit, Commit}}
+	for len(queue) > 0 {
+		o := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if _, ok := sizes[o]; ok {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		size, next, err := r.inspect(o)
+		sizes[o] = size
+		if err := visit(o, err); err != nil {
+			return nil, fmt.Errorf("read %s: %w", o.Path(), err)
+		}
+		queue = append(queue, next...)
+	}
+	return sizes, nil
+}
+
+// inspect returns the size of an object, and the objects that it names.
+func (r *Repository) inspect(o Object) (size int64, next []Object, err error) {
+	if o.Kind == File {
+		info, err := r.root.Stat(o.Path())
+		if err != nil {
+			return 0, nil, err
+		}
+		return info.Size(), nil, nil
+	}
+	data, err := r.readMetadata(o)
+	if err != nil {
+		return 0, nil, err
+	}
+	switch o.Kind {
+	case Commit:
+		next, err = parseCommit(data)
+	case DirTree:
+		next, err = parseTree(data)
+	case DirMeta, File: // name nothing
+	}
+	return int64(len(data)), next, err
+}
+
+// DeltaSize returns the size of the static delta whose superblock is named, or 0 if it is not known.
+func (r *Repository) DeltaSize(superblock string) int64 {
+	folder, err := r.root.Open(path.Dir(superblock))
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = folder.Close() }() // read only
+	entries, err := folder.ReadDir(maxDeltaParts)
+	if err != nil {
+		return 0
+	}
+	var sum int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+	}
+	return sum
+}
+
+const maxDeltaParts = 10000

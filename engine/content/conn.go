@@ -1,0 +1,72 @@
+package content
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxConns   = 24              // open connections of a host; ostree opens eight
+	stallLimit = 2 * time.Minute // a host that takes nothing for so long loses the connection
+)
+
+// boundedListener accepts every connection, because SSH waits for that, and closes those beyond maxConns. The data of the others
+// keeps to the limits.
+type boundedListener struct {
+	net.Listener
+	ctx    context.Context
+	limits *limits
+	host   string
+	open   atomic.Int32
+}
+
+// Accept returns the next connection that the host may have.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) > maxConns {
+			l.open.Add(-1)
+			_ = c.Close() // the host has too many
+			continue
+		}
+		return &limitedConn{Conn: c, listener: l}, nil
+	}
+}
+
+// limitedConn writes no faster than the limits allow.
+type limitedConn struct {
+	net.Conn
+	listener *boundedListener
+	once     sync.Once
+}
+
+// Write writes in chunks, each when it is due.
+func (c *limitedConn) Write(p []byte) (int, error) {
+	written := 0
+	for len(p) > 0 {
+		part := p[:min(len(p), chunkSize)]
+		if err := c.listener.limits.wait(c.listener.ctx, c.listener.host, len(part)); err != nil {
+			return written, err
+		}
+		_ = c.SetWriteDeadline(time.Now().Add(stallLimit)) // a closed connection fails below
+		n, err := c.Conn.Write(part)
+		written += n
+		if err != nil {
+			return written, err
+		}
+		p = p[len(part):]
+	}
+	return written, nil
+}
+
+// Close ends the connection.
+func (c *limitedConn) Close() error {
+	c.once.Do(func() { c.listener.open.Add(-1) })
+	return c.Conn.Close()
+}

@@ -1,0 +1,81 @@
+package content
+
+import (
+	"io"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"holdfast/engine/content/archive"
+)
+
+// repositoryPath is the path of the repository on the server.
+const repositoryPath = "/ostree/"
+
+// archiveConfig is the config file that hosts get. The file of the repository may have passwords of remotes.
+const archiveConfig = "[core]\nrepo_version=1\nmode=archive-z2\n"
+
+// served lists the files and folders of a repository that hosts need.
+var served = []string{"deltas", "delta-indexes", "objects", "refs", "summaries", "summary", "summary.idx", "summary.idx.sig", "summary.sig"}
+
+// repositoryHandler serves the files of a repository to one host.
+type repositoryHandler struct {
+	repository *archive.Repository
+	sent       *atomic.Int64     // bytes of files
+	deltaFound func(name string) // called with the superblock of a delta that the host fetches
+}
+
+// ServeHTTP answers one request.
+func (h *repositoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "the mirror is read-only", http.StatusMethodNotAllowed)
+		return
+	}
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close") // the rest of the request is not read
+		http.Error(w, "the mirror takes no data", http.StatusBadRequest)
+		return
+	}
+	name, ok := strings.CutPrefix(r.URL.Path, repositoryPath)
+	if !ok || !fs.ValidPath(name) {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if name == "config" {
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(archiveConfig))
+		return
+	}
+	top, _, _ := strings.Cut(name, "/")
+	if !slices.Contains(served, top) {
+		http.NotFound(w, r)
+		return
+	}
+	f, info, err := h.repository.OpenFile(name)
+	if err != nil { // it is not there, or not a file; the host need not know
+		http.NotFound(w, r)
+		return
+	}
+	defer func() { _ = f.Close() }() // read only
+	if top == "deltas" && strings.HasSuffix(name, "/superblock") {
+		h.deltaFound(name)
+	}
+	http.ServeContent(w, r, "", info.ModTime(), countingFile{f, h.sent})
+}
+
+// countingFile counts the bytes that are read.
+type countingFile struct {
+	io.ReadSeeker
+	read *atomic.Int64
+}
+
+// Read reads from the file.
+func (c countingFile) Read(p []byte) (int, error) {
+	n, err := c.ReadSeeker.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,94 @@
+package content
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// minRate is the lowest rate of a host, in bytes per second. ostree gives up requests that stay below 1000 bytes per second for
+// half a minute, and sends eight of them at once.
+const minRate = 32 << 10
+
+// limits bounds the rate of each host and of all together. Each host has at most one booking in the bucket of all, so that a
+// host gets the same share regardless of its number of connections.
+type limits struct {
+	now   func() time.Time
+	sleep func(context.Context, time.Duration) error
+
+	mu       sync.Mutex
+	total    bucket
+	hosts    map[string]*hostLimit
+	hostRate int64 // for every host; 0: no limit
+}
+
+// hostLimit bounds the rate of one host.
+type hostLimit struct {
+	turn   chan struct{} // taken by the connection that books
+	bucket bucket
+}
+
+func newLimits(total, host int64) *limits {
+	return &limits{now: time.Now, sleep: sleepContext, total: bucket{rate: total}, hosts: map[string]*hostLimit{}, hostRate: host}
+}
+
+func (l *limits) hostLimit(host string) *hostLimit {
+	h := l.hosts[host]
+	if h == nil {
+		h = &hostLimit{turn: make(chan struct{}, 1), bucket: bucket{rate: l.hostRate}}
+		l.hosts[host] = h
+	}
+	return h
+}
+
+// setRate changes the rate of a host, but not beyond the rate for every host. 0 ends an earlier change.
+func (l *limits) setRate(host string, rate int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if rate > 0 {
+		rate = max(rate, minRate)
+	}
+	if rate <= 0 || l.hostRate > 0 && rate > l.hostRate {
+		rate = l.hostRate
+	}
+	l.hostLimit(host).bucket.rate = rate
+}
+
+// wait returns when the host may send n bytes, at most chunkSize.
+func (l *limits) wait(ctx context.Context, host string, n int) error {
+	l.mu.Lock()
+	h := l.hostLimit(host)
+	l.mu.Unlock()
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := l.waitFor(ctx, &h.bucket, n); err != nil {
+		return err
+	}
+	return l.waitFor(ctx, &l.total, n)
+}
+
+func (l *limits) waitFor(ctx context.Context, b *bucket, n int) error {
+	l.mu.Lock()
+	now := l.now()
+	due := b.book(now, n)
+	l.mu.Unlock()
+	if !due.After(now) {
+		return ctx.Err()
+	}
+	return l.sleep(ctx, due.Sub(now))
+}
+
+func sleepContext(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,139 @@
+package content
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/content/archive"
+)
+
+// Bounds of the requests of a host. A host sends nothing but short headers.
+const (
+	maxHeader     = 16 << 10
+	headerTimeout = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
+// Server serves the mirror of the bastion. Several hosts that fetch the same OS read its files from the page cache of the
+// bastion: a lane of staging follows another within minutes, and an OS has about 1 GB.
+type Server struct {
+	mirror  engine.Mirror
+	limits  *limits
+	tracker tracker
+
+	mu         sync.Mutex
+	repository *archive.Repository // nil before it is needed
+	sizes      map[engine.Content]*expectedSize
+
+	ctx    context.Context // done when the server is closed
+	cancel context.CancelFunc
+	work   conc.WaitGroup
+}
+
+// NewServer returns a server for a mirror. It opens nothing yet.
+func NewServer(m engine.Mirror) *Server {
+	s := &Server{mirror: m, limits: newLimits(m.Rate, m.HostRate), tracker: newTracker(), sizes: map[engine.Content]*expectedSize{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// SetRate limits the bytes per second to a host from now on, but not below 32 KiB nor beyond the limit of the inventory. 0 ends
+// the limit. It may be called at any time.
+func (s *Server) SetRate(host string, bytesPerSecond int64) { s.limits.setRate(host, bytesPerSecond) }
+
+// Close ends the use of the mirror.
+func (s *Server) Close() error {
+	s.cancel()
+	s.work.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.repository == nil {
+		return nil
+	}
+	return s.repository.Close()
+}
+
+func (s *Server) openRepository() (*archive.Repository, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.repository != nil {
+		return s.repository, nil
+	}
+	if s.mirror.Repository == "" {
+		return nil, errors.New("the inventory names no repository; add repository to the mirror block of the site")
+	}
+	var err error
+	s.repository, err = archive.Open(s.mirror.Repository)
+	return s.repository, err
+}
+
+// Transfer is the fetch of one OS by one host.
+type Transfer struct {
+	Host    string
+	Content engine.Content
+	Report  func(engine.Progress) // called every few seconds while bytes are sent, and at the end; may be nil
+}
+
+// Serve answers the connections of a listener until the returned function is called. That function closes the listener, and
+// waits for the connections to end.
+func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
+	repository, err := s.openRepository()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	var work conc.WaitGroup
+	p := s.tracker.begin(t)
+	h := &repositoryHandler{repository: repository, sent: &p.sent, deltaFound: func(name string) { p.setTotal(repository.DeltaSize(name)) }}
+	server := &http.Server{
+		Handler: h, ErrorLog: log.New(io.Discard, "", 0), // a host does not write to our terminal
+		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	work.Go(func() { _ = server.Serve(&boundedListener{Listener: l, ctx: ctx, limits: s.limits, host: t.Host}) }) // ends with the connection
+	work.Go(func() { s.awaitSize(ctx, repository, p) })
+	work.Go(func() { p.reportUntil(ctx) })
+	return func() {
+		cancel()
+		_ = server.Close()
+		_ = l.Close() // the server may not have begun
+		work.Wait()
+		p.reportEnd()
+	}, nil
+}
+
+// expectedSize is the size of a transfer, which is the same for all hosts.
+type expectedSize struct {
+	known chan struct{}
+	bytes int64 // 0: it is not known
+}
+
+// awaitSize sets the total of a transfer when it is known. It begins to compute the size if no other host has.
+func (s *Server) awaitSize(ctx context.Context, r *archive.Repository, p *progress) {
+	c := p.transfer.Content
+	s.mu.Lock()
+	e := s.sizes[c]
+	if e == nil {
+		e = &expectedSize{known: make(chan struct{})}
+		s.sizes[c] = e
+		s.work.Go(func() {
+			e.bytes, _ = r.Size(s.ctx, c.Commit, c.Have) // 0 with an error
+			close(e.known)
+		})
+	}
+	s.mu.Unlock()
+	select {
+	case <-e.known:
+		p.setTotal(e.bytes)
+	case <-ctx.Done():
+	}
+}
