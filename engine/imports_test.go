@@ -73,7 +73,7 @@ func within(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/hostscript", "engine/planner", "engine/textutil", "modules", "modules/hostconfig", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always gives the same plan: engine and modules see no files,
 // no network, no clock and no chance, and start no goroutines.
@@ -131,6 +131,17 @@ func findImpurities(tree *ast.File, found func(string)) {
 var neighbours = map[string]map[string]string{
 	"holdfast/engine":          nil, // everybody's vocabulary
 	"holdfast/engine/textutil": nil, // helpers for text that know nothing of hosts
+	"holdfast/engine/hostpattern": {
+		"engine/playbook": "a play names its hosts by a pattern",
+	},
+	"holdfast/engine/window": {
+		"engine/inventory": "a window too short for a batch is an error",
+		"engine/planner":   "hosts are disrupted within the windows of their pool",
+	},
+	"holdfast/engine/version": {
+		"engine/inventory": "a version that cannot be compared is an error",
+		"engine/planner":   "pools may differ by max_skew minor versions",
+	},
 	"holdfast/engine/hostscript": {
 		"engine/planner":        "a sequence takes and releases holds by script",
 		"engine/rollout":        "a run asks for holds, and reads the exit statuses of scripts",

@@ -124,6 +124,14 @@ func (w Window) String() string {
 	return fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", foldDays(w.Days), w.From/60, w.From%60, w.To/60, w.To%60, zone)
 }
 
+// TimeZone returns the window's zone.
+func (w Window) TimeZone() *time.Location {
+	if w.Location == nil {
+		return time.UTC
+	}
+	return w.Location
+}
+
 // foldDays names days of the week, three and more in a row as "Mon-Fri". It begins with
 // the first day after a gap, counted from Monday, so that a row over Sunday stays one.
 func foldDays(days []time.Weekday) string {

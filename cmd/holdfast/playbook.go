@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/hostpattern"
 	"holdfast/engine/playbook"
 	"holdfast/engine/rollout"
 	"holdfast/modules/tasks"
@@ -68,7 +69,7 @@ func (a *app) readPlays(s *site, f playbookFlags) error {
 		return err
 	}
 	for _, p := range book.Plays {
-		selected, err := engine.ParsePattern(p.Hosts, s.inv)
+		selected, err := hostpattern.Parse(p.Hosts, s.inv)
 		if err != nil {
 			return fmt.Errorf("%s:%d: hosts: %w", f.file, p.Line, err)
 		}

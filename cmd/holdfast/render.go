@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/desired"
+	"holdfast/engine/hostpattern"
 	"holdfast/engine/textutil"
 	"holdfast/modules/hostconfig"
 )
@@ -60,7 +61,7 @@ func (a *app) runRender(ctx context.Context, name string) error {
 }
 
 func oneHost(inv engine.Inventory, name string) (engine.Host, error) {
-	match, err := engine.ParsePattern(name, inv)
+	match, err := hostpattern.Parse(name, inv)
 	if err != nil {
 		return engine.Host{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/bastion"
 	"holdfast/engine/connection"
 	"holdfast/engine/desired"
+	"holdfast/engine/hostpattern"
 	"holdfast/engine/inventory"
 	"holdfast/engine/journal"
 	"holdfast/engine/remote"
@@ -184,12 +185,12 @@ func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.
 	limit, named := all, all
 	var err error
 	if a.limit != "" {
-		if limit, err = engine.ParsePattern(a.limit, inv); err != nil {
+		if limit, err = hostpattern.Parse(a.limit, inv); err != nil {
 			return nil, fmt.Errorf("--limit: %w", err)
 		}
 	}
 	if len(names) > 0 {
-		if named, err = engine.ParsePattern(strings.Join(names, ","), inv); err != nil {
+		if named, err = hostpattern.Parse(strings.Join(names, ","), inv); err != nil {
 			return nil, err
 		}
 	}

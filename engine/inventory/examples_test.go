@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"holdfast/engine"
+	"holdfast/engine/hostpattern"
 	"holdfast/engine/inventory"
 	"holdfast/engine/textutil"
 )
@@ -118,7 +118,7 @@ func TestPatternsDocumented(t *testing.T) {
 	}
 	for _, row := range rows {
 		for pattern := range strings.SplitSeq(row[1], "`, `") {
-			match, err := engine.ParsePattern(strings.Trim(pattern, "`"), l.Inventory)
+			match, err := hostpattern.Parse(strings.Trim(pattern, "`"), l.Inventory)
 			if err != nil {
 				t.Error(err)
 				continue

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"holdfast/engine"
+	"holdfast/engine/version"
 )
 
 var (
@@ -24,7 +25,7 @@ func (b *builder) readOS(n *node) *engine.OS {
 	if o.Image != "" && !Pinned(o.Image) {
 		b.addError(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
 	}
-	if _, ok := engine.Skew(o.Version, o.Version); o.Version != "" && !ok {
+	if _, ok := version.Skew(o.Version, o.Version); o.Version != "" && !ok {
 		b.addError(n.args["version"].Expr.Range(), "version has no minor version", "write it such as \"4.16\" or \"4.16.3\"; max_skew compares the second number")
 	}
 	alone := n.args["image"] == nil && n.args["remote"] == nil && n.args["ref"] == nil && n.args["commit"] == nil

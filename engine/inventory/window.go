@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/window"
 )
 
 var (
@@ -97,7 +98,7 @@ func (b *builder) checkWindowLength(n *node, p engine.Pool) {
 	}
 	// Not near a change of clocks, which makes one night of the year longer.
 	for _, month := range []time.Month{time.January, time.July} {
-		now, next := engine.MayBegin(p.Windows, time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC), p.Takes())
+		now, next := window.MayBegin(p.Windows, time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC), p.Takes())
 		if now || !next.IsZero() {
 			return
 		}

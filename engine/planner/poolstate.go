@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/textutil"
+	"holdfast/engine/window"
 )
 
 // poolState is the progress of a pool while the planner plays the roll-out forward.
@@ -132,9 +133,9 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	}
 	for _, p := range in.Inventory.Pools {
 		w := &poolState{Pool: p, site: site, limit: p.MaxUnavailable.Of(x.sizes[p.Name]), failedHosts: s.failedHosts[p.Name], failureBudget: in.failureBudgetOf(p, x.sizes[p.Name])}
-		open, opens := engine.MayBegin(p.Windows, in.Now, p.Takes())
+		open, opens := window.MayBegin(p.Windows, in.Now, p.Takes())
 		if w.outsideWindow, w.windowOpens = !open, opens; w.outsideWindow {
-			w.windowCloses, _ = engine.OpenUntil(p.Windows, in.Now)
+			w.windowCloses, _ = window.OpenUntil(p.Windows, in.Now)
 		}
 		if in.playHasFailureBudget() {
 			w.failedHosts, w.play = s.allDegraded(in.Inventory.Pools), in.Play.Name

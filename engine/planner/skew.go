@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/textutil"
+	"holdfast/engine/version"
 )
 
 // skew watches how far the versions of pools are apart.
@@ -140,7 +141,7 @@ func (k *skew) findBlocker(hp *engine.HostPlan) string {
 			if k.version[other][v] <= 0 {
 				continue
 			}
-			if minors, ok := engine.Skew(target, v); !ok || minors > l.minors {
+			if minors, ok := version.Skew(target, v); !ok || minors > l.minors {
 				return fmt.Sprintf("it would run %s while hosts of pool %s run %s, and max_skew of pool %s is %d", target, other, v, l.pool, l.minors)
 			}
 		}

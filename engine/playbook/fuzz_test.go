@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostpattern"
 	"holdfast/engine/playbook"
 )
 
@@ -50,7 +51,7 @@ func checkPlays(t *testing.T, book engine.Playbook) {
 		t.Fatal("no plays")
 	}
 	for _, p := range book.Plays {
-		if _, err := engine.ParsePattern(p.Hosts, engine.Inventory{Hosts: testHosts()}); err != nil {
+		if _, err := hostpattern.Parse(p.Hosts, engine.Inventory{Hosts: testHosts()}); err != nil {
 			t.Fatal(err)
 		}
 		if p.Name == "" || strings.Contains(p.Name, "\n") || len(p.Tasks) == 0 || p.Line < 1 {

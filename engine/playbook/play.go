@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"holdfast/engine"
+	"holdfast/engine/hostpattern"
 )
 
 // readPlays reads the list of plays. It drops plays without selected tasks.
@@ -146,7 +147,7 @@ func (l *loader) readHosts(n *yaml.Node) string {
 	if l.errs.Len() > before {
 		return pattern
 	}
-	match, err := engine.ParsePattern(pattern, engine.Inventory{Hosts: l.opts.Hosts})
+	match, err := hostpattern.Parse(pattern, engine.Inventory{Hosts: l.opts.Hosts})
 	if err != nil {
 		l.reportPatternError(n, items, err)
 		return pattern
@@ -173,9 +174,9 @@ func (l *loader) reportPatternError(n *yaml.Node, items []*yaml.Node, err error)
 			advice = "the bastion is not one of the hosts; a command with delegate_to: localhost runs there"
 		}
 	}
-	if none := (&engine.NoMatchError{}); errors.As(err, &none) && none.Near != "" {
+	if none := (&hostpattern.NoMatchError{}); errors.As(err, &none) && none.Near != "" {
 		advice = fmt.Sprintf("did you mean %q?", none.Near)
-		err = &engine.NoMatchError{Term: none.Term}
+		err = &hostpattern.NoMatchError{Term: none.Term}
 	}
 	l.errs.addProblem(where, "hosts: "+err.Error(), advice)
 }

@@ -1,4 +1,4 @@
-package engine_test
+package window_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/window"
 )
 
 func zone(t interface{ Fatal(...any) }, name string) *time.Location {
@@ -87,7 +88,7 @@ func TestOpenUntil(t *testing.T) {
 
 func expectOpen(t *testing.T, windows []engine.Window, now time.Time, want string) {
 	t.Helper()
-	end, open := engine.OpenUntil(windows, now)
+	end, open := window.OpenUntil(windows, now)
 	got := end.Format(stamp)
 	switch {
 	case !open:
@@ -101,8 +102,9 @@ func expectOpen(t *testing.T, windows []engine.Window, now time.Time, want strin
 }
 
 func TestNoWindowIsOpen(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	expectOpen(t, nil, now, "for ever")
-	if ok, opens := engine.MayBegin(nil, now, engine.Duration(1000*time.Hour)); !ok || !opens.IsZero() {
+	if ok, opens := window.MayBegin(nil, now, engine.Duration(1000*time.Hour)); !ok || !opens.IsZero() {
 		t.Error("a pool without windows is not open at any time")
 	}
 }
@@ -154,7 +156,7 @@ func TestMayBegin(t *testing.T) {
 }
 
 func begins(windows []engine.Window, now time.Time, takes time.Duration) string {
-	ok, opens := engine.MayBegin(windows, now, engine.Duration(takes))
+	ok, opens := window.MayBegin(windows, now, engine.Duration(takes))
 	switch {
 	case ok && opens.IsZero():
 		return "now"
@@ -316,7 +318,7 @@ func walk(windows []engine.Window, day time.Time) []string {
 	var list []string
 	reached := day
 	for at := day.Add(-40 * time.Hour); at.Before(day.Add(40 * time.Hour)); at = at.Add(5 * time.Minute) {
-		end, open := engine.OpenUntil(windows, at)
+		end, open := window.OpenUntil(windows, at)
 		if !open || at.Before(reached) && len(list) > 0 {
 			continue
 		}
@@ -429,13 +431,13 @@ func TestWindowsAsWatched(t *testing.T) {
 		windows := drawWindows(t)
 		at := time.Date(2026, 1, 5, 0, 0, rapid.IntRange(0, 14*24*3600).Draw(t, "now"), 0, time.UTC)
 		w := watcher(windows)
-		end, open := engine.OpenUntil(windows, at)
+		end, open := window.OpenUntil(windows, at)
 		if open != w.open(at) || open && !end.Equal(w.until(at)) {
 			t.Fatalf("open %v until %s, want %v until %s", open, end, w.open(at), w.until(at))
 		}
 		takes := time.Duration(rapid.IntRange(0, 30*60).Draw(t, "takes")) * time.Minute
 		want := w.begins(at, takes)
-		ok, opens := engine.MayBegin(windows, at, engine.Duration(takes))
+		ok, opens := window.MayBegin(windows, at, engine.Duration(takes))
 		if ok != want.Equal(at) || !ok && !opens.Equal(want) {
 			t.Fatalf("%s may begin %v, else %s; want %s", takes, ok, opens, want)
 		}
@@ -456,7 +458,7 @@ func TestWindowsNearChangesAsWatched(t *testing.T) {
 		w := watcher(windows)
 		change := rapid.SampledFrom(changes).Draw(t, "change")
 		for at := change.Add(-2 * time.Hour); at.Before(change.Add(2 * time.Hour)); at = at.Add(5 * time.Minute) {
-			_, open := engine.OpenUntil(windows, at)
+			_, open := window.OpenUntil(windows, at)
 			moved := false
 			for by := -time.Hour; by <= time.Hour; by += 15 * time.Minute {
 				moved = moved || w.openIf(at, by)
@@ -464,40 +466,9 @@ func TestWindowsNearChangesAsWatched(t *testing.T) {
 			if open && !moved {
 				t.Fatalf("%s: open, and no clock says so", at)
 			}
-			if ok, _ := engine.MayBegin(windows, at, 0); ok != open {
+			if ok, _ := window.MayBegin(windows, at, 0); ok != open {
 				t.Fatalf("%s: may begin %v, open %v", at, ok, open)
 			}
 		}
 	})
-}
-
-func TestWindowString(t *testing.T) {
-	mo, tu, we, th, fr, sa, su := time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday, time.Saturday, time.Sunday
-	for _, c := range []struct {
-		w    engine.Window
-		want string
-	}{
-		{engine.Window{Days: []time.Weekday{sa, fr}, From: 22 * 60, To: 4 * 60, Zone: "Europe/Berlin"}, "Fri, Sat 22:00-04:00 Europe/Berlin"},
-		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr}, From: 5, To: 24 * 60}, "Mon-Fri 00:05-24:00 UTC"},
-		{engine.Window{Days: []time.Weekday{fr, sa, su, mo, we}, To: 60}, "Wed, Fri-Mon 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{mo, we, th}, To: 60}, "Mon, Wed, Thu 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{su, mo}, To: 60}, "Sun, Mon 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{su, su}, To: 60}, "Sun 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr, sa}, To: 60}, "Mon-Sat 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr, sa, su}, To: 60}, "daily 00:00-01:00 UTC"},
-		{engine.Window{From: 12 * 60, To: 12 * 60}, "daily 12:00-12:00 UTC"},
-	} {
-		if got := c.w.String(); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-}
-
-func TestPoolTakes(t *testing.T) {
-	if got := (engine.Pool{}).Takes(); got != engine.Duration(30*time.Minute) {
-		t.Errorf("a batch takes %s", got)
-	}
-	if got := (engine.Pool{BatchTakes: engine.Duration(time.Hour)}).Takes(); got != engine.Duration(time.Hour) {
-		t.Errorf("a batch takes %s where the pool says 1h", got)
-	}
 }

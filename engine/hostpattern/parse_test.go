@@ -1,4 +1,4 @@
-package engine_test
+package hostpattern_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/hostpattern"
 	"holdfast/engine/textutil"
 )
 
@@ -106,7 +107,7 @@ func TestPatternReadsBack(t *testing.T) {
 }
 
 func choose(pattern string, inv engine.Inventory) (string, error) {
-	match, err := engine.ParsePattern(pattern, inv)
+	match, err := hostpattern.Parse(pattern, inv)
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +126,7 @@ func choose(pattern string, inv engine.Inventory) (string, error) {
 func TestPatternOfNothing(t *testing.T) {
 	inv := engine.Inventory{Hosts: []engine.Host{{Name: "a"}, {Name: "b"}}}
 	for _, pattern := range []string{"", ",", " ", ":", "~", "!", "&", "a,~"} {
-		if _, err := engine.ParsePattern(pattern, inv); err == nil || !strings.Contains(err.Error(), "all names every") {
+		if _, err := hostpattern.Parse(pattern, inv); err == nil || !strings.Contains(err.Error(), "all names every") {
 			t.Errorf("%q: %v", pattern, err)
 		}
 	}

@@ -1,4 +1,5 @@
-package engine
+// Package version compares the versions of operating systems and of the software on them.
+package version
 
 import (
 	"math"

@@ -1,8 +1,11 @@
-package engine
+// Package window computes when the maintenance windows of a pool are open.
+package window
 
 import (
 	"slices"
 	"time"
+
+	"holdfast/engine"
 )
 
 // How far openings are looked for, in days. The longest window is a day, and
@@ -20,7 +23,7 @@ const (
 // OpenUntil reports whether any of the windows is open at now, and when that
 // ends. Windows that overlap or touch are one opening. The end is zero if there
 // is none: without windows, and where they cover the whole week.
-func OpenUntil(windows []Window, now time.Time) (end time.Time, open bool) {
+func OpenUntil(windows []engine.Window, now time.Time) (end time.Time, open bool) {
 	if len(windows) == 0 {
 		return time.Time{}, true
 	}
@@ -30,7 +33,7 @@ func OpenUntil(windows []Window, now time.Time) (end time.Time, open bool) {
 // MayBegin reports whether something that takes that long may begin now and
 // will be over before the windows close. If not, opens is the next time at
 // which it may begin; zero means never, as no window is long enough.
-func MayBegin(windows []Window, now time.Time, takes Duration) (ok bool, opens time.Time) {
+func MayBegin(windows []engine.Window, now time.Time, takes engine.Duration) (ok bool, opens time.Time) {
 	if len(windows) == 0 {
 		return true, time.Time{}
 	}
@@ -64,11 +67,11 @@ func openUntil(all []opening, now time.Time) (end time.Time, open bool) {
 	return time.Time{}, false
 }
 
-func mergedOpenings(windows []Window, now time.Time) []opening {
+func mergedOpenings(windows []engine.Window, now time.Time) []opening {
 	var all []opening
 	for _, w := range windows {
 		for d := -windowDaysBack; d <= windowDaysAhead; d++ {
-			if o, ok := w.openingOf(now, d); ok {
+			if o, ok := openingOf(w, now, d); ok {
 				all = append(all, o)
 			}
 		}
@@ -87,17 +90,9 @@ func mergedOpenings(windows []Window, now time.Time) []opening {
 	return merged
 }
 
-// TimeZone returns the window's zone.
-func (w Window) TimeZone() *time.Location {
-	if w.Location == nil {
-		return time.UTC
-	}
-	return w.Location
-}
-
 // openingOf returns the opening that begins that many days after now in the window's
 // zone. There may be none: on other days of the week, and where the clocks skip it.
-func (w Window) openingOf(now time.Time, days int) (opening, bool) {
+func openingOf(w engine.Window, now time.Time, days int) (opening, bool) {
 	loc := w.TimeZone()
 	y, m, d := now.In(loc).Date()
 	d += days

@@ -1,10 +1,10 @@
-package engine_test
+package version_test
 
 import (
 	"math"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/version"
 )
 
 func TestSkew(t *testing.T) {
@@ -53,7 +53,7 @@ func TestSkew(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, pair := range [][2]string{{c.a, c.b}, {c.b, c.a}} {
-				minors, ok := engine.Skew(pair[0], pair[1])
+				minors, ok := version.Skew(pair[0], pair[1])
 				if ok != (c.want >= 0) || ok && minors != c.want {
 					t.Errorf("%q and %q are %d minor versions apart, understood %v; want %d", pair[0], pair[1], minors, ok, c.want)
 				}

@@ -1,4 +1,5 @@
-package engine
+// Package hostpattern reads the patterns by which operators select hosts.
+package hostpattern
 
 import (
 	"fmt"
@@ -8,22 +9,23 @@ import (
 	"strconv"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/textutil"
 )
 
-// ParsePattern reads a host pattern as Ansible knows it: terms separated by
+// Parse reads a host pattern as Ansible knows it: terms separated by
 // commas or colons, of which plain ones are united, those with & intersected
 // and those with ! taken out, in that order. A term is the name of a host or
 // pool, a name with * and ?, a range worker-[01:10], a regular expression
 // after ~, pool=NAME, zone=NAME, cluster=NAME, or all. A term or pattern that
 // matches no host is an error: it is more likely a slip than a wish. What
 // FoldNames writes is a pattern for these names.
-func ParsePattern(pattern string, inv Inventory) (func(Host) bool, error) {
+func Parse(pattern string, inv engine.Inventory) (func(engine.Host) bool, error) {
 	terms := splitPattern(pattern)
 	if len(terms) == 0 {
 		return nil, fmt.Errorf("%q names no host; all names every one", pattern)
 	}
-	var with, within, without []func(Host) bool
+	var with, within, without []func(engine.Host) bool
 	for _, text := range terms {
 		list := &with
 		switch {
@@ -37,11 +39,11 @@ func ParsePattern(pattern string, inv Inventory) (func(Host) bool, error) {
 			return nil, err
 		}
 		if !matchesAny(term, inv) {
-			return nil, &NoMatchError{Term: text, Near: textutil.Nearest(text, inv.hostAndPoolNames())}
+			return nil, &NoMatchError{Term: text, Near: textutil.Nearest(text, hostAndPoolNames(inv))}
 		}
 		*list = append(*list, term)
 	}
-	match := func(h Host) bool {
+	match := func(h engine.Host) bool {
 		return (len(with) == 0 || anyOf(with, h)) && allOf(within, h) && !anyOf(without, h)
 	}
 	if !matchesAny(match, inv) {
@@ -65,7 +67,7 @@ func (e *NoMatchError) Error() string {
 	return text
 }
 
-func (inv Inventory) hostAndPoolNames() []string {
+func hostAndPoolNames(inv engine.Inventory) []string {
 	names := []string{"all"}
 	for _, h := range inv.Hosts {
 		names = append(names, h.Name)
@@ -76,7 +78,7 @@ func (inv Inventory) hostAndPoolNames() []string {
 	return names
 }
 
-func matchesAny(match func(Host) bool, inv Inventory) bool {
+func matchesAny(match func(engine.Host) bool, inv engine.Inventory) bool {
 	for _, h := range inv.Hosts {
 		if match(h) {
 			return true
@@ -85,7 +87,7 @@ func matchesAny(match func(Host) bool, inv Inventory) bool {
 	return false
 }
 
-func anyOf(list []func(Host) bool, h Host) bool {
+func anyOf(list []func(engine.Host) bool, h engine.Host) bool {
 	for _, f := range list {
 		if f(h) {
 			return true
@@ -94,7 +96,7 @@ func anyOf(list []func(Host) bool, h Host) bool {
 	return false
 }
 
-func allOf(list []func(Host) bool, h Host) bool {
+func allOf(list []func(engine.Host) bool, h engine.Host) bool {
 	for _, f := range list {
 		if !f(h) {
 			return false
@@ -128,9 +130,9 @@ func splitPattern(s string) []string {
 	return terms
 }
 
-func parseTerm(text string) (func(Host) bool, error) {
+func parseTerm(text string) (func(engine.Host) bool, error) {
 	if text == "all" || text == "*" {
-		return func(Host) bool { return true }, nil
+		return func(engine.Host) bool { return true }, nil
 	}
 	if text == "" || text == "~" {
 		return nil, fmt.Errorf("%q: there is nothing after it; all names every host", text)
@@ -140,7 +142,7 @@ func parseTerm(text string) (func(Host) bool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}
-		return func(h Host) bool { return re.MatchString(h.Name) }, nil
+		return func(h engine.Host) bool { return re.MatchString(h.Name) }, nil
 	}
 	if key, value, ok := strings.Cut(text, "="); ok {
 		return parseAttribute(key, value)
@@ -153,23 +155,23 @@ func parseTerm(text string) (func(Host) bool, error) {
 	if _, err := path.Match(text, ""); err != nil {
 		return nil, fmt.Errorf("%q: %w", text, err)
 	}
-	return func(h Host) bool {
+	return func(h engine.Host) bool {
 		byName, _ := path.Match(text, h.Name)
 		byPool, _ := path.Match(text, h.Pool)
 		return byName || byPool
 	}, nil
 }
 
-func parseAttribute(key, value string) (func(Host) bool, error) {
-	attributes := map[string]func(Host) string{
-		"pool": func(h Host) string { return h.Pool }, "zone": func(h Host) string { return h.Zone },
-		"cluster": func(h Host) string { return h.Cluster }, "etcd_cluster": func(h Host) string { return h.Cluster },
+func parseAttribute(key, value string) (func(engine.Host) bool, error) {
+	attributes := map[string]func(engine.Host) string{
+		"pool": func(h engine.Host) string { return h.Pool }, "zone": func(h engine.Host) string { return h.Zone },
+		"cluster": func(h engine.Host) string { return h.Cluster }, "etcd_cluster": func(h engine.Host) string { return h.Cluster },
 	}
 	get, ok := attributes[key]
 	if !ok {
 		return nil, fmt.Errorf("%q: hosts can be chosen by pool=, zone= and cluster=", key+"="+value)
 	}
-	return func(h Host) bool { ok, _ := path.Match(value, get(h)); return ok }, nil
+	return func(h engine.Host) bool { ok, _ := path.Match(value, get(h)); return ok }, nil
 }
 
 // isRange distinguishes a range of numbers from a class of letters such as [a-c].
@@ -179,7 +181,7 @@ func isRange(spans string) bool {
 
 // parseRange reads worker-[01:10] as Ansible writes it, or worker-[01-03,07] as holdfast
 // prints it.
-func parseRange(text, prefix, spans, suffix string) (func(Host) bool, error) {
+func parseRange(text, prefix, spans, suffix string) (func(engine.Host) bool, error) {
 	var list []span
 	for _, part := range strings.Split(spans, ",") {
 		s, ok := parseSpan(strings.TrimSpace(part))
@@ -188,7 +190,7 @@ func parseRange(text, prefix, spans, suffix string) (func(Host) bool, error) {
 		}
 		list = append(list, s)
 	}
-	return func(h Host) bool {
+	return func(h engine.Host) bool {
 		middle, ok := strings.CutPrefix(h.Name, prefix)
 		if !ok || !strings.HasSuffix(middle, suffix) {
 			return false
