@@ -92,14 +92,15 @@ func (o OS) Digest() string {
 // Cluster is an etcd cluster. Which hosts are its members is said by the
 // hosts (Host.Cluster) and checked against the cluster's own member list.
 type Cluster struct {
-	Name        string    `json:"name"`
-	ClientPort  int       `json:"client_port"`
-	TLS         *TLS      `json:"tls,omitempty"`
-	Latency     *Latency  `json:"latency,omitempty"`
-	Timeout     Duration  `json:"timeout,omitempty"` // of one probe of its members; 0 follows how far away they are
-	Snapshots   Snapshots `json:"snapshots,omitzero"`
-	NoSnapshot  bool      `json:"no_snapshot,omitempty"`  // snapshot = false: take none before the first disruption
-	AllowOutage bool      `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots
+	Name        string           `json:"name"`
+	ClientPort  int              `json:"client_port"`
+	TLS         *TLS             `json:"tls,omitempty"`
+	Metrics     *MetricsListener `json:"metrics,omitempty"` // nil: members serve their metrics on the client port
+	Latency     *Latency         `json:"latency,omitempty"`
+	Timeout     Duration         `json:"timeout,omitempty"` // of one probe of its members; 0 follows how far away they are
+	Snapshots   Snapshots        `json:"snapshots,omitzero"`
+	NoSnapshot  bool             `json:"no_snapshot,omitempty"`  // snapshot = false: take none before the first disruption
+	AllowOutage bool             `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots
 }
 
 // Snapshots says where the snapshots of runs are kept, and how many.
@@ -125,6 +126,13 @@ type TLS struct {
 	CA   string `json:"ca"`
 	Cert string `json:"cert"`
 	Key  string `json:"key"`
+}
+
+// MetricsListener is where the members of a cluster serve their metrics, as in
+// etcd's --listen-metrics-urls.
+type MetricsListener struct {
+	Port int  `json:"port"`
+	TLS  *TLS `json:"tls,omitempty"` // nil: plain HTTP
 }
 
 // Latency limits the disk latency of an etcd cluster while holdfast works.

@@ -160,6 +160,7 @@ var meanings = map[string]string{
 	"Snapshots.folder":     "folder on the bastion; missing: snapshots beside the journals",
 	"Snapshots.keep":       "how many are kept; missing: 10",
 	"Snapshots.max_age":    "those that are older are removed; missing: 30 days",
+	"MetricsListener.port": "TCP port", "MetricsListener.tls": "client credentials; missing: plain HTTP",
 	"Cluster.timeout":      "of one look at its members; missing: it follows how far away they are",
 	"Cluster.no_snapshot":  "whether no snapshot is taken before the first disruption",
 	"Cluster.allow_outage": "whether a cluster of 1 or 2 voters may lose its quorum while a member reboots",

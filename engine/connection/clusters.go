@@ -70,7 +70,7 @@ func (c *Clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 	if !ok {
 		return nil, fmt.Errorf("no etcd cluster %q in the inventory", name)
 	}
-	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS, Timeout: time.Duration(spec.Timeout)}
+	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS, Metrics: spec.Metrics, Timeout: time.Duration(spec.Timeout)}
 	for _, h := range c.inv.Members(name) {
 		cfg.Peers = append(cfg.Peers, etcd.Peer{
 			Host: h.Name, Address: h.Address, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h),

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"net/http"
 	"strconv"
@@ -31,12 +30,13 @@ type Peer struct {
 
 // Config describes a cluster and how to reach its members.
 type Config struct {
-	Name       string        // of the cluster, for messages
-	ClientPort int           // the members listen there for clients
-	TLS        *engine.TLS   // nil: the members speak without TLS
-	Peers      []Peer        // every inventory host of the cluster, reachable or not
-	Timeout    time.Duration // for gathering facts once; 0: 5 s and more for far hosts
-	Poll       time.Duration // between two gathers while waiting; 0: 1 s
+	Name       string                  // of the cluster, for messages
+	ClientPort int                     // the members listen there for clients
+	TLS        *engine.TLS             // nil: the members speak without TLS
+	Metrics    *engine.MetricsListener // nil: the members serve their metrics on the client port
+	Peers      []Peer                  // every inventory host of the cluster, reachable or not
+	Timeout    time.Duration           // for gathering facts once; 0: 5 s and more for far hosts
+	Poll       time.Duration           // between two gathers while waiting; 0: 1 s
 }
 
 // A gather takes up to 12 round trips, one after the other, in each of two
@@ -67,7 +67,8 @@ func (cfg Config) gatherTimeout() time.Duration {
 // Cluster is an etcd cluster. Its methods may be called at the same time.
 type Cluster struct {
 	cfg     Config
-	tls     *tls.Config // nil: no TLS
+	clients listener // where the members listen for clients
+	metrics metricsListener
 	scrapes []*http.Client
 
 	mu    sync.Mutex
@@ -80,13 +81,13 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = defaultPoll
 	}
-	c := &Cluster{cfg: cfg, hosts: map[uint64]string{}}
+	c := &Cluster{cfg: cfg, clients: listener{port: cfg.ClientPort}, metrics: newMetricsListener(), hosts: map[uint64]string{}}
 	if cfg.TLS != nil {
-		credentials, err := readCredentials(ctx, cfg)
+		credentials, err := readCredentials(ctx, cfg, *cfg.TLS)
 		if err != nil {
 			return nil, c.stepError("read the client credentials", err)
 		}
-		c.tls = credentials
+		c.clients.tls = credentials
 	}
 	for _, p := range cfg.Peers {
 		c.scrapes = append(c.scrapes, c.newScrapeClient(p))
@@ -114,8 +115,8 @@ func (c *Cluster) stepError(step string, err error) error {
 	return &opError{cluster: c.cfg.Name, step: step, err: err}
 }
 
-func (c *Cluster) clientAddresses(p Peer) []string {
-	port := strconv.Itoa(c.cfg.ClientPort)
+func memberAddresses(p Peer, at listener) []string {
+	port := strconv.Itoa(at.port)
 	targets := []string{net.JoinHostPort("127.0.0.1", port)}
 	if p.Address != "" && p.Address != "127.0.0.1" && p.Address != "localhost" {
 		targets = append(targets, net.JoinHostPort(p.Address, port))

@@ -8,17 +8,19 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"holdfast/engine"
 )
 
-// readCredentials reads the client credentials from the first peer that has all three files. Those of any member are
-// good: they belong to the cluster's CA.
-func readCredentials(ctx context.Context, cfg Config) (*tls.Config, error) {
+// readCredentials reads client credentials from the first peer that has all three files. Those of any member are good:
+// they belong to the cluster's CA.
+func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*tls.Config, error) {
 	if len(cfg.Peers) == 0 {
 		return nil, errors.New("the cluster has no hosts")
 	}
 	var causes []error
 	for _, p := range cfg.Peers {
-		credentials, err := credentialsOf(ctx, cfg, p)
+		credentials, err := credentialsOf(ctx, p, paths, cfg.gatherTimeout())
 		if err == nil {
 			return credentials, nil
 		}
@@ -31,11 +33,11 @@ func readCredentials(ctx context.Context, cfg Config) (*tls.Config, error) {
 }
 
 // credentialsOf reads the credentials of one host. Its errors name paths, never contents: one of the files is the key.
-func credentialsOf(ctx context.Context, cfg Config, p Peer) (*tls.Config, error) {
-	ctx, cancel := context.WithTimeout(ctx, cfg.gatherTimeout())
+func credentialsOf(ctx context.Context, p Peer, paths engine.TLS, timeout time.Duration) (*tls.Config, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	files := map[string][]byte{}
-	for _, path := range []string{cfg.TLS.CA, cfg.TLS.Cert, cfg.TLS.Key} {
+	for _, path := range []string{paths.CA, paths.Cert, paths.Key} {
 		data, err := p.ReadFile(ctx, path)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
@@ -43,12 +45,12 @@ func credentialsOf(ctx context.Context, cfg Config, p Peer) (*tls.Config, error)
 		files[path] = data
 	}
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(files[cfg.TLS.CA]) {
-		return nil, fmt.Errorf("read %s: no PEM certificate in it", cfg.TLS.CA)
+	if !roots.AppendCertsFromPEM(files[paths.CA]) {
+		return nil, fmt.Errorf("read %s: no PEM certificate in it", paths.CA)
 	}
-	pair, err := tls.X509KeyPair(files[cfg.TLS.Cert], files[cfg.TLS.Key])
+	pair, err := tls.X509KeyPair(files[paths.Cert], files[paths.Key])
 	if err != nil {
-		return nil, fmt.Errorf("pair %s with %s: %w", cfg.TLS.Cert, cfg.TLS.Key, err)
+		return nil, fmt.Errorf("pair %s with %s: %w", paths.Cert, paths.Key, err)
 	}
 	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
@@ -60,8 +62,8 @@ func credentialsOf(ctx context.Context, cfg Config, p Peer) (*tls.Config, error)
 // no weaker here: the tunnel runs over an SSH connection that was authenticated to exactly this host, so the name only
 // guards against an inventory that mixes up addresses. crypto/tls checks one name only, so verifyServer does it
 // instead.
-func (c *Cluster) tlsFor(p Peer, protocols ...string) *tls.Config {
-	cfg := c.tls.Clone()
+func tlsFor(base *tls.Config, p Peer, protocols ...string) *tls.Config {
+	cfg := base.Clone()
 	names := []string{"127.0.0.1", "::1", "localhost", p.Address, p.Host}
 	roots := cfg.RootCAs
 	cfg.InsecureSkipVerify = true // verified by VerifyConnection, see above

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -82,8 +81,8 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	if i < 0 {
 		return Metrics{}, errors.New("it is not a host of the cluster")
 	}
-	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.cfg.ClientPort)) + "/metrics"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	// The address does not matter: the client connects to its own member, with TLS if the listener has it.
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/metrics", nil)
 	if err != nil {
 		return Metrics{}, err
 	}
@@ -94,7 +93,7 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	}
 	defer func() { _ = response.Body.Close() }() // already read to its end
 	if response.StatusCode != http.StatusOK {
-		return Metrics{}, fmt.Errorf("GET /metrics on the client port: %s", response.Status)
+		return Metrics{}, fmt.Errorf("GET /metrics on port %d: %s", c.metricsPort(), response.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxScrape+1))
 	if err != nil {
@@ -113,7 +112,11 @@ func (c *Cluster) newScrapeClient(p Peer) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return c.connectPeer(ctx, p, "http/1.1")
+				at, err := c.findMetrics(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return connectPeer(ctx, p, at, "http/1.1")
 			},
 			MaxIdleConns:           1,
 			IdleConnTimeout:        idleScrape,

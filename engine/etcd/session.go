@@ -30,7 +30,7 @@ type session struct {
 }
 
 func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
-	conn, err := c.connectPeer(ctx, p, "h2")
+	conn, err := connectPeer(ctx, p, c.clients, "h2")
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +57,18 @@ func (s *session) Close() {
 	_ = s.conn.Close()   // already closed if it was used
 }
 
+// listener is where the members listen.
+type listener struct {
+	port int
+	tls  *tls.Config // with the client credentials; nil: no TLS
+}
+
 // connectPeer connects to the member on p from its own host: on the loopback or, if it listens only there, on the
-// host's address. It uses TLS if the cluster does.
-func (c *Cluster) connectPeer(ctx context.Context, p Peer, protocol string) (net.Conn, error) {
+// host's address.
+func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net.Conn, error) {
 	var causes []error
-	for _, target := range c.clientAddresses(p) {
-		conn, err := c.connectTo(ctx, p, target, protocol)
+	for _, target := range memberAddresses(p, at) {
+		conn, err := connectTo(ctx, p, at, target, protocol)
 		if err == nil {
 			return conn, nil
 		}
@@ -74,15 +80,15 @@ func (c *Cluster) connectPeer(ctx context.Context, p Peer, protocol string) (net
 	return nil, joinDistinct(causes...)
 }
 
-func (c *Cluster) connectTo(ctx context.Context, p Peer, target, protocol string) (net.Conn, error) {
+func connectTo(ctx context.Context, p Peer, at listener, target, protocol string) (net.Conn, error) {
 	conn, err := p.Dial(ctx, "tcp", target)
 	if err != nil {
 		return nil, err
 	}
-	if c.tls == nil {
+	if at.tls == nil {
 		return conn, nil
 	}
-	secured := tls.Client(conn, c.tlsFor(p, protocol))
+	secured := tls.Client(conn, tlsFor(at.tls, p, protocol))
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close() // err is the cause
 		if ctx.Err() != nil {

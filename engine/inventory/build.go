@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -87,31 +86,6 @@ func (b *builder) readSite(n *node) {
 }
 
 func (b *builder) newReader(n *node) reader { return reader{scope: b.scope, node: n} }
-
-func (b *builder) readCluster(n *node) {
-	r := b.newReader(n)
-	c := engine.Cluster{
-		Name: b.checkName("etcd_cluster", n, nameRule), ClientPort: r.readPort("client_port", 2379),
-		NoSnapshot: !r.readBool("snapshot", true), AllowOutage: r.readBool("allow_outage", false),
-		Timeout: r.readDuration("timeout"),
-	}
-	c.Snapshots.Folder = r.readPath("snapshot_folder")
-	c.Snapshots.Keep, _ = r.readWholeNumber("snapshot_keep", "a number of snapshots", 1, 10_000)
-	c.Snapshots.MaxAge = r.readDuration("snapshot_max_age")
-	if t := n.childBlock("tls"); t != nil {
-		tr := b.newReader(t)
-		c.TLS = &engine.TLS{CA: b.readHostPath(tr, "ca"), Cert: b.readHostPath(tr, "cert"), Key: b.readHostPath(tr, "key")}
-	}
-	b.inv.Clusters = append(b.inv.Clusters, c)
-}
-
-func (b *builder) readHostPath(r reader, name string) string {
-	p := r.readText(name)
-	if p != "" && !strings.HasPrefix(p, "/") {
-		b.addError(r.node.args[name].Expr.Range(), name+" is not an absolute path", "it is a path on the member, such as /etc/etcd/ca.crt")
-	}
-	return p
-}
 
 // readSSH reads an ssh block. Arguments that are not set keep the value of the outer block.
 func (b *builder) readSSH(s engine.SSH, n *node) engine.SSH {

@@ -136,11 +136,19 @@ func etcdBlock() block {
 		{name: "timeout", kind: duration, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "for gathering facts from all members; a member that does not answer within two fifths of it is unhealthy"},
 		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
 	}, blocks: []block{
-		{name: "tls", meaning: "Client credentials, as paths on the members. Without it, plain HTTP.", arguments: []argument{
-			{name: "ca", kind: text, required: true, meaning: "certificate authority of the members"},
-			{name: "cert", kind: text, required: true, meaning: "client certificate"},
-			{name: "key", kind: text, required: true, meaning: "its key"},
-		}},
+		tlsBlock("Client credentials, as paths on the members. Without it, plain HTTP."),
+		{name: "metrics", meaning: "Where members serve `/metrics`, if etcd runs with `--listen-metrics-urls`. Without it, holdfast reads them from the client port.", arguments: []argument{
+			{name: "port", kind: number, required: true, meaning: "port of the listener, on the member's loopback or address"},
+			{name: "scheme", kind: text, fallback: "\"https\" with a tls block in it, else \"http\"", meaning: "\"http\" or \"https\", as in the URL; https without a tls block uses the cluster's"},
+		}, blocks: []block{tlsBlock("Client credentials for the metrics, if they are not the cluster's.")}},
+	}}
+}
+
+func tlsBlock(meaning string) block {
+	return block{name: "tls", meaning: meaning, arguments: []argument{
+		{name: "ca", kind: text, required: true, meaning: "certificate authority of the members"},
+		{name: "cert", kind: text, required: true, meaning: "client certificate"},
+		{name: "key", kind: text, required: true, meaning: "its key"},
 	}}
 }
 

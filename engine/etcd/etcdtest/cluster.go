@@ -26,6 +26,9 @@ const (
 	startTimeout = 30 * time.Second // bounds every wait
 )
 
+// MetricsPort is where members with Options.Metrics serve their metrics.
+const MetricsPort = 2381
+
 // Options describe the cluster to start.
 type Options struct {
 	TLS         bool                     // clients need a certificate and speak TLS
@@ -33,6 +36,7 @@ type Options struct {
 	Names       func(host int) string    // member names; nil: the host names
 	AddressOnly bool                     // members do not listen on the loopback of their host
 	QuotaBytes  int64                    // space quota; 0: etcd's default
+	Metrics     string                   // scheme of a listener for metrics alone, on MetricsPort; "": there is none
 	ServerNames func(m *Member) []string // names in the server certificates; nil: the loopback names and the address
 }
 

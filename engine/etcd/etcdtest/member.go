@@ -30,11 +30,14 @@ type Member struct {
 // Dial connects as from the member's own host: 127.0.0.1 there is the member's
 // address here.
 func (m *Member) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if address == loopbackAddress(clientPort) {
+	for _, port := range []int{clientPort, MetricsPort} {
+		if address != loopbackAddress(port) {
+			continue
+		}
 		if m.cluster.options.AddressOnly {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 		}
-		address = net.JoinHostPort(m.Address, fmt.Sprint(clientPort))
+		address = net.JoinHostPort(m.Address, fmt.Sprint(port))
 	}
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
@@ -96,6 +99,9 @@ func (m *Member) startMember(t testing.TB, state, initial string) {
 		config.ClientTLSInfo = transport.TLSInfo{
 			CertFile: cert, KeyFile: key, TrustedCAFile: ca, ClientCertAuth: true, Logger: zap.NewNop(),
 		}
+	}
+	if scheme := m.cluster.options.Metrics; scheme != "" {
+		config.ListenMetricsUrls = []url.URL{parseURL(t, fmt.Sprintf("%s://%s:%d", scheme, m.Address, MetricsPort))}
 	}
 	m.config = config
 	m.launchEtcd(t)
