@@ -3,4 +3,4 @@
 package rollout_test
 
 // TestSimulator plays so many histories.
-const usualHistories, allHistories = 400, 20_000
+const usualHistories, allHistories = 250, 20_000

@@ -127,7 +127,7 @@ func TestWritesAreSafeOnHostileGround(t *testing.T) {
 		for i, how := range slices.Sorted(maps.Keys(meddlers)) {
 			t.Run(fmt.Sprintf("%s, fails %v", how, fails), func(t *testing.T) {
 				t.Parallel()
-				stride := longtest.Pick(211, 1)
+				stride := longtest.Pick(421, 1)
 				for n := 1 + 13*i%stride; ; n += stride {
 					if !meddledWrite(t, how, n, fails) {
 						break
@@ -201,7 +201,7 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 	for how := range meddlers {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			for n := 1; ; n += longtest.Pick(7, 1) {
+			for n := 1; ; n += longtest.Pick(13, 1) {
 				s, c := hostileProbe(t)
 				meddleBefore(t, func(path, text string) { s.writeFile(path, text, 0o755) }, s.root, how, n)
 				for _, tool := range meddled {

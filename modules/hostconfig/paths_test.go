@@ -5,9 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
@@ -220,40 +218,6 @@ func TestASignalNeverLeavesHalf(t *testing.T) {
 			}
 			b.CheckClean()
 		})
-	}
-}
-
-// childrenTime returns the processor time of all processes that the tests have
-// started and awaited.
-func childrenTime(b *writeBox) time.Duration {
-	b.T.Helper()
-	var u syscall.Rusage
-	b.Check(syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// Hundreds of files take a second or two of processor time, which does not
-// depend on the load of the machine.
-func TestManyFilesAreFast(t *testing.T) {
-	b := newWriteBox(t)
-	data := contents{}
-	var edits []pathEdit
-	for i := range 500 {
-		path := fmt.Sprintf("/etc/d%d/file-%d.conf", i%50, i)
-		data[path] = fmt.Sprint("contents ", i)
-		edits = append(edits, writtenFile(path))
-	}
-	for _, what := range []string{"new", "changed"} {
-		for path := range data {
-			data[path] += what
-		}
-		before := childrenTime(b)
-		b.mustWrite(b.planWrite(data, edits...))
-		took := childrenTime(b) - before
-		t.Logf("%s: %v", what, took)
-		if took > 10*time.Second {
-			t.Error("too slow")
-		}
 	}
 }
 

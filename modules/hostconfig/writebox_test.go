@@ -12,7 +12,7 @@ import (
 // writeBox is a host that configurations are written to.
 type writeBox struct{ *moduletest.Tree }
 
-func newWriteBox(t *testing.T) *writeBox {
+func newWriteBox(t testing.TB) *writeBox {
 	t.Helper()
 	return &writeBox{moduletest.NewTree(t)}
 }

@@ -19,7 +19,7 @@ import (
 
 // Box is a host made of the fakes in testdata/fake.
 type Box struct {
-	T    *testing.T
+	T    testing.TB
 	Root string
 }
 
@@ -32,7 +32,7 @@ const (
 )
 
 // NewBox returns a host that has booted v1.
-func NewBox(t *testing.T) *Box {
+func NewBox(t testing.TB) *Box {
 	t.Helper()
 	b := &Box{T: t, Root: t.TempDir()}
 	b.Write("ostree-version", "2025.2")

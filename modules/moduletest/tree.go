@@ -27,7 +27,7 @@ type Tree struct {
 }
 
 // NewTree returns a host with an empty file system that run r1 holds.
-func NewTree(t *testing.T) *Tree {
+func NewTree(t testing.TB) *Tree {
 	t.Helper()
 	b := &Tree{Box: NewBox(t)}
 	root, err := filepath.EvalSymlinks(b.Root)

@@ -379,7 +379,7 @@ func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 		old := b.gatherFacts(d).Booted().Digest
 		script := b.failNewOS(d)
 		saved := b.Root
-		for n := 1; ; n += longtest.Pick(3, 1) {
+		for n := 1; ; n += longtest.Pick(5, 1) {
 			copied := filepath.Join(b.T.TempDir(), "box")
 			b.Check(exec.Command("cp", "-a", saved, copied).Run())
 			c := &osHost{&moduletest.Box{T: b.T, Root: copied}}
