@@ -1,0 +1,97 @@
+package engine
+
+import "time"
+
+// LatencyMetric is a disk latency of etcd.
+type LatencyMetric string
+
+// The disk latencies.
+const (
+	WALFsync      LatencyMetric = "wal_fsync"      // etcd_disk_wal_fsync_duration_seconds
+	BackendCommit LatencyMetric = "backend_commit" // etcd_disk_backend_commit_duration_seconds
+)
+
+// GovernorState is how fast the governor lets a host stage.
+type GovernorState string
+
+// The states of a governed staging.
+const (
+	GovernorFree   GovernorState = "free"   // no limit was exceeded since it began, or it has full speed again
+	GovernorSlowed GovernorState = "slowed" // a limit was exceeded
+	GovernorPaused GovernorState = "paused" // even the floor is too much
+	GovernorEnded  GovernorState = "ended"  // the staging is over, and the report complete
+)
+
+// StopReason is why the governor stops a staging. "" lets it go on.
+type StopReason string
+
+// The reasons.
+const (
+	StopLatency  StopReason = "latency"  // a limit is exceeded at the floor for too long
+	StopMissing  StopReason = "missing"  // a member has not answered for too long
+	StopDeadline StopReason = "deadline" // the staging has taken too long
+)
+
+// Governing says within which limits hosts are staged near an etcd cluster.
+type Governing struct {
+	WALFsyncP99      Duration `json:"wal_fsync_p99"`      // at least 1.25 times the idle latency of a member
+	BackendCommitP99 Duration `json:"backend_commit_p99"` // at least 1.25 times the idle latency of a member
+	FloorShare       float64  `json:"floor_share"`        // least share of the time in which a host makes progress
+	FloorRate        int64    `json:"floor_rate"`         // least rate of content from the bastion, in bytes per second
+	AbortAfter       Duration `json:"abort_after"`        // the staging stops if a limit is exceeded at the floor for so long
+}
+
+// Governor is the state of a governed staging of one host.
+type Governor struct {
+	State   GovernorState    `json:"state"`
+	Member  string           `json:"member,omitempty"` // host of the member that decided
+	Metric  LatencyMetric    `json:"metric,omitempty"` // that decided; missing: the member did not answer
+	P99     Duration         `json:"p99,omitempty"`
+	Limit   Duration         `json:"limit,omitempty"`
+	Window  Duration         `json:"window,omitempty"` // of that p99, or since when the member has not answered
+	Pace    *Pace            `json:"pace,omitempty"`
+	Levers  []Lever          `json:"levers,omitempty"` // as the host reported them, when they were first known
+	Stopped StopReason       `json:"stopped,omitempty"`
+	Slowed  Duration         `json:"slowed,omitempty"` // time in this state, of an ended one
+	Paused  Duration         `json:"paused,omitempty"` // time in this state, of an ended one
+	Members []MemberGoverned `json:"members,omitempty"`
+}
+
+// Pace is how fast a host stages: its staging unit runs for Slice, then it is
+// frozen, its data are flushed, and it stays frozen for Pause after that.
+type Pace struct {
+	Slice Duration `json:"slice,omitempty"` // 0: the unit stays frozen
+	Pause Duration `json:"pause,omitempty"`
+}
+
+// FloorPace returns the slowest pace. In a slice of it, ostree writes some
+// 0.7 MB (it was measured to write 145 MB/s while it is thawed). A disk of
+// 50 MB/s writes that in 15 ms, so less than one fsync in a hundred waits for
+// it.
+func FloorPace() Pace {
+	return Pace{Slice: Duration(5 * time.Millisecond), Pause: Duration(2 * time.Second)}
+}
+
+// Lever is a way to slow the staging of a host.
+type Lever struct {
+	Name    LeverName `json:"name"`
+	InForce bool      `json:"in_force"`
+	Reason  string    `json:"reason,omitempty"` // why not
+}
+
+// LeverName names a lever.
+type LeverName string
+
+// The levers.
+const (
+	FreezeLever LeverName = "freeze" // cgroup.freeze of the staging unit, with a flush of its data
+)
+
+// MemberGoverned is the disk latency of one member around a staging.
+type MemberGoverned struct {
+	Host    string       `json:"host"`
+	Idle    LatencyPoint `json:"idle"`    // before the first staging of the run
+	Staging LatencyPoint `json:"staging"` // from the begin of the staging to its end
+	Worst   LatencyPoint `json:"worst"`   // the worst window while staging, by WAL fsync
+	WorstAt time.Time    `json:"worst_at,omitzero"`
+}

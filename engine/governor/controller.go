@@ -1,0 +1,189 @@
+package governor
+
+import (
+	"time"
+
+	"holdfast/engine"
+)
+
+// Settings of a controller. They are of one staging of one host.
+type Settings struct {
+	Common     Limits            // of members without limits of their own
+	Limits     map[string]Limits // by host of the member, raised by its idle latency
+	Members    int               // readings that a complete sample has
+	Began      time.Time
+	Deadline   time.Time     // the staging stops then; zero: never
+	AbortAfter time.Duration // how long the limits may be exceeded at the floor; 0: DefaultAbortAfter
+}
+
+// DefaultAbortAfter is how long the limits may be exceeded at the floor.
+const DefaultAbortAfter = 5 * time.Minute
+
+// The times of the controller.
+const (
+	RecentTime   = 3 * time.Second  // window of Reading.Recent
+	WindowTime   = 10 * time.Second // window of Reading.Window
+	missingTime  = 5 * time.Second  // a member that does not answer for so long counts as too slow
+	longestPause = 10 * time.Second // without progress
+	leastRun     = 10 * time.Second // at the floor, between two pauses
+	calmTime     = 6 * time.Second  // after a cut, before the pace rises again
+)
+
+// The steps of the pace. The first rise is quick, because most disks take full speed; after the first excess the
+// controller knows that this one does not.
+const (
+	firstPace  = 0.3
+	firstRise  = 0.1
+	laterRise  = 0.03
+	comfort    = 0.8 // of the limit: the pace rises below it
+	farTooMuch = 4.0 // times the limit: the pace falls to the floor at once
+	cutFactor  = 0.5
+	leastPace  = 0.05 // below it the pace is the floor
+)
+
+// Decision is what the host is to do until the next sample.
+type Decision struct {
+	Knobs Knobs
+	Safe  Knobs // for a host that hears nothing more from the bastion
+	State engine.GovernorState
+	Worst Excess            // by the recent latency; zero without observations
+	Stop  engine.StopReason // "": go on
+	Over  Excess            // of a StopLatency: the latency that was not kept
+}
+
+// Controller governs one staging. The zero value is not usable; New returns one.
+type Controller struct {
+	Settings
+	common Limits
+	limits map[string]Limits
+
+	pace, safe    float64
+	experienced   bool // an excess was observed
+	lastCut       time.Time
+	pausedSince   time.Time // zero: it is not paused
+	runsSince     time.Time // end of the last pause
+	missingSince  time.Time // zero: all members answer
+	exceededSince time.Time // zero: the limits are kept, or the pace is above the floor
+}
+
+// New returns the controller of a staging that begins.
+func New(s Settings) *Controller {
+	if s.AbortAfter == 0 {
+		s.AbortAfter = DefaultAbortAfter
+	}
+	return &Controller{Settings: s, common: s.Common, limits: s.Limits, pace: firstPace, runsSince: s.Began.Add(-leastRun)}
+}
+
+// First returns the decision before the first sample.
+func (c *Controller) First() Decision { return c.decide(Excess{}) }
+
+// AddSample takes one reading of each member and returns the decision until the next sample.
+func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
+	recent, observed := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Recent })
+	complete := missingHost(readings) == "" && len(readings) >= c.Members
+	c.noteMissing(now, complete)
+	switch over := recent.isOver() || c.isMissingLong(now); {
+	case over:
+		c.slowDown(now, recent.ratio())
+	case complete && (!observed || recent.ratio() <= comfort):
+		c.endPause(now)
+		c.safe = c.pace
+		c.speedUp(now)
+	case complete:
+		c.endPause(now)
+		c.safe = min(c.safe, c.pace)
+	}
+	c.limitPause(now)
+	decision := c.decide(recent)
+	decision.Stop, decision.Over = c.checkStop(now, readings)
+	return decision
+}
+
+func (c *Controller) noteMissing(now time.Time, complete bool) {
+	switch {
+	case complete:
+		c.missingSince = time.Time{}
+	case c.missingSince.IsZero():
+		c.missingSince = now
+	}
+}
+
+func (c *Controller) isMissingLong(now time.Time) bool {
+	return !c.missingSince.IsZero() && now.Sub(c.missingSince) >= missingTime
+}
+
+// slowDown halves the pace, at most once for each window of recent samples: the samples before a cut are no judgement
+// about the pace after it.
+func (c *Controller) slowDown(now time.Time, ratio float64) {
+	c.experienced = true
+	if ratio <= farTooMuch && now.Sub(c.lastCut) < RecentTime {
+		return
+	}
+	switch {
+	case c.pace == 0 && c.pausedSince.IsZero() && now.Sub(c.lastCut) >= RecentTime && now.Sub(c.runsSince) >= leastRun:
+		c.pausedSince = now
+	case c.pace > 0:
+		c.lastCut = now
+		c.pace *= cutFactor
+		if ratio > farTooMuch || c.pace < leastPace {
+			c.pace = 0
+		}
+	}
+	c.safe = min(c.safe, c.pace)
+}
+
+func (c *Controller) speedUp(now time.Time) {
+	if now.Sub(c.lastCut) < calmTime {
+		return
+	}
+	rise := laterRise
+	if !c.experienced {
+		rise = firstRise
+	}
+	c.pace = min(c.pace+rise, 1)
+}
+
+func (c *Controller) endPause(now time.Time) {
+	if !c.pausedSince.IsZero() {
+		c.pausedSince, c.runsSince = time.Time{}, now
+	}
+}
+
+// limitPause ends a pause that has lasted long enough: a staging at the floor comes to an end some time.
+func (c *Controller) limitPause(now time.Time) {
+	if !c.pausedSince.IsZero() && now.Sub(c.pausedSince) >= longestPause {
+		c.endPause(now)
+	}
+}
+
+// checkStop reports why the staging must stop.
+func (c *Controller) checkStop(now time.Time, readings []Reading) (engine.StopReason, Excess) {
+	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
+	switch exceeded := c.pace == 0 && (window.isOver() || c.isMissingLong(now)); {
+	case !exceeded:
+		c.exceededSince = time.Time{}
+	case c.exceededSince.IsZero():
+		c.exceededSince = now
+	}
+	switch {
+	case !c.exceededSince.IsZero() && now.Sub(c.exceededSince) >= c.AbortAfter:
+		if !window.isOver() {
+			return engine.StopMissing, Excess{Host: missingHost(readings), Window: now.Sub(c.missingSince)}
+		}
+		return engine.StopLatency, window
+	case !c.Deadline.IsZero() && !now.Before(c.Deadline):
+		return engine.StopDeadline, window
+	}
+	return "", Excess{}
+}
+
+func (c *Controller) decide(worst Excess) Decision {
+	d := Decision{Knobs: knobsAt(c.pace), Safe: knobsAt(c.safe), State: engine.GovernorSlowed, Worst: worst}
+	switch {
+	case !c.pausedSince.IsZero():
+		d.Knobs, d.State = frozen(), engine.GovernorPaused
+	case !c.experienced || c.pace >= 1:
+		d.State = engine.GovernorFree
+	}
+	return d
+}

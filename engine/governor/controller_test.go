@@ -1,0 +1,242 @@
+package governor_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+)
+
+var limits = governor.LimitsOf(nil)
+
+// drawDisk draws a disk on which the floor keeps the limits.
+func drawDisk(t *rapid.T) *disk {
+	d := newDisk(int64(rapid.IntRange(0, 1<<20).Draw(t, "seed")))
+	d.bandwidth = float64(rapid.IntRange(30, 2000).Draw(t, "MB/s")) * 1e6
+	d.producer = float64(rapid.IntRange(5, 300).Draw(t, "producer")) * 1e6
+	d.fsyncs = rapid.IntRange(10, 200).Draw(t, "fsyncs")
+	d.base = time.Duration(rapid.IntRange(200, 4000).Draw(t, "base")) * time.Microsecond
+	d.noise = rapid.Float64Range(0, 0.005).Draw(t, "noise")
+	return d
+}
+
+// idleSettings measures the idle latency, and raises the limits by it, as a run does.
+func (d *disk) idleSettings() governor.Settings {
+	d.knobs = governor.Knobs{}
+	d.run(governor.WindowTime)
+	d.at, d.next = 0, 0
+	common := limits.Raised(d.point(time.Hour))
+	d.fsync = nil
+	return governor.Settings{Common: common}
+}
+
+// TestConverges: on a steady disk, the limits are kept most of the time, and the host gets more than the floor.
+func TestConverges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDisk(t)
+		s := d.idleSettings()
+		later := d.govern(s, 3*time.Minute).after(time.Minute)
+		over := 0
+		for _, x := range later {
+			if x.decision.Stop != "" {
+				t.Fatalf("stopped at %s: %+v", x.at, x.decision)
+			}
+			if r := x.reading.Window; r.WALFsyncP99 > s.Common.WALFsync.Seconds() {
+				over++
+			}
+		}
+		// One slice at the floor must fit for the limits to be kept at all.
+		burst := d.producer * 0.006 / d.bandwidth
+		if feasible := burst+3*d.base.Seconds() < s.Common.WALFsync.Seconds(); feasible && over > len(later)*2/3 {
+			t.Errorf("over its limit in %d of %d windows", over, len(later))
+		}
+		staged := later.last().staged - later[0].staged
+		if least := governor.FloorShare * d.producer * 119; staged < least {
+			t.Errorf("%.1f MB staged in two minutes, the floor is %.1f", staged/1e6, least/1e6)
+		}
+	})
+}
+
+// TestFastDiskGetsFullSpeed: where staging disturbs nobody, the governor lets go within half a minute.
+func TestFastDiskGetsFullSpeed(t *testing.T) {
+	for _, fsyncs := range []int{0, 100} { // a cluster without writes, too
+		d := newDisk(1)
+		d.bandwidth, d.fsyncs = 5e9, fsyncs
+		last := d.govern(governor.Settings{Common: limits}, 30*time.Second).last()
+		if last.knobs.Pause != 0 || last.decision.State != engine.GovernorFree {
+			t.Errorf("%d fsyncs per second: %+v", fsyncs, last.decision)
+		}
+	}
+}
+
+// TestOscillationIsBounded: on a steady disk the slice stays within a factor, and rises slowly after each cut.
+func TestOscillationIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDisk(t)
+		d.noise = 0
+		later := d.govern(d.idleSettings(), 4*time.Minute).after(90 * time.Second)
+		cuts := 0
+		for i := 1; i < len(later); i++ {
+			before, now := later[i-1].knobs, later[i].knobs
+			if now.Slice < before.Slice {
+				cuts++
+			}
+			if before.Slice > 0 && now.Slice > before.Slice*5/4+2*time.Millisecond {
+				t.Errorf("at %s the slice rose from %s to %s", later[i].at, before.Slice, now.Slice)
+			}
+		}
+		if most := len(later) / 6; cuts > most {
+			t.Errorf("%d cuts in %d s", cuts, len(later))
+		}
+	})
+}
+
+// TestFloor: whatever the disk does, a staging that goes on makes progress at the floor, and no pause is longer than its
+// limit.
+func TestFloor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDisk(t)
+		d.load = drawLoad(t)
+		s := d.idleSettings()
+		s.AbortAfter = time.Hour
+		all := d.govern(s, 5*time.Minute)
+		var runs, pause time.Duration
+		for _, x := range all {
+			if x.knobs.Slice == 0 {
+				pause += time.Second
+			} else {
+				runs, pause = runs+time.Second, 0
+			}
+			if pause > 10*time.Second {
+				t.Fatalf("a pause of %s", pause)
+			}
+			if low := x.knobs; low.Rate < governor.FloorRate || low.Slice > 0 && (low.Slice < 5*time.Millisecond || low.Pause > 2*time.Second) {
+				t.Fatalf("below the floor: %+v", low)
+			}
+		}
+		if runs < 5*time.Minute*45/100 {
+			t.Errorf("it ran %s of 5m", runs)
+		}
+	})
+}
+
+// drawLoad draws a load of other programs that changes every few seconds.
+func drawLoad(t *rapid.T) func(time.Duration) float64 {
+	loads := rapid.SliceOfN(rapid.Float64Range(0, 0.99), 1, 40).Draw(t, "loads")
+	each := time.Duration(rapid.IntRange(1, 30).Draw(t, "each")) * time.Second
+	return func(at time.Duration) float64 { return loads[int(at/each)%len(loads)] }
+}
+
+// TestAbort: if the limits cannot be kept even at the floor, the staging stops after abort_after, and names the member.
+func TestAbort(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDisk(t)
+		s := d.idleSettings()
+		s.AbortAfter = time.Duration(rapid.IntRange(5, 120).Draw(t, "abort")) * time.Second
+		slow := time.Duration(rapid.IntRange(0, 60).Draw(t, "slow")) * time.Second
+		base := d.base
+		d.load = func(at time.Duration) float64 {
+			if at >= slow {
+				d.base = 10*base + s.Common.WALFsync // nobody can keep it
+			}
+			return 0
+		}
+		last := d.govern(s, 10*time.Minute).last()
+		x := last.decision
+		if x.Stop != engine.StopLatency || x.Over.Host != "etcd-0" || x.Over.Metric != engine.WALFsync || x.Over.P99 <= x.Over.Limit || x.Over.Limit != s.Common.WALFsync {
+			t.Fatalf("%s: %+v", last.at, x)
+		}
+		if last.at < s.AbortAfter || last.at > slow+s.AbortAfter+40*time.Second {
+			t.Errorf("slow at %s, abort_after %s, stopped at %s", slow, s.AbortAfter, last.at)
+		}
+	})
+}
+
+// TestNoAbortWhileLimitsAreKept: a load that comes and goes never stops a staging if the member recovers in between.
+func TestNoAbortWhileLimitsAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDisk(t)
+		d.bandwidth, d.producer, d.noise = 1e9, 50e6, 0
+		s := d.idleSettings()
+		s.AbortAfter = 30 * time.Second
+		d.load = func(at time.Duration) float64 {
+			if at%time.Minute < 10*time.Second {
+				return 0.97
+			}
+			return 0
+		}
+		if last := d.govern(s, 5*time.Minute).last(); last.decision.Stop != "" {
+			t.Errorf("%s: %+v", last.at, last.decision)
+		}
+	})
+}
+
+// TestDeadline: the staging stops at the deadline, whatever the disk does.
+func TestDeadline(t *testing.T) {
+	d := newDisk(1)
+	last := d.govern(governor.Settings{Common: limits, Deadline: began.Add(90 * time.Second)}, time.Hour).last()
+	if last.decision.Stop != engine.StopDeadline || last.at != 90*time.Second {
+		t.Errorf("%s: %+v", last.at, last.decision)
+	}
+}
+
+// TestMissingSampleIsNotGood: while a member does not answer, the pace never rises; after a while it falls, and at last
+// the staging stops.
+func TestMissingSampleIsNotGood(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDisk(t)
+		from := time.Duration(rapid.IntRange(0, 60).Draw(t, "from")) * time.Second
+		d.missing = func(at time.Duration) bool { return at > from }
+		s := d.idleSettings()
+		s.AbortAfter = time.Minute
+		all := d.govern(s, 10*time.Minute)
+		before := governor.Knobs{}
+		for i, x := range all.after(from + time.Second) {
+			if k := x.decision.Knobs; i > 0 && before.Slice > 0 && (k.Slice > before.Slice || k.Rate > before.Rate) {
+				t.Fatalf("at %s it went from %+v to %+v", x.at, before, k)
+			}
+			before = x.decision.Knobs
+		}
+		if x := all.last().decision; x.Stop != engine.StopMissing || x.Over.Host != "etcd-0" {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
+// TestSafeKnobsWereObserved: a host that hears nothing more gets no more than what a complete good sample has confirmed.
+func TestSafeKnobsWereObserved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDisk(t)
+		d.load = drawLoad(t)
+		s := d.idleSettings()
+		confirmed := governor.New(governor.Settings{Common: s.Common}).First().Safe // the floor
+		for _, x := range d.govern(s, 2*time.Minute) {
+			good := x.reading.Recent.WALFsyncP99 <= s.Common.WALFsync.Seconds()
+			if good && x.knobs.Rate > confirmed.Rate {
+				confirmed = x.knobs
+			}
+			if x.decision.Safe.Rate > confirmed.Rate || x.decision.Safe.Slice == 0 {
+				t.Fatalf("at %s %+v is safe, %+v was confirmed", x.at, x.decision.Safe, confirmed)
+			}
+		}
+	})
+}
+
+// TestWorstMemberDecides: also one that is not staged, and by the metric that is worst in relation to its limit.
+func TestWorstMemberDecides(t *testing.T) {
+	c := governor.New(governor.Settings{Common: limits, Members: 2, Began: began, Limits: map[string]governor.Limits{"etcd-1": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.1})}})
+	point := func(wal, commit float64) engine.LatencyPoint {
+		b := &engine.LatencyBucket{Observed: 100}
+		return engine.LatencyPoint{WALFsyncP99: wal, WALFsyncBucket: b, BackendCommitP99: commit, BackendCommitBucket: b}
+	}
+	d := c.AddSample(began.Add(time.Second), []governor.Reading{
+		{Host: "etcd-0", Recent: point(0.009, 0.050)},
+		{Host: "etcd-1", Recent: point(0.120, 0.001)}, // slow, but it always is
+	})
+	if w := d.Worst; w.Host != "etcd-0" || w.Metric != engine.BackendCommit || w.Limit != 25*time.Millisecond || d.State != engine.GovernorSlowed {
+		t.Errorf("%+v", d)
+	}
+}

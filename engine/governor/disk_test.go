@@ -1,0 +1,148 @@
+package governor_test
+
+import (
+	"math"
+	"math/rand"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+)
+
+// disk is a simulated disk with an etcd member and a host that stages on it. An fsync waits until the data before it are
+// written: those of other programs, and those of the host's last slice.
+type disk struct {
+	bandwidth float64 // bytes per second
+	producer  float64 // bytes per second that the host writes into the page cache while it is thawed
+	fsyncs    int     // per second
+	base      time.Duration
+	noise     float64                     // share of fsyncs that take three times as long
+	load      func(time.Duration) float64 // share of the disk that others take
+	missing   func(time.Duration) bool    // the member does not answer
+	random    *rand.Rand                  // seeded
+	knobs     governor.Knobs              // in force
+	at        time.Duration               // since the begin
+	fsync     []observation               // of the last WindowTime
+	staged    float64                     // bytes
+	frozen    bool                        // in the middle of a pause or a flush
+	phase     time.Duration               // until the end of the slice or the pause
+	backlog   float64                     // bytes that wait to be written
+	next      time.Duration               // next fsync
+}
+
+type observation struct{ at, took time.Duration }
+
+const step = time.Millisecond
+
+// run lets time pass.
+func (d *disk) run(span time.Duration) {
+	for end := d.at + span; d.at < end; d.at += step {
+		speed := d.bandwidth * (1 - d.load(d.at)) * step.Seconds()
+		d.backlog = max(d.backlog-speed, 0)
+		d.phase -= step
+		switch {
+		case d.knobs.Slice == 0:
+			d.frozen = true
+		case d.frozen && d.backlog == 0 && d.phase <= 0:
+			d.frozen, d.phase = false, d.knobs.Slice
+		case d.frozen && d.backlog > 0:
+			d.phase = d.knobs.Pause // the pause follows the flush
+		case !d.frozen:
+			d.staged += d.producer * step.Seconds()
+			d.backlog += d.producer * step.Seconds()
+			if d.phase <= 0 {
+				d.frozen, d.phase = true, d.knobs.Pause
+			}
+		}
+		if d.at >= d.next && d.fsyncs > 0 {
+			took := d.base
+			if d.random.Float64() < d.noise {
+				took *= 3
+			}
+			if free := d.bandwidth * (1 - d.load(d.at)); free > 0 {
+				took += time.Duration(d.backlog / free * float64(time.Second))
+			}
+			took = time.Duration(float64(took) / (1 - d.load(d.at)))
+			d.fsync = append(d.fsync, observation{d.at, took})
+			d.next = d.at + time.Duration(float64(time.Second)/float64(d.fsyncs))
+		}
+	}
+	d.fsync = slices.DeleteFunc(d.fsync, func(o observation) bool { return o.at < d.at-governor.WindowTime })
+}
+
+func (d *disk) point(window time.Duration) engine.LatencyPoint {
+	var all []time.Duration
+	for _, o := range d.fsync {
+		if o.at >= d.at-window {
+			all = append(all, o.took)
+		}
+	}
+	p := engine.LatencyPoint{Host: "etcd-0", Window: engine.Duration(window)}
+	if len(all) == 0 {
+		return p
+	}
+	slices.Sort(all)
+	p.WALFsyncP99 = all[int(math.Ceil(0.99*float64(len(all))))-1].Seconds()
+	p.WALFsyncBucket = &engine.LatencyBucket{Observed: uint64(len(all))}
+	return p
+}
+
+func (d *disk) reading() governor.Reading {
+	return governor.Reading{Host: "etcd-0", Missing: d.missing(d.at), Recent: d.point(governor.RecentTime), Window: d.point(governor.WindowTime)}
+}
+
+// trace is what a governed staging did, a point for each sample.
+type trace []tick
+
+type tick struct {
+	at       time.Duration
+	knobs    governor.Knobs
+	decision governor.Decision
+	reading  governor.Reading
+	staged   float64
+}
+
+var began = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+
+// govern runs a staging for at most that long, with a sample each second.
+func (d *disk) govern(s governor.Settings, span time.Duration) trace {
+	s.Began = began
+	if s.Members == 0 {
+		s.Members = 1
+	}
+	c := governor.New(s)
+	decision := c.First()
+	var all trace
+	d.frozen = true
+	for d.at < span {
+		d.knobs = decision.Knobs
+		d.run(time.Second)
+		r := d.reading()
+		decision = c.AddSample(began.Add(d.at), []governor.Reading{r})
+		all = append(all, tick{d.at, d.knobs, decision, r, d.staged})
+		if decision.Stop != "" {
+			break
+		}
+	}
+	return all
+}
+
+func (t trace) last() tick { return t[len(t)-1] }
+
+// after returns the ticks after a time.
+func (t trace) after(at time.Duration) trace {
+	i := slices.IndexFunc(t, func(x tick) bool { return x.at > at })
+	if i < 0 {
+		return nil
+	}
+	return t[i:]
+}
+
+func newDisk(seed int64) *disk {
+	return &disk{
+		bandwidth: 50 << 20, producer: 150 << 20, fsyncs: 50, base: 2 * time.Millisecond,
+		load: func(time.Duration) float64 { return 0 }, missing: func(time.Duration) bool { return false },
+		random: rand.New(rand.NewSource(seed)),
+	}
+}

@@ -1,0 +1,116 @@
+package governor
+
+import (
+	"cmp"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Reading is the disk latency of one member at one moment.
+type Reading struct {
+	Host    string
+	Missing bool                // the member did not answer
+	Recent  engine.LatencyPoint // of the last few seconds: the controller slows down by it
+	Window  engine.LatencyPoint // of a longer time, in which a p99 means something: the controller stops by it
+}
+
+// Metric is a disk latency of etcd.
+type Metric = engine.LatencyMetric
+
+// Excess compares a member with its limit.
+type Excess struct {
+	Host   string
+	Metric Metric
+	P99    time.Duration
+	Limit  time.Duration
+	Window time.Duration
+}
+
+// ratio returns the share of the limit: more than 1 exceeds it.
+func (x Excess) ratio() float64 {
+	if x.Limit <= 0 {
+		return 0
+	}
+	return float64(x.P99) / float64(x.Limit)
+}
+
+func (x Excess) isOver() bool { return x.ratio() > 1 }
+
+// Limits bound the disk latency of a member.
+type Limits struct{ WALFsync, BackendCommit time.Duration }
+
+// The defaults of etcd_cluster { latency } follow etcd's own advice about disks.
+const (
+	defaultWALFsync      = 10 * time.Millisecond
+	defaultBackendCommit = 25 * time.Millisecond
+)
+
+// LimitsOf returns the limits of a cluster, with the defaults for those that are not set.
+func LimitsOf(l *engine.Latency) Limits {
+	if l == nil {
+		l = &engine.Latency{}
+	}
+	return Limits{
+		WALFsync:      cmp.Or(time.Duration(l.WALFsyncP99), defaultWALFsync),
+		BackendCommit: cmp.Or(time.Duration(l.BackendCommitP99), defaultBackendCommit),
+	}
+}
+
+// idleFactor is how much of its idle latency a member may have at least: staging cannot make a disk faster than it is.
+const idleFactor = 1.25
+
+// Raised returns the limits of a member with that idle latency.
+func (l Limits) Raised(idle engine.LatencyPoint) Limits {
+	return Limits{
+		WALFsync:      max(l.WALFsync, seconds(idle.WALFsyncP99*idleFactor)),
+		BackendCommit: max(l.BackendCommit, seconds(idle.BackendCommitP99*idleFactor)),
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// worstOf returns the latency that is highest in relation to its limit. observed is false if no member has written
+// anything in the time of the points.
+func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.LatencyPoint) (worst Excess, observed bool) {
+	for _, r := range readings {
+		if r.Missing {
+			continue
+		}
+		p, limits := point(r), c.limitsOf(r.Host)
+		for _, x := range []struct {
+			metric Metric
+			p99    float64
+			bucket *engine.LatencyBucket
+			limit  time.Duration
+		}{
+			{engine.WALFsync, p.WALFsyncP99, p.WALFsyncBucket, limits.WALFsync},
+			{engine.BackendCommit, p.BackendCommitP99, p.BackendCommitBucket, limits.BackendCommit},
+		} {
+			if x.bucket == nil {
+				continue
+			}
+			excess := Excess{Host: r.Host, Metric: x.metric, P99: seconds(x.p99), Limit: x.limit, Window: time.Duration(p.Window)}
+			if !observed || excess.ratio() > worst.ratio() {
+				worst, observed = excess, true
+			}
+		}
+	}
+	return worst, observed
+}
+
+func (c *Controller) limitsOf(host string) Limits {
+	if l, ok := c.limits[host]; ok {
+		return l
+	}
+	return c.common
+}
+
+func missingHost(readings []Reading) string {
+	for _, r := range readings {
+		if r.Missing {
+			return r.Host
+		}
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package governor
+
+import (
+	"math"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Knobs are the settings of a host that stages. The staging unit runs for Slice, then it is frozen, its data are
+// flushed, and it stays frozen for Pause after that.
+type Knobs struct {
+	Slice time.Duration // 0: the unit stays frozen
+	Pause time.Duration
+	Rate  int64 // bytes per second, where holdfast serves the content; never 0
+}
+
+// The knobs at the floor and at full speed. At full speed the unit is only frozen while its data are flushed: so the
+// unwritten data of a slice are all that etcd may have to wait for.
+const (
+	fullSlice = 100 * time.Millisecond
+	floorRate = 1 << 20
+	fullRate  = 200 << 20
+)
+
+var (
+	floorSlice = time.Duration(engine.FloorPace().Slice)
+	floorPause = time.Duration(engine.FloorPace().Pause)
+)
+
+// FloorShare is the least share of the time in which a host makes progress, with pauses.
+var FloorShare = float64(floorSlice) / float64(floorSlice+floorPause) * float64(leastRun) / float64(leastRun+longestPause)
+
+// FloorRate is the lowest rate at which content is served, in bytes per second.
+const FloorRate = floorRate
+
+// knobsAt returns the knobs of a pace between 0 and 1. Slice and rate grow exponentially, so that equal steps of the
+// pace are equally noticeable everywhere.
+func knobsAt(pace float64) Knobs {
+	return Knobs{
+		Slice: interpolateDuration(floorSlice, fullSlice, pace),
+		Pause: time.Duration(float64(floorPause) * math.Pow(1-pace, 3)).Round(time.Millisecond),
+		Rate:  int64(floorRate * math.Pow(fullRate/floorRate, pace)),
+	}
+}
+
+func interpolateDuration(low, high time.Duration, pace float64) time.Duration {
+	return time.Duration(float64(low) * math.Pow(float64(high)/float64(low), pace)).Round(time.Millisecond)
+}
+
+// frozen returns the knobs of a pause.
+func frozen() Knobs { return Knobs{Pause: floorPause, Rate: floorRate} }
