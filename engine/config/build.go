@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
 	"holdfast/engine"
+	"holdfast/engine/config/syntax"
 )
 
 // builder builds an engine.Config from merged and checked documents.
@@ -16,7 +17,7 @@ type builder struct {
 	merged   types.Config
 	spec     machineSpec
 	places   places
-	problems *problems
+	problems *syntax.Problems
 	contents *contentStore
 	osImage  string // the default: the image that the host runs now
 	out      engine.Config
@@ -48,14 +49,14 @@ func (b *builder) buildSystem() {
 	for _, s := range b.merged.KernelArguments.ShouldNotExist {
 		for _, a := range splitArguments(string(s)) {
 			if slices.Contains(b.out.KernelArgs, a) {
-				b.problems.addError(b.places.entryPlace("without "+string(s)), "is also required by a document; keep one")
+				b.problems.AddError(b.places.entryPlace("without "+string(s)), "is also required by a document; keep one")
 			}
 			b.out.NoKernelArgs = append(b.out.NoKernelArgs, a)
 		}
 	}
 	b.out.NoKernelArgs = sortUnique(b.out.NoKernelArgs)
 	if b.out.KernelType != "" && slices.Contains(b.out.Extensions, "kernel-devel") {
-		b.problems.addError(b.extensionPlace("kernel-devel"), "requires the default kernel, but the kernel type is %s; remove one", b.out.KernelType)
+		b.problems.AddError(b.extensionPlace("kernel-devel"), "requires the default kernel, but the kernel type is %s; remove one", b.out.KernelType)
 	}
 }
 
@@ -107,9 +108,9 @@ func (b *builder) buildFile(f types.File) engine.File {
 	if len(out.Append) > 0 {
 		out.Sum = ""
 		if wrong := b.contents.countBytes(len(out.Append)); wrong != "" {
-			b.problems.addError(at, "append: %s", wrong)
+			b.problems.AddError(at, "append: %s", wrong)
 		} else if len(out.Contents)+len(out.Append) > maxContents {
-			b.problems.addError(at, "append: the file is larger than 64 MiB; put files of that size into the OS image")
+			b.problems.AddError(at, "append: the file is larger than 64 MiB; put files of that size into the OS image")
 		}
 	}
 	out.Inherit = f.Contents.Source == nil

@@ -4,6 +4,8 @@ import (
 	"path"
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine/config/syntax"
 )
 
 // checkIgnition refuses settings that the Ignition library accepts but that
@@ -11,63 +13,63 @@ import (
 func (d *document) checkIgnition() {
 	c := d.ignition
 	if len(c.Ignition.Config.Merge) > 0 {
-		d.addError(fieldPath{"ignition", "config", "merge"}, "is not supported on running hosts; add that config to the documents, which are merged by name")
+		d.addError(syntax.FieldPath{"ignition", "config", "merge"}, "is not supported on running hosts; add that config to the documents, which are merged by name")
 	}
 	if r := c.Ignition.Config.Replace; r.Source != nil {
-		d.addError(fieldPath{"ignition", "config", "replace"}, "is not supported on running hosts; use that config instead of this one")
+		d.addError(syntax.FieldPath{"ignition", "config", "replace"}, "is not supported on running hosts; use that config instead of this one")
 	}
 	for i := range c.Storage.Files {
-		d.checkFile(&c.Storage.Files[i], fieldPath{"storage", "files", i})
+		d.checkFile(&c.Storage.Files[i], syntax.FieldPath{"storage", "files", i})
 	}
 	for i, f := range c.Storage.Directories {
-		at := fieldPath{"storage", "directories", i}
+		at := syntax.FieldPath{"storage", "directories", i}
 		d.checkNode(f.Node, at)
-		d.refusePath(f.Path, true, at.with("path"))
+		d.refusePath(f.Path, true, at.With("path"))
 		if f.Overwrite != nil && *f.Overwrite {
-			d.addError(at.with("overwrite"), "would delete existing files of a running host; remove it")
+			d.addError(at.With("overwrite"), "would delete existing files of a running host; remove it")
 		}
 	}
 	for i, l := range c.Storage.Links {
-		at := fieldPath{"storage", "links", i}
+		at := syntax.FieldPath{"storage", "links", i}
 		d.checkNode(l.Node, at)
-		d.refusePath(l.Path, false, at.with("path"))
+		d.refusePath(l.Path, false, at.With("path"))
 		if l.Target != nil && isTrue(l.Hard) {
-			d.refusePath(*l.Target, false, at.with("target"))
+			d.refusePath(*l.Target, false, at.With("target"))
 		}
 		if l.Target != nil && hasControlCharacters(*l.Target) {
-			d.addError(at.with("target"), "has control characters; correct it")
+			d.addError(at.With("target"), "has control characters; correct it")
 		}
 	}
 	for i, u := range c.Systemd.Units {
-		d.checkUnit(u, fieldPath{"systemd", "units", i})
+		d.checkUnit(u, syntax.FieldPath{"systemd", "units", i})
 	}
 	d.checkKernelArguments()
 	d.checkPasswd()
 }
 
-func (d *document) checkFile(f *types.File, at fieldPath) {
+func (d *document) checkFile(f *types.File, at syntax.FieldPath) {
 	d.checkNode(f.Node, at)
-	d.refusePath(f.Path, false, at.with("path"))
-	d.decodeContents(&f.Contents, at.with("contents"))
+	d.refusePath(f.Path, false, at.With("path"))
+	d.decodeContents(&f.Contents, at.With("contents"))
 	if f.Contents.Source != nil && len(f.Append) == 0 {
 		for _, wrong := range checkContents(f.Path, d.contents.contentOf(f.Contents).data) {
-			d.addError(at.with("contents"), "%s", wrong)
+			d.addError(at.With("contents"), "%s", wrong)
 		}
 	}
 	for i := range f.Append {
-		d.decodeContents(&f.Append[i], at.with("append", i))
+		d.decodeContents(&f.Append[i], at.With("append", i))
 	}
 }
 
-func (d *document) checkNode(n types.Node, at fieldPath) {
+func (d *document) checkNode(n types.Node, at syntax.FieldPath) {
 	if n.Path == "" {
 		return // the library reports the missing path
 	}
 	if hasControlCharacters(n.Path) {
-		d.addError(at.with("path"), "has control characters; correct it")
+		d.addError(at.With("path"), "has control characters; correct it")
 	}
 	if n.Path == "/" {
-		d.addError(at.with("path"), "is the root directory; name something below it")
+		d.addError(at.With("path"), "is the root directory; name something below it")
 	}
 	for _, o := range []struct {
 		field string
@@ -75,18 +77,18 @@ func (d *document) checkNode(n types.Node, at fieldPath) {
 		name  *string
 	}{{"user", n.User.ID, n.User.Name}, {"group", n.Group.ID, n.Group.Name}} {
 		if o.name != nil && *o.name != "" && !accountPattern.MatchString(*o.name) {
-			d.addError(at.with(o.field, "name"), "is not a name; use letters, digits and _ . - (an ID goes into id)")
+			d.addError(at.With(o.field, "name"), "is not a name; use letters, digits and _ . - (an ID goes into id)")
 		}
 		if o.id != nil && *o.id < 0 {
-			d.addError(at.with(o.field, "id"), "is negative; correct it")
+			d.addError(at.With(o.field, "id"), "is negative; correct it")
 		}
 	}
 }
 
-func (d *document) checkUnit(u types.Unit, at fieldPath) {
-	d.checkUnitSyntax(u.Contents, at.with("contents"))
+func (d *document) checkUnit(u types.Unit, at syntax.FieldPath) {
+	d.checkUnitSyntax(u.Contents, at.With("contents"))
 	for i, x := range u.Dropins {
-		d.checkUnitSyntax(x.Contents, at.with("dropins", i, "contents"))
+		d.checkUnitSyntax(x.Contents, at.With("dropins", i, "contents"))
 	}
 	var dropins []string
 	for _, x := range u.Dropins {
@@ -94,19 +96,19 @@ func (d *document) checkUnit(u types.Unit, at fieldPath) {
 	}
 	d.refuseUnit(u.Name, dropins, at)
 	if !isUnitName(u.Name) {
-		d.addError(at.with("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
+		d.addError(at.With("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
 	}
 	if u.Mask != nil && *u.Mask {
 		if u.Enabled != nil && *u.Enabled {
-			d.addError(at.with("enabled"), "is true, and the unit is masked; keep one")
+			d.addError(at.With("enabled"), "is true, and the unit is masked; keep one")
 		}
 		if u.Contents != nil && *u.Contents != "" {
-			d.addError(at.with("contents"), "has no effect, because the unit is masked; keep one")
+			d.addError(at.With("contents"), "has no effect, because the unit is masked; keep one")
 		}
 	}
 	for i, x := range u.Dropins {
 		if !isUnitName(x.Name) || path.Base(x.Name) != x.Name {
-			d.addError(at.with("dropins", i, "name"), "is not a file name; use letters, digits and : _ . - @")
+			d.addError(at.With("dropins", i, "name"), "is not a file name; use letters, digits and : _ . - @")
 		}
 	}
 }
@@ -115,12 +117,12 @@ func (d *document) checkKernelArguments() {
 	k := d.ignition.KernelArguments
 	for i, a := range k.ShouldExist {
 		if reason := argumentProblem(string(a)); reason != "" {
-			d.addError(fieldPath{"kernelArguments", "shouldExist", i}, "%s", reason)
+			d.addError(syntax.FieldPath{"kernelArguments", "shouldExist", i}, "%s", reason)
 		}
 	}
 	for i, a := range k.ShouldNotExist {
 		if reason := argumentProblem(string(a)); reason != "" {
-			d.addError(fieldPath{"kernelArguments", "shouldNotExist", i}, "%s", reason)
+			d.addError(syntax.FieldPath{"kernelArguments", "shouldNotExist", i}, "%s", reason)
 		}
 	}
 }

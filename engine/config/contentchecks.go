@@ -1,22 +1,24 @@
 package config
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/config/registries"
 )
 
 // checkContents checks the contents of files that services parse, because the
 // host would fail only later. It returns all problems.
 func checkContents(name string, contents []byte) []string {
 	switch {
-	case name == registriesFile:
-		return checkRegistries(contents, false)
-	case strings.HasPrefix(name, registriesFolder) && path.Ext(name) == ".conf" && path.Dir(name)+"/" == registriesFolder:
-		return checkRegistries(contents, true)
-	case pullSecrets[name]:
-		if _, wrong := readPullSecret(contents); wrong != "" {
+	case name == registries.File:
+		return registries.Check(contents, false)
+	case strings.HasPrefix(name, registries.Folder) && path.Ext(name) == ".conf" && path.Dir(name)+"/" == registries.Folder:
+		return registries.Check(contents, true)
+	case registries.IsPullSecret(name):
+		if _, wrong := registries.ReadPullSecret(contents); wrong != "" {
 			return []string{wrong}
 		}
 	}
@@ -24,7 +26,7 @@ func checkContents(name string, contents []byte) []string {
 }
 
 func (b *builder) checkMergedContents() {
-	var registries map[string]any
+	var configured map[string]any
 	for _, f := range b.out.Files {
 		if f.Inherit {
 			continue
@@ -32,15 +34,15 @@ func (b *builder) checkMergedContents() {
 		text := fullContents(f)
 		wrong := checkContents(f.Path, text)
 		for _, w := range wrong {
-			b.problems.addError(b.contentsPlace(f), "%s", w)
+			b.problems.AddError(b.contentsPlace(f), "%s", w)
 		}
-		if len(wrong) == 0 && f.Path == registriesFile {
-			registries, _ = readRegistries(text)
+		if len(wrong) == 0 && f.Path == registries.File {
+			configured, _ = registries.Parse(text)
 		}
 	}
 	for _, f := range b.out.Files {
-		if pullSecrets[f.Path] && !f.Inherit {
-			b.checkPullSecret(f, registries)
+		if registries.IsPullSecret(f.Path) && !f.Inherit {
+			b.checkPullSecret(f, configured)
 		}
 	}
 }
@@ -51,4 +53,16 @@ func fullContents(f engine.File) []byte {
 
 func (b *builder) contentsPlace(f engine.File) engine.SourcePosition {
 	return b.places.entryPlace("node "+f.Path, "contents")
+}
+
+func (b *builder) checkPullSecret(f engine.File, configured map[string]any) {
+	logins, wrong := registries.ReadPullSecret(fullContents(f))
+	if wrong != "" {
+		return // already reported
+	}
+	for _, image := range []string{cmp.Or(b.out.OSImage, b.osImage), b.out.ExtensionsImage} {
+		if image != "" && !registries.HasLogin(image, logins, configured) {
+			b.problems.AddError(b.contentsPlace(f), "has no entry for %s, from which the OS comes; add one", registries.RegistryName(image))
+		}
+	}
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
 	"holdfast/engine"
+	"holdfast/engine/config/ignition"
+	"holdfast/engine/config/syntax"
 )
 
 // limits bounds the decoded and decompressed contents: a few bytes of a
@@ -51,9 +53,6 @@ type content struct {
 	original types.Resource
 }
 
-// contentPrefix precedes the number of a content in a source.
-const contentPrefix = "data:,"
-
 func (c *contentStore) countText(n int) (wrong string) {
 	if c.texts += n; c.texts > c.limits.texts {
 		return fmt.Sprintf("exceeds the limit of %d MiB for all documents; put files of that size into the OS image", c.limits.texts>>20)
@@ -71,13 +70,13 @@ func (c *contentStore) countBytes(n int) (wrong string) {
 func (c *contentStore) addContent(x content) types.Resource {
 	x.digest = engine.Digest(x.data)
 	c.list = append(c.list, x)
-	source := contentPrefix + strconv.Itoa(len(c.list)-1)
+	source := ignition.ContentPrefix + strconv.Itoa(len(c.list)-1)
 	return types.Resource{Source: &source}
 }
 
 func (c *contentStore) contentOf(r types.Resource) content {
 	if r.Source != nil {
-		if i, err := strconv.Atoi(strings.TrimPrefix(*r.Source, contentPrefix)); err == nil && i < len(c.list) {
+		if i, err := strconv.Atoi(strings.TrimPrefix(*r.Source, ignition.ContentPrefix)); err == nil && i < len(c.list) {
 			return c.list[i]
 		}
 	}
@@ -100,11 +99,11 @@ func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 
 // decodeContents decodes and verifies the contents of a resource, stores them,
 // and replaces the resource with a reference to them.
-func (d *document) decodeContents(r *types.Resource, at fieldPath) {
+func (d *document) decodeContents(r *types.Resource, at syntax.FieldPath) {
 	before := *r
 	if r.Source == nil {
 		if r.Compression != nil && *r.Compression != "" {
-			d.addError(at.with("compression"), "is set without a source; add the source, or remove it")
+			d.addError(at.With("compression"), "is set without a source; add the source, or remove it")
 		}
 		*r = types.Resource{}
 		return
@@ -128,12 +127,12 @@ func (d *document) decodeContents(r *types.Resource, at fieldPath) {
 		wrong, d.hasReportedLimit = tooMuch, most < d.contents.limits.file
 	}
 	if wrong != "" {
-		d.addError(at.with(field...), "%s", wrong)
+		d.addError(at.With(field...), "%s", wrong)
 		return
 	}
 	d.contentBytes += len(data)
 	if wrong := d.contents.countBytes(len(data)); wrong != "" {
-		d.addError(at.with("source"), "%s", wrong)
+		d.addError(at.With("source"), "%s", wrong)
 		return
 	}
 	x := content{data: data}
@@ -149,28 +148,28 @@ func (d *document) decodeContents(r *types.Resource, at fieldPath) {
 
 // decodeResource returns the content of a resource, at most limit bytes. On
 // failure it returns the field and the problem.
-func decodeResource(r types.Resource, limit int) (data []byte, field fieldPath, wrong string) {
+func decodeResource(r types.Resource, limit int) (data []byte, field syntax.FieldPath, wrong string) {
 	if !strings.HasPrefix(*r.Source, "data:") {
-		return nil, fieldPath{"source"}, remoteProblem(r)
+		return nil, syntax.FieldPath{"source"}, remoteProblem(r)
 	}
-	data, ok := decodeURL(*r.Source)
+	data, ok := ignition.DecodeDataURL(*r.Source)
 	if !ok {
-		return nil, fieldPath{"source"}, "is not a data: URL; encode the contents again"
+		return nil, syntax.FieldPath{"source"}, "is not a data: URL; encode the contents again"
 	}
 	if r.Compression != nil && *r.Compression == "gzip" {
 		var err error
 		switch data, err = decompressGzip(data, limit); {
 		case err == errTooLong: //nolint:errorlint // decompressGzip does not wrap it
-			return nil, fieldPath{"source"}, err.Error()
+			return nil, syntax.FieldPath{"source"}, err.Error()
 		case err != nil:
-			return nil, fieldPath{"compression"}, "is gzip, but the source is not gzip data; encode the contents again"
+			return nil, syntax.FieldPath{"compression"}, "is gzip, but the source is not gzip data; encode the contents again"
 		}
 	}
 	if len(data) > limit {
-		return nil, fieldPath{"source"}, errTooLong.Error()
+		return nil, syntax.FieldPath{"source"}, errTooLong.Error()
 	}
 	if r.Verification.Hash != nil && !matchesHash(data, *r.Verification.Hash) {
-		return nil, fieldPath{"verification", "hash"}, "is not the hash of the contents (after decompression); correct it or remove it"
+		return nil, syntax.FieldPath{"verification", "hash"}, "is not the hash of the contents (after decompression); correct it or remove it"
 	}
 	return data, nil, ""
 }

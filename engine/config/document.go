@@ -7,18 +7,19 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
 	"holdfast/engine"
+	"holdfast/engine/config/syntax"
 )
 
 // document is one Butane, Ignition or MachineConfig document.
 type document struct {
 	file   string
-	dir    string    // contains the local files of a Butane document
-	name   string    // the key by which documents are sorted
-	role   string    // of a MachineConfig, or ""
-	source *node     // the parsed text of the file
-	butane bool      // source is Butane, which names fields differently
-	root   fieldPath // from source to the document, which may be one of a list
-	prefix fieldPath // from source to the Ignition config
+	dir    string           // contains the local files of a Butane document
+	name   string           // the key by which documents are sorted
+	role   string           // of a MachineConfig, or ""
+	source *syntax.Node     // the parsed text of the file
+	butane bool             // source is Butane, which names fields differently
+	root   syntax.FieldPath // from source to the document, which may be one of a list
+	prefix syntax.FieldPath // from source to the Ignition config
 	spec   machineSpec
 	// generated means that a controller created the document: the OS image of
 	// any other document overrides its own.
@@ -28,35 +29,35 @@ type document struct {
 	contentBytes     int           // total size of the decoded files
 	hasReportedLimit bool          // the limit of contentBytes was exceeded and reported
 	fetch            func(Remote) ([]byte, error)
-	report           *problems
+	report           *syntax.Problems
 }
 
-func (d *document) ignitionPlace(p fieldPath) engine.SourcePosition {
-	return d.documentPlace(d.prefix.with(p...))
+func (d *document) ignitionPlace(p syntax.FieldPath) engine.SourcePosition {
+	return d.documentPlace(d.prefix.With(p...))
 }
 
-func (d *document) documentPlace(p fieldPath) engine.SourcePosition {
+func (d *document) documentPlace(p syntax.FieldPath) engine.SourcePosition {
 	shown := p
 	if d.butane {
 		p = snakePath(p)
 	}
-	n, steps := d.source.followPath(p)
+	n, steps := d.source.FollowPath(p)
 	if d.butane {
 		shown = p[:steps]
 	}
-	return engine.SourcePosition{File: d.file, Line: n.line, Column: n.column, Path: shown.String()}
+	return engine.SourcePosition{File: d.file, Line: n.Line, Column: n.Column, Path: shown.String()}
 }
 
-func (d *document) addError(p fieldPath, format string, args ...any) {
-	d.report.addError(d.ignitionPlace(p), format, args...)
+func (d *document) addError(p syntax.FieldPath, format string, args ...any) {
+	d.report.AddError(d.ignitionPlace(p), format, args...)
 }
 
-func (d *document) addWarning(p fieldPath, format string, args ...any) {
-	d.report.addWarning(d.ignitionPlace(p), format, args...)
+func (d *document) addWarning(p syntax.FieldPath, format string, args ...any) {
+	d.report.AddWarning(d.ignitionPlace(p), format, args...)
 }
 
-func snakePath(p fieldPath) fieldPath {
-	out := make(fieldPath, len(p))
+func snakePath(p syntax.FieldPath) syntax.FieldPath {
+	out := make(syntax.FieldPath, len(p))
 	for i, step := range p {
 		out[i] = step
 		if name, ok := step.(string); ok {

@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine/config/syntax"
 )
 
 // Remote refers to contents outside the document: their address and their
@@ -57,17 +59,17 @@ func (d *document) fetchContents() {
 	}
 	for i := range d.ignition.Storage.Files {
 		f := &d.ignition.Storage.Files[i]
-		at := fieldPath{"storage", "files", i}
-		f.Contents = d.embedRemote(f.Contents, at.with("contents"))
+		at := syntax.FieldPath{"storage", "files", i}
+		f.Contents = d.embedRemote(f.Contents, at.With("contents"))
 		for j, r := range f.Append {
-			f.Append[j] = d.embedRemote(r, at.with("append", j))
+			f.Append[j] = d.embedRemote(r, at.With("append", j))
 		}
 	}
 }
 
 // embedRemote fetches a resource and returns it with embedded contents. If the
 // fetch fails, it reports the error and returns an empty resource.
-func (d *document) embedRemote(r types.Resource, at fieldPath) types.Resource {
+func (d *document) embedRemote(r types.Resource, at syntax.FieldPath) types.Resource {
 	if r.Source == nil || r.Verification.Hash == nil {
 		return r
 	}
@@ -82,7 +84,7 @@ func (d *document) embedRemote(r types.Resource, at fieldPath) types.Resource {
 	}
 	data, err := d.fetch(remote)
 	if err != nil {
-		d.addError(at.with("source"), "cannot be fetched from %s: %v", remote.Redacted(), err)
+		d.addError(at.With("source"), "cannot be fetched from %s: %v", remote.Redacted(), err)
 		return types.Resource{}
 	}
 	embedded := "data:;base64," + base64.StdEncoding.EncodeToString(data)

@@ -18,7 +18,7 @@ func (b *builder) buildFixed() []engine.Fixed {
 	add := func(name string, value any, at engine.SourcePosition) {
 		text, err := json.Marshal(value)
 		if err != nil { // cannot happen: the value was decoded from JSON
-			b.problems.addError(at, "cannot be written as JSON")
+			b.problems.AddError(at, "cannot be written as JSON")
 			return
 		}
 		sum := sha256.Sum256(text)
@@ -54,11 +54,11 @@ func (b *builder) buildFixed() []engine.Fixed {
 
 func (b *builder) sectionPlace(p ...any) engine.SourcePosition {
 	for _, d := range slices.Backward(b.docs) {
-		want := d.prefix.with(p...)
+		want := d.prefix.With(p...)
 		if d.butane {
 			want = snakePath(want)
 		}
-		if _, n := d.source.followPath(want); n == len(want) {
+		if _, n := d.source.FollowPath(want); n == len(want) {
 			return d.ignitionPlace(p)
 		}
 	}

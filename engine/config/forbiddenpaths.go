@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/config/syntax"
 )
 
 // forbiddenPath is a path that no document may write, including everything
@@ -35,7 +36,7 @@ func listForbiddenPaths() []forbiddenPath {
 
 // refusePath refuses a forbidden path. A directory may be a parent of such a
 // path; a file or a link may not.
-func (d *document) refusePath(path string, isDirectory bool, at fieldPath) {
+func (d *document) refusePath(path string, isDirectory bool, at syntax.FieldPath) {
 	for _, f := range forbiddenPaths {
 		switch {
 		case path == f.path || strings.HasPrefix(path, f.path+"/"):
@@ -48,10 +49,10 @@ func (d *document) refusePath(path string, isDirectory bool, at fieldPath) {
 	}
 }
 
-func (d *document) refuseUnit(name string, dropins []string, at fieldPath) {
+func (d *document) refuseUnit(name string, dropins []string, at syntax.FieldPath) {
 	path := engine.UnitDir + "/" + name
-	d.refusePath(path, false, at.with("name"))
+	d.refusePath(path, false, at.With("name"))
 	for i, dropin := range dropins {
-		d.refusePath(path+".d/"+dropin, false, at.with("dropins", i, "name"))
+		d.refusePath(path+".d/"+dropin, false, at.With("dropins", i, "name"))
 	}
 }

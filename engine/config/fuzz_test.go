@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/txtar"
-	"github.com/vincent-petithory/dataurl"
+
+	"holdfast/engine/config/syntax"
 )
 
 // marker stands for a secret in the seeds. It may be in values only: names of
@@ -60,7 +61,7 @@ func FuzzPullSecret(f *testing.F) {
 	f.Add(marker)
 	f.Fuzz(func(t *testing.T, text string) {
 		doc := `{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/var/lib/kubelet/config.json","contents":{"source":` +
-			string(appendString(nil, "data:;base64,"+base64.StdEncoding.EncodeToString([]byte(text)))) + `}}]}}`
+			string(syntax.AppendString(nil, "data:;base64,"+base64.StdEncoding.EncodeToString([]byte(text)))) + `}}]}}`
 		_, err := Load(Source{FS: fstest.MapFS{"x.ign": {Data: []byte(doc)}}, Paths: []string{"x.ign"}})
 		if err != nil && strings.Contains(err.Error(), marker) {
 			t.Fatalf("shows the secret: %v", err)
@@ -68,24 +69,7 @@ func FuzzPullSecret(f *testing.F) {
 	})
 }
 
-// FuzzSplit takes streams apart and puts them together again.
-func FuzzSplit(f *testing.F) {
-	f.Add("a\n---\nb\n--- c\n...\n---x\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		lines := 0
-		for _, c := range splitYAML([]byte(text)) {
-			if c.line < lines || c.line > strings.Count(text, "\n") {
-				t.Fatalf("a chunk begins after line %d, the one before ended at %d", c.line, lines)
-			}
-			lines = c.line + strings.Count(string(c.text), "\n")
-		}
-		if want := strings.Count(text, "\n"); lines != want {
-			t.Fatalf("%d lines, want %d", lines, want)
-		}
-	})
-}
-
-// FuzzJSON checks that readJSON accepts the same texts as encoding/json, with
+// FuzzJSON checks that ReadJSON accepts the same texts as encoding/json, with
 // the same result.
 func FuzzJSON(f *testing.F) {
 	addSeeds(f, ".ign", ".json")
@@ -98,17 +82,17 @@ func FuzzJSON(f *testing.F) {
 		decoder.UseNumber()
 		err := decoder.Decode(&want)
 		valid := err == nil && json.Valid([]byte(text)) && utf8.ValidString(text)
-		var report problems
-		n := readJSON("x.json", text, &report)
-		deep := len(report.errors) > 0 && strings.Contains(report.errors[0].Text, "nested")
+		var report syntax.Problems
+		n := syntax.ReadJSON("x.json", text, &report)
+		deep := len(report.Errors) > 0 && strings.Contains(report.Errors[0].Text, "nested")
 		if (n != nil) != valid && !deep {
-			t.Fatalf("read %t (%v), and it is valid %t", n != nil, report.errors, valid)
+			t.Fatalf("read %t (%v), and it is valid %t", n != nil, report.Errors, valid)
 		}
-		if n == nil || len(report.errors) > 0 {
+		if n == nil || len(report.Errors) > 0 {
 			return
 		}
 		var got any
-		decoder = json.NewDecoder(bytes.NewReader(n.appendJSON(nil)))
+		decoder = json.NewDecoder(bytes.NewReader(n.AppendJSON(nil)))
 		decoder.UseNumber()
 		if err := decoder.Decode(&got); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v: got %v, want %v", err, got, want)
@@ -118,39 +102,16 @@ func FuzzJSON(f *testing.F) {
 }
 
 // checkPlaces checks that each value begins at its place.
-func checkPlaces(t *testing.T, n *node, text string) {
-	line := strings.Split(text, "\n")[n.line-1]
-	rest := string([]rune(line)[n.column-1:])
-	first := map[kind]string{objectKind: "{", listKind: "[", textKind: `"`, nullKind: "null", boolKind: n.scalar, numberKind: n.scalar}[n.kind]
+func checkPlaces(t *testing.T, n *syntax.Node, text string) {
+	line := strings.Split(text, "\n")[n.Line-1]
+	rest := string([]rune(line)[n.Column-1:])
+	first := map[syntax.Kind]string{syntax.ObjectKind: "{", syntax.ListKind: "[", syntax.TextKind: `"`, syntax.NullKind: "null", syntax.BoolKind: n.Scalar, syntax.NumberKind: n.Scalar}[n.Kind]
 	if !strings.HasPrefix(rest, first) {
-		t.Errorf("%s at %d:%d is %.20q", n.kind, n.line, n.column, rest)
+		t.Errorf("%s at %d:%d is %.20q", n.Kind, n.Line, n.Column, rest)
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		checkPlaces(t, item, text)
 	}
-}
-
-// FuzzDataURL decodes any URL as the library does.
-func FuzzDataURL(f *testing.F) {
-	for _, url := range []string{
-		"data:,", "data:", "data:;base64,aGk=", "data:;base64,aGk", "data:;base64,a\nGk=", "data:;base64,a\rGk=", "data:,%41%4", "data:,%zz", "data:,a,b", "data:text/plain;charset=utf-8;base64,aGk=",
-		`data:text/plain;a="x,y",z`, "data:,é", "data:, ", "data:text/plain,a", "data:image/png;base64,aGk=", "data:;base64", "data:;base64,,", "data:x,y", "data:,\x00",
-	} {
-		f.Add(url)
-	}
-	for head := range commonHeads {
-		f.Add(head + ",aGk=")
-	}
-	f.Fuzz(func(t *testing.T, url string) {
-		if !strings.HasPrefix(url, "data:") {
-			t.Skip()
-		}
-		want, err := dataurl.DecodeString(url)
-		got, ok := decodeURL(url)
-		if ok != (err == nil) || ok && !bytes.Equal(got, want.Data) {
-			t.Fatalf("%q: got %q %t, want %v %v", url, got, ok, want, err)
-		}
-	})
 }
 
 // addSeeds adds the documents of the cases.
@@ -189,7 +150,7 @@ func checkLoad(t *testing.T, name, text string) {
 		roundTrip(t, loaded)
 		return
 	}
-	var list Errors
+	var list syntax.Errors
 	if !errors.As(err, &list) || len(list) == 0 {
 		t.Fatalf("%T: %v", err, err)
 	}
@@ -211,27 +172,27 @@ func loadError(name, text string) error {
 // isNamed reports whether the marker is part of the name of a field or
 // document.
 func isNamed(name, text string) bool {
-	var ignored problems
-	var found func(n *node) bool
-	found = func(n *node) bool {
-		if strings.Contains(n.stringField("name"), marker) {
+	var ignored syntax.Problems
+	var found func(n *syntax.Node) bool
+	found = func(n *syntax.Node) bool {
+		if strings.Contains(n.StringField("name"), marker) {
 			return true
 		}
-		for _, k := range n.keys {
-			if strings.Contains(k.name, marker) {
+		for _, k := range n.Keys {
+			if strings.Contains(k.Name, marker) {
 				return true
 			}
 		}
-		for _, item := range n.items {
+		for _, item := range n.Items {
 			if found(item) {
 				return true
 			}
 		}
 		return false
 	}
-	nodes := []*node{readJSON(name, text, &ignored)}
-	for _, c := range splitYAML([]byte(text)) {
-		nodes = append(nodes, readYAML(name, c, &ignored))
+	nodes := []*syntax.Node{syntax.ReadJSON(name, text, &ignored)}
+	for _, c := range syntax.SplitYAML([]byte(text)) {
+		nodes = append(nodes, syntax.ReadYAML(name, c, &ignored))
 	}
 	for _, n := range nodes {
 		if n != nil && found(n) {

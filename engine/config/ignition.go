@@ -5,47 +5,31 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"reflect"
 	"slices"
 	"strconv"
 
 	"github.com/coreos/ignition/v2/config/shared/errors"
-	types30 "github.com/coreos/ignition/v2/config/v3_0/types"
-	types31 "github.com/coreos/ignition/v2/config/v3_1/types"
-	types32 "github.com/coreos/ignition/v2/config/v3_2/types"
-	types33 "github.com/coreos/ignition/v2/config/v3_3/types"
-	types34 "github.com/coreos/ignition/v2/config/v3_4/types"
 	"github.com/coreos/ignition/v2/config/v3_5"
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 	"github.com/coreos/ignition/v2/config/validate"
 	vpath "github.com/coreos/vcontext/path"
 	"github.com/coreos/vcontext/report"
+
+	"holdfast/engine/config/ignition"
+	"holdfast/engine/config/syntax"
 )
-
-// latestVersion is the version to which all configs are translated.
-const latestVersion = "3.5.0"
-
-// shapes maps each version of Ignition's specification to its fields.
-var shapes = map[string]reflect.Type{
-	"3.0.0":       reflect.TypeFor[types30.Config](),
-	"3.1.0":       reflect.TypeFor[types31.Config](),
-	"3.2.0":       reflect.TypeFor[types32.Config](),
-	"3.3.0":       reflect.TypeFor[types33.Config](),
-	"3.4.0":       reflect.TypeFor[types34.Config](),
-	latestVersion: reflect.TypeFor[types.Config](),
-}
 
 // readIgnition reads the Ignition config n into the document. It returns false
 // if the config cannot be checked any further, and true otherwise, even after
 // errors.
-func (d *document) readIgnition(n *node) bool {
-	versionPath := fieldPath{"ignition", "version"}
-	if n.kind != objectKind {
+func (d *document) readIgnition(n *syntax.Node) bool {
+	versionPath := syntax.FieldPath{"ignition", "version"}
+	if n.Kind != syntax.ObjectKind {
 		d.addError(nil, "must be an Ignition config: an object with ignition.version")
 		return false
 	}
-	version := n.field("ignition").stringField("version")
-	t, ok := shapes[version]
+	version := n.Field("ignition").StringField("version")
+	t, ok := ignition.Shapes[version]
 	switch {
 	case version == "":
 		d.addError(versionPath, "is missing, or not a string; write \"version\": \"3.4.0\"")
@@ -55,21 +39,21 @@ func (d *document) readIgnition(n *node) bool {
 		return false
 	}
 	if !d.butane { // Butane has made the others, so their fields are right
-		s := &shapeChecker{file: d.file, format: "Ignition " + version, report: d.report}
-		s.checkValue(n, t, d.prefix)
+		s := &syntax.ShapeChecker{File: d.file, Format: "Ignition " + version, Report: d.report}
+		s.CheckValue(n, t, d.prefix)
 	}
 	// Files are parsed and checked here: the library gets all the rest.
-	files := n.field("storage").field("files")
+	files := n.Field("storage").Field("files")
 	if files != nil {
-		n = n.replaceField("storage", n.field("storage").withoutField("files"))
+		n = n.ReplaceField("storage", n.Field("storage").WithoutField("files"))
 	}
-	text := n.appendJSON(nil)
+	text := n.AppendJSON(nil)
 	cfg, findings, err := v3_5.ParseCompatibleVersion(text)
-	before := len(d.report.errors)
+	before := len(d.report.Errors)
 	d.reportIgnitionFindings(findings)
 	if err != nil {
-		if len(d.report.errors) == before {
-			d.addError(nil, "%s", unknownProblem)
+		if len(d.report.Errors) == before {
+			d.addError(nil, "%s", syntax.UnknownProblem)
 		}
 		// The text is decoded as version 3.5.0, which has all fields of older ones,
 		// so that the checks below report their problems as well.
@@ -77,9 +61,9 @@ func (d *document) readIgnition(n *node) bool {
 			return false
 		}
 	}
-	cfg.Ignition.Version = latestVersion
-	cfg.Storage.Files = parseFiles(files)
-	d.reportIgnitionFindings(validateFiles(cfg, version))
+	cfg.Ignition.Version = ignition.LatestVersion
+	cfg.Storage.Files = ignition.ParseFiles(files)
+	d.reportIgnitionFindings(ignition.ValidateFiles(cfg, version))
 	d.ignition = cfg
 	return true
 }
@@ -90,45 +74,45 @@ func (d *document) reportIgnitionFindings(findings report.Report) {
 		switch {
 		case e.Message == errors.ErrModeSpecialBits.Error(), e.Message == errors.ErrFileIllegalMode.Error():
 			// Ignition only warns, but such a mode has no effect or an unexpected one.
-			d.addError(p, "%s", cmp.Or(d.octalAdvice(p), explainMessage(e.Message)))
+			d.addError(p, "%s", cmp.Or(d.octalAdvice(p), ignition.ExplainMessage(e.Message)))
 		case e.Kind.IsFatal():
-			d.addError(p, "%s", explainMessage(e.Message))
+			d.addError(p, "%s", ignition.ExplainMessage(e.Message))
 		default:
-			d.addWarning(p, "%s", explainMessage(e.Message))
+			d.addWarning(p, "%s", ignition.ExplainMessage(e.Message))
 		}
 	}
 }
 
 // octalAdvice returns a question if a decimal mode looks like an octal one,
 // else "".
-func (d *document) octalAdvice(p fieldPath) string {
-	p = d.prefix.with(p...)
+func (d *document) octalAdvice(p syntax.FieldPath) string {
+	p = d.prefix.With(p...)
 	if d.butane {
 		p = snakePath(p)
 	}
-	n, _ := d.source.followPath(p)
-	mode, err := strconv.ParseUint(n.scalar, 8, 32)
-	if err != nil || n.kind != numberKind || len(n.scalar) != 3 {
+	n, _ := d.source.FollowPath(p)
+	mode, err := strconv.ParseUint(n.Scalar, 8, 32)
+	if err != nil || n.Kind != syntax.NumberKind || len(n.Scalar) != 3 {
 		return ""
 	}
 	if ext := path.Ext(d.file); ext == ".ign" || ext == ".json" {
-		return fmt.Sprintf("%s is decimal in JSON, which has no octal numbers; did you mean 0%s? write %d", n.scalar, n.scalar, mode)
+		return fmt.Sprintf("%s is decimal in JSON, which has no octal numbers; did you mean 0%s? write %d", n.Scalar, n.Scalar, mode)
 	}
-	return fmt.Sprintf("%s is decimal; did you mean 0%s?", n.scalar, n.scalar)
+	return fmt.Sprintf("%s is decimal; did you mean 0%s?", n.Scalar, n.Scalar)
 }
 
 // checkMerged reports errors that exist only in the merged config, such as a
 // file of one document below a link of another.
-func checkMerged(merged types.Config, known places, all *problems) {
+func checkMerged(merged types.Config, known places, all *syntax.Problems) {
 	rest := merged
 	rest.Storage.Files = nil
 	findings := validate.ValidateWithContext(rest, nil)
-	findings.Merge(validateFiles(merged, latestVersion))
+	findings.Merge(ignition.ValidateFiles(merged, ignition.LatestVersion))
 	for _, e := range findings.Entries {
 		if e.Kind.IsFatal() {
-			all.addError(known.pathPlace(merged, pathOf(e.Context)), "%s", explainMessage(e.Message))
+			all.AddError(known.pathPlace(merged, pathOf(e.Context)), "%s", ignition.ExplainMessage(e.Message))
 		}
 	}
 }
 
-func pathOf(c vpath.ContextPath) fieldPath { return slices.Clone(fieldPath(c.Path)) }
+func pathOf(c vpath.ContextPath) syntax.FieldPath { return slices.Clone(syntax.FieldPath(c.Path)) }

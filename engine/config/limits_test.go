@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"holdfast/engine/config/syntax"
 )
 
 // Small documents that expand to huge ones are refused before they fill the
@@ -33,9 +35,9 @@ func TestLimits(t *testing.T) {
 		{"nested Butane", "x.bu", "variant: fcos\nversion: 1.5.0\nx: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), "flatter"},
 		{"nested JSON, very deep", "x.json", `{"a":` + strings.Repeat("[", 200_000), "x.json:1:106: values are nested more than 100 deep"},
 		{"nested objects, very deep", "x.json", strings.Repeat(`{"a":`, 200_000), "x.json:1:506: values are nested more than 100 deep"},
-		{"many values in JSON", "x.json", `{"a":[0` + strings.Repeat(",0", maxNodes) + "]}", "more than 2000000 values"},
-		{"many values in YAML", "x.yaml", "a: [0" + strings.Repeat(",0", 2*maxNodes) + "]", "more than 2000000 values"},
-		{"many documents", "x.yaml", strings.Repeat("---\n", 2*maxYAMLDocuments), "more than 10000 documents"},
+		{"many values in JSON", "x.json", `{"a":[0` + strings.Repeat(",0", 2_000_000) + "]}", "more than 2000000 values"},
+		{"many values in YAML", "x.yaml", "a: [0" + strings.Repeat(",0", 4_000_000) + "]", "more than 2000000 values"},
+		{"many documents", "x.yaml", strings.Repeat("---\n", 2*syntax.MaxYAMLDocuments), "more than 10000 documents"},
 		{"compressed", "x.ign", ignition(`{"compression":"gzip","source":"` + gzipZeros(maxContents+1) + `"}`), "more than 64 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

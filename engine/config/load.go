@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
 	"holdfast/engine"
+	"holdfast/engine/config/syntax"
 	"holdfast/engine/textutil"
 )
 
@@ -52,7 +53,7 @@ func NewCache() *Cache {
 
 type cachedDocuments struct {
 	docs     []*document
-	problems problems
+	problems syntax.Problems
 }
 
 // Text is a document that is not in a file.
@@ -101,19 +102,19 @@ func Load(src Source) (Loaded, error) {
 		docs = append(docs, found...)
 	}
 	if len(src.Paths) == 0 {
-		l.problems.addError(engine.SourcePosition{}, "no document is named; name a file or a folder of documents")
+		l.problems.AddError(engine.SourcePosition{}, "no document is named; name a file or a folder of documents")
 	}
-	if err := l.problems.asError(); err != nil {
+	if err := l.problems.AsError(); err != nil {
 		return Loaded{}, err
 	}
 	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), places: locateEntries(docs), problems: &l.problems, contents: &src.Cache.contents, osImage: src.OSImage}
 	checkMerged(b.merged, b.places, &l.problems)
 	b.buildConfig()
 	b.checkMergedContents()
-	if err := l.problems.asError(); err != nil {
+	if err := l.problems.AsError(); err != nil {
 		return Loaded{}, err
 	}
-	loaded := Loaded{Config: b.out, Warnings: l.problems.warningTexts(), merged: b.provisioningConfig(), contents: b.contents, settingPlaces: b.settingPlaces()}
+	loaded := Loaded{Config: b.out, Warnings: l.problems.WarningTexts(), merged: b.provisioningConfig(), contents: b.contents, settingPlaces: b.settingPlaces()}
 	for _, d := range docs {
 		loaded.Documents = append(loaded.Documents, Document{Name: d.name, Role: d.role, File: d.file})
 	}
@@ -123,7 +124,7 @@ func Load(src Source) (Loaded, error) {
 // loader reads the documents of a Source.
 type loader struct {
 	src      Source
-	problems problems
+	problems syntax.Problems
 }
 
 func (l *loader) displayPath(p string) string {
@@ -150,8 +151,8 @@ func (l *loader) readOnce(cache map[string]*cachedDocuments, p string, read func
 		c.problems = first.problems
 		cache[p] = c
 	}
-	l.problems.errors = append(l.problems.errors, c.problems.errors...)
-	l.problems.warnings = append(l.problems.warnings, c.problems.warnings...)
+	l.problems.Errors = append(l.problems.Errors, c.problems.Errors...)
+	l.problems.Warnings = append(l.problems.Warnings, c.problems.Warnings...)
 	return slices.Clone(c.docs)
 }
 
@@ -159,25 +160,25 @@ func (l *loader) readPath(p string) []*document {
 	at := engine.SourcePosition{File: l.displayPath(p)}
 	info, err := fs.Stat(l.src.FS, p)
 	if err != nil {
-		l.problems.addError(at, "cannot be read: %v", textutil.ErrorWithoutPath(err))
+		l.problems.AddError(at, "cannot be read: %v", textutil.ErrorWithoutPath(err))
 		return nil
 	}
 	files, others := []string{p}, []string(nil)
 	if info.IsDir() {
 		files, others = l.listFolder(p)
 	}
-	before := len(l.problems.errors)
+	before := len(l.problems.Errors)
 	var docs []*document
 	for _, f := range files {
 		docs = append(docs, l.readOnce(l.src.Cache.files, f, (*loader).readFile)...)
 	}
-	if len(files) == 0 && len(l.problems.errors) == before {
-		l.problems.addError(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")
+	if len(files) == 0 && len(l.problems.Errors) == before {
+		l.problems.AddError(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")
 	}
 	l.refuseSameNames(docs)
 	for _, f := range others {
-		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.namesLocalFile(path.Base(f)) }) {
-			l.problems.addWarning(engine.SourcePosition{File: l.displayPath(f)}, "is ignored: its name does not end in %s, and no document uses it as a local file", strings.Join(extensions, ", "))
+		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.NamesLocalFile(path.Base(f)) }) {
+			l.problems.AddWarning(engine.SourcePosition{File: l.displayPath(f)}, "is ignored: its name does not end in %s, and no document uses it as a local file", strings.Join(extensions, ", "))
 		}
 	}
 	return docs
@@ -191,7 +192,7 @@ var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 func (l *loader) listFolder(p string) (files, others []string) {
 	list, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
-		l.problems.addError(engine.SourcePosition{File: l.displayPath(p)}, "cannot be read: %v", textutil.ErrorWithoutPath(err))
+		l.problems.AddError(engine.SourcePosition{File: l.displayPath(p)}, "cannot be read: %v", textutil.ErrorWithoutPath(err))
 		return nil, nil
 	}
 	for _, e := range list {
@@ -212,7 +213,7 @@ func (l *loader) listFolder(p string) (files, others []string) {
 func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	for _, d := range found {
 		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file }) {
-			l.problems.addError(engine.SourcePosition{File: d.file}, "is listed twice, the second time by %s; remove one: appended contents would be added twice", l.displayPath(p))
+			l.problems.AddError(engine.SourcePosition{File: d.file}, "is listed twice, the second time by %s; remove one: appended contents would be added twice", l.displayPath(p))
 		}
 	}
 }
@@ -223,8 +224,11 @@ func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {
 		if other := seen[d.name]; other != nil {
-			l.problems.addError(engine.SourcePosition{File: d.file, Line: d.source.line}, "has the same name %s as a document in %s; rename one: documents are merged in the order of their names", shortenName(d.name), other.file)
+			l.problems.AddError(engine.SourcePosition{File: d.file, Line: d.source.Line}, "has the same name %s as a document in %s; rename one: documents are merged in the order of their names", syntax.ShortenName(d.name), other.file)
 		}
 		seen[d.name] = d
 	}
 }
+
+// Errors are all problems of the documents of a host.
+type Errors = syntax.Errors

@@ -17,6 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"holdfast/engine"
+	"holdfast/engine/config/registries"
+	"holdfast/engine/config/syntax"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
@@ -82,7 +84,7 @@ func renderResults(t *testing.T, comment string, input []txtar.File) []txtar.Fil
 		}
 	}
 	if err != nil {
-		var list Errors
+		var list syntax.Errors
 		if !errors.As(err, &list) {
 			t.Fatalf("%T is no Errors", err)
 		}
@@ -205,4 +207,11 @@ func formatInt(i *int) string {
 		return "?"
 	}
 	return fmt.Sprint(*i)
+}
+
+// TestRegistriesFolder: files of registries.conf.d are checked, too.
+func TestRegistriesFolder(t *testing.T) {
+	if got := checkContents(registries.Folder+"a.conf", []byte("short-name-mode = 5")); len(got) != 1 {
+		t.Errorf("registries.conf.d is not looked into: %v", got)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"holdfast/engine/config/syntax"
 )
 
 // maxLocalFiles is the maximum number of files in the trees of a Butane
@@ -29,28 +31,28 @@ type localFiles struct {
 	hasError bool
 }
 
-func (c *localFiles) findFields(n *node, at fieldPath) {
-	for i, item := range n.items {
-		if n.kind == listKind {
-			c.findFields(item, at.with(i))
+func (c *localFiles) findFields(n *syntax.Node, at syntax.FieldPath) {
+	for i, item := range n.Items {
+		if n.Kind == syntax.ListKind {
+			c.findFields(item, at.With(i))
 			continue
 		}
-		switch name := n.keys[i].name; name {
+		switch name := n.Keys[i].Name; name {
 		case "local", "contents_local":
-			c.countLocal(item.scalar, at.with(name))
+			c.countLocal(item.Scalar, at.With(name))
 		case "ssh_authorized_keys_local":
-			for j, key := range item.items {
-				c.countLocal(key.scalar, at.with(name, j))
+			for j, key := range item.Items {
+				c.countLocal(key.Scalar, at.With(name, j))
 			}
 		default:
-			c.findFields(item, at.with(name))
+			c.findFields(item, at.With(name))
 		}
 	}
 }
 
 // countLocal counts a file or a tree. It ignores missing files, because the
 // library reports them.
-func (c *localFiles) countLocal(local string, at fieldPath) {
+func (c *localFiles) countLocal(local string, at syntax.FieldPath) {
 	p := path.Join(c.dir, local)
 	if !fs.ValidPath(p) || c.hasError {
 		return
@@ -79,7 +81,7 @@ func (c *localFiles) countLocal(local string, at fieldPath) {
 	})
 }
 
-func (c *localFiles) countFile(info fs.FileInfo, at fieldPath) {
+func (c *localFiles) countFile(info fs.FileInfo, at syntax.FieldPath) {
 	limits := c.d.contents.limits
 	c.bytes += info.Size()
 	switch {
@@ -92,11 +94,11 @@ func (c *localFiles) countFile(info fs.FileInfo, at fieldPath) {
 	}
 }
 
-func (c *localFiles) addError(at fieldPath, format string, args ...any) {
+func (c *localFiles) addError(at syntax.FieldPath, format string, args ...any) {
 	c.hasError = true
 	place := c.d.documentPlace(nil)
-	if n, _ := c.d.source.followPath(at); n != nil {
-		place.Line, place.Column, place.Path = n.line, n.column, at.String()
+	if n, _ := c.d.source.FollowPath(at); n != nil {
+		place.Line, place.Column, place.Path = n.Line, n.Column, at.String()
 	}
-	c.d.report.addError(place, "%s", fmt.Sprintf(format, args...))
+	c.d.report.AddError(place, "%s", fmt.Sprintf(format, args...))
 }

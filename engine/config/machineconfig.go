@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/config/ignition"
+	"holdfast/engine/config/syntax"
 )
 
 // machineSpec is the spec of a MachineConfig without its Ignition config.
@@ -55,51 +57,41 @@ const (
 
 // readMachineConfig reads the MachineConfig n into the document. Its result
 // means the same as for readIgnition.
-func (d *document) readMachineConfig(n *node) bool {
+func (d *document) readMachineConfig(n *syntax.Node) bool {
 	if !d.butane {
-		s := &shapeChecker{file: d.file, format: "MachineConfig", report: d.report}
-		s.checkValue(n, reflect.TypeFor[machineConfig](), d.prefix)
+		s := &syntax.ShapeChecker{File: d.file, Format: "MachineConfig", Report: d.report}
+		s.CheckValue(n, reflect.TypeFor[machineConfig](), d.prefix)
 	}
-	if v := n.stringField("apiVersion"); v != machineAPIVersion && n.field("apiVersion") != nil {
-		d.addError(fieldPath{"apiVersion"}, "must be %s", machineAPIVersion)
+	if v := n.StringField("apiVersion"); v != machineAPIVersion && n.Field("apiVersion") != nil {
+		d.addError(syntax.FieldPath{"apiVersion"}, "must be %s", machineAPIVersion)
 	}
-	meta, spec := n.field("metadata"), n.field("spec")
-	if d.name = meta.stringField("name"); d.name == "" {
-		d.addError(fieldPath{"metadata", "name"}, "is missing; give one, as in 99-worker-chrony: documents are merged in the order of their names")
+	meta, spec := n.Field("metadata"), n.Field("spec")
+	if d.name = meta.StringField("name"); d.name == "" {
+		d.addError(syntax.FieldPath{"metadata", "name"}, "is missing; give one, as in 99-worker-chrony: documents are merged in the order of their names")
 	}
-	d.role = meta.field("labels").stringField(roleLabel)
-	d.generated = meta.field("annotations").field(generatedAnnotation) != nil
+	d.role = meta.Field("labels").StringField(roleLabel)
+	d.generated = meta.Field("annotations").Field(generatedAnnotation) != nil
 	d.spec = specOf(spec)
 	d.checkSpec()
 	if !d.butane {
-		d.prefix = d.root.with("spec", "config")
+		d.prefix = d.root.With("spec", "config")
 	}
-	if cfg := spec.field("config"); cfg != nil && cfg.kind != nullKind && !(cfg.kind == objectKind && len(cfg.keys) == 0) {
+	if cfg := spec.Field("config"); cfg != nil && cfg.Kind != syntax.NullKind && !(cfg.Kind == syntax.ObjectKind && len(cfg.Keys) == 0) {
 		return d.readIgnition(cfg)
 	}
-	d.ignition.Ignition.Version = latestVersion
+	d.ignition.Ignition.Version = ignition.LatestVersion
 	return true
 }
 
-func specOf(n *node) machineSpec {
+func specOf(n *syntax.Node) machineSpec {
 	return machineSpec{
-		OSImageURL:                     n.stringField("osImageURL"),
-		BaseOSExtensionsContainerImage: n.stringField("baseOSExtensionsContainerImage"),
-		KernelArguments:                n.stringList("kernelArguments"),
-		Extensions:                     n.stringList("extensions"),
-		KernelType:                     n.stringField("kernelType"),
-		FIPS:                           n.field("fips") != nil && n.field("fips").scalar == "true",
+		OSImageURL:                     n.StringField("osImageURL"),
+		BaseOSExtensionsContainerImage: n.StringField("baseOSExtensionsContainerImage"),
+		KernelArguments:                n.StringList("kernelArguments"),
+		Extensions:                     n.StringList("extensions"),
+		KernelType:                     n.StringField("kernelType"),
+		FIPS:                           n.Field("fips") != nil && n.Field("fips").Scalar == "true",
 	}
-}
-
-func (n *node) stringList(name string) []string {
-	var list []string
-	if v := n.field(name); v != nil {
-		for _, item := range v.items {
-			list = append(list, item.scalar)
-		}
-	}
-	return list
 }
 
 // kernelTypes lists the kernel types that a MachineConfig may request.
@@ -107,28 +99,28 @@ var kernelTypes = []string{"", "default", "realtime", "64k-pages"}
 
 func (d *document) checkSpec() {
 	if !slices.Contains(kernelTypes, d.spec.KernelType) {
-		d.report.addError(d.specPlace("kernelType"), "must be default, realtime or 64k-pages")
+		d.report.AddError(d.specPlace("kernelType"), "must be default, realtime or 64k-pages")
 	}
 	for i, e := range d.spec.Extensions {
 		if !isPlainWord(e) {
-			d.report.addError(d.specPlace("extensions", i), "is not the name of an extension; use letters, digits and . _ + - only")
+			d.report.AddError(d.specPlace("extensions", i), "is not the name of an extension; use letters, digits and . _ + - only")
 		}
 	}
 	for i, a := range d.spec.KernelArguments {
 		if reason := argumentProblem(a); reason != "" {
-			d.report.addError(d.specPlace("kernelArguments", i), "%s", reason)
+			d.report.AddError(d.specPlace("kernelArguments", i), "%s", reason)
 		}
 	}
 	for _, f := range []struct{ name, value string }{{"osImageURL", d.spec.OSImageURL}, {"baseOSExtensionsContainerImage", d.spec.BaseOSExtensionsContainerImage}} {
 		if !isImageName(f.value) {
-			d.report.addError(d.specPlace(f.name), "is not the name of an image; it has spaces or control characters")
+			d.report.AddError(d.specPlace(f.name), "is not the name of an image; it has spaces or control characters")
 		}
 	}
 }
 
 func (d *document) specPlace(p ...any) engine.SourcePosition {
 	if d.butane {
-		return d.documentPlace(fieldPath{"openshift"}.with(p...))
+		return d.documentPlace(syntax.FieldPath{"openshift"}.With(p...))
 	}
-	return d.documentPlace(d.root.with("spec").with(p...))
+	return d.documentPlace(d.root.With("spec").With(p...))
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_5"
 	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine/config/ignition"
 )
 
 // baseRole is the role whose documents all other roles override.
@@ -42,7 +44,7 @@ func mergeIgnition(docs []*document) types.Config {
 			}
 		}
 	}
-	merged := types.Config{Ignition: types.Ignition{Version: latestVersion}}
+	merged := types.Config{Ignition: types.Ignition{Version: ignition.LatestVersion}}
 	var alone []types.File
 	for _, d := range docs {
 		c := d.ignition

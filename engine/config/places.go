@@ -4,6 +4,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
 	"holdfast/engine"
+	"holdfast/engine/config/syntax"
 )
 
 // places maps each entry of a merged config to the last document that contains
@@ -12,13 +13,13 @@ type places map[string]origin
 
 type origin struct {
 	doc *document
-	at  fieldPath
+	at  syntax.FieldPath
 }
 
 // entry is one element of a list of an Ignition config.
 type entry struct {
 	key string // unique in the config
-	at  fieldPath
+	at  syntax.FieldPath
 }
 
 func listEntries(c types.Config) []entry {
@@ -64,7 +65,7 @@ func locateEntries(docs []*document) places {
 			known[e.key] = origin{d, e.at}
 		}
 		for i, a := range d.ignition.KernelArguments.ShouldNotExist {
-			known["without "+string(a)] = origin{d, fieldPath{"kernelArguments", "shouldNotExist", i}}
+			known["without "+string(a)] = origin{d, syntax.FieldPath{"kernelArguments", "shouldNotExist", i}}
 		}
 	}
 	return known
@@ -75,10 +76,10 @@ func (k places) entryPlace(key string, field ...any) engine.SourcePosition {
 	if !ok {
 		return engine.SourcePosition{}
 	}
-	return o.doc.ignitionPlace(o.at.with(field...))
+	return o.doc.ignitionPlace(o.at.With(field...))
 }
 
-func (k places) pathPlace(merged types.Config, p fieldPath) engine.SourcePosition {
+func (k places) pathPlace(merged types.Config, p syntax.FieldPath) engine.SourcePosition {
 	if len(p) >= 3 {
 		for _, e := range listEntries(merged) {
 			if e.at[0] == p[0] && e.at[1] == p[1] && e.at[2] == p[2] {

@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
 	"holdfast/engine"
+	"holdfast/engine/config/ignition"
 )
 
 // Ignition encodes the merged configuration as an Ignition config that
@@ -36,7 +37,7 @@ func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 			DirectoryEmbedded1: types.DirectoryEmbedded1{Mode: &private},
 		})
 	}
-	return encodeOldest(c)
+	return ignition.Encode(c)
 }
 
 // provisioningConfig adapts the merged config so that Ignition has the same

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	ignition "github.com/coreos/ignition/v2/config/shared/errors"
+	library "github.com/coreos/ignition/v2/config/shared/errors"
 	"github.com/coreos/ignition/v2/config/v3_5"
+
+	"holdfast/engine/config/ignition"
+	"holdfast/engine/config/syntax"
 )
 
 // FuzzFiles compares the findings for files with the findings of the Ignition
@@ -32,32 +35,32 @@ func FuzzFiles(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var ignored problems
-		n := readJSON("x.json", text, &ignored)
-		shaped := shapeChecker{report: &ignored}
-		version := n.field("ignition").stringField("version")
-		if n == nil || len(ignored.errors) > 0 || shapes[version] == nil {
+		var ignored syntax.Problems
+		n := syntax.ReadJSON("x.json", text, &ignored)
+		shaped := syntax.ShapeChecker{Report: &ignored}
+		version := n.Field("ignition").StringField("version")
+		if n == nil || len(ignored.Errors) > 0 || ignition.Shapes[version] == nil {
 			t.Skip()
 		}
-		if shaped.checkValue(n, shapes[version], nil); len(ignored.errors) > 0 {
+		if shaped.CheckValue(n, ignition.Shapes[version], nil); len(ignored.Errors) > 0 {
 			t.Skip()
 		}
 		_, whole, _ := v3_5.ParseCompatibleVersion([]byte(text))
-		d := &document{source: n, report: &problems{}}
+		d := &document{source: n, report: &syntax.Problems{}}
 		if !d.readIgnition(n) {
 			t.Skip()
 		}
 		want, got := map[string]bool{}, map[string]bool{}
 		for _, e := range whole.Entries {
-			if e.Kind.IsFatal() || e.Message == ignition.ErrModeSpecialBits.Error() {
-				text := explainMessage(e.Message)
-				if e.Message == ignition.ErrModeSpecialBits.Error() || e.Message == ignition.ErrFileIllegalMode.Error() {
+			if e.Kind.IsFatal() || e.Message == library.ErrModeSpecialBits.Error() {
+				text := ignition.ExplainMessage(e.Message)
+				if e.Message == library.ErrModeSpecialBits.Error() || e.Message == library.ErrFileIllegalMode.Error() {
 					text = cmp.Or(d.octalAdvice(pathOf(e.Context)), text)
 				}
 				want[pathOf(e.Context).String()+": "+text] = true
 			}
 		}
-		for _, e := range d.report.errors {
+		for _, e := range d.report.Errors {
 			got[e.Place.Path+": "+e.Text] = true
 		}
 		for _, said := range []map[string]bool{want, got} {

@@ -1,10 +1,14 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"holdfast/engine/config/syntax"
+)
 
 // checkUnitSyntax refuses lines of a unit that systemd would ignore. The
 // Ignition library does not check them (systemd.syntax(7)).
-func (d *document) checkUnitSyntax(contents *string, at fieldPath) {
+func (d *document) checkUnitSyntax(contents *string, at syntax.FieldPath) {
 	if contents == nil {
 		return
 	}
@@ -12,14 +16,14 @@ func (d *document) checkUnitSyntax(contents *string, at fieldPath) {
 	number := 0
 	add := func(format string, args ...any) {
 		place := d.ignitionPlace(at)
-		p := d.prefix.with(at...)
+		p := d.prefix.With(at...)
 		if d.butane {
 			p = snakePath(p)
 		}
-		if n, found := d.source.followPath(p); found == len(p) && n.isBlock {
-			place.Line, place.Column = n.line+number, 0
+		if n, found := d.source.FollowPath(p); found == len(p) && n.IsBlock {
+			place.Line, place.Column = n.Line+number, 0
 		}
-		d.report.addError(place, format, args...)
+		d.report.AddError(place, format, args...)
 	}
 	for line := range strings.SplitSeq(*contents, "\n") {
 		number++

@@ -1,8 +1,7 @@
-package config
+package ignition
 
 import (
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/shared/errors"
@@ -10,6 +9,8 @@ import (
 	"github.com/coreos/ignition/v2/config/validate"
 	vpath "github.com/coreos/vcontext/path"
 	"github.com/coreos/vcontext/report"
+
+	"holdfast/engine/config/syntax"
 )
 
 // A document may have thousands of files. The Ignition library reads, validates
@@ -17,19 +18,20 @@ import (
 // documents without their files. This code calls the library's methods for each
 // file, and repeats the library's checks that compare files.
 
-func parseFiles(n *node) []types.File {
-	if n == nil || n.kind != listKind {
+// ParseFiles returns the files of an Ignition config.
+func ParseFiles(n *syntax.Node) []types.File {
+	if n == nil || n.Kind != syntax.ListKind {
 		return nil
 	}
-	files := make([]types.File, len(n.items))
-	for i, item := range n.items {
+	files := make([]types.File, len(n.Items))
+	for i, item := range n.Items {
 		f := &files[i]
-		f.Path, f.Overwrite = item.stringField("path"), item.optionalBool("overwrite")
-		f.User = types.NodeUser{ID: item.field("user").optionalInt("id"), Name: item.field("user").optionalString("name")}
-		f.Group = types.NodeGroup{ID: item.field("group").optionalInt("id"), Name: item.field("group").optionalString("name")}
-		f.Mode, f.Contents = item.optionalInt("mode"), parseResource(item.field("contents"))
-		if list := item.field("append"); list != nil {
-			for _, r := range list.items {
+		f.Path, f.Overwrite = item.StringField("path"), item.OptionalBool("overwrite")
+		f.User = types.NodeUser{ID: item.Field("user").OptionalInt("id"), Name: item.Field("user").OptionalString("name")}
+		f.Group = types.NodeGroup{ID: item.Field("group").OptionalInt("id"), Name: item.Field("group").OptionalString("name")}
+		f.Mode, f.Contents = item.OptionalInt("mode"), parseResource(item.Field("contents"))
+		if list := item.Field("append"); list != nil {
+			for _, r := range list.Items {
 				f.Append = append(f.Append, parseResource(r))
 			}
 		}
@@ -37,43 +39,19 @@ func parseFiles(n *node) []types.File {
 	return files
 }
 
-func parseResource(n *node) types.Resource {
-	r := types.Resource{Source: n.optionalString("source"), Compression: n.optionalString("compression")}
-	r.Verification.Hash = n.field("verification").optionalString("hash")
-	if list := n.field("httpHeaders"); list != nil {
-		for _, h := range list.items {
-			r.HTTPHeaders = append(r.HTTPHeaders, types.HTTPHeader{Name: h.stringField("name"), Value: h.optionalString("value")})
+func parseResource(n *syntax.Node) types.Resource {
+	r := types.Resource{Source: n.OptionalString("source"), Compression: n.OptionalString("compression")}
+	r.Verification.Hash = n.Field("verification").OptionalString("hash")
+	if list := n.Field("httpHeaders"); list != nil {
+		for _, h := range list.Items {
+			r.HTTPHeaders = append(r.HTTPHeaders, types.HTTPHeader{Name: h.StringField("name"), Value: h.OptionalString("value")})
 		}
 	}
 	return r
 }
 
-func (n *node) optionalString(name string) *string {
-	if v := n.field(name); v != nil && v.kind == textKind {
-		return &v.scalar
-	}
-	return nil
-}
-
-func (n *node) optionalInt(name string) *int {
-	if v := n.field(name); v != nil && v.kind == numberKind {
-		if i, err := strconv.Atoi(v.scalar); err == nil {
-			return &i
-		}
-	}
-	return nil
-}
-
-func (n *node) optionalBool(name string) *bool {
-	if v := n.field(name); v != nil && v.kind == boolKind {
-		is := v.scalar == "true"
-		return &is
-	}
-	return nil
-}
-
-// validateFiles returns the library's findings for the files of a config.
-func validateFiles(c types.Config, version string) report.Report {
+// ValidateFiles returns the library's findings for the files of a config.
+func ValidateFiles(c types.Config, version string) report.Report {
 	var all report.Report
 	taken, links, units := map[string]bool{}, map[string]bool{}, unitPaths(c)
 	for _, d := range c.Storage.Directories {
@@ -119,10 +97,10 @@ func validateFile(f types.File, at vpath.ContextPath, version string, all *repor
 // validateResource validates a resource without decoding its data.
 func validateResource(r types.Resource, at vpath.ContextPath, version string, all *report.Report) {
 	if r.Source != nil && strings.HasPrefix(*r.Source, "data:") {
-		short := contentPrefix
+		short := ContentPrefix
 		r.Source = &short
 	}
-	if (r.Source == nil || *r.Source == contentPrefix) && r.Compression == nil && r.HTTPHeaders == nil && r.Verification.Hash == nil {
+	if (r.Source == nil || *r.Source == ContentPrefix) && r.Compression == nil && r.HTTPHeaders == nil && r.Verification.Hash == nil {
 		return
 	}
 	all.Merge(r.Validate(at))
@@ -144,11 +122,11 @@ func unitPaths(c types.Config) map[string]bool {
 	paths := map[string]bool{}
 	for _, u := range c.Systemd.Units {
 		file := "/etc/systemd/system/" + u.Name
-		if stringOrEmpty(u.Contents) != "" {
+		if u.Contents != nil && *u.Contents != "" {
 			paths[file] = true
 		}
 		for _, d := range u.Dropins {
-			if stringOrEmpty(d.Contents) != "" {
+			if d.Contents != nil && *d.Contents != "" {
 				paths[file+".d/"+d.Name] = true
 			}
 		}
@@ -167,3 +145,6 @@ func isBelowAny(p string, links map[string]bool) bool {
 	}
 	return false
 }
+
+// ContentPrefix precedes the number of a content in a source.
+const ContentPrefix = "data:,"

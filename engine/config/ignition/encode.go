@@ -1,4 +1,6 @@
-package config
+// Package ignition replaces parts of the Ignition library: where it is slow, quotes secrets in its messages, or writes
+// only the newest version.
+package ignition
 
 import (
 	"bytes"
@@ -7,13 +9,18 @@ import (
 	"fmt"
 	"reflect"
 
+	types30 "github.com/coreos/ignition/v2/config/v3_0/types"
+	types31 "github.com/coreos/ignition/v2/config/v3_1/types"
+	types32 "github.com/coreos/ignition/v2/config/v3_2/types"
+	types33 "github.com/coreos/ignition/v2/config/v3_3/types"
+	types34 "github.com/coreos/ignition/v2/config/v3_4/types"
 	"github.com/coreos/ignition/v2/config/v3_5"
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 )
 
-// encodeOldest encodes a config in the oldest version that has all its fields,
+// Encode encodes a config in the oldest version that has all its fields,
 // and verifies that Ignition accepts the result.
-func encodeOldest(c types.Config) ([]byte, error) {
+func Encode(c types.Config) ([]byte, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("write Ignition config: %w", err)
@@ -25,7 +32,7 @@ func encodeOldest(c types.Config) ([]byte, error) {
 		return nil, fmt.Errorf("write Ignition config: %w", err)
 	}
 	pruneEmpty(fields)
-	for _, version := range []string{"3.1.0", "3.2.0", "3.3.0", "3.4.0", latestVersion} {
+	for _, version := range []string{"3.1.0", "3.2.0", "3.3.0", "3.4.0", LatestVersion} {
 		fields["ignition"] = withText(fields["ignition"], "version", version)
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
@@ -36,7 +43,7 @@ func encodeOldest(c types.Config) ([]byte, error) {
 		}
 		strict := json.NewDecoder(bytes.NewReader(out.Bytes()))
 		strict.DisallowUnknownFields()
-		if strict.Decode(reflect.New(shapes[version]).Interface()) != nil {
+		if strict.Decode(reflect.New(Shapes[version]).Interface()) != nil {
 			continue // it lacks a field
 		}
 		if _, report, err := v3_5.ParseCompatibleVersion(out.Bytes()); err == nil && !report.IsFatal() {
@@ -72,4 +79,17 @@ func withText(object any, name, value string) map[string]any {
 	}
 	fields[name] = value
 	return fields
+}
+
+// LatestVersion is the version to which all configs are translated.
+const LatestVersion = "3.5.0"
+
+// Shapes maps each version of Ignition's specification to its fields.
+var Shapes = map[string]reflect.Type{
+	"3.0.0":       reflect.TypeFor[types30.Config](),
+	"3.1.0":       reflect.TypeFor[types31.Config](),
+	"3.2.0":       reflect.TypeFor[types32.Config](),
+	"3.3.0":       reflect.TypeFor[types33.Config](),
+	"3.4.0":       reflect.TypeFor[types34.Config](),
+	LatestVersion: reflect.TypeFor[types.Config](),
 }

@@ -1,4 +1,5 @@
-package config
+// Package registries checks the configuration of container registries and their log-ins.
+package registries
 
 import (
 	"cmp"
@@ -9,13 +10,15 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"holdfast/engine/config/syntax"
 )
 
-// containers/image reads its registries from registriesFile, and more from the
-// files of registriesFolder.
+// containers/image reads its registries from File, and more from the
+// files of Folder.
 const (
-	registriesFile   = "/etc/containers/registries.conf"
-	registriesFolder = "/etc/containers/registries.conf.d/"
+	File   = "/etc/containers/registries.conf"
+	Folder = "/etc/containers/registries.conf.d/"
 )
 
 // The checks follow pkg/sysregistriesv2 of containers/image (at df7e80d2, now
@@ -29,11 +32,11 @@ type registriesChecker struct {
 	problems []string
 }
 
-// checkRegistries returns the problems of a registries.conf, with line numbers
-// and without values. inFolder means a file of registriesFolder, which must
+// Check returns the problems of a registries.conf, with line numbers
+// and without values. inFolder means a file of Folder, which must
 // not have version 1.
-func checkRegistries(contents []byte, inFolder bool) []string {
-	c, wrong := readRegistries(contents)
+func Check(contents []byte, inFolder bool) []string {
+	c, wrong := Parse(contents)
 	if wrong != "" {
 		return []string{wrong}
 	}
@@ -42,7 +45,8 @@ func checkRegistries(contents []byte, inFolder bool) []string {
 	return r.problems
 }
 
-func readRegistries(contents []byte) (registries map[string]any, wrong string) {
+// Parse returns the tables of a registries.conf, or its problem.
+func Parse(contents []byte) (registries map[string]any, wrong string) {
 	_, err := toml.Decode(string(contents), &registries)
 	var at toml.ParseError
 	switch {
@@ -129,7 +133,7 @@ func (r *registriesChecker) addProblem(field, format string, args ...any) {
 	if line := r.lines[at]; line > 0 {
 		where = fmt.Sprintf(" (line %d of the file)", line)
 	}
-	r.problems = append(r.problems, fmt.Sprintf("%s%s ", shortenName(strings.ReplaceAll(field, " ", "")), where)+fmt.Sprintf(format, args...))
+	r.problems = append(r.problems, fmt.Sprintf("%s%s ", syntax.ShortenName(strings.ReplaceAll(field, " ", "")), where)+fmt.Sprintf(format, args...))
 }
 
 func (r *registriesChecker) checkFields(c map[string]any, inFolder bool) {

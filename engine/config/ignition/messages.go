@@ -1,4 +1,4 @@
-package config
+package ignition
 
 import (
 	"strings"
@@ -6,12 +6,13 @@ import (
 	"github.com/coreos/ignition/v2/config/shared/errors"
 
 	"holdfast/engine/config/butane"
+	"holdfast/engine/config/syntax"
 )
 
-// explainMessage translates a message of the Ignition or Butane library into a
+// ExplainMessage translates a message of the Ignition or Butane library into a
 // text that says how to correct the document. It hides unknown messages,
 // because some of them quote the document, which may contain secrets.
-func explainMessage(message string) string {
+func ExplainMessage(message string) string {
 	for _, w := range translations {
 		if w.err.Error() == message {
 			return w.text
@@ -28,11 +29,8 @@ func explainMessage(message string) string {
 	case strings.Contains(message, "has no install section"), strings.Contains(message, "doesn't have Install section"):
 		return "is enabled without an [Install] section, so that enabling it does nothing; add one"
 	}
-	return unknownProblem
+	return syntax.UnknownProblem
 }
-
-// unknownProblem replaces messages that have no translation.
-const unknownProblem = "is not valid; compare it with the specification of Ignition or Butane"
 
 type translation struct {
 	err  error
@@ -64,8 +62,8 @@ var translations = []translation{
 	{errors.ErrInvalidSystemdExt, "is not the name of a unit; end it with .service, .socket, .mount, .timer …"},
 	{errors.ErrInvalidSystemdDropinExt, "is not the name of a drop-in; end it with .conf"},
 	{errors.ErrSourceRequired, "has no source; give one"},
-	{errors.ErrInvalidScheme, unknownProblem},
-	{errors.ErrInvalidUrl, unknownProblem},
+	{errors.ErrInvalidScheme, syntax.UnknownProblem},
+	{errors.ErrInvalidUrl, syntax.UnknownProblem},
 	{errors.ErrUnsupportedSchemeForHTTPHeaders, "has HTTP headers, and no http source; remove them"},
 	{errors.ErrHashMalformed, "is not a hash; write sha256-… or sha512-… with hexadecimal digits"},
 	{errors.ErrHashWrongSize, "has the wrong length; sha256 has 64 hexadecimal digits, sha512 has 128"},

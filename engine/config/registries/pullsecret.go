@@ -1,13 +1,10 @@
-package config
+package registries
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
-
-	"holdfast/engine"
 )
 
 // pullSecrets lists the files that contain passwords of registries.
@@ -19,19 +16,22 @@ var pullSecrets = map[string]bool{
 	"/root/.config/containers/auth.json": true,
 }
 
-// login is the entry of one registry in a pull secret.
-type login struct {
+// Login is the entry of one registry in a pull secret.
+type Login struct {
 	Auth  string `json:"auth"`
 	Email string `json:"email"`
 }
 
-// readPullSecret parses a pull secret into log-ins by registry, or returns the
+// IsPullSecret reports whether a file contains passwords of registries.
+func IsPullSecret(path string) bool { return pullSecrets[path] }
+
+// ReadPullSecret parses a pull secret into log-ins by registry, or returns the
 // problem. The problem quotes nothing of the file, not even names of fields
 // and registries: in a malformed file, a password may be anywhere.
-func readPullSecret(contents []byte) (logins map[string]login, wrong string) {
+func ReadPullSecret(contents []byte) (logins map[string]Login, wrong string) {
 	const form = `{"auths":{"REGISTRY":{"auth":"…"}}}, with auth the base64 of user:password`
 	var secret struct {
-		Auths map[string]login `json:"auths"`
+		Auths map[string]Login `json:"auths"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(contents))
 	decoder.DisallowUnknownFields()
@@ -51,19 +51,8 @@ func readPullSecret(contents []byte) (logins map[string]login, wrong string) {
 	return secret.Auths, ""
 }
 
-func (b *builder) checkPullSecret(f engine.File, registries map[string]any) {
-	logins, wrong := readPullSecret(fullContents(f))
-	if wrong != "" {
-		return // already reported
-	}
-	for _, image := range []string{cmp.Or(b.out.OSImage, b.osImage), b.out.ExtensionsImage} {
-		if image != "" && !hasLogin(image, logins, registries) {
-			b.problems.addError(b.contentsPlace(f), "has no entry for %s, from which the OS comes; add one", registryName(image))
-		}
-	}
-}
-
-func hasLogin(image string, logins map[string]login, registries map[string]any) bool {
+// HasLogin reports whether there is a log-in for an image, or for a mirror of it.
+func HasLogin(image string, logins map[string]Login, registries map[string]any) bool {
 	for _, name := range append(mirrorNames(image, registries), withoutTransport(image)) {
 		for scope := range logins {
 			scope = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(scope, "https://"), "http://"), "/")
@@ -97,7 +86,8 @@ func withoutTransport(image string) string {
 	}
 }
 
-func registryName(image string) string {
+// RegistryName returns the registry of an image.
+func RegistryName(image string) string {
 	registry, _, _ := strings.Cut(withoutTransport(image), "/")
 	return registry
 }

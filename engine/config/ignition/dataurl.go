@@ -1,4 +1,4 @@
-package config
+package ignition
 
 import (
 	"encoding/base64"
@@ -7,9 +7,9 @@ import (
 	"github.com/vincent-petithory/dataurl"
 )
 
-// decodeURL returns the data of a data: URL. It passes only the part before
+// DecodeDataURL returns the data of a data: URL. It passes only the part before
 // the comma to the library, which decodes one character at a time.
-func decodeURL(url string) (data []byte, ok bool) {
+func DecodeDataURL(url string) (data []byte, ok bool) {
 	head, rest, comma := strings.Cut(url, ",")
 	if !comma {
 		return nil, false

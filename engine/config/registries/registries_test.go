@@ -1,4 +1,4 @@
-package config
+package registries
 
 import (
 	"slices"
@@ -45,27 +45,27 @@ func TestRegistries(t *testing.T) {
 		{"[registries.search]\nregistries = [1]", "registries.search.registries[0] (line 2 of the file) must be a string, in quotes"},
 		{"a = 1\na = 2", "is not valid TOML from line 2 of the file on; correct it"},
 	} {
-		got := strings.Join(slices.DeleteFunc(checkRegistries([]byte(tc.text), false), func(s string) bool { return s == "" }), "\n")
+		got := strings.Join(slices.DeleteFunc(Check([]byte(tc.text), false), func(s string) bool { return s == "" }), "\n")
 		if got != tc.want {
 			t.Errorf("%q:\n got %s\nwant %s", tc.text, got, tc.want)
 		}
 	}
-	if got := checkRegistries([]byte("[registries.search]\nregistries = ['a']"), true); len(got) != 1 {
+	if got := Check([]byte("[registries.search]\nregistries = ['a']"), true); len(got) != 1 {
 		t.Errorf("version 1 in registries.conf.d: %v", got)
-	}
-	if got := checkContents(registriesFolder+"a.conf", []byte("short-name-mode = 5")); len(got) != 1 {
-		t.Errorf("registries.conf.d is not looked into: %v", got)
 	}
 }
 
+// secret stands for a secret, which must not be shown.
+const secret = "s3cr3t-m4rk3r"
+
 // FuzzRegistriesConf checks any text: nothing of its values is shown.
 func FuzzRegistriesConf(f *testing.F) {
-	f.Add("short-name-mode = '" + marker + "'\nregistry = '" + marker + "'\n")
-	f.Add("[[registry]]\nlocation = 'https://" + marker + "'\n[[registry.mirror]]\nlocation = 5\n[aliases]\na = '" + marker + ":1'")
+	f.Add("short-name-mode = '" + secret + "'\nregistry = '" + secret + "'\n")
+	f.Add("[[registry]]\nlocation = 'https://" + secret + "'\n[[registry.mirror]]\nlocation = 5\n[aliases]\na = '" + secret + ":1'")
 	f.Add("registry = [1, {x = 2}, [{}]]\nregistries = 1\naliases = []")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, wrong := range checkRegistries([]byte(text), false) {
-			if strings.Contains(wrong, marker) && !strings.Contains(text, marker+"\" =") && !strings.Contains(text, marker+" =") && !strings.Contains(text, marker+"=") {
+		for _, wrong := range Check([]byte(text), false) {
+			if strings.Contains(wrong, secret) && !strings.Contains(text, secret+"\" =") && !strings.Contains(text, secret+" =") && !strings.Contains(text, secret+"=") {
 				t.Errorf("shows a value: %s", wrong)
 			}
 		}

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"bytes"
@@ -15,28 +15,28 @@ import (
 // the values that aliases repeat.
 const maxNodes = 2_000_000
 
-// maxYAMLDocuments is the maximum number of documents in a YAML stream.
-const maxYAMLDocuments = 10_000
+// MaxYAMLDocuments is the maximum number of documents in a YAML stream.
+const MaxYAMLDocuments = 10_000
 
-// yamlChunk is one document of a YAML stream.
-type yamlChunk struct {
-	text []byte
-	line int // number of lines before the document
+// YAMLChunk is one document of a YAML stream.
+type YAMLChunk struct {
+	Text []byte
+	Line int // number of lines before the document
 }
 
-// splitYAML splits a YAML stream at its document markers. A marker at the
+// SplitYAML splits a YAML stream at its document markers. A marker at the
 // start of a line counts even inside a block scalar.
-func splitYAML(text []byte) []yamlChunk {
-	var chunks []yamlChunk
-	current := yamlChunk{}
+func SplitYAML(text []byte) []YAMLChunk {
+	var chunks []YAMLChunk
+	current := YAMLChunk{}
 	for number, line := range bytes.SplitAfter(text, []byte("\n")) {
 		mark := isDocumentMark(line)
 		if mark {
 			chunks = append(chunks, current)
-			current = yamlChunk{line: number}
+			current = YAMLChunk{Line: number}
 			line = append([]byte("   "), line[3:]...) // text after the marker keeps its column
 		}
-		current.text = append(current.text, line...)
+		current.Text = append(current.Text, line...)
 	}
 	return append(chunks, current)
 }
@@ -52,32 +52,33 @@ func isDocumentMark(line []byte) bool {
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-func readYAML(file string, c yamlChunk, report *problems) *node {
-	r := &yamlReader{file: file, linesBefore: c.line, report: report}
-	if !utf8.Valid(c.text) {
-		report.addError(engine.SourcePosition{File: file, Line: c.line + 1}, "is not UTF-8 text; save it as UTF-8")
+// ReadYAML parses one document of YAML. It reports an error and returns nil if there is one.
+func ReadYAML(file string, c YAMLChunk, report *Problems) *Node {
+	r := &yamlReader{file: file, linesBefore: c.Line, report: report}
+	if !utf8.Valid(c.Text) {
+		report.AddError(engine.SourcePosition{File: file, Line: c.Line + 1}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
-	if hasTooManyValues(c.text) {
-		report.addError(engine.SourcePosition{File: file, Line: c.line + 1}, "has more than %d values; split the document", maxNodes)
+	if hasTooManyValues(c.Text) {
+		report.AddError(engine.SourcePosition{File: file, Line: c.Line + 1}, "has more than %d values; split the document", maxNodes)
 		return nil
 	}
 	var root yaml.Node
-	if err := yaml.Unmarshal(c.text, &root); err != nil {
-		at := engine.SourcePosition{File: file, Line: c.line + 1}
+	if err := yaml.Unmarshal(c.Text, &root); err != nil {
+		at := engine.SourcePosition{File: file, Line: c.Line + 1}
 		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 			if line, err := strconv.Atoi(m[1]); err == nil {
-				at.Line = c.line + line
+				at.Line = c.Line + line
 			}
 		}
-		report.addError(at, "is not valid YAML here; check indentation, quotes and colons")
+		report.AddError(at, "is not valid YAML here; check indentation, quotes and colons")
 		return nil
 	}
 	if len(root.Content) == 0 {
 		return nil
 	}
 	n := r.readValue(root.Content[0], 0)
-	if r.tooMuch || n.kind == nullKind {
+	if r.tooMuch || n.Kind == NullKind {
 		return nil
 	}
 	return n
@@ -99,37 +100,37 @@ type yamlReader struct {
 	linesBefore int
 	count       int
 	bytes       int // total length of strings, including those that aliases repeat
-	report      *problems
+	report      *Problems
 
 	tooMuch bool // a limit was exceeded and reported
 }
 
 func (r *yamlReader) addError(y *yaml.Node, format string, args ...any) {
-	r.report.addError(engine.SourcePosition{File: r.file, Line: r.linesBefore + y.Line, Column: y.Column}, format, args...)
+	r.report.AddError(engine.SourcePosition{File: r.file, Line: r.linesBefore + y.Line, Column: y.Column}, format, args...)
 }
 
-func (r *yamlReader) readValue(y *yaml.Node, depth int) *node {
-	n := &node{kind: nullKind, line: r.linesBefore + y.Line, column: y.Column}
+func (r *yamlReader) readValue(y *yaml.Node, depth int) *Node {
+	n := &Node{Kind: NullKind, Line: r.linesBefore + y.Line, Column: y.Column}
 	r.count++
 	if r.tooMuch {
 		return n
 	}
 	r.bytes += len(y.Value)
-	if r.count > maxNodes || depth > maxDepth || r.bytes > maxDocument {
+	if r.count > maxNodes || depth > maxDepth || r.bytes > MaxDocument {
 		r.tooMuch = true
-		r.addError(y, "has more than %d values or %d MiB, or is nested more than %d deep; write it flatter, with fewer aliases", maxNodes, maxDocument>>20, maxDepth)
+		r.addError(y, "has more than %d values or %d MiB, or is nested more than %d deep; write it flatter, with fewer aliases", maxNodes, MaxDocument>>20, maxDepth)
 		return n
 	}
 	switch y.Kind {
 	case yaml.AliasNode:
 		return r.readValue(y.Alias, depth+1)
 	case yaml.SequenceNode:
-		n.kind = listKind
+		n.Kind = ListKind
 		for _, item := range y.Content {
-			n.items = append(n.items, r.readValue(item, depth+1))
+			n.Items = append(n.Items, r.readValue(item, depth+1))
 		}
 	case yaml.MappingNode:
-		n.kind = objectKind
+		n.Kind = ObjectKind
 		r.readObject(n, y, depth)
 	case yaml.ScalarNode:
 		r.readScalar(n, y)
@@ -137,7 +138,7 @@ func (r *yamlReader) readValue(y *yaml.Node, depth int) *node {
 	return n
 }
 
-func (r *yamlReader) readObject(n *node, y *yaml.Node, depth int) {
+func (r *yamlReader) readObject(n *Node, y *yaml.Node, depth int) {
 	var seen nameSet
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		name, value := y.Content[i], y.Content[i+1]
@@ -152,16 +153,16 @@ func (r *yamlReader) readObject(n *node, y *yaml.Node, depth int) {
 			r.addError(y.Content[i], "merges fields with <<, which is not supported; write them out")
 			continue
 		case !seen.add(name.Value):
-			r.addError(y.Content[i], "field %s is duplicated; keep one", shortenName(name.Value))
+			r.addError(y.Content[i], "field %s is duplicated; keep one", ShortenName(name.Value))
 			continue
 		}
 		r.bytes += len(name.Value)
-		n.keys = append(n.keys, key{name: name.Value, line: r.linesBefore + y.Content[i].Line, column: y.Content[i].Column})
-		n.items = append(n.items, r.readValue(value, depth+1))
+		n.Keys = append(n.Keys, Key{Name: name.Value, Line: r.linesBefore + y.Content[i].Line, Column: y.Content[i].Column})
+		n.Items = append(n.Items, r.readValue(value, depth+1))
 	}
 }
 
-func (r *yamlReader) readScalar(n *node, y *yaml.Node) {
+func (r *yamlReader) readScalar(n *Node, y *yaml.Node) {
 	switch y.ShortTag() {
 	case "!!null":
 	case "!!bool":
@@ -169,19 +170,22 @@ func (r *yamlReader) readScalar(n *node, y *yaml.Node) {
 		if err := y.Decode(&v); err != nil {
 			r.addError(y, "is not true or false")
 		}
-		n.kind, n.scalar = boolKind, strconv.FormatBool(v)
+		n.Kind, n.Scalar = BoolKind, strconv.FormatBool(v)
 	case "!!int":
 		var v int64
 		if err := y.Decode(&v); err != nil {
 			r.addError(y, "is too large a number")
 		}
-		n.kind, n.scalar = numberKind, strconv.FormatInt(v, 10)
+		n.Kind, n.Scalar = NumberKind, strconv.FormatInt(v, 10)
 	case "!!float":
 		// No field accepts a fraction, and JSON has no .nan.
-		n.kind, n.scalar = numberKind, "0.5"
+		n.Kind, n.Scalar = NumberKind, "0.5"
 	case "!!str", "!!timestamp":
-		n.kind, n.scalar, n.isBlock = textKind, y.Value, y.Style&yaml.LiteralStyle != 0
+		n.Kind, n.Scalar, n.IsBlock = TextKind, y.Value, y.Style&yaml.LiteralStyle != 0
 	default:
 		r.addError(y, "has a type that is not supported; write it as a plain string, number, true or false")
 	}
 }
+
+// MaxDocument is the maximum size of a file of documents in bytes.
+const MaxDocument = 128 << 20

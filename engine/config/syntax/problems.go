@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"fmt"
@@ -30,15 +30,15 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// problems collects errors and warnings.
-type problems struct {
-	errors   Errors
-	warnings Errors
+// Problems collects errors and warnings.
+type Problems struct {
+	Errors   Errors
+	Warnings Errors
 	silenced map[engine.SourcePosition]bool // places without paths at which further errors are dropped
 }
 
 // silencePlace drops further errors at a place.
-func (p *problems) silencePlace(at engine.SourcePosition) {
+func (p *Problems) silencePlace(at engine.SourcePosition) {
 	if p.silenced == nil {
 		p.silenced = map[engine.SourcePosition]bool{}
 	}
@@ -50,30 +50,34 @@ func (p *problems) silencePlace(at engine.SourcePosition) {
 // warnings.
 const maxProblems = 10_000
 
-func (p *problems) addError(at engine.SourcePosition, format string, args ...any) {
-	if place := (engine.SourcePosition{File: at.File, Line: at.Line, Column: at.Column}); len(p.errors) >= maxProblems || p.silenced[place] {
+// AddError adds an error unless its place is silenced.
+func (p *Problems) AddError(at engine.SourcePosition, format string, args ...any) {
+	if place := (engine.SourcePosition{File: at.File, Line: at.Line, Column: at.Column}); len(p.Errors) >= maxProblems || p.silenced[place] {
 		return
 	}
-	p.errors = append(p.errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
+	p.Errors = append(p.Errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
-func (p *problems) addWarning(at engine.SourcePosition, format string, args ...any) {
-	if len(p.warnings) >= maxProblems {
+// AddWarning adds a warning.
+func (p *Problems) AddWarning(at engine.SourcePosition, format string, args ...any) {
+	if len(p.Warnings) >= maxProblems {
 		return
 	}
-	p.warnings = append(p.warnings, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
+	p.Warnings = append(p.Warnings, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
-func (p *problems) asError() error {
-	if len(p.errors) == 0 {
+// AsError returns all errors in the order of their places, or nil.
+func (p *Problems) AsError() error {
+	if len(p.Errors) == 0 {
 		return nil
 	}
-	return sortProblems(p.errors)
+	return sortProblems(p.Errors)
 }
 
-func (p *problems) warningTexts() []string {
+// WarningTexts returns all warnings in the order of their places.
+func (p *Problems) WarningTexts() []string {
 	var texts []string
-	for _, w := range sortProblems(p.warnings) {
+	for _, w := range sortProblems(p.Warnings) {
 		texts = append(texts, w.String())
 	}
 	return texts
@@ -93,7 +97,10 @@ func sortProblems(list Errors) Errors {
 	list = slices.CompactFunc(list, func(a, b Problem) bool { return a == b })
 	known := map[engine.SourcePosition]bool{}
 	for _, p := range list {
-		known[p.Place] = known[p.Place] || p.Text != unknownProblem
+		known[p.Place] = known[p.Place] || p.Text != UnknownProblem
 	}
-	return slices.DeleteFunc(list, func(p Problem) bool { return p.Text == unknownProblem && known[p.Place] })
+	return slices.DeleteFunc(list, func(p Problem) bool { return p.Text == UnknownProblem && known[p.Place] })
 }
+
+// UnknownProblem replaces messages that have no translation.
+const UnknownProblem = "is not valid; compare it with the specification of Ignition or Butane"

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"encoding/json"
@@ -14,19 +14,20 @@ import (
 // than half of it.
 const maxDepth = 100
 
-func readJSON(file, text string, report *problems) *node {
+// ReadJSON parses a document of JSON. It reports an error and returns nil if there is one.
+func ReadJSON(file, text string, report *Problems) *Node {
 	if !utf8.ValidString(text) {
-		report.addError(engine.SourcePosition{File: file}, "is not UTF-8 text; save it as UTF-8")
+		report.AddError(engine.SourcePosition{File: file}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
 	r := &jsonReader{file: file, text: text, report: report, line: 1, names: map[string]string{}}
-	n := &node{}
+	n := &Node{}
 	err := r.readValue(n, 0)
 	if err == nil {
 		err = r.expectEnd()
 	}
 	if err != nil {
-		report.addError(engine.SourcePosition{File: file, Line: r.line, Column: r.column()}, "%s", err)
+		report.AddError(engine.SourcePosition{File: file, Line: r.line, Column: r.column()}, "%s", err)
 		return nil
 	}
 	return n
@@ -36,7 +37,7 @@ func readJSON(file, text string, report *problems) *node {
 type jsonReader struct {
 	file   string
 	text   string
-	report *problems
+	report *Problems
 
 	pos           int // offset of the next byte
 	line          int // line of pos, from 1
@@ -80,9 +81,9 @@ func (r *jsonReader) expectEnd() error {
 	return nil
 }
 
-func (r *jsonReader) readValue(n *node, depth int) error {
+func (r *jsonReader) readValue(n *Node, depth int) error {
 	c := r.skipSpace()
-	n.line, n.column = r.line, r.column()
+	n.Line, n.Column = r.line, r.column()
 	if r.count++; r.count > maxNodes {
 		return errTooManyValues
 	}
@@ -92,32 +93,32 @@ func (r *jsonReader) readValue(n *node, depth int) error {
 	case r.pos >= len(r.text):
 		return errUnexpectedEnd
 	case c == '{':
-		n.kind = objectKind
+		n.Kind = ObjectKind
 		return r.readObject(n, depth)
 	case c == '[':
-		n.kind = listKind
+		n.Kind = ListKind
 		return r.readList(n, depth)
 	case c == '"':
-		n.kind = textKind
+		n.Kind = TextKind
 		var err error
-		n.scalar, err = r.readString()
+		n.Scalar, err = r.readString()
 		return err
 	}
 	return r.readLiteral(n)
 }
 
-func (r *jsonReader) readLiteral(n *node) error {
+func (r *jsonReader) readLiteral(n *Node) error {
 	rest := r.text[r.pos:]
 	if end := strings.IndexAny(rest[:min(len(rest), 512)], " \t\r\n,]}:[{\""); end >= 0 {
 		rest = rest[:end]
 	}
 	switch {
 	case rest == "null":
-		n.kind = nullKind
+		n.Kind = NullKind
 	case rest == "true", rest == "false":
-		n.kind, n.scalar = boolKind, rest
+		n.Kind, n.Scalar = BoolKind, rest
 	case json.Valid([]byte(rest)): // a number: readValue handles strings, lists and objects
-		n.kind, n.scalar = numberKind, strings.Clone(rest)
+		n.Kind, n.Scalar = NumberKind, strings.Clone(rest)
 	default:
 		return errInvalid
 	}
@@ -180,18 +181,18 @@ func countContinuations(s string) (wide int, ok bool) {
 	return wide, true
 }
 
-func (r *jsonReader) readList(n *node, depth int) error {
+func (r *jsonReader) readList(n *Node, depth int) error {
 	r.pos++
 	if r.skipSpace() == ']' {
 		r.pos++
 		return nil
 	}
 	for {
-		item := &node{}
+		item := &Node{}
 		if err := r.readValue(item, depth+1); err != nil {
 			return err
 		}
-		n.items = append(n.items, item)
+		n.Items = append(n.Items, item)
 		if more, err := r.nextItem(']'); !more {
 			return err
 		}
@@ -212,7 +213,7 @@ func (r *jsonReader) nextItem(end byte) (bool, error) {
 	return c == ',', nil
 }
 
-func (r *jsonReader) readObject(n *node, depth int) error {
+func (r *jsonReader) readObject(n *Node, depth int) error {
 	r.pos++
 	if r.skipSpace() == '}' {
 		r.pos++
@@ -224,14 +225,14 @@ func (r *jsonReader) readObject(n *node, depth int) error {
 		if err != nil {
 			return err
 		}
-		item := &node{}
+		item := &Node{}
 		if err := r.readValue(item, depth+1); err != nil {
 			return err
 		}
-		if !seen.add(k.name) {
-			r.report.addError(engine.SourcePosition{File: r.file, Line: k.line, Column: k.column}, "field %s is duplicated; keep one", shortenName(k.name))
+		if !seen.add(k.Name) {
+			r.report.AddError(engine.SourcePosition{File: r.file, Line: k.Line, Column: k.Column}, "field %s is duplicated; keep one", ShortenName(k.Name))
 		} else {
-			n.keys, n.items = append(n.keys, k), append(n.items, item)
+			n.Keys, n.Items = append(n.Keys, k), append(n.Items, item)
 		}
 		if more, err := r.nextItem('}'); !more {
 			return err
@@ -239,9 +240,9 @@ func (r *jsonReader) readObject(n *node, depth int) error {
 	}
 }
 
-func (r *jsonReader) readKey() (key, error) {
+func (r *jsonReader) readKey() (Key, error) {
 	c := r.skipSpace()
-	k := key{line: r.line, column: r.column()}
+	k := Key{Line: r.line, Column: r.column()}
 	switch {
 	case r.pos >= len(r.text):
 		return k, errUnexpectedEnd
@@ -255,7 +256,7 @@ func (r *jsonReader) readKey() (key, error) {
 	if r.names[name] == "" {
 		r.names[name] = strings.Clone(name)
 	}
-	k.name = r.names[name]
+	k.Name = r.names[name]
 	switch c := r.skipSpace(); {
 	case r.pos >= len(r.text):
 		return k, errUnexpectedEnd
