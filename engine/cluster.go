@@ -27,8 +27,11 @@ type Member struct {
 	Problem   string `json:"problem,omitempty"` // why it is not healthy
 	Leader    bool   `json:"leader,omitempty"`
 	RaftIndex uint64 `json:"raft_index,omitempty"`
+	Behind    uint64 `json:"entries_behind,omitempty"` // committed raft entries that it has not applied
 	Version   string `json:"version,omitempty"`
 	DBBytes   int64  `json:"db_bytes,omitempty"`
+	DBInUse   int64  `json:"db_in_use_bytes,omitempty"` // of db_bytes; defragmentation frees the others
+	DBQuota   int64  `json:"db_quota_bytes,omitempty"`  // at which etcd accepts no more writes; missing: not known
 }
 
 // QuorumOf is how many of n voters must be healthy for etcd to accept writes:
@@ -153,6 +156,20 @@ func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 		}
 	}
 	return out
+}
+
+// FindUnhealthy returns the cluster with its problems, and false if it has none. An
+// unhealthy member is no problem if explained reports another reason for its host.
+func (c ClusterFacts) FindUnhealthy(explained func(host string) bool) (UnhealthyCluster, bool) {
+	problems := c.FindProblems(explained)
+	if len(problems) == 0 {
+		return UnhealthyCluster{}, false
+	}
+	u := UnhealthyCluster{Cluster: c.Name, Problems: problems, Voters: len(c.Voters()), Healthy: c.CountHealthy()}
+	if u.Voters > 0 {
+		u.Quorum = QuorumOf(u.Voters)
+	}
+	return u, true
 }
 
 // UnhealthyMember returns why a host is not to be disrupted whose own member is not

@@ -17,6 +17,42 @@ type Status struct {
 	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // the unhealthy ones of these
 }
 
+// ClusterStatus is an etcd cluster at one moment, and the disk latency of its
+// members over a window before.
+type ClusterStatus struct {
+	ClusterFacts
+	Time    time.Time `json:"time"` // of the facts
+	Total   int       `json:"voters"`
+	Healthy int       `json:"healthy"`
+	Quorum  int       `json:"quorum,omitempty"` // voters that must be healthy for etcd to accept writes
+	Spare   int       `json:"margin"`           // healthy voters beyond the quorum; negative: etcd accepts no writes
+
+	Problems        []string       `json:"problems,omitempty"`         // why the cluster is not healthy, a sentence each
+	Latency         []LatencyPoint `json:"latency,omitempty"`          // of the members whose metrics were read
+	LatencyProblems []string       `json:"latency_problems,omitempty"` // why there is no latency, or which is over its limit; a sentence each
+}
+
+// NewClusterStatus returns the status of a cluster without latencies.
+func NewClusterStatus(facts ClusterFacts, at time.Time) ClusterStatus {
+	s := ClusterStatus{ClusterFacts: facts, Time: at, Total: len(facts.Voters()), Healthy: facts.CountHealthy()}
+	if s.Total > 0 {
+		s.Quorum, s.Spare = QuorumOf(s.Total), facts.Margin()
+	}
+	s.Problems = facts.FindProblems(func(string) bool { return false })
+	return s
+}
+
+// ClustersVerdict returns the verdict on etcd clusters alone.
+func ClustersVerdict(clusters []ClusterStatus) Verdict {
+	var f Findings
+	for _, c := range clusters {
+		if u, unhealthy := c.FindUnhealthy(func(string) bool { return false }); unhealthy {
+			f.UnhealthyClusters = append(f.UnhealthyClusters, u)
+		}
+	}
+	return NewVerdict(f)
+}
+
 // PoolStatus counts the hosts of a pool by their state.
 type PoolStatus struct {
 	Name     string            `json:"name"`

@@ -69,7 +69,7 @@ type Exec struct {
 // Content is an OS that a host fetches from the mirror of the bastion. The script gets the
 // variable port, which has the port of 127.0.0.1 where the mirror answers.
 type Content struct {
-	Commit string `json:"commit"`
+	Commit string `json:"commit"`         // ostree commit of the OS
 	Have   string `json:"have,omitempty"` // commit that the host has: only the difference is transferred
 }
 

@@ -15,20 +15,11 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/etcd"
-	"holdfast/engine/report/tables"
-	"holdfast/engine/report/termtext"
 )
 
 func (a *app) etcdCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "etcd", Short: "Look at etcd clusters, or save them"}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "status [CLUSTER…]",
-		Short: "Members, health, leader and how many voters there are to spare",
-		Long: `status asks every member, through an SSH tunnel to its host, for a linearizable
-read and its state. Exit status 0: all voters of all clusters are healthy; 3:
-not so.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdStatus(cmd.Context(), args) },
-	}, &cobra.Command{
+	cmd.AddCommand(a.etcdStatusCommand(), &cobra.Command{
 		Use:   "snapshot [CLUSTER] [FILE]",
 		Short: "Save a cluster's data to this machine and check its hash",
 		Args:  expectArgs(0, 2),
@@ -39,52 +30,6 @@ inventory has one cluster its name may be left out.`,
 	})
 	requireSubcommand(cmd)
 	return cmd
-}
-
-func (a *app) etcdStatus(ctx context.Context, names []string) error {
-	s, err := a.openSite(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	for _, n := range names {
-		if _, ok := s.inv.Cluster(n); !ok {
-			return fmt.Errorf("no etcd cluster %q in the inventory", n)
-		}
-	}
-	if len(names) > 0 { // named clusters do not depend on --limit
-		s.run.Selected = nil
-	}
-	seen := s.run.GatherClusters(ctx)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	clusters, code := []engine.ClusterFacts{}, engine.ExitOK
-	for _, c := range s.inv.Clusters {
-		if len(names) > 0 && !slices.Contains(names, c.Name) {
-			continue
-		}
-		facts, looked := seen[c.Name]
-		if !looked { // none of its hosts is within the limit
-			continue
-		}
-		clusters = append(clusters, facts)
-		if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) == 0 || facts.CountHealthy() < len(facts.Members) {
-			code = engine.ExitFailed
-		}
-	}
-	if len(clusters) == 0 && len(s.inv.Clusters) > 0 {
-		return errors.New("etcd status: no host within the limit is a member of an etcd cluster")
-	}
-	if a.json {
-		err = a.printJSON(clusters)
-	} else {
-		err = tables.WriteEtcd(a.stdout, clusters, termtext.Style{Colour: isColourTerminal(a.stdout)})
-	}
-	if err != nil {
-		return err
-	}
-	return exitWith(code)
 }
 
 func (a *app) etcdSnapshot(ctx context.Context, args []string) error {

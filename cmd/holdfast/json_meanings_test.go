@@ -121,6 +121,7 @@ var meanings = map[string]string{
 
 	"Hold.kind": "who may end it", "Hold.holder": "USER@BASTION", "Hold.reason": "why", "Hold.ticket": "ticket it belongs to", "Hold.acquired": "when it was taken",
 	"Hold.renewed": "when it was last renewed", "Hold.expires": "when it ends by itself; missing: never",
+	"ClusterStatus.voters": "number of members that vote; 0: not known", "ClusterStatus.healthy": "number of voters that are healthy",
 	"ClusterFacts.members": "its members, by its own list", "ClusterFacts.alarms": "alarms that are raised, and on which member",
 	"Member.name": "name of the member, as etcd has it", "Member.learner": "whether it does not vote", "Member.leader": "whether it leads", "Member.raft_index": "index of its last raft entry",
 	"Member.version": "version of etcd", "Member.db_bytes": "size of its database, in bytes",

@@ -27,7 +27,7 @@ var printed = []struct {
 	{"holdfast plan", "with a playbook a list of these, one for each play", engine.Plan{}},
 	{"holdfast apply", "one event per line, and so in the journals", engine.Event{}},
 	{"holdfast status", "", engine.Status{}},
-	{"holdfast etcd status", "a list of these", engine.ClusterFacts{}},
+	{"holdfast etcd status", "a list of these; with `--watch` one list per line", engine.ClusterStatus{}},
 	{"holdfast etcd snapshot", "", etcd.SnapshotInfo{}},
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},

@@ -41,7 +41,8 @@ func (v clusterView) memberFacts(m *pb.Member) engine.Member {
 		status := v.answers[i].status
 		member.RaftIndex = status.RaftAppliedIndex
 		member.Version = printableText(status.Version)
-		member.DBBytes = status.DbSize
+		member.Behind = v.entriesBehind(v.answers[i])
+		member.DBBytes, member.DBInUse, member.DBQuota = status.DbSize, status.DbSizeInUse, status.DbSizeQuota
 	}
 	member.Problem = printableText(v.memberProblem(m))
 	member.Healthy = member.Problem == ""

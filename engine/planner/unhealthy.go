@@ -37,16 +37,9 @@ func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
 	var out []engine.UnhealthyCluster
 	for _, name := range ClustersConcerned(in) {
 		facts, seen := in.Clusters[name]
-		problems := facts.FindProblems(held)
-		if !seen || len(problems) == 0 {
-			continue
+		if u, unhealthy := facts.FindUnhealthy(held); seen && unhealthy {
+			out = append(out, u)
 		}
-		voters := len(facts.Voters())
-		s := engine.UnhealthyCluster{Cluster: name, Problems: problems, Voters: voters, Healthy: facts.CountHealthy()}
-		if voters > 0 {
-			s.Quorum = engine.QuorumOf(voters)
-		}
-		out = append(out, s)
 	}
 	return out
 }

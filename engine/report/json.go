@@ -20,5 +20,8 @@ func (j JSONLines) Emit(e engine.Event) error {
 	return err
 }
 
+// WriteJSONLine writes v as one line of JSON, for output that is repeated.
+func WriteJSONLine(w io.Writer, v any) error { return wire.WriteJSONLine(w, v) }
+
 // WriteJSON writes v as indented JSON, for --json. A list is never null.
 func WriteJSON(w io.Writer, v any) error { return wire.WriteJSON(w, v) }

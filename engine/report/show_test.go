@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,8 +93,19 @@ func TestTables(t *testing.T) {
 	clusters := []engine.ClusterFacts{{Name: "main", Alarms: []string{"NOSPACE on etcd-1"}, Members: []engine.Member{
 		{ID: "8e9e05c52164694d", Name: "etcd-0", Host: "etcd-0", Healthy: true, Leader: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20},
 		{ID: "8e9e05c52164694e", Name: "etcd-1", Host: "etcd-1", Problem: "no answer in time"},
-		{ID: "8e9e05c52164694f", Name: "etcd-2", Host: "etcd-2", Healthy: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20},
+		{ID: "8e9e05c52164694f", Name: "etcd-2", Host: "etcd-2", Healthy: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20, DBInUse: 20 << 20, DBQuota: 2 << 30},
 	}}, {Name: "other", Problem: "no member answers"}}
+	latencies := []engine.ClusterStatus{engine.NewClusterStatus(clusters[0], began), engine.NewClusterStatus(clusters[1], began)}
+	latencies[0].Members = slices.Clone(clusters[0].Members)
+	latencies[0].Members[1].RaftIndex, latencies[0].Members[1].Behind = 4000, 711
+	latencies[0].Latency = []engine.LatencyPoint{
+		{
+			Host: "etcd-0", Window: engine.Duration(5012 * time.Millisecond), WALFsyncP99: 0.0061, WALFsyncBucket: &engine.LatencyBucket{Low: 0.004, High: 0.008, Observed: 212},
+			BackendCommitP99: 0.0187, BackendCommitBucket: &engine.LatencyBucket{Low: 0.016, High: 0.032, Observed: 49},
+		},
+		{Host: "etcd-1", Window: engine.Duration(5012 * time.Millisecond), WALFsyncP99: 8.192, WALFsyncBucket: &engine.LatencyBucket{Low: 8.192, Observed: 3}},
+	}
+	latencies[0].LatencyProblems = []string{"member etcd-2 has no latency: etcd cluster main: metrics of the member on etcd-2: no answer in time"}
 	status := engine.Status{
 		Site: "berlin",
 		Pools: []engine.PoolStatus{
@@ -119,6 +131,7 @@ func TestTables(t *testing.T) {
 		"status":         func() error { return tables.WriteStatus(&b, status, termtext.Style{}, false) },
 		"status-verbose": func() error { return tables.WriteStatus(&b, status, termtext.Style{}, true) },
 		"etcd":           func() error { return tables.WriteEtcd(&b, clusters, termtext.Style{}) },
+		"etcd-status":    func() error { return tables.WriteEtcdStatus(&b, latencies, termtext.Style{}) },
 		"holds": func() error {
 			return tables.WriteHolds(&b, []tables.HeldHost{{Host: "worker-03", Hold: &hold}, {Host: "worker-04", Hold: &hold, Expired: true}, {Host: "worker-05", Problem: "it is not a hold\x07"}}, 0)
 		},

@@ -100,7 +100,7 @@ func TestUntrustedTables(t *testing.T) {
 		"status, verbose": func(w io.Writer) error { return tables.WriteStatus(w, status, termtext.Style{}, true) },
 		"status, drifted": func(w io.Writer) error { return tables.WriteStatus(w, differs, termtext.Style{}, false) },
 		"etcd": func(w io.Writer) error {
-			return tables.WriteEtcd(w, []engine.ClusterFacts{hostileValue[engine.ClusterFacts]()}, termtext.Style{})
+			return tables.WriteEtcdStatus(w, []engine.ClusterStatus{hostileValue[engine.ClusterStatus]()}, termtext.Style{})
 		},
 		"holds": func(w io.Writer) error {
 			return tables.WriteHolds(w, []tables.HeldHost{held, {Host: hostile, Problem: hostile}}, 1)

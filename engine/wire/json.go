@@ -33,6 +33,16 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
+// WriteJSONLine writes v as one line of JSON.
+func WriteJSONLine(w io.Writer, v any) error {
+	line, err := json.Marshal(withLists(v))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(escapeControls(line), '\n'))
+	return err
+}
+
 // escapeControls escapes characters that JSON allows in texts and that affect a terminal: C1 controls, and
 // bidirectional or invisible characters. The text stays the same to programs.
 func escapeControls(text []byte) []byte {

@@ -149,17 +149,10 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 		}
 		b.WriteString(")")
 		if c.slowest > 0 {
-			fmt.Fprintf(b, "; slowest WAL fsync p99 %s on %s", formatMilliseconds(c.slowest), c.where)
+			fmt.Fprintf(b, "; slowest WAL fsync p99 %s on %s", termtext.FormatLatency(c.slowest), c.where)
 		}
 		b.WriteString("\n")
 	}
-}
-
-func formatMilliseconds(seconds float64) string {
-	if ms := seconds * 1000; ms < 10 {
-		return fmt.Sprintf("%.1f ms", ms)
-	}
-	return fmt.Sprintf("%.0f ms", seconds*1000)
 }
 
 func (s *Summary) writeTotals(b *strings.Builder, touched []*hostSummary) {

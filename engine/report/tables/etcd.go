@@ -12,17 +12,17 @@ import (
 // WriteEtcd writes etcd clusters and their members.
 func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style termtext.Style) error {
 	clusters = termtext.Safe(clusters)
-	rows := [][]string{{"CLUSTER", "MEMBER", "HOST", "ROLE", "HEALTH", "VERSION", "DB", "RAFT INDEX"}}
+	rows := [][]string{{"CLUSTER", "MEMBER", "HOST", "ROLE", "HEALTH", "VERSION", "DB", "IN USE", "RAFT INDEX"}}
 	var notes []string
 	for _, c := range clusters {
 		for _, m := range c.Members {
-			rows = append(rows, []string{c.Name, m.Name, m.Host, memberRole(m), memberHealth(m), m.Version, formatMegabytes(m.DBBytes), fmt.Sprint(m.RaftIndex)})
+			rows = append(rows, []string{c.Name, m.Name, m.Host, memberRole(m), memberHealth(m), orDash(m.Version), databaseText(m), inUseText(m), raftText(m)})
 			if !m.Healthy {
 				notes = append(notes, style.Red("member "+m.Name+" of "+c.Name+": "+m.Problem))
 			}
 		}
 		if voters := len(c.Voters()); voters > 0 {
-			notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.CountHealthy(), voters, engine.QuorumOf(voters), marginText(c)))
+			notes = append(notes, quorumText(c))
 		}
 		if c.Problem != "" {
 			notes = append(notes, style.Red("cluster "+c.Name+": "+c.Problem))
@@ -38,15 +38,19 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style termtext.Style
 	return err
 }
 
-func marginText(c engine.ClusterFacts) string {
-	switch m := c.Margin(); {
-	case len(c.Voters()) == 0 || m < 0:
-		return "no quorum"
-	case m == 0:
-		return "none to spare"
-	default:
-		return fmt.Sprintf("%d to spare", m)
+// quorumText returns the quorum of a cluster and the margin above it, with their arithmetic.
+func quorumText(c engine.ClusterFacts) string {
+	voters, healthy := len(c.Voters()), c.CountHealthy()
+	quorum, margin := engine.QuorumOf(voters), c.Margin()
+	text := fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum ⌊%d/2⌋ + 1 = %d, margin %d - %d = %d: ",
+		c.Name, healthy, voters, voters, quorum, healthy, quorum, margin)
+	switch {
+	case margin < 0:
+		return text + "no quorum, etcd accepts no writes"
+	case margin == 0:
+		return text + "none may fail"
 	}
+	return text + fmt.Sprintf("%d may fail", margin)
 }
 
 func memberRole(m engine.Member) string {
@@ -66,9 +70,46 @@ func memberHealth(m engine.Member) string {
 	return "not healthy"
 }
 
-func formatMegabytes(n int64) string {
-	if n == 0 {
+// raftText returns the index of the last applied raft entry, and how many committed ones the member lacks.
+func raftText(m engine.Member) string {
+	switch {
+	case m.RaftIndex == 0:
 		return "-"
+	case m.Behind > 0:
+		return fmt.Sprintf("%d, %d behind", m.RaftIndex, m.Behind)
+	}
+	return fmt.Sprint(m.RaftIndex)
+}
+
+func databaseText(m engine.Member) string {
+	if m.DBQuota == 0 || m.DBBytes == 0 {
+		return formatBytes(m.DBBytes)
+	}
+	return fmt.Sprintf("%s, quota %s", formatBytes(m.DBBytes), formatBytes(m.DBQuota))
+}
+
+func inUseText(m engine.Member) string {
+	if m.DBInUse == 0 || m.DBBytes == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%s, %.0f%%", formatBytes(m.DBInUse), 100*float64(m.DBInUse)/float64(m.DBBytes))
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func formatBytes(n int64) string {
+	switch {
+	case n == 0:
+		return "-"
+	case n < 1e6:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }

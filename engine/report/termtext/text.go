@@ -87,3 +87,16 @@ var lineFolder = strings.NewReplacer("\n", " ", "\t", " ")
 
 // OneLine puts spaces in place of line breaks and tabs.
 func OneLine(s string) string { return lineFolder.Replace(s) }
+
+// FormatLatency formats a latency, in seconds, to about two digits.
+func FormatLatency(seconds float64) string {
+	switch ms := seconds * 1000; {
+	case ms == 0:
+		return "0 ms"
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", seconds)
+}

@@ -1,0 +1,101 @@
+package connection
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+)
+
+// Meter reads the status of etcd clusters again and again. The window of each latency is the time since the reading
+// before, and begins anew with it. A meter must not be used at the same time twice.
+type Meter struct {
+	clusters *Clusters
+	names    []string
+	before   []map[string]etcd.Scraped // of each cluster, by host; nil: no latencies
+}
+
+// NewMeter returns a meter of clusters. Without latencies it reads no metrics.
+func (c *Clusters) NewMeter(names []string, latencies bool) *Meter {
+	m := &Meter{clusters: c, names: names}
+	if latencies {
+		m.before = make([]map[string]etcd.Scraped, len(names))
+	}
+	return m
+}
+
+// Begin begins the first window. It returns false if no metrics of any member could be read: then waiting is of no use.
+func (m *Meter) Begin(ctx context.Context) bool {
+	if m.before == nil {
+		return false
+	}
+	m.forEach(func(i int, name string) { m.before[i] = m.scrapeCluster(ctx, name) })
+	for _, cluster := range m.before {
+		for _, s := range cluster {
+			if s.Err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Read ends the window, gathers the facts of all clusters, and begins the next window.
+func (m *Meter) Read(ctx context.Context) []engine.ClusterStatus {
+	all := make([]engine.ClusterStatus, len(m.names))
+	m.forEach(func(i int, name string) {
+		var scraped map[string]etcd.Scraped
+		if m.before != nil {
+			scraped = m.scrapeCluster(ctx, name)
+		}
+		all[i] = engine.NewClusterStatus(m.clusters.Gather(ctx, name), time.Now().UTC())
+		if m.before != nil {
+			addLatencies(&all[i], m.before[i], scraped)
+			m.before[i] = scraped
+		}
+	})
+	return all
+}
+
+func (m *Meter) forEach(f func(i int, name string)) {
+	var work conc.WaitGroup
+	for i, name := range m.names {
+		work.Go(func() { f(i, name) })
+	}
+	work.Wait()
+}
+
+// scrapeCluster scrapes all members. It returns nothing if there is no connection to the cluster, which its facts report.
+func (m *Meter) scrapeCluster(ctx context.Context, name string) map[string]etcd.Scraped {
+	cluster, err := m.clusters.Open(ctx, name)
+	if err != nil {
+		return nil
+	}
+	return cluster.ScrapeAll(ctx)
+}
+
+// addLatencies adds the latencies of the members between two scrapes. A member that does not answer etcd's clients has
+// a problem already; its metrics are no second one.
+func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped) {
+	for i := range s.Members {
+		m := &s.Members[i]
+		scraped, asked := after[m.Host]
+		if !asked {
+			continue
+		}
+		if m.DBQuota == 0 {
+			m.DBQuota = scraped.Metrics.Quota
+		}
+		point, err := etcd.P99Between(before[m.Host], scraped, m.Host)
+		switch {
+		case err == nil:
+			s.Latency = append(s.Latency, point)
+		case m.Healthy:
+			s.LatencyProblems = append(s.LatencyProblems, fmt.Sprintf("member %s has no latency: %v", m.Name, err))
+		}
+	}
+}

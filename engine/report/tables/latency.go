@@ -1,0 +1,61 @@
+package tables
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+)
+
+// WriteEtcdStatus writes etcd clusters and their members, and then the disk latencies of the members.
+func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtext.Style) error {
+	clusters = termtext.Safe(clusters)
+	var facts []engine.ClusterFacts
+	var notes []string
+	rows := [][]string{{"CLUSTER", "HOST", "WAL FSYNC P99", "IN BUCKET", "OF", "BACKEND COMMIT P99", "IN BUCKET", "OF", "WINDOW"}}
+	for _, c := range clusters {
+		facts = append(facts, c.ClusterFacts)
+		for _, l := range c.Latency {
+			row := append([]string{c.Name, l.Host}, quantileCells(l.WALFsyncP99, l.WALFsyncBucket)...)
+			row = append(row, quantileCells(l.BackendCommitP99, l.BackendCommitBucket)...)
+			rows = append(rows, append(row, time.Duration(l.Window).Round(windowDigits).String()))
+		}
+		for _, problem := range c.LatencyProblems {
+			notes = append(notes, style.Yellow(problem))
+		}
+	}
+	if err := WriteEtcd(w, facts, style); err != nil {
+		return err
+	}
+	if len(rows) > 1 {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := termtext.WriteTable(w, rows); err != nil {
+			return err
+		}
+	}
+	for _, note := range notes {
+		if _, err := fmt.Fprintln(w, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowDigits is the precision in which windows are shown.
+const windowDigits = 100 * time.Millisecond
+
+// quantileCells returns a quantile, its bucket, and how many observations there were.
+func quantileCells(value float64, bucket *engine.LatencyBucket) []string {
+	switch {
+	case bucket == nil:
+		return []string{"-", "-", "0"}
+	case bucket.High == 0: // the last bucket has no upper bound, and the estimate is its lower one
+		return []string{"> " + termtext.FormatLatency(value), "> " + termtext.FormatLatency(bucket.Low), fmt.Sprint(bucket.Observed)}
+	}
+	bounds := termtext.FormatLatency(bucket.Low) + " to " + termtext.FormatLatency(bucket.High)
+	return []string{termtext.FormatLatency(value), bounds, fmt.Sprint(bucket.Observed)}
+}
