@@ -119,13 +119,16 @@ func describeNewlyUnavailable(hosts []engine.Facts) string {
 	return strings.Join(textutil.AndMore(said[:min(most, len(said))], len(said)), ", ")
 }
 
-func isUnavailable(f engine.Facts) bool { return !f.Reached() || f.Held() }
+// isUnavailable asks as no run, because a hold counts for everybody.
+func isUnavailable(f engine.Facts) bool {
+	return judgeStanding(f, engine.HoldOwner{}, nil).isUnavailable()
+}
 
 func describeUnavailable(f engine.Facts) string {
-	switch {
-	case !f.Reached():
+	switch judgeStanding(f, engine.HoldOwner{}, nil) {
+	case unreached:
 		return "cannot be reached (" + f.Unreachable + ")"
-	case f.Hold == nil:
+	case unreadablyHeld:
 		return "is held (" + f.HoldProblem + ")"
 	}
 	return "is " + f.Hold.String()

@@ -193,7 +193,7 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 		all.After = append(all.After, steps.After...)
 		all.Rollback = append(all.Rollback, steps.Rollback...)
 	}
-	if adoptableRun(t.Facts, in.planningRun(), in.Dead) != "" {
+	if in.standingOf(t.Facts).mayAdopt() {
 		all.Rollback = in.rollbackPlan(t, all.Rollback)
 	}
 	in.addSurroundingTasks(t, &d)
@@ -204,7 +204,7 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 // host with the hold of a dead run may lack its last tasks: they run with its recovery,
 // or alone if an earlier play has recovered it.
 func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
-	left := adoptableRun(t.Facts, in.planningRun(), in.Dead) != ""
+	left := in.standingOf(t.Facts).mayAdopt()
 	resumed := in.AdoptedEarlier[t.Host.Name] && !t.Facts.Finished
 	if len(d.changes) == 0 && !left && !resumed {
 		return

@@ -65,20 +65,10 @@ func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 // hostStateOf returns the state of a host and the reason. The hold comes first, then
 // failures, then unfinished work. A pause matters only if there is work.
 func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostState, note string) {
-	switch {
-	case !f.Reached():
-		return engine.Unreached, f.Unreachable
-	case f.HoldProblem != "":
-		return engine.HeldState, f.HoldProblem
-	case f.Hold != nil && f.Hold.Kind != engine.RunHold:
-		return engine.HeldState, f.Hold.String()
-	case f.Hold != nil && f.Hold.Step != "":
-		return engine.Degraded, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
-	case f.Hold != nil && f.HoldRelation(in.planningRun(), in.Dead) == engine.AdoptHold:
-		return engine.Updating, "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
-	case f.Hold != nil:
-		return engine.Updating, f.Hold.String()
-	case in.isRejected(h, f):
+	if state := in.standingOf(f).state(f.Hold != nil && f.Hold.Step != ""); state != "" {
+		return state, in.describeStanding(state, f)
+	}
+	if in.isRejected(h, f) {
 		return engine.Degraded, "rolled back from " + engine.ShortDigest(digestOf(in.Desired[h.Name].OS)) + "; give it another OS, or apply --retry-rolled-back"
 	}
 	changes, err := in.changesOf(h, f)
@@ -97,6 +87,20 @@ func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostSta
 		return engine.Staged, summarizeChanges(changes)
 	}
 	return engine.Pending, summarizeChanges(changes)
+}
+
+func (in Input) describeStanding(state engine.HostState, f engine.Facts) string {
+	switch s := in.standingOf(f); {
+	case s == unreached:
+		return f.Unreachable
+	case s == unreadablyHeld:
+		return f.HoldProblem
+	case state == engine.Degraded:
+		return "failed at " + f.Hold.Step + ": " + f.Hold.Reason
+	case s == heldByDeadRun:
+		return "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
+	}
+	return f.Hold.String()
 }
 
 func (in Input) poolPaused(h engine.Host) bool {

@@ -47,7 +47,10 @@ func surveyHosts(in Input, x index) surveyResult {
 		if f.RolloutProblem != "" {
 			s.addWarning("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, hostscript.RolloutPath, f.RolloutProblem)
 		}
-		why, reason := findAbsence(in, h, f)
+		why, reason := in.standingOf(f).exclusion(), ""
+		if why != "" {
+			reason = in.describeAbsence(h, f)
+		}
 		switch {
 		case why == "":
 			s.surveyHost(in, x, h, f)
@@ -88,18 +91,17 @@ func (s *surveyResult) markUnavailable(h engine.Host, why engine.ExclusionKind) 
 	}
 }
 
-func findAbsence(in Input, h engine.Host, f engine.Facts) (engine.ExclusionKind, string) {
-	switch {
-	case !f.Reached():
-		return engine.Unreachable, f.Unreachable
-	case f.HoldRelation(in.planningRun(), in.Dead) != engine.ForeignHold:
-		return "", ""
-	case f.HoldProblem != "":
-		return engine.Held, f.HoldProblem
-	case f.Hold.Kind == engine.RunHold && f.Hold.Bastion == "" && slices.Contains(in.Dead, f.Hold.Run):
-		return engine.Held, f.Hold.String() + "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force " + h.Name + " ends it"
+// describeAbsence returns why a plan excludes a host without a comparison.
+func (in Input) describeAbsence(h engine.Host, f engine.Facts) string {
+	switch in.standingOf(f) {
+	case unreached:
+		return f.Unreachable
+	case unreadablyHeld:
+		return f.HoldProblem
+	case heldByNamelessRun:
+		return f.Hold.String() + "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force " + h.Name + " ends it"
 	}
-	return engine.Held, f.Hold.String() + f.DescribeClockSkew()
+	return f.Hold.String() + f.DescribeClockSkew()
 }
 
 // surveyHost compares one reached host and adds it to the matching hosts, the work or
@@ -111,7 +113,7 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	if len(d.drift) > 0 && in.Selected(h) {
 		s.drift = append(s.drift, engine.HostDrift{Host: h.Name, Changes: d.drift})
 	}
-	adopt := adoptableRun(f, in.planningRun(), in.Dead)
+	adopt := in.adoptableRun(f)
 	if err == nil && len(d.changes) == 0 && adopt == "" {
 		if in.passesAsCanary(h) {
 			s.passedCanaries[h.Pool] = append(s.passedCanaries[h.Pool], passedCanary{h.Name, in.updatedAt(h, f)})
@@ -122,7 +124,7 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 		return
 	}
 	rejected := len(d.changes) > 0 && in.isRejected(h, f) && (in.Play == nil || d.bringsOS(f))
-	why, reason := in.findExclusion(x, h, f, err, rejected)
+	why, reason := in.findExclusion(x, comparedHost{h, f, err, rejected})
 	back := why == engine.RolledBack && adopt != "" // the run only releases it
 	if back {
 		why, d.changes, d.steps = "", nil, engine.Steps{}
@@ -173,24 +175,32 @@ func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string
 		strings.Join(f.Etcd, ", "))
 }
 
-func (in Input) findExclusion(x index, h engine.Host, f engine.Facts, err error, rejected bool) (engine.ExclusionKind, string) {
-	failed, again := in.Failed[h.Name]
-	left := x.approvedExclusions[h.Name]
+// comparedHost is a reached host after the comparison with its desired state.
+type comparedHost struct {
+	host     engine.Host
+	facts    engine.Facts
+	err      error // of the comparison
+	rejected bool  // it was rolled back from its desired OS
+}
+
+func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, string) {
+	failed, again := in.Failed[c.host.Name]
+	left := x.approvedExclusions[c.host.Name]
 	switch {
 	case again:
 		return engine.Failed, failed
-	case err != nil:
-		return engine.Unclear, err.Error()
-	case h.Paused:
+	case c.err != nil:
+		return engine.Unclear, c.err.Error()
+	case c.host.Paused:
 		return engine.Paused, "the inventory pauses it"
-	case x.pools[h.Pool].Paused:
-		return engine.Paused, "the inventory pauses pool " + h.Pool
+	case x.pools[c.host.Pool].Paused:
+		return engine.Paused, "the inventory pauses pool " + c.host.Pool
 	case left.Kind == engine.Blocked:
 		return engine.Blocked, left.Reason
-	case left.Kind != "" && (!rejected || adoptableRun(f, in.planningRun(), in.Dead) != ""):
+	case left.Kind != "" && (!c.rejected || in.standingOf(c.facts).mayAdopt()):
 		return left.Kind, "the approved plan leaves it out; the next run takes it"
-	case rejected:
-		return engine.RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", engine.ShortDigest(in.Desired[h.Name].OS.Digest()))
+	case c.rejected:
+		return engine.RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", engine.ShortDigest(in.Desired[c.host.Name].OS.Digest()))
 	}
 	return "", ""
 }
@@ -224,9 +234,9 @@ func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	return in.Now.Add(f.Updated.Sub(f.Clock))
 }
 
-func adoptableRun(f engine.Facts, self engine.HoldOwner, dead []string) string {
-	switch f.HoldRelation(self, dead) {
-	case engine.AdoptHold, engine.ExpiredHold, engine.OwnHold:
+// adoptableRun returns the run whose hold this run adopts; "" for none.
+func (in Input) adoptableRun(f engine.Facts) string {
+	if in.standingOf(f).mayAdopt() {
 		return f.Hold.Run
 	}
 	return ""
@@ -239,10 +249,10 @@ func describeAdoption(in Input, h engine.Host, f engine.Facts) string {
 		hold.UnitsLeft, whole.Hold = 0, &hold
 		return fmt.Sprintf("%s; it names %d services that ran before, and not %d others: see to those yourself", describeAdoption(in, h, whole), len(hold.Units), left)
 	}
-	switch f.HoldRelation(in.planningRun(), in.Dead) {
-	case engine.OwnHold:
+	switch in.standingOf(f) {
+	case heldByThisRun:
 		return fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", h.Name, f.Hold)
-	case engine.ExpiredHold:
+	case heldByExpiredRun:
 		return fmt.Sprintf("%s: the hold of run %s has expired and is taken over: %s", h.Name, f.Hold.Run, f.Hold)
 	}
 	return fmt.Sprintf("%s: run %s ended and left its hold; it is taken over: %s", h.Name, f.Hold.Run, f.Hold)

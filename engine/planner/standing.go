@@ -1,0 +1,90 @@
+package planner
+
+import (
+	"slices"
+
+	"holdfast/engine"
+)
+
+// standing is how a host stands to a run before its state is compared. The survey, the
+// budgets and the status all ask judgeStanding, so that they never disagree about a hold.
+type standing int
+
+// The standings.
+const (
+	unreached         standing = iota
+	unreadablyHeld             // a hold file that nobody understands
+	heldByPerson               // for maintenance
+	heldByRun                  // by another run, as far as this bastion knows
+	heldByNamelessRun          // by a dead run, whose hold does not name its bastion
+	heldByDeadRun              // by a dead run of this bastion
+	heldByExpiredRun           // past the end of its hold
+	heldByThisRun
+	free
+)
+
+// judgeStanding returns the standing of a host to a run. dead are runs that ended
+// without releasing their holds.
+func judgeStanding(f engine.Facts, self engine.HoldOwner, dead []string) standing {
+	switch {
+	case !f.Reached():
+		return unreached
+	case f.HoldProblem != "":
+		return unreadablyHeld
+	case f.Hold == nil:
+		return free
+	case f.Hold.Kind != engine.RunHold:
+		return heldByPerson
+	}
+	switch f.HoldRelation(self, dead) {
+	case engine.OwnHold:
+		return heldByThisRun
+	case engine.AdoptHold:
+		return heldByDeadRun
+	case engine.ExpiredHold:
+		return heldByExpiredRun
+	}
+	if f.Hold.Bastion == "" && slices.Contains(dead, f.Hold.Run) {
+		return heldByNamelessRun
+	}
+	return heldByRun
+}
+
+func (in Input) standingOf(f engine.Facts) standing {
+	return judgeStanding(f, in.planningRun(), in.Dead)
+}
+
+// isUnavailable reports whether the host counts in the budgets, whoever holds it.
+func (s standing) isUnavailable() bool { return s != free }
+
+// mayAdopt reports whether the run may go on under the hold of the host.
+func (s standing) mayAdopt() bool {
+	return s == heldByThisRun || s == heldByDeadRun || s == heldByExpiredRun
+}
+
+// exclusion returns why a plan excludes the host without a comparison; "" if it does not.
+func (s standing) exclusion() engine.ExclusionKind {
+	switch {
+	case s == unreached:
+		return engine.Unreachable
+	case s == free || s.mayAdopt():
+		return ""
+	}
+	return engine.Held
+}
+
+// state returns the state that a status shows without a comparison; "" if it depends on
+// one. failed means that a run noted in its hold that the host failed.
+func (s standing) state(failed bool) engine.HostState {
+	switch {
+	case s == free:
+		return ""
+	case s == unreached:
+		return engine.Unreached
+	case s == unreadablyHeld || s == heldByPerson:
+		return engine.HeldState
+	case failed:
+		return engine.Degraded
+	}
+	return engine.Updating
+}
