@@ -87,4 +87,10 @@ func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	return estimate, true
 }
 
-func durationOf(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
+// durationOf returns the duration of so many seconds, or the longest duration if they are more.
+func durationOf(s float64) time.Duration {
+	if ns := math.Round(s * float64(time.Second)); ns < math.MaxInt64 {
+		return time.Duration(ns)
+	}
+	return math.MaxInt64
+}

@@ -163,6 +163,8 @@ etcd_server_leader_changes_seen_total 7
 	for name, spoil := range map[string][2]string{
 		"buckets count down": {"} 3\n", "} 5\n"},
 		"no +Inf":            {`{le="+Inf"} 4`, `{le="9"} 4`},
+		"count NaN":          {`{le="+Inf"} 4`, `{le="+Inf"} NaN`},
+		"count below zero":   {`{le="+Inf"} 4`, `{le="+Inf"} -4`},
 		"bound below zero":   {`{le="0.001"}`, `{le="-1"}`},
 		"other type":         {"wal_fsync_duration_seconds histogram", "wal_fsync_duration_seconds counter"},
 		"missing":            {"wal_fsync", "wal_other"},

@@ -142,7 +142,7 @@ func parseMetrics(text io.Reader) (Metrics, error) {
 		}
 		*into = histogramOf(family.GetMetric()[0].GetHistogram())
 		if !into.isValid() {
-			return Metrics{}, fmt.Errorf("parse metrics: the buckets of %s are out of order", name)
+			return Metrics{}, fmt.Errorf("parse metrics: the buckets of %s are out of order or not whole numbers", name)
 		}
 	}
 	for _, m := range families["etcd_server_leader_changes_seen_total"].GetMetric() {
@@ -165,9 +165,13 @@ func bytesOf(gauge float64) int64 {
 	return 0
 }
 
+// histogramOf returns a histogram, or an empty one if a count is no whole number: such counts are in fields of their own.
 func histogramOf(h *dto.Histogram) Histogram {
 	histogram := Histogram{Sum: h.GetSampleSum()}
 	for _, b := range h.GetBucket() {
+		if b.CumulativeCountFloat != nil {
+			return Histogram{}
+		}
 		histogram.Buckets = append(histogram.Buckets, Bucket{UpperBound: b.GetUpperBound(), Count: b.GetCumulativeCount()})
 	}
 	return histogram
