@@ -213,6 +213,9 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/remote": {
 		"engine/connection": "it keeps one connection for each host",
 	},
+	"holdfast/engine/content": {
+		"engine/connection": "hosts fetch contents through their connections",
+	},
 	"holdfast/engine/etcd": {
 		"engine/connection": "it keeps one client for each cluster",
 	},

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/connection"
+	"holdfast/engine/content"
 	"holdfast/engine/desired"
 	"holdfast/engine/hostpattern"
 	"holdfast/engine/inventory"
@@ -114,6 +115,9 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 		return nil, err
 	}
 	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile}, hostconfig.ReadFileScript)
+	if m := s.inv.Mirror; m != nil {
+		s.hosts.ServeContents(content.NewServer(*m))
+	}
 	s.clusters = connection.NewClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		Options: rollout.Options{

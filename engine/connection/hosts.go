@@ -16,6 +16,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/content"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/rollout"
@@ -25,8 +26,9 @@ import (
 // Hosts keeps one SSH connection per host for the run. It reconnects only if
 // the connection was lost.
 type Hosts struct {
-	dialer *remote.Dialer
-	script func(path string, limit int) string // reads a file
+	dialer   *remote.Dialer
+	script   func(path string, limit int) string // reads a file
+	contents *content.Server                     // of the bastion; nil: there are none
 
 	mu     sync.Mutex
 	slots  map[string]*slot
@@ -53,7 +55,7 @@ func (h *Hosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	return conn{c}, nil
+	return conn{c, host.Name, h.contents}, nil
 }
 
 func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host, error) {
@@ -125,14 +127,26 @@ func (h *Hosts) Close() {
 		<-s.turn
 	}
 	_ = h.dialer.Close()
+	if h.contents != nil {
+		_ = h.contents.Close() // it only reads
+	}
 }
 
 // conn implements rollout.Conn.
-type conn struct{ host *remote.Host }
+type conn struct {
+	host     *remote.Host
+	name     string
+	contents *content.Server
+}
 
 // Run runs a script on the host as root.
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	command := remote.Command{Script: s.Text, Become: true, Stdout: s.Live, Timeout: s.Timeout, MaxOutput: mostOutput}
+	text, stop, err := c.serveContent(s)
+	if err != nil {
+		return rollout.Reply{}, err
+	}
+	defer stop()
+	command := remote.Command{Script: text, Become: true, Stdout: s.Live, Timeout: s.Timeout, MaxOutput: mostOutput}
 	if len(s.Uploads) > 0 {
 		files, err := tarArchive(s.Uploads)
 		if err != nil {

@@ -82,6 +82,9 @@ func (b *builder) readSite(n *node) {
 	b.inv.Site = b.checkName("site", n, nameRule)
 	b.inv.MaxUnavailable, b.siteBudget = r.readCountOrPercent("max_unavailable", 1), r.readCountOrPercent("failure_budget", 0)
 	b.siteWindows = b.readWindows(n)
+	if m := n.childBlock("mirror"); m != nil {
+		b.inv.Mirror = b.readMirror(m)
+	}
 	b.siteSSH = b.readSSH(engine.SSH{}, n.childBlock("ssh"))
 }
 

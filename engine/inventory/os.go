@@ -18,7 +18,9 @@ func (b *builder) readOS(n *node) *engine.OS {
 	o := &engine.OS{
 		Driver: r.readText("driver"), Remote: r.readText("remote"), Ref: r.readText("ref"),
 		Commit: r.readText("commit"), Image: r.readText("image"), MinFree: r.readSize("min_free"), Version: r.readText("version"),
+		Source: r.readText("source"),
 	}
+	b.checkSource(n, *o)
 	if o.Commit != "" && !commitRule.MatchString(o.Commit) {
 		b.addError(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "write all 64 hexadecimal digits, as ostree rev-parse prints them")
 	}

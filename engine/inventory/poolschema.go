@@ -4,7 +4,15 @@ func siteBlock() block {
 	return block{name: "site", label: "name", meaning: "The site and how its hosts are reached. Exactly one.", arguments: []argument{
 		{name: "max_unavailable", kind: countOrPercent, fallback: "no limit", meaning: "hosts of all pools together that may be unavailable at once, besides each pool's own budget; a percentage is one of all hosts"},
 		{name: "failure_budget", kind: countOrPercent, fallback: "0", meaning: "default for pools"},
-	}, blocks: []block{windowBlock("For pools without a window of their own."), sshBlock("Defaults for all hosts.")}}
+	}, blocks: []block{
+		windowBlock("For pools without a window of their own."),
+		{name: "mirror", meaning: "Content on the bastion, for pools whose OS has `source = \"bastion\"` (docs/disconnected.md). `holdfast mirror` fills it.", arguments: []argument{
+			{name: "repository", kind: text, required: true, meaning: "folder of an ostree repository in archive mode"},
+			{name: "rate", kind: size, fallback: "no limit", meaning: "bytes per second to all hosts together: \"100MiB\""},
+			{name: "host_rate", kind: size, fallback: "no limit", meaning: "bytes per second to each host; at least \"32KiB\""},
+		}},
+		sshBlock("Defaults for all hosts."),
+	}}
 }
 
 func windowBlock(meaning string) block {
@@ -67,6 +75,7 @@ func osBlock() block {
 		{name: "commit", kind: text, meaning: "ostree commit, 64 hexadecimal digits"},
 		{name: "image", kind: text, meaning: "container image by digest, NAME@sha256:…; instead of remote, ref and commit (rpm-ostree, bootc)"},
 		{name: "min_free", kind: size, fallback: "1GiB", meaning: "space that must be free before staging: \"500MiB\", \"2GiB\", or bytes; 0 checks nothing"},
+		{name: "source", kind: text, fallback: "as configured on the hosts", meaning: "\"bastion\": hosts fetch the OS from the site's mirror, through their SSH connections (ostree)"},
 		{name: "version", kind: text, fallback: "from its own label", meaning: "version for max_skew, such as \"4.16.3\", if the OS has no label with it"},
 	}}
 }

@@ -45,7 +45,7 @@ func isUnsupported(where, name string) bool {
 		"pool":         {"vars"},
 		"host":         {"vars"},
 		"hosts":        {"vars"},
-		"os":           {"source", "extensions", "kernel_type"},
+		"os":           {"extensions", "kernel_type"},
 		"etcd_cluster": {"latency"},
 		"drain":        {"kubeconfig"},
 	}

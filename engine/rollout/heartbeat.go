@@ -76,6 +76,16 @@ func (p *stepHeartbeat) setMissing(missing string) {
 	p.missing = textutil.Printable(strings.TrimSpace(missing))
 }
 
+// reportTransfer reports the progress of a transfer from the bastion.
+func (p *stepHeartbeat) reportTransfer(progress engine.Progress) {
+	p.mu.Lock()
+	p.reportedAt = p.r.Clock.Now()
+	e := p.about
+	e.Type, e.Progress, e.Took = engine.StepProgress, &progress, engine.Duration(p.reportedAt.Sub(p.began).Round(time.Second))
+	p.mu.Unlock()
+	p.r.noteEvent(e)
+}
+
 func (p *stepHeartbeat) reportMessage(message string) {
 	p.setMissing(message)
 	p.mu.Lock()

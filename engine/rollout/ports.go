@@ -30,6 +30,9 @@ type Script struct {
 	Live    func([]byte)    // sees standard output as it comes; may be nil
 	Uploads []engine.Upload // as a tar archive on its standard input
 
+	Content  *engine.Content       // that the script fetches from the bastion: it gets the port as a variable; nil: none
+	Transfer func(engine.Progress) // sees how the transfer of Content goes; may be nil
+
 	// Purpose says why the script runs, and Op has the operation of a StepScript. Simulated hosts act on both.
 	Purpose Purpose
 	Op      engine.Op
@@ -65,6 +68,15 @@ func (e TooMuchOutput) Error() string { return e.Cause.Error() }
 
 // Unwrap returns the cause.
 func (e TooMuchOutput) Unwrap() error { return e.Cause }
+
+// NoContent is the error of a script whose content cannot be served to its host. The script is not run again.
+type NoContent struct{ Cause error }
+
+// Error returns the cause's text.
+func (e NoContent) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e NoContent) Unwrap() error { return e.Cause }
 
 // Conn is a connection to one host.
 type Conn interface {

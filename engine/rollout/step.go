@@ -140,11 +140,14 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	defer throttle.reportRest()
 	progress := lineSplitter{f: throttle.addLine}
 	run := r.runIdempotent
-	if s.ChangesHost || s.Reboots || s.Do.Exec.Once {
+	switch {
+	case s.ChangesHost || s.Reboots || s.Do.Exec.Once:
 		run = r.runScript
+	case s.Do.Exec.Content != nil:
+		run = r.runTransfer
 	}
 	defer progress.flushLastLine()
-	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do})
+	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer})
 	if f := scriptRefusal(reply, s); err == nil && f != nil {
 		return f
 	}

@@ -44,6 +44,26 @@ func TestStagedOnceThenFinalized(t *testing.T) {
 	})
 }
 
+// TestAnOSComesFromTheBastion: the host pulls from the port of its loopback that the run has opened, with the remote that it is
+// configured with, and ends a transfer whose connection is lost.
+func TestAnOSComesFromTheBastion(t *testing.T) {
+	onSites(t, []string{"ostree"}, func(b *osHost, _ site, d engine.Desired) {
+		os := *d.OS
+		os.Source = engine.BastionSource
+		d.OS = &os
+		step := b.steps(d).Stage[0].Do.Exec
+		if step.Content == nil || step.Content.Commit != os.Commit || step.Content.Have != b.gatherFacts(d).Booted().Digest {
+			b.T.Fatalf("content %+v of %+v", step.Content, os)
+		}
+		b.Want(b.Run("port=4711\n"+step.Script), 0, "staged and locked: "+os.Commit)
+		for _, want := range []string{"--url=http://127.0.0.1:4711/ostree ", "@" + os.Commit} {
+			if !strings.Contains(b.Log(), want) {
+				b.T.Errorf("no %q in\n%s", want, b.Log())
+			}
+		}
+	})
+}
+
 func listFiles(dir string) string {
 	out, _ := exec.Command("ls", dir).Output()
 	return string(out)

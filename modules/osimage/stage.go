@@ -66,11 +66,28 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 		Job:  job.String(),
 		Text: libScript + stageScript,
 	}
+	content := contentOf(u, t.Facts)
+	if content != nil {
+		stage.Vars["bastion"] = t.Bastion
+	}
 	step := shell.Step(t, "stage", shell.Strict+free+stage.String(), timeout)
+	step.Do.Exec.Content = content
 	// The script continues after its connection is lost, so it may still start
 	// its unit.
 	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + engine.StageUnit + " || :; sleep 1; done"
 	return step
+}
+
+// contentOf returns the OS that a host fetches from the bastion, or nil.
+func contentOf(u osUpdate, f engine.Facts) *engine.Content {
+	if u.os.Source != engine.BastionSource || u.again {
+		return nil
+	}
+	c := &engine.Content{Commit: u.digest}
+	if booted := f.Booted(); booted != nil {
+		c.Have = booted.Digest
+	}
+	return c
 }
 
 func minFree(o engine.OS) int64 {

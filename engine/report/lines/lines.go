@@ -26,7 +26,8 @@ type Writer struct {
 	sum       *summary.Summary
 	pending   pendingHosts
 	steps     planSteps
-	unreached []string // unreachable hosts since facts were last gathered
+	transfers map[string]time.Time // when each host's transfer had its last line
+	unreached []string             // unreachable hosts since facts were last gathered
 }
 
 // Emit writes the line of an event, if it has one.
@@ -104,6 +105,9 @@ func (p *Writer) eventText(e engine.Event) string {
 	case engine.StepStarted:
 		return cmp.Or(waitLine(e), p.stepBeginText(e))
 	case engine.StepEnded, engine.StepProgress:
+		if e.Progress != nil {
+			return p.transferText(e)
+		}
 		return p.stepText(e)
 	}
 	return ""

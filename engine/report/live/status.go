@@ -55,8 +55,11 @@ func (b *Status) AddEvent(e engine.Event) {
 		calm := e.Kind == engine.StageStep || e.Host != "" && !b.held[e.Host]
 		b.active[lines.EventSubject(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until, calm: calm}
 	case engine.StepProgress:
-		if a, ok := b.active[lines.EventSubject(e)]; ok && a.name == e.Step && e.Message != "" {
+		if a, ok := b.active[lines.EventSubject(e)]; ok && a.name == e.Step && (e.Message != "" || e.Progress != nil) {
 			a.message = e.Message
+			if e.Progress != nil {
+				a.message = termtext.FormatTransfer(*e.Progress)
+			}
 			b.active[lines.EventSubject(e)] = a
 		}
 	case engine.StepEnded:

@@ -48,6 +48,8 @@ type hostSummary struct {
 	fate          engine.HostOutcome
 	hasFallback   bool // a reboot replaces an action that fails
 
+	fetched int64 // bytes from the bastion
+
 	failedAction *engine.Failure // the failed action that the reboot replaced
 }
 
@@ -140,6 +142,10 @@ func (h *hostSummary) addEvent(e engine.Event, play int) {
 			h.rebootOrdered = e.Time
 		}
 		h.begun, h.last = true, e.Time
+	case engine.StepProgress:
+		if e.Progress != nil {
+			h.fetched = max(h.fetched, e.Progress.Bytes)
+		}
 	case engine.StepEnded:
 		switch {
 		case e.Failure == nil:

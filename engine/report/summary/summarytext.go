@@ -40,7 +40,7 @@ func (s *Summary) Format() string {
 }
 
 func writeHostRows(b *strings.Builder, hosts []*hostSummary) {
-	rows := [][]string{{"  HOST", "STAGED IN", "AWAY FOR", "HELD FOR", "RESULT", "WHAT"}}
+	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "AWAY FOR", "HELD FOR", "RESULT", "WHAT"}}
 	for _, h := range hosts {
 		away, held := durationOrDash(h.unavailable), durationOrDash(h.heldFor)
 		if !h.rebootOrdered.IsZero() {
@@ -49,7 +49,11 @@ func writeHostRows(b *strings.Builder, hosts []*hostSummary) {
 		if h.stillHeld() {
 			held = "still held"
 		}
-		rows = append(rows, []string{"  " + h.name, durationOrDash(h.staged), away, held, h.outcomeText(), h.workText()})
+		fetched := "-"
+		if h.fetched > 0 {
+			fetched = termtext.FormatBytes(h.fetched)
+		}
+		rows = append(rows, []string{"  " + h.name, fetched, durationOrDash(h.staged), away, held, h.outcomeText(), h.workText()})
 	}
 	_ = termtext.WriteLongTable(b, dropEmptyColumns(rows)) // a builder takes everything
 }
@@ -156,8 +160,13 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 }
 
 func (s *Summary) writeTotals(b *strings.Builder, touched []*hostSummary) {
-	updated, nonDisruptive, held := 0, 0, 0
+	updated, nonDisruptive, held, fetching := 0, 0, 0, 0
+	var fetched int64
 	for _, h := range touched {
+		if h.fetched > 0 {
+			fetching++
+			fetched += h.fetched
+		}
 		if h.updated {
 			updated++
 			if h.isNonDisruptive() {
@@ -167,6 +176,9 @@ func (s *Summary) writeTotals(b *strings.Builder, touched []*hostSummary) {
 		if h.stillHeld() {
 			held++
 		}
+	}
+	if fetching > 0 {
+		fmt.Fprintf(b, "  from the bastion: %s to %s\n", termtext.FormatBytes(fetched), termtext.FormatCount(fetching, "host", "hosts"))
 	}
 	fmt.Fprintf(b, "  in all: %s touched, %d updated", termtext.FormatCount(len(touched), "host", "hosts"), updated)
 	if nonDisruptive > 0 {

@@ -7,6 +7,7 @@ umask 022
 rm -f "$0" "$work/stage.result"
 claim staging # and whoever takes a hold from here on finds the unit, and stops it
 exec 9>&-
+if [ -n "$port" ]; then export no_proxy="${no_proxy:+$no_proxy,}127.0.0.1"; fi
 {
 	set +e # and on again in a subshell: in a condition it would mean nothing
 	(

@@ -1,6 +1,7 @@
 # The ref is set to the planned commit, as if it were the latest of the remote, so that
 # the origin of the deployment stays a ref while its content is pinned. Signatures are
-# checked as configured for the remote on the host.
+# checked as configured for the remote on the host, also with the URL of the bastion,
+# which replaces only the address of the remote.
 #
 # With an origin, the booted commit is deployed once more, with that file for its
 # origin, without the settings of one deployment alone, such as its pin. Kernel
@@ -20,6 +21,6 @@ stage() {
 		*) ostree config --repo="$repo" set core.per-object-fsync true ;;
 		esac
 	fi
-	ostree pull $smooth "$remote" "$ref@$digest"
+	ostree pull $smooth ${port:+"--url=http://127.0.0.1:$port/ostree"} "$remote" "$ref@$digest"
 	ostree admin deploy --lock-finalization "$@" "$remote:$ref"
 }

@@ -1,6 +1,9 @@
 # Puts the planned OS on disk as the staged, locked deployment. A transient unit does
 # the work, which outlives this script and its connection. It needs: unit, job (script),
-# sysroot, minfree (bytes), limit (seconds).
+# sysroot, minfree (bytes), limit (seconds). For an OS from the bastion it has also
+# bastion (its identity), and port, where it answers on 127.0.0.1.
+port=${port:-} bastion=${bastion:-}
+about="holdfast: stage $digest${bastion:+ from bastion $bastion}"
 log=$work/stage.log
 result=$work/stage.result
 
@@ -29,6 +32,12 @@ ready() {
 	exit 0
 }
 
+# A transfer from the bastion ends with its connection. The unit of an earlier connection
+# of the same bastion would only wait for nothing; what it has fetched stays.
+if [ -n "$bastion" ] && busy && [ "$(systemctl show --property=Description --value "$unit")" = "$about" ]; then
+	say "ending the transfer through an earlier connection"
+	systemctl stop "$unit" || :
+fi
 if busy; then say "waiting for a staging that is under way"; fi
 if settle; then ready; fi
 checkhold
@@ -52,10 +61,10 @@ fi
 
 [ -d "$work" ] || mkdir -m 0700 "$work"
 script=$(mktemp "$work/stage.XXXXXX")
-printf '%s\n' "$job" >"$script"
+printf '%s\n' "port=$port" "$job" >"$script"
 say "staging $digest"
 # Low priority in every way there is; see docs/hosts.md for what helps when.
-systemd-run --quiet --collect --unit="$unit" --description="holdfast: stage $digest" \
+systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=IOSchedulingClass=idle --property=IOWeight=1 \
 	--property=CPUWeight=1 --property=Nice=19 --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=20 \
 	/bin/sh "$script" || {

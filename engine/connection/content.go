@@ -1,0 +1,39 @@
+package connection
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"holdfast/engine/content"
+	"holdfast/engine/remote"
+	"holdfast/engine/rollout"
+)
+
+// ServeContents makes the hosts fetch contents from a server. Close ends it, too.
+func (h *Hosts) ServeContents(s *content.Server) { h.contents = s }
+
+// serveContent opens a port on the host's loopback for the content that a script fetches, and returns the script with that
+// port. stop closes the port. For a script without content it does nothing.
+func (c conn) serveContent(s rollout.Script) (text string, stop func(), err error) {
+	if s.Content == nil {
+		return s.Text, func() {}, nil
+	}
+	if c.contents == nil {
+		return "", nil, rollout.NoContent{Cause: errors.New("the site has no mirror")}
+	}
+	l, err := c.host.Listen("tcp", "127.0.0.1:0")
+	switch {
+	case remote.KindOf(err) == remote.Lost:
+		return "", nil, withoutHost(err)
+	case err != nil:
+		return "", nil, rollout.NoContent{Cause: withoutHost(err)}
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	stop, err = c.contents.Serve(l, content.Transfer{Host: c.name, Content: *s.Content, Report: s.Transfer})
+	if err != nil {
+		_ = l.Close() // nobody has used it
+		return "", nil, rollout.NoContent{Cause: err}
+	}
+	return fmt.Sprintf("port=%d\n%s", port, s.Text), stop, nil
+}

@@ -1,0 +1,372 @@
+package content_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/content"
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshconfig"
+	"holdfast/engine/remote/sshtest"
+)
+
+// ostree runs the tool on a repository. The test is skipped where there is no tool.
+func ostree(t *testing.T, repo string, args ...string) (string, error) {
+	t.Helper()
+	tool, err := exec.LookPath("ostree")
+	if err != nil {
+		t.Skip("there is no ostree here")
+	}
+	out, err := exec.CommandContext(t.Context(), tool, append([]string{"--repo=" + repo}, args...)...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func mustOstree(t *testing.T, repo string, args ...string) string {
+	t.Helper()
+	out, err := ostree(t, repo, args...)
+	if err != nil {
+		t.Fatalf("ostree %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+const (
+	ref       = "lab/stable"
+	fileBytes = 100_000
+	fileCount = 40
+)
+
+// makeMirror makes a repository with one commit of files that cannot be compressed.
+func makeMirror(t *testing.T) (folder, commit string) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), "mirror")
+	tree := t.TempDir()
+	for i := range fileCount {
+		data := make([]byte, fileBytes)
+		_, _ = rand.Read(data)
+		if err := os.WriteFile(filepath.Join(tree, fmt.Sprint("file-", i)), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustOstree(t, folder, "init", "--mode=archive")
+	return folder, mustOstree(t, folder, "commit", "-b", ref, "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
+}
+
+// host is a host with an empty repository, whose remote cannot be reached.
+type host struct {
+	name, repo string
+	server     *sshtest.Server
+}
+
+func newHost(t *testing.T, name string, remoteOptions ...string) host {
+	t.Helper()
+	h := host{name: name, repo: filepath.Join(t.TempDir(), "repo"), server: sshtest.Start(t, sshtest.Config{})}
+	mustOstree(t, h.repo, "init", "--mode=archive")
+	mustOstree(t, h.repo, append(append([]string{"remote", "add"}, remoteOptions...), "lab", "http://192.0.2.1/")...)
+	return h
+}
+
+func (h host) connect(t *testing.T) *remote.Host {
+	t.Helper()
+	d := remote.NewDialer(remote.Options{Agent: "none"})
+	c, err := d.Dial(t.Context(), sshconfig.Target{
+		Name: h.name, Address: "127.0.0.1", Port: h.server.Port(), User: "core", Config: "none",
+		Identities: []string{h.server.Identity}, KnownHosts: []string{h.server.KnownHosts}, ConnectTimeout: time.Minute, KeepAlive: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = c.Close(), d.Close() })
+	return c
+}
+
+// serve opens a port on the host, and returns its address and the progress of the transfer.
+func (h host) serve(t *testing.T, s *content.Server, commit string, wrap func(net.Listener) net.Listener) (url string, sent func() int64) {
+	t.Helper()
+	l, err := h.connect(t).Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url = "http://" + l.Addr().String() + "/ostree"
+	if wrap != nil {
+		l = wrap(l)
+	}
+	var last atomic.Int64
+	stop, err := s.Serve(l, content.Transfer{Host: h.name, Content: engine.Content{Commit: commit}, Report: func(p engine.Progress) { last.Store(p.Bytes) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := sync.OnceFunc(stop)
+	t.Cleanup(once)
+	return url, func() int64 { once(); return last.Load() }
+}
+
+func (h host) pull(t *testing.T, url, commit string) (string, error) {
+	t.Helper()
+	return ostree(t, h.repo, "pull", "--url="+url, "lab", ref+"@"+commit)
+}
+
+func newServer(t *testing.T, m engine.Mirror) *content.Server {
+	t.Helper()
+	s := content.NewServer(m)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// cutListener calls cut once its connections have written so many bytes.
+type cutListener struct {
+	net.Listener
+	left *atomic.Int64
+	cut  func()
+}
+
+func (l cutListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return cutConn{c, l}, err
+}
+
+type cutConn struct {
+	net.Conn
+	listener cutListener
+}
+
+func (c cutConn) Write(p []byte) (int, error) {
+	if c.listener.left.Add(-int64(len(p))) < 0 {
+		c.listener.cut()
+	}
+	return c.Conn.Write(p)
+}
+
+// TestHostsPullThroughTheirConnections: three hosts fetch the same commit with ostree, through forwards of their SSH connections.
+// One of them loses its connection after 30 %, and fetches only the rest on the next one. All of them together keep to the rate.
+func TestHostsPullThroughTheirConnections(t *testing.T) {
+	t.Parallel()
+	folder, commit := makeMirror(t)
+	const rate = 4 << 20
+	s := newServer(t, engine.Mirror{Repository: folder, Rate: rate})
+	const whole = fileBytes * fileCount
+	began := time.Now()
+	var work conc.WaitGroup
+	var total atomic.Int64
+	for i := range 3 {
+		h := newHost(t, fmt.Sprint("host-", i), "--no-gpg-verify")
+		work.Go(func() {
+			var wrap func(net.Listener) net.Listener
+			if i == 0 {
+				var left atomic.Int64
+				left.Store(whole * 3 / 10)
+				wrap = func(l net.Listener) net.Listener { return cutListener{l, &left, sync.OnceFunc(h.server.Drop)} }
+			}
+			url, sent := h.serve(t, s, commit, wrap)
+			out, err := h.pull(t, url, commit)
+			if i == 0 {
+				if err == nil {
+					t.Error("the pull did not notice that the connection was cut")
+				}
+				first := sent()
+				url, sent = h.serve(t, s, commit, nil)
+				if out, err = h.pull(t, url, commit); err != nil {
+					t.Errorf("%s: %v: %s", h.name, err, out)
+				}
+				if all := sent(); first < whole/5 || all < whole || all > whole*13/10 {
+					t.Errorf("sent %d bytes before the cut, %d in all, of %d", first, all, whole)
+				}
+			} else if err != nil {
+				t.Errorf("%s: %v: %s", h.name, err, out)
+			}
+			total.Add(sent())
+			if out, err := ostree(t, h.repo, "fsck"); err != nil {
+				t.Errorf("%s: %v: %s", h.name, err, out)
+			}
+		})
+	}
+	work.Wait()
+	if least := time.Duration(float64(total.Load()-1<<20) / rate * float64(time.Second)); time.Since(began) < least {
+		t.Errorf("%d bytes in %s are more than %d per second", total.Load(), time.Since(began), rate)
+	}
+}
+
+// TestHostsRefuseWhatTheyDoNotTrust: the signature checks of the remote are in force, although its URL is another one, and
+// an object with other contents is refused.
+func TestHostsRefuseWhatTheyDoNotTrust(t *testing.T) {
+	t.Parallel()
+	folder, commit := makeMirror(t)
+	s := newServer(t, engine.Mirror{Repository: folder})
+	strict := newHost(t, "strict", "--set=gpg-verify=true")
+	url, _ := strict.serve(t, s, commit, nil)
+	if out, err := strict.pull(t, url, commit); err == nil || !strings.Contains(strings.ToLower(out), "gpg") {
+		t.Errorf("an unsigned commit: %v: %s", err, out)
+	}
+	err := filepath.Walk(filepath.Join(folder, "objects"), func(path string, info os.FileInfo, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".filez") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		data[len(data)/2] ^= 1
+		return os.WriteFile(path, data, info.Mode())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, "host", "--no-gpg-verify")
+	url, _ = h.serve(t, s, commit, nil)
+	if out, err := h.pull(t, url, commit); err == nil || !strings.Contains(strings.ToLower(out), "corrupt") {
+		t.Errorf("tampered objects: %v: %s", err, out)
+	}
+}
+
+// listenHere serves a mirror without SSH, and returns its address.
+func listenHere(t *testing.T, folder string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, err := newServer(t, engine.Mirror{Repository: folder}).Serve(l, content.Transfer{Host: "h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return l.Addr().String()
+}
+
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOnlyFilesOfTheRepositoryAreServed asks for everything that a host must not get.
+func TestOnlyFilesOfTheRepositoryAreServed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		"secret": "SECRET", "repo/config": "[core]\nmode=archive\n[remote \"x\"]\nurl=https://user:SECRET@x/\n", "repo/tmp/file": "SECRET", "repo/.lock": "SECRET",
+		"repo/objects/ab/cd.filez": "0123456789", "repo/refs/heads/lab/stable": "x\n",
+	})
+	repo := filepath.Join(dir, "repo")
+	for name, target := range map[string]string{"objects/ab/out.filez": "../../../secret", "objects/ab/absolute.filez": filepath.Join(dir, "secret"), "summary": "../secret"} {
+		if err := os.Symlink(target, filepath.Join(repo, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "mkfifo", filepath.Join(repo, "objects/ab/pipe.filez")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	address := listenHere(t, repo)
+	for _, c := range []struct {
+		request, want string
+	}{
+		{"GET /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\n", "200"},
+		{"GET /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\nRange: bytes=4-\r\n", "206"},
+		{"HEAD /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\n", "200"},
+		{"GET /ostree/config HTTP/1.1\r\nHost: h\r\n", "200"}, // without the secret
+		{"GET /ostree/objects/ab/none.filez HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/ab/out.filez HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/ab/absolute.filez HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/ab/pipe.filez HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/summary HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/ab HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/ab/ HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/ HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET / HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/tmp/file HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/.lock HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/../secret HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/../../secret HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/%2e%2e/%2e%2e/secret HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects//ab/cd.filez HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET " + filepath.Join(dir, "secret") + " HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET //ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"POST /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n", "405"},
+		{"PUT /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n", "405"},
+		{"DELETE /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\n", "405"},
+		{"GET /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n", "400"},
+		{"GET /ostree/config HTTP/1.1\r\nHost: h\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n", "431"},
+	} {
+		got := ask(t, address, c.request)
+		if !strings.HasPrefix(got, "HTTP/1.1 "+c.want) || strings.Contains(got, "SECRET") {
+			t.Errorf("%.60q answers %.200q, want %s", c.request, got, c.want)
+		}
+	}
+}
+
+// ask sends a request as it is, and returns the answer.
+func ask(t *testing.T, address, request string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	_, _ = io.WriteString(c, request+"Connection: close\r\n\r\n") // the answer may come before the end
+	answer, _ := io.ReadAll(c)
+	return string(answer)
+}
+
+// TestAHostThatFloodsIsBounded: a host opens far more connections than it may. Those beyond the limit are closed, and when the
+// others end, the host is served again.
+func TestAHostThatFloodsIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"config": "[core]\nmode=archive\n", "refs/heads/x": "y"})
+	address := listenHere(t, dir)
+	var open []net.Conn
+	refused := 0
+	for range 200 {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	for _, c := range open {
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = io.WriteString(c, "GET /ostree/refs/heads/x HTTP/1.1\r\nHost: h\r\n\r\n")
+		one := make([]byte, 15)
+		if _, err := io.ReadFull(c, one); err != nil {
+			refused++
+		} else if !bytes.HasPrefix(one, []byte("HTTP/1.1 200")) {
+			t.Errorf("answered %q", one)
+		}
+	}
+	if served := len(open) - refused; served != 24 {
+		t.Errorf("%d connections are served at once, want 24", served)
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	for { // until the server has noticed
+		r, err := http.Get("http://" + address + "/ostree/refs/heads/x")
+		if err == nil {
+			_ = r.Body.Close()
+			break
+		}
+	}
+}

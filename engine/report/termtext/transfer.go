@@ -1,0 +1,41 @@
+package termtext
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// FormatTransfer describes the progress of a transfer: bytes, rate, and the time that is left.
+func FormatTransfer(p engine.Progress) string {
+	if p.Ended {
+		return fmt.Sprintf("%s from the bastion, %s/s", FormatBytes(p.Bytes), FormatBytes(p.Rate))
+	}
+	text := FormatBytes(p.Bytes)
+	if p.Total > 0 {
+		text += " of " + FormatBytes(p.Total)
+	}
+	if p.Rate > 0 {
+		text += ", " + FormatBytes(p.Rate) + "/s"
+	}
+	if p.Left > 0 {
+		text += ", " + FormatDuration(p.Left) + " left"
+	}
+	return text
+}
+
+// FormatBytes formats a number of bytes for people: "512 B", "1.5 MiB", "230 MiB".
+func FormatBytes(n int64) string {
+	value, unit := float64(n), 0
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for value >= 1000 && unit < len(units)-1 {
+		value /= 1024
+		unit++
+	}
+	text := fmt.Sprintf("%.1f", value)
+	if value >= 100 || unit == 0 {
+		text = fmt.Sprintf("%.0f", value)
+	}
+	return strings.TrimSuffix(text, ".0") + " " + units[unit]
+}
