@@ -46,6 +46,8 @@ type Plan struct {
 
 	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
 
+	// The next plan of the same run begins from these: the run hands it the approved plan.
+	// They are not JSON, because hosts may know of newer ones when a saved plan is used.
 	LastRollout *Rollout `json:"-"` // the newest that hosts know of
 	Rollout     Rollout  `json:"-"` // the one that this is a part of
 }
@@ -68,9 +70,6 @@ type HostPlan struct {
 	Stage    []Step   `json:"stage,omitempty"`
 	Sequence []Step   `json:"roll"`
 	Rollback []Step   `json:"rollback,omitempty"` // replaces the rest of Sequence if the host fails after its reboot
-
-	Retried    bool `json:"-"` // it failed in the run before
-	RolledBack bool `json:"-"` // it was rolled back, and is only released
 }
 
 // Lane is a sequence of hosts that are staged one after the other. Lanes run

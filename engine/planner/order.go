@@ -35,7 +35,7 @@ func newSortKeys(in Input, x index, work []engine.HostPlan) map[string]sortKey {
 	zones := in.numberZones(x)
 	out := make(map[string]sortKey, len(work))
 	for _, hp := range work {
-		at := sortKey{late: !hp.Retried, zone: zones[hp.Pool][hp.Zone], name: hp.Host}
+		at := sortKey{late: !slices.Contains(in.Retry, hp.Host), zone: zones[hp.Pool][hp.Zone], name: hp.Host}
 		switch in.orderOf(x.pools[hp.Pool]) {
 		case engine.InInventory:
 			at.nth = position[hp.Host]

@@ -19,6 +19,7 @@ type scheduler struct {
 	heldByOthers map[string]bool   // unavailable hosts that others hold
 	adopted      map[string]bool   // hosts with the hold of a dead run that are not yet recovered
 	sortKeys     map[string]sortKey
+	onlyReleased map[string]bool // hosts that prove nothing as canaries
 	skew         *skew
 	waitForSoak  bool              // pools whose canaries still have to run wait
 	batchSize    func(n int) int   // hosts that the n-th batch may have, from 0; nil: any number
@@ -62,7 +63,7 @@ type clusterState struct {
 func newScheduler(in Input, x index, s surveyResult) *scheduler {
 	sc := &scheduler{
 		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, unavailable: s.unavailable, heldByOthers: s.held, adopted: map[string]bool{},
-		sortKeys: newSortKeys(in, x, s.work), skew: newSkew(in, x, s.work), batchSize: in.batchSizes(), batchNumber: in.Batches, failed: in.Failed, repair: in.Repair,
+		sortKeys: newSortKeys(in, x, s.work), onlyReleased: s.onlyReleased, skew: newSkew(in, x, s.work), batchSize: in.batchSizes(), batchNumber: in.Batches, failed: in.Failed, repair: in.Repair,
 	}
 	for i := range s.work {
 		if len(s.work[i].Sequence) > 0 { // else it is only staged
@@ -169,7 +170,7 @@ func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	if hp.Disruptive() && !sc.adopted[hp.Host] {
 		w.soakLeft = 0 // it went after that time
 	}
-	if !hp.RolledBack {
+	if !sc.onlyReleased[hp.Host] {
 		if w.passedCanaries++; w.passedCanaries == w.canaries {
 			w.soakLeft = w.Canary.Soak
 		}

@@ -20,6 +20,7 @@ type surveyResult struct {
 	unavailable  map[string]string // hosts that count as unavailable, and why
 	held         map[string]bool   // unavailable hosts whose hold this run must respect
 	outsideLimit map[string]int    // hosts of each pool with work that were not selected
+	onlyReleased map[string]bool   // hosts that were rolled back, and are not updated
 
 	passedCanaries map[string][]passedCanary // hosts of each pool that match
 	failedHosts    map[string][]string       // hosts of each pool that failed and are not tried again
@@ -33,7 +34,7 @@ type passedCanary struct {
 
 func surveyHosts(in Input, x index) surveyResult {
 	s := surveyResult{
-		unavailable: map[string]string{}, held: map[string]bool{}, outsideLimit: map[string]int{},
+		unavailable: map[string]string{}, held: map[string]bool{}, outsideLimit: map[string]int{}, onlyReleased: map[string]bool{},
 		passedCanaries: map[string][]passedCanary{}, failedHosts: map[string][]string{},
 	}
 	for _, h := range in.Inventory.Hosts {
@@ -144,8 +145,8 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 		if adopt != "" {
 			s.addWarning("%s", describeAdoption(in, h, f))
 		}
-		hp.Retried, hp.RolledBack = slices.Contains(in.Retry, h.Name), back
 		if back {
+			s.onlyReleased[h.Name] = true
 			s.addWarning("%s: %s; it is only released", h.Name, reason)
 		}
 		s.work = append(s.work, hp)
