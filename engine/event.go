@@ -117,6 +117,16 @@ type LatencyBucket struct {
 	Observed uint64  `json:"observed"`       // observations in all buckets
 }
 
+// MemberLatency is the disk latency of one etcd member over a run.
+type MemberLatency struct {
+	Cluster string        `json:"cluster"`
+	Host    string        `json:"host"`
+	Idle    *LatencyPoint `json:"idle,omitempty"`    // before the run disturbed anything
+	Staging *LatencyPoint `json:"staging,omitempty"` // the worst window while hosts were staged
+	Worst   *LatencyPoint `json:"worst,omitempty"`   // the worst window of the run
+	WorstAt time.Time     `json:"worst_at,omitzero"` // end of that window
+}
+
 // RunEnd is the outcome of a run.
 type RunEnd struct {
 	Exit      ExitCode `json:"exit"`
@@ -126,6 +136,8 @@ type RunEnd struct {
 	Updated   []string `json:"updated,omitempty"`
 	Failed    []string `json:"failed,omitempty"`
 	Untouched []string `json:"left,omitempty"` // hosts with work that were not touched
+
+	Latency []MemberLatency `json:"latency,omitempty"` // of the etcd members that were sampled
 
 	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not come to
 

@@ -192,6 +192,10 @@ var neighbours = map[string]map[string]string{
 		"engine/bastion":       "a journal is of one machine",
 		"engine/connection":    "a snapshot of a run that is over may be removed",
 	},
+	"holdfast/engine/latency": {
+		"engine/rollout":        "the last event of a run has the latencies of etcd",
+		"engine/report/summary": "the summary of a run shows them",
+	},
 	"holdfast/engine/report": {
 		"engine/desired":   "a problem shows no secret",
 		"engine/savedplan": "a saved plan has no secret",

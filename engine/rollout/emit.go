@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/latency"
 )
 
-// emitter numbers events and keeps the first error of the sink.
+// emitter numbers events, keeps the first error of the sink, and sums up the latencies of etcd.
 type emitter struct {
-	mu  sync.Mutex
-	seq int
-	err error
+	mu    sync.Mutex
+	seq   int
+	err   error
+	tally latency.Tally
 }
 
 func (e *emitter) firstError() error {
@@ -27,11 +29,18 @@ func (r *Run) emitEvent(e engine.Event) error {
 	defer r.events.mu.Unlock()
 	r.events.seq++
 	e.Schema, e.Seq, e.Run, e.Time = engine.EventSchema, r.events.seq, r.ID, r.Clock.Now()
+	r.events.tally.AddEvent(e)
 	err := r.Sink.Emit(e)
 	if r.events.err == nil {
 		r.events.err = err
 	}
 	return r.events.err
+}
+
+func (e *emitter) latencies() []engine.MemberLatency {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.tally.Members()
 }
 
 func (r *Run) noteEvent(e engine.Event) { _ = r.emitEvent(e) }

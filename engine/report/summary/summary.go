@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/latency"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/voters"
 )
@@ -15,6 +16,7 @@ type Summary struct {
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary
 	etcd       voters.Watches
+	latencies  latency.Tally
 	others     []engine.Event  // steps that failed on no host: gates, snapshots
 	plan       engine.Plan     // the last approved plan
 	play       int             // number of the play of that plan, from 1
@@ -61,9 +63,6 @@ type plannedWork struct {
 
 type clusterSummary struct {
 	samples, unknown, voters, least, quorum int
-
-	slowest float64 // p99 of WAL fsync, in seconds
-	where   string
 }
 
 // New returns the summary of a run that has not begun.
@@ -77,6 +76,7 @@ func (s *Summary) AddEvent(e engine.Event) {
 		s.began = e.Time
 	}
 	s.now = e.Time
+	s.latencies.AddEvent(e)
 	s.followEtcd(e)
 	switch {
 	case e.Type == engine.RunStarted && e.Start != nil:
@@ -245,9 +245,4 @@ func (c *clusterSummary) addSample(s engine.Sample) {
 		return
 	}
 	c.samples++
-	for _, l := range s.Latency {
-		if l.WALFsyncP99 > c.slowest {
-			c.slowest, c.where = l.WALFsyncP99, l.Host
-		}
-	}
 }

@@ -35,6 +35,7 @@ func (s *Summary) Format() string {
 	}
 	writeFallbacks(&b, touched)
 	s.writeEtcdLines(&b)
+	writeLatencies(&b, s.latencies.Members())
 	s.writeTotals(&b, touched)
 	return b.String()
 }
@@ -151,11 +152,7 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 		if w := s.etcd[name]; w != nil && len(w.TakenDown) > 0 {
 			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(w.TakenDown), ", "))
 		}
-		b.WriteString(")")
-		if c.slowest > 0 {
-			fmt.Fprintf(b, "; slowest WAL fsync p99 %s on %s", termtext.FormatLatency(c.slowest), c.where)
-		}
-		b.WriteString("\n")
+		b.WriteString(")\n")
 	}
 }
 

@@ -1,0 +1,101 @@
+// Package latency sums up the disk latencies of etcd members over a run: idle, while hosts were staged, and at worst.
+//
+// It has no side effects. A run puts the sums into its last event, and reports show them.
+package latency
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Tally folds over the events of a run. The zero value is ready to use.
+type Tally struct {
+	members map[memberKey]*engine.MemberLatency
+
+	disturbed          time.Time // begin of the first staging or batch; zero: not yet
+	stageBegan, staged time.Time // begin and end of the last staging; staged is zero while it goes on
+}
+
+type memberKey struct{ cluster, host string }
+
+// AddEvent adds an event of the run.
+func (t *Tally) AddEvent(e engine.Event) {
+	switch {
+	case e.Type == engine.StageStarted:
+		t.stageBegan, t.staged = e.Time, time.Time{}
+		t.noteDisturbance(e.Time)
+	case e.Type == engine.StageEnded:
+		t.staged = e.Time
+	case e.Type == engine.BatchStarted:
+		t.noteDisturbance(e.Time)
+	case e.Type == engine.EtcdSampled && e.Etcd != nil:
+		for _, p := range e.Etcd.Latency {
+			t.addPoint(e.Cluster, p, e.Time)
+		}
+	}
+}
+
+func (t *Tally) noteDisturbance(at time.Time) {
+	if t.disturbed.IsZero() {
+		t.disturbed = at
+	}
+}
+
+// addPoint adds the latency of a window that ended at a time. A window that overlaps a staging belongs to it.
+func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
+	if severity(p) == 0 { // nothing was observed
+		return
+	}
+	m := t.memberNamed(cluster, p.Host)
+	if m.Worst == nil || severity(p) > severity(*m.Worst) {
+		m.Worst, m.WorstAt = &p, at
+	}
+	began := at.Add(-time.Duration(p.Window))
+	switch {
+	case t.disturbed.IsZero():
+		if m.Idle == nil || p.Window >= m.Idle.Window {
+			m.Idle = &p
+		}
+	case !t.stageBegan.IsZero() && (t.staged.IsZero() || began.Before(t.staged)):
+		if m.Staging == nil || severity(p) > severity(*m.Staging) {
+			m.Staging = &p
+		}
+	}
+}
+
+func (t *Tally) memberNamed(cluster, host string) *engine.MemberLatency {
+	k := memberKey{cluster, host}
+	if t.members == nil {
+		t.members = map[memberKey]*engine.MemberLatency{}
+	}
+	if t.members[k] == nil {
+		t.members[k] = &engine.MemberLatency{Cluster: cluster, Host: host}
+	}
+	return t.members[k]
+}
+
+// Members returns the latencies of all members, by cluster and host.
+func (t *Tally) Members() []engine.MemberLatency {
+	var all []engine.MemberLatency
+	for _, k := range slices.SortedFunc(maps.Keys(t.members), func(a, b memberKey) int {
+		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.host, b.host))
+	}) {
+		all = append(all, *t.members[k])
+	}
+	return all
+}
+
+// The latencies that etcd's documentation advises disks to stay below, in seconds.
+const (
+	advisedWALFsync      = 0.010
+	advisedBackendCommit = 0.025
+)
+
+// severity compares latencies of different windows and metrics: it is how many times the advised latency a window has.
+func severity(p engine.LatencyPoint) float64 {
+	return max(p.WALFsyncP99/advisedWALFsync, p.BackendCommitP99/advisedBackendCommit)
+}

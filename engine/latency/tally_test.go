@@ -1,0 +1,60 @@
+package latency_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/latency"
+)
+
+var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+// sampleAt returns a sample of etcd-0, of the 10 s before a time.
+func sampleAt(second int, wal, commit float64) engine.Event {
+	p := engine.LatencyPoint{Host: "etcd-0", Window: engine.Duration(10 * time.Second), WALFsyncP99: wal, BackendCommitP99: commit}
+	return engine.Event{Type: engine.EtcdSampled, Time: began.Add(time.Duration(second) * time.Second), Cluster: "main", Etcd: &engine.Sample{Latency: []engine.LatencyPoint{p}}}
+}
+
+func eventAt(second int, kind engine.EventType) engine.Event {
+	return engine.Event{Type: kind, Time: began.Add(time.Duration(second) * time.Second)}
+}
+
+// TestTally checks to which part of a run windows belong.
+func TestTally(t *testing.T) {
+	var tally latency.Tally
+	for _, e := range []engine.Event{
+		sampleAt(10, 0.004, 0.008),
+		sampleAt(20, 0.005, 0.009), // the last of the longest idle windows
+		sampleAt(20, 0, 0),         // nothing was observed
+		eventAt(21, engine.StageStarted),
+		sampleAt(30, 0.030, 0.020),
+		sampleAt(40, 0.005, 0.200), // worse, by the backend commit
+		eventAt(41, engine.StageEnded),
+		sampleAt(50, 0.006, 0.010), // overlaps, but is better
+		eventAt(55, engine.BatchStarted),
+		sampleAt(60, 0.900, 0.010), // does not overlap
+		eventAt(65, engine.BatchEnded),
+		sampleAt(80, 0.005, 0.010),
+	} {
+		tally.AddEvent(e)
+	}
+	all := tally.Members()
+	if len(all) != 1 {
+		t.Fatalf("members %+v", all)
+	}
+	m := all[0]
+	if m.Cluster != "main" || m.Host != "etcd-0" || m.Idle.WALFsyncP99 != 0.005 || m.Staging.BackendCommitP99 != 0.2 || m.Worst.WALFsyncP99 != 0.9 || !m.WorstAt.Equal(began.Add(time.Minute)) {
+		t.Errorf("idle %+v, staging %+v, worst %+v at %s", m.Idle, m.Staging, m.Worst, m.WorstAt)
+	}
+}
+
+// TestTallyWithoutStaging checks that a run that stages nothing has no latency of staging.
+func TestTallyWithoutStaging(t *testing.T) {
+	var tally latency.Tally
+	tally.AddEvent(eventAt(1, engine.BatchStarted))
+	tally.AddEvent(sampleAt(10, 0.004, 0.008))
+	if m := tally.Members()[0]; m.Idle != nil || m.Staging != nil || m.Worst == nil {
+		t.Errorf("%+v", m)
+	}
+}

@@ -1,0 +1,100 @@
+package summary
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+)
+
+// writeLatencies writes the disk latencies of etcd members: two rows for each member, or the slowest if they are many.
+func writeLatencies(b *strings.Builder, members []engine.MemberLatency) {
+	switch {
+	case len(members) == 0:
+		return
+	case len(members) > MaxHostRows:
+		writeSlowest(b, members)
+		return
+	}
+	rows := [][]string{{"  ETCD", "P99 OF", "IDLE", "STAGING", "AT WORST"}}
+	for _, m := range members {
+		rows = append(rows,
+			[]string{"  " + m.Host, "WAL fsync", walText(m.Idle), walText(m.Staging), withTime(walText(m.Worst), m.WorstAt)},
+			[]string{"", "backend commit", commitText(m.Idle), commitText(m.Staging), commitText(m.Worst)})
+	}
+	_ = termtext.WriteTable(b, dropUnknown(rows)) // a builder takes everything
+}
+
+// dropUnknown removes columns in which nothing is known, but the last.
+func dropUnknown(rows [][]string) [][]string {
+	for column := len(rows[0]) - 2; column > 1; column-- {
+		if slices.ContainsFunc(rows[1:], func(r []string) bool { return r[column] != "-" }) {
+			continue
+		}
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], column, column+1)
+		}
+	}
+	return rows
+}
+
+func writeSlowest(b *strings.Builder, members []engine.MemberLatency) {
+	for _, metric := range []struct {
+		name string
+		of   func(*engine.LatencyPoint) float64
+		text func(*engine.LatencyPoint) string
+	}{
+		{"WAL fsync", func(p *engine.LatencyPoint) float64 { return p.WALFsyncP99 }, walText},
+		{"backend commit", func(p *engine.LatencyPoint) float64 { return p.BackendCommitP99 }, commitText},
+	} {
+		slowest := slices.MaxFunc(members, func(x, y engine.MemberLatency) int {
+			switch a, b := metric.of(x.Worst), metric.of(y.Worst); {
+			case a < b:
+				return -1
+			case a > b:
+				return 1
+			}
+			return 0
+		})
+		fmt.Fprintf(b, "  etcd p99 of %s: at worst %s on %s, of %d members\n", metric.name, metric.text(slowest.Worst), slowest.Host, len(members))
+	}
+}
+
+func walText(p *engine.LatencyPoint) string {
+	if p == nil {
+		return "-"
+	}
+	return latencyText(p.WALFsyncP99, p.WALFsyncBucket, p.Window)
+}
+
+func commitText(p *engine.LatencyPoint) string {
+	if p == nil {
+		return "-"
+	}
+	return latencyText(p.BackendCommitP99, p.BackendCommitBucket, p.Window)
+}
+
+// latencyText returns a latency with its window, such as "6.1 ms in 10 s". In the last bucket it is a lower bound.
+func latencyText(seconds float64, bucket *engine.LatencyBucket, window engine.Duration) string {
+	if seconds == 0 {
+		return "-"
+	}
+	text := termtext.FormatLatency(seconds)
+	if bucket != nil && bucket.High == 0 {
+		text = "> " + text
+	}
+	if window > 0 {
+		text += " in " + termtext.FormatDuration(engine.Duration(time.Duration(window).Round(time.Second)))
+	}
+	return text
+}
+
+func withTime(text string, at time.Time) string {
+	if text == "-" || at.IsZero() {
+		return text
+	}
+	return text + ", " + at.UTC().Format("15:04:05")
+}
