@@ -65,7 +65,7 @@ unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
-		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand(), a.diffCommand(), a.renderCommand(), a.versionCommand())
+		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.mirrorCommand(), a.runsCommand(), a.diffCommand(), a.renderCommand(), a.versionCommand())
 	return root
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/content/mirror"
 	"holdfast/engine/etcd"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/tables"
@@ -30,6 +31,7 @@ var printed = []struct {
 	{"holdfast etcd status", "a list of these; with `--watch` one list per line", engine.ClusterStatus{}},
 	{"holdfast etcd snapshot", "", etcd.SnapshotInfo{}},
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
+	{"holdfast mirror", "a list of these", mirror.CommitStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},
 	{"holdfast validate", "", engine.Inventory{}},
 	{"holdfast diff", "", rules.Diff{}},

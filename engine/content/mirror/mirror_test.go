@@ -1,0 +1,88 @@
+package mirror
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+func ostree(t *testing.T, repo string, args ...string) string {
+	t.Helper()
+	tool, err := exec.LookPath("ostree")
+	if err != nil {
+		t.Skip("there is no ostree here")
+	}
+	out, err := exec.CommandContext(t.Context(), tool, append([]string{"--repo=" + repo}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ostree %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestUpdateThenCheck(t *testing.T) {
+	upstream, folder, tree := filepath.Join(t.TempDir(), "upstream"), filepath.Join(t.TempDir(), "mirror"), t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		if err := os.WriteFile(filepath.Join(tree, name), []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ostree(t, upstream, "init", "--mode=archive")
+	commit := ostree(t, upstream, "commit", "-b", "lab/stable", "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
+	wanted := []Wanted{{Ref: "lab/stable", Commit: commit, Pools: []string{"worker"}}}
+	if _, err := Check(t.Context(), folder, wanted); err == nil {
+		t.Error("a repository that is not there was checked")
+	}
+	var out bytes.Buffer
+	for range 2 { // the second has nothing to do
+		if err := Update(t.Context(), folder, upstream, wanted, &out); err != nil {
+			t.Fatalf("%v: %s", err, out.String())
+		}
+	}
+	check := func(missing, damaged int) {
+		t.Helper()
+		got, err := Check(t.Context(), folder, wanted)
+		if err != nil || len(got) != 1 || got[0].Objects != 5 || len(got[0].Missing) != missing || len(got[0].Damaged) != damaged {
+			t.Errorf("%+v, %v; want %d missing, %d damaged", got, err, missing, damaged)
+		}
+	}
+	check(0, 0)
+	if ref := ostree(t, folder, "rev-parse", "lab/stable"); ref != commit {
+		t.Errorf("the ref is %s", ref)
+	}
+	files, _ := filepath.Glob(filepath.Join(folder, "objects/*/*.filez"))
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	check(1, 0)
+	if err := os.Remove(files[1]); err != nil { // it may be a hard link to the file upstream
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[1], []byte("damaged"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check(1, 1)
+	if err := Update(t.Context(), folder, upstream, wanted, &out); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	check(0, 0)
+	if err := Update(t.Context(), folder, filepath.Join(tree, "none"), wanted, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
+		t.Errorf("from nowhere: %v", err)
+	}
+}
+
+func TestListWanted(t *testing.T) {
+	pool := func(name, commit, source string) engine.Pool {
+		return engine.Pool{Name: name, OS: &engine.OS{Driver: "ostree", Ref: "r", Commit: commit, Source: source}}
+	}
+	got := ListWanted(engine.Inventory{Pools: []engine.Pool{pool("a", "1", "bastion"), pool("b", "2", ""), {Name: "c"}, pool("d", "3", "bastion"), pool("e", "1", "bastion")}})
+	want := []Wanted{{"r", "1", []string{"a", "e"}}, {"r", "3", []string{"d"}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
