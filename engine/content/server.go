@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -84,15 +85,20 @@ type Transfer struct {
 }
 
 // Serve answers the connections of a listener until the returned function is called. That function closes the listener, and
-// waits for the connections to end.
+// waits for the connections to end. A commit that is not complete is not served.
 func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 	repository, err := s.openRepository()
+	if err != nil {
+		return nil, err
+	}
+	size, err := s.findSize(repository, t.Content)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	var work conc.WaitGroup
 	p := s.tracker.begin(t)
+	p.setTotal(size)
 	h := &repositoryHandler{repository: repository, sent: &p.sent, deltaFound: func(name string) { p.setTotal(repository.DeltaSize(name)) }}
 	server := &http.Server{
 		Handler: h, ErrorLog: log.New(io.Discard, "", 0), // a host does not write to our terminal
@@ -100,7 +106,6 @@ func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	work.Go(func() { _ = server.Serve(&boundedListener{Listener: l, ctx: ctx, limits: s.limits, host: t.Host}) }) // ends with the connection
-	work.Go(func() { s.awaitSize(ctx, repository, p) })
 	work.Go(func() { p.reportUntil(ctx) })
 	return func() {
 		cancel()
@@ -114,26 +119,27 @@ func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 // expectedSize is the size of a transfer, which is the same for all hosts.
 type expectedSize struct {
 	known chan struct{}
-	bytes int64 // 0: it is not known
+	bytes int64
+	err   error
 }
 
-// awaitSize sets the total of a transfer when it is known. It begins to compute the size if no other host has.
-func (s *Server) awaitSize(ctx context.Context, r *archive.Repository, p *progress) {
-	c := p.transfer.Content
+// findSize returns the size of a transfer. It is computed once for all hosts. The error is about a commit that is not
+// complete, which no host can fetch.
+func (s *Server) findSize(r *archive.Repository, c engine.Content) (int64, error) {
 	s.mu.Lock()
 	e := s.sizes[c]
 	if e == nil {
 		e = &expectedSize{known: make(chan struct{})}
 		s.sizes[c] = e
 		s.work.Go(func() {
-			e.bytes, _ = r.Size(s.ctx, c.Commit, c.Have) // 0 with an error
+			e.bytes, e.err = r.Size(s.ctx, c.Commit, c.Have)
 			close(e.known)
 		})
 	}
 	s.mu.Unlock()
-	select {
-	case <-e.known:
-		p.setTotal(e.bytes)
-	case <-ctx.Done():
+	<-e.known
+	if lacks := (archive.Incomplete{}); errors.As(e.err, &lacks) {
+		return 0, fmt.Errorf("%w in the mirror %s; fetch them with holdfast mirror --from URL", lacks, s.mirror.Repository)
 	}
+	return e.bytes, e.err
 }

@@ -3,6 +3,8 @@ package content_test
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net"
@@ -233,19 +235,53 @@ func TestHostsRefuseWhatTheyDoNotTrust(t *testing.T) {
 	}
 }
 
+// TestAnIncompleteCommitIsNotServed: nothing begins that cannot end.
+func TestAnIncompleteCommitIsNotServed(t *testing.T) {
+	t.Parallel()
+	folder, commit := makeMirror(t)
+	files, _ := filepath.Glob(filepath.Join(folder, "objects/*/*.filez"))
+	for _, f := range files[:3] {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for commit, want := range map[string]string{commit: "lacks 3 of its objects", strings.Repeat("0", 64): "lacks 1 of its objects"} {
+		_, err := newServer(t, engine.Mirror{Repository: folder}).Serve(nil, content.Transfer{Host: "h", Content: engine.Content{Commit: commit}})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "holdfast mirror --from URL") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // listenHere serves a mirror without SSH, and returns its address.
 func listenHere(t *testing.T, folder string) string {
 	t.Helper()
+	commit := writeEmptyCommit(t, folder)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop, err := newServer(t, engine.Mirror{Repository: folder}).Serve(l, content.Transfer{Host: "h"})
+	stop, err := newServer(t, engine.Mirror{Repository: folder}).Serve(l, content.Transfer{Host: "h", Content: engine.Content{Commit: commit}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
 	return l.Addr().String()
+}
+
+// writeEmptyCommit writes a commit without files, and returns its checksum.
+func writeEmptyCommit(t *testing.T, folder string) string {
+	t.Helper()
+	write := func(kind, data string) (raw, name string) {
+		sum := sha256.Sum256([]byte(data))
+		name = hex.EncodeToString(sum[:])
+		writeFiles(t, folder, map[string]string{"objects/" + name[:2] + "/" + name[2:] + "." + kind: data})
+		return string(sum[:]), name
+	}
+	tree, _ := write("dirtree", "\x00")
+	meta, _ := write("dirmeta", "meta")
+	_, commit := write("commit", tree+meta+"\x00\x00\x00\x00\x00\x00")
+	return commit
 }
 
 func writeFiles(t *testing.T, dir string, files map[string]string) {

@@ -53,16 +53,35 @@ func (r *Repository) Check(ctx context.Context, commit string, verify bool) (Rep
 	return report, err
 }
 
-// Size returns how many bytes a host needs that has one commit, to have another. It is an estimate if an object is missing, or
-// a host uses a static delta.
+// Incomplete is the error of a commit that lacks objects.
+type Incomplete struct {
+	Commit  string
+	Missing int // at least: more may be missing below
+}
+
+// Error describes the error.
+func (e Incomplete) Error() string {
+	return fmt.Sprintf("commit %s lacks %d of its objects", e.Commit, e.Missing)
+}
+
+// Size returns how many bytes a host needs that has one commit, to have another. It is an estimate if the other one is not here,
+// or a host uses a static delta. The error is an Incomplete if the commit lacks objects.
 func (r *Repository) Size(ctx context.Context, commit, have string) (int64, error) {
-	ignore := func(Object, error) error { return nil }
-	sizes, err := r.walk(ctx, commit, ignore)
+	lacks := Incomplete{Commit: commit}
+	sizes, err := r.walk(ctx, commit, func(_ Object, err error) error {
+		if err != nil {
+			lacks.Missing++
+		}
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
+	if lacks.Missing > 0 {
+		return 0, lacks
+	}
 	if IsChecksum(have) {
-		old, err := r.walk(ctx, have, ignore)
+		old, err := r.walk(ctx, have, func(Object, error) error { return nil })
 		if err != nil {
 			return 0, err
 		}
