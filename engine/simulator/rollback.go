@@ -97,12 +97,12 @@ func backSteps(t engine.Target, digest, old string) []engine.Step {
 // rollBack is the name of the step that orders a host back.
 const rollBack = "roll back"
 
-func (h *Host) orderRollback(b *Bastion, bad, good, run string, now time.Time) rollout.Reply {
+func (h *Host) orderRollback(o rebootOrder, bad, good string) rollout.Reply {
 	changed := func(why string) rollout.Reply {
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "rollback: " + why + "; nothing was done\n"}
 	}
 	switch {
-	case !h.isHeld() || h.heldBut(run):
+	case !h.isHeld() || h.heldBut(o.run):
 		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 	case !h.goes.IsZero():
 		return changed("the host goes down")
@@ -119,11 +119,11 @@ func (h *Host) orderRollback(b *Bastion, bad, good, run string, now time.Time) r
 	if h.traits.Stubborn {
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}
-	b.law().CheckRollback(&h.law, bad)
-	h.site.addToLog("%s rolls %s back into %s", b.ID, h.Name, good)
+	o.bastion.law().CheckRollback(&h.law, bad)
+	h.site.addToLog("%s rolls %s back into %s", o.bastion.ID, h.Name, good)
 	h.reboots = append(h.reboots, good)
 	h.staged, h.locked, h.staging, h.next = "", false, "", good
-	h.goes, h.plain = now.Add(h.traits.Shutdown), true
+	h.goes, h.plain = o.now.Add(h.traits.Shutdown), true
 	return rollout.Reply{}
 }
 

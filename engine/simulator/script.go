@@ -95,9 +95,9 @@ func (h *Host) obeyOrder(b *Bastion, text string, now time.Time) rollout.Reply {
 		}
 		return rollout.Reply{}
 	case verb == "reboot" && len(args) == 3:
-		return h.orderReboot(b, args[0], args[1], args[2], now)
+		return h.orderReboot(rebootOrder{b, args[2], now}, args[0], args[1])
 	case verb == "rollback" && len(args) == 3:
-		return h.orderRollback(b, args[0], args[1], args[2], now)
+		return h.orderRollback(rebootOrder{b, args[2], now}, args[0], args[1])
 	case len(args) > 0:
 		return h.settingScript(b, verb, rest, now)
 	}
@@ -147,9 +147,16 @@ func (h *Host) startStaging(b *Bastion, digest string, holders []string, now tim
 	return rollout.Reply{}
 }
 
-func (h *Host) orderReboot(b *Bastion, digest, boot, run string, now time.Time) rollout.Reply {
+// rebootOrder is who orders a host to reboot, and when.
+type rebootOrder struct {
+	bastion *Bastion
+	run     string
+	now     time.Time
+}
+
+func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	switch {
-	case !h.isHeld() || h.heldBut(run):
+	case !h.isHeld() || h.heldBut(o.run):
 		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 	case h.bootID() != boot || !h.goes.IsZero():
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "finalize: the host has rebooted since it was planned\n"}
@@ -164,10 +171,10 @@ func (h *Host) orderReboot(b *Bastion, digest, boot, run string, now time.Time) 
 	if digest == plain {
 		into = ""
 	}
-	b.law().CheckReboot(&h.law, into)
-	h.site.addToLog("%s reboots %s into %s", b.ID, h.Name, digest)
+	o.bastion.law().CheckReboot(&h.law, into)
+	h.site.addToLog("%s reboots %s into %s", o.bastion.ID, h.Name, digest)
 	h.reboots = append(h.reboots, digest)
-	h.goes, h.plain = now.Add(h.traits.Shutdown), digest == plain
+	h.goes, h.plain = o.now.Add(h.traits.Shutdown), digest == plain
 	if h.plain {
 		h.staged = ""
 	}

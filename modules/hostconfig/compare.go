@@ -16,31 +16,37 @@ import (
 // mention.
 func (x *configDiff) comparedConfig() engine.Config {
 	old := engine.Config{Fixed: x.was.Fixed}
-	old.Files = comparedResources(x, rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile)
-	old.Directories = comparedResources(x, rules.Directory, x.was.Directories, x.want.Directories, func(d engine.Directory) string { return d.Path }, x.seenDirectory)
-	old.Links = comparedResources(x, rules.Link, x.was.Links, x.want.Links, func(l engine.Link) string { return l.Path }, x.seenLink)
-	old.Units = comparedResources(x, rules.Unit, x.was.Units, x.want.Units, func(u engine.Unit) string { return u.Name }, x.seenUnit)
-	old.Users = comparedResources(x, rules.User, x.was.Users, x.want.Users, func(u engine.User) string { return u.Name }, x.seenUser)
-	old.Groups = comparedResources(x, rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return rules.GroupName(g.Name) }, x.seenGroup)
+	old.Files = comparedResources(x, resourceSides[engine.File]{rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile})
+	old.Directories = comparedResources(x, resourceSides[engine.Directory]{rules.Directory, x.was.Directories, x.want.Directories, func(d engine.Directory) string { return d.Path }, x.seenDirectory})
+	old.Links = comparedResources(x, resourceSides[engine.Link]{rules.Link, x.was.Links, x.want.Links, func(l engine.Link) string { return l.Path }, x.seenLink})
+	old.Units = comparedResources(x, resourceSides[engine.Unit]{rules.Unit, x.was.Units, x.want.Units, func(u engine.Unit) string { return u.Name }, x.seenUnit})
+	old.Users = comparedResources(x, resourceSides[engine.User]{rules.User, x.was.Users, x.want.Users, func(u engine.User) string { return u.Name }, x.seenUser})
+	old.Groups = comparedResources(x, resourceSides[engine.Group]{rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return rules.GroupName(g.Name) }, x.seenGroup})
 	return old
 }
 
-// comparedResources returns the compared resources of one kind. The function
-// see returns the resource as the host has it, or false if the host does not
-// have it.
-func comparedResources[T any](x *configDiff, domain rules.Domain, was, want []T, name func(T) string, see func(T) (T, bool)) []T {
-	before := make(map[string]T, len(was))
-	for _, a := range was {
-		before[name(a)] = a
+// resourceSides has the resources of one kind in two configurations.
+type resourceSides[T any] struct {
+	domain    rules.Domain
+	was, want []T
+	name      func(T) string
+	see       func(T) (T, bool) // returns the resource as the host has it, or false if the host does not have it
+}
+
+// comparedResources returns the compared resources of one kind.
+func comparedResources[T any](x *configDiff, r resourceSides[T]) []T {
+	before := make(map[string]T, len(r.was))
+	for _, a := range r.was {
+		before[r.name(a)] = a
 	}
-	list := make([]T, 0, len(want))
-	wanted := make(map[string]bool, len(want))
-	for _, w := range want {
-		s := subject{domain, name(w)}
+	list := make([]T, 0, len(r.want))
+	wanted := make(map[string]bool, len(r.want))
+	for _, w := range r.want {
+		s := subject{r.domain, r.name(w)}
 		wanted[s.name] = true
 		a, had := before[s.name]
-		switch seen, there := see(w); {
-		case x.hasRecord && x.changedSubjects[s] && had && (x.needsRedo(s) || domain == rules.Unit || domain == rules.User):
+		switch seen, there := r.see(w); {
+		case x.hasRecord && x.changedSubjects[s] && had && (x.needsRedo(s) || r.domain == rules.Unit || r.domain == rules.User):
 			list = append(list, a)
 		case x.isReportOnly(s):
 			list = append(list, w)
@@ -49,8 +55,8 @@ func comparedResources[T any](x *configDiff, domain rules.Domain, was, want []T,
 			list = append(list, seen)
 		}
 	}
-	for _, a := range was {
-		if s := (subject{domain, name(a)}); !wanted[s.name] && !x.needsNoRemoval(s) {
+	for _, a := range r.was {
+		if s := (subject{r.domain, r.name(a)}); !wanted[s.name] && !x.needsNoRemoval(s) {
 			list = append(list, a)
 		}
 	}

@@ -74,7 +74,7 @@ func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	var s engine.Steps
 	if !w.isEmpty() {
 		text, uploads := w.buildScript()
-		s.Write = []engine.Step{scriptStep(t, "write", text, uploads, writeTimeout)}
+		s.Write = []engine.Step{withUploads(shell.Step(t, "write", text, writeTimeout), uploads)}
 	}
 	for _, a := range x.diff.Actions {
 		if a.Type == engine.RebootAction {
@@ -84,12 +84,12 @@ func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	}
 	for _, a := range scriptedActions(x.diff.Actions) {
 		text, uploads := actScript(t.Owner(), a, w.failure(a.String()))
-		step := scriptStep(t, a.String(), text, uploads, ActionStepTimeout(a))
+		step := withUploads(shell.Step(t, a.String(), text, ActionStepTimeout(a)), uploads)
 		step.Do.Exec.Fallback = !t.Desired.StopOnError
 		s.Act = append(s.Act, step)
 	}
 	text, uploads := recordScript(t.Owner(), w.after, false)
-	s.Record = []engine.Step{scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))}
+	s.Record = []engine.Step{withUploads(shell.Step(t, "record", text, engine.Duration(time.Minute)), uploads)}
 	s.NonDisruptive = []engine.Step{x.nonDisruptiveStep(t, w)}
 	s.StoppedServices = x.endingServices()
 	return s
@@ -119,7 +119,7 @@ func (x *configDiff) endingServices() []string {
 func (x *configDiff) nonDisruptiveStep(t engine.Target, w hostWrite) engine.Step {
 	if w.isEmpty() && len(scriptedActions(x.diff.Actions)) == 0 {
 		text, uploads := recordScript(t.Owner(), w.after, true)
-		return scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))
+		return withUploads(shell.Step(t, "record", text, engine.Duration(time.Minute)), uploads)
 	}
 	w.quiet, w.acts = true, scriptedActions(x.diff.Actions)
 	limit := writeTimeout
@@ -127,7 +127,7 @@ func (x *configDiff) nonDisruptiveStep(t engine.Target, w hostWrite) engine.Step
 		limit += ActionStepTimeout(a)
 	}
 	text, uploads := w.buildScript(shell.AllowedHolders(t)...)
-	step := scriptStep(t, "write", text, uploads, limit)
+	step := withUploads(shell.Step(t, "write", text, limit), uploads)
 	step.Do.Exec.Fallback = !t.Desired.StopOnError && len(w.acts) > 0
 	return step
 }
@@ -142,8 +142,7 @@ func scriptedActions(actions []rules.Action) []rules.Action {
 	return list
 }
 
-func scriptStep(t engine.Target, name, text string, uploads []engine.Upload, limit engine.Duration) engine.Step {
-	step := shell.Step(t, name, text, limit)
+func withUploads(step engine.Step, uploads []engine.Upload) engine.Step {
 	step.Do.Exec.Uploads = uploads
 	return step
 }

@@ -44,7 +44,7 @@ func rebootSteps(t engine.Target, name, check string, vars map[string]string) []
 	order := shell.Script{Vars: maps.Clone(vars), Text: libScript + check}
 	order.Vars["boot"] = t.Facts.BootID
 	job := shell.Script{Vars: vars, Text: libScript + rebootScript}
-	return []engine.Step{syncDisks(t), orderReboot(t, name, what, order, job), {
+	return []engine.Step{syncDisks(t), orderReboot(t, rebootOrder{name, what, order, job}), {
 		Name: "wait for boot", On: t.Host.Name,
 		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}},
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
@@ -57,16 +57,22 @@ func syncDisks(t engine.Target) engine.Step {
 	return shell.Step(t, "sync disks", shell.Strict+hostscript.CheckHoldSnippet(t.Owner())+syncScript, syncTimeout)
 }
 
-// orderReboot runs a check on a host that the run holds, and then starts the
-// job, which reboots the host, as a transient unit. Messages about the reboot
-// end with the text after the name.
-func orderReboot(t engine.Target, name, what string, check, job shell.Script) engine.Step {
-	check.Vars["unit"], check.Vars["what"] = engine.RebootUnit, what
+// rebootOrder is a reboot that the host carries out by itself.
+type rebootOrder struct {
+	name       string       // of the step
+	message    string       // ends messages about the reboot, after the name
+	check, job shell.Script // the check decides whether the job, which reboots the host, is started
+}
+
+// orderReboot runs the check on a host that the run holds, and then starts the
+// job as a transient unit.
+func orderReboot(t engine.Target, o rebootOrder) engine.Step {
+	o.check.Vars["unit"], o.check.Vars["what"] = engine.RebootUnit, o.message
 	held := hostscript.CheckHoldSnippet(t.Owner())
-	job.Text = held + job.Text
-	check.Job = job.String()
-	check.Text += orderScript
-	step := shell.Step(t, name, shell.Strict+held+timeOrder+check.String(), orderTimeout)
+	o.job.Text = held + o.job.Text
+	o.check.Job = o.job.String()
+	o.check.Text += orderScript
+	step := shell.Step(t, o.name, shell.Strict+held+timeOrder+o.check.String(), orderTimeout)
 	step.Reboots = true
 	return step
 }

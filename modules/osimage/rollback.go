@@ -31,7 +31,7 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 	check := shell.Script{Vars: vars(), Text: libScript + deploymentsScript + rollbackScript}
 	check.Vars["rejected"] = hostscript.RejectedPath
 	job := shell.Script{Vars: vars(), Text: libScript + deploymentsScript + tool.restoreFunctions() + rollbackJobScript + rebootScript}
-	order := orderReboot(t, "roll back", " back into "+old.Digest, check, job)
+	order := orderReboot(t, rebootOrder{"roll back", " back into " + old.Digest, check, job})
 	return []engine.Step{syncDisks(t), order, {
 		Name: "wait for the previous OS", On: t.Host.Name,
 		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, // the ID of the failed boot is not known yet
