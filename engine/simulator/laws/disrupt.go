@@ -50,7 +50,7 @@ func (r *Run) checkDisrupt(h *Host, down bool) {
 		r.reportViolation("%s is rebooted into the OS it runs", h.Name)
 	}
 	if down {
-		r.checkJournaled(h, "reboot")
+		r.checkJournaledKind(h, engine.RebootStep)
 		r.checkFresh(h)
 	}
 	if c := r.observer.findCluster(h); c != nil {

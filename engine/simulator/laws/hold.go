@@ -39,7 +39,7 @@ func (r *Run) CheckStage(h *Host) {
 		r.reportViolation("%s is staged while it is %s", h.Name, h.Hold)
 	}
 	r.checkStageOne(h)
-	r.checkJournaled(h, "stage")
+	r.checkJournaledKind(h, engine.StageStep)
 }
 
 // CheckArrives checks that nothing is written to a host that is held by a person or by another live
@@ -111,10 +111,16 @@ func (r *Run) checkFresh(h *Host) {
 	}
 }
 
-// checkJournaled checks that a step is in the journal before it changes a host.
+// checkJournaled checks that a step is in the journal before it changes a host. The names of these steps are those that
+// the modules of the simulator and the plays of a test give them; steps of a kind have checkJournaledKind.
 func (r *Run) checkJournaled(h *Host, step string) {
-	begun := r.begun[h.Name]
-	if begun != step {
-		r.reportViolation("%s of %s is not in the journal, but %q", step, h.Name, begun)
+	if begun := r.begun[h.Name]; begun.name != step {
+		r.reportViolation("%s of %s is not in the journal, but %q", step, h.Name, begun.name)
+	}
+}
+
+func (r *Run) checkJournaledKind(h *Host, kind engine.StepKind) {
+	if begun := r.begun[h.Name]; begun.kind != kind {
+		r.reportViolation("a step to %s of %s is not in the journal, but %q", kind, h.Name, begun.name)
 	}
 }

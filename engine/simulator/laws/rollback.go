@@ -1,6 +1,10 @@
 package laws
 
-import "slices"
+import (
+	"slices"
+
+	"holdfast/engine"
+)
 
 // CheckRollback checks that a rollback needs the hold, the journal entry and the quorum of every reboot, and happens once for
 // each OS.
@@ -12,7 +16,7 @@ func (r *Run) CheckRollback(h *Host, bad string) {
 	if h.Garbled || h.Hold == nil || h.Hold.Run != r.ID {
 		r.reportViolation("%s is rolled back without a hold of that run", h.Name)
 	}
-	r.checkJournaled(h, "roll back")
+	r.checkJournaledKind(h, engine.RebootStep)
 	r.checkFresh(h)
 	if c := r.observer.findCluster(h); c != nil {
 		r.checkCluster(c, h, true)

@@ -12,7 +12,7 @@ type Run struct {
 
 	observer *Observer
 	alive    func() bool
-	begun    map[string]string    // the step of each host that was journaled last, if it has not ended
+	begun    map[string]begunStep // the step of each host that was journaled last, if it has not ended
 	seen     map[string]time.Time // when the run last gathered each host
 	missed   map[string]time.Time // when it last found each host unreachable
 	gathered map[string]time.Time // when it last gathered each cluster
@@ -22,6 +22,11 @@ type Run struct {
 	asked    *Asked
 	best     bool
 	retries  bool
+}
+
+type begunStep struct {
+	name string
+	kind engine.StepKind
 }
 
 // Asked has the options of a run that laws depend on.
@@ -36,7 +41,7 @@ type Asked struct {
 // NewRun adds a run. The function alive reports whether it has begun and not ended.
 func (w *Observer) NewRun(id string, alive func() bool) *Run {
 	r := &Run{
-		ID: id, observer: w, alive: alive, begun: map[string]string{},
+		ID: id, observer: w, alive: alive, begun: map[string]begunStep{},
 		seen: map[string]time.Time{}, missed: map[string]time.Time{}, gathered: map[string]time.Time{}, took: map[string]time.Time{},
 		reports: newRunReports(), followed: newFollowed(), asked: &Asked{},
 	}
@@ -66,7 +71,7 @@ func (r *Run) Take(h *Host) { r.took[h.Name] = r.observer.Now }
 func (r *Run) Emit(e engine.Event) {
 	switch e.Type {
 	case engine.StepStarted:
-		r.begun[e.Host] = e.Step
+		r.begun[e.Host] = begunStep{e.Step, e.Kind}
 	case engine.StepEnded:
 		delete(r.begun, e.Host)
 	default: // other events are no steps
