@@ -21,13 +21,11 @@ var readers = []string{
 
 // textual lists the functions that may read texts, with the reason for each.
 var textual = map[string]string{
-	"engine/rollout/failure.go asFailure":                  "a script names its step in its message, which must not be said twice",
-	"engine/report/summary/shortcause.go StderrLines":      "a line that the cause repeats is not shown twice",
-	"engine/rollout/held.go describeHolder":                "the script of a hold names itself in its message",
-	"engine/config/documents.go reportButaneFinding":       "a finding of Butane's own has a text and no kind",
-	"engine/etcd/answer.go isForbidden":                    "an answer of etcd 3.5 in a stream has a text and no code",
-	"engine/report/summary/nextsteps.go shortFailureLines": "a failure that the end of the run tells already is not shown twice",
-	"engine/report/summary/nextsteps.go exclusionLines":    "a reason that the end of the run tells already is not shown twice",
+	"engine/rollout/failure.go asFailure":             "a script names its step in its message, which must not be said twice",
+	"engine/report/summary/shortcause.go StderrLines": "a line that the cause repeats is not shown twice",
+	"engine/rollout/held.go describeHolder":           "the script of a hold names itself in its message",
+	"engine/config/documents.go reportButaneFinding":  "a finding of Butane's own has a text and no kind",
+	"engine/etcd/answer.go isForbidden":               "an answer of etcd 3.5 in a stream has a text and no code",
 }
 
 // proseReads finds each place of a file where a decision is made by the text of

@@ -59,6 +59,9 @@ func TestCompleteness(t *testing.T) {
 		s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
 	}
 	closed := "pool worker: outside its maintenance window for a batch of 30m (Sat 22:00-04:00 UTC); the next may begin on Sat 2026-11-21 22:00 UTC"
+	incomplete := func(list []engine.Exclusion) engine.EndCause {
+		return engine.EndCause{Kind: engine.IncompleteEnd, Excluded: list}
+	}
 	for name, tell := range map[string]func(s *script){
 		"end-complete": func(s *script) {
 			s.startRun("apply")
@@ -87,18 +90,18 @@ func TestCompleteness(t *testing.T) {
 			s.startRun("apply")
 			planned(s, paused, "worker-01")
 			s.updateHosts("worker-01")
-			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: gpu-[0-4] are paused (the inventory pauses pool gpu)", Pools: poolStatuses(nil, engine.PausedState)})
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: gpu-[0-4] are paused (the inventory pauses pool gpu)", Cause: incomplete(paused), Pools: poolStatuses(nil, engine.PausedState)})
 		},
 		"end-closed": func(s *script) {
 			s.startRun("apply", "--yes")
 			planned(s, one("worker-01", engine.Closed, closed))
 			s.runStep("worker-01", "stage", s.at, time.Minute, nil)
-			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-01 is waiting for a maintenance window (" + closed + ")", Pools: poolStatuses(map[engine.HostState]int{engine.Staged: 1}, engine.Updated)})
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-01 is waiting for a maintenance window (" + closed + ")", Cause: incomplete(one("worker-01", engine.Closed, closed)), Pools: poolStatuses(map[engine.HostState]int{engine.Staged: 1}, engine.Updated)})
 		},
 		"end-rolled-back": func(s *script) {
 			s.startRun("apply", "--yes")
 			planned(s, one("worker-01", engine.RolledBack, "it was rolled back from bc30253b4147"))
-			s.endIncomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: worker-01 is rolled back (it was rolled back from bc30253b4147)", Pools: poolStatuses(map[engine.HostState]int{engine.Degraded: 1}, engine.Updated)})
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: worker-01 is rolled back (it was rolled back from bc30253b4147)", Cause: incomplete(one("worker-01", engine.RolledBack, "it was rolled back from bc30253b4147")), Pools: poolStatuses(map[engine.HostState]int{engine.Degraded: 1}, engine.Updated)})
 		},
 		"end-unfinished": func(s *script) {
 			s.startRun()
@@ -118,12 +121,13 @@ func TestCompleteness(t *testing.T) {
 			f := &engine.Failure{Host: "worker-01", Step: "stage", Cause: "no space left on device"}
 			s.runStep("worker-01", "stage", s.at, time.Minute, f)
 			s.addEvent(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f})
-			s.endIncomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device", Pools: poolStatuses(map[engine.HostState]int{engine.HeldState: 1, engine.Pending: 1}, engine.Updated)})
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device", Cause: engine.EndCause{Kind: engine.FailedEnd, Failure: f}, Pools: poolStatuses(map[engine.HostState]int{engine.HeldState: 1, engine.Pending: 1}, engine.Updated)})
 		},
 		"end-held-paused": func(s *script) {
 			s.startRun("apply", "-y")
-			planned(s, append(one("worker-03", engine.Held, "held by ann@bastion"), paused...))
-			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-03 is held (held by ann@bastion); gpu-[0-4] are paused (the inventory pauses pool gpu)", Pools: poolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.PausedState)})
+			left := append(one("worker-03", engine.Held, "held by ann@bastion"), paused...)
+			planned(s, left)
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-03 is held (held by ann@bastion); gpu-[0-4] are paused (the inventory pauses pool gpu)", Cause: incomplete(left), Pools: poolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.PausedState)})
 		},
 		"end-plays": func(s *script) {
 			s.startRun("apply", "restart.yaml")

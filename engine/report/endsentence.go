@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -133,11 +134,27 @@ func unfinishedText(list []engine.UnfinishedHost) string {
 	return strings.Join(textutil.AndMore(parts, len(list)), "; ")
 }
 
-func exclusionsText(list []engine.Exclusion) string {
-	reason := func(x engine.Exclusion) string {
-		return fmt.Sprintf("%s (%s)", exclusionKindText(x.Kind), x.Reason)
+// NamesExclusion reports whether the sentence has the reason of an exclusion.
+func NamesExclusion(c engine.EndCause, x engine.Exclusion) bool {
+	return c.Kind == engine.IncompleteEnd && slices.Contains(c.Excluded, x) && len(groupExclusions(c.Excluded, exclusionText)) <= mostReasons
+}
+
+// NamesFailure reports whether the sentence has the cause of the failure of a host, or of a step without a host ("").
+func NamesFailure(c engine.EndCause, host, step string) bool {
+	if c.Kind == engine.FailedEnd {
+		return c.Failure.Host == host && c.Failure.Step == step
 	}
-	if parts := groupExclusions(list, reason); len(parts) <= mostReasons {
+	return slices.ContainsFunc(c.Excluded, func(x engine.Exclusion) bool {
+		return x.Kind == engine.Failed && x.Host == host && NamesExclusion(c, x)
+	})
+}
+
+func exclusionText(x engine.Exclusion) string {
+	return fmt.Sprintf("%s (%s)", exclusionKindText(x.Kind), x.Reason)
+}
+
+func exclusionsText(list []engine.Exclusion) string {
+	if parts := groupExclusions(list, exclusionText); len(parts) <= mostReasons {
 		return strings.Join(parts, "; ")
 	}
 	kind := func(x engine.Exclusion) string { return exclusionKindText(x.Kind) }

@@ -47,7 +47,7 @@ func nonDisruptiveRun() []engine.Event {
 	s.addEvent(engine.Event{Type: engine.BatchStarted, Batch: 2, Hosts: hosts[7:8]})
 	s.holdHost(hosts[7], "reboot", "wait for boot")
 	s.addEvent(engine.Event{Type: engine.BatchEnded, Batch: 2, Took: engine.Duration(time.Minute)})
-	s.endRun(engine.ExitFailed, "worker-009: write: /etc/containers/policy.json has changed since it was looked at")
+	s.endByFailure(engine.Failure{Host: "worker-009", Step: "write", Cause: "/etc/containers/policy.json has changed since it was looked at"}, "")
 	return s.events
 }
 

@@ -52,7 +52,8 @@ func TestPlaysEnd(t *testing.T) {
 			s.rebootHost("worker-02", time.Minute)
 			s.beginPlay("journald", "restart systemd-journald.service", "worker-01", "worker-02")
 			s.failHost("worker-01", "service systemd-journald.service", "exit status 1", "it stays held, with the reason in its hold")
-			s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}}})
+			cause := engine.EndCause{Kind: engine.FailedEnd, Failure: &engine.Failure{Host: "worker-01", Step: "service systemd-journald.service", Cause: "exit status 1"}}
+			s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}, Cause: cause}})
 		},
 		"end-two-reboots": func(s *script) {
 			s.startRun("apply", "twice.yaml")
@@ -83,7 +84,7 @@ func TestPlaysEnd(t *testing.T) {
 			at = s.runStep("worker-01", "wait for the previous OS", at, 30*time.Second, nil)
 			s.runStep("worker-01", "release", at, time.Second, nil)
 			s.addEvent(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
-			s.endRun(engine.ExitFailed, f.Error())
+			s.endByFailure(*f, "")
 		},
 	} {
 		var s script

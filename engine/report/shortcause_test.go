@@ -53,7 +53,7 @@ func TestCauseOnce(t *testing.T) {
 		s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
 		s.runStep(f.Host, f.Step, began, time.Minute, &f)
 		s.addEvent(engine.Event{Type: engine.HostFailed, Host: f.Host, Failure: &f, Message: "it stays held"})
-		s.endRun(engine.ExitFailed, f.Error()+c.reason)
+		s.endByFailure(f, c.reason)
 		for _, terse := range []bool{false, true} {
 			all, end := printRun(t, s.events, terse)
 			before := strings.TrimSuffix(all, end)
@@ -82,7 +82,7 @@ func TestCauseOfNoHost(t *testing.T) {
 	s.startRun("apply")
 	s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
 	s.runStep("", "gate ceph", began, time.Minute, f)
-	s.endRun(engine.ExitFailed, f.Error())
+	s.endByFailure(*f, "")
 	for _, terse := range []bool{false, true} {
 		all, end := printRun(t, s.events, terse)
 		want := "  gate ceph failed: not done within 5m0s: exit status 1: HEALTH_WARN\n      command: ceph health\n      stderr: 1 osd down\n"

@@ -40,6 +40,12 @@ func (s *script) endRun(exit engine.ExitCode, reason string) {
 	s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: exit, Reason: reason}})
 }
 
+// endByFailure ends the run by a failure, with more words after its own.
+func (s *script) endByFailure(f engine.Failure, more string) {
+	cause := engine.EndCause{Kind: engine.FailedEnd, Failure: &f}
+	s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: f.Error() + more, Cause: cause}})
+}
+
 // printEnding returns the lines that the end of the run prints.
 func (s *script) printEnding(t *testing.T) string {
 	t.Helper()
@@ -86,7 +92,7 @@ func TestEndings(t *testing.T) {
 				s.rollHost(i)
 			}
 			s.at = began.Add(7 * time.Hour)
-			s.endRun(engine.ExitFailed, "worker-007: wait for boot: did not come back within 20m0s")
+			s.endByFailure(engine.Failure{Host: "worker-007", Step: "wait for boot", Cause: "did not come back within 20m0s"}, "")
 		},
 		"end-snapshot": func(s *script) {
 			s.startRun("apply", "--yes")
@@ -94,7 +100,7 @@ func TestEndings(t *testing.T) {
 			s.runStep("etcd-1", "stage", began, 42*time.Second, nil)
 			f := &engine.Failure{Step: "snapshot etcd", Cause: "no space left on device", Hint: "nothing was disrupted; snapshot = false in the etcd_cluster block skips the snapshot"}
 			s.addEvent(engine.Event{Type: engine.StepEnded, Cluster: "main", Step: "snapshot etcd", Failure: f})
-			s.endRun(engine.ExitFailed, "snapshot etcd: no space left on device")
+			s.endByFailure(*f, "")
 		},
 		"end-stopped": func(s *script) {
 			s.startRun("apply")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
@@ -20,16 +21,16 @@ func (s *Summary) NextSteps(end engine.RunEnd) []string {
 	if done || end.Exit == engine.ExitStopped && !touched {
 		return nil
 	}
-	told, cut := s.ShortReason(end)
-	lines := s.failureLines(told)
+	lines := s.failureLines(end.Cause)
 	for _, e := range s.others {
-		lines = append(lines, shortFailureLines(StepName(e)+" failed", *e.Failure, told, false)...)
+		lines = append(lines, shortFailureLines(StepName(e)+" failed", *e.Failure, report.NamesFailure(end.Cause, e.Host, e.Failure.Step), false)...)
 	}
 	for _, l := range planview.UnfinishedLines(s.plan.Unfinished, false) {
 		lines = append(lines, "unfinished: "+l)
 	}
-	if cut { // a cut reason names only some hosts, so list all of them
-		told = ""
+	told := end.Cause
+	if _, cut := s.ShortReason(end); cut { // a cut reason names only some hosts, so list all of them
+		told = engine.EndCause{}
 	}
 	lines = append(lines, s.exclusionLines(told)...)
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
@@ -41,7 +42,7 @@ func (s *Summary) NextSteps(end engine.RunEnd) []string {
 // failedKinds is the number of kinds of failure that are shown.
 const failedKinds = 5
 
-func (s *Summary) failureLines(told string) []string {
+func (s *Summary) failureLines(told engine.EndCause) []string {
 	type key struct{ step, cause string }
 	hosts := map[key][]*hostSummary{}
 	var order []key
@@ -67,25 +68,27 @@ func (s *Summary) failureLines(told string) []string {
 	return lines
 }
 
-func failureGroupLines(hosts []*hostSummary, told string) []string {
+func failureGroupLines(hosts []*hostSummary, told engine.EndCause) []string {
 	var names []string
 	for _, h := range hosts {
 		names = append(names, h.name)
 	}
 	f := *hosts[0].failure
-	return shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, told, len(hosts) > 1)
+	known := slices.ContainsFunc(names, func(name string) bool { return report.NamesFailure(told, name, f.Step) })
+	return shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, known, len(hosts) > 1)
 }
 
 // shortFailureLines returns a failure as one line and its hint. It repeats no cause that the reason of the
 // run has already, and returns nothing if no news is left.
-func shortFailureLines(what string, f engine.Failure, told string, more bool) []string {
+func shortFailureLines(what string, f engine.Failure, known, more bool) []string {
 	var lines []string
 	if f.Hint != "" {
 		lines = append(lines, "    hint: "+f.Hint)
 	}
-	switch known := strings.Contains(told, f.Step+": "+shortCause(f)); {
-	case !known:
-		what += ": " + shortCause(f)
+	cause, added := shortCause(f)
+	switch {
+	case !known || added:
+		what += ": " + cause
 	case !more && len(lines) == 0:
 		return nil
 	}
@@ -106,9 +109,9 @@ func (s *Summary) openExclusions() []engine.Exclusion {
 	return list
 }
 
-func (s *Summary) exclusionLines(told string) []string {
+func (s *Summary) exclusionLines(told engine.EndCause) []string {
 	var lines []string
-	untold := slices.DeleteFunc(s.openExclusions(), func(x engine.Exclusion) bool { return strings.Contains(told, x.Reason) })
+	untold := slices.DeleteFunc(s.openExclusions(), func(x engine.Exclusion) bool { return report.NamesExclusion(told, x) })
 	for _, g := range planview.GroupExclusions(untold, false) {
 		lines = append(lines, string(g.Kind)+": "+g.Text)
 	}

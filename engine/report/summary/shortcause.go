@@ -14,15 +14,15 @@ var exitStatus = regexp.MustCompile(`exit status \d+$`)
 
 // shortCause returns the cause of a failure in one short line. It adds the last line of standard error to a
 // bare exit status, because programs report their error there.
-func shortCause(f engine.Failure) string {
+func shortCause(f engine.Failure) (text string, added bool) {
 	if !exitStatus.MatchString(f.Cause) {
-		return termtext.ShortenText(f.Cause)
+		return termtext.ShortenText(f.Cause), false
 	}
 	lines := StderrLines(f)
 	if len(lines) == 0 {
-		return termtext.ShortenText(f.Cause)
+		return termtext.ShortenText(f.Cause), false
 	}
-	return termtext.ShortenText(f.Cause + ": " + lines[len(lines)-1])
+	return termtext.ShortenText(f.Cause + ": " + lines[len(lines)-1]), true
 }
 
 // StderrLines returns the standard error of a failure without the lines that its cause repeats.

@@ -124,7 +124,8 @@ func writeFallbacks(b *strings.Builder, hosts []*hostSummary) {
 		if h.failedAction == nil {
 			continue
 		}
-		why := h.failedAction.Step + ": " + shortCause(*h.failedAction)
+		cause, _ := shortCause(*h.failedAction)
+		why := h.failedAction.Step + ": " + cause
 		if fell[why] == nil {
 			order = append(order, why)
 		}
