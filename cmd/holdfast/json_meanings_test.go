@@ -21,7 +21,7 @@ var meanings = map[string]string{
 	"Plan.warnings":  "sentences about what the operator should know",
 	"Plan.refusals":  "sentences about why nothing may start",
 	"Plan.drift":     "hosts that differ from what was applied to them, where `drift = \"report\"` of their pools keeps `apply` from repairing it; they are not in `matching`, and in `hosts` only for other changes",
-	"HostPlan.adopt": "ID of the run that left its hold on the host, which is taken over", "HostPlan.changes": "what differs",
+	"HostPlan.adopt": "ID of the run that left its hold on the host, which this run adopts", "HostPlan.changes": "what differs",
 	"HostPlan.stage": "steps that put the new OS on disk, while everything runs; none if it is staged already, or the OS does not change",
 	"HostPlan.roll":  "steps of the disruption, in order; a host that is not disrupted is not held, and one step does all of it",
 	"HostPlan.zone":  "zone of the host",

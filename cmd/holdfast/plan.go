@@ -30,7 +30,7 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan [PLAYBOOK]",
 		Short: "Show what apply would do, and why; touch nothing",
 		Long: `plan looks at the hosts and shows every change, the actions it takes and the
-rule that gave them, the batches, what is left out and why, and warnings. It
+rule that gave them, the batches, what is excluded and why, and warnings. It
 touches nothing. Of many changes with one rule it shows some; --verbose shows
 all, why each is made, and every step. Drift is what was changed on a host since
 it was applied; it is shown apart. Exit status 0: every host matches; 2: there

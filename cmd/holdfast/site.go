@@ -224,7 +224,7 @@ func (a *app) setBastionIdentity(s *site) error {
 		return err
 	}
 	if was := here.Replaced; was != (journal.Machine{}) {
-		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not taken over\n", textutil.Printable(was.Name))
+		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not adopted\n", textutil.Printable(was.Name))
 	}
 	s.run.Start.Bastion = here.Identity
 	return nil

@@ -98,13 +98,13 @@ func TestWarnings(t *testing.T) {
 	const hold = `held by ann@b1 since 2026-03-01 11:59 UTC for "update", until 2026-03-01 `
 	want := []string{
 		"worker-0: its maintenance hold has expired, and still stands: " + hold + "11:59 UTC",
-		"worker-1: the hold of run run-of-somebody has expired and is taken over: " + hold + "11:59 UTC",
-		"worker-2: run run-dead ended and left its hold; it is taken over: " + hold + "12:00 UTC",
+		"worker-1: the hold of run run-of-somebody has expired, and this run adopts it: " + hold + "11:59 UTC",
+		"worker-2: run run-dead ended and left its hold; this run adopts it: " + hold + "12:00 UTC",
 		"worker-3: this run holds it already, and takes it up again: " + hold + "12:00 UTC",
-		"worker-4 counts as unavailable: run run-dead left its hold there, and this run does not take it over: " + hold + "12:00 UTC",
+		"worker-4 counts as unavailable: run run-dead left its hold there, and this run does not adopt it: " + hold + "12:00 UTC",
 		"worker-5 is outside the limit and counts as unavailable: " + hold + "12:00 UTC",
 		"worker-6 is outside the limit and counts as unavailable: connection refused",
-		"worker-9 counts as unavailable: run run-of-somebody left its hold there, and this run does not take it over: " + hold + "11:59 UTC",
+		"worker-9 counts as unavailable: run run-of-somebody left its hold there, and this run does not adopt it: " + hold + "11:59 UTC",
 		"pool worker: outside the limit 1 host does not match either; pools that come after it do not wait for that",
 	}
 	if got := planner.NewPlan(w.input()).Warnings; !slices.Equal(got, want) {

@@ -83,7 +83,7 @@ func changedWork(p, saved engine.Plan) []string {
 		}
 		diffs := changedSince(hp, *old)
 		if len(diffs) == 0 && old.Host == "" {
-			diffs = []string{"it is to be taken over, which is not in the saved plan"}
+			diffs = []string{"its hold is to be adopted, which is not in the saved plan"}
 		}
 		if len(diffs) == 0 && !slices.ContainsFunc(old.Changes, func(c engine.Change) bool { return isMissing(hp, c) }) {
 			diffs = changedSteps(hp, *old)
@@ -96,7 +96,7 @@ func changedWork(p, saved engine.Plan) []string {
 	for _, old := range saved.Hosts {
 		hp := now[old.Host]
 		if hp == nil && len(old.Changes) == 0 {
-			out = append(out, old.Host+": that it is taken over"+gone)
+			out = append(out, old.Host+": that its hold is adopted"+gone)
 		}
 		if hp == nil {
 			hp = &engine.HostPlan{}

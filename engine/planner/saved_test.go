@@ -92,8 +92,8 @@ func TestSame(t *testing.T) {
 		"lines of a playbook": {play(savedPlay("true")), play(moved), ""},
 
 		"rebooted":          {nil, facts("worker-0", func(f *engine.Facts) { f.BootID = "boot-2" }), "worker-0: it has rebooted"},
-		"released":          {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: that it is taken over is in the saved plan, but not to be done any more"},
-		"left behind since": {func(_ *world, in *planner.Input) { f := in.Facts["worker-2"]; f.Hold = nil; in.Facts["worker-2"] = f }, nil, "worker-2: it is to be taken over, which is not in the saved plan"},
+		"released":          {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: that its hold is adopted is in the saved plan, but not to be done any more"},
+		"left behind since": {func(_ *world, in *planner.Input) { f := in.Facts["worker-2"]; f.Hold = nil; in.Facts["worker-2"] = f }, nil, "worker-2: its hold is to be adopted, which is not in the saved plan"},
 		"other actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].(bootModule).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
 		"fewer actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].(bootModule).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
 		"max_unavailable":   {nil, worker(func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{Percent: 100, Set: true} }), "pool worker: max_unavailable is 100% now, and was 1"},

@@ -26,7 +26,7 @@ func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, a
 	if len(changes) == 0 || stagesOnly(steps) {
 		if adopt != "" {
 			hp.Rollback = rollbackSteps(t, steps, true)
-			hp.Sequence = withHold(t, engine.TakeHold{Adopt: adopt, Reason: "take over what run " + adopt + " left", For: sumTimeouts(hp.Rollback)}, recoverySteps(t, engine.Steps{After: steps.After}, true), false)
+			hp.Sequence = withHold(t, engine.TakeHold{Adopt: adopt, Reason: "adopt what run " + adopt + " left", For: sumTimeouts(hp.Rollback)}, recoverySteps(t, engine.Steps{After: steps.After}, true), false)
 			if wasRolledBack(t) {
 				hp.Sequence[len(hp.Sequence)-1] = releaseStep(t, engine.Release{})
 			}

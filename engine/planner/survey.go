@@ -162,7 +162,7 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 		s.markUnavailable(h, engine.Failed)
 	default:
 		s.markUnavailable(h, engine.Held)
-		s.addWarning("%s counts as unavailable: run %s left its hold there, and this run does not take it over: %s", h.Name, adopt, f.Hold)
+		s.addWarning("%s counts as unavailable: run %s left its hold there, and this run does not adopt it: %s", h.Name, adopt, f.Hold)
 	}
 }
 
@@ -254,7 +254,7 @@ func describeAdoption(in Input, h engine.Host, f engine.Facts) string {
 	case heldByThisRun:
 		return fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", h.Name, f.Hold)
 	case heldByExpiredRun:
-		return fmt.Sprintf("%s: the hold of run %s has expired and is taken over: %s", h.Name, f.Hold.Run, f.Hold)
+		return fmt.Sprintf("%s: the hold of run %s has expired, and this run adopts it: %s", h.Name, f.Hold.Run, f.Hold)
 	}
-	return fmt.Sprintf("%s: run %s ended and left its hold; it is taken over: %s", h.Name, f.Hold.Run, f.Hold)
+	return fmt.Sprintf("%s: run %s ended and left its hold; this run adopts it: %s", h.Name, f.Hold.Run, f.Hold)
 }

@@ -65,7 +65,7 @@ func examplePlan() engine.Plan {
 		Before:   []engine.Step{{Name: "snapshot etcd", On: "main", Do: engine.Op{Snapshot: &engine.Snapshot{Cluster: "main"}}}},
 		Lanes:    []engine.Lane{{Cluster: "main", Hosts: []string{"etcd-1", "etcd-2", "etcd-0"}}, {Hosts: []string{"worker-01"}}, {Hosts: []string{"worker-02"}}},
 		Batches:  []engine.Batch{{Pools: []string{"etcd", "worker"}, Hosts: []string{"etcd-1", "worker-01", "worker-05"}}, {Pools: []string{"etcd", "worker"}, Hosts: []string{"etcd-2", "worker-02"}}, {Pools: []string{"etcd"}, Hosts: []string{"etcd-0"}}},
-		Warnings: []string{"worker-05: run 20261120-220000-aa11c35e7f90d284 ended and left its hold; it is taken over"},
+		Warnings: []string{"worker-05: run 20261120-220000-aa11c35e7f90d284 ended and left its hold; this run adopts it"},
 	}
 }
 

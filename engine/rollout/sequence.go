@@ -34,7 +34,7 @@ func (r *Run) runSequence(ctx context.Context, hp engine.HostPlan) *engine.Failu
 		}
 	}
 	if last := hp.Sequence[len(hp.Sequence)-1].Do.Release; last != nil && !last.Updated {
-		failure := engine.Failure{Host: hp.Host, Step: "take over", Cause: "run " + hp.Adopt + " has rolled it back to the OS it ran before"}
+		failure := engine.Failure{Host: hp.Host, Step: "adopt", Cause: "run " + hp.Adopt + " has rolled it back to the OS it ran before"}
 		r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 // DescribeWork returns the work of a host in a few words.
 func DescribeWork(hp engine.HostPlan) string {
 	if len(hp.Changes) == 0 {
-		return "take over from run " + hp.Adopt
+		return "adopt the hold of run " + hp.Adopt
 	}
 	wanted, drift := splitChanges(hp.Changes, isDrift)
 	configured, system := splitChanges(wanted, isOS)

@@ -120,7 +120,7 @@ func (v *planView) describeHost(hp engine.HostPlan, all bool) string {
 		v.writeChanges(&b, "    ", drift, all)
 	}
 	if hp.Adopt != "" {
-		fmt.Fprintf(&b, "  %s take over the hold of run %s, see that the host is healthy, and release it\n", v.style.Yellow("~"), hp.Adopt)
+		fmt.Fprintf(&b, "  %s adopt the hold of run %s, see that the host is healthy, and release it\n", v.style.Yellow("~"), hp.Adopt)
 	}
 	v.writeActions(&b, hp)
 	if len(hp.Rollback) > 0 {

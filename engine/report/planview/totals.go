@@ -29,7 +29,7 @@ func (v *planView) totalsText() string {
 	if len(p.Refusals)+len(p.Unfinished) > 0 {
 		change = "refused, " + termtext.FormatCount(len(p.Hosts), "host would", "hosts would") + " change"
 	}
-	text := fmt.Sprintf("Plan: %s; %s, %d left out.\n", change, matching, len(v.excluded))
+	text := fmt.Sprintf("Plan: %s; %s, %d excluded.\n", change, matching, len(v.excluded))
 	if len(p.Drift) > 0 {
 		text += "Drift: " + drifted + ".\n"
 	}

@@ -41,7 +41,7 @@ func (s *Summary) Format() string {
 }
 
 func writeHostRows(b *strings.Builder, hosts []*hostSummary) {
-	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "AWAY FOR", "HELD FOR", "RESULT", "WHAT"}}
+	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "DOWN FOR", "HELD FOR", "OUTCOME", "CHANGES"}}
 	for _, h := range hosts {
 		away, held := durationOrDash(h.unavailable), durationOrDash(h.heldFor)
 		if !h.rebootOrdered.IsZero() {
@@ -90,7 +90,7 @@ func writeFoldedRows(b *strings.Builder, hosts []*hostSummary) {
 		groups[k] = append(groups[k], h.name)
 	}
 	slices.SortStableFunc(order, func(x, y key) int { return cmp.Compare(len(groups[x]), len(groups[y])) })
-	rows := [][]string{{"  HOSTS", "RESULT", "WHAT"}}
+	rows := [][]string{{"  HOSTS", "OUTCOME", "CHANGES"}}
 	for _, k := range order {
 		rows = append(rows, []string{"  " + termtext.FoldHosts(groups[k]), k.result + k.held, k.did})
 	}
@@ -103,7 +103,7 @@ func writeExtremes(b *strings.Builder, hosts []*hostSummary) {
 		of   func(*hostSummary) engine.Duration
 	}{
 		{"staged in", func(h *hostSummary) engine.Duration { return h.staged }},
-		{"away for", func(h *hostSummary) engine.Duration { return h.unavailable }},
+		{"down for", func(h *hostSummary) engine.Duration { return h.unavailable }},
 		{"held for", func(h *hostSummary) engine.Duration { return h.heldFor }},
 	} {
 		with := slices.DeleteFunc(slices.Clone(hosts), func(h *hostSummary) bool { return what.of(h) <= 0 })
