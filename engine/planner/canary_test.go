@@ -56,6 +56,24 @@ func TestCanaryBatches(t *testing.T) {
 	}
 }
 
+// A host that was left behind is down already: it waits for no soak, and so goes before hosts of other pools.
+func TestHostLeftBehindWaitsForNoSoak(t *testing.T) {
+	left := machine{work: "reboot", hold: "dead"}
+	one := engine.CountOrPercent{Count: 1}
+	edge := machine{name: "edge-0", pool: "edge", work: "reboot"}
+	w := &world{
+		pools: []engine.Pool{{Name: "worker", MaxUnavailable: one, Canary: &engine.Canary{Hosts: one, Soak: engine.Duration(60e9)}}, {Name: "edge", MaxUnavailable: one}},
+		hosts: []*machine{worker(0).in(left), worker(1).in(left), &edge},
+	}
+	var got []string
+	for _, b := range planner.NewPlan(w.input()).Batches {
+		got = append(got, strings.Join(b.Hosts, " "))
+	}
+	if want := "worker-0|worker-1|edge-0"; strings.Join(got, "|") != want {
+		t.Errorf("got %s, not %s", strings.Join(got, "|"), want)
+	}
+}
+
 // Of a batch that pools share the plan tells whose hosts are canaries.
 func TestSharedCanaryBatch(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "edge"}, {Name: "worker", Canary: &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}}}}

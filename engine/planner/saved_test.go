@@ -22,6 +22,15 @@ func (m bootModule) Steps(t engine.Target, changes []engine.Change) engine.Steps
 	return s
 }
 
+// stagedModule is a bootModule whose OS is staged on every host.
+type stagedModule struct{ bootModule }
+
+func (m stagedModule) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	s := m.bootModule.Steps(t, changes)
+	s.Stage = nil
+	return s
+}
+
 // savedWorld has work of all kinds, and a host that a dead run left behind.
 func savedWorld() *world {
 	w := &world{
@@ -72,6 +81,7 @@ func TestSame(t *testing.T) {
 	serial.Serial = []engine.CountOrPercent{{Count: 3, Set: true}}
 	moved := savedPlay("true")
 	moved.Tasks[0].Line = 7
+	staged := func(_ *world, in *planner.Input) { in.Modules[0] = stagedModule{in.Modules[0].(bootModule)} }
 	for name, c := range map[string]struct {
 		then, now func(*world, *planner.Input)
 		says      string // "": nothing
@@ -104,13 +114,15 @@ func TestSame(t *testing.T) {
 		"canary gone": {worker(func(p *engine.Pool) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1, Set: true}, Soak: 60e9}
 		}), nil, "pool worker: canary is not set now, and was 1 for 1m0s"},
-		"another drain":   {nil, worker(func(p *engine.Pool) { p.Drain = &engine.Drain{Command: "other", Undo: "undrain"} }), "worker-0: step drain is not as in the saved plan"},
-		"no drain":        {nil, worker(func(p *engine.Pool) { p.Drain = nil }), "worker-0: step drain is in the saved plan"},
-		"gate":            {gate(engine.AfterHost, "a"), gate(engine.AfterHost, "b"), "worker-0: step gate g is not as in the saved plan"},
-		"gate of a batch": {gate(engine.BeforeBatch, "a"), gate(engine.BeforeBatch, "b"), "pool worker: gate g is not as it was"},
-		"tasks":           {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
-		"serial":          {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
-		"was refused":     {func(_ *world, in *planner.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
+		"another drain":    {nil, worker(func(p *engine.Pool) { p.Drain = &engine.Drain{Command: "other", Undo: "undrain"} }), "worker-0: step drain is not as in the saved plan"},
+		"staged since":     {nil, staged, "worker-0: step stage is in the saved plan, but not to be done any more"},
+		"no longer staged": {staged, nil, "worker-0: step stage is not in the saved plan"},
+		"no drain":         {nil, worker(func(p *engine.Pool) { p.Drain = nil }), "worker-0: step drain is in the saved plan"},
+		"gate":             {gate(engine.AfterHost, "a"), gate(engine.AfterHost, "b"), "worker-0: step gate g is not as in the saved plan"},
+		"gate of a batch":  {gate(engine.BeforeBatch, "a"), gate(engine.BeforeBatch, "b"), "pool worker: gate g is not as it was"},
+		"tasks":            {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
+		"serial":           {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
+		"was refused":      {func(_ *world, in *planner.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := func(change func(*world, *planner.Input)) engine.Plan {
