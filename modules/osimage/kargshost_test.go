@@ -102,7 +102,7 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 			b := newOSHost(t)
 			d := onlyArgs(driver)
 			// Somebody else has staged another OS, with other arguments.
-			b.Run("ostree pull lab lab/stable@" + moduletest.V3 + "; ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable")
+			b.Run("ostree pull lab lab/stable@" + moduletest.V3 + "; ostree admin deploy --stage --lock-finalization --karg-append=theirs lab:lab/stable")
 			b.Want(b.stage(d), 0, "staged and locked: "+moduletest.V1)
 			b.Hold(engine.RunHold, "r1")
 			steps := b.steps(d)
@@ -128,13 +128,13 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
 	stagers := map[string]func(*osHost, engine.Desired){
 		"without arguments": func(b *osHost, d engine.Desired) {
-			b.Run("ostree admin deploy --lock-finalization lab:lab/stable")
+			b.Run("ostree admin deploy --stage --lock-finalization lab:lab/stable")
 		},
 		"with others": func(b *osHost, d engine.Desired) {
-			b.Run("ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable")
+			b.Run("ostree admin deploy --stage --lock-finalization --karg-append=theirs lab:lab/stable")
 		},
 		"with others, unlocked": func(b *osHost, d engine.Desired) {
-			b.Run("ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable; ostree admin lock-finalization --unlock")
+			b.Run("ostree admin deploy --stage --lock-finalization --karg-append=theirs lab:lab/stable; ostree admin lock-finalization --unlock")
 		},
 		"by holdfast, with others": func(b *osHost, d engine.Desired) {
 			d.Config = &engine.Config{KernelArgs: []string{"once"}}

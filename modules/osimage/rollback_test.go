@@ -247,7 +247,7 @@ func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
 		onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 			old := b.gatherFacts(d).Booted().Digest
 			script := b.failNewOS(d)
-			b.Run("ostree pull lab lab/stable@" + moduletest.V3 + "; ostree admin deploy --lock-finalization lab:lab/stable")
+			b.Run("ostree pull lab lab/stable@" + moduletest.V3 + "; ostree admin deploy --stage --lock-finalization lab:lab/stable")
 			if !locked {
 				b.Run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
 			}

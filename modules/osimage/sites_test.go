@@ -34,7 +34,7 @@ func sites() map[string]site {
 	}
 	return map[string]site{
 		"ostree": {os: commit("ostree"), logs: []string{
-			"ostree pull lab lab/stable@" + moduletest.V2, "ostree admin deploy --lock-finalization lab:lab/stable",
+			"ostree pull lab lab/stable@" + moduletest.V2, "ostree admin deploy --stage --lock-finalization lab:lab/stable",
 		}},
 		"ostree follows the booted ref": {
 			os: engine.OS{Driver: "ostree", Commit: moduletest.V2}, logs: []string{"ostree pull lab lab/stable@" + moduletest.V2},

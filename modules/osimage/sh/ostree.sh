@@ -3,6 +3,9 @@
 # checked as configured for the remote on the host, also with the URL of the bastion,
 # which replaces only the address of the remote.
 #
+# Before a version between 2022.7 and 2025.2, a lock alone does not mean to stage: the
+# deployment would be written at once, to be booted next.
+#
 # With an origin, the booted commit is deployed once more, with that file for its
 # origin, without the settings of one deployment alone, such as its pin. Kernel
 # arguments come from the booted deployment; additions are applied before the first ones
@@ -10,7 +13,7 @@
 stage() {
 	if [ -n "$origin" ]; then
 		origin "$origin"
-		ostree admin deploy --lock-finalization --origin-file="$work/origin" "$@" "$digest"
+		ostree admin deploy --stage --lock-finalization --origin-file="$work/origin" "$@" "$digest"
 		rm -f "$work/origin"
 		return
 	fi
@@ -22,5 +25,5 @@ stage() {
 		esac
 	fi
 	ostree pull $smooth ${port:+"--url=http://127.0.0.1:$port/ostree"} "$remote" "$ref@$digest"
-	ostree admin deploy --lock-finalization "$@" "$remote:$ref"
+	ostree admin deploy --stage --lock-finalization "$@" "$remote:$ref"
 }
