@@ -203,6 +203,61 @@ func TestHostsPullThroughTheirConnections(t *testing.T) {
 	}
 }
 
+// TestStaticDeltasAreUsed: a host that has the commit before fetches the delta between them, with few requests.
+func TestStaticDeltasAreUsed(t *testing.T) {
+	t.Parallel()
+	folder, first := makeMirror(t)
+	tree := filepath.Join(t.TempDir(), "tree")
+	mustOstree(t, folder, "checkout", "--user-mode", first, tree)
+	writeFiles(t, tree, map[string]string{"new": strings.Repeat("new contents ", 10_000)})
+	second := mustOstree(t, folder, "commit", "-b", ref, "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
+	mustOstree(t, folder, "static-delta", "generate", "--from="+first, "--to="+second)
+	mustOstree(t, folder, "summary", "--update")
+	s := newServer(t, engine.Mirror{Repository: folder})
+	h := newHost(t, "host", "--no-gpg-verify")
+	h.repo = filepath.Join(t.TempDir(), "bare") // the tool applies no delta to an archive
+	mustOstree(t, h.repo, "init", "--mode=bare-user")
+	mustOstree(t, h.repo, "remote", "add", "--no-gpg-verify", "lab", "http://192.0.2.1/")
+	for _, commit := range []string{first, second} {
+		url, sent := h.serve(t, s, commit, nil)
+		out, err := h.pull(t, url, commit)
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if commit == second && (!strings.Contains(out, "delta parts") || sent() > fileBytes) {
+			t.Errorf("%d bytes were sent: %s", sent(), out)
+		}
+	}
+}
+
+// TestHostsAcceptWhatIsSigned: a commit that is signed with a key that the host trusts comes through with its signature.
+func TestHostsAcceptWhatIsSigned(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("gpg"); err != nil {
+		t.Skip("there is no gpg here")
+	}
+	home, key := filepath.Join(t.TempDir(), "gpg"), filepath.Join(t.TempDir(), "key")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	gpg := func(args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), "gpg", append([]string{"--homedir", home, "--batch", "--quiet", "--passphrase", ""}, args...)...).CombinedOutput(); err != nil {
+			t.Skipf("gpg %v: %v: %s", args, err, out)
+		}
+	}
+	gpg("--quick-generate-key", "lab@example.org", "ed25519", "sign", "never")
+	gpg("--output", key, "--export", "lab@example.org")
+	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() }) // it ends with its folder, too
+	folder, commit := makeMirror(t)
+	mustOstree(t, folder, "gpg-sign", "--gpg-homedir="+home, commit, "lab@example.org")
+	h := newHost(t, "host", "--set=gpg-verify=true", "--gpg-import="+key)
+	url, _ := h.serve(t, newServer(t, engine.Mirror{Repository: folder}), commit, nil)
+	if out, err := h.pull(t, url, commit); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestHostsRefuseWhatTheyDoNotTrust: the signature checks of the remote are in force, although its URL is another one, and
 // an object with other contents is refused.
 func TestHostsRefuseWhatTheyDoNotTrust(t *testing.T) {
