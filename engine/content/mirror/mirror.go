@@ -89,8 +89,11 @@ func Update(ctx context.Context, folder, from string, wanted []Wanted, out io.Wr
 	if err != nil {
 		return errors.New("there is no ostree on this machine, which fetches the commits; install it, or copy a repository in archive mode to " + folder)
 	}
+	command := func(args ...string) *exec.Cmd {
+		return exec.CommandContext(ctx, tool, append([]string{"--repo=" + folder}, args...)...)
+	}
 	run := func(args ...string) error {
-		cmd := exec.CommandContext(ctx, tool, append([]string{"--repo=" + folder}, args...)...)
+		cmd := command(args...)
 		cmd.Stdout, cmd.Stderr = out, out
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("ostree %s: %w", args[0], err)
@@ -108,7 +111,7 @@ func Update(ctx context.Context, folder, from string, wanted []Wanted, out io.Wr
 		return err
 	}
 	if removeDamaged(ctx, folder, wanted) {
-		_ = run("fsck", "--quiet", "--delete") // marks commits as partial, so that pull looks for what they lack, and then fails
+		_ = command("fsck", "--delete").Run() // marks commits as partial, so that pull looks for what they lack, and then fails
 	}
 	for _, w := range wanted {
 		if w.Ref == "" {
@@ -132,7 +135,7 @@ func removeDamaged(ctx context.Context, folder string, wanted []Wanted) bool {
 		for _, path := range s.Damaged {
 			_ = os.Remove(filepath.Join(folder, path)) // the check after the pull tells
 		}
-		incomplete = incomplete || !s.IsComplete()
+		incomplete = incomplete || s.Objects > 1 && !s.IsComplete() // a commit that is not there is not incomplete
 	}
 	return incomplete
 }
