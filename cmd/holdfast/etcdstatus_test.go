@@ -23,10 +23,8 @@ import (
 func etcdSite(t *testing.T, cluster *etcdtest.Cluster) string {
 	t.Helper()
 	var hosts strings.Builder
-	var keys, known []string
 	for _, m := range cluster.Members {
 		s := sshtest.Start(t, sshtest.Config{Address: m.Address})
-		keys, known = append(keys, s.Identity), append(known, s.KnownHosts)
 		fmt.Fprintf(&hosts, "host %q {\n  address = %q\n  pool = \"etcd\"\n  etcd_cluster = \"main\"\n  ssh {\n    port = %d\n    identity = %q\n    known_hosts = %q\n  }\n}\n",
 			m.Host, m.Address, s.Port(), s.Identity, s.KnownHosts)
 	}
