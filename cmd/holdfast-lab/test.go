@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/cmd/holdfast-lab/internal/demo"
+	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/scenario"
 )
 
 func testCommand(open opener) *cobra.Command {
 	var list, all, verbose, keep bool
+	var suite string
 	cmd := &cobra.Command{
 		Use:   "test [NAME…]",
 		Short: "Run the scenarios against real hosts",
@@ -24,6 +26,7 @@ func testCommand(open opener) *cobra.Command {
 	cmd.Flags().BoolVar(&list, "list", false, "list all scenarios and run none")
 	cmd.Flags().BoolVar(&all, "all", false, "run all scenarios, not only those of the core")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the log of every scenario, not only of those that fail")
+	addSuiteFlag(cmd, &suite)
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the last lab up")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if list {
@@ -35,8 +38,11 @@ func testCommand(open opener) *cobra.Command {
 			return errors.New("--all takes no names of scenarios: give one or the other")
 		}
 		r := &scenario.Runner{Out: cmd.OutOrStdout(), Verbose: verbose, All: all}
+		var err error
+		if r.Suite, err = image.ParseSuite(suite); err != nil {
+			return fmt.Errorf("read flags: --%w", err)
+		}
 		if len(args) > 0 {
-			var err error
 			if r.Match, err = regexp.Compile(strings.Join(args, "|")); err != nil {
 				return fmt.Errorf("read arguments: %w", err)
 			}
@@ -51,7 +57,7 @@ func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, keep bool
 	if r.Lab, err = open(cmd); err != nil {
 		return err
 	}
-	if err := r.Lab.Prepare(cmd.Context()); err != nil {
+	if err := r.Lab.Prepare(cmd.Context(), r.Suite); err != nil {
 		return err
 	}
 	r.Lab.Quiet()

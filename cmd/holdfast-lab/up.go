@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
@@ -16,6 +17,7 @@ import (
 func upCommand(open opener) *cobra.Command {
 	var (
 		kind    string
+		suite   string
 		disks   []string
 		options lab.Options
 	)
@@ -27,6 +29,7 @@ func upCommand(open opener) *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&kind, "hosts", string(host.OnLoop), "how hosts keep their files: loop (own disk) or dir (many, small)")
+	addSuiteFlag(cmd, &suite)
 	cmd.Flags().StringVar(&options.Size, "size", "4G", "size of each disk")
 	cmd.Flags().StringArrayVar(&disks, "disk", nil, "size of one disk, as HOST=SIZE; can be repeated")
 	cmd.Flags().DurationVar(&options.Post, "post", 0, "how long the firmware takes before each boot but the first")
@@ -42,6 +45,9 @@ func upCommand(open opener) *cobra.Command {
 		if options.Kind = host.Kind(kind); options.Kind != host.OnLoop && options.Kind != host.OnDir {
 			return fmt.Errorf("read flags: --hosts %s is neither loop nor dir", kind)
 		}
+		if options.Suite, err = image.ParseSuite(suite); err != nil {
+			return fmt.Errorf("read flags: --%w", err)
+		}
 		if options.Disks, err = parseDisks(disks, s); err != nil {
 			return err
 		}
@@ -54,6 +60,10 @@ func upCommand(open opener) *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+func addSuiteFlag(cmd *cobra.Command, suite *string) {
+	cmd.Flags().StringVar(suite, "suite", string(image.DefaultSuite), "Debian suite of the hosts: bookworm (12), trixie (13) or testing; each has an image of its own")
 }
 
 // readSpec reads the inventory that the arguments name, or the default one.

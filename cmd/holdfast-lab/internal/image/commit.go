@@ -54,7 +54,7 @@ var ErrVersionExists = errors.New("version exists")
 
 // Commit makes a version from the first one. It changes the checksum of kernel
 // and initramfs, a default file in /etc and the release file, and adds payload
-// bytes of incompressible data. Hosts see it as the newest commit of Ref.
+// bytes of incompressible data. Hosts see it as the newest commit of their branch.
 func (s Store) Commit(ctx context.Context, version string, payload int64) (Version, error) {
 	list, err := s.Versions()
 	if err != nil {
@@ -119,7 +119,7 @@ func writePayload(dir string, size int64) error {
 
 func (s Store) commitTrees(ctx context.Context, version string, trees ...string) (Version, error) {
 	args := append([]string{
-		"commit", "--repo=" + s.Repo(), "-b", Ref, "-s", "lab " + version,
+		"commit", "--repo=" + s.Repo(), "-b", s.Suite.Ref(), "-s", "lab " + version,
 		"--add-metadata-string=version=" + version, "--bootable",
 	}, trees...)
 	out, err := runCommand(ctx, "ostree", args...)

@@ -22,8 +22,6 @@ import (
 )
 
 const (
-	// Ref is the branch that hosts follow.
-	Ref = "lab/trixie/x86_64"
 	// OS is the name of the hosts' state root.
 	OS = "lab"
 	// Remote is the name under which hosts know the repository.
@@ -31,7 +29,6 @@ const (
 	// First and Second are the versions that every lab has.
 	First, Second = "1.0", "2.0"
 
-	suite = "trixie"
 	// format changes when older cached images become unusable.
 	format = "2"
 )
@@ -42,7 +39,8 @@ const DefaultPayload = 60 << 20
 
 // Store is the folder with the image.
 type Store struct {
-	Dir string
+	Dir   string
+	Suite Suite
 	// URL is the address of the repository for hosts.
 	URL string
 	// Log prints each slow step.

@@ -32,7 +32,7 @@ func (s Store) makeSysroot(ctx context.Context) error {
 		return err
 	}
 	if _, err := runCommand(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c", deployScript, "sh",
-		s.Sysroot(), s.Repo(), list[0].Commit, Ref, OS, Remote, s.URL); err != nil {
+		s.Sysroot(), s.Repo(), list[0].Commit, s.Suite.Ref(), OS, Remote, s.URL); err != nil {
 		return err
 	}
 	if err := os.Remove(s.path("sysroot/boot")); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // included lists the packages of the hosts' operating system.
 const included = "linux-image-cloud-amd64,systemd,systemd-sysv,udev,openssh-server,ostree,ostree-boot," +
-	"etcd-server,etcd-client,iproute2,ca-certificates,dbus,sudo"
+	"etcd-server,etcd-client,iproute2,ca-certificates,dbus,sudo,passwd"
 
 // excluded paths are not unpacked: hosts share the machine's kernel and need no
 // kernel modules, hardware database or manuals.
@@ -24,7 +24,9 @@ func (s Store) bootstrapTree(ctx context.Context) error {
 	for _, pattern := range excluded {
 		args = append(args, "--dpkgopt=path-exclude="+pattern)
 	}
-	_, err := runCommand(ctx, "env", append(args, suite, s.path("tree"))...)
+	// A mirror that is not kept up to date would refuse testing after a week.
+	args = append(args, `--aptopt=Acquire::Check-Valid-Until "false"`)
+	_, err := runCommand(ctx, "env", append(args, string(s.Suite), s.path("tree"))...)
 	return err
 }
 

@@ -11,12 +11,14 @@ import (
 // Dir returns the folder of the lab.
 func (l *Lab) Dir() string { return l.dir }
 
-// Has reports whether the lab has exactly this spec.
-func (l *Lab) Has(s spec.Spec) bool { return reflect.DeepEqual(l.state.Spec, s) }
+// Has reports whether the lab has exactly this spec, with hosts of a suite.
+func (l *Lab) Has(s spec.Spec, suite image.Suite) bool {
+	return reflect.DeepEqual(l.state.Spec, s) && l.Suite() == suite
+}
 
-// Prepare installs the tools and builds the image without bringing anything up.
-// The first time takes minutes.
-func (l *Lab) Prepare(ctx context.Context) error {
+// Prepare installs the tools and builds the image of a suite without bringing
+// anything up. The first time takes minutes.
+func (l *Lab) Prepare(ctx context.Context, suite image.Suite) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return err
@@ -25,7 +27,9 @@ func (l *Lab) Prepare(ctx context.Context) error {
 	if err := image.InstallTools(ctx, l.log); err != nil {
 		return err
 	}
-	return l.imageStore().Build(ctx)
+	store := l.imageStore()
+	store.Dir, store.Suite = l.path(imageName(suite)), suite
+	return store.Build(ctx)
 }
 
 // Quiet turns off the messages about slow steps.

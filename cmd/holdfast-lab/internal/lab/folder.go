@@ -19,14 +19,29 @@ import (
 const (
 	lockName  = "lock"
 	stateName = "lab.json"
-	imageName = "image"
 )
+
+// imageName returns the name of the folder with the image of a suite.
+func imageName(s image.Suite) string {
+	if s == image.DefaultSuite {
+		return "image"
+	}
+	return "image-" + string(s)
+}
+
+func imageNames() []string {
+	var names []string
+	for _, s := range image.Suites() {
+		names = append(names, imageName(s))
+	}
+	return names
+}
 
 // hostsNames are the names in a lab with hosts, in addition to lab.json.
 var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"}
 
 func ownNames() []string {
-	return append(slices.Clone(hostsNames), imageName, stateName+".new", stateName, lockName)
+	return slices.Concat(hostsNames, imageNames(), []string{stateName + ".new", stateName, lockName})
 }
 
 // Claim makes the lab's folder unless it exists. It refuses a folder with other
@@ -64,7 +79,7 @@ func checkOwnFolder(dir string) error {
 	}
 	has := func(name string) bool { return slices.Contains(names, name) }
 	foreign := func(name string) bool { return !slices.Contains(ownNames(), name) }
-	if len(names) == 0 || has(lockName) && (has(imageName) || has(stateName) || !slices.ContainsFunc(names, foreign)) {
+	if len(names) == 0 || has(lockName) && (slices.ContainsFunc(imageNames(), has) || has(stateName) || !slices.ContainsFunc(names, foreign)) {
 		return nil
 	}
 	return fmt.Errorf("%s is not a lab, and it is not empty: it holds %s; name another folder with --dir", dir, nameSome(names))
@@ -80,10 +95,12 @@ func nameSome(names []string) string {
 
 // removeAll removes the files of a lab, and the folder if it is empty then.
 func (l *Lab) removeAll(ctx context.Context) error {
-	if err := image.Remove(ctx, l.path(imageName), "sysroot/"+image.Deployments); err != nil {
-		return err
+	for _, name := range imageNames() {
+		if err := image.Remove(ctx, l.path(name), "sysroot/"+image.Deployments); err != nil {
+			return err
+		}
 	}
-	for _, name := range ownNames() { // the image is removed already; the lock is the last
+	for _, name := range ownNames() { // the images are removed already; the lock is the last
 		if err := os.RemoveAll(l.path(name)); err != nil {
 			return err
 		}

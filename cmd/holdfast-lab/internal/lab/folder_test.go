@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
@@ -54,7 +55,7 @@ func TestAFolderWithOtherFilesIsRefused(t *testing.T) {
 		l := labIn(t, dir)
 		for what, do := range map[string]func() error{
 			"up":   func() error { return l.Up(t.Context(), spec.Spec{}, Options{}) },
-			"test": func() error { return l.Prepare(t.Context()) },
+			"test": func() error { return l.Prepare(t.Context(), image.DefaultSuite) },
 			"demo": l.Claim,
 			"down": func() error { return l.Down(t.Context(), true) },
 		} {

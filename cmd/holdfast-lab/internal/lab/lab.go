@@ -6,6 +6,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -43,6 +44,8 @@ type Lab struct {
 	state state
 	// self installs this program in the lab, once, and returns its path.
 	self func() (string, error)
+	// suite is the suite of the next lab, if there is none; "" means the default.
+	suite image.Suite
 	// space is the network of this lab.
 	space netns.Namespace
 }
@@ -51,6 +54,8 @@ type Lab struct {
 type Options struct {
 	// Kind is host.OnLoop unless set.
 	Kind host.Kind `json:"kind"`
+	// Suite is image.DefaultSuite unless set.
+	Suite image.Suite `json:"suite,omitempty"`
 	// Size of the disk of loop hosts, "4G" unless set; Disks overrides it per
 	// host.
 	Size  string            `json:"size"`
@@ -226,8 +231,19 @@ func (l *Lab) Exec(ctx context.Context, argv ...string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
+// Suite returns the suite that the hosts run or, without hosts, that they will run.
+func (l *Lab) Suite() image.Suite {
+	if l.IsUp() {
+		return cmp.Or(l.state.Options.Suite, image.DefaultSuite)
+	}
+	return cmp.Or(l.suite, image.DefaultSuite)
+}
+
+// SetSuite sets the suite of the next lab.
+func (l *Lab) SetSuite(s image.Suite) { l.suite = s }
+
 func (l *Lab) imageStore() image.Store {
-	return image.Store{Dir: l.path(imageName), URL: "http://" + repoAddress + "/", Log: l.log}
+	return image.Store{Dir: l.path(imageName(l.Suite())), Suite: l.Suite(), URL: "http://" + repoAddress + "/", Log: l.log}
 }
 
 // Commits returns the first two versions of the operating system. Hosts start

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,10 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	if l.IsUp() && !reflect.DeepEqual(l.state.Spec, s) {
+	if !l.IsUp() {
+		l.SetSuite(o.Suite)
+	}
+	if l.IsUp() && (!reflect.DeepEqual(l.state.Spec, s) || l.Suite() != cmp.Or(o.Suite, image.DefaultSuite)) {
 		return errors.New(`bring lab up: it is up with other hosts; "holdfast-lab down" first`)
 	}
 	if err := l.makeLab(ctx, s, o); err != nil {
@@ -92,6 +96,7 @@ func (l *Lab) initState(s spec.Spec, o Options) error {
 	if o.Size == "" {
 		o.Size = defaultSize
 	}
+	o.Suite = l.Suite()
 	l.state = state{Spec: s, Options: o, Watches: strings.TrimSpace(string(current)), HostKeys: map[string]key{}}
 	if l.state.User.Private, l.state.User.Public, err = site.NewKey("holdfast-lab"); err != nil {
 		return err
@@ -151,7 +156,7 @@ func (l *Lab) writeSite() error {
 		content []byte
 		mode    os.FileMode
 	}{
-		{site.Inventory, site.RenderInventory(l.state.Spec, v1), 0o644},
+		{site.Inventory, site.RenderInventory(l.state.Spec, l.Suite().Ref(), v1), 0o644},
 		{site.KnownHosts, site.RenderKnownHosts(l.state.Spec, public), 0o644},
 		{site.Identity, []byte(l.state.User.Private), 0o600},
 		{site.Identity + ".pub", []byte(l.state.User.Public), 0o644},

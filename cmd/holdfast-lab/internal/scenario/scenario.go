@@ -23,6 +23,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
@@ -45,6 +46,7 @@ type Runner struct {
 	Binary string // holdfast
 	Self   string // holdfast-lab
 	Out    io.Writer
+	Suite  image.Suite // that hosts run
 	// Match selects scenarios by name; nil runs the core, or with All all.
 	Match *regexp.Regexp
 	All   bool
@@ -172,11 +174,11 @@ func (r *Runner) bringUpLab(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Lab.Serve(ctx, 0); err == nil && r.Lab.IsUp() && r.Lab.Has(s) {
+	if err := r.Lab.Serve(ctx, 0); err == nil && r.Lab.IsUp() && r.Lab.Has(s, r.Suite) {
 		return r.Lab.Reset(ctx)
 	}
 	if err := r.Lab.Down(ctx, false); err != nil {
 		return err
 	}
-	return r.Lab.Up(ctx, s, lab.Options{})
+	return r.Lab.Up(ctx, s, lab.Options{Suite: r.Suite})
 }

@@ -61,15 +61,15 @@ pool "%s" {
 }
 `
 
-// RenderInventory writes the inventory of a lab.
-func RenderInventory(s spec.Spec, commit string) []byte {
+// RenderInventory writes the inventory of a lab, whose hosts follow a branch and run a commit of it.
+func RenderInventory(s spec.Spec, ref, commit string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, head, KnownHosts, Identity, commit)
 	for _, c := range s.Clusters {
 		fmt.Fprintf(&b, cluster, c.Name)
 	}
 	for _, p := range s.Pools() {
-		fmt.Fprintf(&b, pool, p, image.Ref, image.Remote)
+		fmt.Fprintf(&b, pool, p, ref, image.Remote)
 	}
 	for _, h := range s.Hosts {
 		b.WriteString(renderHost(h))

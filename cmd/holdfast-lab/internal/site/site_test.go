@@ -15,7 +15,7 @@ func TestInventoryDescribesTheSameHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := RenderInventory(want, strings.Repeat("a", 64))
+	raw := RenderInventory(want, "lab/trixie/x86_64", strings.Repeat("a", 64))
 	if _, diags := hclsyntax.ParseConfig(raw, "inventory.hcl", hcl.InitialPos); diags.HasErrors() {
 		t.Fatal(diags)
 	}
