@@ -1,0 +1,78 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+)
+
+// wallClock is the clock of a bubble.
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+
+func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// lossyHosts run scripts that end as told, one after the other, and the last again and again.
+type lossyHosts struct {
+	attempts []attempt
+	count    int
+}
+
+type attempt struct {
+	moved bool
+	took  time.Duration
+	err   error
+}
+
+func (h *lossyHosts) Connect(context.Context, engine.Host) (Conn, error) { return h, nil }
+
+func (h *lossyHosts) Run(_ context.Context, s Script) (Reply, error) {
+	a := h.attempts[min(h.count, len(h.attempts)-1)]
+	h.count++
+	time.Sleep(a.took)
+	if a.moved {
+		s.Transfer(engine.Progress{Bytes: 1})
+	}
+	return Reply{}, a.err
+}
+
+// TestTransfersContinueOnNewConnections: a transfer goes on as long as connections come back within two minutes.
+func TestTransfersContinueOnNewConnections(t *testing.T) {
+	lost, good := errors.New("lost"), attempt{moved: true}
+	for name, c := range map[string]struct {
+		attempts []attempt
+		count    int
+		fails    bool
+	}{
+		"good":                     {[]attempt{good}, 1, false},
+		"lost three times":         {[]attempt{{true, time.Minute, lost}, {true, 3 * time.Minute, lost}, {true, time.Hour, lost}, good}, 4, false},
+		"away for a minute":        {[]attempt{{true, time.Minute, lost}, {false, 50 * time.Second, lost}, good}, 3, false},
+		"away for good":            {[]attempt{{true, time.Minute, lost}, {false, 50 * time.Second, lost}}, 4, true},
+		"without content to serve": {[]attempt{{false, 0, NoContent{lost}}}, 1, true},
+		"with too much output":     {[]attempt{{true, 0, TooMuchOutput{lost}}}, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hosts := &lossyHosts{attempts: c.attempts}
+				r := &Run{Ports: Ports{Hosts: hosts, Clock: wallClock{}}}
+				r.Inventory.Hosts = []engine.Host{{Name: "h"}}
+				_, err := r.runTransfer(t.Context(), "h", Script{Transfer: func(engine.Progress) {}})
+				if hosts.count != c.count || (err != nil) != c.fails {
+					t.Errorf("%d attempts, %v; want %d, failure %v", hosts.count, err, c.count, c.fails)
+				}
+			})
+		})
+	}
+}
