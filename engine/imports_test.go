@@ -240,13 +240,14 @@ func mayImport(dir, pkg string) bool {
 // testPackages lists the packages that are for tests only, each with the packages
 // below it. Tests may import them, and they may import everything.
 var testPackages = []string{
-	"holdfast/engine/etcd/etcdtest",  // etcd members on loopback
-	"holdfast/engine/longtest",       // how much tests try
-	"holdfast/engine/pathtest",       // hosts of tests apart from the machine
-	"holdfast/engine/remote/sshtest", // an SSH server
-	"holdfast/engine/shelltest",      // shellcheck over scripts
-	"holdfast/engine/simulator",      // worlds in memory, and the laws
-	"holdfast/modules/moduletest",    // a fake host, and golden cases of modules
+	"holdfast/engine/etcd/etcdtest",     // etcd members on loopback
+	"holdfast/engine/longtest",          // how much tests try
+	"holdfast/engine/pathtest",          // hosts of tests apart from the machine
+	"holdfast/engine/remote/sshtest",    // an SSH server
+	"holdfast/engine/shelltest",         // shellcheck over scripts
+	"holdfast/engine/report/reporttest", // plans, events and goldens of the views
+	"holdfast/engine/simulator",         // worlds in memory, and the laws
+	"holdfast/modules/moduletest",       // a fake host, and golden cases of modules
 }
 
 // isTestPackage reports whether the files of a folder are for tests only.

@@ -20,7 +20,7 @@ func TestDocumentedOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("testdata/*.golden")
+	files, err := filepath.Glob("*/testdata/*.golden")
 	if err != nil {
 		t.Fatal(err)
 	}

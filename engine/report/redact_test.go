@@ -12,6 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/report"
+	"holdfast/engine/report/reporttest"
 )
 
 // redactEvent returns the event after redaction.
@@ -29,7 +30,7 @@ func redactEvent(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 // program. That would end the journal, and with it the run.
 func TestRedactKeepsTheRunGoing(t *testing.T) {
 	for _, secret := range []string{"", "0", "s", "m", "2026", "T", "stage", "step-ended", "true", "null", `"`, `\`} {
-		e := engine.Event{Schema: 1, Seq: 10, Time: began, Run: "r", Type: engine.StepEnded, Took: engine.Duration(90 * time.Minute), Message: "m", Etcd: &engine.Sample{Voters: 10}}
+		e := engine.Event{Schema: 1, Seq: 10, Time: reporttest.Began, Run: "r", Type: engine.StepEnded, Took: engine.Duration(90 * time.Minute), Message: "m", Etcd: &engine.Sample{Voters: 10}}
 		got := redactEvent(t, e, secret)
 		if got.Type != e.Type || got.Took != e.Took || !got.Time.Equal(e.Time) || got.Seq != 10 || got.Etcd.Voters != 10 {
 			t.Errorf("with %q: %+v", secret, got)
@@ -59,7 +60,7 @@ func TestRedactOtherSpellings(t *testing.T) {
 
 // TestRedactChangesNothing: redaction copies its input, because others hold it.
 func TestRedactChangesNothing(t *testing.T) {
-	p := examplePlan()
+	p := reporttest.ExamplePlan()
 	before, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestRedactEverywhere(t *testing.T) {
 		secret := rapid.StringN(1, 40, 80).Draw(r, "secret") + "#hunter2"
 		around := rapid.StringOfN(rapid.RuneFrom([]rune("ab/ é\n\"'")), 0, 5, -1)
 		text := around.Draw(r, "before") + secret + around.Draw(r, "after")
-		e := filledValue[engine.Event](text)
+		e := reporttest.FilledValue[engine.Event](text)
 		clean, err := report.RedactPlan(*e.Plan, []string{secret})
 		if err != nil {
 			r.Fatal(err)
@@ -101,7 +102,7 @@ func TestRedactEverywhere(t *testing.T) {
 // TestRedactLeavesData: redaction neither reads nor copies files for hosts. They are in no output, and a plan
 // may have gigabytes of them.
 func TestRedactLeavesData(t *testing.T) {
-	p := engine.Plan{Hosts: []engine.HostPlan{hostWithChanges("w-1", reloadCrio, userChange("core"))}}
+	p := engine.Plan{Hosts: []engine.HostPlan{reporttest.HostWithChanges("w-1", reporttest.ReloadCrio, reporttest.UserChange("core"))}}
 	clean := report.HideSensitive(p, []string{"hunter2", "u"})
 	was, is := p.Hosts[0].Sequence[0].Do.Exec.Uploads[0].Data, clean.Hosts[0].Sequence[0].Do.Exec.Uploads[0].Data
 	if len(is) == 0 || &was[0] != &is[0] {

@@ -3,8 +3,6 @@ package report_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -12,8 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report"
-	"holdfast/engine/report/planview"
-	"holdfast/engine/report/termtext"
+	"holdfast/engine/report/reporttest"
 )
 
 // sinkFunc is a function that is a sink.
@@ -25,7 +22,7 @@ func (f sinkFunc) Emit(e engine.Event) error { return f(e) }
 func TestRedact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-zA-Z0-9"\\/<>&é]{6,20}`).Draw(t, "secret") + "#hunter2"
-		for _, e := range exampleRun() {
+		for _, e := range reporttest.ExampleRun() {
 			e.Message += " " + secret
 			if e.Failure != nil {
 				f := *e.Failure
@@ -73,21 +70,5 @@ func TestJournaled(t *testing.T) {
 	}
 	if err := full.Emit(engine.Event{Type: engine.RunEnded}); !errors.Is(err, broken) || seen != 2 || written != 1 {
 		t.Errorf("%v; %d events seen, %d written", err, seen, written)
-	}
-}
-
-// BenchmarkWritePlan writes a plan for 10,000 alike hosts.
-func BenchmarkWritePlan(b *testing.B) {
-	p := engine.Plan{}
-	for i := range 10_000 {
-		hp := osPlan(fmt.Sprintf("worker-%05d", i), "worker", "", "")
-		p.Hosts = append(p.Hosts, hp)
-		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{hp.Host}})
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := planview.Write(io.Discard, p, termtext.Style{}, false); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,47 +17,10 @@ import (
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/planview"
+	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/report/termtext"
 )
-
-// hostile is a possible answer of a host: it clears the screen, changes the title of the window, reverses the
-// line, and then imitates another line.
-const hostile = "x\x1b[2J\x1b]0;t\x07\u202e\u009b1m\r\nworker-99 done"
-
-// fillTexts sets every text of v, at all depths of its types. Words of the program stay empty.
-func fillTexts(v reflect.Value, text string, depth int) {
-	switch v.Kind() {
-	case reflect.String:
-		if v.Type() == reflect.TypeFor[string]() {
-			v.SetString(text)
-		}
-	case reflect.Pointer:
-		if depth > 0 {
-			v.Set(reflect.New(v.Type().Elem()))
-			fillTexts(v.Elem(), text, depth-1)
-		}
-	case reflect.Slice:
-		if depth > 0 {
-			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-			fillTexts(v.Index(0), text, depth-1)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type() != reflect.TypeFor[time.Time]() && v.Field(i).CanSet() {
-				fillTexts(v.Field(i), text, depth)
-			}
-		}
-	}
-}
-
-func filledValue[T any](text string) T {
-	var v T
-	fillTexts(reflect.ValueOf(&v).Elem(), text, 8)
-	return v
-}
-
-func hostileValue[T any]() T { return filledValue[T](hostile) }
 
 // forged matches a line that imitates a line of holdfast.
 var forged = regexp.MustCompile(`^( {0,7}|\d\d:\d\d:\d\d +)worker-99 done`)
@@ -83,29 +45,31 @@ func checkHarmless(t *testing.T, what, text string) {
 
 // TestUntrustedTables: text from hosts cannot control the terminal.
 func TestUntrustedTables(t *testing.T) {
-	status := hostileValue[engine.Status]()
+	status := reporttest.HostileValue[engine.Status]()
 	status.Hosts[0].State, status.Pools[0].Counts = engine.Degraded, map[engine.HostState]int{engine.Degraded: 1}
-	differs := hostileValue[engine.Status]()
+	differs := reporttest.HostileValue[engine.Status]()
 	differs.Hosts[0].State, differs.Pools[0].Counts = engine.Drifted, map[engine.HostState]int{engine.Drifted: 1}
-	held := hostileValue[tables.HeldHost]()
-	held.Hold.Kind = hostile
+	held := reporttest.HostileValue[tables.HeldHost]()
+	held.Hold.Kind = reporttest.Hostile
 	for name, write := range map[string]func(io.Writer) error{
 		"plan": func(w io.Writer) error {
-			return planview.Write(w, hostileValue[engine.Plan](), termtext.Style{}, false)
+			return planview.Write(w, reporttest.HostileValue[engine.Plan](), termtext.Style{}, false)
 		},
 		"plan, verbose": func(w io.Writer) error {
-			return planview.Write(w, hostileValue[engine.Plan](), termtext.Style{}, true)
+			return planview.Write(w, reporttest.HostileValue[engine.Plan](), termtext.Style{}, true)
 		},
 		"status":          func(w io.Writer) error { return tables.WriteStatus(w, status, termtext.Style{}, false) },
 		"status, verbose": func(w io.Writer) error { return tables.WriteStatus(w, status, termtext.Style{}, true) },
 		"status, drifted": func(w io.Writer) error { return tables.WriteStatus(w, differs, termtext.Style{}, false) },
 		"etcd": func(w io.Writer) error {
-			return tables.WriteEtcdStatus(w, []engine.ClusterStatus{hostileValue[engine.ClusterStatus]()}, termtext.Style{})
+			return tables.WriteEtcdStatus(w, []engine.ClusterStatus{reporttest.HostileValue[engine.ClusterStatus]()}, termtext.Style{})
 		},
 		"holds": func(w io.Writer) error {
-			return tables.WriteHolds(w, []tables.HeldHost{held, {Host: hostile, Problem: hostile}}, 1)
+			return tables.WriteHolds(w, []tables.HeldHost{held, {Host: reporttest.Hostile, Problem: reporttest.Hostile}}, 1)
 		},
-		"runs": func(w io.Writer) error { return tables.WriteRuns(w, []journal.Run{hostileValue[journal.Run]()}) },
+		"runs": func(w io.Writer) error {
+			return tables.WriteRuns(w, []journal.Run{reporttest.HostileValue[journal.Run]()})
+		},
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -131,8 +95,8 @@ func TestUntrustedLines(t *testing.T) {
 		p := lines.Writer{W: &b, Plan: true, Terse: terse}
 		for _, typ := range eventTypes() {
 			for _, failure := range []*engine.Failure{{}, nil} {
-				e := hostileValue[engine.Event]()
-				e.Type, e.Time, e.Took, e.End.Exit = typ, began, engine.Duration(time.Minute), engine.ExitFailed
+				e := reporttest.HostileValue[engine.Event]()
+				e.Type, e.Time, e.Took, e.End.Exit = typ, reporttest.Began, engine.Duration(time.Minute), engine.ExitFailed
 				e.Etcd.Voters, e.Etcd.Healthy, e.Etcd.Latency[0].WALFsyncP99 = 3, 2, 1
 				if failure == nil && typ != engine.HostFailed {
 					e.Failure = nil
@@ -149,7 +113,7 @@ func TestUntrustedLines(t *testing.T) {
 // TestUntrustedJSON: JSON does not control a terminal either, and programs read the exact text of the host.
 func TestUntrustedJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		said := rapid.String().Draw(t, "said") + hostile + "\x7f\U000e0041<é>\u2028"
+		said := rapid.String().Draw(t, "said") + reporttest.Hostile + "\x7f\U000e0041<é>\u2028"
 		for name, write := range map[string]func(io.Writer) error{
 			"lines": func(w io.Writer) error { return report.JSONLines{W: w}.Emit(engine.Event{Message: said}) },
 			"whole": func(w io.Writer) error { return report.WriteJSON(w, engine.Event{Message: said}) },

@@ -1,4 +1,4 @@
-package report_test
+package live_test
 
 import (
 	"bytes"
@@ -13,21 +13,22 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/live"
+	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/termtext"
 )
 
 // stagingRun returns a run in the middle of staging.
 func stagingRun() []engine.Event {
-	p := largePlan()
+	p := reporttest.LargePlan()
 	p.Hosts = p.Hosts[:9]
 	return []engine.Event{
 		{Type: engine.Planned, Plan: &p},
-		{Type: engine.StepStarted, Host: "events-0", Step: "stage", Kind: engine.StageStep, Time: began},
+		{Type: engine.StepStarted, Host: "events-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
 		{Type: engine.StepProgress, Host: "events-0", Step: "stage", Kind: engine.StageStep, Message: "Receiving objects: 45% (460/1023) 1.2 MB/s 61 MB"},
-		{Type: engine.StepStarted, Host: "main-0", Step: "stage", Kind: engine.StageStep, Time: began},
+		{Type: engine.StepStarted, Host: "main-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
 		{Type: engine.StepEnded, Host: "main-0", Step: "stage", Kind: engine.StageStep},
-		{Type: engine.StepStarted, Host: "main-1", Step: "stage", Kind: engine.StageStep, Time: began.Add(time.Minute)},
-		{Type: engine.EtcdSampled, Cluster: "main", Time: began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "main-2"}},
+		{Type: engine.StepStarted, Host: "main-1", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began.Add(time.Minute)},
+		{Type: engine.EtcdSampled, Cluster: "main", Time: reporttest.Began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "main-2"}},
 		{Type: engine.EtcdSampled, Cluster: "events", Etcd: &engine.Sample{Problems: []string{"no sample within 30s"}}},
 	}
 }
@@ -36,14 +37,14 @@ func stagingRun() []engine.Event {
 func rollingRun() []engine.Event {
 	p := engine.Plan{}
 	for _, h := range []string{"etcd-0", "etcd-1", "etcd-2"} {
-		p.Hosts = append(p.Hosts, osPlan(h, "etcd", "main", ""))
+		p.Hosts = append(p.Hosts, reporttest.OSPlan(h, "etcd", "main", ""))
 	}
 	for i := range 40 {
-		p.Hosts = append(p.Hosts, osPlan(fmt.Sprintf("worker-%02d", i), "worker", "", ""))
+		p.Hosts = append(p.Hosts, reporttest.OSPlan(fmt.Sprintf("worker-%02d", i), "worker", "", ""))
 	}
 	events := []engine.Event{{Type: engine.Planned, Plan: &p}}
 	for _, hp := range p.Hosts {
-		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "stage", Kind: engine.StageStep, Time: began}, engine.Event{Type: engine.StepEnded, Host: hp.Host, Step: "stage", Kind: engine.StageStep})
+		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "stage", Kind: engine.StageStep, Time: reporttest.Began}, engine.Event{Type: engine.StepEnded, Host: hp.Host, Step: "stage", Kind: engine.StageStep})
 	}
 	for i := range 20 {
 		events = append(events, engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%02d", i)})
@@ -51,16 +52,16 @@ func rollingRun() []engine.Event {
 	for i, kind := range []engine.FailureKind{"", engine.HeldFailure, engine.StoppedFailure} {
 		events = append(events, engine.Event{Type: engine.HostFailed, Host: fmt.Sprintf("worker-%02d", 20+i), Failure: &engine.Failure{Kind: kind}})
 	}
-	events = append(events, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Time: began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "etcd-0"}},
-		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: began.Add(time.Minute)},
-		engine.Event{Type: engine.StepEnded, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: began.Add(time.Minute)},
-		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Cluster: "main", Step: "wait for boot", Kind: engine.BootStep, Time: began.Add(time.Minute)})
+	events = append(events, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Time: reporttest.Began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "etcd-0"}},
+		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: reporttest.Began.Add(time.Minute)},
+		engine.Event{Type: engine.StepEnded, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: reporttest.Began.Add(time.Minute)},
+		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Cluster: "main", Step: "wait for boot", Kind: engine.BootStep, Time: reporttest.Began.Add(time.Minute)})
 	for i := 23; i < 36; i++ {
 		step := "wait for boot"
 		if i%4 == 0 {
 			step = "wait for units"
 		}
-		events = append(events, engine.Event{Type: engine.StepStarted, Host: fmt.Sprintf("worker-%02d", i), Step: step, Time: began.Add(time.Duration(i) * time.Second)})
+		events = append(events, engine.Event{Type: engine.StepStarted, Host: fmt.Sprintf("worker-%02d", i), Step: step, Time: reporttest.Began.Add(time.Duration(i) * time.Second)})
 	}
 	return events
 }
@@ -68,29 +69,29 @@ func rollingRun() []engine.Event {
 func manyPoolsRun() []engine.Event {
 	p := engine.Plan{}
 	for i := range 9 {
-		p.Hosts = append(p.Hosts, osPlan(fmt.Sprintf("h-%d", i), fmt.Sprintf("pool-%d", i), "", ""))
+		p.Hosts = append(p.Hosts, reporttest.OSPlan(fmt.Sprintf("h-%d", i), fmt.Sprintf("pool-%d", i), "", ""))
 	}
-	return []engine.Event{{Type: engine.Planned, Plan: &p}, {Type: engine.HostDone, Host: "h-3"}, {Type: engine.StepStarted, Step: "gate ceph", Time: began}}
+	return []engine.Event{{Type: engine.Planned, Plan: &p}, {Type: engine.HostDone, Host: "h-3"}, {Type: engine.StepStarted, Step: "gate ceph", Time: reporttest.Began}}
 }
 
 // writingRun returns a run that writes to many hosts and disrupts one of them.
 func writingRun() []engine.Event {
-	events := nonDisruptiveRun()[:3]
+	events := reporttest.NonDisruptiveRun()[:3]
 	for _, hp := range events[1].Plan.Hosts[:6] {
-		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "write", Time: began})
+		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "write", Time: reporttest.Began})
 	}
-	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Kind: engine.HoldStep, Time: began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: began})
+	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Kind: engine.HoldStep, Time: reporttest.Began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: reporttest.Began})
 }
 
 // soakingRun returns a run that waits for the soak of its canaries while it stages hosts of another pool.
 func soakingRun() []engine.Event {
-	p := rollingPlan()
+	p := reporttest.RollingPlan()
 	return []engine.Event{
 		{Type: engine.Planned, Plan: &p},
 		{Type: engine.HostDone, Host: "worker-01"},
-		{Type: engine.StepStarted, Host: "edge-0", Step: "stage", Kind: engine.StageStep, Time: began},
+		{Type: engine.StepStarted, Host: "edge-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
 		{Type: engine.StepEnded, Host: "edge-0", Step: "stage", Kind: engine.StageStep},
-		{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: began.Add(200 * time.Second), Until: began.Add(800 * time.Second)},
+		{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: reporttest.Began.Add(200 * time.Second), Until: reporttest.Began.Add(800 * time.Second)},
 	}
 }
 
@@ -106,21 +107,21 @@ func renderStatus(events []engine.Event, width, height int, now time.Time) strin
 // TestWaiting: the line of a waiting step has its end, with the date if that is more than a day away, and the
 // remaining time.
 func TestWaiting(t *testing.T) {
-	start := began.Add(200 * time.Second)
+	start := reporttest.Began.Add(200 * time.Second)
 	for _, c := range []struct {
 		until      time.Time
 		line, left string
 	}{
 		{start.Add(10 * time.Minute), "until 08:13:20 UTC", "8m20s left"},
 		{start.Add(10 * time.Minute).In(time.FixedZone("CET", 3600)), "until 08:13:20 UTC", "8m20s left"},
-		{began.Add(23 * time.Hour), "until 07:00:00 UTC", "22h55m0s left"},
+		{reporttest.Began.Add(23 * time.Hour), "until 07:00:00 UTC", "22h55m0s left"},
 		{start.Add(24*time.Hour + 10*time.Minute), "until Sun 2026-11-22 08:13:20 UTC", "24h8m20s left"},
 		{start.Add(50 * time.Hour), "until Mon 2026-11-23 10:03:20 UTC", "49h58m20s left"},
 		{start.Add(time.Minute), "until 08:04:20 UTC", "0 s left"},
 		{time.Time{}, "", ""},
 	} {
 		e := engine.Event{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: start, Until: c.until}
-		text := renderStatus([]engine.Event{e}, 80, 24, began.Add(5*time.Minute))
+		text := renderStatus([]engine.Event{e}, 80, 24, reporttest.Began.Add(5*time.Minute))
 		if !strings.HasPrefix(text, "  pool worker  soak 100 s") || !strings.HasSuffix(text, c.left) || (c.left == "") == strings.Contains(text, "left") {
 			t.Errorf("%s: %q, want %q", c.until, text, c.left)
 		}
@@ -138,16 +139,16 @@ func TestWaiting(t *testing.T) {
 func TestLiveStatusOfPlays(t *testing.T) {
 	first, second := engine.Plan{}, engine.Plan{}
 	for i := range 4 {
-		first.Hosts = append(first.Hosts, osPlan(fmt.Sprintf("etcd-%d", i), "etcd", "", ""))
+		first.Hosts = append(first.Hosts, reporttest.OSPlan(fmt.Sprintf("etcd-%d", i), "etcd", "", ""))
 	}
-	second.Hosts = []engine.HostPlan{osPlan("etcd-0", "etcd", "", ""), osPlan("worker-0", "worker", "", "")}
+	second.Hosts = []engine.HostPlan{reporttest.OSPlan("etcd-0", "etcd", "", ""), reporttest.OSPlan("worker-0", "worker", "", "")}
 	text := renderStatus([]engine.Event{
 		{Type: engine.Planned, Plan: &first},
 		{Type: engine.HostDone, Host: "etcd-0"},
 		{Type: engine.HostDone, Host: "etcd-1"},
 		{Type: engine.Planned, Plan: &second},
 		{Type: engine.HostDone, Host: "worker-0"},
-	}, 80, 24, began)
+	}, 80, 24, reporttest.Began)
 	if !strings.Contains(text, "etcd   [..........]  done 0/1") || !strings.Contains(text, "worker [##########]  done 1/1") {
 		t.Error(text)
 	}
@@ -158,24 +159,24 @@ func TestLiveStatus(t *testing.T) {
 	for name, events := range map[string][]engine.Event{"board-staging": stagingRun(), "board-rolling": rollingRun(), "board-pools": manyPoolsRun(), "board-quiet": writingRun(), "board-soaking": soakingRun()} {
 		var got strings.Builder
 		for _, on := range []struct{ width, height int }{{40, 24}, {80, 24}, {200, 50}, {80, 6}} {
-			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, renderStatus(events, on.width, on.height, began.Add(5*time.Minute)))
+			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, renderStatus(events, on.width, on.height, reporttest.Began.Add(5*time.Minute)))
 		}
-		compareGolden(t, name, got.String())
+		reporttest.CompareGolden(t, name, got.String())
 	}
 }
 
 // TestLiveStatusFits: on every terminal and at every moment the live status leaves a line free, and texts of hosts
 // cannot control the terminal.
 func TestLiveStatusFits(t *testing.T) {
-	e := hostileValue[engine.Event]()
-	hostiles := append(rollingRun(), engine.Event{Type: engine.StepStarted, Host: hostile, Step: hostile}, engine.Event{Type: engine.StepProgress, Host: hostile, Step: hostile, Message: hostile},
-		engine.Event{Type: engine.EtcdSampled, Cluster: hostile, Etcd: e.Etcd}, engine.Event{Type: engine.EtcdSampled, Cluster: "x", Etcd: &engine.Sample{Problems: []string{hostile}}})
-	runs := [][]engine.Event{stagingRun(), soakingRun(), rollingRun(), manyPoolsRun(), writingRun(), exampleRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
+	e := reporttest.HostileValue[engine.Event]()
+	hostiles := append(rollingRun(), engine.Event{Type: engine.StepStarted, Host: reporttest.Hostile, Step: reporttest.Hostile}, engine.Event{Type: engine.StepProgress, Host: reporttest.Hostile, Step: reporttest.Hostile, Message: reporttest.Hostile},
+		engine.Event{Type: engine.EtcdSampled, Cluster: reporttest.Hostile, Etcd: e.Etcd}, engine.Event{Type: engine.EtcdSampled, Cluster: "x", Etcd: &engine.Sample{Problems: []string{reporttest.Hostile}}})
+	runs := [][]engine.Event{stagingRun(), soakingRun(), rollingRun(), manyPoolsRun(), writingRun(), reporttest.ExampleRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SampledFrom(runs).Draw(t, "run")
 		events = events[:rapid.IntRange(0, len(events)).Draw(t, "events")]
 		width, height := rapid.IntRange(1, 220).Draw(t, "width"), rapid.IntRange(2, 60).Draw(t, "height")
-		text := renderStatus(events, width, height, began)
+		text := renderStatus(events, width, height, reporttest.Began)
 		lines := strings.Split(text, "\n")
 		if len(lines) >= height {
 			t.Fatalf("%d lines on %d:\n%s", len(lines), height, text)

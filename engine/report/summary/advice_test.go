@@ -1,4 +1,4 @@
-package report_test
+package summary_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/report/reporttest"
 )
 
 // TestAdvice: the suggested command repeats the arguments of the run, except those that would start another
@@ -17,31 +18,31 @@ func TestAdvice(t *testing.T) {
 		}
 		return list
 	}
-	planned := func(s *script, p engine.Plan) { s.addEvent(engine.Event{Type: engine.Planned, Plan: &p}) }
-	open := poolStatuses(map[engine.HostState]int{engine.Pending: 3}, engine.Pending)
-	rolling := osPlan("worker-01", "worker", "", "")
+	planned := func(s *reporttest.Script, p engine.Plan) { s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p}) }
+	open := reporttest.PoolStatuses(map[engine.HostState]int{engine.Pending: 3}, engine.Pending)
+	rolling := reporttest.OSPlan("worker-01", "worker", "", "")
 	rolling.Sequence = []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{Targets: map[string]string{"worker": "bc30"}}}}}
 	for name, c := range map[string]struct {
 		args []string
-		tell func(s *script)
+		tell func(s *reporttest.Script)
 		end  engine.RunEnd
 		want string
 	}{
 		"done, and the site is not": {
 			[]string{"apply", "-y", "-i", "a.hcl", "--var", "commit=1", "--runs=r", "--step", "night.yaml", "--tags", "x", "--on-held", "skip"},
-			func(s *script) { planned(s, engine.Plan{Total: 20}) },
+			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20}) },
 			engine.RunEnd{Pools: open},
 			"to see what is left to do: holdfast plan -i a.hcl --var 'commit=1' '--runs=r'\n",
 		},
 		"a saved plan and a limit": {
 			[]string{"apply", "--plan", "p.plan", "-l", "worker-01"},
-			func(s *script) { planned(s, engine.Plan{Total: 20, Matching: []string{"worker-01"}}) },
+			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20, Matching: []string{"worker-01"}}) },
 			engine.RunEnd{Pools: open},
 			"for the hosts outside of the limit: holdfast apply\n",
 		},
 		"a saved plan with a limit of its own": {
 			[]string{"apply", "-i", "a.hcl", "--plan=p.plan"},
-			func(s *script) {
+			func(s *reporttest.Script) {
 				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs another"}}})
 			},
 			engine.RunEnd{Exit: engine.ExitRefused},
@@ -49,25 +50,25 @@ func TestAdvice(t *testing.T) {
 		},
 		"the new roll-out has begun": {
 			[]string{"apply", "-y", "--continue-over-incomplete"},
-			func(s *script) {
+			func(s *reporttest.Script) {
 				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{rolling}})
-				s.failHost("worker-01", "finalize", "exit status 1", "it stays held")
+				s.FailHost("worker-01", "finalize", "exit status 1", "it stays held")
 			},
 			engine.RunEnd{Exit: engine.ExitFailed},
 			"to go on from here, when that is put right: holdfast apply -y\n",
 		},
 		"the new roll-out has not begun": {
 			[]string{"apply", "-y", "--continue-over-incomplete"},
-			func(s *script) {
+			func(s *reporttest.Script) {
 				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{rolling}})
-				s.runStep("worker-01", "stage", s.at, time.Second, nil)
+				s.RunStep("worker-01", "stage", s.At, time.Second)
 			},
 			engine.RunEnd{Exit: engine.ExitStopped},
 			"to go on from here: holdfast apply -y --continue-over-incomplete\n",
 		},
 		"paused, rolled back, blocked and a closed window": {
 			[]string{"apply"},
-			func(s *script) {
+			func(s *reporttest.Script) {
 				x := append(left(engine.Paused, "gpu-0"), left(engine.RolledBack, "worker-01")...)
 				x = append(x, left(engine.Blocked, "worker-02")...)
 				planned(s, engine.Plan{Total: 20, Excluded: append(x, left(engine.Closed, "edge-0")...)})
@@ -77,29 +78,29 @@ func TestAdvice(t *testing.T) {
 		},
 		"a play failed": {
 			[]string{"apply", "night.yaml", "-l", "worker"},
-			func(s *script) {
-				s.beginPlay("reboot", "reboot", "worker-01", "worker-02")
-				s.rebootHost("worker-01", time.Minute)
-				s.failHost("worker-02", "reboot", "exit status 1", "it stays held")
+			func(s *reporttest.Script) {
+				s.BeginPlay("reboot", "reboot", "worker-01", "worker-02")
+				s.RebootHost("worker-01", time.Minute)
+				s.FailHost("worker-02", "reboot", "exit status 1", "it stays held")
 			},
 			engine.RunEnd{Exit: engine.ExitFailed, Updated: []string{"worker-01"}, Failed: []string{"worker-02"}, Untouched: []string{"worker-03"}, NotBegun: []string{"tidy up"}},
 			"put right: holdfast apply night.yaml -l 'worker-[02-03]'\n  without that limit, hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n",
 		},
 		"one host failed, and another had been rolled back": {
 			[]string{"apply"},
-			func(s *script) {
-				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{osPlan("worker-01", "worker", "", "")}, Excluded: left(engine.RolledBack, "worker-02")})
-				s.failHost("worker-01", "finalize", "exit status 1", "it stays held")
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{reporttest.OSPlan("worker-01", "worker", "", "")}, Excluded: left(engine.RolledBack, "worker-02")})
+				s.FailHost("worker-01", "finalize", "exit status 1", "it stays held")
 			},
 			engine.RunEnd{Exit: engine.ExitFailed},
 			"try this one again: holdfast apply --retry-rolled-back\n",
 		},
 	} {
-		var s script
-		s.startRun(c.args...)
+		var s reporttest.Script
+		s.StartRun(c.args...)
 		c.tell(&s)
-		s.addEvent(engine.Event{Type: engine.RunEnded, End: &c.end})
-		if text := s.printEnding(t); !strings.HasSuffix(text, c.want) {
+		s.AddEvent(engine.Event{Type: engine.RunEnded, End: &c.end})
+		if text := s.PrintEnding(t); !strings.HasSuffix(text, c.want) {
 			t.Errorf("%s: it does not end with\n%s\nbut is\n%s", name, c.want, text)
 		}
 	}

@@ -1,31 +1,10 @@
-package report_test
+package live_test
 
 import (
 	"regexp"
 	"strconv"
 	"strings"
 )
-
-// onScreen returns the scrolled lines and the screen of a terminal of 24 lines after this output, without
-// empty lines at the end.
-func onScreen(sent string) string {
-	s := screen{lines: make([][]rune, 24)}
-	for sent != "" {
-		if loc := escapes.FindStringSubmatchIndex(sent); loc != nil && loc[0] == 0 {
-			s.readEscape(sent[:loc[1]])
-			sent = sent[loc[1]:]
-			continue
-		}
-		r := []rune(sent)[0]
-		s.putRune(r)
-		sent = sent[len(string(r)):]
-	}
-	var out []string
-	for _, l := range append(s.gone, s.lines...) {
-		out = append(out, strings.TrimRight(string(l), " "))
-	}
-	return strings.TrimRight(strings.Join(out, "\n"), "\n")
-}
 
 // screen is a terminal with the few functions that the live status uses.
 type screen struct {
@@ -53,8 +32,6 @@ func (s *screen) putRune(r rune) {
 		s.column++
 	}
 }
-
-var csi = regexp.MustCompile(`^\x1b\[([0-9]*)([A-Z])$`)
 
 func (s *screen) readEscape(sequence string) {
 	m := csi.FindStringSubmatch(sequence)
@@ -88,3 +65,26 @@ func (s *screen) readEscape(sequence string) {
 		panic("the test's screen does not know " + sequence)
 	}
 }
+
+// onScreen returns the scrolled lines and the screen of a terminal of 24 lines after this output, without
+// empty lines at the end.
+func onScreen(sent string) string {
+	s := screen{lines: make([][]rune, 24)}
+	for sent != "" {
+		if loc := escapes.FindStringSubmatchIndex(sent); loc != nil && loc[0] == 0 {
+			s.readEscape(sent[:loc[1]])
+			sent = sent[loc[1]:]
+			continue
+		}
+		r := []rune(sent)[0]
+		s.putRune(r)
+		sent = sent[len(string(r)):]
+	}
+	var out []string
+	for _, l := range append(s.gone, s.lines...) {
+		out = append(out, strings.TrimRight(string(l), " "))
+	}
+	return strings.TrimRight(strings.Join(out, "\n"), "\n")
+}
+
+var csi = regexp.MustCompile(`^\x1b\[([0-9]*)([A-Z])$`)

@@ -1,4 +1,4 @@
-package report_test
+package planview_test
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report/lines"
 	"holdfast/engine/report/planview"
+	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/termtext"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestWritePlanSteps(t *testing.T) {
 	none, two := 0, 2
 	pool := engine.Gate{Name: "pool", Command: "ready"}
-	p := examplePlan()
+	p := reporttest.ExamplePlan()
 	p.Batches = p.Batches[:1]
 	p.Batches[0].Before = []engine.Step{{Name: "gate pool", On: engine.Bastion, Do: engine.Op{Gate: &pool}}}
 	p.Batches[0].After = p.Batches[0].Before
@@ -39,23 +39,5 @@ func TestWritePlanSteps(t *testing.T) {
 				t.Errorf("the gate is %d times %s the batch:\n%s", n, when, b.String())
 			}
 		}
-	}
-}
-
-// TestPlainGates: the line of a gate has its last answer, and the host for gates of hosts.
-func TestPlainGates(t *testing.T) {
-	var b bytes.Buffer
-	for _, e := range []engine.Event{
-		{Type: engine.StepProgress, Step: "gate ceph", Message: "exit status 1: HEALTH_WARN"},
-		{Type: engine.StepProgress, Step: "gate disk", Host: "worker-1", Message: "exit status 1"},
-		{Type: engine.StepProgress, Step: "wait for units", Host: "worker-1", Message: "crio.service has failed", Took: engine.Duration(90 * time.Second)},
-	} {
-		if err := (&lines.Writer{W: &b, Short: true}).Emit(e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := "  gate ceph: exit status 1: HEALTH_WARN\n  worker-1: gate disk: exit status 1\n" +
-		"  worker-1: wait for units goes on, 1m30s by now: crio.service has failed\n"; b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 }

@@ -1,4 +1,4 @@
-package report_test
+package live_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report/live"
+	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/termtext"
 )
 
@@ -37,7 +38,7 @@ func showLive(how string) {
 	signal.Notify(caught, os.Interrupt)
 	live := live.New(os.Stdout, termtext.Style{Colour: true}, false)
 	defer live.Close()
-	for _, e := range exampleRun() {
+	for _, e := range reporttest.ExampleRun() {
 		if err := live.Emit(e); err != nil {
 			os.Exit(1)
 		}
@@ -210,7 +211,7 @@ func (s *stuckTerminal) Write(b []byte) (int, error) {
 func TestLiveNeverWaits(t *testing.T) {
 	out := &stuckTerminal{blocked: make(chan struct{}), open: make(chan struct{})}
 	live := live.New(out, termtext.Style{}, false)
-	events := exampleRun()
+	events := reporttest.ExampleRun()
 	for _, e := range events[:len(events)-1] {
 		if err := live.Emit(e); err != nil {
 			t.Fatal(err)
@@ -251,7 +252,7 @@ func (b *brokenTerminal) Write(p []byte) (int, error) {
 func TestLiveOutlivesItsTerminal(t *testing.T) {
 	for after := range 12 {
 		live := live.New(&brokenTerminal{after: after}, termtext.Style{}, false)
-		for _, e := range exampleRun() {
+		for _, e := range reporttest.ExampleRun() {
 			_ = live.Emit(e)
 		}
 		live.Close()

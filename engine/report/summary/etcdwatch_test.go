@@ -1,4 +1,4 @@
-package report_test
+package summary_test
 
 import (
 	"strings"
@@ -6,26 +6,27 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/report/reporttest"
 )
 
 // member makes the events of one etcd member: steps and samples in order.
 type member struct {
-	s  *script
+	s  *reporttest.Script
 	at time.Time
 }
 
 func (m *member) runStep(host, name string, took time.Duration, f *engine.Failure) {
 	for _, e := range []engine.Event{{Type: engine.StepStarted}, {Type: engine.StepEnded, Failure: f}} {
-		e.Host, e.Cluster, e.Step, e.Kind = host, "main", name, kindOf[name]
-		m.s.at = m.at
-		m.s.addEvent(e)
+		e.Host, e.Cluster, e.Step, e.Kind = host, "main", name, reporttest.KindOf[name]
+		m.s.At = m.at
+		m.s.AddEvent(e)
 		m.at = m.at.Add(took)
 	}
 }
 
 func (m *member) addSample(healthy int, down ...string) {
-	m.s.at = m.at
-	m.s.addEvent(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
+	m.s.At = m.at
+	m.s.AddEvent(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
 }
 
 // TestMembersTakenDownCount: a member that the run took down counts as down, with or without a sample at that
@@ -60,11 +61,11 @@ func TestMembersTakenDownCount(t *testing.T) {
 		"nothing was taken down": {func(m *member) { m.runStep("etcd-0", "hold", time.Second, nil); m.addSample(3) }, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s script
-			s.startRun("apply")
-			tc.tell(&member{&s, began})
-			s.endRun(engine.ExitOK, "every host matches")
-			if got := s.printEnding(t); !strings.Contains(got, "etcd main: "+tc.want) {
+			var s reporttest.Script
+			s.StartRun("apply")
+			tc.tell(&member{&s, reporttest.Began})
+			s.EndRun(engine.ExitOK, "every host matches")
+			if got := s.PrintEnding(t); !strings.Contains(got, "etcd main: "+tc.want) {
 				t.Errorf("it ends with\n%s\nwithout %q", got, tc.want)
 			}
 		})

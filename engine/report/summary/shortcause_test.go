@@ -1,4 +1,4 @@
-package report_test
+package summary_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report/lines"
+	"holdfast/engine/report/reporttest"
 )
 
 // longCause returns a cause of many long lines, as of a policy engine.
@@ -45,17 +46,17 @@ func TestCauseOnce(t *testing.T) {
 		"short, with a hint":  {engine.Failure{Step: "drain", Cause: "no answer", Hint: "ask it"}, "", "worker-01 failed at drain\n      hint: ask it\n"},
 		"short, and it is it": {engine.Failure{Step: "drain", Cause: "no answer"}, "", "exit 3: worker-01: drain: no answer\n"},
 	} {
-		p := examplePlan()
+		p := reporttest.ExamplePlan()
 		f := c.failure
 		f.Host = "worker-01"
-		var s script
-		s.startRun("apply")
-		s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
-		s.runStep(f.Host, f.Step, began, time.Minute, &f)
-		s.addEvent(engine.Event{Type: engine.HostFailed, Host: f.Host, Failure: &f, Message: "it stays held"})
-		s.endByFailure(f, c.reason)
+		var s reporttest.Script
+		s.StartRun("apply")
+		s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+		s.FailStep(&f, reporttest.Began, time.Minute)
+		s.AddEvent(engine.Event{Type: engine.HostFailed, Host: f.Host, Failure: &f, Message: "it stays held"})
+		s.EndByFailure(f, c.reason)
 		for _, terse := range []bool{false, true} {
-			all, end := printRun(t, s.events, terse)
+			all, end := printRun(t, s.Events, terse)
 			before := strings.TrimSuffix(all, end)
 			for line := range strings.Lines(f.Cause + "\n" + f.Stderr) {
 				if !strings.Contains(before, strings.TrimSpace(line)) {
@@ -76,15 +77,15 @@ func TestCauseOnce(t *testing.T) {
 
 // TestCauseOfNoHost: a failure without a host is shown when it happens, too.
 func TestCauseOfNoHost(t *testing.T) {
-	p := examplePlan()
+	p := reporttest.ExamplePlan()
 	f := &engine.Failure{Step: "gate ceph", Cause: "not done within 5m0s: exit status 1: HEALTH_WARN", Command: "ceph health", Stderr: "HEALTH_WARN\n1 osd down"}
-	var s script
-	s.startRun("apply")
-	s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
-	s.runStep("", "gate ceph", began, time.Minute, f)
-	s.endByFailure(*f, "")
+	var s reporttest.Script
+	s.StartRun("apply")
+	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+	s.FailStep(f, reporttest.Began, time.Minute)
+	s.EndByFailure(*f, "")
 	for _, terse := range []bool{false, true} {
-		all, end := printRun(t, s.events, terse)
+		all, end := printRun(t, s.Events, terse)
 		want := "  gate ceph failed: not done within 5m0s: exit status 1: HEALTH_WARN\n      command: ceph health\n      stderr: 1 osd down\n"
 		if !strings.Contains(strings.TrimSuffix(all, end), want) {
 			t.Errorf("%q is missing in\n%s", want, all)
@@ -94,7 +95,7 @@ func TestCauseOfNoHost(t *testing.T) {
 		}
 	}
 	f.Kind = "stopped"
-	if all, _ := printRun(t, s.events, false); strings.Contains(all, "gate ceph failed") {
+	if all, _ := printRun(t, s.Events, false); strings.Contains(all, "gate ceph failed") {
 		t.Errorf("what was stopped has not failed:\n%s", all)
 	}
 }

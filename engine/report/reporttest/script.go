@@ -1,0 +1,168 @@
+package reporttest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/lines"
+)
+
+// Script makes the events of a run, with their times.
+type Script struct {
+	At     time.Time
+	Events []engine.Event
+}
+
+// AddEvent adds an event at the time of the script.
+func (s *Script) AddEvent(e engine.Event) {
+	e.Schema, e.Seq, e.Run, e.Time = 1, len(s.Events)+1, "20261121-080000-0001", s.At
+	s.Events = append(s.Events, e)
+}
+
+// StartRun begins the run of a command.
+func (s *Script) StartRun(args ...string) {
+	s.At = Began
+	s.AddEvent(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
+}
+
+// RunStep adds a step of that duration, and returns its end.
+func (s *Script) RunStep(host, name string, at time.Time, took time.Duration) time.Time {
+	return s.addStep(engine.Event{Host: host, Step: name, Took: engine.Duration(took)}, at)
+}
+
+// FailStep adds a step that fails after that duration, and returns its end.
+func (s *Script) FailStep(f *engine.Failure, at time.Time, took time.Duration) time.Time {
+	return s.addStep(engine.Event{Host: f.Host, Step: f.Step, Took: engine.Duration(took), Failure: f}, at)
+}
+
+func (s *Script) addStep(end engine.Event, at time.Time) time.Time {
+	s.At, end.Type, end.Kind = at, engine.StepEnded, KindOf[end.Step]
+	s.AddEvent(engine.Event{Type: engine.StepStarted, Host: end.Host, Step: end.Step, Kind: end.Kind})
+	s.At = at.Add(time.Duration(end.Took))
+	s.AddEvent(end)
+	return s.At
+}
+
+// EndRun ends the run.
+func (s *Script) EndRun(exit engine.ExitCode, reason string) {
+	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: exit, Reason: reason}})
+}
+
+// EndByFailure ends the run by a failure, with more words after its own.
+func (s *Script) EndByFailure(f engine.Failure, more string) {
+	cause := engine.EndCause{Kind: engine.FailedEnd, Failure: &f}
+	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: f.Error() + more, Cause: cause}})
+}
+
+// PrintEnding returns the lines that the end of the run prints.
+func (s *Script) PrintEnding(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	p := lines.Writer{W: &b, Short: true, Terse: true}
+	for _, e := range s.Events {
+		if e.Type == engine.RunEnded {
+			b.Reset()
+		}
+		if err := p.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// RollHost stages and reboots a worker.
+func (s *Script) RollHost(i int) {
+	host := fmt.Sprintf("worker-%03d", i)
+	s.RunStep(host, "stage", Began, time.Duration(30+i%7)*time.Second)
+	at := Began.Add(time.Minute + time.Duration(i/20)*15*time.Minute)
+	at = s.RunStep(host, "hold", at, 300*time.Millisecond)
+	at = s.RunStep(host, "finalize", at, 2*time.Second)
+	if i%160 == 7 {
+		at = s.FailStep(&engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s"}, at, 20*time.Minute)
+		s.At = at
+		s.AddEvent(engine.Event{Type: engine.HostFailed, Host: host, Message: "it stays held, with the reason in its hold; the next run takes it up first", Failure: &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s", Hint: "look at its console"}})
+		return
+	}
+	at = s.RunStep(host, "wait for boot", at, time.Duration(600+i%11)*time.Second)
+	s.RunStep(host, "release", at, 200*time.Millisecond)
+	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
+}
+
+// EndIncomplete ends the run, complete if all its pools are.
+func (s *Script) EndIncomplete(end engine.RunEnd) {
+	end.Complete = true
+	for _, p := range end.Pools {
+		end.Complete = end.Complete && p.Complete
+	}
+	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &end})
+}
+
+// UpdateHosts disrupts and updates hosts.
+func (s *Script) UpdateHosts(hosts ...string) {
+	for _, h := range hosts {
+		at := s.RunStep(h, "hold", s.At, time.Second)
+		at = s.RunStep(h, "wait for boot", at, time.Minute)
+		s.RunStep(h, "release", at, time.Second)
+		s.AddEvent(engine.Event{Type: engine.HostDone, Host: h})
+	}
+}
+
+// BeginPlay begins a play with one change of these hosts.
+func (s *Script) BeginPlay(name, does string, hosts ...string) {
+	p := engine.Plan{Total: 3, Play: name}
+	for _, h := range hosts {
+		hp := OSPlan(h, "worker", "", "")
+		if does != "" {
+			hp.Changes = []engine.Change{{Resource: does, Rule: "playbook: " + name, Task: true}}
+		}
+		p.Hosts = append(p.Hosts, hp)
+	}
+	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+}
+
+// RebootHost holds a host, reboots it for that long, and releases it.
+func (s *Script) RebootHost(host string, away time.Duration) {
+	at := s.RunStep(host, "hold", s.At, time.Second)
+	at = s.RunStep(host, "reboot", at, time.Second)
+	at = s.RunStep(host, "wait for boot", at, away-time.Second)
+	s.RunStep(host, "release", at, time.Second)
+	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
+}
+
+// FailHost fails a host while it is held.
+func (s *Script) FailHost(host, step, cause, became string) {
+	f := &engine.Failure{Host: host, Step: step, Cause: cause}
+	s.RunStep(host, "hold", s.At, time.Second)
+	s.FailStep(f, s.At, time.Second)
+	s.AddEvent(engine.Event{Type: engine.HostFailed, Host: host, Failure: f, Message: became})
+}
+
+// HoldHost holds a host during these steps, and ends with a match.
+func (s *Script) HoldHost(host string, steps ...string) {
+	s.RunStep(host, "hold", s.At, 100*time.Millisecond)
+	for _, name := range steps {
+		s.RunStep(host, name, s.At, 5*time.Second)
+	}
+	s.RunStep(host, "release", s.At, 100*time.Millisecond)
+	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
+}
+
+// PoolStatuses returns the pools of a site of 20 hosts, with these hosts in other states.
+func PoolStatuses(worker map[engine.HostState]int, gpu engine.HostState) []engine.PoolStatus {
+	updated := 12
+	counts := map[engine.HostState]int{}
+	for state, n := range worker {
+		counts[state] = n
+		updated -= n
+	}
+	counts[engine.Updated] = updated
+	list := []engine.PoolStatus{
+		{Name: "etcd", Total: 3, Counts: map[engine.HostState]int{engine.Updated: 3}, Complete: true},
+		{Name: "worker", Total: 12, Counts: counts, Complete: updated == 12},
+		{Name: "gpu", Total: 5, Counts: map[engine.HostState]int{gpu: 5}, Complete: gpu == engine.Updated},
+	}
+	return list
+}

@@ -1,0 +1,19 @@
+package summary_test
+
+import (
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/report/reporttest"
+)
+
+// TestReportedDriftEnds: a run that leaves only reported drift names the hosts and the ways out.
+func TestReportedDriftEnds(t *testing.T) {
+	p := reporttest.ConfigPlans()["drift"]
+	p.Hosts, p.Batches = nil, nil
+	var s reporttest.Script
+	s.StartRun("apply", "--yes")
+	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+	s.EndRun(engine.ExitWork, "incomplete: edge-[01-03]: drift, which is only to be reported; holdfast plan says what")
+	reporttest.CompareGolden(t, "end-drift", s.PrintEnding(t))
+}

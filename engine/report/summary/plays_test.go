@@ -1,0 +1,61 @@
+package summary_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/reporttest"
+)
+
+// TestPlaysEnd: the summary of a playbook has the work of all plays for each host, and the work that the last
+// play did not begin.
+func TestPlaysEnd(t *testing.T) {
+	for name, tell := range map[string]func(s *reporttest.Script){
+		"end-second-play": func(s *reporttest.Script) {
+			s.StartRun("apply", "night.yaml")
+			s.BeginPlay("upgrade", "", "worker-01", "worker-02")
+			s.RebootHost("worker-01", time.Minute)
+			s.RebootHost("worker-02", time.Minute)
+			s.BeginPlay("journald", "restart systemd-journald.service", "worker-01", "worker-02")
+			s.FailHost("worker-01", "service systemd-journald.service", "exit status 1", "it stays held, with the reason in its hold")
+			cause := engine.EndCause{Kind: engine.FailedEnd, Failure: &engine.Failure{Host: "worker-01", Step: "service systemd-journald.service", Cause: "exit status 1"}}
+			s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}, Cause: cause}})
+		},
+		"end-two-reboots": func(s *reporttest.Script) {
+			s.StartRun("apply", "twice.yaml")
+			s.BeginPlay("one", "reboot", "worker-01")
+			s.RebootHost("worker-01", 20*time.Second)
+			s.At = s.At.Add(time.Hour)
+			s.BeginPlay("two", "reboot", "worker-01")
+			s.RebootHost("worker-01", 30*time.Second)
+			s.EndRun(engine.ExitOK, "the playbook is done; holdfast status says whether every host matches")
+		},
+		"end-held-in-second-play": func(s *reporttest.Script) {
+			s.StartRun("apply", "twice.yaml")
+			s.BeginPlay("one", "reboot", "worker-01")
+			s.RebootHost("worker-01", 20*time.Second)
+			p := engine.Plan{Total: 3, Play: "two", Excluded: []engine.Exclusion{{Host: "worker-01", Kind: engine.Held, Reason: "held by ann@bastion"}}}
+			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+			s.EndRun(engine.ExitRefused, "play two: incomplete: worker-01 is held")
+		},
+		"end-went-back": func(s *reporttest.Script) {
+			s.StartRun("apply")
+			s.BeginPlay("", "", "worker-01")
+			at := s.RunStep("worker-01", "hold", s.At, time.Second)
+			at = s.RunStep("worker-01", "finalize", at, time.Second)
+			at = s.RunStep("worker-01", "wait for boot", at, 20*time.Second)
+			f := &engine.Failure{Host: "worker-01", Step: "wait for units", Cause: "crio.service has failed"}
+			at = s.FailStep(f, at, time.Hour)
+			at = s.RunStep("worker-01", "roll back", at, time.Second)
+			at = s.RunStep("worker-01", "wait for the previous OS", at, 30*time.Second)
+			s.RunStep("worker-01", "release", at, time.Second)
+			s.AddEvent(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
+			s.EndByFailure(*f, "")
+		},
+	} {
+		var s reporttest.Script
+		tell(&s)
+		reporttest.CompareGolden(t, name, s.PrintEnding(t))
+	}
+}

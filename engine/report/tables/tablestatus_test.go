@@ -1,0 +1,31 @@
+package tables_test
+
+import (
+	"bytes"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/report/reporttest"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
+)
+
+// TestStatusOfConfigs: the notes about pending and reported changes fit on a narrow terminal.
+func TestStatusOfConfigs(t *testing.T) {
+	note := "file /etc/chrony.conf sha256:1a2b3c4d5e6f 0644 → sha256:9f8e7d6c5b4a 0644, unit chronyd.service enabled → sha256:9f8e7d6c5b4a, enabled, user core 1 SSH key → 2 SSH keys, and 497 more"
+	s := engine.Status{
+		Site:  "berlin",
+		Pools: []engine.PoolStatus{{Name: "worker", Total: 4, Counts: map[engine.HostState]int{engine.Pending: 1, engine.Drifted: 2, engine.Unreached: 1}}},
+		Hosts: []engine.HostStatus{
+			{Host: "worker-01", State: engine.Drifted, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "drift, only reported: " + note},
+			{Host: "worker-02", State: engine.Drifted, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "drift, only reported: " + note},
+			{Host: "worker-03", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "user core 1 SSH key → 2 SSH keys"},
+			{Host: "worker-04", State: engine.Unreached, Note: "connect to 10.0.1.4:22: no answer within 10s, and none from its jump host either"},
+		},
+	}
+	var b bytes.Buffer
+	if err := tables.WriteStatus(&b, s, termtext.Style{}, false); err != nil {
+		t.Fatal(err)
+	}
+	reporttest.CompareGolden(t, "status-configs", b.String())
+}
