@@ -31,6 +31,7 @@ type Event struct {
 	Plan        *Plan       `json:"plan,omitempty"`
 	Progress    *Progress   `json:"progress,omitempty"`
 	Etcd        *Sample     `json:"etcd,omitempty"`
+	Governor    *Governor   `json:"governor,omitempty"` // of a staging near an etcd cluster
 	End         *RunEnd     `json:"end,omitempty"`
 }
 
@@ -40,23 +41,24 @@ type EventType string
 // The kinds of event. A started one is on disk before the step is sent to a
 // host.
 const (
-	RunStarted    EventType = "run-started"
-	HostsGathered EventType = "hosts-gathered" // Message counts them, Took is how long
-	HostGathered  EventType = "host-gathered"  // Failure if it could not be reached
-	Planned       EventType = "planned"        // Plan
-	StageStarted  EventType = "stage-started"  // the staging phase of the run
-	StageEnded    EventType = "stage-ended"
-	BatchStarted  EventType = "batch-started"
-	BatchEnded    EventType = "batch-ended"
-	StepStarted   EventType = "step-started"
-	StepProgress  EventType = "step-progress" // Progress, Message; Took if the step only continues; Message then names the missing part
-	StepEnded     EventType = "step-ended"    // Failure if it failed
-	HostDone      EventType = "host-done"     // the host matches and is released
-	HostFailed    EventType = "host-failed"   // Failure; the host stays held if it was disrupted
-	EtcdSampled   EventType = "etcd-sampled"  // Etcd
-	Warned        EventType = "warning"
-	Interrupted   EventType = "interrupted" // Message names the next step
-	RunEnded      EventType = "run-ended"   // End
+	RunStarted      EventType = "run-started"
+	HostsGathered   EventType = "hosts-gathered" // Message counts them, Took is how long
+	HostGathered    EventType = "host-gathered"  // Failure if it could not be reached
+	Planned         EventType = "planned"        // Plan
+	StageStarted    EventType = "stage-started"  // the staging phase of the run
+	StageEnded      EventType = "stage-ended"
+	BatchStarted    EventType = "batch-started"
+	BatchEnded      EventType = "batch-ended"
+	StepStarted     EventType = "step-started"
+	StepProgress    EventType = "step-progress"    // Progress, Message; Took if the step only continues; Message then names the missing part
+	StepEnded       EventType = "step-ended"       // Failure if it failed
+	HostDone        EventType = "host-done"        // the host matches and is released
+	HostFailed      EventType = "host-failed"      // Failure; the host stays held if it was disrupted
+	EtcdSampled     EventType = "etcd-sampled"     // Etcd
+	StagingGoverned EventType = "staging-governed" // the pace of a staging near etcd has changed, or the staging has ended: Governor
+	Warned          EventType = "warning"
+	Interrupted     EventType = "interrupted" // Message names the next step
+	RunEnded        EventType = "run-ended"   // End
 )
 
 // HostOutcome is the outcome of a failed host.

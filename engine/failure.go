@@ -38,5 +38,6 @@ const (
 	JournalFailure     FailureKind = "journal"     // an event cannot be journaled
 	StoppedFailure     FailureKind = "stopped"     // the person stopped it
 	CannotFailure      FailureKind = "cannot"      // the host refused the change; nothing was changed
+	LatencyFailure     FailureKind = "latency"     // staging was stopped to protect etcd
 	ActionFailure      FailureKind = "action"      // an action failed, and the host has that on record
 )

@@ -32,36 +32,35 @@ const (
 	StopDeadline StopReason = "deadline" // the staging has taken too long
 )
 
-// Governing says within which limits hosts are staged near an etcd cluster.
+// Governing is within which limits hosts are staged near an etcd cluster.
 type Governing struct {
-	WALFsyncP99      Duration `json:"wal_fsync_p99"`      // at least 1.25 times the idle latency of a member
-	BackendCommitP99 Duration `json:"backend_commit_p99"` // at least 1.25 times the idle latency of a member
-	FloorShare       float64  `json:"floor_share"`        // least share of the time in which a host makes progress
-	FloorRate        int64    `json:"floor_rate"`         // least rate of content from the bastion, in bytes per second
-	AbortAfter       Duration `json:"abort_after"`        // the staging stops if a limit is exceeded at the floor for so long
+	Latency
+	FloorShare float64  `json:"floor_share"`        // least share of the time in which a host makes progress
+	FloorRate  int64    `json:"floor_rate"`         // least rate of content from the bastion, in bytes per second
+	Deadline   Duration `json:"deadline,omitempty"` // the staging of a host stops after that time
 }
 
 // Governor is the state of a governed staging of one host.
 type Governor struct {
-	State   GovernorState    `json:"state"`
-	Member  string           `json:"member,omitempty"` // host of the member that decided
-	Metric  LatencyMetric    `json:"metric,omitempty"` // that decided; missing: the member did not answer
-	P99     Duration         `json:"p99,omitempty"`
-	Limit   Duration         `json:"limit,omitempty"`
-	Window  Duration         `json:"window,omitempty"` // of that p99, or since when the member has not answered
-	Pace    *Pace            `json:"pace,omitempty"`
-	Levers  []Lever          `json:"levers,omitempty"` // as the host reported them, when they were first known
-	Stopped StopReason       `json:"stopped,omitempty"`
-	Slowed  Duration         `json:"slowed,omitempty"` // time in this state, of an ended one
-	Paused  Duration         `json:"paused,omitempty"` // time in this state, of an ended one
-	Members []MemberGoverned `json:"members,omitempty"`
+	State   GovernorState    `json:"state"`             // how fast the host may stage
+	Member  string           `json:"member,omitempty"`  // host of the member that decided
+	Metric  LatencyMetric    `json:"metric,omitempty"`  // that decided; missing: the member did not answer
+	P99     Duration         `json:"p99,omitempty"`     // of that metric
+	Limit   Duration         `json:"limit,omitempty"`   // of that metric, for that member
+	Window  Duration         `json:"window,omitempty"`  // of that p99, or since when the member has not answered
+	Pace    *Pace            `json:"pace,omitempty"`    // of the host from now on
+	Levers  []Lever          `json:"levers,omitempty"`  // as the host reported them, when they were first known
+	Stopped StopReason       `json:"stopped,omitempty"` // why the staging stops; missing: it goes on
+	Slowed  Duration         `json:"slowed,omitempty"`  // time in this state, of an ended one
+	Paused  Duration         `json:"paused,omitempty"`  // time in this state, of an ended one
+	Members []MemberGoverned `json:"members,omitempty"` // disk latency of every member, of an ended one
 }
 
 // Pace is how fast a host stages: its staging unit runs for Slice, then it is
 // frozen, its data are flushed, and it stays frozen for Pause after that.
 type Pace struct {
 	Slice Duration `json:"slice,omitempty"` // 0: the unit stays frozen
-	Pause Duration `json:"pause,omitempty"`
+	Pause Duration `json:"pause,omitempty"` // the unit stays frozen so long after its data were flushed
 }
 
 // FloorPace returns the slowest pace. In a slice of it, ostree writes some
@@ -69,13 +68,13 @@ type Pace struct {
 // 50 MB/s writes that in 15 ms, so less than one fsync in a hundred waits for
 // it.
 func FloorPace() Pace {
-	return Pace{Slice: Duration(5 * time.Millisecond), Pause: Duration(2 * time.Second)}
+	return Pace{Slice: Duration(5 * time.Millisecond), Pause: Duration(time.Second)}
 }
 
 // Lever is a way to slow the staging of a host.
 type Lever struct {
 	Name    LeverName `json:"name"`
-	InForce bool      `json:"in_force"`
+	InForce bool      `json:"in_force"`         // whether the host can use it
 	Reason  string    `json:"reason,omitempty"` // why not
 }
 
@@ -90,8 +89,8 @@ const (
 // MemberGoverned is the disk latency of one member around a staging.
 type MemberGoverned struct {
 	Host    string       `json:"host"`
-	Idle    LatencyPoint `json:"idle"`    // before the first staging of the run
-	Staging LatencyPoint `json:"staging"` // from the begin of the staging to its end
-	Worst   LatencyPoint `json:"worst"`   // the worst window while staging, by WAL fsync
-	WorstAt time.Time    `json:"worst_at,omitzero"`
+	Idle    LatencyPoint `json:"idle"`              // before the first staging of the run
+	Staging LatencyPoint `json:"staging"`           // from the begin of the staging to its end
+	Worst   LatencyPoint `json:"worst"`             // the worst window while staging, by WAL fsync
+	WorstAt time.Time    `json:"worst_at,omitzero"` // begin of the worst window
 }

@@ -157,6 +157,11 @@ var neighbours = map[string]map[string]string{
 		"engine/rollout":   "a run plans again before each batch",
 		"engine/savedplan": "a seal is of the texts that are compared with a later plan",
 	},
+	"holdfast/engine/governor": {
+		"engine/planner":    "a plan has the limits of the governor",
+		"engine/rollout":    "a run governs its stagings",
+		"engine/connection": "it reads the counters of members",
+	},
 	"holdfast/engine/rules": {
 		"modules/hostconfig": "it compares two configurations",
 		"modules/tasks":      "a task carries out an action like a rule",

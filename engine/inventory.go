@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Inventory is one site as the operator wrote it: pools, hosts and etcd
 // clusters. It is read by engine/inventory, which checks it; the functions
@@ -32,11 +35,17 @@ type Host struct {
 	Zone    string `json:"zone,omitempty"`
 	Paused  bool   `json:"paused,omitempty"` // holdfast does not touch it
 
+	NearCluster string `json:"near_etcd_cluster,omitempty"` // etcd cluster whose members share a disk or a link with it
+
 	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // it may be disrupted although etcd runs on it and no cluster of the inventory has it
 	SSH        SSH  `json:"ssh"`
 
 	Configs []ConfigSource `json:"configs,omitempty"` // of this host alone; they override the pool's
 }
+
+// EtcdNearby returns the etcd cluster that suffers when the host's disk or link
+// is busy, or "".
+func (h Host) EtcdNearby() string { return cmp.Or(h.Cluster, h.NearCluster) }
 
 // SSH has the settings to reach a host: the defaults of the site, with those of the pool
 // and the host in their place.
@@ -135,10 +144,25 @@ type MetricsListener struct {
 	TLS  *TLS `json:"tls,omitempty"` // nil: plain HTTP
 }
 
-// Latency limits the disk latency of an etcd cluster while holdfast works.
+// Latency limits the disk latency of an etcd cluster while hosts near it are staged.
+// The limits of a member are at least 1.25 times its idle latency.
 type Latency struct {
-	WALFsyncP99      Duration `json:"wal_fsync_p99,omitempty"`
-	BackendCommitP99 Duration `json:"backend_commit_p99,omitempty"`
+	WALFsyncP99      Duration `json:"wal_fsync_p99,omitempty"`      // 0: 10 ms
+	BackendCommitP99 Duration `json:"backend_commit_p99,omitempty"` // 0: 25 ms
+	AbortAfter       Duration `json:"abort_after,omitempty"`        // a staging stops if a limit is exceeded at the slowest pace for so long; 0: 5 m
+}
+
+// WithDefaults returns the limits with the defaults for those that are not set. etcd's own advice is that the p99 of
+// WAL fsync stays below 10 ms, and the one of backend commit below 25 ms.
+func (l *Latency) WithDefaults() Latency {
+	var limits Latency
+	if l != nil {
+		limits = *l
+	}
+	limits.WALFsyncP99 = cmp.Or(limits.WALFsyncP99, Duration(10*time.Millisecond))
+	limits.BackendCommitP99 = cmp.Or(limits.BackendCommitP99, Duration(25*time.Millisecond))
+	limits.AbortAfter = cmp.Or(limits.AbortAfter, Duration(5*time.Minute))
+	return limits
 }
 
 // Host returns the host of that name.

@@ -42,6 +42,8 @@ type Target struct {
 	Run     string // ID of the run, whose hold disruptive steps check for
 	Bastion string // identity of its bastion
 
+	Governed bool // the etcd cluster on or near the host has limits of latency, so its staging is slowed
+
 	Rollout Rollout // of which the host is a part if it is brought another OS
 
 	Repair    bool // its own etcd member may be down: the work is to repair it

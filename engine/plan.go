@@ -73,11 +73,13 @@ type HostPlan struct {
 }
 
 // Lane is a sequence of hosts that are staged one after the other. Lanes run
-// side by side: one for the members of each etcd cluster, the leader last,
-// and one for each other host.
+// side by side: one for the members of each etcd cluster and the hosts near
+// it, the leader last, and one for each other host.
 type Lane struct {
 	Cluster string   `json:"cluster,omitempty"`
 	Hosts   []string `json:"hosts"`
+
+	Governing *Governing `json:"governing,omitempty"` // limits of the cluster's disk latency while they are staged
 }
 
 // Batch is a set of hosts that are disrupted together.

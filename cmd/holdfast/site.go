@@ -127,7 +127,7 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 		},
 		Ports: rollout.Ports{
 			Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir}, Web: web.Client{Agent: "holdfast/" + buildID()},
-			Sink: discard{}, Clock: bastion.Clock{}, Soft: a.soft,
+			Sink: discard{}, Clock: bastion.Clock{}, Soft: a.soft, SetRate: s.hosts.SetRate,
 		},
 	}
 	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // an error leaves it empty: then no hold is this bastion's

@@ -9,8 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sourcegraph/conc"
+
 	"holdfast/engine"
 	"holdfast/engine/etcd"
+	"holdfast/engine/governor"
 	"holdfast/engine/journal"
 )
 
@@ -165,6 +168,40 @@ func (c *Clusters) Sample(ctx context.Context, name string) engine.Sample {
 		}
 	}
 	return sample
+}
+
+// ScrapeMembers reads the metrics of every member of the inventory.
+func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Scrape {
+	members := c.inv.Members(name)
+	scrapes := make([]governor.Scrape, len(members))
+	cluster, err := c.Open(ctx, name)
+	var work conc.WaitGroup
+	for i, m := range members {
+		scrapes[i].Host = m.Name
+		if err != nil {
+			scrapes[i].Problem = err.Error()
+			continue
+		}
+		work.Go(func() {
+			metrics, err := cluster.Scrape(ctx, m.Name)
+			if err != nil {
+				scrapes[i].Problem = err.Error()
+				return
+			}
+			scrapes[i].Counters = counters{metrics}
+		})
+	}
+	work.Wait()
+	return scrapes
+}
+
+// counters implements governor.Counters.
+type counters struct{ etcd.Metrics }
+
+// P99Since estimates the p99 of the disk latencies since earlier counters of the same member.
+func (c counters) P99Since(earlier governor.Counters, host string) engine.LatencyPoint {
+	before, _ := earlier.(counters) // there are no others
+	return c.Metrics.P99Since(before.Metrics, host)
 }
 
 // measureLatency compares the metrics of a member with the previous ones. ok is

@@ -37,3 +37,10 @@ func (c conn) serveContent(s rollout.Script) (text string, stop func(), err erro
 	}
 	return fmt.Sprintf("port=%d\n%s", port, s.Text), stop, nil
 }
+
+// SetRate limits the bytes per second of contents to a host, not beyond the limits of the inventory. 0 ends that.
+func (h *Hosts) SetRate(host string, bytesPerSecond int64) {
+	if h.contents != nil {
+		h.contents.SetRate(host, bytesPerSecond)
+	}
+}

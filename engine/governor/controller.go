@@ -13,11 +13,11 @@ type Settings struct {
 	Members    int               // readings that a complete sample has
 	Began      time.Time
 	Deadline   time.Time     // the staging stops then; zero: never
-	AbortAfter time.Duration // how long the limits may be exceeded at the floor; 0: DefaultAbortAfter
-}
+	AbortAfter time.Duration // how long the limits may be exceeded at the floor
 
-// DefaultAbortAfter is how long the limits may be exceeded at the floor.
-const DefaultAbortAfter = 5 * time.Minute
+	// Blind says that no latency is known at all. The pace stays as it begins.
+	Blind bool
+}
 
 // The times of the controller.
 const (
@@ -34,11 +34,11 @@ const (
 const (
 	firstPace  = 0.3
 	firstRise  = 0.1
-	laterRise  = 0.03
-	comfort    = 0.8 // of the limit: the pace rises below it
+	laterRise  = 0.05
+	tooMuch    = 2.0 // times the limit: a few seconds suffice to judge. Less may be chance, and needs a longer window
 	farTooMuch = 4.0 // times the limit: the pace falls to the floor at once
 	cutFactor  = 0.5
-	leastPace  = 0.05 // below it the pace is the floor
+	leastPace  = 0.1 // below it the pace is the floor
 )
 
 // Decision is what the host is to do until the next sample.
@@ -68,9 +68,6 @@ type Controller struct {
 
 // New returns the controller of a staging that begins.
 func New(s Settings) *Controller {
-	if s.AbortAfter == 0 {
-		s.AbortAfter = DefaultAbortAfter
-	}
 	return &Controller{Settings: s, common: s.Common, limits: s.Limits, pace: firstPace, runsSince: s.Began.Add(-leastRun)}
 }
 
@@ -80,21 +77,30 @@ func (c *Controller) First() Decision { return c.decide(Excess{}) }
 // AddSample takes one reading of each member and returns the decision until the next sample.
 func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	recent, observed := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Recent })
+	if c.Blind {
+		decision := c.decide(recent)
+		decision.Stop, decision.Over = c.checkDeadline(now)
+		return decision
+	}
+	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
 	complete := missingHost(readings) == "" && len(readings) >= c.Members
 	c.noteMissing(now, complete)
-	switch over := recent.isOver() || c.isMissingLong(now); {
-	case over:
-		c.slowDown(now, recent.ratio())
-	case complete && (!observed || recent.ratio() <= comfort):
+	switch {
+	case recent.ratio() > tooMuch || c.isMissingLong(now):
+		c.slowDown(now, recent.ratio(), RecentTime)
+	case recent.isOver() && !c.pausedSince.IsZero(): // the pause goes on
+	case window.isOver() && c.pausedSince.IsZero():
+		c.slowDown(now, window.ratio(), WindowTime/2)
+	case complete && (!observed || !recent.isOver()):
 		c.endPause(now)
 		c.safe = c.pace
 		c.speedUp(now)
-	case complete:
-		c.endPause(now)
-		c.safe = min(c.safe, c.pace)
 	}
 	c.limitPause(now)
 	decision := c.decide(recent)
+	if window.ratio() > recent.ratio() {
+		decision.Worst = window
+	}
 	decision.Stop, decision.Over = c.checkStop(now, readings)
 	return decision
 }
@@ -112,22 +118,23 @@ func (c *Controller) isMissingLong(now time.Time) bool {
 	return !c.missingSince.IsZero() && now.Sub(c.missingSince) >= missingTime
 }
 
-// slowDown halves the pace, at most once for each window of recent samples: the samples before a cut are no judgement
-// about the pace after it.
-func (c *Controller) slowDown(now time.Time, ratio float64) {
+// slowDown halves the pace, at most once for each window that it is judged by: the observations before a cut are no
+// judgement about the pace after it. At the floor, it begins a pause instead.
+func (c *Controller) slowDown(now time.Time, ratio float64, window time.Duration) {
 	c.experienced = true
-	if ratio <= farTooMuch && now.Sub(c.lastCut) < RecentTime {
+	c.safe = min(c.safe, c.pace*cutFactor)
+	if ratio <= farTooMuch && now.Sub(c.lastCut) < window {
 		return
 	}
 	switch {
-	case c.pace == 0 && c.pausedSince.IsZero() && now.Sub(c.lastCut) >= RecentTime && now.Sub(c.runsSince) >= leastRun:
-		c.pausedSince = now
 	case c.pace > 0:
 		c.lastCut = now
 		c.pace *= cutFactor
 		if ratio > farTooMuch || c.pace < leastPace {
 			c.pace = 0
 		}
+	case c.pausedSince.IsZero() && now.Sub(c.lastCut) >= window && now.Sub(c.runsSince) >= leastRun:
+		c.pausedSince = now
 	}
 	c.safe = min(c.safe, c.pace)
 }
@@ -171,8 +178,13 @@ func (c *Controller) checkStop(now time.Time, readings []Reading) (engine.StopRe
 			return engine.StopMissing, Excess{Host: missingHost(readings), Window: now.Sub(c.missingSince)}
 		}
 		return engine.StopLatency, window
-	case !c.Deadline.IsZero() && !now.Before(c.Deadline):
-		return engine.StopDeadline, window
+	}
+	return c.checkDeadline(now)
+}
+
+func (c *Controller) checkDeadline(now time.Time) (engine.StopReason, Excess) {
+	if !c.Deadline.IsZero() && !now.Before(c.Deadline) {
+		return engine.StopDeadline, Excess{}
 	}
 	return "", Excess{}
 }

@@ -1,7 +1,6 @@
 package governor
 
 import (
-	"cmp"
 	"time"
 
 	"holdfast/engine"
@@ -11,8 +10,8 @@ import (
 type Reading struct {
 	Host    string
 	Missing bool                // the member did not answer
-	Recent  engine.LatencyPoint // of the last few seconds: the controller slows down by it
-	Window  engine.LatencyPoint // of a longer time, in which a p99 means something: the controller stops by it
+	Recent  engine.LatencyPoint // of the last few seconds: the controller slows down by it if it is far too much
+	Window  engine.LatencyPoint // of a longer time, in which a p99 means something
 }
 
 // Metric is a disk latency of etcd.
@@ -40,21 +39,9 @@ func (x Excess) isOver() bool { return x.ratio() > 1 }
 // Limits bound the disk latency of a member.
 type Limits struct{ WALFsync, BackendCommit time.Duration }
 
-// The defaults of etcd_cluster { latency } follow etcd's own advice about disks.
-const (
-	defaultWALFsync      = 10 * time.Millisecond
-	defaultBackendCommit = 25 * time.Millisecond
-)
-
-// LimitsOf returns the limits of a cluster, with the defaults for those that are not set.
-func LimitsOf(l *engine.Latency) Limits {
-	if l == nil {
-		l = &engine.Latency{}
-	}
-	return Limits{
-		WALFsync:      cmp.Or(time.Duration(l.WALFsyncP99), defaultWALFsync),
-		BackendCommit: cmp.Or(time.Duration(l.BackendCommitP99), defaultBackendCommit),
-	}
+// LimitsOf returns the limits of a cluster.
+func LimitsOf(l engine.Latency) Limits {
+	return Limits{WALFsync: time.Duration(l.WALFsyncP99), BackendCommit: time.Duration(l.BackendCommitP99)}
 }
 
 // idleFactor is how much of its idle latency a member may have at least: staging cannot make a disk faster than it is.

@@ -28,8 +28,10 @@ var (
 	floorPause = time.Duration(engine.FloorPace().Pause)
 )
 
-// FloorShare is the least share of the time in which a host makes progress, with pauses.
-var FloorShare = float64(floorSlice) / float64(floorSlice+floorPause) * float64(leastRun) / float64(leastRun+longestPause)
+// FloorShare returns the least share of the time in which a host makes progress, with pauses.
+func FloorShare() float64 {
+	return float64(floorSlice) / float64(floorSlice+floorPause) * float64(leastRun) / float64(leastRun+longestPause)
+}
 
 // FloorRate is the lowest rate at which content is served, in bytes per second.
 const FloorRate = floorRate

@@ -19,6 +19,10 @@ func (b *builder) readCluster(n *node) {
 	c.Snapshots.MaxAge = r.readDuration("snapshot_max_age")
 	c.TLS = b.readTLS(n.childBlock("tls"))
 	c.Metrics = b.readMetrics(n, c)
+	if l := n.childBlock("latency"); l != nil {
+		lr := b.newReader(l)
+		c.Latency = &engine.Latency{WALFsyncP99: lr.readDuration("wal_fsync_p99"), BackendCommitP99: lr.readDuration("backend_commit_p99"), AbortAfter: lr.readDuration("abort_after")}
+	}
 	b.inv.Clusters = append(b.inv.Clusters, c)
 }
 

@@ -83,7 +83,7 @@ func hasLeadingZero(number string) bool { return len(number) > 1 && number[0] ==
 
 func (b *builder) readHost(n *node, name, id string) {
 	r := reader{scope: b.scope, node: n, id: id}
-	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
+	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), NearCluster: r.readText("near_etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
 	if !hostRule.MatchString(name) || len(name) > 253 || name == "all" {
 		b.addError(n.at, fmt.Sprintf("%q is not a valid host name", name), "use lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all is reserved")
 	}
@@ -99,6 +99,10 @@ func (b *builder) readHost(n *node, name, id string) {
 	b.inv.Hosts = append(b.inv.Hosts, h)
 	b.checkReference(n, "pool", h.Pool, "pool")
 	b.checkReference(n, "etcd_cluster", h.Cluster, "etcd_cluster")
+	b.checkReference(n, "near_etcd_cluster", h.NearCluster, "etcd_cluster")
+	if h.Cluster != "" && h.NearCluster != "" {
+		b.addError(n.args["near_etcd_cluster"].Expr.Range(), h.Name+" is a member of an etcd cluster", "remove near_etcd_cluster: a member is staged within the limits of its own cluster")
+	}
 }
 
 func (b *builder) readAddress(r reader) string {

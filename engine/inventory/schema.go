@@ -42,12 +42,11 @@ const (
 // so that nobody relies on them.
 func isUnsupported(where, name string) bool {
 	words := map[string][]string{
-		"pool":         {"vars"},
-		"host":         {"vars"},
-		"hosts":        {"vars"},
-		"os":           {"extensions", "kernel_type"},
-		"etcd_cluster": {"latency"},
-		"drain":        {"kubeconfig"},
+		"pool":  {"vars"},
+		"host":  {"vars"},
+		"hosts": {"vars"},
+		"os":    {"extensions", "kernel_type"},
+		"drain": {"kubeconfig"},
 	}
 	for _, w := range words[where] {
 		if w == name {
@@ -78,6 +77,7 @@ func hostArguments() []argument {
 		{name: "address", kind: text, required: true, meaning: "name or IP address, as for ssh"},
 		{name: "pool", kind: text, required: true, meaning: "the pool the host belongs to"},
 		{name: "etcd_cluster", kind: text, fallback: "none", meaning: "the etcd cluster the host is a member of"},
+		{name: "near_etcd_cluster", kind: text, fallback: "none", meaning: "an etcd cluster whose members share a disk or a link with the host; staging it keeps to the `latency` of that cluster"},
 		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
 		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; they win over the pool's"},
 		{name: "paused", kind: boolean, fallback: "false", meaning: "it is not changed, and roll-outs stay unfinished"},
@@ -137,6 +137,11 @@ func etcdBlock() block {
 		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
 	}, blocks: []block{
 		tlsBlock("Client credentials, as paths on the members. Without it, plain HTTP."),
+		{name: "latency", meaning: "Limits of its disk latency while hosts on or near it are staged. Without the block, staging is not governed. The limit of a member is at least 1.25 times its idle latency.", arguments: []argument{
+			{name: "wal_fsync_p99", kind: duration, fallback: "10ms", meaning: "99th percentile of `etcd_disk_wal_fsync_duration_seconds`"},
+			{name: "backend_commit_p99", kind: duration, fallback: "25ms", meaning: "99th percentile of `etcd_disk_backend_commit_duration_seconds`"},
+			{name: "abort_after", kind: duration, fallback: "5m", meaning: "staging stops if a limit is exceeded for so long although it has its slowest pace"},
+		}},
 		{name: "metrics", meaning: "Where members serve `/metrics`, if etcd runs with `--listen-metrics-urls`. Without it, holdfast reads them from the client port.", arguments: []argument{
 			{name: "port", kind: number, required: true, meaning: "port of the listener, on the member's loopback or address"},
 			{name: "scheme", kind: text, fallback: "\"https\" with a tls block in it, else \"http\"", meaning: "\"http\" or \"https\", as in the URL; https without a tls block uses the cluster's"},

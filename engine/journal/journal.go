@@ -57,7 +57,7 @@ func (w *Writer) Emit(e engine.Event) error {
 	if _, err := w.f.Write(line); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	if e.Type == engine.StepProgress || e.Type == engine.EtcdSampled {
+	if e.Type == engine.StepProgress || e.Type == engine.EtcdSampled || e.Type == engine.StagingGoverned {
 		return nil
 	}
 	if err := w.f.Sync(); err != nil {

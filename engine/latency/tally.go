@@ -32,6 +32,10 @@ func (t *Tally) AddEvent(e engine.Event) {
 		t.staged = e.Time
 	case e.Type == engine.BatchStarted:
 		t.noteDisturbance(e.Time)
+	case e.Type == engine.StagingGoverned && e.Governor != nil:
+		for _, m := range e.Governor.Members {
+			t.addGoverned(e.Cluster, m)
+		}
 	case e.Type == engine.EtcdSampled && e.Etcd != nil:
 		for _, p := range e.Etcd.Latency {
 			t.addPoint(e.Cluster, p, e.Time)
@@ -64,6 +68,21 @@ func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 		if m.Staging == nil || severity(p) > severity(*m.Staging) {
 			m.Staging = &p
 		}
+	}
+}
+
+// addGoverned adds the report of the governor, which samples more often than the run. Its idle latency is of a window
+// right before the first staging.
+func (t *Tally) addGoverned(cluster string, g engine.MemberGoverned) {
+	m := t.memberNamed(cluster, g.Host)
+	if severity(g.Idle) > 0 {
+		m.Idle = &g.Idle
+	}
+	if m.Staging == nil || severity(g.Worst) > severity(*m.Staging) {
+		m.Staging = &g.Worst
+	}
+	if m.Worst == nil || severity(g.Worst) > severity(*m.Worst) {
+		m.Worst, m.WorstAt = &g.Worst, g.WorstAt.Add(time.Duration(g.Worst.Window))
 	}
 }
 

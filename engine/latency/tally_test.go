@@ -58,3 +58,23 @@ func TestTallyWithoutStaging(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// TestTallyOfGovernedStaging: the report of the governor counts where its windows are worse, and its idle latency always.
+func TestTallyOfGovernedStaging(t *testing.T) {
+	point := func(wal float64) engine.LatencyPoint {
+		return engine.LatencyPoint{Host: "etcd-0", WALFsyncP99: wal, Window: engine.Duration(10 * time.Second)}
+	}
+	at := time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
+	var tally latency.Tally
+	for _, worst := range []float64{0.02, 0.05, 0.03} {
+		tally.AddEvent(engine.Event{Type: engine.StagingGoverned, Cluster: "main", Governor: &engine.Governor{
+			State:   engine.GovernorEnded,
+			Members: []engine.MemberGoverned{{Host: "etcd-0", Idle: point(0.004), Staging: point(worst / 2), Worst: point(worst), WorstAt: at}},
+		}})
+		at = at.Add(time.Minute)
+	}
+	m := tally.Members()[0]
+	if m.Idle.WALFsyncP99 != 0.004 || m.Staging.WALFsyncP99 != 0.05 || m.Worst.WALFsyncP99 != 0.05 || !m.WorstAt.Equal(at.Add(-2*time.Minute).Add(10*time.Second)) {
+		t.Errorf("%+v", m)
+	}
+}

@@ -10,6 +10,7 @@ type index struct {
 	clusters           map[string]*engine.Cluster
 	peers              map[[2]string]int           // hosts of each pool in each cluster
 	members            map[string][]string         // hosts of each cluster, in inventory order
+	near               map[string]string           // cluster near each host that is no member
 	approvedExclusions map[string]engine.Exclusion // hosts that the approved plan left out
 	targets            map[string]string           // OS of each pool, by digest
 	rejected           map[string]string           // by digest of an OS: the first host that was rolled back from it
@@ -19,7 +20,7 @@ type index struct {
 
 func newIndex(in Input) index {
 	inv := in.Inventory
-	x := index{pools: map[string]engine.Pool{}, sizes: map[string]int{}, clusters: map[string]*engine.Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, approvedExclusions: map[string]engine.Exclusion{}, targets: map[string]string{}, rejected: map[string]string{}}
+	x := index{pools: map[string]engine.Pool{}, sizes: map[string]int{}, clusters: map[string]*engine.Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, near: map[string]string{}, approvedExclusions: map[string]engine.Exclusion{}, targets: map[string]string{}, rejected: map[string]string{}}
 	if in.Approved != nil {
 		for _, e := range in.Approved.Excluded {
 			if e.Kind != engine.Closed { // its changes were approved
@@ -46,6 +47,8 @@ func newIndex(in Input) index {
 		if h.Cluster != "" {
 			x.peers[[2]string{h.Pool, h.Cluster}]++
 			x.members[h.Cluster] = append(x.members[h.Cluster], h.Name)
+		} else if h.NearCluster != "" {
+			x.near[h.Name] = h.NearCluster
 		}
 	}
 	x.last = lastRollout(in)

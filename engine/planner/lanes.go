@@ -1,28 +1,32 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/governor"
 )
 
 // planLanes orders the hosts to stage: members of an etcd cluster one after the other
 // with the leader last, every other host in a lane of its own. Hosts of early batches
-// come first. Hosts that wait for a window are staged, too.
-func planLanes(in Input, p engine.Plan, work map[string]*engine.HostPlan) []engine.Lane {
+// come first. Hosts that wait for a window are staged, too. A host near a cluster is staged
+// like one of its members.
+func planLanes(in Input, x index, p engine.Plan, work map[string]*engine.HostPlan) []engine.Lane {
 	var out []engine.Lane
 	byCluster := map[string]int{}
 	leaders := map[string]string{}
 	for _, name := range stagingOrder(p) {
 		hp := work[name]
+		cluster := cmp.Or(hp.Cluster, x.near[name])
 		switch {
 		case len(hp.Stage) == 0:
-		case hp.Cluster == "":
+		case cluster == "":
 			out = append(out, engine.Lane{Hosts: []string{name}})
 		case in.Clusters[hp.Cluster].Leader() == name:
 			leaders[hp.Cluster] = name
 		default:
-			out = addMember(out, byCluster, hp.Cluster, name)
+			out = addMember(out, byCluster, cluster, name)
 		}
 	}
 	for _, c := range in.Inventory.Clusters {
@@ -30,7 +34,26 @@ func planLanes(in Input, p engine.Plan, work map[string]*engine.HostPlan) []engi
 			out = addMember(out, byCluster, c.Name, name)
 		}
 	}
+	for i, lane := range out {
+		if c := x.clusters[lane.Cluster]; isGoverned(c) {
+			out[i].Governing = governingOf(c.Latency, lane, work)
+		}
+	}
 	return out
+}
+
+// isGoverned reports whether hosts on or near the cluster are staged within limits of its latency.
+func isGoverned(c *engine.Cluster) bool { return c != nil && c.Latency != nil }
+
+func governingOf(l *engine.Latency, lane engine.Lane, work map[string]*engine.HostPlan) *engine.Governing {
+	limits := l.WithDefaults()
+	g := engine.Governing{Latency: limits, FloorShare: governor.FloorShare(), FloorRate: governor.FloorRate}
+	for _, name := range lane.Hosts {
+		for _, s := range work[name].Stage {
+			g.Deadline = max(g.Deadline, s.Timeout)
+		}
+	}
+	return &g
 }
 
 func stagingOrder(p engine.Plan) []string {

@@ -98,7 +98,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 		return p
 	}
 	work := byHost(p.Hosts)
-	p.Lanes = planLanes(in, p, work)
+	p.Lanes = planLanes(in, x, p, work)
 	p.Start = startGates(x, p.Hosts)
 	p.Before = snapshotSteps(in, p.Batches, work)
 	return p
@@ -143,7 +143,7 @@ func (in Input) newTarget(x index, h engine.Host, f engine.Facts) engine.Target 
 	f = f.WithRunning(in.Ran[h.Name])
 	_, f.Finished = in.Done[h.Name]
 	f.ActionFailed = in.ActionFailed[h.Name]
-	return engine.Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, Contested: in.hasContestedBudget(x, h), Repair: slices.Contains(in.Repair, h.Name)}
+	return engine.Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Governed: isGoverned(x.clusters[h.EtcdNearby()]), Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, Contested: in.hasContestedBudget(x, h), Repair: slices.Contains(in.Repair, h.Name)}
 }
 
 // difference has the changes that modules find on a host, and their steps.

@@ -250,7 +250,7 @@ func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
 	}
 	var out []engine.Lane
 	for _, l := range lanes {
-		kept := engine.Lane{Cluster: l.Cluster}
+		kept := engine.Lane{Cluster: l.Cluster, Governing: l.Governing}
 		for _, h := range l.Hosts {
 			if in[h] {
 				kept.Hosts = append(kept.Hosts, h)

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// interruptionPoints returns the events and calls of a run without incidents, except samples of etcd. N counts
+// interruptionPoints returns the events and calls of a run without incidents, except samples of etcd and paces. N counts
 // the calls of one kind.
 func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, calls []simulator.Call) {
 	t.Helper()
@@ -26,7 +26,7 @@ func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, ca
 		}
 		nth := countRepeats()
 		for _, c := range b.Calls() {
-			if look := c.Verb == "probe" || c.Verb == "observe"; c.Verb != "sample" && !(p.brief && look) {
+			if look := c.Verb == "probe" || c.Verb == "observe"; c.Verb != "sample" && c.Verb != "pace" && !(p.brief && look) {
 				c.N = nth(c)
 				calls = append(calls, c)
 			}

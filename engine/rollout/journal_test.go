@@ -43,7 +43,7 @@ func (p playFixture) checkUnjournaled(first engine.Event) error {
 		if p.brief && begun[c.Host] { // parallel to the event that could not be journaled
 			continue
 		}
-		if !slices.Contains([]string{"probe", "observe", "sample", "check hold", "fail hold", "release", "local"}, c.Verb) {
+		if !slices.Contains([]string{"probe", "observe", "sample", "pace", "check hold", "fail hold", "release", "local"}, c.Verb) {
 			errs = append(errs, fmt.Errorf("%+v although event %d was not journaled", c, first.Seq))
 		}
 	}

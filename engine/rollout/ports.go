@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/governor"
 	"holdfast/engine/rollout/gate"
 )
 
@@ -16,6 +17,8 @@ type Ports struct {
 	Web      Web
 	Sink     Sink
 	Clock    Clock
+
+	SetRate func(host string, bytesPerSecond int64) // limits contents from the bastion to a host, 0: no more; nil: hosts get none
 
 	Approve func(context.Context, engine.Plan) error // asks the operator; nil: approved
 	Step    func(context.Context, engine.Plan) error // asks the operator before each batch that disrupts; nil: goes on
@@ -51,6 +54,7 @@ const (
 	AbortScript     Purpose = "abort"      // ends processes of an interrupted step
 	LogScript       Purpose = "log"        // reads the log of a unit
 	StateScript     Purpose = "state"      // asks whether the host goes down
+	PaceScript      Purpose = "pace"       // sends the pace of a governed staging
 )
 
 // Reply has the output of a script and its exit status.
@@ -101,6 +105,8 @@ type Clusters interface {
 	// Defragment frees unused space of the host's member, and returns the number of bytes.
 	Defragment(ctx context.Context, cluster, host string) (freed int64, err error)
 	Sample(ctx context.Context, cluster string) engine.Sample
+	// ScrapeMembers reads the disk latency of every member of the inventory, all at the same time.
+	ScrapeMembers(ctx context.Context, cluster string) []governor.Scrape
 }
 
 // Local runs commands of the inventory on the bastion.

@@ -29,7 +29,7 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 				if failed.worst() != nil || r.mayGoOn(ctx) != nil {
 					return
 				}
-				if f := r.stageHost(ctx, *plan.Host(name)); f != nil {
+				if f := r.stageHost(ctx, *plan.Host(name), lane); f != nil {
 					failed.add(r.fatalFailure(engine.Batch{}, []*engine.Failure{f}))
 				}
 			}
@@ -45,7 +45,7 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 
 // stageHost runs a host's staging steps. The first Ctrl-C stops the transfer; the next run does not
 // fetch the same data again.
-func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan) *engine.Failure {
+func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lane) *engine.Failure {
 	if len(hp.Stage) == 0 {
 		return nil
 	}
@@ -55,9 +55,17 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan) *engine.Failure
 		return failure
 	}
 	for _, s := range hp.Stage {
-		failure := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure { return r.runStep(ctx, hp, s) })
+		failure := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
+			if lane.Governing == nil {
+				return r.runStep(ctx, hp, s)
+			}
+			return r.runGoverned(ctx, hp, s, lane)
+		})
 		if failure == nil {
 			continue
+		}
+		if failure.Kind == engine.LatencyFailure {
+			r.abortStep(ctx, hp, s)
 		}
 		if failure.Kind == KindStopped {
 			failure.Cause = errStopped.Error() + "; what has arrived stays on the host"

@@ -157,6 +157,9 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 		}
 		return r.checkRebootOrder(ctx, hp, s, reply)
 	}
+	if stopped := new(engine.Failure); err != nil && errors.As(context.Cause(ctx), &stopped) { // the run has stopped the step
+		return stopped
+	}
 	if err != nil {
 		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: textutil.KeepTail(reply.Stderr, 4096)}
 	}

@@ -18,14 +18,15 @@ type Bastion struct {
 	ID       string // of the run
 	Identity string // of the bastion, which several runs may share
 
-	Fault   func(Call) Fault               // asked before each call; may be nil
-	Watch   func(engine.Event)             // is called with each journaled event; may be nil
-	Journal func(engine.Event) error       // an error refuses the event; may be nil
-	Latency func(Call) time.Duration       // how long a call takes each way; may be nil
-	Command func(Command) *rollout.Reply   // answers a local command; nil: simulator does
-	Takes   func(Command) time.Duration    // how long a local command takes; may be nil
-	Answer  func(url string) (int, string) // of web servers; nil: they do not answer
-	Asked   *laws.Asked                    // options of the run, for the laws; nil: read from the run
+	Fault   func(Call) Fault                        // asked before each call; may be nil
+	Watch   func(engine.Event)                      // is called with each journaled event; may be nil
+	Journal func(engine.Event) error                // an error refuses the event; may be nil
+	Latency func(Call) time.Duration                // how long a call takes each way; may be nil
+	Disk    func(host string, at time.Time) float64 // p99 of WAL fsync of the member, in seconds; nil: nothing is written
+	Command func(Command) *rollout.Reply            // answers a local command; nil: simulator does
+	Takes   func(Command) time.Duration             // how long a local command takes; may be nil
+	Answer  func(url string) (int, string)          // of web servers; nil: they do not answer
+	Asked   *laws.Asked                             // options of the run, for the laws; nil: read from the run
 
 	site  *Site
 	clock Clock

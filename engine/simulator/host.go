@@ -59,6 +59,7 @@ type Host struct {
 	next           string    // the OS that it boots next; "" if that is the running one
 	locked         bool
 	staging        string
+	paces          []string // scripts with which it was sent a pace
 	stagedBy       time.Time
 	stager         *Bastion // the bastion whose run stages
 	finalizeErr    string

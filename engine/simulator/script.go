@@ -58,6 +58,8 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 	case rollout.AbortScript:
 		h.staging = ""
 		return rollout.Reply{}
+	case rollout.PaceScript:
+		return rollout.Reply{Stdout: h.takePace(s.Text)}
 	case rollout.LogScript:
 		return rollout.Reply{Stdout: "its last words\n"}
 	case rollout.StateScript:

@@ -148,6 +148,8 @@ func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {
 	return nil
 }
 
+func (bootc) stagesInUnit() bool { return true }
+
 func (bootc) restoreFunctions() string { return bootcBackScript }
 
 func (bootc) stageJob(u osUpdate, f engine.Facts) shell.Script {

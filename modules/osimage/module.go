@@ -25,6 +25,9 @@ type driver interface {
 	// stageJob returns the variables, functions and arguments of the shell
 	// function stage.
 	stageJob(osUpdate, engine.Facts) shell.Script
+	// stagesInUnit reports whether processes of the staging unit do the work,
+	// and not those of a daemon.
+	stagesInUnit() bool
 	// restoreFunctions returns the shell functions restore, which boots the
 	// previous deployment next, and drop, which removes the staged deployment.
 	restoreFunctions() string

@@ -34,6 +34,8 @@ func (ostree) checkUpdate(u osUpdate, f engine.Facts) error {
 	return nil
 }
 
+func (ostree) stagesInUnit() bool { return true }
+
 func (ostree) restoreFunctions() string { return ostreeBackScript }
 
 func (ostree) stageJob(u osUpdate, f engine.Facts) shell.Script {

@@ -96,6 +96,8 @@ func (rpmOstree) checkUpdate(u osUpdate, f engine.Facts) error {
 	return nil
 }
 
+func (rpmOstree) stagesInUnit() bool { return false }
+
 func (rpmOstree) restoreFunctions() string { return rpmOstreeBackScript }
 
 func (rpmOstree) stageJob(u osUpdate, f engine.Facts) shell.Script {

@@ -19,6 +19,8 @@ var (
 	stageScript string
 	//go:embed sh/job.sh
 	jobScript string
+	//go:embed sh/governor.sh
+	governorScript string
 	//go:embed sh/ostree.sh
 	ostreeScript string
 	//go:embed sh/rpm-ostree.sh
@@ -54,14 +56,16 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	job := tool.stageJob(u, t.Facts)
 	job.Vars["digest"] = u.digest
 	job.Vars["args"] = u.args.changeDigest()
-	job.Vars["etcd"] = t.Host.Cluster
+	job.Vars["etcd"] = t.Host.EtcdNearby()
+	governed := governedBy(t, tool)
+	setGovernorVars(job.Vars, governed)
 	free := hostscript.CheckFreeSnippet(shell.AllowedHolders(t)...)
-	job.Text = libScript + job.Text + free + jobScript
+	job.Text = libScript + job.Text + governorScript + free + jobScript
 	stage := shell.Script{
 		Vars: map[string]string{
 			"digest": u.digest, "args": u.args.changeDigest(), "unit": engine.StageUnit, "sysroot": "/sysroot",
-			"minfree": strconv.FormatInt(minFree(u.os), 10),
-			"limit":   strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
+			"minfree":  strconv.FormatInt(minFree(u.os), 10),
+			"governed": governed, "limit": strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
 		},
 		Job:  job.String(),
 		Text: libScript + stageScript,
@@ -88,6 +92,33 @@ func contentOf(u osUpdate, f engine.Facts) *engine.Content {
 		c.Have = booted.Digest
 	}
 	return c
+}
+
+// governedBy returns how the staging of a host is slowed: "yes" in a cgroup of its own, "daemon" not at all, because
+// another unit does the work, "" not at all, because no etcd near it has limits.
+func governedBy(t engine.Target, tool driver) string {
+	switch {
+	case !t.Governed:
+		return ""
+	case tool.stagesInUnit():
+		return "yes"
+	}
+	return "daemon"
+}
+
+// setGovernorVars sets the variables of the governor. Until the bastion sends a pace, the unit stages at the floor.
+func setGovernorVars(vars map[string]string, governed string) {
+	vars["governed"] = governed
+	if governed != "yes" {
+		return
+	}
+	floor := engine.FloorPace()
+	slice, pause := inMilliseconds(floor.Slice), inMilliseconds(floor.Pause)
+	vars["slice"], vars["safeslice"], vars["pause"], vars["safepause"] = slice, slice, pause, pause
+}
+
+func inMilliseconds(d engine.Duration) string {
+	return strconv.FormatInt(time.Duration(d).Milliseconds(), 10)
 }
 
 func minFree(o engine.OS) int64 {

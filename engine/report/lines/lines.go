@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/summary"
 	"holdfast/engine/report/termtext"
@@ -111,6 +112,17 @@ func (p *Writer) eventText(e engine.Event) string {
 		return p.stepText(e)
 	}
 	return ""
+}
+
+func governedText(e engine.Event) string {
+	if e.Governor == nil {
+		return ""
+	}
+	line := governed.Line(e.Host, *e.Governor)
+	if line != "" {
+		line = "  " + line
+	}
+	return line
 }
 
 func batchName(e engine.Event) string {

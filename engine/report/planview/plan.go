@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
+	"holdfast/engine/report/governed"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
@@ -196,6 +197,9 @@ func (v *planView) writeLanes() {
 			continue
 		}
 		v.writeLine("  stage    %s  %s", strings.Join(l.Hosts, ", then "), v.style.Faint("one member of "+l.Cluster+" at a time, the leader last"))
+		if l.Governing != nil {
+			v.writeLine("           %s", v.style.Faint(governed.Terms(*l.Governing)))
+		}
 	}
 	if len(alone) > 0 {
 		v.writeLine("  stage    %s  %s", strings.Join(textutil.FoldNames(alone), ", "), v.style.Faint("side by side"))

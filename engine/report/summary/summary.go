@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/latency"
+	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/voters"
 )
@@ -63,6 +64,8 @@ type plannedWork struct {
 
 type clusterSummary struct {
 	samples, unknown, voters, least, quorum int
+
+	governed governed.Totals // of all stagings near it
 }
 
 // New returns the summary of a run that has not begun.
@@ -84,6 +87,10 @@ func (s *Summary) AddEvent(e engine.Event) {
 	case e.Type == engine.Planned && e.Plan != nil:
 		s.addPlan(*e.Plan)
 	case e.Type == engine.EtcdSampled: // followEtcd has handled it
+	case e.Type == engine.StagingGoverned:
+		if e.Governor != nil && e.Governor.State == engine.GovernorEnded {
+			s.clusterNamed(e.Cluster).governed.Add(*e.Governor)
+		}
 	case e.Host != "":
 		s.hostNamed(e.Host).addEvent(e, s.play)
 	case e.Type == engine.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:

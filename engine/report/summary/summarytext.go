@@ -139,6 +139,7 @@ func writeFallbacks(b *strings.Builder, hosts []*hostSummary) {
 func (s *Summary) writeEtcdLines(b *strings.Builder) {
 	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
 		c := s.clusters[name]
+		b.WriteString(c.governed.Format(name))
 		if c.samples+c.unknown == 0 { // the run disrupts no member
 			continue
 		}

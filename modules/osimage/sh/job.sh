@@ -4,17 +4,33 @@
 # any case, so the next staging resumes an interrupted one.
 set -eu
 umask 022
-rm -f "$0" "$work/stage.result"
+rm -f "$0" "$work/stage.result" "$work/stage.levers"
 claim staging # and whoever takes a hold from here on finds the unit, and stops it
 exec 9>&-
 if [ -n "$port" ]; then export no_proxy="${no_proxy:+$no_proxy,}127.0.0.1"; fi
-{
-	set +e # and on again in a subshell: in a condition it would mean nothing
+
+runstage() {
+	{
+		set +e # and on again in a subshell: in a condition it would mean nothing
+		(
+			set -e
+			stage "$@"
+			note
+		) 2>&1
+		say $? >"$work/stage.result"
+	} | tee "$work/stage.log"
+}
+
+if [ "$governed" = daemon ]; then notelever no "the daemon of the OS tool does the work, in a unit of its own"; fi
+if [ "$governed" = yes ] && makegroup; then
 	(
-		set -e
-		stage "$@"
-		note
-	) 2>&1
-	say $? >"$work/stage.result"
-} | tee "$work/stage.log"
+		joingroup # and waits there, frozen
+		runstage "$@"
+	) &
+	awaitgroup
+	govern
+	wait $! || :
+else
+	runstage "$@"
+fi
 exit "$(cat "$work/stage.result")"

@@ -1,6 +1,7 @@
 # Puts the planned OS on disk as the staged, locked deployment. A transient unit does
 # the work, which outlives this script and its connection. It needs: unit, job (script),
-# sysroot, minfree (bytes), limit (seconds). For an OS from the bastion it has also
+# sysroot, minfree (bytes), limit (seconds), governed (yes: it has a
+# cgroup of its own to be frozen in). For an OS from the bastion it has also
 # bastion (its identity), and port, where it answers on 127.0.0.1.
 port=${port:-} bastion=${bastion:-}
 about="holdfast: stage $digest${bastion:+ from bastion $bastion}"
@@ -63,10 +64,13 @@ fi
 script=$(mktemp "$work/stage.XXXXXX")
 printf '%s\n' "port=$port" "$job" >"$script"
 say "staging $digest"
+delegate=no
+if [ "$governed" = yes ]; then delegate=yes; fi
 # Low priority in every way there is; see docs/hosts.md for what helps when.
 systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=IOSchedulingClass=idle --property=IOWeight=1 \
 	--property=CPUWeight=1 --property=Nice=19 --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=20 \
+	--property=Delegate="$delegate" \
 	/bin/sh "$script" || {
 	rm -f "$script"
 	busy || exit 1 # else another run was faster: wait for what it does

@@ -1,0 +1,43 @@
+package hostscript
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Files of the staging unit, which the scripts of modules/osimage name, too.
+const (
+	paceFile  = "/run/holdfast/stage.pace"
+	leverFile = "/run/holdfast/stage.levers"
+)
+
+// PaceScript returns the script that sends a pace to the staging unit of a host. The unit keeps to it until it gets one
+// with another serial number, and falls back to the safe pace when it has got none for 15 s. The script prints which
+// levers are in force, for ReadLevers, and nothing if the unit has not found out yet.
+func PaceScript(serial int, pace, safe engine.Pace) string {
+	return "set -eu\numask 077\n" +
+		"[ -e " + leverFile + " ] || exit 0\n" +
+		fmt.Sprintf("printf '%%s\\n' '%d %s %s' >%s.new\n", serial, paceNumbers(pace), paceNumbers(safe), paceFile) +
+		"mv " + paceFile + ".new " + paceFile + "\n" +
+		"cat " + leverFile + "\n"
+}
+
+func paceNumbers(p engine.Pace) string {
+	return fmt.Sprint(time.Duration(p.Slice).Milliseconds(), " ", time.Duration(p.Pause).Milliseconds())
+}
+
+// ReadLevers parses the output of a PaceScript: a line "NAME yes" or "NAME no REASON" for each lever.
+func ReadLevers(output string) []engine.Lever {
+	var levers []engine.Lever
+	for line := range strings.Lines(output) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		state, reason, _ := strings.Cut(rest, " ")
+		if name := engine.LeverName(name); name == engine.FreezeLever && len(levers) == 0 {
+			levers = append(levers, engine.Lever{Name: name, InForce: state == "yes", Reason: reason})
+		}
+	}
+	return levers
+}

@@ -1,0 +1,92 @@
+package governed
+
+import (
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+)
+
+// Line returns the line of an event of the governor, or "" if it needs none: failures say why a staging was stopped, and
+// the summary has the latencies.
+func Line(host string, g engine.Governor) string {
+	switch {
+	case g.Stopped != "", g.State == engine.GovernorEnded:
+		return ""
+	case len(g.Levers) > 0:
+		return leversLine(host, g.Levers)
+	case g.State == engine.GovernorPaused:
+		return host + ": staging paused: " + reason(g)
+	case g.State == engine.GovernorSlowed:
+		return host + ": staging slowed: " + reason(g)
+	}
+	return host + ": staging at full speed again"
+}
+
+// Terms returns the limits of a governed staging for a plan.
+func Terms(g engine.Governing) string {
+	return fmt.Sprintf("p99 of WAL fsync at most %s, of backend commit %s, or 1.25 times the idle one; at least %.1f%% of the time or %d MiB/s, at most %s a host, stops after %s over a limit",
+		g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed())
+}
+
+func leversLine(host string, levers []engine.Lever) string {
+	for _, l := range levers {
+		if !l.InForce {
+			return fmt.Sprintf("%s: staging cannot be slowed (%s is not in force: %s); it is stopped if etcd becomes too slow", host, l.Name, l.Reason)
+		}
+	}
+	return ""
+}
+
+func reason(g engine.Governor) string {
+	if g.Metric == "" {
+		return "not all members report their disk latency"
+	}
+	text := fmt.Sprintf("p99 of %s on %s is %s", MetricName(g.Metric), g.Member, Milliseconds(time.Duration(g.P99)))
+	if g.P99 > g.Limit {
+		return text + ", the limit " + Milliseconds(time.Duration(g.Limit))
+	}
+	return text + " again, within the limit"
+}
+
+// MetricName returns the name of a latency for people.
+func MetricName(m engine.LatencyMetric) string {
+	if m == engine.BackendCommit {
+		return "backend commit"
+	}
+	return "WAL fsync"
+}
+
+// Milliseconds formats a latency: two digits are what a histogram is worth.
+func Milliseconds(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	if ms < 10 {
+		return fmt.Sprintf("%.1f ms", ms)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
+}
+
+// Totals collects the results of all governed stagings of a cluster.
+type Totals struct {
+	stagings       int
+	slowed, paused engine.Duration
+}
+
+// Add adds the end of a staging.
+func (t *Totals) Add(g engine.Governor) {
+	t.stagings++
+	t.slowed += g.Slowed
+	t.paused += g.Paused
+}
+
+// Format returns the line of the summary about a cluster.
+func (t *Totals) Format(cluster string) string {
+	if t.slowed+t.paused == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  etcd %s: staging was slowed for %s and paused for %s in %s\n",
+		cluster, rounded(t.slowed), rounded(t.paused), termtext.FormatCount(t.stagings, "staging", "stagings"))
+}
+
+func rounded(d engine.Duration) string { return time.Duration(d).Round(time.Second).String() }

@@ -1,0 +1,48 @@
+package governed_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/governed"
+)
+
+// TestLine: each state has a sentence with its reason.
+func TestLine(t *testing.T) {
+	slow := engine.Governor{Member: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(58 * time.Millisecond), Limit: engine.Duration(12500 * time.Microsecond)}
+	for want, g := range map[string]engine.Governor{
+		"etcd-1: staging slowed: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms": {State: engine.GovernorSlowed},
+		"etcd-1: staging paused: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms": {State: engine.GovernorPaused},
+		"etcd-1: staging at full speed again":                                          {State: engine.GovernorFree},
+		"etcd-1: staging cannot be slowed (freeze is not in force: the unit has no cgroup.freeze); it is stopped if etcd becomes too slow": {
+			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "the unit has no cgroup.freeze"}},
+		},
+	} {
+		if g.State != engine.GovernorFree {
+			state := g.State
+			g = slow
+			g.State = state
+		}
+		if got := governed.Line("etcd-1", g); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := governed.Line("etcd-1", engine.Governor{State: engine.GovernorSlowed}); got != "etcd-1: staging slowed: not all members report their disk latency" {
+		t.Error(got)
+	}
+}
+
+// TestTotals: the summary has the time slowed and paused over all stagings, and nothing if there was none.
+func TestTotals(t *testing.T) {
+	var totals governed.Totals
+	totals.Add(engine.Governor{State: engine.GovernorEnded})
+	if got := totals.Format("main"); got != "" {
+		t.Error(got)
+	}
+	totals.Add(engine.Governor{State: engine.GovernorEnded, Slowed: engine.Duration(20 * time.Second), Paused: engine.Duration(5 * time.Second)})
+	totals.Add(engine.Governor{State: engine.GovernorEnded, Slowed: engine.Duration(20 * time.Second)})
+	if got, want := totals.Format("main"), "  etcd main: staging was slowed for 40s and paused for 5s in 3 stagings\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,164 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+	"holdfast/engine/hostscript"
+)
+
+// governedStage is the governor of one staging of one host.
+type governedStage struct {
+	run     *Run
+	plan    engine.HostPlan
+	step    engine.Step
+	cluster string
+
+	controller *governor.Controller
+	watch      *governor.Watch
+
+	serial int // of the last pace that was sent
+	sent   governor.Decision
+	sentAt time.Time
+	levers []engine.Lever // nil until the host has reported them
+
+	state          engine.GovernorState
+	since          time.Time // begin of the state
+	slowed, paused time.Duration
+}
+
+// govern samples the members and sends the host its pace until the context ends. It returns a failure if the staging must
+// stop.
+func (g *governedStage) govern(ctx context.Context) *engine.Failure {
+	g.watch.AddScrapes(g.run.Clock.Now(), g.run.scrapeMembers(ctx, g.cluster))
+	decision := g.controller.First()
+	for {
+		g.sendPace(ctx, decision)
+		if g.run.Clock.Sleep(ctx, governEvery) != nil {
+			return nil
+		}
+		readings := g.watch.AddScrapes(g.run.Clock.Now(), g.run.scrapeMembers(ctx, g.cluster))
+		if ctx.Err() != nil {
+			return nil
+		}
+		decision = g.controller.AddSample(g.run.Clock.Now(), readings)
+		g.noteState(decision)
+		if decision.Stop != "" {
+			return g.stopFailure(decision)
+		}
+	}
+}
+
+// sendPace sends the pace to the host if it has changed, or the host needs to hear that the bastion is there. A pace that
+// does not arrive is sent again with the next sample; until then the host keeps to the last one, or to its safe one.
+func (g *governedStage) sendPace(ctx context.Context, d governor.Decision) {
+	now := g.run.Clock.Now()
+	if g.levers != nil && d.Knobs == g.sent.Knobs && now.Sub(g.sentAt) < renewPace {
+		return
+	}
+	g.setRate(d.Knobs.Rate)
+	g.serial++
+	script := hostscript.PaceScript(g.serialNumber(), toPace(d.Knobs), toPace(d.Safe))
+	reply, err := g.run.runScript(ctx, g.plan.Host, Script{Purpose: PaceScript, Text: script, Timeout: governCall})
+	if err != nil || reply.Code != 0 {
+		return
+	}
+	levers := hostscript.ReadLevers(reply.Stdout)
+	if levers == nil { // the unit has not begun
+		return
+	}
+	g.sent, g.sentAt = d, now
+	if g.levers == nil {
+		g.levers = levers
+		g.emit(engine.Governor{State: g.state, Pace: paceOf(d.Knobs), Levers: levers})
+	}
+}
+
+func (g *governedStage) setRate(bytesPerSecond int64) {
+	if g.run.SetRate != nil && g.step.Do.Exec != nil && g.step.Do.Exec.Content != nil {
+		g.run.SetRate(g.plan.Host, bytesPerSecond)
+	}
+}
+
+// serialNumber differs from those of earlier runs that sent a pace to the same unit.
+func (g *governedStage) serialNumber() int {
+	return int(g.run.state.began.Unix()%1e6)*1e4 + g.serial
+}
+
+func toPace(k governor.Knobs) engine.Pace {
+	return engine.Pace{Slice: engine.Duration(k.Slice), Pause: engine.Duration(k.Pause)}
+}
+
+func paceOf(k governor.Knobs) *engine.Pace {
+	pace := toPace(k)
+	return &pace
+}
+
+// noteState emits an event if the state has changed.
+func (g *governedStage) noteState(d governor.Decision) {
+	if d.State == g.state {
+		return
+	}
+	g.addStateTime()
+	g.state = d.State
+	e := governorOf(d.Worst)
+	e.State, e.Pace = d.State, paceOf(d.Knobs)
+	g.emit(e)
+}
+
+func (g *governedStage) addStateTime() {
+	now := g.run.Clock.Now()
+	switch g.state {
+	case engine.GovernorSlowed:
+		g.slowed += now.Sub(g.since)
+	case engine.GovernorPaused:
+		g.paused += now.Sub(g.since)
+	default: // full speed
+	}
+	g.since = now
+}
+
+func governorOf(x governor.Excess) engine.Governor {
+	return engine.Governor{
+		Member: x.Host, Metric: x.Metric, P99: engine.Duration(x.P99.Round(10 * time.Microsecond)),
+		Limit: engine.Duration(x.Limit.Round(10 * time.Microsecond)), Window: engine.Duration(x.Window.Round(time.Millisecond)),
+	}
+}
+
+func (g *governedStage) emit(e engine.Governor) {
+	g.run.noteEvent(engine.Event{Type: engine.StagingGoverned, Host: g.plan.Host, Pool: g.plan.Pool, Cluster: g.cluster, Step: g.step.Name, Governor: &e})
+}
+
+// stopFailure emits why the staging stops, and returns the failure.
+func (g *governedStage) stopFailure(d governor.Decision) *engine.Failure {
+	e := governorOf(d.Over)
+	e.State, e.Stopped = g.state, d.Stop
+	g.emit(e)
+	f := &engine.Failure{Kind: engine.LatencyFailure, Hint: "what has arrived stays on the host; the next run goes on with it"}
+	abortAfter := engine.Duration(g.controller.AbortAfter).Trimmed()
+	switch d.Stop {
+	case engine.StopDeadline:
+		f.Cause = "not staged within " + g.step.Timeout.Trimmed() + " at a pace that etcd cluster " + g.cluster + " keeps up with"
+		f.Hint = "raise timeouts { stage } of the pool; " + f.Hint
+	case engine.StopMissing:
+		f.Cause = fmt.Sprintf("the member on %s has not answered for %s; staging was stopped to protect etcd", cmp.Or(e.Member, "a host"), abortAfter)
+	default:
+		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, its limit %s, for %s at the slowest pace; staging was stopped to protect etcd", e.Metric, e.Member, e.P99, e.Limit, abortAfter)
+		f.Hint = "find out what else uses the disk of " + e.Member + "; " + f.Hint
+	}
+	return f
+}
+
+// emitEnd reports the latency of all members, and the time in each state.
+func (g *governedStage) emitEnd() {
+	g.setRate(0)
+	g.addStateTime()
+	g.emit(engine.Governor{
+		State: engine.GovernorEnded, Levers: g.levers, Members: g.watch.Report(),
+		Slowed: engine.Duration(g.slowed.Round(time.Millisecond)), Paused: engine.Duration(g.paused.Round(time.Millisecond)),
+	})
+}

@@ -1,0 +1,205 @@
+package rollout_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
+)
+
+// governorEvents returns the events of the governor, of one host or of all.
+func governorEvents(b *simulator.Bastion, host string) (all []engine.Governor) {
+	for _, e := range b.Events() {
+		if e.Type == engine.StagingGoverned && (host == "" || e.Host == host) {
+			all = append(all, *e.Governor)
+		}
+	}
+	return all
+}
+
+func statesOf(events []engine.Governor) string {
+	var states []string
+	for _, e := range events {
+		states = append(states, string(e.State))
+	}
+	return strings.Join(states, " ")
+}
+
+// newGovernedSite returns a site whose cluster has the default limits of latency.
+func newGovernedSite(members, workers int) *simulator.Site {
+	site := newSite(simulator.Fleet(members, workers))
+	site.Inventory.Clusters[0].Latency = &engine.Latency{}
+	return site
+}
+
+// slowStage lets staging take some minutes on the hosts of a site.
+func slowStage(site *simulator.Site, takes time.Duration) {
+	for _, h := range site.Inventory.Hosts {
+		site.Host(h.Name).Change(func(t *simulator.Traits) { t.Stage = takes })
+	}
+}
+
+// TestGovernorReportsEachMember: the idle latency is measured before the first staging of a run, once; each staging tells
+// the latency of all members, and a worker without etcd nearby is not governed.
+func TestGovernorReportsEachMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newGovernedSite(3, 1)
+		b := site.Bastion("run-1")
+		b.Disk = func(string, time.Time) float64 { return 0.004 }
+		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
+		if events := governorEvents(b, "worker-0"); len(events) > 0 {
+			t.Errorf("worker-0: %+v", events)
+		}
+		for _, host := range []string{"etcd-0", "etcd-1", "etcd-2"} {
+			events := governorEvents(b, host)
+			if statesOf(events) != "free ended" || len(events[0].Levers) != 1 || !events[0].Levers[0].InForce {
+				t.Fatalf("%s: %+v", host, events)
+			}
+			end := events[1]
+			if len(end.Members) != 3 || end.Slowed > 0 || end.Paused > 0 {
+				t.Errorf("%s: %+v", host, end)
+			}
+			for _, m := range end.Members {
+				if m.Idle.WALFsyncP99 != 0.004 || m.Idle.Window < engine.Duration(10*time.Second) || m.Worst.WALFsyncP99 != 0.004 || m.Staging.Window == 0 || m.WorstAt.IsZero() {
+					t.Errorf("%s: %+v", host, m)
+				}
+			}
+		}
+	})
+}
+
+// TestGovernorSlowsDown: a member that becomes slow in the middle, and is not the one that is staged, slows the staging;
+// it goes on at full speed when the disk is well again.
+func TestGovernorSlowsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newGovernedSite(3, 0)
+		slowStage(site, 4*time.Minute)
+		b := site.Bastion("run-1")
+		began := time.Now()
+		b.Disk = func(host string, at time.Time) float64 {
+			if since := at.Sub(began); host == "etcd-2" && since > time.Minute && since < 90*time.Second {
+				return 0.2
+			}
+			return 0.002
+		}
+		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
+		events := governorEvents(b, "etcd-1")
+		states := statesOf(events)
+		if !strings.HasPrefix(states, "free slowed paused slowed") || !strings.HasSuffix(states, "free ended") {
+			t.Fatalf("states of etcd-1: %s", states)
+		}
+		slow := events[1]
+		if slow.Member != "etcd-2" || slow.Metric != engine.WALFsync || slow.P99 != engine.Duration(200*time.Millisecond) || slow.Limit != engine.Duration(10*time.Millisecond) || slow.Pace.Pause < engine.Duration(time.Second) {
+			t.Errorf("%+v", slow)
+		}
+		end := events[len(events)-1]
+		if end.Slowed < engine.Duration(20*time.Second) || end.Paused < engine.Duration(5*time.Second) {
+			t.Errorf("%+v", end)
+		}
+		if paces := site.Host("etcd-1").Paces(); len(paces) < 4*60/5 {
+			t.Errorf("%d paces in 4 minutes", len(paces))
+		}
+	})
+}
+
+// TestGovernorStopsStaging: a limit that cannot be kept stops the staging. The host is untouched and not held, and the
+// reason names the member, the latency and its limit.
+func TestGovernorStopsStaging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newGovernedSite(3, 0)
+		slowStage(site, 20*time.Minute)
+		site.Inventory.Clusters[0].Latency = &engine.Latency{AbortAfter: engine.Duration(20 * time.Second)}
+		b := site.Bastion("run-1")
+		began := time.Now()
+		b.Disk = func(host string, at time.Time) float64 {
+			if host == "etcd-2" && at.Sub(began) > time.Minute {
+				return 0.05
+			}
+			return 0.002
+		}
+		end := applyRun(b, runSerially)
+		failOnErrors(t, checkEnd(end, engine.ExitFailed))
+		events := governorEvents(b, "etcd-1")
+		last := events[len(events)-2]
+		if last.Stopped != engine.StopLatency || last.Member != "etcd-2" || last.P99 != engine.Duration(50*time.Millisecond) {
+			t.Errorf("%+v", last)
+		}
+		var failed *engine.Failure
+		for _, e := range b.Events() {
+			if e.Type == engine.HostFailed {
+				failed = e.Failure
+			}
+		}
+		if failed == nil || failed.Host != "etcd-1" || failed.Kind != engine.LatencyFailure || failed.Cause != "the p99 of wal_fsync on etcd-2 is 50ms, its limit 10ms, for 20s at the slowest pace; staging was stopped to protect etcd" {
+			t.Errorf("%+v", failed)
+		}
+		h := site.Host("etcd-1")
+		failOnErrors(t, checkFree(h), checkNotRebooted(h))
+		if calls := b.Calls(); !containsVerb(calls, "abort") {
+			t.Error("the staging was not stopped on the host")
+		}
+	})
+}
+
+func containsVerb(calls []simulator.Call, verb string) bool {
+	for _, c := range calls {
+		if c.Verb == verb {
+			return true
+		}
+	}
+	return false
+}
+
+// TestGovernorWithoutMetrics: if no member serves metrics, the operator is warned, and the hosts are staged at a fixed
+// pace.
+func TestGovernorWithoutMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newGovernedSite(3, 0)
+		b := site.Bastion("run-1")
+		failOnErrors(t, checkEnd(applyRun(b, runSerially, func(r *rollout.Run) { r.Clusters = silentClusters{r.Clusters} }), engine.ExitOK), checkConverged(site))
+		warnings := 0
+		for _, e := range b.Events() {
+			if e.Type == engine.Warned && strings.Contains(e.Message, "connection refused") {
+				warnings++
+			}
+		}
+		if warnings != 1 {
+			t.Errorf("%d warnings", warnings)
+		}
+	})
+}
+
+// TestLostPaceIsSentAgain: a pace that does not arrive is sent with the next sample.
+func TestLostPaceIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newGovernedSite(3, 0)
+		slowStage(site, time.Minute)
+		b := site.Bastion("run-1")
+		n := 0
+		b.Fault = func(c simulator.Call) simulator.Fault {
+			if c.Verb == "pace" {
+				if n++; n%2 == 1 {
+					return simulator.LostThere
+				}
+			}
+			return simulator.NoFault
+		}
+		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
+		if paces := site.Host("etcd-1").Paces(); len(paces) < 10 {
+			t.Errorf("%d paces arrived", len(paces))
+		}
+	})
+}
+
+// silentClusters serve no metrics.
+type silentClusters struct{ rollout.Clusters }
+
+func (silentClusters) ScrapeMembers(context.Context, string) []governor.Scrape {
+	return []governor.Scrape{{Host: "etcd-0", Problem: "connection refused"}, {Host: "etcd-1", Problem: "connection refused"}, {Host: "etcd-2", Problem: "connection refused"}}
+}

@@ -1,0 +1,68 @@
+package simulator
+
+import (
+	"context"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+)
+
+// counters are the counters of a member at a time. The p99 since earlier ones is the one at this time.
+type counters struct {
+	at  time.Time
+	p99 float64 // of WAL fsync, in seconds; 0: nothing was written
+}
+
+// P99Since returns the p99 at the time of the later counters.
+func (c counters) P99Since(earlier governor.Counters, host string) engine.LatencyPoint {
+	before, _ := earlier.(counters) // there are no others
+	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.at.Sub(before.at))}
+	if c.p99 > 0 {
+		p.WALFsyncP99, p.WALFsyncBucket = c.p99, &engine.LatencyBucket{Observed: 100}
+	}
+	return p
+}
+
+// ScrapeMembers returns the counters of the members that are up. It is no call that can be lost or killed at: its answers
+// change nothing but the pace of a staging. On a full second it takes a millisecond, as Sample does, else until the next
+// full second: so what follows the measurement of the idle latency begins on a full second again.
+func (b *Bastion) ScrapeMembers(ctx context.Context, name string) []governor.Scrape {
+	takes := time.Millisecond
+	if now := b.clock.Now(); now.Nanosecond() != 0 {
+		takes = now.Truncate(time.Second).Add(time.Second).Sub(now)
+	}
+	if err := b.clock.Sleep(ctx, takes); err != nil {
+		return nil
+	}
+	var scrapes []governor.Scrape
+	b.site.withLock(func(now time.Time) {
+		for _, m := range b.site.clusters[name].members {
+			s := governor.Scrape{Host: m.Name, Problem: "connection refused"}
+			if m.hasHealthyMember(now) {
+				c := counters{at: now}
+				if b.Disk != nil {
+					c.p99 = b.Disk(m.Name, now)
+				}
+				s.Counters, s.Problem = c, ""
+			}
+			scrapes = append(scrapes, s)
+		}
+	})
+	return scrapes
+}
+
+// takePace notes the pace of a staging, and reports the levers as a host does.
+func (h *Host) takePace(text string) string {
+	if h.staging == "" {
+		return ""
+	}
+	h.paces = append(h.paces, text)
+	return "freeze yes\n"
+}
+
+// Paces returns the scripts with which the host was sent a pace.
+func (h *Host) Paces() (paces []string) {
+	h.site.withLock(func(time.Time) { paces = append(paces, h.paces...) })
+	return paces
+}

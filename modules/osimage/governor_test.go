@@ -1,0 +1,89 @@
+package osimage
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/modules/moduletest"
+)
+
+// memberStage returns the stage step of a host with a member of etcd.
+func (b *osHost) memberStage(d engine.Desired) string {
+	changes := []engine.Change{{Module: "os"}}
+	tgt := moduletest.Target(d, b.gatherFacts(d))
+	tgt.Host.NearCluster, tgt.Governed = "main", true
+	return Module{}.Steps(tgt, changes).Stage[0].Do.Exec.Script
+}
+
+// sendPace sends a pace to the host, and returns the levers that it reports.
+func (b *osHost) sendPace(serial int) []engine.Lever {
+	b.T.Helper()
+	out := b.Run(hostscript.PaceScript(serial, engine.Pace{}, engine.FloorPace()))
+	b.Want(out, 0, "")
+	return hostscript.ReadLevers(out.Stdout)
+}
+
+// TestMembersStageUnderTheGovernor: the unit stages in a cgroup that begins frozen and is thawed at the end, if there is
+// one. If there is none, it stages all the same, and the host reports that.
+func TestMembersStageUnderTheGovernor(t *testing.T) {
+	const group = "sys/fs/cgroup/system.slice/holdfast-stage.service"
+	for name, prepare := range map[string]func(*osHost){
+		"no cgroup v2":            func(b *osHost) { b.Write("proc/self/cgroup", "1:name=systemd:/") },
+		"no freezer":              func(b *osHost) { b.Write("proc/self/cgroup", "0::/system.slice/holdfast-stage.service") },
+		"another unit's cgroup":   func(b *osHost) { b.Write("proc/self/cgroup", "0::/user.slice") },
+		"cgroup cannot be frozen": func(b *osHost) { b.addGroup(group); b.Mkdir(group + "/work/cgroup.freeze") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newOSHost(t)
+			prepare(b)
+			d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+			b.Want(b.Run(b.memberStage(d)), 0, "staged and locked")
+			if levers := b.sendPace(1); len(levers) != 1 || levers[0].InForce || levers[0].Reason == "" {
+				t.Errorf("levers: %+v", levers)
+			}
+		})
+	}
+	t.Run("frozen", func(t *testing.T) {
+		t.Parallel()
+		b := newOSHost(t)
+		b.addGroup(group)
+		b.Write(group+"/work/cgroup.events", "populated 1\nfrozen 1")
+		d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+		b.Want(b.Run(b.memberStage(d)), 0, "staged and locked")
+		if levers := b.sendPace(1); len(levers) != 1 || !levers[0].InForce {
+			t.Errorf("levers: %+v", levers)
+		}
+		state, _ := os.ReadFile(filepath.Join(b.Root, group, "work/cgroup.freeze"))
+		if strings.TrimSpace(string(state)) != "0" || !strings.Contains(b.Log(), "--property=Delegate=yes") {
+			t.Errorf("the freezer is %q after the staging; log:\n%s", state, b.Log())
+		}
+	})
+}
+
+// addGroup makes a cgroup with a freezer for the unit.
+func (b *osHost) addGroup(group string) {
+	b.Write("proc/self/cgroup", "0::/system.slice/holdfast-stage.service")
+	b.Write(group+"/cgroup.freeze", "0")
+	b.Mkdir(group + "/work")
+}
+
+// TestGovernorDoesNotFreezeADaemon: where a daemon does the work, nothing is frozen, and the host reports that.
+func TestGovernorDoesNotFreezeADaemon(t *testing.T) {
+	s := sites()["rpm-ostree deploy"]
+	b := newOSHost(t)
+	if s.prep != nil {
+		s.prep(b)
+	}
+	b.Want(b.Run(b.memberStage(engine.Desired{OS: &s.os})), 0, "staged and locked")
+	if levers := b.sendPace(1); len(levers) != 1 || levers[0].InForce || !strings.Contains(levers[0].Reason, "daemon") {
+		t.Errorf("levers: %+v", levers)
+	}
+	if strings.Contains(b.Log(), "--property=Delegate=yes") {
+		t.Error("the unit has a cgroup of its own for nothing")
+	}
+}

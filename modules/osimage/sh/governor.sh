@@ -1,0 +1,151 @@
+# Runs the staging in a cgroup of its own below the unit, which is frozen but for short
+# slices. Before each slice its data are flushed, so that etcd on the same disk never waits
+# for more than one slice has written. It needs: slice, pause (milliseconds, until the
+# bastion sends others), safeslice, safepause (for a bastion that is silent).
+#
+# This loop is the main process of the unit. If it dies, systemd ends the unit, and the
+# frozen processes with it: signals end them even while they are frozen.
+pacefile=$work/stage.pace
+leverfile=$work/stage.levers
+silence=15 # seconds without news from the bastion, after which the safe pace counts
+
+# notelever reports whether freezing is in force. Arguments: yes or no, and why not.
+notelever() {
+	say "freeze $*" >"$leverfile.new"
+	mv "$leverfile.new" "$leverfile"
+}
+
+# makegroup makes the cgroup of the staging, frozen, and sets group.
+makegroup() {
+	rm -f "$pacefile"
+	path='' group=''
+	while IFS= read -r line; do
+		case $line in
+		0::*/holdfast-stage.service) path=${line#0::} ;;
+		esac
+	done </proc/self/cgroup || :
+	for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+		if [ -n "$path" ] && [ -e "$top$path/cgroup.freeze" ]; then group=$top$path/work; fi
+	done
+	if [ -z "$group" ]; then
+		notelever no "the unit has no cgroup.freeze"
+		return 1
+	fi
+	[ -d "$group" ] || mkdir "$group" 2>/dev/null || {
+		notelever no "no cgroup can be made below the unit"
+		return 1
+	}
+	notelever yes
+	sync -d "$leverfile" 2>/dev/null || {
+		notelever no "sync cannot flush single files"
+		return 1
+	}
+	setfreezer 1 || {
+		notelever no "cgroup.freeze cannot be written"
+		return 1
+	}
+}
+
+setfreezer() { { printf '%s\n' "$1" >"$group/cgroup.freeze"; } 2>/dev/null; }
+
+# readgroup sets populated and frozen.
+readgroup() {
+	populated=0 frozen=1
+	while read -r key value; do
+		case $key in
+		populated) populated=$value ;;
+		frozen) frozen=$value ;;
+		esac
+	done <"$group/cgroup.events" || :
+}
+
+joingroup() {
+	{ printf '0\n' >"$group/cgroup.procs"; } 2>/dev/null || notelever no "the staging cannot join its cgroup"
+}
+
+# awaitgroup waits until the staging is in the group, or for 5 s.
+awaitgroup() {
+	tries=0
+	readgroup
+	while [ "$populated" = 0 ] && [ "$tries" -lt 500 ] && [ ! -e "$work/stage.result" ]; do
+		sleep 0.01
+		tries=$((tries + 1))
+		readgroup
+	done
+}
+
+# freeze waits a moment for processes in the middle of a write.
+freeze() {
+	setfreezer 1 || :
+	tries=0
+	readgroup
+	while [ "$frozen" = 0 ] && [ "$tries" -lt 40 ]; do
+		sleep 0.005
+		tries=$((tries + 1))
+		readgroup
+	done
+}
+
+# flush writes to disk what the staging has open for the moment, unnamed files included.
+# The links in /proc lead to the open files themselves, whatever their names mean by now.
+flush() {
+	set --
+	while read -r pid; do
+		for file in "/proc/$pid/fd"/*; do
+			if [ -f "$file" ]; then set -- "$@" "$file"; fi
+		done
+	done <"$group/cgroup.procs" || :
+	[ $# -eq 0 ] || sync -d "$@" 2>/dev/null || :
+}
+
+seconds() { printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)); }
+
+# setpace takes the slice and the pause in milliseconds. A slice of 0 is none.
+setpace() {
+	[ "$1 $2" != "$inforce" ] || return 0
+	inforce="$1 $2"
+	slicetime=''
+	[ "$1" -eq 0 ] || slicetime=$(seconds "$1")
+	pausetime=$(seconds "$2")
+}
+
+# readpace reads the numbers that the bastion sends: a serial number, the pace, and the
+# safe pace.
+readpace() {
+	read -r now _ </proc/uptime
+	now=${now%%.*}
+	if [ -e "$pacefile" ] && read -r number a b c d <"$pacefile"; then
+		case $number$a$b$c$d in
+		*[!0-9]*) ;;
+		*)
+			if [ "$number" != "$serial" ] && [ -n "$d" ]; then
+				serial=$number heard=$now slice=$a pause=$b safeslice=$c safepause=$d
+			fi
+			;;
+		esac
+	fi
+	if [ $((now - heard)) -ge "$silence" ]; then slice=$safeslice pause=$safepause; fi
+	setpace "$slice" "$pause"
+}
+
+# govern runs until the staging has ended. It leaves the group thawed.
+govern() {
+	serial='' inforce='' heard=''
+	read -r heard _ </proc/uptime
+	heard=${heard%%.*}
+	trap 'setfreezer 0; exit 143' TERM
+	while [ ! -e "$work/stage.result" ]; do
+		freeze
+		[ "$populated" = 1 ] || break
+		flush
+		readpace
+		sleep "$pausetime"
+		while [ -z "$slicetime" ]; do
+			readpace
+			sleep 0.2
+		done
+		setfreezer 0 || :
+		sleep "$slicetime"
+	done
+	setfreezer 0 || :
+}
