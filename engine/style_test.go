@@ -22,7 +22,7 @@ const (
 // numbers only get smaller.
 const (
 	maxTooLong = 0
-	maxTooWide = 2
+	maxTooWide = 0
 )
 
 // TestFunctionsAreShort holds the limits on lines and parameters.

@@ -47,7 +47,7 @@ func (a *app) mirror(ctx context.Context, from string) error {
 		return errors.New(`no pool fetches its OS from the bastion; add source = "bastion" to an os block`)
 	}
 	if from != "" {
-		if err := mirror.Update(ctx, folder, from, wanted, a.stderr); err != nil {
+		if err := mirror.Update(ctx, folder, mirror.Upstream{From: from, Wanted: wanted}, a.stderr); err != nil {
 			return failWith(engine.ExitFailed, err)
 		}
 	}

@@ -67,8 +67,12 @@ type listener struct {
 // host's address.
 func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net.Conn, error) {
 	var causes []error
+	var secure *tls.Config
+	if at.tls != nil {
+		secure = tlsFor(at.tls, p, protocol)
+	}
 	for _, target := range memberAddresses(p, at) {
-		conn, err := connectTo(ctx, p, at, target, protocol)
+		conn, err := connectTo(ctx, p, target, secure)
 		if err == nil {
 			return conn, nil
 		}
@@ -80,15 +84,16 @@ func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net
 	return nil, joinDistinct(causes...)
 }
 
-func connectTo(ctx context.Context, p Peer, at listener, target, protocol string) (net.Conn, error) {
+// connectTo connects to an address as seen from the host of p; without TLS if secure is nil.
+func connectTo(ctx context.Context, p Peer, target string, secure *tls.Config) (net.Conn, error) {
 	conn, err := p.Dial(ctx, "tcp", target)
 	if err != nil {
 		return nil, err
 	}
-	if at.tls == nil {
+	if secure == nil {
 		return conn, nil
 	}
-	secured := tls.Client(conn, tlsFor(at.tls, p, protocol))
+	secured := tls.Client(conn, secure)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close() // err is the cause
 		if ctx.Err() != nil {

@@ -82,9 +82,15 @@ func paths(objects []archive.Object) []string {
 // remoteName is the remote in the repository of the mirror. Its URL is the one that is given with each pull.
 const remoteName = "mirror"
 
-// Update pulls the commits into the repository, and makes it if there is none. from is a URL or a folder with a repository.
+// Upstream is a repository from which commits are pulled.
+type Upstream struct {
+	From   string // a URL, or a folder with a repository
+	Wanted []Wanted
+}
+
+// Update pulls the commits into the repository in a folder, and makes it if there is none.
 // Signatures are fetched with the commits, and checked by the hosts. The output of ostree goes to out.
-func Update(ctx context.Context, folder, from string, wanted []Wanted, out io.Writer) error {
+func Update(ctx context.Context, folder string, up Upstream, out io.Writer) error {
 	tool, err := exec.LookPath("ostree")
 	if err != nil {
 		return errors.New("there is no ostree on this machine, which fetches the commits; install it, or copy a repository in archive mode to " + folder)
@@ -100,7 +106,7 @@ func Update(ctx context.Context, folder, from string, wanted []Wanted, out io.Wr
 		}
 		return nil
 	}
-	url, err := sourceURL(from)
+	url, err := sourceURL(up.From)
 	if err != nil {
 		return err
 	}
@@ -110,10 +116,10 @@ func Update(ctx context.Context, folder, from string, wanted []Wanted, out io.Wr
 	if err := run("remote", "add", "--if-not-exists", "--no-gpg-verify", "--no-sign-verify", remoteName, url); err != nil {
 		return err
 	}
-	if removeDamaged(ctx, folder, wanted) {
+	if removeDamaged(ctx, folder, up.Wanted) {
 		_ = command("fsck", "--delete").Run() // marks commits as partial, so that pull looks for what they lack, and then fails
 	}
-	for _, w := range wanted {
+	for _, w := range up.Wanted {
 		if w.Ref == "" {
 			return fmt.Errorf("commit %s has no ref in its os block, so the mirror cannot keep it; add ref", w.Commit)
 		}

@@ -40,7 +40,7 @@ func TestUpdateThenCheck(t *testing.T) {
 	}
 	var out bytes.Buffer
 	for range 2 { // the second has nothing to do
-		if err := Update(t.Context(), folder, upstream, wanted, &out); err != nil {
+		if err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
 		}
 	}
@@ -67,11 +67,11 @@ func TestUpdateThenCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(1, 1)
-	if err := Update(t.Context(), folder, upstream, wanted, &out); err != nil {
+	if err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}
 	check(0, 0)
-	if err := Update(t.Context(), folder, filepath.Join(tree, "none"), wanted, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
+	if err := Update(t.Context(), folder, Upstream{filepath.Join(tree, "none"), wanted}, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
 		t.Errorf("from nowhere: %v", err)
 	}
 }
