@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -81,8 +82,9 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	if i < 0 {
 		return Metrics{}, errors.New("it is not a host of the cluster")
 	}
-	// The address does not matter: the client connects to its own member, with TLS if the listener has it.
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/metrics", nil)
+	// The address is for messages: the client connects to its own member, with TLS if the listener has it.
+	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.metricsPort())) + "/metrics"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return Metrics{}, err
 	}
