@@ -55,6 +55,9 @@ func (m *Meter) Read(ctx context.Context) []engine.ClusterStatus {
 		all[i] = engine.NewClusterStatus(m.clusters.Gather(ctx, name), time.Now().UTC())
 		if m.before != nil {
 			addLatencies(&all[i], m.before[i], scraped)
+			if spec, _ := m.clusters.inv.Cluster(name); spec.Latency != nil {
+				addExcesses(&all[i], spec.Latency.WithDefaults())
+			}
 			m.before[i] = scraped
 		}
 	})
@@ -96,6 +99,22 @@ func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped
 			s.Latency = append(s.Latency, point)
 		case m.Healthy:
 			s.LatencyProblems = append(s.LatencyProblems, fmt.Sprintf("member %s has no latency: %v", m.Name, err))
+		}
+	}
+}
+
+// addExcesses names the members that exceed the limits of the cluster. Limits bound what staging may do to a disk, so a
+// member that exceeds them by itself is slow, but not unhealthy.
+func addExcesses(s *engine.ClusterStatus, limits engine.Latency) {
+	for _, p := range s.Latency {
+		for _, metric := range []struct {
+			name  string
+			p99   float64
+			limit engine.Duration
+		}{{"WAL fsync", p.WALFsyncP99, limits.WALFsyncP99}, {"backend commit", p.BackendCommitP99, limits.BackendCommitP99}} {
+			if limit := time.Duration(metric.limit).Seconds(); metric.p99 > limit {
+				s.LatencyProblems = append(s.LatencyProblems, fmt.Sprintf("slow disk on %s: p99 of %s is %.0f ms, the limit %.0f ms", p.Host, metric.name, metric.p99*1000, limit*1000))
+			}
 		}
 	}
 }
