@@ -105,6 +105,8 @@ func (p *Writer) eventText(e engine.Event) string {
 		return p.failureText(e)
 	case engine.StepStarted:
 		return cmp.Or(waitLine(e), p.stepBeginText(e))
+	case engine.StagingGoverned:
+		return governedText(e)
 	case engine.StepEnded, engine.StepProgress:
 		if e.Progress != nil {
 			return p.transferText(e)
