@@ -102,7 +102,10 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 	wg.Wait()
 	errs := []error{checkLaws(site)}
 	for i, end := range ends {
-		inTheWay := func(words string) bool { return strings.Contains(end.Reason, words) }
+		reasons := append([]string{end.Reason}, end.Verdict.Refusals...) // of several, the sentence names the first
+		inTheWay := func(words string) bool {
+			return slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, words) })
+		}
 		away := end.Exit == engine.ExitFailed && slices.ContainsFunc([]string{"etcd cluster main: member", "connect to ", "max_unavailable"}, inTheWay) ||
 			end.Exit == engine.ExitUnreachable && inTheWay("unreachable") // the other one reboots it
 		overtaken := end.Exit == engine.ExitFailed && p.brief
