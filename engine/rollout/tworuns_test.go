@@ -102,7 +102,10 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 	wg.Wait()
 	errs := []error{checkLaws(site)}
 	for i, end := range ends {
-		reasons := append([]string{end.Reason}, end.Verdict.Refusals...) // of several, the sentence names the first
+		reasons := []string{end.Reason} // of several, it names the first
+		for _, x := range end.Verdict.Excluded {
+			reasons = append(reasons, x.Reason)
+		}
 		inTheWay := func(words string) bool {
 			return slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, words) })
 		}
