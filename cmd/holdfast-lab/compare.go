@@ -104,7 +104,7 @@ func runInLab(ctx context.Context, l *lab.Lab, argv ...string) error {
 		return fmt.Errorf("run %s: %w", argv[0], err)
 	}
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("run %s, which must have nothing to complain about: %w", filepath.Base(argv[0]), err)
+		return fmt.Errorf("run %s: %w; it must have nothing to change and nothing to report, as after holdfast-lab reset with all hosts", filepath.Base(argv[0]), err)
 	}
 	return nil
 }
