@@ -32,13 +32,14 @@ type simulatedRun struct {
 	excused  bool // something has gone wrong, or two run at once
 	sabotage func(*simulator.Site, *rollout.Run)
 
-	killed, stopped, atOnce, unjournaled bool
-	shut                                 time.Time // until when gates are
-	soft, hard                           context.Context
-	stopSoft, stopHard                   context.CancelFunc
-	end                                  engine.RunEnd
+	stopped, atOnce, unjournaled bool
+	soft, hard                   context.Context
+	stopSoft, stopHard           context.CancelFunc
+	end                          engine.RunEnd
 
 	mu     sync.Mutex
+	killed bool
+	shut   time.Time     // until when gates are
 	timers []*time.Timer // of troubles that come later
 	fired  []incident
 	events map[string]int // about each host
@@ -109,7 +110,7 @@ func (d *simulatedRun) raiseDue(on string, at int) {
 		d.raiseIncident(t)
 		switch t.kind {
 		case "killed":
-			d.killed = true
+			d.recordKill()
 			d.run.Kill()
 		case "Ctrl-C":
 			d.stopped = true
@@ -120,9 +121,9 @@ func (d *simulatedRun) raiseDue(on string, at int) {
 		case "journal full":
 			d.unjournaled = true
 		case "gate shut":
-			d.shut = time.Now().Add(endless)
+			d.shutGates(endless)
 		case "gate late":
-			d.shut = time.Now().Add(30 * time.Second)
+			d.shutGates(30 * time.Second)
 		}
 	}
 }
@@ -133,6 +134,25 @@ func (d *simulatedRun) raiseIncident(t incident) {
 	if do := hostIncidents()[t.kind]; do != nil {
 		do(d.site, d.site.Host(t.host))
 	}
+}
+
+func (d *simulatedRun) recordKill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.killed = true
+}
+
+// shutGates shuts the gates for a while. A heartbeat may do so beside the step that asks one.
+func (d *simulatedRun) shutGates(while time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shut = time.Now().Add(while)
+}
+
+func (d *simulatedRun) areGatesShut() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Now().Before(d.shut)
 }
 
 func (d *simulatedRun) recordFired(t incident) {
@@ -160,7 +180,7 @@ func (d *simulatedRun) faultOf(c simulator.Call) simulator.Fault {
 
 // answerGate answers gates.
 func (d *simulatedRun) answerGate(c simulator.Command) *rollout.Reply {
-	if c.Text == "ready" && time.Now().Before(d.shut) {
+	if c.Text == "ready" && d.areGatesShut() {
 		return &rollout.Reply{Code: 1, Stderr: "not ready\n"}
 	}
 	return nil
