@@ -108,54 +108,54 @@ func TestSimulatorBites(t *testing.T) {
 		"budget": {hideFromRun(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is", 1},
 		"budget of the site": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.MaxUnavailable = engine.CountOrPercent{}
-		}, "the site loses", 1},
+		}, "the site loses", 2},
 		"zones":          {hideFromRun(nil, func(h *engine.Host) { h.Zone = "" }), "joins a batch", 33},
-		"order of pools": {hideFromRun(func(p *engine.Pool) { p.After = nil }, nil), "is as it is to be", 1},
-		"canaries":       {hideFromRun(func(p *engine.Pool) { p.Canary = nil }, nil), "have not soaked", 1},
+		"order of pools": {hideFromRun(func(p *engine.Pool) { p.After = nil }, nil), "is as it is to be", 2},
+		"canaries":       {hideFromRun(func(p *engine.Pool) { p.Canary = nil }, nil), "have not soaked", 7},
 		"soak": {hideFromRun(func(p *engine.Pool) {
 			if p.Canary != nil {
 				p.Canary = &engine.Canary{Hosts: p.Canary.Hosts}
 			}
-		}, nil), "have not soaked", 1},
-		"windows":        {hideFromRun(func(p *engine.Pool) { p.Windows = nil }, nil), "no window is open", 1},
-		"time of batch":  {hideFromRun(func(p *engine.Pool) { p.BatchTakes = 1 }, nil), "no window is open", 78},
-		"paused pools":   {hideFromRun(func(p *engine.Pool) { p.Paused = false }, nil), "is paused, and is touched", 1},
-		"paused hosts":   {hideFromRun(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched", 1},
-		"failure budget": {hideFromRun(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 1},
+		}, nil), "have not soaked", 7},
+		"windows":        {hideFromRun(func(p *engine.Pool) { p.Windows = nil }, nil), "no window is open", 5},
+		"time of batch":  {hideFromRun(func(p *engine.Pool) { p.BatchTakes = 1 }, nil), "no window is open", 670},
+		"paused pools":   {hideFromRun(func(p *engine.Pool) { p.Paused = false }, nil), "is paused, and is touched", 4},
+		"paused hosts":   {hideFromRun(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched", 5},
+		"failure budget": {hideFromRun(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 7},
 		"clusters": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.Clusters = nil
 			r.Clusters = blindClusters{r.Clusters}
 			hideFromRun(nil, func(h *engine.Host) { h.Cluster = "" })(nil, r)
-		}, "of cluster", 1},
-		"quorum":  {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 95},
-		"leader":  {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads", 1},
+		}, "of cluster", 6},
+		"quorum":  {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 286},
+		"leader":  {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads", 2},
 		"hold":    {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = deafHosts{r.Hosts} }, "without a hold", 1},
-		"release": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down", 1},
+		"release": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down", 2},
 		"journal": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal", 1},
 		"plan":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so", 1},
 
 		"hold in a write":   {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }, "arrives on the disk", 4},
 		"hold in a staging": {stagesOn, "arrives on the disk", 400},
 
-		"versions":         {hideFromRun(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 58},
-		"unfinished":       {func(_ *simulator.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 1},
-		"order in a pool":  {hideFromRun(func(p *engine.Pool) { p.Order = engine.Shuffled }, nil), "is begun before", 1},
-		"failed last time": {func(_ *simulator.Site, r *rollout.Run) { r.Retry = nil }, "is begun before", 221},
+		"versions":         {hideFromRun(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 82},
+		"unfinished":       {func(_ *simulator.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 10},
+		"order in a pool":  {hideFromRun(func(p *engine.Pool) { p.Order = engine.Shuffled }, nil), "is begun before", 4},
+		"failed last time": {func(_ *simulator.Site, r *rollout.Run) { r.Retry = nil }, "is begun before", 266},
 		"batch":            {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.BatchStarted} }, "is not in the batch", 1},
-		"end of a play":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.HostDone} }, "is not over on", 1},
-		"order of plays":   {func(_ *simulator.Site, r *rollout.Run) { r.Plays = slices.Clone(r.Plays); slices.Reverse(r.Plays) }, "is not the one that follows", 1},
-		"hosts of a play":  {blindPlays(func(p *rollout.Play) { p.Selected = nil }), "is none of the hosts of the play", 1},
-		"serial":           {blindPlays(func(p *rollout.Play) { p.Serial = nil }), "its serial is", 1},
+		"end of a play":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.HostDone} }, "is not over on", 11},
+		"order of plays":   {func(_ *simulator.Site, r *rollout.Run) { r.Plays = slices.Clone(r.Plays); slices.Reverse(r.Plays) }, "is not the one that follows", 3},
+		"hosts of a play":  {blindPlays(func(p *rollout.Play) { p.Selected = nil }), "is none of the hosts of the play", 16},
+		"serial":           {blindPlays(func(p *rollout.Play) { p.Serial = nil }), "its serial is", 11},
 		"any errors fatal": {blindPlays(func(p *rollout.Play) {
 			if p.AnyFatal {
 				p.AnyFatal, p.MaxFail = false, &any100
 			}
-		}), "hosts of play", 220},
+		}), "hosts of play", 709},
 		"failures of plays": {blindPlays(func(p *rollout.Play) {
 			if !p.AnyFatal && p.MaxFail != nil {
 				p.MaxFail = &any100
 			}
-		}), "hosts of play", 53},
+		}), "hosts of play", 393},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
