@@ -40,6 +40,10 @@ type Governing struct {
 	Deadline   Duration `json:"deadline,omitempty"` // the staging of a host stops after that time
 }
 
+// IdleFactor is the least limit of a member, as a multiple of its idle latency: staging cannot make a disk faster
+// than it is.
+const IdleFactor = 1.25
+
 // Governor is the state of a governed staging of one host.
 type Governor struct {
 	State   GovernorState    `json:"state"`             // how fast the host may stage

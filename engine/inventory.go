@@ -26,6 +26,10 @@ type Mirror struct {
 	HostRate   int64  `json:"host_rate,omitempty"`  // bytes per second to each host; 0: no limit
 }
 
+// MinMirrorRate is the lowest rate of a transfer from the bastion, in bytes per second. ostree gives up requests that stay
+// below 1000 bytes per second for half a minute, and sends eight of them at once.
+const MinMirrorRate = 32 << 10
+
 // Host is one machine.
 type Host struct {
 	Name    string `json:"name"`

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sourcegraph/conc"
-
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/governor"
@@ -174,24 +172,22 @@ func (c *Clusters) Sample(ctx context.Context, name string) engine.Sample {
 func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Scrape {
 	members := c.inv.Members(name)
 	scrapes := make([]governor.Scrape, len(members))
+	var all map[string]etcd.Scraped
 	cluster, err := c.Open(ctx, name)
-	var work conc.WaitGroup
+	if err == nil {
+		all = cluster.ScrapeAll(ctx)
+	}
 	for i, m := range members {
 		scrapes[i].Host = m.Name
-		if err != nil {
+		switch scraped := all[m.Name]; {
+		case err != nil:
 			scrapes[i].Problem = err.Error()
-			continue
+		case scraped.Err != nil:
+			scrapes[i].Problem = scraped.Err.Error()
+		default:
+			scrapes[i].Counters = counters{scraped.Metrics}
 		}
-		work.Go(func() {
-			metrics, err := cluster.Scrape(ctx, m.Name)
-			if err != nil {
-				scrapes[i].Problem = err.Error()
-				return
-			}
-			scrapes[i].Counters = counters{metrics}
-		})
 	}
-	work.Wait()
 	return scrapes
 }
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
-)
 
-// minRate is the lowest rate of a host, in bytes per second. ostree gives up requests that stay below 1000 bytes per second for
-// half a minute, and sends eight of them at once.
-const minRate = 32 << 10
+	"holdfast/engine"
+)
 
 // limits bounds the rate of each host and of all together. Each host has at most one booking in the bucket of all, so that a
 // host gets the same share regardless of its number of connections.
@@ -46,7 +44,7 @@ func (l *limits) setRate(host string, rate int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if rate > 0 {
-		rate = max(rate, minRate)
+		rate = max(rate, engine.MinMirrorRate)
 	}
 	if rate <= 0 || l.hostRate > 0 && rate > l.hostRate {
 		rate = l.hostRate

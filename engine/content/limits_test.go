@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"holdfast/engine"
 )
 
 // load is a set of hosts that send as fast as they may.
@@ -26,7 +28,7 @@ func drawLoad(t *rapid.T) load {
 		l.conns = append(l.conns, rapid.IntRange(1, 8).Draw(t, "connections"))
 		rate := int64(0)
 		if rapid.Bool().Draw(t, "limit one") {
-			rate = rapid.Int64Range(minRate, 8<<20).Draw(t, "rate")
+			rate = rapid.Int64Range(engine.MinMirrorRate, 8<<20).Draw(t, "rate")
 		}
 		l.rates = append(l.rates, rate)
 	}
@@ -115,7 +117,7 @@ func TestRatesAreKeptAndFair(t *testing.T) {
 
 func TestSetRateKeepsTheLimitOfTheInventory(t *testing.T) {
 	l := newLimits(0, 1<<20)
-	for _, c := range []struct{ set, want int64 }{{0, 1 << 20}, {2 << 20, 1 << 20}, {1 << 19, 1 << 19}, {1, minRate}, {-1, 1 << 20}} {
+	for _, c := range []struct{ set, want int64 }{{0, 1 << 20}, {2 << 20, 1 << 20}, {1 << 19, 1 << 19}, {1, engine.MinMirrorRate}, {-1, 1 << 20}} {
 		l.setRate("h", c.set)
 		if got := l.hosts["h"].bucket.rate; got != c.want {
 			t.Errorf("after setRate(%d) the rate is %d, want %d", c.set, got, c.want)

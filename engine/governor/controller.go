@@ -41,7 +41,7 @@ const (
 	leastPace  = 0.1 // below it the pace is the floor
 )
 
-// Decision is what the host is to do until the next sample.
+// Decision has the knobs for the host until the next sample, and whether the staging must stop.
 type Decision struct {
 	Knobs Knobs
 	Safe  Knobs // for a host that hears nothing more from the bastion
@@ -54,8 +54,6 @@ type Decision struct {
 // Controller governs one staging. The zero value is not usable; New returns one.
 type Controller struct {
 	Settings
-	common Limits
-	limits map[string]Limits
 
 	pace, safe    float64
 	experienced   bool // an excess was observed
@@ -68,7 +66,7 @@ type Controller struct {
 
 // New returns the controller of a staging that begins.
 func New(s Settings) *Controller {
-	return &Controller{Settings: s, common: s.Common, limits: s.Limits, pace: firstPace, runsSince: s.Began.Add(-leastRun)}
+	return &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun)}
 }
 
 // First returns the decision before the first sample.

@@ -14,13 +14,10 @@ type Reading struct {
 	Window  engine.LatencyPoint // of a longer time, in which a p99 means something
 }
 
-// Metric is a disk latency of etcd.
-type Metric = engine.LatencyMetric
-
 // Excess compares a member with its limit.
 type Excess struct {
 	Host   string
-	Metric Metric
+	Metric engine.LatencyMetric
 	P99    time.Duration
 	Limit  time.Duration
 	Window time.Duration
@@ -44,14 +41,11 @@ func LimitsOf(l engine.Latency) Limits {
 	return Limits{WALFsync: time.Duration(l.WALFsyncP99), BackendCommit: time.Duration(l.BackendCommitP99)}
 }
 
-// idleFactor is how much of its idle latency a member may have at least: staging cannot make a disk faster than it is.
-const idleFactor = 1.25
-
 // Raised returns the limits of a member with that idle latency.
 func (l Limits) Raised(idle engine.LatencyPoint) Limits {
 	return Limits{
-		WALFsync:      max(l.WALFsync, seconds(idle.WALFsyncP99*idleFactor)),
-		BackendCommit: max(l.BackendCommit, seconds(idle.BackendCommitP99*idleFactor)),
+		WALFsync:      max(l.WALFsync, seconds(idle.WALFsyncP99*engine.IdleFactor)),
+		BackendCommit: max(l.BackendCommit, seconds(idle.BackendCommitP99*engine.IdleFactor)),
 	}
 }
 
@@ -66,7 +60,7 @@ func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.Late
 		}
 		p, limits := point(r), c.limitsOf(r.Host)
 		for _, x := range []struct {
-			metric Metric
+			metric engine.LatencyMetric
 			p99    float64
 			bucket *engine.LatencyBucket
 			limit  time.Duration
@@ -87,10 +81,10 @@ func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.Late
 }
 
 func (c *Controller) limitsOf(host string) Limits {
-	if l, ok := c.limits[host]; ok {
+	if l, ok := c.Limits[host]; ok {
 		return l
 	}
-	return c.common
+	return c.Common
 }
 
 func missingHost(readings []Reading) string {

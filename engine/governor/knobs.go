@@ -19,7 +19,6 @@ type Knobs struct {
 // unwritten data of a slice are all that etcd may have to wait for.
 const (
 	fullSlice = 100 * time.Millisecond
-	floorRate = 1 << 20
 	fullRate  = 200 << 20
 )
 
@@ -34,7 +33,7 @@ func FloorShare() float64 {
 }
 
 // FloorRate is the lowest rate at which content is served, in bytes per second.
-const FloorRate = floorRate
+const FloorRate = 1 << 20
 
 // knobsAt returns the knobs of a pace between 0 and 1. Slice and rate grow exponentially, so that equal steps of the
 // pace are equally noticeable everywhere.
@@ -42,7 +41,7 @@ func knobsAt(pace float64) Knobs {
 	return Knobs{
 		Slice: interpolateDuration(floorSlice, fullSlice, pace),
 		Pause: time.Duration(float64(floorPause) * math.Pow(1-pace, 3)).Round(time.Millisecond),
-		Rate:  int64(floorRate * math.Pow(fullRate/floorRate, pace)),
+		Rate:  int64(FloorRate * math.Pow(fullRate/FloorRate, pace)),
 	}
 }
 
@@ -51,4 +50,4 @@ func interpolateDuration(low, high time.Duration, pace float64) time.Duration {
 }
 
 // frozen returns the knobs of a pause.
-func frozen() Knobs { return Knobs{Pause: floorPause, Rate: floorRate} }
+func frozen() Knobs { return Knobs{Pause: floorPause, Rate: FloorRate} }

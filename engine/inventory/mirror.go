@@ -6,9 +6,6 @@ import (
 	"holdfast/engine"
 )
 
-// minHostRate is the lowest rate that ostree accepts on its eight connections without giving up.
-const minHostRate = 32 << 10
-
 func (b *builder) readMirror(n *node) *engine.Mirror {
 	r := b.newReader(n)
 	m := &engine.Mirror{Repository: r.readPath("repository"), Rate: max(0, r.readSize("rate")), HostRate: max(0, r.readSize("host_rate"))}
@@ -18,7 +15,7 @@ func (b *builder) readMirror(n *node) *engine.Mirror {
 }
 
 func (b *builder) checkRate(n *node, name string, rate int64) {
-	if rate > 0 && rate < minHostRate {
+	if rate > 0 && rate < engine.MinMirrorRate {
 		b.addError(n.args[name].Expr.Range(), name+" is too low", "write at least \"32KiB\": ostree gives up slower transfers")
 	}
 }

@@ -17,17 +17,17 @@ func Line(host string, g engine.Governor) string {
 	case len(g.Levers) > 0:
 		return leversLine(host, g.Levers)
 	case g.State == engine.GovernorPaused:
-		return host + ": staging paused: " + reason(g)
+		return host + ": staging paused: " + slowdownReason(g)
 	case g.State == engine.GovernorSlowed:
-		return host + ": staging slowed: " + reason(g)
+		return host + ": staging slowed: " + slowdownReason(g)
 	}
 	return host + ": staging at full speed again"
 }
 
 // Terms returns the limits of a governed staging for a plan.
 func Terms(g engine.Governing) string {
-	return fmt.Sprintf("p99 of WAL fsync at most %s, of backend commit %s, or 1.25 times the idle one; at least %.1f%% of the time or %d MiB/s, at most %s a host, stops after %s over a limit",
-		g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed())
+	return fmt.Sprintf("p99 of WAL fsync at most %s, of backend commit %s, or %g times the idle one; at least %.1f%% of the time or %d MiB/s, at most %s a host, stops after %s over a limit",
+		g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), engine.IdleFactor, g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed())
 }
 
 func leversLine(host string, levers []engine.Lever) string {
@@ -39,15 +39,19 @@ func leversLine(host string, levers []engine.Lever) string {
 	return ""
 }
 
-func reason(g engine.Governor) string {
+func slowdownReason(g engine.Governor) string {
 	if g.Metric == "" {
 		return "not all members report their disk latency"
 	}
-	text := fmt.Sprintf("p99 of %s on %s is %s", MetricName(g.Metric), g.Member, Milliseconds(time.Duration(g.P99)))
+	text := fmt.Sprintf("p99 of %s on %s is %s", MetricName(g.Metric), g.Member, formatLatency(g.P99))
 	if g.P99 > g.Limit {
-		return text + ", the limit " + Milliseconds(time.Duration(g.Limit))
+		return text + ", the limit " + formatLatency(g.Limit)
 	}
 	return text + " again, within the limit"
+}
+
+func formatLatency(d engine.Duration) string {
+	return termtext.FormatLatency(time.Duration(d).Seconds())
 }
 
 // MetricName returns the name of a latency for people.
@@ -56,15 +60,6 @@ func MetricName(m engine.LatencyMetric) string {
 		return "backend commit"
 	}
 	return "WAL fsync"
-}
-
-// Milliseconds formats a latency: two digits are what a histogram is worth.
-func Milliseconds(d time.Duration) string {
-	ms := float64(d) / float64(time.Millisecond)
-	if ms < 10 {
-		return fmt.Sprintf("%.1f ms", ms)
-	}
-	return fmt.Sprintf("%.0f ms", ms)
 }
 
 // Totals collects the results of all governed stagings of a cluster.

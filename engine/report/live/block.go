@@ -18,8 +18,7 @@ type Block struct {
 
 // NewBlock returns an empty block on out, which is a terminal.
 func NewBlock(out io.Writer) *Block {
-	b := &Block{program: tea.NewProgram(blockModel{},
-		tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithEnvironment(silentEnvironment))}
+	b := &Block{program: newProgram(blockModel{}, out)}
 	b.wait.Go(func() { _, _ = b.program.Run() }) // a lost terminal ends nothing but the block
 	return b
 }

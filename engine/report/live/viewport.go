@@ -22,9 +22,12 @@ type viewport struct {
 var silentEnvironment = []string{"TERM=xterm-256color", "SSH_TTY=none"}
 
 func newViewport(b *Status, out io.Writer, now time.Time) *viewport {
-	program := tea.NewProgram(screen{status: b, now: now},
-		tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithEnvironment(silentEnvironment))
-	return &viewport{program: program, out: out, ended: make(chan struct{})}
+	return &viewport{program: newProgram(screen{status: b, now: now}, out), out: out, ended: make(chan struct{})}
+}
+
+// newProgram returns a program that shows a model on out. It reads no input, catches no signal and asks the terminal nothing.
+func newProgram(model tea.Model, out io.Writer) *tea.Program {
+	return tea.NewProgram(model, tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithEnvironment(silentEnvironment))
 }
 
 // run shows the status until the viewport is closed. An error does not stop the run: showEvent then writes
