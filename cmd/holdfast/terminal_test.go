@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,6 +69,39 @@ func watchTerminal(person *os.File, work *conc.WaitGroup) *screen {
 		}
 	})
 	return s
+}
+
+// finalScreen returns the lines that an output leaves on a terminal. It knows the controls that move between lines and clear the
+// rest, and leaves out the others.
+func finalScreen(output string) string {
+	lines := []string{""}
+	row := 0
+	controls := regexp.MustCompile("\x1b\\[\\??([0-9]*)([a-zA-Z])|\n|[^\x1b\n]+")
+	for _, m := range controls.FindAllStringSubmatch(output, -1) {
+		count, err := strconv.Atoi(m[1])
+		if err != nil {
+			count = 1
+		}
+		switch {
+		case m[0] == "\n":
+			if row++; row == len(lines) {
+				lines = append(lines, "")
+			}
+		case m[2] == "A":
+			row = max(0, row-count)
+		case m[2] == "J":
+			lines = append(lines[:row:row], "")
+		case m[2] == "C":
+			lines[row] += strings.Repeat(" ", count)
+		case m[2] == "":
+			if text := strings.TrimSuffix(m[0], "\r"); strings.HasPrefix(text, "\r") {
+				lines[row] = text[1:]
+			} else {
+				lines[row] += text
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // awaitText waits until the text is on the screen. Its error contains the
