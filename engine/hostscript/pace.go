@@ -17,7 +17,7 @@ const (
 // PaceScript returns the script that sends a pace to the staging unit of a host. The unit keeps to it until it gets one
 // with another serial number, and falls back to the safe pace when it has got none for 15 s. The script prints which
 // levers are in force, for ReadLevers, and nothing if the unit has not found out yet.
-func PaceScript(serial int, pace, safe engine.Pace) string {
+func PaceScript(serial int64, pace, safe engine.Pace) string {
 	return "set -eu\numask 077\n" +
 		"[ -e " + leverFile + " ] || exit 0\n" +
 		fmt.Sprintf("printf '%%s\\n' '%d %s %s' >%s.new\n", serial, paceNumbers(pace), paceNumbers(safe), paceFile) +

@@ -21,7 +21,7 @@ type governedStage struct {
 	controller *governor.Controller
 	watch      *governor.Watch
 
-	serial int // of the last pace that was sent
+	serial int64 // of the last pace that was sent
 	sent   governor.Decision
 	sentAt time.Time
 	levers []engine.Lever // nil until the host has reported them
@@ -85,8 +85,8 @@ func (g *governedStage) setRate(bytesPerSecond int64) {
 }
 
 // serialNumber differs from those of earlier runs that sent a pace to the same unit.
-func (g *governedStage) serialNumber() int {
-	return int(g.run.state.began.Unix()%1e6)*1e4 + g.serial
+func (g *governedStage) serialNumber() int64 {
+	return g.run.state.began.Unix()%1e6*1e4 + g.serial
 }
 
 func toPace(k governor.Knobs) engine.Pace {
