@@ -2,8 +2,10 @@ package archive
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"crypto/rand"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -192,7 +194,41 @@ func TestParsersTakeAnything(t *testing.T) {
 		data := rapid.SliceOf(rapid.Byte()).Draw(t, "data")
 		_, _ = parseCommit(data)
 		_, _ = parseTree(data)
-		_, _, _ = readFileHeader(bytes.NewReader(data))
+		_, _ = readFileHeader(bytes.NewReader(data))
 		_, _ = splitArray(data)
 	})
+}
+
+// TestCheckIsBounded: a repository from elsewhere costs no memory beyond the bound on objects, and a file that unpacks to more than
+// it says is damaged.
+func TestCheckIsBounded(t *testing.T) {
+	folder, first, _ := makeRepository(t)
+	r := openRepository(t, folder)
+	r.most = 10
+	if _, err := r.Check(t.Context(), first, false); err == nil || !strings.Contains(err.Error(), "more than 10 objects") {
+		t.Errorf("a commit of more objects: %v", err)
+	}
+
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 64 {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	in := bytes.NewReader(packed.Bytes())
+	if n, err := unpack(t.Context(), io.Discard, in, 1<<20); err == nil || n > 1<<20+1 {
+		t.Errorf("64 MiB in a file of 1 MiB: %d bytes were unpacked, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := unpack(ctx, io.Discard, bytes.NewReader(packed.Bytes()), 64<<20); err == nil {
+		t.Error("it went on after the end of its context")
+	}
 }

@@ -16,7 +16,11 @@ import (
 // Repository is a folder with an ostree repository in archive mode. Nothing outside of the folder is read.
 type Repository struct {
 	root *os.Root
+	most int // objects of a commit
 }
+
+// maxObjects bounds the objects of a commit. A large OS has some 200,000.
+const maxObjects = 5_000_000
 
 // Open opens the repository in a folder.
 func Open(folder string) (*Repository, error) {
@@ -24,7 +28,7 @@ func Open(folder string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the ostree repository: %w", err)
 	}
-	r := &Repository{root: root}
+	r := &Repository{root: root, most: maxObjects}
 	mode, err := r.readMode()
 	if err == nil && mode != "archive" && mode != "archive-z2" {
 		err = fmt.Errorf("its mode is %q; only the mode archive can be served: make one with ostree init --mode=archive, or with holdfast mirror --from", mode)

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"compress/flate"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 const maxHeader = 1 << 20
@@ -19,24 +21,26 @@ const maxHeader = 1 << 20
 // A file in an archive begins with the length of a header as 32 bits, four bytes of padding, and the header:
 // (tuuuusa(ayay)), which are the uncompressed size, owner, group, mode, device, target and extended attributes. The contents follow,
 // compressed. Its checksum is of the same without the size, uncompressed.
-func (r *Repository) verifyFile(o Object) error {
+func (r *Repository) verifyFile(ctx context.Context, o Object) error {
 	f, _, err := r.OpenFile(o.Path())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
 	in := bufio.NewReaderSize(f, 64<<10)
-	header, isLink, err := readFileHeader(in)
+	header, err := readFileHeader(in)
 	if err != nil {
 		return fmt.Errorf("%w (%w)", errDamaged, err)
 	}
 	sum := sha256.New()
 	var prefix [8]byte
-	binary.BigEndian.PutUint32(prefix[:], uint32(len(header)))
+	binary.BigEndian.PutUint32(prefix[:], uint32(len(header.covered)))
 	_, _ = sum.Write(prefix[:]) // a hash has no errors
-	_, _ = sum.Write(header)
-	if !isLink {
-		if _, err := io.Copy(sum, flate.NewReader(in)); err != nil {
+	_, _ = sum.Write(header.covered)
+	if !header.isLink {
+		if _, err := unpack(ctx, sum, in, header.size); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
 			return fmt.Errorf("%w (%w)", errDamaged, err)
 		}
 	}
@@ -46,25 +50,53 @@ func (r *Repository) verifyFile(o Object) error {
 	return nil
 }
 
-// readFileHeader returns the header as its checksum covers it, and whether the file is a symbolic link.
-func readFileHeader(in io.Reader) (header []byte, isLink bool, err error) {
+// unpack writes compressed contents to out. It fails if they are not of that size, after at most one byte more.
+func unpack(ctx context.Context, out io.Writer, in io.Reader, size int64) (int64, error) {
+	var written int64
+	contents := flate.NewReader(in)
+	for ctx.Err() == nil {
+		n, err := io.CopyN(out, contents, min(unpackStep, size+1-written))
+		written += n
+		switch {
+		case errors.Is(err, io.EOF) && written == size:
+			return written, nil
+		case err != nil:
+			return written, err
+		case written > size:
+			return written, errors.New("its contents are longer than it says")
+		}
+	}
+	return written, ctx.Err()
+}
+
+// unpackStep is how many bytes are unpacked between two looks at the context.
+const unpackStep = 16 << 20
+
+// fileHeader is the begin of a file object.
+type fileHeader struct {
+	covered []byte // as the checksum covers it
+	isLink  bool   // a symbolic link: there are no contents
+	size    int64  // of the contents, uncompressed
+}
+
+func readFileHeader(in io.Reader) (fileHeader, error) {
 	var prefix [8]byte
 	if _, err := io.ReadFull(in, prefix[:]); err != nil {
-		return nil, false, err
+		return fileHeader{}, err
 	}
 	n := binary.BigEndian.Uint32(prefix[:4])
 	const fixed = 24 // the size, and four numbers
 	if n < fixed || n > maxHeader {
-		return nil, false, errors.New("the length of its header is wrong")
+		return fileHeader{}, errors.New("the length of its header is wrong")
 	}
 	data := make([]byte, n)
 	if _, err := io.ReadFull(in, data); err != nil {
-		return nil, false, err
+		return fileHeader{}, err
 	}
 	limit := len(data) - offsetSize(len(data))
 	target, err := readOffset(data, 0, limit)
 	if err != nil || target <= fixed {
-		return nil, false, errVariant
+		return fileHeader{}, errVariant
 	}
 	const sizeField = 8
 	body := data[sizeField:limit]
@@ -74,5 +106,9 @@ func readFileHeader(in io.Reader) (header []byte, isLink bool, err error) {
 	}
 	var word [8]byte
 	binary.LittleEndian.PutUint64(word[:], uint64(target-sizeField))
-	return append(bytes.Clone(body), word[:size]...), target > fixed+1, nil
+	contents := binary.BigEndian.Uint64(data[:sizeField])
+	if contents > math.MaxInt64-1 {
+		return fileHeader{}, errors.New("its size is wrong")
+	}
+	return fileHeader{covered: append(bytes.Clone(body), word[:size]...), isLink: target > fixed+1, size: int64(contents)}, nil
 }

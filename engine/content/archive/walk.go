@@ -32,7 +32,7 @@ func (r *Repository) Check(ctx context.Context, commit string, verify bool) (Rep
 	sizes, err := r.walk(ctx, commit, func(o Object, err error) error {
 		switch {
 		case err == nil && o.Kind == File && verify:
-			err = r.verifyFile(o)
+			err = r.verifyFile(ctx, o)
 		case err == nil:
 			return nil
 		}
@@ -112,6 +112,9 @@ func (r *Repository) walk(ctx context.Context, commit string, visit func(Object,
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if len(sizes) == r.most {
+			return nil, fmt.Errorf("commit %s has more than %d objects", commit, r.most)
 		}
 		size, next, err := r.inspect(o)
 		sizes[o] = size
