@@ -46,13 +46,10 @@ func (a *app) mirror(ctx context.Context, from string) error {
 	if len(wanted) == 0 {
 		return errors.New(`no pool fetches its OS from the bastion; add source = "bastion" to an os block`)
 	}
+	var all []mirror.CommitStatus
 	if from != "" {
-		if err := mirror.Update(ctx, folder, mirror.Upstream{From: from, Wanted: wanted}, a.stderr); err != nil {
-			return failWith(engine.ExitFailed, err)
-		}
-	}
-	all, err := mirror.Check(ctx, folder, wanted)
-	if errors.Is(err, fs.ErrNotExist) {
+		all, err = mirror.Update(ctx, folder, mirror.Upstream{From: from, Wanted: wanted}, a.stderr)
+	} else if all, err = mirror.Check(ctx, folder, wanted); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; holdfast mirror --from URL makes it", err)
 	}
 	if err != nil {

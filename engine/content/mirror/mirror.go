@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,62 +89,99 @@ type Upstream struct {
 	Wanted []Wanted
 }
 
-// Update pulls the commits into the repository in a folder, and makes it if there is none.
-// Signatures are fetched with the commits, and checked by the hosts. The output of ostree goes to out.
-func Update(ctx context.Context, folder string, up Upstream, out io.Writer) error {
+// Update pulls the commits into the repository in a folder, makes it if there is none, and checks the commits. It fetches again
+// what is missing or damaged although ostree had it. Signatures are fetched with the commits, and checked by the hosts. The
+// output of ostree goes to out.
+func Update(ctx context.Context, folder string, up Upstream, out io.Writer) ([]CommitStatus, error) {
+	for _, w := range up.Wanted {
+		if w.Ref == "" {
+			return nil, fmt.Errorf("commit %s has no ref in its os block, so the mirror cannot keep it; add ref", w.Commit)
+		}
+	}
 	tool, err := exec.LookPath("ostree")
 	if err != nil {
-		return errors.New("there is no ostree on this machine, which fetches the commits; install it, or copy a repository in archive mode to " + folder)
-	}
-	command := func(args ...string) *exec.Cmd {
-		return exec.CommandContext(ctx, tool, append([]string{"--repo=" + folder}, args...)...)
-	}
-	run := func(args ...string) error {
-		cmd := command(args...)
-		cmd.Stdout, cmd.Stderr = out, out
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("ostree %s: %w", args[0], err)
-		}
-		return nil
+		return nil, errors.New("there is no ostree on this machine, which fetches the commits; install it, or copy a repository in archive mode to " + folder)
 	}
 	url, err := sourceURL(up.From)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := run("init", "--mode=archive"); err != nil {
-		return err
+	r := repository{tool: tool, folder: folder, out: out}
+	if err := r.run(ctx, "init", "--mode=archive"); err != nil {
+		return nil, err
 	}
-	if err := run("remote", "add", "--if-not-exists", "--no-gpg-verify", "--no-sign-verify", remoteName, url); err != nil {
-		return err
+	if err := r.run(ctx, "remote", "add", "--if-not-exists", "--no-gpg-verify", "--no-sign-verify", remoteName, url); err != nil {
+		return nil, err
 	}
-	if removeDamaged(ctx, folder, up.Wanted) {
-		_ = command("fsck", "--delete").Run() // marks commits as partial, so that pull looks for what they lack, and then fails
+	pullErr := r.pullCommits(ctx, url, up.Wanted) // a damaged object may be the reason
+	all, err := Check(ctx, folder, up.Wanted)
+	if err != nil {
+		return nil, errors.Join(pullErr, err)
 	}
-	for _, w := range up.Wanted {
-		if w.Ref == "" {
-			return fmt.Errorf("commit %s has no ref in its os block, so the mirror cannot keep it; add ref", w.Commit)
-		}
-		if err := run("pull", "--mirror", "--untrusted", "--url="+url, remoteName, w.Ref+"@"+w.Commit); err != nil {
+	repaired, err := forgetDamaged(folder, all)
+	if err != nil {
+		return nil, errors.Join(pullErr, err)
+	}
+	if !repaired {
+		return all, pullErr
+	}
+	if err := r.pullCommits(ctx, url, up.Wanted); err != nil {
+		return nil, err
+	}
+	return Check(ctx, folder, up.Wanted)
+}
+
+// repository runs the ostree tool on a repository.
+type repository struct {
+	tool, folder string
+	out          io.Writer
+}
+
+func (r repository) run(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, r.tool, append([]string{"--repo=" + r.folder}, args...)...)
+	cmd.Stdout, cmd.Stderr = r.out, r.out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("ostree %s: %w", args[0], err)
+	}
+	return nil
+}
+
+func (r repository) pullCommits(ctx context.Context, url string, wanted []Wanted) error {
+	for _, w := range wanted {
+		if err := r.run(ctx, "pull", "--mirror", "--untrusted", "--url="+url, remoteName, w.Ref+"@"+w.Commit); err != nil {
 			return err
 		}
 	}
-	return run("summary", "--update")
+	return r.run(ctx, "summary", "--update")
 }
 
-// removeDamaged removes the damaged objects of commits, and reports whether commits are now incomplete.
-func removeDamaged(ctx context.Context, folder string, wanted []Wanted) bool {
-	all, err := Check(ctx, folder, wanted)
+// forgetDamaged removes damaged objects, and marks commits that lack objects as partial, as ostree does with those that it has
+// not fetched to the end: a pull looks only into these for what they lack. It reports whether it found any.
+func forgetDamaged(folder string, all []CommitStatus) (found bool, err error) {
+	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return false // pull tells
+		return false, fmt.Errorf("repair the repository: %w", err)
 	}
-	incomplete := false
+	defer func() { _ = root.Close() }() // it holds no data
 	for _, s := range all {
-		for _, path := range s.Damaged {
-			_ = os.Remove(filepath.Join(folder, path)) // the check after the pull tells
+		if s.IsComplete() || s.Objects <= 1 && len(s.Damaged) == 0 { // a commit that is not there is not incomplete
+			continue
 		}
-		incomplete = incomplete || s.Objects > 1 && !s.IsComplete() // a commit that is not there is not incomplete
+		found = true
+		for _, path := range s.Damaged {
+			if removeErr := root.Remove(path); !errors.Is(removeErr, fs.ErrNotExist) { // two commits may share it
+				err = errors.Join(err, removeErr)
+			}
+		}
+		partial, openErr := root.Create("state/" + s.Commit + ".commitpartial")
+		if err = errors.Join(err, openErr); openErr == nil {
+			err = errors.Join(err, partial.Close())
+		}
 	}
-	return incomplete
+	if err != nil {
+		return false, fmt.Errorf("repair the repository: %w", err)
+	}
+	return found, nil
 }
 
 func sourceURL(from string) (string, error) {

@@ -40,7 +40,7 @@ func TestUpdateThenCheck(t *testing.T) {
 	}
 	var out bytes.Buffer
 	for range 2 { // the second has nothing to do
-		if err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
+		if _, err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
 		}
 	}
@@ -67,11 +67,31 @@ func TestUpdateThenCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(1, 1)
-	if err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
+	if _, err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}
 	check(0, 0)
-	if err := Update(t.Context(), folder, Upstream{filepath.Join(tree, "none"), wanted}, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
+	for _, kind := range []string{"dirtree", "dirmeta", "commit"} { // ostree reads them, and may stop at a damaged one
+		metadata, _ := filepath.Glob(filepath.Join(folder, "objects/*/*."+kind))
+		if err := os.Remove(metadata[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(metadata[0], []byte("damaged"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
+			t.Errorf("after a damaged %s: %v: %s", kind, err, out.String())
+		}
+		check(0, 0)
+	}
+	nameless := append(wanted[:1:1], Wanted{Commit: strings.Repeat("0", 64)})
+	if _, err := Update(t.Context(), filepath.Join(tree, "untouched"), Upstream{upstream, nameless}, &out); err == nil || !strings.Contains(err.Error(), "has no ref") {
+		t.Errorf("without a ref: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(tree, "untouched")); !os.IsNotExist(err) {
+		t.Errorf("something was made although a commit has no ref: %v", err)
+	}
+	if _, err := Update(t.Context(), folder, Upstream{filepath.Join(tree, "none"), wanted}, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
 		t.Errorf("from nowhere: %v", err)
 	}
 }
