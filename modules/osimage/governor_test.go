@@ -20,7 +20,7 @@ func (b *osHost) memberStage(d engine.Desired) string {
 }
 
 // sendPace sends a pace to the host, and returns the levers that it reports.
-func (b *osHost) sendPace(serial int) []engine.Lever {
+func (b *osHost) sendPace(serial int64) []engine.Lever {
 	b.T.Helper()
 	out := b.Run(hostscript.PaceScript(serial, engine.Pace{}, engine.FloorPace()))
 	b.Want(out, 0, "")
