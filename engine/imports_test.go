@@ -73,7 +73,7 @@ func within(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always gives the same plan: engine and modules see no files,
 // no network, no clock and no chance, and start no goroutines.
@@ -169,10 +169,18 @@ var neighbours = map[string]map[string]string{
 		"engine/filediff":    "the changes between two configurations",
 	},
 	"holdfast/modules/shell": {
-		"modules/hostconfig": "it builds scripts and reads answers",
-		"modules/hoststate":  "it reads answers",
-		"modules/osimage":    "it builds scripts and reads answers",
-		"modules/tasks":      "it builds scripts",
+		"modules/hostconfig":         "it builds scripts",
+		"modules/hostconfig/observe": "it builds a script and reads its answer",
+		"modules/hoststate":          "it reads answers",
+		"modules/osimage":            "it builds scripts and reads answers",
+		"modules/tasks":              "it builds scripts",
+	},
+	"holdfast/modules/hostconfig/record": {
+		"modules/hostconfig":         "a write updates the record",
+		"modules/hostconfig/observe": "the record is part of the facts",
+	},
+	"holdfast/modules/hostconfig/observe": {
+		"modules/hostconfig": "the module compares the facts with the configuration",
 	},
 	"holdfast/modules/hoststate": {
 		"modules":       "it lists the modules",
@@ -245,14 +253,15 @@ func mayImport(dir, pkg string) bool {
 // testPackages lists the packages that are for tests only, each with the packages
 // below it. Tests may import them, and they may import everything.
 var testPackages = []string{
-	"holdfast/engine/etcd/etcdtest",     // etcd members on loopback
-	"holdfast/engine/longtest",          // how much tests try
-	"holdfast/engine/pathtest",          // hosts of tests apart from the machine
-	"holdfast/engine/remote/sshtest",    // an SSH server
-	"holdfast/engine/shelltest",         // shellcheck over scripts
-	"holdfast/engine/report/reporttest", // plans, events and goldens of the views
-	"holdfast/engine/simulator",         // worlds in memory, and the laws
-	"holdfast/modules/moduletest",       // a fake host, and golden cases of modules
+	"holdfast/engine/etcd/etcdtest",                   // etcd members on loopback
+	"holdfast/engine/longtest",                        // how much tests try
+	"holdfast/engine/pathtest",                        // hosts of tests apart from the machine
+	"holdfast/engine/remote/sshtest",                  // an SSH server
+	"holdfast/engine/shelltest",                       // shellcheck over scripts
+	"holdfast/engine/report/reporttest",               // plans, events and goldens of the views
+	"holdfast/engine/simulator",                       // worlds in memory, and the laws
+	"holdfast/modules/hostconfig/observe/observetest", // a fake host to probe, and accounts that interfere
+	"holdfast/modules/moduletest",                     // a fake host, and golden cases of modules
 }
 
 // isTestPackage reports whether the files of a folder are for tests only.

@@ -21,7 +21,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
 	"holdfast/modules"
-	"holdfast/modules/hostconfig"
+	"holdfast/modules/hostconfig/observe"
 )
 
 // floodHosts returns hosts on which every script prints without end.
@@ -90,7 +90,7 @@ func TestFloodOfHosts(t *testing.T) {
 		n = 16
 	}
 	inv := floodHosts(t, n)
-	hosts := connection.NewHosts(remote.Options{}, hostconfig.ReadFileScript)
+	hosts := connection.NewHosts(remote.Options{}, observe.ReadFileScript)
 	defer hosts.Close()
 	run := rollout.Run{Options: rollout.Options{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All()}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}}
 	var facts map[string]engine.Facts

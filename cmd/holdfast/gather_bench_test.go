@@ -25,7 +25,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
 	"holdfast/modules"
-	"holdfast/modules/hostconfig"
+	"holdfast/modules/hostconfig/observe"
 )
 
 // BenchmarkGather reads the facts of whole fleets as every command does: it
@@ -116,7 +116,7 @@ func (f *benchFleet) gatherFacts(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts := connection.NewHosts(remote.Options{Secrets: secrets}, hostconfig.ReadFileScript)
+	hosts := connection.NewHosts(remote.Options{Secrets: secrets}, observe.ReadFileScript)
 	defer hosts.Close()
 	run := rollout.Run{Options: rollout.Options{Inventory: f.inv, Desired: f.desired, Modules: modules.All()}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}}
 	for name, facts := range run.GatherHosts(b.Context()) {

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/desired"
 	"holdfast/engine/hostpattern"
 	"holdfast/engine/textutil"
-	"holdfast/modules/hostconfig"
+	"holdfast/modules/hostconfig/record"
 )
 
 func (a *app) renderCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func (a *app) runRender(ctx context.Context, name string) error {
 	}
 	compact, _ := loaded.Config.Compact()
 	mode := 0o600
-	text, err := loaded.Ignition(engine.File{Path: engine.RecordPath, Contents: hostconfig.InitialRecord(compact), Mode: &mode})
+	text, err := loaded.Ignition(engine.File{Path: engine.RecordPath, Contents: record.Initial(compact), Mode: &mode})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 	"holdfast/engine/textutil"
 	"holdfast/engine/web"
 	"holdfast/modules"
-	"holdfast/modules/hostconfig"
+	"holdfast/modules/hostconfig/observe"
 )
 
 // site is an opened inventory with connections to its hosts and clusters.
@@ -114,7 +114,7 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile}, hostconfig.ReadFileScript)
+	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile}, observe.ReadFileScript)
 	if m := s.inv.Mirror; m != nil {
 		s.hosts.ServeContents(content.NewServer(*m))
 	}

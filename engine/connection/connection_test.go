@@ -10,7 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshtest"
-	"holdfast/modules/hostconfig"
+	"holdfast/modules/hostconfig/observe"
 )
 
 // hostAt returns an inventory host for a server.
@@ -26,7 +26,7 @@ func hostAt(name string, s *sshtest.Server) engine.Host {
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Silent: true})
-	hosts := NewHosts(remote.Options{Agent: "none"}, hostconfig.ReadFileScript)
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
 	defer hosts.Close()
 	h := hostAt("h1", s)
 	first, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func TestClustersOpenAlone(t *testing.T) {
 		h.Cluster = cluster
 		inv.Hosts = append(inv.Hosts, h)
 	}
-	hosts := NewHosts(remote.Options{Agent: "none"}, hostconfig.ReadFileScript)
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
 	defer hosts.Close()
 	clusters := NewClusters(inv, hosts, t.TempDir(), "run")
 	first, cancel := context.WithCancel(t.Context())

@@ -2,66 +2,8 @@ package hostconfig
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-
-	"holdfast/engine"
 )
-
-// answerOf returns the output of a host that has n files of 4 KiB, which the
-// configuration asks for.
-func answerOf(tb testing.TB, n int) (gatheredHost, engine.Desired, engine.Outputs) {
-	s := newLooked(tb)
-	c := engine.Config{}
-	for i := range n {
-		text := strings.Repeat(fmt.Sprintf("%07d\n", i), 512)
-		f := engine.File{Path: fmt.Sprintf("/etc/holdfast-test.d/%03d/%05d.conf", i%100, i), Digest: engine.Digest([]byte(text))}
-		s.writeFile(f.Path, text, 0o644)
-		c.Files = append(c.Files, f)
-	}
-	s.writeRecord(engine.Record{Schema: 1, Config: c})
-	d := engine.Desired{Config: &c}
-	return s, d, s.probeAnswer(d)
-}
-
-func TestManyFiles(t *testing.T) {
-	_, d, outputs := answerOf(t, 500)
-	f := configRead(d, outputs, engine.Facts{}).Config
-	if f.Problem != "" || len(f.Nodes) != 500 {
-		t.Fatal(f.Problem, len(f.Nodes))
-	}
-	for _, want := range d.Config.Files {
-		if f.Nodes[want.Path].Digest != want.Digest {
-			t.Fatalf("%s: %+v", want.Path, f.Nodes[want.Path])
-		}
-	}
-}
-
-func BenchmarkConfigRead(b *testing.B) {
-	for _, n := range []int{10, 100, 1000, 10000} {
-		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
-			_, d, outputs := answerOf(b, n)
-			for b.Loop() {
-				if f := configRead(d, outputs, engine.Facts{}); f.Config.Problem != "" {
-					b.Fatal(f.Config.Problem)
-				}
-			}
-			b.ReportMetric(float64(len(outputs[configProbeName].Stdout)), "bytes/answer")
-		})
-	}
-}
-
-// BenchmarkLook measures a probe of the configuration on the host.
-func BenchmarkLook(b *testing.B) {
-	for _, n := range []int{0, 500, 10000} {
-		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
-			s, d, _ := answerOf(b, n)
-			for b.Loop() {
-				s.probeAnswer(d)
-			}
-		})
-	}
-}
 
 // BenchmarkWrite measures a write of files that are all new.
 func BenchmarkWrite(b *testing.B) {

@@ -9,12 +9,13 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/record"
 )
 
 func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 	w := hostWrite{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
 	before, after := x.buildRecords(t.Run)
-	w.before, w.after = encodeApplied(before), encodeApplied(after)
+	w.before, w.after = record.Encode(before), record.Encode(after)
 	failures := map[string][]byte{}
 	w.failure = func(action string) []byte {
 		if failures[action] == nil {
@@ -22,7 +23,7 @@ func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 			u.Failed = action
 			failed := before
 			failed.Unfinished = &u
-			failures[action] = encodeApplied(failed)
+			failures[action] = record.Encode(failed)
 		}
 		return failures[action]
 	}

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/observe"
 )
 
 // comparedConfig returns the observed configuration, without parts that have
@@ -101,10 +102,10 @@ func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
 }
 
 func seenOwner(o engine.Owner, n engine.PathFacts) engine.Owner {
-	if !namesAccount(o.User, n.UID, n.User) {
+	if !observe.NamesAccount(o.User, n.UID, n.User) {
 		o.User = strconv.Itoa(n.UID)
 	}
-	if !namesAccount(o.Group, n.GID, n.Group) {
+	if !observe.NamesAccount(o.Group, n.GID, n.Group) {
 		o.Group = strconv.Itoa(n.GID)
 	}
 	return o

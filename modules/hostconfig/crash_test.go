@@ -10,6 +10,8 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/observe/observetest"
+	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
 )
 
@@ -48,7 +50,7 @@ func crashSite(t *testing.T) *writeBox {
 
 func (b *writeBox) crashWrite(quiet bool) hostWrite {
 	saved := func(path string) bool {
-		name := "var/lib/holdfast/originals/" + originalName(path)
+		name := "var/lib/holdfast/originals/" + record.OriginalName(path)
 		return b.Exists(name) || b.Exists(name+".default")
 	}
 	w := b.planWrite(contents{"/etc/foreign.conf": "ours\n", "/etc/a/b/new.conf": "new\n", "/etc/link2": "was a link\n"},
@@ -196,7 +198,7 @@ func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 			b := crashSite(t)
 			b.Put("/var/lib/holdfast/applied.json", "old record", 0o600)
 			for tool, path := range map[string]string{"rm": "./going.conf", "mv": "../link"} { // fails once
-				b.AddTool(tool, fmt.Sprintf("case $* in *%s) [ ! -e $BOX/run/no-%s ] || { %s $BOX/run/no-*; echo no >&2; exit 1; };; esac; exec %s \"$@\"\n", path, tool, real(t, "rm"), real(t, tool)))
+				b.AddTool(tool, fmt.Sprintf("case $* in *%s) [ ! -e $BOX/run/no-%s ] || { %s $BOX/run/no-*; echo no >&2; exit 1; };; esac; exec %s \"$@\"\n", path, tool, observetest.ToolPath(t, "rm"), observetest.ToolPath(t, tool)))
 			}
 			w := b.crashWrite(false)
 			before := b.ListTree()

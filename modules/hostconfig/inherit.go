@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/modules/hostconfig/record"
 )
 
 // fillInherited computes the contents of files that are appended to, which
@@ -81,7 +82,7 @@ func (x *configDiff) wroteWhole(path, digest string) bool {
 	if x.facts.Applied == nil {
 		return false
 	}
-	return slices.ContainsFunc(recordedConfigs(*x.facts.Applied), func(c engine.Config) bool {
+	return slices.ContainsFunc(record.Configs(*x.facts.Applied), func(c engine.Config) bool {
 		return slices.ContainsFunc(c.Files, func(f engine.File) bool { return f.Path == path && !f.Inherit && f.Digest == digest })
 	})
 }

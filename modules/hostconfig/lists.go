@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/modules/hostconfig/record"
 )
 
 // listedEdit is an edit with all defaults filled in, as scripts need it.
@@ -200,7 +201,7 @@ func (it listedEdit) shellCall(n int, files map[string]bool) string {
 		{"inode", directoryInode(it.was)},
 		{"save", yesIf(it.save)},
 		{"restore", yesIf(it.restore)},
-		{"orig", originalName(it.path)},
+		{"orig", record.OriginalName(it.path)},
 	}
 	words := make([]string, len(vars))
 	for i, v := range vars {

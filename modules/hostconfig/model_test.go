@@ -265,11 +265,3 @@ func (h *modelHost) runOnce(t *rapid.T, d engine.Desired, stop int) {
 		h.applyActions(x)
 	}
 }
-
-func decodeRecord(text []byte) *engine.Record {
-	a, err := readApplied(string(text))
-	if err != nil {
-		panic(err)
-	}
-	return a
-}

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/osimage"
 	"holdfast/modules/shell"
 )
@@ -16,11 +17,11 @@ type Module struct{}
 func (Module) Name() string { return "config" }
 
 // Probe returns no command if no configuration is desired.
-func (Module) Probe(d engine.Desired) []engine.Command { return configProbe(d) }
+func (Module) Probe(d engine.Desired) []engine.Command { return observe.Probe(d) }
 
 // Read adds the observed configuration to the facts.
 func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
-	return configRead(d, o, f)
+	return observe.Read(d, o, f)
 }
 
 // Diff compares the host with its desired configuration. It marks drift, even

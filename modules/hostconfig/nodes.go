@@ -2,11 +2,11 @@ package hostconfig
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/observe"
 )
 
 // unitDir is the directory of units and their drop-ins, with a final slash.
@@ -91,17 +91,5 @@ func (e desiredEntry) matchesHost(nodes map[string]engine.PathFacts) bool {
 	case want.mode >= 0 && n.Mode != want.mode:
 		return false
 	}
-	return namesAccount(want.user, n.UID, n.User) && namesAccount(want.group, n.GID, n.Group)
-}
-
-// namesAccount reports whether wanted (a name, an ID, or "" for any) means the
-// account with that ID and name.
-func namesAccount(wanted string, id int, name string) bool {
-	if wanted == "" {
-		return true
-	}
-	if n, err := strconv.Atoi(wanted); err == nil {
-		return n == id
-	}
-	return wanted == name
+	return observe.NamesAccount(want.user, n.UID, n.User) && observe.NamesAccount(want.group, n.GID, n.Group)
 }

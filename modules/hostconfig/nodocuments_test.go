@@ -1,13 +1,12 @@
 package hostconfig
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/modules/hostconfig/observe/observetest"
 	"holdfast/modules/moduletest"
 )
 
@@ -17,21 +16,10 @@ func noDocuments() engine.Desired {
 	return engine.Desired{Config: &engine.Config{}, NoDocuments: true}
 }
 
-func (s gatheredHost) gatherFacts(d engine.Desired) engine.Facts {
-	s.tb.Helper()
-	return configRead(d, s.probeAnswer(d), engine.Facts{BootID: moduletest.Boot})
-}
-
-func (s gatheredHost) addLink(path, target string) {
-	s.tb.Helper()
-	s.checkFacts(os.MkdirAll(filepath.Dir(s.root+path), 0o755))
-	s.checkFacts(os.Symlink(target, s.root+path))
-}
-
 // A host without documents that holdfast never wrote to is left alone.
 func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
-	s := newLooked(t)
-	f := s.gatherFacts(noDocuments())
+	s := observetest.NewHost(t)
+	f := s.GatherFacts(noDocuments())
 	changes, err := Module{}.Diff(noDocuments(), f)
 	if err != nil || len(changes) > 0 || f.Config.Problem != "" {
 		t.Errorf("%v %v %+v", changes, err, f.Config)
@@ -41,15 +29,15 @@ func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
 // If a host has a record and no documents, everything is removed, with a clear
 // warning.
 func TestARecordWithoutDocumentsIsWork(t *testing.T) {
-	s := newLooked(t)
-	s.writeFile("/etc/a", "1", 0o644)
+	s := observetest.NewHost(t)
+	s.WriteFile("/etc/a", "1", 0o644)
 	c := engine.Config{
-		Files: []engine.File{aFile("/etc/a")},
+		Files: []engine.File{observetest.EmptyFile("/etc/a")},
 		Users: []engine.User{{Name: "bob", SSHKeys: []string{key1}}},
 		Fixed: []engine.Fixed{{Name: "storage.disks /dev/sda", Digest: "x"}},
 	}
-	s.writeRecord(engine.Record{Schema: engine.RecordSchema, Config: c})
-	f := s.gatherFacts(noDocuments())
+	s.WriteRecord(engine.Record{Schema: engine.RecordSchema, Config: c})
+	f := s.GatherFacts(noDocuments())
 	changes, err := Module{}.Diff(noDocuments(), f)
 	if err != nil || len(changes) != 2 {
 		t.Fatalf("%v %v", changes, err)
@@ -75,9 +63,9 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 // A host with a record that cannot be parsed never matches, with documents or
 // without.
 func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
-	s := newLooked(t)
-	s.writeFile(engine.RecordPath, "hello\n", 0o600)
-	if changes, err := (Module{}).Diff(noDocuments(), s.gatherFacts(noDocuments())); err == nil {
+	s := observetest.NewHost(t)
+	s.WriteFile(engine.RecordPath, "hello\n", 0o600)
+	if changes, err := (Module{}).Diff(noDocuments(), s.GatherFacts(noDocuments())); err == nil {
 		t.Errorf("%v", changes)
 	}
 }
@@ -108,12 +96,12 @@ func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 
 // The plan reports links in paths, and file systems in memory.
 func TestTheWayToAFileIsLookedAt(t *testing.T) {
-	s := newLooked(t)
-	s.writeFile("/srv/app/x", "", 0o644)
-	s.addLink("/etc/app", "/srv/app")
-	s.addLink("/home", "srv")
-	d := engine.Desired{Config: &engine.Config{Files: []engine.File{aFile("/etc/app/deep/x"), aFile("/etc/app/y"), aFile("/home/z")}}}
-	f := s.gatherFacts(d)
+	s := observetest.NewHost(t)
+	s.WriteFile("/srv/app/x", "", 0o644)
+	s.Link("/etc/app", "/srv/app")
+	s.Link("/home", "srv")
+	d := engine.Desired{Config: &engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/app/deep/x"), observetest.EmptyFile("/etc/app/y"), observetest.EmptyFile("/home/z")}}}
+	f := s.GatherFacts(d)
 	_, err := Module{}.Diff(d, f)
 	if err == nil || !strings.Contains(err.Error(), "/etc/app/deep/x: /etc/app is a symbolic link to /srv/app; write the path it leads to") || strings.Contains(err.Error(), "/home") {
 		t.Errorf("%v", err)

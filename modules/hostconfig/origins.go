@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/record"
 )
 
 func groupName(name string) string { return rules.GroupName(name) }
@@ -17,7 +18,7 @@ func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	origins, recorded := map[string]engine.AccountOrigin{}, map[string]bool{}
 	if a := x.facts.Applied; a != nil {
 		maps.Copy(origins, a.Accounts)
-		for _, c := range recordedConfigs(*a) {
+		for _, c := range record.Configs(*a) {
 			for _, u := range c.Users {
 				recorded[u.Name] = recorded[u.Name] || !u.Account.Absent
 			}
@@ -130,7 +131,7 @@ func (x *configDiff) keepsHash(name string) bool {
 	if x.facts.Applied == nil {
 		return true
 	}
-	for _, c := range recordedConfigs(*x.facts.Applied) {
+	for _, c := range record.Configs(*x.facts.Applied) {
 		if _, set := passwordHashes(c)[name]; set {
 			return false
 		}

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
 )
 
@@ -53,7 +54,7 @@ func TestStrangeNames(t *testing.T) {
 		if e.kind != engine.PathFile {
 			continue
 		}
-		if got, err := os.ReadFile(b.At(originalsDir + "/" + originalName(e.path))); err != nil || string(got) != e.path+" contents\n" {
+		if got, err := os.ReadFile(b.At(record.OriginalsDir + "/" + record.OriginalName(e.path))); err != nil || string(got) != e.path+" contents\n" {
 			t.Errorf("original of %q: %q, %v", e.path, got, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/modules/hostconfig/record"
 )
 
 // A host that was provisioned with a configuration and its record needs no
@@ -17,7 +18,7 @@ func TestProvisionedHostsMatch(t *testing.T) {
 		Directories: []engine.Directory{{Path: "/etc/d", Mode: &folder, Owner: owner}},
 	}.Compact()
 	facts := engine.Facts{BootID: "boot", Config: &engine.ConfigFacts{
-		Applied: decodeRecord(InitialRecord(full)),
+		Applied: decodeRecord(record.Initial(full)),
 		Nodes: map[string]engine.PathFacts{
 			"/etc/a": {Type: engine.PathFile, Digest: engine.Digest([]byte("a")), Mode: mode},
 			"/etc/d": {Type: engine.PathDirectory, Mode: folder},
@@ -33,4 +34,12 @@ func TestProvisionedHostsMatch(t *testing.T) {
 	if a := facts.Config.Applied; len(a.Existed) != 1 || a.Existed[0] != "/etc/d" {
 		t.Errorf("directories that stay: %v", a.Existed)
 	}
+}
+
+func decodeRecord(text []byte) *engine.Record {
+	a, err := record.Decode(string(text))
+	if err != nil {
+		panic(err)
+	}
+	return a
 }

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/modules/hostconfig/observe/observetest"
 )
 
 // Each case is refused with a reason, and nothing has changed.
@@ -188,16 +189,6 @@ func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 	}
 }
 
-// real returns the path of a program of this machine.
-func real(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestAFullDiskChangesNothing(t *testing.T) {
 	for name, tool := range map[string][2]string{
 		"while it is sent":            {"tar", "echo 'tar: x: Cannot write: No space left on device' >&2; exit 2\n"},
@@ -211,7 +202,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 			b := newWriteBox(t)
 			b.Put("/etc/foo", "foo\n", 0o644)
 			b.Put("/var/lib/holdfast/applied.json", "old record", 0o600)
-			b.AddTool(tool[0], strings.ReplaceAll(tool[1], "CP", real(t, "cp")))
+			b.AddTool(tool[0], strings.ReplaceAll(tool[1], "CP", observetest.ToolPath(t, "cp")))
 			w := b.planWrite(contents{"/etc/foo": "new\n", "/etc/a/b": "new\n"}, writtenFile("/etc/foo"), writtenFile("/etc/a/b"))
 			b.checkRefused(w, hostscript.ScriptNoSpace, "No space left on device")
 		})
@@ -221,7 +212,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 func TestWhatATurnedDownToolSaysIsPassedOn(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/foo", "foo\n", 0o644)
-	b.AddTool("cp", "case $* in *./file-*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
+	b.AddTool("cp", "case $* in *./file-*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+observetest.ToolPath(t, "cp")+" \"$@\"\n")
 	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n"}, writtenFile("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
 }
 

@@ -13,8 +13,6 @@ import (
 
 // The scripts of a write, its actions and its record.
 var (
-	//go:embed sh/ground.sh
-	groundScript string
 	//go:embed sh/room.sh
 	roomScript string
 	//go:embed sh/tx.sh
@@ -59,7 +57,7 @@ func (w hostWrite) buildScript(holders ...engine.HoldOwner) (text string, upload
 		},
 		Job: keysScript,
 		Text: strings.Join([]string{
-			pointScript, groundScript, roomScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
+			pointScript, shell.GroundScript, roomScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
 			list.shellFunctions(), accounts.shellFunctions(), unitFunctions(w.units), uploadedFunction(uploads),
 			writeScript, w.closingLines(),
 		}, ""),

@@ -1,36 +1,34 @@
-package hostconfig
+package observe
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
 
 	"holdfast/engine"
 	"holdfast/engine/textutil"
+	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/shell"
 )
 
-// configRead adds the observed configuration to the facts. Output that it
+// Read adds the observed configuration to the facts. Output that it
 // cannot parse becomes a problem, and then nothing is written to the host.
-func configRead(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+func Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	if d.Config == nil {
 		return f
 	}
 	f.Config = &engine.ConfigFacts{}
-	text, problem := shell.Output(o, configProbeName)
-	switch complaint := strings.TrimSpace(o[configProbeName].Stderr); {
+	text, problem := shell.Output(o, ProbeName)
+	switch complaint := strings.TrimSpace(o[ProbeName].Stderr); {
 	case problem != "":
 		f.Config.Problem = textutil.Printable(problem)
 		return f
 	case complaint != "":
-		f.Config.Problem = textutil.Printable(configProbeName + ": " + shell.LastLine(complaint))
+		f.Config.Problem = textutil.Printable(ProbeName + ": " + shell.LastLine(complaint))
 		return f
 	}
-	if strings.TrimSpace(text) == "== none" && len(probeSubjects(*d.Config)) == 0 {
+	if strings.TrimSpace(text) == "== none" && len(record.Subjects(*d.Config)) == 0 {
 		return f
 	}
 	l := probeReader{facts: f.Config}
@@ -72,23 +70,23 @@ func (l *probeReader) splitSections(text string) error {
 		}
 	}
 	if at+1 < len(names) {
-		return fmt.Errorf("%s: the answer has no %s", configProbeName, names[at+1])
+		return fmt.Errorf("%s: the answer has no %s", ProbeName, names[at+1])
 	}
 	return nil
 }
 
 func (l *probeReader) readRecord(c engine.Config) error {
-	list := probeSubjects(c)
+	list := record.Subjects(c)
 	configs := []engine.Config{c}
 	if lines := l.parts["record"]; lines != nil {
 		text := strings.Join(lines, "\n")
-		a, err := readApplied(text)
+		a, err := record.Decode(text)
 		if err != nil {
 			return fmt.Errorf("%s %w", engine.RecordPath, err)
 		}
 		l.facts.Applied = a
-		list = append(list, recordedNames(*a)...)
-		configs = append(configs, recordedConfigs(*a)...)
+		list = append(list, record.RecordedSubjects(*a)...)
+		configs = append(configs, record.Configs(*a)...)
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
@@ -99,49 +97,16 @@ func (l *probeReader) readRecord(c engine.Config) error {
 	}
 	sum := engine.Digest([]byte(strings.Join(list, "\n") + "\n"))
 	if first, _, _ := strings.Cut(strings.Join(l.parts["asked"], ""), " "); first != sum {
-		return fmt.Errorf("%s is not as holdfast writes it: its list of what it is about is of something else; %s", engine.RecordPath, recordHelp)
+		return fmt.Errorf("%s is not as holdfast writes it: its list of what it is about is of something else; %s", engine.RecordPath, record.RepairHint)
 	}
 	l.requested, l.facts.Nodes = map[string]bool{}, map[string]engine.PathFacts{}
 	for _, config := range configs {
-		for _, p := range nodePaths(config) {
+		for _, p := range record.Paths(config) {
 			l.requested[p] = true
 			l.facts.Nodes[p] = engine.PathFacts{}
 		}
 	}
 	return nil
-}
-
-const recordHelp = "put back a copy of it, or remove it: what is there counts as the host's own then"
-
-func readApplied(text string) (*engine.Record, error) {
-	if len(text) > maxApplied {
-		return nil, fmt.Errorf("has more than %d MiB; %s", maxApplied>>20, recordHelp)
-	}
-	var a engine.Record
-	err := json.Unmarshal([]byte(text), &a)
-	if a.Schema == 0 && err == nil {
-		err = errors.New("it has no schema")
-	}
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax), err != nil && a.Schema <= engine.RecordSchema:
-		return nil, fmt.Errorf("is not a record (%w); %s", err, recordHelp)
-	case a.Schema < 1 || a.Schema > engine.RecordSchema:
-		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, engine.RecordSchema)
-	}
-	for _, p := range append(nodePaths(a.Config), unfinishedPaths(a)...) {
-		if !path.IsAbs(p) || path.Clean(p) != p {
-			return nil, fmt.Errorf("names %q, which is no path; %s", p, recordHelp)
-		}
-	}
-	return &a, nil
-}
-
-func unfinishedPaths(a engine.Record) []string {
-	if a.Unfinished == nil {
-		return nil
-	}
-	return nodePaths(a.Unfinished.Config)
 }
 
 func (l *probeReader) requestedPath(part, name string) (string, error) {
@@ -154,5 +119,5 @@ func (l *probeReader) requestedPath(part, name string) (string, error) {
 // malformedLineError does not include the text of the line, which may be
 // secret.
 func malformedLineError(part, line string) error {
-	return fmt.Errorf("%s: a line of %d bytes among the %s is not understood", configProbeName, len(line), part)
+	return fmt.Errorf("%s: a line of %d bytes among the %s is not understood", ProbeName, len(line), part)
 }

@@ -1,4 +1,4 @@
-package hostconfig
+package observe
 
 import (
 	"encoding/base64"

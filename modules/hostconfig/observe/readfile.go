@@ -1,9 +1,9 @@
-package hostconfig
+package observe
 
 import (
-	_ "embed"
+	_ "embed" // the script
 	"strconv"
-	// the script
+
 	"holdfast/modules/shell"
 )
 
@@ -14,6 +14,6 @@ var readFileScript string
 // of a host, as root. It follows only links that root alone can have created,
 // and does not wait for a pipe.
 func ReadFileScript(path string, limit int) string {
-	s := shell.Script{Vars: map[string]string{"root": "", "path": path, "limit": strconv.Itoa(limit)}, Text: groundScript + readFileScript}
+	s := shell.Script{Vars: map[string]string{"root": "", "path": path, "limit": strconv.Itoa(limit)}, Text: shell.GroundScript + readFileScript}
 	return shell.Strict + "export LC_ALL=C\n" + s.String()
 }

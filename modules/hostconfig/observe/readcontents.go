@@ -1,4 +1,4 @@
-package hostconfig
+package observe
 
 import (
 	"archive/tar"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/modules/hostconfig/record"
 )
 
 // readContents reads KIND PATH BASE64. The contents must match the digest of
@@ -20,7 +21,7 @@ func (l *probeReader) readContents(c engine.Config) error {
 	appended := map[string]*engine.File{}
 	configs := []engine.Config{c}
 	if l.facts.Applied != nil {
-		configs = append(configs, recordedConfigs(*l.facts.Applied)...)
+		configs = append(configs, record.Configs(*l.facts.Applied)...)
 	}
 	for _, c := range configs { // the desired one first: it decides owner and mode
 		for i, f := range c.Files {
@@ -96,14 +97,14 @@ func checkContentSize(path string, data []byte) error {
 }
 
 func changedWhileReadError(path string) error {
-	return fmt.Errorf("%s: %s changed while it was looked at; look again", configProbeName, path)
+	return fmt.Errorf("%s: %s changed while it was looked at; look again", ProbeName, path)
 }
 
 // staysAsClosed refuses to append to a file in a directory that other accounts
 // can change, if that would give anybody more access. Otherwise an account
 // could move the file of another account there and get its contents.
 func staysAsClosed(f engine.File, n engine.PathFacts) error {
-	if namesAccount(f.Owner.User, n.UID, n.User) && namesAccount(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
+	if NamesAccount(f.Owner.User, n.UID, n.User) && NamesAccount(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
 		return nil
 	}
 	return fmt.Errorf("%s is %s's with mode %04o, in a directory that others than root can change; with another owner or more rights it would open what is in it: "+
@@ -115,4 +116,16 @@ func ownerName(n engine.PathFacts) string {
 		return n.User
 	}
 	return strconv.Itoa(n.UID)
+}
+
+// NamesAccount reports whether wanted (a name, an ID, or "" for any) means the
+// account with that ID and name.
+func NamesAccount(wanted string, id int, name string) bool {
+	if wanted == "" {
+		return true
+	}
+	if n, err := strconv.Atoi(wanted); err == nil {
+		return n == id
+	}
+	return wanted == name
 }

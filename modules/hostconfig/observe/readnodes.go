@@ -1,4 +1,4 @@
-package hostconfig
+package observe
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/shell"
 )
 
@@ -95,7 +96,7 @@ func (l *probeReader) checkAllRead(engine.Config) error {
 				return fmt.Errorf("%s: %s is a symbolic link to %s; write the path it leads to", p, dir, target)
 			}
 		}
-		return fmt.Errorf("%s: %s was not read; it changes, or cannot be read", configProbeName, p)
+		return fmt.Errorf("%s: %s was not read; it changes, or cannot be read", ProbeName, p)
 	}
 	return nil
 }
@@ -149,14 +150,14 @@ func (l *probeReader) readVolatileDirs(engine.Config) error {
 func (l *probeReader) readOriginals(engine.Config) error {
 	kept := map[string]bool{}
 	for _, name := range l.parts["originals"] {
-		kept[strings.TrimSuffix(name, defaultMark)] = true
+		kept[strings.TrimSuffix(name, record.DefaultMark)] = true
 	}
 	if len(kept) == 0 {
 		return nil
 	}
 	l.facts.Saved = map[string]bool{}
 	for p := range l.requested {
-		if kept[originalName(p)] {
+		if kept[record.OriginalName(p)] {
 			l.facts.Saved[p] = true
 		}
 	}
@@ -166,14 +167,14 @@ func (l *probeReader) readOriginals(engine.Config) error {
 func (l *probeReader) readUnits(engine.Config) error {
 	names, states := l.parts["units"], l.parts["states"]
 	if len(names) != len(states) {
-		return fmt.Errorf("%s: systemctl is-enabled says nothing about some units", configProbeName)
+		return fmt.Errorf("%s: systemctl is-enabled says nothing about some units", ProbeName)
 	}
 	if len(names) > 0 {
 		l.facts.Units = map[string]string{}
 	}
 	for i, state := range states {
 		if state == "" || strings.Trim(state, "abcdefghijklmnopqrstuvwxyz-") != "" {
-			return fmt.Errorf("%s: systemctl is-enabled %s: %s", configProbeName, names[i], state)
+			return fmt.Errorf("%s: systemctl is-enabled %s: %s", ProbeName, names[i], state)
 		}
 		l.facts.Units[names[i]] = state
 	}

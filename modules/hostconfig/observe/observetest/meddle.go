@@ -1,0 +1,60 @@
+package observetest
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"holdfast/engine/hostscript"
+)
+
+// Meddlers are actions of an account in a directory that everybody can write
+// to, $D, that try to make root read or write $S, which belongs to root. They
+// run right before a program of root.
+var Meddlers = map[string]string{
+	// A file that the write has created leads elsewhere.
+	"rooms": `for r in $D/.holdfast-*; do [ -e $r ] || continue; mv $r $D/away; ln -s $S $r; done`,
+	// A predictable name is a link already.
+	"guess": `for f in changed.conf new.conf original.conf; do ln -s $S/$f $D/.holdfast-$(printf %s /srv/app/$f | sha256sum | cut -c1-16); done`,
+	// The directory itself leads elsewhere.
+	"directory": `mv $D $D.away; ln -s $S $D`,
+	"parent":    `mv $D $D.away; mkdir $D; for f in $D.away/*; do ln -s $S/${f##*/} $D; done`,
+	"names":     `for f in $D/*; do rm -rf $f; ln -s $S/${f##*/} $f; done`,
+	"pipes":     `for f in $D/*; do rm -rf $f; mkfifo $f; done`,
+	"room":      `for r in $D/.holdfast-*; do [ -d $r ] || continue; mv $r $D/away; mkdir -m 0777 $r; for f in $D/away/*; do ln -s $S/new.conf $r/${f##*/}; done; done`,
+	"swap":      `mv $D/dir $D/other; mv $D/root $D/dir`,
+}
+
+// MeddledTools are the programs that use paths.
+var MeddledTools = []string{"cp", "ln", "mv", "mkdir", "chown", "chmod", "rm", "rmdir", "dd", "tar", "head", "sha256sum", "stat", "readlink", "sync"}
+
+// Meddling is an action of an account during a script of root.
+type Meddling struct {
+	How    string // of Meddlers
+	Before int    // it happens right before the script runs this many of MeddledTools
+}
+
+// Prepare writes the tools that do it.
+func (m Meddling) Prepare(t *testing.T, root string, write func(path, text string)) {
+	t.Helper()
+	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(Meddlers[m.How])+"\n")
+	write("/count", "0\n")
+	for _, tool := range MeddledTools {
+		write("/meddled/"+tool, "#!/bin/sh\nread n <"+hostscript.Quote(root)+"/count\nn=$((n + 1))\necho $n >"+hostscript.Quote(root)+"/count\n"+
+			"[ $n != "+strconv.Itoa(m.Before)+" ] || PATH=/usr/bin:/bin sh "+hostscript.Quote(root)+"/attack 2>/dev/null\nexec "+ToolPath(t, tool)+" \"$@\"\n")
+	}
+}
+
+// ToolPath returns the path of a program of this machine.
+func ToolPath(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Secret is in files of root that no other account may read.
+const Secret = "the secret of root"

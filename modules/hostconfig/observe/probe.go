@@ -1,0 +1,38 @@
+package observe
+
+import (
+	_ "embed" // the script
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/modules/hostconfig/record"
+	"holdfast/modules/shell"
+)
+
+//go:embed sh/probe.sh
+var configProbeScript string
+
+// ProbeName is the name of the command that probes the configuration.
+const ProbeName = "configuration"
+
+// maxContents is the largest size in bytes of a file whose contents are read.
+const maxContents = 1 << 20
+
+// Probe returns the command that probes every resource of the desired
+// configuration and of the record on the host; none if no configuration is
+// desired.
+func Probe(d engine.Desired) []engine.Command {
+	if d.Config == nil {
+		return nil
+	}
+	look := shell.Script{Text: shell.GroundScript + configProbeScript, Vars: map[string]string{
+		"root":      "",
+		"record":    engine.RecordPath,
+		"originals": record.OriginalsDir,
+		"wanted":    strings.Join(record.Subjects(*d.Config), "\n"),
+		"maxrecord": strconv.Itoa(record.MaxSize + 1),
+		"limit":     strconv.Itoa(maxContents + 1),
+	}}
+	return []engine.Command{{Name: ProbeName, Script: look.String()}}
+}

@@ -1,0 +1,114 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// MaxSize is the largest size of a record in bytes.
+const MaxSize = 16 << 20
+
+// Initial returns the file to put at engine.RecordPath of a host that is
+// provisioned with a (compact) configuration. It is unknown which of its
+// directories existed before, so none of them is removed when it leaves the
+// configuration.
+func Initial(c engine.Config) []byte {
+	a := engine.Record{Schema: engine.RecordSchema, Config: c}
+	for _, d := range c.Directories {
+		a.Existed = append(a.Existed, d.Path)
+	}
+	return Encode(a)
+}
+
+// Configs returns the configurations that a record contains: the applied one, and
+// that of an unfinished write.
+func Configs(a engine.Record) []engine.Config {
+	if a.Unfinished == nil {
+		return []engine.Config{a.Config}
+	}
+	return []engine.Config{a.Config, a.Unfinished.Config}
+}
+
+// RecordedSubjects returns the list of resources in front of a record.
+func RecordedSubjects(a engine.Record) []string {
+	configs := Configs(a)
+	list := subjectLines(configs...)
+	if a.Schema >= 2 {
+		list = append(list, inheritLines(configs...)...)
+	}
+	return list
+}
+
+// Encode encodes a record as JSON, one member a line. In front is a list
+// of its resources, which probe.sh reads without a parser.
+func Encode(a engine.Record) []byte {
+	var b bytes.Buffer
+	b.WriteString("{\n\"about\":[\n")
+	for i, line := range RecordedSubjects(a) {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		b.WriteString(plainString(line))
+	}
+	b.WriteString("\n],\n")
+	var rest bytes.Buffer
+	e := json.NewEncoder(&rest)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	_ = e.Encode(a) // strings, numbers and lists always marshal
+	b.Write(bytes.TrimPrefix(rest.Bytes(), []byte("{\n")))
+	return b.Bytes()
+}
+
+// plainString encodes a string of JSON. It escapes only quotes and backslashes,
+// unless the string has characters that no configuration has.
+func plainString(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\uFFFD' }) {
+		text, _ := json.Marshal(s) // a string always marshals
+		return string(text)
+	}
+	return `"` + escapeString.Replace(s) + `"`
+}
+
+var escapeString = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// Decode returns the record in the file at engine.RecordPath of a host.
+func Decode(text string) (*engine.Record, error) {
+	if len(text) > MaxSize {
+		return nil, fmt.Errorf("has more than %d MiB; %s", MaxSize>>20, RepairHint)
+	}
+	var a engine.Record
+	err := json.Unmarshal([]byte(text), &a)
+	if a.Schema == 0 && err == nil {
+		err = errors.New("it has no schema")
+	}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax), err != nil && a.Schema <= engine.RecordSchema:
+		return nil, fmt.Errorf("is not a record (%w); %s", err, RepairHint)
+	case a.Schema < 1 || a.Schema > engine.RecordSchema:
+		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, engine.RecordSchema)
+	}
+	for _, p := range append(Paths(a.Config), unfinishedPaths(a)...) {
+		if !path.IsAbs(p) || path.Clean(p) != p {
+			return nil, fmt.Errorf("names %q, which is no path; %s", p, RepairHint)
+		}
+	}
+	return &a, nil
+}
+
+// RepairHint is the advice for a record that cannot be used.
+const RepairHint = "put back a copy of it, or remove it: what is there counts as the host's own then"
+
+func unfinishedPaths(a engine.Record) []string {
+	if a.Unfinished == nil {
+		return nil
+	}
+	return Paths(a.Unfinished.Config)
+}

@@ -1,0 +1,116 @@
+package record
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// OriginalsDir is the directory of the files that a configuration has replaced.
+const OriginalsDir = engine.StateDir + "/originals"
+
+// subjectLines returns sorted lines: path, unit, user, owner (an account that
+// is only referred to) or group, a space, and the name.
+func subjectLines(configs ...engine.Config) []string {
+	var list []string
+	name := func(kind, name string) {
+		if name != "" && strings.Trim(name, "0123456789") != "" { // else it is an ID
+			list = append(list, kind+" "+name)
+		}
+	}
+	owner := func(o engine.Owner) {
+		name("owner", o.User)
+		name("group", o.Group)
+	}
+	for _, c := range configs {
+		for _, p := range Paths(c) {
+			list = append(list, "path "+p)
+		}
+		for _, f := range c.Files {
+			owner(f.Owner)
+		}
+		for _, d := range c.Directories {
+			owner(d.Owner)
+		}
+		for _, l := range c.Links {
+			owner(l.Owner)
+		}
+		for _, u := range c.Units {
+			name("unit", u.Name)
+		}
+		for _, u := range c.Users {
+			name("user", u.Name)
+			name("group", u.Account.PrimaryGroup)
+			for _, g := range u.Account.Groups {
+				name("group", g)
+			}
+		}
+		for _, g := range c.Groups {
+			name("group", g.Name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func inheritLines(configs ...engine.Config) []string {
+	var list []string
+	for _, c := range configs {
+		for _, f := range c.Files {
+			if f.Inherit {
+				list = append(list, "inherit "+f.Path+"//"+OriginalName(f.Path))
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Subjects returns the lines that tell the script which resources to
+// probe, and which files to read because text is appended to them.
+func Subjects(c engine.Config) []string {
+	return append(subjectLines(c), inheritLines(c)...)
+}
+
+// Paths returns the sorted paths that a configuration is about, units included.
+func Paths(c engine.Config) []string {
+	var list []string
+	for _, f := range c.Files {
+		list = append(list, f.Path)
+	}
+	for _, d := range c.Directories {
+		list = append(list, d.Path)
+	}
+	for _, l := range c.Links {
+		if list = append(list, l.Path); l.Hard {
+			list = append(list, l.Target)
+		}
+	}
+	for _, u := range c.Units {
+		list = append(list, engine.UnitDir+"/"+u.Name)
+		for _, d := range u.Dropins {
+			list = append(list, engine.UnitDir+"/"+u.Name+".d/"+d.Name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// OriginalName returns the file name of the original of a path, in the
+// directory of originals. A file NAME.default beside it means that the path had
+// the default of the OS from /usr/etc. No original has such a name.
+func OriginalName(p string) string {
+	name := escapePath.Replace(path.Clean(p))
+	if len(name) > 200 || strings.HasSuffix(name, DefaultMark) {
+		return engine.Digest([]byte(p))
+	}
+	return name
+}
+
+var escapePath = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// DefaultMark ends the name of a file that marks the default of the OS as the
+// original.
+const DefaultMark = ".default"

@@ -1,0 +1,9 @@
+package shell
+
+import _ "embed" // the script
+
+// GroundScript defines shell functions for paths that a local account may change
+// while root uses them.
+//
+//go:embed sh/ground.sh
+var GroundScript string
