@@ -1,0 +1,145 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/engine"
+)
+
+// Forecast is how a change of membership will go if every step succeeds.
+type Forecast struct {
+	Steps   []PlannedStep `json:"steps"`
+	Refusal *Refusal      `json:"refusal,omitempty"` // why it ends there; nil: the cluster then has the members that it should have
+}
+
+// PlannedStep is a step with the number of voters after it.
+type PlannedStep struct {
+	Step
+	After Count `json:"after"`
+}
+
+// maxSteps bounds a forecast. A host takes at most ten steps, and no cluster has more than a hundred members.
+const maxSteps = 2000
+
+// Plan returns all steps until the cluster has the members that it should have, or until a refusal.
+func Plan(s State) Forecast {
+	var f Forecast
+	for range maxSteps {
+		step, err := Next(s)
+		if err != nil {
+			f.Refusal, _ = err.(*Refusal)
+			return f
+		}
+		if step.Action == Done {
+			return f
+		}
+		s = s.after(step)
+		if _, listed := s.findMember(step.Host); listed && isNewID(step.Member) {
+			step.Member = "" // etcd gives it an ID when it is added
+		}
+		f.Steps = append(f.Steps, PlannedStep{Step: step, After: s.count()})
+	}
+	panic(fmt.Sprintf("membership: %d steps of cluster %s do not end", maxSteps, s.Cluster))
+}
+
+const newID = "new member of "
+
+func isNewID(id string) bool { return len(id) > len(newID) && id[:len(newID)] == newID }
+
+// after returns the expected state after a step.
+func (s State) after(step Step) State {
+	s.Members, s.Hosts = slices.Clone(s.Members), slices.Clone(s.Hosts)
+	host := s.hostOrNone(step.Host)
+	switch step.Action {
+	case Snapshot:
+		s.Saved = true
+	case Preflight:
+		host.Checked = true
+	case Create:
+		host.Record = Creating
+		s.createCluster(host)
+	case AddLearner:
+		host.Record = Adding
+		s.Members = append(s.Members, Member{ID: newID + step.Host, Host: step.Host, Learner: true})
+	case Start, Await:
+		if len(s.Members) == 0 {
+			s.createCluster(host)
+			break
+		}
+		host.HasData, host.Running = true, true
+		m := s.memberOrNone(step.Member)
+		m.Name, m.Healthy, m.CaughtUp = step.Host, true, true
+	case Promote:
+		s.memberOrNone(step.Member).Learner = false
+	case MoveLeader:
+		s.moveLeader(step.Member)
+	case Remove:
+		host.Record = Removing
+		s.Members = slices.DeleteFunc(s.Members, func(m Member) bool { return m.ID == step.Member })
+	case SetAside:
+		host.HasData, host.Running, host.Record, host.DataOf = false, false, NoRecord, ""
+	case Forget:
+		host.Record = NoRecord
+	case Done:
+	}
+	return s
+}
+
+// createCluster starts a cluster of one voter. There is nothing to save yet.
+func (s *State) createCluster(h *Host) {
+	h.HasData, h.Running, s.Saved = true, true, true
+	s.Members = []Member{{ID: newID + h.Name, Name: h.Name, Host: h.Name, Healthy: true, Leader: true}}
+}
+
+func (s State) moveLeader(from string) {
+	to := slices.IndexFunc(s.Members, func(m Member) bool { return m.ID != from && m.Healthy && !m.Learner && !s.isLeaving(m) })
+	if to < 0 {
+		to = slices.IndexFunc(s.Members, func(m Member) bool { return m.ID != from && m.Healthy && !m.Learner })
+	}
+	for i := range s.Members {
+		s.Members[i].Leader = i == to
+	}
+}
+
+// hostOrNone returns the host to change, or one that nobody sees.
+func (s State) hostOrNone(name string) *Host {
+	for i := range s.Hosts {
+		if s.Hosts[i].Name == name && s.Hosts[i].Unreachable == "" {
+			return &s.Hosts[i]
+		}
+	}
+	return &Host{}
+}
+
+func (s State) memberOrNone(id string) *Member {
+	for i := range s.Members {
+		if s.Members[i].ID == id {
+			return &s.Members[i]
+		}
+	}
+	return &Member{}
+}
+
+// recommendedVoters is the largest number of voters that etcd recommends: each write waits for more than half of them.
+const recommendedVoters = 7
+
+// Warnings returns what is unwise about the number of voters that the cluster should have.
+func Warnings(s State) []string {
+	wanted := 0
+	for _, h := range s.Hosts {
+		if !h.Retired {
+			wanted++
+		}
+	}
+	var out []string
+	if wanted > 0 && wanted%2 == 0 {
+		out = append(out, fmt.Sprintf("etcd cluster %s: %d voters: the quorum is %d, so %d may fail, no more than with %d voters",
+			s.Cluster, wanted, engine.QuorumOf(wanted), wanted-engine.QuorumOf(wanted), wanted-1))
+	}
+	if wanted > recommendedVoters {
+		out = append(out, fmt.Sprintf("etcd cluster %s: %d voters: each write waits for %d of them; etcd recommends at most %d voters",
+			s.Cluster, wanted, engine.QuorumOf(wanted), recommendedVoters))
+	}
+	return out
+}

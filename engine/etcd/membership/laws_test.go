@@ -1,0 +1,300 @@
+package membership_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/longtest"
+)
+
+// voterKind is a voter of a world at the beginning: its condition, and what the inventory and the operator say of it.
+type voterKind struct {
+	condition, role string
+}
+
+func (w *world) addVoter(k voterKind) {
+	m := w.addMachine(machine{runs: true, apart: k.condition == "cut off", retired: k.role == "retired", unlisted: k.role == "unlisted" || k.role == "unlisted, named"})
+	p := w.addPeer(m.name, false, true)
+	m.disk = p.id
+	switch k.condition {
+	case "dead":
+		m.disk, m.runs = "", false
+	case "replaced":
+		m.disk, m.runs = foreign, false
+	case "stopped":
+		m.runs = false
+	}
+	if k.role == "named" || k.role == "unlisted, named" {
+		w.named = append(w.named, p.id)
+	}
+}
+
+// obstaclesOf returns the causes for which a voter alone stands in the way.
+func (k voterKind) obstacles() []membership.Cause {
+	switch {
+	case k.role == "unlisted":
+		return []membership.Cause{membership.UnclaimedMember}
+	case k.role == "named" && k.condition == "healthy":
+		return []membership.Cause{membership.HealthyNamed}
+	case k.role == "named" && k.condition == "cut off":
+		return []membership.Cause{membership.HostNotReady} // it is removed; its host cannot have a new one
+	case k.role == "named" && (k.condition == "replaced" || k.condition == "stopped"):
+		return nil // the record of the removal lets the run set the data aside
+	case k.role == "unlisted, named", k.condition == "healthy", k.condition == "dead":
+		return nil
+	}
+	return []membership.Cause{membership.UnhealthyVoter} // cut off, stopped, or with data of which nobody knows whose they are
+}
+
+// The other things of a world at the beginning, each with the causes for which it stands in the way.
+var learnerKinds = map[string]struct {
+	add       func(*world)
+	obstacles []membership.Cause
+}{
+	"none": {func(*world) {}, nil},
+	"recorded only": {func(w *world) {
+		w.addMachine(machine{record: membership.Adding})
+	}, nil},
+	"not started": {func(w *world) {
+		w.addPeer(w.addMachine(machine{record: membership.Adding}).name, true, false)
+	}, nil},
+	"started": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding, runs: true})
+	}, nil},
+	"stopped": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding})
+	}, nil},
+	"disk lost": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding, runs: true}).disk = ""
+	}, nil},
+	"other data": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding}).disk = foreign
+	}, []membership.Cause{membership.HostNotReady}},
+	"too slow": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding, runs: true, slow: true})
+	}, []membership.Cause{membership.HostNotReady}},
+	"host retired since": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding, runs: true, retired: true})
+	}, nil},
+	"host retired since, cut off": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding, runs: true, retired: true, apart: true})
+	}, nil},
+	"cut off": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding, runs: true, apart: true})
+	}, []membership.Cause{membership.HostNotReady}},
+	"of another host": {func(w *world) {
+		w.addPeer(w.addMachine(machine{unlisted: true}).name, true, false)
+	}, []membership.Cause{membership.UnclaimedMember}},
+	"of another host, named": {func(w *world) {
+		w.named = append(w.named, w.addPeer(w.addMachine(machine{unlisted: true}).name, true, false).id)
+	}, nil},
+	"two": {func(w *world) {
+		w.addPeer(w.addMachine(machine{record: membership.Adding}).name, true, false)
+		w.addStartedLearner(machine{runs: true})
+	}, []membership.Cause{membership.SeveralLearners}},
+	"removed, data not set aside": {func(w *world) {
+		w.addMachine(machine{record: membership.Removing, disk: "m99", runs: true, retired: true})
+	}, nil},
+	"promoted, record not removed": {func(w *world) {
+		w.addStartedLearner(machine{record: membership.Adding, runs: true})
+		w.members[len(w.members)-1].learner = false
+	}, nil},
+}
+
+func (w *world) addStartedLearner(m machine) *machine {
+	h := w.addMachine(m)
+	h.disk = w.addPeer(h.name, true, true).id
+	return h
+}
+
+// freshKinds are hosts that are to have a voter and have none.
+var freshKinds = []struct {
+	machine   machine
+	obstacles []membership.Cause
+}{
+	{machine{}, nil},
+	{machine{apart: true}, []membership.Cause{membership.HostNotReady}},
+	{machine{disk: foreign}, []membership.Cause{membership.HostNotReady}},
+	{machine{record: membership.Removing, disk: "m98"}, nil},
+}
+
+// multisets calls do with every multiset of at most n of the first k numbers, smallest first.
+func multisets(k, n int, do func([]int)) {
+	var chosen []int
+	var choose func(from int)
+	choose = func(from int) {
+		do(chosen)
+		if len(chosen) == n {
+			return
+		}
+		for i := from; i < k; i++ {
+			chosen = append(chosen, i)
+			choose(i)
+			chosen = chosen[:len(chosen)-1]
+		}
+	}
+	choose(0)
+}
+
+// TestLaws lets a run change every cluster: up to seven voters of every condition and role × learners × new hosts. Runs are
+// killed never, after every step, and in the middle of every step. By default, it takes every 13th world.
+func TestLaws(t *testing.T) {
+	t.Parallel()
+	var all, few []voterKind
+	for _, c := range []string{"healthy", "dead", "cut off", "stopped", "replaced"} {
+		for _, r := range []string{"wanted", "retired", "named", "unlisted", "unlisted, named"} {
+			all = append(all, voterKind{c, r})
+		}
+	}
+	few = []voterKind{{"healthy", "wanted"}, {"healthy", "retired"}, {"dead", "wanted"}, {"cut off", "retired"}, {"stopped", "named"}}
+	names := slices.Sorted(maps.Keys(learnerKinds))
+	worlds, tried := 0, 0
+	try := func(kinds []voterKind, fresh [][]int) func([]int) {
+		return func(voters []int) {
+			if len(voters) == 0 {
+				return
+			}
+			for _, learner := range names {
+				for _, hosts := range fresh {
+					for mode := range 3 {
+						if worlds++; worlds%longtest.Pick(13, 1) == 0 {
+							tried++
+							tryWorld(t, kinds, voters, learner, hosts, mode)
+						}
+					}
+				}
+			}
+		}
+	}
+	var one, several [][]int
+	multisets(len(freshKinds), 1, func(h []int) { one = append(one, slices.Clone(h)) })
+	multisets(len(freshKinds), 2, func(h []int) { several = append(several, slices.Clone(h)) })
+	for n := 3; n <= 7; n++ {
+		several = append(several, make([]int, n))
+	}
+	multisets(len(all), longtest.Pick(2, 4), try(all, one))
+	multisets(len(few), longtest.Pick(4, 7), try(few, several))
+	for n := 5; n <= 7; n++ {
+		for bits := range 1 << n { // healthy, some retired; and one dead or cut off
+			for odd := range len(few) {
+				kinds := make([]int, n)
+				for i := range kinds {
+					kinds[i] = bits >> i & 1
+				}
+				kinds[0] = odd
+				try(few, several[len(several)-5:][:longtest.Pick(1, 5)])(kinds)
+			}
+		}
+	}
+	t.Logf("%d of %d worlds", tried, worlds)
+}
+
+// The modes of a run that is killed.
+const (
+	neverKilled = iota
+	killedBetween
+	killedWithin
+)
+
+func tryWorld(t *testing.T, kinds []voterKind, voters []int, learner string, fresh []int, mode int) {
+	t.Helper()
+	w := newWorld()
+	var obstacles []membership.Cause
+	for _, v := range voters {
+		w.addVoter(kinds[v])
+		obstacles = append(obstacles, kinds[v].obstacles()...)
+	}
+	learnerKinds[learner].add(w)
+	obstacles = append(obstacles, learnerKinds[learner].obstacles...)
+	for _, f := range fresh {
+		w.addMachine(freshKinds[f].machine)
+		obstacles = append(obstacles, freshKinds[f].obstacles...)
+	}
+	if all, serving := w.tally(); 2*serving <= all {
+		obstacles = append(obstacles, membership.QuorumLost)
+	}
+	wanted := 0
+	for _, m := range w.hosts {
+		if !m.unlisted && !m.retired {
+			wanted++
+		}
+	}
+	if wanted == 0 {
+		obstacles = append(obstacles, membership.NothingWanted)
+	}
+	w.cutShort = mode == killedWithin
+	refusal := w.play(t, mode == killedBetween)
+	if refusal == nil {
+		if len(obstacles) > 0 {
+			t.Fatalf("it ends although %v stands in the way\n%s", obstacles, w)
+		}
+		w.checkEnd(t)
+		return
+	}
+	if !slices.Contains(obstacles, refusal.Cause) {
+		t.Fatalf("it refuses (%s: %v), but only %v stands in the way\n%s", refusal.Cause, refusal, obstacles, w)
+	}
+}
+
+// checkEnd states what is true of a cluster that has the members that it should have.
+func (w *world) checkEnd(t *testing.T) {
+	t.Helper()
+	for _, m := range w.hosts {
+		p := w.peerOn(m.name)
+		switch {
+		case m.unlisted || m.retired:
+			if p != nil || !m.apart && m.record != membership.NoRecord {
+				t.Fatalf("%s still has a member or a record\n%s", m.name, w)
+			}
+		case p == nil || p.learner || !w.serves(p) || m.record != membership.NoRecord:
+			t.Fatalf("%s has no voter that serves, or a record\n%s", m.name, w)
+		}
+	}
+}
+
+// TestLawsOfNewClusters: a cluster comes from nothing only where nothing can be left of another one.
+func TestLawsOfNewClusters(t *testing.T) {
+	t.Parallel()
+	kinds := []struct {
+		machine machine
+		fine    bool
+	}{
+		{machine{}, true},
+		{machine{retired: true}, true},
+		{machine{record: membership.Creating}, true}, // of a run that was killed
+		{machine{apart: true}, false},
+		{machine{disk: foreign}, false},
+		{machine{disk: "m1"}, false},
+		{machine{record: membership.Removing}, false},
+	}
+	multisets(len(kinds), longtest.Pick(5, 7), func(chosen []int) {
+		for mode := range 3 {
+			w, fine, wanted, creating := newWorld(), true, 0, 0
+			for _, k := range chosen {
+				w.addMachine(kinds[k].machine)
+				fine = fine && kinds[k].fine
+				if !kinds[k].machine.retired {
+					wanted++
+				}
+				if kinds[k].machine.record == membership.Creating {
+					creating++
+				}
+			}
+			if creating > 1 { // two runs, each of which had begun one cluster, do not exist: the first host is always the same
+				continue
+			}
+			w.cutShort = mode == killedWithin
+			refusal := w.play(t, mode == killedBetween)
+			switch {
+			case wanted == 0 && (refusal == nil || refusal.Cause != membership.NothingWanted):
+				t.Fatalf("%v\n%s", refusal, w)
+			case wanted > 0 && fine != (refusal == nil):
+				t.Fatalf("%v\n%s", refusal, w)
+			case refusal == nil:
+				w.checkEnd(t)
+			}
+		}
+	})
+}

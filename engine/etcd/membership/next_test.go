@@ -1,0 +1,106 @@
+package membership_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine/etcd/membership"
+)
+
+// TestRefusalShowsArithmetic checks the texts that a person decides by.
+func TestRefusalShowsArithmetic(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]string{
+		"Uhh":   "etcd cluster main: 3 voters, 2 healthy: removing etcd-1 would leave 2 of 2, none to spare; start it, or if it is dead, say so: --remove-member etcd-1",
+		"Uhhhh": "5 voters, 4 healthy: removing etcd-1 would leave 4 of 4, 1 to spare",
+		"uhh":   "3 voters, 2 healthy, the quorum is 2: etcd-1 may come back",
+		"uuh":   "1 of 3 voters are healthy, and the quorum is 2",
+		"oh":    "member etcd-1 is on no host that names the cluster",
+		"hnn":   "no host without a member can have one: h2: no route to host; h3: no route to host",
+	} {
+		if _, err := membership.Next(stateOf(state)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", state, err, want)
+		}
+	}
+	s := stateOf("hhh")
+	s.Alarms = []string{"NOSPACE on etcd-1"}
+	if _, err := membership.Next(s); err == nil || !strings.Contains(err.Error(), "alarm NOSPACE on etcd-1; clear it") {
+		t.Error(err)
+	}
+	s.Problem = "no leader"
+	if got := decide(s); got != string(membership.MembersUnknown) {
+		t.Error(got)
+	}
+}
+
+// steps returns the steps of a forecast as text, with the voters after each change.
+func steps(f membership.Forecast) []string {
+	var out []string
+	for _, s := range f.Steps {
+		text := string(s.Action)
+		if s.Host != "" {
+			text += " " + s.Host
+		}
+		if s.Action.ChangesMembership() || s.Action == membership.Create {
+			count, _ := json.Marshal(s.After)
+			text += " " + string(count)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// TestPlan checks whole changes: from nothing to two voters, the replacement of a dead member, and the move of the only
+// voter, which leads, to another host.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	fresh := stateOf("ff")
+	fresh.Saved = false
+	for i := range fresh.Hosts {
+		fresh.Hosts[i].Checked = false
+	}
+	dead := stateOf("uhh")
+	dead.Saved, dead.Hosts[0].HasData = false, false
+	moved := stateOf("Hf")
+	moved.Members[0].Leader = true
+	for name, c := range map[string]struct {
+		state membership.State
+		want  []string
+	}{
+		"from nothing": {fresh, []string{
+			"preflight h1", `create h1 {"voters":1,"healthy":1}`, "forget h1", "preflight h2", `add learner h2 {"voters":1,"healthy":1}`,
+			"start h2", `promote h2 {"voters":2,"healthy":2}`, "forget h2",
+		}},
+		"dead": {dead, []string{
+			"snapshot", `remove h1 {"voters":2,"healthy":2}`, `add learner h1 {"voters":2,"healthy":2}`, "start h1", `promote h1 {"voters":3,"healthy":3}`, "forget h1",
+		}},
+		"moved": {moved, []string{
+			`add learner h2 {"voters":1,"healthy":1}`, "start h2", `promote h2 {"voters":2,"healthy":2}`, "forget h2",
+			"move leader h1", `remove h1 {"voters":1,"healthy":1}`, "set aside h1",
+		}},
+	} {
+		f := membership.Plan(c.state)
+		if got := steps(f); f.Refusal != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v %s", name, f.Refusal, strings.Join(got, "\n"))
+		}
+	}
+	if f := membership.Plan(stateOf("hhUf")); f.Refusal == nil || len(f.Steps) > 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestWarnings checks the arithmetic of even and of large clusters.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]string{
+		"h": "", "hff": "", "hH": "",
+		"hhhf":      "etcd cluster main: 4 voters: the quorum is 3, so 1 may fail, no more than with 3 voters",
+		"hhhhhhhff": "etcd cluster main: 9 voters: each write waits for 5 of them; etcd recommends at most 7 voters",
+	} {
+		if got := strings.Join(membership.Warnings(stateOf(state)), "\n"); got != want {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}

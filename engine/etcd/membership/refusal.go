@@ -1,0 +1,91 @@
+package membership
+
+import (
+	"fmt"
+
+	"holdfast/engine"
+)
+
+// Count is how many voters a cluster has, and how many of them are healthy.
+type Count struct {
+	Voters  int `json:"voters"`
+	Healthy int `json:"healthy"`
+}
+
+// Quorum returns how many voters must be healthy.
+func (c Count) Quorum() int { return engine.QuorumOf(c.Voters) }
+
+// Margin returns how many healthy voters there are beyond the quorum.
+func (c Count) Margin() int { return c.Healthy - c.Quorum() }
+
+func (c Count) describeMargin() string {
+	switch m := c.Margin(); {
+	case m < 0:
+		return fmt.Sprintf("below the quorum of %d", c.Quorum())
+	case m == 0:
+		return "none to spare"
+	default:
+		return fmt.Sprintf("%d to spare", m)
+	}
+}
+
+// without returns the count after the removal of a member.
+func (c Count) without(m Member) Count {
+	c.Voters--
+	if m.Healthy {
+		c.Healthy--
+	}
+	return c
+}
+
+// Refusal is the reason why the membership must not be changed now.
+type Refusal struct {
+	Cluster string `json:"cluster"`
+	Cause   Cause  `json:"cause"`
+	Host    string `json:"host,omitempty"`
+	Member  string `json:"member,omitempty"` // its name, or its ID if it has never started
+	Count   Count  `json:"count"`
+	Text    string `json:"text"`
+}
+
+// Error returns the text with the name of the cluster.
+func (r *Refusal) Error() string { return fmt.Sprintf("etcd cluster %s: %s", r.Cluster, r.Text) }
+
+// Cause is the kind of a refusal.
+type Cause string
+
+// The causes.
+const (
+	MembersUnknown  Cause = "members unknown"  // nobody knows the members
+	NothingWanted   Cause = "nothing wanted"   // no host is to have a voter
+	HasAlarm        Cause = "alarm"            // etcd has raised an alarm
+	QuorumLost      Cause = "quorum lost"      // too few voters are healthy for any change
+	SeveralLearners Cause = "several learners" // somebody else changes the membership
+	UnclaimedMember Cause = "unclaimed member" // no host of the inventory names it, and nobody said that it is to go
+	UnhealthyVoter  Cause = "unhealthy voter"  // it may come back
+	HealthyNamed    Cause = "healthy named"    // a person names a healthy voter whose host is to have one
+	HostNotReady    Cause = "host not ready"   // a host that is to get a voter cannot have one
+)
+
+func (s State) refuse(cause Cause, text string) *Refusal {
+	return &Refusal{Cluster: s.Cluster, Cause: cause, Count: s.count(), Text: text}
+}
+
+func (s State) refuseMember(cause Cause, m Member, text string) *Refusal {
+	r := s.refuse(cause, text)
+	r.Member, r.Host = m.title(), m.Host
+	return r
+}
+
+func (s State) refuseHost(h Host, text string) *Refusal {
+	r := s.refuse(HostNotReady, text)
+	r.Host = h.Name
+	return r
+}
+
+// removalText returns the arithmetic of a removal.
+func (s State) removalText(m Member) string {
+	before, after := s.count(), s.count().without(m)
+	return fmt.Sprintf("%d voters, %d healthy: removing %s would leave %d of %d, %s",
+		before.Voters, before.Healthy, m.title(), after.Healthy, after.Voters, after.describeMargin())
+}

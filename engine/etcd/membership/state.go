@@ -1,0 +1,133 @@
+package membership
+
+import "slices"
+
+// State is the state of one cluster and of its hosts at one moment.
+type State struct {
+	Cluster string
+	Problem string   // why the members are not known; "": they are
+	Members []Member // as etcd lists them; none: no host has a member that answers
+	Hosts   []Host   // hosts of the inventory that name the cluster, in the order of the inventory
+	Alarms  []string
+
+	// Named has the IDs of members that a person wants removed, dead or alive.
+	Named []string
+
+	// Saved says that this run took a snapshot, or that the site wants none.
+	Saved bool
+}
+
+// Member is one member as etcd lists it, with its health.
+type Member struct {
+	ID       string // hexadecimal
+	Name     string // "": it was added and has never started
+	Host     string // of the inventory; "": none
+	Learner  bool
+	Leader   bool
+	Healthy  bool   // a voter: answers a linearizable read and has caught up; a learner: answers
+	CaughtUp bool   // a learner that may be promoted
+	Problem  string // why it is not healthy
+}
+
+// title returns the name of the member, or its ID if it has none.
+func (m Member) title() string {
+	if m.Name == "" {
+		return m.ID
+	}
+	return m.Name
+}
+
+// Host is a host of the inventory that names the cluster.
+type Host struct {
+	Name        string
+	Retired     bool   // its voter is to be removed; else the host is to have a voter
+	Unreachable string // why; "": it answers, and the fields below are known
+	HasData     bool   // there is a data directory of etcd
+	DataOf      string // ID of the member whose data it has; "": not known
+	Running     bool   // the service of etcd runs
+	Record      Record // what a run began there; "": nothing
+
+	// Checked says that the preflight of this run passed. Failed is why this run cannot add a member there: the preflight
+	// failed, or the learner did not catch up in time.
+	Checked bool
+	Failed  string
+}
+
+// Record is a note on a host that a run writes before it changes the membership of the host, and removes afterwards.
+// It tells the next run, from any bastion, which member a killed run left behind.
+type Record string
+
+// The records.
+const (
+	NoRecord Record = ""
+	Creating Record = "creating" // the first member of a new cluster
+	Adding   Record = "adding"   // a learner, until it votes
+	Removing Record = "removing" // its member, until its data are set aside
+)
+
+func (s State) findHost(name string) (Host, bool) {
+	i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == name })
+	if i < 0 || name == "" {
+		return Host{}, false
+	}
+	return s.Hosts[i], true
+}
+
+// findMember returns the member that etcd lists for a host.
+func (s State) findMember(host string) (Member, bool) {
+	i := slices.IndexFunc(s.Members, func(m Member) bool { return m.Host == host })
+	if i < 0 || host == "" {
+		return Member{}, false
+	}
+	return s.Members[i], true
+}
+
+func (s State) voters() []Member {
+	return slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool { return m.Learner })
+}
+
+func (s State) learners() []Member {
+	return slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool { return !m.Learner })
+}
+
+// count counts the voters and the healthy voters.
+func (s State) count() Count {
+	var c Count
+	for _, m := range s.voters() {
+		c.Voters++
+		if m.Healthy {
+			c.Healthy++
+		}
+	}
+	return c
+}
+
+func (s State) isNamed(m Member) bool { return slices.Contains(s.Named, m.ID) }
+
+// isWanted reports whether the host of the member is to have a voter.
+func (s State) isWanted(m Member) bool {
+	h, ok := s.findHost(m.Host)
+	return ok && !h.Retired
+}
+
+// isLeaving reports whether somebody has said that the member is to be removed.
+func (s State) isLeaving(m Member) bool {
+	h, ok := s.findHost(m.Host)
+	return s.isNamed(m) || ok && h.Retired
+}
+
+// isDead reports whether the member will never come back: a person has named it, or its host answers and does not have
+// its data. A host that does not answer proves nothing: it may be cut off, and its member alive.
+func (s State) isDead(m Member) bool {
+	if m.Healthy {
+		return false
+	}
+	if s.isNamed(m) {
+		return true
+	}
+	h, ok := s.findHost(m.Host)
+	if !ok || h.Unreachable != "" || m.Name == "" {
+		return false
+	}
+	return !h.HasData || h.DataOf != "" && h.DataOf != m.ID
+}
