@@ -32,7 +32,7 @@ func commitCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			commit, err := l.Commit(cmd.Context(), args[0], payload)
+			commit, err := l.Commit(cmd.Context(), args[0], image.EqualFiles(payload))
 			if err != nil {
 				return err
 			}

@@ -60,7 +60,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		upCommand(open), downCommand(open), statusCommand(open), resetCommand(open), commitCommand(open),
 		sshCommand(open), execCommand(open), serveCommand(open), superviseCommand(), repositoryCommand(open),
-		demoCommand(open), testCommand(open), powerCommand(open), postCommand(open), slowCommand(open), inventoryCommand(), probeCommand(open), compareCommand(open),
+		demoCommand(open), testCommand(open), powerCommand(open), postCommand(open), slowCommand(open), inventoryCommand(), probeCommand(open), compareCommand(open), benchCommand(open),
 	)
 	root.AddCommand(switchCommands(open)...)
 	return root

@@ -46,35 +46,44 @@ func Measure(ctx context.Context, l *lab.Lab, cluster string) (Load, error) {
 	if err != nil {
 		return Load{}, err
 	}
-	idle, all, statErr := processorTime()
+	before, statErr := ReadProcessors()
 	select {
 	case <-ctx.Done():
 	case <-time.After(restTime):
 	}
-	idle2, all2, statErr2 := processorTime()
+	after, statErr2 := ReadProcessors()
 	report, err := p.Stop()
 	if err := errors.Join(statErr, statErr2, err, ctx.Err()); err != nil {
 		return Load{}, fmt.Errorf("measure the machine: %w", err)
 	}
-	load := Load{Gap: report.Gap}
-	if all2 > all {
-		load.Taken = 1 - float64(idle2-idle)/float64(all2-all)
-	}
-	return load, nil
+	return Load{Gap: report.Gap, Taken: after.TakenSince(before)}, nil
 }
 
-func processorTime() (idle, all int64, err error) {
+// Processors is the time of all processors since the machine was booted.
+type Processors struct{ idle, all int64 }
+
+// TakenSince returns the used share of the time since an earlier reading.
+func (p Processors) TakenSince(earlier Processors) float64 {
+	if p.all <= earlier.all {
+		return 0
+	}
+	return 1 - float64(p.idle-earlier.idle)/float64(p.all-earlier.all)
+}
+
+// ReadProcessors reads the time of the processors.
+func ReadProcessors() (Processors, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0, 0, err
+		return Processors{}, err
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	var t [8]int64 // user, nice, system, idle, iowait, irq, softirq, steal
 	if _, err := fmt.Sscanf(line, "cpu %d %d %d %d %d %d %d %d", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]); err != nil {
-		return 0, 0, fmt.Errorf("read /proc/stat: %w", err)
+		return Processors{}, fmt.Errorf("read /proc/stat: %w", err)
 	}
+	p := Processors{idle: t[3] + t[4]}
 	for _, n := range t {
-		all += n
+		p.all += n
 	}
-	return t[3] + t[4], all, nil
+	return p, nil
 }

@@ -5,10 +5,16 @@ import (
 	"time"
 )
 
-func TestProcessorTime(t *testing.T) {
-	idle, all, err := processorTime()
-	if err != nil || idle <= 0 || all <= idle {
-		t.Errorf("idle %d of %d, %v", idle, all, err)
+func TestProcessors(t *testing.T) {
+	p, err := ReadProcessors()
+	if err != nil || p.idle <= 0 || p.all <= p.idle {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if taken := (Processors{idle: 30, all: 140}).TakenSince(Processors{idle: 20, all: 100}); taken != 0.75 {
+		t.Errorf("taken %g", taken)
+	}
+	if taken := p.TakenSince(p); taken != 0 {
+		t.Errorf("taken %g in no time", taken)
 	}
 }
 

@@ -2,17 +2,11 @@ package image
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 )
-
-// blobSize is the size of one payload file, in bytes.
-const blobSize = 5 << 20
 
 // commitFirst commits the shaped tree and removes it.
 func (s Store) commitFirst(ctx context.Context) error {
@@ -53,9 +47,9 @@ func (s Store) keepBase() error {
 var ErrVersionExists = errors.New("version exists")
 
 // Commit makes a version from the first one. It changes the checksum of kernel
-// and initramfs, a default file in /etc and the release file, and adds payload
-// bytes of incompressible data. Hosts see it as the newest commit of their branch.
-func (s Store) Commit(ctx context.Context, version string, payload int64) (Version, error) {
+// and initramfs, a default file in /etc and the release file, and adds the
+// payload. Hosts see it as the newest commit of their branch.
+func (s Store) Commit(ctx context.Context, version string, payload Payload) (Version, error) {
 	list, err := s.Versions()
 	if err != nil {
 		return Version{}, err
@@ -76,7 +70,7 @@ func (s Store) Commit(ctx context.Context, version string, payload int64) (Versi
 	return s.commitTrees(ctx, version, "--tree=ref="+list[0].Commit, "--tree=dir="+over.root)
 }
 
-func (s Store) writeOverlay(over tree, version string, payload int64) error {
+func (s Store) writeOverlay(over tree, version string, payload Payload) error {
 	kernel, err := os.ReadFile(s.path("kernel-release"))
 	if err != nil {
 		return err
@@ -95,26 +89,7 @@ func (s Store) writeOverlay(over tree, version string, payload int64) error {
 			return err
 		}
 	}
-	return writePayload(over.path("usr/lib/lab-payload"), payload)
-}
-
-func writePayload(dir string, size int64) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for i := 0; size > 0; i++ {
-		n := min(size, blobSize)
-		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("blob.%d", i)))
-		if err != nil {
-			return err
-		}
-		_, err = io.CopyN(f, rand.Reader, n)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-		size -= n
-	}
-	return nil
+	return payload.writeFiles(over.path("usr/lib/lab-payload"))
 }
 
 func (s Store) commitTrees(ctx context.Context, version string, trees ...string) (Version, error) {

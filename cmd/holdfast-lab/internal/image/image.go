@@ -84,7 +84,7 @@ func (s Store) Build(ctx context.Context) error {
 		{"commit " + First, s.commitFirst},
 		{"system root", s.makeSysroot},
 		{"commit " + Second, func(ctx context.Context) error {
-			_, err := s.Commit(ctx, Second, DefaultPayload)
+			_, err := s.Commit(ctx, Second, EqualFiles(DefaultPayload))
 			return err
 		}},
 	} {

@@ -262,9 +262,12 @@ func (l *Lab) Commits() (v1, v2 string, err error) {
 // Versions returns all versions of the operating system, oldest first.
 func (l *Lab) Versions() ([]image.Version, error) { return l.imageStore().Versions() }
 
-// Commit makes another version with payload bytes of new data and returns its
+// Repository returns the folder with the OS repository, which is in archive mode.
+func (l *Lab) Repository() string { return l.imageStore().Repo() }
+
+// Commit makes another version with a payload of new data and returns its
 // commit.
-func (l *Lab) Commit(ctx context.Context, version string, payload int64) (string, error) {
+func (l *Lab) Commit(ctx context.Context, version string, payload image.Payload) (string, error) {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return "", err

@@ -83,6 +83,12 @@ func Start(ctx context.Context, c Config) (*Probe, error) {
 
 // Stop ends the watch, waits for running writes and reports.
 func (p *Probe) Stop() (Report, error) {
+	record, err := p.StopRecord()
+	return Summarize(record), err
+}
+
+// StopRecord ends the watch, waits for running writes and returns all observations.
+func (p *Probe) StopRecord() (Record, error) {
 	stopped := time.Now()
 	p.cancel()
 	p.wg.Wait()
@@ -90,9 +96,9 @@ func (p *Probe) Stop() (Report, error) {
 	for _, m := range p.config.Members {
 		names = append(names, m.Name)
 	}
-	return Summarize(Record{
+	return Record{
 		Members: names, Start: p.started, End: stopped, Writes: p.writes, Samples: p.samples,
-	}), p.closeClients()
+	}, p.closeClients()
 }
 
 // Healthy returns how many voters answered the last request.

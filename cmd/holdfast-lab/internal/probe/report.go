@@ -33,6 +33,24 @@ type Sample struct {
 	Leader, Term uint64
 }
 
+// Between returns the part of the record between two times. A write belongs to the
+// part in which it began.
+func (r Record) Between(from, to time.Time) Record {
+	isWithin := func(t time.Time) bool { return !t.Before(from) && t.Before(to) }
+	part := Record{Members: r.Members, Start: from, End: to}
+	for _, w := range r.Writes {
+		if isWithin(w.Start) {
+			part.Writes = append(part.Writes, w)
+		}
+	}
+	for _, s := range r.Samples {
+		if isWithin(s.At) {
+			part.Samples = append(part.Samples, s)
+		}
+	}
+	return part
+}
+
 // Report contains the effects that clients would notice.
 type Report struct {
 	// Took is how long the probe ran.

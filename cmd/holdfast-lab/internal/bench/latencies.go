@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"math"
+	"time"
+
+	"holdfast/engine/etcd"
+)
+
+// worstWindow is the length of the windows of which the worst one is told.
+const worstWindow = 10 * time.Second
+
+// disk latencies of etcd
+const (
+	walFsync = iota
+	backendCommit
+	metrics
+)
+
+// spread are quantiles of a latency; max is the upper bound of its bucket, and
+// infinite in the last one.
+type spread struct{ p50, p99, max time.Duration }
+
+// latencies are the spreads of both metrics.
+type latencies [metrics]spread
+
+// raise keeps the higher of each value.
+func (l *latencies) raise(other latencies) {
+	for i := range l {
+		l[i].p50, l[i].p99, l[i].max = max(l[i].p50, other[i].p50), max(l[i].p99, other[i].p99), max(l[i].max, other[i].max)
+	}
+}
+
+// series are the scrapes of one member that it answered, oldest first.
+type series []etcd.Metrics
+
+func seriesOf(samples []sample, host string) series {
+	var s series
+	for _, one := range samples {
+		if scraped := one[host]; scraped.Err == nil && !scraped.Metrics.ScrapedAt.IsZero() {
+			s = append(s, scraped.Metrics)
+		}
+	}
+	return s
+}
+
+// between returns the scrapes from the last one before a time to the first one after another.
+func (s series) between(from, to time.Time) series {
+	first, last := 0, len(s)
+	for i, m := range s {
+		if !m.ScrapedAt.After(from) {
+			first = i
+		}
+		if m.ScrapedAt.After(to) {
+			last = i + 1
+			break
+		}
+	}
+	return s[first:last]
+}
+
+// overall returns the latencies between the first and the last scrape.
+func (s series) overall() latencies {
+	if len(s) < 2 {
+		return latencies{}
+	}
+	delta := s[len(s)-1].Since(s[0])
+	return latencies{spreadOf(delta.WALFsync), spreadOf(delta.BackendCommit)}
+}
+
+// worst returns the highest values of all windows of worstWindow.
+func (s series) worst() latencies {
+	worst := s.overall()
+	for i := range worst {
+		worst[i].p50, worst[i].p99 = 0, 0
+	}
+	first := 0
+	for last := 1; last < len(s); last++ {
+		for s[last].ScrapedAt.Sub(s[first+1].ScrapedAt) >= worstWindow {
+			first++
+		}
+		if s[last].ScrapedAt.Sub(s[first].ScrapedAt) >= worstWindow {
+			worst.raise(s[first : last+1].overall())
+		}
+	}
+	if worst[walFsync].p99 == 0 { // it was shorter than a window
+		worst.raise(s.overall())
+	}
+	return worst
+}
+
+func spreadOf(h etcd.Histogram) spread {
+	var s spread
+	for q, into := range map[float64]*time.Duration{0.5: &s.p50, 0.99: &s.p99} {
+		e, _ := h.Quantile(q)
+		*into = e.Value
+	}
+	switch e, ok := h.Quantile(1); {
+	case !ok:
+	case e.High == 0:
+		s.max = math.MaxInt64
+	default:
+		s.max = e.High
+	}
+	return s
+}

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/cmd/holdfast-lab/internal/idle"
+	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+)
+
+const (
+	scrapeEvery   = time.Second
+	scrapeTimeout = 5 * time.Second
+)
+
+// sample has the metrics of all members at one moment.
+type sample map[string]etcd.Scraped
+
+// meter scrapes the members each second.
+type meter struct {
+	cancel  context.CancelFunc
+	work    conc.WaitGroup
+	samples []sample
+}
+
+// startMeter begins to scrape. stop must be called.
+func startMeter(ctx context.Context, l *lab.Lab) (*meter, error) {
+	credentials := filepath.Join(l.Dir(), "pki", cluster)
+	config := etcd.Config{
+		Name: cluster, ClientPort: 2379, Timeout: scrapeTimeout,
+		TLS: &engine.TLS{CA: "ca.crt", Cert: "client.crt", Key: "client.key"},
+	}
+	for _, h := range l.Hosts() {
+		config.Peers = append(config.Peers, etcd.Peer{
+			Host: h.Name, Address: h.Address(),
+			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				_, port, err := net.SplitHostPort(address)
+				if err != nil {
+					return nil, err
+				}
+				return l.DialContext(ctx, network, net.JoinHostPort(h.Address(), port))
+			},
+			ReadFile: func(_ context.Context, path string) ([]byte, error) {
+				return os.ReadFile(filepath.Join(credentials, path))
+			},
+		})
+	}
+	members, err := etcd.Open(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open etcd: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	m := &meter{cancel: cancel}
+	m.work.Go(func() {
+		defer members.Close()
+		for {
+			m.samples = append(m.samples, members.ScrapeAll(ctx))
+			if sleepContext(ctx, scrapeEvery) != nil {
+				return
+			}
+		}
+	})
+	return m, nil
+}
+
+// stop ends the scraping and returns the samples, oldest first.
+func (m *meter) stop() []sample {
+	m.cancel()
+	m.work.Wait()
+	return m.samples
+}
+
+// measureTaken returns the share of the processors' time that is taken for a while.
+func measureTaken(ctx context.Context, d time.Duration) (float64, error) {
+	before, err := idle.ReadProcessors()
+	if err != nil {
+		return 0, err
+	}
+	if err := sleepContext(ctx, d); err != nil {
+		return 0, err
+	}
+	after, err := idle.ReadProcessors()
+	return after.TakenSince(before), err
+}

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"holdfast/cmd/holdfast-lab/internal/probe"
+)
+
+// result is the outcome of one run.
+type result struct {
+	idle, during, worst latencies // the highest of all members
+	excess              float64   // the highest p99 while staging, in relation to its limit
+	taken               float64   // share of the processors' time that was taken before
+
+	writerIdle, writer time.Duration // p99 of writes, idle and while staging
+	gap                time.Duration // the longest one without a commit in the whole update
+	failed             int           // writes in the whole update
+	leadersLost        int           // in the whole update, without the change that a reboot of the leader takes
+	away               time.Duration // how long the cluster lacked the member
+	staged             time.Duration // how long staging took; of way (a) the whole update
+	slowed, paused     time.Duration // by the governor
+}
+
+// The limits of the governor that holds by default, and that the goals name.
+const (
+	walFsyncLimit      = 10 * time.Millisecond
+	backendCommitLimit = 25 * time.Millisecond
+	idleFactor         = 1.25
+)
+
+func summarize(u update, m moments, samples []sample, record probe.Record) result {
+	r := result{taken: m.taken, staged: m.staged.Sub(m.began), slowed: m.slowed, paused: m.paused}
+	for _, h := range u.bench.Lab.Hosts() {
+		s := seriesOf(samples, h.Name)
+		if u.way.offline && h.Name == u.host.Name {
+			continue // it is away
+		}
+		idle, staging := s.between(m.idleBegan, m.idleBegan.Add(idleTime)).overall(), s.between(m.began, m.staged)
+		during := staging.overall()
+		r.idle.raise(idle)
+		r.during.raise(during)
+		r.worst.raise(staging.worst())
+		r.excess = max(r.excess, during.excessOver(idle))
+	}
+	r.writerIdle = probe.Summarize(record.Between(m.idleBegan, m.idleBegan.Add(idleTime))).P99
+	staging := probe.Summarize(record.Between(m.began, m.staged))
+	whole := probe.Summarize(record.Between(m.began, m.ended))
+	r.writer, r.gap, r.failed = staging.P99, whole.Gap, whole.Failed
+	r.leadersLost = max(whole.LeaderChanges-1, 0)
+	if !u.way.offline {
+		r.leadersLost = max(r.leadersLost, staging.LeaderChanges)
+	}
+	for _, member := range whole.Members {
+		if member.Name == u.host.Name {
+			r.away = member.Longest()
+		}
+	}
+	return r
+}
+
+// excessOver returns the highest p99 in relation to its limit, which the idle latency may raise.
+func (l latencies) excessOver(idle latencies) float64 {
+	highest := 0.0
+	for i, limit := range []time.Duration{walFsyncLimit, backendCommitLimit} {
+		raised := max(float64(limit), idleFactor*float64(idle[i].p99))
+		highest = max(highest, float64(l[i].p99)/raised)
+	}
+	return highest
+}
+
+func (r result) String() string {
+	return fmt.Sprintf("WAL fsync p99 %s (idle %s), backend commit p99 %s (idle %s), %.2f of the limit; staged in %s; without the member %s; %d writes failed, longest gap %s, %d leaders lost; %.0f %% of the processors taken before",
+		formatTime(r.during[walFsync].p99), formatTime(r.idle[walFsync].p99), formatTime(r.during[backendCommit].p99), formatTime(r.idle[backendCommit].p99),
+		r.excess, formatTime(r.staged), formatTime(r.away), r.failed, formatTime(r.gap), r.leadersLost, 100*r.taken)
+}
+
+// formatTime prints a duration with about three digits. The last bucket of etcd has no upper bound.
+func formatTime(d time.Duration) string {
+	switch {
+	case d == math.MaxInt64:
+		return "> 8.2 s"
+	case d >= 10*time.Second:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d >= time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d >= 10*time.Millisecond:
+		return fmt.Sprintf("%.0f ms", d.Seconds()*1000)
+	}
+	return fmt.Sprintf("%.1f ms", d.Seconds()*1000)
+}

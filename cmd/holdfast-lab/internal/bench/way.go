@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Way is a way to update the OS of a member.
+type Way struct {
+	Letter string
+	Title  string
+
+	offline  bool   // the member is away while its OS is fetched
+	script   string // stages the OS on the host; "": holdfast does it
+	governed bool   // the cluster has latency limits
+	mirrored bool   // the bastion serves the OS
+}
+
+// pullScript and the like get the remote, the ref and the commit as $1 to $3.
+const (
+	naiveScript = `set -e
+systemctl stop etcd
+ostree pull "$1" "$2@$3"
+ostree admin deploy "$1:$2"
+systemctl reboot`
+	plainScript = `set -e
+ostree pull "$1" "$2@$3"
+ostree admin deploy --stage --lock-finalization "$1:$2"`
+)
+
+// Ways returns all ways.
+func Ways() []Way {
+	return []Way{
+		{Letter: "a", Title: "naive", offline: true, script: naiveScript},
+		{Letter: "b", Title: "staged plainly", script: plainScript},
+		{Letter: "c", Title: "holdfast, not governed"},
+		{Letter: "d", Title: "governed, from a server", governed: true},
+		{Letter: "e", Title: "governed, from the bastion", governed: true, mirrored: true},
+	}
+}
+
+// ParseWays returns the ways with these letters.
+func ParseWays(letters string) ([]Way, error) {
+	var chosen []Way
+	for _, w := range Ways() {
+		if strings.Contains(letters, w.Letter) {
+			chosen = append(chosen, w)
+			letters = strings.ReplaceAll(letters, w.Letter, "")
+		}
+	}
+	if letters != "" || len(chosen) == 0 {
+		return nil, fmt.Errorf("--ways must have letters from a to e, not %q", letters)
+	}
+	return chosen, nil
+}
