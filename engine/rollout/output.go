@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -42,4 +43,30 @@ func (o *outputThrottle) reportRest() {
 	if o.left > 0 {
 		o.report(fmt.Sprintf("it has printed %d more lines", o.left))
 	}
+}
+
+// lineSplitter calls f for every line of a stream that arrives in pieces.
+type lineSplitter struct {
+	f    func(string)
+	rest string
+}
+
+func (l *lineSplitter) write(b []byte) {
+	all := strings.Split(l.rest+string(b), "\n")
+	l.rest = all[len(all)-1]
+	if len(l.rest) > 4096 {
+		l.rest = "" // the output is untrusted: bound the line
+	}
+	for _, line := range all[:len(all)-1] {
+		if line = strings.TrimSpace(line); line != "" {
+			l.f(line)
+		}
+	}
+}
+
+func (l *lineSplitter) flushLastLine() {
+	if rest := strings.TrimSpace(l.rest); rest != "" {
+		l.f(rest)
+	}
+	l.rest = ""
 }

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -85,30 +84,4 @@ func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	if _, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: AbortScript, Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
 		r.emitWarning(hp.Host + ": stop " + s.Name + ": " + err.Error())
 	}
-}
-
-// lineSplitter calls f for every line of a stream that arrives in pieces.
-type lineSplitter struct {
-	f    func(string)
-	rest string
-}
-
-func (l *lineSplitter) write(b []byte) {
-	all := strings.Split(l.rest+string(b), "\n")
-	l.rest = all[len(all)-1]
-	if len(l.rest) > 4096 {
-		l.rest = "" // the output is untrusted: bound the line
-	}
-	for _, line := range all[:len(all)-1] {
-		if line = strings.TrimSpace(line); line != "" {
-			l.f(line)
-		}
-	}
-}
-
-func (l *lineSplitter) flushLastLine() {
-	if rest := strings.TrimSpace(l.rest); rest != "" {
-		l.f(rest)
-	}
-	l.rest = ""
 }
