@@ -73,7 +73,7 @@ func within(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/membership", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/membership", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always gives the same plan: engine and modules see no files,
 // no network, no clock and no chance, and start no goroutines.
@@ -154,7 +154,11 @@ var neighbours = map[string]map[string]string{
 		"engine/filediff":       "a file of a host is read by a script with a quoted path",
 	},
 	"holdfast/engine/planner": {
-		"engine/rollout":   "a run plans again before each batch",
+		"engine/rollout": "a run plans again before each batch",
+	},
+	"holdfast/engine/planner/approval": {
+		"engine/planner":   "a plan lists the settings that its approval covers",
+		"engine/rollout":   "a run does nothing that was not approved",
 		"engine/savedplan": "a seal is of the texts that are compared with a later plan",
 	},
 	"holdfast/engine/governor": {

@@ -138,6 +138,16 @@ func (p Plan) Host(name string) *HostPlan {
 	return nil
 }
 
+// ByHost returns the plans of all hosts by name. A search for each would need the square
+// of the hosts.
+func (p Plan) ByHost() map[string]*HostPlan {
+	m := make(map[string]*HostPlan, len(p.Hosts))
+	for i := range p.Hosts {
+		m[p.Hosts[i].Host] = &p.Hosts[i]
+	}
+	return m
+}
+
 // HasWork reports whether there is anything that may be done now.
 func (p Plan) HasWork() bool {
 	return len(p.Batches) > 0 || len(p.Lanes) > 0 || len(p.Before) > 0

@@ -14,7 +14,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/journal"
-	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/live"
@@ -234,7 +234,7 @@ func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(contex
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
 		case saved != nil:
-			err := planner.CheckSame(report.HideSensitive(plan, s.loaded.Sensitive), *saved)
+			err := approval.CheckSame(report.HideSensitive(plan, s.loaded.Sensitive), *saved)
 			if err == nil {
 				err = savedplan.CheckSecrets(plan, *saved, s.loaded.Sensitive)
 			}

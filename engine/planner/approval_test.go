@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
-	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 )
 
 // planOf is a plan for one host with one change, which takes these actions.
@@ -46,7 +46,7 @@ func TestCheckFallback(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, approved := range []engine.Plan{c.approved, saved} {
-				if err := planner.CheckApproved(c.later, approved); (err == nil) != c.passes {
+				if err := approval.CheckApproved(c.later, approved); (err == nil) != c.passes {
 					t.Errorf("passes: %t, not %t: %v", err == nil, c.passes, err)
 				}
 			}
@@ -77,7 +77,7 @@ func TestMoved(t *testing.T) {
 		"nothing left to do": {change("1", "update"), engine.Plan{}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := planner.CheckUnedited(c.later, c.approved, func(string) bool { return c.begun })
+			err := approval.CheckUnedited(c.later, c.approved, func(string) bool { return c.begun })
 			if (err != nil) != c.moved {
 				t.Fatalf("moved: %v", err)
 			}

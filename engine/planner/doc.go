@@ -5,6 +5,6 @@
 // NewSurvey and its Plan are the way in. The files follow the stages: standing
 // (how a host stands to a run, by its hold; status and budgets ask it, too), survey,
 // poolstate and blocker (who may be disrupted next), scheduler and batch,
-// lanes (staging), sequence (the steps of one host), settings and saved
-// (comparison with a plan that was approved).
+// lanes (staging) and sequence (the steps of one host). Package approval compares two
+// plans.
 package planner

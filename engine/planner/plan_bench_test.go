@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 )
 
 // newFleet is a site with one etcd cluster for every 200 hosts, of three and of
@@ -91,7 +92,7 @@ func BenchmarkCheck(b *testing.B) {
 	p := planner.NewPlan(newFleet(10000, engine.CountOrPercent{Percent: 10}).input())
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := planner.CheckApproved(p, p); err != nil {
+		if err := approval.CheckApproved(p, p); err != nil {
 			b.Fatal(err)
 		}
 	}

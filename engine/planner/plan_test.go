@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 )
 
 // A plan is a value: the same facts give the same plan, to the byte; making it
@@ -39,7 +40,7 @@ func TestPlanIsAValue(t *testing.T) {
 		if read := encode(t, back); read != text {
 			t.Fatalf("saved and read:\n%s\nnot\n%s", read, text)
 		}
-		if err := planner.CheckApproved(back, p); err != nil {
+		if err := approval.CheckApproved(back, p); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -235,7 +236,7 @@ func TestCheck(t *testing.T) {
 		{"a drain that was not", plan("a", file("2", engine.DrainAction)), plan("a", file("2", engine.RebootAction)), false},
 		{"nothing was approved", plan("a", other), engine.Plan{}, false},
 	} {
-		err := planner.CheckApproved(tc.now, tc.approved)
+		err := approval.CheckApproved(tc.now, tc.approved)
 		if (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, err)
 		}
@@ -281,7 +282,7 @@ func TestHostsThatComeBack(t *testing.T) {
 			in := w.input()
 			in.Approved = &approved
 			p = planner.NewPlan(in)
-			if err := planner.CheckApproved(p, approved); err != nil {
+			if err := approval.CheckApproved(p, approved); err != nil {
 				t.Fatal(err)
 			}
 			if len(p.Refusals) > 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/planner/approval"
 )
 
 // Input is everything a plan depends on.
@@ -92,12 +93,12 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.describeEndedRollouts(x))
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
-	p.Selected, p.Settings = namesOfSelected(in), rolloutSettings(in, x, p.Hosts)
+	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, p.Hosts)
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
 		p.Batches = nil
 		return p
 	}
-	work := byHost(p.Hosts)
+	work := p.ByHost()
 	p.Lanes = planLanes(in, x, p, work)
 	p.Start = startGates(x, p.Hosts)
 	p.Before = snapshotSteps(in, p.Batches, work)
@@ -129,14 +130,6 @@ func notBlocked(work []engine.HostPlan, blocked []engine.Exclusion) []engine.Hos
 		}
 	}
 	return kept
-}
-
-func byHost(plans []engine.HostPlan) map[string]*engine.HostPlan {
-	m := make(map[string]*engine.HostPlan, len(plans))
-	for i := range plans {
-		m[plans[i].Host] = &plans[i]
-	}
-	return m
 }
 
 func (in Input) newTarget(x index, h engine.Host, f engine.Facts) engine.Target {
@@ -250,4 +243,17 @@ func filterDrift(changes []engine.Change, drift bool) []engine.Change {
 		}
 	}
 	return list
+}
+
+func namesOfSelected(in Input) []string {
+	var names []string
+	for _, h := range in.Inventory.Hosts {
+		if in.Selected(h) {
+			names = append(names, h.Name)
+		}
+	}
+	if len(names) == len(in.Inventory.Hosts) {
+		return nil
+	}
+	return names
 }

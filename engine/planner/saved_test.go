@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 )
 
 // bootModule is a fakeModule whose steps know the run and the boot of the host.
@@ -138,7 +139,7 @@ func TestSame(t *testing.T) {
 			check(t, err)
 			var saved engine.Plan
 			check(t, json.Unmarshal(text, &saved))
-			err = planner.CheckSame(plan(c.now), saved)
+			err = approval.CheckSame(plan(c.now), saved)
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("%v, not %q", err, c.says)
 			}
@@ -152,16 +153,16 @@ func TestSameChange(t *testing.T) {
 	file := func(why string) engine.Plan {
 		return planOf(engine.Change{Resource: "file /a", Before: "1", After: "2", Verb: "update", Why: why}, false, none)
 	}
-	err := planner.CheckSame(file("owner"), file("mode"))
+	err := approval.CheckSame(file("owner"), file("mode"))
 	if err == nil || !strings.Contains(err.Error(), "w: file /a is another change now (owner), and was: mode") {
 		t.Error(err)
 	}
-	if err := planner.CheckSame(file("mode"), file("mode")); err != nil {
+	if err := approval.CheckSame(file("mode"), file("mode")); err != nil {
 		t.Error(err)
 	}
 	restart, reboot := engine.Action{Type: engine.RestartUnit, Unit: "x"}, engine.Action{Type: engine.RebootAction}
 	c := engine.Change{Resource: "file /a", After: "2"}
-	if planner.CheckSame(planOf(c, false, reboot), planOf(c, true, restart)) == nil {
+	if approval.CheckSame(planOf(c, false, reboot), planOf(c, true, restart)) == nil {
 		t.Error("a saved plan allows for a reboot in place of an action that has not failed in its run")
 	}
 }

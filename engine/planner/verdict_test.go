@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 )
 
 // TestVerdictOfEverything judges every combination of things that can be wrong,
@@ -187,7 +188,7 @@ func TestRepairMember(t *testing.T) {
 	}
 	without := w
 	without.repair = nil
-	if err := planner.CheckSame(planner.NewPlan(without.input()), plan); err == nil {
+	if err := approval.CheckSame(planner.NewPlan(without.input()), plan); err == nil {
 		t.Error("a saved plan that repairs a member is the same as one that does not")
 	}
 }

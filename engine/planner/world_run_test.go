@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -38,7 +39,7 @@ func trial(start *world) error {
 		if len(done) > len(w.hosts) {
 			return fmt.Errorf("there is no end to it")
 		}
-		if err := planner.CheckApproved(p, approved); err != nil {
+		if err := approval.CheckApproved(p, approved); err != nil {
 			return err
 		}
 		if len(p.Refusals) > 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 )
 
 // runState is the progress of a run.
@@ -204,10 +204,10 @@ func (p *runState) failureByHost() map[string]string {
 // checkPlan refuses a plan that was not approved, and a plan that repeats work: a host that this
 // run updated must match, except that its staged OS may get lost.
 func (p *runState) checkPlan(plan engine.Plan) error {
-	if err := planner.CheckApproved(plan, *p.approved); err != nil {
+	if err := approval.CheckApproved(plan, *p.approved); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
-	if err := planner.CheckUnedited(plan, *p.approved, func(host string) bool { return p.begun[host] }); err != nil {
+	if err := approval.CheckUnedited(plan, *p.approved, func(host string) bool { return p.begun[host] }); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
 	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always name the same host

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -250,7 +251,7 @@ func TestFallbackIsApproved(t *testing.T) {
 			plan := planOf(t, site, "run-0")
 			text, err := json.Marshal(plan)
 			var saved engine.Plan
-			failOnErrors(t, err, json.Unmarshal(text, &saved), planner.CheckSame(plan, saved))
+			failOnErrors(t, err, json.Unmarshal(text, &saved), approval.CheckSame(plan, saved))
 			changeAll(site, actFails)
 			b := site.Bastion("run-1")
 			b.Watch = func(e engine.Event) {
@@ -263,10 +264,10 @@ func TestFallbackIsApproved(t *testing.T) {
 			if hp := later.Host("worker-0"); hp == nil || len(hp.Actions) != 2 || hp.Actions[1].Type != engine.RebootAction {
 				t.Errorf("%s: it is not to be rebooted: %+v", word, hp)
 			}
-			failOnErrors(t, planner.CheckApproved(later, plan), planner.CheckApproved(later, saved))
+			failOnErrors(t, approval.CheckApproved(later, plan), approval.CheckApproved(later, saved))
 			stops := saved
 			stops.Hosts = nil
-			if planner.CheckApproved(later, stops) == nil {
+			if approval.CheckApproved(later, stops) == nil {
 				t.Errorf("%s: a plan without the host allows the reboot", word)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"holdfast/engine"
-	"holdfast/engine/planner"
+	"holdfast/engine/planner/approval"
 	"holdfast/engine/report"
 )
 
@@ -54,7 +54,7 @@ func CheckSecrets(p, saved engine.Plan, sensitive []string) error {
 
 func secretsOf(p engine.Plan, sensitive []string) []string {
 	var secrets []string
-	for _, text := range planner.ComparedTexts(p) {
+	for _, text := range approval.ComparedTexts(p) {
 		if report.HideSensitive(text, sensitive) != text {
 			secrets = append(secrets, text)
 		}

@@ -1,4 +1,4 @@
-package planner
+package approval
 
 import (
 	"cmp"
@@ -74,7 +74,7 @@ func changedSettings(now, was map[string]string) []string {
 // changedWork lists work that is not in the saved plan or differs from it, and then
 // saved work that is not needed any more.
 func changedWork(p, saved engine.Plan) []string {
-	now, was := byHost(p.Hosts), byHost(saved.Hosts)
+	now, was := p.ByHost(), saved.ByHost()
 	var out []string
 	for _, hp := range p.Hosts {
 		old := was[hp.Host]

@@ -1,4 +1,4 @@
-package planner
+package approval
 
 import (
 	"bytes"
@@ -10,31 +10,35 @@ import (
 	"holdfast/engine"
 )
 
-// rolloutSettings returns the settings of the inventory and the playbook that no change
+// Settings returns the settings of the inventory and the playbook that no change
 // and no step of a host shows, by subject. The same settings can lead to other batches,
 // because hosts and windows change.
-func rolloutSettings(in Input, x index, work []engine.HostPlan) map[string]string {
+func Settings(inv engine.Inventory, play *engine.Play, repair []string, work []engine.HostPlan) map[string]string {
 	t := map[string]string{}
-	if in.Inventory.MaxUnavailable.Set {
-		t["site: max_unavailable"] = in.Inventory.MaxUnavailable.AsWritten()
+	clusters := map[string]*engine.Cluster{}
+	for _, c := range inv.Clusters {
+		clusters[c.Name] = &c
 	}
-	if len(in.Repair) > 0 {
-		t["--repair-member"] = strings.Join(in.Repair, ", ")
+	if inv.MaxUnavailable.Set {
+		t["site: max_unavailable"] = inv.MaxUnavailable.AsWritten()
+	}
+	if len(repair) > 0 {
+		t["--repair-member"] = strings.Join(repair, ", ")
 	}
 	for _, hp := range work {
 		t["pool "+hp.Pool+": max_unavailable"] = ""
-		if c, ok := x.clusters[hp.Cluster]; ok {
+		if c, ok := clusters[hp.Cluster]; ok {
 			t["cluster "+hp.Cluster+": allow_outage"] = fmt.Sprint(c.AllowOutage)
 			t["cluster "+hp.Cluster+": snapshot"] = fmt.Sprint(!c.NoSnapshot)
 		}
 	}
-	for _, p := range in.Inventory.Pools {
+	for _, p := range inv.Pools {
 		if _, ok := t["pool "+p.Name+": max_unavailable"]; ok {
 			addPoolSettings(p, t)
 		}
 	}
-	if in.Play != nil {
-		addPlaySettings(*in.Play, t)
+	if play != nil {
+		addPlaySettings(*play, t)
 	}
 	if len(t) == 0 {
 		return nil
@@ -107,17 +111,4 @@ func encodeForComparison(v any) string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(v) // values of an inventory always marshal
 	return strings.TrimSpace(b.String())
-}
-
-func namesOfSelected(in Input) []string {
-	var names []string
-	for _, h := range in.Inventory.Hosts {
-		if in.Selected(h) {
-			names = append(names, h.Name)
-		}
-	}
-	if len(names) == len(in.Inventory.Hosts) {
-		return nil
-	}
-	return names
 }

@@ -1,4 +1,4 @@
-package planner
+package approval
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func CheckApproved(p engine.Plan, approved engine.Plan) error {
 // CheckUnedited returns an error if a resource was edited after the approval, because a
 // write would lose that edit. It skips hosts that the run has begun, and the OS.
 func CheckUnedited(p engine.Plan, approved engine.Plan, begun func(host string) bool) error {
-	was := byHost(approved.Hosts)
+	was := approved.ByHost()
 	var moved []string
 	for _, hp := range p.Hosts {
 		old := was[hp.Host]
@@ -72,7 +72,7 @@ func hasActions(hp engine.HostPlan, actions []engine.Action) bool {
 }
 
 func unapprovedChanges(p, other engine.Plan, said string) []string {
-	have := byHost(other.Hosts)
+	have := other.ByHost()
 	var out []string
 	for _, hp := range p.Hosts {
 		for _, c := range hp.Changes {
