@@ -19,7 +19,7 @@ import (
 
 func (a *app) etcdCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "etcd", Short: "Look at etcd clusters, or save them"}
-	cmd.AddCommand(a.etcdStatusCommand(), &cobra.Command{
+	cmd.AddCommand(a.etcdStatusCommand(), a.etcdEndpointsCommand(), &cobra.Command{
 		Use:   "snapshot [CLUSTER] [FILE]",
 		Short: "Save a cluster's data to this machine and check its hash",
 		Args:  expectArgs(0, 2),

@@ -30,6 +30,7 @@ var printed = []struct {
 	{"holdfast status", "", engine.Status{}},
 	{"holdfast etcd status", "a list of these; with `--watch` one list per line", engine.ClusterStatus{}},
 	{"holdfast etcd snapshot", "", etcd.SnapshotInfo{}},
+	{"holdfast etcd endpoints", "", etcd.Endpoints{}},
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
 	{"holdfast mirror", "a list of these", mirror.CommitStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},

@@ -20,6 +20,11 @@ import (
 // committed before the read was sent. Gather takes this index before the read, so that a busy cluster raises no false
 // alarm. It compares exactly, so that a member that is behind does not count.
 func (c *Cluster) Gather(ctx context.Context) engine.ClusterFacts {
+	_, facts := c.gatherView(ctx)
+	return facts
+}
+
+func (c *Cluster) gatherView(ctx context.Context) (clusterView, engine.ClusterFacts) {
 	answers := make([]answer, len(c.cfg.Peers))
 	sessions := make([]*session, len(c.cfg.Peers))
 	defer func() {
@@ -42,7 +47,7 @@ func (c *Cluster) Gather(ctx context.Context) engine.ClusterFacts {
 	if i := view.bestAnswer; i >= 0 && view.hasAlarms() {
 		facts.Alarms = c.listAlarms(ctx, sessions[i], view)
 	}
-	return facts
+	return view, facts
 }
 
 // askPeers runs ask for every peer at the same time, within fifths/5 of the timeout.

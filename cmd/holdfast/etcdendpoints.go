@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+func (a *app) etcdEndpointsCommand() *cobra.Command {
+	var flags bool
+	cmd := &cobra.Command{
+		Use:   "endpoints [CLUSTER]",
+		Short: "Print the client URLs of a cluster",
+		Args:  expectArgs(0, 1),
+		Long: `endpoints prints the client URLs of the voters, one per line, as the members
+advertise them. With one cluster in the inventory, its name may be omitted. With
+--kube-apiserver, it prints the flag --etcd-servers of kube-apiserver instead.
+
+Exit status 0: nothing is wrong with the cluster and its URLs; 3: something is,
+and standard error has the reason. URLs of voters that are not healthy are
+printed, too.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdEndpoints(cmd.Context(), args, flags) },
+	}
+	cmd.Flags().BoolVar(&flags, "kube-apiserver", false, "print the flag of kube-apiserver")
+	return cmd
+}
+
+func (a *app) etcdEndpoints(ctx context.Context, args []string, flags bool) error {
+	if flags && a.json {
+		return errors.New("etcd endpoints: --kube-apiserver and --json exclude each other")
+	}
+	s, err := a.openSite(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	name, err := s.onlyCluster("etcd endpoints", args)
+	if err != nil {
+		return err
+	}
+	cluster, err := s.clusters.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	endpoints, err := cluster.Endpoints(ctx)
+	if err != nil {
+		return failWith(engine.ExitFailed, err)
+	}
+	for _, p := range endpoints.Problems {
+		fmt.Fprintf(a.stderr, "holdfast: warning: etcd cluster %s: %s\n", name, textutil.Printable(p))
+	}
+	switch {
+	case a.json:
+		err = a.printJSON(endpoints)
+	case flags:
+		_, err = fmt.Fprintf(a.stdout, "--etcd-servers=%s\n", strings.Join(endpoints.URLs, ","))
+	default:
+		_, err = fmt.Fprintln(a.stdout, strings.Join(endpoints.URLs, "\n"))
+	}
+	if err != nil || len(endpoints.Problems) == 0 {
+		return err
+	}
+	return exitWith(engine.ExitFailed)
+}
+
+// onlyCluster returns the cluster that the argument names. Without an argument, it returns the only cluster of the
+// inventory.
+func (s *site) onlyCluster(command string, args []string) (string, error) {
+	var names []string
+	for _, c := range s.inv.Clusters {
+		if len(args) > 0 && args[0] == c.Name {
+			return c.Name, nil
+		}
+		names = append(names, c.Name)
+	}
+	switch {
+	case len(names) == 0:
+		return "", fmt.Errorf("%s: the inventory has no etcd cluster", command)
+	case len(args) > 0:
+		return "", fmt.Errorf("no etcd cluster %q in the inventory; there are %s", args[0], strings.Join(names, ", "))
+	case len(names) > 1:
+		return "", fmt.Errorf("%s: name one of the clusters %s", command, strings.Join(names, ", "))
+	}
+	return names[0], nil
+}

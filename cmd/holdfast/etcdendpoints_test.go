@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/etcdtest"
+)
+
+// TestEtcdEndpoints prints the client URLs of a real cluster in each form: with a member down and a learner, and of a
+// cluster that does not answer.
+func TestEtcdEndpoints(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
+	var urls []string
+	for _, m := range cluster.Members {
+		urls = append(urls, "http://"+m.Address+":2379")
+	}
+	site := etcdSite(t, cluster)
+	run := func(code int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		p := exec.Command(os.Args[0])
+		p.Args = append([]string{"holdfast", "etcd", "endpoints", "-i", site}, args...) // the first argument makes the test binary the program
+		p.Env = append(os.Environ(), "SSH_AUTH_SOCK=", "HOME="+t.TempDir())
+		var out, warnings strings.Builder
+		p.Stdout, p.Stderr = &out, &warnings
+		_ = p.Run() // the exit status is checked below
+		if got := p.ProcessState.ExitCode(); got != code {
+			t.Errorf("%q: exit status %d, want %d: %s", args, got, code, warnings.String())
+		}
+		return out.String(), warnings.String()
+	}
+
+	if got, _ := run(0); got != strings.Join(urls, "\n")+"\n" {
+		t.Errorf("printed %q", got)
+	}
+	if got, _ := run(0, "main", "--kube-apiserver"); got != "--etcd-servers="+strings.Join(urls, ",")+"\n" {
+		t.Errorf("printed %q", got)
+	}
+
+	cluster.AddLearner(t)
+	cluster.Members[1].Stop()
+	got, warning := run(3, "--json")
+	var e etcd.Endpoints
+	if err := json.Unmarshal([]byte(got), &e); err != nil || e.Cluster != "main" || !slices.Equal(e.URLs, urls) || len(e.Problems) == 0 {
+		t.Errorf("%v in %s", err, got)
+	}
+	if !strings.Contains(warning, "warning: etcd cluster main: member etcd-1 is not healthy") {
+		t.Errorf("standard error has %q", warning)
+	}
+
+	for _, m := range cluster.Members {
+		m.Stop()
+	}
+	if got, warning := run(3); got != "" || !strings.Contains(warning, "list the client URLs: there is none; no member answers") {
+		t.Errorf("printed %q and %q", got, warning)
+	}
+}

@@ -1,0 +1,64 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"holdfast/engine"
+)
+
+// Endpoints are the URLs at which clients reach a cluster.
+type Endpoints struct {
+	Cluster  string   `json:"cluster"`
+	URLs     []string `json:"urls"`               // of the voters, as they advertise them, in the order of the inventory
+	Problems []string `json:"problems,omitempty"` // a sentence each: why a client may not use one of them
+}
+
+// Endpoints returns the client URLs of the voters. A voter that is not healthy is among them: clients try the others.
+// A learner is not, because it serves no linearizable reads. It is an error if no voter has a URL.
+func (c *Cluster) Endpoints(ctx context.Context) (Endpoints, error) {
+	view, facts := c.gatherView(ctx)
+	e := Endpoints{Cluster: c.cfg.Name, Problems: facts.FindProblems(func(string) bool { return false })}
+	for _, m := range facts.Members {
+		i := slices.IndexFunc(view.members, func(listed *pb.Member) bool { return hexID(listed.ID) == m.ID })
+		if m.Learner || i < 0 {
+			continue
+		}
+		for _, text := range slices.Sorted(slices.Values(view.members[i].ClientURLs)) {
+			u, problem := c.clientURL(m, text)
+			if problem != "" {
+				e.Problems = append(e.Problems, problem)
+			}
+			if u != "" && !slices.Contains(e.URLs, u) {
+				e.URLs = append(e.URLs, u)
+			}
+		}
+	}
+	if len(e.URLs) == 0 {
+		return e, c.stepError("list the client URLs", errors.New(strings.Join(append([]string{"there is none"}, e.Problems...), "; ")))
+	}
+	return e, nil
+}
+
+// clientURL returns the URL that a client uses, or the reason why none can use it.
+func (c *Cluster) clientURL(m engine.Member, text string) (address, problem string) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return "", fmt.Sprintf("member %s advertises %q, which is not a URL of http or https; set advertise-client-urls", m.Name, printableText(text))
+	}
+	address = u.Scheme + "://" + u.Host
+	if i := c.peerIndex(m.Host); i >= 0 && u.Hostname() == c.cfg.Peers[i].Address {
+		return address, ""
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		return "", fmt.Sprintf("member %s advertises %s, which no other host can reach; set advertise-client-urls", m.Name, address)
+	}
+	return address, ""
+}

@@ -1,0 +1,39 @@
+package etcd
+
+import (
+	"testing"
+
+	"holdfast/engine"
+)
+
+// TestClientURL checks which URLs clients on other hosts can use. A member may advertise anything.
+func TestClientURL(t *testing.T) {
+	t.Parallel()
+	c := &Cluster{cfg: Config{Peers: []Peer{{Host: "a", Address: "127.1.2.3"}}}}
+	for text, want := range map[string]string{
+		"https://10.0.0.1:2379":       "https://10.0.0.1:2379",
+		"https://10.0.0.1:2379/":      "https://10.0.0.1:2379",
+		"https://u:p@etcd-0.example":  "https://etcd-0.example",
+		"http://[2001:db8::1]:2379":   "http://[2001:db8::1]:2379",
+		"http://127.1.2.3:2379":       "http://127.1.2.3:2379", // the address of the host in the inventory
+		"http://127.0.0.1:2379":       "",
+		"http://localhost:2379":       "",
+		"http://[::1]:2379":           "",
+		"http://0.0.0.0:2379":         "",
+		"unix:///run/etcd.sock":       "",
+		"http://":                     "",
+		"http://a b:2379":             "",
+		"":                            "",
+		"javascript:alert(\x1b[2J)//": "",
+	} {
+		got, problem := c.clientURL(engine.Member{Name: "m", Host: "a"}, text)
+		if got != want || (problem == "") != (want != "") {
+			t.Errorf("%q: %q, %q, want %q", text, got, problem, want)
+		}
+		for _, r := range problem {
+			if r < ' ' {
+				t.Errorf("%q: control characters in %q", text, problem)
+			}
+		}
+	}
+}
