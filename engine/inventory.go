@@ -22,6 +22,7 @@ type Inventory struct {
 // Mirror is the content on the bastion for hosts that reach only the bastion.
 type Mirror struct {
 	Repository string `json:"repository,omitempty"` // folder of an ostree repository in archive mode
+	Layout     string `json:"layout,omitempty"`     // folder of an OCI image layout, for rpm-ostree and bootc
 	Rate       int64  `json:"rate,omitempty"`       // bytes per second to all hosts together; 0: no limit
 	HostRate   int64  `json:"host_rate,omitempty"`  // bytes per second to each host; 0: no limit
 }

@@ -69,9 +69,13 @@ type Exec struct {
 // Content is an OS that a host fetches from the mirror of the bastion. The script gets the
 // variable port, which has the port of 127.0.0.1 where the mirror answers.
 type Content struct {
-	Commit string `json:"commit"`         // ostree commit of the OS
-	Have   string `json:"have,omitempty"` // commit that the host has: only the difference is transferred
+	Commit string `json:"commit,omitempty"` // ostree commit of the OS
+	Image  string `json:"image,omitempty"`  // digest of the container image of the OS, in place of a commit
+	Have   string `json:"have,omitempty"`   // commit or digest that the host has: only the difference is transferred
 }
+
+// Digest returns the commit or the digest of the image.
+func (c Content) Digest() string { return c.Commit + c.Image }
 
 // DisplayText returns the text that people see: Display, else the whole script.
 func (x Exec) DisplayText() string {

@@ -28,8 +28,11 @@ type repositoryHandler struct {
 	deltaFound func(name string) // called with the superblock of a delta that the host fetches
 }
 
+// readOnly refuses requests that are not for reading.
+type readOnly struct{ next http.Handler }
+
 // ServeHTTP answers one request.
-func (h *repositoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h readOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "the mirror is read-only", http.StatusMethodNotAllowed)
@@ -40,6 +43,11 @@ func (h *repositoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the mirror takes no data", http.StatusBadRequest)
 		return
 	}
+	h.next.ServeHTTP(w, r)
+}
+
+// ServeHTTP answers one request.
+func (h *repositoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, ok := strings.CutPrefix(r.URL.Path, repositoryPath)
 	if !ok || !fs.ValidPath(name) {
 		http.NotFound(w, r)

@@ -15,13 +15,13 @@ const reportInterval = 5 * time.Second
 // tracker keeps the bytes that hosts were sent in earlier attempts.
 type tracker struct {
 	mu   sync.Mutex
-	sent map[string]int64 // by host and commit
+	sent map[string]int64 // by host and digest
 }
 
 func newTracker() tracker { return tracker{sent: map[string]int64{}} }
 
 func (t *tracker) begin(transfer Transfer) *progress {
-	key := transfer.Host + " " + transfer.Content.Commit
+	key := transfer.Host + " " + transfer.Content.Digest()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return &progress{transfer: transfer, before: t.sent[key], began: time.Now(), keep: func(n int64) {

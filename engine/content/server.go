@@ -3,7 +3,6 @@ package content
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -14,7 +13,6 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
-	"holdfast/engine/content/archive"
 )
 
 // Bounds of the requests of a host. A host sends nothing but short headers.
@@ -31,9 +29,9 @@ type Server struct {
 	limits  *limits
 	tracker tracker
 
-	mu         sync.Mutex
-	repository *archive.Repository // nil before it is needed
-	sizes      map[engine.Content]*expectedSize
+	mu     sync.Mutex
+	stores map[storeKind]store // those that were needed
+	sizes  map[engine.Content]*expectedSize
 
 	ctx    context.Context // done when the server is closed
 	cancel context.CancelFunc
@@ -42,7 +40,7 @@ type Server struct {
 
 // NewServer returns a server for a mirror. It opens nothing yet.
 func NewServer(m engine.Mirror) *Server {
-	s := &Server{mirror: m, limits: newLimits(m.Rate, m.HostRate), tracker: newTracker(), sizes: map[engine.Content]*expectedSize{}}
+	s := &Server{mirror: m, limits: newLimits(m.Rate, m.HostRate), tracker: newTracker(), stores: map[storeKind]store{}, sizes: map[engine.Content]*expectedSize{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -57,24 +55,11 @@ func (s *Server) Close() error {
 	s.work.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.repository == nil {
-		return nil
-	}
-	return s.repository.Close()
-}
-
-func (s *Server) openRepository() (*archive.Repository, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.repository != nil {
-		return s.repository, nil
-	}
-	if s.mirror.Repository == "" {
-		return nil, errors.New("the inventory names no repository; add repository to the mirror block of the site")
-	}
 	var err error
-	s.repository, err = archive.Open(s.mirror.Repository)
-	return s.repository, err
+	for _, opened := range s.stores {
+		err = errors.Join(err, opened.Close())
+	}
+	return err
 }
 
 // Transfer is the fetch of one OS by one host.
@@ -85,13 +70,13 @@ type Transfer struct {
 }
 
 // Serve answers the connections of a listener until the returned function is called. That function closes the listener, and
-// waits for the connections to end. A commit that is not complete is not served.
+// waits for the connections to end. Content that is not complete is not served.
 func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
-	repository, err := s.openRepository()
+	opened, err := s.openStore(t.Content)
 	if err != nil {
 		return nil, err
 	}
-	size, err := s.findSize(repository, t.Content)
+	size, err := s.findSize(opened, t.Content)
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +84,13 @@ func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 	var work conc.WaitGroup
 	p := s.tracker.begin(t)
 	p.setTotal(size)
-	h := &repositoryHandler{repository: repository, sent: &p.sent, deltaFound: func(name string) { p.setTotal(repository.DeltaSize(name)) }}
+	h, err := opened.newHandler(ctx, t.Content, p)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	server := &http.Server{
-		Handler: h, ErrorLog: log.New(io.Discard, "", 0), // a host does not write to our terminal
+		Handler: readOnly{h}, ErrorLog: log.New(io.Discard, "", 0), // a host does not write to our terminal
 		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
@@ -123,23 +112,20 @@ type expectedSize struct {
 	err   error
 }
 
-// findSize returns the size of a transfer. It is computed once for all hosts. The error is about a commit that is not
+// findSize returns the size of a transfer. It is computed once for all hosts. The error is about content that is not
 // complete, which no host can fetch.
-func (s *Server) findSize(r *archive.Repository, c engine.Content) (int64, error) {
+func (s *Server) findSize(from store, c engine.Content) (int64, error) {
 	s.mu.Lock()
 	e := s.sizes[c]
 	if e == nil {
 		e = &expectedSize{known: make(chan struct{})}
 		s.sizes[c] = e
 		s.work.Go(func() {
-			e.bytes, e.err = r.Size(s.ctx, c.Commit, c.Have)
+			e.bytes, e.err = from.measure(s.ctx, c)
 			close(e.known)
 		})
 	}
 	s.mu.Unlock()
 	<-e.known
-	if lacks := (archive.Incomplete{}); errors.As(e.err, &lacks) {
-		return 0, fmt.Errorf("%w in the mirror %s; fetch them with holdfast mirror --from URL", lacks, s.mirror.Repository)
-	}
 	return e.bytes, e.err
 }

@@ -77,10 +77,18 @@ type host struct {
 
 func newHost(t *testing.T, name string, remoteOptions ...string) host {
 	t.Helper()
-	h := host{name: name, repo: filepath.Join(t.TempDir(), "repo"), server: sshtest.Start(t, sshtest.Config{})}
+	h := hostWithSSH(t)
+	h.name = name
+	h.repo = filepath.Join(t.TempDir(), "repo")
 	mustOstree(t, h.repo, "init", "--mode=archive")
 	mustOstree(t, h.repo, append(append([]string{"remote", "add"}, remoteOptions...), "lab", "http://192.0.2.1/")...)
 	return h
+}
+
+// hostWithSSH is a host that can be reached, and has no repository.
+func hostWithSSH(t *testing.T) host {
+	t.Helper()
+	return host{name: "host", server: sshtest.Start(t, sshtest.Config{})}
 }
 
 func (h host) connect(t *testing.T) *remote.Host {

@@ -73,7 +73,10 @@ func Pinned(image string) bool { return imageRule.MatchString(image) }
 
 func (b *builder) readMirror(n *node) *engine.Mirror {
 	r := b.newReader(n)
-	m := &engine.Mirror{Repository: r.readPath("repository"), Rate: max(0, r.readSize("rate")), HostRate: max(0, r.readSize("host_rate"))}
+	m := &engine.Mirror{Repository: r.readPath("repository"), Layout: r.readPath("layout"), Rate: max(0, r.readSize("rate")), HostRate: max(0, r.readSize("host_rate"))}
+	if m.Repository == "" && m.Layout == "" {
+		b.addError(n.at, "mirror has neither repository nor layout", "add repository for ostree, layout for rpm-ostree and bootc")
+	}
 	b.checkRate(n, "rate", m.Rate)
 	b.checkRate(n, "host_rate", m.HostRate)
 	return m
@@ -94,11 +97,26 @@ func (b *builder) checkSource(n *node, o engine.OS) {
 	switch {
 	case o.Source != engine.BastionSource:
 		b.addError(at, fmt.Sprintf("source must be %q, not %q", engine.BastionSource, o.Source), "leave it out for hosts that fetch the OS as configured on them")
-	case o.Driver != "ostree":
-		b.addError(at, "source cannot be used here", fmt.Sprintf("the driver %s does not fetch from the bastion in this version", o.Driver))
-	case o.Commit == "":
+	case o.Driver == "ostree" && o.Commit == "":
 		b.addError(at, "source cannot be used here", "the os block names no commit, so nothing is fetched")
+	case o.Driver != "ostree" && o.Image == "":
+		b.addError(at, "source cannot be used here", fmt.Sprintf("the driver %s fetches only images from the bastion; write image = \"NAME@sha256:DIGEST\"", o.Driver))
+	case o.Image != "" && !mirroredRule.MatchString(o.Image):
+		b.addError(n.args["image"].Expr.Range(), "hosts cannot find this name on the bastion", "write it with its registry and without a tag: \"quay.io/acme/os@sha256:DIGEST\"")
 	case b.inv.Mirror == nil:
-		b.addError(at, "the site has no mirror", "add mirror { repository = \"FOLDER\" } to the site block")
+		b.addError(at, "the site has no mirror", "add mirror { "+folderOf(o)+" = \"FOLDER\" } to the site block")
+	case folderOf(o) == "repository" && b.inv.Mirror.Repository == "", folderOf(o) == "layout" && b.inv.Mirror.Layout == "":
+		b.addError(at, "the mirror of the site has no "+folderOf(o), "add "+folderOf(o)+" = \"FOLDER\" to the mirror block")
 	}
+}
+
+// mirroredRule matches images that a registries.conf can redirect: the name is complete, and has no tag.
+var mirroredRule = regexp.MustCompile(`^([a-z0-9-]+(\.[a-z0-9-]+)+|localhost|[a-z0-9.-]+:[0-9]+)(:[0-9]+)?(/[a-z0-9._-]+)+@sha256:[0-9a-f]{64}$`)
+
+// folderOf names the folder of the mirror from which an OS comes.
+func folderOf(o engine.OS) string {
+	if o.Image != "" {
+		return "layout"
+	}
+	return "repository"
 }

@@ -7,7 +7,8 @@ func siteBlock() block {
 	}, blocks: []block{
 		windowBlock("For pools without a window of their own."),
 		{name: "mirror", meaning: "Content on the bastion, for pools whose OS has `source = \"bastion\"` (docs/disconnected.md). `holdfast mirror` fills it.", arguments: []argument{
-			{name: "repository", kind: text, required: true, meaning: "folder of an ostree repository in archive mode"},
+			{name: "repository", kind: text, fallback: "none", meaning: "folder of an ostree repository in archive mode, for the driver ostree"},
+			{name: "layout", kind: text, fallback: "none", meaning: "folder of an OCI image layout, for the drivers rpm-ostree and bootc"},
 			{name: "rate", kind: size, fallback: "no limit", meaning: "bytes per second to all hosts together: \"100MiB\""},
 			{name: "host_rate", kind: size, fallback: "no limit", meaning: "bytes per second to each host; at least \"32KiB\""},
 		}},
@@ -75,7 +76,7 @@ func osBlock() block {
 		{name: "commit", kind: text, meaning: "ostree commit, 64 hexadecimal digits"},
 		{name: "image", kind: text, meaning: "container image by digest, NAME@sha256:…; instead of remote, ref and commit (rpm-ostree, bootc)"},
 		{name: "min_free", kind: size, fallback: "1GiB", meaning: "space that must be free before staging: \"500MiB\", \"2GiB\", or bytes; 0 checks nothing"},
-		{name: "source", kind: text, fallback: "as configured on the hosts", meaning: "\"bastion\": hosts fetch the OS from the site's mirror, through their SSH connections (ostree)"},
+		{name: "source", kind: text, fallback: "as configured on the hosts", meaning: "\"bastion\": hosts fetch the OS from the site's mirror, through their SSH connections: a commit (ostree) or an image (rpm-ostree, bootc)"},
 		{name: "version", kind: text, fallback: "from its own label", meaning: "version for max_skew, such as \"4.16.3\", if the OS has no label with it"},
 	}}
 }

@@ -159,5 +159,5 @@ func (bootc) stageJob(u osUpdate, f engine.Facts) shell.Script {
 			policy = "--enforce-container-sigpolicy"
 		}
 	}
-	return shell.Script{Vars: map[string]string{"image": u.os.Image, "policy": policy}, Text: bootcScript}
+	return shell.Script{Vars: map[string]string{"image": u.os.Image, "policy": policy}, Text: registriesScript + bootcScript}
 }

@@ -109,7 +109,7 @@ func (rpmOstree) stageJob(u osUpdate, f engine.Facts) shell.Script {
 	default:
 		vars["remote"], vars["ref"] = followedRef(u.os, f)
 	}
-	return shell.Script{Vars: vars, Args: u.args.commandOptions("--delete=", "--append="), Text: rpmOstreeScript}
+	return shell.Script{Vars: vars, Args: u.args.commandOptions("--delete=", "--append="), Text: registriesScript + rpmOstreeScript}
 }
 
 // imageReference returns the image in the form of rpm-ostree, with the same

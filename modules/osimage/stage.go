@@ -3,6 +3,7 @@ package osimage
 import (
 	_ "embed" // scripts
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -25,6 +26,8 @@ var (
 	ostreeScript string
 	//go:embed sh/rpm-ostree.sh
 	rpmOstreeScript string
+	//go:embed sh/registries.sh
+	registriesScript string
 	//go:embed sh/bootc.sh
 	bootcScript string
 	//go:embed sh/finalize.sh
@@ -57,6 +60,9 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	job.Vars["digest"] = u.digest
 	job.Vars["args"] = u.args.changeDigest()
 	job.Vars["etcd"] = t.Host.EtcdNearby()
+	if name := mirroredName(u); name != "" {
+		job.Vars["mirrored"] = name
+	}
 	governed := governedBy(t, tool)
 	setGovernorVars(job.Vars, governed)
 	free := hostscript.CheckFreeSnippet(shell.AllowedHolders(t)...)
@@ -73,6 +79,9 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	content := contentOf(u, t.Facts)
 	if content != nil {
 		stage.Vars["bastion"] = t.Bastion
+		if content.Image != "" && !tool.stagesInUnit() {
+			stage.Vars["after"] = forgetMirror
+		}
 	}
 	step := shell.Step(t, "stage", shell.Strict+free+stage.String(), timeout)
 	step.Do.Exec.Content = content
@@ -88,11 +97,26 @@ func contentOf(u osUpdate, f engine.Facts) *engine.Content {
 		return nil
 	}
 	c := &engine.Content{Commit: u.digest}
+	if u.os.Image != "" {
+		c = &engine.Content{Image: u.digest}
+	}
 	if booted := f.Booted(); booted != nil {
 		c.Have = booted.Digest
 	}
 	return c
 }
+
+// mirroredName returns the name of the image that a host fetches from the bastion, or "".
+func mirroredName(u osUpdate) string {
+	if u.os.Source != engine.BastionSource || u.again {
+		return ""
+	}
+	name, _, _ := strings.Cut(u.os.Image, "@")
+	return name
+}
+
+// forgetMirror ends the way of the daemon of rpm-ostree to the bastion, with the daemon.
+const forgetMirror = "rm -rf /run/systemd/system/rpm-ostreed.service.d/50-holdfast.conf /run/holdfast/registries; systemctl daemon-reload; systemctl stop rpm-ostreed.service"
 
 // governedBy returns how the staging of a host is slowed: "yes" in a cgroup of its own, "daemon" not at all, because
 // another unit does the work, "" not at all, because no etcd near it has limits.

@@ -13,9 +13,10 @@ stage() {
 	mkdir -p "${lockfile%/*}"
 	: >"$lockfile"
 	# shellcheck disable=SC2086 # options are words
-	if ! bootc switch $options "$image"; then
-		rm -f "$lockfile"
+	if ! ${mirrored:+withregistries} bootc switch $options "$image"; then
+		rm -rf "$lockfile" "$registries"
 		return 1
 	fi
+	rm -rf "$registries"
 	lock
 }

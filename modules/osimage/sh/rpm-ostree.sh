@@ -2,6 +2,9 @@
 # It exits when it is idle. Only then may it be stopped, so that it starts again with
 # the priorities.
 #
+# An image from the bastion needs a daemon that has started with the mounts. Its client may
+# be killed, so the unit removes them when it ends.
+#
 # Kernel arguments are changed in the staged deployment. An already staged one would
 # pass on its own arguments, so it is removed first if that matters.
 stage() {
@@ -9,9 +12,19 @@ stage() {
 	trap 'rm -f "$dropin/50-holdfast.conf"; rmdir "$dropin" 2>/dev/null; systemctl daemon-reload' EXIT
 	mkdir -p "$dropin"
 	printf '[Service]\nIOSchedulingClass=idle\nIOWeight=1\nCPUWeight=1\nNice=19\n' >"$dropin/50-holdfast.conf"
+	if [ -n "$mirrored" ]; then
+		writeregistries
+		for dir in registries.conf.d registries.d; do
+			say "BindReadOnlyPaths=$registries/$dir:/etc/containers/$dir"
+		done >>"$dropin/50-holdfast.conf"
+	fi
 	systemctl daemon-reload
 	case $(rpm-ostree status) in
 	'State: idle'*) systemctl stop rpm-ostreed.service ;;
+	*) [ -z "$mirrored" ] || {
+		say "rpm-ostree is busy; the image from the bastion needs its daemon to start once more"
+		return 1
+	} ;;
 	esac
 	if [ -n "$etcd" ]; then ostree config --repo="$repo" set core.per-object-fsync true; fi
 

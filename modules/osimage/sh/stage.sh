@@ -2,8 +2,9 @@
 # the work, which outlives this script and its connection. It needs: unit, job (script),
 # sysroot, minfree (bytes), limit (seconds), governed (yes: it has a
 # cgroup of its own to be frozen in). For an OS from the bastion it has also
-# bastion (its identity), and port, where it answers on 127.0.0.1.
-port=${port:-} bastion=${bastion:-}
+# bastion (its identity), and port, where it answers on 127.0.0.1. The unit runs the
+# command after (without quotes) at its end, even if it is killed.
+port=${port:-} bastion=${bastion:-} after=${after:-}
 about="holdfast: stage $digest${bastion:+ from bastion $bastion}"
 log=$work/stage.log
 result=$work/stage.result
@@ -70,7 +71,7 @@ if [ "$governed" = yes ]; then delegate=yes; fi
 systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=IOSchedulingClass=idle --property=IOWeight=1 \
 	--property=CPUWeight=1 --property=Nice=19 --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=20 \
-	--property=Delegate="$delegate" \
+	--property=Delegate="$delegate" ${after:+"--property=ExecStopPost=/bin/sh -c '$after'"} \
 	/bin/sh "$script" || {
 	rm -f "$script"
 	busy || exit 1 # else another run was faster: wait for what it does

@@ -1,0 +1,144 @@
+package layout
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// Layout is a folder with an OCI image layout.
+type Layout struct {
+	root *os.Root
+	most int // blobs of an image
+}
+
+const (
+	maxBlobs    = 20_000  // of an image. Images of an OS have about 100
+	maxManifest = 4 << 20 // bytes, as registries bound them
+	maxIndex    = 4 << 20 // bytes of index.json
+	markerFile  = "oci-layout"
+	indexFile   = "index.json"
+	version     = "1.0.0" // of the format, since 2017 the only one
+)
+
+// Open opens the layout in a folder.
+func Open(folder string) (*Layout, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("open the image layout: %w", err)
+	}
+	l := &Layout{root: root, most: maxBlobs}
+	if err := l.checkVersion(); err != nil {
+		_ = root.Close() // read only
+		return nil, fmt.Errorf("open the image layout %s: %w", folder, err)
+	}
+	return l, nil
+}
+
+// Close closes the layout.
+func (l *Layout) Close() error { return l.root.Close() }
+
+func (l *Layout) checkVersion() error {
+	data, err := l.readFile(markerFile, maxIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no file %s, so it is not an image layout (%w)", markerFile, err)
+	}
+	if err != nil {
+		return err
+	}
+	var marker struct{ ImageLayoutVersion string }
+	if err := json.Unmarshal(data, &marker); err != nil {
+		return fmt.Errorf("%s: %w", markerFile, err)
+	}
+	if marker.ImageLayoutVersion != version {
+		return fmt.Errorf("%s has version %q; only %s is known", markerFile, marker.ImageLayoutVersion, version)
+	}
+	return nil
+}
+
+// blobPath returns the path of a blob in the layout. Only sha256 is served: it is the digest with which images are pinned.
+func blobPath(h v1.Hash) (string, error) {
+	const sha256 = "sha256"
+	if h.Algorithm != sha256 {
+		return "", fmt.Errorf("digest %s: only sha256 is supported", h)
+	}
+	if _, err := v1.NewHash(h.String()); err != nil { // no path can hide in it
+		return "", err
+	}
+	return "blobs/" + sha256 + "/" + h.Hex, nil
+}
+
+// OpenBlob opens a blob. It follows no link out of the folder, and does not wait for a pipe.
+func (l *Layout) OpenBlob(h v1.Hash) (*os.File, fs.FileInfo, error) {
+	path, err := blobPath(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.openFile(path)
+}
+
+func (l *Layout) openFile(path string) (*os.File, fs.FileInfo, error) {
+	f, err := l.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		_ = f.Close() // read only
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+func (l *Layout) readFile(path string, limit int64) ([]byte, error) {
+	f, info, err := l.openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// refName is the annotation of index.json that holds the name of an image.
+const refName = "org.opencontainers.image.ref.name"
+
+// FindTag returns the digest of the image that index.json lists under a name.
+func (l *Layout) FindTag(tag string) (h v1.Hash, found bool, err error) {
+	index, err := l.readIndex()
+	if err != nil {
+		return v1.Hash{}, false, err
+	}
+	for _, d := range index.Manifests {
+		if d.Annotations[refName] == tag {
+			h, found = d.Digest, true
+		}
+	}
+	return h, found, nil
+}
+
+func (l *Layout) readIndex() (v1.IndexManifest, error) {
+	data, err := l.readFile(indexFile, maxIndex)
+	if err != nil {
+		return v1.IndexManifest{}, err
+	}
+	var index v1.IndexManifest
+	if err := json.Unmarshal(data, &index); err != nil {
+		return v1.IndexManifest{}, fmt.Errorf("%s: %w", indexFile, err)
+	}
+	return index, nil
+}
+
+// SignatureTag returns the tag under which registries keep the sigstore signatures of an image.
+func SignatureTag(h v1.Hash) string { return h.Algorithm + "-" + h.Hex + ".sig" }

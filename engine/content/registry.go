@@ -1,0 +1,105 @@
+package content
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"holdfast/engine/content/layout"
+)
+
+// registryPath and imageName are the path of the registry on the server and the name of the image in it: hosts pull
+// 127.0.0.1:PORT/os@DIGEST.
+const (
+	registryPath = "/v2/"
+	imageName    = "os"
+)
+
+// registryHandler serves one image and its signatures to one host, as a registry (OCI distribution specification). There are no
+// uploads, no lists, and no other images.
+type registryHandler struct {
+	layout *layout.Layout
+	image  layout.Image
+	sent   *atomic.Int64 // bytes of blobs
+}
+
+// ServeHTTP answers one request.
+func (h *registryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
+	path, ok := strings.CutPrefix(r.URL.Path, registryPath)
+	if ok && path == "" { // clients ask whether this is a registry
+		writeJSON(w, http.StatusOK, struct{}{})
+		return
+	}
+	path, named := strings.CutPrefix(path, imageName+"/")
+	kind, reference, _ := strings.Cut(path, "/")
+	if !ok || !named {
+		refuse(w, "NAME_UNKNOWN", "the mirror serves the OS of this host only")
+		return
+	}
+	switch kind {
+	case "manifests":
+		h.serveBlob(w, r, reference, true)
+	case "blobs":
+		h.serveBlob(w, r, reference, false)
+	default:
+		refuse(w, "UNSUPPORTED", "the mirror serves manifests and blobs only")
+	}
+}
+
+func (h *registryHandler) serveBlob(w http.ResponseWriter, r *http.Request, reference string, manifest bool) {
+	code := "BLOB_UNKNOWN"
+	if manifest {
+		code = "MANIFEST_UNKNOWN"
+	}
+	b, ok := h.find(reference, manifest)
+	if !ok {
+		refuse(w, code, "it is not part of the OS of this host")
+		return
+	}
+	f, info, err := h.layout.OpenBlob(b.Digest)
+	if err != nil { // it has gone; the host need not know why
+		refuse(w, code, "it is not in the mirror")
+		return
+	}
+	defer func() { _ = f.Close() }() // read only
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if manifest {
+		w.Header().Set("Content-Type", string(b.MediaType))
+	}
+	w.Header().Set("Docker-Content-Digest", b.Digest.String())
+	w.Header().Set("Etag", `"`+b.Digest.String()+`"`)
+	http.ServeContent(w, r, "", info.ModTime(), countingFile{f, h.sent})
+}
+
+// find returns the blob that a digest or the tag of the signatures names.
+func (h *registryHandler) find(reference string, manifest bool) (layout.Blob, bool) {
+	digest, err := v1.NewHash(reference)
+	if err != nil && manifest && reference == layout.SignatureTag(h.image.Digest) {
+		digest, err = h.image.Signature, nil
+	}
+	b, ok := h.image.Blobs[digest]
+	return b, err == nil && ok && (b.IsManifest || !manifest)
+}
+
+// refuse answers with an error in the form of a registry.
+func refuse(w http.ResponseWriter, code, message string) {
+	type problem struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	writeJSON(w, http.StatusNotFound, map[string][]problem{"errors": {{code, message}}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	data, err := json.Marshal(value)
+	if err != nil { // texts and maps of texts have none
+		status = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // the host may have gone
+}

@@ -1,0 +1,132 @@
+package content
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"holdfast/engine"
+	"holdfast/engine/content/archive"
+	"holdfast/engine/content/layout"
+)
+
+// storeKind is a kind of content.
+type storeKind int
+
+const (
+	commits storeKind = iota // an ostree repository
+	images                   // an OCI image layout
+)
+
+// store is the part of the mirror with one kind of content.
+type store interface {
+	// measure returns how many bytes a host fetches. It fails if the content is not complete.
+	measure(context.Context, engine.Content) (int64, error)
+	// newHandler returns the handler of the requests of a host.
+	newHandler(context.Context, engine.Content, *progress) (http.Handler, error)
+	Close() error
+}
+
+// openStore opens the part of the mirror that has the content, unless it is open.
+func (s *Server) openStore(c engine.Content) (store, error) {
+	kind := commits
+	if c.Image != "" {
+		kind = images
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if opened := s.stores[kind]; opened != nil {
+		return opened, nil
+	}
+	var opened store
+	switch {
+	case kind == commits && s.mirror.Repository == "":
+		return nil, errors.New("the inventory names no repository; add repository to the mirror block of the site")
+	case kind == images && s.mirror.Layout == "":
+		return nil, errors.New("the inventory names no image layout; add layout to the mirror block of the site")
+	case kind == commits:
+		r, err := archive.Open(s.mirror.Repository)
+		if err != nil {
+			return nil, err
+		}
+		opened = repositoryStore{r, s.mirror.Repository}
+	case kind == images:
+		l, err := layout.Open(s.mirror.Layout)
+		if err != nil {
+			return nil, err
+		}
+		opened = layoutStore{l, s.mirror.Layout}
+	}
+	s.stores[kind] = opened
+	return opened, nil
+}
+
+// repositoryStore has commits.
+type repositoryStore struct {
+	*archive.Repository
+	folder string
+}
+
+func (s repositoryStore) measure(ctx context.Context, c engine.Content) (int64, error) {
+	size, err := s.Size(ctx, c.Commit, c.Have)
+	if lacks := (archive.Incomplete{}); errors.As(err, &lacks) {
+		return 0, fmt.Errorf("%w in the mirror %s; fetch them with holdfast mirror --from URL", lacks, s.folder)
+	}
+	return size, err
+}
+
+func (s repositoryStore) newHandler(_ context.Context, _ engine.Content, p *progress) (http.Handler, error) {
+	return &repositoryHandler{repository: s.Repository, sent: &p.sent, deltaFound: func(name string) { p.setTotal(s.DeltaSize(name)) }}, nil
+}
+
+// layoutStore has images.
+type layoutStore struct {
+	*layout.Layout
+	folder string
+}
+
+// measure returns the size of the blobs that the image of the host does not share.
+func (s layoutStore) measure(ctx context.Context, c engine.Content) (int64, error) {
+	image, err := s.readComplete(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	size := image.Size()
+	had, err := v1.NewHash(c.Have)
+	if err != nil {
+		return size, nil // a commit, or not known
+	}
+	old, err := s.ReadImage(ctx, had, false)
+	if err != nil {
+		return size, nil // the size is an estimate
+	}
+	for digest, b := range old.Blobs {
+		if _, shared := image.Blobs[digest]; shared {
+			size -= b.Size
+		}
+	}
+	return size, nil
+}
+
+func (s layoutStore) newHandler(ctx context.Context, c engine.Content, p *progress) (http.Handler, error) {
+	image, err := s.readComplete(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &registryHandler{layout: s.Layout, image: image, sent: &p.sent}, nil
+}
+
+func (s layoutStore) readComplete(ctx context.Context, c engine.Content) (layout.Image, error) {
+	digest, err := v1.NewHash(c.Image)
+	if err != nil {
+		return layout.Image{}, err
+	}
+	image, err := s.ReadImage(ctx, digest, false)
+	if err == nil && !image.IsComplete() {
+		err = fmt.Errorf("%w in the mirror %s; docs/disconnected.md shows how to copy it", layout.Incomplete{Digest: c.Image, Missing: len(image.Missing) + len(image.Damaged)}, s.folder)
+	}
+	return image, err
+}

@@ -1,0 +1,110 @@
+package osimage
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/moduletest"
+)
+
+// imageSites are the hosts that fetch images.
+var imageSites = []string{"rpm-ostree image", "rpm-ostree signed image, layered", "bootc", "bootc 1.9", "bootc on ostree 2022.7"}
+
+// fromBastion returns the desired state with the bastion as its source.
+func fromBastion(d engine.Desired) engine.Desired {
+	source := *d.OS
+	source.Source = engine.BastionSource
+	d.OS = &source
+	return d
+}
+
+func (b *osHost) readSeen(path string) string {
+	text, _ := os.ReadFile(filepath.Join(b.Root, "seen", path))
+	return string(text)
+}
+
+const theirs = "unqualified-search-registries = ['quay.io']"
+
+// TestAnImageComesFromTheBastion: the tool fetches under the name of the image, and finds it at the port of its loopback; what it
+// has staged does not know of that port. The configuration of the host stays as it is.
+func TestAnImageComesFromTheBastion(t *testing.T) {
+	onSites(t, imageSites, func(b *osHost, s site, d engine.Desired) {
+		b.Write("etc/containers/registries.conf.d/theirs.conf", theirs)
+		d = fromBastion(d)
+		step := b.steps(d).Stage[0].Do.Exec
+		if step.Content == nil || step.Content.Image != d.OS.Digest() || step.Content.Commit != "" || !strings.HasPrefix(step.Content.Have, "sha256:") {
+			b.T.Fatalf("content %+v", step.Content)
+		}
+		b.Want(b.Run("port=4711\n"+step.Script), 0, "staged and locked: "+d.OS.Digest())
+		for path, want := range map[string]string{
+			"registries.conf.d/zz-holdfast.conf": "[[registry]]\nprefix = 'quay.io/acme/os'\nlocation = '127.0.0.1:4711/os'\ninsecure = true\n",
+			"registries.d/zz-holdfast.yaml":      "docker:\n  127.0.0.1:4711:\n    use-sigstore-attachments: true\n",
+			"registries.conf.d/theirs.conf":      theirs + "\n",
+		} {
+			if got := b.readSeen(path); got != want {
+				b.T.Errorf("the tool saw %q in %s, want %q", got, path, want)
+			}
+		}
+		for _, line := range s.logs {
+			if !strings.Contains(b.Log(), line) {
+				b.T.Errorf("no %q in\n%s", line, b.Log())
+			}
+		}
+		b.checkNoMirror()
+	})
+}
+
+// checkNoMirror checks that nothing on the host leads to the port.
+func (b *osHost) checkNoMirror() {
+	b.T.Helper()
+	for _, dir := range []string{"etc", "ostree", "run/systemd", "staged", "run/holdfast/registries"} {
+		if out, err := exec.Command("grep", "-rE", "4711|zz-holdfast", filepath.Join(b.Root, dir)).Output(); err == nil {
+			b.T.Errorf("left in %s: %s", dir, out)
+		}
+	}
+}
+
+// TestAFailedFetchLeavesNoMirror: neither a failure nor a kill leaves a configuration that leads to the port.
+func TestAFailedFetchLeavesNoMirror(t *testing.T) {
+	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		d = fromBastion(d)
+		script := "port=4711\n" + b.steps(d).Stage[0].Do.Exec.Script
+		b.Write("pull-fails", "error: reading manifest: connection refused")
+		b.Want(b.Run(script), 1, "connection refused")
+		b.checkNoMirror()
+		killed := strings.ReplaceAll(script, "writeregistries\n", "writeregistries; trap - EXIT; exit 137\n") // as if killed: no trap runs
+		if killed == script {
+			b.T.Fatal("the script has no such line")
+		}
+		b.Remove("pull-fails")
+		b.Want(b.Run(killed), 137, "is not staged")
+		if d.OS.Driver == "rpm-ostree" { // bootc is alone in its namespace, and nobody reads the folder
+			b.checkNoMirror()
+		}
+		b.Want(b.Run(script), 0, "staged and locked")
+		b.checkNoMirror()
+	})
+}
+
+// TestABusyDaemonFetchesNothing: a daemon that runs already cannot see the port.
+func TestABusyDaemonFetchesNothing(t *testing.T) {
+	onSites(t, []string{"rpm-ostree image"}, func(b *osHost, _ site, d engine.Desired) {
+		b.Write("busy", "")
+		b.Want(b.Run("port=4711\n"+b.steps(fromBastion(d)).Stage[0].Do.Exec.Script), 1, "rpm-ostree is busy")
+		b.Remove("busy")
+		b.checkNoMirror()
+		b.Want(b.stage(d), 0, "staged and locked") // as configured on the host
+	})
+}
+
+// TestKernelArgumentsNeedNoMirror: the OS that a host runs is not fetched again.
+func TestKernelArgumentsNeedNoMirror(t *testing.T) {
+	u := osUpdate{os: engine.OS{Driver: "rpm-ostree", Image: image1, Source: engine.BastionSource}, digest: moduletest.V1, again: true}
+	if contentOf(u, engine.Facts{}) != nil || mirroredName(u) != "" {
+		t.Error("it would be fetched")
+	}
+}
