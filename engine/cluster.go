@@ -15,6 +15,9 @@ type ClusterFacts struct {
 	Members []Member `json:"members,omitempty"`
 	Problem string   `json:"problem,omitempty"` // why there are no facts, or the members do not fit the inventory
 	Alarms  []string `json:"alarms,omitempty"`
+
+	Certificates        []Certificate        `json:"certificates,omitempty"`         // that members present, the client certificate of holdfast, and CAs
+	CertificateProblems []CertificateProblem `json:"certificate_problems,omitempty"` // of these, when the facts were gathered
 }
 
 // Member is one member of an etcd cluster.
@@ -90,7 +93,8 @@ func (c ClusterFacts) Margin() int { return c.CountHealthy() - QuorumOf(len(c.Vo
 // unreachable, or in the same batch. The rule: afterwards at least a quorum
 // of healthy voters remains, and every other voter is healthy; a cluster
 // with an alarm or a learner is left alone, and so is one of which not exactly
-// one voter is known to run on the host. allowOutage waives the quorum for
+// one voter is known to run on the host, or in which members would refuse each
+// other after a restart. allowOutage waives the quorum for
 // clusters of one or two voters, which have none to spare.
 func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) error {
 	if c.Problem != "" {
@@ -105,13 +109,20 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 	}
 	lost, left, problems := 0, 0, []string(nil)
 	for _, m := range voters {
+		peer, refused := c.FailedPeerCertificate(m.Host)
+		refused = refused && len(voters) > 1
 		switch {
 		case m.Host == host && host != "":
 			lost++
+			if refused && m.Healthy {
+				problems = append(problems, "member "+m.Name+" could not join again: "+peer.Text)
+			}
 		case !m.Healthy:
 			problems = append(problems, fmt.Sprintf("member %s is not healthy: %s", m.Name, m.Problem))
 		case m.Host != "" && slices.Contains(away, m.Host):
 			problems = append(problems, fmt.Sprintf("member %s is away: its host is unreachable, held or being disrupted", m.Name))
+		case refused:
+			problems = append(problems, "member "+m.Name+" could not connect to a member that restarts: "+peer.Text)
 		default:
 			left++
 		}
@@ -146,6 +157,11 @@ func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 	}
 	for _, a := range c.Alarms {
 		out = append(out, "alarm "+a)
+	}
+	for _, p := range c.CertificateProblems {
+		if p.FailsBetweenMembers() { // others that fail are why members do not answer
+			out = append(out, p.Text)
+		}
 	}
 	for _, m := range c.Members {
 		switch {

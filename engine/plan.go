@@ -39,6 +39,8 @@ type Plan struct {
 	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts with which something is wrong, whether or not they have work
 	Drift             []HostDrift        `json:"drift,omitempty"`         // drift that pools only report
 
+	CertificateProblems []CertificateProblem `json:"certificate_problems,omitempty"` // certificates of etcd clusters of its hosts that have expired, or soon will
+
 	Selected []string          `json:"selected,omitempty"` // hosts that it is for; none: all
 	Settings map[string]string `json:"terms,omitempty"`    // settings of the inventory and the playbook, by subject
 

@@ -29,12 +29,33 @@ func etcdSite(t *testing.T, cluster *etcdtest.Cluster) string {
 			m.Host, m.Address, s.Port(), s.Identity, s.KnownHosts)
 	}
 	path := filepath.Join(t.TempDir(), "inventory.hcl")
-	text := "site \"test\" {\n  ssh {\n    user = \"core\"\n    ssh_config = \"none\"\n  }\n}\npool \"etcd\" {}\n" +
-		"etcd_cluster \"main\" {\n  timeout = \"30s\"\n}\n" + hosts.String()
+	text := "site \"test\" {\n  ssh {\n    user = \"core\"\n    ssh_config = \"none\"\n    become = \"sudo\"\n  }\n}\npool \"etcd\" {}\n" +
+		"etcd_cluster \"main\" {\n  timeout = \"30s\"\n" + tlsBlock(t, cluster) + "}\n" + hosts.String()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// tlsBlock writes the client credentials of a cluster, and returns the block of the inventory with their paths.
+func tlsBlock(t *testing.T, cluster *etcdtest.Cluster) string {
+	t.Helper()
+	if cluster.TLS == nil {
+		return ""
+	}
+	dir := t.TempDir()
+	block := "  tls {\n"
+	for name, path := range map[string]string{"ca": cluster.TLS.CA, "cert": cluster.TLS.Cert, "key": cluster.TLS.Key} {
+		data, err := cluster.Members[0].ReadFile(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		block += fmt.Sprintf("    %s = %q\n", name, filepath.Join(dir, name))
+	}
+	return block + "  }\n"
 }
 
 // readEtcdStatus runs etcd status with --json and checks its exit status.

@@ -258,7 +258,7 @@ func TestServerNames(t *testing.T) {
 				wellFacts(t, facts, 1)
 				return
 			}
-			contains(t, facts.Problem, "the certificate is for elsewhere.example, not for any of 127.0.0.1")
+			contains(t, facts.Problem, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) is for elsewhere.example, not for any of 127.0.0.1")
 		})
 	}
 }

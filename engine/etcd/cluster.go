@@ -73,6 +73,7 @@ type Cluster struct {
 
 	mu    sync.Mutex
 	hosts map[uint64]string // hosts of members, by their last answers
+	shown presentedCertificates
 }
 
 // Open prepares a cluster. With TLS it reads the client credentials from the first peer that has them all, and keeps
@@ -81,13 +82,13 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = defaultPoll
 	}
-	c := &Cluster{cfg: cfg, clients: listener{port: cfg.ClientPort}, metrics: newMetricsListener(), hosts: map[uint64]string{}}
+	c := &Cluster{cfg: cfg, clients: listener{port: cfg.ClientPort}, metrics: newMetricsListener(), hosts: map[uint64]string{}, shown: newPresentedCertificates()}
 	if cfg.TLS != nil {
 		credentials, err := readCredentials(ctx, cfg, *cfg.TLS)
 		if err != nil {
 			return nil, c.stepError("read the client credentials", err)
 		}
-		c.clients.tls = credentials
+		c.clients.tls, c.clients.note = credentials, c.noteServer
 	}
 	for _, p := range cfg.Peers {
 		c.scrapes = append(c.scrapes, c.newScrapeClient(p))

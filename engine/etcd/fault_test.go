@@ -116,7 +116,7 @@ func wrongCA(t *testing.T, cluster *etcdtest.Cluster) {
 		}
 	}))
 	facts := client.Gather(t.Context())
-	contains(t, facts.Problem, "no member answers: etcd-0: ", "certificate signed by unknown authority", "; etcd-2: ")
+	contains(t, facts.Problem, "no member answers: etcd-0: ", "is not from a CA in /etc/etcd/ca.crt of etcd-0", "; etcd-2: ")
 	if facts.MayLose("etcd-0", nil, true) == nil {
 		t.Error("may lose a member of a cluster that cannot be seen")
 	}

@@ -37,13 +37,18 @@ func (c *Cluster) gatherView(ctx context.Context) (clusterView, engine.ClusterFa
 	c.askPeers(ctx, 2, func(ctx context.Context, i int) {
 		sessions[i], answers[i] = c.openAndAsk(ctx, c.cfg.Peers[i])
 	})
+	ports := c.arrangeAnswers(answers)
 	c.askPeers(ctx, 2, func(ctx context.Context, i int) {
+		var look conc.WaitGroup
+		look.Go(func() { c.lookAtPeer(ctx, c.cfg.Peers[i], ports) })
 		if answers[i].err == nil {
 			sessions[i].checkRead(ctx, &answers[i])
 		}
+		look.Wait()
 	})
 	view := c.arrangeAnswers(answers)
 	facts := view.clusterFacts(c.cfg.Name)
+	facts.Certificates, facts.CertificateProblems = c.certificates()
 	if i := view.bestAnswer; i >= 0 && view.hasAlarms() {
 		facts.Alarms = c.listAlarms(ctx, sessions[i], view)
 	}
@@ -73,6 +78,9 @@ func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 		return nil, a
 	}
 	s.askIdentity(ctx, &a)
+	if broken := s.conn.readError(); a.err != nil && broken != nil && c.clients.tls != nil {
+		a.err = c.clients.tls.explainEnd(p.Host, a.err, broken)
+	}
 	return s, a
 }
 

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+
+	"holdfast/engine/etcd/certificate"
 )
 
 const (
@@ -26,14 +29,15 @@ const (
 // further requests fail at once, and no other member answers them.
 type session struct {
 	*clientv3.Client
-	conn net.Conn
+	conn *watchedConn
 }
 
 func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
-	conn, err := connectPeer(ctx, p, c.clients, "h2")
+	raw, err := connectPeer(ctx, p, c.clients, "h2")
 	if err != nil {
 		return nil, err
 	}
+	conn := &watchedConn{Conn: raw}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            []string{p.Host},
 		Logger:               zap.NewNop(),
@@ -57,10 +61,46 @@ func (s *session) Close() {
 	_ = s.conn.Close()   // already closed if it was used
 }
 
+// watchedConn remembers the first error of reading, which gRPC reports only as text.
+type watchedConn struct {
+	net.Conn
+	failed atomic.Pointer[error]
+}
+
+func (c *watchedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.failed.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+// lastRead bounds the time for an alert after a connection broke.
+const lastRead = time.Second
+
+// Write writes. If the connection is broken, it reads why: the member's last words may be there still.
+func (c *watchedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		_ = c.SetReadDeadline(time.Now().Add(lastRead)) // the connection is of no more use
+		_, _ = c.Read(make([]byte, 1))                  // remembers the error
+	}
+	return n, err
+}
+
+// readError returns the first error of reading, or nil.
+func (c *watchedConn) readError() error {
+	if err := c.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // listener is where the members listen.
 type listener struct {
 	port int
-	tls  *tls.Config // with the client credentials; nil: no TLS
+	tls  *credentials                                     // of the client; nil: no TLS
+	note func(host string, presented []*x509.Certificate) // takes the certificates that members present; nil: nobody does
 }
 
 // connectPeer connects to the member on p from its own host: on the loopback or, if it listens only there, on the
@@ -69,16 +109,28 @@ func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net
 	var causes []error
 	var secure *tls.Config
 	if at.tls != nil {
-		secure = tlsFor(at.tls, p, protocol)
+		secure = at.tls.tlsFor(p, func(presented []*x509.Certificate) {
+			if at.note != nil {
+				at.note(p.Host, presented)
+			}
+		}, protocol)
 	}
 	for _, target := range memberAddresses(p, at) {
 		conn, err := connectTo(ctx, p, target, secure)
 		if err == nil {
 			return conn, nil
 		}
+		if at.tls != nil && certificate.HasAlert(err) {
+			err = at.tls.explainEnd(p.Host, err, err)
+		}
 		causes = append(causes, err)
 		if ctx.Err() != nil {
 			break
+		}
+	}
+	for _, err := range causes {
+		if refused := (*certificate.Error)(nil); errors.As(err, &refused) {
+			return nil, err // the member is there; that it is not at the other address is no news
 		}
 	}
 	return nil, joinDistinct(causes...)

@@ -85,7 +85,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 		Matching: survey.matching, Warnings: slices.Clip(survey.warnings), Drift: survey.drift,
 		Batches: schedule.planBatches(), Refusals: schedule.refusals,
 		Excluded:   append(slices.Clip(survey.excluded), schedule.blocked...),
-		Unfinished: findUnfinishedHosts(in, x, survey), LastRollout: x.last, Rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), Repair: in.Repair,
+		Unfinished: findUnfinishedHosts(in, x, survey), LastRollout: x.last, Rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), CertificateProblems: in.certificateProblems(), Repair: in.Repair,
 	}
 	if in.Play != nil {
 		p.Play = in.Play.Name

@@ -44,6 +44,16 @@ func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
 	return out
 }
 
+// certificateProblems returns the problems with certificates of the clusters of the
+// selected hosts.
+func (in Input) certificateProblems() []engine.CertificateProblem {
+	var problems []engine.CertificateProblem
+	for _, name := range ClustersConcerned(in) {
+		problems = append(problems, in.Clusters[name].CertificateProblems...)
+	}
+	return problems
+}
+
 // ClustersConcerned names the etcd clusters with a selected member, in the
 // order of the inventory: those whose health a verdict is about.
 func ClustersConcerned(in Input) []string {

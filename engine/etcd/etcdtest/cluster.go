@@ -38,7 +38,13 @@ type Options struct {
 	QuotaBytes  int64                    // space quota; 0: etcd's default
 	Metrics     string                   // scheme of a listener for metrics alone, on MetricsPort; "": there is none
 	ServerNames func(m *Member) []string // names in the server certificates; nil: the loopback names and the address
+
+	PeerTLS bool             // members speak TLS with each other, too; needs TLS
+	Dates   map[string]Dates // validity of certificates: "ca", "server", "peer" and "client"; others are valid for 2 hours
 }
+
+// Dates are the validity of a certificate, relative to now.
+type Dates struct{ From, To time.Duration }
 
 // Cluster is a cluster of real members.
 type Cluster struct {

@@ -30,7 +30,7 @@ type Member struct {
 // Dial connects as from the member's own host: 127.0.0.1 there is the member's
 // address here.
 func (m *Member) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	for _, port := range []int{clientPort, MetricsPort} {
+	for _, port := range []int{clientPort, peerPort, MetricsPort} {
 		if address != loopbackAddress(port) {
 			continue
 		}
@@ -78,7 +78,13 @@ func (m *Member) clientURL() string {
 	return fmt.Sprintf("%s://%s:%d", scheme, m.Address, clientPort)
 }
 
-func (m *Member) peerURL() string { return fmt.Sprintf("http://%s:%d", m.Address, peerPort) }
+func (m *Member) peerURL() string {
+	scheme := "http"
+	if m.cluster.options.PeerTLS {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://%s:%d", scheme, m.Address, peerPort)
+}
 
 // startMember starts the member of a cluster whose state is new or existing.
 func (m *Member) startMember(t testing.TB, state, initial string) {
@@ -95,8 +101,14 @@ func (m *Member) startMember(t testing.TB, state, initial string) {
 	config.QuotaBackendBytes = m.cluster.options.QuotaBytes
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	if m.cluster.options.TLS {
-		cert, key, ca := m.cluster.serverFiles(t, m)
+		cert, key, ca := m.cluster.memberFiles(t, m, "server")
 		config.ClientTLSInfo = transport.TLSInfo{
+			CertFile: cert, KeyFile: key, TrustedCAFile: ca, ClientCertAuth: true, Logger: zap.NewNop(),
+		}
+	}
+	if m.cluster.options.PeerTLS {
+		cert, key, ca := m.cluster.memberFiles(t, m, "peer")
+		config.PeerTLSInfo = transport.TLSInfo{
 			CertFile: cert, KeyFile: key, TrustedCAFile: ca, ClientCertAuth: true, Logger: zap.NewNop(),
 		}
 	}

@@ -28,18 +28,27 @@ type authority struct {
 // NewCA returns the PEM certificate of a certificate authority that no member knows.
 func NewCA(t testing.TB) []byte {
 	t.Helper()
-	return newAuthority(t).pem
+	return newAuthority(t, Dates{}).pem
 }
 
-func newAuthority(t testing.TB) *authority {
+// period returns the validity, by default two hours of which one is over.
+func (d Dates) period() (from, to time.Time) {
+	if d == (Dates{}) {
+		d = Dates{From: -time.Hour, To: time.Hour}
+	}
+	return time.Now().Add(d.From), time.Now().Add(d.To)
+}
+
+func newAuthority(t testing.TB, dates Dates) *authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+	from, to := dates.period()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "etcdtest CA"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: from, NotAfter: to,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -56,15 +65,16 @@ func newAuthority(t testing.TB) *authority {
 }
 
 // issueCertificate returns the PEM certificate and key of a client and server with these names.
-func (a *authority) issueCertificate(t testing.TB, user string, names ...string) (cert, key []byte) {
+func (a *authority) issueCertificate(t testing.TB, dates Dates, user string, names ...string) (cert, key []byte) {
 	t.Helper()
+	from, to := dates.period()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: user},
-		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
+		NotBefore: from, NotAfter: to, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {
@@ -88,7 +98,7 @@ func (a *authority) issueCertificate(t testing.TB, user string, names ...string)
 // Issue returns a PEM certificate and key from the cluster's CA, for a client and server with these names.
 func (c *Cluster) Issue(t testing.TB, user string, names ...string) (cert, key []byte) {
 	t.Helper()
-	return c.ca.issueCertificate(t, user, names...)
+	return c.ca.issueCertificate(t, Dates{}, user, names...)
 }
 
 func pemBlock(kind string, der []byte) []byte {
@@ -98,20 +108,20 @@ func pemBlock(kind string, der []byte) []byte {
 // makeCredentials creates the CA and the client's files, which are the same on every host.
 func (c *Cluster) makeCredentials(t testing.TB) {
 	t.Helper()
-	c.ca = newAuthority(t)
+	c.ca = newAuthority(t, c.options.Dates["ca"])
 	c.TLS = &engine.TLS{CA: "/etc/etcd/ca.crt", Cert: "/etc/etcd/client.crt", Key: "/etc/etcd/client.key"}
-	cert, key := c.ca.issueCertificate(t, c.options.User)
+	cert, key := c.ca.issueCertificate(t, c.options.Dates["client"], c.options.User)
 	c.files = map[string][]byte{c.TLS.CA: c.ca.pem, c.TLS.Cert: cert, c.TLS.Key: key}
 }
 
-// serverFiles writes a member's own credentials and returns their paths.
-func (c *Cluster) serverFiles(t testing.TB, m *Member) (cert, key, ca string) {
+// memberFiles writes a member's own credentials as server or peer, and returns their paths.
+func (c *Cluster) memberFiles(t testing.TB, m *Member, role string) (cert, key, ca string) {
 	t.Helper()
 	names := []string{"127.0.0.1", "localhost", m.Address}
 	if c.options.ServerNames != nil {
 		names = c.options.ServerNames(m)
 	}
-	certPEM, keyPEM := c.ca.issueCertificate(t, m.Name, names...)
+	certPEM, keyPEM := c.ca.issueCertificate(t, c.options.Dates[role], m.Name, names...)
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)

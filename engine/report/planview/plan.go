@@ -227,10 +227,16 @@ func (v *planView) writeUnhealthy() {
 }
 
 func (v *planView) writeWarnings() {
-	for _, w := range v.p.Warnings {
+	warnings := slices.Clip(v.p.Warnings)
+	for _, c := range v.p.CertificateProblems {
+		if !c.FailsBetweenMembers() { // else writeUnhealthy has named it
+			warnings = append(warnings, "etcd cluster "+c.Cluster+": "+c.Text)
+		}
+	}
+	for _, w := range warnings {
 		v.writeLine("%s %s", v.style.Yellow("Warning:"), w)
 	}
-	if len(v.p.Warnings) > 0 {
+	if len(warnings) > 0 {
 		v.writeLine("")
 	}
 }

@@ -30,6 +30,7 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style termtext.Style
 		for _, a := range c.Alarms {
 			notes = append(notes, style.Red("cluster "+c.Name+": alarm "+a))
 		}
+		notes = append(notes, certificateNotes(c, style)...)
 	}
 	if err := termtext.WriteTable(w, rows); err != nil {
 		return err

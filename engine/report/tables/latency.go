@@ -9,7 +9,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// WriteEtcdStatus writes etcd clusters and their members, and then the disk latencies of the members.
+// WriteEtcdStatus writes etcd clusters and their members, then the disk latencies of the members, and then
+// the certificates.
 func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtext.Style) error {
 	clusters = termtext.Safe(clusters)
 	var facts []engine.ClusterFacts
@@ -42,7 +43,7 @@ func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtex
 			return err
 		}
 	}
-	return nil
+	return writeCertificates(w, clusters)
 }
 
 // windowDigits is the precision in which windows are shown.

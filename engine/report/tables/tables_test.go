@@ -21,6 +21,16 @@ func TestTables(t *testing.T) {
 		{ID: "8e9e05c52164694e", Name: "etcd-1", Host: "etcd-1", Problem: "no answer in time"},
 		{ID: "8e9e05c52164694f", Name: "etcd-2", Host: "etcd-2", Healthy: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20, DBInUse: 20 << 20, DBQuota: 2 << 30},
 	}}, {Name: "other", Problem: "no member answers"}}
+	for _, c := range []engine.Certificate{
+		{Role: engine.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-300 * 24 * time.Hour), NotAfter: reporttest.Began.Add(65 * 24 * time.Hour)},
+		{Role: engine.PeerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-365 * 24 * time.Hour), NotAfter: reporttest.Began.Add(-time.Hour)},
+		{Role: engine.ClientCertificate, Host: "etcd-0", Path: "/etc/etcd/client.crt", Subject: "root", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-355 * 24 * time.Hour), NotAfter: reporttest.Began.Add(10*24*time.Hour + time.Hour)},
+	} {
+		clusters[0].Certificates = append(clusters[0].Certificates, c)
+		if p, has := c.Problem("main", reporttest.Began); has {
+			clusters[0].CertificateProblems = append(clusters[0].CertificateProblems, p)
+		}
+	}
 	latencies := []engine.ClusterStatus{engine.NewClusterStatus(clusters[0], reporttest.Began), engine.NewClusterStatus(clusters[1], reporttest.Began)}
 	latencies[0].Members = slices.Clone(clusters[0].Members)
 	latencies[0].Members[1].RaftIndex, latencies[0].Members[1].Behind = 4000, 711

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/etcdtest"
+)
+
+// TestCertificatesThatEndSoon: status, plan and etcd status warn of a certificate that ends in ten days, and their exit
+// status stays. With an expired one they say which it is.
+func TestCertificatesThatEndSoon(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	months := etcdtest.Dates{From: -day, To: 90 * day}
+	for name, x := range map[string]struct {
+		server etcdtest.Dates
+		code   int // of etcd status
+		text   string
+		kind   engine.CertificateProblemKind
+	}{
+		"expiring": {etcdtest.Dates{From: -80 * day, To: 10*day + time.Hour}, 0, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expires in 10 days, on ", engine.CertificateExpiring},
+		"expired":  {etcdtest.Dates{From: -80 * day, To: -time.Hour}, 3, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expired less than a day ago, on ", engine.CertificateExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := etcdtest.Start(t, 1, etcdtest.Options{
+				TLS: true, Dates: map[string]etcdtest.Dates{"ca": months, "client": months, "server": x.server},
+			})
+			site := etcdSite(t, cluster)
+			c := readEtcdStatus(t, x.code, site, "--window", "0")
+			if len(c.CertificateProblems) != 1 || c.CertificateProblems[0].Kind != x.kind || len(c.Certificates) != 3 {
+				t.Errorf("certificates %+v; problems %+v", c.Certificates, c.CertificateProblems)
+			}
+			for _, command := range [][]string{{"status"}, {"plan"}, {"etcd", "status", "--window", "0"}} {
+				p := startProgram(t, append(command, "-i", site)...)
+				_ = p.Wait() // exit statuses depend on the machine, which is a bare host
+				if !strings.Contains(p.text(), x.text) {
+					t.Errorf("%s: %s", strings.Join(command, " "), p.text())
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Certificate is an X.509 certificate that an etcd cluster, or holdfast as its client,
+// depends on.
+type Certificate struct {
+	Role      CertificateRole `json:"role"`           // who uses it
+	Host      string          `json:"host"`           // that presents it, or that its file was read from
+	Path      string          `json:"path,omitempty"` // of its file on the host; "": it was seen in a TLS handshake
+	Subject   string          `json:"subject"`        // its common name, else its first name
+	Issuer    string          `json:"issuer"`         // its common name
+	NotBefore time.Time       `json:"not_before"`     // when it begins to be valid
+	NotAfter  time.Time       `json:"not_after"`      // when it expires
+}
+
+// CertificateRole is the use of a certificate.
+type CertificateRole string
+
+// The roles of certificates.
+const (
+	ServerCertificate CertificateRole = "server" // a member presents it to clients
+	PeerCertificate   CertificateRole = "peer"   // a member presents it to other members
+	ClientCertificate CertificateRole = "client" // holdfast presents it to members
+	CACertificate     CertificateRole = "ca"     // has issued others
+)
+
+// maxRenewal is how long before its end a certificate is to be renewed, at most.
+const maxRenewal = 30 * 24 * time.Hour
+
+// RenewalTime returns when the certificate is to be renewed: 30 days before its end, or
+// when a third of its lifetime is left if that is later, so that one that is
+// made for a week is not reported all the time.
+func (c Certificate) RenewalTime() time.Time {
+	return c.NotAfter.Add(-min(maxRenewal, c.NotAfter.Sub(c.NotBefore)/3))
+}
+
+// DaysLeft returns the whole days until the certificate expires. They are negative once
+// it has expired.
+func (c Certificate) DaysLeft(now time.Time) int {
+	const day = 24 * time.Hour
+	if left := c.NotAfter.Sub(now); left >= 0 {
+		return int(left / day)
+	}
+	return -1 - int(now.Sub(c.NotAfter)/day)
+}
+
+// CertificateProblem is a certificate that is not valid, or not for much longer.
+type CertificateProblem struct {
+	Kind        CertificateProblemKind `json:"kind"`        // expiring, or why TLS refuses it
+	Cluster     string                 `json:"cluster"`     // etcd cluster
+	Days        int                    `json:"days"`        // whole days until it expires; negative: it has expired
+	Certificate Certificate            `json:"certificate"` // its facts
+	Text        string                 `json:"text"`        // the problem and the next step, as a sentence
+}
+
+// CertificateProblemKind is the kind of a problem with a certificate.
+type CertificateProblemKind string
+
+// The kinds of problems with certificates.
+const (
+	CertificateExpiring    CertificateProblemKind = "expiring"      // is to be renewed
+	CertificateExpired     CertificateProblemKind = "expired"       // is not valid any more
+	CertificateNotYetValid CertificateProblemKind = "not-yet-valid" // will be valid, or a clock is wrong
+)
+
+// Fails reports whether TLS refuses the certificate already.
+func (k CertificateProblemKind) Fails() bool {
+	return k == CertificateExpired || k == CertificateNotYetValid
+}
+
+// ProblemKind returns the kind of problem that the certificate has at a time, or "".
+func (c Certificate) ProblemKind(now time.Time) CertificateProblemKind {
+	switch {
+	case now.After(c.NotAfter):
+		return CertificateExpired
+	case now.Before(c.NotBefore):
+		return CertificateNotYetValid
+	case !now.Before(c.RenewalTime()):
+		return CertificateExpiring
+	}
+	return ""
+}
+
+// Problem returns the problem that a certificate of a cluster has at a time, and
+// false if it has none.
+func (c Certificate) Problem(cluster string, now time.Time) (CertificateProblem, bool) {
+	kind := c.ProblemKind(now)
+	if kind == "" {
+		return CertificateProblem{}, false
+	}
+	p := CertificateProblem{Kind: kind, Cluster: cluster, Days: c.DaysLeft(now), Certificate: c}
+	p.Text = p.describe(now)
+	return p, true
+}
+
+func (p CertificateProblem) describe(now time.Time) string {
+	c := p.Certificate
+	switch p.Kind {
+	case CertificateExpired:
+		return fmt.Sprintf("%s expired %s, on %s: %s", c, daysAgo(p.Days), certificateTime(c.NotAfter), c.renewal())
+	case CertificateNotYetValid:
+		return fmt.Sprintf("%s is not valid before %s, and the bastion's clock says %s: set the clock that is wrong, or %s",
+			c, certificateTime(c.NotBefore), certificateTime(now), c.renewal())
+	case CertificateExpiring:
+	}
+	return fmt.Sprintf("%s expires %s, on %s: %s", c, daysAhead(p.Days), certificateTime(c.NotAfter), c.renewal())
+}
+
+func daysAgo(days int) string {
+	switch n := -1 - days; n {
+	case 0:
+		return "less than a day ago"
+	case 1:
+		return "1 day ago"
+	default:
+		return fmt.Sprintf("%d days ago", n)
+	}
+}
+
+func daysAhead(days int) string {
+	switch days {
+	case 0:
+		return "in less than a day"
+	case 1:
+		return "in 1 day"
+	}
+	return fmt.Sprintf("in %d days", days)
+}
+
+func certificateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+// renewal returns the next step. etcd reads the files of its certificates again for each
+// connection, but the files of CAs only when it starts.
+func (c Certificate) renewal() string {
+	switch c.Role {
+	case ServerCertificate, PeerCertificate:
+		return "renew it on " + c.Host + "; etcd uses the new file without a restart"
+	case ClientCertificate:
+		return "renew it on " + c.Host
+	case CACertificate:
+	}
+	return "make a new CA, let members and clients trust both, and issue all certificates anew"
+}
+
+// String names the certificate.
+func (c Certificate) String() string {
+	names := fmt.Sprintf("%s, issued by %s", c.Subject, c.Issuer)
+	switch c.Role {
+	case ServerCertificate, PeerCertificate:
+		return fmt.Sprintf("the %s certificate of %s (%s)", c.Role, c.Host, names)
+	case ClientCertificate:
+		return fmt.Sprintf("the client certificate %s on %s (%s)", c.Path, c.Host, names)
+	case CACertificate:
+	}
+	if c.Path == "" {
+		return fmt.Sprintf("the CA %s that %s presents", c.Subject, c.Host)
+	}
+	return fmt.Sprintf("the CA %s in %s on %s", c.Subject, c.Path, c.Host)
+}
+
+// FailedPeerCertificate returns the problem of the peer certificate on a host that other
+// members refuse. Connections between members that are open already stay, so
+// such a cluster may be healthy until a member restarts.
+func (c ClusterFacts) FailedPeerCertificate(host string) (CertificateProblem, bool) {
+	i := slices.IndexFunc(c.CertificateProblems, func(p CertificateProblem) bool {
+		return p.FailsBetweenMembers() && p.Certificate.Host == host
+	})
+	if i < 0 {
+		return CertificateProblem{}, false
+	}
+	return c.CertificateProblems[i], true
+}
+
+// FailsBetweenMembers reports whether members refuse each other's connections because of the
+// certificate. It makes the cluster unhealthy, even while old connections last.
+func (p CertificateProblem) FailsBetweenMembers() bool {
+	return p.Kind.Fails() && p.Certificate.Role == PeerCertificate
+}

@@ -1,0 +1,98 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+)
+
+const day = 24 * time.Hour
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// A certificate is reported 30 days before its end, or when a third of its lifetime is left if that is later.
+func TestCertificateProblems(t *testing.T) {
+	for _, x := range []struct {
+		from, to time.Duration // from noon
+		kind     engine.CertificateProblemKind
+		days     int
+	}{
+		{-300 * day, 65 * day, "", 65},
+		{-335 * day, 30*day + time.Second, "", 30},
+		{-335 * day, 30 * day, engine.CertificateExpiring, 30},
+		{-355 * day, 10*day + time.Hour, engine.CertificateExpiring, 10},
+		{-4 * day, 3 * day, "", 3},
+		{-5 * day, 2 * day, engine.CertificateExpiring, 2},
+		{-day, time.Hour, engine.CertificateExpiring, 0},
+		{-day, 0, engine.CertificateExpiring, 0},
+		{-day, -time.Second, engine.CertificateExpired, -1},
+		{-3 * day, -day - time.Hour, engine.CertificateExpired, -2},
+		{time.Second, 90 * day, engine.CertificateNotYetValid, 90},
+	} {
+		c := engine.Certificate{Role: engine.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "ca", NotBefore: noon.Add(x.from), NotAfter: noon.Add(x.to)}
+		p, has := c.Problem("main", noon)
+		if p.Kind != x.kind || has != (x.kind != "") || c.DaysLeft(noon) != x.days || has && (p.Days != x.days || p.Cluster != "main" || p.Certificate != c) {
+			t.Errorf("from %s to %s: %+v, %d days left; want %q, %d", x.from, x.to, p, c.DaysLeft(noon), x.kind, x.days)
+		}
+	}
+}
+
+// The text says which certificate, when and the next step, for each role.
+func TestCertificateTexts(t *testing.T) {
+	for role, want := range map[engine.CertificateRole]string{
+		engine.ServerCertificate: "the server certificate of etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0; etcd uses the new file without a restart",
+		engine.PeerCertificate:   "the peer certificate of etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0; etcd uses the new file without a restart",
+		engine.ClientCertificate: "the client certificate /c on etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0",
+		engine.CACertificate:     "the CA x in /c on etcd-0 expired 3 days ago, on 2026-11-20 12:00 UTC: make a new CA, let members and clients trust both, and issue all certificates anew",
+	} {
+		c := engine.Certificate{Role: role, Host: "etcd-0", Path: "/c", Subject: "x", Issuer: "y", NotBefore: noon.Add(-300 * day), NotAfter: noon.Add(-3 * day)}
+		if p, _ := c.Problem("main", noon); p.Text != want {
+			t.Errorf("%s: %s", role, p.Text)
+		}
+	}
+	later := engine.Certificate{Role: engine.CACertificate, Host: "etcd-0", Subject: "x", NotBefore: noon.Add(day), NotAfter: noon.Add(99 * day)}
+	if p, _ := later.Problem("main", noon); !strings.HasPrefix(p.Text, "the CA x that etcd-0 presents is not valid before 2026-11-24 12:00 UTC, and the bastion's clock says 2026-11-23 12:00 UTC: set the clock that is wrong, or ") {
+		t.Error(p.Text)
+	}
+}
+
+// Where the peer certificate of a member is refused, no voter may go: neither would it come back, nor would the member
+// and one that comes back find each other. Only a member that is down already may be repaired. A cluster of one has no
+// peers.
+func TestMayLoseWithFailedPeerCertificates(t *testing.T) {
+	for n := 1; n <= 5; n++ {
+		for failed := range 1 << n {
+			for down := range n + 1 { // n: none
+				c := cluster(n, 1<<n-1)
+				if down < n {
+					c.Members[down].Healthy = false
+				}
+				for i := range n {
+					kind := engine.CertificateExpiring
+					if failed>>i&1 == 1 {
+						kind = engine.CertificateExpired
+					}
+					c.CertificateProblems = append(c.CertificateProblems,
+						engine.CertificateProblem{Kind: kind, Certificate: engine.Certificate{Role: engine.PeerCertificate, Host: host(i)}},
+						engine.CertificateProblem{Kind: engine.CertificateExpired, Certificate: engine.Certificate{Role: engine.ServerCertificate, Host: host(i)}})
+				}
+				for i := range n {
+					without := c
+					without.CertificateProblems = nil
+					want := without.MayLose(host(i), nil, true) == nil
+					if n > 1 && failed&^(1<<i) != 0 || n > 1 && failed>>i&1 == 1 && down != i {
+						want = false
+					}
+					if got := c.MayLose(host(i), nil, true) == nil; got != want {
+						t.Fatalf("%d voters, failed %05b, %d down, lose %d: allowed %v, want %v", n, failed, down, i, got, want)
+					}
+				}
+				if _, unhealthy := c.FindUnhealthy(func(string) bool { return true }); unhealthy != (failed != 0) {
+					t.Fatalf("%d voters, failed %05b: unhealthy %v", n, failed, unhealthy)
+				}
+			}
+		}
+	}
+}

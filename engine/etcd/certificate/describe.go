@@ -1,0 +1,83 @@
+package certificate
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// Describe returns the facts of a certificate. Its texts are safe on a terminal.
+func Describe(cert *x509.Certificate, role engine.CertificateRole, host, path string) engine.Certificate {
+	return engine.Certificate{
+		Role: role, Host: host, Path: path,
+		Subject: subjectOf(cert), Issuer: issuerOf(cert),
+		NotBefore: cert.NotBefore.UTC(), NotAfter: cert.NotAfter.UTC(),
+	}
+}
+
+// DescribeChain returns the facts of a certificate that a member presents, and of the CAs that it presents with it.
+func DescribeChain(chain []*x509.Certificate, role engine.CertificateRole, host string) []engine.Certificate {
+	var list []engine.Certificate
+	for i, cert := range chain {
+		if i > 0 {
+			role = engine.CACertificate
+		}
+		list = append(list, Describe(cert, role, host, ""))
+	}
+	return list
+}
+
+// maxName bounds a name of a certificate, in bytes.
+const maxName = 100
+
+func subjectOf(cert *x509.Certificate) string {
+	if cert.Subject.CommonName != "" {
+		return safeName(cert.Subject.CommonName)
+	}
+	if names := namesOf(cert); len(names) > 0 {
+		return safeName(names[0])
+	}
+	return safeName(cert.Subject.String())
+}
+
+func issuerOf(cert *x509.Certificate) string {
+	if cert.Issuer.CommonName != "" {
+		return safeName(cert.Issuer.CommonName)
+	}
+	return safeName(cert.Issuer.String())
+}
+
+func safeName(name string) string {
+	if name == "" {
+		return "no name"
+	}
+	if len(name) > maxName {
+		name = name[:maxName] + "…"
+	}
+	return textutil.Printable(strings.Join(strings.Fields(name), " "))
+}
+
+func namesOf(cert *x509.Certificate) []string {
+	names := append([]string(nil), cert.DNSNames...)
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return names
+}
+
+// ParsePEM returns the certificates of a PEM file. As crypto/x509 does for CAs, it passes over everything else.
+func ParsePEM(text []byte) []*x509.Certificate {
+	var list []*x509.Certificate
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
+			list = append(list, cert)
+		}
+	}
+	return list
+}

@@ -1,0 +1,155 @@
+package certificate
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Authorities are the CAs in one file of a host.
+type Authorities struct {
+	Host, Path string
+	List       []*x509.Certificate
+}
+
+// Describe returns the facts of the CAs.
+func (a Authorities) Describe() []engine.Certificate {
+	var list []engine.Certificate
+	for _, ca := range a.List {
+		list = append(list, Describe(ca, engine.CACertificate, a.Host, a.Path))
+	}
+	return list
+}
+
+func (a Authorities) pool() *x509.CertPool {
+	roots := x509.NewCertPool()
+	for _, ca := range a.List {
+		roots.AddCert(ca)
+	}
+	return roots
+}
+
+// Error is a certificate that TLS refuses.
+type Error struct {
+	Kind        engine.CertificateProblemKind // "": for another reason than the time
+	Certificate engine.Certificate
+	text        string
+	cause       error // nil: none
+}
+
+func (e *Error) Error() string { return e.text }
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// Verify checks that the certificate that a member presents is valid now, for a server, from one of the CAs, and for
+// one of the names. The error is an *Error if the member presents any.
+func Verify(chain []*x509.Certificate, host string, trusted Authorities, names []string) error {
+	if len(chain) == 0 {
+		return errors.New("the member presents no certificate")
+	}
+	leaf := chain[0]
+	between := x509.NewCertPool()
+	for _, cert := range chain[1:] {
+		between.AddCert(cert)
+	}
+	options := x509.VerifyOptions{Roots: trusted.pool(), Intermediates: between, CurrentTime: time.Now()}
+	if _, err := leaf.Verify(options); err != nil {
+		return explain(err, chain, host, trusted)
+	}
+	for _, name := range names {
+		if name != "" && leaf.VerifyHostname(name) == nil {
+			return nil
+		}
+	}
+	server := Describe(leaf, engine.ServerCertificate, host, "")
+	return &Error{Certificate: server, text: fmt.Sprintf("%s is for %s, not for any of %s: check the host's address",
+		server, namesText(leaf), strings.Join(names, ", "))}
+}
+
+// explain returns a refusal of crypto/x509 with the certificate that it is about, and with the next step.
+func explain(err error, chain []*x509.Certificate, host string, trusted Authorities) error {
+	described := DescribeChain(chain, engine.ServerCertificate, host)
+	for _, ca := range trusted.List {
+		if slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return bytes.Equal(c.RawIssuer, ca.RawSubject) }) {
+			described = append(described, Describe(ca, engine.CACertificate, trusted.Host, trusted.Path))
+		}
+	}
+	now := time.Now()
+	for _, c := range described {
+		if p, has := c.Problem("", now); has && p.Kind.Fails() {
+			return &Error{Kind: p.Kind, Certificate: c, text: p.Text, cause: err}
+		}
+	}
+	server := described[0]
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		return &Error{Certificate: server, cause: err, text: fmt.Sprintf("%s is not from a CA in %s of %s, which has %s: "+
+			"add the CA that issued it to that file, or issue the certificate by a CA in it", server, trusted.Path, trusted.Host, trusted.names())}
+	}
+	return &Error{Certificate: server, cause: err, text: fmt.Sprintf("%s is refused: %v", server, err)}
+}
+
+func (a Authorities) names() string {
+	var names []string
+	for _, ca := range a.List {
+		names = append(names, subjectOf(ca))
+	}
+	return strings.Join(names, ", ")
+}
+
+func namesText(cert *x509.Certificate) string {
+	if names := namesOf(cert); len(names) > 0 {
+		return strings.Join(names, ", ")
+	}
+	return "no name"
+}
+
+// The alerts of TLS by which a member says why it refuses a client certificate (RFC 8446, section 6).
+const (
+	alertBadCertificate     = 42
+	alertCertificateExpired = 45
+	alertCertificateUnknown = 46
+	alertUnknownCA          = 48
+)
+
+// Refused returns the error of a connection that a member has ended because of the client certificate, or nil if it had
+// another reason. A member checks that certificate after the handshake has ended for the client, and its alert can get
+// lost. So a client certificate that is not valid now is the reason, too.
+func Refused(client engine.Certificate, host string, ended error) error {
+	if p, has := client.Problem("", time.Now()); has && p.Kind.Fails() {
+		return &Error{Kind: p.Kind, Certificate: client, text: p.Text, cause: ended}
+	}
+	text := ""
+	switch alertIn(ended) {
+	case alertCertificateExpired:
+		text = fmt.Sprintf("etcd on %s says that %s is not valid at this time, and by the bastion's clock it is: set the clock that is wrong", host, client)
+	case alertBadCertificate, alertCertificateUnknown, alertUnknownCA:
+		text = fmt.Sprintf("etcd on %s does not accept %s: its --trusted-ca-file must have the CA that issued it", host, client)
+	default:
+		return nil
+	}
+	return &Error{Certificate: client, text: text, cause: ended}
+}
+
+// HasAlert reports whether an error is an alert of TLS that the other side has sent.
+func HasAlert(err error) bool { return alertIn(err) != 0 }
+
+// alertIn returns the alert of TLS that the other side has sent, or 0. The type of an alert of crypto/tls is not
+// exported, but it is a number.
+func alertIn(err error) uint64 {
+	var remote *net.OpError
+	if !errors.As(err, &remote) || remote.Err == nil {
+		return 0
+	}
+	if v := reflect.ValueOf(remote.Err); v.Kind() == reflect.Uint8 {
+		return v.Uint()
+	}
+	return 0
+}

@@ -1,0 +1,195 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/certificate"
+	"holdfast/engine/etcd/etcdtest"
+)
+
+const day = 24 * time.Hour
+
+// inMonths are dates of a certificate that needs no renewal yet.
+var inMonths = etcdtest.Dates{From: -day, To: 90 * day}
+
+func allDates(change map[string]etcdtest.Dates) map[string]etcdtest.Dates {
+	dates := map[string]etcdtest.Dates{"ca": inMonths, "server": inMonths, "peer": inMonths, "client": inMonths}
+	for role, d := range change {
+		dates[role] = d
+	}
+	return dates
+}
+
+// problemsOf returns the kinds of the problems with certificates, by role and host.
+func problemsOf(facts engine.ClusterFacts) map[string]engine.CertificateProblemKind {
+	kinds := map[string]engine.CertificateProblemKind{}
+	for _, p := range facts.CertificateProblems {
+		kinds[string(p.Certificate.Role)+" "+p.Certificate.Host] = p.Kind
+	}
+	return kinds
+}
+
+// TestCertificatesAreFacts: the certificates that members present to clients and to each other, the client certificate
+// and the CA are facts with their dates, and those that end soon are problems, but the cluster is healthy.
+func TestCertificatesAreFacts(t *testing.T) {
+	t.Parallel()
+	soon := etcdtest.Dates{From: -80 * day, To: 10*day + time.Hour}
+	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true, PeerTLS: true, Dates: allDates(map[string]etcdtest.Dates{"server": soon, "client": soon})})
+	facts := open(t, config(cluster)).Gather(t.Context())
+	wellFacts(t, facts, 3)
+	var got []string
+	for _, c := range facts.Certificates {
+		got = append(got, string(c.Role)+" "+c.Host+" "+c.Subject+" "+c.Issuer+" "+c.Path)
+		days := 89
+		if c.Role == engine.ServerCertificate || c.Role == engine.ClientCertificate {
+			days = 10
+		}
+		if left := c.DaysLeft(time.Now()); left != days {
+			t.Errorf("%s: %d days left, want %d", c, left, days)
+		}
+	}
+	want := "server etcd-0 etcd-0 etcdtest CA |server etcd-1 etcd-1 etcdtest CA |server etcd-2 etcd-2 etcdtest CA " +
+		"|peer etcd-0 etcd-0 etcdtest CA |peer etcd-1 etcd-1 etcdtest CA |peer etcd-2 etcd-2 etcdtest CA " +
+		"|client etcd-0 root etcdtest CA /etc/etcd/client.crt|ca etcd-0 etcdtest CA etcdtest CA /etc/etcd/ca.crt"
+	if text := strings.Join(got, "|"); text != want {
+		t.Errorf("certificates\n%s, want\n%s", text, want)
+	}
+	kinds := problemsOf(facts)
+	if len(kinds) != 4 || kinds["server etcd-2"] != engine.CertificateExpiring || kinds["client etcd-0"] != engine.CertificateExpiring {
+		t.Errorf("problems %v", kinds)
+	}
+	contains(t, facts.CertificateProblems[0].Text, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expires in 10 days, on ", ": renew it on etcd-0")
+	if err := facts.MayLose("etcd-0", nil, false); err != nil {
+		t.Errorf("certificates that end soon stop a disruption: %v", err)
+	}
+}
+
+// TestInvalidCertificates: a certificate that TLS refuses is named with its dates and the next step.
+func TestInvalidCertificates(t *testing.T) {
+	t.Parallel()
+	yesterday := etcdtest.Dates{From: -90 * day, To: -day - time.Hour}
+	tomorrow := etcdtest.Dates{From: day, To: 90 * day}
+	for name, x := range map[string]struct {
+		dates   map[string]etcdtest.Dates
+		kind    engine.CertificateProblemKind
+		subject string
+		text    []string
+	}{
+		"server expired":       {map[string]etcdtest.Dates{"server": yesterday}, engine.CertificateExpired, "server etcd-0", []string{"the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expired 1 day ago, on ", "renew it on etcd-0"}},
+		"server not yet valid": {map[string]etcdtest.Dates{"server": tomorrow}, engine.CertificateNotYetValid, "server etcd-0", []string{"the server certificate of etcd-0", " is not valid before ", "set the clock that is wrong"}},
+		"client expired":       {map[string]etcdtest.Dates{"client": yesterday}, engine.CertificateExpired, "client etcd-0", []string{"the client certificate /etc/etcd/client.crt on etcd-0 (root, issued by etcdtest CA) expired 1 day ago", "renew it on etcd-0"}},
+		"client not yet valid": {map[string]etcdtest.Dates{"client": tomorrow}, engine.CertificateNotYetValid, "client etcd-0", []string{"the client certificate /etc/etcd/client.crt", " is not valid before "}},
+		"CA expired":           {map[string]etcdtest.Dates{"ca": yesterday}, engine.CertificateExpired, "ca etcd-0", []string{"the CA etcdtest CA in /etc/etcd/ca.crt on etcd-0 expired 1 day ago", "let members and clients trust both"}},
+		"all expired": {
+			map[string]etcdtest.Dates{"ca": yesterday, "server": yesterday, "client": yesterday, "peer": yesterday},
+			engine.CertificateExpired, "peer etcd-0",
+			[]string{"the server certificate of etcd-0"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, PeerTLS: true, Dates: allDates(x.dates)})
+			facts := open(t, config(cluster)).Gather(t.Context())
+			contains(t, facts.Problem, append(x.text, "no member answers: etcd-0: ")...)
+			if strings.Contains(facts.Problem, "tls:") || strings.Contains(facts.Problem, "x509") {
+				t.Errorf("a riddle of TLS: %s", facts.Problem)
+			}
+			if kinds := problemsOf(facts); kinds[x.subject] != x.kind {
+				t.Errorf("problems %v, want %s of %s", kinds, x.kind, x.subject)
+			}
+		})
+	}
+}
+
+// TestForeignCA: a server certificate from another CA than the one of the inventory is named with both.
+func TestForeignCA(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
+	other := etcdtest.NewCA(t)
+	facts := open(t, config(cluster, replaceFile("/etc/etcd/ca.crt", other))).Gather(t.Context())
+	contains(t, facts.Problem, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) is not from a CA in /etc/etcd/ca.crt of etcd-0, which has etcdtest CA: ")
+}
+
+// TestForeignClient: a client certificate that members do not accept, because another CA has issued it, is named.
+func TestForeignClient(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
+	other := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
+	cert, key := other.Issue(t, "root")
+	facts := open(t, config(cluster, replaceFile(cluster.TLS.Cert, cert), replaceFile(cluster.TLS.Key, key))).Gather(t.Context())
+	contains(t, facts.Problem, "etcd on etcd-0 does not accept the client certificate /etc/etcd/client.crt on etcd-0 (root, issued by etcdtest CA): its --trusted-ca-file ")
+}
+
+// TestClientCertificateOfAnotherMember: while certificates are renewed host by host, a valid one is used if a host has it.
+func TestClientCertificateOfAnotherMember(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"client": {From: -2 * day, To: -day}}})
+	cert, key := cluster.Issue(t, "root")
+	cfg := config(cluster)
+	read := cfg.Peers[1].ReadFile
+	cfg.Peers[1].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+		switch path {
+		case cluster.TLS.Cert:
+			return cert, nil
+		case cluster.TLS.Key:
+			return key, nil
+		}
+		return read(ctx, path)
+	}
+	facts := open(t, cfg).Gather(t.Context())
+	wellFacts(t, facts, 3)
+	if kinds := problemsOf(facts); len(kinds) > 0 {
+		t.Errorf("problems %v", kinds)
+	}
+}
+
+// TestCertificateErrorIsTyped: the caller of a failed operation can tell that a certificate is the reason.
+func TestCertificateErrorIsTyped(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"server": {From: -2 * day, To: -day}}})
+	_, err := open(t, config(cluster)).Scrape(t.Context(), "etcd-0")
+	var refused *certificate.Error
+	if !errors.As(err, &refused) || refused.Kind != engine.CertificateExpired || refused.Certificate.Role != engine.ServerCertificate {
+		t.Errorf("error %v", err)
+	}
+}
+
+// replaceFile makes every host have other contents of a file.
+func replaceFile(path string, data []byte) func(*etcd.Config) {
+	return func(c *etcd.Config) {
+		for i, p := range c.Peers {
+			c.Peers[i].ReadFile = func(ctx context.Context, name string) ([]byte, error) {
+				if name == path {
+					return data, nil
+				}
+				return p.ReadFile(ctx, name)
+			}
+		}
+	}
+}
+
+// TestOldCA: while a file has an old CA beside the new one, its end is no problem.
+func TestOldCA(t *testing.T) {
+	t.Parallel()
+	old := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"ca": {From: -90 * day, To: -day}}})
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, Dates: allDates(nil)})
+	var both []byte
+	for _, c := range []*etcdtest.Cluster{old, cluster} {
+		data, err := c.Members[0].ReadFile(t.Context(), c.TLS.CA)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both = append(both, data...)
+	}
+	facts := open(t, config(cluster, replaceFile(cluster.TLS.CA, both))).Gather(t.Context())
+	wellFacts(t, facts, 1)
+	if kinds := problemsOf(facts); len(kinds) > 0 || len(facts.Certificates) != 4 {
+		t.Errorf("problems %v of %+v", kinds, facts.Certificates)
+	}
+}

@@ -1,0 +1,190 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/certificate"
+)
+
+// A peer certificate that was seen is not asked for again for a while, because etcd logs connections to its peer port
+// that come to nothing, some versions as a warning.
+const (
+	peerInterval    = 10 * time.Minute
+	peerRetry       = time.Minute // after a certificate that is not valid, or none
+	peerTimeout     = 3 * time.Second
+	defaultPeerPort = 2380
+)
+
+// presentedCertificates holds the certificates that members have presented last, by host.
+type presentedCertificates struct {
+	server map[string][]*x509.Certificate
+	peer   map[string]peerLook
+}
+
+type peerLook struct {
+	chain []*x509.Certificate
+	next  time.Time // when to ask again
+}
+
+func newPresentedCertificates() presentedCertificates {
+	return presentedCertificates{server: map[string][]*x509.Certificate{}, peer: map[string]peerLook{}}
+}
+
+// noteServer notes the certificates that the member on a host presents to clients.
+func (c *Cluster) noteServer(host string, presented []*x509.Certificate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown.server[host] = presented
+}
+
+// lookAtPeer asks the peer port of the member on p for its certificate, unless it did so a short while ago. If the port
+// does not answer, that is no problem: health is asked elsewhere.
+func (c *Cluster) lookAtPeer(ctx context.Context, p Peer, v clusterView) {
+	port := v.securePeerPort(p.Host)
+	c.mu.Lock()
+	if len(v.members) == 0 && len(c.shown.server[p.Host]) > 0 {
+		port = defaultPeerPort // something there speaks TLS, but nobody says where the members listen
+	}
+	look := c.shown.peer[p.Host]
+	c.mu.Unlock()
+	if port == 0 || time.Now().Before(look.next) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
+	defer cancel()
+	look.next = time.Now().Add(peerRetry)
+	if chain := presentedAt(ctx, p, port); chain != nil {
+		look.chain = chain
+		if !certificate.Describe(chain[0], engine.PeerCertificate, p.Host, "").ProblemKind(time.Now()).Fails() {
+			look.next = time.Now().Add(peerInterval)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown.peer[p.Host] = look
+}
+
+// securePeerPort returns the peer port of the member on a host, or 0 if it has none with TLS.
+func (v clusterView) securePeerPort(host string) int {
+	i := slices.IndexFunc(v.members, func(m *pb.Member) bool { return v.hosts[m.ID] == host })
+	if i < 0 {
+		return 0
+	}
+	for _, text := range v.members[i].PeerURLs {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "https" {
+			continue
+		}
+		if port, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+			return int(port)
+		}
+	}
+	return 0
+}
+
+var errCertificateSeen = errors.New("the certificate was seen")
+
+// presentedAt returns the certificates that the peer port of the member on p presents, or nil. A server presents them
+// before it asks for those of the client, so no credentials are needed. It then hangs up without an alert.
+func presentedAt(ctx context.Context, p Peer, port int) []*x509.Certificate {
+	var presented []*x509.Certificate
+	for _, target := range memberAddresses(p, listener{port: port}) {
+		conn, err := p.Dial(ctx, "tcp", target)
+		if err != nil {
+			continue
+		}
+		quiet := &quietConn{Conn: conn}
+		secured := tls.Client(quiet, &tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			InsecureSkipVerify: true, // only its dates and names are shown
+			VerifyConnection: func(state tls.ConnectionState) error {
+				presented, quiet.ended = state.PeerCertificates, true
+				return errCertificateSeen
+			},
+		})
+		_ = secured.HandshakeContext(ctx) // ends with errCertificateSeen, or nothing was seen
+		_ = conn.Close()
+		if presented != nil {
+			break
+		}
+	}
+	return presented
+}
+
+// quietConn sends nothing once it has ended.
+type quietConn struct {
+	net.Conn
+	ended bool
+}
+
+func (c *quietConn) Write(b []byte) (int, error) {
+	if c.ended {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(b)
+}
+
+// certificates returns the certificates that the cluster and its client depend on, and their problems.
+func (c *Cluster) certificates() (list []engine.Certificate, problems []engine.CertificateProblem) {
+	add := func(more ...engine.Certificate) {
+		for _, cert := range more {
+			if !slices.ContainsFunc(list, func(other engine.Certificate) bool { return isSameCA(cert, other) }) {
+				list = append(list, cert)
+			}
+		}
+	}
+	c.mu.Lock()
+	for _, p := range c.cfg.Peers {
+		add(certificate.DescribeChain(c.shown.server[p.Host], engine.ServerCertificate, p.Host)...)
+	}
+	for _, p := range c.cfg.Peers {
+		add(certificate.DescribeChain(c.shown.peer[p.Host].chain, engine.PeerCertificate, p.Host)...)
+	}
+	c.mu.Unlock()
+	if known := c.clients.tls; known != nil {
+		add(known.client)
+		add(known.authorities.Describe()...)
+	}
+	now := time.Now()
+	for _, cert := range list {
+		if p, has := cert.Problem(c.cfg.Name, now); has && !isLeftover(cert, list, now) {
+			problems = append(problems, p)
+		}
+	}
+	return list, problems
+}
+
+// isLeftover reports whether nothing depends on a CA any more: it has issued none of the certificates, or has been
+// renewed.
+func isLeftover(ca engine.Certificate, list []engine.Certificate, now time.Time) bool {
+	if ca.Role != engine.CACertificate {
+		return false
+	}
+	used := false
+	for _, other := range list {
+		switch {
+		case other.Role != engine.CACertificate:
+			used = used || other.Issuer == ca.Subject
+		case other.Subject == ca.Subject && other.NotAfter.After(ca.NotAfter) && other.ProblemKind(now) == "":
+			return true
+		}
+	}
+	return !used
+}
+
+// isSameCA reports whether two certificates are of one CA, which several members may present.
+func isSameCA(a, b engine.Certificate) bool {
+	return a.Role == engine.CACertificate && b.Role == engine.CACertificate &&
+		a.Subject == b.Subject && a.Issuer == b.Issuer && a.NotBefore.Equal(b.NotBefore) && a.NotAfter.Equal(b.NotAfter)
+}

@@ -1,0 +1,42 @@
+package tables
+
+import (
+	"fmt"
+	"io"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+)
+
+// writeCertificates writes the certificates that etcd clusters depend on, with the days until each expires.
+func writeCertificates(w io.Writer, clusters []engine.ClusterStatus) error {
+	rows := [][]string{{"CLUSTER", "CERTIFICATE", "HOST", "SUBJECT", "ISSUER", "EXPIRES", "DAYS LEFT"}}
+	for _, c := range clusters {
+		for _, cert := range c.Certificates {
+			rows = append(rows, []string{
+				c.Name, string(cert.Role), cert.Host, cert.Subject, cert.Issuer,
+				cert.NotAfter.UTC().Format(timeLayout), fmt.Sprint(cert.DaysLeft(c.Time)),
+			})
+		}
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return termtext.WriteTable(w, rows)
+}
+
+// certificateNotes returns a line for each problem with a certificate of a cluster.
+func certificateNotes(c engine.ClusterFacts, style termtext.Style) []string {
+	var notes []string
+	for _, p := range c.CertificateProblems {
+		paint := style.Yellow
+		if p.Kind.Fails() {
+			paint = style.Red
+		}
+		notes = append(notes, paint("cluster "+c.Name+": "+p.Text))
+	}
+	return notes
+}
