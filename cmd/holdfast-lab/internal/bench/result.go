@@ -10,7 +10,8 @@ import (
 
 // result is the outcome of one run.
 type result struct {
-	idle, during, worst latencies // the highest of all members
+	idle, during, worst latencies // of the member that is staged; of way (a), of the others
+	others              latencies // of the others during the same time, the highest: the machine's share
 	excess              float64   // the highest p99 while staging, in relation to its limit
 	taken               float64   // share of the processors' time that was taken before
 
@@ -34,11 +35,14 @@ func summarize(u update, m moments, samples []sample, record probe.Record) resul
 	r := result{taken: m.taken, staged: m.staged.Sub(m.began), slowed: m.slowed, paused: m.paused}
 	for _, h := range u.bench.Lab.Hosts() {
 		s := seriesOf(samples, h.Name)
-		if u.way.offline && h.Name == u.host.Name {
-			continue // it is away
-		}
 		idle, staging := s.between(m.idleBegan, m.idleBegan.Add(idleTime)).overall(), s.between(m.began, m.staged)
 		during := staging.overall()
+		if h.Name != u.host.Name {
+			r.others.raise(during)
+		}
+		if (h.Name == u.host.Name) == u.way.offline {
+			continue // it is away, or not staged
+		}
 		r.idle.raise(idle)
 		r.during.raise(during)
 		r.worst.raise(staging.worst())
@@ -71,9 +75,9 @@ func (l latencies) excessOver(idle latencies) float64 {
 }
 
 func (r result) String() string {
-	return fmt.Sprintf("WAL fsync p99 %s (idle %s), backend commit p99 %s (idle %s), %.2f of the limit; staged in %s; without the member %s; %d writes failed, longest gap %s, %d leaders lost; %.0f %% of the processors taken before",
+	return fmt.Sprintf("WAL fsync p99 %s (idle %s), backend commit p99 %s (idle %s), %.2f of the limit; other members %s and %s; staged in %s; without the member %s; %d writes failed, longest gap %s, %d leaders lost; %.0f %% of the processors taken before",
 		formatTime(r.during[walFsync].p99), formatTime(r.idle[walFsync].p99), formatTime(r.during[backendCommit].p99), formatTime(r.idle[backendCommit].p99),
-		r.excess, formatTime(r.staged), formatTime(r.away), r.failed, formatTime(r.gap), r.leadersLost, 100*r.taken)
+		r.excess, formatTime(r.others[walFsync].p99), formatTime(r.others[backendCommit].p99), formatTime(r.staged), formatTime(r.away), r.failed, formatTime(r.gap), r.leadersLost, 100*r.taken)
 }
 
 // formatTime prints a duration with about three digits. The last bucket of etcd has no upper bound.

@@ -48,7 +48,7 @@ func (t *table) print(to io.Writer, title string) error {
 	if len(t.columns) == 0 {
 		return nil
 	}
-	fmt.Fprintf(to, "\n%s.\nLatencies of etcd are the highest of its members; idle and during as p50 / p99 / max.\n\n", title)
+	fmt.Fprintf(to, "\n%s.\nLatencies of etcd are those of the member, as p50 / p99 / max. The other members, which are not staged, show what the\nmachine itself does; in (a) all latencies are theirs.\n\n", title)
 	w := tabwriter.NewWriter(to, 2, 0, 2, ' ', 0)
 	heads := []string{""}
 	for _, c := range t.columns {
@@ -73,6 +73,7 @@ func (t *table) rows() [][]string {
 	for metric, name := range []string{"WAL fsync", "backend commit"} {
 		add(name+", idle", func(c column) string { return c.spread(func(r result) latencies { return r.idle }, metric) })
 		add(name+", during", func(c column) string { return c.spread(func(r result) latencies { return r.during }, metric) })
+		add(name+", others then", func(c column) string { return c.spread(func(r result) latencies { return r.others }, metric) })
 		add(name+", worst 10 s", func(c column) string { return c.spread(func(r result) latencies { return r.worst }, metric) })
 	}
 	add("p99 in relation to the limit", func(c column) string { return c.number(func(r result) float64 { return r.excess }, "%.2f") })
