@@ -185,19 +185,10 @@ func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Sc
 		case scraped.Err != nil:
 			scrapes[i].Problem = scraped.Err.Error()
 		default:
-			scrapes[i].Counters = counters{scraped.Metrics}
+			scrapes[i].Counters = counters{metrics: scraped.Metrics}
 		}
 	}
 	return scrapes
-}
-
-// counters implements governor.Counters.
-type counters struct{ etcd.Metrics }
-
-// P99Since estimates the p99 of the disk latencies since earlier counters of the same member.
-func (c counters) P99Since(earlier governor.Counters, host string) engine.LatencyPoint {
-	before, _ := earlier.(counters) // there are no others
-	return c.Metrics.P99Since(before.Metrics, host)
 }
 
 // measureLatency compares the metrics of a member with the previous ones. ok is

@@ -64,6 +64,24 @@ func (h Histogram) countsSince(earlier Histogram) Histogram {
 	return delta
 }
 
+// plus returns the observations of both. Histograms with other bounds are of another version of etcd, and are left out.
+func (h Histogram) plus(other Histogram) Histogram {
+	if len(h.Buckets) == 0 {
+		return other
+	}
+	if len(h.Buckets) != len(other.Buckets) {
+		return h
+	}
+	sum := Histogram{Buckets: make([]Bucket, len(h.Buckets)), Sum: h.Sum + other.Sum}
+	for i, b := range h.Buckets {
+		if b.UpperBound != other.Buckets[i].UpperBound {
+			return h
+		}
+		sum.Buckets[i] = Bucket{UpperBound: b.UpperBound, Count: b.Count + other.Buckets[i].Count}
+	}
+	return sum
+}
+
 // Quantile estimates the q-quantile, 0 < q <= 1, as Prometheus' histogram_quantile does: linear within its bucket, from
 // 0 in the first, and the lower bound in the +Inf bucket. It returns false without observations, or without a bucket
 // but +Inf.

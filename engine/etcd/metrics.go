@@ -50,15 +50,31 @@ func (m Metrics) Since(earlier Metrics) Metrics {
 // P99Since estimates the p99 of the disk latencies since an earlier scrape of the same member. A histogram without
 // observations has no bucket. A member that restarted in between has counted everything within the window.
 func (m Metrics) P99Since(earlier Metrics, host string) engine.LatencyPoint {
-	delta := m.Since(earlier)
-	point := engine.LatencyPoint{Host: host, Window: engine.Duration(m.ScrapedAt.Sub(earlier.ScrapedAt))}
-	point.WALFsyncP99, point.WALFsyncBucket = delta.WALFsync.p99InSeconds()
-	point.BackendCommitP99, point.BackendCommitBucket = delta.BackendCommit.p99InSeconds()
+	return m.Since(earlier).Latency(host, m.ScrapedAt.Sub(earlier.ScrapedAt), 0)
+}
+
+// Plus returns the observations of both.
+func (m Metrics) Plus(other Metrics) Metrics {
+	m.WALFsync = m.WALFsync.plus(other.WALFsync)
+	m.BackendCommit = m.BackendCommit.plus(other.BackendCommit)
+	return m
+}
+
+// Latency estimates the p99 of the disk latencies in a window, or of all but the given number of slowest observations
+// if that is less.
+func (m Metrics) Latency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
+	point := engine.LatencyPoint{Host: host, Window: engine.Duration(window)}
+	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional)
+	point.BackendCommitP99, point.BackendCommitBucket = m.BackendCommit.p99InSeconds(exceptional)
 	return point
 }
 
-func (h Histogram) p99InSeconds() (float64, *engine.LatencyBucket) {
-	e, ok := h.Quantile(0.99)
+func (h Histogram) p99InSeconds(exceptional int) (float64, *engine.LatencyBucket) {
+	q := 0.99
+	if count := float64(h.Count()); exceptional > 0 && count > 0 {
+		q = min(q, max(count-float64(exceptional), count/2)/count) // of a few observations, half
+	}
+	e, ok := h.Quantile(q)
 	if !ok {
 		return 0, nil
 	}

@@ -24,6 +24,7 @@ const (
 	RecentTime   = 3 * time.Second  // window of Reading.Recent
 	WindowTime   = 10 * time.Second // window of Reading.Window
 	missingTime  = 5 * time.Second  // a member that does not answer for so long counts as too slow
+	leastPause   = 4 * time.Second  // long enough to tell the latency without staging
 	longestPause = 10 * time.Second // without progress
 	leastRun     = 10 * time.Second // at the floor, between two pauses
 	calmTime     = 6 * time.Second  // after a cut, before the pace rises again
@@ -86,8 +87,8 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	switch {
 	case recent.ratio() > tooMuch || c.isMissingLong(now):
 		c.slowDown(now, recent.ratio(), RecentTime)
-	case recent.isOver() && !c.pausedSince.IsZero(): // the pause goes on
-	case window.isOver() && c.pausedSince.IsZero():
+	case c.isPaused() && (recent.isOver() || now.Sub(c.pausedSince) < leastPause): // the pause goes on
+	case window.isOver() && !c.isPaused():
 		c.slowDown(now, window.ratio(), WindowTime/2)
 	case complete && (!observed || !recent.isOver()):
 		c.endPause(now)
@@ -102,6 +103,8 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	decision.Stop, decision.Over = c.checkStop(now, readings)
 	return decision
 }
+
+func (c *Controller) isPaused() bool { return !c.pausedSince.IsZero() }
 
 func (c *Controller) noteMissing(now time.Time, complete bool) {
 	switch {
@@ -131,7 +134,7 @@ func (c *Controller) slowDown(now time.Time, ratio float64, window time.Duration
 		if ratio > farTooMuch || c.pace < leastPace {
 			c.pace = 0
 		}
-	case c.pausedSince.IsZero() && now.Sub(c.lastCut) >= window && now.Sub(c.runsSince) >= leastRun:
+	case !c.isPaused() && now.Sub(c.lastCut) >= window && now.Sub(c.runsSince) >= leastRun:
 		c.pausedSince = now
 	}
 	c.safe = min(c.safe, c.pace)
@@ -149,14 +152,14 @@ func (c *Controller) speedUp(now time.Time) {
 }
 
 func (c *Controller) endPause(now time.Time) {
-	if !c.pausedSince.IsZero() {
+	if c.isPaused() {
 		c.pausedSince, c.runsSince = time.Time{}, now
 	}
 }
 
 // limitPause ends a pause that has lasted long enough: a staging at the floor comes to an end some time.
 func (c *Controller) limitPause(now time.Time) {
-	if !c.pausedSince.IsZero() && now.Sub(c.pausedSince) >= longestPause {
+	if c.isPaused() && now.Sub(c.pausedSince) >= longestPause {
 		c.endPause(now)
 	}
 }
@@ -190,7 +193,7 @@ func (c *Controller) checkDeadline(now time.Time) (engine.StopReason, Excess) {
 func (c *Controller) decide(worst Excess) Decision {
 	d := Decision{Knobs: knobsAt(c.pace), Safe: knobsAt(c.safe), State: engine.GovernorSlowed, Worst: worst}
 	switch {
-	case !c.pausedSince.IsZero():
+	case c.isPaused():
 		d.Knobs, d.State = frozen(), engine.GovernorPaused
 	case !c.experienced || c.pace >= 1:
 		d.State = engine.GovernorFree

@@ -225,6 +225,19 @@ func TestSafeKnobsWereObserved(t *testing.T) {
 	})
 }
 
+// TestIdleLatencyRaisesLimits: a latency that a member has while nothing is staged is no reason to slow the staging, up to
+// four times its limit: beyond, the disk is sick.
+func TestIdleLatencyRaisesLimits(t *testing.T) {
+	for p99, slowed := range map[float64]bool{0.030: false, 0.060: true} {
+		c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 1, Began: began})
+		point := engine.LatencyPoint{WALFsyncP99: p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 100}}
+		d := c.AddSample(began.Add(time.Second), []governor.Reading{{Host: "etcd-0", Recent: point, Window: point, Idle: point}})
+		if (d.State == engine.GovernorSlowed) != slowed {
+			t.Errorf("%g s: %+v", p99, d)
+		}
+	}
+}
+
 // TestWorstMemberDecides: also one that is not staged, and by the metric that is worst in relation to its limit.
 func TestWorstMemberDecides(t *testing.T) {
 	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 2, Began: began, Limits: map[string]governor.Limits{"etcd-1": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.1})}})

@@ -10,8 +10,9 @@ import (
 type Reading struct {
 	Host    string
 	Missing bool                // the member did not answer
-	Recent  engine.LatencyPoint // of the last few seconds: the controller slows down by it if it is far too much
-	Window  engine.LatencyPoint // of a longer time, in which a p99 means something
+	Recent  engine.LatencyPoint // of the last few seconds, without the slowest observations: the controller slows down by it if it is far too much
+	Window  engine.LatencyPoint // of a longer time, in which a p99 means something; likewise
+	Idle    engine.LatencyPoint // of all time in which nothing was staged; it raises the limits
 }
 
 // Excess compares a member with its limit.
@@ -49,6 +50,16 @@ func (l Limits) Raised(idle engine.LatencyPoint) Limits {
 	}
 }
 
+// mostRaised is how many times its limit at the begin of a staging a member may get. An idle latency beyond it is a sick
+// disk, not a busy one.
+const mostRaised = 4
+
+// raisedBy returns the limits of a member whose idle latency is known better than at the begin.
+func (l Limits) raisedBy(idle engine.LatencyPoint) Limits {
+	raised := l.Raised(idle)
+	return Limits{WALFsync: min(raised.WALFsync, mostRaised*l.WALFsync), BackendCommit: min(raised.BackendCommit, mostRaised*l.BackendCommit)}
+}
+
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // worstOf returns the latency that is highest in relation to its limit. observed is false if no member has written
@@ -58,7 +69,7 @@ func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.Late
 		if r.Missing {
 			continue
 		}
-		p, limits := point(r), c.limitsOf(r.Host)
+		p, limits := point(r), c.limitsOf(r.Host).raisedBy(r.Idle)
 		for _, x := range []struct {
 			metric engine.LatencyMetric
 			p99    float64

@@ -6,11 +6,19 @@ import (
 	"holdfast/engine"
 )
 
-// Counters are the histograms of one member at one moment.
+// Counters are the histograms of one member: all observations until a moment, or those of some time.
 type Counters interface {
-	// P99Since estimates the p99 of the disk latencies since earlier counters of the same member.
-	P99Since(earlier Counters, host string) engine.LatencyPoint
+	// Since returns the observations after earlier counters of the same member.
+	Since(earlier Counters) Counters
+	// Plus returns the observations of both.
+	Plus(other Counters) Counters
+	// Latency estimates the p99 of the observations, or of all but the given number of slowest ones if that is less.
+	Latency(host string, exceptional int) engine.LatencyPoint
 }
+
+// exceptional is how many slow observations in a window are no judgement: a window of the governor has some hundred
+// observations at most, so that its p99 is about the slowest, and any busy machine has slow moments.
+const exceptional = 3
 
 // Scrape is the answer of one member.
 type Scrape struct {
@@ -21,12 +29,13 @@ type Scrape struct {
 
 // Watch follows the disk latency of the members of a cluster during one staging.
 type Watch struct {
-	idle    map[string]engine.LatencyPoint
+	idle    map[string]Counters
 	members []*memberWatch
 }
 
 type memberWatch struct {
 	host   string
+	idle   Counters // before the staging and in its pauses; nil: not known
 	first  Counters
 	latest Counters
 	recent []stamped // of the last WindowTime, and one before, oldest first
@@ -39,15 +48,15 @@ type stamped struct {
 	Counters
 }
 
-// NewWatch begins to watch. idle has the latency of each member before, as far as it is known.
-func NewWatch(idle map[string]engine.LatencyPoint) *Watch { return &Watch{idle: idle} }
+// NewWatch begins to watch. idle has the observations of each member before, as far as they are known.
+func NewWatch(idle map[string]Counters) *Watch { return &Watch{idle: idle} }
 
 // AddScrapes takes one scrape of each member and returns the readings. The first scrapes of a member have nothing to be
-// compared with.
-func (w *Watch) AddScrapes(now time.Time, scrapes []Scrape) []Reading {
+// compared with. paused is true if nothing was staged since the scrapes before: then the observations are idle ones.
+func (w *Watch) AddScrapes(now time.Time, scrapes []Scrape, paused bool) []Reading {
 	readings := make([]Reading, 0, len(scrapes))
 	for _, s := range scrapes {
-		readings = append(readings, w.member(s.Host).add(now, s))
+		readings = append(readings, w.member(s.Host).add(now, s, paused))
 	}
 	return readings
 }
@@ -58,12 +67,12 @@ func (w *Watch) member(host string) *memberWatch {
 			return m
 		}
 	}
-	m := &memberWatch{host: host}
+	m := &memberWatch{host: host, idle: w.idle[host]}
 	w.members = append(w.members, m)
 	return m
 }
 
-func (m *memberWatch) add(now time.Time, s Scrape) Reading {
+func (m *memberWatch) add(now time.Time, s Scrape, paused bool) Reading {
 	reading := Reading{Host: s.Host, Missing: true}
 	if s.Counters == nil {
 		return reading
@@ -71,13 +80,20 @@ func (m *memberWatch) add(now time.Time, s Scrape) Reading {
 	if m.first == nil {
 		m.first = s.Counters
 	}
+	if paused && m.latest != nil {
+		m.addIdle(s.Counters.Since(m.latest))
+	}
 	m.latest = s.Counters
 	if len(m.recent) > 0 {
 		reading.Missing = false
-		reading.Recent = s.Counters.P99Since(m.before(now.Add(-RecentTime)).Counters, m.host)
-		reading.Window = s.Counters.P99Since(m.before(now.Add(-WindowTime)).Counters, m.host)
-		if reading.Window.WALFsyncP99 > m.worst.WALFsyncP99 || m.worst.Window == 0 {
-			m.worst, m.at = reading.Window, now.Add(-time.Duration(reading.Window.Window))
+		reading.Recent = s.Counters.Since(m.before(now.Add(-RecentTime)).Counters).Latency(m.host, exceptional)
+		window := s.Counters.Since(m.before(now.Add(-WindowTime)).Counters)
+		reading.Window = window.Latency(m.host, exceptional)
+		if m.idle != nil {
+			reading.Idle = m.idle.Latency(m.host, 0)
+		}
+		if p99 := window.Latency(m.host, 0); p99.WALFsyncP99 > m.worst.WALFsyncP99 || m.worst.Window == 0 {
+			m.worst, m.at = p99, now.Add(-time.Duration(p99.Window))
 		}
 	}
 	m.recent = append(m.recent, stamped{now, s.Counters})
@@ -85,6 +101,14 @@ func (m *memberWatch) add(now time.Time, s Scrape) Reading {
 		m.recent = m.recent[1:]
 	}
 	return reading
+}
+
+func (m *memberWatch) addIdle(observed Counters) {
+	if m.idle == nil {
+		m.idle = observed
+		return
+	}
+	m.idle = m.idle.Plus(observed)
 }
 
 // before returns the newest counters that are at least as old, or the oldest.
@@ -105,9 +129,11 @@ func (w *Watch) Report() []engine.MemberGoverned {
 		if m.first == nil || m.worst.Window == 0 {
 			continue
 		}
-		report = append(report, engine.MemberGoverned{
-			Host: m.host, Idle: w.idle[m.host], Staging: m.latest.P99Since(m.first, m.host), Worst: m.worst, WorstAt: m.at,
-		})
+		governed := engine.MemberGoverned{Host: m.host, Staging: m.latest.Since(m.first).Latency(m.host, 0), Worst: m.worst, WorstAt: m.at}
+		if m.idle != nil {
+			governed.Idle = m.idle.Latency(m.host, 0)
+		}
+		report = append(report, governed)
 	}
 	return report
 }

@@ -10,14 +10,25 @@ import (
 
 // counters are the time of their scrape and the worst fsync so far in each second.
 type counters struct {
-	at    time.Duration
-	fsync func(time.Duration) float64
+	from, at time.Duration
+	fsync    func(time.Duration) float64
+	more     float64 // worst fsync of other counters
 }
 
-func (c counters) P99Since(earlier governor.Counters, host string) engine.LatencyPoint {
-	from := earlier.(counters).at
-	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.at - from), WALFsyncBucket: &engine.LatencyBucket{Observed: 1}}
-	for at := from + time.Second; at <= c.at; at += time.Second {
+func (c counters) Since(earlier governor.Counters) governor.Counters {
+	c.from = earlier.(counters).at
+	return c
+}
+
+func (c counters) Plus(other governor.Counters) governor.Counters {
+	o := other.(counters)
+	c.more = max(c.more, o.Latency("", 0).WALFsyncP99)
+	return c
+}
+
+func (c counters) Latency(host string, _ int) engine.LatencyPoint {
+	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.at - c.from), WALFsyncP99: c.more, WALFsyncBucket: &engine.LatencyBucket{Observed: 1}}
+	for at := c.from + time.Second; at <= c.at; at += time.Second {
 		p.WALFsyncP99 = max(p.WALFsyncP99, c.fsync(at))
 	}
 	return p
@@ -31,10 +42,10 @@ func TestWatch(t *testing.T) {
 		}
 		return 0.001
 	}
-	w := governor.NewWatch(map[string]engine.LatencyPoint{"etcd-0": {WALFsyncP99: 0.002}})
+	w := governor.NewWatch(map[string]governor.Counters{"etcd-0": counters{more: 0.002}})
 	for at := time.Duration(0); at <= time.Minute; at += time.Second {
-		scrapes := []governor.Scrape{{Host: "etcd-0", Counters: counters{at, fsync}}, {Host: "etcd-1", Problem: "no answer"}}
-		readings := w.AddScrapes(began.Add(at), scrapes)
+		scrapes := []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}, {Host: "etcd-1", Problem: "no answer"}}
+		readings := w.AddScrapes(began.Add(at), scrapes, false)
 		r := readings[0]
 		if r.Missing != (at == 0) || !readings[1].Missing {
 			t.Fatalf("at %s: %+v", at, readings)
@@ -53,5 +64,22 @@ func TestWatch(t *testing.T) {
 	m := report[0]
 	if m.Idle.WALFsyncP99 != 0.002 || m.Staging.Window != engine.Duration(time.Minute) || m.Worst.WALFsyncP99 != 0.5 || m.WorstAt != began.Add(10*time.Second) {
 		t.Errorf("%+v", m)
+	}
+}
+
+// TestPausesTellTheIdleLatency: what is observed while nothing is staged is idle latency, in addition to the one before.
+func TestPausesTellTheIdleLatency(t *testing.T) {
+	fsync := func(at time.Duration) float64 { return at.Seconds() / 1000 }
+	w := governor.NewWatch(map[string]governor.Counters{"etcd-0": counters{more: 0.002}})
+	for at := time.Duration(0); at <= 30*time.Second; at += time.Second {
+		paused := at > 10*time.Second && at <= 20*time.Second
+		r := w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}}, paused)[0]
+		want := 0.002
+		if at > 10*time.Second {
+			want = fsync(min(at, 20*time.Second))
+		}
+		if at > 0 && r.Idle.WALFsyncP99 != want {
+			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99, want)
+		}
 	}
 }

@@ -22,6 +22,7 @@ type governedStage struct {
 	watch      *governor.Watch
 
 	serial int64 // of the last pace that was sent
+	frozen int   // samples since a pause began
 	sent   governor.Decision
 	sentAt time.Time
 	levers []engine.Lever // nil until the host has reported them
@@ -34,14 +35,15 @@ type governedStage struct {
 // govern samples the members and sends the host its pace until the context ends. It returns a failure if the staging must
 // stop.
 func (g *governedStage) govern(ctx context.Context) *engine.Failure {
-	g.watch.AddScrapes(g.run.Clock.Now(), g.run.scrapeMembers(ctx, g.cluster))
+	g.watch.AddScrapes(g.run.Clock.Now(), g.run.scrapeMembers(ctx, g.cluster), false)
 	decision := g.controller.First()
 	for {
 		g.sendPace(ctx, decision)
 		if g.run.Clock.Sleep(ctx, governEvery) != nil {
 			return nil
 		}
-		readings := g.watch.AddScrapes(g.run.Clock.Now(), g.run.scrapeMembers(ctx, g.cluster))
+		scrapes := g.run.scrapeMembers(ctx, g.cluster)
+		readings := g.watch.AddScrapes(g.run.Clock.Now(), scrapes, g.isIdle())
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -51,6 +53,16 @@ func (g *governedStage) govern(ctx context.Context) *engine.Failure {
 			return g.stopFailure(decision)
 		}
 	}
+}
+
+// isIdle reports whether nothing was staged since the sample before: the host was frozen all the time.
+func (g *governedStage) isIdle() bool {
+	if g.sent.Knobs.Slice > 0 || len(g.levers) == 0 || !g.levers[0].InForce {
+		g.frozen = 0
+		return false
+	}
+	g.frozen++
+	return g.frozen > 1
 }
 
 // sendPace sends the pace to the host if it has changed, or the host needs to hear that the bastion is there. A pace that

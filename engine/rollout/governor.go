@@ -19,8 +19,9 @@ const (
 
 // idleLatency is the disk latency of the members of a cluster before the first staging of the run.
 type idleLatency struct {
-	byHost map[string]engine.LatencyPoint
-	blind  bool // no member serves metrics
+	byHost   map[string]engine.LatencyPoint
+	observed map[string]governor.Counters
+	blind    bool // no member serves metrics
 }
 
 // measureIdle measures the members of a cluster once in a run. A member that does not answer has no idle latency; it is
@@ -29,22 +30,21 @@ func (r *Run) measureIdle(ctx context.Context, cluster string) *idleLatency {
 	if idle := r.state.idleOf(cluster); idle != nil {
 		return idle
 	}
-	watch := governor.NewWatch(nil)
-	watch.AddScrapes(r.Clock.Now(), r.scrapeMembers(ctx, cluster))
+	first := r.scrapeMembers(ctx, cluster)
 	if r.Clock.Sleep(ctx, idleDuration) != nil {
 		return &idleLatency{}
 	}
-	idle := &idleLatency{byHost: map[string]engine.LatencyPoint{}, blind: true}
+	idle := &idleLatency{byHost: map[string]engine.LatencyPoint{}, observed: map[string]governor.Counters{}, blind: true}
 	problem := "its members are not known"
-	scrapes := r.scrapeMembers(ctx, cluster)
-	for i, reading := range watch.AddScrapes(r.Clock.Now(), scrapes) {
-		switch {
-		case scrapes[i].Counters != nil && reading.Missing: // the first answer
-			idle.blind = false
-		case reading.Missing:
-			problem = scrapes[i].Host + ": " + scrapes[i].Problem
-		default:
-			idle.blind, idle.byHost[reading.Host] = false, reading.Window
+	for i, s := range r.scrapeMembers(ctx, cluster) {
+		if s.Counters == nil {
+			problem = s.Host + ": " + s.Problem
+			continue
+		}
+		idle.blind = false
+		if i < len(first) && first[i].Counters != nil {
+			idle.observed[s.Host] = s.Counters.Since(first[i].Counters)
+			idle.byHost[s.Host] = idle.observed[s.Host].Latency(s.Host, 0)
 		}
 	}
 	if ctx.Err() != nil {
@@ -100,6 +100,6 @@ func (r *Run) newGovernedStage(hp engine.HostPlan, s engine.Step, lane engine.La
 	}
 	return &governedStage{
 		run: r, plan: hp, step: s, cluster: lane.Cluster, state: engine.GovernorFree, since: now,
-		controller: governor.New(settings), watch: governor.NewWatch(idle.byHost),
+		controller: governor.New(settings), watch: governor.NewWatch(idle.observed),
 	}
 }

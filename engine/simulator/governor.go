@@ -10,14 +10,31 @@ import (
 
 // counters are the counters of a member at a time. The p99 since earlier ones is the one at this time.
 type counters struct {
-	at  time.Time
-	p99 float64 // of WAL fsync, in seconds; 0: nothing was written
+	at     time.Time
+	window time.Duration // since earlier counters
+	p99    float64       // of WAL fsync, in seconds; 0: nothing was written
 }
 
-// P99Since returns the p99 at the time of the later counters.
-func (c counters) P99Since(earlier governor.Counters, host string) engine.LatencyPoint {
+// Since returns the counters of a time that ends with these.
+func (c counters) Since(earlier governor.Counters) governor.Counters {
 	before, _ := earlier.(counters) // there are no others
-	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.at.Sub(before.at))}
+	c.window = c.at.Sub(before.at)
+	return c
+}
+
+// Plus returns counters with the p99 of the longer time.
+func (c counters) Plus(other governor.Counters) governor.Counters {
+	more, _ := other.(counters)
+	sum := counters{at: more.at, window: c.window + more.window, p99: c.p99}
+	if more.window > c.window {
+		sum.p99 = more.p99
+	}
+	return sum
+}
+
+// Latency returns the p99.
+func (c counters) Latency(host string, _ int) engine.LatencyPoint {
+	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.window)}
 	if c.p99 > 0 {
 		p.WALFsyncP99, p.WALFsyncBucket = c.p99, &engine.LatencyBucket{Observed: 100}
 	}

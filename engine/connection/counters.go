@@ -1,0 +1,32 @@
+package connection
+
+import (
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+	"holdfast/engine/governor"
+)
+
+// counters implements governor.Counters.
+type counters struct {
+	metrics etcd.Metrics
+	window  time.Duration // of observations after earlier counters
+}
+
+// Since returns the observations after earlier counters of the same member.
+func (c counters) Since(earlier governor.Counters) governor.Counters {
+	before, _ := earlier.(counters) // there are no others
+	return counters{metrics: c.metrics.Since(before.metrics), window: c.metrics.ScrapedAt.Sub(before.metrics.ScrapedAt)}
+}
+
+// Plus returns the observations of both.
+func (c counters) Plus(other governor.Counters) governor.Counters {
+	more, _ := other.(counters)
+	return counters{metrics: c.metrics.Plus(more.metrics), window: c.window + more.window}
+}
+
+// Latency estimates the p99 of the observations, or of all but the given number of slowest ones if that is less.
+func (c counters) Latency(host string, exceptional int) engine.LatencyPoint {
+	return c.metrics.Latency(host, c.window, exceptional)
+}

@@ -1,0 +1,50 @@
+package etcd
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// histogramWith returns so many observations of 1 ms, and so many of 100 ms.
+func histogramWith(quick, slow uint64) Histogram {
+	return Histogram{Sum: float64(quick)*0.001 + float64(slow)*0.1, Buckets: []Bucket{{0.001, quick}, {0.128, quick + slow}, {math.Inf(1), quick + slow}}}
+}
+
+// TestExceptionalObservations: a few slow observations of a short window are left out, and no more.
+func TestExceptionalObservations(t *testing.T) {
+	for _, c := range []struct {
+		quick, slow uint64
+		exceptional int
+		isSlow      bool
+	}{
+		{57, 3, 0, true},
+		{57, 3, 3, false},
+		{56, 4, 3, true},
+		{0, 2, 3, true}, // all are slow
+		{1000, 9, 3, false},
+		{1000, 11, 3, true}, // of many, the p99 counts
+	} {
+		h := histogramWith(c.quick, c.slow)
+		point := Metrics{WALFsync: h, BackendCommit: h}.Latency("etcd-0", time.Second, c.exceptional)
+		if got := point.WALFsyncP99 > 0.001; got != c.isSlow || point.BackendCommitP99 != point.WALFsyncP99 {
+			t.Errorf("%d and %d, without %d: %+v", c.quick, c.slow, c.exceptional, point)
+		}
+	}
+	if point := (Metrics{}).Latency("etcd-0", time.Second, 3); point.WALFsyncBucket != nil {
+		t.Errorf("nothing observed: %+v", point)
+	}
+}
+
+func TestPlus(t *testing.T) {
+	sum := Metrics{WALFsync: histogramWith(10, 1)}.Plus(Metrics{WALFsync: histogramWith(20, 2), BackendCommit: histogramWith(1, 0)})
+	if sum.WALFsync.Count() != 33 || sum.WALFsync.Buckets[0].Count != 30 || sum.BackendCommit.Count() != 1 {
+		t.Errorf("%+v", sum)
+	}
+	other := Histogram{Buckets: []Bucket{{0.5, 1}, {math.Inf(1), 1}}}
+	for _, strange := range []Histogram{other, {}, {Buckets: []Bucket{{0.5, 1}, {0.6, 2}, {math.Inf(1), 3}}}} {
+		if got := histogramWith(10, 1).plus(strange); got.Count() != 11 {
+			t.Errorf("plus %+v: %+v", strange, got)
+		}
+	}
+}
