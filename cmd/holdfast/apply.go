@@ -115,14 +115,11 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	if err := a.setBastionIdentity(s); err != nil {
 		return err
 	}
-	unlock, err := s.lockSite()
+	_, unlock, err := s.enterSite()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if _, err := s.inheritRuns(); err != nil {
-		return err
-	}
 	written, err := journal.Create(s.runsDir, s.run.ID)
 	if err != nil {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was touched", err))
@@ -205,27 +202,20 @@ func (s *site) limitTo(p engine.Plan) {
 	}
 }
 
-func (s *site) lockSite() (func(), error) {
+// enterSite takes the lock of the site, and passes the run the holds and
+// failures of earlier runs of this bastion. It returns their history.
+func (s *site) enterSite() (history journal.History, unlock func(), err error) {
 	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: bastion.Clock{}.Now().Truncate(time.Second)}
-	unlock, err := journal.LockSite(s.runsDir, s.inv.Site, info)
+	left, unlock, err := journal.EnterSite(s.runsDir, s.inv.Site, s.holdOwner(), info)
 	var busy *journal.BusyError
 	if errors.As(err, &busy) {
-		return nil, failWith(engine.ExitRefused, fmt.Errorf("refused: %w", err))
+		return journal.History{}, nil, failWith(engine.ExitRefused, fmt.Errorf("refused: %w", err))
 	}
-	return unlock, err
-}
-
-// inheritRuns passes the run the holds and failures of earlier runs of this
-// bastion, and returns the history. It needs the lock of the site: only then
-// are all earlier runs over.
-func (s *site) inheritRuns() (journal.History, error) {
-	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
-		return journal.History{}, err
+		return journal.History{}, nil, err
 	}
-	left := journal.SummarizeRuns(runs, s.inv.Site, s.holdOwner())
 	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.History.Complete
-	return left.History, nil
+	return left.History, unlock, nil
 }
 
 // approvePlan returns the function that asks for approval of a plan. A saved

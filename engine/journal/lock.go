@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"holdfast/engine"
 )
 
 // maxLock is the number of bytes that are read of a lock.
@@ -65,6 +67,21 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock site: %w", err)
 	}
 	return func() { _ = f.Close() }, nil // closing releases the lock
+}
+
+// EnterSite takes the lock of a site, and then reads the journals of earlier runs: only with the lock are all of
+// them over, so that their holds may be adopted. The error is a *BusyError if another run has the lock.
+func EnterSite(dir, site string, self engine.HoldOwner, info LockInfo) (left EarlierRuns, unlock func(), err error) {
+	unlock, err = LockSite(dir, site, info)
+	if err != nil {
+		return EarlierRuns{}, nil, err
+	}
+	runs, err := ListRuns(dir)
+	if err != nil {
+		unlock()
+		return EarlierRuns{}, nil, err
+	}
+	return SummarizeRuns(runs, site, self), unlock, nil
 }
 
 // hasLock reports whether a run has the lock of its site now. It tries the lock only if this run was the last

@@ -169,7 +169,10 @@ func Inherit(r *rollout.Run, earlier ...*Bastion) {
 		runs = append(runs, b.journaledRun())
 	}
 	slices.SortFunc(runs, func(a, b journal.Run) int { return cmp.Compare(b.ID, a.ID) }) // the newest first
-	left := journal.SummarizeRuns(runs, r.Inventory.Site, engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion})
+	takeLeftovers(r, journal.SummarizeRuns(runs, r.Inventory.Site, engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion}))
+}
+
+func takeLeftovers(r *rollout.Run, left journal.EarlierRuns) {
 	r.Dead, r.Awaited, r.Retry, r.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.Complete
 }
 
