@@ -32,7 +32,7 @@ var printed = []struct {
 	{"holdfast etcd snapshot", "", etcd.SnapshotInfo{}},
 	{"holdfast etcd endpoints", "", etcd.Endpoints{}},
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
-	{"holdfast mirror", "a list of these", mirror.CommitStatus{}},
+	{"holdfast mirror", "a list of these", mirror.ContentStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},
 	{"holdfast validate", "", engine.Inventory{}},
 	{"holdfast diff", "", rules.Diff{}},

@@ -18,19 +18,22 @@ func (a *app) mirrorCommand() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
 		Use:   "mirror",
-		Short: "Check or fill the repository from which hosts fetch their OS",
+		Short: "Check or fill the mirror from which hosts fetch their OS",
 		Args:  expectArgs(0, 0),
-		Long: `mirror checks the repository of the mirror block: whether it has every object of
-the commits that pools with source = "bastion" should run, and whether their
-contents have their digests. It names those that are missing or damaged, and
-then ends with 2.
+		Long: `mirror checks the repository and the image layout of the mirror block: whether
+they have every object of the commits and images that pools with
+source = "bastion" should run, and whether their contents have their digests. It
+names those that are missing or damaged, and then ends with 2.
 
-With --from it first fetches these commits from a URL or a folder, with the
-ostree tool of this machine, and makes the repository if there is none.
-Signatures are fetched, too; the hosts check them.`,
+With --from it first fetches the commits or the images, and makes the folder if
+there is none. Commits come from the URL or the folder of an ostree repository,
+with the ostree tool of this machine; images from docker:// (the registry of
+their own name), docker://NAME, or the folder of another image layout. Parts
+that are there are not fetched again. Signatures are fetched, too; the hosts
+check them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mirror(cmd.Context(), from) },
 	}
-	cmd.Flags().StringVar(&from, "from", "", "`URL` or folder of an ostree repository to fetch from")
+	cmd.Flags().StringVar(&from, "from", "", "`URL` or folder to fetch from")
 	return cmd
 }
 
@@ -40,25 +43,25 @@ func (a *app) mirror(ctx context.Context, from string) error {
 		return err
 	}
 	if loaded.Inventory.Mirror == nil {
-		return errors.New(`the site has no mirror; add mirror { repository = "FOLDER" } to the site block`)
+		return errors.New(`the site has no mirror; add a mirror block to the site block`)
 	}
-	folder, wanted := loaded.Inventory.Mirror.Repository, mirror.ListWanted(loaded.Inventory)
+	m, wanted := *loaded.Inventory.Mirror, mirror.ListWanted(loaded.Inventory)
 	if len(wanted) == 0 {
 		return errors.New(`no pool fetches its OS from the bastion; add source = "bastion" to an os block`)
 	}
-	var all []mirror.CommitStatus
+	var all []mirror.ContentStatus
 	if from != "" {
-		all, err = mirror.Update(ctx, folder, mirror.Upstream{From: from, Wanted: wanted}, a.stderr)
-	} else if all, err = mirror.Check(ctx, folder, wanted); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; holdfast mirror --from URL makes it", err)
+		all, err = mirror.Update(ctx, m, mirror.Upstream{From: from, Wanted: wanted}, a.stderr)
+	} else if all, err = mirror.Check(ctx, m, wanted); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; holdfast mirror --from URL makes it, with images from docker://", err)
 	}
 	if err != nil {
 		return failWith(engine.ExitFailed, err)
 	}
-	return a.showMirror(folder, all)
+	return a.showMirror(m, all)
 }
 
-func (a *app) showMirror(folder string, all []mirror.CommitStatus) error {
+func (a *app) showMirror(m engine.Mirror, all []mirror.ContentStatus) error {
 	code := engine.ExitOK
 	for _, s := range all {
 		if !s.IsComplete() {
@@ -71,14 +74,25 @@ func (a *app) showMirror(folder string, all []mirror.CommitStatus) error {
 		}
 		return exitWith(code)
 	}
-	fmt.Fprintln(a.stdout, folder)
+	shown := ""
 	for _, s := range all {
+		folder, name, unit := m.Repository, engine.ShortDigest(s.Commit)+" "+s.Ref, "object"
+		if s.Image != "" {
+			folder, name, unit = m.Layout, s.Image, "blob"
+		}
+		if folder != shown {
+			fmt.Fprintln(a.stdout, folder)
+			shown = folder
+		}
 		state := "complete"
 		if !s.IsComplete() {
 			state = fmt.Sprintf("%d missing, %d damaged", len(s.Missing), len(s.Damaged))
 		}
-		fmt.Fprintf(a.stdout, "  %s %s: %s; %s, %s; for %s\n", engine.ShortDigest(s.Commit), s.Ref, state,
-			termtext.FormatCount(s.Objects, "object", "objects"), termtext.FormatBytes(s.Bytes), strings.Join(s.Pools, ", "))
+		if s.Signed {
+			state += ", with signatures"
+		}
+		fmt.Fprintf(a.stdout, "  %s: %s; %s, %s; for %s\n", name, state,
+			termtext.FormatCount(s.Objects, unit, unit+"s"), termtext.FormatBytes(s.Bytes), strings.Join(s.Pools, ", "))
 		a.listObjects("missing", s.Missing)
 		a.listObjects("damaged", s.Damaged)
 	}

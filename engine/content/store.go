@@ -126,7 +126,7 @@ func (s layoutStore) readComplete(ctx context.Context, c engine.Content) (layout
 	}
 	image, err := s.ReadImage(ctx, digest, false)
 	if err == nil && !image.IsComplete() {
-		err = fmt.Errorf("%w in the mirror %s; docs/disconnected.md shows how to copy it", layout.Incomplete{Digest: c.Image, Missing: len(image.Missing) + len(image.Damaged)}, s.folder)
+		err = fmt.Errorf("%w in the mirror %s; fetch them with holdfast mirror --from docker://", layout.Incomplete{Digest: c.Image, Missing: len(image.Missing) + len(image.Damaged)}, s.folder)
 	}
 	return image, err
 }

@@ -137,14 +137,16 @@ func (l *Layout) checkBlob(ctx context.Context, b Blob, verify bool) error {
 	if !verify {
 		return nil
 	}
-	sum, _, err := v1.SHA256(contextReader{ctx, f})
+	sum, _, err := v1.SHA256(WithContext(ctx, f))
 	if err == nil && sum != b.Digest {
 		err = errDamaged
 	}
 	return err
 }
 
-// contextReader ends with its context.
+// WithContext returns a reader that ends with the context.
+func WithContext(ctx context.Context, in io.Reader) io.Reader { return contextReader{ctx, in} }
+
 type contextReader struct {
 	ctx context.Context
 	in  io.Reader
@@ -160,11 +162,7 @@ func (r contextReader) Read(p []byte) (int, error) {
 
 // readManifest returns the manifest with its size and media type, and the blobs that it names.
 func (l *Layout) readManifest(b Blob) (Blob, []Blob, error) {
-	path, err := blobPath(b.Digest)
-	if err != nil {
-		return b, nil, err
-	}
-	data, err := l.readFile(path, maxManifest)
+	data, err := l.ReadManifest(b.Digest)
 	if err != nil {
 		return b, nil, err
 	}

@@ -18,13 +18,17 @@ type Layout struct {
 	most int // blobs of an image
 }
 
+// MarkerFile is the file by which a folder is a layout.
+const MarkerFile = "oci-layout"
+
+// MaxManifest bounds a manifest in bytes, as registries do.
+const MaxManifest = 4 << 20
+
 const (
-	maxBlobs    = 20_000  // of an image. Images of an OS have about 100
-	maxManifest = 4 << 20 // bytes, as registries bound them
-	maxIndex    = 4 << 20 // bytes of index.json
-	markerFile  = "oci-layout"
-	indexFile   = "index.json"
-	version     = "1.0.0" // of the format, since 2017 the only one
+	maxBlobs  = 20_000  // of an image. Images of an OS have about 100
+	maxIndex  = 4 << 20 // bytes of index.json
+	indexFile = "index.json"
+	version   = "1.0.0" // of the format, since 2017 the only one
 )
 
 // Open opens the layout in a folder.
@@ -45,19 +49,19 @@ func Open(folder string) (*Layout, error) {
 func (l *Layout) Close() error { return l.root.Close() }
 
 func (l *Layout) checkVersion() error {
-	data, err := l.readFile(markerFile, maxIndex)
+	data, err := l.readFile(MarkerFile, maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no file %s, so it is not an image layout (%w)", markerFile, err)
+		return fmt.Errorf("there is no file %s, so it is not an image layout (%w)", MarkerFile, err)
 	}
 	if err != nil {
 		return err
 	}
 	var marker struct{ ImageLayoutVersion string }
 	if err := json.Unmarshal(data, &marker); err != nil {
-		return fmt.Errorf("%s: %w", markerFile, err)
+		return fmt.Errorf("%s: %w", MarkerFile, err)
 	}
 	if marker.ImageLayoutVersion != version {
-		return fmt.Errorf("%s has version %q; only %s is known", markerFile, marker.ImageLayoutVersion, version)
+		return fmt.Errorf("%s has version %q; only %s is known", MarkerFile, marker.ImageLayoutVersion, version)
 	}
 	return nil
 }
@@ -111,12 +115,24 @@ func (l *Layout) readFile(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
+// ReadManifest returns the data of a manifest. It does not compare them with the digest.
+func (l *Layout) ReadManifest(h v1.Hash) ([]byte, error) {
+	path, err := blobPath(h)
+	if err != nil {
+		return nil, err
+	}
+	return l.readFile(path, MaxManifest)
+}
+
 // refName is the annotation of index.json that holds the name of an image.
 const refName = "org.opencontainers.image.ref.name"
 
 // FindTag returns the digest of the image that index.json lists under a name.
 func (l *Layout) FindTag(tag string) (h v1.Hash, found bool, err error) {
 	index, err := l.readIndex()
+	if errors.Is(err, fs.ErrNotExist) { // a new layout
+		return v1.Hash{}, false, nil
+	}
 	if err != nil {
 		return v1.Hash{}, false, err
 	}

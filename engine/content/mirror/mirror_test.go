@@ -34,19 +34,20 @@ func TestUpdateThenCheck(t *testing.T) {
 	}
 	ostree(t, upstream, "init", "--mode=archive")
 	commit := ostree(t, upstream, "commit", "-b", "lab/stable", "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
+	m := engine.Mirror{Repository: folder}
 	wanted := []Wanted{{Ref: "lab/stable", Commit: commit, Pools: []string{"worker"}}}
-	if _, err := Check(t.Context(), folder, wanted); err == nil {
+	if _, err := Check(t.Context(), m, wanted); err == nil {
 		t.Error("a repository that is not there was checked")
 	}
 	var out bytes.Buffer
 	for range 2 { // the second has nothing to do
-		if _, err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
+		if _, err := Update(t.Context(), m, Upstream{upstream, wanted}, &out); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
 		}
 	}
 	check := func(missing, damaged int) {
 		t.Helper()
-		got, err := Check(t.Context(), folder, wanted)
+		got, err := Check(t.Context(), m, wanted)
 		if err != nil || len(got) != 1 || got[0].Objects != 5 || len(got[0].Missing) != missing || len(got[0].Damaged) != damaged {
 			t.Errorf("%+v, %v; want %d missing, %d damaged", got, err, missing, damaged)
 		}
@@ -67,7 +68,7 @@ func TestUpdateThenCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(1, 1)
-	if _, err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
+	if _, err := Update(t.Context(), m, Upstream{upstream, wanted}, &out); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}
 	check(0, 0)
@@ -79,19 +80,19 @@ func TestUpdateThenCheck(t *testing.T) {
 		if err := os.WriteFile(metadata[0], []byte("damaged"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Update(t.Context(), folder, Upstream{upstream, wanted}, &out); err != nil {
+		if _, err := Update(t.Context(), m, Upstream{upstream, wanted}, &out); err != nil {
 			t.Errorf("after a damaged %s: %v: %s", kind, err, out.String())
 		}
 		check(0, 0)
 	}
 	nameless := append(wanted[:1:1], Wanted{Commit: strings.Repeat("0", 64)})
-	if _, err := Update(t.Context(), filepath.Join(tree, "untouched"), Upstream{upstream, nameless}, &out); err == nil || !strings.Contains(err.Error(), "has no ref") {
+	if _, err := Update(t.Context(), engine.Mirror{Repository: filepath.Join(tree, "untouched")}, Upstream{upstream, nameless}, &out); err == nil || !strings.Contains(err.Error(), "has no ref") {
 		t.Errorf("without a ref: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(tree, "untouched")); !os.IsNotExist(err) {
 		t.Errorf("something was made although a commit has no ref: %v", err)
 	}
-	if _, err := Update(t.Context(), folder, Upstream{filepath.Join(tree, "none"), wanted}, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
+	if _, err := Update(t.Context(), m, Upstream{filepath.Join(tree, "none"), wanted}, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
 		t.Errorf("from nowhere: %v", err)
 	}
 }
@@ -100,8 +101,13 @@ func TestListWanted(t *testing.T) {
 	pool := func(name, commit, source string) engine.Pool {
 		return engine.Pool{Name: name, OS: &engine.OS{Driver: "ostree", Ref: "r", Commit: commit, Source: source}}
 	}
-	got := ListWanted(engine.Inventory{Pools: []engine.Pool{pool("a", "1", "bastion"), pool("b", "2", ""), {Name: "c"}, pool("d", "3", "bastion"), pool("e", "1", "bastion")}})
-	want := []Wanted{{"r", "1", []string{"a", "e"}}, {"r", "3", []string{"d"}}}
+	got := ListWanted(engine.Inventory{Pools: []engine.Pool{
+		pool("a", "1", "bastion"), pool("b", "2", ""),
+		{Name: "c"},
+		pool("d", "3", "bastion"), pool("e", "1", "bastion"),
+		{Name: "f", OS: &engine.OS{Driver: "bootc", Image: "x@4", Source: "bastion"}},
+	}})
+	want := []Wanted{{Ref: "r", Commit: "1", Pools: []string{"a", "e"}}, {Ref: "r", Commit: "3", Pools: []string{"d"}}, {Image: "x@4", Pools: []string{"f"}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}

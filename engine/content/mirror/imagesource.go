@@ -1,0 +1,134 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"holdfast/engine/content/layout"
+)
+
+// imageSource is a place with images. An error of a part that is not there is an fs.ErrNotExist.
+type imageSource interface {
+	// manifest returns the manifest with a digest or a tag.
+	manifest(ctx context.Context, w Wanted, reference string) ([]byte, error)
+	blob(ctx context.Context, w Wanted, digest v1.Hash) (io.ReadCloser, error)
+	close() error
+}
+
+// registryScheme begins a --from that is a registry.
+const registryScheme = "docker://"
+
+// openImages returns the images at --from, or nil if there are commits.
+func openImages(from string) (imageSource, error) {
+	if repository, ok := strings.CutPrefix(from, registryScheme); ok {
+		if repository != "" {
+			if _, err := name.NewRepository(repository); err != nil {
+				return nil, fmt.Errorf("--from %s: %w", from, err)
+			}
+		}
+		return registrySource{repository}, nil
+	}
+	if _, err := os.Stat(filepath.Join(from, layout.MarkerFile)); err != nil {
+		return nil, nil // a URL, or the folder of a repository
+	}
+	opened, err := layout.Open(from)
+	if err != nil {
+		return nil, err
+	}
+	return layoutSource{opened}, nil
+}
+
+// layoutSource is another layout, such as on a disk.
+type layoutSource struct{ *layout.Layout }
+
+func (s layoutSource) manifest(_ context.Context, _ Wanted, reference string) ([]byte, error) {
+	digest, err := v1.NewHash(reference)
+	if err != nil {
+		var found bool
+		if digest, found, err = s.FindTag(reference); err == nil && !found {
+			err = fs.ErrNotExist
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.ReadManifest(digest)
+}
+
+func (s layoutSource) blob(_ context.Context, _ Wanted, digest v1.Hash) (io.ReadCloser, error) {
+	f, _, err := s.OpenBlob(digest)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (s layoutSource) close() error { return s.Close() }
+
+// registrySource is a registry. Its credentials are those of podman and docker.
+type registrySource struct {
+	repository string // "": the name of the image
+}
+
+func (s registrySource) find(w Wanted) (name.Repository, error) {
+	repository := s.repository
+	if repository == "" {
+		repository, _, _ = strings.Cut(w.Image, "@")
+	}
+	return name.NewRepository(repository)
+}
+
+func (s registrySource) manifest(ctx context.Context, w Wanted, reference string) ([]byte, error) {
+	repository, err := s.find(w)
+	if err != nil {
+		return nil, err
+	}
+	var ref name.Reference = repository.Tag(reference)
+	if _, err := v1.NewHash(reference); err == nil {
+		ref = repository.Digest(reference)
+	}
+	found, err := remote.Get(ref, registryOptions(ctx)...)
+	if err != nil {
+		return nil, markMissing(err)
+	}
+	return found.Manifest, nil
+}
+
+func (s registrySource) blob(ctx context.Context, w Wanted, digest v1.Hash) (io.ReadCloser, error) {
+	repository, err := s.find(w)
+	if err != nil {
+		return nil, err
+	}
+	blob, err := remote.Layer(repository.Digest(digest.String()), registryOptions(ctx)...)
+	if err != nil {
+		return nil, err
+	}
+	in, err := blob.Compressed()
+	return in, markMissing(err)
+}
+
+func (registrySource) close() error { return nil }
+
+func registryOptions(ctx context.Context) []remote.Option {
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("holdfast")}
+}
+
+func markMissing(err error) error {
+	if refused := (*transport.Error)(nil); errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound {
+		return fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// remoteName is the remote in the repository of the mirror. Its URL is the one that is given with each pull.
+const remoteName = "mirror"
+
+// updateCommits pulls the commits into the repository with ostree, which prints to out.
+func updateCommits(ctx context.Context, m engine.Mirror, up Upstream, out io.Writer) ([]ContentStatus, error) {
+	folder := m.Repository
+	for _, w := range up.Wanted {
+		if w.Ref == "" {
+			return nil, fmt.Errorf("commit %s has no ref in its os block, so the mirror cannot keep it; add ref", w.Commit)
+		}
+	}
+	tool, err := exec.LookPath("ostree")
+	if err != nil {
+		return nil, errors.New("there is no ostree on this machine, which fetches the commits; install it, or copy a repository in archive mode to " + folder)
+	}
+	url, err := sourceURL(up.From)
+	if err != nil {
+		return nil, err
+	}
+	r := repository{tool: tool, folder: folder, out: out}
+	if err := r.run(ctx, "init", "--mode=archive"); err != nil {
+		return nil, err
+	}
+	if err := r.run(ctx, "remote", "add", "--if-not-exists", "--no-gpg-verify", "--no-sign-verify", remoteName, url); err != nil {
+		return nil, err
+	}
+	pullErr := r.pullCommits(ctx, url, up.Wanted) // a damaged object may be the reason
+	all, err := Check(ctx, m, up.Wanted)
+	if err != nil {
+		return nil, errors.Join(pullErr, err)
+	}
+	repaired, err := forgetDamaged(folder, all)
+	if err != nil {
+		return nil, errors.Join(pullErr, err)
+	}
+	if !repaired {
+		return all, pullErr
+	}
+	if err := r.pullCommits(ctx, url, up.Wanted); err != nil {
+		return nil, err
+	}
+	return Check(ctx, m, up.Wanted)
+}
+
+// repository runs the ostree tool on a repository.
+type repository struct {
+	tool, folder string
+	out          io.Writer
+}
+
+func (r repository) run(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, r.tool, append([]string{"--repo=" + r.folder}, args...)...)
+	cmd.Stdout, cmd.Stderr = r.out, r.out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("ostree %s: %w", args[0], err)
+	}
+	return nil
+}
+
+func (r repository) pullCommits(ctx context.Context, url string, wanted []Wanted) error {
+	for _, w := range wanted {
+		if err := r.run(ctx, "pull", "--mirror", "--untrusted", "--url="+url, remoteName, w.Ref+"@"+w.Commit); err != nil {
+			return err
+		}
+	}
+	return r.run(ctx, "summary", "--update")
+}
+
+// forgetDamaged removes damaged objects, and marks commits that lack objects as partial, as ostree does with those that it has
+// not fetched to the end: a pull looks only into these for what they lack. It reports whether it found any.
+func forgetDamaged(folder string, all []ContentStatus) (found bool, err error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return false, fmt.Errorf("repair the repository: %w", err)
+	}
+	defer func() { _ = root.Close() }() // it holds no data
+	for _, s := range all {
+		if s.IsComplete() || s.Objects <= 1 && len(s.Damaged) == 0 { // a commit that is not there is not incomplete
+			continue
+		}
+		found = true
+		for _, path := range s.Damaged {
+			if removeErr := root.Remove(path); !errors.Is(removeErr, fs.ErrNotExist) { // two commits may share it
+				err = errors.Join(err, removeErr)
+			}
+		}
+		partial, openErr := root.Create("state/" + s.Commit + ".commitpartial")
+		if err = errors.Join(err, openErr); openErr == nil {
+			err = errors.Join(err, partial.Close())
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("repair the repository: %w", err)
+	}
+	return found, nil
+}
+
+func sourceURL(from string) (string, error) {
+	if strings.Contains(from, "://") {
+		return from, nil
+	}
+	folder, err := filepath.Abs(from)
+	return "file://" + folder, err
+}
