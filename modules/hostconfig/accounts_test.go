@@ -1,7 +1,10 @@
 package hostconfig
 
 import (
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,11 +98,13 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 
 func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
 	const theirs = "ssh-rsa THEIRS their key"
-	for name, test := range map[string]struct {
+	type keysCase struct {
 		sshd, before string // authorized_keys; "-": none
 		keys         []string
 		after, own   string // own: authorized_keys.d/ignition
-	}{
+	}
+	sites := map[string]map[string]keysCase{} // the users of one host, by its sshd
+	for name, test := range map[string]keysCase{
 		"beside others":          {before: theirs, keys: []string{key1}, after: theirs + "\n# BEGIN holdfast\n" + key1 + "\n# END holdfast\n", own: "-"},
 		"no others":              {before: "-", keys: []string{key1}, after: "# BEGIN holdfast\n" + key1 + "\n# END holdfast\n", own: "-"},
 		"replaced":               {before: "a\n# BEGIN holdfast\nold\n# END holdfast\nb\n\n", keys: []string{key2}, after: "a\nb\n\n# BEGIN holdfast\n" + key2 + "\n# END holdfast\n", own: "-"},
@@ -113,26 +118,43 @@ func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
 		"fragment, removed":      {sshd: "x authorized_keys.d", before: theirs, after: theirs, own: "-"},
 		"fragment, once a block": {sshd: "x authorized_keys.d", before: "a\n# BEGIN holdfast\nold\n# END holdfast\n", keys: []string{key1}, after: "a\n", own: key1 + "\n"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		if sites[test.sshd] == nil {
+			sites[test.sshd] = map[string]keysCase{}
+		}
+		sites[test.sshd][name] = test
+	}
+	for sshd, users := range sites {
+		t.Run(sshd, func(t *testing.T) {
 			t.Parallel()
 			b := accountSite(t)
-			if test.before == "-" {
-				b.Check(os.RemoveAll(b.At("/home/core/.ssh")))
-			} else {
-				b.Put("/home/core/.ssh/authorized_keys", test.before, 0o600)
+			if sshd != "" {
+				b.Put("/sshd-T", sshd+"\n", 0o644)
 			}
-			if test.sshd != "" {
-				b.Put("/sshd-T", test.sshd+"\n", 0o644)
+			names := slices.Sorted(maps.Keys(users))
+			var edits []loginEdit
+			for i, name := range names {
+				user := fmt.Sprint("u", i)
+				home := "/home/" + user
+				b.Mkdir(home)
+				if before := users[name].before; before != "-" {
+					b.Put(home+"/.ssh/authorized_keys", before, 0o600)
+					b.Check(os.Chmod(b.At(home+"/.ssh"), 0o700))
+				}
+				b.Put("/etc/passwd", b.Read("/etc/passwd")+user+":x:1000:1000::"+home+":/bin/sh\n", 0o644)
+				edits = append(edits, loginEdit{want: engine.User{Name: user, SSHKeys: users[name].keys}, was: &engine.Login{UID: 1000, GID: 1000, Group: "core", Home: home, Shell: "/bin/sh"}, keys: true})
 			}
 			for range 2 {
-				b.mustWrite(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: test.keys}, was: &core, keys: true}))
-				for path, want := range map[string]string{"/home/core/.ssh/authorized_keys": test.after, "/home/core/.ssh/authorized_keys.d/ignition": test.own} {
-					got := "-"
-					if b.Exists(path[1:]) {
-						got = b.Read(path)
-					}
-					if got != want {
-						t.Errorf("%s:\n%s\nwant:\n%s", path, got, want)
+				b.mustWrite(b.accountWrite(nil, edits...))
+				for i, name := range names {
+					home := fmt.Sprint("/home/u", i)
+					for path, want := range map[string]string{home + "/.ssh/authorized_keys": users[name].after, home + "/.ssh/authorized_keys.d/ignition": users[name].own} {
+						got := "-"
+						if b.Exists(path[1:]) {
+							got = b.Read(path)
+						}
+						if got != want {
+							t.Errorf("%s: %s:\n%s\nwant:\n%s", name, path, got, want)
+						}
 					}
 				}
 			}

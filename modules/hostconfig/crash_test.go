@@ -96,41 +96,68 @@ func (b *writeBox) crashWritten() {
 	b.CheckClean()
 }
 
-// Killed at any point, with the power cut or not, the next run finishes. Up to "written" the script does the same whether
-// it acts itself or not: each point there takes one of the two, in turn.
+// Killed at any point, the next run finishes. By default several runs on one host
+// are killed, each at a later point, before one finishes; up to "written" the script
+// does the same whether it acts itself or not, so each point there takes one of the
+// two, in turn.
 func TestAWriteThatIsCutShortIsFinishedByTheNext(t *testing.T) {
-	points := []string{"locked", "unpacked", "checked", "prepared", "saved", "before", "groups", "users", "replaced", "keys", "units", "written", "act 0", "acted", "record", "recorded"}
-	w := crashSite(t).crashWrite(true)
-	for _, e := range w.edits {
-		points = append(points, w.rename(e.path))
+	points := []string{"locked", "unpacked", "checked", "prepared", "saved", "before", "groups", "users"}
+	for _, e := range crashSite(t).crashWrite(true).edits {
+		points = append(points, e.path)
 	}
+	points = append(points, "replaced", "keys", "units")
+	hosts := map[string][]string{}
 	for i, point := range points {
-		for n, how := range []string{"", "quiet"} {
-			acts := point == "act 0" || point == "acted" || point == "record" || point == "recorded"
-			if acts && how == "" || !acts && point != "written" && i%2 != n && !longtest.On() {
-				continue
-			}
-			t.Run(point+" "+how, func(t *testing.T) {
-				t.Parallel()
-				b := crashSite(t)
-				quiet := how != ""
-				b.stopAt(point, "kill -9 0")
-				if out := b.write(b.crashWrite(quiet)); out.Code != -1 {
-					t.Fatalf("not killed: %d %s", out.Code, out.Stderr)
-				}
-				b.awaitPoint(point)
-				if b.Exists("etc/a/b/new.conf") && !b.Exists("var/lib/holdfast/applied.json") {
-					t.Error("something is written, and no record says so")
-				}
-				w := b.crashWrite(quiet)
-				b.Want(b.write(w), 0, "")
-				if !quiet {
-					b.record(w)
-				}
-				b.crashWritten()
-			})
+		name := [2]string{"", "acts itself, "}[i%2] + [2]string{"early", "late"}[2*i/len(points)]
+		hosts[name] = append(hosts[name], point)
+	}
+	hosts["late"] = append(hosts["late"], "written")
+	if longtest.On() {
+		clear(hosts)
+		for _, point := range points {
+			hosts[point], hosts["acts itself, "+point] = []string{point}, []string{point}
+		}
+		hosts["written"] = []string{"written"}
+	}
+	for _, point := range []string{"written", "act 0", "acted", "record", "recorded"} {
+		name := "acts itself, late"
+		if longtest.On() {
+			name = "acts itself, " + point
+		}
+		hosts[name] = append(hosts[name], point)
+	}
+	for name, points := range hosts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			crashSite(t).killAndFinish(points, strings.HasPrefix(name, "acts itself"))
+		})
+	}
+}
+
+// killAndFinish kills a write at each of the points, in their order, and then
+// requires that one finishes. A point that is a path is the one before it is replaced.
+func (b *writeBox) killAndFinish(points []string, quiet bool) {
+	b.T.Helper()
+	for _, point := range points {
+		w := b.crashWrite(quiet)
+		if strings.HasPrefix(point, "/") {
+			point = w.rename(point)
+		}
+		b.stopAt(point, "kill -9 0")
+		if out := b.write(w); out.Code != -1 {
+			b.T.Fatalf("not killed at %s: %d %s", point, out.Code, out.Stderr)
+		}
+		b.awaitPoint(point)
+		if b.Exists("etc/a/b/new.conf") && !b.Exists("var/lib/holdfast/applied.json") {
+			b.T.Errorf("at %s something is written, and no record says so", point)
 		}
 	}
+	w := b.crashWrite(quiet)
+	b.Want(b.write(w), 0, "")
+	if !quiet {
+		b.record(w)
+	}
+	b.crashWritten()
 }
 
 // rename returns the point right before a path is replaced.
