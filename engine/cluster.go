@@ -15,6 +15,7 @@ type ClusterFacts struct {
 	Members []Member `json:"members,omitempty"`
 	Problem string   `json:"problem,omitempty"` // why there are no facts, or the members do not fit the inventory
 	Alarms  []string `json:"alarms,omitempty"`
+	Version string   `json:"version,omitempty"` // cluster version of etcd: no member may be older; missing: not known
 
 	Certificates        []Certificate        `json:"certificates,omitempty"`         // that members present, the client certificate of holdfast, and CAs
 	CertificateProblems []CertificateProblem `json:"certificate_problems,omitempty"` // of these, when the facts were gathered
@@ -31,10 +32,12 @@ type Member struct {
 	Leader    bool   `json:"leader,omitempty"`
 	RaftIndex uint64 `json:"raft_index,omitempty"`
 	Behind    uint64 `json:"entries_behind,omitempty"` // committed raft entries that it has not applied
-	Version   string `json:"version,omitempty"`
+	Version   string `json:"version,omitempty"`        // of its etcd
 	DBBytes   int64  `json:"db_bytes,omitempty"`
 	DBInUse   int64  `json:"db_in_use_bytes,omitempty"` // of db_bytes; defragmentation frees the others
 	DBQuota   int64  `json:"db_quota_bytes,omitempty"`  // at which etcd accepts no more writes; missing: not known
+
+	StorageVersion string `json:"storage_version,omitempty"` // of its database, from etcd 3.6 on
 }
 
 // QuorumOf is how many of n voters must be healthy for etcd to accept writes:

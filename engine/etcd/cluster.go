@@ -69,7 +69,9 @@ type Cluster struct {
 	cfg     Config
 	clients listener // where the members listen for clients
 	metrics metricsListener
-	scrapes []*http.Client
+	scrapes []*http.Client // of the metrics, by peer
+
+	versions []*http.Client // of the version of the cluster, by peer
 
 	mu    sync.Mutex
 	hosts map[uint64]string // hosts of members, by their last answers
@@ -91,7 +93,8 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 		c.clients.tls, c.clients.note = credentials, c.noteServer
 	}
 	for _, p := range cfg.Peers {
-		c.scrapes = append(c.scrapes, c.newScrapeClient(p))
+		c.scrapes = append(c.scrapes, newHTTPClient(p, c.findMetrics))
+		c.versions = append(c.versions, newHTTPClient(p, c.listenForClients))
 	}
 	return c, nil
 }

@@ -79,6 +79,34 @@ func wellFacts(t *testing.T, facts engine.ClusterFacts, n int) {
 	}
 }
 
+// TestVersions: the version of the cluster and of the databases are facts, as soon as etcd has decided on them.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]etcdtest.Options{"plain": {}, "TLS, other port for metrics": {TLS: true, Metrics: "http"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := etcdtest.Start(t, 1, options)
+			client := open(t, config(cluster, func(c *etcd.Config) {
+				if options.TLS {
+					c.Metrics = &engine.MetricsListener{Port: etcdtest.MetricsPort}
+				}
+			}))
+			deadline := time.Now().Add(time.Minute)
+			for {
+				facts := client.Gather(t.Context())
+				m := member(t, facts, "etcd-0")
+				minor := m.Version[:strings.LastIndex(m.Version, ".")] + ".0"
+				if facts.Version == minor && m.StorageVersion == minor {
+					return
+				}
+				if time.Now().After(deadline) { // etcd decides within 5 s
+					t.Fatalf("facts %+v", facts)
+				}
+			}
+		})
+	}
+}
+
 // TestThree goes through the life of a cluster of three members with TLS.
 func TestThree(t *testing.T) {
 	t.Parallel()

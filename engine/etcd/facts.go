@@ -40,7 +40,7 @@ func (v clusterView) memberFacts(m *pb.Member) engine.Member {
 	if i, ok := v.answerOf[m.ID]; ok {
 		status := v.answers[i].status
 		member.RaftIndex = status.RaftAppliedIndex
-		member.Version = printableText(status.Version)
+		member.Version, member.StorageVersion = printableText(status.Version), versionText(status.StorageVersion)
 		member.Behind = v.entriesBehind(v.answers[i])
 		member.DBBytes, member.DBInUse, member.DBQuota = status.DbSize, status.DbSizeInUse, status.DbSizeQuota
 	}

@@ -125,12 +125,13 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	return metrics, err
 }
 
-func (c *Cluster) newScrapeClient(p Peer) *http.Client {
+// newHTTPClient returns a client that connects only to the member on p, where find says that it listens.
+func newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				at, err := c.findMetrics(ctx)
+				at, err := find(ctx)
 				if err != nil {
 					return nil, err
 				}

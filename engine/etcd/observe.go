@@ -37,10 +37,13 @@ func (c *Cluster) gatherView(ctx context.Context) (clusterView, engine.ClusterFa
 	c.askPeers(ctx, 2, func(ctx context.Context, i int) {
 		sessions[i], answers[i] = c.openAndAsk(ctx, c.cfg.Peers[i])
 	})
-	ports := c.arrangeAnswers(answers)
+	first, version := c.arrangeAnswers(answers), ""
 	c.askPeers(ctx, 2, func(ctx context.Context, i int) {
 		var look conc.WaitGroup
-		look.Go(func() { c.lookAtPeer(ctx, c.cfg.Peers[i], ports) })
+		look.Go(func() { c.lookAtPeer(ctx, c.cfg.Peers[i], first) })
+		if i == first.bestAnswer {
+			look.Go(func() { version = c.readClusterVersion(ctx, i) })
+		}
 		if answers[i].err == nil {
 			sessions[i].checkRead(ctx, &answers[i])
 		}
@@ -48,6 +51,7 @@ func (c *Cluster) gatherView(ctx context.Context) (clusterView, engine.ClusterFa
 	})
 	view := c.arrangeAnswers(answers)
 	facts := view.clusterFacts(c.cfg.Name)
+	facts.Version = version
 	facts.Certificates, facts.CertificateProblems = c.certificates()
 	if i := view.bestAnswer; i >= 0 && view.hasAlarms() {
 		facts.Alarms = c.listAlarms(ctx, sessions[i], view)

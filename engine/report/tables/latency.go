@@ -18,6 +18,9 @@ func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtex
 	rows := [][]string{{"CLUSTER", "HOST", "WAL FSYNC P99", "IN BUCKET", "OF", "BACKEND COMMIT P99", "IN BUCKET", "OF", "WINDOW"}}
 	for _, c := range clusters {
 		facts = append(facts, c.ClusterFacts)
+		if text := versionsText(c.ClusterFacts); text != "" {
+			notes = append(notes, text)
+		}
 		for _, l := range c.Latency {
 			row := append([]string{c.Name, l.Host}, quantileCells(l.WALFsyncP99, l.WALFsyncBucket)...)
 			row = append(row, quantileCells(l.BackendCommitP99, l.BackendCommitBucket)...)
