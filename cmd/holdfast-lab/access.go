@@ -31,7 +31,6 @@ func sshCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// loginCommand returns the command that logs in to a host.
 func loginCommand(l *lab.Lab, h *lab.Host) []string {
 	return []string{
 		"ssh", "-F", "none", "-i", filepath.Join(l.Site(), site.Identity),

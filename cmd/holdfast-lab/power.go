@@ -11,7 +11,6 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// onHosts calls do for each named host.
 func onHosts(open opener, cmd *cobra.Command, names []string, do func(*lab.Host) error) error {
 	l, err := open(cmd)
 	if err != nil {

@@ -47,7 +47,6 @@ func exitWith(code engine.ExitCode) error {
 
 func failWith(code engine.ExitCode, err error) error { return &exitError{code: code, err: err} }
 
-// run runs a command line and returns the exit code.
 func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.ExitCode) {
 	defer recoverPanic(stderr, &code)
 	waits := &input.Waits{}

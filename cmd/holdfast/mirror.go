@@ -31,13 +31,13 @@ with the ostree tool of this machine; images from docker:// (the registry of
 their own name), docker://NAME, or the folder of another image layout. Parts
 that are there are not fetched again. Signatures are fetched, too; the hosts
 check them.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.mirror(cmd.Context(), from) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runMirror(cmd.Context(), from) },
 	}
 	cmd.Flags().StringVar(&from, "from", "", "`URL` or folder to fetch from")
 	return cmd
 }
 
-func (a *app) mirror(ctx context.Context, from string) error {
+func (a *app) runMirror(ctx context.Context, from string) error {
 	loaded, err := a.loadInventory()
 	if err != nil {
 		return err

@@ -92,15 +92,15 @@ func (l *signalLoop) handleSignal(got os.Signal) {
 			endByForce(l.stderr, l.waits)
 		}
 	case !l.gentle.Load():
-		l.tell("stopped")
+		l.showMessage("stopped")
 		l.endNow()
 	case l.soft.Err() == nil:
 		l.cancelSoft() // before the message: a stopped terminal blocks it
-		l.tell(rollout.Stopping)
+		l.showMessage(rollout.Stopping)
 	case got == syscall.SIGHUP: // the kernel and the shell both send it for one lost terminal
 	default:
 		l.endNow()
-		l.tell(rollout.StoppingAtOnce)
+		l.showMessage(rollout.StoppingAtOnce)
 	}
 }
 
@@ -109,7 +109,7 @@ func (l *signalLoop) endNow() {
 	l.late = time.After(lastResort)
 }
 
-func (l *signalLoop) tell(message string) {
+func (l *signalLoop) showMessage(message string) {
 	if !l.silent.Load() {
 		fmt.Fprintln(l.stderr, "\nholdfast: "+message)
 	}

@@ -14,8 +14,8 @@ type bucket struct {
 	free time.Time // when all booked bytes are paid for
 }
 
-// book books n bytes and returns when they may be sent: now, or later.
-func (b *bucket) book(now time.Time, n int) time.Time {
+// bookBytes books n bytes and returns when they may be sent: now, or later.
+func (b *bucket) bookBytes(now time.Time, n int) time.Time {
 	if b.rate <= 0 {
 		return now
 	}

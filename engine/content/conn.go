@@ -51,7 +51,7 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
 		part := p[:min(len(p), chunkSize)]
-		if err := c.listener.limits.wait(c.listener.ctx, c.listener.host, len(part)); err != nil {
+		if err := c.listener.limits.waitToSend(c.listener.ctx, c.listener.host, len(part)); err != nil {
 			return written, err
 		}
 		_ = c.SetWriteDeadline(time.Now().Add(stallLimit)) // a closed connection fails below

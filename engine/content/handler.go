@@ -18,8 +18,8 @@ const repositoryPath = "/ostree/"
 // archiveConfig is the config file that hosts get. The file of the repository may have passwords of remotes.
 const archiveConfig = "[core]\nrepo_version=1\nmode=archive-z2\n"
 
-// served lists the files and folders of a repository that hosts need.
-var served = []string{"deltas", "delta-indexes", "objects", "refs", "summaries", "summary", "summary.idx", "summary.idx.sig", "summary.sig"}
+// servedNames lists the files and folders of a repository that hosts need.
+var servedNames = []string{"deltas", "delta-indexes", "objects", "refs", "summaries", "summary", "summary.idx", "summary.idx.sig", "summary.sig"}
 
 // repositoryHandler serves the files of a repository to one host.
 type repositoryHandler struct {
@@ -59,7 +59,7 @@ func (h *repositoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	top, _, _ := strings.Cut(name, "/")
-	if !slices.Contains(served, top) {
+	if !slices.Contains(servedNames, top) {
 		http.NotFound(w, r)
 		return
 	}

@@ -52,8 +52,8 @@ func (l *limits) setRate(host string, rate int64) {
 	l.hostLimit(host).bucket.rate = rate
 }
 
-// wait returns when the host may send n bytes, at most chunkSize.
-func (l *limits) wait(ctx context.Context, host string, n int) error {
+// waitToSend returns when the host may send n bytes, at most chunkSize.
+func (l *limits) waitToSend(ctx context.Context, host string, n int) error {
 	l.mu.Lock()
 	h := l.hostLimit(host)
 	l.mu.Unlock()
@@ -63,16 +63,16 @@ func (l *limits) wait(ctx context.Context, host string, n int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := l.waitFor(ctx, &h.bucket, n); err != nil {
+	if err := l.waitForBucket(ctx, &h.bucket, n); err != nil {
 		return err
 	}
-	return l.waitFor(ctx, &l.total, n)
+	return l.waitForBucket(ctx, &l.total, n)
 }
 
-func (l *limits) waitFor(ctx context.Context, b *bucket, n int) error {
+func (l *limits) waitForBucket(ctx context.Context, b *bucket, n int) error {
 	l.mu.Lock()
 	now := l.now()
-	due := b.book(now, n)
+	due := b.bookBytes(now, n)
 	l.mu.Unlock()
 	if !due.After(now) {
 		return ctx.Err()

@@ -47,7 +47,7 @@ func (l load) run(t *testing.T, d time.Duration) []int64 {
 			limits.setRate(name, l.rates[i])
 			for range conns {
 				go func() {
-					for limits.wait(ctx, name, chunkSize) == nil {
+					for limits.waitToSend(ctx, name, chunkSize) == nil {
 						limits.mu.Lock()
 						sent[i] += chunkSize
 						limits.mu.Unlock()
@@ -130,7 +130,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		l := newLimits(1, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		for l.wait(ctx, "h", chunkSize) == nil {
+		for l.waitToSend(ctx, "h", chunkSize) == nil {
 		}
 		if ctx.Err() == nil {
 			t.Error("it ended before its context")

@@ -20,7 +20,7 @@ type tracker struct {
 
 func newTracker() tracker { return tracker{sent: map[string]int64{}} }
 
-func (t *tracker) begin(transfer Transfer) *progress {
+func (t *tracker) beginTransfer(transfer Transfer) *progress {
 	key := transfer.Host + " " + transfer.Content.Digest()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *progress) reportUntil(ctx context.Context) {
 		case <-tick.C:
 		}
 		sent := p.sent.Load()
-		rate := meter.update(sent, reportInterval)
+		rate := meter.addTotal(sent, reportInterval)
 		if p.transfer.Report == nil || sent == 0 {
 			continue
 		}
@@ -98,7 +98,7 @@ type rateMeter struct {
 	runs int
 }
 
-func (m *rateMeter) update(sent int64, interval time.Duration) int64 {
+func (m *rateMeter) addTotal(sent int64, interval time.Duration) int64 {
 	const window = 6 // updates
 	now := float64(sent-m.last) / interval.Seconds()
 	m.last = sent

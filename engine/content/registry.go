@@ -37,7 +37,7 @@ func (h *registryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, named := strings.CutPrefix(path, imageName+"/")
 	kind, reference, _ := strings.Cut(path, "/")
 	if !ok || !named {
-		refuse(w, "NAME_UNKNOWN", "the mirror serves the OS of this host only")
+		writeRegistryError(w, "NAME_UNKNOWN", "the mirror serves the OS of this host only")
 		return
 	}
 	switch kind {
@@ -46,7 +46,7 @@ func (h *registryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "blobs":
 		h.serveBlob(w, r, reference, false)
 	default:
-		refuse(w, "UNSUPPORTED", "the mirror serves manifests and blobs only")
+		writeRegistryError(w, "UNSUPPORTED", "the mirror serves manifests and blobs only")
 	}
 }
 
@@ -55,14 +55,14 @@ func (h *registryHandler) serveBlob(w http.ResponseWriter, r *http.Request, refe
 	if manifest {
 		code = "MANIFEST_UNKNOWN"
 	}
-	b, ok := h.find(reference, manifest)
+	b, ok := h.findBlob(reference, manifest)
 	if !ok {
-		refuse(w, code, "it is not part of the OS of this host")
+		writeRegistryError(w, code, "it is not part of the OS of this host")
 		return
 	}
 	f, info, err := h.layout.OpenBlob(b.Digest)
 	if err != nil { // it has gone; the host need not know why
-		refuse(w, code, "it is not in the mirror")
+		writeRegistryError(w, code, "it is not in the mirror")
 		return
 	}
 	defer func() { _ = f.Close() }() // read only
@@ -75,8 +75,8 @@ func (h *registryHandler) serveBlob(w http.ResponseWriter, r *http.Request, refe
 	http.ServeContent(w, r, "", info.ModTime(), countingFile{f, h.sent})
 }
 
-// find returns the blob that a digest or the tag of the signatures names.
-func (h *registryHandler) find(reference string, manifest bool) (layout.Blob, bool) {
+// findBlob returns the blob that a digest or the tag of the signatures names.
+func (h *registryHandler) findBlob(reference string, manifest bool) (layout.Blob, bool) {
 	digest, err := v1.NewHash(reference)
 	if err != nil && manifest && reference == layout.SignatureTag(h.image.Digest) {
 		digest, err = h.image.Signature, nil
@@ -85,8 +85,8 @@ func (h *registryHandler) find(reference string, manifest bool) (layout.Blob, bo
 	return b, err == nil && ok && (b.IsManifest || !manifest)
 }
 
-// refuse answers with an error in the form of a registry.
-func refuse(w http.ResponseWriter, code, message string) {
+// writeRegistryError answers with an error in the form of a registry.
+func writeRegistryError(w http.ResponseWriter, code, message string) {
 	type problem struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`

@@ -82,7 +82,7 @@ func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	var work conc.WaitGroup
-	p := s.tracker.begin(t)
+	p := s.tracker.beginTransfer(t)
 	p.setTotal(size)
 	h, err := opened.newHandler(ctx, t.Content, p)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Server) findSize(from store, c engine.Content) (int64, error) {
 		e = &expectedSize{known: make(chan struct{})}
 		s.sizes[c] = e
 		s.work.Go(func() {
-			e.bytes, e.err = from.measure(s.ctx, c)
+			e.bytes, e.err = from.measureContent(s.ctx, c)
 			close(e.known)
 		})
 	}

@@ -23,8 +23,8 @@ const (
 
 // store is the part of the mirror with one kind of content.
 type store interface {
-	// measure returns how many bytes a host fetches. It fails if the content is not complete.
-	measure(context.Context, engine.Content) (int64, error)
+	// measureContent returns how many bytes a host fetches. It fails if the content is not complete.
+	measureContent(context.Context, engine.Content) (int64, error)
 	// newHandler returns the handler of the requests of a host.
 	newHandler(context.Context, engine.Content, *progress) (http.Handler, error)
 	Close() error
@@ -70,7 +70,7 @@ type repositoryStore struct {
 	folder string
 }
 
-func (s repositoryStore) measure(ctx context.Context, c engine.Content) (int64, error) {
+func (s repositoryStore) measureContent(ctx context.Context, c engine.Content) (int64, error) {
 	size, err := s.Size(ctx, c.Commit, c.Have)
 	if lacks := (archive.Incomplete{}); errors.As(err, &lacks) {
 		return 0, fmt.Errorf("%w in the mirror %s; fetch them with holdfast mirror --from URL", lacks, s.folder)
@@ -88,8 +88,8 @@ type layoutStore struct {
 	folder string
 }
 
-// measure returns the size of the blobs that the image of the host does not share.
-func (s layoutStore) measure(ctx context.Context, c engine.Content) (int64, error) {
+// measureContent returns the size of the blobs that the image of the host does not share.
+func (s layoutStore) measureContent(ctx context.Context, c engine.Content) (int64, error) {
 	image, err := s.readComplete(ctx, c)
 	if err != nil {
 		return 0, err

@@ -64,8 +64,8 @@ func (h Histogram) countsSince(earlier Histogram) Histogram {
 	return delta
 }
 
-// plus returns the observations of both. Histograms with other bounds are of another version of etcd, and are left out.
-func (h Histogram) plus(other Histogram) Histogram {
+// addHistogram returns the observations of both. Histograms with other bounds are of another version of etcd, and are left out.
+func (h Histogram) addHistogram(other Histogram) Histogram {
 	if len(h.Buckets) == 0 {
 		return other
 	}

@@ -43,7 +43,7 @@ func TestPlus(t *testing.T) {
 	}
 	other := Histogram{Buckets: []Bucket{{0.5, 1}, {math.Inf(1), 1}}}
 	for _, strange := range []Histogram{other, {}, {Buckets: []Bucket{{0.5, 1}, {0.6, 2}, {math.Inf(1), 3}}}} {
-		if got := histogramWith(10, 1).plus(strange); got.Count() != 11 {
+		if got := histogramWith(10, 1).addHistogram(strange); got.Count() != 11 {
 			t.Errorf("plus %+v: %+v", strange, got)
 		}
 	}

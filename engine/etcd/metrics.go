@@ -55,8 +55,8 @@ func (m Metrics) P99Since(earlier Metrics, host string) engine.LatencyPoint {
 
 // Plus returns the observations of both.
 func (m Metrics) Plus(other Metrics) Metrics {
-	m.WALFsync = m.WALFsync.plus(other.WALFsync)
-	m.BackendCommit = m.BackendCommit.plus(other.BackendCommit)
+	m.WALFsync = m.WALFsync.addHistogram(other.WALFsync)
+	m.BackendCommit = m.BackendCommit.addHistogram(other.BackendCommit)
 	return m
 }
 

@@ -71,13 +71,13 @@ func New(s Settings) *Controller {
 }
 
 // First returns the decision before the first sample.
-func (c *Controller) First() Decision { return c.decide(Excess{}) }
+func (c *Controller) First() Decision { return c.decisionNow(Excess{}) }
 
 // AddSample takes one reading of each member and returns the decision until the next sample.
 func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	recent, observed := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Recent })
 	if c.Blind {
-		decision := c.decide(recent)
+		decision := c.decisionNow(recent)
 		decision.Stop, decision.Over = c.checkDeadline(now)
 		return decision
 	}
@@ -85,19 +85,19 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	complete := missingHost(readings) == "" && len(readings) >= c.Members
 	c.noteMissing(now, complete)
 	switch {
-	case recent.ratio() > tooMuch || c.isMissingLong(now):
-		c.slowDown(now, recent.ratio(), RecentTime)
+	case recent.shareOfLimit() > tooMuch || c.isMissingLong(now):
+		c.slowDown(now, recent.shareOfLimit(), RecentTime)
 	case c.isPaused() && (recent.isOver() || now.Sub(c.pausedSince) < leastPause): // the pause goes on
 	case window.isOver() && !c.isPaused():
-		c.slowDown(now, window.ratio(), WindowTime/2)
+		c.slowDown(now, window.shareOfLimit(), WindowTime/2)
 	case complete && (!observed || !recent.isOver()):
 		c.endPause(now)
 		c.safe = c.pace
 		c.speedUp(now)
 	}
 	c.limitPause(now)
-	decision := c.decide(recent)
-	if window.ratio() > recent.ratio() {
+	decision := c.decisionNow(recent)
+	if window.shareOfLimit() > recent.shareOfLimit() {
 		decision.Worst = window
 	}
 	decision.Stop, decision.Over = c.checkStop(now, readings)
@@ -190,11 +190,11 @@ func (c *Controller) checkDeadline(now time.Time) (engine.StopReason, Excess) {
 	return "", Excess{}
 }
 
-func (c *Controller) decide(worst Excess) Decision {
+func (c *Controller) decisionNow(worst Excess) Decision {
 	d := Decision{Knobs: knobsAt(c.pace), Safe: knobsAt(c.safe), State: engine.GovernorSlowed, Worst: worst}
 	switch {
 	case c.isPaused():
-		d.Knobs, d.State = frozen(), engine.GovernorPaused
+		d.Knobs, d.State = pauseKnobs(), engine.GovernorPaused
 	case !c.experienced || c.pace >= 1:
 		d.State = engine.GovernorFree
 	}

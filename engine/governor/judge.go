@@ -24,15 +24,15 @@ type Excess struct {
 	Window time.Duration
 }
 
-// ratio returns the share of the limit: more than 1 exceeds it.
-func (x Excess) ratio() float64 {
+// shareOfLimit returns the share of the limit: more than 1 exceeds it.
+func (x Excess) shareOfLimit() float64 {
 	if x.Limit <= 0 {
 		return 0
 	}
 	return float64(x.P99) / float64(x.Limit)
 }
 
-func (x Excess) isOver() bool { return x.ratio() > 1 }
+func (x Excess) isOver() bool { return x.shareOfLimit() > 1 }
 
 // Limits bound the disk latency of a member.
 type Limits struct{ WALFsync, BackendCommit time.Duration }
@@ -45,8 +45,8 @@ func LimitsOf(l engine.Latency) Limits {
 // Raised returns the limits of a member with that idle latency.
 func (l Limits) Raised(idle engine.LatencyPoint) Limits {
 	return Limits{
-		WALFsync:      max(l.WALFsync, seconds(idle.WALFsyncP99*engine.IdleFactor)),
-		BackendCommit: max(l.BackendCommit, seconds(idle.BackendCommitP99*engine.IdleFactor)),
+		WALFsync:      max(l.WALFsync, durationOf(idle.WALFsyncP99*engine.IdleFactor)),
+		BackendCommit: max(l.BackendCommit, durationOf(idle.BackendCommitP99*engine.IdleFactor)),
 	}
 }
 
@@ -60,7 +60,7 @@ func (l Limits) raisedBy(idle engine.LatencyPoint) Limits {
 	return Limits{WALFsync: min(raised.WALFsync, mostRaised*l.WALFsync), BackendCommit: min(raised.BackendCommit, mostRaised*l.BackendCommit)}
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // worstOf returns the latency that is highest in relation to its limit. observed is false if no member has written
 // anything in the time of the points.
@@ -82,8 +82,8 @@ func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.Late
 			if x.bucket == nil {
 				continue
 			}
-			excess := Excess{Host: r.Host, Metric: x.metric, P99: seconds(x.p99), Limit: x.limit, Window: time.Duration(p.Window)}
-			if !observed || excess.ratio() > worst.ratio() {
+			excess := Excess{Host: r.Host, Metric: x.metric, P99: durationOf(x.p99), Limit: x.limit, Window: time.Duration(p.Window)}
+			if !observed || excess.shareOfLimit() > worst.shareOfLimit() {
 				worst, observed = excess, true
 			}
 		}

@@ -49,5 +49,4 @@ func interpolateDuration(low, high time.Duration, pace float64) time.Duration {
 	return time.Duration(float64(low) * math.Pow(float64(high)/float64(low), pace)).Round(time.Millisecond)
 }
 
-// frozen returns the knobs of a pause.
-func frozen() Knobs { return Knobs{Pause: floorPause, Rate: FloorRate} }
+func pauseKnobs() Knobs { return Knobs{Pause: floorPause, Rate: FloorRate} }

@@ -16,9 +16,9 @@ type Counters interface {
 	Latency(host string, exceptional int) engine.LatencyPoint
 }
 
-// exceptional is how many slow observations in a window are no judgement: a window of the governor has some hundred
+// maxExceptional is how many slow observations in a window are no judgement: a window of the governor has some hundred
 // observations at most, so that its p99 is about the slowest, and any busy machine has slow moments.
-const exceptional = 3
+const maxExceptional = 3
 
 // Scrape is the answer of one member.
 type Scrape struct {
@@ -38,12 +38,12 @@ type memberWatch struct {
 	idle   Counters // before the staging and in its pauses; nil: not known
 	first  Counters
 	latest Counters
-	recent []stamped // of the last WindowTime, and one before, oldest first
+	recent []stampedCounters // of the last WindowTime, and one before, oldest first
 	worst  engine.LatencyPoint
 	at     time.Time
 }
 
-type stamped struct {
+type stampedCounters struct {
 	at time.Time
 	Counters
 }
@@ -56,12 +56,12 @@ func NewWatch(idle map[string]Counters) *Watch { return &Watch{idle: idle} }
 func (w *Watch) AddScrapes(now time.Time, scrapes []Scrape, paused bool) []Reading {
 	readings := make([]Reading, 0, len(scrapes))
 	for _, s := range scrapes {
-		readings = append(readings, w.member(s.Host).add(now, s, paused))
+		readings = append(readings, w.memberNamed(s.Host).addScrape(now, s, paused))
 	}
 	return readings
 }
 
-func (w *Watch) member(host string) *memberWatch {
+func (w *Watch) memberNamed(host string) *memberWatch {
 	for _, m := range w.members {
 		if m.host == host {
 			return m
@@ -72,7 +72,7 @@ func (w *Watch) member(host string) *memberWatch {
 	return m
 }
 
-func (m *memberWatch) add(now time.Time, s Scrape, paused bool) Reading {
+func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 	reading := Reading{Host: s.Host, Missing: true}
 	if s.Counters == nil {
 		return reading
@@ -86,9 +86,9 @@ func (m *memberWatch) add(now time.Time, s Scrape, paused bool) Reading {
 	m.latest = s.Counters
 	if len(m.recent) > 0 {
 		reading.Missing = false
-		reading.Recent = s.Counters.Since(m.before(now.Add(-RecentTime)).Counters).Latency(m.host, exceptional)
-		window := s.Counters.Since(m.before(now.Add(-WindowTime)).Counters)
-		reading.Window = window.Latency(m.host, exceptional)
+		reading.Recent = s.Counters.Since(m.countersBefore(now.Add(-RecentTime)).Counters).Latency(m.host, maxExceptional)
+		window := s.Counters.Since(m.countersBefore(now.Add(-WindowTime)).Counters)
+		reading.Window = window.Latency(m.host, maxExceptional)
 		if m.idle != nil {
 			reading.Idle = m.idle.Latency(m.host, 0)
 		}
@@ -96,7 +96,7 @@ func (m *memberWatch) add(now time.Time, s Scrape, paused bool) Reading {
 			m.worst, m.at = p99, now.Add(-time.Duration(p99.Window))
 		}
 	}
-	m.recent = append(m.recent, stamped{now, s.Counters})
+	m.recent = append(m.recent, stampedCounters{now, s.Counters})
 	for len(m.recent) > 1 && !m.recent[1].at.After(now.Add(-WindowTime)) {
 		m.recent = m.recent[1:]
 	}
@@ -111,8 +111,8 @@ func (m *memberWatch) addIdle(observed Counters) {
 	m.idle = m.idle.Plus(observed)
 }
 
-// before returns the newest counters that are at least as old, or the oldest.
-func (m *memberWatch) before(at time.Time) stamped {
+// countersBefore returns the newest counters that are at least as old, or the oldest.
+func (m *memberWatch) countersBefore(at time.Time) stampedCounters {
 	found := m.recent[0]
 	for _, s := range m.recent {
 		if !s.at.After(at) {

@@ -54,7 +54,7 @@ func (l *loader) decodeBody(n *node, body *hclsyntax.Body) {
 		} else if _, known := n.kind.findArgument(name); known {
 			n.args[name] = attr
 		} else if child, known := n.kind.findBlock(name); known {
-			l.addError(attr.NameRange, name+" is a block, not an argument", "write "+child.usage(literalText(attr.Expr)))
+			l.addError(attr.NameRange, name+" is a block, not an argument", "write "+child.usageExample(literalText(attr.Expr)))
 		} else {
 			l.reportUnknown(n.kind, "argument", name, attr.NameRange)
 		}
@@ -83,8 +83,8 @@ func (l *loader) decodeBody(n *node, body *hclsyntax.Body) {
 	}
 }
 
-// usage returns an example of the block, with a label of its own if it needs one and label is "".
-func (b block) usage(label string) string {
+// usageExample returns an example of the block, with a label of its own if it needs one and label is "".
+func (b block) usageExample(label string) string {
 	if b.label == "" {
 		return b.name + " { … }"
 	}
@@ -120,10 +120,10 @@ func (l *loader) checkLabel(parent, child *node, b *hclsyntax.Block) bool {
 	kind := child.kind
 	switch {
 	case kind.label == "" && len(b.Labels) > 0:
-		l.addError(b.LabelRanges[0], kind.name+" has no label", "write "+kind.usage(""))
+		l.addError(b.LabelRanges[0], kind.name+" has no label", "write "+kind.usageExample(""))
 		return false
 	case kind.label != "" && len(b.Labels) != 1:
-		l.addError(child.at, kind.name+" needs one label", "write "+kind.usage(""))
+		l.addError(child.at, kind.name+" needs one label", "write "+kind.usageExample(""))
 		return false
 	case kind.label != "":
 		child.label = b.Labels[0]

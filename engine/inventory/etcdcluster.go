@@ -35,7 +35,6 @@ func (b *builder) readTLS(n *node) *engine.TLS {
 	return &engine.TLS{CA: b.readHostPath(r, "ca"), Cert: b.readHostPath(r, "cert"), Key: b.readHostPath(r, "key")}
 }
 
-// readMetrics reads the metrics block of a cluster, which may be missing.
 func (b *builder) readMetrics(cluster *node, c engine.Cluster) *engine.MetricsListener {
 	n := cluster.childBlock("metrics")
 	if n == nil {

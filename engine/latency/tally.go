@@ -51,11 +51,11 @@ func (t *Tally) noteDisturbance(at time.Time) {
 
 // addPoint adds the latency of a window that ended at a time. A window that overlaps a staging belongs to it.
 func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
-	if severity(p) == 0 { // nothing was observed
+	if severityOf(p) == 0 { // nothing was observed
 		return
 	}
 	m := t.memberNamed(cluster, p.Host)
-	if m.Worst == nil || severity(p) > severity(*m.Worst) {
+	if m.Worst == nil || severityOf(p) > severityOf(*m.Worst) {
 		m.Worst, m.WorstAt = &p, at
 	}
 	began := at.Add(-time.Duration(p.Window))
@@ -65,7 +65,7 @@ func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 			m.Idle = &p
 		}
 	case !t.stageBegan.IsZero() && (t.staged.IsZero() || began.Before(t.staged)):
-		if m.Staging == nil || severity(p) > severity(*m.Staging) {
+		if m.Staging == nil || severityOf(p) > severityOf(*m.Staging) {
 			m.Staging = &p
 		}
 	}
@@ -75,13 +75,13 @@ func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 // right before the first staging.
 func (t *Tally) addGoverned(cluster string, g engine.MemberGoverned) {
 	m := t.memberNamed(cluster, g.Host)
-	if severity(g.Idle) > 0 {
+	if severityOf(g.Idle) > 0 {
 		m.Idle = &g.Idle
 	}
-	if m.Staging == nil || severity(g.Worst) > severity(*m.Staging) {
+	if m.Staging == nil || severityOf(g.Worst) > severityOf(*m.Staging) {
 		m.Staging = &g.Worst
 	}
-	if m.Worst == nil || severity(g.Worst) > severity(*m.Worst) {
+	if m.Worst == nil || severityOf(g.Worst) > severityOf(*m.Worst) {
 		m.Worst, m.WorstAt = &g.Worst, g.WorstAt.Add(time.Duration(g.Worst.Window))
 	}
 }
@@ -114,7 +114,7 @@ const (
 	advisedBackendCommit = 0.025
 )
 
-// severity compares latencies of different windows and metrics: it is how many times the advised latency a window has.
-func severity(p engine.LatencyPoint) float64 {
+// severityOf compares latencies of different windows and metrics: it is how many times the advised latency a window has.
+func severityOf(p engine.LatencyPoint) float64 {
 	return max(p.WALFsyncP99/advisedWALFsync, p.BackendCommitP99/advisedBackendCommit)
 }

@@ -55,20 +55,20 @@ func (w *poolState) freeSeats(adopted bool) int {
 }
 
 func (w *poolState) freePoolSeats(adopted bool) int {
-	return seatCount{w.limit, len(w.unavailable), w.adoptedHosts, w.inBatch}.free(adopted)
+	return seatCount{w.limit, len(w.unavailable), w.adoptedHosts, w.inBatch}.remainingSeats(adopted)
 }
 
 func (s *siteBudget) freeSeats(adopted bool) int {
 	if s.limit == 0 {
 		return math.MaxInt
 	}
-	return s.free(adopted)
+	return s.remainingSeats(adopted)
 }
 
-// free returns how many more hosts a budget allows. A host with the hold of a
+// remainingSeats returns how many more hosts a budget allows. A host with the hold of a
 // dead run counts as unavailable already. One such host is always allowed; otherwise it
 // would never be recovered.
-func (c seatCount) free(adopted bool) int {
+func (c seatCount) remainingSeats(adopted bool) int {
 	if adopted {
 		return max(1, c.limit-c.unavailable) - c.inBatch
 	}

@@ -235,7 +235,6 @@ func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	return in.Now.Add(f.Updated.Sub(f.Clock))
 }
 
-// adoptableRun returns the run whose hold this run adopts; "" for none.
 func (in Input) adoptableRun(f engine.Facts) string {
 	if in.standingOf(f).mayAdopt() {
 		return f.Hold.Run

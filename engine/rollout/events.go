@@ -42,7 +42,7 @@ func (r *Run) emitEvent(e engine.Event) error {
 	return r.events.err
 }
 
-func (e *emitter) latencies() []engine.MemberLatency {
+func (e *emitter) memberLatencies() []engine.MemberLatency {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.tally.Members()
@@ -141,7 +141,6 @@ func (p *stepHeartbeat) setMissing(missing string) {
 	p.missing = textutil.Printable(strings.TrimSpace(missing))
 }
 
-// reportTransfer reports the progress of a transfer from the bastion.
 func (p *stepHeartbeat) reportTransfer(progress engine.Progress) {
 	p.mu.Lock()
 	p.reportedAt = p.r.Clock.Now()

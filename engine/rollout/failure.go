@@ -29,7 +29,6 @@ const (
 // errStopped is the cause of everything that the operator's first Ctrl-C ends.
 var errStopped = errors.New("stopped by the operator")
 
-// asFailure adds host and step to the error of a step.
 func asFailure(err error, host, step string) *engine.Failure {
 	if err == nil {
 		return nil

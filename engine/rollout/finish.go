@@ -19,7 +19,7 @@ func (r *Run) finishRun(ctx context.Context, last []engine.Plan, err error) engi
 	end := engine.RunEnd{
 		Exit: verdict.Exit, Verdict: verdict, Cause: r.endCause(ctx, last, err),
 		Updated: r.state.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(r.state.failed)), Untouched: unfinishedHosts(last, r.state),
-		Latency: r.events.latencies(),
+		Latency: r.events.memberLatencies(),
 	}
 	if journal := r.events.firstError(); err == nil && journal != nil {
 		end = markUnjournaled(end, journal)

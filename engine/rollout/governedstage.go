@@ -21,20 +21,20 @@ type governedStage struct {
 	controller *governor.Controller
 	watch      *governor.Watch
 
-	serial int64 // of the last pace that was sent
-	frozen int   // samples since a pause began
-	sent   governor.Decision
-	sentAt time.Time
-	levers []engine.Lever // nil until the host has reported them
+	serial        int64 // of the last pace that was sent
+	pausedSamples int   // samples since a pause began
+	sent          governor.Decision
+	sentAt        time.Time
+	levers        []engine.Lever // nil until the host has reported them
 
 	state          engine.GovernorState
 	since          time.Time // begin of the state
 	slowed, paused time.Duration
 }
 
-// govern samples the members and sends the host its pace until the context ends. It returns a failure if the staging must
+// governUntilDone samples the members and sends the host its pace until the context ends. It returns a failure if the staging must
 // stop.
-func (g *governedStage) govern(ctx context.Context) *engine.Failure {
+func (g *governedStage) governUntilDone(ctx context.Context) *engine.Failure {
 	g.watch.AddScrapes(g.run.Clock.Now(), g.run.scrapeMembers(ctx, g.cluster), false)
 	decision := g.controller.First()
 	for {
@@ -58,11 +58,11 @@ func (g *governedStage) govern(ctx context.Context) *engine.Failure {
 // isIdle reports whether nothing was staged since the sample before: the host was frozen all the time.
 func (g *governedStage) isIdle() bool {
 	if g.sent.Knobs.Slice > 0 || len(g.levers) == 0 || !g.levers[0].InForce {
-		g.frozen = 0
+		g.pausedSamples = 0
 		return false
 	}
-	g.frozen++
-	return g.frozen > 1
+	g.pausedSamples++
+	return g.pausedSamples > 1
 }
 
 // sendPace sends the pace to the host if it has changed, or the host needs to hear that the bastion is there. A pace that
@@ -86,7 +86,7 @@ func (g *governedStage) sendPace(ctx context.Context, d governor.Decision) {
 	g.sent, g.sentAt = d, now
 	if g.levers == nil {
 		g.levers = levers
-		g.emit(engine.Governor{State: g.state, Pace: paceOf(d.Knobs), Levers: levers})
+		g.emitGovernor(engine.Governor{State: g.state, Pace: paceOf(d.Knobs), Levers: levers})
 	}
 }
 
@@ -119,7 +119,7 @@ func (g *governedStage) noteState(d governor.Decision) {
 	g.state = d.State
 	e := governorOf(d.Worst)
 	e.State, e.Pace = d.State, paceOf(d.Knobs)
-	g.emit(e)
+	g.emitGovernor(e)
 }
 
 func (g *governedStage) addStateTime() {
@@ -141,7 +141,7 @@ func governorOf(x governor.Excess) engine.Governor {
 	}
 }
 
-func (g *governedStage) emit(e engine.Governor) {
+func (g *governedStage) emitGovernor(e engine.Governor) {
 	g.run.noteEvent(engine.Event{Type: engine.StagingGoverned, Host: g.plan.Host, Pool: g.plan.Pool, Cluster: g.cluster, Step: g.step.Name, Governor: &e})
 }
 
@@ -149,7 +149,7 @@ func (g *governedStage) emit(e engine.Governor) {
 func (g *governedStage) stopFailure(d governor.Decision) *engine.Failure {
 	e := governorOf(d.Over)
 	e.State, e.Stopped = g.state, d.Stop
-	g.emit(e)
+	g.emitGovernor(e)
 	f := &engine.Failure{Kind: engine.LatencyFailure, Hint: "what has arrived stays on the host; the next run goes on with it"}
 	abortAfter := engine.Duration(g.controller.AbortAfter).Trimmed()
 	switch d.Stop {
@@ -169,7 +169,7 @@ func (g *governedStage) stopFailure(d governor.Decision) *engine.Failure {
 func (g *governedStage) emitEnd() {
 	g.setRate(0)
 	g.addStateTime()
-	g.emit(engine.Governor{
+	g.emitGovernor(engine.Governor{
 		State: engine.GovernorEnded, Levers: g.levers, Members: g.watch.Report(),
 		Slowed: engine.Duration(g.slowed.Round(time.Millisecond)), Paused: engine.Duration(g.paused.Round(time.Millisecond)),
 	})

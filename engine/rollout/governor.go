@@ -76,7 +76,7 @@ func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step
 	defer end()
 	var wait conc.WaitGroup
 	wait.Go(func() {
-		if f := g.govern(loop); f != nil {
+		if f := g.governUntilDone(loop); f != nil {
 			stop(f)
 		}
 	})

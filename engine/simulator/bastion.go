@@ -176,7 +176,6 @@ func takeLeftovers(r *rollout.Run, left journal.EarlierRuns) {
 	r.Dead, r.Awaited, r.Retry, r.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.Complete
 }
 
-// journaledRun reads the run from the text of its journal.
 func (b *Bastion) journaledRun() journal.Run {
 	var text bytes.Buffer
 	for _, e := range b.Events() {

@@ -54,12 +54,10 @@ func parseHoldFields(lines string) engine.Hold {
 	return h
 }
 
-// isHolder reports whether an owner has the hold.
 func (h *Host) isHolder(owner engine.HoldOwner) bool {
 	return h.hold != nil && h.garbage == "" && h.hold.Owner() == owner && owner.Run != ""
 }
 
-// clockTime returns the time by the host's clock.
 func (h *Host) clockTime(now time.Time) time.Time {
 	return now.Add(h.traits.Skew).UTC().Truncate(time.Second)
 }

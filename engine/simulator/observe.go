@@ -90,7 +90,6 @@ func (o settingOrder) observed(quiet bool) laws.SettingOrder {
 	return seen
 }
 
-// askedOf returns the options of a run, for the laws.
 func askedOf(r *rollout.Run) *laws.Asked {
 	a := &laws.Asked{Over: r.OverIncomplete, Retry: r.Retry, Orders: map[string]engine.Order{}}
 	for _, p := range r.Inventory.Pools {

@@ -123,7 +123,7 @@ func TestSizeIsOfTheDifference(t *testing.T) {
 func TestCheckFindsDamage(t *testing.T) {
 	folder, first, _ := makeRepository(t)
 	r := openRepository(t, folder)
-	objects, err := r.walk(t.Context(), first, func(Object, error) error { return nil })
+	objects, err := r.walkObjects(t.Context(), first, func(Object, error) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,12 +223,12 @@ func TestCheckIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := bytes.NewReader(packed.Bytes())
-	if n, err := unpack(t.Context(), io.Discard, in, 1<<20); err == nil || n > 1<<20+1 {
+	if n, err := unpackContents(t.Context(), io.Discard, in, 1<<20); err == nil || n > 1<<20+1 {
 		t.Errorf("64 MiB in a file of 1 MiB: %d bytes were unpacked, %v", n, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := unpack(ctx, io.Discard, bytes.NewReader(packed.Bytes()), 64<<20); err == nil {
+	if _, err := unpackContents(ctx, io.Discard, bytes.NewReader(packed.Bytes()), 64<<20); err == nil {
 		t.Error("it went on after the end of its context")
 	}
 }

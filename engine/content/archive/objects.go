@@ -80,7 +80,6 @@ func parseTree(data []byte) ([]Object, error) {
 	return all, nil
 }
 
-// appendObjects appends the objects of an entry: its name, and a checksum for each kind.
 func appendObjects(all []Object, entry []byte, kinds ...Kind) ([]Object, error) {
 	members, err := splitTuple(entry, 1+len(kinds))
 	if err != nil {

@@ -38,7 +38,7 @@ func (r *Repository) verifyFile(ctx context.Context, o Object) error {
 	_, _ = sum.Write(prefix[:]) // a hash has no errors
 	_, _ = sum.Write(header.covered)
 	if !header.isLink {
-		if _, err := unpack(ctx, sum, in, header.size); ctx.Err() != nil {
+		if _, err := unpackContents(ctx, sum, in, header.size); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
 			return fmt.Errorf("%w (%w)", errDamaged, err)
@@ -50,8 +50,8 @@ func (r *Repository) verifyFile(ctx context.Context, o Object) error {
 	return nil
 }
 
-// unpack writes compressed contents to out. It fails if they are not of that size, after at most one byte more.
-func unpack(ctx context.Context, out io.Writer, in io.Reader, size int64) (int64, error) {
+// unpackContents writes compressed contents to out. It fails if they are not of that size, after at most one byte more.
+func unpackContents(ctx context.Context, out io.Writer, in io.Reader, size int64) (int64, error) {
 	var written int64
 	contents := flate.NewReader(in)
 	for ctx.Err() == nil {

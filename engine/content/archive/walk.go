@@ -29,7 +29,7 @@ func (r Report) IsComplete() bool { return len(r.Missing)+len(r.Damaged) == 0 }
 // verify, else only looked for. Objects below a directory that is missing are not known.
 func (r *Repository) Check(ctx context.Context, commit string, verify bool) (Report, error) {
 	var report Report
-	sizes, err := r.walk(ctx, commit, func(o Object, err error) error {
+	sizes, err := r.walkObjects(ctx, commit, func(o Object, err error) error {
 		switch {
 		case err == nil && o.Kind == File && verify:
 			err = r.verifyFile(ctx, o)
@@ -68,7 +68,7 @@ func (e Incomplete) Error() string {
 // or a host uses a static delta. The error is an Incomplete if the commit lacks objects.
 func (r *Repository) Size(ctx context.Context, commit, have string) (int64, error) {
 	lacks := Incomplete{Commit: commit}
-	sizes, err := r.walk(ctx, commit, func(_ Object, err error) error {
+	sizes, err := r.walkObjects(ctx, commit, func(_ Object, err error) error {
 		if err != nil {
 			lacks.Missing++
 		}
@@ -81,7 +81,7 @@ func (r *Repository) Size(ctx context.Context, commit, have string) (int64, erro
 		return 0, lacks
 	}
 	if IsChecksum(have) {
-		old, err := r.walk(ctx, have, func(Object, error) error { return nil })
+		old, err := r.walkObjects(ctx, have, func(Object, error) error { return nil })
 		if err != nil {
 			return 0, err
 		}
@@ -96,9 +96,9 @@ func (r *Repository) Size(ctx context.Context, commit, have string) (int64, erro
 	return sum, nil
 }
 
-// walk visits every object of a commit once, and returns their sizes. visit gets the error of looking for the object, or of
+// walkObjects visits every object of a commit once, and returns their sizes. visit gets the error of looking for the object, or of
 // reading it if it is metadata, and may return an error to end the walk.
-func (r *Repository) walk(ctx context.Context, commit string, visit func(Object, error) error) (map[Object]int64, error) {
+func (r *Repository) walkObjects(ctx context.Context, commit string, visit func(Object, error) error) (map[Object]int64, error) {
 	if !IsChecksum(commit) {
 		return nil, fmt.Errorf("%q is not a commit", commit)
 	}
@@ -116,7 +116,7 @@ func (r *Repository) walk(ctx context.Context, commit string, visit func(Object,
 		if len(sizes) == r.most {
 			return nil, fmt.Errorf("commit %s has more than %d objects", commit, r.most)
 		}
-		size, next, err := r.inspect(o)
+		size, next, err := r.inspectObject(o)
 		sizes[o] = size
 		if err := visit(o, err); err != nil {
 			return nil, fmt.Errorf("read %s: %w", o.Path(), err)
@@ -126,8 +126,7 @@ func (r *Repository) walk(ctx context.Context, commit string, visit func(Object,
 	return sizes, nil
 }
 
-// inspect returns the size of an object, and the objects that it names.
-func (r *Repository) inspect(o Object) (size int64, next []Object, err error) {
+func (r *Repository) inspectObject(o Object) (size int64, next []Object, err error) {
 	if o.Kind == File {
 		info, err := r.root.Stat(o.Path())
 		if err != nil {

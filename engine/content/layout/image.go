@@ -76,7 +76,7 @@ func (l *Layout) ReadImage(ctx context.Context, digest v1.Hash, verify bool) (Im
 		}
 		b := w.queue[0]
 		w.queue = w.queue[1:]
-		if err := w.visit(ctx, b); err != nil {
+		if err := w.visitBlob(ctx, b); err != nil {
 			return Image{}, fmt.Errorf("read %s: %w", b.Path(), err)
 		}
 	}
@@ -94,7 +94,7 @@ type walker struct {
 	queue  []Blob
 }
 
-func (w *walker) visit(ctx context.Context, b Blob) error {
+func (w *walker) visitBlob(ctx context.Context, b Blob) error {
 	if known, ok := w.image.Blobs[b.Digest]; ok && (known.IsManifest || !b.IsManifest) {
 		return nil
 	}

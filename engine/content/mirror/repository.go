@@ -34,10 +34,10 @@ func updateCommits(ctx context.Context, m engine.Mirror, up Upstream, out io.Wri
 		return nil, err
 	}
 	r := repository{tool: tool, folder: folder, out: out}
-	if err := r.run(ctx, "init", "--mode=archive"); err != nil {
+	if err := r.runOSTree(ctx, "init", "--mode=archive"); err != nil {
 		return nil, err
 	}
-	if err := r.run(ctx, "remote", "add", "--if-not-exists", "--no-gpg-verify", "--no-sign-verify", remoteName, url); err != nil {
+	if err := r.runOSTree(ctx, "remote", "add", "--if-not-exists", "--no-gpg-verify", "--no-sign-verify", remoteName, url); err != nil {
 		return nil, err
 	}
 	pullErr := r.pullCommits(ctx, url, up.Wanted) // a damaged object may be the reason
@@ -64,7 +64,7 @@ type repository struct {
 	out          io.Writer
 }
 
-func (r repository) run(ctx context.Context, args ...string) error {
+func (r repository) runOSTree(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, r.tool, append([]string{"--repo=" + r.folder}, args...)...)
 	cmd.Stdout, cmd.Stderr = r.out, r.out
 	if err := cmd.Run(); err != nil {
@@ -75,11 +75,11 @@ func (r repository) run(ctx context.Context, args ...string) error {
 
 func (r repository) pullCommits(ctx context.Context, url string, wanted []Wanted) error {
 	for _, w := range wanted {
-		if err := r.run(ctx, "pull", "--mirror", "--untrusted", "--url="+url, remoteName, w.Ref+"@"+w.Commit); err != nil {
+		if err := r.runOSTree(ctx, "pull", "--mirror", "--untrusted", "--url="+url, remoteName, w.Ref+"@"+w.Commit); err != nil {
 			return err
 		}
 	}
-	return r.run(ctx, "summary", "--update")
+	return r.runOSTree(ctx, "summary", "--update")
 }
 
 // forgetDamaged removes damaged objects, and marks commits that lack objects as partial, as ostree does with those that it has

@@ -40,7 +40,6 @@ func (s *Server) serveSession(n ssh.NewChannel) {
 	}
 }
 
-// runCommand runs a command line and returns how it ended.
 func (s *Server) runCommand(channel ssh.Channel, requests <-chan *ssh.Request, line string) {
 	if s.config.Exec != nil {
 		s.startWork(func() { ssh.DiscardRequests(requests) })

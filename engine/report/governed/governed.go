@@ -81,7 +81,7 @@ func (t *Totals) Format(cluster string) string {
 		return ""
 	}
 	return fmt.Sprintf("  etcd %s: staging was slowed for %s and paused for %s in %s\n",
-		cluster, rounded(t.slowed), rounded(t.paused), termtext.FormatCount(t.stagings, "staging", "stagings"))
+		cluster, roundLatency(t.slowed), roundLatency(t.paused), termtext.FormatCount(t.stagings, "staging", "stagings"))
 }
 
-func rounded(d engine.Duration) string { return time.Duration(d).Round(time.Second).String() }
+func roundLatency(d engine.Duration) string { return time.Duration(d).Round(time.Second).String() }

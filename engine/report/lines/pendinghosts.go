@@ -32,7 +32,6 @@ func (c *pendingHosts) addEvent(e engine.Event) {
 	}
 }
 
-// foldsLine reports whether doneLine covers the line of this event.
 func (c *pendingHosts) foldsLine(e engine.Event) bool {
 	switch e.Type {
 	case engine.HostDone:

@@ -28,7 +28,6 @@ func writeCertificates(w io.Writer, clusters []engine.ClusterStatus) error {
 	return termtext.WriteTable(w, rows)
 }
 
-// certificateNotes returns a line for each problem with a certificate of a cluster.
 func certificateNotes(c engine.ClusterFacts, style termtext.Style) []string {
 	var notes []string
 	for _, p := range c.CertificateProblems {

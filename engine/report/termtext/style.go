@@ -5,7 +5,7 @@ import "charm.land/lipgloss/v2"
 // Style colours text on a terminal.
 type Style struct{ Colour bool }
 
-func (s Style) paint(style lipgloss.Style, text string) string {
+func (s Style) paintText(style lipgloss.Style, text string) string {
 	if !s.Colour {
 		return text
 	}
@@ -13,20 +13,22 @@ func (s Style) paint(style lipgloss.Style, text string) string {
 }
 
 // Bold makes text bold.
-func (s Style) Bold(t string) string { return s.paint(lipgloss.NewStyle().Bold(true), t) }
+func (s Style) Bold(t string) string { return s.paintText(lipgloss.NewStyle().Bold(true), t) }
 
 // Faint makes text faint.
-func (s Style) Faint(t string) string { return s.paint(lipgloss.NewStyle().Faint(true), t) }
+func (s Style) Faint(t string) string { return s.paintText(lipgloss.NewStyle().Faint(true), t) }
 
 // Red makes text red.
-func (s Style) Red(t string) string { return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
+func (s Style) Red(t string) string {
+	return s.paintText(lipgloss.NewStyle().Foreground(lipgloss.Red), t)
+}
 
 // Green makes text green.
 func (s Style) Green(t string) string {
-	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Green), t)
+	return s.paintText(lipgloss.NewStyle().Foreground(lipgloss.Green), t)
 }
 
 // Yellow makes text yellow.
 func (s Style) Yellow(t string) string {
-	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow), t)
+	return s.paintText(lipgloss.NewStyle().Foreground(lipgloss.Yellow), t)
 }

@@ -107,7 +107,6 @@ func (w *Observer) findHost(name string) *Host {
 	return nil
 }
 
-// findCluster returns the etcd cluster of a host, or nil.
 func (w *Observer) findCluster(h *Host) *Cluster {
 	if i := slices.IndexFunc(w.Clusters, func(c *Cluster) bool { return c.Name == h.Cluster }); i >= 0 {
 		return w.Clusters[i]

@@ -68,7 +68,7 @@ func (b *Bench) Run(ctx context.Context) error {
 		for _, way := range b.Ways {
 			r, err := b.measureOnce(ctx, update{bench: b, way: way, commit: commit, number: n + 1})
 			if ctx.Err() != nil {
-				return errors.Join(t.print(b.Out, b.title()), ctx.Err())
+				return errors.Join(t.printTable(b.Out, b.tableTitle()), ctx.Err())
 			}
 			if err != nil {
 				err = fmt.Errorf("way (%s), run %d: %w", way.Letter, n+1, err)
@@ -77,13 +77,13 @@ func (b *Bench) Run(ctx context.Context) error {
 				continue
 			}
 			fmt.Fprintf(b.Out, "(%s) run %d: %s\n", way.Letter, n+1, r)
-			t.add(way, r)
+			t.addResult(way, r)
 		}
 	}
-	return errors.Join(append(failures, t.print(b.Out, b.title()))...)
+	return errors.Join(append(failures, t.printTable(b.Out, b.tableTitle()))...)
 }
 
-func (b *Bench) title() string {
+func (b *Bench) tableTitle() string {
 	return fmt.Sprintf("An update of %d MiB of one of three etcd members (the leader), disks of %d MB/s and %d IOPS; medians, and the worst of %d runs",
 		b.Bytes>>20, b.Speed.BytesPerSecond/1e6, b.Speed.IOPS, b.Runs)
 }
@@ -131,12 +131,12 @@ func (b *Bench) measureOnce(ctx context.Context, u update) (result, error) {
 		return result{}, errors.Join(err, stopErr)
 	}
 	m, runErr := u.measureIdleAndRun(ctx)
-	samples := meter.stop()
+	samples := meter.stopScraping()
 	record, err := p.StopRecord()
 	if err := errors.Join(runErr, err); err != nil {
 		return result{}, err
 	}
-	return summarize(u, m, samples, record), nil
+	return summarizeResult(u, m, samples, record), nil
 }
 
 func (u update) measureIdleAndRun(ctx context.Context) (m moments, err error) {
@@ -147,7 +147,7 @@ func (u update) measureIdleAndRun(ctx context.Context) (m moments, err error) {
 	if m.taken, err = measureTaken(ctx, idleTime); err != nil {
 		return m, err
 	}
-	return m, u.run(ctx, &m)
+	return m, u.updateHost(ctx, &m)
 }
 
 const (

@@ -27,18 +27,18 @@ func TestWorstWindow(t *testing.T) {
 		}
 		s = append(s, scrapedAt(second, quick, quick+slow, quick+slow))
 	}
-	overall, worst := s.overall()[walFsync], s.worst()[walFsync]
+	overall, worst := s.overallLatencies()[walFsync], s.worstLatencies()[walFsync]
 	if overall.p99 > 8*time.Millisecond || overall.max != 256*time.Millisecond {
 		t.Errorf("overall %+v", overall)
 	}
 	if worst.p99 < 100*time.Millisecond || worst.max != 256*time.Millisecond {
 		t.Errorf("worst %+v", worst)
 	}
-	part := s.between(began.Add(40*time.Second+time.Millisecond), began.Add(50*time.Second))
-	if len(part) != 12 || part.worst()[walFsync].max != 8*time.Millisecond {
-		t.Errorf("%d scrapes, worst %+v", len(part), part.worst())
+	part := s.scrapesBetween(began.Add(40*time.Second+time.Millisecond), began.Add(50*time.Second))
+	if len(part) != 12 || part.worstLatencies()[walFsync].max != 8*time.Millisecond {
+		t.Errorf("%d scrapes, worst %+v", len(part), part.worstLatencies())
 	}
-	if none := (series{}).worst(); none != (latencies{}) {
+	if none := (series{}).worstLatencies(); none != (latencies{}) {
 		t.Errorf("worst of nothing %+v", none)
 	}
 	if beyond := spreadOf(scrapedAt(0, 1, 2, 3).WALFsync); formatTime(beyond.max) != "> 8.2 s" {
@@ -80,11 +80,11 @@ func TestTable(t *testing.T) {
 	}
 	for _, w := range ways {
 		for _, d := range []time.Duration{time.Second, 3 * time.Second, 2 * time.Second} {
-			all.add(w, result{away: d, failed: 1})
+			all.addResult(w, result{away: d, failed: 1})
 		}
 	}
 	var out strings.Builder
-	if err := all.print(&out, "An update"); err != nil {
+	if err := all.printTable(&out, "An update"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"An update.\n", "(a) naive", "(d) governed, from a server", "time without the member", "2.00 s (3.00 s)", "failed writes"} {

@@ -24,8 +24,8 @@ type spread struct{ p50, p99, max time.Duration }
 // latencies are the spreads of both metrics.
 type latencies [metrics]spread
 
-// raise keeps the higher of each value.
-func (l *latencies) raise(other latencies) {
+// raiseTo keeps the higher of each value.
+func (l *latencies) raiseTo(other latencies) {
 	for i := range l {
 		l[i].p50, l[i].p99, l[i].max = max(l[i].p50, other[i].p50), max(l[i].p99, other[i].p99), max(l[i].max, other[i].max)
 	}
@@ -44,8 +44,8 @@ func seriesOf(samples []sample, host string) series {
 	return s
 }
 
-// between returns the scrapes from the last one before a time to the first one after another.
-func (s series) between(from, to time.Time) series {
+// scrapesBetween returns the scrapes from the last one before a time to the first one after another.
+func (s series) scrapesBetween(from, to time.Time) series {
 	first, last := 0, len(s)
 	for i, m := range s {
 		if !m.ScrapedAt.After(from) {
@@ -59,8 +59,8 @@ func (s series) between(from, to time.Time) series {
 	return s[first:last]
 }
 
-// overall returns the latencies between the first and the last scrape.
-func (s series) overall() latencies {
+// overallLatencies returns the latencies between the first and the last scrape.
+func (s series) overallLatencies() latencies {
 	if len(s) < 2 {
 		return latencies{}
 	}
@@ -68,9 +68,9 @@ func (s series) overall() latencies {
 	return latencies{spreadOf(delta.WALFsync), spreadOf(delta.BackendCommit)}
 }
 
-// worst returns the highest values of all windows of worstWindow.
-func (s series) worst() latencies {
-	worst := s.overall()
+// worstLatencies returns the highest values of all windows of worstWindow.
+func (s series) worstLatencies() latencies {
+	worst := s.overallLatencies()
 	for i := range worst {
 		worst[i].p50, worst[i].p99 = 0, 0
 	}
@@ -80,11 +80,11 @@ func (s series) worst() latencies {
 			first++
 		}
 		if s[last].ScrapedAt.Sub(s[first].ScrapedAt) >= worstWindow {
-			worst.raise(s[first : last+1].overall())
+			worst.raiseTo(s[first : last+1].overallLatencies())
 		}
 	}
 	if worst[walFsync].p99 == 0 { // it was shorter than a window
-		worst.raise(s.overall())
+		worst.raiseTo(s.overallLatencies())
 	}
 	return worst
 }

@@ -71,8 +71,8 @@ func startMeter(ctx context.Context, l *lab.Lab) (*meter, error) {
 	return m, nil
 }
 
-// stop ends the scraping and returns the samples, oldest first.
-func (m *meter) stop() []sample {
+// stopScraping ends the scraping and returns the samples, oldest first.
+func (m *meter) stopScraping() []sample {
 	m.cancel()
 	m.work.Wait()
 	return m.samples

@@ -31,21 +31,21 @@ const (
 	idleFactor         = 1.25
 )
 
-func summarize(u update, m moments, samples []sample, record probe.Record) result {
+func summarizeResult(u update, m moments, samples []sample, record probe.Record) result {
 	r := result{taken: m.taken, staged: m.staged.Sub(m.began), slowed: m.slowed, paused: m.paused}
 	for _, h := range u.bench.Lab.Hosts() {
 		s := seriesOf(samples, h.Name)
-		idle, staging := s.between(m.idleBegan, m.idleBegan.Add(idleTime)).overall(), s.between(m.began, m.staged)
-		during := staging.overall()
+		idle, staging := s.scrapesBetween(m.idleBegan, m.idleBegan.Add(idleTime)).overallLatencies(), s.scrapesBetween(m.began, m.staged)
+		during := staging.overallLatencies()
 		if h.Name != u.host.Name {
-			r.others.raise(during)
+			r.others.raiseTo(during)
 		}
 		if (h.Name == u.host.Name) == u.way.offline {
 			continue // it is away, or not staged
 		}
-		r.idle.raise(idle)
-		r.during.raise(during)
-		r.worst.raise(staging.worst())
+		r.idle.raiseTo(idle)
+		r.during.raiseTo(during)
+		r.worst.raiseTo(staging.worstLatencies())
 		r.excess = max(r.excess, during.excessOver(idle))
 	}
 	r.writerIdle = probe.Summarize(record.Between(m.idleBegan, m.idleBegan.Add(idleTime))).P99

@@ -17,7 +17,7 @@ type column struct {
 	results []result
 }
 
-func (t *table) add(w Way, r result) {
+func (t *table) addResult(w Way, r result) {
 	for i := range t.columns {
 		if t.columns[i].way.Letter == w.Letter {
 			t.columns[i].results = append(t.columns[i].results, r)
@@ -35,7 +35,7 @@ func spreadValue(read func(result) latencies, metric int, quantile func(spread) 
 }
 
 // median and worst describe the values of all runs of a way.
-func (c column) values(v value) (median, worst float64) {
+func (c column) valuesOf(v value) (median, worst float64) {
 	var all []float64
 	for _, r := range c.results {
 		all = append(all, v(r))
@@ -44,7 +44,7 @@ func (c column) values(v value) (median, worst float64) {
 	return all[len(all)/2], all[len(all)-1]
 }
 
-func (t *table) print(to io.Writer, title string) error {
+func (t *table) printTable(to io.Writer, title string) error {
 	if len(t.columns) == 0 {
 		return nil
 	}
@@ -55,13 +55,13 @@ func (t *table) print(to io.Writer, title string) error {
 		heads = append(heads, "("+c.way.Letter+") "+c.way.Title)
 	}
 	fmt.Fprintln(w, strings.Join(heads, "\t"))
-	for _, row := range t.rows() {
+	for _, row := range t.tableRows() {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	return w.Flush()
 }
 
-func (t *table) rows() [][]string {
+func (t *table) tableRows() [][]string {
 	var rows [][]string
 	add := func(name string, cell func(column) string) {
 		row := []string{name}
@@ -71,50 +71,52 @@ func (t *table) rows() [][]string {
 		rows = append(rows, row)
 	}
 	for metric, name := range []string{"WAL fsync", "backend commit"} {
-		add(name+", idle", func(c column) string { return c.spread(func(r result) latencies { return r.idle }, metric) })
-		add(name+", during", func(c column) string { return c.spread(func(r result) latencies { return r.during }, metric) })
-		add(name+", others then", func(c column) string { return c.spread(func(r result) latencies { return r.others }, metric) })
-		add(name+", worst 10 s", func(c column) string { return c.spread(func(r result) latencies { return r.worst }, metric) })
+		add(name+", idle", func(c column) string { return c.spreadCell(func(r result) latencies { return r.idle }, metric) })
+		add(name+", during", func(c column) string { return c.spreadCell(func(r result) latencies { return r.during }, metric) })
+		add(name+", others then", func(c column) string { return c.spreadCell(func(r result) latencies { return r.others }, metric) })
+		add(name+", worst 10 s", func(c column) string { return c.spreadCell(func(r result) latencies { return r.worst }, metric) })
 	}
-	add("p99 in relation to the limit", func(c column) string { return c.number(func(r result) float64 { return r.excess }, "%.2f") })
-	add("writer p99, idle", func(c column) string { return c.time(func(r result) time.Duration { return r.writerIdle }) })
-	add("writer p99, during", func(c column) string { return c.time(func(r result) time.Duration { return r.writer }) })
-	add("failed writes", func(c column) string { return c.number(func(r result) float64 { return float64(r.failed) }, "%.0f") })
-	add("longest time without a commit", func(c column) string { return c.time(func(r result) time.Duration { return r.gap }) })
-	add("leaders lost", func(c column) string {
-		return c.number(func(r result) float64 { return float64(r.leadersLost) }, "%.0f")
+	add("p99 in relation to the limit", func(c column) string { return c.numberCell(func(r result) float64 { return r.excess }, "%.2f") })
+	add("writer p99, idle", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.writerIdle }) })
+	add("writer p99, during", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.writer }) })
+	add("failed writes", func(c column) string {
+		return c.numberCell(func(r result) float64 { return float64(r.failed) }, "%.0f")
 	})
-	add("time without the member", func(c column) string { return c.time(func(r result) time.Duration { return r.away }) })
-	add("time to stage", func(c column) string { return c.time(func(r result) time.Duration { return r.staged }) })
-	add("slowed", func(c column) string { return c.time(func(r result) time.Duration { return r.slowed }) })
-	add("paused", func(c column) string { return c.time(func(r result) time.Duration { return r.paused }) })
+	add("longest time without a commit", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.gap }) })
+	add("leaders lost", func(c column) string {
+		return c.numberCell(func(r result) float64 { return float64(r.leadersLost) }, "%.0f")
+	})
+	add("time without the member", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.away }) })
+	add("time to stage", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.staged }) })
+	add("slowed", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.slowed }) })
+	add("paused", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.paused }) })
 	add("processors taken before", func(c column) string {
-		return c.number(func(r result) float64 { return 100 * r.taken }, "%.0f %%")
+		return c.numberCell(func(r result) float64 { return 100 * r.taken }, "%.0f %%")
 	})
 	return rows
 }
 
-// spread has the medians of the three quantiles, and the worst p99 and maximum.
-func (c column) spread(read func(result) latencies, metric int) string {
+// spreadCell has the medians of the three quantiles, and the worst p99 and maximum.
+func (c column) spreadCell(read func(result) latencies, metric int) string {
 	var cells []string
 	for _, quantile := range []func(spread) time.Duration{
 		func(s spread) time.Duration { return s.p50 },
 		func(s spread) time.Duration { return s.p99 },
 		func(s spread) time.Duration { return s.max },
 	} {
-		median, worst := c.values(spreadValue(read, metric, quantile))
+		median, worst := c.valuesOf(spreadValue(read, metric, quantile))
 		cells = append(cells, withWorst(formatTime(time.Duration(median)), formatTime(time.Duration(worst))))
 	}
 	return strings.Join(cells, " / ")
 }
 
-func (c column) time(v func(result) time.Duration) string {
-	median, worst := c.values(func(r result) float64 { return float64(v(r)) })
+func (c column) timeCell(v func(result) time.Duration) string {
+	median, worst := c.valuesOf(func(r result) float64 { return float64(v(r)) })
 	return withWorst(formatTime(time.Duration(median)), formatTime(time.Duration(worst)))
 }
 
-func (c column) number(v value, format string) string {
-	median, worst := c.values(v)
+func (c column) numberCell(v value, format string) string {
+	median, worst := c.valuesOf(v)
 	return withWorst(fmt.Sprintf(format, median), fmt.Sprintf(format, worst))
 }
 

@@ -62,8 +62,8 @@ func (u update) writeInventory() error {
 	return nil
 }
 
-// run updates the host, and returns when its member is healthy again.
-func (u update) run(ctx context.Context, m *moments) error {
+// updateHost updates the host, and returns when its member is healthy again.
+func (u update) updateHost(ctx context.Context, m *moments) error {
 	ctx, cancel := context.WithTimeout(ctx, longestUpdate)
 	defer cancel()
 	boot, err := u.host.BootID(ctx)

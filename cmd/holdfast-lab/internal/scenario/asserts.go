@@ -89,7 +89,6 @@ func cmdBack(ts *testscript.TestScript, neg bool, args []string) {
 	cmdUp(ts, neg, args[1:])
 }
 
-// readHold reads the hold of a host; nil if there is none.
 func (s *stage) readHold(h *lab.Host) (*engine.Hold, error) {
 	text, err := h.Output(s.ctx, "sudo cat "+engine.HoldPath+" 2>/dev/null || [ ! -e "+engine.HoldPath+" ]")
 	if err != nil || text == "" {
