@@ -229,9 +229,10 @@ func TestAnIncompleteImageIsNotServed(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	for _, m := range []engine.Mirror{{}, {Layout: t.TempDir()}, {Layout: filepath.Join(t.TempDir(), "none")}} {
-		if _, err := newServer(t, m).Serve(nil, content.Transfer{Host: "h", Content: engine.Content{Image: missing}}); err == nil {
-			t.Errorf("served from %+v", m)
+	for folder, want := range map[string]string{"": "add layout", t.TempDir(): "makes it", filepath.Join(t.TempDir(), "none"): "makes it"} {
+		_, err := newServer(t, engine.Mirror{Layout: folder}).Serve(nil, content.Transfer{Host: "h", Content: engine.Content{Image: missing}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("served from %q: %v", folder, err)
 		}
 	}
 }

@@ -309,6 +309,9 @@ func TestAnIncompleteCommitIsNotServed(t *testing.T) {
 		}
 	}
 	for commit, want := range map[string]string{commit: "lacks 3 of its objects", strings.Repeat("0", 64): "lacks 1 of its objects"} {
+		if _, err := newServer(t, engine.Mirror{Repository: folder + "/none"}).Serve(nil, content.Transfer{Content: engine.Content{Commit: commit}}); err == nil || !strings.Contains(err.Error(), "makes it") {
+			t.Errorf("from nowhere: %v", err)
+		}
 		_, err := newServer(t, engine.Mirror{Repository: folder}).Serve(nil, content.Transfer{Host: "h", Content: engine.Content{Commit: commit}})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "holdfast mirror --from URL") {
 			t.Errorf("%v, want %s", err, want)

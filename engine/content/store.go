@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -49,13 +50,17 @@ func (s *Server) openStore(c engine.Content) (store, error) {
 		return nil, errors.New("the inventory names no image layout; add layout to the mirror block of the site")
 	case kind == commits:
 		r, err := archive.Open(s.mirror.Repository)
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w; holdfast mirror --from URL makes it", err)
+		} else if err != nil {
 			return nil, err
 		}
 		opened = repositoryStore{r, s.mirror.Repository}
 	case kind == images:
 		l, err := layout.Open(s.mirror.Layout)
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w; holdfast mirror --from docker:// makes it", err)
+		} else if err != nil {
 			return nil, err
 		}
 		opened = layoutStore{l, s.mirror.Layout}

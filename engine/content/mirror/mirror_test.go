@@ -26,7 +26,7 @@ func ostree(t *testing.T, repo string, args ...string) string {
 }
 
 func TestUpdateThenCheck(t *testing.T) {
-	upstream, folder, tree := filepath.Join(t.TempDir(), "upstream"), filepath.Join(t.TempDir(), "mirror"), t.TempDir()
+	upstream, folder, tree := filepath.Join(t.TempDir(), "upstream"), filepath.Join(t.TempDir(), "mirror/repo"), t.TempDir()
 	for _, name := range []string{"one", "two"} {
 		if err := os.WriteFile(filepath.Join(tree, name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)

@@ -33,6 +33,9 @@ func updateCommits(ctx context.Context, m engine.Mirror, up Upstream, out io.Wri
 	if err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // ostree makes only the last folder
+		return nil, err
+	}
 	r := repository{tool: tool, folder: folder, out: out}
 	if err := r.runOSTree(ctx, "init", "--mode=archive"); err != nil {
 		return nil, err
