@@ -45,7 +45,7 @@ func benchEtcdIOCommand(open opener) *cobra.Command {
 	cmd.Flags().StringVar(&size, "size", defaultUpdate, "size of the update")
 	cmd.Flags().Uint64Var(&megabytes, "mbps", 50, "speed of each disk, in MB/s")
 	cmd.Flags().Uint64Var(&b.Speed.IOPS, "iops", 0, "operations per second of each disk (default 10 times --mbps)")
-	cmd.Flags().StringVar(&b.Logs, "logs", "", "write the events of each run of holdfast to this folder")
+	cmd.Flags().StringVar(&b.Logs, "logs", "", "write the events and the latencies of each run to this folder")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the last lab up")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error

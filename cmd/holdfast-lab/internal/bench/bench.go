@@ -35,7 +35,7 @@ type Bench struct {
 	Lab    *lab.Lab
 	Binary string // holdfast
 	Out    io.Writer
-	Logs   string // folder for the events of each run; "": none
+	Logs   string // folder for the events and latencies of each run; "": none
 
 	Ways  []Way
 	Runs  int   // of each way
@@ -133,7 +133,7 @@ func (b *Bench) measureOnce(ctx context.Context, u update) (result, error) {
 	m, runErr := u.measureIdleAndRun(ctx)
 	samples := meter.stopScraping()
 	record, err := p.StopRecord()
-	if err := errors.Join(runErr, err); err != nil {
+	if err := errors.Join(runErr, err, u.logLatencies(samples)); err != nil {
 		return result{}, err
 	}
 	return summarizeResult(u, m, samples, record), nil

@@ -122,7 +122,7 @@ func (u update) runHoldfast(ctx context.Context, m *moments) error {
 	if err != nil {
 		return err
 	}
-	log, err := u.createLog()
+	log, err := u.createLog("events")
 	if err != nil {
 		return err
 	}
@@ -137,12 +137,34 @@ func (u update) runHoldfast(ctx context.Context, m *moments) error {
 	return nil
 }
 
-func (u update) createLog() (io.WriteCloser, error) {
+func (u update) createLog(kind string) (io.WriteCloser, error) {
 	name := os.DevNull
 	if u.bench.Logs != "" {
-		name = filepath.Join(u.bench.Logs, fmt.Sprintf("%s-%d.jsonl", u.way.Letter, u.number))
+		name = filepath.Join(u.bench.Logs, fmt.Sprintf("%s-%d-%s.jsonl", u.way.Letter, u.number, kind))
 	}
 	return os.Create(name)
+}
+
+// latencyLine is the latency of a member between two scrapes.
+type latencyLine struct {
+	Time time.Time `json:"time"`
+	engine.LatencyPoint
+}
+
+// logLatencies writes the latencies of all members between each two scrapes.
+func (u update) logLatencies(samples []sample) error {
+	log, err := u.createLog("latencies")
+	if err != nil {
+		return err
+	}
+	lines := json.NewEncoder(log)
+	for _, h := range u.bench.Lab.Hosts() {
+		all := seriesOf(samples, h.Name)
+		for i := 1; i < len(all); i++ {
+			err = errors.Join(err, lines.Encode(latencyLine{all[i].ScrapedAt, all[i].P99Since(all[i-1], h.Name)}))
+		}
+	}
+	return errors.Join(err, log.Close())
 }
 
 // readEvents reads the events of a run until it ends, and returns why it failed.
