@@ -49,7 +49,7 @@ type Governor struct {
 	State   GovernorState    `json:"state"`             // how fast the host may stage
 	Member  string           `json:"member,omitempty"`  // host of the member that decided
 	Metric  LatencyMetric    `json:"metric,omitempty"`  // that decided; missing: the member did not answer
-	P99     Duration         `json:"p99,omitempty"`     // of that metric, without the three slowest observations of the window
+	P99     Duration         `json:"p99,omitempty"`     // of that metric, without a few slowest observations of the window
 	Limit   Duration         `json:"limit,omitempty"`   // of that metric, for that member
 	Window  Duration         `json:"window,omitempty"`  // of that p99, or since when the member has not answered
 	Pace    *Pace            `json:"pace,omitempty"`    // of the host from now on

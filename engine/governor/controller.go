@@ -23,6 +23,7 @@ type Settings struct {
 const (
 	RecentTime   = 3 * time.Second  // window of Reading.Recent
 	WindowTime   = 10 * time.Second // window of Reading.Window
+	LongTime     = 60 * time.Second // window of Reading.Long
 	missingTime  = 5 * time.Second  // a member that does not answer for so long counts as too slow
 	leastPause   = 4 * time.Second  // long enough to tell the latency without staging
 	longestPause = 10 * time.Second // without progress
@@ -82,6 +83,7 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 		return decision
 	}
 	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
+	long, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Long })
 	complete := missingHost(readings) == "" && len(readings) >= c.Members
 	c.noteMissing(now, complete)
 	switch {
@@ -90,15 +92,21 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	case c.isPaused() && (recent.isOver() || now.Sub(c.pausedSince) < leastPause): // the pause goes on
 	case window.isOver() && !c.isPaused():
 		c.slowDown(now, window.shareOfLimit(), WindowTime/2)
+	case long.isOver() && !c.isPaused():
+		c.slowDown(now, long.shareOfLimit(), LongTime/2)
 	case complete && (!observed || !recent.isOver()):
 		c.endPause(now)
 		c.safe = c.pace
-		c.speedUp(now)
+		if !long.isOver() {
+			c.speedUp(now)
+		}
 	}
 	c.limitPause(now)
 	decision := c.decisionNow(recent)
-	if window.shareOfLimit() > recent.shareOfLimit() {
-		decision.Worst = window
+	for _, x := range []Excess{window, long} {
+		if x.shareOfLimit() > decision.Worst.shareOfLimit() {
+			decision.Worst = x
+		}
 	}
 	decision.Stop, decision.Over = c.checkStop(now, readings)
 	return decision

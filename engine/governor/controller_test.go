@@ -225,6 +225,29 @@ func TestSafeKnobsWereObserved(t *testing.T) {
 	})
 }
 
+// TestLongWindowHoldsThePace: while the p99 of the last minute is over the limit, the pace does not rise, although the
+// last seconds are good; it falls every half minute.
+func TestLongWindowHoldsThePace(t *testing.T) {
+	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 1, Began: began})
+	point := func(p99 float64) engine.LatencyPoint {
+		return engine.LatencyPoint{WALFsyncP99: p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 100}}
+	}
+	before, falls := c.First().Knobs, 0
+	for second := 1; second <= 90; second++ {
+		d := c.AddSample(began.Add(time.Duration(second)*time.Second), []governor.Reading{{Host: "etcd-0", Recent: point(0.002), Window: point(0.002), Long: point(0.012)}})
+		if d.Knobs.Rate > before.Rate {
+			t.Fatalf("after %d s it rose to %+v", second, d.Knobs)
+		}
+		if d.Knobs.Slice > 0 && d.Knobs.Slice < before.Slice {
+			falls++
+		}
+		before = d.Knobs
+	}
+	if falls != 2 && falls != 3 {
+		t.Errorf("it fell %d times", falls)
+	}
+}
+
 // TestIdleLatencyRaisesLimits: a latency that a member has while nothing is staged is no reason to slow the staging, up to
 // four times its limit: beyond, the disk is sick.
 func TestIdleLatencyRaisesLimits(t *testing.T) {

@@ -23,7 +23,7 @@ type disk struct {
 	random    *rand.Rand                  // seeded
 	knobs     governor.Knobs              // in force
 	at        time.Duration               // since the begin
-	fsync     []observation               // of the last WindowTime
+	fsync     []observation               // of the last LongTime
 	staged    float64                     // bytes
 	frozen    bool                        // in the middle of a pause or a flush
 	phase     time.Duration               // until the end of the slice or the pause
@@ -68,7 +68,7 @@ func (d *disk) run(span time.Duration) {
 			d.next = d.at + time.Duration(float64(time.Second)/float64(d.fsyncs))
 		}
 	}
-	d.fsync = slices.DeleteFunc(d.fsync, func(o observation) bool { return o.at < d.at-governor.WindowTime })
+	d.fsync = slices.DeleteFunc(d.fsync, func(o observation) bool { return o.at < d.at-governor.LongTime })
 }
 
 func (d *disk) point(window time.Duration) engine.LatencyPoint {
@@ -89,7 +89,7 @@ func (d *disk) point(window time.Duration) engine.LatencyPoint {
 }
 
 func (d *disk) reading() governor.Reading {
-	return governor.Reading{Host: "etcd-0", Missing: d.missing(d.at), Recent: d.point(governor.RecentTime), Window: d.point(governor.WindowTime)}
+	return governor.Reading{Host: "etcd-0", Missing: d.missing(d.at), Recent: d.point(governor.RecentTime), Window: d.point(governor.WindowTime), Long: d.point(governor.LongTime)}
 }
 
 // trace is what a governed staging did, a point for each sample.

@@ -16,9 +16,13 @@ type Counters interface {
 	Latency(host string, exceptional int) engine.LatencyPoint
 }
 
-// maxExceptional is how many slow observations in a window are no judgement: a window of the governor has some hundred
-// observations at most, so that its p99 is about the slowest, and any busy machine has slow moments.
-const maxExceptional = 3
+// How many slow observations are no judgement, in Reading.Window and in the other ones: a window has some hundred
+// observations at most, so that its p99 is about the slowest, and any busy machine has slow moments. Of LongTime, the p99
+// counts.
+const (
+	maxExceptionalInWindow = 5
+	maxExceptional         = 3
+)
 
 // Scrape is the answer of one member.
 type Scrape struct {
@@ -38,7 +42,7 @@ type memberWatch struct {
 	idle   Counters // before the staging and in its pauses; nil: not known
 	first  Counters
 	latest Counters
-	recent []stampedCounters // of the last WindowTime, and one before, oldest first
+	recent []stampedCounters // of LongTime, and one before, oldest first
 	worst  engine.LatencyPoint
 	at     time.Time
 }
@@ -88,7 +92,8 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 		reading.Missing = false
 		reading.Recent = s.Counters.Since(m.countersBefore(now.Add(-RecentTime)).Counters).Latency(m.host, maxExceptional)
 		window := s.Counters.Since(m.countersBefore(now.Add(-WindowTime)).Counters)
-		reading.Window = window.Latency(m.host, maxExceptional)
+		reading.Window = window.Latency(m.host, maxExceptionalInWindow)
+		reading.Long = s.Counters.Since(m.recent[0].Counters).Latency(m.host, maxExceptional)
 		if m.idle != nil {
 			reading.Idle = m.idle.Latency(m.host, 0)
 		}
@@ -97,7 +102,7 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 		}
 	}
 	m.recent = append(m.recent, stampedCounters{now, s.Counters})
-	for len(m.recent) > 1 && !m.recent[1].at.After(now.Add(-WindowTime)) {
+	for len(m.recent) > 1 && !m.recent[1].at.After(now.Add(-LongTime)) {
 		m.recent = m.recent[1:]
 	}
 	return reading
