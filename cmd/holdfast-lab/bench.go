@@ -28,9 +28,10 @@ func benchEtcdIOCommand(open opener) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "etcd-io",
-		Short: "Measure what an OS update of a member costs etcd, in five ways",
+		Short: "Measure what an OS update of a member costs etcd, done in five ways",
 		Long: "Measure what an OS update of one of three etcd members, the leader, costs the cluster. Each run has fresh hosts\n" +
 			"with equal, slow disks. The ways:\n" +
+			"  r  a bare reboot, for comparison\n" +
 			"  a  naive: etcd is stopped, then the OS is fetched, deployed and booted\n" +
 			"  b  staged plainly with ostree while etcd runs; holdfast does the rest\n" +
 			"  c  staged by holdfast without a governor\n" +
@@ -40,7 +41,7 @@ func benchEtcdIOCommand(open opener) *cobra.Command {
 			"afterwards, with any hosts that were there.",
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&ways, "ways", "abcde", "which ways")
+	cmd.Flags().StringVar(&ways, "ways", "rabcde", "which ways")
 	cmd.Flags().IntVar(&b.Runs, "runs", 3, "how often each way is measured")
 	cmd.Flags().StringVar(&size, "size", defaultUpdate, "size of the update")
 	cmd.Flags().Uint64Var(&megabytes, "mbps", 50, "speed of each disk, in MB/s")

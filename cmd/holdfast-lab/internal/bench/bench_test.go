@@ -92,6 +92,18 @@ func TestTable(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
+	for _, goal := range []string{
+		"(d) kept:   p99 within 10 ms and 25 ms, or 1.25 times idle: 0.00 of the limit",
+		"(d) missed: no leader lost and no write failed: at worst 0 and 1",
+		"(d) missed: without the member for a fifth of the naive time: 2.00 s, naive 2.00 s",
+	} {
+		if !strings.Contains(out.String(), goal) {
+			t.Errorf("no %q in\n%s", goal, out.String())
+		}
+	}
+	if text := shareOfMachine(1.4, 1.3); !strings.Contains(text, "1.30") {
+		t.Error(text)
+	}
 	if _, err := ParseWays("ax"); err == nil {
 		t.Error("no error for a way that does not exist")
 	}

@@ -13,11 +13,13 @@ type result struct {
 	idle, during, worst latencies // of the member that is staged; of way (a), of the others
 	others              latencies // of the others during the same time, the highest: the machine's share
 	excess              float64   // the highest p99 while staging, in relation to its limit
+	othersExcess        float64   // the same of the other members
 	taken               float64   // share of the processors' time that was taken before
 
 	writerIdle, writer time.Duration // p99 of writes, idle and while staging
 	gap                time.Duration // the longest one without a commit in the whole update
 	failed             int           // writes in the whole update
+	errors             []string      // of those
 	leadersLost        int           // in the whole update, without the change that a reboot of the leader takes
 	away               time.Duration // how long the cluster lacked the member
 	staged             time.Duration // how long staging took; of way (a) the whole update
@@ -39,6 +41,7 @@ func summarizeResult(u update, m moments, samples []sample, record probe.Record)
 		during := staging.overallLatencies()
 		if h.Name != u.host.Name {
 			r.others.raiseTo(during)
+			r.othersExcess = max(r.othersExcess, during.excessOver(idle))
 		}
 		if (h.Name == u.host.Name) == u.way.offline {
 			continue // it is away, or not staged
@@ -56,6 +59,7 @@ func summarizeResult(u update, m moments, samples []sample, record probe.Record)
 	if !u.way.offline {
 		r.leadersLost = max(r.leadersLost, staging.LeaderChanges)
 	}
+	r.errors = whole.Errors
 	for _, member := range whole.Members {
 		if member.Name == u.host.Name {
 			r.away = member.Longest()
@@ -75,9 +79,13 @@ func (l latencies) excessOver(idle latencies) float64 {
 }
 
 func (r result) String() string {
-	return fmt.Sprintf("WAL fsync p99 %s (idle %s), backend commit p99 %s (idle %s), %.2f of the limit; other members %s and %s; staged in %s; without the member %s; %d writes failed, longest gap %s, %d leaders lost; %.0f %% of the processors taken before",
+	text := fmt.Sprintf("WAL fsync p99 %s (idle %s), backend commit p99 %s (idle %s), %.2f of the limit; other members %s and %s; staged in %s; without the member %s; %d writes failed, longest gap %s, %d leaders lost; %.0f %% of the processors taken before",
 		formatTime(r.during[walFsync].p99), formatTime(r.idle[walFsync].p99), formatTime(r.during[backendCommit].p99), formatTime(r.idle[backendCommit].p99),
 		r.excess, formatTime(r.others[walFsync].p99), formatTime(r.others[backendCommit].p99), formatTime(r.staged), formatTime(r.away), r.failed, formatTime(r.gap), r.leadersLost, 100*r.taken)
+	for _, e := range r.errors {
+		text += "\n    a write failed: " + e
+	}
+	return text
 }
 
 // formatTime prints a duration with about three digits. The last bucket of etcd has no upper bound.

@@ -58,7 +58,13 @@ func (t *table) printTable(to io.Writer, title string) error {
 	for _, row := range t.tableRows() {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, goal := range t.compareWithGoals() {
+		fmt.Fprintln(to, goal)
+	}
+	return nil
 }
 
 func (t *table) tableRows() [][]string {

@@ -11,6 +11,7 @@ type Way struct {
 	Title  string
 
 	offline  bool   // the member is away while its OS is fetched
+	bare     bool   // there is no update
 	script   string // stages the OS on the host; "": holdfast does it
 	governed bool   // the cluster has latency limits
 	mirrored bool   // the bastion serves the OS
@@ -31,6 +32,7 @@ ostree admin deploy --stage --lock-finalization "$1:$2"`
 // Ways returns all ways.
 func Ways() []Way {
 	return []Way{
+		{Letter: "r", Title: "bare reboot", offline: true, bare: true, script: "systemctl reboot"},
 		{Letter: "a", Title: "naive", offline: true, script: naiveScript},
 		{Letter: "b", Title: "staged plainly", script: plainScript},
 		{Letter: "c", Title: "holdfast, not governed"},
@@ -49,7 +51,7 @@ func ParseWays(letters string) ([]Way, error) {
 		}
 	}
 	if letters != "" || len(chosen) == 0 {
-		return nil, fmt.Errorf("--ways must have letters from a to e, not %q", letters)
+		return nil, fmt.Errorf("--ways must have letters of rabcde, not %q", letters)
 	}
 	return chosen, nil
 }
