@@ -111,7 +111,7 @@ func (b *Box) ReadFacts(d engine.Desired, all ...engine.Module) engine.Facts {
 		commands = append(commands, m.Probe(d)...)
 	}
 	const mark = "b05e21"
-	out := b.Run(hostscript.ProbeScript(commands, mark))
+	out := b.runProbe(hostscript.ProbeScript(commands, mark))
 	outputs, err := hostscript.ReadOutputs(commands, mark, out.Stdout, out.Stderr)
 	b.Check(err)
 	f := engine.Facts{Host: "w-1"}
