@@ -65,6 +65,7 @@ type Deployment struct {
 	Rollback bool     `json:"rollback,omitempty"`
 	Pinned   bool     `json:"pinned,omitempty"`
 	Kargs    []string `json:"kargs,omitempty"`
+	Etcd     string   `json:"etcd,omitempty"` // version of etcd in it, if it is staged and the host runs the etcd of its OS
 }
 
 // ShortDigest returns a short name of an OS for people: the first 12 hexadecimal digits

@@ -41,6 +41,9 @@ type Plan struct {
 
 	CertificateProblems []CertificateProblem `json:"certificate_problems,omitempty"` // certificates of etcd clusters of its hosts that have expired, or soon will
 
+	EtcdUpdates    []EtcdUpdate `json:"etcd_updates,omitempty"`     // other versions of etcd that staged OS bring
+	AnyEtcdVersion bool         `json:"any_etcd_version,omitempty"` // updates that etcd does not support are allowed
+
 	Selected []string          `json:"selected,omitempty"` // hosts that it is for; none: all
 	Settings map[string]string `json:"terms,omitempty"`    // settings of the inventory and the playbook, by subject
 

@@ -33,7 +33,8 @@ type applyFlags struct {
 
 	bestEffort, overIncomplete, retryRolledBack bool
 
-	repair []string
+	repair         []string
+	anyEtcdVersion bool
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -71,6 +72,7 @@ terminal is like the first Ctrl-C.`,
 	cmd.Flags().BoolVar(&f.overIncomplete, "continue-over-incomplete", false, "roll out another OS although an earlier one has not reached every host")
 	cmd.Flags().BoolVar(&f.retryRolledBack, "retry-rolled-back", false, "try an OS again on hosts that were rolled back from it")
 	addRepair(cmd, &f.repair)
+	addAnyEtcdVersion(cmd, &f.anyEtcdVersion)
 	f.book.addFlags(cmd)
 	return cmd
 }
@@ -79,6 +81,11 @@ terminal is like the first Ctrl-C.`,
 // although their etcd member is unhealthy.
 func addRepair(cmd *cobra.Command, hosts *[]string) {
 	cmd.Flags().StringSliceVar(hosts, "repair-member", nil, "disrupt `HOST` although its own etcd member is not healthy: the work is to repair it (repeatable)")
+}
+
+// addAnyEtcdVersion adds --any-etcd-version.
+func addAnyEtcdVersion(cmd *cobra.Command, allowed *bool) {
+	cmd.Flags().BoolVar(allowed, "any-etcd-version", false, "boot an OS although its etcd is older than the cluster, or skips a minor version")
 }
 
 func (s *site) setRepairHosts(names []string) error {
@@ -153,6 +160,7 @@ func (a *app) selectWork(s *site, f applyFlags, saved *engine.Plan) error {
 	if saved != nil && len(f.repair) == 0 {
 		f.repair = saved.Repair
 	}
+	s.run.AnyEtcdVersion = f.anyEtcdVersion || saved != nil && saved.AnyEtcdVersion
 	if err := s.setRepairHosts(f.repair); err != nil {
 		return err
 	}

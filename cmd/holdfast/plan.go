@@ -24,7 +24,7 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var out string
 	var book playbookFlags
-	var over, retry bool
+	var over, retry, anyEtcd bool
 	var repair []string
 	cmd := &cobra.Command{
 		Use:   "plan [PLAYBOOK]",
@@ -44,7 +44,7 @@ every play, as if it were the first.`,
 				return err
 			}
 			return a.runPlan(cmd.Context(), out, book, func(s *site) error {
-				s.run.OverIncomplete, s.run.RetryRejected = over, retry
+				s.run.OverIncomplete, s.run.RetryRejected, s.run.AnyEtcdVersion = over, retry, anyEtcd
 				return s.setRepairHosts(repair)
 			})
 		},
@@ -52,6 +52,7 @@ every play, as if it were the first.`,
 	cmd.Flags().BoolVar(&over, "continue-over-incomplete", false, "plan another OS although an earlier one has not reached every host")
 	cmd.Flags().BoolVar(&retry, "retry-rolled-back", false, "plan an OS again on hosts that were rolled back from it")
 	addRepair(cmd, &repair)
+	addAnyEtcdVersion(cmd, &anyEtcd)
 	book.addFlags(cmd)
 	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().StringVar(&out, "out", "", "save the plan to `FILE`, for apply --plan")

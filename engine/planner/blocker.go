@@ -74,6 +74,9 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 // findClusterBlocker checks whether the etcd cluster may lose the host. The kind of the
 // blocker is Held if only the holds of others prevent that.
 func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *blocker {
+	if text := sc.unsupportedEtcd[hp.Host]; text != "" {
+		return &blocker{"", func() string { return text }}
+	}
 	var away, notHeld []string
 	for _, m := range c.members {
 		if m == hp.Host || sc.unavailable[m] == "" && !sc.adopted[m] {

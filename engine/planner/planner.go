@@ -38,6 +38,7 @@ type Input struct {
 
 	BestEffort     bool // failed hosts do not stop others of their pool
 	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
+	AnyEtcdVersion bool // an OS may be booted whose etcd is older than the cluster, or skips a minor version
 	RetryRejected  bool // an OS from which a host was rolled back is tried again there
 
 	Repair []string // hosts that may be disrupted although their own etcd member is not healthy: the work is to repair it
@@ -94,6 +95,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, p.Hosts)
+	in.addEtcdUpdates(&p, in.etcdUpdates(survey.work))
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
 		p.Batches = nil
 		return p

@@ -28,7 +28,10 @@ type scheduler struct {
 	failed       map[string]string // hosts that failed in this run
 	repair       []string          // hosts that may be disrupted although their own member is down
 	refusals     []string
-	blocked      []engine.Exclusion
+
+	unsupportedEtcd map[string]string // hosts whose staged OS has an etcd that their cluster does not support, and why
+
+	blocked []engine.Exclusion
 }
 
 // rank is the precedence of a host in batches.
@@ -64,6 +67,7 @@ func newScheduler(in Input, x index, s surveyResult) *scheduler {
 	sc := &scheduler{
 		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, unavailable: s.unavailable, heldByOthers: s.held, adopted: map[string]bool{},
 		sortKeys: newSortKeys(in, x, s.work), onlyReleased: s.onlyReleased, skew: newSkew(in, x, s.work), batchSize: in.batchSizes(), batchNumber: in.Batches, failed: in.Failed, repair: in.Repair,
+		unsupportedEtcd: in.unsupportedEtcd(in.etcdUpdates(s.work)),
 	}
 	for i := range s.work {
 		if len(s.work[i].Sequence) > 0 { // else it is only staged

@@ -40,6 +40,7 @@ type Options struct {
 
 	RefuseHeld     bool     // refuse the run if any host is held by somebody else
 	BestEffort     bool     // other hosts of a pool begin although some have failed
+	AnyEtcdVersion bool     // an OS may be booted whose etcd the cluster does not support
 	OverIncomplete bool     // another OS may be rolled out although the last roll-out is unfinished
 	RetryRejected  bool     // hosts try an OS again that they rejected
 	Repair         []string // hosts that may be disrupted although their own etcd member is unhealthy
@@ -78,7 +79,7 @@ func (r *Run) planInput(s Gathered) planner.Input {
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
 		Modules: r.Modules, Run: r.ID, Bastion: r.Start.Bastion, Dead: r.Dead, Selected: r.Selected, Saved: r.state.saved, Approved: r.state.approved, Ran: r.state.runningBefore(),
 		Now: r.Clock.Now(), Began: r.state.began, Batches: r.state.batches - r.state.earlier, Done: r.state.doneSince(), Failed: r.state.failureByHost(), Retry: r.Retry, ActionFailed: r.state.hostsWithFailedAction(), AdoptedEarlier: r.state.adoptedHosts(), CompletedOS: r.CompletedOS,
-		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected, Repair: r.Repair,
+		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected, Repair: r.Repair, AnyEtcdVersion: r.AnyEtcdVersion,
 	}
 	if r.state.play != nil {
 		in.Play, in.Modules, in.Selected = &r.state.play.Play, r.state.play.Modules, r.state.play.Selected

@@ -81,7 +81,7 @@ func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	if err != nil {
 		return f
 	}
-	return tool.readStatus(o, readOstree(o, f))
+	return readStagedEtcd(o, tool.readStatus(o, readOstree(o, f)))
 }
 
 // Diff compares the booted OS and its kernel arguments with the desired ones.

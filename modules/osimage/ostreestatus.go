@@ -26,6 +26,7 @@ func ostreeProbe() []engine.Command {
 	cat /run/holdfast/staged-args
 	sha256sum /run/ostree/staged-deployment
 fi`},
+		stagedEtcdProbe(),
 		{Name: "free space", Script: "df -Pk /sysroot"},
 		{Name: "finalize failure", Script: `if [ -e /boot/ostree/finalize-failure.stamp ]; then
 	head -c 4096 /boot/ostree/finalize-failure.stamp

@@ -29,6 +29,7 @@ func Write(w io.Writer, p engine.Plan, style termtext.Style, verbose bool) error
 	v.writeRefusals()
 	v.writeUnfinished()
 	v.writeGroups()
+	v.writeEtcdUpdates()
 	v.writeDrift()
 	v.writeOrder()
 	v.writeExcluded()

@@ -1,0 +1,31 @@
+package planview
+
+import (
+	"fmt"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+)
+
+// writeEtcdUpdates writes which versions of etcd the staged OS bring. Refusals and warnings name those that etcd does not
+// support.
+func (v *planView) writeEtcdUpdates() {
+	var order []string
+	hosts := map[string][]string{}
+	for _, u := range v.p.EtcdUpdates {
+		if u.Kind != engine.EtcdSupported {
+			continue
+		}
+		text := fmt.Sprintf("etcd %s → %s, with the OS; cluster %s is at %s", u.From, u.To, u.Cluster, u.ClusterVersion)
+		if hosts[text] == nil {
+			order = append(order, text)
+		}
+		hosts[text] = append(hosts[text], u.Host)
+	}
+	for _, text := range order {
+		v.writeLine("%s: %s", v.style.Bold(termtext.FoldHosts(hosts[text])), text)
+	}
+	if len(order) > 0 {
+		v.writeLine("")
+	}
+}

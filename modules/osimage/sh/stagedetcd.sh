@@ -1,0 +1,31 @@
+# Prints the version of the etcd in the staged deployment, if a unit runs the etcd of the
+# OS. That etcd is asked as nobody, within the deployment and without a network, so that
+# it reaches no data of the host, whatever it is.
+[ -e /run/ostree/staged-deployment ] || exit 0
+set -f
+path=''
+for word in $(systemctl show --property=ExecStart 'etcd*.service'); do
+	case $word in
+	path=/usr/local/*) ;;
+	path=/usr/*/etcd | path=/bin/etcd | path=/sbin/etcd) path=${word#path=} ;;
+	esac
+done
+[ -n "$path" ] || exit 0
+root=''
+status=$(ostree admin status)
+while IFS= read -r line; do
+	case $line in
+	'  '[!\ ]*' (finalization locked)'* | '  '[!\ ]*' (staged)'*) ;;
+	*) continue ;;
+	esac
+	line=${line#  }
+	id=${line#* }
+	root=/ostree/deploy/${line%% *}/deploy/${id%% *}
+	break
+done <<END
+$status
+END
+[ -n "$root" ] && [ -x "$root$path" ] || exit 0
+set -- chroot --userspec=65534:65534 --groups=65534 "$root" "$path" --version
+if unshare --net true 2>/dev/null; then set -- unshare --net "$@"; fi
+timeout -k 1 5 "$@" </dev/null 2>/dev/null | head -c 200
