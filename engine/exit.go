@@ -31,7 +31,7 @@ func (f Findings) exitCode() ExitCode {
 	switch {
 	case f.Stopped:
 		return ExitStopped
-	case failed, len(f.Refusals) > 0, len(f.UnhealthyClusters) > 0, f.hasExcluded(Unclear, Failed, RolledBack):
+	case failed, len(f.Refusals) > 0, len(f.UnhealthyClusters) > 0, f.hasExcluded(seriousExclusions()...):
 		return ExitFailed
 	case len(f.Failures) > 0, len(f.Unfinished) > 0: // a hold
 		return ExitRefused

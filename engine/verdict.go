@@ -38,22 +38,33 @@ func (f Findings) hasExcluded(whys ...ExclusionKind) bool {
 	return slices.ContainsFunc(f.Excluded, func(x Exclusion) bool { return slices.Contains(whys, x.Kind) })
 }
 
-// And returns the verdict on two parts of one thing, such as two plays.
+// And returns the verdict on two plays, each with an exit code of its own: the worse one.
 func (v Verdict) And(w Verdict) Verdict {
-	return Verdict{
-		Exit: v.Exit.Worse(w.Exit), Complete: v.Complete && w.Complete,
-		Findings: Findings{
-			Stopped:           v.Stopped || w.Stopped,
-			Failures:          appendNew(v.Failures, w.Failures),
-			Refusals:          appendNew(v.Refusals, w.Refusals),
-			Unfinished:        appendNew(v.Unfinished, w.Unfinished),
-			Work:              appendNew(v.Work, w.Work),
-			Excluded:          appendNew(v.Excluded, w.Excluded),
-			Drift:             appendNew(v.Drift, w.Drift),
-			UnhealthyClusters: appendNewBy(v.UnhealthyClusters, w.UnhealthyClusters, func(u UnhealthyCluster) string { return u.Cluster }),
-		},
+	return Verdict{Exit: v.Exit.Worse(w.Exit), Complete: v.Complete && w.Complete, Findings: v.Join(w.Findings)}
+}
+
+// Join returns everything of both findings once, for one verdict on them.
+func (f Findings) Join(g Findings) Findings {
+	return Findings{
+		Stopped:           f.Stopped || g.Stopped,
+		Failures:          appendNew(f.Failures, g.Failures),
+		Refusals:          appendNew(f.Refusals, g.Refusals),
+		Unfinished:        appendNew(f.Unfinished, g.Unfinished),
+		Work:              appendNew(f.Work, g.Work),
+		Excluded:          appendNew(f.Excluded, g.Excluded),
+		Drift:             appendNew(f.Drift, g.Drift),
+		UnhealthyClusters: appendNewBy(f.UnhealthyClusters, g.UnhealthyClusters, func(u UnhealthyCluster) string { return u.Cluster }),
 	}
 }
+
+// Serious returns the findings of hosts and clusters for which a command ends with ExitFailed, whatever a run has met.
+func (f Findings) Serious() Findings {
+	serious := func(x Exclusion) bool { return slices.Contains(seriousExclusions(), x.Kind) }
+	excluded := slices.DeleteFunc(slices.Clone(f.Excluded), func(x Exclusion) bool { return !serious(x) })
+	return Findings{Refusals: f.Refusals, UnhealthyClusters: f.UnhealthyClusters, Excluded: excluded}
+}
+
+func seriousExclusions() []ExclusionKind { return []ExclusionKind{Unclear, Failed, RolledBack} }
 
 func appendNew[T comparable](a, b []T) []T {
 	return appendNewBy(a, b, func(x T) T { return x })

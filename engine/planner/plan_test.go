@@ -98,7 +98,6 @@ func TestWarnings(t *testing.T) {
 	}
 	const hold = `held by ann@b1 since 2026-03-01 11:59 UTC for "update", until 2026-03-01 `
 	want := []string{
-		"worker-0: its maintenance hold has expired, and still stands: " + hold + "11:59 UTC",
 		"worker-1: the hold of run run-of-somebody has expired, and this run adopts it: " + hold + "11:59 UTC",
 		"worker-2: run run-dead ended and left its hold; this run adopts it: " + hold + "12:00 UTC",
 		"worker-3: this run holds it already, and takes it up again: " + hold + "12:00 UTC",

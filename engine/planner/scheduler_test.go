@@ -206,7 +206,7 @@ func TestReasons(t *testing.T) {
 		{"not understood", world{pools: ordered, hosts: []*machine{{name: "a", pool: "worker", work: "unclear"}}}, "a unclear: fake: two deployments are booted"},
 		{"unreachable", world{pools: ordered, hosts: []*machine{lost(worker(0))}}, "worker-0 unreachable: connection refused"},
 		{"held", world{pools: ordered, hosts: []*machine{held(worker(0))}}, "worker-0 held: held by ann@b1 since 2026-03-01 11:59 UTC for \"update\", until 2026-03-01 12:00 UTC"},
-		{"maintenance", world{pools: ordered, hosts: []*machine{{name: "a", pool: "worker", hold: "maintenance"}}}, "a held: held by ann@b1 since 2026-03-01 11:59 UTC for \"update\", until 2026-03-01 11:59 UTC"},
+		{"maintenance", world{pools: ordered, hosts: []*machine{{name: "a", pool: "worker", hold: "maintenance"}}}, "a held: held by ann@b1 since 2026-03-01 11:59 UTC for \"update\", until 2026-03-01 11:59 UTC; it has expired, and still stands: holdfast release a ends it"},
 		{"a hold that cannot be read", world{pools: ordered, hosts: []*machine{{name: "a", pool: "worker", hold: "unreadable"}}}, "a held: its hold cannot be read"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

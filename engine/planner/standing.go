@@ -54,6 +54,27 @@ func (in Input) standingOf(f engine.Facts) standing {
 	return judgeStanding(f, in.planningRun(), in.Dead)
 }
 
+// describeStanding explains why a host cannot be worked on, or why the next run adopts its
+// hold.
+func (in Input) describeStanding(h engine.Host, f engine.Facts) string {
+	switch in.standingOf(f) {
+	case unreached:
+		return f.Unreachable
+	case unreadablyHeld:
+		return f.HoldProblem
+	case heldByNamelessRun:
+		return f.Hold.String() + "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force " + h.Name + " ends it"
+	case heldByDeadRun:
+		return "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
+	case heldByExpiredRun:
+		return "its hold has expired, and the next apply adopts it: " + f.Hold.String()
+	}
+	if f.Expiry() == engine.HoldExpired { // of a person, which no run adopts
+		return f.Hold.String() + "; it has expired, and still stands: holdfast release " + h.Name + " ends it"
+	}
+	return f.Hold.String() + f.DescribeClockSkew()
+}
+
 // isUnavailable reports whether the host counts in the budgets, whoever holds it.
 func (s standing) isUnavailable() bool { return s != free }
 

@@ -66,7 +66,10 @@ func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 // failures, then unfinished work. A pause matters only if there is work.
 func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostState, note string) {
 	if state := in.standingOf(f).state(f.Hold != nil && f.Hold.Step != ""); state != "" {
-		return state, in.describeStanding(state, f)
+		if state == engine.Degraded {
+			return state, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
+		}
+		return state, in.describeStanding(h, f)
 	}
 	if in.isRejected(h, f) {
 		return engine.Degraded, "rolled back from " + engine.ShortDigest(digestOf(in.Desired[h.Name].OS)) + "; give it another OS, or apply --retry-rolled-back"
@@ -87,20 +90,6 @@ func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostSta
 		return engine.Staged, summarizeChanges(changes)
 	}
 	return engine.Pending, summarizeChanges(changes)
-}
-
-func (in Input) describeStanding(state engine.HostState, f engine.Facts) string {
-	switch s := in.standingOf(f); {
-	case s == unreached:
-		return f.Unreachable
-	case s == unreadablyHeld:
-		return f.HoldProblem
-	case state == engine.Degraded:
-		return "failed at " + f.Hold.Step + ": " + f.Hold.Reason
-	case s == heldByDeadRun:
-		return "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
-	}
-	return f.Hold.String()
 }
 
 func (in Input) poolPaused(h engine.Host) bool {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
@@ -39,12 +40,13 @@ type statusCase struct {
 	hold                      *engine.Hold
 	dead                      []string // runs that are over
 	unreadable, unreachable   string
+	clock, gathered           time.Time
 	fake                      string // what another module has to do there
 }
 
 func (c statusCase) status() engine.Status {
 	boots := func(digest string) engine.Deployment { return engine.Deployment{Digest: digest, Booted: true} }
-	f := engine.Facts{Host: "w-1", Hold: c.hold, HoldProblem: c.unreadable, Unreachable: c.unreachable, Deployments: []engine.Deployment{boots(newOS)}}
+	f := engine.Facts{Host: "w-1", Hold: c.hold, HoldProblem: c.unreadable, Unreachable: c.unreachable, Clock: c.clock, GatheredAt: c.gathered, Deployments: []engine.Deployment{boots(newOS)}}
 	if c.differs {
 		f.Deployments[0] = boots(oldOS)
 	}
@@ -68,6 +70,11 @@ func (c statusCase) status() engine.Status {
 // TestStateOfAHost: each state, and which wins where several are true.
 func TestStateOfAHost(t *testing.T) {
 	run := &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Holder: "ann@b", Reason: "update"}
+	nameless := &engine.Hold{Kind: engine.RunHold, Run: "r1", Holder: "ann@b", Reason: "update"}
+	until := func(h engine.Hold, end time.Time) *engine.Hold {
+		h.Expires = end
+		return &h
+	}
 	failed := &engine.Hold{Kind: engine.RunHold, Holder: "ann@b", Step: "wait for boot", Reason: "did not come back"}
 	maintenance := &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b", Reason: "fans"}
 	for name, c := range map[string]struct {
@@ -86,6 +93,10 @@ func TestStateOfAHost(t *testing.T) {
 		"paused and worked on":        {statusCase{differs: true, hostPaused: true, hold: run}, engine.Updating, "ann@b"},
 		"worked on while others died": {statusCase{differs: true, hold: run, dead: []string{"r0"}}, engine.Updating, "held by ann@b"},
 		"left by a dead run":          {statusCase{differs: true, hold: run, dead: []string{"r1"}}, engine.Updating, "its run has ended and left it; the next apply goes on from there: held by ann@b"},
+		"left by a run without name":  {statusCase{differs: true, hold: nameless, dead: []string{"r1"}}, engine.Updating, "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force w-1 ends it"},
+		"held beyond its end":         {statusCase{differs: true, hold: until(*run, now.Add(-time.Hour)), clock: now, gathered: now}, engine.Updating, "its hold has expired, and the next apply adopts it: held by ann@b"},
+		"held by a clock ahead":       {statusCase{differs: true, hold: until(*run, now.Add(time.Hour)), clock: now.Add(2 * time.Hour), gathered: now}, engine.Updating, "; the host's clock is 2h ahead of this bastion's, so that it does not count as expired; set the clocks right"},
+		"maintenance beyond its end":  {statusCase{hold: until(*maintenance, now.Add(-time.Hour)), clock: now, gathered: now}, engine.HeldState, "; it has expired, and still stands: holdfast release w-1 ends it"},
 		"paused and failed":           {statusCase{differs: true, poolPaused: true, hold: failed}, engine.Degraded, "failed at wait for boot: did not come back"},
 		"paused and not understood":   {statusCase{hostPaused: true, fake: "unclear"}, engine.Degraded, "two deployments are booted"},
 		"paused and gone":             {statusCase{differs: true, hostPaused: true, hold: maintenance, unreachable: "no route"}, engine.Unreached, "no route"},

@@ -42,15 +42,12 @@ func surveyHosts(in Input, x index) surveyResult {
 		if !ok {
 			f.Unreachable = "not looked at"
 		}
-		if f.Hold != nil && f.Hold.Kind == engine.MaintenanceHold && f.Expiry() == engine.HoldExpired {
-			s.addWarning("%s: its maintenance hold has expired, and still stands: %s", h.Name, f.Hold)
-		}
 		if f.RolloutProblem != "" {
 			s.addWarning("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, hostscript.RolloutPath, f.RolloutProblem)
 		}
 		why, reason := in.standingOf(f).exclusion(), ""
 		if why != "" {
-			reason = in.describeAbsence(h, f)
+			reason = in.describeStanding(h, f)
 		}
 		switch {
 		case why == "":
@@ -90,19 +87,6 @@ func (s *surveyResult) markUnavailable(h engine.Host, why engine.ExclusionKind) 
 	if why == engine.Held {
 		s.held[h.Name] = true
 	}
-}
-
-// describeAbsence returns why a plan excludes a host without a comparison.
-func (in Input) describeAbsence(h engine.Host, f engine.Facts) string {
-	switch in.standingOf(f) {
-	case unreached:
-		return f.Unreachable
-	case unreadablyHeld:
-		return f.HoldProblem
-	case heldByNamelessRun:
-		return f.Hold.String() + "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force " + h.Name + " ends it"
-	}
-	return f.Hold.String() + f.DescribeClockSkew()
 }
 
 // surveyHost compares one reached host and adds it to the matching hosts, the work or

@@ -56,7 +56,7 @@ func mainClause(c engine.EndCause) string {
 	case engine.StoppedEnd:
 		return "stopped at once by the operator; holds stay, and the next run goes on from here"
 	case engine.FailedEnd:
-		return c.Failure.Error() + spentBudgetText(c.Spent)
+		return strings.Join(append([]string{c.Failure.Error() + spentBudgetText(c.Spent)}, slices.Concat(c.Refusals, incompleteParts(c))...), "; ")
 	case engine.PlayedEnd:
 		return "the playbook is done; holdfast status says whether every host matches"
 	}

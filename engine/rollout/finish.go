@@ -43,7 +43,12 @@ func (r *Run) endCause(ctx context.Context, last []engine.Plan, err error) engin
 	case ctx.Err() != nil:
 		return engine.EndCause{Kind: engine.StoppedEnd}
 	case errors.As(err, &f):
-		return engine.EndCause{Kind: engine.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
+		c := engine.EndCause{Kind: engine.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
+		if f.Kind == KindHeld { // a plan may have found worse, which decides the exit code
+			serious := last[len(last)-1].Verdict().Serious()
+			c.Refusals, c.UnhealthyClusters, c.Excluded = serious.Refusals, serious.UnhealthyClusters, serious.Excluded
+		}
+		return c
 	case err != nil:
 		return engine.EndCause{Kind: engine.FailedEnd, Failure: &engine.Failure{Cause: err.Error()}}
 	}

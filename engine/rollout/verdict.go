@@ -9,7 +9,26 @@ import (
 	"holdfast/engine"
 )
 
+// makeVerdict judges the last plan of each play. The findings of the run belong to the last of them.
 func (r *Run) makeVerdict(ctx context.Context, last []engine.Plan, err error) engine.Verdict {
+	v := engine.NewVerdict(engine.Findings{})
+	for i, plan := range last {
+		f := withoutWaitingLanes(plan).unlessFailed(err).Verdict().Findings
+		if i == len(last)-1 {
+			f = r.runFindings(ctx, err).Join(f)
+		}
+		v = v.And(engine.NewVerdict(f))
+	}
+	if r.isStopping() && v.Exit != engine.ExitOK {
+		f := v.Findings
+		f.Stopped = true
+		v = engine.NewVerdict(f)
+	}
+	return v
+}
+
+// runFindings returns the findings of the run itself: its end, and the hosts that failed.
+func (r *Run) runFindings(ctx context.Context, err error) engine.Findings {
 	var f engine.Findings
 	var failed *engine.Failure
 	switch {
@@ -26,16 +45,7 @@ func (r *Run) makeVerdict(ctx context.Context, last []engine.Plan, err error) en
 			f.Failures = append(f.Failures, engine.Failure{Host: host, Cause: how[host]})
 		}
 	}
-	v := engine.NewVerdict(f)
-	for _, plan := range last {
-		v = v.And(withoutWaitingLanes(plan).unlessFailed(err).Verdict())
-	}
-	if r.isStopping() && v.Exit != engine.ExitOK {
-		f = v.Findings
-		f.Stopped = true
-		v = engine.NewVerdict(f)
-	}
-	return v
+	return f
 }
 
 func stoppedBy(ctx context.Context, err error) bool {

@@ -1,0 +1,51 @@
+package rollout_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
+)
+
+// A run that meets the hold of a person, while other hosts wait because their budget is used up, ends with the code of
+// the hold, which its reason names: so does a plan that finds both.
+func TestAHoldDecidesBeforeAUsedUpBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := func() *engine.Hold {
+			return &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@lap", Reason: "fans"}
+		}
+		only := func(r *rollout.Run) {
+			r.Selected = func(h engine.Host) bool { return h.Name == "red-0" || h.Name == "blue-1" }
+		}
+		site := newSite(twoCrews(1, 0))
+		site.Host("blue-0").SetHold(hold()) // which uses up the budget of the others
+		b := site.Bastion("run-1")
+		b.Watch = func(e engine.Event) {
+			if e.Type == engine.StepStarted && e.Host == "red-0" && e.Step == "hold" {
+				site.Host("red-0").SetHold(hold())
+			}
+		}
+		failOnErrors(t, checkEnd(applyRun(b, only), engine.ExitRefused, "red-0: hold: ", "bob@lap"))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), only), engine.ExitRefused, "red-0 is held", "blue-1 is blocked", "max_unavailable"))
+	})
+}
+
+// If the plan has found worse than the hold, that decides, and the reason names both.
+func TestTheReasonNamesTheFindingThatDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(twoCrews(1, 0))
+		site.Host("blue-1").Remember(simulator.Remembered{Rejected: []string{simulator.V2}})
+		b := site.Bastion("run-1")
+		b.Watch = func(e engine.Event) {
+			if e.Type == engine.StepStarted && e.Host == "red-0" && e.Step == "hold" {
+				site.Host("red-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@lap", Reason: "fans"})
+			}
+		}
+		only := func(r *rollout.Run) {
+			r.Selected = func(h engine.Host) bool { return h.Name == "red-0" || h.Name == "blue-1" }
+		}
+		failOnErrors(t, checkEnd(applyRun(b, only), engine.ExitFailed, "red-0: hold: ", "bob@lap", "blue-1 is rolled back"))
+	})
+}
