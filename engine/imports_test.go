@@ -257,6 +257,7 @@ func mayImport(dir, pkg string) bool {
 // testPackages lists the packages that are for tests only, each with the packages
 // below it. Tests may import them, and they may import everything.
 var testPackages = []string{
+	"holdfast/engine/content/ostreetest",              // the ostree tool
 	"holdfast/engine/etcd/etcdtest",                   // etcd members on loopback
 	"holdfast/engine/longtest",                        // how much tests try
 	"holdfast/engine/pathtest",                        // hosts of tests apart from the machine

@@ -22,30 +22,11 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/content"
+	"holdfast/engine/content/ostreetest"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/remote/sshtest"
 )
-
-// ostree runs the tool on a repository. The test is skipped where there is no tool.
-func ostree(t *testing.T, repo string, args ...string) (string, error) {
-	t.Helper()
-	tool, err := exec.LookPath("ostree")
-	if err != nil {
-		t.Skip("there is no ostree here")
-	}
-	out, err := exec.CommandContext(t.Context(), tool, append([]string{"--repo=" + repo}, args...)...).CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
-
-func mustOstree(t *testing.T, repo string, args ...string) string {
-	t.Helper()
-	out, err := ostree(t, repo, args...)
-	if err != nil {
-		t.Fatalf("ostree %s: %v: %s", strings.Join(args, " "), err, out)
-	}
-	return out
-}
 
 const (
 	ref       = "lab/stable"
@@ -65,8 +46,8 @@ func makeMirror(t *testing.T) (folder, commit string) {
 			t.Fatal(err)
 		}
 	}
-	mustOstree(t, folder, "init", "--mode=archive")
-	return folder, mustOstree(t, folder, "commit", "-b", ref, "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
+	ostreetest.MustRun(t, folder, "init", "--mode=archive")
+	return folder, ostreetest.MustRun(t, folder, "commit", "-b", ref, "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
 }
 
 // host is a host with an empty repository, whose remote cannot be reached.
@@ -80,8 +61,8 @@ func newHost(t *testing.T, name string, remoteOptions ...string) host {
 	h := hostWithSSH(t)
 	h.name = name
 	h.repo = filepath.Join(t.TempDir(), "repo")
-	mustOstree(t, h.repo, "init", "--mode=archive")
-	mustOstree(t, h.repo, append(append([]string{"remote", "add"}, remoteOptions...), "lab", "http://192.0.2.1/")...)
+	ostreetest.MustRun(t, h.repo, "init", "--mode=archive")
+	ostreetest.MustRun(t, h.repo, append(append([]string{"remote", "add"}, remoteOptions...), "lab", "http://192.0.2.1/")...)
 	return h
 }
 
@@ -128,7 +109,7 @@ func (h host) serve(t *testing.T, s *content.Server, commit string, wrap func(ne
 
 func (h host) pull(t *testing.T, url, commit string) (string, error) {
 	t.Helper()
-	return ostree(t, h.repo, "pull", "--url="+url, "lab", ref+"@"+commit)
+	return ostreetest.Run(t, h.repo, "pull", "--url="+url, "lab", ref+"@"+commit)
 }
 
 func newServer(t *testing.T, m engine.Mirror) *content.Server {
@@ -200,7 +181,7 @@ func TestHostsPullThroughTheirConnections(t *testing.T) {
 				t.Errorf("%s: %v: %s", h.name, err, out)
 			}
 			total.Add(sent())
-			if out, err := ostree(t, h.repo, "fsck"); err != nil {
+			if out, err := ostreetest.Run(t, h.repo, "fsck"); err != nil {
 				t.Errorf("%s: %v: %s", h.name, err, out)
 			}
 		})
@@ -216,16 +197,16 @@ func TestStaticDeltasAreUsed(t *testing.T) {
 	t.Parallel()
 	folder, first := makeMirror(t)
 	tree := filepath.Join(t.TempDir(), "tree")
-	mustOstree(t, folder, "checkout", "--user-mode", first, tree)
+	ostreetest.MustRun(t, folder, "checkout", "--user-mode", first, tree)
 	writeFiles(t, tree, map[string]string{"new": strings.Repeat("new contents ", 10_000)})
-	second := mustOstree(t, folder, "commit", "-b", ref, "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
-	mustOstree(t, folder, "static-delta", "generate", "--from="+first, "--to="+second)
-	mustOstree(t, folder, "summary", "--update")
+	second := ostreetest.MustRun(t, folder, "commit", "-b", ref, "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
+	ostreetest.MustRun(t, folder, "static-delta", "generate", "--from="+first, "--to="+second)
+	ostreetest.MustRun(t, folder, "summary", "--update")
 	s := newServer(t, engine.Mirror{Repository: folder})
 	h := newHost(t, "host", "--no-gpg-verify")
 	h.repo = filepath.Join(t.TempDir(), "bare") // the tool applies no delta to an archive
-	mustOstree(t, h.repo, "init", "--mode=bare-user")
-	mustOstree(t, h.repo, "remote", "add", "--no-gpg-verify", "lab", "http://192.0.2.1/")
+	ostreetest.MustRun(t, h.repo, "init", "--mode=bare-user")
+	ostreetest.MustRun(t, h.repo, "remote", "add", "--no-gpg-verify", "lab", "http://192.0.2.1/")
 	for _, commit := range []string{first, second} {
 		url, sent := h.serve(t, s, commit, nil)
 		out, err := h.pull(t, url, commit)
@@ -258,7 +239,7 @@ func TestHostsAcceptWhatIsSigned(t *testing.T) {
 	gpg("--output", key, "--export", "lab@example.org")
 	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() }) // it ends with its folder, too
 	folder, commit := makeMirror(t)
-	mustOstree(t, folder, "gpg-sign", "--gpg-homedir="+home, commit, "lab@example.org")
+	ostreetest.MustRun(t, folder, "gpg-sign", "--gpg-homedir="+home, commit, "lab@example.org")
 	h := newHost(t, "host", "--set=gpg-verify=true", "--gpg-import="+key)
 	url, _ := h.serve(t, newServer(t, engine.Mirror{Repository: folder}), commit, nil)
 	if out, err := h.pull(t, url, commit); err != nil {

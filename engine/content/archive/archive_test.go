@@ -7,37 +7,21 @@ import (
 	"crypto/rand"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
-)
 
-// ostree runs the tool on a repository, and returns its output. The test is skipped where there is no tool.
-func ostree(t *testing.T, repo string, args ...string) string {
-	t.Helper()
-	tool, err := exec.LookPath("ostree")
-	if err != nil {
-		t.Skip("there is no ostree here")
-	}
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), tool, append([]string{"--repo=" + repo}, args...)...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("ostree %s: %v: %s", strings.Join(args, " "), err, stderr.String())
-	}
-	return strings.TrimSpace(string(out))
-}
+	"holdfast/engine/content/ostreetest"
+)
 
 // makeRepository makes a repository with two commits that differ in one file.
 func makeRepository(t *testing.T) (repo, first, second string) {
 	t.Helper()
 	dir := t.TempDir()
 	repo, tree := filepath.Join(dir, "repo"), filepath.Join(dir, "tree")
-	ostree(t, repo, "init", "--mode=archive")
+	ostreetest.MustRun(t, repo, "init", "--mode=archive")
 	random := make([]byte, 300_000)
 	_, _ = rand.Read(random)
 	write := func(name string, data []byte) {
@@ -62,7 +46,7 @@ func makeRepository(t *testing.T) (repo, first, second string) {
 		t.Fatal(err)
 	}
 	commit := func() string {
-		return ostree(t, repo, "commit", "-b", "test/x86_64", "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0", "--add-metadata-string=version=1")
+		return ostreetest.MustRun(t, repo, "commit", "-b", "test/x86_64", "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0", "--add-metadata-string=version=1")
 	}
 	first = commit()
 	write("usr/bin/tool", append(random[:200_000:200_000], "new"...))
@@ -83,8 +67,8 @@ func openRepository(t *testing.T, folder string) *Repository {
 func TestCheckFindsWhatOstreeWrote(t *testing.T) {
 	folder, first, _ := makeRepository(t)
 	only := filepath.Join(t.TempDir(), "one")
-	ostree(t, only, "init", "--mode=archive")
-	ostree(t, only, "pull-local", folder, first)
+	ostreetest.MustRun(t, only, "init", "--mode=archive")
+	ostreetest.MustRun(t, only, "pull-local", folder, first)
 	var files int
 	var size int64
 	err := filepath.Walk(filepath.Join(only, "objects"), func(_ string, info os.FileInfo, err error) error {
@@ -167,7 +151,7 @@ func TestCheckFindsDamage(t *testing.T) {
 
 func TestOpenRefusesOtherRepositories(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "bare")
-	ostree(t, bare, "init", "--mode=bare-user")
+	ostreetest.MustRun(t, bare, "init", "--mode=bare-user")
 	if _, err := Open(bare); err == nil || !strings.Contains(err.Error(), "bare-user") {
 		t.Errorf("a bare repository: %v", err)
 	}

@@ -3,27 +3,14 @@ package mirror
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/content/ostreetest"
 )
-
-func ostree(t *testing.T, repo string, args ...string) string {
-	t.Helper()
-	tool, err := exec.LookPath("ostree")
-	if err != nil {
-		t.Skip("there is no ostree here")
-	}
-	out, err := exec.CommandContext(t.Context(), tool, append([]string{"--repo=" + repo}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("ostree %s: %v: %s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 func TestUpdateThenCheck(t *testing.T) {
 	upstream, folder, tree := filepath.Join(t.TempDir(), "upstream"), filepath.Join(t.TempDir(), "mirror/repo"), t.TempDir()
@@ -32,8 +19,8 @@ func TestUpdateThenCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ostree(t, upstream, "init", "--mode=archive")
-	commit := ostree(t, upstream, "commit", "-b", "lab/stable", "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
+	ostreetest.MustRun(t, upstream, "init", "--mode=archive")
+	commit := ostreetest.MustRun(t, upstream, "commit", "-b", "lab/stable", "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
 	m := engine.Mirror{Repository: folder}
 	wanted := []Wanted{{Ref: "lab/stable", Commit: commit, Pools: []string{"worker"}}}
 	if _, err := Check(t.Context(), m, wanted); err == nil {
@@ -53,7 +40,7 @@ func TestUpdateThenCheck(t *testing.T) {
 		}
 	}
 	check(0, 0)
-	if ref := ostree(t, folder, "rev-parse", "lab/stable"); ref != commit {
+	if ref := ostreetest.MustRun(t, folder, "rev-parse", "lab/stable"); ref != commit {
 		t.Errorf("the ref is %s", ref)
 	}
 	files, _ := filepath.Glob(filepath.Join(folder, "objects/*/*.filez"))
