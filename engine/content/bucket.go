@@ -5,8 +5,9 @@ import "time"
 // burst is how much time a bucket saves while nothing is sent. It evens out the delays of timers.
 const burst = 50 * time.Millisecond
 
-// chunkSize is how many bytes are booked at once. It is the same for all hosts: so each turn of a host is worth the same.
-const chunkSize = 16 << 10
+// chunkSize is how many bytes are booked at once. It is the same for all hosts: so each turn of a host is worth the same. A packet of
+// SSH has as many.
+const chunkSize = 32 << 10
 
 // bucket bounds a rate. It books bytes in advance, and its caller waits until they are due.
 type bucket struct {

@@ -317,7 +317,7 @@ func listenHere(t *testing.T, folder string) string {
 }
 
 // writeEmptyCommit writes a commit without files, and returns its checksum.
-func writeEmptyCommit(t *testing.T, folder string) string {
+func writeEmptyCommit(t testing.TB, folder string) string {
 	t.Helper()
 	write := func(kind, data string) (raw, name string) {
 		sum := sha256.Sum256([]byte(data))
@@ -331,7 +331,7 @@ func writeEmptyCommit(t *testing.T, folder string) string {
 	return commit
 }
 
-func writeFiles(t *testing.T, dir string, files map[string]string) {
+func writeFiles(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
