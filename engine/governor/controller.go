@@ -24,6 +24,7 @@ const (
 	RecentTime   = 3 * time.Second  // window of Reading.Recent
 	WindowTime   = 10 * time.Second // window of Reading.Window
 	LongTime     = 60 * time.Second // window of Reading.Long
+	idleTime     = 30 * time.Second // of the newest pauses, that Reading.Idle is of
 	missingTime  = 5 * time.Second  // a member that does not answer for so long counts as too slow
 	leastPause   = 4 * time.Second  // long enough to tell the latency without staging
 	longestPause = 10 * time.Second // without progress
@@ -142,7 +143,7 @@ func (c *Controller) slowDown(now time.Time, ratio float64, window time.Duration
 		if ratio > farTooMuch || c.pace < leastPace {
 			c.pace = 0
 		}
-	case !c.isPaused() && now.Sub(c.lastCut) >= window && now.Sub(c.runsSince) >= leastRun:
+	case !c.isPaused() && now.Sub(c.lastCut) >= window && now.Sub(c.runsSince) >= max(leastRun, window):
 		c.pausedSince = now
 	}
 	c.safe = min(c.safe, c.pace)

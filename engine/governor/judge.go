@@ -13,7 +13,7 @@ type Reading struct {
 	Recent  engine.LatencyPoint // of the last few seconds, without the slowest observations: the controller slows down by it if it is far too much
 	Window  engine.LatencyPoint // of a longer time, in which a p99 means something; likewise
 	Long    engine.LatencyPoint // of a time that is long enough for a p99: while it is over the limit, the pace does not rise
-	Idle    engine.LatencyPoint // of all time in which nothing was staged; it raises the limits
+	Idle    engine.LatencyPoint // of the newest time in which nothing was staged; it raises the limits
 }
 
 // Excess compares a member with its limit.

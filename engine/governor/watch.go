@@ -39,7 +39,7 @@ type Watch struct {
 
 type memberWatch struct {
 	host   string
-	idle   Counters // before the staging and in its pauses; nil: not known
+	idle   []Counters // in its newest pauses, and before the staging, oldest first
 	first  Counters
 	latest Counters
 	recent []stampedCounters // of LongTime, and one before, oldest first
@@ -71,7 +71,10 @@ func (w *Watch) memberNamed(host string) *memberWatch {
 			return m
 		}
 	}
-	m := &memberWatch{host: host, idle: w.idle[host]}
+	m := &memberWatch{host: host}
+	if idle := w.idle[host]; idle != nil {
+		m.idle = []Counters{idle}
+	}
 	w.members = append(w.members, m)
 	return m
 }
@@ -94,9 +97,7 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 		window := s.Counters.Since(m.countersBefore(now.Add(-WindowTime)).Counters)
 		reading.Window = window.Latency(m.host, maxExceptionalInWindow)
 		reading.Long = s.Counters.Since(m.recent[0].Counters).Latency(m.host, maxExceptional)
-		if m.idle != nil {
-			reading.Idle = m.idle.Latency(m.host, 0)
-		}
+		reading.Idle = m.idleLatency()
 		if p99 := window.Latency(m.host, 0); p99.WALFsyncP99 > m.worst.WALFsyncP99 || m.worst.Window == 0 {
 			m.worst, m.at = p99, now.Add(-time.Duration(p99.Window))
 		}
@@ -108,12 +109,28 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 	return reading
 }
 
+// addIdle adds observations of a pause, and forgets the oldest ones beyond idleTime: a machine may become busy, or quiet.
 func (m *memberWatch) addIdle(observed Counters) {
-	if m.idle == nil {
-		m.idle = observed
-		return
+	m.idle = append(m.idle, observed)
+	var kept time.Duration
+	for i := len(m.idle) - 1; i >= 0; i-- {
+		if kept >= idleTime {
+			m.idle = m.idle[i+1:]
+			return
+		}
+		kept += time.Duration(m.idle[i].Latency(m.host, 0).Window)
 	}
-	m.idle = m.idle.Plus(observed)
+}
+
+func (m *memberWatch) idleLatency() engine.LatencyPoint {
+	if len(m.idle) == 0 {
+		return engine.LatencyPoint{}
+	}
+	sum := m.idle[0]
+	for _, more := range m.idle[1:] {
+		sum = sum.Plus(more)
+	}
+	return sum.Latency(m.host, 0)
 }
 
 // countersBefore returns the newest counters that are at least as old, or the oldest.
@@ -135,8 +152,8 @@ func (w *Watch) Report() []engine.MemberGoverned {
 			continue
 		}
 		governed := engine.MemberGoverned{Host: m.host, Staging: m.latest.Since(m.first).Latency(m.host, 0), Worst: m.worst, WorstAt: m.at}
-		if m.idle != nil {
-			governed.Idle = m.idle.Latency(m.host, 0)
+		if idle := w.idle[m.host]; idle != nil {
+			governed.Idle = idle.Latency(m.host, 0)
 		}
 		report = append(report, governed)
 	}

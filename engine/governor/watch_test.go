@@ -67,19 +67,33 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestPausesTellTheIdleLatency: what is observed while nothing is staged is idle latency, in addition to the one before.
+// TestPausesTellTheIdleLatency: what is observed while nothing is staged is idle latency, and the newest half minute of it
+// counts.
 func TestPausesTellTheIdleLatency(t *testing.T) {
-	fsync := func(at time.Duration) float64 { return at.Seconds() / 1000 }
+	fsync := func(at time.Duration) float64 {
+		if at == 15*time.Second {
+			return 0.5
+		}
+		return 0.003
+	}
 	w := governor.NewWatch(map[string]governor.Counters{"etcd-0": counters{more: 0.002}})
-	for at := time.Duration(0); at <= 30*time.Second; at += time.Second {
-		paused := at > 10*time.Second && at <= 20*time.Second
+	for at := time.Duration(0); at <= 90*time.Second; at += time.Second {
+		paused := at > 10*time.Second && at <= 20*time.Second || at > 40*time.Second
 		r := w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}}, paused)[0]
 		want := 0.002
-		if at > 10*time.Second {
-			want = fsync(min(at, 20*time.Second))
+		switch {
+		case at > 65*time.Second: // half a minute of pauses since
+			want = 0.003
+		case at >= 15*time.Second:
+			want = 0.5
+		case at > 10*time.Second:
+			want = 0.003
 		}
-		if at > 0 && r.Idle.WALFsyncP99 != want {
+		if at > 0 && at != 65*time.Second && r.Idle.WALFsyncP99 != want {
 			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99, want)
 		}
+	}
+	if idle := w.Report()[0].Idle; idle.WALFsyncP99 != 0.002 {
+		t.Errorf("idle before: %+v", idle)
 	}
 }
