@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -26,10 +25,13 @@ func (Module) Probe(engine.Desired) []engine.Command {
 
 // Read takes the facts as the host gave them.
 func (Module) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
-	if err := json.Unmarshal([]byte(o["facts"].Stdout), &f); err != nil {
+	facts, err := decodeFacts(o["facts"].Stdout)
+	if err != nil {
 		f.Problems = append(f.Problems, err.Error())
+		return f
 	}
-	return f
+	facts.GatheredAt = f.GatheredAt
+	return facts
 }
 
 // Diff compares the booted OS with the desired one.

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -119,8 +118,7 @@ func (h *Host) answerProbe(text string, now time.Time) rollout.Reply {
 		mark, _, _ = strings.Cut(mark, " %d") // the random mark and a number
 		out, code := []byte(nil), 127
 		if command == factsScript {
-			out, _ = json.Marshal(h.hostFacts(now)) // facts always marshal
-			code = 0
+			out, code = encodeFacts(h.hostFacts(now)), 0
 		}
 		reply.Stdout += fmt.Sprintf("%s\n%s %d\n", out, mark, code)
 		reply.Stderr += "\n" + mark + "\n"
