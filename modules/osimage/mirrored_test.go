@@ -90,11 +90,14 @@ func TestAFailedFetchLeavesNoMirror(t *testing.T) {
 	})
 }
 
-// TestABusyDaemonFetchesNothing: a daemon that runs already cannot see the port.
+// TestABusyDaemonFetchesNothing: a daemon that runs already cannot see the port. It may work for a person, so it is not stopped.
 func TestABusyDaemonFetchesNothing(t *testing.T) {
 	onSites(t, []string{"rpm-ostree image"}, func(b *osHost, _ site, d engine.Desired) {
 		b.Write("busy", "")
 		b.Want(b.Run("port=4711\n"+b.steps(fromBastion(d)).Stage[0].Do.Exec.Script), 1, "rpm-ostree is busy")
+		if strings.Contains(b.Log(), "\nsystemctl stop rpm-ostreed") {
+			b.T.Errorf("a busy daemon was stopped:\n%s", b.Log())
+		}
 		b.Remove("busy")
 		b.checkNoMirror()
 		b.Want(b.stage(d), 0, "staged and locked") // as configured on the host

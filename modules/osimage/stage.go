@@ -115,8 +115,8 @@ func mirroredName(u osUpdate) string {
 	return name
 }
 
-// forgetMirror ends the way of the daemon of rpm-ostree to the bastion, with the daemon.
-const forgetMirror = "rm -rf /run/systemd/system/rpm-ostreed.service.d/50-holdfast.conf /run/holdfast/registries; systemctl daemon-reload; systemctl stop rpm-ostreed.service"
+// forgetMirror ends the way of the daemon of rpm-ostree to the bastion. A daemon that works may do so for a person, and goes on.
+const forgetMirror = "rm -rf /run/systemd/system/rpm-ostreed.service.d/50-holdfast.conf /run/holdfast/registries; systemctl daemon-reload; if rpm-ostree status | grep -q ^State:.idle; then systemctl stop rpm-ostreed.service; fi"
 
 // governedBy returns how the staging of a host is slowed: "yes" in a cgroup of its own, "daemon" not at all, because
 // another unit does the work, "" not at all, because no etcd near it has limits.
