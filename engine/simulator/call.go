@@ -95,7 +95,7 @@ func (b *Bastion) Connect(_ context.Context, h engine.Host) (rollout.Conn, error
 	var err error
 	b.site.withLock(func(time.Time) {
 		if host := b.site.hosts[h.Name]; !host.up || host.cut {
-			b.law().Miss(h.Name)
+			b.lawNotes().Miss(h.Name)
 			err = fmt.Errorf("connect to %s: connection refused", h.Name)
 		}
 	})

@@ -85,7 +85,7 @@ func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 			return fmt.Errorf("no cluster %s", name)
 		}
 		facts = c.clusterFacts(now)
-		b.law().SeeCluster(name)
+		b.lawNotes().SeeCluster(name)
 		return nil
 	})
 	if err != nil {

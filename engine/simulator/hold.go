@@ -76,7 +76,7 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 	if adopted && !mine {
 		b.law().CheckAdopt(&h.law)
 	}
-	b.law().Take(&h.law)
+	b.lawNotes().Take(&h.law)
 	if note := parseRollout(vars["note"]); note != nil {
 		b.law().CheckUnfinished(&h.law, note.Targets)
 		h.memory.rollout = note

@@ -32,6 +32,13 @@ func (b *Bastion) law() *laws.Run {
 	return b.observed
 }
 
+// lawNotes is law for notes about the run, which depend on the time and on no state of the site. Runs of a thousand hosts
+// make so many of them that a look at all hosts would take most of the time.
+func (b *Bastion) lawNotes() *laws.Run {
+	b.site.laws.Now = time.Now()
+	return b.observed
+}
+
 // addObserver makes the laws watch the site. Its hosts and clusters do not change any more.
 func (s *Site) addObserver() {
 	s.laws = laws.NewObserver(func(violation string) {
@@ -60,7 +67,8 @@ func (h *Host) observedState(now time.Time) laws.State {
 		Setting: h.setting.observedSetting(),
 	}
 	if word, ok := h.site.settings[h.Name]; ok {
-		s.Setting.Wanted = &word
+		wanted := word // so that other hosts cost no memory: this runs for every host and call
+		s.Setting.Wanted = &wanted
 	}
 	if h.staging != "" && h.stager != nil {
 		s.StagedBy = h.stager.ID

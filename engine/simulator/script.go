@@ -43,7 +43,7 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 	switch s.Purpose {
 	case rollout.StepScript: // see below
 	case rollout.ProbeScript:
-		b.law().See(&h.law)
+		b.lawNotes().See(&h.law)
 		return h.answerProbe(s.Text, now)
 	case rollout.ReadHoldScript:
 		if !h.isHeld() {
