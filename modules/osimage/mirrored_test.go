@@ -76,7 +76,7 @@ func TestAFailedFetchLeavesNoMirror(t *testing.T) {
 		b.Write("pull-fails", "error: reading manifest: connection refused")
 		b.Want(b.Run(script), 1, "connection refused")
 		b.checkNoMirror()
-		killed := strings.ReplaceAll(script, "writeregistries\n", "writeregistries; trap - EXIT; exit 137\n") // as if killed: no trap runs
+		killed := strings.NewReplacer("writeregistries\n", "writeregistries; trap - EXIT; exit 137\n", "writeregistries || return 1", "writeregistries; trap - EXIT; exit 137").Replace(script) // as if killed: no trap runs
 		if killed == script {
 			b.T.Fatal("the script has no such line")
 		}
@@ -101,6 +101,19 @@ func TestABusyDaemonFetchesNothing(t *testing.T) {
 		b.Remove("busy")
 		b.checkNoMirror()
 		b.Want(b.stage(d), 0, "staged and locked") // as configured on the host
+	})
+}
+
+// TestAConfigurationThatCannotBeCopiedIsNotLeftOut: the tool never fetches without a part of the host's configuration.
+func TestAConfigurationThatCannotBeCopiedIsNotLeftOut(t *testing.T) {
+	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		b.Mkdir("etc/containers/registries.d")
+		b.Check(os.Symlink("gone", filepath.Join(b.Root, "etc/containers/registries.d/dangling.yaml")))
+		b.Want(b.Run("port=4711\n"+b.steps(fromBastion(d)).Stage[0].Do.Exec.Script), 1, "dangling.yaml")
+		if b.Exists("staged") || b.Exists("run/ostree/staged-deployment-locked") {
+			b.T.Error("it was staged")
+		}
+		b.checkNoMirror()
 	})
 }
 

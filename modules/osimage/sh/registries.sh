@@ -10,8 +10,8 @@ mirrored=${mirrored:-}
 writeregistries() {
 	rm -rf "$registries"
 	for dir in registries.conf.d registries.d; do
-		mkdir -p "/etc/containers/$dir" "$registries/$dir"
-		cp -RL "/etc/containers/$dir/." "$registries/$dir"
+		mkdir -p "/etc/containers/$dir" "$registries/$dir" || return 1
+		cp -RL "/etc/containers/$dir/." "$registries/$dir" || return 1
 	done
 	printf "[[registry]]\nprefix = '%s'\nlocation = '127.0.0.1:%s/os'\ninsecure = true\n" \
 		"$mirrored" "$port" >"$registries/registries.conf.d/zz-holdfast.conf"
@@ -22,7 +22,7 @@ writeregistries() {
 # withregistries runs a command that sees this configuration in /etc. It ends with the
 # command, however that ends.
 withregistries() {
-	writeregistries
+	writeregistries || return 1 # errexit means nothing in a condition
 	# shellcheck disable=SC2016 # the inner shell expands these
 	unshare --mount sh -c '
 		for dir in registries.conf.d registries.d; do
