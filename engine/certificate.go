@@ -16,6 +16,8 @@ type Certificate struct {
 	Issuer    string          `json:"issuer"`         // its common name
 	NotBefore time.Time       `json:"not_before"`     // when it begins to be valid
 	NotAfter  time.Time       `json:"not_after"`      // when it expires
+
+	SelfSigned bool `json:"self_signed,omitempty"` // it has issued itself
 }
 
 // CertificateRole is the use of a certificate.
@@ -73,9 +75,13 @@ func (k CertificateProblemKind) Fails() bool {
 	return k == CertificateExpired || k == CertificateNotYetValid
 }
 
-// ProblemKind returns the kind of problem that the certificate has at a time, or "".
+// ProblemKind returns the kind of problem that the certificate has at a time, or "". A
+// self-signed peer certificate has none: with --peer-auto-tls, members do not check each
+// other's certificates.
 func (c Certificate) ProblemKind(now time.Time) CertificateProblemKind {
 	switch {
+	case c.Role == PeerCertificate && c.SelfSigned:
+		return ""
 	case now.After(c.NotAfter):
 		return CertificateExpired
 	case now.Before(c.NotBefore):

@@ -39,6 +39,16 @@ func TestCertificateProblems(t *testing.T) {
 	}
 }
 
+// Members that made their own certificates do not check those of others.
+func TestSelfSignedPeersHaveNoProblem(t *testing.T) {
+	for role, want := range map[engine.CertificateRole]bool{engine.PeerCertificate: false, engine.ServerCertificate: true, engine.CACertificate: true} {
+		c := engine.Certificate{Role: role, Host: "etcd-0", SelfSigned: true, NotBefore: noon.Add(-300 * day), NotAfter: noon.Add(-3 * day)}
+		if _, has := c.Problem("main", noon); has != want {
+			t.Errorf("%s: a problem %v, want %v", role, has, want)
+		}
+	}
+}
+
 // The text says which certificate, when and the next step, for each role.
 func TestCertificateTexts(t *testing.T) {
 	for role, want := range map[engine.CertificateRole]string{

@@ -193,3 +193,14 @@ func TestOldCA(t *testing.T) {
 		t.Errorf("problems %v of %+v", kinds, facts.Certificates)
 	}
 }
+
+// TestAutoTLS: the certificates that members made themselves are shown.
+func TestAutoTLS(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{PeerAutoTLS: true})
+	facts := open(t, config(cluster)).Gather(t.Context())
+	wellFacts(t, facts, 1)
+	if len(facts.Certificates) != 1 || facts.Certificates[0].Role != engine.PeerCertificate || !facts.Certificates[0].SelfSigned {
+		t.Errorf("certificates %+v", facts.Certificates)
+	}
+}

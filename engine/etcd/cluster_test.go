@@ -95,8 +95,9 @@ func TestVersions(t *testing.T) {
 			for {
 				facts := client.Gather(t.Context())
 				m := member(t, facts, "etcd-0")
-				minor := m.Version[:strings.LastIndex(m.Version, ".")] + ".0"
-				if facts.Version == minor && m.StorageVersion == minor {
+				major, rest, _ := strings.Cut(m.Version, ".")
+				minor, _, answered := strings.Cut(rest, ".")
+				if want := major + "." + minor + ".0"; answered && facts.Version == want && m.StorageVersion == want {
 					return
 				}
 				if time.Now().After(deadline) { // etcd decides within 5 s

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"strings"
@@ -15,6 +16,7 @@ func Describe(cert *x509.Certificate, role engine.CertificateRole, host, path st
 		Role: role, Host: host, Path: path,
 		Subject: subjectOf(cert), Issuer: issuerOf(cert),
 		NotBefore: cert.NotBefore.UTC(), NotAfter: cert.NotAfter.UTC(),
+		SelfSigned: bytes.Equal(cert.RawSubject, cert.RawIssuer),
 	}
 }
 

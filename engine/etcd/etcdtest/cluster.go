@@ -39,6 +39,8 @@ type Options struct {
 	Metrics     string                   // scheme of a listener for metrics alone, on MetricsPort; "": there is none
 	ServerNames func(m *Member) []string // names in the server certificates; nil: the loopback names and the address
 
+	PeerAutoTLS bool // members make certificates for each other themselves
+
 	PeerTLS bool             // members speak TLS with each other, too; needs TLS
 	Dates   map[string]Dates // validity of certificates: "ca", "server", "peer" and "client"; others are valid for 2 hours
 }

@@ -80,7 +80,7 @@ func (m *Member) clientURL() string {
 
 func (m *Member) peerURL() string {
 	scheme := "http"
-	if m.cluster.options.PeerTLS {
+	if m.cluster.options.PeerTLS || m.cluster.options.PeerAutoTLS {
 		scheme = "https"
 	}
 	return fmt.Sprintf("%s://%s:%d", scheme, m.Address, peerPort)
@@ -106,6 +106,7 @@ func (m *Member) startMember(t testing.TB, state, initial string) {
 			CertFile: cert, KeyFile: key, TrustedCAFile: ca, ClientCertAuth: true, Logger: zap.NewNop(),
 		}
 	}
+	config.PeerAutoTLS, config.SelfSignedCertValidity = m.cluster.options.PeerAutoTLS, 1
 	if m.cluster.options.PeerTLS {
 		cert, key, ca := m.cluster.memberFiles(t, m, "peer")
 		config.PeerTLSInfo = transport.TLSInfo{
