@@ -35,11 +35,12 @@ const (
 // The steps of the pace. The first rise is quick, because most disks take full speed; after the first excess the
 // controller knows that this one does not.
 const (
-	firstPace  = 0.3
+	firstPace  = 0.2
 	firstRise  = 0.1
 	laterRise  = 0.05
-	tooMuch    = 2.0 // times the limit: a few seconds suffice to judge. Less may be chance, and needs a longer window
-	farTooMuch = 4.0 // times the limit: the pace falls to the floor at once
+	tooMuch    = 2.0  // times the limit: a few seconds suffice to judge. Less may be chance, and needs a longer window
+	farTooMuch = 4.0  // times the limit: the pace falls to the floor at once
+	calmShare  = 0.75 // of the limit: up to it, in the last minute, the pace may rise
 	cutFactor  = 0.5
 	leastPace  = 0.1 // below it the pace is the floor
 )
@@ -98,7 +99,7 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	case complete && (!observed || !recent.isOver()):
 		c.endPause(now)
 		c.safe = c.pace
-		if !long.isOver() {
+		if long.shareOfLimit() <= calmShare {
 			c.speedUp(now)
 		}
 	}

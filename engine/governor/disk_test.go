@@ -29,6 +29,8 @@ type disk struct {
 	phase     time.Duration               // until the end of the slice or the pause
 	backlog   float64                     // bytes that wait to be written
 	next      time.Duration               // next fsync
+	all       []observation               // since the begin
+	stall     func() time.Duration        // by which the machine delays an fsync; nil: not at all
 }
 
 type observation struct{ at, took time.Duration }
@@ -64,7 +66,11 @@ func (d *disk) run(span time.Duration) {
 				took += time.Duration(d.backlog / free * float64(time.Second))
 			}
 			took = time.Duration(float64(took) / (1 - d.load(d.at)))
+			if d.stall != nil {
+				took += d.stall()
+			}
 			d.fsync = append(d.fsync, observation{d.at, took})
+			d.all = append(d.all, observation{d.at, took})
 			d.next = d.at + time.Duration(float64(time.Second)/float64(d.fsyncs))
 		}
 	}

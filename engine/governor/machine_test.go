@@ -1,0 +1,87 @@
+package governor_test
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+)
+
+// observed are the fsyncs of a simulated disk in some time.
+type observed struct {
+	at     time.Duration // end of that time
+	window time.Duration
+	all    []observation
+}
+
+func (o observed) Since(earlier governor.Counters) governor.Counters {
+	before := earlier.(observed)
+	return observed{at: o.at, window: o.at - before.at, all: o.all[len(before.all):]}
+}
+
+func (o observed) Plus(other governor.Counters) governor.Counters {
+	more := other.(observed)
+	return observed{at: more.at, window: o.window + more.window, all: slices.Concat(o.all, more.all)}
+}
+
+func (o observed) Latency(host string, exceptional int) engine.LatencyPoint {
+	p := engine.LatencyPoint{Host: host, Window: engine.Duration(o.window)}
+	if len(o.all) == 0 {
+		return p
+	}
+	var took []time.Duration
+	for _, x := range o.all {
+		took = append(took, x.took)
+	}
+	slices.Sort(took)
+	n := len(took)
+	rank := min(int(math.Ceil(0.99*float64(n))), max(n-exceptional, (n+1)/2))
+	p.WALFsyncP99, p.WALFsyncBucket = took[rank-1].Seconds(), &engine.LatencyBucket{Observed: uint64(n)}
+	return p
+}
+
+func (d *disk) scrape() observed {
+	return observed{at: d.at, window: d.at, all: slices.Clip(d.all)}
+}
+
+// outcome is what a governed staging of so many bytes did.
+type outcome struct {
+	idle, during float64 // p99 in seconds
+	limit        float64
+	took, paused time.Duration
+	stop         engine.StopReason
+}
+
+// stageWatched stages so many bytes as a run does: it measures the idle latency, and learns from pauses.
+func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
+	d.knobs, d.frozen = governor.Knobs{}, true
+	first := d.scrape()
+	d.run(governor.WindowTime)
+	idle := d.scrape().Since(first)
+	settings := governor.Settings{
+		Common: limits, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(idle.Latency("etcd-0", 0))}, Members: 1,
+		Began: began.Add(d.at), AbortAfter: time.Hour,
+	}
+	c, watch := governor.New(settings), governor.NewWatch(map[string]governor.Counters{"etcd-0": idle})
+	from, decision, frozen := d.scrape(), c.First(), 0
+	watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: from}}, false)
+	var o outcome
+	for d.staged < bytes && o.took < longest && o.stop == "" {
+		d.knobs = decision.Knobs
+		d.run(time.Second)
+		o.took += time.Second
+		if frozen++; d.knobs.Slice > 0 {
+			frozen = 0
+		} else {
+			o.paused += time.Second
+		}
+		readings := watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: d.scrape()}}, frozen > 1)
+		decision = c.AddSample(began.Add(d.at), readings)
+		o.stop = decision.Stop
+	}
+	o.idle, o.during = idle.Latency("", 0).WALFsyncP99, d.scrape().Since(from).Latency("", 0).WALFsyncP99
+	o.limit = settings.Limits["etcd-0"].WALFsync.Seconds()
+	return o
+}
