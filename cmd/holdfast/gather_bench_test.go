@@ -171,8 +171,8 @@ const anyMark = "=MARK="
 // recordedOutputs joins the recorded outputs of the modules' test cases.
 func recordedOutputs(b *testing.B, want engine.Desired) reply {
 	outputs := map[string]string{}
-	for _, path := range []string{"system/healthy.txtar", "os/ostree-behind.txtar"} {
-		archive, err := txtar.ParseFile(filepath.Join("../../modules/testdata", path))
+	for _, path := range []string{"hoststate/testdata/healthy.txtar", "osimage/testdata/ostree-behind.txtar"} {
+		archive, err := txtar.ParseFile(filepath.Join("../../modules", path))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -95,7 +95,8 @@ func withHold(t engine.Target, take engine.TakeHold, roll []engine.Step, newOS b
 	}
 	take.PreviousOS = previousOS(t, newOS)
 	first := engine.Step{Name: "hold", On: t.Host.Name, Do: engine.Op{TakeHold: &take}, Timeout: engine.CommandTimeout}
-	return append(append([]engine.Step{first}, roll...), releaseStep(t, releaseOfMatching(t.Facts, roll)))
+	whole := append(make([]engine.Step, 0, len(roll)+2), first)
+	return append(append(whole, roll...), releaseStep(t, releaseOfMatching(t.Facts, roll)))
 }
 
 func sumTimeouts(steps []engine.Step) (total engine.Duration) {

@@ -58,9 +58,15 @@ func (in Input) certificateProblems() []engine.CertificateProblem {
 // order of the inventory: those whose health a verdict is about.
 func ClustersConcerned(in Input) []string {
 	in = in.withSelection()
+	concerned := map[string]bool{}
+	for _, h := range in.Inventory.Hosts {
+		if h.Cluster != "" && !concerned[h.Cluster] && in.Selected(h) {
+			concerned[h.Cluster] = true
+		}
+	}
 	var names []string
 	for _, c := range in.Inventory.Clusters {
-		if slices.ContainsFunc(in.Inventory.Members(c.Name), in.Selected) {
+		if concerned[c.Name] {
 			names = append(names, c.Name)
 		}
 	}
