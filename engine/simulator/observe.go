@@ -14,7 +14,7 @@ func (s *Site) observe() *laws.Observer {
 	now := time.Now()
 	s.laws.Inventory, s.laws.Labels, s.laws.Now = s.Inventory, s.Labels, now
 	for _, h := range s.all {
-		h.law.State = h.observedState(now)
+		h.observeInto(&h.law.State, now)
 	}
 	for i, c := range s.etcd {
 		seen := s.laws.Clusters[i]
@@ -58,26 +58,26 @@ func (s *Site) addObserver() {
 	}
 }
 
-func (h *Host) observedState(now time.Time) laws.State {
-	s := laws.State{
-		Up: h.up, Cut: h.cut, GoesDown: !h.goes.IsZero(), Returns: !h.returns.IsZero(), Lost: h.lost,
-		Booted: h.booted, BootedAt: h.bootedAt, Staged: h.staged, Reboots: len(h.reboots), Rejected: h.memory.rejected,
-		Hold: h.hold, Garbled: h.garbage != "", Freed: h.freed, Drained: h.drained,
-		Units: h.units, Healthy: h.hasHealthyMember(now), Unclear: h.traits.Unclear != "",
-		Setting: h.setting.observedSetting(),
-	}
+// observeInto sets all of the state. It copies no states, because it runs for every host and call.
+func (h *Host) observeInto(s *laws.State, now time.Time) {
+	s.Up, s.Cut, s.GoesDown, s.Returns, s.Lost = h.up, h.cut, !h.goes.IsZero(), !h.returns.IsZero(), h.lost
+	s.Booted, s.BootedAt, s.Staged, s.Reboots, s.Rejected = h.booted, h.bootedAt, h.staged, len(h.reboots), h.memory.rejected
+	s.Hold, s.Garbled, s.Freed, s.Drained = h.hold, h.garbage != "", h.freed, h.drained
+	s.Units, s.Healthy, s.Unclear = h.units, h.hasHealthyMember(now), h.traits.Unclear != ""
+	h.setting.observeInto(&s.Setting)
+	s.Setting.Wanted, s.StagedBy = nil, ""
 	if word, ok := h.site.settings[h.Name]; ok {
-		wanted := word // so that other hosts cost no memory: this runs for every host and call
+		wanted := word // so that other hosts cost no memory
 		s.Setting.Wanted = &wanted
 	}
 	if h.staging != "" && h.stager != nil {
 		s.StagedBy = h.stager.ID
 	}
-	return s
 }
 
-func (s *setting) observedSetting() laws.Setting {
-	seen := laws.Setting{Disk: s.disk, Effect: s.effect, Edited: s.edited}
+func (s *setting) observeInto(seen *laws.Setting) {
+	seen.Disk, seen.Effect, seen.Edited = s.disk, s.effect, s.edited
+	seen.Record, seen.Pending, seen.Failed = nil, "", ""
 	switch {
 	case s.applied == nil:
 	case s.applied.Unfinished != nil:
@@ -86,7 +86,6 @@ func (s *setting) observedSetting() laws.Setting {
 		word := wordOf(s.applied.Config)
 		seen.Record = &word
 	}
-	return seen
 }
 
 func (o settingOrder) observed(quiet bool) laws.SettingOrder {
