@@ -8,22 +8,22 @@ import (
 // Change is one difference between a host and its desired state.
 type Change struct {
 	Module   string   `json:"module"`         // which kind of resource
-	Resource string   `json:"resource"`       // which one
+	Resource string   `json:"resource"`       // its name
 	Kind     string   `json:"kind,omitempty"` // of the resource, where a module has several: file, unit, user
 	Before   string   `json:"before"`         // as a person would say it; secrets as digests
 	After    string   `json:"after"`
 	Rule     string   `json:"rule"`            // why it has these actions
-	Verb     string   `json:"verb,omitempty"`  // create, update or delete; "" of an OS
+	Verb     string   `json:"verb,omitempty"`  // create, update or delete; "" for an OS
 	Why      string   `json:"why,omitempty"`   // the part that changes, and why the rule demands these actions
-	Task     bool     `json:"task,omitempty"`  // a task of a playbook: it is carried out once, and makes nothing match
+	Task     bool     `json:"task,omitempty"`  // a task of a playbook, which runs once and is not part of the desired state
 	Drift    bool     `json:"drift,omitempty"` // the desired state has not changed, the host has
-	Warnings []string `json:"-"`               // for the operator before the approval; they are among the plan's
+	Warnings []string `json:"-"`               // shown to the operator before the approval, as warnings of the plan
 	Actions  []Action `json:"actions"`
 
 	Kept any `json:"-"` // result of the comparison, which the module keeps for its steps; nil in plans
 }
 
-// same reports whether two changes are the same piece of work.
+// Same reports whether two changes are the same piece of work.
 func (c Change) Same(d Change) bool {
 	return c.Module == d.Module && c.Resource == d.Resource && c.After == d.After
 }
@@ -64,14 +64,14 @@ const (
 // Desired is the desired state of one host.
 type Desired struct {
 	OS          *OS               `json:"os,omitempty"`
-	Config      *Config           `json:"config,omitempty"` // compact; nil: nothing of the host's configuration is looked at. Its kernel arguments are changed with the OS
+	Config      *Config           `json:"config,omitempty"` // compact; nil: the configuration of the host is not compared. Kernel arguments change together with the OS
 	Contents    map[string][]byte `json:"-"`                // of the files in Config, by their digest
 	Policy      []Rule            `json:"policy,omitempty"`
 	ReportDrift bool              `json:"report_drift,omitempty"`
-	StopOnError bool              `json:"stop_on_error,omitempty"` // an action that fails is no reason to reboot
+	StopOnError bool              `json:"stop_on_error,omitempty"` // no reboot replaces an action that fails
 	NoDocuments bool              `json:"no_documents,omitempty"`  // Config is empty because the inventory names no documents for the host
 
-	VersionCommand string `json:"version_command,omitempty"` // asked for Facts.Version
+	VersionCommand string `json:"version_command,omitempty"` // its output becomes Facts.Version
 }
 
 // Desired returns the desired state of each host by name, without the configurations,
@@ -89,9 +89,9 @@ func (inv Inventory) Desired() map[string]Desired {
 // policy. Exactly one of Path, Glob and Unit is set.
 type Rule struct {
 	Path    string   `json:"path,omitempty"`    // the path, and everything below it
-	Glob    string   `json:"glob,omitempty"`    // as path.Match has it: * does not cross /; the matching paths, and everything below them
+	Glob    string   `json:"glob,omitempty"`    // a pattern of path.Match, where * matches no slash; for the matching paths and everything below them
 	Unit    string   `json:"unit,omitempty"`    // exact name of a unit
-	Actions []Action `json:"actions"`           // of a kind that is not known: a reboot
+	Actions []Action `json:"actions"`           // an unknown kind counts as a reboot
 	Timeout Duration `json:"timeout,omitempty"` // of each action; 0: DefaultActionTimeout
 }
 

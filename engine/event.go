@@ -21,10 +21,10 @@ type Event struct {
 	Hosts       []string    `json:"hosts,omitempty"`    // of a batch that starts
 	Canaries    []string    `json:"canaries,omitempty"` // pools whose canaries the hosts of a batch are
 	Step        string      `json:"step,omitempty"`
-	Kind        StepKind    `json:"kind,omitempty"` // kind of the step, if it matters to those who follow
+	Kind        StepKind    `json:"kind,omitempty"` // kind of the step, if readers of the journal need it
 	Message     string      `json:"message,omitempty"`
-	Took        Duration    `json:"took,omitempty"` // also by now, of a step that goes on
-	Until       time.Time   `json:"until,omitzero"` // when a step that only waits is to end, of its start
+	Took        Duration    `json:"took,omitempty"` // duration so far, if the step continues
+	Until       time.Time   `json:"until,omitzero"` // in the started event of a step that only waits: when it will end
 	Failure     *Failure    `json:"failure,omitempty"`
 	HostOutcome HostOutcome `json:"fate,omitempty"` // of a host that failed
 	Start       *RunStart   `json:"start,omitempty"`
@@ -42,7 +42,7 @@ type EventType string
 // host.
 const (
 	RunStarted      EventType = "run-started"
-	HostsGathered   EventType = "hosts-gathered" // Message counts them, Took is how long
+	HostsGathered   EventType = "hosts-gathered" // Message has their number, Took the duration
 	HostGathered    EventType = "host-gathered"  // Failure if it could not be reached
 	Planned         EventType = "planned"        // Plan
 	StageStarted    EventType = "stage-started"  // the staging phase of the run
@@ -66,7 +66,7 @@ type HostOutcome string
 
 // The outcomes that views distinguish.
 const (
-	RolledBackOutcome HostOutcome = "rolled-back" // it runs the OS again that it ran before, and is not held
+	RolledBackOutcome HostOutcome = "rolled-back" // it runs its previous OS again, and is not held
 )
 
 // RunStart says who runs which command.
@@ -84,7 +84,7 @@ type RunStart struct {
 type Progress struct {
 	Bytes int64    `json:"bytes,omitempty"` // sent since the step began
 	Total int64    `json:"total,omitempty"` // expected; the host may have a part of it already
-	Rate  int64    `json:"rate,omitempty"`  // bytes per second of late
+	Rate  int64    `json:"rate,omitempty"`  // bytes per second in the last seconds
 	Left  Duration `json:"left,omitempty"`  // expected until the end of the transfer
 	Ended bool     `json:"ended,omitempty"` // last report of the step
 }
@@ -141,8 +141,8 @@ type RunEnd struct {
 
 	Latency []MemberLatency `json:"latency,omitempty"` // of the etcd members that were sampled
 
-	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not come to
+	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not begin
 
-	Complete bool         `json:"complete,omitempty"` // the run did all it was to do, every host of every pool matches, and nothing is wrong with an etcd cluster
+	Complete bool         `json:"complete,omitempty"` // the run did all its work, every host of every pool matches, and every etcd cluster is healthy
 	Pools    []PoolStatus `json:"pools,omitempty"`    // by the last facts
 }

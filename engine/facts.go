@@ -17,7 +17,7 @@ type Facts struct {
 	Deployments    []Deployment `json:"deployments,omitempty"`
 	FreeBytes      int64        `json:"free_bytes,omitempty"` // where the OS is stored
 	Tool           string       `json:"tool,omitempty"`       // OS tool and version
-	Features       []string     `json:"features,omitempty"`   // of that tool, as its driver names them
+	Features       []string     `json:"features,omitempty"`   // features of that tool, as its driver names them
 	Hold           *Hold        `json:"hold,omitempty"`
 	HoldProblem    string       `json:"hold_problem,omitempty"`    // a hold file that cannot be read; the host counts as held
 	Failed         []string     `json:"failed,omitempty"`          // units in state failed
@@ -28,14 +28,14 @@ type Facts struct {
 	CmdLine        []string     `json:"cmdline,omitempty"`         // kernel arguments of this boot, in order
 	StagedArgs     string       `json:"staged_args,omitempty"`     // digest of the changes by holdfast to the arguments of the staged deployment
 	Config         *ConfigFacts `json:"config,omitempty"`          // nil: not gathered
-	Rollout        *Rollout     `json:"rollout,omitempty"`         // the last one that changed its OS, or was to
+	Rollout        *Rollout     `json:"rollout,omitempty"`         // the last roll-out that changed its OS, or should have
 	RolloutProblem string       `json:"rollout_problem,omitempty"` // why Rollout is not trusted
-	Updated        time.Time    `json:"updated,omitzero"`          // when a run last brought it to its desired state, by its own clock
-	Rejected       []string     `json:"rejected,omitempty"`        // digests of OS that failed here, and from which it was rolled back
+	Updated        time.Time    `json:"updated,omitzero"`          // when a run last made it match, by the clock of the host
+	Rejected       []string     `json:"rejected,omitempty"`        // digests of the OS from which the host was rolled back
 	Etcd           []string     `json:"etcd,omitempty"`            // signs that etcd runs on it, a phrase each
 	Version        string       `json:"version,omitempty"`         // output of its pool's version command
-	ActionFailed   bool         `json:"-"`                         // an action failed there in this play: its tasks that come before have been done
-	Finished       bool         `json:"-"`                         // this run has done its work on it: tasks of a playbook are no changes any more
+	ActionFailed   bool         `json:"-"`                         // an action failed there in this play, after the tasks before it were done
+	Finished       bool         `json:"-"`                         // this run has finished the host, so tasks of a playbook are no longer changes
 }
 
 // Reached reports whether the facts say anything about the host.
@@ -44,8 +44,8 @@ func (f Facts) Reached() bool { return f.Unreachable == "" }
 // Rollout is the entry that a host keeps of the roll-out that last disrupted it, so that
 // every bastion knows whether that roll-out is finished.
 type Rollout struct {
-	Run     string            `json:"run"`              // that began it there
-	Number  int               `json:"number,omitempty"` // how many the hosts of the site have seen, so that no clock says which is the newest; 0: not counted yet
+	Run     string            `json:"run"`              // run that began it there
+	Number  int               `json:"number,omitempty"` // counts the roll-outs of the site, because clocks cannot show which is the newest; 0: not counted yet
 	Targets map[string]string `json:"targets"`          // OS of each pool of the site, by digest
 }
 

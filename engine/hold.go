@@ -31,13 +31,13 @@ type Hold struct {
 	Bastion    string    `json:"bastion,omitempty"` // identity of the bastion that took it; "" in holds of earlier versions
 	Reason     string    `json:"reason"`
 	Ticket     string    `json:"ticket,omitempty"`
-	Step       string    `json:"step,omitempty"` // of a run that failed: the step it failed at
+	Step       string    `json:"step,omitempty"` // step at which the run failed
 	Acquired   time.Time `json:"acquired"`
 	Renewed    time.Time `json:"renewed"`
 	Expires    time.Time `json:"expires,omitzero"`     // zero: never
-	Units      []string  `json:"units,omitempty"`      // of a run: services that ran before, and have to run again before it is released
-	UnitsLeft  int       `json:"units_left,omitempty"` // how many more there were than fit into Units
-	PreviousOS string    `json:"from,omitempty"`       // of a run: digest of the OS that the host ran before, if the run brings it another
+	Units      []string  `json:"units,omitempty"`      // of a run: services that ran before the disruption, and must run again before the release
+	UnitsLeft  int       `json:"units_left,omitempty"` // number of services that did not fit into Units
+	PreviousOS string    `json:"from,omitempty"`       // of a run that brings another OS: digest of the OS before
 	Stopped    []string  `json:"stopped,omitempty"`    // reboot helpers that were stopped and are to be started again
 }
 

@@ -111,7 +111,7 @@ type Cluster struct {
 	TLS         *TLS             `json:"tls,omitempty"`
 	Metrics     *MetricsListener `json:"metrics,omitempty"` // nil: members serve their metrics on the client port
 	Latency     *Latency         `json:"latency,omitempty"`
-	Timeout     Duration         `json:"timeout,omitempty"` // of one probe of its members; 0 follows how far away they are
+	Timeout     Duration         `json:"timeout,omitempty"` // of one probe of its members; 0: chosen by their distance
 	Snapshots   Snapshots        `json:"snapshots,omitzero"`
 	NoSnapshot  bool             `json:"no_snapshot,omitempty"`  // snapshot = false: take none before the first disruption
 	AllowOutage bool             `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots

@@ -29,12 +29,12 @@ type Plan struct {
 	Hosts             []HostPlan         `json:"hosts,omitempty"` // hosts with work, in inventory order
 	Excluded          []Exclusion        `json:"excluded,omitempty"`
 	Play              string             `json:"play,omitempty"`   // of a playbook, by name
-	Start             []Step             `json:"start,omitempty"`  // gates, once, before anything is touched
-	Before            []Step             `json:"before,omitempty"` // once, before the first disruption
+	Start             []Step             `json:"start,omitempty"`  // gates that are asked once, before anything is touched
+	Before            []Step             `json:"before,omitempty"` // steps that run once, before the first disruption
 	Lanes             []Lane             `json:"lanes,omitempty"`
 	Batches           []Batch            `json:"batches,omitempty"`
 	Refusals          []string           `json:"refusals,omitempty"`   // why nothing may start
-	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"` // by an earlier roll-out: no other OS may be begun
+	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"` // hosts that an earlier roll-out has not reached: no roll-out of another OS may begin
 	Warnings          []string           `json:"warnings,omitempty"`
 	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts with which something is wrong, whether or not they have work
 	Drift             []HostDrift        `json:"drift,omitempty"`         // drift that pools only report
@@ -44,17 +44,17 @@ type Plan struct {
 	EtcdUpdates    []EtcdUpdate `json:"etcd_updates,omitempty"`     // other versions of etcd that staged OS bring
 	AnyEtcdVersion bool         `json:"any_etcd_version,omitempty"` // updates that etcd does not support are allowed
 
-	Selected []string          `json:"selected,omitempty"` // hosts that it is for; none: all
+	Selected []string          `json:"selected,omitempty"` // hosts that the plan is for; none: all
 	Settings map[string]string `json:"terms,omitempty"`    // settings of the inventory and the playbook, by subject
 
-	Secrets *Seal `json:"secrets,omitempty"` // of a saved plan: tells whether a secret in its commands has changed
+	Secrets *Seal `json:"secrets,omitempty"` // of a saved plan; shows whether a secret in its commands has changed
 
 	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
 
 	// The next plan of the same run begins from these: the run hands it the approved plan.
 	// They are not JSON, because hosts may know of newer ones when a saved plan is used.
 	LastRollout *Rollout `json:"-"` // the newest that hosts know of
-	Rollout     Rollout  `json:"-"` // the one that this is a part of
+	Rollout     Rollout  `json:"-"` // the roll-out that this plan is a part of
 }
 
 // HostDrift is the drift of a host whose pool only reports it.
@@ -93,8 +93,8 @@ type Batch struct {
 	Hosts          []string `json:"hosts"`
 	Before         []Step   `json:"before,omitempty"` // gates
 	After          []Step   `json:"after,omitempty"`
-	Canaries       []string `json:"canaries,omitempty"` // pools whose hosts in it go before their others
-	Soak           Duration `json:"soak,omitempty"`     // rest of the soak before this batch
+	Canaries       []string `json:"canaries,omitempty"` // pools whose hosts in this batch are canaries
+	Soak           Duration `json:"soak,omitempty"`     // remaining soak before this batch
 	PassedCanaries []string `json:"proven,omitempty"`   // canaries that have gone: the gates of after_batch in before ask about them
 }
 
@@ -129,8 +129,8 @@ const (
 	Blocked     ExclusionKind = "blocked"     // its pool's budget, or a pool it comes after, leaves no room
 	Paused      ExclusionKind = "paused"      // by the inventory
 	Closed      ExclusionKind = "closed"      // its pool's maintenance window is not open; it may be staged
-	Failed      ExclusionKind = "failed"      // in this run
-	RolledBack  ExclusionKind = "rolled-back" // from the OS that it is to run
+	Failed      ExclusionKind = "failed"      // it failed in this run
+	RolledBack  ExclusionKind = "rolled-back" // it was rolled back from the OS that it should have
 )
 
 // Host returns the plan of a host, or nil if there is nothing to do on it.

@@ -22,13 +22,13 @@ type Pool struct {
 
 	Paused         bool           `json:"paused,omitempty"` // holdfast does not touch its hosts
 	MaxUnavailable CountOrPercent `json:"max_unavailable"`
-	FailureBudget  CountOrPercent `json:"failure_budget,omitzero"` // hosts that may fail while others are still begun; not set: none
+	FailureBudget  CountOrPercent `json:"failure_budget,omitzero"` // number of hosts that may fail before no other host is started; not set: none
 	Order          Order          `json:"order,omitempty"`
 	Canary         *Canary        `json:"canary,omitempty"`
-	Windows        []Window       `json:"windows,omitempty"`         // in which its hosts may be disrupted; none: at any time
+	Windows        []Window       `json:"windows,omitempty"`         // when its hosts may be disrupted; none: at any time
 	BatchTakes     Duration       `json:"batch_takes,omitempty"`     // how long a batch is expected to take; 0: 30 m
-	MaxSkew        *int           `json:"max_skew,omitempty"`        // minor versions between its hosts and the hosts of the pools before it; nil: any
-	VersionCommand string         `json:"version_command,omitempty"` // prints the version of a host there, for MaxSkew; "": the version of the OS
+	MaxSkew        *int           `json:"max_skew,omitempty"`        // most minor versions between its hosts and those of the pools before it; nil: any number
+	VersionCommand string         `json:"version_command,omitempty"` // command on the host that prints its version for MaxSkew; "": the version of the OS
 	OnFailure      FailureMode    `json:"on_failure,omitempty"`
 	Drain          *Drain         `json:"drain,omitempty"`
 	Gates          []Gate         `json:"gates,omitempty"`
@@ -61,7 +61,7 @@ const (
 	ReverseSorted    Order = "reverse_sorted"
 	InInventory      Order = "inventory"
 	ReverseInventory Order = "reverse_inventory"
-	Shuffled         Order = "shuffle" // the same for the same target, so that apply follows plan
+	Shuffled         Order = "shuffle" // pseudorandom, and the same for the same target, so that apply follows plan
 )
 
 // ConfigSource is where documents of a desired configuration come from: a file

@@ -13,9 +13,9 @@ type Step struct {
 	On      string   `json:"on"` // host, etcd cluster or Bastion
 	Do      Op       `json:"do"`
 	Timeout Duration `json:"timeout"`
-	Reboots bool     `json:"reboots,omitempty"` // it orders the host to reboot: the connection ends with it, and its exit status means nothing
+	Reboots bool     `json:"reboots,omitempty"` // it orders the host to reboot, which ends the connection, so its exit status means nothing
 
-	Stages bool `json:"stages,omitempty"` // it is of staging, while everything runs
+	Stages bool `json:"stages,omitempty"` // it stages the OS while the host keeps running
 
 	// ChangesHost marks a step that changes the host. A
 	// host that fails before the first of them is given back; one that fails
@@ -53,16 +53,16 @@ type Exec struct {
 	// Content is the OS that the script fetches from the bastion; nil: it fetches nothing there.
 	Content *Content `json:"content,omitempty"`
 
-	// Once says that the script is not run again where its answer is lost, as
-	// scripts are that disturb nothing.
+	// Once means that the script is not repeated if its answer is lost. Scripts that
+	// disturb nothing are.
 	Once bool `json:"once,omitempty"`
 
-	// Display is the command that the script is there for, as a playbook has it;
-	// "" where it is the tool's own.
+	// Display is the command of the playbook that the script runs; "" if the script
+	// is holdfast's own.
 	Display string `json:"what,omitempty"`
 
-	// Fallback says that a reboot stands in for an action that fails
-	// (ScriptActed): the host is planned again, and the plan finds out.
+	// Fallback means that a reboot replaces an action that fails (ScriptActed). The
+	// next plan of the host has that reboot.
 	Fallback bool `json:"fallback,omitempty"`
 }
 
@@ -103,7 +103,7 @@ func (u Upload) MarshalJSON() ([]byte, error) {
 // Local runs a command on the bastion with sh.
 type Local struct {
 	Command string `json:"command"`
-	Undo    string `json:"undo,omitempty"` // takes it back, if the run stops before the reboot
+	Undo    string `json:"undo,omitempty"` // undoes the command, if the run stops before the reboot
 }
 
 // Pause waits for that long.
@@ -122,9 +122,9 @@ type TakeHold struct {
 	Reason     string   `json:"reason"`
 	For        Duration `json:"for"`             // how long it lasts
 	Adopt      string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
-	PreviousOS string   `json:"from,omitempty"`  // digest of the OS that the host ran before, if another comes, or a dead run has brought one
+	PreviousOS string   `json:"from,omitempty"`  // digest of the OS that the host ran before, if this run or a dead run brings another
 
-	Renewed time.Time `json:"seen,omitzero"` // when the hold to adopt had been renewed last: one that was renewed since is not replaced
+	Renewed time.Time `json:"seen,omitzero"` // last renewal of the hold to adopt; a hold that was renewed after it is not replaced
 
 	Targets       map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
 	RolloutRun    string            `json:"began,omitempty"`   // the first run of that roll-out, which the host keeps, too
@@ -133,7 +133,7 @@ type TakeHold struct {
 
 // Release ends the run's hold.
 type Release struct {
-	Updated bool `json:"updated,omitempty"` // the host matches: it keeps the time
+	Updated bool `json:"updated,omitempty"` // the host matches, and records the time
 
 	// Accepts is the OS that the host runs and was once rolled back from: it
 	// leaves those that failed there, unless the host has booted since BootID
@@ -196,13 +196,13 @@ type StepKind string
 
 // The kinds of step that matter to who follows a run.
 const (
-	StageStep   StepKind = "stage"      // puts the next OS on the host, while everything runs
+	StageStep   StepKind = "stage"      // puts the next OS on the host, which keeps running
 	HoldStep    StepKind = "hold"       // takes the host's hold
 	ReleaseStep StepKind = "release"    // ends it
 	RebootStep  StepKind = "reboot"     // orders the host to reboot
 	BootStep    StepKind = "await-boot" // waits until the host answers from another boot
 	EtcdStep    StepKind = "await-etcd" // waits until the host's etcd member is back
-	DefragStep  StepKind = "defragment" // stops the host's etcd member from answering for as long as it lasts
+	DefragStep  StepKind = "defragment" // the etcd member of the host does not answer meanwhile
 )
 
 // Kind returns the kind of the step, "" if no view needs it.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// NewRunID returns a run ID that sorts by time. Its 64 random bits keep runs of
-// different bastions apart: a run owns each hold with its ID.
+// NewRunID returns a run ID that sorts by time. It has 64 random bits, because a run
+// owns every hold with its ID, and no two bastions may use the same ID.
 func NewRunID(now time.Time) string {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails, says its documentation

@@ -61,8 +61,8 @@ func (v clusterView) majorityCluster() uint64 {
 
 func (v clusterView) isOfCluster(a answer) bool { return a.err == nil && a.clusterID() == v.cluster }
 
-// pickAnswer returns the answer that knows most about the cluster, among those that fit: a linearizable read beats
-// none, a later term an earlier one, and a leader a follower.
+// pickAnswer returns the answer that knows most about the cluster, among those that fit. It prefers an answer with a
+// linearizable read, then a later term, then a leader.
 func (v clusterView) pickAnswer(fits func(answer) bool) int {
 	best := -1
 	for i, a := range v.answers {
