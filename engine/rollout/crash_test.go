@@ -33,7 +33,7 @@ func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, ca
 		}
 		return checkEnd(end, engine.ExitOK)
 	}))
-	every := longtest.Pick(3, 1)
+	every := longtest.Pick(usualMoments, 1)
 	return thinOut(events, every), thinOut(calls, every)
 }
 

@@ -19,7 +19,7 @@ func thousandHosts() engine.Inventory { return simulator.Large(1000, 20, 30) }
 // tells the cost for 1,000 hosts.
 func TestManyHosts(t *testing.T) {
 	t.Parallel()
-	inv := simulator.Large(longtest.Pick(250, 1000), 20, 30)
+	inv := simulator.Large(longtest.Pick(usualHosts, 1000), 20, 30)
 	synctest.Test(t, func(t *testing.T) { failOnErrors(t, updateTwice(newSite(inv))) })
 }
 

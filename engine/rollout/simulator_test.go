@@ -68,7 +68,7 @@ func shrinkHistory(t *testing.T, h history, err error) (history, error) {
 // TestSameSeedSameStory plays histories twice. Parallel operations at the same nanosecond have no
 // order.
 func TestSameSeedSameStory(t *testing.T) {
-	for s := range uint64(longtest.Pick(40, 100)) {
+	for s := range uint64(longtest.Pick(usualTwice, 100)) {
 		var tales [2]string
 		for i := range tales {
 			h := newHistory(s + 1)
