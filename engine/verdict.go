@@ -12,7 +12,7 @@ type Findings struct {
 	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters
 	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"`    // hosts that an earlier roll-out has not reached
 	Work              []string           `json:"work,omitempty"`          // hosts on which something is to be done
-	Excluded          []Exclusion        `json:"excluded,omitempty"`      // hosts that were left out
+	Excluded          []Exclusion        `json:"excluded,omitempty"`      // hosts that were excluded
 	Drift             []string           `json:"drift,omitempty"`         // hosts whose pools only report it
 }
 

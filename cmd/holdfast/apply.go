@@ -59,7 +59,7 @@ terminal is like the first Ctrl-C.`,
 				return err
 			}
 			if f.onHeld != "skip" && f.onHeld != "refuse" {
-				return fmt.Errorf("apply: --on-held %q: there are skip and refuse", f.onHeld)
+				return fmt.Errorf("apply: --on-held must be skip or refuse, not %q", f.onHeld)
 			}
 			return a.runApply(cmd.Context(), f)
 		},

@@ -51,7 +51,7 @@ func TestPlanContents(t *testing.T) {
 	if a := list[0]; string(a.Old) != "old" || string(a.New) != "new" || a.Withheld != "" {
 		t.Errorf("%+v", a)
 	}
-	if list[1].Withheld != "changed since it was looked at" || list[2].Withheld == "" || list[3].Withheld == "" {
+	if list[1].Withheld != "changed since it was read" || list[2].Withheld == "" || list[3].Withheld == "" {
 		t.Errorf("%+v", list[1:])
 	}
 	if got := strings.Join(read, " "); got != "/etc/a /etc/gone" {

@@ -174,7 +174,7 @@ func (s Source) contentsOf(ctx context.Context, f engine.Facts, files []wantedCo
 		case len(old) > planview.MaxContents:
 			list[i].Withheld = planview.WithholdReason(old, -1, nil)
 		case engine.Digest(old) != node.Digest: // it has changed since the facts were gathered
-			list[i].Withheld = "changed since it was looked at"
+			list[i].Withheld = "changed since it was read"
 		default:
 			list[i].Old, list[i].Withheld = old, planview.WithholdReason(old, node.Mode, s.Sensitive)
 		}

@@ -40,7 +40,7 @@ func surveyHosts(in Input, x index) surveyResult {
 	for _, h := range in.Inventory.Hosts {
 		f, ok := in.Facts[h.Name]
 		if !ok {
-			f.Unreachable = "not looked at"
+			f.Unreachable = "not gathered"
 		}
 		if f.RolloutProblem != "" {
 			s.addWarning("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, hostscript.RolloutPath, f.RolloutProblem)

@@ -104,7 +104,7 @@ func (r *Run) applyPlay(ctx context.Context) (engine.Plan, error) {
 	}
 	r.noteEvent(engine.Event{Type: engine.Planned, Plan: &plan})
 	if r.RefuseHeld && plan.HasExclusion(engine.Held) {
-		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and this run was told to refuse then; nothing was touched", Kind: KindHeld}
+		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and --on-held is refuse; nothing was touched", Kind: KindHeld}
 	}
 	if !plan.HasWork() {
 		return plan, nil

@@ -44,7 +44,7 @@ type configDiff struct {
 func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, error) {
 	switch {
 	case f.Config == nil:
-		return nil, errors.New("its configuration was not looked at")
+		return nil, errors.New("its configuration was not gathered")
 	case f.Config.Problem != "":
 		return nil, errors.New(f.Config.Problem)
 	case f.BootID == "":

@@ -84,7 +84,7 @@ func NonDisruptiveRun() []engine.Event {
 			s.FailStep(f, at, 3*time.Second)
 			s.AddEvent(engine.Event{Type: engine.Warned, Message: h + ": write: " + f.Cause + "; it is drained and rebooted instead"})
 		case 9:
-			f := &engine.Failure{Host: h, Step: "write", Cause: "/etc/containers/policy.json has changed since it was looked at", Kind: "changed"}
+			f := &engine.Failure{Host: h, Step: "write", Cause: "/etc/containers/policy.json has changed since it was read", Kind: "changed"}
 			s.FailStep(f, at, 3*time.Second)
 			s.AddEvent(engine.Event{Type: engine.HostFailed, Host: h, Failure: f, Message: "nothing was written"})
 		default:
@@ -97,7 +97,7 @@ func NonDisruptiveRun() []engine.Event {
 	s.AddEvent(engine.Event{Type: engine.BatchStarted, Batch: 2, Hosts: hosts[7:8]})
 	s.HoldHost(hosts[7], "reboot", "wait for boot")
 	s.AddEvent(engine.Event{Type: engine.BatchEnded, Batch: 2, Took: engine.Duration(time.Minute)})
-	s.EndByFailure(engine.Failure{Host: "worker-009", Step: "write", Cause: "/etc/containers/policy.json has changed since it was looked at"}, "")
+	s.EndByFailure(engine.Failure{Host: "worker-009", Step: "write", Cause: "/etc/containers/policy.json has changed since it was read"}, "")
 	return s.Events
 }
 

@@ -16,7 +16,7 @@ const mostNamed = 20
 // Completeness returns how many hosts of which pools are updated at the end of a run.
 func (s *Summary) Completeness(end engine.RunEnd, style termtext.Style) string {
 	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && s.Format() != "" {
-		return "how far each pool is was not looked at any more; holdfast status tells\n"
+		return "pool status was not refreshed; run holdfast status\n"
 	}
 	if len(end.Pools) == 0 {
 		return ""

@@ -97,7 +97,7 @@ func checkContentSize(path string, data []byte) error {
 }
 
 func changedWhileReadError(path string) error {
-	return fmt.Errorf("%s: %s changed while it was looked at; look again", ProbeName, path)
+	return fmt.Errorf("%s: %s changed while it was read; run the command again", ProbeName, path)
 }
 
 // staysAsClosed refuses to append to a file in a directory that other accounts
