@@ -31,6 +31,10 @@ func TestExceptionalObservations(t *testing.T) {
 			t.Errorf("%d and %d, without %d: %+v", c.quick, c.slow, c.exceptional, point)
 		}
 	}
+	stalled := Histogram{Buckets: []Bucket{{0.001, 4}, {1.024, 4}, {8.192, 5}, {math.Inf(1), 5}}}
+	if point := (Metrics{WALFsync: stalled}).Latency("etcd-0", time.Second, 3); point.WALFsyncP99 < 1 {
+		t.Errorf("a stall is no exception: %+v", point)
+	}
 	if point := (Metrics{}).Latency("etcd-0", time.Second, 3); point.WALFsyncBucket != nil {
 		t.Errorf("nothing observed: %+v", point)
 	}

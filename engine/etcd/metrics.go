@@ -33,6 +33,7 @@ const (
 	maxScrape  = 4 << 20 // bytes; etcd's metrics need a twentieth
 	maxHeader  = 1 << 20 // bytes
 	idleScrape = 30 * time.Second
+	stall      = 1.1 // seconds; etcd has a bucket up to 1.024
 )
 
 // Since returns the difference to an earlier scrape of the same member. If the member restarted in between, its
@@ -61,7 +62,7 @@ func (m Metrics) Plus(other Metrics) Metrics {
 }
 
 // Latency estimates the p99 of the disk latencies in a window, or of all but the given number of slowest observations
-// if that is less.
+// if that is less. Of a metric that took a second or more, no observation is left out.
 func (m Metrics) Latency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
 	point := engine.LatencyPoint{Host: host, Window: engine.Duration(window)}
 	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional)
@@ -69,9 +70,21 @@ func (m Metrics) Latency(host string, window time.Duration, exceptional int) eng
 	return point
 }
 
+// hasStall reports whether an observation took a second or more, the time after which etcd elects another leader by
+// default. A disk that stalls completes few writes, so that all of them would be exceptions.
+func (h Histogram) hasStall() bool {
+	var below uint64
+	for _, b := range h.Buckets {
+		if b.UpperBound <= stall {
+			below = b.Count
+		}
+	}
+	return h.Count() > below
+}
+
 func (h Histogram) p99InSeconds(exceptional int) (float64, *engine.LatencyBucket) {
 	q := 0.99
-	if count := float64(h.Count()); exceptional > 0 && count > 0 {
+	if count := float64(h.Count()); exceptional > 0 && count > 0 && !h.hasStall() {
 		q = min(q, max(count-float64(exceptional), count/2)/count) // of a few observations, half
 	}
 	e, ok := h.Quantile(q)
