@@ -32,20 +32,33 @@ func (r *Run) CheckUnfinished(h *Host, targets map[string]string) {
 	r.observer.rollOut.hosts[h.Name] = true
 }
 
-func (r *Run) knownUnfinished() []string {
-	return slices.DeleteFunc(r.observer.unfinishedHosts(), func(name string) bool {
-		return wasUnseen(r.observer.findHost(name).BootedAt, r.seen[name])
-	})
-}
-
-// unfinishedHosts ignores an OS that failed and that no pool asks for any more.
-func (w *Observer) unfinishedHosts() (names []string) {
-	for _, h := range w.Hosts {
-		if target := w.rollOut.targets[h.Pool]; target != "" && h.Booted != target && !w.isAbandoned(h, target) {
+func (r *Run) knownUnfinished() (names []string) {
+	for _, h := range r.observer.unfinishedHosts() {
+		if !wasUnseen(h.BootedAt, r.seen[h.Name]) {
 			names = append(names, h.Name)
 		}
 	}
 	return names
+}
+
+// unfinishedHosts ignores an OS that failed and that no pool asks for any more.
+func (w *Observer) unfinishedHosts() (hosts []*Host) {
+	abandoned := map[string]bool{} // by pool
+	for _, h := range w.Hosts {
+		target := w.rollOut.targets[h.Pool]
+		if target == "" || h.Booted == target {
+			continue
+		}
+		over, judged := abandoned[h.Pool]
+		if !judged {
+			over = w.isAbandoned(h, target)
+			abandoned[h.Pool] = over
+		}
+		if !over {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
 }
 
 func (w *Observer) isAbandoned(h *Host, digest string) bool {
