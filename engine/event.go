@@ -78,6 +78,7 @@ type RunStart struct {
 	Version  string   `json:"version"`
 	Args     []string `json:"args,omitempty"`
 	Adopting []string `json:"adopting,omitempty"` // runs that ended without releasing their holds
+	Cluster  string   `json:"cluster,omitempty"`  // etcd cluster whose members the run changes; missing: it is a roll-out
 }
 
 // Progress is the progress of a transfer from the bastion to a host. Zero totals are unknown.

@@ -151,6 +151,7 @@ var neighbours = map[string]map[string]string{
 		"modules/osimage":       "its scripts check the hold, and note a rejected OS",
 		"modules/shell":         "it quotes the values of scripts",
 		"modules/tasks":         "its scripts check the hold, and quote their values",
+		"engine/etcd/change":    "its scripts take and check the hold, and quote their values",
 		"engine/filediff":       "a file of a host is read by a script with a quoted path",
 	},
 	"holdfast/engine/planner": {

@@ -36,7 +36,8 @@ type Host struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Pool    string `json:"pool"`
-	Cluster string `json:"cluster,omitempty"` // etcd cluster of which it is a member, by the inventory
+	Cluster string `json:"cluster,omitempty"`      // etcd cluster of which it is a member, by the inventory
+	Retired bool   `json:"etcd_retired,omitempty"` // its member of the cluster is to be removed
 	Zone    string `json:"zone,omitempty"`
 	Paused  bool   `json:"paused,omitempty"` // holdfast does not touch it
 
@@ -115,6 +116,14 @@ type Cluster struct {
 	Snapshots   Snapshots        `json:"snapshots,omitzero"`
 	NoSnapshot  bool             `json:"no_snapshot,omitempty"`  // snapshot = false: take none before the first disruption
 	AllowOutage bool             `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots
+	Managed     *ManagedMembers  `json:"managed,omitempty"`      // manage = true; nil: somebody else adds and removes its members
+}
+
+// ManagedMembers says how the members of a cluster are set up that holdfast adds and removes.
+type ManagedMembers struct {
+	PeerPort int    `json:"peer_port"` // the members listen there for each other
+	DataDir  string `json:"data_dir"`  // of etcd, on each member
+	Unit     string `json:"unit"`      // systemd service of etcd, on each member
 }
 
 // Snapshots says where the snapshots of runs are kept, and how many.

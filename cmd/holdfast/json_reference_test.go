@@ -13,6 +13,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/content/mirror"
 	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/membership"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/rules"
@@ -31,6 +32,8 @@ var printed = []struct {
 	{"holdfast etcd status", "a list of these; with `--watch` one list per line", engine.ClusterStatus{}},
 	{"holdfast etcd snapshot", "", etcd.SnapshotInfo{}},
 	{"holdfast etcd endpoints", "", etcd.Endpoints{}},
+	{"holdfast etcd members plan", "", membership.Forecast{}},
+	{"holdfast etcd members apply", "one event per line, and so in the journals", engine.Event{}},
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
 	{"holdfast mirror", "a list of these", mirror.ContentStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},

@@ -74,7 +74,7 @@ func (c *Clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS, Metrics: spec.Metrics, Timeout: time.Duration(spec.Timeout)}
 	for _, h := range c.inv.Members(name) {
 		cfg.Peers = append(cfg.Peers, etcd.Peer{
-			Host: h.Name, Address: h.Address, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h),
+			Host: h.Name, Address: h.Address, Retired: h.Retired, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h),
 			RoundTrip: func() time.Duration { return c.hosts.roundTrip(h) },
 		})
 	}

@@ -16,6 +16,7 @@ import (
 // answer is the response of the member on one host.
 type answer struct {
 	host, address string
+	retired       bool  // the host need not have a member
 	err           error // why there is none
 
 	status  *clientv3.StatusResponse

@@ -15,6 +15,7 @@ import (
 type Peer struct {
 	Host    string // its name in the inventory
 	Address string // its address there
+	Retired bool   // it need not have a member
 
 	// Dial connects from the host itself, until the context ends. For an
 	// unreachable host it returns the reason, so that its member is still named.

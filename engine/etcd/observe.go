@@ -75,7 +75,7 @@ func (c *Cluster) limitContext(ctx context.Context, fifths int) (context.Context
 }
 
 func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
-	a := answer{host: p.Host, address: p.Address}
+	a := answer{host: p.Host, address: p.Address, retired: p.Retired}
 	s, err := c.openSession(ctx, p)
 	if err != nil {
 		a.err = err

@@ -81,8 +81,8 @@ func (v clusterView) unlistedHosts(name string) []string {
 	}
 	var problems []string
 	for _, a := range v.answers {
-		if placed[a.host] || a.err == nil && !v.isOfCluster(a) {
-			continue // otherClusters reports the latter
+		if placed[a.host] || a.retired || a.err == nil && !v.isOfCluster(a) {
+			continue // otherClusters reports the last
 		}
 		reason := "etcd there does not answer: "
 		switch {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"holdfast/engine"
 )
 
 func (b *builder) checkInventory() {
@@ -13,10 +15,13 @@ func (b *builder) checkInventory() {
 	members := map[string]int{}
 	pools := map[string]int{}
 	for _, h := range b.inv.Hosts {
-		members[h.Cluster]++
+		if !h.Retired {
+			members[h.Cluster]++
+		}
 		pools[h.Pool]++
 	}
 	b.checkEmptyClusters()
+	b.checkRetired()
 	for _, c := range b.inv.Clusters {
 		switch n := members[c.Name]; {
 		case n > 7:
@@ -53,6 +58,24 @@ func (b *builder) checkEmptyClusters() {
 	for _, n := range b.root.childBlocks("etcd_cluster") {
 		if len(b.inv.Members(n.label)) == 0 {
 			b.addError(n.at, fmt.Sprintf("etcd_cluster %q has no hosts", n.label), fmt.Sprintf("set etcd_cluster = %q on its hosts, or remove the block", n.label))
+		}
+	}
+}
+
+// checkRetired adds an error for a retired host whose member nobody would remove.
+func (b *builder) checkRetired() {
+	if b.diags.HasErrors() {
+		return
+	}
+	for _, n := range append(b.root.childBlocks("host"), b.root.childBlocks("hosts")...) {
+		i := slices.IndexFunc(b.inv.Hosts, func(h engine.Host) bool {
+			return h.Name == n.label || n.args["range"] != nil && strings.HasPrefix(h.Name, n.label+"-")
+		})
+		if i < 0 || !b.inv.Hosts[i].Retired {
+			continue
+		}
+		if c, ok := b.inv.Cluster(b.inv.Hosts[i].Cluster); !ok || c.Managed == nil {
+			b.addError(n.args["etcd_retired"].Expr.Range(), "etcd_retired has no effect without an etcd_cluster that has manage = true", "remove it, or set manage = true in the cluster")
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
+	"path"
+	"regexp"
 	"strings"
 
 	"holdfast/engine"
@@ -23,7 +26,38 @@ func (b *builder) readCluster(n *node) {
 		lr := b.newReader(l)
 		c.Latency = &engine.Latency{WALFsyncP99: lr.readDuration("wal_fsync_p99"), BackendCommitP99: lr.readDuration("backend_commit_p99"), AbortAfter: lr.readDuration("abort_after")}
 	}
+	c.Managed = b.readManaged(n)
 	b.inv.Clusters = append(b.inv.Clusters, c)
+}
+
+var (
+	unitRule = regexp.MustCompile(`^[A-Za-z0-9_@:.-]+\.service$`)
+	pathRule = regexp.MustCompile(`^(/[A-Za-z0-9_@:.-]+){2,}$`)
+)
+
+// readManaged reads the settings of a cluster with manage = true.
+func (b *builder) readManaged(n *node) *engine.ManagedMembers {
+	r := b.newReader(n)
+	manage := r.readBool("manage", false)
+	m := &engine.ManagedMembers{
+		PeerPort: r.readPort("peer_port", 2380),
+		DataDir:  cmp.Or(b.readHostPath(r, "data_dir"), "/var/lib/etcd/default"), Unit: cmp.Or(r.readText("unit"), "etcd.service"),
+	}
+	for _, name := range []string{"peer_port", "data_dir", "unit"} {
+		if n.args[name] != nil && !manage {
+			b.addError(n.args[name].Expr.Range(), name+" has no effect without manage = true", "remove it, or set manage = true")
+		}
+	}
+	if !manage {
+		return nil
+	}
+	if !unitRule.MatchString(m.Unit) {
+		b.addError(n.args["unit"].Expr.Range(), fmt.Sprintf("%q is not the name of a service", m.Unit), "write it with its ending, such as etcd.service")
+	}
+	if strings.HasPrefix(m.DataDir, "/") && (!pathRule.MatchString(m.DataDir) || path.Clean(m.DataDir) != m.DataDir) {
+		b.addError(n.args["data_dir"].Expr.Range(), fmt.Sprintf("%q cannot be the data directory", m.DataDir), "use a folder that is not in /, whose path has only letters, digits and @:._-")
+	}
+	return m
 }
 
 // readTLS reads a tls block, which may be missing.

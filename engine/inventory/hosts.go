@@ -83,7 +83,7 @@ func hasLeadingZero(number string) bool { return len(number) > 1 && number[0] ==
 
 func (b *builder) readHost(n *node, name, id string) {
 	r := reader{scope: b.scope, node: n, id: id}
-	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), NearCluster: r.readText("near_etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
+	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), Retired: r.readBool("etcd_retired", false), NearCluster: r.readText("near_etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
 	if !hostRule.MatchString(name) || len(name) > 253 || name == "all" {
 		b.addError(n.at, fmt.Sprintf("%q is not a valid host name", name), "use lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all is reserved")
 	}

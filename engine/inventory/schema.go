@@ -77,6 +77,7 @@ func hostArguments() []argument {
 		{name: "address", kind: text, required: true, meaning: "name or IP address, as for ssh"},
 		{name: "pool", kind: text, required: true, meaning: "the pool the host belongs to"},
 		{name: "etcd_cluster", kind: text, fallback: "none", meaning: "the etcd cluster the host is a member of"},
+		{name: "etcd_retired", kind: boolean, fallback: "false", meaning: "its member is to be removed from its `etcd_cluster`, which must have `manage = true`"},
 		{name: "near_etcd_cluster", kind: text, fallback: "none", meaning: "an etcd cluster whose members share a disk or a link with the host; staging it keeps to the `latency` of that cluster"},
 		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
 		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; they win over the pool's"},
@@ -135,6 +136,10 @@ func etcdBlock() block {
 		{name: "snapshot_max_age", kind: duration, fallback: "30d", meaning: "snapshots that are older are removed, too"},
 		{name: "timeout", kind: duration, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "for gathering facts from all members; a member that does not answer within two fifths of it is unhealthy"},
 		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
+		{name: "manage", kind: boolean, fallback: "false", meaning: "lets `holdfast etcd members` add and remove its members, until the hosts that name it are its voters"},
+		{name: "peer_port", kind: number, fallback: "2380", meaning: "port its members listen on for each other; with `manage`"},
+		{name: "data_dir", kind: text, fallback: "\"/var/lib/etcd/default\"", meaning: "etcd's data directory on its members; with `manage`. No mount point, but it may be a folder of one"},
+		{name: "unit", kind: text, fallback: "\"etcd.service\"", meaning: "systemd service that runs etcd on its members; with `manage`"},
 	}, blocks: []block{
 		tlsBlock("Client credentials, as paths on the members. Without it, plain HTTP."),
 		{name: "latency", meaning: "Limits of its disk latency while hosts on or near it are staged. Without the block, staging is not governed. The limit of a member is at least 1.25 times its idle latency.", arguments: []argument{

@@ -21,6 +21,7 @@ type Run struct {
 	Site     string            `json:"site"`
 	Holder   string            `json:"holder"`
 	Bastion  string            `json:"bastion,omitempty"` // identity of the bastion
+	Cluster  string            `json:"cluster,omitempty"` // etcd cluster whose members it changes; missing: it is a roll-out
 	Started  time.Time         `json:"started"`
 	Last     time.Time         `json:"last"` // time of the last event
 	End      *engine.RunEnd    `json:"end,omitempty"`
@@ -104,7 +105,7 @@ func (r *Run) addEvent(e engine.Event) {
 	case engine.RunStarted:
 		r.Started = e.Time
 		if e.Start != nil {
-			r.Site, r.Holder, r.Bastion = e.Start.Site, e.Start.Holder, e.Start.Bastion
+			r.Site, r.Holder, r.Bastion, r.Cluster = e.Start.Site, e.Start.Holder, e.Start.Bastion, e.Start.Cluster
 		}
 	case engine.StepStarted:
 		if e.Host != "" {
@@ -153,6 +154,9 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 		if r.End == nil || r.End.Exit != engine.ExitOK { // a successful run leaves no holds
 			left.Dead = append(left.Dead, r.ID)
 		}
+		if r.Cluster != "" {
+			continue // it reboots no host
+		}
 		if latest = latest && r.wasCutShort(); !latest {
 			continue
 		}
@@ -163,6 +167,18 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 		}
 	}
 	return left
+}
+
+// DeadMemberRuns returns the runs of a bastion that changed the members of an etcd cluster and ended without releasing
+// their holds. The caller must hold the lock of the site.
+func DeadMemberRuns(runs []Run, cluster string, self engine.HoldOwner, site string) []string {
+	var dead []string
+	for _, r := range runs {
+		if r.Cluster == cluster && r.ID != self.Run && r.Site == site && r.Bastion == self.Bastion && (r.End == nil || r.End.Exit != engine.ExitOK) {
+			dead = append(dead, r.ID)
+		}
+	}
+	return dead
 }
 
 // PlannedHosts returns the hosts in the latest plan of an active run, and none if the run is over.

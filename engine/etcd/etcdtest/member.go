@@ -146,3 +146,6 @@ func parseURL(t testing.TB, s string) url.URL {
 	}
 	return *u
 }
+
+// Dir returns the data directory of the member.
+func (m *Member) Dir() string { return m.dir }

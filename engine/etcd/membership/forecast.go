@@ -15,7 +15,7 @@ type Forecast struct {
 
 // PlannedStep is a step with the number of voters after it.
 type PlannedStep struct {
-	Step
+	MemberStep
 	After Count `json:"after"`
 }
 
@@ -38,7 +38,7 @@ func Plan(s State) Forecast {
 		if _, listed := s.findMember(step.Host); listed && isNewID(step.Member) {
 			step.Member = "" // etcd gives it an ID when it is added
 		}
-		f.Steps = append(f.Steps, PlannedStep{Step: step, After: s.count()})
+		f.Steps = append(f.Steps, PlannedStep{MemberStep: step, After: s.count()})
 	}
 	panic(fmt.Sprintf("membership: %d steps of cluster %s do not end", maxSteps, s.Cluster))
 }
@@ -48,7 +48,7 @@ const newID = "new member of "
 func isNewID(id string) bool { return len(id) > len(newID) && id[:len(newID)] == newID }
 
 // after returns the expected state after a step.
-func (s State) after(step Step) State {
+func (s State) after(step MemberStep) State {
 	s.Members, s.Hosts = slices.Clone(s.Members), slices.Clone(s.Hosts)
 	host := s.hostOrNone(step.Host)
 	switch step.Action {

@@ -32,26 +32,26 @@ func (w *world) addVoter(k voterKind) {
 }
 
 // obstaclesOf returns the causes for which a voter alone stands in the way.
-func (k voterKind) obstacles() []membership.Cause {
+func (k voterKind) obstacles() []membership.RefusalKind {
 	switch {
 	case k.role == "unlisted":
-		return []membership.Cause{membership.UnclaimedMember}
+		return []membership.RefusalKind{membership.UnclaimedMember}
 	case k.role == "named" && k.condition == "healthy":
-		return []membership.Cause{membership.HealthyNamed}
+		return []membership.RefusalKind{membership.HealthyNamed}
 	case k.role == "named" && k.condition == "cut off":
-		return []membership.Cause{membership.HostNotReady} // it is removed; its host cannot have a new one
+		return []membership.RefusalKind{membership.HostNotReady} // it is removed; its host cannot have a new one
 	case k.role == "named" && (k.condition == "replaced" || k.condition == "stopped"):
 		return nil // the record of the removal lets the run set the data aside
 	case k.role == "unlisted, named", k.condition == "healthy", k.condition == "dead":
 		return nil
 	}
-	return []membership.Cause{membership.UnhealthyVoter} // cut off, stopped, or with data of which nobody knows whose they are
+	return []membership.RefusalKind{membership.UnhealthyVoter} // cut off, stopped, or with data of which nobody knows whose they are
 }
 
 // The other things of a world at the beginning, each with the causes for which it stands in the way.
 var learnerKinds = map[string]struct {
 	add       func(*world)
-	obstacles []membership.Cause
+	obstacles []membership.RefusalKind
 }{
 	"none": {func(*world) {}, nil},
 	"recorded only": {func(w *world) {
@@ -71,10 +71,10 @@ var learnerKinds = map[string]struct {
 	}, nil},
 	"other data": {func(w *world) {
 		w.addStartedLearner(machine{record: membership.Adding}).disk = foreign
-	}, []membership.Cause{membership.HostNotReady}},
+	}, []membership.RefusalKind{membership.HostNotReady}},
 	"too slow": {func(w *world) {
 		w.addStartedLearner(machine{record: membership.Adding, runs: true, slow: true})
-	}, []membership.Cause{membership.HostNotReady}},
+	}, []membership.RefusalKind{membership.HostNotReady}},
 	"host retired since": {func(w *world) {
 		w.addStartedLearner(machine{record: membership.Adding, runs: true, retired: true})
 	}, nil},
@@ -83,17 +83,17 @@ var learnerKinds = map[string]struct {
 	}, nil},
 	"cut off": {func(w *world) {
 		w.addStartedLearner(machine{record: membership.Adding, runs: true, apart: true})
-	}, []membership.Cause{membership.HostNotReady}},
+	}, []membership.RefusalKind{membership.HostNotReady}},
 	"of another host": {func(w *world) {
 		w.addPeer(w.addMachine(machine{unlisted: true}).name, true, false)
-	}, []membership.Cause{membership.UnclaimedMember}},
+	}, []membership.RefusalKind{membership.UnclaimedMember}},
 	"of another host, named": {func(w *world) {
 		w.named = append(w.named, w.addPeer(w.addMachine(machine{unlisted: true}).name, true, false).id)
 	}, nil},
 	"two": {func(w *world) {
 		w.addPeer(w.addMachine(machine{record: membership.Adding}).name, true, false)
 		w.addStartedLearner(machine{runs: true})
-	}, []membership.Cause{membership.SeveralLearners}},
+	}, []membership.RefusalKind{membership.SeveralLearners}},
 	"removed, data not set aside": {func(w *world) {
 		w.addMachine(machine{record: membership.Removing, disk: "m99", runs: true, retired: true})
 	}, nil},
@@ -112,11 +112,11 @@ func (w *world) addStartedLearner(m machine) *machine {
 // freshKinds are hosts that are to have a voter and have none.
 var freshKinds = []struct {
 	machine   machine
-	obstacles []membership.Cause
+	obstacles []membership.RefusalKind
 }{
 	{machine{}, nil},
-	{machine{apart: true}, []membership.Cause{membership.HostNotReady}},
-	{machine{disk: foreign}, []membership.Cause{membership.HostNotReady}},
+	{machine{apart: true}, []membership.RefusalKind{membership.HostNotReady}},
+	{machine{disk: foreign}, []membership.RefusalKind{membership.HostNotReady}},
 	{machine{record: membership.Removing, disk: "m98"}, nil},
 }
 
@@ -201,7 +201,7 @@ const (
 func tryWorld(t *testing.T, kinds []voterKind, voters []int, learner string, fresh []int, mode int) {
 	t.Helper()
 	w := newWorld()
-	var obstacles []membership.Cause
+	var obstacles []membership.RefusalKind
 	for _, v := range voters {
 		w.addVoter(kinds[v])
 		obstacles = append(obstacles, kinds[v].obstacles()...)
@@ -233,8 +233,8 @@ func tryWorld(t *testing.T, kinds []voterKind, voters []int, learner string, fre
 		w.checkEnd(t)
 		return
 	}
-	if !slices.Contains(obstacles, refusal.Cause) {
-		t.Fatalf("it refuses (%s: %v), but only %v stands in the way\n%s", refusal.Cause, refusal, obstacles, w)
+	if !slices.Contains(obstacles, refusal.Kind) {
+		t.Fatalf("it refuses (%s: %v), but only %v stands in the way\n%s", refusal.Kind, refusal, obstacles, w)
 	}
 }
 
@@ -268,6 +268,7 @@ func TestLawsOfNewClusters(t *testing.T) {
 		{machine{disk: foreign}, false},
 		{machine{disk: "m1"}, false},
 		{machine{record: membership.Removing}, false},
+		{machine{runs: true}, false},
 	}
 	multisets(len(kinds), longtest.Pick(5, 7), func(chosen []int) {
 		for mode := range 3 {
@@ -288,7 +289,7 @@ func TestLawsOfNewClusters(t *testing.T) {
 			w.cutShort = mode == killedWithin
 			refusal := w.play(t, mode == killedBetween)
 			switch {
-			case wanted == 0 && (refusal == nil || refusal.Cause != membership.NothingWanted):
+			case wanted == 0 && (refusal == nil || refusal.Kind != membership.NothingWanted):
 				t.Fatalf("%v\n%s", refusal, w)
 			case wanted > 0 && fine != (refusal == nil):
 				t.Fatalf("%v\n%s", refusal, w)

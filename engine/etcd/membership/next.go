@@ -7,40 +7,40 @@ import (
 )
 
 // Next returns the next step towards a voter on each host that is not retired, and no others. An error is a *Refusal.
-func Next(s State) (Step, error) {
+func Next(s State) (MemberStep, error) {
 	switch {
 	case s.Problem != "":
-		return Step{}, s.refuse(MembersUnknown, s.Problem)
+		return MemberStep{}, s.refuse(MembersUnknown, s.Problem)
 	case !slices.ContainsFunc(s.Hosts, func(h Host) bool { return !h.Retired }):
-		return Step{}, s.refuse(NothingWanted, "no host is to have a voter; a cluster keeps at least one: name it on a host that is not retired")
+		return MemberStep{}, s.refuse(NothingWanted, "no host is to have a voter; a cluster keeps at least one: name it on a host that is not retired")
 	case len(s.Members) == 0:
 		return s.nextOfNew()
 	case len(s.Alarms) > 0:
-		return Step{}, s.refuse(HasAlarm, "alarm "+strings.Join(s.Alarms, ", ")+"; clear it before the membership changes")
+		return MemberStep{}, s.refuse(HasAlarm, "alarm "+strings.Join(s.Alarms, ", ")+"; clear it before the membership changes")
 	}
 	if c := s.count(); c.Margin() < 0 {
-		return Step{}, s.refuse(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
+		return MemberStep{}, s.refuse(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
 			"start the others, or restore the cluster from a snapshot", c.Healthy, c.Voters, c.Quorum()))
 	}
-	for _, next := range []func() (Step, error){s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextMissing, s.nextLeaving} {
+	for _, next := range []func() (MemberStep, error){s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextMissing, s.nextLeaving} {
 		if step, err := next(); err != nil || step.Action != Done {
 			return s.saveFirst(step), err
 		}
 	}
-	return Step{}, nil
+	return MemberStep{}, nil
 }
 
 // saveFirst returns a snapshot instead of the first change of the membership.
-func (s State) saveFirst(step Step) Step {
+func (s State) saveFirst(step MemberStep) MemberStep {
 	if step.Action.ChangesMembership() && !s.Saved {
-		return Step{Action: Snapshot}
+		return MemberStep{Action: Snapshot}
 	}
 	return step
 }
 
 // nextOfNew returns the next step of a cluster that does not exist yet. A host that does not answer, or has data, may
 // have a member of a cluster that is only down: then there must not be a second one.
-func (s State) nextOfNew() (Step, error) {
+func (s State) nextOfNew() (MemberStep, error) {
 	first := s.Hosts[slices.IndexFunc(s.Hosts, func(h Host) bool { return !h.Retired })]
 	for _, h := range s.Hosts {
 		if h.Unreachable == "" && h.Record == Creating {
@@ -50,83 +50,85 @@ func (s State) nextOfNew() (Step, error) {
 	for _, h := range s.Hosts {
 		switch {
 		case h.Unreachable != "":
-			return Step{}, s.refuseHost(h, fmt.Sprintf("no member answers, and host %s is unreachable (%s): whether it has data of the cluster is not known", h.Name, h.Unreachable))
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, and host %s is unreachable (%s): whether it has data of the cluster is not known", h.Name, h.Unreachable))
 		case h.HasData && (h.Name != first.Name || h.Record != Creating):
-			return Step{}, s.refuseHost(h, fmt.Sprintf("no member answers, but host %s has data of etcd: start its member, or restore the cluster from a snapshot; "+
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but host %s has data of etcd: start its member, or restore the cluster from a snapshot; "+
 				"for a new cluster, move the data aside", h.Name))
+		case h.Running && h.Record != Creating:
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but etcd runs on host %s: it may be of another cluster; stop it for a new cluster", h.Name))
 		case h.Record != Creating && h.Record != NoRecord:
-			return Step{}, s.refuseHost(h, fmt.Sprintf("no member answers, but host %s has the record of a change (%s): there was a cluster", h.Name, h.Record))
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but host %s has the record of a change (%s): there was a cluster", h.Name, h.Record))
 		}
 	}
 	switch {
 	case first.Failed != "":
-		return Step{}, s.refuseHost(first, fmt.Sprintf("host %s cannot have the first member: %s", first.Name, first.Failed))
+		return MemberStep{}, s.refuseHost(first, fmt.Sprintf("host %s cannot have the first member: %s", first.Name, first.Failed))
 	case first.HasData: // the killed run was starting it
-		return Step{Action: Start, Host: first.Name, Reason: "a run that ended early was creating the cluster"}, nil
+		return MemberStep{Action: Start, Host: first.Name, Reason: "a run that ended early was creating the cluster"}, nil
 	case !first.Checked:
-		return Step{Action: Preflight, Host: first.Name}, nil
+		return MemberStep{Action: Preflight, Host: first.Name}, nil
 	}
-	return Step{Action: Create, Host: first.Name, Reason: "no host has data of etcd"}, nil
+	return MemberStep{Action: Create, Host: first.Name, Reason: "no host has data of etcd"}, nil
 }
 
 // nextLeftover finishes changes that are complete in the member list but not on their hosts.
-func (s State) nextLeftover() (Step, error) {
+func (s State) nextLeftover() (MemberStep, error) {
 	for _, h := range s.Hosts {
 		if h.Unreachable != "" || h.Record == NoRecord {
 			continue
 		}
 		m, listed := s.findMember(h.Name)
 		switch {
-		case !listed && h.Record != Creating && (h.HasData || h.Retired):
-			return Step{Action: SetAside, Host: h.Name, Reason: "its member is no longer listed"}, nil
+		case !listed && h.Record != Creating && (h.HasData || h.Running || h.Retired || h.Failed != ""):
+			return MemberStep{Action: SetAside, Host: h.Name, Reason: "its member is no longer listed"}, nil
 		case listed && !m.Learner && m.Healthy && (h.Record != Removing || s.isWanted(m) && !s.isNamed(m)):
-			return Step{Action: Forget, Host: h.Name, Member: m.ID, Reason: "its member votes"}, nil
+			return MemberStep{Action: Forget, Host: h.Name, Member: m.ID, Reason: "its member votes"}, nil
 		}
 	}
-	return Step{}, nil
+	return MemberStep{}, nil
 }
 
 // checkMembers refuses members that nobody has accounted for.
-func (s State) checkMembers() (Step, error) {
+func (s State) checkMembers() (MemberStep, error) {
 	if learners := s.learners(); len(learners) > 1 {
-		return Step{}, s.refuse(SeveralLearners, fmt.Sprintf("it has %d learners, and there must be at most one; promote or remove the others: etcdctl member remove ID", len(learners)))
+		return MemberStep{}, s.refuse(SeveralLearners, fmt.Sprintf("it has %d learners, and there must be at most one; promote or remove the others: etcdctl member remove ID", len(learners)))
 	}
 	for _, m := range s.Members {
 		if _, known := s.findHost(m.Host); !known && !s.isNamed(m) {
-			return Step{}, s.refuseMember(UnclaimedMember, m, fmt.Sprintf("member %s is on no host that names the cluster; add its host to the inventory, "+
+			return MemberStep{}, s.refuseMember(UnclaimedMember, m, fmt.Sprintf("member %s is on no host that names the cluster; add its host to the inventory, "+
 				"retired if the member is to go, or remove it with --remove-member %s", m.title(), m.title()))
 		}
 		if s.isNamed(m) && m.Healthy && !m.Learner && s.isWanted(m) {
-			return Step{}, s.refuseMember(HealthyNamed, m, fmt.Sprintf("member %s is healthy, and host %s is to have a voter; to remove it, retire the host", m.title(), m.Host))
+			return MemberStep{}, s.refuseMember(HealthyNamed, m, fmt.Sprintf("member %s is healthy, and host %s is to have a voter; to remove it, retire the host", m.title(), m.Host))
 		}
 	}
-	return Step{}, nil
+	return MemberStep{}, nil
 }
 
 // nextDead removes a dead voter. It costs no healthy voter, and the quorum never gets larger.
-func (s State) nextDead() (Step, error) {
+func (s State) nextDead() (MemberStep, error) {
 	for _, m := range s.voters() {
 		if s.isDead(m) {
 			reason := "its host answers and has no data of it"
 			if s.isNamed(m) {
 				reason = "named by --remove-member"
 			}
-			return Step{Action: Remove, Host: m.Host, Member: m.ID, Reason: reason}, nil
+			return MemberStep{Action: Remove, Host: m.Host, Member: m.ID, Reason: reason}, nil
 		}
 	}
-	return Step{}, nil
+	return MemberStep{}, nil
 }
 
 // nextUnhealthy starts a voter that was added and never started, and refuses other unhealthy voters: nothing is changed
 // while one is down that may come back.
-func (s State) nextUnhealthy() (Step, error) {
+func (s State) nextUnhealthy() (MemberStep, error) {
 	for _, m := range s.voters() {
 		if m.Healthy {
 			continue
 		}
 		h, _ := s.findHost(m.Host)
 		if m.Name == "" && s.isWanted(m) && h.Unreachable == "" && !h.HasData && h.Failed == "" {
-			return Step{Action: Start, Host: h.Name, Member: m.ID, Reason: "it was added and has never started"}, nil
+			return MemberStep{Action: Start, Host: h.Name, Member: m.ID, Reason: "it was added and has never started"}, nil
 		}
 		c := s.count()
 		text := fmt.Sprintf("%d voters, %d healthy, the quorum is %d: %s may come back", c.Voters, c.Healthy, c.Quorum(), m.title())
@@ -136,44 +138,44 @@ func (s State) nextUnhealthy() (Step, error) {
 		if m.Problem != "" {
 			text += " (" + m.Problem + ")"
 		}
-		return Step{}, s.refuseMember(UnhealthyVoter, m, text+fmt.Sprintf("; start it, or if it is dead, say so: --remove-member %s", m.title()))
+		return MemberStep{}, s.refuseMember(UnhealthyVoter, m, text+fmt.Sprintf("; start it, or if it is dead, say so: --remove-member %s", m.title()))
 	}
-	return Step{}, nil
+	return MemberStep{}, nil
 }
 
 // nextLearner finishes the learner that a run has added, or takes it back.
-func (s State) nextLearner() (Step, error) {
+func (s State) nextLearner() (MemberStep, error) {
 	learners := s.learners()
 	if len(learners) == 0 {
-		return Step{}, nil
+		return MemberStep{}, nil
 	}
 	m := learners[0]
 	h, _ := s.findHost(m.Host)
 	switch {
 	case s.isNamed(m):
-		return Step{Action: Remove, Host: m.Host, Member: m.ID, Reason: "named by --remove-member"}, nil
+		return MemberStep{Action: Remove, Host: m.Host, Member: m.ID, Reason: "named by --remove-member"}, nil
 	case h.Retired:
-		return Step{Action: Remove, Host: m.Host, Member: m.ID, Reason: "its host is retired"}, nil
+		return MemberStep{Action: Remove, Host: m.Host, Member: m.ID, Reason: "its host is retired"}, nil
 	case h.Failed != "":
-		return Step{Action: Remove, Host: m.Host, Member: m.ID, Reason: h.Failed}, nil
+		return MemberStep{Action: Remove, Host: m.Host, Member: m.ID, Reason: h.Failed}, nil
 	case m.Healthy && m.CaughtUp:
-		return Step{Action: Promote, Host: m.Host, Member: m.ID}, nil
+		return MemberStep{Action: Promote, Host: m.Host, Member: m.ID}, nil
 	case m.Healthy:
-		return Step{Action: Await, Host: m.Host, Member: m.ID}, nil
+		return MemberStep{Action: Await, Host: m.Host, Member: m.ID}, nil
 	case h.Unreachable != "":
-		return Step{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s is unreachable (%s); try again, or take the learner back: --remove-member %s", h.Name, m.title(), h.Unreachable, m.title()))
+		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s is unreachable (%s); try again, or take the learner back: --remove-member %s", h.Name, m.title(), h.Unreachable, m.title()))
 	case h.HasData && h.DataOf != m.ID:
-		return Step{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s has data that are not known to be of it (member %q); move them aside, or take the learner back: --remove-member %s", h.Name, m.title(), h.DataOf, m.title()))
+		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s has data that are not known to be of it (member %q); move them aside, or take the learner back: --remove-member %s", h.Name, m.title(), h.DataOf, m.title()))
 	case m.Name != "" && !h.HasData: // it started once: its data are gone
-		return Step{Action: Remove, Host: m.Host, Member: m.ID, Reason: "its data are gone"}, nil
+		return MemberStep{Action: Remove, Host: m.Host, Member: m.ID, Reason: "its data are gone"}, nil
 	case h.Running && h.HasData: // it is starting
-		return Step{Action: Await, Host: m.Host, Member: m.ID}, nil
+		return MemberStep{Action: Await, Host: m.Host, Member: m.ID}, nil
 	}
-	return Step{Action: Start, Host: m.Host, Member: m.ID}, nil
+	return MemberStep{Action: Start, Host: m.Host, Member: m.ID}, nil
 }
 
 // nextMissing adds a learner for the first host without a member that can have one.
-func (s State) nextMissing() (Step, error) {
+func (s State) nextMissing() (MemberStep, error) {
 	var refused []string
 	var host Host
 	for _, h := range s.Hosts {
@@ -191,29 +193,29 @@ func (s State) nextMissing() (Step, error) {
 		case reason != "":
 			refused, host = append(refused, h.Name+": "+reason), h
 		case !h.Checked:
-			return Step{Action: Preflight, Host: h.Name}, nil
+			return MemberStep{Action: Preflight, Host: h.Name}, nil
 		default:
-			return Step{Action: AddLearner, Host: h.Name}, nil
+			return MemberStep{Action: AddLearner, Host: h.Name}, nil
 		}
 	}
 	if len(refused) > 0 {
-		return Step{}, s.refuseHost(host, "no host without a member can have one: "+strings.Join(refused, "; "))
+		return MemberStep{}, s.refuseHost(host, "no host without a member can have one: "+strings.Join(refused, "; "))
 	}
-	return Step{}, nil
+	return MemberStep{}, nil
 }
 
 // nextLeaving removes a voter that is to go. By then, all voters are healthy, and all hosts that are to have one do.
-func (s State) nextLeaving() (Step, error) {
+func (s State) nextLeaving() (MemberStep, error) {
 	leaving := slices.DeleteFunc(s.voters(), func(m Member) bool { return !s.isLeaving(m) })
 	if len(leaving) == 0 {
-		return Step{}, nil
+		return MemberStep{}, nil
 	}
 	m := leaving[0]
 	if i := slices.IndexFunc(leaving, func(m Member) bool { return !m.Leader }); i >= 0 {
 		m = leaving[i]
 	}
 	if m.Leader {
-		return Step{Action: MoveLeader, Host: m.Host, Member: m.ID}, nil
+		return MemberStep{Action: MoveLeader, Host: m.Host, Member: m.ID}, nil
 	}
-	return Step{Action: Remove, Host: m.Host, Member: m.ID, Reason: "its voter is to go"}, nil
+	return MemberStep{Action: Remove, Host: m.Host, Member: m.ID, Reason: "its voter is to go"}, nil
 }

@@ -57,7 +57,7 @@ func stateOf(text string) membership.State {
 func decide(s membership.State) string {
 	step, err := membership.Next(s)
 	if err != nil {
-		return string(err.(*membership.Refusal).Cause)
+		return string(err.(*membership.Refusal).Kind)
 	}
 	if step.Action == membership.Done {
 		return "done"

@@ -40,39 +40,39 @@ func (c Count) without(m Member) Count {
 
 // Refusal is the reason why the membership must not be changed now.
 type Refusal struct {
-	Cluster string `json:"cluster"`
-	Cause   Cause  `json:"cause"`
-	Host    string `json:"host,omitempty"`
-	Member  string `json:"member,omitempty"` // its name, or its ID if it has never started
-	Count   Count  `json:"count"`
-	Text    string `json:"text"`
+	Cluster string      `json:"cluster"`
+	Kind    RefusalKind `json:"kind"`
+	Host    string      `json:"host,omitempty"`
+	Member  string      `json:"member,omitempty"` // its name, or its ID if it has never started
+	Count   Count       `json:"count"`
+	Text    string      `json:"text"`
 }
 
 // Error returns the text with the name of the cluster.
 func (r *Refusal) Error() string { return fmt.Sprintf("etcd cluster %s: %s", r.Cluster, r.Text) }
 
-// Cause is the kind of a refusal.
-type Cause string
+// RefusalKind is the kind of a refusal.
+type RefusalKind string
 
-// The causes.
+// The kinds.
 const (
-	MembersUnknown  Cause = "members unknown"  // nobody knows the members
-	NothingWanted   Cause = "nothing wanted"   // no host is to have a voter
-	HasAlarm        Cause = "alarm"            // etcd has raised an alarm
-	QuorumLost      Cause = "quorum lost"      // too few voters are healthy for any change
-	SeveralLearners Cause = "several learners" // somebody else changes the membership
-	UnclaimedMember Cause = "unclaimed member" // no host of the inventory names it, and nobody said that it is to go
-	UnhealthyVoter  Cause = "unhealthy voter"  // it may come back
-	HealthyNamed    Cause = "healthy named"    // a person names a healthy voter whose host is to have one
-	HostNotReady    Cause = "host not ready"   // a host that is to get a voter cannot have one
+	MembersUnknown  RefusalKind = "members unknown"  // nobody knows the members
+	NothingWanted   RefusalKind = "nothing wanted"   // no host is to have a voter
+	HasAlarm        RefusalKind = "alarm"            // etcd has raised an alarm
+	QuorumLost      RefusalKind = "quorum lost"      // too few voters are healthy for any change
+	SeveralLearners RefusalKind = "several learners" // somebody else changes the membership
+	UnclaimedMember RefusalKind = "unclaimed member" // no host of the inventory names it, and nobody said that it is to go
+	UnhealthyVoter  RefusalKind = "unhealthy voter"  // it may come back
+	HealthyNamed    RefusalKind = "healthy named"    // a person names a healthy voter whose host is to have one
+	HostNotReady    RefusalKind = "host not ready"   // a host that is to get a voter cannot have one
 )
 
-func (s State) refuse(cause Cause, text string) *Refusal {
-	return &Refusal{Cluster: s.Cluster, Cause: cause, Count: s.count(), Text: text}
+func (s State) refuse(kind RefusalKind, text string) *Refusal {
+	return &Refusal{Cluster: s.Cluster, Kind: kind, Count: s.count(), Text: text}
 }
 
-func (s State) refuseMember(cause Cause, m Member, text string) *Refusal {
-	r := s.refuse(cause, text)
+func (s State) refuseMember(kind RefusalKind, m Member, text string) *Refusal {
+	r := s.refuse(kind, text)
 	r.Member, r.Host = m.title(), m.Host
 	return r
 }

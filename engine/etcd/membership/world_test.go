@@ -159,7 +159,7 @@ func (w *world) electLeader() {
 }
 
 // halfDone reports, once for each change, that it is to be cut short after the record was written.
-func (w *world) halfDone(step membership.Step) bool {
+func (w *world) halfDone(step membership.MemberStep) bool {
 	key := fmt.Sprint(step.Action, step.Host, step.Member)
 	if !w.cutShort || w.cut[key] {
 		return false
@@ -169,7 +169,7 @@ func (w *world) halfDone(step membership.Step) bool {
 }
 
 // act carries a step out.
-func (w *world) act(step membership.Step) {
+func (w *world) act(step membership.MemberStep) {
 	m := w.machine(step.Host)
 	switch step.Action {
 	case membership.Preflight:
@@ -227,7 +227,7 @@ func (w *world) act(step membership.Step) {
 }
 
 // checkStep states the laws of one step, before it is carried out.
-func (w *world) checkStep(step membership.Step) error {
+func (w *world) checkStep(step membership.MemberStep) error {
 	voters, serving := w.tally()
 	m, p := w.machine(step.Host), w.peer(step.Member)
 	if step.Action.ChangesMembership() {

@@ -105,16 +105,18 @@ func (l *Lab) waitEtcd(ctx context.Context, hosts []*Host) error {
 	return p.Wait()
 }
 
-// Probe starts to watch a cluster from inside the lab's network.
-func (l *Lab) Probe(ctx context.Context, cluster string) (*probe.Probe, error) {
-	config, err := l.EtcdConfig(cluster)
+// Probe starts to watch the named members of a cluster, or all, from inside the lab's network.
+func (l *Lab) Probe(ctx context.Context, cluster string, members ...string) (*probe.Probe, error) {
+	config, err := l.EtcdConfig(cluster, members...)
 	if err != nil {
 		return nil, err
 	}
 	c, _ := l.state.Spec.Cluster(cluster)
 	watch := probe.Config{Etcd: config}
-	for i, name := range c.Hosts {
-		watch.Members = append(watch.Members, probe.Member{Name: name, Endpoint: config.Endpoints[i]})
+	for _, name := range c.Hosts {
+		if len(members) == 0 || slices.Contains(members, name) {
+			watch.Members = append(watch.Members, probe.Member{Name: name, Endpoint: config.Endpoints[len(watch.Members)]})
+		}
 	}
 	return probe.Start(ctx, watch)
 }

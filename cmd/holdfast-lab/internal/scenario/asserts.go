@@ -180,11 +180,13 @@ func (w *watch) Stop() (probe.Report, time.Duration, error) {
 }
 
 func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, "watch CLUSTER")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: watch CLUSTER [HOST…]")
+	}
 	s := stageOf(ts)
 	disk, err := idle.WatchDisk(s.Lab.Dir())
 	ts.Check(err)
-	p, err := s.Lab.Probe(s.ctx, args[0])
+	p, err := s.Lab.Probe(s.ctx, args[0], args[1:]...)
 	if err != nil {
 		_, stopErr := disk.Stop()
 		ts.Check(errors.Join(err, stopErr))

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/change"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/journal"
+	"holdfast/engine/report"
+	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
+)
+
+type membersFlags struct {
+	yes    bool
+	remove []string
+}
+
+func (a *app) etcdMembersCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "members", Short: "Add and remove members, until the hosts of the inventory are the voters"}
+	var f membersFlags
+	plan := &cobra.Command{
+		Use:   "plan [CLUSTER]",
+		Short: "Print the steps of apply, or why there must be none",
+		Args:  expectArgs(0, 1),
+		Long: `plan prints the steps from the members that the cluster has to a voter on each
+host that names the cluster and is not retired, with the number of voters after
+each step. It changes nothing. With one cluster in the inventory, its name may be
+omitted.
+
+Exit status 0: the members are as they should be; 2: there are steps; 3: the
+members must not be changed now, and standard error has the reason.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.membersPlan(cmd.Context(), args, f) },
+	}
+	apply := &cobra.Command{
+		Use:   "apply [CLUSTER]",
+		Short: "Carry the steps out, one member at a time",
+		Args:  expectArgs(0, 1),
+		Long: `apply prints the plan, asks, and carries it out. It gathers everything again
+before each step. A cluster grows before it shrinks. A new member is a learner
+until it has caught up, and is taken back if it does not within 10 minutes.
+Data of removed members are set aside on their hosts, never deleted. A run that
+was killed is continued by the next one.
+
+Exit status 0: the members are as they should be; 3: a step failed, or the
+members must not be changed now; 4: somebody else holds a host; 6: stopped.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			outlastReader()
+			return a.membersApply(cmd.Context(), args, f)
+		},
+	}
+	for _, c := range []*cobra.Command{plan, apply} {
+		c.Flags().StringSliceVar(&f.remove, "remove-member", nil, "remove the member with this `NAME` or ID: it is dead, or on no host of the inventory (repeatable)")
+	}
+	apply.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	cmd.AddCommand(plan, apply)
+	requireSubcommand(cmd)
+	return cmd
+}
+
+// openMembers opens the site and prepares a run that changes the members of a cluster.
+func (a *app) openMembers(ctx context.Context, args []string, f membersFlags) (*site, *change.Run, error) {
+	s, err := a.openSite(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := s.newMembersRun(ctx, args, f)
+	if err != nil {
+		s.close()
+		return nil, nil, err
+	}
+	return s, run, nil
+}
+
+func (s *site) newMembersRun(ctx context.Context, args []string, f membersFlags) (*change.Run, error) {
+	name, err := s.onlyCluster("etcd members", args)
+	if err != nil {
+		return nil, err
+	}
+	spec, _ := s.inv.Cluster(name)
+	if spec.Managed == nil {
+		return nil, fmt.Errorf("etcd members: etcd cluster %s is not managed; set manage = true in its block", name)
+	}
+	cluster, err := s.clusters.Open(ctx, name)
+	if err != nil {
+		return nil, failWith(engine.ExitFailed, err)
+	}
+	run := &change.Run{
+		Cluster: spec, Members: s.inv.Members(name), Named: f.remove, Etcd: cluster, Hosts: scriptHosts{s},
+		Snapshot: func(ctx context.Context) (string, error) { return s.clusters.Snapshot(ctx, name) },
+		Emit:     func(engine.Event) error { return nil },
+	}
+	run.Paused = map[string]bool{}
+	for _, h := range run.Members {
+		pool, _ := s.inv.Pool(h.Pool)
+		run.Paused[h.Name] = h.Paused || pool.Paused
+	}
+	run.Prepare()
+	return run, nil
+}
+
+// scriptHosts runs scripts on the hosts of a site.
+type scriptHosts struct{ site *site }
+
+// Run runs a script on a host.
+func (h scriptHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
+	conn, err := h.site.hosts.Connect(ctx, host)
+	if err != nil {
+		return engine.Output{}, err
+	}
+	reply, err := conn.Run(ctx, rollout.Script{Text: script})
+	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+}
+
+func (a *app) membersPlan(ctx context.Context, args []string, f membersFlags) error {
+	s, run, err := a.openMembers(ctx, args, f)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	state, err := run.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	forecast := membership.Plan(state)
+	if a.json {
+		err = a.printJSON(forecast)
+	} else {
+		err = writeForecast(a.stdout, state, forecast)
+	}
+	switch {
+	case err != nil:
+		return err
+	case forecast.Refusal != nil:
+		return failWith(engine.ExitFailed, forecast.Refusal)
+	case len(forecast.Steps) > 0:
+		return exitWith(engine.ExitWork)
+	}
+	return nil
+}
+
+// writeForecast writes the steps with the number of voters after each change.
+func writeForecast(w io.Writer, s membership.State, f membership.Forecast) error {
+	var b strings.Builder
+	for _, warning := range membership.Warnings(s) {
+		fmt.Fprintf(&b, "warning: %s\n", warning)
+	}
+	for i, step := range f.Steps {
+		text := strings.TrimSpace(string(step.Action) + " " + step.Host)
+		if step.Host == "" && step.Member != "" {
+			text += " " + step.Member
+		}
+		if step.Action.ChangesMembership() || step.Action == membership.Create {
+			text += fmt.Sprintf(": then %d of %d voters healthy, quorum %d", step.After.Healthy, step.After.Voters, step.After.Quorum())
+		}
+		if step.Reason != "" {
+			text += " (" + step.Reason + ")"
+		}
+		fmt.Fprintf(&b, "%2d. %s\n", i+1, text)
+	}
+	if len(f.Steps) == 0 && f.Refusal == nil {
+		fmt.Fprintf(&b, "etcd cluster %s has the members that it should have\n", s.Cluster)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (a *app) membersApply(ctx context.Context, args []string, f membersFlags) error {
+	if !f.yes && !term.IsTerminal(int(a.stdin.Fd())) {
+		return errors.New("etcd members apply: standard input is not a terminal, so nobody can be asked; use --yes")
+	}
+	s, run, err := a.openMembers(ctx, args, f)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := a.setBastionIdentity(s); err != nil {
+		return err
+	}
+	_, unlock, err := s.enterSite()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	runs, err := journal.ListRuns(s.runsDir)
+	if err != nil {
+		return err
+	}
+	run.Owner, run.Holder = s.holdOwner(), s.run.Start.Holder
+	run.Dead = journal.DeadMemberRuns(runs, run.Cluster.Name, run.Owner, s.inv.Site)
+	if done, err := a.approveMembers(ctx, run, f); done || err != nil {
+		return err
+	}
+	written, err := journal.Create(s.runsDir, s.run.ID)
+	if err != nil {
+		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))
+	}
+	defer func() { _ = written.Close() }() // every event is on disk already
+	events := &membersEvents{app: a, journal: written, run: s.run.ID, hide: func(e engine.Event) engine.Event { return report.HideSensitive(e, s.loaded.Sensitive) }}
+	run.Emit = events.emit
+	s.run.Start.Cluster = run.Cluster.Name
+	if err := events.emit(engine.Event{Type: engine.RunStarted, Start: &s.run.Start}); err != nil {
+		return failWith(engine.ExitFailed, err)
+	}
+	a.gently(true)
+	err = run.Apply(a.soft)
+	exit := membersExit(err)
+	if err != nil && a.soft.Err() != nil {
+		exit, err = engine.ExitStopped, errors.Join(errors.New("stopped; the next run continues"), err)
+	}
+	end := engine.RunEnd{Exit: exit, Reason: "the members of etcd cluster " + run.Cluster.Name + " are as they should be"}
+	if err != nil {
+		end.Reason = textutil.Printable(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	if emitErr := events.emit(engine.Event{Type: engine.RunEnded, End: &end}); emitErr != nil {
+		return failWith(engine.ExitFailed, errors.Join(err, emitErr))
+	}
+	return exitWith(exit)
+}
+
+// approveMembers shows the plan and asks. done says that there is nothing to do.
+func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlags) (done bool, err error) {
+	state, err := run.Settled(ctx)
+	if err != nil {
+		return false, err
+	}
+	forecast := membership.Plan(state)
+	if !a.json {
+		if err := writeForecast(a.stdout, state, forecast); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case forecast.Refusal != nil && len(forecast.Steps) == 0:
+		return false, failWith(engine.ExitFailed, forecast.Refusal)
+	case len(forecast.Steps) == 0 && len(run.Dead) == 0:
+		return true, nil
+	case forecast.Refusal != nil:
+		fmt.Fprintf(a.stderr, "holdfast: warning: after these steps: %v\n", forecast.Refusal)
+	}
+	if !f.yes && !a.askForYes("Carry this out? Only \"yes\" is taken for an answer:") {
+		return false, failWith(engine.ExitStopped, errors.New("stopped: nothing was changed"))
+	}
+	run.Accept(forecast)
+	return false, nil
+}
+
+func membersExit(err error) engine.ExitCode {
+	var f *engine.Failure
+	switch {
+	case err == nil:
+		return engine.ExitOK
+	case errors.As(err, &f) && (f.Kind == engine.HeldFailure || f.Kind == engine.RefusedFailure):
+		return engine.ExitRefused
+	case errors.As(err, &f) && f.Kind == engine.UnreachableFailure:
+		return engine.ExitUnreachable
+	}
+	return engine.ExitFailed
+}

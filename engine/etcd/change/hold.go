@@ -1,0 +1,153 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/hostscript"
+)
+
+// takeHold takes the hold of the host that a step changes, or of the first host that answers if that one does not. It
+// takes the hold first, and then looks at the other hosts of the cluster: of two runs at once, at least one sees the other.
+func (r *Run) takeHold(ctx context.Context, step membership.MemberStep) error {
+	var errs []error
+	for _, host := range r.holdOrder(step.Host) {
+		err := r.holdHost(ctx, host)
+		var f *engine.Failure
+		if err != nil && errors.As(err, &f) && f.Kind == engine.UnreachableFailure && mayBeGone(step.Action) {
+			errs = append(errs, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return r.checkOthers(ctx, host)
+	}
+	return errors.Join(errs...)
+}
+
+// mayBeGone reports whether a step may be about a host that does not answer.
+func mayBeGone(a membership.MemberAction) bool { return a == membership.Remove }
+
+func (r *Run) holdOrder(first string) []string {
+	var names []string
+	if _, known := r.member(first); known {
+		names = append(names, first)
+	}
+	for _, h := range r.Members {
+		if h.Name != first {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+func (r *Run) renewHold(ctx context.Context, host string) error {
+	if taken, ok := r.held[host]; !ok || time.Since(taken) < renewTime {
+		return nil
+	}
+	delete(r.held, host)
+	return r.holdHost(ctx, host)
+}
+
+func (r *Run) holdHost(ctx context.Context, host string) error {
+	if taken, ok := r.held[host]; ok && time.Since(taken) < renewTime {
+		return nil
+	}
+	facts, err := r.readHold(ctx, host)
+	if err != nil {
+		return err
+	}
+	take := engine.TakeHold{For: engine.Duration(holdTime)}
+	switch facts.HoldRelation(r.Owner, r.Dead) {
+	case engine.NotHeld, engine.OwnHold:
+	case engine.AdoptHold, engine.ExpiredHold:
+		take.Adopt, take.Renewed = facts.Hold.Run, facts.Hold.Renewed
+	case engine.ForeignHold:
+		return heldFailure(host, facts)
+	}
+	h := engine.Hold{Kind: engine.RunHold, Holder: r.Holder, Run: r.Owner.Run, Bastion: r.Owner.Bastion, Reason: "changing the members of etcd cluster " + r.Cluster.Name}
+	if err := r.runScript(ctx, host, hostscript.TakeHoldScript(h, take)); err != nil {
+		return err
+	}
+	r.held[host] = time.Now()
+	return nil
+}
+
+func heldFailure(host string, facts engine.Facts) error {
+	f := &engine.Failure{Host: host, Step: "hold", Kind: engine.HeldFailure, Cause: facts.HoldProblem}
+	if facts.Hold != nil {
+		f.Cause = facts.Hold.String() + facts.DescribeClockSkew()
+	}
+	return f
+}
+
+func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
+	h, _ := r.member(host)
+	ctx, cancel := context.WithTimeout(ctx, scriptTime)
+	defer cancel()
+	reply, err := r.Hosts.Run(ctx, h, hostscript.HoldProbeScript())
+	if err != nil {
+		return engine.Facts{}, &engine.Failure{Host: host, Step: "hold", Kind: engine.UnreachableFailure, Cause: err.Error()}
+	}
+	facts := engine.Facts{GatheredAt: time.Now(), Clock: time.Now().Add(r.clocks[host])}
+	facts.Hold, facts.HoldProblem = hostscript.ReadHold(reply)
+	return facts, nil
+}
+
+// checkOthers refuses if anybody else holds another host of the cluster. Hosts that do not answer are left out: they have
+// no healthy voter, or etcd would say so.
+func (r *Run) checkOthers(ctx context.Context, own string) error {
+	for _, h := range r.Members {
+		if h.Name == own {
+			continue
+		}
+		facts, err := r.readHold(ctx, h.Name)
+		if err != nil {
+			continue
+		}
+		switch facts.HoldRelation(r.Owner, r.Dead) {
+		case engine.ForeignHold, engine.ExpiredHold:
+			return heldFailure(h.Name, facts)
+		case engine.NotHeld, engine.OwnHold, engine.AdoptHold:
+		}
+	}
+	return nil
+}
+
+func (r *Run) releaseHold(ctx context.Context, host string) error {
+	if _, ok := r.held[host]; !ok {
+		return nil
+	}
+	delete(r.held, host)
+	if err := r.runScript(ctx, host, hostscript.ReleaseScript(r.Owner, engine.Release{})); err != nil {
+		return fmt.Errorf("release %s: %w", host, err)
+	}
+	return nil
+}
+
+func (r *Run) releaseAll(ctx context.Context) error {
+	var errs []error
+	for host := range r.held {
+		errs = append(errs, r.releaseHold(ctx, host))
+	}
+	return errors.Join(errs...)
+}
+
+// releaseLeftovers ends the holds that dead runs like this one have left: they have nothing left to do.
+func (r *Run) releaseLeftovers(ctx context.Context) error {
+	for _, h := range r.Members {
+		facts, err := r.readHold(ctx, h.Name)
+		if err != nil || facts.HoldRelation(r.Owner, r.Dead) != engine.AdoptHold {
+			continue
+		}
+		if err := r.holdHost(ctx, h.Name); err != nil {
+			return err
+		}
+	}
+	return nil // releaseAll follows
+}

@@ -1,0 +1,189 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
+)
+
+// Observe gathers everything that the next step depends on.
+func (r *Run) Observe(ctx context.Context) (membership.State, error) {
+	hosts := make([]membership.Host, len(r.Members))
+	ahead := make([]time.Duration, len(r.Members))
+	var wg conc.WaitGroup
+	for i, h := range r.Members {
+		wg.Go(func() { hosts[i], ahead[i] = r.observeHost(ctx, h) })
+	}
+	list := r.Etcd.Members(ctx)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return membership.State{}, context.Cause(ctx)
+	}
+	for i, h := range r.Members {
+		r.clocks[h.Name] = ahead[i]
+	}
+	s := membership.State{Cluster: r.Cluster.Name, Problem: list.Problem, Members: list.Members, Hosts: hosts, Alarms: list.Alarms, Saved: r.saved}
+	r.members, r.urls = list.Members, list.PeerURLs
+	return s, r.nameMembers(&s)
+}
+
+// nameMembers finds the members that a person has named. The IDs are those of the first time: a member that is added
+// again under the same name is another one.
+func (r *Run) nameMembers(s *membership.State) error {
+	if r.names == nil && s.Problem == "" {
+		r.names = map[string]string{}
+		for _, name := range r.Named {
+			i := slices.IndexFunc(s.Members, func(m membership.Member) bool { return m.Name == name || m.ID == name })
+			if i < 0 {
+				return fmt.Errorf("--remove-member %s: etcd cluster %s has no such member", name, r.Cluster.Name)
+			}
+			r.names[s.Members[i].ID] = name
+		}
+	}
+	for id := range r.names {
+		s.Named = append(s.Named, id)
+	}
+	slices.Sort(s.Named)
+	return nil
+}
+
+func (r *Run) observeHost(ctx context.Context, h engine.Host) (membership.Host, time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, scriptTime)
+	defer cancel()
+	out := membership.Host{Name: h.Name, Retired: h.Retired, Failed: r.failed[h.Name]}
+	_, out.Checked = r.checked[h.Name]
+	asked := time.Now()
+	reply, err := r.Hosts.Run(ctx, h, probeScript(*r.Cluster.Managed))
+	switch {
+	case err != nil:
+		out.Unreachable = err.Error()
+		return out, 0
+	case reply.Code != 0:
+		out.Unreachable = fmt.Sprintf("its probe fails with exit status %d: %s", reply.Code, textutil.Printable(textutil.FirstLine(reply.Stderr)))
+		return out, 0
+	}
+	s := readProbe(reply.Stdout)
+	out.HasData, out.DataOf, out.Running, out.Record = s.data, s.dataOf, s.running, s.record
+	return out, s.clock.Sub(asked.Add(time.Since(asked) / 2))
+}
+
+func (r *Run) member(host string) (engine.Host, bool) {
+	i := slices.IndexFunc(r.Members, func(h engine.Host) bool { return h.Name == host })
+	if i < 0 {
+		return engine.Host{}, false
+	}
+	return r.Members[i], true
+}
+
+// peerURL returns the URL at which the member of a host listens for the others: in the scheme that they use, or that
+// clients use if there is none yet.
+func (r *Run) peerURL(host string) string {
+	scheme := "http"
+	if r.Cluster.TLS != nil {
+		scheme = "https"
+	}
+	for _, list := range r.urls {
+		for _, text := range list {
+			if u, err := url.Parse(text); err == nil && u.Scheme != "" {
+				scheme = u.Scheme
+			}
+		}
+	}
+	h, _ := r.member(host)
+	return scheme + "://" + net.JoinHostPort(h.Address, strconv.Itoa(r.Cluster.Managed.PeerPort))
+}
+
+// joinSettings returns the settings with which the member of a host joins the others. A member without a name has never
+// started: the only one is the one that joins.
+func (r *Run) joinSettings(step membership.MemberStep) settingsText {
+	var initial []string
+	own := r.peerURL(step.Host)
+	for _, m := range r.members {
+		name := m.Name
+		if m.ID == step.Member {
+			name, own = step.Host, firstOr(r.urls[m.ID], own)
+		}
+		for _, u := range r.urls[m.ID] {
+			initial = append(initial, name+"="+u)
+		}
+	}
+	return settingsText{name: step.Host, dataDir: r.Cluster.Managed.DataDir, peerURL: own, cluster: strings.Join(initial, ","), state: "existing"}
+}
+
+func firstOr(list []string, other string) string {
+	if len(list) > 0 {
+		return list[0]
+	}
+	return other
+}
+
+// preflight checks a host that is to get a member, and returns what it measured, or why it failed.
+func (r *Run) preflight(ctx context.Context, host string) string {
+	fail := func(reason string) string {
+		r.failed[host] = reason
+		return reason
+	}
+	h, _ := r.member(host)
+	ctx, cancel := context.WithTimeout(ctx, scriptTime)
+	defer cancel()
+	reply, err := r.Hosts.Run(ctx, h, preflightScript(*r.Cluster.Managed))
+	switch {
+	case err != nil:
+		return fail(err.Error())
+	case reply.Code != 0:
+		return fail(textutil.Printable(textutil.FirstLine(reply.Stderr)))
+	}
+	for _, other := range r.Members {
+		if skew := (r.clocks[host] - r.clocks[other.Name]).Abs(); skew > 2*clockTolerance {
+			return fail(fmt.Sprintf("its clock and the clock of %s are %s apart; set them right", other.Name, skew.Round(time.Second)))
+		}
+	}
+	var urls []string
+	for _, m := range r.members {
+		if m.Healthy {
+			urls = append(urls, r.urls[m.ID]...)
+		}
+	}
+	if err := r.Etcd.CheckPorts(ctx, host, urls); err != nil {
+		return fail(err.Error())
+	}
+	nanoseconds, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(reply.Stdout, "sync ")), 10, 64)
+	r.checked[host] = fmt.Sprintf("a synced write takes %.1f ms on average; etcd advises a p99 below 10 ms", float64(nanoseconds)/1e6)
+	return r.checked[host]
+}
+
+func (r *Run) runScript(ctx context.Context, host, script string) error {
+	_, err := r.hostOutput(ctx, host, script)
+	return err
+}
+
+func (r *Run) hostOutput(ctx context.Context, host, script string) (string, error) {
+	h, ok := r.member(host)
+	if !ok {
+		return "", fmt.Errorf("%s is not a host of the cluster", host)
+	}
+	ctx, cancel := context.WithTimeout(ctx, scriptTime)
+	defer cancel()
+	reply, err := r.Hosts.Run(ctx, h, script)
+	switch {
+	case err != nil:
+		return "", &engine.Failure{Host: host, Kind: engine.UnreachableFailure, Cause: err.Error()}
+	case reply.Code == hostscript.ScriptHeld:
+		return "", &engine.Failure{Host: host, Kind: engine.HeldFailure, Cause: textutil.Printable(textutil.FirstLine(reply.Stderr))}
+	case reply.Code != 0:
+		return "", &engine.Failure{Host: host, Cause: fmt.Sprintf("exit status %d: %s", reply.Code, textutil.Printable(textutil.KeepTail(strings.TrimSpace(reply.Stderr), 1000)))}
+	}
+	return textutil.Printable(strings.TrimSpace(reply.Stdout)), nil
+}

@@ -1,0 +1,238 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/membership"
+)
+
+// Etcd is the cluster that a run changes.
+type Etcd interface {
+	Members(context.Context) etcd.MemberList
+	AddLearner(ctx context.Context, peerURL string) error
+	Promote(ctx context.Context, member string) error
+	RemoveMember(ctx context.Context, member string) error
+	MoveLeader(ctx context.Context, host string) (string, error)
+	CheckPorts(ctx context.Context, host string, urls []string) error
+}
+
+// Hosts runs scripts as root. The error is about the connection.
+type Hosts interface {
+	Run(ctx context.Context, host engine.Host, script string) (engine.Output, error)
+}
+
+// Run changes the members of one cluster.
+type Run struct {
+	Cluster engine.Cluster // managed
+	Members []engine.Host  // of the inventory that name the cluster
+	Owner   engine.HoldOwner
+	Holder  string
+	Dead    []string        // runs of this bastion that ended without releasing their holds
+	Paused  map[string]bool // hosts that the inventory keeps from any change
+	Named   []string        // members that a person wants removed, by name or ID
+
+	Etcd     Etcd
+	Hosts    Hosts
+	Snapshot func(context.Context) (string, error)
+	Emit     func(engine.Event) error // an error ends the run: nothing is done that cannot be journaled
+	Timeout  time.Duration            // for a learner to catch up
+
+	saved           bool
+	accepted        map[membership.MemberStep]bool // without reasons
+	checked, failed map[string]string              // by host: what the preflight measured; why it failed
+	held            map[string]time.Time
+	names           map[string]string // names of named members, by ID
+	urls            map[string][]string
+	members         []membership.Member
+	clocks          map[string]time.Duration // by host: how far its clock is ahead of the bastion's
+}
+
+// Times of a run.
+const (
+	poll           = time.Second
+	settleTime     = time.Minute      // until the cluster is healthy again after a step
+	createTime     = 2 * time.Minute  // until the first member answers
+	holdTime       = 20 * time.Minute // of a hold; longer than any step
+	renewTime      = 2 * time.Minute  // after which a hold is renewed
+	scriptTime     = 2 * time.Minute
+	snapshotTime   = time.Duration(engine.SnapshotTimeout)
+	clockTolerance = time.Second // between members; etcd warns from there on
+)
+
+// LearnerTime is how long a learner may take to catch up.
+const LearnerTime = 10 * time.Minute
+
+// Prepare makes the run ready.
+func (r *Run) Prepare() {
+	r.saved = r.Cluster.NoSnapshot
+	r.checked, r.failed, r.held = map[string]string{}, map[string]string{}, map[string]time.Time{}
+	r.clocks = map[string]time.Duration{}
+	if r.Timeout == 0 {
+		r.Timeout = LearnerTime
+	}
+}
+
+// Apply changes the members until they are those of the inventory. It returns a *membership.Refusal if something stands
+// in the way. Holds are released in any case.
+func (r *Run) Apply(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, r.releaseAll(context.WithoutCancel(ctx))) }()
+	last := membership.MemberStep{}
+	for ctx.Err() == nil {
+		step, err := r.nextSettled(ctx, last)
+		if err != nil {
+			return err
+		}
+		if step.Action == membership.Done {
+			return r.releaseLeftovers(ctx)
+		}
+		if err := r.doStep(ctx, step); err != nil {
+			return err
+		}
+		if last.Host != step.Host && last.Host != "" {
+			if err := r.releaseHold(ctx, last.Host); err != nil {
+				return err
+			}
+		}
+		last = step
+	}
+	return context.Cause(ctx)
+}
+
+// doStep carries out one step as two events of the journal.
+func (r *Run) doStep(ctx context.Context, step membership.MemberStep) error {
+	event := engine.Event{Host: step.Host, Cluster: r.Cluster.Name, Step: string(step.Action), Message: step.Reason}
+	event.Type = engine.StepStarted
+	if err := r.Emit(event); err != nil {
+		return err
+	}
+	began := time.Now()
+	message, err := r.carryOut(ctx, step)
+	event.Type, event.Message, event.Took = engine.StepEnded, message, engine.Duration(time.Since(began))
+	if err != nil {
+		event.Failure = failureOf(step, err)
+	}
+	return errors.Join(err, r.Emit(event))
+}
+
+func failureOf(step membership.MemberStep, err error) *engine.Failure {
+	var f *engine.Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &engine.Failure{Host: step.Host, Step: string(step.Action), Cause: err.Error()}
+}
+
+// carryOut does a step, and returns what a person should know of it.
+func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string, error) {
+	if r.Paused[step.Host] {
+		return "", &engine.Failure{Host: step.Host, Step: string(step.Action), Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
+	}
+	if step.Action != membership.Snapshot && step.Action != membership.Preflight {
+		if err := r.takeHold(ctx, step); err != nil {
+			return "", err
+		}
+	}
+	switch step.Action {
+	case membership.Preflight:
+		return r.preflight(ctx, step.Host), nil
+	case membership.Snapshot:
+		ctx, cancel := context.WithTimeout(ctx, snapshotTime)
+		defer cancel()
+		where, err := r.Snapshot(ctx)
+		r.saved = err == nil
+		return where, err
+	case membership.Create:
+		return "", r.create(ctx, step.Host)
+	case membership.AddLearner:
+		if err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Adding)); err != nil {
+			return "", err
+		}
+		return "", r.insist(ctx, func() error { return r.Etcd.AddLearner(ctx, r.peerURL(step.Host)) })
+	case membership.Start:
+		if step.Member == "" { // of a new cluster
+			return "", r.create(ctx, step.Host)
+		}
+		return r.start(ctx, step)
+	case membership.Await:
+		return r.awaitLearner(ctx, step)
+	case membership.Promote:
+		return "", r.promote(ctx, step)
+	case membership.MoveLeader:
+		to, err := r.Etcd.MoveLeader(ctx, step.Host)
+		return "to " + to, err
+	case membership.Remove:
+		return "", r.remove(ctx, step)
+	case membership.SetAside:
+		out, err := r.hostOutput(ctx, step.Host, setAsideScript(r.Owner, *r.Cluster.Managed))
+		return out, err
+	case membership.Forget:
+		return "", r.runScript(ctx, step.Host, forgetScript(r.Owner, *r.Cluster.Managed))
+	case membership.Done:
+	}
+	return "", fmt.Errorf("there is no step %q", step.Action)
+}
+
+// insist repeats a change that etcd refuses only for now.
+func (r *Run) insist(ctx context.Context, change func() error) error {
+	until := time.Now().Add(settleTime)
+	for {
+		err := change()
+		if err == nil || !etcd.IsPassing(err) || time.Now().After(until) {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Run) remove(ctx context.Context, step membership.MemberStep) error {
+	if h, ok := r.member(step.Host); ok {
+		err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Removing))
+		var f *engine.Failure
+		if errors.As(err, &f) && f.Kind == engine.UnreachableFailure && r.held[h.Name].IsZero() {
+			err = nil // a dead host cannot have a record
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.insist(ctx, func() error { return r.Etcd.RemoveMember(ctx, step.Member) })
+}
+
+// create starts the first member, and waits until it is healthy.
+func (r *Run) create(ctx context.Context, host string) error {
+	err := r.runScript(ctx, host, recordScript(r.Owner, *r.Cluster.Managed, membership.Creating))
+	if err != nil {
+		return err
+	}
+	settings := settingsText{
+		name: host, dataDir: r.Cluster.Managed.DataDir, peerURL: r.peerURL(host), cluster: host + "=" + r.peerURL(host),
+		state: "new", token: r.Cluster.Name + "-" + r.Owner.Run,
+	}
+	if err := r.runScript(ctx, host, startScript(r.Owner, *r.Cluster.Managed, settings.String())); err != nil {
+		return err
+	}
+	until := time.Now().Add(createTime)
+	for {
+		list := r.Etcd.Members(ctx)
+		if len(list.Members) == 1 && list.Members[0].Healthy {
+			r.saved = true // there is nothing to save yet
+			return nil
+		}
+		if time.Now().After(until) {
+			return &engine.Failure{
+				Host: host, Step: string(membership.Create), Cause: fmt.Sprintf("the first member is not healthy after %s", engine.Duration(createTime).Trimmed()),
+				Hint: "journalctl -u " + r.Cluster.Managed.Unit,
+			}
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package change
+
+import (
+	"encoding/hex"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/hostscript"
+)
+
+// Files on a host. systemd reads settingsPath when it starts etcd; its settings win over those of the unit.
+const (
+	recordPath   = engine.StateDir + "/etcd-member"
+	settingsPath = engine.StateDir + "/etcd-member.env"
+)
+
+func dropinPath(unit string) string {
+	return "/etc/systemd/system/" + unit + ".d/50-holdfast-member.conf"
+}
+
+func variables(m engine.ManagedMembers) string {
+	dir, base := path.Split(m.DataDir)
+	return "set -eu\numask 077\nexport LC_ALL=C\n" +
+		"parent=" + hostscript.Quote(path.Clean(dir)) + "\nbase=" + hostscript.Quote(base) + "\nunit=" + hostscript.Quote(m.Unit) + "\n" +
+		"record=" + recordPath + "\nsettings=" + settingsPath + "\ndropin=" + hostscript.Quote(dropinPath(m.Unit)) + "\n" +
+		"state=" + engine.StateDir + "\n"
+}
+
+// probeScript prints what is on the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS".
+func probeScript(m engine.ManagedMembers) string {
+	return variables(m) + `echo "clock $(date -u +%s)"
+case $(systemctl is-active "$unit" || :) in
+active | activating | reloading) echo running ;;
+esac
+[ ! -e "$record" ] || echo "record $(head -c 100 "$record")"
+cd -P "$parent/$base" 2>/dev/null || exit 0
+[ "$(pwd -P)" = "$parent/$base" ] || { echo "the path $parent/$base is a link" >&2; exit 1; }
+[ -z "$(ls -A)" ] || echo data
+cd -P member/wal 2>/dev/null || exit 0
+[ "$(pwd -P)" = "$parent/$base/member/wal" ] || exit 0
+for file in *.wal; do
+	echo "wal $(dd if="./$file" bs=512 count=1 iflag=nofollow,nonblock 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
+	break
+done
+`
+}
+
+// hostState is what a probe found on a host.
+type hostState struct {
+	clock  time.Time
+	record membership.Record
+
+	running, data bool
+	dataOf        string
+}
+
+func readProbe(output string) hostState {
+	var s hostState
+	for line := range strings.Lines(output) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "clock":
+			seconds, _ := strconv.ParseInt(rest, 10, 64) // 0 is no time of a host
+			s.clock = time.Unix(seconds, 0)
+		case "running":
+			s.running = true
+		case "data":
+			s.data = true
+		case "record":
+			s.record = membership.Record(rest)
+		case "wal":
+			begin, _ := hex.DecodeString(rest) // what is not hexadecimal is of nobody
+			s.dataOf = memberOfWAL(begin)
+		}
+	}
+	return s
+}
+
+// claimed returns a script that runs only under the hold of the owner.
+func claimed(owner engine.HoldOwner, m engine.ManagedMembers, operation, body string) string {
+	return variables(m) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + body
+}
+
+func recordScript(owner engine.HoldOwner, m engine.ManagedMembers, r membership.Record) string {
+	return claimed(owner, m, "record a change of etcd members", `printf '%s\n' `+hostscript.Quote(string(r))+` >"$record.new"
+sync "$record.new"
+mv -fT "$record.new" "$record"
+sync "$state"
+`)
+}
+
+func forgetScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
+	return claimed(owner, m, "end a change of etcd members", `rm -f "$record"
+sync "$state"
+`)
+}
+
+// startScript sets etcd up to join or to found a cluster, and starts it. It does not wait until etcd is ready: etcd is not
+// before it has joined.
+func startScript(owner engine.HoldOwner, m engine.ManagedMembers, settings string) string {
+	return claimed(owner, m, "start etcd", `printf '%s' `+hostscript.Quote(settings)+` >"$settings.new"
+sync "$settings.new"
+mv -fT "$settings.new" "$settings"
+mkdir -p "${dropin%/*}"
+chmod 0755 "${dropin%/*}"
+printf '%s\n' '# written by holdfast etcd members' '[Service]' "EnvironmentFile=$settings" >"$dropin.new"
+chmod 0644 "$dropin.new"
+mv -fT "$dropin.new" "$dropin"
+systemctl daemon-reload 9>&-
+systemctl enable "$unit" 9>&-
+systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
+systemctl restart --no-block "$unit" 9>&-
+`)
+}
+
+// setAsideScript stops etcd and renames its data directory. The record goes last.
+func setAsideScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
+	return claimed(owner, m, "set the data of etcd aside", `systemctl disable "$unit" 9>&- || :
+systemctl stop "$unit" 9>&-
+cd -P "$parent"
+[ "$(pwd -P)" = "$parent" ] || { echo "the path $parent is a link" >&2; exit 1; }
+if [ -e "./$base" ] || [ -L "./$base" ]; then
+	aside=$base.removed-$(date -u +%Y%m%dT%H%M%SZ)-$$
+	mv -nT "./$base" "./$aside"
+	sync .
+	echo "$parent/$aside"
+fi
+rm -f "$dropin" "$settings"
+systemctl daemon-reload 9>&-
+rm -f "$record"
+sync "$state"
+`)
+}
+
+// preflightScript checks the host, and prints how long a synced write takes on the disk of the data directory.
+func preflightScript(m engine.ManagedMembers) string {
+	return variables(m) + `systemctl cat "$unit" >/dev/null 2>&1 || { echo "there is no unit $unit; install etcd" >&2; exit 1; }
+[ -d "$parent" ] || { echo "there is no folder $parent; make it, writable for etcd" >&2; exit 1; }
+! mountpoint -q "$parent/$base" || { echo "$parent/$base is a mount point, and cannot be renamed; use a folder in it as data_dir" >&2; exit 1; }
+free=$(df -Pk "$parent" | awk 'NR == 2 { print $4 }')
+[ "$free" -ge 1048576 ] || { echo "$parent has only $free KiB free, and etcd needs at least 1 GiB" >&2; exit 1; }
+test=$parent/.holdfast-disk-test
+rm -f "$test"
+from=$(date +%s%N)
+dd if=/dev/zero of="$test" bs=2048 count=200 oflag=dsync conv=excl 2>/dev/null || { echo "$parent cannot be written to" >&2; exit 1; }
+to=$(date +%s%N)
+rm -f "$test"
+echo "sync $(((to - from) / 200))"
+`
+}
+
+// settingsText returns the settings of etcd for its first start.
+type settingsText struct {
+	name, dataDir, peerURL, cluster, state, token string
+}
+
+func (s settingsText) String() string {
+	text := "ETCD_NAME=" + s.name + "\nETCD_DATA_DIR=" + s.dataDir + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + s.peerURL +
+		"\nETCD_INITIAL_CLUSTER=" + s.cluster + "\nETCD_INITIAL_CLUSTER_STATE=" + s.state + "\n"
+	if s.token != "" {
+		text += "ETCD_INITIAL_CLUSTER_TOKEN=" + s.token + "\n"
+	}
+	return text
+}

@@ -1,0 +1,104 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+)
+
+// nextSettled returns the next step of the settled cluster.
+func (r *Run) nextSettled(ctx context.Context, last membership.MemberStep) (membership.MemberStep, error) {
+	s, err := r.settle(ctx, last.Action != membership.Done)
+	if err != nil {
+		return membership.MemberStep{}, err
+	}
+	step, err := membership.Next(s)
+	if err == nil && !r.mayDo(step) {
+		return step, &engine.Failure{
+			Host: step.Host, Step: string(step.Action), Kind: engine.RefusedFailure,
+			Cause: "the step was not in the plan: the cluster or its hosts have changed since; run it again, and read the new plan",
+		}
+	}
+	return step, err
+}
+
+// Settled observes until the cluster has settled, if a run that was killed has left a change unfinished: that may have
+// been a moment ago.
+func (r *Run) Settled(ctx context.Context) (membership.State, error) { return r.settle(ctx, false) }
+
+// settle observes until no refusal is only for now. After a step, a voter that was just promoted may lack a few entries,
+// and one that was just removed may have led.
+func (r *Run) settle(ctx context.Context, changed bool) (membership.State, error) {
+	until := time.Now().Add(settleTime)
+	for {
+		s, err := r.Observe(ctx)
+		if err != nil {
+			return s, err
+		}
+		_, refusal := membership.Next(s)
+		if !passes(refusal, s) || !changed && !hasRecord(s) || time.Now().After(until) {
+			return s, nil
+		}
+		if err := pause(ctx); err != nil {
+			return s, err
+		}
+	}
+}
+
+// Accept lets the run carry out the steps that a person has approved.
+func (r *Run) Accept(f membership.Forecast) {
+	r.accepted = map[membership.MemberStep]bool{}
+	for _, step := range f.Steps {
+		step.Reason = ""
+		r.accepted[step.MemberStep] = true
+	}
+}
+
+// mayDo reports whether a step was approved. Only those count that nothing else entails: a learner that this run takes
+// back, and data that it sets aside, follow from an addition or a removal.
+func (r *Run) mayDo(step membership.MemberStep) bool {
+	switch step.Action {
+	case membership.Create, membership.AddLearner, membership.Remove:
+		step.Reason = ""
+		return r.accepted[step] || r.failed[step.Host] != ""
+	default:
+		return true
+	}
+}
+
+// passes reports whether a refusal may be only for now, while the cluster gets used to a change.
+func passes(err error, s membership.State) bool {
+	var refusal *membership.Refusal
+	if !errors.As(err, &refusal) {
+		return false
+	}
+	switch refusal.Kind {
+	case membership.UnhealthyVoter, membership.QuorumLost, membership.MembersUnknown:
+		return true
+	case membership.HostNotReady: // its etcd has just been started, and has not written its ID yet
+		i := slices.IndexFunc(s.Hosts, func(h membership.Host) bool { return h.Name == refusal.Host })
+		return i >= 0 && s.Hosts[i].Running && s.Hosts[i].Record == membership.Adding
+	case membership.NothingWanted, membership.HasAlarm, membership.SeveralLearners, membership.UnclaimedMember, membership.HealthyNamed:
+	}
+	return false
+}
+
+// hasRecord reports whether a run has left a change unfinished, a moment ago perhaps.
+func hasRecord(s membership.State) bool {
+	return slices.ContainsFunc(s.Hosts, func(h membership.Host) bool { return h.Record != membership.NoRecord })
+}
+
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(poll)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

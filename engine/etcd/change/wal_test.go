@@ -1,0 +1,65 @@
+package change
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/shelltest"
+)
+
+// TestMemberOfWAL reads the ID of a real member out of its WAL, and nothing out of anything else.
+func TestMemberOfWAL(t *testing.T) {
+	t.Parallel()
+	member := etcdtest.Start(t, 1, etcdtest.Options{}).Members[0]
+	files, err := filepath.Glob(filepath.Join(member.Dir(), "member", "wal", "*.wal"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	begin, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin = begin[:512]
+	want := strconv.FormatUint(member.ID(), 16)
+	if got := memberOfWAL(begin); got != want {
+		t.Errorf("member %q, want %q", got, want)
+	}
+	for n := range begin {
+		if got := memberOfWAL(begin[:n]); got != "" && got != want {
+			t.Errorf("member %q in the first %d bytes", got, n)
+		}
+	}
+	out := "clock 1700000000\nrunning\nrecord adding\ndata\nwal " + fmt.Sprintf("%x", begin) + "\n"
+	if s := readProbe(out); s.dataOf != want || !s.running || !s.data || s.record != membership.Adding || s.clock.Unix() != 1700000000 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// FuzzMemberOfWAL: whatever a host sends is read, or not, without a panic.
+func FuzzMemberOfWAL(f *testing.F) {
+	f.Add([]byte("\x04\x00\x00\x00\x00\x00\x00\x84\x08\x01\x10\x00"))
+	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Fuzz(func(_ *testing.T, begin []byte) { memberOfWAL(begin) })
+}
+
+// TestShellcheck checks every script.
+func TestShellcheck(t *testing.T) {
+	owner := engine.HoldOwner{Run: "r1", Bastion: "b1"}
+	m := engine.ManagedMembers{PeerPort: 2380, DataDir: "/var/lib/etcd/default", Unit: "etcd.service"}
+	for name, script := range map[string]string{
+		"probe":     probeScript(m),
+		"record":    recordScript(owner, m, membership.Adding),
+		"forget":    forgetScript(owner, m),
+		"start":     startScript(owner, m, settingsText{name: "etcd-0", cluster: "etcd-0=http://10.0.0.1:2380"}.String()),
+		"set aside": setAsideScript(owner, m),
+		"preflight": preflightScript(m),
+	} {
+		t.Run(name, func(t *testing.T) { shelltest.Check(t, name, script) })
+	}
+}

@@ -1,0 +1,195 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+)
+
+// MemberList is etcd's own list of members, with the health of each.
+type MemberList struct {
+	Members  []membership.Member
+	PeerURLs map[string][]string // by ID
+	Alarms   []string
+	Problem  string // why the members are not known; none answers: no problem, and no members
+}
+
+// caughtUp is how many committed entries a learner may lack to be promoted. etcd refuses a learner that lacks more than a
+// tenth of them. A learner that follows a busy cluster always lacks the last few.
+const caughtUp = 500
+
+// Members returns the member list of the cluster. It is read with the consent of a quorum if there is one.
+func (c *Cluster) Members(ctx context.Context) MemberList {
+	view, facts := c.gatherView(ctx)
+	if view.bestAnswer < 0 {
+		return MemberList{}
+	}
+	list := MemberList{PeerURLs: map[string][]string{}, Alarms: facts.Alarms}
+	problems := append(view.otherClusters(), view.sharedMemberIDs()...)
+	if view.members == nil {
+		problems = append(problems, "no member returns the member list: "+oneLine(view.answers[view.bestAnswer].listErr))
+	}
+	if list.Problem = strings.Join(problems, "; "); list.Problem != "" {
+		return list
+	}
+	confirmed, err := c.confirmMembers(ctx, facts)
+	if err != nil && facts.Margin() >= 0 {
+		list.Problem = "the member list cannot be read: " + oneLine(err)
+		return list
+	}
+	if err == nil && !sameMembers(confirmed, view.members) {
+		list.Problem = "the members are just changing"
+		return list
+	}
+	for _, f := range facts.Members { // in the order of the inventory
+		i := slices.IndexFunc(view.members, func(m *pb.Member) bool { return hexID(m.ID) == f.ID })
+		list.Members = append(list.Members, view.memberState(view.members[i], f))
+		list.PeerURLs[f.ID] = view.members[i].PeerURLs
+	}
+	return list
+}
+
+func (v clusterView) memberState(m *pb.Member, f engine.Member) membership.Member {
+	s := membership.Member{ID: f.ID, Host: f.Host, Learner: f.Learner, Leader: f.Leader, Healthy: f.Healthy, Problem: f.Problem}
+	if m.Name != "" {
+		s.Name = f.Name
+	}
+	if i, answers := v.answerOf[m.ID]; f.Learner && answers {
+		s.Healthy, s.CaughtUp = true, v.entriesBehind(v.answers[i]) <= caughtUp && v.answers[i].status.RaftAppliedIndex > 0
+	}
+	return s
+}
+
+func sameMembers(a, b []*pb.Member) bool {
+	var texts [2][]string
+	for i, list := range [][]*pb.Member{a, b} {
+		for _, m := range list {
+			texts[i] = append(texts[i], fmt.Sprint(m.ID, m.IsLearner, m.Name))
+		}
+		slices.Sort(texts[i])
+	}
+	return slices.Equal(texts[0], texts[1])
+}
+
+// confirmMembers reads the member list with the consent of a quorum.
+func (c *Cluster) confirmMembers(ctx context.Context, facts engine.ClusterFacts) (members []*pb.Member, err error) {
+	err = c.askVoter(ctx, facts, func(ctx context.Context, s *session) error {
+		list, err := s.MemberList(ctx)
+		if err == nil {
+			members = list.Members
+		}
+		return err
+	})
+	return members, err
+}
+
+// askVoter asks the leader, or another healthy voter if the leader does not answer.
+func (c *Cluster) askVoter(ctx context.Context, facts engine.ClusterFacts, ask func(context.Context, *session) error) error {
+	err := errors.New("no healthy voter")
+	voters := snapshotSources(facts)
+	slices.Reverse(voters) // the leader is the last source of a snapshot
+	for _, m := range voters {
+		var s *session
+		if s, _, err = c.openAt(ctx, m.Host); err != nil {
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
+		err = ask(limited, s)
+		cancel()
+		s.Close()
+		return err
+	}
+	return err
+}
+
+// AddLearner adds a learner that other members reach at a URL.
+func (c *Cluster) AddLearner(ctx context.Context, peerURL string) error {
+	return c.changeMembers(ctx, "add a learner at "+peerURL, func(ctx context.Context, s *session) error {
+		_, err := s.MemberAddAsLearner(ctx, []string{peerURL})
+		return err
+	})
+}
+
+// Promote makes a learner a voter. etcd refuses a learner that has not caught up.
+func (c *Cluster) Promote(ctx context.Context, member string) error {
+	return c.changeMember(ctx, "promote member ", member, func(ctx context.Context, s *session, id uint64) error {
+		_, err := s.MemberPromote(ctx, id)
+		return err
+	})
+}
+
+// RemoveMember removes a member from the list. Its etcd then stops by itself.
+func (c *Cluster) RemoveMember(ctx context.Context, member string) error {
+	return c.changeMember(ctx, "remove member ", member, func(ctx context.Context, s *session, id uint64) error {
+		_, err := s.MemberRemove(ctx, id)
+		return err
+	})
+}
+
+func (c *Cluster) changeMember(ctx context.Context, step, member string, do func(context.Context, *session, uint64) error) error {
+	id, err := strconv.ParseUint(member, 16, 64)
+	if err != nil {
+		return c.stepError(step+member, err)
+	}
+	return c.changeMembers(ctx, step+member, func(ctx context.Context, s *session) error { return do(ctx, s, id) })
+}
+
+func (c *Cluster) changeMembers(ctx context.Context, step string, do func(context.Context, *session) error) error {
+	if err := c.askVoter(ctx, c.Gather(ctx), do); err != nil {
+		return c.stepError(step, unansweredError("ask etcd", err))
+	}
+	return nil
+}
+
+// IsPassing reports whether etcd has refused a change only for now: right after another change, while it elects a leader,
+// or because a learner lacks a few entries.
+func IsPassing(err error) bool {
+	for _, passing := range []error{
+		rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrNoLeader,
+		rpctypes.ErrLeaderChanged, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+	} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// CheckPorts connects from a host of the inventory to each of the peer URLs, and returns an error for the first that does
+// not accept a connection.
+func (c *Cluster) CheckPorts(ctx context.Context, host string, urls []string) error {
+	i := c.peerIndex(host)
+	if i < 0 {
+		return fmt.Errorf("%s is not a host of the cluster", host)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	p := pool.New().WithErrors().WithFirstError()
+	for _, text := range urls {
+		p.Go(func() error {
+			u, err := url.Parse(text)
+			if err != nil {
+				return err
+			}
+			conn, err := c.cfg.Peers[i].Dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), u.Port()))
+			if err != nil {
+				return fmt.Errorf("%s does not reach %s: %w", host, u.Host, err)
+			}
+			return conn.Close()
+		})
+	}
+	return p.Wait()
+}

@@ -1,0 +1,114 @@
+package etcd_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/etcd/membership"
+)
+
+// TestChangeMembers adds, promotes and removes members of a real cluster, and follows etcd's list.
+func TestChangeMembers(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
+	learner := cluster.AddUnstarted(t)
+	client := open(t, config(cluster))
+	await := func(want string) etcd.MemberList {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		last := ""
+		for {
+			list := client.Members(ctx)
+			got := describeList(list)
+			if got == want {
+				return list
+			}
+			if ctx.Err() != nil { // the list then only shows the end of the context
+				t.Fatalf("members %s, want %s", last, want)
+			}
+			last = got
+			time.Sleep(50 * time.Millisecond) // etcd tells nobody
+		}
+	}
+
+	list := await("etcd-0 voter healthy; ? learner")
+	if list.Members[0].Host != "etcd-0" || list.Members[1].Host != learner.Host || len(list.PeerURLs[list.Members[1].ID]) != 1 {
+		t.Errorf("%+v", list)
+	}
+	if err := client.Promote(t.Context(), list.Members[1].ID); err == nil || !etcd.IsPassing(err) {
+		t.Errorf("a learner that has not started is promoted: %v", err)
+	}
+	if err := client.AddLearner(t.Context(), "http://10.255.255.1:2380"); err == nil || etcd.IsPassing(err) {
+		t.Errorf("a second learner: %v", err)
+	}
+	if err := client.RemoveMember(t.Context(), list.Members[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	await("etcd-0 voter healthy")
+
+	cluster.Members = cluster.Members[:1] // the other is gone
+	started := cluster.AddLearner(t)
+	client = open(t, config(cluster))
+	list = await("etcd-0 voter healthy; " + started.Name + " learner healthy caught up")
+	if err := client.CheckPorts(t.Context(), "etcd-0", list.PeerURLs[list.Members[1].ID]); err != nil {
+		t.Error(err)
+	}
+	if err := client.CheckPorts(t.Context(), "etcd-0", []string{"http://" + started.Address + ":1"}); err == nil {
+		t.Error("a port that nobody listens on is reached")
+	}
+	if err := client.Promote(t.Context(), strconv.FormatUint(started.ID(), 16)); err != nil {
+		t.Fatal(err)
+	}
+	await("etcd-0 voter healthy; " + started.Name + " voter healthy")
+	if _, err := client.MoveLeader(t.Context(), "etcd-0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.RemoveMember(t.Context(), strconv.FormatUint(cluster.Members[0].ID(), 16)); err != nil {
+		t.Fatal(err)
+	}
+	remaining := config(cluster)
+	remaining.Peers = remaining.Peers[1:] // a request may crash an etcd that stops because it was removed
+	client = open(t, remaining)
+	await(started.Name + " voter healthy")
+	if err := client.RemoveMember(t.Context(), "nonsense"); err == nil {
+		t.Error("a member without an ID is removed")
+	}
+
+	started.Stop()
+	await("")
+}
+
+func describeList(list etcd.MemberList) string {
+	text := list.Problem
+	for _, m := range list.Members {
+		if text != "" {
+			text += "; "
+		}
+		text += describeMember(m)
+	}
+	return text
+}
+
+func describeMember(m membership.Member) string {
+	name, role := m.Name, " voter"
+	if name == "" {
+		name = "?"
+	}
+	if m.Learner {
+		role = " learner"
+	}
+	health := ""
+	if m.Healthy {
+		health = " healthy"
+	}
+	if m.CaughtUp {
+		health += " caught up"
+	}
+	return fmt.Sprint(name, role, health)
+}
