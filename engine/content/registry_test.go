@@ -299,6 +299,9 @@ func TestToolsOfHostsTakeTheImage(t *testing.T) {
 		if strings.Contains(string(out), "Operation not permitted") {
 			t.Skip("there are no mount namespaces here")
 		}
+		if strings.Contains(string(out), "sigstore disabled") { // Debian 12
+			t.Skip("skopeo is built without sigstore here")
+		}
 		if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(string(out), "Source image rejected")) {
 			t.Errorf("%s: accepted should be %v: %v: %s", c.demand, c.accepted, err, out)
 		}
