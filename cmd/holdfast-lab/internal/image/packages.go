@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,11 +29,31 @@ var searched = []struct{ name, pkg string }{
 
 // InstallTools installs the packages that the lab needs and this machine lacks.
 func InstallTools(ctx context.Context, log func(format string, args ...any)) error {
-	missing := missingPackages()
-	if len(missing) == 0 {
+	if missing := missingPackages(); len(missing) > 0 {
+		log("install packages: %v", missing)
+		if err := installPackages(ctx, missing); err != nil {
+			return err
+		}
+	}
+	if !lacksMachineID(machineIDFile) {
 		return nil
 	}
-	log("install packages: %v", missing)
+	log("make %s, from which systemd-nspawn derives the addresses of hosts", machineIDFile)
+	if out, err := exec.CommandContext(ctx, "systemd-machine-id-setup").CombinedOutput(); err != nil {
+		return fmt.Errorf("systemd-machine-id-setup: %w: %s", err, lastBytes(string(out)))
+	}
+	return nil
+}
+
+const machineIDFile = "/etc/machine-id"
+
+// lacksMachineID reports whether a machine has no ID, as in a container or a root file system that has never booted.
+func lacksMachineID(file string) bool {
+	id, err := os.ReadFile(file)
+	return err != nil || len(bytes.TrimSpace(id)) != 32 // hexadecimal digits
+}
+
+func installPackages(ctx context.Context, missing []string) error {
 	if err := runApt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...); err == nil {
 		return nil
 	}

@@ -1,0 +1,23 @@
+package image
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestMachinesWithoutAnID: images of containers have an empty file, or none.
+func TestMachinesWithoutAnID(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "machine-id")
+	if !lacksMachineID(file) {
+		t.Error("a machine without the file has an ID")
+	}
+	for text, want := range map[string]bool{"": true, "uninitialized\n": true, "0123456789abcdef0123456789abcdef\n": false} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := lacksMachineID(file); got != want {
+			t.Errorf("%q lacks an ID: %v, want %v", text, got, want)
+		}
+	}
+}
