@@ -74,8 +74,8 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 // findClusterBlocker checks whether the etcd cluster may lose the host. The kind of the
 // blocker is Held if only the holds of others prevent that.
 func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *blocker {
-	if text := sc.unsupportedEtcd[hp.Host]; text != "" {
-		return &blocker{"", func() string { return text }}
+	if u, refused := sc.refusedEtcd[hp.Host]; refused {
+		return &blocker{"", func() string { return u.Text + "; --any-etcd-version boots it nevertheless" }}
 	}
 	var away, notHeld []string
 	for _, m := range c.members {

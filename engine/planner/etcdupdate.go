@@ -8,7 +8,7 @@ import (
 
 // etcdUpdates returns the hosts that boot another version of etcd. A version is known
 // once the OS is staged on a member of the cluster.
-func (in Input) etcdUpdates(work []engine.HostPlan) []engine.EtcdUpdate {
+func (in Input) etcdUpdates(x index, work []engine.HostPlan) []engine.EtcdUpdate {
 	var updates []engine.EtcdUpdate
 	for _, hp := range work {
 		os := in.Desired[hp.Host].OS
@@ -16,7 +16,7 @@ func (in Input) etcdUpdates(work []engine.HostPlan) []engine.EtcdUpdate {
 			continue
 		}
 		facts := in.Clusters[hp.Cluster]
-		u := engine.EtcdUpdate{Host: hp.Host, Cluster: hp.Cluster, To: in.stagedEtcd(hp, os.Digest()), ClusterVersion: facts.EtcdVersion()}
+		u := engine.EtcdUpdate{Host: hp.Host, Cluster: hp.Cluster, To: in.stagedEtcd(hp.Host, x.members[hp.Cluster], os.Digest()), ClusterVersion: facts.EtcdVersion()}
 		if i := slices.IndexFunc(facts.Members, func(m engine.Member) bool { return m.Host == hp.Host }); i >= 0 {
 			u.From = facts.Members[i].Version
 		}
@@ -29,21 +29,13 @@ func (in Input) etcdUpdates(work []engine.HostPlan) []engine.EtcdUpdate {
 
 // stagedEtcd returns the version of etcd in an OS that the host, or another member of its
 // cluster, has staged.
-func (in Input) stagedEtcd(hp engine.HostPlan, digest string) string {
-	for _, m := range append([]string{hp.Host}, hostNames(in.Inventory.Members(hp.Cluster))...) {
+func (in Input) stagedEtcd(host string, members []string, digest string) string {
+	for _, m := range append([]string{host}, members...) {
 		if d := in.Facts[m].Staged(); d != nil && d.Digest == digest && d.Etcd != "" {
 			return d.Etcd
 		}
 	}
 	return ""
-}
-
-func hostNames(hosts []engine.Host) []string {
-	var names []string
-	for _, h := range hosts {
-		names = append(names, h.Name)
-	}
-	return names
 }
 
 // addEtcdUpdates adds the updates of etcd to a plan, with a warning for each that is only
@@ -63,13 +55,14 @@ func (in Input) addEtcdUpdates(p *engine.Plan, updates []engine.EtcdUpdate) {
 	}
 }
 
-// unsupportedEtcd returns the texts of the updates that etcd does not support, by host.
-func (in Input) unsupportedEtcd(updates []engine.EtcdUpdate) map[string]string {
-	texts := map[string]string{}
+// refusedEtcd returns the updates that etcd does not support, by host, unless the operator
+// allows them.
+func (in Input) refusedEtcd(updates []engine.EtcdUpdate) map[string]engine.EtcdUpdate {
+	refused := map[string]engine.EtcdUpdate{}
 	for _, u := range updates {
 		if u.Kind != engine.EtcdSupported && !in.AnyEtcdVersion {
-			texts[u.Host] = u.Text + "; --any-etcd-version boots it nevertheless"
+			refused[u.Host] = u
 		}
 	}
-	return texts
+	return refused
 }

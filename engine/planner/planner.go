@@ -79,7 +79,8 @@ func NewPlan(in Input) engine.Plan { return NewSurvey(in).Plan(in.Now, in.Cluste
 func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) engine.Plan {
 	in, x, survey := s.in, s.index, s.result
 	in.Now, in.Clusters = now, clusters
-	schedule := newScheduler(in, x, survey)
+	etcdUpdates := in.etcdUpdates(x, survey.work)
+	schedule := newScheduler(in, x, survey, etcdUpdates)
 	warnings := schedule.skew.listWarnings()
 	p := engine.Plan{
 		Schema: engine.PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
@@ -95,7 +96,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, p.Hosts)
-	in.addEtcdUpdates(&p, in.etcdUpdates(survey.work))
+	in.addEtcdUpdates(&p, etcdUpdates)
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
 		p.Batches = nil
 		return p

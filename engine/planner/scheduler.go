@@ -28,10 +28,8 @@ type scheduler struct {
 	failed       map[string]string // hosts that failed in this run
 	repair       []string          // hosts that may be disrupted although their own member is down
 	refusals     []string
-
-	unsupportedEtcd map[string]string // hosts whose staged OS has an etcd that their cluster does not support, and why
-
-	blocked []engine.Exclusion
+	blocked      []engine.Exclusion
+	refusedEtcd  map[string]engine.EtcdUpdate // by host: the etcd of its staged OS is one that its cluster does not support
 }
 
 // rank is the precedence of a host in batches.
@@ -63,11 +61,11 @@ type clusterState struct {
 	inBatch bool // a member is in the batch being picked, and is disrupted
 }
 
-func newScheduler(in Input, x index, s surveyResult) *scheduler {
+func newScheduler(in Input, x index, s surveyResult, etcdUpdates []engine.EtcdUpdate) *scheduler {
 	sc := &scheduler{
 		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, unavailable: s.unavailable, heldByOthers: s.held, adopted: map[string]bool{},
 		sortKeys: newSortKeys(in, x, s.work), onlyReleased: s.onlyReleased, skew: newSkew(in, x, s.work), batchSize: in.batchSizes(), batchNumber: in.Batches, failed: in.Failed, repair: in.Repair,
-		unsupportedEtcd: in.unsupportedEtcd(in.etcdUpdates(s.work)),
+		refusedEtcd: in.refusedEtcd(etcdUpdates),
 	}
 	for i := range s.work {
 		if len(s.work[i].Sequence) > 0 { // else it is only staged
