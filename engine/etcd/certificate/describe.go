@@ -20,10 +20,13 @@ func Describe(cert *x509.Certificate, role engine.CertificateRole, host, path st
 	}
 }
 
+// maxChain bounds how many certificates of a chain are described. Chains have up to four, but crypto/tls accepts hundreds.
+const maxChain = 10
+
 // DescribeChain returns the facts of a certificate that a member presents, and of the CAs that it presents with it.
 func DescribeChain(chain []*x509.Certificate, role engine.CertificateRole, host string) []engine.Certificate {
 	var list []engine.Certificate
-	for i, cert := range chain {
+	for i, cert := range chain[:min(len(chain), maxChain)] {
 		if i > 0 {
 			role = engine.CACertificate
 		}
