@@ -52,7 +52,7 @@ func (c *Cluster) gatherView(ctx context.Context) (clusterView, engine.ClusterFa
 	view := c.arrangeAnswers(answers)
 	facts := view.clusterFacts(c.cfg.Name)
 	facts.Version = version
-	facts.Certificates, facts.CertificateProblems = c.certificates()
+	facts.Certificates, facts.CertificateProblems = c.listCertificates()
 	if i := view.bestAnswer; i >= 0 && view.hasAlarms() {
 		facts.Alarms = c.listAlarms(ctx, sessions[i], view)
 	}

@@ -135,56 +135,18 @@ func (c *quietConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// certificates returns the certificates that the cluster and its client depend on, and their problems.
-func (c *Cluster) certificates() (list []engine.Certificate, problems []engine.CertificateProblem) {
-	add := func(more ...engine.Certificate) {
-		for _, cert := range more {
-			if !slices.ContainsFunc(list, func(other engine.Certificate) bool { return isSameCA(cert, other) }) {
-				list = append(list, cert)
-			}
-		}
-	}
+// listCertificates returns the certificates that the cluster and its client depend on, and their problems.
+func (c *Cluster) listCertificates() ([]engine.Certificate, []engine.CertificateProblem) {
+	var servers, peers, client, trusted []engine.Certificate
 	c.mu.Lock()
 	for _, p := range c.cfg.Peers {
-		add(certificate.DescribeChain(c.shown.server[p.Host], engine.ServerCertificate, p.Host)...)
-	}
-	for _, p := range c.cfg.Peers {
-		add(certificate.DescribeChain(c.shown.peer[p.Host].chain, engine.PeerCertificate, p.Host)...)
+		servers = append(servers, certificate.DescribeChain(c.shown.server[p.Host], engine.ServerCertificate, p.Host)...)
+		peers = append(peers, certificate.DescribeChain(c.shown.peer[p.Host].chain, engine.PeerCertificate, p.Host)...)
 	}
 	c.mu.Unlock()
 	if known := c.clients.tls; known != nil {
-		add(known.client)
-		add(known.authorities.Describe()...)
+		client, trusted = []engine.Certificate{known.client}, known.authorities.Describe()
 	}
-	now := time.Now()
-	for _, cert := range list {
-		if p, has := cert.Problem(c.cfg.Name, now); has && !isLeftover(cert, list, now) {
-			problems = append(problems, p)
-		}
-	}
-	return list, problems
-}
-
-// isLeftover reports whether nothing depends on a CA any more: it has issued none of the certificates, or has been
-// renewed.
-func isLeftover(ca engine.Certificate, list []engine.Certificate, now time.Time) bool {
-	if ca.Role != engine.CACertificate {
-		return false
-	}
-	used := false
-	for _, other := range list {
-		switch {
-		case other.Role != engine.CACertificate:
-			used = used || other.Issuer == ca.Subject
-		case other.Subject == ca.Subject && other.NotAfter.After(ca.NotAfter) && other.ProblemKind(now) == "":
-			return true
-		}
-	}
-	return !used
-}
-
-// isSameCA reports whether two certificates are of one CA, which several members may present.
-func isSameCA(a, b engine.Certificate) bool {
-	return a.Role == engine.CACertificate && b.Role == engine.CACertificate &&
-		a.Subject == b.Subject && a.Issuer == b.Issuer && a.NotBefore.Equal(b.NotBefore) && a.NotAfter.Equal(b.NotAfter)
+	list := certificate.Join(servers, peers, client, trusted)
+	return list, certificate.FindProblems(list, trusted, c.cfg.Name, time.Now())
 }

@@ -1,0 +1,54 @@
+package certificate
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Join returns the certificates of all lists, and each CA once, which several members may present.
+func Join(lists ...[]engine.Certificate) []engine.Certificate {
+	var joined []engine.Certificate
+	for _, cert := range slices.Concat(lists...) {
+		if !slices.ContainsFunc(joined, func(other engine.Certificate) bool { return isSameCA(cert, other) }) {
+			joined = append(joined, cert)
+		}
+	}
+	return joined
+}
+
+// FindProblems returns the problems that the certificates of a cluster have at a time. Among them are the CAs that
+// holdfast trusts.
+func FindProblems(list, trusted []engine.Certificate, cluster string, now time.Time) []engine.CertificateProblem {
+	var problems []engine.CertificateProblem
+	for _, cert := range list {
+		if p, has := cert.Problem(cluster, now); has && !isLeftover(cert, list, trusted, now) {
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}
+
+// isLeftover reports whether nothing depends on a CA any more: it has issued none of the certificates, or has been
+// renewed. Only a trusted CA can succeed a trusted one: members can present anything.
+func isLeftover(ca engine.Certificate, list, trusted []engine.Certificate, now time.Time) bool {
+	if ca.Role != engine.CACertificate {
+		return false
+	}
+	if !slices.ContainsFunc(list, func(c engine.Certificate) bool { return c.Role != engine.CACertificate && c.Issuer == ca.Subject }) {
+		return true
+	}
+	successors := list
+	if slices.ContainsFunc(trusted, func(other engine.Certificate) bool { return isSameCA(ca, other) }) {
+		successors = trusted
+	}
+	return slices.ContainsFunc(successors, func(other engine.Certificate) bool {
+		return other.Role == engine.CACertificate && other.Subject == ca.Subject && other.NotAfter.After(ca.NotAfter) && other.ProblemKind(now) == ""
+	})
+}
+
+func isSameCA(a, b engine.Certificate) bool {
+	return a.Role == engine.CACertificate && b.Role == engine.CACertificate &&
+		a.Subject == b.Subject && a.Issuer == b.Issuer && a.NotBefore.Equal(b.NotBefore) && a.NotAfter.Equal(b.NotAfter)
+}
