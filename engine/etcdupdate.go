@@ -13,7 +13,7 @@ type EtcdUpdate struct {
 	Text           string         `json:"text"`            // as a sentence
 }
 
-// EtcdUpdateKind is what etcd says to another version.
+// EtcdUpdateKind says whether etcd supports an update.
 type EtcdUpdateKind string
 
 // The kinds of updates of etcd.

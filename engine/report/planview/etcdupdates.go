@@ -16,7 +16,11 @@ func (v *planView) writeEtcdUpdates() {
 		if u.Kind != engine.EtcdSupported {
 			continue
 		}
-		text := fmt.Sprintf("etcd %s → %s, with the OS; cluster %s is at %s", u.From, u.To, u.Cluster, u.ClusterVersion)
+		versions := u.To
+		if u.From != "" {
+			versions = u.From + " → " + u.To
+		}
+		text := fmt.Sprintf("etcd %s, with the OS; cluster %s is at %s", versions, u.Cluster, u.ClusterVersion)
 		if hosts[text] == nil {
 			order = append(order, text)
 		}
