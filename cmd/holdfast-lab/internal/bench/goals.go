@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"time"
+
+	"holdfast/engine"
 )
 
 // The goals for the time without the member.
@@ -11,7 +13,7 @@ const (
 	naiveFactor = 5               // how many times as long a naive update must take
 )
 
-// compareWithGoals compares the governed ways with what they promise, and says what limits them.
+// compareWithGoals returns a line for each goal of each governed way: whether the way kept it, with the figures.
 func (t *table) compareWithGoals() (lines []string) {
 	for _, c := range t.columns {
 		if !c.way.governed {
@@ -26,7 +28,10 @@ func (t *table) compareWithGoals() (lines []string) {
 		}
 		excess, worst := c.valuesOf(func(r result) float64 { return r.excess })
 		_, othersWorst := c.valuesOf(func(r result) float64 { return r.othersExcess })
-		add(worst <= 1, "p99 within 10 ms and 25 ms, or 1.25 times idle: %.2f of the limit, at worst %.2f%s", excess, worst, shareOfMachine(worst, othersWorst))
+		limits := defaultLimits()
+		add(worst <= 1, "p99 within %s and %s, or %g times idle: %.2f of the limit, at worst %.2f%s",
+			formatTime(time.Duration(limits.WALFsyncP99)), formatTime(time.Duration(limits.BackendCommitP99)), engine.IdleFactor,
+			excess, worst, shareOfMachine(worst, othersWorst))
 		_, lost := c.valuesOf(func(r result) float64 { return float64(r.leadersLost) })
 		_, failed := c.valuesOf(func(r result) float64 { return float64(r.failed) })
 		add(lost+failed == 0, "no leader lost and no write failed: at worst %.0f and %.0f", lost, failed)
@@ -45,7 +50,7 @@ func (t *table) compareWithGoals() (lines []string) {
 
 func awayTime(r result) float64 { return float64(r.away) }
 
-// shareOfMachine explains an excess that members have which are not staged.
+// shareOfMachine explains an excess by the load of the machine, if members that were not staged exceeded the limit, too.
 func shareOfMachine(worst, others float64) string {
 	if worst <= 1 || others <= 1 {
 		return ""

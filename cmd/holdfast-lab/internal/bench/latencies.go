@@ -7,10 +7,10 @@ import (
 	"holdfast/engine/etcd"
 )
 
-// worstWindow is the length of the windows of which the worst one is told.
+// worstWindow is the length of the windows that worstLatencies compares.
 const worstWindow = 10 * time.Second
 
-// disk latencies of etcd
+// The disk latencies of etcd, and their number.
 const (
 	walFsync = iota
 	backendCommit
@@ -90,11 +90,9 @@ func (s series) worstLatencies() latencies {
 }
 
 func spreadOf(h etcd.Histogram) spread {
-	var s spread
-	for q, into := range map[float64]*time.Duration{0.5: &s.p50, 0.99: &s.p99} {
-		e, _ := h.Quantile(q)
-		*into = e.Value
-	}
+	p50, _ := h.Quantile(0.5)
+	p99, _ := h.Quantile(0.99)
+	s := spread{p50: p50.Value, p99: p99.Value}
 	switch e, ok := h.Quantile(1); {
 	case !ok:
 	case e.High == 0:

@@ -31,7 +31,7 @@ type meter struct {
 	samples []sample
 }
 
-// startMeter begins to scrape. stop must be called.
+// startMeter begins to scrape. The caller must call stopScraping.
 func startMeter(ctx context.Context, l *lab.Lab) (*meter, error) {
 	credentials := filepath.Join(l.Dir(), "pki", cluster)
 	config := etcd.Config{

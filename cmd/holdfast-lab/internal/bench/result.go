@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/cmd/holdfast-lab/internal/probe"
+	"holdfast/engine"
 )
 
 // result is the outcome of one run.
@@ -25,13 +26,6 @@ type result struct {
 	staged             time.Duration // how long staging took; of way (a) the whole update
 	slowed, paused     time.Duration // by the governor
 }
-
-// The limits of the governor that holds by default, and that the goals name.
-const (
-	walFsyncLimit      = 10 * time.Millisecond
-	backendCommitLimit = 25 * time.Millisecond
-	idleFactor         = 1.25
-)
 
 func summarizeResult(u update, m moments, samples []sample, record probe.Record) result {
 	r := result{taken: m.taken, staged: m.staged.Sub(m.began), slowed: m.slowed, paused: m.paused}
@@ -68,11 +62,15 @@ func summarizeResult(u update, m moments, samples []sample, record probe.Record)
 	return r
 }
 
+// defaultLimits returns the limits of the governor that the goals are about.
+func defaultLimits() engine.Latency { return (*engine.Latency)(nil).WithDefaults() }
+
 // excessOver returns the highest p99 in relation to its limit, which the idle latency may raise.
 func (l latencies) excessOver(idle latencies) float64 {
+	limits := defaultLimits()
 	highest := 0.0
-	for i, limit := range []time.Duration{walFsyncLimit, backendCommitLimit} {
-		raised := max(float64(limit), idleFactor*float64(idle[i].p99))
+	for i, limit := range [metrics]engine.Duration{walFsync: limits.WALFsyncP99, backendCommit: limits.BackendCommitP99} {
+		raised := max(float64(limit), engine.IdleFactor*float64(idle[i].p99))
 		highest = max(highest, float64(l[i].p99)/raised)
 	}
 	return highest

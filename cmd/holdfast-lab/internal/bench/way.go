@@ -17,7 +17,7 @@ type Way struct {
 	mirrored bool   // the bastion serves the OS
 }
 
-// pullScript and the like get the remote, the ref and the commit as $1 to $3.
+// Scripts get the remote, the ref and the commit as $1 to $3.
 const (
 	naiveScript = `set -e
 systemctl stop etcd
