@@ -140,7 +140,7 @@ func (b *Bench) measureOnce(ctx context.Context, u update) (result, error) {
 }
 
 func (u update) measureIdleAndRun(ctx context.Context) (m moments, err error) {
-	if err := sleepContext(ctx, settleTime); err != nil {
+	if err := lab.Sleep(ctx, settleTime); err != nil {
 		return m, err
 	}
 	m.idleBegan = time.Now()
@@ -166,12 +166,3 @@ func (b *Bench) findLeader(ctx context.Context) (*lab.Host, error) {
 }
 
 func (b *Bench) inventoryPath() string { return filepath.Join(b.Lab.Site(), "bench.hcl") }
-
-func sleepContext(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}

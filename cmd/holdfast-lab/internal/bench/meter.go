@@ -63,7 +63,7 @@ func startMeter(ctx context.Context, l *lab.Lab) (*meter, error) {
 		defer members.Close()
 		for {
 			m.samples = append(m.samples, members.ScrapeAll(ctx))
-			if sleepContext(ctx, scrapeEvery) != nil {
+			if lab.Sleep(ctx, scrapeEvery) != nil {
 				return
 			}
 		}
@@ -84,7 +84,7 @@ func measureTaken(ctx context.Context, d time.Duration) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := sleepContext(ctx, d); err != nil {
+	if err := lab.Sleep(ctx, d); err != nil {
 		return 0, err
 	}
 	after, err := idle.ReadProcessors()

@@ -87,7 +87,7 @@ func (h *Host) WaitEtcd(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if pauseErr := sleepContext(ctx, 100*time.Millisecond); pauseErr != nil {
+		if pauseErr := Sleep(ctx, 100*time.Millisecond); pauseErr != nil {
 			return errors.Join(err, pauseErr)
 		}
 	}

@@ -102,7 +102,7 @@ func (h *Host) waitSupervisor(ctx context.Context) error {
 		if time.Now().After(deadline) {
 			return errors.New("its supervisor does not answer")
 		}
-		if err := sleepContext(ctx, 10*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -203,7 +203,8 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 // Console returns the path of the host's console output.
 func (h *Host) Console() string { return h.folder.Console() }
 
-func sleepContext(ctx context.Context, d time.Duration) error {
+// Sleep waits, and returns early with the error of a context that ends.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

@@ -44,7 +44,7 @@ func (l *Lab) waitServer(ctx context.Context) error {
 		if err == nil {
 			return conn.Close()
 		}
-		if pauseErr := sleepContext(ctx, 10*time.Millisecond); pauseErr != nil {
+		if pauseErr := Sleep(ctx, 10*time.Millisecond); pauseErr != nil {
 			return fmt.Errorf("serve repository: %w", errors.Join(err, pauseErr))
 		}
 	}
@@ -63,7 +63,7 @@ func (l *Lab) StopServing(ctx context.Context) error {
 		if _, pid := l.findServer(); pid == 0 {
 			return nil
 		}
-		if err := sleepContext(ctx, 5*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
 			return fmt.Errorf("stop serving: %w", err)
 		}
 	}

@@ -112,7 +112,7 @@ func (h *Host) WaitUp(ctx context.Context, old string) error {
 				return fmt.Errorf("wait for %s: %w", h.Name, err)
 			}
 		}
-		if err := sleepContext(ctx, 50*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, err)
 		}
 	}
