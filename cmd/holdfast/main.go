@@ -16,6 +16,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/input"
+	"holdfast/engine/textutil"
 )
 
 func main() {
@@ -67,10 +68,15 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 		return engine.ExitStopped
 	case errors.As(err, &e):
 		if e.err != nil {
-			fmt.Fprintln(stderr, "holdfast:", e.err)
+			printError(stderr, e.err)
 		}
 		return e.code
 	}
-	fmt.Fprintln(stderr, "holdfast:", err)
+	printError(stderr, err)
 	return engine.ExitUsage
+}
+
+// printError prints an error, which may quote a host or a registry.
+func printError(stderr *os.File, err error) {
+	fmt.Fprintln(stderr, "holdfast:", textutil.Printable(err.Error()))
 }
