@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"holdfast/engine"
 	"holdfast/engine/content/layout"
@@ -93,18 +94,24 @@ func (f *filling) lock() (unlock func(), err error) {
 	return func() { _ = marker.Close() }, nil
 }
 
-// fetchImage fetches the missing parts of an image, level by level: a manifest that has arrived names others.
+// fetchImage fetches the missing parts of an image and of its signatures.
 func (f *filling) fetchImage(ctx context.Context, w Wanted) error {
-	if err := f.fetchSignature(ctx, w); err != nil {
-		return err
+	if err := f.fetchSignatures(ctx, w); err != nil {
+		return fmt.Errorf("signatures: %w", err)
 	}
+	return f.fetchParts(ctx, w, w.digest(), w.Image)
+}
+
+// fetchParts fetches the missing parts of an image, level by level: a manifest that has arrived names others. The image gets its
+// tag once all of it is there.
+func (f *filling) fetchParts(ctx context.Context, w Wanted, digest v1.Hash, tag string) error {
 	for {
-		image, err := f.layout.ReadImage(ctx, w.digest(), false)
+		image, err := f.layout.ReadImage(ctx, digest, false)
 		if err != nil {
 			return err
 		}
 		if image.IsComplete() {
-			return f.layout.SetTag(w.Image, image.Blobs[image.Digest])
+			return f.layout.SetTag(tag, image.Blobs[digest])
 		}
 		for _, b := range append(image.Missing, image.Damaged...) {
 			if err := f.fetchBlob(ctx, w, b); err != nil {
@@ -114,29 +121,47 @@ func (f *filling) fetchImage(ctx context.Context, w Wanted) error {
 	}
 }
 
-// fetchSignature fetches the manifest of the sigstore signatures, if there are any.
-func (f *filling) fetchSignature(ctx context.Context, w Wanted) error {
+// maxSignatures bounds the signatures of an image in bytes. One has a few thousand.
+const maxSignatures = 16 << 20
+
+// fetchSignatures fetches the sigstore signatures, if there are any.
+func (f *filling) fetchSignatures(ctx context.Context, w Wanted) error {
 	tag := layout.SignatureTag(w.digest())
 	data, err := f.from.manifest(ctx, w, tag)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("signatures: %w", err)
+		return err
 	}
-	media, _, err := layout.ParseManifest(data)
+	media, blobs, err := layout.ParseManifest(data)
 	if err != nil {
-		return fmt.Errorf("signatures: %w", err)
+		return err
 	}
 	digest, size, err := v1.SHA256(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
-	b := layout.Blob{Digest: digest, Size: size, MediaType: media, IsManifest: true}
-	if err := f.write(ctx, b, io.NopCloser(bytes.NewReader(data))); err != nil {
-		return fmt.Errorf("signatures: %w", err)
+	if err := checkSignatures(media, size, blobs); err != nil {
+		return err
 	}
-	return f.layout.SetTag(tag, b)
+	if err := f.write(ctx, layout.Blob{Digest: digest, Size: size}, io.NopCloser(bytes.NewReader(data))); err != nil {
+		return err
+	}
+	return f.fetchParts(ctx, w, digest, tag)
+}
+
+// checkSignatures refuses signatures that are too large: no digest in the inventory pins them, so they may be anything.
+func checkSignatures(media types.MediaType, size int64, blobs []layout.Blob) error {
+	if media.IsIndex() {
+		return errors.New("they are an index; only a list of sigstore signatures is supported")
+	}
+	for _, b := range blobs {
+		if size += min(b.Size, maxSignatures); size > maxSignatures {
+			return fmt.Errorf("they have more than %d MiB; ask who runs the registry", maxSignatures>>20)
+		}
+	}
+	return nil
 }
 
 func (f *filling) fetchBlob(ctx context.Context, w Wanted, b layout.Blob) error {
