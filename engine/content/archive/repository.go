@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
+
+	"holdfast/engine/content/regular"
 )
 
 // Repository is a folder with an ostree repository in archive mode. Nothing outside of the folder is read.
@@ -46,7 +46,7 @@ func (r *Repository) Close() error { return r.root.Close() }
 const maxConfig = 1 << 20
 
 func (r *Repository) readMode() (string, error) {
-	data, err := r.readFile("config", maxConfig)
+	data, err := regular.ReadFile(r.root, "config", maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("it has no config file, so it is not a repository")
 	}
@@ -69,31 +69,7 @@ func (r *Repository) readMode() (string, error) {
 
 // OpenFile opens a regular file of the repository. It follows no link out of the folder, and does not wait for a pipe.
 func (r *Repository) OpenFile(name string) (*os.File, fs.FileInfo, error) {
-	f, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name)
-	}
-	if err != nil {
-		_ = f.Close() // read only
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
-func (r *Repository) readFile(name string, limit int64) ([]byte, error) {
-	f, info, err := r.OpenFile(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has more than %d bytes", name, limit)
-	}
-	return io.ReadAll(io.LimitReader(f, limit))
+	return regular.Open(r.root, name)
 }
 
 // maxMetadata bounds a metadata object, as ostree does.
@@ -101,7 +77,7 @@ const maxMetadata = 128 << 20
 
 // readMetadata returns the data of a metadata object, and an error if they do not have its checksum.
 func (r *Repository) readMetadata(o Object) ([]byte, error) {
-	data, err := r.readFile(o.Path(), maxMetadata)
+	data, err := regular.ReadFile(r.root, o.Path(), maxMetadata)
 	if err != nil {
 		return nil, err
 	}

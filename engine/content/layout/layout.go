@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"syscall"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"holdfast/engine/content/regular"
 )
 
 // Layout is a folder with an OCI image layout.
@@ -49,7 +49,7 @@ func Open(folder string) (*Layout, error) {
 func (l *Layout) Close() error { return l.root.Close() }
 
 func (l *Layout) checkVersion() error {
-	data, err := l.readFile(MarkerFile, maxIndex)
+	data, err := regular.ReadFile(l.root, MarkerFile, maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no file %s, so it is not an image layout (%w)", MarkerFile, err)
 	}
@@ -68,14 +68,13 @@ func (l *Layout) checkVersion() error {
 
 // blobPath returns the path of a blob in the layout. Only sha256 is served: it is the digest with which images are pinned.
 func blobPath(h v1.Hash) (string, error) {
-	const sha256 = "sha256"
-	if h.Algorithm != sha256 {
+	if h.Algorithm != "sha256" {
 		return "", fmt.Errorf("digest %s: only sha256 is supported", h)
 	}
 	if _, err := v1.NewHash(h.String()); err != nil { // no path can hide in it
 		return "", err
 	}
-	return "blobs/" + sha256 + "/" + h.Hex, nil
+	return Blob{Digest: h}.Path(), nil
 }
 
 // OpenBlob opens a blob. It follows no link out of the folder, and does not wait for a pipe.
@@ -84,35 +83,7 @@ func (l *Layout) OpenBlob(h v1.Hash) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return l.openFile(path)
-}
-
-func (l *Layout) openFile(path string) (*os.File, fs.FileInfo, error) {
-	f, err := l.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	if err != nil {
-		_ = f.Close() // read only
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
-func (l *Layout) readFile(path string, limit int64) ([]byte, error) {
-	f, info, err := l.openFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has more than %d bytes", path, limit)
-	}
-	return io.ReadAll(io.LimitReader(f, limit))
+	return regular.Open(l.root, path)
 }
 
 // ReadManifest returns the data of a manifest. It does not compare them with the digest.
@@ -121,7 +92,7 @@ func (l *Layout) ReadManifest(h v1.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.readFile(path, MaxManifest)
+	return regular.ReadFile(l.root, path, MaxManifest)
 }
 
 // refName is the annotation of index.json that holds the name of an image.
@@ -145,7 +116,7 @@ func (l *Layout) FindTag(tag string) (h v1.Hash, found bool, err error) {
 }
 
 func (l *Layout) readIndex() (v1.IndexManifest, error) {
-	data, err := l.readFile(indexFile, maxIndex)
+	data, err := regular.ReadFile(l.root, indexFile, maxIndex)
 	if err != nil {
 		return v1.IndexManifest{}, err
 	}
