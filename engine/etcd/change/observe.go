@@ -75,6 +75,10 @@ func (r *Run) observeHost(ctx context.Context, h engine.Host) (membership.Host, 
 		return out, 0
 	}
 	s := readProbe(reply.Stdout)
+	if !s.record.IsValid() {
+		out.Unreachable = fmt.Sprintf("%s has %q, which is not a record of holdfast; find out who wrote it, and remove it", recordPath, s.record)
+		return out, 0
+	}
 	out.HasData, out.DataOf, out.Running, out.Record = s.data, s.dataOf, s.running, s.record
 	return out, s.clock.Sub(asked.Add(time.Since(asked) / 2))
 }

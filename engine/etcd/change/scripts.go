@@ -30,14 +30,21 @@ func variables(m engine.ManagedMembers) string {
 		"state=" + engine.StateDir + "\n"
 }
 
+// enterParent makes the folder of the data directory the current one. An account may own it: from here on, nobody can
+// lead the script elsewhere.
+const enterParent = `cd -P "$parent"
+[ "$(pwd -P)" = "$parent" ] || { echo "the path $parent is a link" >&2; exit 1; }
+`
+
 // probeScript prints what is on the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS".
 func probeScript(m engine.ManagedMembers) string {
 	return variables(m) + `echo "clock $(date -u +%s)"
 case $(systemctl is-active "$unit" || :) in
 active | activating | reloading) echo running ;;
 esac
-[ ! -e "$record" ] || echo "record $(head -c 100 "$record")"
-cd -P "$parent/$base" 2>/dev/null || exit 0
+[ ! -e "$record" ] || printf 'record %s\n' "$(head -c 100 "$record" | tr -d '\n')"
+[ -e "$parent/$base" ] || [ -L "$parent/$base" ] || exit 0
+cd -P "$parent/$base" 2>/dev/null || { echo "$parent/$base is not a folder that can be entered" >&2; exit 1; }
 [ "$(pwd -P)" = "$parent/$base" ] || { echo "the path $parent/$base is a link" >&2; exit 1; }
 [ -z "$(ls -A)" ] || echo data
 cd -P member/wal 2>/dev/null || exit 0
@@ -73,7 +80,7 @@ func readProbe(output string) hostState {
 		case "record":
 			s.record = membership.Record(rest)
 		case "wal":
-			begin, _ := hex.DecodeString(rest) // what is not hexadecimal is of nobody
+			begin, _ := hex.DecodeString(rest) // of no member if it is not hexadecimal
 			s.dataOf = memberOfWAL(begin)
 		}
 	}
@@ -121,11 +128,13 @@ systemctl restart --no-block "$unit" 9>&-
 func setAsideScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
 	return claimed(owner, m, "set the data of etcd aside", `systemctl disable "$unit" 9>&- || :
 systemctl stop "$unit" 9>&-
-cd -P "$parent"
-[ "$(pwd -P)" = "$parent" ] || { echo "the path $parent is a link" >&2; exit 1; }
-if [ -e "./$base" ] || [ -L "./$base" ]; then
+`+enterParent+`if [ -e "./$base" ] || [ -L "./$base" ]; then
 	aside=$base.removed-$(date -u +%Y%m%dT%H%M%SZ)-$$
-	mv -nT "./$base" "./$aside"
+	mv -nT "./$base" "./$aside" # some versions report no error if the new name exists
+	if [ -e "./$base" ] || [ -L "./$base" ]; then
+		echo "$parent/$base cannot be renamed to $aside" >&2
+		exit 1
+	fi
 	sync .
 	echo "$parent/$aside"
 fi
@@ -140,15 +149,15 @@ sync "$state"
 func preflightScript(m engine.ManagedMembers) string {
 	return variables(m) + `systemctl cat "$unit" >/dev/null 2>&1 || { echo "there is no unit $unit; install etcd" >&2; exit 1; }
 [ -d "$parent" ] || { echo "there is no folder $parent; make it, writable for etcd" >&2; exit 1; }
-! mountpoint -q "$parent/$base" || { echo "$parent/$base is a mount point, and cannot be renamed; use a folder in it as data_dir" >&2; exit 1; }
-free=$(df -Pk "$parent" | awk 'NR == 2 { print $4 }')
+` + enterParent + `! mountpoint -q "./$base" || { echo "$parent/$base is a mount point, and cannot be renamed; use a folder in it as data_dir" >&2; exit 1; }
+free=$(df -Pk . | awk 'NR == 2 { print $4 }')
 [ "$free" -ge 1048576 ] || { echo "$parent has only $free KiB free, and etcd needs at least 1 GiB" >&2; exit 1; }
-test=$parent/.holdfast-disk-test
-rm -f "$test"
+test=.holdfast-disk-test-$(od -An -v -N 16 -tx1 /dev/urandom | tr -d ' \n')
+trap 'rm -f "./$test"' EXIT
+trap 'exit 1' HUP INT TERM
 from=$(date +%s%N)
-dd if=/dev/zero of="$test" bs=2048 count=200 oflag=dsync conv=excl 2>/dev/null || { echo "$parent cannot be written to" >&2; exit 1; }
+dd if=/dev/zero of="./$test" bs=2048 count=200 oflag=dsync conv=excl 2>/dev/null || { echo "$parent cannot be written to" >&2; exit 1; }
 to=$(date +%s%N)
-rm -f "$test"
 echo "sync $(((to - from) / 200))"
 `
 }

@@ -65,6 +65,11 @@ const (
 	Removing Record = "removing" // its member, until its data are set aside
 )
 
+// IsValid reports whether a run may have written the record.
+func (r Record) IsValid() bool {
+	return r == NoRecord || r == Creating || r == Adding || r == Removing
+}
+
 func (s State) findHost(name string) (Host, bool) {
 	i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == name })
 	if i < 0 || name == "" {
