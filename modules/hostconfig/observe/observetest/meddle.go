@@ -41,7 +41,7 @@ func (m Meddling) Prepare(t *testing.T, root string, write func(path, text strin
 	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(Meddlers[m.How])+"\n")
 	write("/count", "0\n")
 	for _, tool := range MeddledTools {
-		write("/meddled/"+tool, "#!/bin/sh\nread n <"+hostscript.Quote(root)+"/count\nn=$((n + 1))\necho $n >"+hostscript.Quote(root)+"/count\n"+
+		write("/meddled/"+tool, "#!/bin/sh\nexec 9<"+hostscript.Quote(root)+"/attack\nflock 9\nread n <"+hostscript.Quote(root)+"/count\nn=$((n + 1))\necho $n >"+hostscript.Quote(root)+"/count\nexec 9<&-\n"+
 			"[ $n != "+strconv.Itoa(m.Before)+" ] || PATH=/usr/bin:/bin sh "+hostscript.Quote(root)+"/attack 2>/dev/null\nexec "+ToolPath(t, tool)+" \"$@\"\n")
 	}
 }
