@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"holdfast/cmd/holdfast/internal/terminal"
 	"holdfast/engine/input"
 )
 
@@ -88,7 +89,7 @@ func isColourTerminal(f *os.File) bool {
 
 // askForYes asks a question on the terminal. Every answer but "yes" means no.
 func (a *app) askForYes(text string) bool {
-	answer, err := question{text: text}.askOperator(a.soft)
+	answer, err := terminal.Question{Text: text}.Ask(a.soft)
 	return err == nil && string(answer) == "yes"
 }
 

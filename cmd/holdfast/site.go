@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/cmd/holdfast/internal/terminal"
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/connection"
@@ -234,7 +235,7 @@ func (a *app) setBastionIdentity(s *site) error {
 // password at once, before other output and before a host needs it.
 func (a *app) newSecrets(inv engine.Inventory) (*bastion.Secrets, error) {
 	s := bastion.NewSecrets(inv, a.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
-		return question{text: text, hidden: true}.askOperator(ctx, a.soft)
+		return terminal.Question{Text: text, Hidden: true}.Ask(ctx, a.soft)
 	})
 	if !a.askPass {
 		return s, nil

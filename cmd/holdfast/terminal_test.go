@@ -19,6 +19,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/sourcegraph/conc"
 	"golang.org/x/sys/unix"
+
+	"holdfast/cmd/holdfast/internal/terminal"
 )
 
 // terminalPair returns a terminal and the other end of it, for a person.
@@ -242,7 +244,7 @@ func TestQuestionTypedAhead(t *testing.T) {
 		}
 		_, _ = person.WriteString("no\n")
 	})
-	if got, err := (question{text: "Carry this out?"}).askAt(tty, t.Context()); string(got) != "no" || err != nil {
+	if got, err := (terminal.Question{Text: "Carry this out?"}).AskAt(tty, t.Context()); string(got) != "no" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -269,7 +271,7 @@ func TestQuestion(t *testing.T) {
 				})
 			}
 			typed("opensesame\n", "first: ")
-			got, err := question{text: "first:", hidden: hidden}.askAt(tty, t.Context())
+			got, err := terminal.Question{Text: "first:", Hidden: hidden}.AskAt(tty, t.Context())
 			if string(got) != "opensesame" || err != nil {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -281,7 +283,7 @@ func TestQuestion(t *testing.T) {
 				}
 				cancel()
 			})
-			if got, err := (question{text: "second:", hidden: hidden}).askAt(tty, t.Context(), ctx); !errors.Is(err, context.Canceled) {
+			if got, err := (terminal.Question{Text: "second:", Hidden: hidden}).AskAt(tty, t.Context(), ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("%q, %v", got, err)
 			}
 			if shown := strings.Contains(seen.text(), "sesame"); shown == hidden {

@@ -1,4 +1,5 @@
-package main
+// Package terminal asks the operator at the terminal.
+package terminal
 
 import (
 	"context"
@@ -10,47 +11,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// question asks the operator at the terminal, even if standard input and output
+// Question asks the operator at the terminal, even if standard input and output
 // are redirected.
-type question struct {
-	text   string
-	hidden bool // do not show the typed answer
+type Question struct {
+	Text   string
+	Hidden bool // do not show the typed answer
 }
 
 // maxAnswer limits an answer, in bytes.
 const maxAnswer = 4096
 
-// askOperator returns the answer, one line. It ends with the cause of the first
+// Ask returns the answer, one line. It ends with the cause of the first
 // context that ends, so that Ctrl-C works during a question.
-func (q question) askOperator(contexts ...context.Context) ([]byte, error) {
+func (q Question) Ask(contexts ...context.Context) ([]byte, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return nil, errors.New("there is no terminal to ask for it")
 	}
 	defer func() { _ = tty.Close() }()
-	return q.askAt(tty, contexts...)
+	return q.AskAt(tty, contexts...)
 }
 
-func (q question) askAt(tty *os.File, contexts ...context.Context) ([]byte, error) {
-	if q.hidden {
+// AskAt asks like Ask, at an open terminal.
+func (q Question) AskAt(tty *os.File, contexts ...context.Context) ([]byte, error) {
+	if q.Hidden {
 		show, err := hideTyping(tty)
 		if err != nil {
 			return nil, fmt.Errorf("hide what is typed: %w", err)
 		}
 		defer show()
 	}
-	if !q.hidden {
+	if !q.Hidden {
 		forgetTyped(tty)
 	}
 	for _, ctx := range contexts {
 		stop := context.AfterFunc(ctx, func() { _ = tty.SetReadDeadline(time.Unix(1, 0)) })
 		defer stop()
 	}
-	if _, err := fmt.Fprint(tty, q.text+" "); err != nil {
+	if _, err := fmt.Fprint(tty, q.Text+" "); err != nil {
 		return nil, err
 	}
 	answer, err := readLine(tty)
-	if q.hidden || err != nil {
+	if q.Hidden || err != nil {
 		_, _ = fmt.Fprintln(tty) // the typed newline was not shown
 	}
 	for _, ctx := range contexts {
