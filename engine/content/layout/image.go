@@ -137,22 +137,20 @@ func (l *Layout) checkBlob(ctx context.Context, b Blob, verify bool) error {
 	if !verify {
 		return nil
 	}
-	sum, _, err := v1.SHA256(WithContext(ctx, f))
+	sum, _, err := v1.SHA256(contextReader{ctx, f})
 	if err == nil && sum != b.Digest {
 		err = errDamaged
 	}
 	return err
 }
 
-// WithContext returns a reader that ends with the context.
-func WithContext(ctx context.Context, in io.Reader) io.Reader { return contextReader{ctx, in} }
-
+// contextReader ends with its context.
 type contextReader struct {
 	ctx context.Context
 	in  io.Reader
 }
 
-// Read reads from the file.
+// Read reads unless the context has ended.
 func (r contextReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err

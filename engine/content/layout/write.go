@@ -1,13 +1,16 @@
 package layout
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -45,9 +48,78 @@ func (l *Layout) SetTag(tag string, b Blob) error {
 	if err != nil {
 		return err
 	}
-	const part = indexFile + ".incomplete"
-	if err := l.root.WriteFile(part, append(data, '\n'), 0o644); err != nil {
+	return l.replaceFile(indexFile, indexFile+".incomplete", func(file io.Writer) error {
+		_, err := file.Write(append(data, '\n'))
+		return err
+	})
+}
+
+// WriteBlob writes a blob, which gets its name once all of it is on the disk and has its digest. It reads at most one byte more
+// than the blob has.
+func (l *Layout) WriteBlob(ctx context.Context, b Blob, in io.Reader) error {
+	path, err := blobPath(b.Digest)
+	if err != nil {
 		return err
 	}
-	return l.root.Rename(part, indexFile)
+	return l.replaceFile(path, "blobs/sha256/incomplete", func(file io.Writer) error {
+		digest, size, err := v1.SHA256(io.TeeReader(io.LimitReader(contextReader{ctx, in}, b.Size+1), file))
+		if err == nil && (size != b.Size || digest != b.Digest) {
+			err = fmt.Errorf("the source has other contents for it: %d bytes with the digest %s", size, digest)
+		}
+		return err
+	})
+}
+
+// replaceFile writes a file under a temporary name first. A loss of power leaves the old contents or the new ones, and files that
+// it wrote before are there if a later one is.
+func (l *Layout) replaceFile(path, part string, write func(io.Writer) error) error {
+	if err := l.removeFile(part); err != nil { // an earlier run was killed
+		return err
+	}
+	file, err := l.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = write(file); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = l.root.Rename(part, path)
+	}
+	if err != nil {
+		return errors.Join(err, l.removeFile(part))
+	}
+	return l.syncFolder(filepath.Dir(path))
+}
+
+func (l *Layout) syncFolder(path string) error {
+	folder, err := l.root.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// removeFile removes a file if it is there.
+func (l *Layout) removeFile(path string) error {
+	if err := l.root.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// RemoveBlob removes a blob by its path in the layout, such as a damaged one. Another image that shares it may have removed it.
+func (l *Layout) RemoveBlob(path string) error { return l.removeFile(path) }
+
+// Lock keeps others from writing to the layout, until unlock is called or the program ends.
+func (l *Layout) Lock() (unlock func(), err error) {
+	marker, err := l.root.Open(MarkerFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(marker.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = marker.Close() // read only
+		return nil, fmt.Errorf("another holdfast mirror fills this layout (%w); wait for its end", err)
+	}
+	return func() { _ = marker.Close() }, nil
 }

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
-	"syscall"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -30,7 +28,6 @@ type filling struct {
 	from   imageSource
 	wanted []Wanted
 	out    io.Writer
-	folder *os.Root
 	layout *layout.Layout
 }
 
@@ -40,58 +37,51 @@ func updateImages(ctx context.Context, m engine.Mirror, f filling) ([]ContentSta
 		return nil, err
 	}
 	var err error
-	if f.folder, err = os.OpenRoot(m.Layout); err != nil {
+	if f.layout, err = layout.Open(m.Layout); err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.folder.Close() }() // it holds no data
-	unlock, err := f.lock()
+	defer func() { _ = f.layout.Close() }() // what was written is synced
+	unlock, err := f.layout.Lock()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if f.layout, err = layout.Open(m.Layout); err != nil {
+	if err := f.fetchImages(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.layout.Close() }() // read only
-	for again := true; ; again = false {
-		for _, w := range f.wanted {
-			if err := f.fetchImage(ctx, w); err != nil {
-				return nil, fmt.Errorf("fetch image %s: %w", w.Image, err)
-			}
-		}
-		all, err := Check(ctx, m, f.wanted)
-		if err != nil {
-			return nil, err
-		}
-		if !again {
-			return all, nil
-		}
-		damaged := false
-		for _, s := range all {
-			for _, path := range s.Damaged {
-				damaged = true
-				if err := f.folder.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // two images may share it
-					return nil, fmt.Errorf("repair the image layout: %w", err)
-				}
-			}
-		}
-		if !damaged {
-			return all, nil
-		}
-	}
-}
-
-// lock keeps other updates of the layout away.
-func (f *filling) lock() (unlock func(), err error) {
-	marker, err := f.folder.Open(layout.MarkerFile)
+	all, err := Check(ctx, m, f.wanted)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(marker.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = marker.Close() // read only
-		return nil, fmt.Errorf("another holdfast mirror fills this layout (%w); wait for its end", err)
+	if removed, err := f.removeDamaged(all); err != nil || !removed {
+		return all, err
 	}
-	return func() { _ = marker.Close() }, nil
+	if err := f.fetchImages(ctx); err != nil {
+		return nil, err
+	}
+	return Check(ctx, m, f.wanted)
+}
+
+// removeDamaged removes the damaged blobs, and reports whether there are any.
+func (f *filling) removeDamaged(all []ContentStatus) (removed bool, err error) {
+	for _, s := range all {
+		for _, path := range s.Damaged {
+			removed = true
+			if err := f.layout.RemoveBlob(path); err != nil {
+				return removed, fmt.Errorf("repair the image layout: %w", err)
+			}
+		}
+	}
+	return removed, nil
+}
+
+func (f *filling) fetchImages(ctx context.Context) error {
+	for _, w := range f.wanted {
+		if err := f.fetchImage(ctx, w); err != nil {
+			return fmt.Errorf("fetch image %s: %w", w.Image, err)
+		}
+	}
+	return nil
 }
 
 // fetchImage fetches the missing parts of an image and of its signatures.
@@ -145,7 +135,7 @@ func (f *filling) fetchSignatures(ctx context.Context, w Wanted) error {
 	if err := checkSignatures(media, size, blobs); err != nil {
 		return err
 	}
-	if err := f.write(ctx, layout.Blob{Digest: digest, Size: size}, io.NopCloser(bytes.NewReader(data))); err != nil {
+	if err := f.layout.WriteBlob(ctx, layout.Blob{Digest: digest, Size: size}, bytes.NewReader(data)); err != nil {
 		return err
 	}
 	return f.fetchParts(ctx, w, digest, tag)
@@ -173,33 +163,13 @@ func (f *filling) fetchBlob(ctx context.Context, w Wanted, b layout.Blob) error 
 		if b.Size < 0 {
 			b.Size = int64(len(data))
 		}
-		return f.write(ctx, b, io.NopCloser(bytes.NewReader(data)))
+		return f.layout.WriteBlob(ctx, b, bytes.NewReader(data))
 	}
 	fmt.Fprintf(f.out, "fetch %s, %d bytes\n", b.Digest, b.Size)
 	in, err := f.from.blob(ctx, w, b.Digest)
 	if err != nil {
 		return err
 	}
-	return f.write(ctx, b, in)
-}
-
-// write writes a blob, which gets its name once all of it is on the disk and has its digest.
-func (f *filling) write(ctx context.Context, b layout.Blob, in io.ReadCloser) error {
 	defer func() { _ = in.Close() }() // all of it was read, and compared
-	const part = "blobs/sha256/incomplete"
-	file, err := f.folder.Create(part)
-	if err != nil {
-		return err
-	}
-	digest, size, err := v1.SHA256(io.TeeReader(io.LimitReader(layout.WithContext(ctx, in), b.Size+1), file))
-	if err == nil && (size != b.Size || digest != b.Digest) {
-		err = fmt.Errorf("the source has other contents for it: %d bytes with the digest %s", size, digest)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return f.folder.Rename(part, b.Path())
+	return f.layout.WriteBlob(ctx, b, in)
 }

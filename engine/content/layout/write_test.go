@@ -1,0 +1,183 @@
+package layout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// newLayout makes a layout without images.
+func newLayout(t *testing.T) (*Layout, string) {
+	t.Helper()
+	folder := t.TempDir()
+	if err := Create(folder); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l, folder
+}
+
+// describeBlob returns the descriptor of a blob with these data.
+func describeBlob(t *testing.T, data []byte) Blob {
+	t.Helper()
+	digest, size, err := v1.SHA256(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Blob{Digest: digest, Size: size}
+}
+
+// readFunc is a source that a test observes while it is read.
+type readFunc func([]byte) (int, error)
+
+func (r readFunc) Read(p []byte) (int, error) { return r(p) }
+
+// TestBlobGetsItsNameWhenComplete: as long as the source is read, no file has the name of the blob. A failed one leaves no file.
+func TestBlobGetsItsNameWhenComplete(t *testing.T) {
+	data := bytes.Repeat([]byte("0123456789"), 10_000)
+	tampered := append([]byte("x"), data[1:]...)
+	broken := errors.New("the connection is lost")
+	for name, c := range map[string]struct {
+		in   func(context.CancelFunc) io.Reader
+		fail bool
+	}{
+		"complete": {in: func(context.CancelFunc) io.Reader { return bytes.NewReader(data) }},
+		"broken": {func(context.CancelFunc) io.Reader {
+			return io.MultiReader(bytes.NewReader(data[:50_000]), readFunc(func([]byte) (int, error) { return 0, broken }))
+		}, true},
+		"short":    {func(context.CancelFunc) io.Reader { return bytes.NewReader(data[:len(data)-1]) }, true},
+		"tampered": {func(context.CancelFunc) io.Reader { return bytes.NewReader(tampered) }, true},
+		"without end": {func(context.CancelFunc) io.Reader {
+			return readFunc(func(p []byte) (int, error) { return copy(p, data), nil })
+		}, true},
+		"stopped": {func(stop context.CancelFunc) io.Reader {
+			return readFunc(func(p []byte) (int, error) { stop(); return copy(p, data), nil })
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, folder := newLayout(t)
+			b := describeBlob(t, data)
+			path := filepath.Join(folder, b.Path())
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			in, reads := c.in(stop), 0
+			err := l.WriteBlob(ctx, b, readFunc(func(p []byte) (int, error) {
+				reads++
+				if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("after %d reads the blob has its name: %v", reads, err)
+				}
+				return in.Read(p[:min(len(p), 4096)])
+			}))
+			if (err != nil) != c.fail || reads == 0 || reads > 100 {
+				t.Errorf("%d reads, %v", reads, err)
+			}
+			files, _ := filepath.Glob(filepath.Join(folder, "blobs/sha256/*"))
+			switch got, err := os.ReadFile(path); {
+			case c.fail && len(files) > 0:
+				t.Errorf("left %q", files)
+			case !c.fail && (err != nil || !bytes.Equal(got, data) || len(files) != 1):
+				t.Errorf("%d bytes, %v in %q", len(got), err, files)
+			}
+		})
+	}
+}
+
+// TestWriteBlobReplacesLeftovers: a file or link under the temporary name, such as that of a killed run, is neither kept nor followed.
+func TestWriteBlobReplacesLeftovers(t *testing.T) {
+	data := []byte("contents")
+	for name, leave := range map[string]func(part, other string) error{
+		"longer file": func(part, _ string) error { return os.WriteFile(part, bytes.Repeat(data, 100), 0o644) },
+		"link":        func(part, other string) error { return os.Symlink(filepath.Base(other), part) },
+		"hard link":   func(part, other string) error { return os.Link(other, part) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, folder := newLayout(t)
+			other := filepath.Join(folder, "blobs/sha256/other")
+			err := os.WriteFile(other, []byte("another blob"), 0o644)
+			if err == nil {
+				err = leave(filepath.Join(folder, "blobs/sha256/incomplete"), other)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := describeBlob(t, data)
+			if err := l.WriteBlob(t.Context(), b, bytes.NewReader(data)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(filepath.Join(folder, b.Path())); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%q, %v", got, err)
+			}
+			if got, err := os.ReadFile(other); err != nil || string(got) != "another blob" {
+				t.Errorf("the other blob is %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestSetTagReplacesTheIndex: a reader of index.json has the old one or the new one. If the new one cannot be written, the old one stays.
+func TestSetTagReplacesTheIndex(t *testing.T) {
+	l, folder := newLayout(t)
+	first, second := describeBlob(t, []byte("first")), describeBlob(t, []byte("second"))
+	if err := l.SetTag("os", first); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "index.json")
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }() // read only
+	if err := l.SetTag("os", second); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(reader); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the reader of the old index.json has %q, %v", got, err)
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "index.json.incomplete/full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetTag("os", first); err == nil {
+		t.Error("index.json was written, although its temporary name cannot be")
+	}
+	if got, found, err := l.FindTag("os"); err != nil || !found || got != second.Digest {
+		t.Errorf("%v, %v, %v", got, found, err)
+	}
+}
+
+// TestLockIsForOne: of two who fill a layout, the second is refused until the first ends.
+func TestLockIsForOne(t *testing.T) {
+	l, folder := newLayout(t)
+	second, err := Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = second.Close() }()
+	unlock, err := l.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Lock(); err == nil {
+		t.Error("both have the lock")
+	}
+	unlock()
+	unlock, err = second.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
