@@ -205,6 +205,9 @@ var neighbours = map[string]map[string]string{
 		"engine/report":          "so is the output for programs",
 		"engine/report/termtext": "people see the same texts made safe",
 	},
+	"holdfast/engine/etcd/membership": {
+		"engine/report/membersview": "the steps of a change of members are shown before it",
+	},
 	"holdfast/engine/journal": {
 		"engine/report/tables": "it shows the runs that journals tell of",
 		"engine/bastion":       "a journal is of one machine",

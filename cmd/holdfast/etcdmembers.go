@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/etcd/change"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
+	"holdfast/engine/report/membersview"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
 )
@@ -134,7 +135,7 @@ func (a *app) membersPlan(ctx context.Context, args []string, f membersFlags) er
 	if a.json {
 		err = a.printJSON(forecast)
 	} else {
-		err = writeForecast(a.stdout, state, forecast)
+		err = membersview.WriteForecast(a.stdout, state, forecast)
 	}
 	switch {
 	case err != nil:
@@ -145,32 +146,6 @@ func (a *app) membersPlan(ctx context.Context, args []string, f membersFlags) er
 		return exitWith(engine.ExitWork)
 	}
 	return nil
-}
-
-// writeForecast writes the steps with the number of voters after each change.
-func writeForecast(w io.Writer, s membership.State, f membership.Forecast) error {
-	var b strings.Builder
-	for _, warning := range membership.Warnings(s) {
-		fmt.Fprintf(&b, "warning: %s\n", warning)
-	}
-	for i, step := range f.Steps {
-		text := strings.TrimSpace(string(step.Action) + " " + step.Host)
-		if step.Host == "" && step.Member != "" {
-			text += " " + step.Member
-		}
-		if step.Action.ChangesMembership() || step.Action == membership.Create {
-			text += fmt.Sprintf(": then %d of %d voters healthy, quorum %d", step.After.Healthy, step.After.Voters, step.After.Quorum())
-		}
-		if step.Reason != "" {
-			text += " (" + step.Reason + ")"
-		}
-		fmt.Fprintf(&b, "%2d. %s\n", i+1, text)
-	}
-	if len(f.Steps) == 0 && f.Refusal == nil {
-		fmt.Fprintf(&b, "etcd cluster %s has the members that it should have\n", s.Cluster)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func (a *app) membersApply(ctx context.Context, args []string, f membersFlags) error {
@@ -204,7 +179,7 @@ func (a *app) membersApply(ctx context.Context, args []string, f membersFlags) e
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
-	events := &membersEvents{app: a, journal: written, run: s.run.ID, hide: func(e engine.Event) engine.Event { return report.HideSensitive(e, s.loaded.Sensitive) }}
+	events := a.newMembersEvents(s, written)
 	run.Emit = events.emit
 	s.run.Start.Cluster = run.Cluster.Name
 	if err := events.emit(engine.Event{Type: engine.RunStarted, Start: &s.run.Start}); err != nil {
@@ -226,6 +201,34 @@ func (a *app) membersApply(ctx context.Context, args []string, f membersFlags) e
 	return exitWith(exit)
 }
 
+// membersEvents journals the events of a run and shows them.
+type membersEvents struct {
+	journal *journal.Writer
+	view    report.Sink
+	run     string
+	seq     int
+	hide    func(engine.Event) engine.Event
+}
+
+func (a *app) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
+	m := &membersEvents{journal: w, view: membersview.Lines{W: a.stdout}, run: s.run.ID}
+	if a.json {
+		m.view = report.JSONLines{W: a.stdout}
+	}
+	m.hide = func(e engine.Event) engine.Event { return report.HideSensitive(e, s.loaded.Sensitive) }
+	return m
+}
+
+func (m *membersEvents) emit(e engine.Event) error {
+	m.seq++
+	e.Schema, e.Seq, e.Run, e.Time = engine.EventSchema, m.seq, m.run, bastion.Clock{}.Now()
+	e = m.hide(e)
+	if err := m.journal.Emit(e); err != nil {
+		return err
+	}
+	return m.view.Emit(e)
+}
+
 // approveMembers shows the plan and asks. done says that there is nothing to do.
 func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlags) (done bool, err error) {
 	state, err := run.Settled(ctx)
@@ -234,7 +237,7 @@ func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlag
 	}
 	forecast := membership.Plan(state)
 	if !a.json {
-		if err := writeForecast(a.stdout, state, forecast); err != nil {
+		if err := membersview.WriteForecast(a.stdout, state, forecast); err != nil {
 			return false, err
 		}
 	}

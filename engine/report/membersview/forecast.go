@@ -1,0 +1,35 @@
+package membersview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"holdfast/engine/etcd/membership"
+)
+
+// WriteForecast writes the steps with the number of voters after each change.
+func WriteForecast(w io.Writer, s membership.State, f membership.Forecast) error {
+	var b strings.Builder
+	for _, warning := range membership.Warnings(s) {
+		fmt.Fprintf(&b, "warning: %s\n", warning)
+	}
+	for i, step := range f.Steps {
+		text := strings.TrimSpace(string(step.Action) + " " + step.Host)
+		if step.Host == "" && step.Member != "" {
+			text += " " + step.Member
+		}
+		if step.Action.ChangesMembership() || step.Action == membership.Create {
+			text += fmt.Sprintf(": then %d of %d voters healthy, quorum %d", step.After.Healthy, step.After.Voters, step.After.Quorum())
+		}
+		if step.Reason != "" {
+			text += " (" + step.Reason + ")"
+		}
+		fmt.Fprintf(&b, "%2d. %s\n", i+1, text)
+	}
+	if len(f.Steps) == 0 && f.Refusal == nil {
+		fmt.Fprintf(&b, "etcd cluster %s has the members that it should have\n", s.Cluster)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

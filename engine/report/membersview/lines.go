@@ -1,0 +1,36 @@
+package membersview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// Lines writes a line for each step that starts or ends, and one for the end of the run.
+type Lines struct{ W io.Writer }
+
+// Emit writes the line of an event, if it has one.
+func (l Lines) Emit(e engine.Event) error {
+	text := strings.TrimSpace(e.Step + " " + e.Host)
+	switch {
+	case e.Type == engine.StepStarted:
+		text += " …"
+	case e.Failure != nil:
+		text += ": failed: " + e.Failure.Cause
+	case e.Type == engine.StepEnded:
+		text += ": done in " + engine.Duration(time.Duration(e.Took).Round(100*time.Millisecond)).Trimmed()
+		if e.Message != "" {
+			text += ": " + e.Message
+		}
+	case e.Type == engine.RunEnded:
+		text = fmt.Sprintf("exit %d: %s", e.End.Exit, e.End.Reason)
+	default:
+		return nil
+	}
+	fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), textutil.Printable(text)) // a lost terminal must not stop a run
+	return nil
+}
