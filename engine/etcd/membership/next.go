@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"holdfast/engine"
 )
 
 // Next returns the next step towards a voter on each host that is not retired, and no others. An error is a *Refusal.
@@ -174,34 +176,48 @@ func (s State) nextLearner() (MemberStep, error) {
 	return MemberStep{Action: Start, Host: m.Host, Member: m.ID}, nil
 }
 
-// nextMissing adds a learner for the first host without a member that can have one.
+// nextMissing adds a learner for the first host without a member, once all such hosts are checked. It adds none if others
+// are refused and an odd number of voters would only become even.
 func (s State) nextMissing() (MemberStep, error) {
+	var candidates []Host
 	var refused []string
-	var host Host
+	var host Host // the last that is refused
 	for _, h := range s.Hosts {
 		if _, listed := s.findMember(h.Name); listed || h.Retired {
 			continue
 		}
-		reason := h.Failed
-		switch {
-		case h.Unreachable != "":
-			reason = h.Unreachable
-		case h.HasData:
-			reason = "it has data of etcd that are of no listed member; move them aside"
-		}
-		switch {
-		case reason != "":
+		if reason := h.whyRefused(); reason != "" {
 			refused, host = append(refused, h.Name+": "+reason), h
-		case !h.Checked:
-			return MemberStep{Action: Preflight, Host: h.Name}, nil
-		default:
-			return MemberStep{Action: AddLearner, Host: h.Name}, nil
+		} else {
+			candidates = append(candidates, h)
 		}
 	}
-	if len(refused) > 0 {
-		return MemberStep{}, s.refuseHost(host, "no host without a member can have one: "+strings.Join(refused, "; "))
+	if i := slices.IndexFunc(candidates, func(h Host) bool { return !h.Checked }); i >= 0 {
+		return MemberStep{Action: Preflight, Host: candidates[i].Name}, nil
 	}
-	return MemberStep{}, nil
+	voters := len(s.voters())
+	switch {
+	case len(refused) == 0 && len(candidates) == 0:
+		return MemberStep{}, nil
+	case len(candidates) == 0:
+		return MemberStep{}, s.refuseHost(host, "no host without a member can have one: "+strings.Join(refused, "; "))
+	case len(refused) > 0 && len(candidates) == 1 && voters%2 == 1:
+		more := engine.QuorumOf(voters + 1)
+		return MemberStep{}, s.refuseHost(host, fmt.Sprintf("only host %s of those without a member can have one (%s): with %d voters the quorum is %d, so %d may fail, no more than with %d",
+			candidates[0].Name, strings.Join(refused, "; "), voters+1, more, voters+1-more, voters))
+	}
+	return MemberStep{Action: AddLearner, Host: candidates[0].Name}, nil
+}
+
+// whyRefused returns why the host can have no member now; "": it can.
+func (h Host) whyRefused() string {
+	switch {
+	case h.Unreachable != "":
+		return h.Unreachable
+	case h.HasData:
+		return "it has data of etcd that are of no listed member; move them aside"
+	}
+	return h.Failed
 }
 
 // nextLeaving removes a voter that is to go. By then, all voters are healthy, and all hosts that are to have one do.

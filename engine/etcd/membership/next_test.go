@@ -19,6 +19,7 @@ func TestRefusalShowsArithmetic(t *testing.T) {
 		"uuh":   "1 of 3 voters are healthy, and the quorum is 2",
 		"oh":    "member etcd-1 is on no host that names the cluster",
 		"hnn":   "no host without a member can have one: h2: no route to host; h3: no route to host",
+		"hfn":   "only host h2 of those without a member can have one (h3: no route to host): with 2 voters the quorum is 2, so 0 may fail, no more than with 1",
 	} {
 		if _, err := membership.Next(stateOf(state)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", state, err, want)

@@ -226,6 +226,22 @@ func (w *world) act(step membership.MemberStep) {
 	w.electLeader()
 }
 
+// isLastHalf reports whether one more voter would make their number even for good: no other host can follow, though some
+// should.
+func (w *world) isLastHalf(voters int) bool {
+	able, unable := 0, 0
+	for _, m := range w.hosts {
+		switch {
+		case m.unlisted || m.retired || w.peerOn(m.name) != nil:
+		case m.apart || m.disk != "" || w.failed[m.name]:
+			unable++
+		default:
+			able++
+		}
+	}
+	return voters%2 == 1 && able == 1 && unable > 0
+}
+
 // checkStep states the laws of one step, before it is carried out.
 func (w *world) checkStep(step membership.MemberStep) error {
 	voters, serving := w.tally()
@@ -256,6 +272,8 @@ func (w *world) checkStep(step membership.MemberStep) error {
 			return fmt.Errorf("a member for a host that is not to have one, or cannot have one")
 		case !w.checked[m.name]:
 			return fmt.Errorf("a host without preflight")
+		case step.Action == membership.AddLearner && w.isLastHalf(voters):
+			return fmt.Errorf("an even number of voters for the sake of one host, while others cannot have a member")
 		}
 	case membership.Start:
 		if m.apart || m.disk != "" && (p != nil && m.disk != p.id || m.disk == foreign) {
