@@ -117,6 +117,47 @@ func TestAConfigurationThatCannotBeCopiedIsNotLeftOut(t *testing.T) {
 	})
 }
 
+// TestOnlyFilesOfTheConfigurationAreCopied: a link in the configuration of the host, such as one to a folder, brings nothing that the
+// tool would not read, and a file that never ends brings no more than the bound.
+func TestOnlyFilesOfTheConfigurationAreCopied(t *testing.T) {
+	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		const dir = "etc/containers/registries.d/"
+		b.Write(dir+".hidden.yaml", theirs)
+		b.Write("srv/linked", theirs)
+		b.Write("srv/large", strings.Repeat("x", 3<<20))
+		link := func(target, name string) { b.Check(os.Symlink(target, filepath.Join(b.Root, dir+name))) }
+		link("../../../srv/linked", "linked.yaml")
+		link("../../../srv", "folder")
+		link("/dev/zero", "device")
+		b.Write(dir+"backup.yaml~", theirs)
+		script := "port=4711\n" + b.steps(fromBastion(d)).Stage[0].Do.Exec.Script
+		b.Want(b.Run(script), 0, "staged and locked")
+		for _, name := range []string{".hidden.yaml", "linked.yaml"} {
+			if got := b.readSeen("registries.d/" + name); got != theirs+"\n" {
+				b.T.Errorf("the tool saw %q in %s", got, name)
+			}
+		}
+		for _, name := range []string{"folder", "device", "backup.yaml~"} {
+			if b.Exists("seen/registries.d/" + name) {
+				b.T.Errorf("%s was copied", name)
+			}
+		}
+	})
+	for name, text := range map[string]string{"device.yaml": "device.yaml is not a regular file", "large.yaml": "more than 2 MiB"} {
+		onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+			b.Write("srv/large", strings.Repeat("x", 2<<20))
+			b.Mkdir("etc/containers/registries.d")
+			target := map[string]string{"device.yaml": "/dev/zero", "large.yaml": "../../../srv/large"}[name]
+			b.Check(os.Symlink(target, filepath.Join(b.Root, "etc/containers/registries.d", name)))
+			b.Want(b.Run("port=4711\n"+b.steps(fromBastion(d)).Stage[0].Do.Exec.Script), 1, text)
+			if b.Exists("staged") || b.Exists("run/ostree/staged-deployment-locked") {
+				b.T.Error("it was staged")
+			}
+			b.checkNoMirror()
+		})
+	}
+}
+
 // TestKernelArgumentsNeedNoMirror: the OS that a host runs is not fetched again.
 func TestKernelArgumentsNeedNoMirror(t *testing.T) {
 	u := osUpdate{os: engine.OS{Driver: "rpm-ostree", Image: image1, Source: engine.BastionSource}, digest: moduletest.V1, again: true}

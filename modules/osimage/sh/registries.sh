@@ -1,7 +1,8 @@
 # Lets skopeo, which fetches images for rpm-ostree and bootc, find the image at the port
 # of the bastion, under the name that it has anyway: the deployment and the signature
-# policy of the host know no other. Nothing in /etc changes. An image from the bastion
-# needs: port, and mirrored (its name).
+# policy of the host know no other. No file in /etc changes; a missing directory is made,
+# because something must be there to mount on. An image from the bastion needs: port, and
+# mirrored (its name).
 registries=$work/registries
 mirrored=${mirrored:-}
 
@@ -11,12 +12,37 @@ writeregistries() {
 	rm -rf "$registries"
 	for dir in registries.conf.d registries.d; do
 		mkdir -p "/etc/containers/$dir" "$registries/$dir" || return 1
-		cp -RL "/etc/containers/$dir/." "$registries/$dir" || return 1
 	done
+	copyregistries || return 1
 	printf "[[registry]]\nprefix = '%s'\nlocation = '127.0.0.1:%s/os'\ninsecure = true\n" \
 		"$mirrored" "$port" >"$registries/registries.conf.d/zz-holdfast.conf"
 	printf 'docker:\n  127.0.0.1:%s:\n    use-sigstore-attachments: true\n' \
 		"$port" >"$registries/registries.d/zz-holdfast.yaml"
+}
+
+# copyregistries copies the files that skopeo reads, and nothing else: a link may lead to
+# a device or to all of a disk, and the copy is in memory.
+copyregistries() {
+	most=2097152 # bytes of all files; usual are a few thousand
+	left=$most
+	for file in /etc/containers/registries.conf.d/* /etc/containers/registries.conf.d/.* \
+		/etc/containers/registries.d/* /etc/containers/registries.d/.*; do
+		case $file in
+		*.conf | *.yaml) ;;
+		*) continue ;;
+		esac
+		[ -f "$file" ] || {
+			say "stage: $file is not a regular file, so the configuration of registries cannot be copied; remove it"
+			return 1
+		}
+		copy=$registries${file#/etc/containers}
+		head -c "$left" "$file" >"$copy" || return 1
+		left=$((left - $(wc -c <"$copy")))
+		[ "$left" -gt 0 ] || {
+			say "stage: the files in /etc/containers/registries.conf.d and registries.d have more than $((most / 1048576)) MiB, which is too much to copy; remove some"
+			return 1
+		}
+	done
 }
 
 # withregistries runs a command that sees this configuration in /etc. It ends with the
