@@ -244,6 +244,9 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/etcd": {
 		"engine/connection": "it keeps one client for each cluster",
 	},
+	"holdfast/engine/etcd/snapshot": {
+		"engine/connection": "a run saves snapshots, and removes those of runs that are over",
+	},
 	"holdfast/engine/input": {
 		"engine/bastion": "a password may be in a file or a pipe",
 	},

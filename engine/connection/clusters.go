@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/snapshot"
 	"holdfast/engine/governor"
 	"holdfast/engine/journal"
 )
@@ -122,12 +123,12 @@ func (c *Clusters) Snapshot(ctx context.Context, name string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make a folder for snapshots: %w", err)
 	}
-	info, err := cluster.Snapshot(ctx, filepath.Join(dir, etcd.SnapshotName(c.run, name)))
+	info, err := cluster.Snapshot(ctx, filepath.Join(dir, snapshot.Name(c.run, name)))
 	if err != nil {
 		return "", err
 	}
 	text := fmt.Sprintf("%s (%.1f MB, sha256 checked, from %s)", info.Path, float64(info.Bytes)/1e6, info.Host)
-	removed, err := etcd.Prune(dir, name, etcd.Retention{
+	removed, err := snapshot.Prune(dir, name, snapshot.Retention{
 		Keep: settings.Keep, MaxAge: time.Duration(settings.MaxAge), Now: time.Now(),
 		IsOver: func(run string) bool { return run != c.run && journal.IsOver(c.dir, run) },
 	})

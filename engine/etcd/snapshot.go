@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcd/snapshot"
 )
 
 // SnapshotInfo describes a saved snapshot.
@@ -67,7 +68,7 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string
 	if err != nil {
 		return SnapshotInfo{}, unansweredError("stream", err)
 	}
-	size, sum, err := saveSnapshot(path, stream.Snapshot, maxSnapshot)
+	size, sum, err := snapshot.Save(path, stream.Snapshot, snapshot.MaxSize)
 	if err = errors.Join(err, stream.Snapshot.Close()); err != nil {
 		return SnapshotInfo{}, err
 	}

@@ -1,4 +1,5 @@
-package etcd
+// Package snapshot keeps the snapshots of etcd clusters: it checks and saves their data, and removes old ones.
+package snapshot
 
 import (
 	"cmp"
@@ -21,13 +22,13 @@ type Retention struct {
 	IsOver func(run string) bool
 }
 
-// SnapshotName returns the file name of a run's snapshot of a cluster.
-func SnapshotName(run, cluster string) string { return run + snapshotInfix + cluster + snapshotEnd }
+// Name returns the file name of a run's snapshot of a cluster.
+func Name(run, cluster string) string { return run + infix + cluster + ending }
 
 const (
-	snapshotInfix = "-etcd-"
-	snapshotEnd   = ".db"
-	partEnd       = ".part"
+	infix   = "-etcd-"
+	ending  = ".db"
+	partEnd = ".part"
 )
 
 // partAge is the age at which a partial file of a crashed run is removed.
@@ -44,13 +45,13 @@ type savedFile struct {
 }
 
 // Prune removes the snapshots of a cluster in dir that r does not keep, and returns their number. It leaves files with
-// other names than SnapshotName's alone.
+// other names than Name's alone.
 func Prune(dir, cluster string, r Retention) (removed int, err error) {
-	whole, err := listSaved(dir, snapshotInfix+cluster+snapshotEnd)
+	whole, err := listSaved(dir, infix+cluster+ending)
 	if err != nil {
 		return 0, err
 	}
-	parts, err := listSaved(dir, snapshotInfix+cluster+snapshotEnd+partEnd)
+	parts, err := listSaved(dir, infix+cluster+ending+partEnd)
 	if err != nil {
 		return 0, err
 	}

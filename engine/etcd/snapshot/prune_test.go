@@ -1,4 +1,4 @@
-package etcd_test
+package snapshot_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/snapshot"
 )
 
 // TestPrune: the newest snapshots of a cluster stay, by number and age. The newest of all, snapshots of unfinished runs and other
@@ -47,26 +47,26 @@ func TestPrune(t *testing.T) {
 				}
 			}
 			for _, d := range c.days {
-				put(etcd.SnapshotName(run(d), "main"), day(d))
+				put(snapshot.Name(run(d), "main"), day(d))
 			}
 			others := []string{
-				etcd.SnapshotName(run(1), "other"), etcd.SnapshotName(run(1), "a-etcd-main"), "by-hand-etcd-main.db", "main.db",
-				run(1) + ".jsonl", etcd.SnapshotName(run(9), "main") + ".part",
+				snapshot.Name(run(1), "other"), snapshot.Name(run(1), "a-etcd-main"), "by-hand-etcd-main.db", "main.db",
+				run(1) + ".jsonl", snapshot.Name(run(9), "main") + ".part",
 			}
 			for _, name := range others {
 				put(name, day(1))
 			}
-			put(etcd.SnapshotName(run(8), "main")+".part", day(1)) // of a run that died long ago
+			put(snapshot.Name(run(8), "main")+".part", day(1)) // of a run that died long ago
 			isOver := func(id string) bool {
 				return id != run(9) && !slices.ContainsFunc(c.running, func(d int) bool { return id == run(d) })
 			}
-			removed, err := etcd.Prune(dir, "main", etcd.Retention{Keep: c.keep, MaxAge: c.maxAge, Now: now, IsOver: isOver})
+			removed, err := snapshot.Prune(dir, "main", snapshot.Retention{Keep: c.keep, MaxAge: c.maxAge, Now: now, IsOver: isOver})
 			if want := len(c.days) - len(c.remained) + 1; err != nil || removed != want {
 				t.Errorf("removed %d, want %d; %v", removed, want, err)
 			}
 			var want []string
 			for _, d := range c.remained {
-				want = append(want, etcd.SnapshotName(run(d), "main"))
+				want = append(want, snapshot.Name(run(d), "main"))
 			}
 			want = append(want, others...)
 			slices.Sort(want)
@@ -80,7 +80,7 @@ func TestPrune(t *testing.T) {
 			}
 		})
 	}
-	if n, err := etcd.Prune(filepath.Join(t.TempDir(), "none"), "main", etcd.Retention{}); n != 0 || err != nil {
+	if n, err := snapshot.Prune(filepath.Join(t.TempDir(), "none"), "main", snapshot.Retention{}); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 }

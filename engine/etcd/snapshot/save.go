@@ -1,4 +1,4 @@
-package etcd
+package snapshot
 
 import (
 	"bytes"
@@ -16,12 +16,12 @@ import (
 // pageSize divides the size of etcd's database; etcdutl checks this before a restore.
 const pageSize = 512
 
-// maxSnapshot bounds a snapshot, in bytes: twice the largest database that etcd recommends.
-const maxSnapshot = 16 << 30
+// MaxSize bounds a snapshot, in bytes: twice the largest database that etcd recommends.
+const MaxSize = 16 << 30
 
-// saveSnapshot writes a snapshot stream of at most limit bytes to a file beside path, syncs and checks it, and then
+// Save writes a snapshot stream of at most limit bytes to a file beside path, syncs and checks it, and then
 // renames it to path, which must not exist. It returns the file's size and SHA-256.
-func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum string, err error) {
+func Save(path string, stream io.Reader, limit int64) (size int64, sum string, err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return 0, "", errors.Join(err, existsError(path))
 	}

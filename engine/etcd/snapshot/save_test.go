@@ -1,4 +1,4 @@
-package etcd
+package snapshot
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func TestSaveSnapshot(t *testing.T) {
 	path := filepath.Join(dir, "x.db")
 	rapid.Check(t, func(t *rapid.T) {
 		whole := stream(rapid.IntRange(1, 5).Draw(t, "pages"))
-		size, _, err := saveSnapshot(path, iotest.HalfReader(bytes.NewReader(whole)), 1<<20)
+		size, _, err := Save(path, iotest.HalfReader(bytes.NewReader(whole)), 1<<20)
 		saved, readErr := os.ReadFile(path)
 		if err != nil || readErr != nil || size != int64(len(whole)) || !bytes.Equal(saved, whole) {
 			t.Fatalf("%d bytes, %v, %v", size, err, readErr)
@@ -38,20 +38,20 @@ func TestSaveSnapshot(t *testing.T) {
 			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)
 			}
-			if _, _, err := saveSnapshot(path, bytes.NewReader(bad), 1<<20); err == nil {
+			if _, _, err := Save(path, bytes.NewReader(bad), 1<<20); err == nil {
 				t.Fatal("accepted")
 			}
 		}
-		if _, _, err := saveSnapshot(path, bytes.NewReader(whole), 1<<20); err != nil {
+		if _, _, err := Save(path, bytes.NewReader(whole), 1<<20); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := saveSnapshot(path, bytes.NewReader(whole), 1<<20); err == nil {
+		if _, _, err := Save(path, bytes.NewReader(whole), 1<<20); err == nil {
 			t.Fatal("written over a file that was there")
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := saveSnapshot(path, bytes.NewReader(whole), int64(len(whole)-1)); err == nil {
+		if _, _, err := Save(path, bytes.NewReader(whole), int64(len(whole)-1)); err == nil {
 			t.Fatal("accepted, although it is longer than the limit")
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
@@ -62,7 +62,7 @@ func TestSaveSnapshot(t *testing.T) {
 
 // TestSaveEmptySnapshot: the hash of nothing is no snapshot.
 func TestSaveEmptySnapshot(t *testing.T) {
-	if _, _, err := saveSnapshot(filepath.Join(t.TempDir(), "x.db"), bytes.NewReader(stream(0)), 1<<20); err == nil {
+	if _, _, err := Save(filepath.Join(t.TempDir(), "x.db"), bytes.NewReader(stream(0)), 1<<20); err == nil {
 		t.Fatal("accepted")
 	}
 }
