@@ -244,6 +244,9 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/etcd": {
 		"engine/connection": "it keeps one client for each cluster",
 	},
+	"holdfast/engine/etcd/metrics": {
+		"engine/connection": "the governor reads the counters of members, and a sample compares two scrapes",
+	},
 	"holdfast/engine/etcd/snapshot": {
 		"engine/connection": "a run saves snapshots, and removes those of runs that are over",
 	},

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/metrics"
 	"holdfast/engine/etcd/snapshot"
 	"holdfast/engine/governor"
 	"holdfast/engine/journal"
@@ -25,7 +26,7 @@ type Clusters struct {
 
 	mu   sync.Mutex // guards the maps; never held during a request
 	open map[string]*clusterSlot
-	last map[string]etcd.Metrics // by host
+	last map[string]metrics.Counters // by host
 }
 
 // clusterSlot holds the connection of one cluster. The first caller opens it,
@@ -38,7 +39,7 @@ type clusterSlot struct {
 // NewClusters returns the clusters of an inventory, not connected yet. Snapshots are
 // named after the run.
 func NewClusters(inv engine.Inventory, hosts *Hosts, dir, run string) *Clusters {
-	return &Clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*clusterSlot{}, last: map[string]etcd.Metrics{}}
+	return &Clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*clusterSlot{}, last: map[string]metrics.Counters{}}
 }
 
 // Open returns the connection to a cluster, and opens it if necessary.

@@ -4,13 +4,13 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/metrics"
 	"holdfast/engine/governor"
 )
 
 // counters implements governor.Counters.
 type counters struct {
-	metrics etcd.Metrics
+	metrics metrics.Counters
 	window  time.Duration // of observations after earlier counters
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/metrics"
 )
 
 // TestAddExcesses checks that a member beyond the limits of its cluster is named, and stays healthy.
@@ -29,8 +30,8 @@ func TestAddLatencies(t *testing.T) {
 	facts := engine.ClusterFacts{Name: "main", Members: []engine.Member{
 		{Name: "a", Host: "a", Healthy: true}, {Name: "b", Host: "b", Healthy: true}, {Name: "c", Host: "c"}, {Name: "d", Healthy: true},
 	}}
-	well := etcd.Scraped{Metrics: etcd.Metrics{ScrapedAt: time.Unix(100, 0), Quota: 2 << 30}}
-	later := etcd.Scraped{Metrics: etcd.Metrics{ScrapedAt: time.Unix(105, 0), Quota: 2 << 30}}
+	well := etcd.Scraped{Metrics: metrics.Counters{ScrapedAt: time.Unix(100, 0), Quota: 2 << 30}}
+	later := etcd.Scraped{Metrics: metrics.Counters{ScrapedAt: time.Unix(105, 0), Quota: 2 << 30}}
 	broken := etcd.Scraped{Err: errors.New("no answer in time")}
 	s := engine.NewClusterStatus(facts, time.Unix(105, 0))
 	addLatencies(&s, map[string]etcd.Scraped{"a": well, "b": well, "c": well}, map[string]etcd.Scraped{"a": later, "b": broken, "c": broken})

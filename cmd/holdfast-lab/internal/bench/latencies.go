@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/metrics"
 )
 
 // worstWindow is the length of the windows that worstLatencies compares.
@@ -14,7 +14,7 @@ const worstWindow = 10 * time.Second
 const (
 	walFsync = iota
 	backendCommit
-	metrics
+	latencyKinds
 )
 
 // spread are quantiles of a latency; max is the upper bound of its bucket, and
@@ -22,7 +22,7 @@ const (
 type spread struct{ p50, p99, max time.Duration }
 
 // latencies are the spreads of both metrics.
-type latencies [metrics]spread
+type latencies [latencyKinds]spread
 
 // raiseTo keeps the higher of each value.
 func (l *latencies) raiseTo(other latencies) {
@@ -32,7 +32,7 @@ func (l *latencies) raiseTo(other latencies) {
 }
 
 // series are the scrapes of one member that it answered, oldest first.
-type series []etcd.Metrics
+type series []metrics.Counters
 
 func seriesOf(samples []sample, host string) series {
 	var s series
@@ -89,7 +89,7 @@ func (s series) worstLatencies() latencies {
 	return worst
 }
 
-func spreadOf(h etcd.Histogram) spread {
+func spreadOf(h metrics.Histogram) spread {
 	p50, _ := h.Quantile(0.5)
 	p99, _ := h.Quantile(0.99)
 	s := spread{p50: p50.Value, p99: p99.Value}

@@ -69,7 +69,7 @@ func defaultLimits() engine.Latency { return (*engine.Latency)(nil).WithDefaults
 func (l latencies) excessOver(idle latencies) float64 {
 	limits := defaultLimits()
 	highest := 0.0
-	for i, limit := range [metrics]engine.Duration{walFsync: limits.WALFsyncP99, backendCommit: limits.BackendCommitP99} {
+	for i, limit := range [latencyKinds]engine.Duration{walFsync: limits.WALFsyncP99, backendCommit: limits.BackendCommitP99} {
 		raised := max(float64(limit), engine.IdleFactor*float64(idle[i].p99))
 		highest = max(highest, float64(l[i].p99)/raised)
 	}

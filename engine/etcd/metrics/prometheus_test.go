@@ -1,4 +1,4 @@
-package etcd
+package metrics
 
 import (
 	"bufio"
@@ -171,8 +171,8 @@ func TestWindowReference(t *testing.T) {
 		for i, b := range before.Buckets {
 			counts[i] = b.Count
 		}
-		first := Metrics{WALFsync: before, Started: 1, ScrapedAt: time.Unix(100, 0)}
-		second := Metrics{Started: 1, ScrapedAt: time.Unix(105, 0)}
+		first := Counters{WALFsync: before, Started: 1, ScrapedAt: time.Unix(100, 0)}
+		second := Counters{Started: 1, ScrapedAt: time.Unix(105, 0)}
 		want := math.NaN()
 		switch rapid.SampledFrom([]string{"more", "empty", "restart"}).Draw(t, "window") {
 		case "more":

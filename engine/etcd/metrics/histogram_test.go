@@ -1,4 +1,4 @@
-package etcd
+package metrics
 
 import (
 	"math"
@@ -82,8 +82,8 @@ func TestQuantileGrows(t *testing.T) {
 func TestSinceIsWhatCameAfter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := genDurations(0).Draw(t, "before"), genDurations(0).Draw(t, "after")
-		first := Metrics{WALFsync: observe(before), LeaderChanges: 3, Started: 1}
-		second := Metrics{WALFsync: observe(append(slices.Clone(before), after...)), LeaderChanges: 5, Started: 1}
+		first := Counters{WALFsync: observe(before), LeaderChanges: 3, Started: 1}
+		second := Counters{WALFsync: observe(append(slices.Clone(before), after...)), LeaderChanges: 5, Started: 1}
 		delta := second.Since(first)
 		if !slices.Equal(delta.WALFsync.Buckets, observe(after).Buckets) || delta.LeaderChanges != 2 {
 			t.Fatalf("delta %+v", delta)
@@ -91,7 +91,7 @@ func TestSinceIsWhatCameAfter(t *testing.T) {
 		if _, ok := delta.WALFsync.Quantile(0.99); ok != (len(after) > 0) {
 			t.Fatal("an estimate of nothing, or none of something")
 		}
-		restarted := Metrics{WALFsync: observe(after), LeaderChanges: 4, Started: 2}
+		restarted := Counters{WALFsync: observe(after), LeaderChanges: 4, Started: 2}
 		if got := restarted.Since(first); !slices.Equal(got.WALFsync.Buckets, observe(after).Buckets) || got.LeaderChanges != 4 {
 			t.Fatalf("after a restart %+v", got)
 		}
@@ -156,7 +156,7 @@ etcd_disk_backend_commit_duration_seconds_count 0
 # TYPE etcd_server_leader_changes_seen_total counter
 etcd_server_leader_changes_seen_total 7
 `
-	m, err := parseMetrics(strings.NewReader(good))
+	m, err := Parse(strings.NewReader(good))
 	if err != nil || m.WALFsync.Count() != 4 || m.LeaderChanges != 7 || m.BackendCommit.Count() != 0 {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -170,7 +170,7 @@ etcd_server_leader_changes_seen_total 7
 		"missing":            {"wal_fsync", "wal_other"},
 		"not metrics":        {"# TYPE", "<html>"},
 	} {
-		if _, err := parseMetrics(strings.NewReader(strings.Replace(good, spoil[0], spoil[1], 1))); err == nil {
+		if _, err := Parse(strings.NewReader(strings.Replace(good, spoil[0], spoil[1], 1))); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

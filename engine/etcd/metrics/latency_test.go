@@ -1,4 +1,4 @@
-package etcd
+package metrics
 
 import (
 	"math"
@@ -26,22 +26,22 @@ func TestExceptionalObservations(t *testing.T) {
 		{1000, 11, 3, true}, // of many, the p99 counts
 	} {
 		h := histogramWith(c.quick, c.slow)
-		point := Metrics{WALFsync: h, BackendCommit: h}.Latency("etcd-0", time.Second, c.exceptional)
+		point := Counters{WALFsync: h, BackendCommit: h}.Latency("etcd-0", time.Second, c.exceptional)
 		if got := point.WALFsyncP99 > 0.001; got != c.isSlow || point.BackendCommitP99 != point.WALFsyncP99 {
 			t.Errorf("%d and %d, without %d: %+v", c.quick, c.slow, c.exceptional, point)
 		}
 	}
 	stalled := Histogram{Buckets: []Bucket{{0.001, 4}, {1.024, 4}, {8.192, 5}, {math.Inf(1), 5}}}
-	if point := (Metrics{WALFsync: stalled}).Latency("etcd-0", time.Second, 3); point.WALFsyncP99 < 1 {
+	if point := (Counters{WALFsync: stalled}).Latency("etcd-0", time.Second, 3); point.WALFsyncP99 < 1 {
 		t.Errorf("a stall is no exception: %+v", point)
 	}
-	if point := (Metrics{}).Latency("etcd-0", time.Second, 3); point.WALFsyncBucket != nil {
+	if point := (Counters{}).Latency("etcd-0", time.Second, 3); point.WALFsyncBucket != nil {
 		t.Errorf("nothing observed: %+v", point)
 	}
 }
 
 func TestPlus(t *testing.T) {
-	sum := Metrics{WALFsync: histogramWith(10, 1)}.Plus(Metrics{WALFsync: histogramWith(20, 2), BackendCommit: histogramWith(1, 0)})
+	sum := Counters{WALFsync: histogramWith(10, 1)}.Plus(Counters{WALFsync: histogramWith(20, 2), BackendCommit: histogramWith(1, 0)})
 	if sum.WALFsync.Count() != 33 || sum.WALFsync.Buckets[0].Count != 30 || sum.BackendCommit.Count() != 1 {
 		t.Errorf("%+v", sum)
 	}

@@ -1,0 +1,77 @@
+package metrics
+
+import (
+	"time"
+
+	"holdfast/engine"
+)
+
+// Counters holds the disk latencies and leader changes of one scrape of a member.
+type Counters struct {
+	WALFsync      Histogram // etcd_disk_wal_fsync_duration_seconds
+	BackendCommit Histogram // etcd_disk_backend_commit_duration_seconds
+	LeaderChanges uint64    // etcd_server_leader_changes_seen_total
+	Started       float64   // process_start_time_seconds
+	Quota         int64     // etcd_server_quota_backend_bytes; 0: not known
+	ScrapedAt     time.Time // when the answer was there
+}
+
+const stall = 1.1 // seconds; etcd has a bucket up to 1.024
+
+// Since returns the difference to an earlier scrape of the same member. If the member restarted in between, its
+// counters began anew, and Since returns all of this scrape.
+func (m Counters) Since(earlier Counters) Counters {
+	if m.Started != earlier.Started || m.LeaderChanges < earlier.LeaderChanges {
+		return m
+	}
+	m.WALFsync = m.WALFsync.countsSince(earlier.WALFsync)
+	m.BackendCommit = m.BackendCommit.countsSince(earlier.BackendCommit)
+	m.LeaderChanges -= earlier.LeaderChanges
+	return m
+}
+
+// P99Since estimates the p99 of the disk latencies since an earlier scrape of the same member. A histogram without
+// observations has no bucket. A member that restarted in between has counted everything within the window.
+func (m Counters) P99Since(earlier Counters, host string) engine.LatencyPoint {
+	return m.Since(earlier).Latency(host, m.ScrapedAt.Sub(earlier.ScrapedAt), 0)
+}
+
+// Plus returns the observations of both.
+func (m Counters) Plus(other Counters) Counters {
+	m.WALFsync = m.WALFsync.addHistogram(other.WALFsync)
+	m.BackendCommit = m.BackendCommit.addHistogram(other.BackendCommit)
+	return m
+}
+
+// Latency estimates the p99 of the disk latencies in a window, or of all but the given number of slowest observations
+// if that is less. Of a metric that took a second or more, no observation is left out.
+func (m Counters) Latency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
+	point := engine.LatencyPoint{Host: host, Window: engine.Duration(window)}
+	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional)
+	point.BackendCommitP99, point.BackendCommitBucket = m.BackendCommit.p99InSeconds(exceptional)
+	return point
+}
+
+// hasStall reports whether an observation took a second or more, the time after which etcd elects another leader by
+// default. A disk that stalls completes few writes, so that all of them would be exceptions.
+func (h Histogram) hasStall() bool {
+	var below uint64
+	for _, b := range h.Buckets {
+		if b.UpperBound <= stall {
+			below = b.Count
+		}
+	}
+	return h.Count() > below
+}
+
+func (h Histogram) p99InSeconds(exceptional int) (float64, *engine.LatencyBucket) {
+	q := 0.99
+	if count := float64(h.Count()); exceptional > 0 && count > 0 && !h.hasStall() {
+		q = min(q, max(count-float64(exceptional), count/2)/count) // of a few observations, half
+	}
+	e, ok := h.Quantile(q)
+	if !ok {
+		return 0, nil
+	}
+	return e.Value.Seconds(), &engine.LatencyBucket{Low: e.Low.Seconds(), High: e.High.Seconds(), Observed: e.Observed}
+}

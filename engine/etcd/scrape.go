@@ -1,0 +1,122 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/metrics"
+)
+
+const (
+	maxScrape  = 4 << 20 // bytes; etcd's metrics need a twentieth
+	maxHeader  = 1 << 20 // bytes
+	idleScrape = 30 * time.Second
+)
+
+// Scrape reads the metrics of the member on host, within Config.Timeout. It keeps the connection for the next scrape,
+// so that watching a busy disk costs the member little.
+func (c *Cluster) Scrape(ctx context.Context, host string) (metrics.Counters, error) {
+	counters, err := c.scrapeMember(ctx, host)
+	if err != nil {
+		return metrics.Counters{}, c.stepError("metrics of the member on "+host, err)
+	}
+	return counters, nil
+}
+
+func (c *Cluster) scrapeMember(ctx context.Context, host string) (metrics.Counters, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
+	defer cancel()
+	i := c.peerIndex(host)
+	if i < 0 {
+		return metrics.Counters{}, errors.New("it is not a host of the cluster")
+	}
+	// The address is for messages: the client connects to its own member, with TLS if the listener has it.
+	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.metricsPort())) + "/metrics"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return metrics.Counters{}, err
+	}
+	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+	response, err := c.scrapes[i].Do(request)
+	if err != nil {
+		return metrics.Counters{}, err
+	}
+	defer func() { _ = response.Body.Close() }() // already read to its end
+	if response.StatusCode != http.StatusOK {
+		return metrics.Counters{}, fmt.Errorf("GET /metrics on port %d: %s", c.metricsPort(), response.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxScrape+1))
+	if err != nil {
+		return metrics.Counters{}, err
+	}
+	if len(text) > maxScrape {
+		return metrics.Counters{}, fmt.Errorf("the metrics are longer than %d MiB, so they are not from etcd", maxScrape>>20)
+	}
+	counters, err := metrics.Parse(bytes.NewReader(text))
+	counters.ScrapedAt = time.Now()
+	return counters, err
+}
+
+// newHTTPClient returns a client that connects only to the member on p, where find says that it listens.
+func newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.Client {
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				at, err := find(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return connectPeer(ctx, p, at, "http/1.1")
+			},
+			MaxIdleConns:           1,
+			IdleConnTimeout:        idleScrape,
+			MaxResponseHeaderBytes: maxHeader,
+		},
+	}
+}
+
+// Scraped is the result of one scrape of a member.
+type Scraped struct {
+	Metrics metrics.Counters
+	Err     error // why there are none
+}
+
+// ScrapeAll scrapes the members on all hosts of the cluster at the same time. It takes at most Config.Timeout.
+func (c *Cluster) ScrapeAll(ctx context.Context) map[string]Scraped {
+	all := make([]Scraped, len(c.cfg.Peers))
+	var wg conc.WaitGroup
+	for i, p := range c.cfg.Peers {
+		wg.Go(func() { all[i].Metrics, all[i].Err = c.Scrape(ctx, p.Host) })
+	}
+	wg.Wait()
+	byHost := make(map[string]Scraped, len(all))
+	for i, p := range c.cfg.Peers {
+		byHost[p.Host] = all[i]
+	}
+	return byHost
+}
+
+// P99Between estimates the p99 of the disk latencies of a member between two scrapes. Its error says why there is none.
+func P99Between(earlier, later Scraped, host string) (engine.LatencyPoint, error) {
+	switch {
+	case later.Err != nil:
+		return engine.LatencyPoint{}, later.Err
+	case earlier.Err != nil:
+		return engine.LatencyPoint{}, earlier.Err
+	case earlier.Metrics.ScrapedAt.IsZero():
+		return engine.LatencyPoint{}, errors.New("it was not scraped before")
+	}
+	return later.Metrics.P99Since(earlier.Metrics, host), nil
+}
