@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"holdfast/engine"
@@ -47,10 +48,39 @@ func TestVersionOfStagedEtcd(t *testing.T) {
 			if f.Staged().Etcd != x.want || len(f.Problems) > 0 {
 				t.Errorf("version %q, want %q: %q", f.Staged().Etcd, x.want, f.Problems)
 			}
-			asked := "chroot --userspec=65534:65534 --groups=65534 " + b.Root + "/ostree/deploy/lab/deploy/" + moduletest.V2 + ".0 " + x.path + " --version\n"
+			asked := "setpriv --no-new-privs chroot --userspec=65534:65534 --groups=65534 " + b.Root + "/ostree/deploy/lab/deploy/" + moduletest.V2 + ".0 " + x.path + " --version\n"
 			if x.want != "" && !strings.Contains(b.Log(), asked) {
 				t.Errorf("no %q in %s", asked, b.Log())
 			}
+		})
+	}
+}
+
+// TestStagedEtcdLeavesNoOpenPipe: a process that the staged etcd starts, and that stays, keeps nobody waiting. If etcd has said its
+// version, it counts.
+func TestStagedEtcdLeavesNoOpenPipe(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	for name, x := range map[string]struct{ says, want string }{
+		"with a version": {"echo 'etcd Version: 3.6.4'", "3.6.4"},
+		"silent":         {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newOSHost(t)
+			b.Write("units/etcd.service", "active")
+			b.Write("etcd-path", "/usr/bin/etcd")
+			pipe, path := filepath.Join(b.Root, "pipe"), filepath.Join(b.Root, "ostree/deploy/lab/deploy", moduletest.V2+".0/usr/bin/etcd")
+			b.Check(syscall.Mkfifo(pipe, 0o600))
+			b.Check(os.MkdirAll(filepath.Dir(path), 0o755))
+			b.Check(os.WriteFile(path, []byte("#!/bin/sh\n(read -r x <"+pipe+") &\n"+x.says+"\n"), 0o755))
+			b.Want(b.stage(d), 0, "staged and locked")
+			if f := b.gatherFacts(d); f.Staged().Etcd != x.want || len(f.Problems) > 0 {
+				t.Errorf("version %q, want %q: %q", f.Staged().Etcd, x.want, f.Problems)
+			}
+			end, err := os.OpenFile(pipe, os.O_RDWR, 0) // ends the process, if it has opened the pipe
+			b.Check(err)
+			b.Check(os.Remove(pipe)) // and if it has not
+			b.Check(end.Close())
 		})
 	}
 }

@@ -1,6 +1,6 @@
 # Prints the version of the etcd in the staged deployment, if a unit runs the etcd of the
-# OS. That etcd is asked as nobody, within the deployment and without a network, so that
-# it reaches no data of the host, whatever it is.
+# OS. That etcd is asked as nobody, within the deployment, without a network, and where it
+# sees no process of the host, so that it reaches no data of the host.
 [ -e /run/ostree/staged-deployment ] || exit 0
 set -f
 path=''
@@ -26,6 +26,11 @@ done <<END
 $status
 END
 [ -n "$root" ] && [ -x "$root$path" ] || exit 0
-set -- chroot --userspec=65534:65534 --groups=65534 "$root" "$path" --version
-if unshare --net true 2>/dev/null; then set -- unshare --net "$@"; fi
-timeout -k 1 5 "$@" </dev/null 2>/dev/null | head -c 200
+set -- setpriv --no-new-privs chroot --userspec=65534:65534 --groups=65534 "$root" "$path" --version
+if unshare --net --pid --fork --kill-child true 2>/dev/null; then
+	set -- unshare --net --pid --fork --kill-child "$@"
+fi
+# The limit counts for all: a process that etcd leaves behind may keep the pipe open. dd
+# ends after one write of etcd, which is its first line. Only SIGKILL ends the first
+# process of a namespace.
+timeout -s KILL 5 sh -c '"$@" 2>/dev/null | dd bs=200 count=1 2>/dev/null' sh "$@" </dev/null 2>/dev/null
