@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner/approval"
+	"holdfast/engine/rollout/governing"
 )
 
 // runState is the progress of a run.
@@ -38,14 +39,14 @@ type runState struct {
 	failed        map[string]string    // hosts that failed, with the cause
 	begun         map[string]bool
 	failedActions map[string]*fallback
-	idle          map[string]*idleLatency // by cluster
-	adopted       map[string]bool         // hosts whose hold was adopted from a dead run
+	idle          governing.Idle
+	adopted       map[string]bool // hosts whose hold was adopted from a dead run
 }
 
 func newRunState() *runState {
 	return &runState{
 		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
-		failed: map[string]string{}, begun: map[string]bool{}, failedActions: map[string]*fallback{}, idle: map[string]*idleLatency{}, adopted: map[string]bool{},
+		failed: map[string]string{}, begun: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{},
 	}
 }
 
@@ -142,18 +143,6 @@ func (p *runState) mayStage(host string) error {
 	}
 	p.staged[host]++
 	return nil
-}
-
-func (p *runState) idleOf(cluster string) *idleLatency {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.idle[cluster]
-}
-
-func (p *runState) noteIdle(cluster string, idle *idleLatency) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle[cluster] = idle
 }
 
 func (p *runState) noteDone(host string, at time.Time) {

@@ -7,6 +7,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/rollout/governing"
 )
 
 const stageForks = 8
@@ -75,6 +76,22 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lan
 		return failure
 	}
 	return nil
+}
+
+// runGoverned runs a staging step while the governor controls its pace.
+func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step, lane engine.Lane) *engine.Failure {
+	ports := governing.Ports{Clock: r.Clock, Scrape: r.Clusters.ScrapeMembers, Send: r.sendPace, SetRate: r.SetRate, Emit: r.noteEvent}
+	staging := governing.Staging{Plan: hp, Step: s, Lane: lane, Members: len(r.Inventory.Members(lane.Cluster)), Began: r.state.began}
+	stage := governing.NewStage(ctx, ports, staging, &r.state.idle)
+	if ctx.Err() != nil {
+		return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: KindStopped}
+	}
+	return stage.Run(ctx, func(ctx context.Context) *engine.Failure { return r.runStep(ctx, hp, s) })
+}
+
+func (r *Run) sendPace(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error) {
+	reply, err := r.runScript(ctx, host, Script{Purpose: PaceScript, Text: script, Timeout: timeout})
+	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
 }
 
 func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) {

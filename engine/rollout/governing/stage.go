@@ -1,4 +1,4 @@
-package rollout
+package governing
 
 import (
 	"cmp"
@@ -11,12 +11,10 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// governedStage is the governor of one staging of one host.
-type governedStage struct {
-	run     *Run
-	plan    engine.HostPlan
-	step    engine.Step
-	cluster string
+// Stage governs one staging of one host.
+type Stage struct {
+	Ports
+	Staging
 
 	controller *governor.Controller
 	watch      *governor.Watch
@@ -34,20 +32,20 @@ type governedStage struct {
 
 // governUntilDone samples the members and sends the host its pace until the context ends. It returns a failure if the staging must
 // stop.
-func (g *governedStage) governUntilDone(ctx context.Context) *engine.Failure {
-	g.watch.AddScrapes(g.run.Clock.Now(), g.run.scrapeMembers(ctx, g.cluster), false)
+func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
+	g.watch.AddScrapes(g.Clock.Now(), g.scrapeMembers(ctx, g.Lane.Cluster), false)
 	decision := g.controller.First()
 	for {
 		g.sendPace(ctx, decision)
-		if g.run.Clock.Sleep(ctx, governEvery) != nil {
+		if g.Clock.Sleep(ctx, governEvery) != nil {
 			return nil
 		}
-		scrapes := g.run.scrapeMembers(ctx, g.cluster)
-		readings := g.watch.AddScrapes(g.run.Clock.Now(), scrapes, g.isIdle())
+		scrapes := g.scrapeMembers(ctx, g.Lane.Cluster)
+		readings := g.watch.AddScrapes(g.Clock.Now(), scrapes, g.isIdle())
 		if ctx.Err() != nil {
 			return nil
 		}
-		decision = g.controller.AddSample(g.run.Clock.Now(), readings)
+		decision = g.controller.AddSample(g.Clock.Now(), readings)
 		g.noteState(decision)
 		if decision.Stop != "" {
 			return g.stopFailure(decision)
@@ -56,7 +54,7 @@ func (g *governedStage) governUntilDone(ctx context.Context) *engine.Failure {
 }
 
 // isIdle reports whether nothing was staged since the sample before: the host was frozen all the time.
-func (g *governedStage) isIdle() bool {
+func (g *Stage) isIdle() bool {
 	if g.sent.Knobs.Slice > 0 || len(g.levers) == 0 || !g.levers[0].InForce {
 		g.pausedSamples = 0
 		return false
@@ -67,15 +65,15 @@ func (g *governedStage) isIdle() bool {
 
 // sendPace sends the pace to the host if it has changed, or the host needs to hear that the bastion is there. A pace that
 // does not arrive is sent again with the next sample; until then the host keeps to the last one, or to its safe one.
-func (g *governedStage) sendPace(ctx context.Context, d governor.Decision) {
-	now := g.run.Clock.Now()
+func (g *Stage) sendPace(ctx context.Context, d governor.Decision) {
+	now := g.Clock.Now()
 	if g.levers != nil && d.Knobs == g.sent.Knobs && now.Sub(g.sentAt) < renewPace {
 		return
 	}
 	g.setRate(d.Knobs.Rate)
 	g.serial++
 	script := hostscript.PaceScript(g.serialNumber(), toPace(d.Knobs), toPace(d.Safe))
-	reply, err := g.run.runScript(ctx, g.plan.Host, Script{Purpose: PaceScript, Text: script, Timeout: governCall})
+	reply, err := g.Send(ctx, g.Plan.Host, script, callTimeout)
 	if err != nil || reply.Code != 0 {
 		return
 	}
@@ -90,15 +88,15 @@ func (g *governedStage) sendPace(ctx context.Context, d governor.Decision) {
 	}
 }
 
-func (g *governedStage) setRate(bytesPerSecond int64) {
-	if g.run.SetRate != nil && g.step.Do.Exec != nil && g.step.Do.Exec.Content != nil {
-		g.run.SetRate(g.plan.Host, bytesPerSecond)
+func (g *Stage) setRate(bytesPerSecond int64) {
+	if g.SetRate != nil && g.Step.Do.Exec != nil && g.Step.Do.Exec.Content != nil {
+		g.SetRate(g.Plan.Host, bytesPerSecond)
 	}
 }
 
 // serialNumber differs from those of earlier runs that sent a pace to the same unit.
-func (g *governedStage) serialNumber() int64 {
-	return g.run.state.began.Unix()%1e6*1e4 + g.serial
+func (g *Stage) serialNumber() int64 {
+	return g.Began.Unix()%1e6*1e4 + g.serial
 }
 
 func toPace(k governor.Knobs) engine.Pace {
@@ -111,7 +109,7 @@ func paceOf(k governor.Knobs) *engine.Pace {
 }
 
 // noteState emits an event if the state has changed.
-func (g *governedStage) noteState(d governor.Decision) {
+func (g *Stage) noteState(d governor.Decision) {
 	if d.State == g.state {
 		return
 	}
@@ -122,8 +120,8 @@ func (g *governedStage) noteState(d governor.Decision) {
 	g.emitGovernor(e)
 }
 
-func (g *governedStage) addStateTime() {
-	now := g.run.Clock.Now()
+func (g *Stage) addStateTime() {
+	now := g.Clock.Now()
 	switch g.state {
 	case engine.GovernorSlowed:
 		g.slowed += now.Sub(g.since)
@@ -141,12 +139,12 @@ func governorOf(x governor.Excess) engine.Governor {
 	}
 }
 
-func (g *governedStage) emitGovernor(e engine.Governor) {
-	g.run.noteEvent(engine.Event{Type: engine.StagingGoverned, Host: g.plan.Host, Pool: g.plan.Pool, Cluster: g.cluster, Step: g.step.Name, Governor: &e})
+func (g *Stage) emitGovernor(e engine.Governor) {
+	g.Emit(engine.Event{Type: engine.StagingGoverned, Host: g.Plan.Host, Pool: g.Plan.Pool, Cluster: g.Lane.Cluster, Step: g.Step.Name, Governor: &e})
 }
 
 // stopFailure emits why the staging stops, and returns the failure.
-func (g *governedStage) stopFailure(d governor.Decision) *engine.Failure {
+func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 	e := governorOf(d.Over)
 	e.State, e.Stopped = g.state, d.Stop
 	g.emitGovernor(e)
@@ -154,7 +152,7 @@ func (g *governedStage) stopFailure(d governor.Decision) *engine.Failure {
 	abortAfter := engine.Duration(g.controller.AbortAfter).Trimmed()
 	switch d.Stop {
 	case engine.StopDeadline:
-		f.Cause = "not staged within " + g.step.Timeout.Trimmed() + " at a pace that etcd cluster " + g.cluster + " keeps up with"
+		f.Cause = "not staged within " + g.Step.Timeout.Trimmed() + " at a pace that etcd cluster " + g.Lane.Cluster + " keeps up with"
 		f.Hint = "raise timeouts { stage } of the pool; " + f.Hint
 	case engine.StopMissing:
 		f.Cause = fmt.Sprintf("the member on %s has not answered for %s; staging was stopped to protect etcd", cmp.Or(e.Member, "a host"), abortAfter)
@@ -166,7 +164,7 @@ func (g *governedStage) stopFailure(d governor.Decision) *engine.Failure {
 }
 
 // emitEnd reports the latency of all members, and the time in each state.
-func (g *governedStage) emitEnd() {
+func (g *Stage) emitEnd() {
 	g.setRate(0)
 	g.addStateTime()
 	g.emitGovernor(engine.Governor{

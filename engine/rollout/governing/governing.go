@@ -1,0 +1,89 @@
+// Package governing keeps the members of an etcd cluster fast enough while a host near them is staged: it measures their
+// disks, and sends the host its pace. Package engine/governor decides the pace.
+package governing
+
+import (
+	"context"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+)
+
+const (
+	governEvery  = time.Second      // between two samples of the governor
+	callTimeout  = 5 * time.Second  // bounds a scrape of all members, and a script that sends a pace
+	renewPace    = 5 * time.Second  // a host that hears nothing falls back to its safe pace
+	idleDuration = 10 * time.Second // of the measurement before the first staging near a cluster
+)
+
+// Ports are the ways to everything outside. Scrape returns when its context ends.
+type Ports struct {
+	Clock   Clock
+	Scrape  func(ctx context.Context, cluster string) []governor.Scrape
+	Send    func(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error)
+	SetRate func(host string, bytesPerSecond int64) // limits contents from the bastion, 0: no more; nil: hosts get none
+	Emit    func(engine.Event)
+}
+
+// Clock is the time.
+type Clock interface {
+	Now() time.Time
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+func (p Ports) scrapeMembers(ctx context.Context, cluster string) []governor.Scrape {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return p.Scrape(ctx, cluster)
+}
+
+// Staging is a step that stages a host near a cluster.
+type Staging struct {
+	Plan    engine.HostPlan
+	Step    engine.Step
+	Lane    engine.Lane
+	Members int       // of the cluster, by the inventory
+	Began   time.Time // when the run did
+}
+
+// NewStage prepares to govern a staging. It measures the idle latency of the cluster first, once in a run.
+func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
+	idle := known.measure(ctx, p, s.Lane.Cluster)
+	common := governor.LimitsOf(s.Lane.Governing.Latency)
+	limits := map[string]governor.Limits{}
+	for host, point := range idle.byHost {
+		limits[host] = common.Raised(point)
+	}
+	now, timeout := p.Clock.Now(), time.Duration(s.Step.Timeout)
+	settings := governor.Settings{
+		Common: common, Limits: limits, Members: s.Members, Blind: idle.blind,
+		Began: now, Deadline: now.Add(max(timeout-callTimeout, timeout/2)), AbortAfter: time.Duration(s.Lane.Governing.AbortAfter),
+	}
+	return &Stage{
+		Ports: p, Staging: s, state: engine.GovernorFree, since: now,
+		controller: governor.New(settings), watch: governor.NewWatch(idle.observed),
+	}
+}
+
+// Run runs the step, and controls its pace until it ends. If the staging must stop, the cause of the step's context is
+// the failure.
+func (g *Stage) Run(ctx context.Context, runStep func(context.Context) *engine.Failure) *engine.Failure {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	loop, end := context.WithCancel(ctx)
+	defer end()
+	var wait conc.WaitGroup
+	wait.Go(func() {
+		if f := g.governUntilDone(loop); f != nil {
+			stop(f)
+		}
+	})
+	failure := runStep(ctx)
+	end()
+	wait.Wait()
+	g.emitEnd()
+	return failure
+}
