@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/rollout/sampling"
 )
 
 // ErrDeclined is the error of Approve when the operator declines the plan.
@@ -116,7 +117,7 @@ func (r *Run) applyPlay(ctx context.Context) (engine.Plan, error) {
 		}
 	}
 	r.state.approved = &plan
-	stop := r.sampleClusters(ctx, plan)
+	stop := sampling.Start(ctx, sampling.Ports{Clock: r.Clock, Sample: r.Clusters.Sample, Emit: r.emitEvent}, plan)
 	defer stop()
 	if r.Clock.Now().Sub(asked) > maxPlanAge {
 		if plan, err = r.replanAndCheck(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/rollout/output"
 	"holdfast/engine/textutil"
 )
 
@@ -136,9 +137,9 @@ func (r *Run) connectHost(ctx context.Context, host string) (Conn, error) {
 }
 
 func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
-	throttle := &outputThrottle{now: r.Clock.Now, report: func(line string) { heartbeat.reportMessage(textutil.Printable(line)) }}
-	defer throttle.reportRest()
-	progress := lineSplitter{f: throttle.addLine}
+	throttle := &output.Throttle{Now: r.Clock.Now, Report: func(line string) { heartbeat.reportMessage(textutil.Printable(line)) }}
+	defer throttle.ReportRest()
+	progress := output.Splitter{Each: throttle.AddLine}
 	run := r.runIdempotent
 	switch {
 	case s.ChangesHost || s.Reboots || s.Do.Exec.Once:
@@ -146,8 +147,8 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	case s.Do.Exec.Content != nil:
 		run = r.runTransfer
 	}
-	defer progress.flushLastLine()
-	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer})
+	defer progress.Flush()
+	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.Write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer})
 	if f := scriptRefusal(reply, s); err == nil && f != nil {
 		return f
 	}

@@ -1,4 +1,6 @@
-package rollout
+// Package sampling watches the etcd clusters of a run while it goes on. Samples are only reported; the run decides
+// nothing by them.
+package sampling
 
 import (
 	"context"
@@ -12,19 +14,29 @@ import (
 	"holdfast/engine"
 )
 
+// Ports are the ways to everything outside.
+type Ports struct {
+	Clock  Clock
+	Sample func(ctx context.Context, cluster string) engine.Sample
+	Emit   func(engine.Event) error
+}
+
+// Clock is the time.
+type Clock interface {
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
 const (
 	sampleEvery   = 10 * time.Second
 	sampleTimeout = 30 * time.Second
 )
 
-// sampleClusters watches the etcd clusters of a plan until stop is called, each in a goroutine, so
-// that a slow one does not delay the others. Samples are only reported; the run decides nothing by
-// them.
-func (r *Run) sampleClusters(ctx context.Context, plan engine.Plan) (stop func()) {
+// Start samples the clusters of a plan until stop is called, each in a goroutine, so that a slow one does not delay the others.
+func Start(ctx context.Context, p Ports, plan engine.Plan) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg conc.WaitGroup
 	for _, name := range clustersOf(plan) {
-		wg.Go(func() { r.sampleCluster(ctx, name) })
+		wg.Go(func() { p.sampleCluster(ctx, name) })
 	}
 	return func() {
 		cancel()
@@ -32,25 +44,25 @@ func (r *Run) sampleClusters(ctx context.Context, plan engine.Plan) (stop func()
 	}
 }
 
-func (r *Run) sampleCluster(ctx context.Context, name string) {
+func (p Ports) sampleCluster(ctx context.Context, name string) {
 	for {
-		s := r.sampleOnce(ctx, name)
+		s := p.sampleOnce(ctx, name)
 		if ctx.Err() != nil { // cut short: it has no information about the cluster
 			return
 		}
-		if r.emitEvent(engine.Event{Type: engine.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
+		if p.Emit(engine.Event{Type: engine.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
 			return
 		}
-		if r.Clock.Sleep(ctx, sampleEvery) != nil {
+		if p.Clock.Sleep(ctx, sampleEvery) != nil {
 			return
 		}
 	}
 }
 
-func (r *Run) sampleOnce(ctx context.Context, name string) engine.Sample {
+func (p Ports) sampleOnce(ctx context.Context, name string) engine.Sample {
 	ctx, cancel := context.WithTimeoutCause(ctx, sampleTimeout, fmt.Errorf("no sample within %s", sampleTimeout))
 	defer cancel()
-	s := r.Clusters.Sample(ctx, name)
+	s := p.Sample(ctx, name)
 	if s.Voters > 0 {
 		s.Quorum = engine.QuorumOf(s.Voters)
 		return s

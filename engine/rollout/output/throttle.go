@@ -1,0 +1,48 @@
+// Package output turns the output of a script into lines, and passes on only some of those that come too fast.
+package output
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// The lines of a script that become events: the first ones, and then one per
+// whileLines, which shows that it goes on. So a host cannot fill the disk of the
+// bastion.
+const (
+	firstLines = 200
+	whileLines = 10 * time.Second
+)
+
+// Throttle passes on the lines of a script, and drops lines that come too fast.
+type Throttle struct {
+	Report func(string)
+	Now    func() time.Time
+
+	mu     sync.Mutex // a lost connection may still deliver lines
+	passed int
+	left   int // dropped lines
+	next   time.Time
+}
+
+// AddLine reports a line, or drops it.
+func (o *Throttle) AddLine(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.passed >= firstLines && o.Now().Before(o.next) {
+		o.left++
+		return
+	}
+	o.passed, o.next = o.passed+1, o.Now().Add(whileLines)
+	o.Report(text)
+}
+
+// ReportRest reports how many lines were dropped at the end.
+func (o *Throttle) ReportRest() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.left > 0 {
+		o.Report(fmt.Sprintf("it has printed %d more lines", o.left))
+	}
+}
