@@ -159,6 +159,12 @@ func serveCommand(conn net.Conn, requests chan<- request, done <-chan struct{}) 
 	}
 }
 
+// IsAbandoned reports whether the host has no supervisor, not even one that starts or ends.
+func (f Folder) IsAbandoned() bool {
+	lock, err := f.lockHost()
+	return err == nil && lock.Close() == nil
+}
+
 // WaitOff waits until the host's supervisor has ended.
 func (f Folder) WaitOff(ctx context.Context) error {
 	for {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sourcegraph/conc"
@@ -38,8 +39,13 @@ func Supervise(ctx context.Context, f Folder) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
 	m := &machine{Folder: f, requests: make(chan request)}
+	defer func() {
+		if err != nil { // before the lock, for those who wait for its end
+			m.logPower(FailEvent, err)
+		}
+		err = errors.Join(err, lock.Close())
+	}()
 	if err := m.openMachine(); err != nil {
 		return err
 	}
@@ -151,14 +157,14 @@ func (m *machine) runOneBoot(ctx context.Context, fresh []File) (again bool, err
 	if err := m.writeInitialTree(b); err != nil {
 		return false, err
 	}
-	m.logPower("boot %s %s", b.entry.File, filepath.Base(b.deployment))
+	m.logPower(bootEvent, b.entry.File, filepath.Base(b.deployment))
 	cmd, err := m.startContainer(m.config, m.settings, b, m.group)
 	if err != nil {
 		return false, err
 	}
 	m.frozen = false
 	code, again := m.serveUntilExit(ctx, cmd)
-	m.logPower("exit %d", code)
+	m.logPower(ExitEvent, code)
 	return again, nil
 }
 
@@ -263,11 +269,21 @@ func (m *machine) killContainer(cmd *exec.Cmd, since time.Time) {
 	}
 }
 
-func (m *machine) logPower(format string, args ...any) {
+// The first words of lines of the power log.
+const (
+	bootEvent = "boot"
+	// ExitEvent is the end of a boot, with the status of its container.
+	ExitEvent = "exit"
+	// FailEvent is the error that ended the supervisor.
+	FailEvent = "fail"
+)
+
+func (m *machine) logPower(event string, about ...any) {
 	f, err := os.OpenFile(m.PowerLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return
 	}
-	_, _ = fmt.Fprintf(f, "%d %s\n", time.Now().UnixMilli(), fmt.Sprintf(format, args...))
+	line := fmt.Sprintln(append([]any{time.Now().UnixMilli(), event}, about...)...)
+	_, _ = fmt.Fprintln(f, strings.ReplaceAll(strings.TrimSpace(line), "\n", "; "))
 	_ = f.Close()
 }

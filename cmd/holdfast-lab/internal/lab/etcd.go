@@ -78,7 +78,7 @@ func (h *Host) EtcdHealth(ctx context.Context) (*clientv3.StatusResponse, error)
 	return status, nil
 }
 
-// WaitEtcd waits until etcd on the host is healthy.
+// WaitEtcd waits until etcd on the host is healthy. It returns early if the host has ended.
 func (h *Host) WaitEtcd(ctx context.Context) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -86,6 +86,9 @@ func (h *Host) WaitEtcd(ctx context.Context) error {
 		cancel()
 		if err == nil {
 			return nil
+		}
+		if err := h.checkPower(ctx); err != nil {
+			return fmt.Errorf("wait for %s: %w", h.Name, err)
 		}
 		if pauseErr := Sleep(ctx, 100*time.Millisecond); pauseErr != nil {
 			return errors.Join(err, pauseErr)

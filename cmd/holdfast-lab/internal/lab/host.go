@@ -174,7 +174,7 @@ func (h *Host) changeSettings(ctx context.Context, change func(*host.Settings)) 
 // PowerEvent is one line of a host's power log.
 type PowerEvent struct {
 	At time.Time
-	// The field holds "boot ENTRY DEPLOYMENT" or "exit CODE".
+	// The field holds "boot ENTRY DEPLOYMENT", "exit CODE" or "fail ERROR".
 	What string
 }
 

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/site"
 )
 
@@ -95,7 +94,7 @@ func (h *Host) BootID(ctx context.Context) (string, error) {
 }
 
 // WaitUp waits until the host answers with another boot ID than old, which may
-// be empty. It returns early if the host's supervisor has failed.
+// be empty. It returns early if the host has ended.
 func (h *Host) WaitUp(ctx context.Context, old string) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -107,10 +106,8 @@ func (h *Host) WaitUp(ctx context.Context, old string) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, errors.Join(ctx.Err(), err))
 		}
-		if state, stateErr := h.State(ctx); stateErr == nil && state == host.StateOff {
-			if err := h.supervisorError(); err != nil {
-				return fmt.Errorf("wait for %s: %w", h.Name, err)
-			}
+		if err := h.checkPower(ctx); err != nil {
+			return fmt.Errorf("wait for %s: %w", h.Name, err)
 		}
 		if err := Sleep(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, err)

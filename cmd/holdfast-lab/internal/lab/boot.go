@@ -1,0 +1,49 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/engine/textutil"
+)
+
+// checkPower returns an error if the host has ended: nothing but the power switch brings it up again.
+func (h *Host) checkPower(ctx context.Context) error {
+	state, err := h.State(ctx)
+	if err != nil || state != host.StateOff || !h.folder.IsAbandoned() {
+		return nil // it may answer later
+	}
+	if err := h.supervisorError(); err != nil {
+		return err
+	}
+	events, err := h.PowerLog()
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	end, rest := "", ""
+	if len(events) > 0 {
+		end, rest, _ = strings.Cut(events[len(events)-1].What, " ")
+	}
+	switch end {
+	case host.FailEvent:
+		return fmt.Errorf("its supervisor ended: %s", rest)
+	case host.ExitEvent:
+		return fmt.Errorf("its container ended with status %s; %s", rest, h.consoleTail())
+	}
+	return errors.New("its supervisor ended without a message")
+}
+
+// consoleTail returns the last lines that the host has printed.
+func (h *Host) consoleTail() string {
+	const most = 15 // lines
+	raw, err := os.ReadFile(h.Console())
+	if err != nil {
+		return fmt.Sprintf("there is no console log (%v)", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	return "the end of " + h.Console() + ":\n" + textutil.Printable(textutil.KeepTail(strings.Join(lines[max(0, len(lines)-most):], "\n"), 4000))
+}
