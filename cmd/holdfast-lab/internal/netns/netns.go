@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -27,18 +28,49 @@ const Bridge = "hflab0"
 // Namespace is the name of a network namespace, as in "ip netns list".
 type Namespace string
 
-func (n Namespace) path() string { return "/run/netns/" + string(n) }
+// folder is the folder of "ip netns".
+var folder = "/run/netns"
 
-// Exists reports whether the namespace exists.
-func (n Namespace) Exists() bool {
-	_, err := os.Stat(n.path())
-	return !errors.Is(err, fs.ErrNotExist)
+func (n Namespace) path() string { return filepath.Join(folder, string(n)) }
+
+// errStale is the error of a name without a namespace: a file to which a namespace was bound before the machine was restarted.
+var errStale = errors.New("it is a plain file, left by a lab that was killed; holdfast-lab up makes the namespace anew")
+
+// exists reports whether the namespace exists. It removes the plain file that a killed lab has left in its place.
+func (n Namespace) exists() (bool, error) {
+	f, err := openNamespace(n.path())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case errors.Is(err, errStale):
+		return false, unix.Unlink(n.path()) // removes no folder
+	case err != nil:
+		return false, err
+	}
+	return true, f.Close()
+}
+
+// openNamespace opens the network namespace that is bound to a file.
+func openNamespace(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	var about unix.Statfs_t
+	err = unix.Fstatfs(int(f.Fd()), &about)
+	if err == nil && about.Type != unix.NSFS_MAGIC {
+		err = fmt.Errorf("%s: %w", path, errStale)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // Up makes the namespace and its bridge unless they exist.
 func (n Namespace) Up(ctx context.Context) error {
-	if n.Exists() {
-		return nil
+	if exists, err := n.exists(); err != nil || exists {
+		return err
 	}
 	for _, args := range [][]string{
 		{"netns", "add", string(n)},
@@ -56,8 +88,8 @@ func (n Namespace) Up(ctx context.Context) error {
 
 // Down removes the namespace and everything in it.
 func (n Namespace) Down(ctx context.Context) error {
-	if !n.Exists() {
-		return nil
+	if exists, err := n.exists(); err != nil || !exists {
+		return err
 	}
 	return runIP(ctx, "netns", "del", string(n))
 }
@@ -101,7 +133,7 @@ func (n Namespace) doOnThread(fn func() error) error {
 }
 
 func (n Namespace) enterOnThread() error {
-	f, err := os.Open(n.path())
+	f, err := openNamespace(n.path())
 	if err != nil {
 		return fmt.Errorf("open network namespace (is the lab up?): %w", err)
 	}
