@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"holdfast/engine/textutil"
@@ -151,4 +153,103 @@ func (p SourcePosition) String() string {
 		s += p.Path
 	}
 	return textutil.Printable(s)
+}
+
+// RecordPath is where a host keeps the configuration that was last applied.
+const RecordPath = StateDir + "/applied.json"
+
+// Record is the record of the configuration that holdfast applied to a host. It is
+// compact: no contents of files, no hashes of passwords.
+type Record struct {
+	Schema     int              `json:"schema"`
+	Config     Config           `json:"config"`
+	Existed    []string         `json:"existed,omitempty"` // directories of Config that the host had before; they stay when they leave it
+	Unfinished *UnfinishedWrite `json:"unfinished,omitempty"`
+
+	// Accounts says where accounts come from: users by their names, groups as
+	// "group/NAME". Of one of Config that is not in it nobody knows.
+	Accounts map[string]AccountOrigin `json:"accounts,omitempty"`
+}
+
+// RecordSchema is the version of Applied that is written. Version 1, which has
+// no Accounts, is read too. Another is not understood.
+const RecordSchema = 2
+
+// AccountOrigin says where an account comes from.
+type AccountOrigin string
+
+// The origins of accounts. An account made by holdfast has no original: when it leaves
+// the configuration it is locked, and stays in Applied.Accounts.
+const (
+	FoundAccount AccountOrigin = "found" // the host had it before holdfast
+	MadeAccount  AccountOrigin = "made"  // holdfast made it
+)
+
+// UnfinishedWrite is a configuration that was, or may have been, partly written, and
+// has not wholly taken effect.
+type UnfinishedWrite struct {
+	Run      string   `json:"run"`                // that writes it
+	Boot     string   `json:"boot"`               // boot ID then; another boot has taken everything into effect that was written
+	Config   Config   `json:"config"`             // that the run writes
+	Touched  []string `json:"touched,omitempty"`  // resources that writes have changed since the last record, by name: they may or may not have taken effect
+	Ours     []string `json:"ours,omitempty"`     // paths that were holdfast's before it began, and stay so or go
+	Appended []File   `json:"appended,omitempty"` // text that earlier unfinished writes appended to files of the host, or tried to
+	Failed   string   `json:"failed,omitempty"`   // action that failed, so that it takes a reboot
+}
+
+// Digest returns the SHA-256 of data in hexadecimal, which names contents.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// registriesConf is the one file whose old contents a rule depends on.
+const registriesConf = "/etc/containers/registries.conf"
+
+// Compact returns the configuration with digests in place of file contents and password
+// hashes, and the contents by digest. It keeps contents that a rule reads, and text that
+// is appended to a file of the host.
+func (c Config) Compact() (Config, map[string][]byte) {
+	contents := map[string][]byte{}
+	named := func(secret string) string {
+		if secret == "" || isDigest(secret) {
+			return secret
+		}
+		contents[Digest([]byte(secret))] = []byte(secret)
+		return Digest([]byte(secret))
+	}
+	files := make([]File, len(c.Files))
+	for i, f := range c.Files {
+		if !f.Inherit && f.Digest == "" {
+			whole := f.Contents
+			if len(f.Append) > 0 {
+				whole = append(append([]byte(nil), f.Contents...), f.Append...)
+			}
+			if f.Digest = f.Sum; f.Digest == "" {
+				f.Digest = Digest(whole)
+			}
+			f.Append, f.Sum = nil, ""
+			contents[f.Digest] = whole
+			if f.Contents = nil; f.Path == registriesConf {
+				f.Contents = whole
+			}
+		}
+		files[i] = f
+	}
+	c.Files = files
+	c.Users = append([]User(nil), c.Users...)
+	for i := range c.Users {
+		c.Users[i].PasswordHash = named(c.Users[i].PasswordHash)
+	}
+	c.Groups = append([]Group(nil), c.Groups...)
+	for i := range c.Groups {
+		c.Groups[i].PasswordHash = named(c.Groups[i].PasswordHash)
+	}
+	return c, contents
+}
+
+// isDigest distinguishes a Digest from a hash of a password, which never has that form.
+func isDigest(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && len(s) == hex.EncodedLen(sha256.Size)
 }

@@ -132,3 +132,73 @@ func (r *Rollout) After(other *Rollout, run string) bool {
 	}
 	return r.Run > other.Run
 }
+
+// ConfigFacts is the observed state of every path, unit, user and group that the
+// desired, the recorded or the unfinished configuration names.
+type ConfigFacts struct {
+	Applied  *Record              `json:"applied,omitempty"`  // nil: nothing was recorded
+	Problem  string               `json:"problem,omitempty"`  // why nothing may be written: a record that cannot be read, a tool that is missing
+	Nodes    map[string]PathFacts `json:"nodes,omitempty"`    // by path; PathMissing where there is nothing
+	Saved    map[string]bool      `json:"saved,omitempty"`    // paths whose originals are kept
+	Units    map[string]string    `json:"units,omitempty"`    // by name, the output of systemctl is-enabled
+	Users    map[string]Login     `json:"users,omitempty"`    // by name; those there are
+	Groups   map[string]int       `json:"groups,omitempty"`   // GID by name; those there are
+	KeyDir   bool                 `json:"key_dir,omitempty"`  // sshd reads ~/.ssh/authorized_keys.d, so SSH keys go there
+	Links    map[string]string    `json:"links,omitempty"`    // directories on the way to Nodes that are symbolic links, and their targets
+	Fleeting []string             `json:"fleeting,omitempty"` // directories on the way to Nodes that are lost when the host reboots
+}
+
+// PathFacts is an entry of a host's file system.
+type PathFacts struct {
+	Type     PathType `json:"type"`
+	Digest   string   `json:"digest,omitempty"` // of a file: SHA-256, hexadecimal; "large" of one from 100 MB on
+	Target   string   `json:"target,omitempty"` // of a symbolic link
+	Mode     int      `json:"mode"`             // permission bits, with setuid, setgid and sticky
+	UID      int      `json:"uid"`
+	GID      int      `json:"gid"`
+	User     string   `json:"user,omitempty"` // names, where the host knows them
+	Group    string   `json:"group,omitempty"`
+	Inode    string   `json:"inode,omitempty"` // device and inode: the same for hard links of each other
+	Contents []byte   `json:"-"`               // of the few files whose contents a plan depends on
+	Base     []byte   `json:"-"`               // of a file that something is appended to: its original, if one is kept
+}
+
+// PathType is a kind of Node.
+type PathType string
+
+// The kinds of nodes.
+const (
+	PathMissing   PathType = ""
+	PathFile      PathType = "file"
+	PathDirectory PathType = "directory"
+	PathLink      PathType = "link"
+	PathOther     PathType = "other"
+)
+
+// Login is an account of a host.
+type Login struct {
+	UID      int      `json:"uid"`
+	GID      int      `json:"gid"`
+	Group    string   `json:"group,omitempty"`  // primary
+	Groups   []string `json:"groups,omitempty"` // supplementary, without the primary one
+	Gecos    string   `json:"gecos,omitempty"`
+	Home     string   `json:"home,omitempty"`
+	Shell    string   `json:"shell,omitempty"`
+	Password string   `json:"password,omitempty"` // Digest of the hash in shadow
+	Keys     []string `json:"keys,omitempty"`     // SSH keys, a line each, that holdfast or Ignition keeps there
+	Expires  string   `json:"expires,omitempty"`  // day of its expiry as in shadow; "": never
+	Connects bool     `json:"connects,omitempty"` // it is the account that holdfast logs in as
+
+	// OtherKeys and Sessions count its other SSH keys and its sessions, where that
+	// matters: of the account that holdfast logs in as, and of those that leave the
+	// configuration.
+	OtherKeys int `json:"other_keys,omitempty"`
+	Sessions  int `json:"sessions,omitempty"`
+}
+
+// RetiredExpiry is the day of expiry of an account that holdfast has locked:
+// the first after 1970-01-01 that shadow understands.
+const RetiredExpiry = "1"
+
+// Retired reports whether the account is locked as holdfast does it.
+func (l Login) Retired() bool { return l.Expires == RetiredExpiry }

@@ -41,3 +41,14 @@ const (
 	LatencyFailure     FailureKind = "latency"     // staging was stopped to protect etcd
 	ActionFailure      FailureKind = "action"      // an action failed, and the host has that on record
 )
+
+// Exit returns the exit code that a failure alone ends a run with.
+func (f Failure) Exit() ExitCode {
+	switch f.Kind {
+	case HeldFailure:
+		return ExitRefused
+	case StoppedFailure:
+		return ExitStopped
+	}
+	return ExitFailed
+}

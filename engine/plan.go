@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -226,58 +225,4 @@ func (hp HostPlan) Disruptive() bool {
 // its actions fails.
 func (hp HostPlan) FallsBack() bool {
 	return slices.ContainsFunc(hp.Sequence, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
-}
-
-// RecordResource is the resource of a change that only updates the record on a host.
-const RecordResource = "record"
-
-func HasAction(list []Action, t ActionType) bool {
-	for _, a := range list {
-		if a.Type == t {
-			return true
-		}
-	}
-	return false
-}
-
-func ContainsAction(list []Action, a Action) bool {
-	for _, b := range list {
-		if a == b {
-			return true
-		}
-	}
-	return false
-}
-
-// MergeActions returns the actions of a host's changes, once each, in the order of the
-// module if it has one, else in the order of their types. A reboot replaces all others
-// but the drain.
-func MergeActions(changes []Change, order []Action) []Action {
-	var all []Action
-	for _, c := range changes {
-		all = append(all, c.Actions...)
-	}
-	var merged []Action
-	reboot := HasAction(all, RebootAction)
-	for _, kind := range []ActionType{DrainAction, ReloadDaemon, ReloadUnit, RestartUnit, CommandAction, DefragAction, RebootAction} {
-		for _, a := range all {
-			swallowed := reboot && (kind == ReloadDaemon || kind == ReloadUnit || kind == RestartUnit)
-			if a.Type == kind && !swallowed && !ContainsAction(merged, a) {
-				merged = append(merged, a)
-			}
-		}
-	}
-	if len(merged) == 0 {
-		return []Action{{Type: NoAction}}
-	}
-	if len(order) > 0 && !reboot {
-		place := func(a Action) int {
-			if i := slices.Index(order, a); i >= 0 && a.Type != DrainAction {
-				return i
-			}
-			return -1 // only one module has actions other than a drain
-		}
-		slices.SortStableFunc(merged, func(a, b Action) int { return cmp.Compare(place(a), place(b)) })
-	}
-	return merged
 }
