@@ -87,13 +87,18 @@ func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	return cmd
 }
 
-// bounded keeps the beginning of a stream and drops the rest.
-type bounded struct{ bytes.Buffer }
+// bounded keeps the beginning of a stream and drops the rest. The buffer is not embedded: its ReadFrom knows no bound,
+// and io.Copy would use it.
+type bounded struct{ kept bytes.Buffer }
 
 // Write keeps as much as fits, and reports all of it as written.
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := maxOutput - b.Len(); room > 0 {
-		_, _ = b.Buffer.Write(p[:min(len(p), room)])
+	if room := maxOutput - b.kept.Len(); room > 0 {
+		_, _ = b.kept.Write(p[:min(len(p), room)])
 	}
 	return len(p), nil
 }
+
+func (b *bounded) Bytes() []byte { return b.kept.Bytes() }
+
+func (b *bounded) String() string { return b.kept.String() }

@@ -59,3 +59,12 @@ func isProcessRunning(pid string) bool {
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	return err == nil && !strings.HasPrefix(rest, "Z")
 }
+
+// TestBastionCommandOutputIsBounded checks that only the beginning of each stream of a command is kept, which ends all
+// the same.
+func TestBastionCommandOutputIsBounded(t *testing.T) {
+	reply, err := Commands{Dir: t.TempDir()}.Run(t.Context(), "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2", nil)
+	if err != nil || reply.Code != 0 || len(reply.Stdout) != maxOutput || len(reply.Stderr) != maxOutput {
+		t.Errorf("%d and %d bytes, exit status %d, %v", len(reply.Stdout), len(reply.Stderr), reply.Code, err)
+	}
+}
