@@ -18,7 +18,7 @@ func stagedEtcdProbe() engine.Command {
 }
 
 // readStagedEtcd adds the version of etcd in the staged deployment. It is missing if the host runs no etcd of the OS, or
-// if the staged one does not say its version.
+// if the staged one prints no version.
 func readStagedEtcd(o engine.Outputs, f engine.Facts) engine.Facts {
 	match := etcdVersionLine.FindStringSubmatch(o["staged etcd"].Stdout)
 	if match == nil {

@@ -16,8 +16,8 @@ import (
 	"holdfast/engine/content/layout"
 )
 
-// digest returns the digest of an image. The inventory has checked its form.
-func (w Wanted) digest() v1.Hash {
+// imageDigest returns the digest of an image. The inventory has checked its form.
+func (w Wanted) imageDigest() v1.Hash {
 	_, digest, _ := strings.Cut(w.Image, "@")
 	h, _ := v1.NewHash(digest) // the zero value is of no image
 	return h
@@ -40,7 +40,7 @@ func updateImages(ctx context.Context, m engine.Mirror, f filling) ([]ContentSta
 	if f.layout, err = layout.Open(m.Layout); err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.layout.Close() }() // what was written is synced
+	defer func() { _ = f.layout.Close() }() // each file was synced when it was written
 	unlock, err := f.layout.Lock()
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (f *filling) fetchImage(ctx context.Context, w Wanted) error {
 	if err := f.fetchSignatures(ctx, w); err != nil {
 		return fmt.Errorf("signatures: %w", err)
 	}
-	return f.fetchParts(ctx, w, w.digest(), w.Image)
+	return f.fetchParts(ctx, w, w.imageDigest(), w.Image)
 }
 
 // fetchParts fetches the missing parts of an image, level by level: a manifest that has arrived names others. The image gets its
@@ -116,8 +116,8 @@ const maxSignatures = 16 << 20
 
 // fetchSignatures fetches the sigstore signatures, if there are any.
 func (f *filling) fetchSignatures(ctx context.Context, w Wanted) error {
-	tag := layout.SignatureTag(w.digest())
-	data, err := f.from.manifest(ctx, w, tag)
+	tag := layout.SignatureTag(w.imageDigest())
+	data, err := f.from.readManifest(ctx, w, tag)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func checkSignatures(media types.MediaType, size int64, blobs []layout.Blob) err
 
 func (f *filling) fetchBlob(ctx context.Context, w Wanted, b layout.Blob) error {
 	if b.IsManifest {
-		data, err := f.from.manifest(ctx, w, b.Digest.String())
+		data, err := f.from.readManifest(ctx, w, b.Digest.String())
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (f *filling) fetchBlob(ctx context.Context, w Wanted, b layout.Blob) error 
 		return f.layout.WriteBlob(ctx, b, bytes.NewReader(data))
 	}
 	fmt.Fprintf(f.out, "fetch %s, %d bytes\n", b.Digest, b.Size)
-	in, err := f.from.blob(ctx, w, b.Digest)
+	in, err := f.from.openBlob(ctx, w, b.Digest)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,9 @@ import (
 
 // imageSource is a place with images. An error of a part that is not there is an fs.ErrNotExist.
 type imageSource interface {
-	// manifest returns the manifest with a digest or a tag.
-	manifest(ctx context.Context, w Wanted, reference string) ([]byte, error)
-	blob(ctx context.Context, w Wanted, digest v1.Hash) (io.ReadCloser, error)
+	// readManifest returns the manifest with a digest or a tag.
+	readManifest(ctx context.Context, w Wanted, reference string) ([]byte, error)
+	openBlob(ctx context.Context, w Wanted, digest v1.Hash) (io.ReadCloser, error)
 	close() error
 }
 
@@ -54,7 +54,7 @@ func openImages(from string) (imageSource, error) {
 // layoutSource is another layout, such as on a disk.
 type layoutSource struct{ *layout.Layout }
 
-func (s layoutSource) manifest(_ context.Context, _ Wanted, reference string) ([]byte, error) {
+func (s layoutSource) readManifest(_ context.Context, _ Wanted, reference string) ([]byte, error) {
 	digest, err := v1.NewHash(reference)
 	if err != nil {
 		var found bool
@@ -68,7 +68,7 @@ func (s layoutSource) manifest(_ context.Context, _ Wanted, reference string) ([
 	return s.ReadManifest(digest)
 }
 
-func (s layoutSource) blob(_ context.Context, _ Wanted, digest v1.Hash) (io.ReadCloser, error) {
+func (s layoutSource) openBlob(_ context.Context, _ Wanted, digest v1.Hash) (io.ReadCloser, error) {
 	f, _, err := s.OpenBlob(digest)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ type registrySource struct {
 	repository string // "": the name of the image
 }
 
-func (s registrySource) find(w Wanted) (name.Repository, error) {
+func (s registrySource) findRepository(w Wanted) (name.Repository, error) {
 	repository := s.repository
 	if repository == "" {
 		repository, _, _ = strings.Cut(w.Image, "@")
@@ -91,8 +91,8 @@ func (s registrySource) find(w Wanted) (name.Repository, error) {
 	return name.NewRepository(repository)
 }
 
-func (s registrySource) manifest(ctx context.Context, w Wanted, reference string) ([]byte, error) {
-	repository, err := s.find(w)
+func (s registrySource) readManifest(ctx context.Context, w Wanted, reference string) ([]byte, error) {
+	repository, err := s.findRepository(w)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +107,8 @@ func (s registrySource) manifest(ctx context.Context, w Wanted, reference string
 	return found.Manifest, nil
 }
 
-func (s registrySource) blob(ctx context.Context, w Wanted, digest v1.Hash) (io.ReadCloser, error) {
-	repository, err := s.find(w)
+func (s registrySource) openBlob(ctx context.Context, w Wanted, digest v1.Hash) (io.ReadCloser, error) {
+	repository, err := s.findRepository(w)
 	if err != nil {
 		return nil, err
 	}

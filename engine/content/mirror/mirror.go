@@ -101,7 +101,7 @@ func checkImage(ctx context.Context, folder string, w Wanted) (ContentStatus, er
 		return ContentStatus{}, err
 	}
 	defer func() { _ = opened.Close() }() // read only
-	image, err := opened.ReadImage(ctx, w.digest(), true)
+	image, err := opened.ReadImage(ctx, w.imageDigest(), true)
 	if err != nil {
 		return ContentStatus{}, fmt.Errorf("check image %s: %w", w.Image, err)
 	}

@@ -86,7 +86,7 @@ func (r repository) pullCommits(ctx context.Context, url string, wanted []Wanted
 }
 
 // forgetDamaged removes damaged objects, and marks commits that lack objects as partial, as ostree does with those that it has
-// not fetched to the end: a pull looks only into these for what they lack. It reports whether it found any.
+// not fetched to the end: a pull looks only into these for missing objects. It reports whether it found any.
 func forgetDamaged(folder string, all []ContentStatus) (found bool, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

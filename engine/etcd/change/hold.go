@@ -35,7 +35,7 @@ func mayBeGone(a membership.MemberAction) bool { return a == membership.Remove }
 
 func (r *Run) holdOrder(first string) []string {
 	var names []string
-	if _, known := r.member(first); known {
+	if _, known := r.findHost(first); known {
 		names = append(names, first)
 	}
 	for _, h := range r.Members {
@@ -87,7 +87,7 @@ func heldFailure(host string, facts engine.Facts) error {
 }
 
 func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
-	h, _ := r.member(host)
+	h, _ := r.findHost(host)
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
 	reply, err := r.Hosts.Run(ctx, h, hostscript.HoldProbeScript())
@@ -99,8 +99,8 @@ func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
 	return facts, nil
 }
 
-// checkOthers refuses if anybody else holds another host of the cluster. Hosts that do not answer are left out: they have
-// no healthy voter, or etcd would say so.
+// checkOthers refuses if anybody else holds another host of the cluster. A host that does not answer is left out: a
+// run that holds it looks at the other hosts as well, and sees this run.
 func (r *Run) checkOthers(ctx context.Context, own string) error {
 	for _, h := range r.Members {
 		if h.Name == own {

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/etcd/membership"
 )
 
-func (r *Run) promote(ctx context.Context, step membership.MemberStep) error {
-	err := r.insist(ctx, func() error { return r.Etcd.Promote(ctx, step.Member) })
+func (r *Run) promoteLearner(ctx context.Context, step membership.MemberStep) error {
+	err := r.retryRefused(ctx, func() error { return r.Etcd.Promote(ctx, step.Member) })
 	if err != nil && etcd.IsPassing(err) { // it does not catch up: the next step takes it back
 		r.failed[step.Host] = "etcd does not promote its learner: " + err.Error()
 		return nil
@@ -20,9 +20,9 @@ func (r *Run) promote(ctx context.Context, step membership.MemberStep) error {
 	return err
 }
 
-// start starts the etcd of a member, and waits until it has data. An etcd that does not start is taken back by the next
+// startMember starts the etcd of a member, and waits until it has data. An etcd that does not start is taken back by the next
 // step.
-func (r *Run) start(ctx context.Context, step membership.MemberStep) (string, error) {
+func (r *Run) startMember(ctx context.Context, step membership.MemberStep) (string, error) {
 	if err := r.runScript(ctx, step.Host, startScript(r.Owner, *r.Cluster.Managed, r.joinSettings(step).String())); err != nil {
 		return "", err
 	}
@@ -33,14 +33,14 @@ func (r *Run) start(ctx context.Context, step membership.MemberStep) (string, er
 			return "", err
 		}
 		next, err := membership.Next(s)
-		if !passes(err, s) && (err != nil || next.Action != membership.Start) {
+		if !mayPass(err, s) && (err != nil || next.Action != membership.Start) {
 			return "", nil // the next step tells
 		}
 		if time.Now().After(until) {
 			r.failed[step.Host] = fmt.Sprintf("etcd does not start within %s: journalctl -u %s", engine.Duration(settleTime).Trimmed(), r.Cluster.Managed.Unit)
 			return r.failed[step.Host], nil
 		}
-		if err := pause(ctx); err != nil {
+		if err := waitPoll(ctx); err != nil {
 			return "", err
 		}
 	}
@@ -62,7 +62,7 @@ func (r *Run) awaitLearner(ctx context.Context, step membership.MemberStep) (str
 			r.failed[step.Host] = fmt.Sprintf("its learner did not catch up within %s", engine.Duration(r.Timeout).Trimmed())
 			return r.failed[step.Host], nil
 		}
-		if err := errors.Join(r.renewHold(ctx, step.Host), pause(ctx)); err != nil {
+		if err := errors.Join(r.renewHold(ctx, step.Host), waitPoll(ctx)); err != nil {
 			return "", err
 		}
 	}

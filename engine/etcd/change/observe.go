@@ -83,7 +83,7 @@ func (r *Run) observeHost(ctx context.Context, h engine.Host) (membership.Host, 
 	return out, s.clock.Sub(asked.Add(time.Since(asked) / 2))
 }
 
-func (r *Run) member(host string) (engine.Host, bool) {
+func (r *Run) findHost(host string) (engine.Host, bool) {
 	i := slices.IndexFunc(r.Members, func(h engine.Host) bool { return h.Name == host })
 	if i < 0 {
 		return engine.Host{}, false
@@ -105,7 +105,7 @@ func (r *Run) peerURL(host string) string {
 			}
 		}
 	}
-	h, _ := r.member(host)
+	h, _ := r.findHost(host)
 	return scheme + "://" + net.JoinHostPort(h.Address, strconv.Itoa(r.Cluster.Managed.PeerPort))
 }
 
@@ -133,13 +133,13 @@ func firstOr(list []string, other string) string {
 	return other
 }
 
-// preflight checks a host that is to get a member, and returns what it measured, or why it failed.
-func (r *Run) preflight(ctx context.Context, host string) string {
+// checkNewHost checks a host that is to get a member, and returns a message: the times of its disk, or why it cannot get one.
+func (r *Run) checkNewHost(ctx context.Context, host string) string {
 	fail := func(reason string) string {
 		r.failed[host] = reason
 		return reason
 	}
-	h, _ := r.member(host)
+	h, _ := r.findHost(host)
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
 	reply, err := r.Hosts.Run(ctx, h, preflightScript(*r.Cluster.Managed))
@@ -183,7 +183,7 @@ func (r *Run) runScript(ctx context.Context, host, script string) error {
 }
 
 func (r *Run) hostOutput(ctx context.Context, host, script string) (string, error) {
-	h, ok := r.member(host)
+	h, ok := r.findHost(host)
 	if !ok {
 		return "", fmt.Errorf("%s is not a host of the cluster", host)
 	}

@@ -44,7 +44,7 @@ type Run struct {
 
 	saved           bool
 	accepted        map[membership.MemberStep]bool // without reasons
-	checked, failed map[string]string              // by host: what the preflight measured; why it failed
+	checked, failed map[string]string              // by host: result of the preflight; reason of a failure
 	held            map[string]time.Time
 	names           map[string]string // names of named members, by ID
 	urls            map[string][]string
@@ -127,7 +127,7 @@ func failureOf(step membership.MemberStep, err error) *engine.Failure {
 	return &engine.Failure{Host: step.Host, Step: string(step.Action), Cause: err.Error()}
 }
 
-// carryOut does a step, and returns what a person should know of it.
+// carryOut does a step, and returns a message for the operator.
 func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string, error) {
 	if r.Paused[step.Host] {
 		return "", &engine.Failure{Host: step.Host, Step: string(step.Action), Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
@@ -139,7 +139,7 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 	}
 	switch step.Action {
 	case membership.Preflight:
-		return r.preflight(ctx, step.Host), nil
+		return r.checkNewHost(ctx, step.Host), nil
 	case membership.Snapshot:
 		ctx, cancel := context.WithTimeout(ctx, snapshotTime)
 		defer cancel()
@@ -147,26 +147,26 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 		r.saved = err == nil
 		return where, err
 	case membership.Create:
-		return "", r.create(ctx, step.Host)
+		return "", r.createCluster(ctx, step.Host)
 	case membership.AddLearner:
 		if err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Adding)); err != nil {
 			return "", err
 		}
-		return "", r.insist(ctx, func() error { return r.Etcd.AddLearner(ctx, r.peerURL(step.Host)) })
+		return "", r.retryRefused(ctx, func() error { return r.Etcd.AddLearner(ctx, r.peerURL(step.Host)) })
 	case membership.Start:
 		if step.Member == "" { // of a new cluster
-			return "", r.create(ctx, step.Host)
+			return "", r.createCluster(ctx, step.Host)
 		}
-		return r.start(ctx, step)
+		return r.startMember(ctx, step)
 	case membership.Await:
 		return r.awaitLearner(ctx, step)
 	case membership.Promote:
-		return "", r.promote(ctx, step)
+		return "", r.promoteLearner(ctx, step)
 	case membership.MoveLeader:
 		to, err := r.Etcd.MoveLeader(ctx, step.Host)
 		return "to " + to, err
 	case membership.Remove:
-		return "", r.remove(ctx, step)
+		return "", r.removeMember(ctx, step)
 	case membership.SetAside:
 		out, err := r.hostOutput(ctx, step.Host, setAsideScript(r.Owner, *r.Cluster.Managed))
 		return out, err
@@ -177,22 +177,22 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 	return "", fmt.Errorf("there is no step %q", step.Action)
 }
 
-// insist repeats a change that etcd refuses only for now.
-func (r *Run) insist(ctx context.Context, change func() error) error {
+// retryRefused repeats a change that etcd refuses only for now.
+func (r *Run) retryRefused(ctx context.Context, change func() error) error {
 	until := time.Now().Add(settleTime)
 	for {
 		err := change()
 		if err == nil || !etcd.IsPassing(err) || time.Now().After(until) {
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := waitPoll(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-func (r *Run) remove(ctx context.Context, step membership.MemberStep) error {
-	if h, ok := r.member(step.Host); ok {
+func (r *Run) removeMember(ctx context.Context, step membership.MemberStep) error {
+	if h, ok := r.findHost(step.Host); ok {
 		err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Removing))
 		var f *engine.Failure
 		if errors.As(err, &f) && f.Kind == engine.UnreachableFailure && r.held[h.Name].IsZero() {
@@ -202,11 +202,11 @@ func (r *Run) remove(ctx context.Context, step membership.MemberStep) error {
 			return err
 		}
 	}
-	return r.insist(ctx, func() error { return r.Etcd.RemoveMember(ctx, step.Member) })
+	return r.retryRefused(ctx, func() error { return r.Etcd.RemoveMember(ctx, step.Member) })
 }
 
-// create starts the first member, and waits until it is healthy.
-func (r *Run) create(ctx context.Context, host string) error {
+// createCluster starts the first member, and waits until it is healthy.
+func (r *Run) createCluster(ctx context.Context, host string) error {
 	err := r.runScript(ctx, host, recordScript(r.Owner, *r.Cluster.Managed, membership.Creating))
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func (r *Run) create(ctx context.Context, host string) error {
 				Hint: "journalctl -u " + r.Cluster.Managed.Unit,
 			}
 		}
-		if err := pause(ctx); err != nil {
+		if err := waitPoll(ctx); err != nil {
 			return err
 		}
 	}

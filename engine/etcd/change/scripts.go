@@ -22,7 +22,7 @@ func dropinPath(unit string) string {
 	return "/etc/systemd/system/" + unit + ".d/50-holdfast-member.conf"
 }
 
-func variables(m engine.ManagedMembers) string {
+func setVariables(m engine.ManagedMembers) string {
 	dir, base := path.Split(m.DataDir)
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"parent=" + hostscript.Quote(path.Clean(dir)) + "\nbase=" + hostscript.Quote(base) + "\nunit=" + hostscript.Quote(m.Unit) + "\n" +
@@ -36,9 +36,9 @@ const enterParent = `cd -P "$parent"
 [ "$(pwd -P)" = "$parent" ] || { echo "the path $parent is a link" >&2; exit 1; }
 `
 
-// probeScript prints what is on the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS".
+// probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS".
 func probeScript(m engine.ManagedMembers) string {
-	return variables(m) + `echo "clock $(date -u +%s)"
+	return setVariables(m) + `echo "clock $(date -u +%s)"
 case $(systemctl is-active "$unit" || :) in
 active | activating | reloading) echo running ;;
 esac
@@ -56,7 +56,7 @@ done
 `
 }
 
-// hostState is what a probe found on a host.
+// hostState is the state that a probe found on a host.
 type hostState struct {
 	clock  time.Time
 	record membership.Record
@@ -87,13 +87,13 @@ func readProbe(output string) hostState {
 	return s
 }
 
-// claimed returns a script that runs only under the hold of the owner.
-func claimed(owner engine.HoldOwner, m engine.ManagedMembers, operation, body string) string {
-	return variables(m) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + body
+// underHold returns a script that runs only under the hold of the owner.
+func underHold(owner engine.HoldOwner, m engine.ManagedMembers, operation, body string) string {
+	return setVariables(m) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + body
 }
 
 func recordScript(owner engine.HoldOwner, m engine.ManagedMembers, r membership.Record) string {
-	return claimed(owner, m, "record a change of etcd members", `printf '%s\n' `+hostscript.Quote(string(r))+` >"$record.new"
+	return underHold(owner, m, "record a change of etcd members", `printf '%s\n' `+hostscript.Quote(string(r))+` >"$record.new"
 sync "$record.new"
 mv -fT "$record.new" "$record"
 sync "$state"
@@ -101,7 +101,7 @@ sync "$state"
 }
 
 func forgetScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
-	return claimed(owner, m, "end a change of etcd members", `rm -f "$record"
+	return underHold(owner, m, "end a change of etcd members", `rm -f "$record"
 sync "$state"
 `)
 }
@@ -109,7 +109,7 @@ sync "$state"
 // startScript sets etcd up to join or to found a cluster, and starts it. It does not wait until etcd is ready: etcd is not
 // before it has joined.
 func startScript(owner engine.HoldOwner, m engine.ManagedMembers, settings string) string {
-	return claimed(owner, m, "start etcd", `printf '%s' `+hostscript.Quote(settings)+` >"$settings.new"
+	return underHold(owner, m, "start etcd", `printf '%s' `+hostscript.Quote(settings)+` >"$settings.new"
 sync "$settings.new"
 mv -fT "$settings.new" "$settings"
 mkdir -p "${dropin%/*}"
@@ -126,7 +126,7 @@ systemctl restart --no-block "$unit" 9>&-
 
 // setAsideScript stops etcd and renames its data directory. The record goes last.
 func setAsideScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
-	return claimed(owner, m, "set the data of etcd aside", `systemctl disable "$unit" 9>&- || :
+	return underHold(owner, m, "set the data of etcd aside", `systemctl disable "$unit" 9>&- || :
 systemctl stop "$unit" 9>&-
 `+enterParent+`if [ -e "./$base" ] || [ -L "./$base" ]; then
 	aside=$base.removed-$(date -u +%Y%m%dT%H%M%SZ)-$$
@@ -163,7 +163,7 @@ const measureSyncs = `syncoften() {
 // preflightScript checks the host, and prints the p99 of synced writes to the disk of the data directory, in seconds, and
 // their number.
 func preflightScript(m engine.ManagedMembers) string {
-	return variables(m) + measureSyncs + `systemctl cat "$unit" >/dev/null 2>&1 || { echo "there is no unit $unit; install etcd" >&2; exit 1; }
+	return setVariables(m) + measureSyncs + `systemctl cat "$unit" >/dev/null 2>&1 || { echo "there is no unit $unit; install etcd" >&2; exit 1; }
 [ -d "$parent" ] || { echo "there is no folder $parent; make it, writable for etcd" >&2; exit 1; }
 ` + enterParent + `! mountpoint -q "./$base" || { echo "$parent/$base is a mount point, and cannot be renamed; use a folder in it as data_dir" >&2; exit 1; }
 free=$(df -Pk . | awk 'NR == 2 { print $4 }')

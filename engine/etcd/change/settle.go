@@ -12,7 +12,7 @@ import (
 
 // nextSettled returns the next step of the settled cluster.
 func (r *Run) nextSettled(ctx context.Context, last membership.MemberStep) (membership.MemberStep, error) {
-	s, err := r.settle(ctx, last.Action != membership.Done)
+	s, err := r.awaitSettled(ctx, last.Action != membership.Done)
 	if err != nil {
 		return membership.MemberStep{}, err
 	}
@@ -28,11 +28,13 @@ func (r *Run) nextSettled(ctx context.Context, last membership.MemberStep) (memb
 
 // Settled observes until the cluster has settled, if a run that was killed has left a change unfinished: that may have
 // been a moment ago.
-func (r *Run) Settled(ctx context.Context) (membership.State, error) { return r.settle(ctx, false) }
+func (r *Run) Settled(ctx context.Context) (membership.State, error) {
+	return r.awaitSettled(ctx, false)
+}
 
-// settle observes until no refusal is only for now. After a step, a voter that was just promoted may lack a few entries,
+// awaitSettled observes until no refusal is only for now. After a step, a voter that was just promoted may lack a few entries,
 // and one that was just removed may have led.
-func (r *Run) settle(ctx context.Context, changed bool) (membership.State, error) {
+func (r *Run) awaitSettled(ctx context.Context, changed bool) (membership.State, error) {
 	until := time.Now().Add(settleTime)
 	for {
 		s, err := r.Observe(ctx)
@@ -40,10 +42,10 @@ func (r *Run) settle(ctx context.Context, changed bool) (membership.State, error
 			return s, err
 		}
 		_, refusal := membership.Next(s)
-		if !passes(refusal, s) || !changed && !hasRecord(s) || time.Now().After(until) {
+		if !mayPass(refusal, s) || !changed && !hasRecord(s) || time.Now().After(until) {
 			return s, nil
 		}
-		if err := pause(ctx); err != nil {
+		if err := waitPoll(ctx); err != nil {
 			return s, err
 		}
 	}
@@ -70,8 +72,8 @@ func (r *Run) mayDo(step membership.MemberStep) bool {
 	}
 }
 
-// passes reports whether a refusal may be only for now, while the cluster gets used to a change.
-func passes(err error, s membership.State) bool {
+// mayPass reports whether a refusal may be only for now, while the cluster gets used to a change.
+func mayPass(err error, s membership.State) bool {
 	var refusal *membership.Refusal
 	if !errors.As(err, &refusal) {
 		return false
@@ -92,7 +94,7 @@ func hasRecord(s membership.State) bool {
 	return slices.ContainsFunc(s.Hosts, func(h membership.Host) bool { return h.Record != membership.NoRecord })
 }
 
-func pause(ctx context.Context) error {
+func waitPoll(ctx context.Context) error {
 	timer := time.NewTimer(poll)
 	defer timer.Stop()
 	select {

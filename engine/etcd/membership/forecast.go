@@ -34,11 +34,11 @@ func Plan(s State) Forecast {
 		if step.Action == Done {
 			return f
 		}
-		s = s.after(step)
+		s = s.applyStep(step)
 		if _, listed := s.findMember(step.Host); listed && isNewID(step.Member) {
 			step.Member = "" // etcd gives it an ID when it is added
 		}
-		f.Steps = append(f.Steps, PlannedStep{MemberStep: step, After: s.count()})
+		f.Steps = append(f.Steps, PlannedStep{MemberStep: step, After: s.countVoters()})
 	}
 	panic(fmt.Sprintf("membership: %d steps of cluster %s do not end", maxSteps, s.Cluster))
 }
@@ -47,8 +47,8 @@ const newID = "new member of "
 
 func isNewID(id string) bool { return len(id) > len(newID) && id[:len(newID)] == newID }
 
-// after returns the expected state after a step.
-func (s State) after(step MemberStep) State {
+// applyStep returns the expected state after a step.
+func (s State) applyStep(step MemberStep) State {
 	s.Members, s.Hosts = slices.Clone(s.Members), slices.Clone(s.Hosts)
 	host := s.hostOrNone(step.Host)
 	switch step.Action {
@@ -124,7 +124,7 @@ func (s State) memberOrNone(id string) *Member {
 // recommendedVoters is the largest number of voters that etcd recommends: each write waits for more than half of them.
 const recommendedVoters = 7
 
-// Warnings returns what is unwise about the number of voters that the cluster should have.
+// Warnings warns of an unwise number of voters that the cluster should have.
 func Warnings(s State) []string {
 	wanted := 0
 	for _, h := range s.Hosts {

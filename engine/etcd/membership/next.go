@@ -12,16 +12,16 @@ import (
 func Next(s State) (MemberStep, error) {
 	switch {
 	case s.Problem != "":
-		return MemberStep{}, s.refuse(MembersUnknown, s.Problem)
+		return MemberStep{}, s.refuseCluster(MembersUnknown, s.Problem)
 	case !slices.ContainsFunc(s.Hosts, func(h Host) bool { return !h.Retired }):
-		return MemberStep{}, s.refuse(NothingWanted, "no host is to have a voter; a cluster keeps at least one: name it on a host that is not retired")
+		return MemberStep{}, s.refuseCluster(NothingWanted, "no host is to have a voter; a cluster keeps at least one: name it on a host that is not retired")
 	case len(s.Members) == 0:
 		return s.nextOfNew()
 	case len(s.Alarms) > 0:
-		return MemberStep{}, s.refuse(HasAlarm, "alarm "+strings.Join(s.Alarms, ", ")+"; clear it before the membership changes")
+		return MemberStep{}, s.refuseCluster(HasAlarm, "alarm "+strings.Join(s.Alarms, ", ")+"; clear it before the membership changes")
 	}
-	if c := s.count(); c.Margin() < 0 {
-		return MemberStep{}, s.refuse(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
+	if c := s.countVoters(); c.Margin() < 0 {
+		return MemberStep{}, s.refuseCluster(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
 			"start the others, or restore the cluster from a snapshot", c.Healthy, c.Voters, c.Quorum()))
 	}
 	for _, next := range []func() (MemberStep, error){s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextMissing, s.nextLeaving} {
@@ -92,16 +92,16 @@ func (s State) nextLeftover() (MemberStep, error) {
 
 // checkMembers refuses members that nobody has accounted for.
 func (s State) checkMembers() (MemberStep, error) {
-	if learners := s.learners(); len(learners) > 1 {
-		return MemberStep{}, s.refuse(SeveralLearners, fmt.Sprintf("it has %d learners, and there must be at most one; promote or remove the others: etcdctl member remove ID", len(learners)))
+	if learners := s.listLearners(); len(learners) > 1 {
+		return MemberStep{}, s.refuseCluster(SeveralLearners, fmt.Sprintf("it has %d learners, and there must be at most one; promote or remove the others: etcdctl member remove ID", len(learners)))
 	}
 	for _, m := range s.Members {
 		if _, known := s.findHost(m.Host); !known && !s.isNamed(m) {
 			return MemberStep{}, s.refuseMember(UnclaimedMember, m, fmt.Sprintf("member %s is on no host that names the cluster; add its host to the inventory, "+
-				"retired if the member is to go, or remove it with --remove-member %s", m.title(), m.title()))
+				"retired if the member is to go, or remove it with --remove-member %s", m.displayName(), m.displayName()))
 		}
 		if s.isNamed(m) && m.Healthy && !m.Learner && s.isWanted(m) {
-			return MemberStep{}, s.refuseMember(HealthyNamed, m, fmt.Sprintf("member %s is healthy, and host %s is to have a voter; to remove it, retire the host", m.title(), m.Host))
+			return MemberStep{}, s.refuseMember(HealthyNamed, m, fmt.Sprintf("member %s is healthy, and host %s is to have a voter; to remove it, retire the host", m.displayName(), m.Host))
 		}
 	}
 	return MemberStep{}, nil
@@ -109,7 +109,7 @@ func (s State) checkMembers() (MemberStep, error) {
 
 // nextDead removes a dead voter. It costs no healthy voter, and the quorum never gets larger.
 func (s State) nextDead() (MemberStep, error) {
-	for _, m := range s.voters() {
+	for _, m := range s.listVoters() {
 		if s.isDead(m) {
 			reason := "its host answers and has no data of it"
 			if s.isNamed(m) {
@@ -124,7 +124,7 @@ func (s State) nextDead() (MemberStep, error) {
 // nextUnhealthy starts a voter that was added and never started, and refuses other unhealthy voters: nothing is changed
 // while one is down that may come back.
 func (s State) nextUnhealthy() (MemberStep, error) {
-	for _, m := range s.voters() {
+	for _, m := range s.listVoters() {
 		if m.Healthy {
 			continue
 		}
@@ -132,22 +132,22 @@ func (s State) nextUnhealthy() (MemberStep, error) {
 		if m.Name == "" && s.isWanted(m) && h.Unreachable == "" && !h.HasData && h.Failed == "" {
 			return MemberStep{Action: Start, Host: h.Name, Member: m.ID, Reason: "it was added and has never started"}, nil
 		}
-		c := s.count()
-		text := fmt.Sprintf("%d voters, %d healthy, the quorum is %d: %s may come back", c.Voters, c.Healthy, c.Quorum(), m.title())
+		c := s.countVoters()
+		text := fmt.Sprintf("%d voters, %d healthy, the quorum is %d: %s may come back", c.Voters, c.Healthy, c.Quorum(), m.displayName())
 		if s.isLeaving(m) {
 			text = s.removalText(m)
 		}
 		if m.Problem != "" {
 			text += " (" + m.Problem + ")"
 		}
-		return MemberStep{}, s.refuseMember(UnhealthyVoter, m, text+fmt.Sprintf("; start it, or if it is dead, say so: --remove-member %s", m.title()))
+		return MemberStep{}, s.refuseMember(UnhealthyVoter, m, text+fmt.Sprintf("; start it, or if it is dead, say so: --remove-member %s", m.displayName()))
 	}
 	return MemberStep{}, nil
 }
 
 // nextLearner finishes the learner that a run has added, or takes it back.
 func (s State) nextLearner() (MemberStep, error) {
-	learners := s.learners()
+	learners := s.listLearners()
 	if len(learners) == 0 {
 		return MemberStep{}, nil
 	}
@@ -165,9 +165,9 @@ func (s State) nextLearner() (MemberStep, error) {
 	case m.Healthy:
 		return MemberStep{Action: Await, Host: m.Host, Member: m.ID}, nil
 	case h.Unreachable != "":
-		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s is unreachable (%s); try again, or take the learner back: --remove-member %s", h.Name, m.title(), h.Unreachable, m.title()))
+		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s is unreachable (%s); try again, or take the learner back: --remove-member %s", h.Name, m.displayName(), h.Unreachable, m.displayName()))
 	case h.HasData && h.DataOf != m.ID:
-		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s has data that are not known to be of it (member %q); move them aside, or take the learner back: --remove-member %s", h.Name, m.title(), h.DataOf, m.title()))
+		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s has data that are not known to be of it (member %q); move them aside, or take the learner back: --remove-member %s", h.Name, m.displayName(), h.DataOf, m.displayName()))
 	case m.Name != "" && !h.HasData: // it started once: its data are gone
 		return MemberStep{Action: Remove, Host: m.Host, Member: m.ID, Reason: "its data are gone"}, nil
 	case h.Running && h.HasData: // it is starting
@@ -195,7 +195,7 @@ func (s State) nextMissing() (MemberStep, error) {
 	if i := slices.IndexFunc(candidates, func(h Host) bool { return !h.Checked }); i >= 0 {
 		return MemberStep{Action: Preflight, Host: candidates[i].Name}, nil
 	}
-	voters := len(s.voters())
+	voters := len(s.listVoters())
 	switch {
 	case len(refused) == 0 && len(candidates) == 0:
 		return MemberStep{}, nil
@@ -222,7 +222,7 @@ func (h Host) whyRefused() string {
 
 // nextLeaving removes a voter that is to go. By then, all voters are healthy, and all hosts that are to have one do.
 func (s State) nextLeaving() (MemberStep, error) {
-	leaving := slices.DeleteFunc(s.voters(), func(m Member) bool { return !s.isLeaving(m) })
+	leaving := slices.DeleteFunc(s.listVoters(), func(m Member) bool { return !s.isLeaving(m) })
 	if len(leaving) == 0 {
 		return MemberStep{}, nil
 	}

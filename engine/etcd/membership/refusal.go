@@ -29,8 +29,8 @@ func (c Count) describeMargin() string {
 	}
 }
 
-// without returns the count after the removal of a member.
-func (c Count) without(m Member) Count {
+// withoutMember returns the count after the removal of a member.
+func (c Count) withoutMember(m Member) Count {
 	c.Voters--
 	if m.Healthy {
 		c.Healthy--
@@ -67,25 +67,25 @@ const (
 	HostNotReady    RefusalKind = "host not ready"   // a host that is to get a voter cannot have one
 )
 
-func (s State) refuse(kind RefusalKind, text string) *Refusal {
-	return &Refusal{Cluster: s.Cluster, Kind: kind, Count: s.count(), Text: text}
+func (s State) refuseCluster(kind RefusalKind, text string) *Refusal {
+	return &Refusal{Cluster: s.Cluster, Kind: kind, Count: s.countVoters(), Text: text}
 }
 
 func (s State) refuseMember(kind RefusalKind, m Member, text string) *Refusal {
-	r := s.refuse(kind, text)
-	r.Member, r.Host = m.title(), m.Host
+	r := s.refuseCluster(kind, text)
+	r.Member, r.Host = m.displayName(), m.Host
 	return r
 }
 
 func (s State) refuseHost(h Host, text string) *Refusal {
-	r := s.refuse(HostNotReady, text)
+	r := s.refuseCluster(HostNotReady, text)
 	r.Host = h.Name
 	return r
 }
 
 // removalText returns the arithmetic of a removal.
 func (s State) removalText(m Member) string {
-	before, after := s.count(), s.count().without(m)
+	before, after := s.countVoters(), s.countVoters().withoutMember(m)
 	return fmt.Sprintf("%d voters, %d healthy: removing %s would leave %d of %d, %s",
-		before.Voters, before.Healthy, m.title(), after.Healthy, after.Voters, after.describeMargin())
+		before.Voters, before.Healthy, m.displayName(), after.Healthy, after.Voters, after.describeMargin())
 }

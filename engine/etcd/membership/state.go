@@ -13,7 +13,7 @@ type State struct {
 	// Named has the IDs of members that a person wants removed, dead or alive.
 	Named []string
 
-	// Saved says that this run took a snapshot, or that the site wants none.
+	// Saved is true if this run took a snapshot, or if the site wants none.
 	Saved bool
 }
 
@@ -29,8 +29,8 @@ type Member struct {
 	Problem  string // why it is not healthy
 }
 
-// title returns the name of the member, or its ID if it has none.
-func (m Member) title() string {
+// displayName returns the name of the member, or its ID if it has none.
+func (m Member) displayName() string {
 	if m.Name == "" {
 		return m.ID
 	}
@@ -45,9 +45,9 @@ type Host struct {
 	HasData     bool   // there is a data directory of etcd
 	DataOf      string // ID of the member whose data it has; "": not known
 	Running     bool   // the service of etcd runs
-	Record      Record // what a run began there; "": nothing
+	Record      Record // change that a run began there; "": none
 
-	// Checked says that the preflight of this run passed. Failed is why this run cannot add a member there: the preflight
+	// Checked is true if the preflight of this run passed. Failed is why this run cannot add a member there: the preflight
 	// failed, or the learner did not catch up in time.
 	Checked bool
 	Failed  string
@@ -87,18 +87,18 @@ func (s State) findMember(host string) (Member, bool) {
 	return s.Members[i], true
 }
 
-func (s State) voters() []Member {
+func (s State) listVoters() []Member {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool { return m.Learner })
 }
 
-func (s State) learners() []Member {
+func (s State) listLearners() []Member {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool { return !m.Learner })
 }
 
-// count counts the voters and the healthy voters.
-func (s State) count() Count {
+// countVoters counts the voters and the healthy voters.
+func (s State) countVoters() Count {
 	var c Count
-	for _, m := range s.voters() {
+	for _, m := range s.listVoters() {
 		c.Voters++
 		if m.Healthy {
 			c.Healthy++

@@ -86,8 +86,8 @@ freeze() {
 	done
 }
 
-# flush writes to disk what the staging has open for the moment, unnamed files included.
-# The links in /proc lead to the open files themselves, whatever their names mean by now.
+# flush writes to disk the files that the staging has open for the moment, with unnamed ones.
+# The links in /proc lead to the open files themselves, also if their names have changed.
 flush() {
 	set --
 	while read -r pid; do
