@@ -156,9 +156,3 @@ func (f Facts) DescribeClockSkew() string {
 	ahead := Duration(f.Clock.Sub(f.GatheredAt).Round(time.Second)).Trimmed()
 	return "; the host's clock is " + ahead + " ahead of this bastion's, so that it does not count as expired; set the clocks right"
 }
-
-// RebootHelpers are the units that reboot a host on their own account. While
-// the host is held they are stopped, and a condition keeps them from starting.
-func RebootHelpers() []string {
-	return []string{"zincati.service", "rpm-ostreed-automatic.timer", "bootc-fetch-apply-updates.timer"}
-}

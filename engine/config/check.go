@@ -6,8 +6,8 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
-	"holdfast/engine"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/hostscript"
 )
 
 // checkIgnition refuses settings that the Ignition library accepts but that
@@ -146,7 +146,7 @@ func listForbiddenPaths() []forbiddenPath {
 			list = append(list, forbiddenPath{path: p, reason: reason, above: above})
 		}
 	}
-	add(true, "is where holdfast keeps its own state; use another path", engine.OwnPaths()...)
+	add(true, "is where holdfast keeps its own state; use another path", hostscript.OwnPaths()...)
 	for _, base := range []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow"} {
 		add(true, "is where the host keeps its accounts, and other programs write it too; use passwd.users and passwd.groups", base, base+"-")
 	}
@@ -172,7 +172,7 @@ func (d *document) refusePath(path string, isDirectory bool, at syntax.FieldPath
 }
 
 func (d *document) refuseUnit(name string, dropins []string, at syntax.FieldPath) {
-	path := engine.UnitDir + "/" + name
+	path := hostscript.UnitDir + "/" + name
 	d.refusePath(path, false, at.With("name"))
 	for i, dropin := range dropins {
 		d.refusePath(path+".d/"+dropin, false, at.With("dropins", i, "name"))

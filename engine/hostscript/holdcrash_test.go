@@ -60,7 +60,7 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 		"fail":    hostscript.FailHoldScript(ownerOf("r0"), "reason", "step"),
 		"release": hostscript.ReleaseScript(ownerOf("r0"), engine.Release{}),
 	}
-	helper := engine.RebootHelpers()[0]
+	helper := hostscript.RebootHelpers()[0]
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

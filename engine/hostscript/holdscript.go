@@ -180,9 +180,9 @@ func holdVars(owner engine.HoldOwner) string {
 	}
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"dir=" + engine.StateDir + "\nfile=" + engine.HoldPath + "\n" +
-		"motdfile=" + engine.NoticePath + "\nmotdtext=" + engine.NoticeTextPath + "\nunits=" + engine.UnitDir + "\ndropin=" + engine.HelperDropin + "\n" +
-		"stageunit=" + engine.StageUnit + "\n" +
-		"helpers=" + Quote(strings.Join(engine.RebootHelpers(), " ")) + "\n" +
+		"motdfile=" + NoticePath + "\nmotdtext=" + NoticeTextPath + "\nunits=" + UnitDir + "\ndropin=" + HelperDropin + "\n" +
+		"stageunit=" + StageUnit + "\n" +
+		"helpers=" + Quote(strings.Join(RebootHelpers(), " ")) + "\n" +
 		"own=" + Quote(own) + "\nshown=\nmost=" + fmt.Sprint(MaxHold+1) + "\n"
 }
 

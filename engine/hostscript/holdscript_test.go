@@ -173,7 +173,7 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 }
 
 func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
-	helpers := engine.RebootHelpers()
+	helpers := hostscript.RebootHelpers()
 	b := newBox(t)
 	b.unit(helpers[0])
 	b.unit(helpers[1])

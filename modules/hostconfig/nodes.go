@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/observe"
 )
 
 // unitDir is the directory of units and their drop-ins, with a final slash.
-const unitDir = engine.UnitDir + "/"
+const unitDir = hostscript.UnitDir + "/"
 
 // maskTarget is the link target of a masked unit.
 const maskTarget = "/dev/null"

@@ -44,14 +44,14 @@ func (Module) Probe(d engine.Desired) []engine.Command {
 		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
 		{Name: "clock", Script: "date -u +%s"},
 		// Both exit with another status than 0 in most states.
-		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + engine.RebootUnit + " || :\n" + orderedScript},
+		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + hostscript.RebootUnit + " || :\n" + orderedScript},
 		{Name: "hold", Script: hostscript.HoldProbeScript()},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
 		// Not list-unit-files: it makes systemd read all unit files, which
 		// takes most of the time of a probe.
 		{Name: "services", Script: "systemctl show --property=Id,SubState,UnitFileState --state=running '*.service'"},
 		{Name: "etcd", Script: etcdProbeScript},
-		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + engine.StageUnit},
+		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + hostscript.StageUnit},
 	}, memoryProbe(d.VersionCommand)...)
 }
 

@@ -67,7 +67,7 @@ type rebootOrder struct {
 // orderReboot runs the check on a host that the run holds, and then starts the
 // job as a transient unit.
 func orderReboot(t engine.Target, o rebootOrder) engine.Step {
-	o.check.Vars["unit"], o.check.Vars["what"] = engine.RebootUnit, o.message
+	o.check.Vars["unit"], o.check.Vars["what"] = hostscript.RebootUnit, o.message
 	held := hostscript.CheckHoldSnippet(t.Owner())
 	o.job.Text = held + o.job.Text
 	o.check.Job = o.job.String()

@@ -109,7 +109,7 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 		before := b.read("proc/cmdline")
 		script := b.failNewOS(d)
 		b.Want(b.Run(script), 0, "rebooting back into "+old)
-		if !strings.Contains(b.Log(), "--unit="+engine.RebootUnit) || !strings.HasSuffix(b.Log(), "rebooted unlocked\n") {
+		if !strings.Contains(b.Log(), "--unit="+hostscript.RebootUnit) || !strings.HasSuffix(b.Log(), "rebooted unlocked\n") {
 			b.T.Errorf("log:\n%s", b.Log())
 		}
 		if left := listFiles(b.Root + "/run/holdfast"); left != "finalize.log\nrebooting\n" {

@@ -213,8 +213,8 @@ func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
 		stage := b.steps(d).Stage[0].Do.Exec.Script
 		b.Want(b.Run(stage), 0, "staged and locked")
 		b.Check(exec.Command("mv", b.Root+"/staged", b.Root+"/later").Run())
-		b.Write("units/"+engine.StageUnit, "active")
-		b.Write("on-sleep", `mv "$BOX/later" "$BOX/staged"; rm "$BOX/units/`+engine.StageUnit+`"`)
+		b.Write("units/"+hostscript.StageUnit, "active")
+		b.Write("on-sleep", `mv "$BOX/later" "$BOX/staged"; rm "$BOX/units/`+hostscript.StageUnit+`"`)
 		before := b.Log()
 		b.Want(b.Run(stage), 0, "waiting for a staging that is under way")
 		if strings.Contains(strings.TrimPrefix(b.Log(), before), "systemd-run") {
@@ -223,8 +223,8 @@ func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
 
 		// The unit ends without having staged the wanted OS.
 		b.Run("ostree admin undeploy 0")
-		b.Write("units/"+engine.StageUnit, "deactivating")
-		b.Write("on-sleep", `rm "$BOX/units/`+engine.StageUnit+`"`)
+		b.Write("units/"+hostscript.StageUnit, "deactivating")
+		b.Write("on-sleep", `rm "$BOX/units/`+hostscript.StageUnit+`"`)
 		b.Want(b.Run(stage), 0, "staged and locked: "+s.os.Digest())
 	})
 }

@@ -69,7 +69,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	job.Text = libScript + job.Text + governorScript + free + jobScript
 	stage := shell.Script{
 		Vars: map[string]string{
-			"digest": u.digest, "args": u.args.changeDigest(), "unit": engine.StageUnit, "sysroot": "/sysroot",
+			"digest": u.digest, "args": u.args.changeDigest(), "unit": hostscript.StageUnit, "sysroot": "/sysroot",
 			"minfree":  strconv.FormatInt(minFree(u.os), 10),
 			"governed": governed, "limit": strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
 		},
@@ -87,7 +87,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	step.Do.Exec.Content = content
 	// The script continues after its connection is lost, so it may still start
 	// its unit.
-	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + engine.StageUnit + " || :; sleep 1; done"
+	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + hostscript.StageUnit + " || :; sleep 1; done"
 	return step
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // OriginalsDir is the directory of the files that a configuration has replaced.
@@ -89,9 +90,9 @@ func Paths(c engine.Config) []string {
 		}
 	}
 	for _, u := range c.Units {
-		list = append(list, engine.UnitDir+"/"+u.Name)
+		list = append(list, hostscript.UnitDir+"/"+u.Name)
 		for _, d := range u.Dropins {
-			list = append(list, engine.UnitDir+"/"+u.Name+".d/"+d.Name)
+			list = append(list, hostscript.UnitDir+"/"+u.Name+".d/"+d.Name)
 		}
 	}
 	slices.Sort(list)

@@ -1,4 +1,6 @@
-package engine
+package hostscript
+
+import "holdfast/engine"
 
 // Paths that holdfast itself writes on a host, without configurations.
 const (
@@ -8,7 +10,7 @@ const (
 	UnitDir = "/etc/systemd/system"
 	// NoticePath is a link to NoticeTextPath, which those who log in are shown.
 	NoticePath     = "/etc/motd.d/holdfast"
-	NoticeTextPath = StateDir + ".motd"
+	NoticeTextPath = engine.StateDir + ".motd"
 	// StageUnit stages an OS, RebootUnit reboots the host. Both are transient.
 	StageUnit  = "holdfast-stage.service"
 	RebootUnit = "holdfast-reboot.service"
@@ -19,7 +21,7 @@ const (
 // OwnPaths lists every file and folder of a host that is holdfast's own. No
 // configuration may write there.
 func OwnPaths() []string {
-	paths := []string{StateDir, RunDir, NoticePath, NoticeTextPath}
+	paths := []string{engine.StateDir, RunDir, NoticePath, NoticeTextPath}
 	for _, unit := range []string{StageUnit, RebootUnit} {
 		paths = append(paths, UnitDir+"/"+unit, UnitDir+"/"+unit+".d")
 	}
@@ -27,4 +29,10 @@ func OwnPaths() []string {
 		paths = append(paths, UnitDir+"/"+unit+".d/"+HelperDropin)
 	}
 	return paths
+}
+
+// RebootHelpers are the units that reboot a host on their own account. While
+// the host is held they are stopped, and a condition keeps them from starting.
+func RebootHelpers() []string {
+	return []string{"zincati.service", "rpm-ostreed-automatic.timer", "bootc-fetch-apply-updates.timer"}
 }
