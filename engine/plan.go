@@ -226,3 +226,24 @@ func (hp HostPlan) Disruptive() bool {
 func (hp HostPlan) FallsBack() bool {
 	return slices.ContainsFunc(hp.Sequence, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
 }
+
+// EtcdUpdate is another version of etcd on a host that the staged OS brings.
+type EtcdUpdate struct {
+	Host           string         `json:"host"`
+	Cluster        string         `json:"cluster"`         // etcd cluster of which it is a member
+	From           string         `json:"from,omitempty"`  // version that its member runs; missing: not known
+	To             string         `json:"to"`              // version in the staged OS
+	ClusterVersion string         `json:"cluster_version"` // cluster version of etcd
+	Kind           EtcdUpdateKind `json:"kind"`            // whether etcd supports it
+	Text           string         `json:"text"`            // as a sentence
+}
+
+// EtcdUpdateKind says whether etcd supports an update.
+type EtcdUpdateKind string
+
+// The kinds of updates of etcd.
+const (
+	EtcdSupported EtcdUpdateKind = "supported" // the minor version of the cluster, or the next
+	EtcdDowngrade EtcdUpdateKind = "downgrade" // older than the cluster: etcd does not start
+	EtcdSkips     EtcdUpdateKind = "skips"     // skips a minor version
+)

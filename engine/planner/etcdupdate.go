@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 
 	"holdfast/engine"
@@ -16,11 +17,11 @@ func (in Input) etcdUpdates(x index, work []engine.HostPlan) []engine.EtcdUpdate
 			continue
 		}
 		facts := in.Clusters[hp.Cluster]
-		u := engine.EtcdUpdate{Host: hp.Host, Cluster: hp.Cluster, To: in.stagedEtcd(hp.Host, x.members[hp.Cluster], os.Digest()), ClusterVersion: facts.EtcdVersion()}
+		u := engine.EtcdUpdate{Host: hp.Host, Cluster: hp.Cluster, To: in.stagedEtcd(hp.Host, x.members[hp.Cluster], os.Digest()), ClusterVersion: leastEtcdVersion(facts)}
 		if i := slices.IndexFunc(facts.Members, func(m engine.Member) bool { return m.Host == hp.Host }); i >= 0 {
 			u.From = facts.Members[i].Version
 		}
-		if u, ok := engine.NewEtcdUpdate(u); ok && u.From != u.To {
+		if u, ok := newEtcdUpdate(u); ok && u.From != u.To {
 			updates = append(updates, u)
 		}
 	}
@@ -65,4 +66,67 @@ func (in Input) refusedEtcd(updates []engine.EtcdUpdate) map[string]engine.EtcdU
 		}
 	}
 	return refused
+}
+
+// newEtcdUpdate compares a version of etcd with the one that a cluster runs. etcd
+// supports updates to the next minor version, and does not start where the
+// cluster is newer (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd; for the
+// latter MustDetectDowngrade in etcd's server/etcdserver/version/downgrade.go).
+// ok is false if one of the versions is not understood.
+func newEtcdUpdate(u engine.EtcdUpdate) (_ engine.EtcdUpdate, ok bool) {
+	to, ok := parseMinor(u.To)
+	runs, okRuns := parseMinor(u.ClusterVersion)
+	if !ok || !okRuns {
+		return engine.EtcdUpdate{}, false
+	}
+	has := fmt.Sprintf("%s: the staged OS has etcd %s", u.Host, u.To)
+	switch {
+	case to.isBefore(runs):
+		u.Kind = engine.EtcdDowngrade
+		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: an older etcd does not start there; stage an OS with etcd %s, or take the cluster down to %s first (etcdctl downgrade)", has, u.Cluster, runs, runs, to)
+	case to.major != runs.major || to.minor > runs.minor+1:
+		next := minorVersion{runs.major, runs.minor + 1}
+		u.Kind = engine.EtcdSkips
+		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: etcd does not support updates that skip a minor version; update all members to %s first", has, u.Cluster, runs, next)
+	default:
+		u.Kind = engine.EtcdSupported
+		u.Text = fmt.Sprintf("%s; its member runs %s, and cluster %s is at %s", has, orUnknown(u.From), u.Cluster, runs)
+	}
+	return u, true
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "a version that is not known"
+	}
+	return version
+}
+
+type minorVersion struct{ major, minor int }
+
+func parseMinor(text string) (v minorVersion, ok bool) {
+	n, _ := fmt.Sscanf(text, "%d.%d", &v.major, &v.minor)
+	return v, n == 2
+}
+
+func (v minorVersion) isBefore(w minorVersion) bool {
+	return v.major < w.major || v.major == w.major && v.minor < w.minor
+}
+
+func (v minorVersion) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
+
+// leastEtcdVersion returns the version that members of the cluster must not be older than: the
+// cluster version, else the oldest version of a member, or "".
+func leastEtcdVersion(c engine.ClusterFacts) string {
+	if c.Version != "" {
+		return c.Version
+	}
+	oldest := ""
+	for _, m := range c.Members {
+		v, ok := parseMinor(m.Version)
+		if o, known := parseMinor(oldest); ok && (!known || v.isBefore(o)) {
+			oldest = m.Version
+		}
+	}
+	return oldest
 }

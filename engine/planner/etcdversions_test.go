@@ -1,4 +1,4 @@
-package engine_test
+package planner
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 func TestEtcdUpdates(t *testing.T) {
 	for runs := range 8 {
 		for to := range 8 {
-			u, ok := engine.NewEtcdUpdate(engine.EtcdUpdate{Host: "etcd-0", Cluster: "main", To: fmt.Sprintf("3.%d.7", to), ClusterVersion: fmt.Sprintf("3.%d.0", runs)})
+			u, ok := newEtcdUpdate(engine.EtcdUpdate{Host: "etcd-0", Cluster: "main", To: fmt.Sprintf("3.%d.7", to), ClusterVersion: fmt.Sprintf("3.%d.0", runs)})
 			want := engine.EtcdSupported
 			switch {
 			case to < runs:
@@ -25,15 +25,15 @@ func TestEtcdUpdates(t *testing.T) {
 		}
 	}
 	for _, unknown := range []engine.EtcdUpdate{{To: "3.6.4"}, {ClusterVersion: "3.6.0"}, {To: "v3", ClusterVersion: "3.6.0"}} {
-		if u, ok := engine.NewEtcdUpdate(unknown); ok {
+		if u, ok := newEtcdUpdate(unknown); ok {
 			t.Errorf("update %+v", u)
 		}
 	}
 	c := engine.ClusterFacts{Members: []engine.Member{{Version: "3.10.1"}, {}, {Version: "3.9.2"}}}
-	if v := c.EtcdVersion(); v != "3.9.2" {
+	if v := leastEtcdVersion(c); v != "3.9.2" {
 		t.Errorf("oldest version %s", v)
 	}
-	if c.Version = "3.8.0"; c.EtcdVersion() != "3.8.0" {
-		t.Errorf("cluster version %s", c.EtcdVersion())
+	if c.Version = "3.8.0"; leastEtcdVersion(c) != "3.8.0" {
+		t.Errorf("cluster version %s", leastEtcdVersion(c))
 	}
 }
