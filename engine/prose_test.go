@@ -23,7 +23,7 @@ var readers = []string{
 var textual = map[string]string{
 	"engine/rollout/failure.go asFailure":             "a script names its step in its message, which must not be said twice",
 	"engine/report/summary/shortcause.go StderrLines": "a line that the cause repeats is not shown twice",
-	"engine/rollout/held.go describeHolder":           "the script of a hold names itself in its message",
+	"engine/hostscript/holdprobe.go DescribeHolder":   "the script of a hold names itself in its message",
 	"engine/config/documents.go reportButaneFinding":  "a finding of Butane's own has a text and no kind",
 	"engine/etcd/answer.go isForbidden":               "an answer of etcd 3.5 in a stream has a text and no code",
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // MaxHold limits the size of a hold file in bytes. Holds that holdfast writes are always
@@ -89,4 +90,16 @@ func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 // ScriptHeld. It changes nothing.
 func CheckHoldScript(owner engine.HoldOwner) string {
 	return "set -eu\nexport LC_ALL=C\n" + CheckHoldSnippet(owner)
+}
+
+// DescribeHolder describes the hold with which a script has ended: ScriptHeld.
+func DescribeHolder(reply engine.Output) string {
+	if reply.Stdout == "" && reply.Stderr != "" {
+		return strings.TrimPrefix(textutil.FirstLine(textutil.KeepTail(reply.Stderr, 4096)), "hold: ")
+	}
+	var h engine.Hold
+	if err := json.Unmarshal([]byte(reply.Stdout), &h); err != nil {
+		return "held, by a hold that cannot be read: " + textutil.Printable(textutil.KeepTail(reply.Stdout, 200))
+	}
+	return h.String()
 }

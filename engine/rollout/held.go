@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/textutil"
 )
 
 func (r *Run) holdOwner() engine.HoldOwner {
@@ -27,7 +25,7 @@ func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHol
 	case err != nil:
 		return err
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: describeHolder(reply)}
+		return &engine.Failure{Kind: KindHeld, Cause: hostscript.DescribeHolder(engine.Output(reply))}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
 	}
@@ -43,25 +41,13 @@ func awaitedUnits(hp engine.HostPlan) []string {
 	return nil
 }
 
-func describeHolder(reply Reply) string {
-	text := reply.Stdout
-	if text == "" && reply.Stderr != "" {
-		return strings.TrimPrefix(textutil.FirstLine(textutil.KeepTail(reply.Stderr, 4096)), "hold: ")
-	}
-	var h engine.Hold
-	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return "held, by a hold that cannot be read: " + textutil.Printable(textutil.KeepTail(text, 200))
-	}
-	return h.String()
-}
-
 func (r *Run) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
 	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.ReleaseScript(r.holdOwner(), f), Op: engine.Op{Release: &f}})
 	switch {
 	case err != nil:
 		return err
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + describeHolder(reply)}
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply))}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
 	}
@@ -85,7 +71,7 @@ func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	case reply.Code == hostscript.ScriptHeld && reply.Stdout == "":
 		return &engine.Failure{Kind: KindHeld, Cause: "the hold of this run is gone" + undone}
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + describeHolder(reply) + undone}
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply)) + undone}
 	case reply.Code != 0:
 		f := scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)
 		f.Kind = KindCannot

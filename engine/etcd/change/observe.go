@@ -194,7 +194,7 @@ func (r *Run) hostOutput(ctx context.Context, host, script string) (string, erro
 	case err != nil:
 		return "", &engine.Failure{Host: host, Kind: engine.UnreachableFailure, Cause: err.Error()}
 	case reply.Code == hostscript.ScriptHeld:
-		return "", &engine.Failure{Host: host, Kind: engine.HeldFailure, Cause: textutil.Printable(textutil.FirstLine(reply.Stderr))}
+		return "", &engine.Failure{Host: host, Kind: engine.HeldFailure, Cause: textutil.Printable(hostscript.DescribeHolder(reply))}
 	case reply.Code != 0:
 		return "", &engine.Failure{Host: host, Cause: fmt.Sprintf("exit status %d: %s", reply.Code, textutil.Printable(textutil.KeepTail(strings.TrimSpace(reply.Stderr), 1000)))}
 	}
