@@ -25,9 +25,17 @@ func (r *Run) takeHold(ctx context.Context, step membership.MemberStep) error {
 		if err != nil {
 			return err
 		}
-		return r.checkOthers(ctx, host)
+		if err := r.checkOthers(ctx, host); err != nil || !isDoneByEtcd(step.Action) {
+			return err
+		}
+		return r.runScript(ctx, host, hostscript.CheckHoldScript(r.Owner))
 	}
 	return errors.Join(errs...)
+}
+
+// isDoneByEtcd reports whether a step changes the cluster without a script that checks the hold on a host that answers.
+func isDoneByEtcd(a membership.MemberAction) bool {
+	return a == membership.Promote || a == membership.MoveLeader || a == membership.Remove
 }
 
 // mayBeGone reports whether a step may be about a host that does not answer.
@@ -46,11 +54,11 @@ func (r *Run) holdOrder(first string) []string {
 	return names
 }
 
+// renewHold renews the hold of a host if the run has it.
 func (r *Run) renewHold(ctx context.Context, host string) error {
-	if taken, ok := r.held[host]; !ok || time.Since(taken) < renewTime {
+	if _, ok := r.held[host]; !ok {
 		return nil
 	}
-	delete(r.held, host)
 	return r.holdHost(ctx, host)
 }
 
@@ -68,6 +76,7 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 	case engine.AdoptHold, engine.ExpiredHold:
 		take.Adopt, take.Renewed = facts.Hold.Run, facts.Hold.Renewed
 	case engine.ForeignHold:
+		delete(r.held, host)
 		return heldFailure(host, facts)
 	}
 	h := engine.Hold{Kind: engine.RunHold, Holder: r.Holder, Run: r.Owner.Run, Bastion: r.Owner.Bastion, Reason: "changing the members of etcd cluster " + r.Cluster.Name}

@@ -2,9 +2,7 @@ package change
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
@@ -12,7 +10,7 @@ import (
 )
 
 func (r *Run) promoteLearner(ctx context.Context, step membership.MemberStep) error {
-	err := r.retryRefused(ctx, func() error { return r.Etcd.Promote(ctx, step.Member) })
+	err := r.retryRefused(ctx, step.Host, func() error { return r.Etcd.Promote(ctx, step.Member) })
 	if err != nil && etcd.IsPassing(err) { // it does not catch up: the next step takes it back
 		r.failed[step.Host] = "etcd does not promote its learner: " + err.Error()
 		return nil
@@ -26,44 +24,34 @@ func (r *Run) startMember(ctx context.Context, step membership.MemberStep) (stri
 	if err := r.runScript(ctx, step.Host, startScript(r.Owner, *r.Cluster.Managed, r.joinSettings(step).String())); err != nil {
 		return "", err
 	}
-	until := time.Now().Add(settleTime)
-	for {
+	started, err := r.waitUnderHold(ctx, step.Host, settleTime, func() (bool, error) {
 		s, err := r.Observe(ctx)
 		if err != nil {
-			return "", err
+			return false, err
 		}
-		next, err := membership.Next(s)
-		if !mayPass(err, s) && (err != nil || next.Action != membership.Start) {
-			return "", nil // the next step tells
-		}
-		if time.Now().After(until) {
-			r.failed[step.Host] = fmt.Sprintf("etcd does not start within %s: journalctl -u %s", engine.Duration(settleTime).Trimmed(), r.Cluster.Managed.Unit)
-			return r.failed[step.Host], nil
-		}
-		if err := waitPoll(ctx); err != nil {
-			return "", err
-		}
+		next, refusal := membership.Next(s)
+		return !mayPass(refusal, s) && (refusal != nil || next.Action != membership.Start), nil // the next step tells
+	})
+	if err != nil || started {
+		return "", err
 	}
+	r.failed[step.Host] = fmt.Sprintf("etcd does not start within %s: journalctl -u %s", engine.Duration(settleTime).Trimmed(), r.Cluster.Managed.Unit)
+	return r.failed[step.Host], nil
 }
 
 // awaitLearner waits until the learner may be promoted. One that takes too long is taken back by the next step.
 func (r *Run) awaitLearner(ctx context.Context, step membership.MemberStep) (string, error) {
-	began := time.Now()
-	for {
+	ended, err := r.waitUnderHold(ctx, step.Host, r.Timeout, func() (bool, error) {
 		s, err := r.Observe(ctx)
 		if err != nil {
-			return "", err
+			return false, err
 		}
-		next, err := membership.Next(s)
-		if err != nil || next.Action != membership.Await || next.Member != step.Member {
-			return "", nil // the next step tells
-		}
-		if time.Since(began) > r.Timeout {
-			r.failed[step.Host] = fmt.Sprintf("its learner did not catch up within %s", engine.Duration(r.Timeout).Trimmed())
-			return r.failed[step.Host], nil
-		}
-		if err := errors.Join(r.renewHold(ctx, step.Host), waitPoll(ctx)); err != nil {
-			return "", err
-		}
+		next, refusal := membership.Next(s)
+		return refusal != nil || next.Action != membership.Await || next.Member != step.Member, nil // the next step tells
+	})
+	if err != nil || ended {
+		return "", err
 	}
+	r.failed[step.Host] = fmt.Sprintf("its learner did not catch up within %s", engine.Duration(r.Timeout).Trimmed())
+	return r.failed[step.Host], nil
 }

@@ -54,7 +54,7 @@ type Run struct {
 
 // Times of a run.
 const (
-	poll           = time.Second
+	waitTime       = time.Second      // between two looks at the cluster
 	settleTime     = time.Minute      // until the cluster is healthy again after a step
 	createTime     = 2 * time.Minute  // until the first member answers
 	holdTime       = 20 * time.Minute // of a hold; longer than any step
@@ -152,7 +152,7 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 		if err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Adding)); err != nil {
 			return "", err
 		}
-		return "", r.retryRefused(ctx, func() error { return r.Etcd.AddLearner(ctx, r.peerURL(step.Host)) })
+		return "", r.retryRefused(ctx, step.Host, func() error { return r.Etcd.AddLearner(ctx, r.peerURL(step.Host)) })
 	case membership.Start:
 		if step.Member == "" { // of a new cluster
 			return "", r.createCluster(ctx, step.Host)
@@ -177,18 +177,17 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 	return "", fmt.Errorf("there is no step %q", step.Action)
 }
 
-// retryRefused repeats a change that etcd refuses only for now.
-func (r *Run) retryRefused(ctx context.Context, change func() error) error {
-	until := time.Now().Add(settleTime)
-	for {
-		err := change()
-		if err == nil || !etcd.IsPassing(err) || time.Now().After(until) {
-			return err
-		}
-		if err := waitPoll(ctx); err != nil {
-			return err
-		}
+// retryRefused repeats a change that etcd refuses only for now. It renews the hold of the host meanwhile.
+func (r *Run) retryRefused(ctx context.Context, host string, change func() error) error {
+	var refusal error
+	_, err := r.waitUnderHold(ctx, host, settleTime, func() (bool, error) {
+		refusal = change()
+		return refusal == nil || !etcd.IsPassing(refusal), nil
+	})
+	if err != nil {
+		return err
 	}
+	return refusal
 }
 
 func (r *Run) removeMember(ctx context.Context, step membership.MemberStep) error {
@@ -202,7 +201,7 @@ func (r *Run) removeMember(ctx context.Context, step membership.MemberStep) erro
 			return err
 		}
 	}
-	return r.retryRefused(ctx, func() error { return r.Etcd.RemoveMember(ctx, step.Member) })
+	return r.retryRefused(ctx, step.Host, func() error { return r.Etcd.RemoveMember(ctx, step.Member) })
 }
 
 // createCluster starts the first member, and waits until it is healthy.
@@ -218,21 +217,18 @@ func (r *Run) createCluster(ctx context.Context, host string) error {
 	if err := r.runScript(ctx, host, startScript(r.Owner, *r.Cluster.Managed, settings.String())); err != nil {
 		return err
 	}
-	until := time.Now().Add(createTime)
-	for {
+	healthy, err := r.waitUnderHold(ctx, host, createTime, func() (bool, error) {
 		list := r.Etcd.Members(ctx)
-		if len(list.Members) == 1 && list.Members[0].Healthy {
-			r.saved = true // there is nothing to save yet
-			return nil
-		}
-		if time.Now().After(until) {
-			return &engine.Failure{
-				Host: host, Step: string(membership.Create), Cause: fmt.Sprintf("the first member is not healthy after %s", engine.Duration(createTime).Trimmed()),
-				Hint: "journalctl -u " + r.Cluster.Managed.Unit,
-			}
-		}
-		if err := waitPoll(ctx); err != nil {
-			return err
+		return len(list.Members) == 1 && list.Members[0].Healthy, nil
+	})
+	if err == nil && !healthy {
+		err = &engine.Failure{
+			Host: host, Step: string(membership.Create), Cause: fmt.Sprintf("the first member is not healthy after %s", engine.Duration(createTime).Trimmed()),
+			Hint: "journalctl -u " + r.Cluster.Managed.Unit,
 		}
 	}
+	if err == nil {
+		r.saved = true // there is nothing to save yet
+	}
+	return err
 }

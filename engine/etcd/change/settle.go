@@ -34,19 +34,37 @@ func (r *Run) Settled(ctx context.Context) (membership.State, error) {
 
 // awaitSettled observes until no refusal is only for now. After a step, a voter that was just promoted may lack a few entries,
 // and one that was just removed may have led.
-func (r *Run) awaitSettled(ctx context.Context, changed bool) (membership.State, error) {
-	until := time.Now().Add(settleTime)
-	for {
-		s, err := r.Observe(ctx)
-		if err != nil {
-			return s, err
+func (r *Run) awaitSettled(ctx context.Context, changed bool) (s membership.State, err error) {
+	_, err = r.waitUnderHold(ctx, "", settleTime, func() (bool, error) {
+		if s, err = r.Observe(ctx); err != nil {
+			return false, err
 		}
 		_, refusal := membership.Next(s)
-		if !mayPass(refusal, s) || !changed && !hasRecord(s) || time.Now().After(until) {
-			return s, nil
+		return !mayPass(refusal, s) || !changed && !hasRecord(s), nil
+	})
+	return s, err
+}
+
+// waitUnderHold calls done each second until it reports true or fails, and returns false at the limit. It renews the hold of the
+// host meanwhile, if the run has it.
+func (r *Run) waitUnderHold(ctx context.Context, host string, limit time.Duration, done func() (bool, error)) (bool, error) {
+	until := time.Now().Add(limit)
+	for {
+		if ok, err := done(); ok || err != nil {
+			return ok, err
 		}
-		if err := waitPoll(ctx); err != nil {
-			return s, err
+		if time.Now().After(until) {
+			return false, nil
+		}
+		if err := r.renewHold(ctx, host); err != nil {
+			return false, err
+		}
+		timer := time.NewTimer(waitTime)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false, context.Cause(ctx)
+		case <-timer.C:
 		}
 	}
 }
@@ -92,15 +110,4 @@ func mayPass(err error, s membership.State) bool {
 // hasRecord reports whether a run has left a change unfinished, a moment ago perhaps.
 func hasRecord(s membership.State) bool {
 	return slices.ContainsFunc(s.Hosts, func(h membership.Host) bool { return h.Record != membership.NoRecord })
-}
-
-func waitPoll(ctx context.Context) error {
-	timer := time.NewTimer(poll)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -1,0 +1,157 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/hostscript"
+)
+
+const theirHold = "{\n\"kind\":\"run\",\n\"holder\":\"bob@bastion-2\",\n\"run\":\"r2\",\n\"bastion\":\"b2\",\n\"reason\":\"os update\"\n}\n"
+
+// fakeHosts answers the hold scripts of all hosts, and counts scripts that take a hold.
+type fakeHosts struct {
+	check   engine.Output // answer of a check of the hold
+	checked int
+	taken   int
+}
+
+func (f *fakeHosts) Run(_ context.Context, _ engine.Host, script string) (engine.Output, error) {
+	switch {
+	case script == hostscript.CheckHoldScript(testOwner):
+		f.checked++
+		return f.check, nil
+	case script == hostscript.HoldProbeScript():
+		return engine.Output{Code: hostscript.NoHold}, nil
+	case strings.Contains(script, "adopt="): // takes the hold
+		f.taken++
+	}
+	return engine.Output{}, nil
+}
+
+// fakeEtcd is a cluster without members that counts changes, and refuses the first ones for now.
+type fakeEtcd struct {
+	Etcd
+	changes, refuse int
+}
+
+func (f *fakeEtcd) Members(context.Context) etcd.MemberList { return etcd.MemberList{} }
+
+func (f *fakeEtcd) change() error {
+	if f.changes++; f.changes <= f.refuse {
+		return errPassing
+	}
+	return nil
+}
+
+var errPassing = context.DeadlineExceeded
+
+func (f *fakeEtcd) Promote(context.Context, string) error      { return f.change() }
+func (f *fakeEtcd) RemoveMember(context.Context, string) error { return f.change() }
+
+func (f *fakeEtcd) MoveLeader(context.Context, string) (string, error) { return "b", f.change() }
+
+func newFakeRun(hosts *fakeHosts, cluster *fakeEtcd) *Run {
+	r := &Run{
+		Cluster: engine.Cluster{Name: "main", Managed: &engine.ManagedMembers{DataDir: "/var/lib/etcd/default", Unit: "etcd.service"}},
+		Members: []engine.Host{{Name: "a"}, {Name: "b"}}, Owner: testOwner, Hosts: hosts, Etcd: cluster,
+	}
+	r.Prepare()
+	return r
+}
+
+// TestStepsOfEtcdNeedTheHold: a step that etcd does, and no script on the host, is not done if the run has lost its hold, although
+// it took it a moment ago. The failure names the holder.
+func TestStepsOfEtcdNeedTheHold(t *testing.T) {
+	t.Parallel()
+	for _, action := range []membership.MemberAction{membership.Promote, membership.MoveLeader, membership.Remove} {
+		hosts, cluster := &fakeHosts{check: engine.Output{Code: hostscript.ScriptHeld, Stdout: theirHold, Stderr: "hold: the host is not held by this run; nothing was done\n"}}, &fakeEtcd{}
+		r := newFakeRun(hosts, cluster)
+		step := membership.MemberStep{Action: action, Host: "a", Member: "1"}
+		_, err := r.carryOut(t.Context(), step)
+		var f *engine.Failure
+		if !errors.As(err, &f) || f.Kind != engine.HeldFailure || !strings.Contains(f.Cause, "held by bob@bastion-2") {
+			t.Errorf("%s: %v", action, err)
+		}
+		if cluster.changes > 0 {
+			t.Errorf("%s: etcd was changed", action)
+		}
+		hosts.check = engine.Output{}
+		if _, err := r.carryOut(t.Context(), step); err != nil || cluster.changes != 1 || hosts.checked != 2 {
+			t.Errorf("%s under the hold: %d changes, %d checks, %v", action, cluster.changes, hosts.checked, err)
+		}
+	}
+}
+
+// TestWaitsRenewTheHold: a run that waits for a new cluster keeps its hold young, so that nobody takes it for a dead one.
+func TestWaitsRenewTheHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hosts := &fakeHosts{}
+		r := newFakeRun(hosts, &fakeEtcd{})
+		if err := r.holdHost(t.Context(), "a"); err != nil || hosts.taken != 1 {
+			t.Fatal(hosts.taken, err)
+		}
+		began := time.Now()
+		var f *engine.Failure
+		if err := r.createCluster(t.Context(), "a"); !errors.As(err, &f) || !strings.Contains(f.Cause, "not healthy after 2m") {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < createTime || took > createTime+2*waitTime {
+			t.Errorf("it waited for %s", took)
+		}
+		if hosts.taken != 2 {
+			t.Errorf("the hold was taken %d times", hosts.taken)
+		}
+	})
+}
+
+// TestRefusedChangeIsRepeated: a change that etcd refuses for now is repeated each second, and for no longer than a minute.
+func TestRefusedChangeIsRepeated(t *testing.T) {
+	t.Parallel()
+	for refuse, want := range map[int]error{0: nil, 5: nil, 1000: errPassing} {
+		synctest.Test(t, func(t *testing.T) {
+			cluster := &fakeEtcd{refuse: refuse}
+			r := newFakeRun(&fakeHosts{}, cluster)
+			began := time.Now()
+			err := r.retryRefused(t.Context(), "a", cluster.change)
+			if took := time.Since(began); !errors.Is(err, want) || took != time.Duration(cluster.changes-1)*waitTime || took > settleTime+waitTime {
+				t.Errorf("refused %d times: %d changes in %s, %v", refuse, cluster.changes, took, err)
+			}
+		})
+	}
+}
+
+// TestLostHoldEndsTheWait: a wait ends once somebody else holds the host.
+func TestLostHoldEndsTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newFakeRun(&fakeHosts{}, &fakeEtcd{})
+		lost := errors.New("lost")
+		if err := r.holdHost(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		r.Hosts = failingHosts{lost}
+		began := time.Now()
+		_, err := r.waitUnderHold(t.Context(), "a", time.Hour, func() (bool, error) { return false, nil })
+		if err == nil || !strings.Contains(err.Error(), "lost") || time.Since(began) != renewTime {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		if len(r.held) != 1 {
+			t.Error("the hold is not released in the end")
+		}
+	})
+}
+
+type failingHosts struct{ err error }
+
+func (f failingHosts) Run(context.Context, engine.Host, string) (engine.Output, error) {
+	return engine.Output{}, f.err
+}
