@@ -88,7 +88,6 @@ func medianOf(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// logInToAll runs "true" on all hosts side by side.
 func logInToAll(ctx context.Context, l *lab.Lab) error {
 	workers := pool.New().WithContext(ctx).WithFirstError()
 	for _, h := range l.Hosts() {
@@ -97,7 +96,6 @@ func logInToAll(ctx context.Context, l *lab.Lab) error {
 	return workers.Wait()
 }
 
-// runInLab runs a command inside the lab's network. The command must succeed.
 func runInLab(ctx context.Context, l *lab.Lab, argv ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if err := l.Start(cmd); err != nil {

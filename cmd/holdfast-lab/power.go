@@ -62,7 +62,6 @@ func powerCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// switchCommands returns the commands that take hosts and no other arguments.
 func switchCommands(open opener) []*cobra.Command {
 	var cmds []*cobra.Command
 	for _, c := range []struct {

@@ -9,8 +9,6 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/host"
 )
 
-// superviseCommand returns the hidden command of the process that runs one
-// host. The lab starts it.
 func superviseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "supervise FOLDER",
@@ -22,8 +20,6 @@ func superviseCommand() *cobra.Command {
 	}
 }
 
-// serveCommand returns the hidden command of the process that serves the
-// repository.
 func serveCommand(open opener) *cobra.Command {
 	return &cobra.Command{
 		Use:    "serve BYTES-PER-SECOND",

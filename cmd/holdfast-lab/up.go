@@ -66,7 +66,6 @@ func addSuiteFlag(cmd *cobra.Command, suite *string) {
 	cmd.Flags().StringVar(suite, "suite", string(image.DefaultSuite), "Debian suite of the hosts: bookworm (12), trixie (13) or testing; each has an image of its own")
 }
 
-// readSpec reads the inventory that the arguments name, or the default one.
 func readSpec(args []string) (spec.Spec, error) {
 	if len(args) == 0 {
 		return spec.Parse("default.hcl", spec.DefaultHCL)

@@ -77,13 +77,10 @@ terminal is like the first Ctrl-C.`,
 	return cmd
 }
 
-// addRepair adds --repair-member, which names hosts that may be disrupted
-// although their etcd member is unhealthy.
 func addRepair(cmd *cobra.Command, hosts *[]string) {
 	cmd.Flags().StringSliceVar(hosts, "repair-member", nil, "disrupt `HOST` although its own etcd member is not healthy: the work is to repair it (repeatable)")
 }
 
-// addAnyEtcdVersion adds --any-etcd-version.
 func addAnyEtcdVersion(cmd *cobra.Command, allowed *bool) {
 	cmd.Flags().BoolVar(allowed, "any-etcd-version", false, "boot an OS although its etcd is older than the cluster, or skips a minor version")
 }

@@ -67,7 +67,6 @@ members must not be changed now; 4: somebody else holds a host; 6: stopped.`,
 	return cmd
 }
 
-// openMembers opens the site and prepares a run that changes the members of a cluster.
 func (a *app) openMembers(ctx context.Context, args []string, f membersFlags) (*site, *change.Run, error) {
 	s, err := a.openSite(ctx, nil)
 	if err != nil {

@@ -173,7 +173,6 @@ func (a *app) newEtcdView(s *site, watch bool) etcdView {
 	return view
 }
 
-// writeTime writes when the clusters were seen.
 func writeTime(w io.Writer, clusters []engine.ClusterStatus) error {
 	_, err := fmt.Fprintln(w, clusters[0].Time.Format("2006-01-02 15:04:05 MST"))
 	return err

@@ -28,7 +28,6 @@ func hasControlCharacters(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
 }
 
-// argumentProblem returns the problem of a kernel argument, or "".
 func argumentProblem(s string) string {
 	switch {
 	case strings.TrimSpace(s) == "":

@@ -75,7 +75,6 @@ func (h *registryHandler) serveBlob(w http.ResponseWriter, r *http.Request, refe
 	http.ServeContent(w, r, "", info.ModTime(), countingFile{f, h.sent})
 }
 
-// findBlob returns the blob that a digest or the tag of the signatures names.
 func (h *registryHandler) findBlob(reference string, manifest bool) (layout.Blob, bool) {
 	digest, err := v1.NewHash(reference)
 	if err != nil && manifest && reference == layout.SignatureTag(h.image.Digest) {
@@ -85,7 +84,6 @@ func (h *registryHandler) findBlob(reference string, manifest bool) (layout.Blob
 	return b, err == nil && ok && (b.IsManifest || !manifest)
 }
 
-// writeRegistryError answers with an error in the form of a registry.
 func writeRegistryError(w http.ResponseWriter, code, message string) {
 	type problem struct {
 		Code    string `json:"code"`

@@ -31,7 +31,6 @@ type store interface {
 	Close() error
 }
 
-// openStore opens the part of the mirror that has the content, unless it is open.
 func (s *Server) openStore(c engine.Content) (store, error) {
 	kind := commits
 	if c.Image != "" {

@@ -47,7 +47,6 @@ func (c *Cluster) Endpoints(ctx context.Context) (Endpoints, error) {
 	return e, nil
 }
 
-// clientURL returns the URL that a client uses, or the reason why none can use it.
 func (c *Cluster) clientURL(m engine.Member, text string) (address, problem string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {

@@ -84,7 +84,6 @@ func sameMembers(a, b []*pb.Member) bool {
 	return slices.Equal(texts[0], texts[1])
 }
 
-// confirmMembers reads the member list with the consent of a quorum.
 func (c *Cluster) confirmMembers(ctx context.Context, facts engine.ClusterFacts) (members []*pb.Member, err error) {
 	err = c.askVoter(ctx, facts, func(ctx context.Context, s *session) error {
 		list, err := s.MemberList(ctx)

@@ -41,7 +41,6 @@ func newPresentedCertificates() presentedCertificates {
 	return presentedCertificates{server: map[string][]*x509.Certificate{}, peer: map[string]peerLook{}}
 }
 
-// noteServer notes the certificates that the member on a host presents to clients.
 func (c *Cluster) noteServer(host string, presented []*x509.Certificate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +134,6 @@ func (c *quietConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// listCertificates returns the certificates that the cluster and its client depend on, and their problems.
 func (c *Cluster) listCertificates() ([]engine.Certificate, []engine.CertificateProblem) {
 	var servers, peers, client, trusted []engine.Certificate
 	c.mu.Lock()

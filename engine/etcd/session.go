@@ -88,7 +88,6 @@ func (c *watchedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// readError returns the first error of reading, or nil.
 func (c *watchedConn) readError() error {
 	if err := c.failed.Load(); err != nil {
 		return *err

@@ -48,5 +48,4 @@ func versionText(said string) string {
 	return said
 }
 
-// listenForClients returns where the members listen for clients.
 func (c *Cluster) listenForClients(context.Context) (listener, error) { return c.clients, nil }

@@ -133,8 +133,6 @@ func wantedUnit(d engine.Desired, name string) []wantedContents {
 	return list
 }
 
-// contentsOf reads files from a host and compares them with their desired
-// contents.
 func (s Source) contentsOf(ctx context.Context, f engine.Facts, files []wantedContents) []planview.Contents {
 	var list []planview.Contents
 	var read []engine.Command

@@ -174,7 +174,6 @@ func (c *Controller) limitPause(now time.Time) {
 	}
 }
 
-// checkStop reports why the staging must stop.
 func (c *Controller) checkStop(now time.Time, readings []Reading) (engine.StopReason, Excess) {
 	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
 	switch exceeded := c.pace == 0 && (window.isOver() || c.isMissingLong(now)); {

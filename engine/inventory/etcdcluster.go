@@ -35,7 +35,6 @@ var (
 	pathRule = regexp.MustCompile(`^(/[A-Za-z0-9_@:.-]+){2,}$`)
 )
 
-// readManaged reads the settings of a cluster with manage = true.
 func (b *builder) readManaged(n *node) *engine.ManagedMembers {
 	r := b.newReader(n)
 	manage := r.readBool("manage", false)
@@ -60,7 +59,6 @@ func (b *builder) readManaged(n *node) *engine.ManagedMembers {
 	return m
 }
 
-// readTLS reads a tls block, which may be missing.
 func (b *builder) readTLS(n *node) *engine.TLS {
 	if n == nil {
 		return nil

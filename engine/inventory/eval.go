@@ -63,7 +63,6 @@ func (s *scope) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, boo
 	return v, !diags.HasErrors()
 }
 
-// dropRepeated removes the errors that a loop repeats in each of its rounds.
 func dropRepeated(diags hcl.Diagnostics) hcl.Diagnostics {
 	type complaint struct{ at, summary, detail string }
 	reported := map[complaint]bool{}

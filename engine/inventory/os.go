@@ -88,7 +88,6 @@ func (b *builder) checkRate(n *node, name string, rate int64) {
 	}
 }
 
-// checkSource adds an error for an OS that cannot come from the bastion.
 func (b *builder) checkSource(n *node, o engine.OS) {
 	if o.Source == "" {
 		return
@@ -113,7 +112,6 @@ func (b *builder) checkSource(n *node, o engine.OS) {
 // mirroredRule matches images that a registries.conf can redirect: the name is complete, and has no tag.
 var mirroredRule = regexp.MustCompile(`^([a-z0-9-]+(\.[a-z0-9-]+)+|localhost|[a-z0-9.-]+:[0-9]+)(:[0-9]+)?(/[a-z0-9._-]+)+@sha256:[0-9a-f]{64}$`)
 
-// folderOf names the folder of the mirror from which an OS comes.
 func folderOf(o engine.OS) string {
 	if o.Image != "" {
 		return "layout"

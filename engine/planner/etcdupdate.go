@@ -39,8 +39,6 @@ func (in Input) stagedEtcd(host string, members []string, digest string) string 
 	return ""
 }
 
-// addEtcdUpdates adds the updates of etcd to a plan, with a warning for each that is only
-// allowed by --any-etcd-version.
 func (in Input) addEtcdUpdates(p *engine.Plan, updates []engine.EtcdUpdate) {
 	p.EtcdUpdates, p.AnyEtcdVersion = updates, in.AnyEtcdVersion
 	for _, u := range updates {
@@ -56,8 +54,6 @@ func (in Input) addEtcdUpdates(p *engine.Plan, updates []engine.EtcdUpdate) {
 	}
 }
 
-// refusedEtcd returns the updates that etcd does not support, by host, unless the operator
-// allows them.
 func (in Input) refusedEtcd(updates []engine.EtcdUpdate) map[string]engine.EtcdUpdate {
 	refused := map[string]engine.EtcdUpdate{}
 	for _, u := range updates {

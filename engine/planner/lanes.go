@@ -42,7 +42,6 @@ func planLanes(in Input, x index, p engine.Plan, work map[string]*engine.HostPla
 	return out
 }
 
-// isGoverned reports whether hosts on or near the cluster are staged within limits of its latency.
 func isGoverned(c *engine.Cluster) bool { return c != nil && c.Latency != nil }
 
 func governingOf(l *engine.Latency, lane engine.Lane, work map[string]*engine.HostPlan) *engine.Governing {

@@ -54,8 +54,6 @@ func (in Input) standingOf(f engine.Facts) standing {
 	return judgeStanding(f, in.planningRun(), in.Dead)
 }
 
-// describeStanding explains why a host cannot be worked on, or why the next run adopts its
-// hold.
 func (in Input) describeStanding(h engine.Host, f engine.Facts) string {
 	switch in.standingOf(f) {
 	case unreached:
@@ -78,7 +76,6 @@ func (in Input) describeStanding(h engine.Host, f engine.Facts) string {
 // isUnavailable reports whether the host counts in the budgets, whoever holds it.
 func (s standing) isUnavailable() bool { return s != free }
 
-// mayAdopt reports whether the run may go on under the hold of the host.
 func (s standing) mayAdopt() bool {
 	return s == heldByThisRun || s == heldByDeadRun || s == heldByExpiredRun
 }

@@ -44,8 +44,6 @@ func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
 	return out
 }
 
-// certificateProblems returns the problems with certificates of the clusters of the
-// selected hosts.
 func (in Input) certificateProblems() []engine.CertificateProblem {
 	var problems []engine.CertificateProblem
 	for _, name := range ClustersConcerned(in) {

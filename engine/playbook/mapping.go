@@ -80,7 +80,6 @@ func typedValue[T any](v values, name string) T {
 	return x
 }
 
-// readValues reads the entries that are fields of scalar kinds.
 func (l *loader) readValues(entries map[string]entry, fields []field) values {
 	v := values{}
 	for _, f := range fields {

@@ -7,7 +7,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// suggestWord suggests the word that was probably meant, or lists all words.
 func suggestWord(name string, words []string) string {
 	if w := textutil.Nearest(name, words); w != "" {
 		return fmt.Sprintf("did you mean %q?", w)

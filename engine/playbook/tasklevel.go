@@ -27,7 +27,6 @@ func unsupportedTaskKeys(list string, task *yaml.Node) map[string]string {
 	return advice
 }
 
-// exampleWith returns a mapping of arguments with f, as a task would have to write it.
 func (m module) exampleWith(f field, task *yaml.Node) string {
 	first := m.mainArgument
 	if keys := keysOf(valueOf(task, m.name)); len(keys) > 0 {

@@ -65,8 +65,6 @@ func (l *loader) skippedHosts(n *yaml.Node) map[string]bool {
 	return skipped
 }
 
-// parseCondition parses a condition, checks its names, and returns its
-// variables.
 func (l *loader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map[string]cty.Value, bool) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		l.addProblem(n, "when has the YAML tag "+n.Tag, "put a condition that begins with ! in quotes")

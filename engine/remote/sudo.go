@@ -27,7 +27,6 @@ func (s *sudo) knownPassword(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// askPassword asks for the password and tries it, once for the host.
 func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 	select {
 	case s.mu <- struct{}{}:

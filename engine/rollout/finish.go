@@ -124,7 +124,6 @@ func (r *Run) countPools(ctx context.Context, end *engine.RunEnd) {
 	end.Pools, end.Complete = status.Pools, status.Complete && end.Exit == engine.ExitOK
 }
 
-// playsEndCause returns the cause of the play with the worst exit code.
 func (r *Run) playsEndCause(last []engine.Plan) engine.EndCause {
 	if len(r.Plays) == 0 {
 		return last[0].EndCause()

@@ -151,7 +151,6 @@ func (r *Run) poolsOf(hosts []string) string {
 	return joinNames(pools)
 }
 
-// askUntilGood asks a gate about a host, or about pools if the plan names no host.
 func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Step, report func(string)) error {
 	h, _ := r.Inventory.Host(hp.Host)
 	asker := gate.Asker{Commands: gateCommands{r}, Web: r.Web, Clock: r.Clock}

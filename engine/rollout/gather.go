@@ -35,8 +35,6 @@ const (
 	shutdownTimeout = 3 * time.Minute
 )
 
-// gatherSite gathers the facts of all hosts, and then those of the etcd clusters that the work
-// concerns.
 func (r *Run) gatherSite(ctx context.Context) (Gathered, error) {
 	began := r.Clock.Now()
 	s := Gathered{Facts: r.GatherHosts(ctx), Clusters: map[string]engine.ClusterFacts{}}

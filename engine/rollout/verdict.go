@@ -27,7 +27,6 @@ func (r *Run) makeVerdict(ctx context.Context, last []engine.Plan, err error) en
 	return v
 }
 
-// runFindings returns the findings of the run itself: its end, and the hosts that failed.
 func (r *Run) runFindings(ctx context.Context, err error) engine.Findings {
 	var f engine.Findings
 	var failed *engine.Failure

@@ -65,7 +65,6 @@ func registriesContents(f *engine.File) (text []byte, ok bool) {
 	return slices.Concat(f.Contents, f.Append), !f.Inherit
 }
 
-// withDrainIfUnsafe adds a drain unless the change of registries.conf is safe.
 func (v decision) withDrainIfUnsafe(was, is *engine.File) decision {
 	old, oldKnown := registriesContents(was)
 	new, newKnown := registriesContents(is)

@@ -26,7 +26,6 @@ var decodedFacts = struct {
 
 const maxDecodedFacts = 10_000
 
-// decodeFacts reverses encodeFacts.
 func decodeFacts(answer string) (engine.Facts, error) {
 	clock, text, _ := strings.Cut(answer, "\n")
 	decodedFacts.Lock()

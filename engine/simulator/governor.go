@@ -69,7 +69,6 @@ func (b *Bastion) ScrapeMembers(ctx context.Context, name string) []governor.Scr
 	return scrapes
 }
 
-// takePace notes the pace of a staging, and reports the levers as a host does.
 func (h *Host) takePace(text string) string {
 	if h.staging == "" {
 		return ""

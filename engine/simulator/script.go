@@ -26,7 +26,6 @@ func VerbOf(s rollout.Script) string {
 	return "other"
 }
 
-// parseOrder parses an order of the modules: a verb, and the text after it.
 func parseOrder(text string) (verb, rest string) {
 	order, ok := strings.CutPrefix(text, orderStart)
 	if !ok {
@@ -80,7 +79,6 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 
 var notFound = rollout.Reply{Stderr: "sh: not found\n", Code: 127}
 
-// obeyOrder carries out an order of the modules.
 func (h *Host) obeyOrder(b *Bastion, text string, now time.Time) rollout.Reply {
 	verb, rest := parseOrder(text)
 	args := strings.Fields(rest)
@@ -108,7 +106,6 @@ func (h *Host) obeyOrder(b *Bastion, text string, now time.Time) rollout.Reply {
 // probeStart is how a script of hostscript.ProbeScript begins.
 const probeStart = "export LC_ALL=C\n( "
 
-// answerProbe prints the output of each command of a probe, between the marks of the probe.
 func (h *Host) answerProbe(text string, now time.Time) rollout.Reply {
 	var reply rollout.Reply
 	commands := strings.TrimPrefix(text, probeStart)

@@ -34,7 +34,6 @@ type resourceSides[T any] struct {
 	see       func(T) (T, bool) // returns the resource as the host has it, or false if the host does not have it
 }
 
-// comparedResources returns the compared resources of one kind.
 func comparedResources[T any](x *configDiff, r resourceSides[T]) []T {
 	before := make(map[string]T, len(r.was))
 	for _, a := range r.was {

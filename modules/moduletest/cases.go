@@ -46,7 +46,6 @@ func casePaths(t *testing.T) []string {
 	return paths
 }
 
-// readCase returns the comment and the input of a case, and all of it.
 func readCase(t *testing.T, path string) (comment []byte, input []txtar.File, whole []byte) {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)

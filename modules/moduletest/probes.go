@@ -71,12 +71,10 @@ func (b *Box) blankOut(text string) string {
 	})
 }
 
-// fillIn reverses blankOut for this host and now.
 func (b *Box) fillIn(text string) string {
 	return strings.NewReplacer(rootBlank, b.Root, clockBlank, strconv.FormatInt(time.Now().Unix(), 10)).Replace(text)
 }
 
-// listContents returns the names, modes and contents of all files of the host but the log.
 func (b *Box) listContents() string {
 	b.T.Helper()
 	var list strings.Builder

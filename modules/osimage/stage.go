@@ -91,7 +91,6 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	return step
 }
 
-// contentOf returns the OS that a host fetches from the bastion, or nil.
 func contentOf(u osUpdate, f engine.Facts) *engine.Content {
 	if u.os.Source != engine.BastionSource || u.again {
 		return nil
@@ -106,7 +105,6 @@ func contentOf(u osUpdate, f engine.Facts) *engine.Content {
 	return c
 }
 
-// mirroredName returns the name of the image that a host fetches from the bastion, or "".
 func mirroredName(u osUpdate) string {
 	if u.os.Source != engine.BastionSource || u.again {
 		return ""

@@ -100,7 +100,6 @@ func (l *Layout) syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// removeFile removes a file if it is there.
 func (l *Layout) removeFile(path string) error {
 	if err := l.root.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -62,7 +62,6 @@ func updateImages(ctx context.Context, m engine.Mirror, f filling) ([]ContentSta
 	return Check(ctx, m, f.wanted)
 }
 
-// removeDamaged removes the damaged blobs, and reports whether there are any.
 func (f *filling) removeDamaged(all []ContentStatus) (removed bool, err error) {
 	for _, s := range all {
 		for _, path := range s.Damaged {
@@ -84,7 +83,6 @@ func (f *filling) fetchImages(ctx context.Context) error {
 	return nil
 }
 
-// fetchImage fetches the missing parts of an image and of its signatures.
 func (f *filling) fetchImage(ctx context.Context, w Wanted) error {
 	if err := f.fetchSignatures(ctx, w); err != nil {
 		return fmt.Errorf("signatures: %w", err)
@@ -114,7 +112,6 @@ func (f *filling) fetchParts(ctx context.Context, w Wanted, digest v1.Hash, tag 
 // maxSignatures bounds the signatures of an image in bytes. One has a few thousand.
 const maxSignatures = 16 << 20
 
-// fetchSignatures fetches the sigstore signatures, if there are any.
 func (f *filling) fetchSignatures(ctx context.Context, w Wanted) error {
 	tag := layout.SignatureTag(w.imageDigest())
 	data, err := f.from.readManifest(ctx, w, tag)

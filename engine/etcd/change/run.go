@@ -103,7 +103,6 @@ func (r *Run) Apply(ctx context.Context) (err error) {
 	return context.Cause(ctx)
 }
 
-// doStep carries out one step as two events of the journal.
 func (r *Run) doStep(ctx context.Context, step membership.MemberStep) error {
 	event := engine.Event{Host: step.Host, Cluster: r.Cluster.Name, Step: string(step.Action), Message: step.Reason}
 	event.Type = engine.StepStarted
@@ -127,7 +126,6 @@ func failureOf(step membership.MemberStep, err error) *engine.Failure {
 	return &engine.Failure{Host: step.Host, Step: string(step.Action), Cause: err.Error()}
 }
 
-// carryOut does a step, and returns a message for the operator.
 func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string, error) {
 	if r.Paused[step.Host] {
 		return "", &engine.Failure{Host: step.Host, Step: string(step.Action), Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
@@ -204,7 +202,6 @@ func (r *Run) removeMember(ctx context.Context, step membership.MemberStep) erro
 	return r.retryRefused(ctx, step.Host, func() error { return r.Etcd.RemoveMember(ctx, step.Member) })
 }
 
-// createCluster starts the first member, and waits until it is healthy.
 func (r *Run) createCluster(ctx context.Context, host string) error {
 	err := r.runScript(ctx, host, recordScript(r.Owner, *r.Cluster.Managed, membership.Creating))
 	if err != nil {

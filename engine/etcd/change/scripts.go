@@ -87,7 +87,6 @@ func readProbe(output string) hostState {
 	return s
 }
 
-// underHold returns a script that runs only under the hold of the owner.
 func underHold(owner engine.HoldOwner, m engine.ManagedMembers, operation, body string) string {
 	return setVariables(m) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + body
 }

@@ -10,7 +10,6 @@ import (
 	"holdfast/engine/etcd/membership"
 )
 
-// nextSettled returns the next step of the settled cluster.
 func (r *Run) nextSettled(ctx context.Context, last membership.MemberStep) (membership.MemberStep, error) {
 	s, err := r.awaitSettled(ctx, last.Action != membership.Done)
 	if err != nil {

@@ -90,7 +90,6 @@ func Start(t testing.TB, n int, options Options) *Cluster {
 	return c
 }
 
-// addUnlisted prepares one more member without starting it.
 func (c *Cluster) addUnlisted(t testing.TB) *Member {
 	t.Helper()
 	i := len(c.Members)
@@ -184,5 +183,4 @@ func (c *Cluster) addMember(t testing.TB) *Member {
 	return m
 }
 
-// loopbackAddress returns an address on the member's own host.
 func loopbackAddress(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }

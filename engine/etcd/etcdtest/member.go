@@ -86,7 +86,6 @@ func (m *Member) peerURL() string {
 	return fmt.Sprintf("%s://%s:%d", scheme, m.Address, peerPort)
 }
 
-// startMember starts the member of a cluster whose state is new or existing.
 func (m *Member) startMember(t testing.TB, state, initial string) {
 	t.Helper()
 	client, peer := []url.URL{parseURL(t, m.clientURL())}, []url.URL{parseURL(t, m.peerURL())}

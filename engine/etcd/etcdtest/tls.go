@@ -64,7 +64,6 @@ func newAuthority(t testing.TB, dates Dates) *authority {
 	return a
 }
 
-// issueCertificate returns the PEM certificate and key of a client and server with these names.
 func (a *authority) issueCertificate(t testing.TB, dates Dates, user string, names ...string) (cert, key []byte) {
 	t.Helper()
 	from, to := dates.period()
@@ -114,7 +113,6 @@ func (c *Cluster) makeCredentials(t testing.TB) {
 	c.files = map[string][]byte{c.TLS.CA: c.ca.pem, c.TLS.Cert: cert, c.TLS.Key: key}
 }
 
-// memberFiles writes a member's own credentials as server or peer, and returns their paths.
 func (c *Cluster) memberFiles(t testing.TB, m *Member, role string) (cert, key, ca string) {
 	t.Helper()
 	names := []string{"127.0.0.1", "localhost", m.Address}

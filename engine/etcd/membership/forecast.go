@@ -47,7 +47,6 @@ const newID = "new member of "
 
 func isNewID(id string) bool { return len(id) > len(newID) && id[:len(newID)] == newID }
 
-// applyStep returns the expected state after a step.
 func (s State) applyStep(step MemberStep) State {
 	s.Members, s.Hosts = slices.Clone(s.Members), slices.Clone(s.Hosts)
 	host := s.hostOrNone(step.Host)

@@ -29,7 +29,6 @@ func (c Count) describeMargin() string {
 	}
 }
 
-// withoutMember returns the count after the removal of a member.
 func (c Count) withoutMember(m Member) Count {
 	c.Voters--
 	if m.Healthy {
@@ -83,7 +82,6 @@ func (s State) refuseHost(h Host, text string) *Refusal {
 	return r
 }
 
-// removalText returns the arithmetic of a removal.
 func (s State) removalText(m Member) string {
 	before, after := s.countVoters(), s.countVoters().withoutMember(m)
 	return fmt.Sprintf("%d voters, %d healthy: removing %s would leave %d of %d, %s",

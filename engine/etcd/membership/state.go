@@ -29,7 +29,6 @@ type Member struct {
 	Problem  string // why it is not healthy
 }
 
-// displayName returns the name of the member, or its ID if it has none.
 func (m Member) displayName() string {
 	if m.Name == "" {
 		return m.ID
@@ -78,7 +77,6 @@ func (s State) findHost(name string) (Host, bool) {
 	return s.Hosts[i], true
 }
 
-// findMember returns the member that etcd lists for a host.
 func (s State) findMember(host string) (Member, bool) {
 	i := slices.IndexFunc(s.Members, func(m Member) bool { return m.Host == host })
 	if i < 0 || host == "" {
@@ -95,7 +93,6 @@ func (s State) listLearners() []Member {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool { return !m.Learner })
 }
 
-// countVoters counts the voters and the healthy voters.
 func (s State) countVoters() Count {
 	var c Count
 	for _, m := range s.listVoters() {

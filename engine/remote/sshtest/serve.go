@@ -94,7 +94,6 @@ func (s *Server) answerRequests(f *forwards, requests <-chan *ssh.Request) {
 	}
 }
 
-// connectDirect connects a client to an address from here.
 func (s *Server) connectDirect(n ssh.NewChannel) {
 	var to struct {
 		Host       string

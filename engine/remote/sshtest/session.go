@@ -95,7 +95,6 @@ func forwardSignals(requests <-chan *ssh.Request, pid int) {
 	}
 }
 
-// sendExit reports the exit status or signal of a command.
 func sendExit(channel ssh.Channel, state *os.ProcessState, err error) {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {

@@ -95,7 +95,6 @@ func (b *Status) poolVariants(p *poolCount, wide int) []string {
 	return []string{name + " " + progressBar(p.done, p.hosts) + done + staged + failed, name + done + staged + failed, name + done + failed}
 }
 
-// clusterLine returns the line of an etcd cluster, with the age of the last sample.
 func (b *Status) clusterLine(name string, w voters.Watch, width int, now time.Time) string {
 	s := w.Sample
 	if s.Voters == 0 {

@@ -7,8 +7,6 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// writeEtcdUpdates writes which versions of etcd the staged OS bring. Refusals and warnings name those that etcd does not
-// support.
 func (v *planView) writeEtcdUpdates() {
 	var order []string
 	hosts := map[string][]string{}

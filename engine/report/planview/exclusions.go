@@ -59,8 +59,6 @@ func (v *planView) stagedHosts() map[string]bool {
 	return staged
 }
 
-// writeUnfinished writes the hosts that an earlier roll-out left unfinished, which refuses the plan, and the
-// ways out.
 func (v *planView) writeUnfinished() {
 	if len(v.p.Unfinished) == 0 {
 		return

@@ -8,7 +8,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// adviceLines returns the one thing to do next: a command, and remarks about it.
 func (s *Summary) adviceLines(end engine.RunEnd, touched bool) []string {
 	switch {
 	case end.Exit == engine.ExitStopped:

@@ -48,7 +48,6 @@ func (s *Summary) Completeness(end engine.RunEnd, style termtext.Style) string {
 	return b.String()
 }
 
-// incompleteReason explains why a run is not complete although every host matches.
 func incompleteReason(end engine.RunEnd) string {
 	switch v := end.Verdict; {
 	case len(v.UnhealthyClusters) > 0:

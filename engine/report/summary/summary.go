@@ -184,7 +184,6 @@ func (h *hostSummary) beginPlay() {
 	h.hasFallback, h.updated, h.due = h.due.hasFallback, false, nil
 }
 
-// workText returns the work that was done on the host, and the work that was planned and not begun.
 func (h *hostSummary) workText() string {
 	switch {
 	case h.due == nil:

@@ -8,7 +8,6 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// writeCertificates writes the certificates that etcd clusters depend on, with the days until each expires.
 func writeCertificates(w io.Writer, clusters []engine.ClusterStatus) error {
 	rows := [][]string{{"CLUSTER", "CERTIFICATE", "HOST", "SUBJECT", "ISSUER", "EXPIRES", "DAYS LEFT"}}
 	for _, c := range clusters {

@@ -39,7 +39,6 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style termtext.Style
 	return err
 }
 
-// quorumText returns the quorum of a cluster and the margin above it, with their arithmetic.
 func quorumText(c engine.ClusterFacts) string {
 	voters, healthy := len(c.Voters()), c.CountHealthy()
 	quorum, margin := engine.QuorumOf(voters), c.Margin()
@@ -71,7 +70,6 @@ func memberHealth(m engine.Member) string {
 	return "not healthy"
 }
 
-// raftText returns the index of the last applied raft entry, and how many committed ones the member lacks.
 func raftText(m engine.Member) string {
 	switch {
 	case m.RaftIndex == 0:

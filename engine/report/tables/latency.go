@@ -52,7 +52,6 @@ func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtex
 // windowDigits is the precision in which windows are shown.
 const windowDigits = 100 * time.Millisecond
 
-// quantileCells returns a quantile, its bucket, and how many observations there were.
 func quantileCells(value float64, bucket *engine.LatencyBucket) []string {
 	switch {
 	case bucket == nil:

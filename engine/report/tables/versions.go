@@ -8,7 +8,6 @@ import (
 	"holdfast/engine"
 )
 
-// versionsText returns the cluster version, and the storage versions of the members, or "" if none is known.
 func versionsText(c engine.ClusterFacts) string {
 	var parts, versions []string
 	if c.Version != "" {

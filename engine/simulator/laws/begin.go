@@ -31,7 +31,6 @@ func (w *Observer) isPaused(h *Host) bool {
 	return w.poolOf(h).Paused || now.Paused
 }
 
-// checkBegin checks all laws about a host that was not disrupted before.
 func (r *Run) checkBegin(h *Host) {
 	p := r.observer.poolOf(h)
 	if zone, ok := r.reports.zones[p.Name]; ok && zone != h.Zone {

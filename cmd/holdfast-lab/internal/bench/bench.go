@@ -103,8 +103,6 @@ func (b *Bench) commitUpdate(ctx context.Context) (string, error) {
 	return b.Lab.Commit(ctx, version, image.MixedFiles(b.Bytes))
 }
 
-// measureOnce makes fresh, equal, slow hosts, measures them idle, and updates the
-// leader.
 func (b *Bench) measureOnce(ctx context.Context, u update) (result, error) {
 	var err error
 	if err = b.Lab.Reset(ctx); err != nil {

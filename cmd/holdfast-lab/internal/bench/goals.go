@@ -13,7 +13,6 @@ const (
 	naiveFactor = 5               // how many times as long a naive update must take
 )
 
-// compareWithGoals returns a line for each goal of each governed way: whether the way kept it, with the figures.
 func (t *table) compareWithGoals() (lines []string) {
 	for _, c := range t.columns {
 		if !c.way.governed {

@@ -24,7 +24,6 @@ type spread struct{ p50, p99, max time.Duration }
 // latencies are the spreads of both metrics.
 type latencies [latencyKinds]spread
 
-// raiseTo keeps the higher of each value.
 func (l *latencies) raiseTo(other latencies) {
 	for i := range l {
 		l[i].p50, l[i].p99, l[i].max = max(l[i].p50, other[i].p50), max(l[i].p99, other[i].p99), max(l[i].max, other[i].max)
@@ -59,7 +58,6 @@ func (s series) scrapesBetween(from, to time.Time) series {
 	return s[first:last]
 }
 
-// overallLatencies returns the latencies between the first and the last scrape.
 func (s series) overallLatencies() latencies {
 	if len(s) < 2 {
 		return latencies{}

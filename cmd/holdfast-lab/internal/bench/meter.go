@@ -71,7 +71,6 @@ func startMeter(ctx context.Context, l *lab.Lab) (*meter, error) {
 	return m, nil
 }
 
-// stopScraping ends the scraping and returns the samples, oldest first.
 func (m *meter) stopScraping() []sample {
 	m.cancel()
 	m.work.Wait()

@@ -62,7 +62,6 @@ func summarizeResult(u update, m moments, samples []sample, record probe.Record)
 	return r
 }
 
-// defaultLimits returns the limits of the governor that the goals are about.
 func defaultLimits() engine.Latency { return (*engine.Latency)(nil).WithDefaults() }
 
 // excessOver returns the highest p99 in relation to its limit, which the idle latency may raise.

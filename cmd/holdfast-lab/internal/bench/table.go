@@ -34,7 +34,6 @@ func spreadValue(read func(result) latencies, metric int, quantile func(spread) 
 	return func(r result) float64 { return float64(quantile(read(r)[metric])) }
 }
 
-// valuesOf returns the median and the highest value of all runs of a way.
 func (c column) valuesOf(v value) (median, worst float64) {
 	var all []float64
 	for _, r := range c.results {

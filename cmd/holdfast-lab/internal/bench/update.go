@@ -41,7 +41,6 @@ type moments struct {
 	slowed, paused time.Duration
 }
 
-// writeInventory writes the inventory of the way beside the lab's own.
 func (u update) writeInventory() error {
 	text, err := os.ReadFile(filepath.Join(u.bench.Lab.Site(), site.Inventory))
 	if err != nil {
@@ -116,7 +115,6 @@ func (u update) runScript(ctx context.Context) (stdout, stderr string, code int,
 	return u.host.Run(ctx, script)
 }
 
-// runHoldfast updates the host, and takes the times from the events.
 func (u update) runHoldfast(ctx context.Context, m *moments) error {
 	cmd := exec.CommandContext(ctx, u.bench.Binary, "apply", "--yes", "--json", "-i", u.bench.inventoryPath(), "-l", u.host.Name, "--var", "commit="+u.commit)
 	var stderr strings.Builder
@@ -154,7 +152,6 @@ type latencyLine struct {
 	engine.LatencyPoint
 }
 
-// logLatencies writes the latencies of all members between each two scrapes.
 func (u update) logLatencies(samples []sample) error {
 	log, err := u.createLog("latencies")
 	if err != nil {
@@ -170,7 +167,6 @@ func (u update) logLatencies(samples []sample) error {
 	return errors.Join(err, log.Close())
 }
 
-// readEvents reads the events of a run until it ends, and returns why it failed.
 func (m *moments) readEvents(from io.Reader) (cause string, err error) {
 	lines := bufio.NewReader(from)
 	for {

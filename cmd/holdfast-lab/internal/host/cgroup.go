@@ -21,8 +21,6 @@ const cgroupMount = "/sys/fs/cgroup"
 // is the same on machines with version 2 alone and with both versions.
 type cgroup string
 
-// enterCgroups mounts the hierarchy, moves the supervisor out of the session
-// that started it, and makes the host's group.
 func enterCgroups(lab, name string) (cgroup, error) {
 	if err := mountCgroups(); err != nil {
 		return "", err

@@ -37,7 +37,6 @@ func (h *Host) checkPower(ctx context.Context) error {
 	return errors.New("its supervisor ended without a message")
 }
 
-// consoleTail returns the last lines that the host has printed.
 func (h *Host) consoleTail() string {
 	const most = 15 // lines
 	raw, err := os.ReadFile(h.Console())

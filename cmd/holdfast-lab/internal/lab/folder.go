@@ -21,7 +21,6 @@ const (
 	stateName = "lab.json"
 )
 
-// imageName returns the name of the folder with the image of a suite.
 func imageName(s image.Suite) string {
 	if s == image.DefaultSuite {
 		return "image"

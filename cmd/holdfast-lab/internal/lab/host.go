@@ -77,8 +77,6 @@ func (h *Host) powerOn(ctx context.Context) error {
 
 func (h *Host) supervisorLog() string { return h.lab.path("hosts", h.Name, "supervisor.log") }
 
-// supervisorError returns the error that ended the host's last supervisor, or
-// nil.
 func (h *Host) supervisorError() error {
 	said, err := os.ReadFile(h.supervisorLog())
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(said) == 0 {

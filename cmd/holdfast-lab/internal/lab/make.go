@@ -119,8 +119,6 @@ func (l *Lab) Reset(ctx context.Context, names ...string) error {
 	return l.bootAll(ctx, hosts)
 }
 
-// withClusterPeers finds hosts by name and adds the other members of their
-// clusters.
 func (l *Lab) withClusterPeers(names []string) ([]*Host, error) {
 	if len(names) == 0 {
 		return l.Hosts(), nil

@@ -50,7 +50,6 @@ func (n Namespace) exists() (bool, error) {
 	return true, f.Close()
 }
 
-// openNamespace opens the network namespace that is bound to a file.
 func openNamespace(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -190,7 +190,6 @@ func (p *Probe) writeOne(i int) {
 	p.writes = append(p.writes, w)
 }
 
-// watchMember asks one member for its status, one request at a time.
 func (p *Probe) watchMember(ctx context.Context, client *clientv3.Client, m Member) {
 	ticker := time.NewTicker(p.config.Every)
 	defer ticker.Stop()

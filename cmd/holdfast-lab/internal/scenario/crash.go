@@ -102,7 +102,6 @@ func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// setDocument makes a version of the document the desired one.
 func (c *crashes) setDocument(version int) {
 	text := c.ts.ReadFile(c.versions[version])
 	c.ts.Check(os.WriteFile(c.ts.MkAbs(c.document), []byte(text), 0o600))

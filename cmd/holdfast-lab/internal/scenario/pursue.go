@@ -56,8 +56,6 @@ func (p *pursuit) strikeAt(event string) {
 	p.ts.Fatalf("pursue: no run comes to %q", event)
 }
 
-// runUntilEvent starts a run, and interrupts it when the event is in its
-// journal.
 func (p *pursuit) runUntilEvent(event string) (host string, came bool) {
 	before := p.journalFiles()
 	cmdStart(p.ts, false, []string{"pursued", "apply", "--yes", p.targetFlag()})
@@ -93,8 +91,6 @@ func (p *pursuit) runUntilEvent(event string) (host string, came bool) {
 	}
 }
 
-// strikeHost kills holdfast, or cuts the power of the host and waits for the
-// end of the run.
 func (p *pursuit) strikeHost(j *job, host string) {
 	if !p.power {
 		cmdSignal(p.ts, false, []string{"pursued", "KILL"})
@@ -128,8 +124,6 @@ func (p *pursuit) checkRollout() {
 	p.target = 3 - p.target
 }
 
-// finishRollout completes the last roll-out, and checks that there is nothing
-// left to do.
 func (p *pursuit) finishRollout() {
 	cmdHoldfast(p.ts, false, []string{"0", "apply", "--yes", p.targetFlag()})
 	update := p.targetFlag()

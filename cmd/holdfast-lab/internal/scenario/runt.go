@@ -51,7 +51,6 @@ func (t *runT) Run(name string, f func(testscript.T)) {
 	}
 }
 
-// runRecovered runs f until it ends, fails or skips.
 func (t *runT) runRecovered(f func()) {
 	defer func() {
 		switch p := recover(); p {

@@ -159,8 +159,6 @@ func unpackScripts(dir string, all []script) ([]string, error) {
 	return files, nil
 }
 
-// bringUpLab brings up the named lab in place of another, with every host at
-// its first boot.
 func (r *Runner) bringUpLab(ctx context.Context, name string) error {
 	source := spec.DefaultHCL
 	if name != "default" {

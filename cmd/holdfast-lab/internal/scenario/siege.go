@@ -65,7 +65,6 @@ func (s *stage) runBounded(ts *testscript.TestScript, args ...string) int {
 	return code
 }
 
-// printReport prints a result that is of interest even without a failure.
 func (s *stage) printReport(ts *testscript.TestScript, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	ts.Logf("%s", text)
@@ -114,7 +113,6 @@ func (t *writeCounts) addTrace(trace string) {
 	}
 }
 
-// checkMinimums returns an error for the first count below its minimum.
 func (t *writeCounts) checkMinimums(demands []string) error {
 	have := map[string]int{"runs": len(t.runs), "writes": t.writes, "removals": t.removals, "undos": t.undos, "struck": t.undos - t.restored}
 	for _, d := range demands {

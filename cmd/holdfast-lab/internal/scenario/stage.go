@@ -40,8 +40,6 @@ func stageOf(ts *testscript.TestScript) *stage {
 	return s
 }
 
-// newStage returns a function that creates the stage of each script and cleans
-// up after it.
 func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
@@ -144,8 +142,6 @@ func requireArgs(ts *testscript.TestScript, neg bool, args []string, usage strin
 	}
 }
 
-// waitUntilOK repeats check until it succeeds, and returns its last error after
-// d.
 func (s *stage) waitUntilOK(d time.Duration, check func() error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, d)
 	defer cancel()
