@@ -35,7 +35,7 @@ func Plan(s State) Forecast {
 			return f
 		}
 		s = s.applyStep(step)
-		if _, listed := s.findMember(step.Host); listed && isNewID(step.Member) {
+		if _, listed := s.findMember(step.Host); listed && s.memberOrNone(step.Member).isForecast {
 			step.Member = "" // etcd gives it an ID when it is added
 		}
 		f.Steps = append(f.Steps, PlannedStep{MemberStep: step, After: s.countVoters()})
@@ -43,9 +43,10 @@ func Plan(s State) Forecast {
 	panic(fmt.Sprintf("membership: %d steps of cluster %s do not end", maxSteps, s.Cluster))
 }
 
-const newID = "new member of "
-
-func isNewID(id string) bool { return len(id) > len(newID) && id[:len(newID)] == newID }
+// forecastMember returns a member that etcd does not list yet. Its ID is unlike all others.
+func forecastMember(host string) Member {
+	return Member{ID: "new member of " + host, Host: host, isForecast: true}
+}
 
 func (s State) applyStep(step MemberStep) State {
 	s.Members, s.Hosts = slices.Clone(s.Members), slices.Clone(s.Hosts)
@@ -60,7 +61,9 @@ func (s State) applyStep(step MemberStep) State {
 		s.createCluster(host)
 	case AddLearner:
 		host.Record = Adding
-		s.Members = append(s.Members, Member{ID: newID + step.Host, Host: step.Host, Learner: true})
+		m := forecastMember(step.Host)
+		m.Learner = true
+		s.Members = append(s.Members, m)
 	case Start, Await:
 		if len(s.Members) == 0 {
 			s.createCluster(host)
@@ -88,7 +91,9 @@ func (s State) applyStep(step MemberStep) State {
 // createCluster starts a cluster of one voter. There is nothing to save yet.
 func (s *State) createCluster(h *Host) {
 	h.HasData, h.Running, s.Saved = true, true, true
-	s.Members = []Member{{ID: newID + h.Name, Name: h.Name, Host: h.Name, Healthy: true, Leader: true}}
+	m := forecastMember(h.Name)
+	m.Name, m.Healthy, m.Leader = h.Name, true, true
+	s.Members = []Member{m}
 }
 
 func (s State) moveLeader(from string) {

@@ -105,3 +105,26 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanNamesListedMembers: a step about a member that etcd lists has its ID, and only a member that the plan itself adds has none yet.
+func TestPlanNamesListedMembers(t *testing.T) {
+	t.Parallel()
+	s := stateOf("hhf")
+	s.Hosts[1].Retired = true
+	s.Members[1].ID = "new member of h2" // a text decides nothing
+	var got []string
+	for _, step := range membership.Plan(s).Steps {
+		got = append(got, string(step.Action)+" "+step.Host+" "+step.Member)
+	}
+	for _, want := range []string{"promote h3 ", "remove h2 new member of h2"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	learner := stateOf("hf")
+	learner.Members = append(learner.Members, membership.Member{ID: "new member of h2", Name: "h2", Host: "h2", Learner: true, Healthy: true, CaughtUp: true})
+	learner.Hosts[1].HasData, learner.Hosts[1].DataOf, learner.Hosts[1].Record = true, "new member of h2", membership.Adding
+	if steps := membership.Plan(learner).Steps; len(steps) == 0 || steps[0].Action != membership.Promote || steps[0].Member != "new member of h2" {
+		t.Errorf("%+v", steps)
+	}
+}

@@ -27,6 +27,8 @@ type Member struct {
 	Healthy  bool   // a voter: answers a linearizable read and has caught up; a learner: answers
 	CaughtUp bool   // a learner that may be promoted
 	Problem  string // why it is not healthy
+
+	isForecast bool // etcd does not list it: a forecast has added it
 }
 
 func (m Member) displayName() string {
