@@ -16,11 +16,12 @@ import (
 
 const theirHold = "{\n\"kind\":\"run\",\n\"holder\":\"bob@bastion-2\",\n\"run\":\"r2\",\n\"bastion\":\"b2\",\n\"reason\":\"os update\"\n}\n"
 
-// fakeHosts answers the hold scripts of all hosts, and counts scripts that take a hold.
+// fakeHosts answers the hold scripts of all hosts, and counts scripts that check or take a hold or create a cluster.
 type fakeHosts struct {
 	check   engine.Output // answer of a check of the hold
 	checked int
 	taken   int
+	started int
 }
 
 func (f *fakeHosts) Run(_ context.Context, _ engine.Host, script string) (engine.Output, error) {
@@ -32,17 +33,22 @@ func (f *fakeHosts) Run(_ context.Context, _ engine.Host, script string) (engine
 		return engine.Output{Code: hostscript.NoHold}, nil
 	case strings.Contains(script, "adopt="): // takes the hold
 		f.taken++
+	case strings.Contains(script, "ETCD_INITIAL_CLUSTER_STATE=new"):
+		f.started++
 	}
 	return engine.Output{}, nil
 }
 
-// fakeEtcd is a cluster without members that counts changes, and refuses the first ones for now.
+// fakeEtcd is a cluster without members or with some, that counts changes, and refuses the first ones for now.
 type fakeEtcd struct {
 	Etcd
 	changes, refuse int
+	members         []membership.Member
 }
 
-func (f *fakeEtcd) Members(context.Context) etcd.MemberList { return etcd.MemberList{} }
+func (f *fakeEtcd) Members(context.Context) etcd.MemberList {
+	return etcd.MemberList{Members: f.members}
+}
 
 func (f *fakeEtcd) change() error {
 	if f.changes++; f.changes <= f.refuse {
@@ -75,6 +81,9 @@ func TestStepsOfEtcdNeedTheHold(t *testing.T) {
 		hosts, cluster := &fakeHosts{check: engine.Output{Code: hostscript.ScriptHeld, Stdout: theirHold, Stderr: "hold: the host is not held by this run; nothing was done\n"}}, &fakeEtcd{}
 		r := newFakeRun(hosts, cluster)
 		step := membership.MemberStep{Action: action, Host: "a", Member: "1"}
+		if err := r.holdHost(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
 		_, err := r.carryOut(t.Context(), step)
 		var f *engine.Failure
 		if !errors.As(err, &f) || f.Kind != engine.HeldFailure || !strings.Contains(f.Cause, "held by bob@bastion-2") {
@@ -87,6 +96,32 @@ func TestStepsOfEtcdNeedTheHold(t *testing.T) {
 		if _, err := r.carryOut(t.Context(), step); err != nil || cluster.changes != 1 || hosts.checked != 2 {
 			t.Errorf("%s under the hold: %d changes, %d checks, %v", action, cluster.changes, hosts.checked, err)
 		}
+	}
+}
+
+// TestFirstStepUnderAHoldLooksAgain: another run may have created the cluster after this run last looked, and before it took the hold.
+func TestFirstStepUnderAHoldLooksAgain(t *testing.T) {
+	t.Parallel()
+	step := membership.MemberStep{Action: membership.Create, Host: "a"}
+	for name, c := range map[string]struct {
+		members []membership.Member
+		started int
+	}{
+		"still nothing": {nil, 1},
+		"a new cluster": {[]membership.Member{{ID: "1", Name: "b", Host: "b", Healthy: true, Leader: true}}, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			hosts := &fakeHosts{}
+			r := newFakeRun(hosts, &fakeEtcd{members: c.members})
+			r.checked["a"] = "a fast disk"
+			message, err := r.carryOut(t.Context(), step)
+			if hosts.started != c.started {
+				t.Errorf("%s: %d clusters were created: %q, %v", name, hosts.started, message, err)
+			}
+			if c.started == 0 && (err != nil || !strings.Contains(message, "nothing was done")) {
+				t.Errorf("%s: %q, %v", name, message, err)
+			}
+		})
 	}
 }
 

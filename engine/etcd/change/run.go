@@ -131,8 +131,12 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 		return "", &engine.Failure{Host: step.Host, Step: string(step.Action), Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
 	}
 	if step.Action != membership.Snapshot && step.Action != membership.Preflight {
-		if err := r.takeHold(ctx, step); err != nil {
+		next, err := r.takeHoldFor(ctx, step)
+		switch {
+		case err != nil:
 			return "", err
+		case !next:
+			return "the cluster has changed meanwhile; nothing was done", nil
 		}
 	}
 	switch step.Action {
