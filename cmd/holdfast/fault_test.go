@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"holdfast/cmd/holdfast/internal/crash"
 	"holdfast/engine"
 )
 
@@ -41,9 +42,9 @@ func overflowStack(b []byte) int { return overflowStack(append(b, 1)[:len(b)]) +
 func TestFaultsAreNotTakenForWork(t *testing.T) {
 	const env = "TEST_FAULT"
 	if name := os.Getenv(env); name != "" { // the child
-		abortOnFatal()
+		crash.AbortOnFatal()
 		os.Exit(int(func() (code engine.ExitCode) {
-			defer recoverPanic(os.Stderr, &code)
+			defer crash.RecoverPanic(os.Stderr, &code)
 			faults[name]()
 			return engine.ExitOK
 		}()))

@@ -14,13 +14,14 @@ import (
 	"os"
 	_ "time/tzdata" // maintenance windows name time zones, and some bastions have no zone files; those of the system come first
 
+	"holdfast/cmd/holdfast/internal/crash"
 	"holdfast/engine"
 	"holdfast/engine/input"
 	"holdfast/engine/textutil"
 )
 
 func main() {
-	abortOnFatal()
+	crash.AbortOnFatal()
 	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
 }
 
@@ -49,7 +50,7 @@ func exitWith(code engine.ExitCode) error {
 func failWith(code engine.ExitCode, err error) error { return &exitError{code: code, err: err} }
 
 func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.ExitCode) {
-	defer recoverPanic(stderr, &code)
+	defer crash.RecoverPanic(stderr, &code)
 	waits := &input.Waits{}
 	signals := catchSignals(stderr, waits)
 	defer signals.stop()

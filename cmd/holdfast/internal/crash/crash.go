@@ -1,4 +1,5 @@
-package main
+// Package crash ends the program after a fault so that nobody takes its exit code for a result.
+package crash
 
 import (
 	"fmt"
@@ -10,11 +11,11 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// abortOnFatal makes fatal errors of the Go runtime, such as a stack overflow,
+// AbortOnFatal makes fatal errors of the Go runtime, such as a stack overflow,
 // lack of memory or an unrecovered panic, end the process with SIGABRT. Go
 // would exit with 2, which means here that there is work to do. No core file
 // remains, because it could contain secrets.
-func abortOnFatal() {
+func AbortOnFatal() {
 	debug.SetTraceback("crash")
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CORE, &limit) == nil {
@@ -23,8 +24,8 @@ func abortOnFatal() {
 	}
 }
 
-// recoverPanic turns a panic into an exit code. It must be deferred.
-func recoverPanic(stderr *os.File, code *engine.ExitCode) {
+// RecoverPanic turns a panic into an exit code. It must be deferred.
+func RecoverPanic(stderr *os.File, code *engine.ExitCode) {
 	fault := recover()
 	if fault == nil {
 		return
