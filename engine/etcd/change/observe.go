@@ -174,7 +174,7 @@ func describeSyncs(output string) string {
 	if n, err := fmt.Sscanf(output, "sync %g %d", &seconds, &number); n != 2 || err != nil || !(seconds >= 0 && seconds < 1000) {
 		return "the time of synced writes is not known"
 	}
-	return fmt.Sprintf("%d synced writes took %.1f ms at most in 99 %% of cases; etcd advises less than 10 ms", number, seconds*1000)
+	return fmt.Sprintf("p99 of %d synced writes %.1f ms; etcd advises less than 10 ms", number, seconds*1000)
 }
 
 func (r *Run) runScript(ctx context.Context, host, script string) error {

@@ -160,8 +160,8 @@ func TestProbeOfOddDataDir(t *testing.T) {
 func TestSyncsAreDescribed(t *testing.T) {
 	t.Parallel()
 	for output, want := range map[string]string{
-		"sync 0.00346 200\n":  "200 synced writes took 3.5 ms at most in 99 % of cases; etcd advises less than 10 ms",
-		"sync 3.45e-05 200\n": "200 synced writes took 0.0 ms at most in 99 % of cases; etcd advises less than 10 ms",
+		"sync 0.00346 200\n":  "p99 of 200 synced writes 3.5 ms; etcd advises less than 10 ms",
+		"sync 3.45e-05 200\n": "p99 of 200 synced writes 0.0 ms; etcd advises less than 10 ms",
 		"":                    "the time of synced writes is not known",
 		"sync NaN 200":        "the time of synced writes is not known",
 		"sync 1e300 200":      "the time of synced writes is not known",
