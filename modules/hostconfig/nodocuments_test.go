@@ -100,6 +100,7 @@ func TestTheWayToAFileIsLookedAt(t *testing.T) {
 	s.WriteFile("/srv/app/x", "", 0o644)
 	s.Link("/etc/app", "/srv/app")
 	s.Link("/home", "srv")
+	s.WriteRecord(engine.Record{Schema: engine.RecordSchema}) // all is in memory where the folder of the test is, as on a live system
 	d := engine.Desired{Config: &engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/app/deep/x"), observetest.EmptyFile("/etc/app/y"), observetest.EmptyFile("/home/z")}}}
 	f := s.GatherFacts(d)
 	_, err := Module{}.Diff(d, f)
