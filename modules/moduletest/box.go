@@ -86,8 +86,8 @@ func (b *Box) Log() string {
 	return string(text)
 }
 
-// Run executes a script with its absolute paths moved into the box.
-func (b *Box) Run(script string) engine.Output {
+// execute runs a script with its absolute paths moved into the box.
+func (b *Box) execute(script string) engine.Output {
 	b.T.Helper()
 	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/self/cgroup", "/sys/fs/cgroup", "/proc/net", "/etc/kubernetes", "/etc/containers", "/boot/ostree", "/ostree/deploy"} {
 		script = strings.ReplaceAll(script, path, b.Root+path)
@@ -111,7 +111,7 @@ func (b *Box) ReadFacts(d engine.Desired, all ...engine.Module) engine.Facts {
 		commands = append(commands, m.Probe(d)...)
 	}
 	const mark = "b05e21"
-	out := b.runProbe(hostscript.ProbeScript(commands, mark))
+	out := b.Run(hostscript.ProbeScript(commands, mark))
 	outputs, err := hostscript.ReadOutputs(commands, mark, out.Stdout, out.Stderr)
 	b.Check(err)
 	f := engine.Facts{Host: "w-1"}

@@ -1,0 +1,179 @@
+package moduletest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/longtest"
+)
+
+// runs holds the runs of scripts by script and files of the host. A script takes dozens of processes, and most tests begin
+// with the scripts that other tests begin with, on hosts in the same state.
+var runs sync.Map
+
+// savedRun is the result of a script that the first test with the same script and the same files has run.
+type savedRun struct {
+	once  sync.Once
+	saved bool // false: each test has to run the script itself
+	out   engine.Output
+	log   string // lines that the script adds to the log of the fakes
+	files hostFiles
+}
+
+// hostFiles are all files of a host but the log, by their paths below its root.
+type hostFiles map[string]hostFile
+
+type hostFile struct {
+	mode fs.FileMode
+	text string // contents of a file or target of a link, see blankOut
+}
+
+// Run executes a script with its absolute paths moved into the box. By default the same script runs only once on hosts with the
+// same files; later calls repeat its output, its log and its changes of files. With HOLDFAST_LONG=1 it always runs.
+func (b *Box) Run(script string) engine.Output {
+	b.T.Helper()
+	if longtest.On() {
+		return b.execute(script)
+	}
+	before, simple := b.readFiles()
+	if !simple {
+		return b.execute(script)
+	}
+	found, _ := runs.LoadOrStore(before.runKey(b.blankOut(script)), new(savedRun))
+	run, isFirst, out := found.(*savedRun), false, engine.Output{}
+	run.once.Do(func() { isFirst, out = true, b.executeAndSave(script, run) })
+	if isFirst {
+		return out
+	}
+	if !run.saved {
+		return b.execute(script)
+	}
+	b.appendLog(b.fillIn(run.log))
+	b.changeFiles(before, run.files)
+	return engine.Output{Stdout: b.fillIn(run.out.Stdout), Stderr: b.fillIn(run.out.Stderr), Code: run.out.Code}
+}
+
+func (b *Box) executeAndSave(script string, run *savedRun) engine.Output {
+	b.T.Helper()
+	logged := b.Log()
+	out := b.execute(script)
+	after, simple := b.readFiles()
+	if simple {
+		run.out = engine.Output{Stdout: b.blankOut(out.Stdout), Stderr: b.blankOut(out.Stderr), Code: out.Code}
+		run.log, run.files, run.saved = b.blankOut(strings.TrimPrefix(b.Log(), logged)), after, true
+	}
+	return out
+}
+
+func (b *Box) appendLog(lines string) {
+	b.T.Helper()
+	log, err := os.OpenFile(filepath.Join(b.Root, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	b.Check(err)
+	_, err = log.WriteString(lines)
+	b.Check(err)
+	b.Check(log.Close())
+}
+
+// Names in stored texts for the root of the host and for the present time in seconds.
+const rootBlank, clockBlank = "\x00root", "\x00clock"
+
+var (
+	clockLine = regexp.MustCompile(`(?m)^\d{10}$`)
+	lockTime  = regexp.MustCompile(`, since [-0-9T:]+Z`) // in a lock, which no script reads
+)
+
+// blankOut replaces the root of the host and the present time in a text.
+func (b *Box) blankOut(text string) string {
+	text = strings.ReplaceAll(text, b.Root, rootBlank)
+	return clockLine.ReplaceAllStringFunc(text, func(line string) string {
+		if seconds, err := strconv.ParseInt(line, 10, 64); err != nil || time.Since(time.Unix(seconds, 0)).Abs() > time.Hour {
+			return line
+		}
+		return clockBlank
+	})
+}
+
+func (b *Box) fillIn(text string) string {
+	return strings.NewReplacer(rootBlank, b.Root, clockBlank, strconv.FormatInt(time.Now().Unix(), 10)).Replace(text)
+}
+
+// readFiles also reports whether changeFiles can make such files: those of one name that are no pipe or socket.
+func (b *Box) readFiles() (files hostFiles, simple bool) {
+	b.T.Helper()
+	files, simple = hostFiles{}, true
+	b.Check(filepath.WalkDir(b.Root, func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, b.Root)
+		if err != nil || name == "/log" {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text, hasOneName := "", true
+		switch {
+		case info.Mode().IsRegular():
+			hasOneName = info.Sys().(*syscall.Stat_t).Nlink == 1
+			var data []byte
+			data, err = os.ReadFile(path)
+			text = string(data)
+		case info.Mode()&fs.ModeSymlink != 0:
+			text, err = os.Readlink(path)
+		default:
+			simple = simple && info.IsDir()
+		}
+		simple = simple && hasOneName
+		files[name] = hostFile{info.Mode(), b.blankOut(text)}
+		return err
+	}))
+	return files, simple
+}
+
+// runKey returns the key of a script on a host with these files.
+func (files hostFiles) runKey(script string) [sha256.Size]byte {
+	key := sha256.New()
+	fmt.Fprintf(key, "%q", script)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(key, "\x00%s %v %q", name, files[name].mode, lockTime.ReplaceAllString(files[name].text, ""))
+	}
+	return [sha256.Size]byte(key.Sum(nil))
+}
+
+// changeFiles changes the files of the host from before to after, parents first. Files that stay are not touched.
+func (b *Box) changeFiles(before, after hostFiles) {
+	b.T.Helper()
+	for name, old := range before {
+		if next, stays := after[name]; !stays || next.mode.Type() != old.mode.Type() {
+			b.Check(os.RemoveAll(filepath.Join(b.Root, name)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		next, path := after[name], filepath.Join(b.Root, name)
+		if old, exists := before[name]; exists && old == next {
+			continue
+		}
+		switch {
+		case next.mode.IsDir():
+			b.Check(os.MkdirAll(path, 0o755))
+		case next.mode.IsRegular():
+			b.Check(os.WriteFile(path, []byte(b.fillIn(next.text)), 0o600))
+		default:
+			_ = os.Remove(path) // a link with another target
+			b.Check(os.Symlink(b.fillIn(next.text), path))
+			continue
+		}
+		b.Check(os.Chmod(path, next.mode))
+	}
+}
