@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,10 +89,14 @@ func (b *writeBox) leakedFiles() []string {
 // At any time and with any action of an account in its directory: root writes
 // and reads nothing elsewhere, waits for nothing, and the next write finishes.
 // The same holds while a failed write is undone. By default each account acts
-// once, each at another time.
+// once in a write that fails, which does all that another does and undoes it,
+// and some in another, each at another time.
 func TestWritesAreSafeOnHostileGround(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		for i, how := range slices.Sorted(maps.Keys(observetest.Meddlers)) {
+			if !fails && i%4 != 0 && !longtest.On() {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s, fails %v", how, fails), func(t *testing.T) {
 				t.Parallel()
 				n := longtest.Pick(1+13*i, 1)
@@ -131,8 +134,7 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	if leaked := b.leakedFiles(); len(leaked) > 0 || strings.Contains(out.Stdout+out.Stderr, observetest.Secret) {
 		t.Errorf("%s: the secret is in %v\n%s", what, leaked, out.Stderr)
 	}
-	count := strings.TrimSpace(b.Read("/count"))
-	if done, err := strconv.Atoi(count); err != nil || done < n {
+	if observetest.CountPrograms(t, b.Root) < n {
 		return false
 	}
 	// The account stops, and somebody cleans up.

@@ -1,7 +1,9 @@
 package observetest
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,15 +37,28 @@ type Meddling struct {
 	Before int    // it happens right before the script runs this many of MeddledTools
 }
 
-// Prepare writes the tools that do it.
+// Prepare writes the tools that do it. The programs of a pipeline may run at once: each adds to the count, and one of those
+// that find it high enough acts.
 func (m Meddling) Prepare(t *testing.T, root string, write func(path, text string)) {
 	t.Helper()
 	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(Meddlers[m.How])+"\n")
-	write("/count", "0\n")
+	write("/count", "")
+	dir := hostscript.Quote(root)
 	for _, tool := range MeddledTools {
-		write("/meddled/"+tool, "#!/bin/sh\nexec 9<"+hostscript.Quote(root)+"/attack\nflock 9\nread n <"+hostscript.Quote(root)+"/count\nn=$((n + 1))\necho $n >"+hostscript.Quote(root)+"/count\nexec 9<&-\n"+
-			"[ $n != "+strconv.Itoa(m.Before)+" ] || PATH=/usr/bin:/bin sh "+hostscript.Quote(root)+"/attack 2>/dev/null\nexec "+ToolPath(t, tool)+" \"$@\"\n")
+		write("/meddled/"+tool, "#!/bin/sh\nprintf x >>"+dir+"/count\nread -r n <"+dir+"/count || :\n"+
+			"if [ ${#n} -ge "+strconv.Itoa(m.Before)+" ] && [ ! -e "+dir+"/acted ] && (set -C; : >"+dir+"/acted) 2>/dev/null; then\n"+
+			"	PATH=/usr/bin:/bin sh "+dir+"/attack 2>/dev/null\nfi\nexec "+ToolPath(t, tool)+" \"$@\"\n")
 	}
+}
+
+// CountPrograms returns how many of MeddledTools were run.
+func CountPrograms(t *testing.T, root string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "count"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(text)
 }
 
 // ToolPath returns the path of a program of this machine.
