@@ -5,11 +5,13 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
-// TestMain lets garbage be: plans of small worlds are short-lived, and a third of the time went to collecting them.
+// TestMain tries few texts by default, and lets garbage be: it is short-lived.
 func TestMain(m *testing.M) {
+	longtest.FewerChecks("40")
 	debug.SetGCPercent(800)
 	os.Exit(pathtest.Run(m))
 }

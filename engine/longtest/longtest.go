@@ -3,7 +3,10 @@
 // try everything; RAPID_CHECKS=2000 beside it does the same for the properties of pgregory.net/rapid.
 package longtest
 
-import "os"
+import (
+	"flag"
+	"os"
+)
 
 // On reports whether tests are to try everything.
 func On() bool { return os.Getenv("HOLDFAST_LONG") != "" }
@@ -14,4 +17,12 @@ func Pick(usual, all int) int {
 		return all
 	}
 	return usual
+}
+
+// FewerChecks lowers the number of tries of each property of pgregory.net/rapid from 100, in a package where one takes long.
+// RAPID_CHECKS and -rapid.checks count more. It belongs in TestMain.
+func FewerChecks(usual string) {
+	if !On() && os.Getenv("RAPID_CHECKS") == "" {
+		_ = flag.Set("rapid.checks", usual) // a package without properties has no such flag
+	}
 }

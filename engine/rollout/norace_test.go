@@ -3,6 +3,6 @@
 package rollout_test
 
 // TestSimulator plays so many histories.
-const usualHistories, allHistories = 250, 20_000
+const usualHistories, allHistories = 150, 20_000
 
-const usualMoments, usualTwice, usualHosts = 3, 40, 250 // see race_test.go
+const usualMoments, usualTwice, usualHosts = 4, 15, 150 // see race_test.go

@@ -13,10 +13,15 @@ import (
 // Go escape, such as \x1b or \u202e; bytes that are not UTF-8 become U+FFFD. A backslash is not escaped: the result is for
 // people and cannot be turned back.
 func Printable(s string) string {
-	first := strings.IndexFunc(s, isUnprintable)
+	plain := 0 // most texts are ASCII, and plans of large sites have millions
+	for plain < len(s) && s[plain] >= ' ' && s[plain] < 0x7f {
+		plain++
+	}
+	first := strings.IndexFunc(s[plain:], isUnprintable)
 	if first < 0 {
 		return s
 	}
+	first += plain
 	var b strings.Builder
 	b.Grow(len(s) + 8)
 	b.WriteString(s[:first])

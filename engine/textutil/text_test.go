@@ -47,3 +47,9 @@ func FuzzPrintable(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkPrintable(b *testing.B) {
+	for b.Loop() {
+		Printable("create file /etc/containers/registries.d/mirror-0123.yaml")
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/termtext"
@@ -23,11 +24,12 @@ import (
 
 const liveChild = "HOLDFAST_TEST_LIVE"
 
-// TestMain shows a run when it runs as a child of a test.
+// TestMain shows a run when it runs as a child of a test. Otherwise it tries few terminals by default.
 func TestMain(m *testing.M) {
 	if how := os.Getenv(liveChild); how != "" {
 		showLive(how)
 	}
+	longtest.FewerChecks("40")
 	os.Exit(m.Run())
 }
 

@@ -14,7 +14,7 @@ func Safe[T any](v T) T { return wire.RewriteTexts(v, true, safeText) }
 // safeText makes a text of a host safe. It indents all lines but the first further than any line of holdfast.
 func safeText(s string) string {
 	s = textutil.Printable(s)
-	if !strings.ContainsAny(s, "\n\t") {
+	if strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '\t') < 0 {
 		return s
 	}
 	return lineBreaks.Replace(strings.TrimRight(s, "\n"))

@@ -1,0 +1,14 @@
+package governor_test
+
+import (
+	"os"
+	"testing"
+
+	"holdfast/engine/longtest"
+)
+
+// TestMain tries few disks by default: each is simulated for minutes, in steps of a millisecond.
+func TestMain(m *testing.M) {
+	longtest.FewerChecks("40")
+	os.Exit(m.Run())
+}
