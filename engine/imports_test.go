@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -36,32 +37,43 @@ func (s source) imports() []string {
 	return paths
 }
 
+// parsed holds the files below each folder: several tests need the same, and parsing is most of their work.
+var parsed sync.Map
+
 // parseSources parses every Go file below the named folders of the module.
 func parseSources(t *testing.T, folders ...string) []source {
 	t.Helper()
 	var all []source
 	for _, folder := range folders {
-		err := fs.WalkDir(os.DirFS(".."), folder, func(p string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.Contains(p, "testdata/") {
-				return err
-			}
-			text, err := os.ReadFile(filepath.Join("..", p))
-			if err != nil {
-				return err
-			}
-			fset := token.NewFileSet()
-			tree, err := parser.ParseFile(fset, p, text, parser.SkipObjectResolution|parser.ParseComments)
-			if err != nil {
-				return err
-			}
-			all = append(all, source{dir: path.Dir(p), name: path.Base(p), lines: strings.Count(string(text), "\n"), tree: tree, fset: fset})
-			return nil
-		})
+		once, _ := parsed.LoadOrStore(folder, sync.OnceValues(func() ([]source, error) { return parseFolder(folder) }))
+		files, err := once.(func() ([]source, error))()
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
+		all = append(all, files...)
 	}
 	return all
+}
+
+func parseFolder(folder string) ([]source, error) {
+	var all []source
+	err := fs.WalkDir(os.DirFS(".."), folder, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.Contains(p, "testdata/") {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join("..", p))
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		tree, err := parser.ParseFile(fset, p, text, parser.SkipObjectResolution|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		all = append(all, source{dir: path.Dir(p), name: path.Base(p), lines: strings.Count(string(text), "\n"), tree: tree, fset: fset})
+		return nil
+	})
+	return all, err
 }
 
 // forbidden are the packages through which the functional core would touch

@@ -119,7 +119,7 @@ func eachChoice(n, k int, ordered bool, f func([]int)) {
 // leader, and with everything that can be the matter with the cluster.
 func TestClusterEveryState(t *testing.T) {
 	t.Parallel()
-	every := longtest.Pick(2, 1)
+	every := longtest.Pick(3, 1)
 	conditions := []etcd{{}, {allowOutage: true}, {learner: true}, {alarm: true, allowOutage: true}, {unknown: true}}
 	for n := 1; n <= 3; n++ {
 		eachChoice(len(states), n, true, func(pick []int) {
@@ -162,7 +162,7 @@ func TestClusterLargeEveryState(t *testing.T) {
 // A pool without etcd: every combination of states × zones × limits.
 func TestPoolEveryState(t *testing.T) {
 	t.Parallel()
-	every := longtest.Pick(3, 1)
+	every := longtest.Pick(5, 1)
 	limits := []engine.CountOrPercent{{Count: 1}, {Count: 2}, {Percent: 50}, {Percent: 100}, {}}
 	for n := 1; n <= 4; n++ {
 		eachChoice(len(states), n, n < 4, func(pick []int) {
@@ -193,7 +193,7 @@ func TestPoolsInOrder(t *testing.T) {
 		{{"none"}, nil, {"none"}},
 		{nil, nil, {"none"}},
 	}
-	every := longtest.Pick(6, 3)
+	every := longtest.Pick(10, 3)
 	eachChoice(len(few), 5, true, func(pick []int) {
 		if (pick[0]+pick[1]*3+pick[2]*5+pick[3]*2+pick[4])%every != 0 {
 			return // a part of the 16807, spread evenly
@@ -255,7 +255,7 @@ func TestPaceEveryState(t *testing.T) {
 			}
 		}
 	}
-	every := longtest.Pick(4, 1)
+	every := longtest.Pick(7, 1)
 	eachChoice(len(few), 3, true, func(pick []int) {
 		for n, p := range paces {
 			if (pick[0]+pick[1]+pick[2]+n)%every != 0 {

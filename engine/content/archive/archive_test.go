@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine/content/ostreetest"
+	"holdfast/engine/longtest"
 )
 
 // makeRepository makes a repository with two commits that differ in one file.
@@ -113,7 +114,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 	kinds := map[Kind]int{}
 	for o := range objects {
-		if kinds[o.Kind]++; kinds[o.Kind] > 12 {
+		if kinds[o.Kind]++; kinds[o.Kind] > longtest.Pick(4, 12) {
 			continue
 		}
 		path := filepath.Join(folder, o.Path())
@@ -194,7 +195,7 @@ func TestCheckIsBounded(t *testing.T) {
 	}
 
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
 	if err != nil {
 		t.Fatal(err)
 	}
