@@ -10,7 +10,8 @@ var (
 	accountPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$`)
 	unitPattern    = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+$`)
 	plainPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	// A password of shadow(5): a hash, also a locked one (!), or no password (!, !!, *).
+	// hashPattern matches a password field of shadow(5): a hash, also one that a leading ! or !! locks, or a field that allows no
+	// password (!, !!, *).
 	hashPattern = regexp.MustCompile(`^(!{0,2}\$[0-9A-Za-z]+\$[^:\s]+|!{1,2}|\*)$`)
 )
 
@@ -33,7 +34,7 @@ func argumentProblem(s string) string {
 	case strings.TrimSpace(s) == "":
 		return "is empty; name a kernel argument"
 	case hasControlCharacters(s):
-		return "has control characters; write it on one line"
+		return "has a control character or an invalid one; remove it"
 	case strings.Count(s, `"`)%2 != 0:
 		return `has a " without its pair; close it`
 	}

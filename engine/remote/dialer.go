@@ -17,17 +17,17 @@ import (
 type Options struct {
 	Secrets Secrets // nil: there is no prompt
 
-	Agent string // socket of the agent; "" for $SSH_AUTH_SOCK, "none" for none. IdentityAgent in ssh_config comes first.
+	Agent string // socket of the agent; "" for $SSH_AUTH_SOCK, "none" for none. IdentityAgent in ssh_config overrides it.
 	Home  string // replaces ~; "" for the user's
 
 	ReadFile func(path string) ([]byte, error) // reads files of the user; nil: os.ReadFile
 	Warn     func(text string)                 // called with each warning once, from several goroutines; nil: warnings are dropped
 
-	// OutputBudget bounds the outputs of all scripts together, in bytes, beyond the first 256 KiB of each. Half of it is for
-	// output up to 4 MiB per script, half for the rest; scripts wait for each other. Default 128 MiB.
+	// OutputBudget bounds, in bytes, the output kept of all scripts together, not counting the first 256 KiB of each. One half is
+	// for output up to 4 MiB per script, the other for output beyond that; a script waits until its share is free. Default 128 MiB.
 	OutputBudget int64
 
-	// StartTimeout bounds the time between sending a command and its script's start, which sudo and a login shell need.
+	// StartTimeout bounds the time from sending a command until its script starts; sudo and a login shell take part of it.
 	// Default 60 s.
 	StartTimeout time.Duration
 }
@@ -64,8 +64,8 @@ func NewDialer(o Options) *Dialer {
 	}
 }
 
-// Dial connects to a host and logs in. The error is an *Error. It ends within ConnectTimeout for each hop, without the time a
-// person takes to enter a passphrase.
+// Dial connects to a host and logs in. The error is an *Error. Dial takes at most ConnectTimeout per hop, not counting the time
+// a person takes to enter a passphrase.
 func (d *Dialer) Dial(ctx context.Context, t sshconfig.Target) (*Host, error) {
 	ep, err := d.resolveTarget(t)
 	if err != nil {
@@ -108,8 +108,8 @@ func (d *Dialer) connectJumpHosts(ctx context.Context, t sshconfig.Target, ep en
 	return last, nil
 }
 
-// jumpHostsTo returns the jump hosts on the way to ep, in order. The first of ep.jump may have jump hosts of its own; the others
-// are reached through their predecessor.
+// jumpHostsTo returns the jump hosts on the way to ep, in order. The first of ep.Jump may have jump hosts of its own; each of
+// the others is reached through the one before it.
 func (d *Dialer) jumpHostsTo(t sshconfig.Target, ep endpoint, depth int) ([]endpoint, error) {
 	if depth > maxJumps {
 		return nil, ep.newError(Config, "find the jump hosts", fmt.Errorf("more than %d jump hosts", maxJumps), "check that jump hosts do not name each other")
@@ -184,11 +184,11 @@ func (d *Dialer) loadConfig(path, home string) (sshconfig.Config, error) {
 }
 
 // Secrets asks a person, a file or a command for secrets. Its methods are called only when a secret is needed, from several
-// goroutines. An error stops the host that needs it. A Dialer asks once for each key file, a Host once for its password; an
-// implementation with one password for many hosts remembers it.
+// goroutines. If a method fails, the host that needs the secret fails. A Dialer asks once for each key file, a Host once for its
+// password. An implementation that has one password for many hosts must remember it itself.
 type Secrets interface {
-	// Passphrase returns the passphrase of a private key file. After a wrong one it is asked again, up to three times, for as
-	// long as the answers differ.
+	// Passphrase returns the passphrase of a private key file. It is called at most three times for a file; an empty answer, or
+	// the same wrong one twice in a row, ends the asking.
 	Passphrase(ctx context.Context, keyfile string) ([]byte, error)
 	// BecomePassword returns the password sudo wants on the host, or nil if there is none.
 	BecomePassword(ctx context.Context, host string) ([]byte, error)

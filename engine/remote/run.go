@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Run runs a script and returns when it has ended, with its exit status in the Result. The error is an *Error about the
-// connection, sudo, time or the context, but not about the script. With an error, the Result holds the output so far.
+// Run runs a script and returns when it has ended, with its exit status in the Result. A script that exits with another status
+// than 0 is not an error. Every error is an *Error. If the connection is lost, the data of Stdin cannot be read, ctx ends or the
+// Timeout is over, the Result holds the output so far. With any other error it holds no output.
 //
 // When ctx ends or the Timeout is over, Run asks the host to end the script (SIGTERM, which sshd does not deliver to root's
 // scripts), closes the session and returns at once: the script may still be running.
@@ -34,7 +35,8 @@ func (h *Host) Run(ctx context.Context, c Command) (Result, error) {
 	}
 	password, err := h.sudo.knownPassword(ctx)
 	if err == nil && password == nil {
-		// Without a password first: most hosts want none, and data is sent only after the script has started.
+		// The first try is without a password, because most hosts need none. If sudo wants one, Stdin is still whole: Run reads it
+		// only after the script has started.
 		var r Result
 		r, err = h.executeCommand(ctx, c, lineSudo, nil)
 		if !errors.Is(err, errPasswordNeeded) || h.dialer.opts.Secrets == nil {

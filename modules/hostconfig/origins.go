@@ -12,8 +12,9 @@ import (
 
 func groupName(name string) string { return rules.GroupName(name) }
 
-// findOrigins returns the origin of each desired account. An account that is in
-// the record without an origin was recorded by an earlier version.
+// findOrigins returns the origin of each desired account. An account that is
+// recorded without an origin comes from an earlier version; its origin stays
+// unknown unless the account is missing now.
 func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	origins, recorded := map[string]engine.AccountOrigin{}, map[string]bool{}
 	if a := x.facts.Applied; a != nil {
@@ -48,9 +49,9 @@ func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	return origins
 }
 
-// originsAfter returns the origins to record after the write: an account that
-// holdfast locks is its own from then on, an account that it leaves to the host
-// is not.
+// originsAfter returns the origins to record after the write. An account that
+// holdfast locks is recorded as made by holdfast; an account that it leaves to
+// the host loses its entry.
 func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 	origins := maps.Clone(x.origins)
 	for _, u := range x.want.Users {
@@ -66,7 +67,7 @@ func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 	for _, u := range x.leavingUsers() {
 		_, exists := x.facts.Users[u.Name]
 		switch {
-		case u.Account.Absent && exists: // not deleted, or created by others since: it stays unchanged
+		case u.Account.Absent && exists: // its deletion failed, or others made it again: holdfast leaves the account as it is
 		case x.retiresUser(u.Name):
 			origins[u.Name] = engine.MadeAccount
 		default:
@@ -100,9 +101,10 @@ func (x *configDiff) leavingGroups() []engine.Group {
 // firstPersonUID is the lowest UID of accounts of persons.
 const firstPersonUID = 1000
 
-// retiresUser reports whether a user that leaves the configuration is locked:
-// holdfast created it. If the origin is unknown, the account of a person is
-// locked, unless holdfast logs in as it.
+// retiresUser reports whether holdfast locks a user that leaves the
+// configuration. It does if it created the user and the UID is not 0. If the
+// origin is unknown, it locks the account of a person, unless it logs in as that
+// user.
 func (x *configDiff) retiresUser(name string) bool {
 	login, exists := x.facts.Users[name]
 	switch origin := x.origins[name]; {
@@ -115,15 +117,15 @@ func (x *configDiff) retiresUser(name string) bool {
 }
 
 // isRetired reports whether a desired account is locked in the way that
-// holdfast locks leaving accounts. An account that the host had before holdfast
-// is never unlocked.
+// holdfast locks leaving accounts. It is false for an account that the
+// host had before holdfast: such an account is never unlocked.
 func (x *configDiff) isRetired(name string) bool {
 	return x.facts.Users[name].Retired() && x.origins[name] != engine.FoundAccount
 }
 
-// keepsHash reports whether to keep the current hash of a user or group as the
-// original: holdfast is about to replace it for the first time. A later hash
-// comes from holdfast, or is drift, and never an original.
+// keepsHash reports whether to save the current password hash of a user or group
+// as the original: only before holdfast replaces it for the first time. Any
+// later hash is holdfast's own or drift.
 func (x *configDiff) keepsHash(name string) bool {
 	if x.origins[name] != engine.FoundAccount {
 		return false

@@ -1,5 +1,5 @@
 // Package osimage is the module that updates the OS of a host and its kernel
 // arguments through ostree, rpm-ostree or bootc. It stages the OS while
-// everything runs, reboots into it, and rolls back. Other modules use its reboot
-// into the running OS.
+// the services of the host keep running, reboots into it, and rolls back.
+// Modules that only need a reboot use PlainReboot.
 package osimage

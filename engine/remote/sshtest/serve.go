@@ -119,7 +119,7 @@ func (s *Server) connectDirect(n ssh.NewChannel) {
 	copyBothWays(channel, c)
 }
 
-// sshdReason returns the system's words without Go's, as sshd does.
+// sshdReason returns the system's error text, which sshd sends, without the text that Go puts before it.
 func sshdReason(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {

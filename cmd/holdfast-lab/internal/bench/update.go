@@ -20,10 +20,10 @@ import (
 	"holdfast/engine"
 )
 
-// longestUpdate bounds one run: the floor of the governor must end by then, too.
+// longestUpdate bounds one run. A staging at the governor's floor must fit in it.
 const longestUpdate = 40 * time.Minute
 
-// update is one run of one way.
+// update is one run of the bench that updates a host in one way.
 type update struct {
 	bench  *Bench
 	way    Way
@@ -32,12 +32,12 @@ type update struct {
 	host   *lab.Host
 }
 
-// moments are the times of a run, and what holdfast reports of it.
+// moments are the times of a run, the load before it and the governor's delays.
 type moments struct {
 	idleBegan      time.Time
-	began, staged  time.Time // of the staging; of way (a) the whole update
+	began, staged  time.Time // begin and end of the staging; in (a) and (r), of the whole run
 	ended          time.Time
-	taken          float64 // share of the processors' time that was taken before the update
+	taken          float64 // share of the processors' time in use before the update
 	slowed, paused time.Duration
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Table prints the effects of the update on a client of etcd.
 func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
-	fmt.Fprintf(w, "\nWhat a writer that puts a key every 50 ms noticed, in %.0f s:\n\n", r.Took.Seconds())
+	fmt.Fprintf(w, "\nEffects on a client that writes a key every 50 ms, in %.0f s:\n\n", r.Took.Seconds())
 	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
 	row := func(name string, value any) { fmt.Fprintf(t, "  %s\t%v\n", name, value) }
 	row("writes", r.Writes)
@@ -23,7 +23,7 @@ func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	for _, m := range r.Members {
 		row(m.Name+" away", fmt.Sprintf("%s (bare reboot: %s)", formatSeconds(m.Longest()), formatSeconds(bare[m.Name])))
 	}
-	_ = t.Flush() // the caller handles write errors
+	_ = t.Flush() // the demo ignores write errors: its exit status tells the result
 	for _, e := range r.Errors {
 		fmt.Fprintf(w, "  a write failed: %s\n", e)
 	}

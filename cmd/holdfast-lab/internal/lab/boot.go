@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// checkPower returns an error if the host has ended: nothing but the power switch brings it up again.
+// checkPower returns an error if the host is off and has no supervisor: only the power switch brings it up again.
 func (h *Host) checkPower(ctx context.Context) error {
 	state, err := h.State(ctx)
 	if err != nil || state != host.StateOff || !h.folder.IsAbandoned() {

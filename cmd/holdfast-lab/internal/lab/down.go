@@ -12,8 +12,8 @@ import (
 )
 
 // Down removes the hosts, the network and everything else that Up made, and
-// restores the machine's own settings. The image stays for the next Up unless
-// all is set. Files of others in the lab's folder stay.
+// restores the machine's own settings. If all is true, Down removes the image, too;
+// else it stays for the next Up. Files of others in the lab's folder stay.
 func (l *Lab) Down(ctx context.Context, all bool) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (l *Lab) tearDown(ctx context.Context) error {
 		return err
 	}
 	l.state = state{}
-	l.self = sync.OnceValues(l.installSelf) // the copy was removed, too
+	l.self = sync.OnceValues(l.installSelf) // the next use must copy the program again: the copy was in a removed folder
 	return nil
 }
 
