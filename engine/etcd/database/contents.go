@@ -1,0 +1,136 @@
+package database
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// Contents are the parts of a database that a restore depends on.
+type Contents struct {
+	Revision int64 // of the last change; 0: nothing was ever written
+	Members  []Member
+}
+
+// Member is one member of the cluster that the database is of.
+type Member struct {
+	ID       string // hexadecimal
+	Name     string // "": it has never started
+	PeerURLs []string
+	Learner  bool
+}
+
+// maxMembers bounds the members of a cluster; etcd recommends 7.
+const maxMembers = 100
+
+// attempts is how often a database is read that changes meanwhile.
+const attempts = 3
+
+// Read reads a database of size bytes. If etcd is just writing to it, Read begins again.
+func Read(file io.ReaderAt, size int64) (Contents, error) {
+	for range attempts {
+		before, err := openPages(file, size)
+		if err != nil {
+			return Contents{}, err
+		}
+		contents, readErr := before.readContents()
+		after, err := openPages(file, size)
+		if err == nil && after.tx == before.tx {
+			return contents, readErr
+		}
+	}
+	return Contents{}, errors.New("it changes all the time")
+}
+
+func (p pages) readContents() (Contents, error) {
+	var c Contents
+	page, err := p.openBucket("key")
+	if err != nil {
+		return c, err
+	}
+	last := func(list []element) int { return len(list) - 1 }
+	leaf, err := p.findLeaf(page, last)
+	if err != nil {
+		return c, fmt.Errorf("its keys: %w", err)
+	}
+	if len(leaf) > 0 {
+		// A key of this bucket is the revision of a change, and the number of the change within it. (etcd,
+		// server/storage/mvcc/revision.go)
+		key := leaf[last(leaf)].key
+		if len(key) < 17 || key[8] != '_' || key[0] > 0x7f {
+			return c, errors.New("its last revision cannot be read")
+		}
+		c.Revision = int64(binary.BigEndian.Uint64(key))
+	}
+	c.Members, err = p.readMembers()
+	return c, err
+}
+
+// readMembers reads all members. Their IDs are the keys.
+func (p pages) readMembers() ([]Member, error) {
+	page, err := p.openBucket("members")
+	if err != nil {
+		return nil, err
+	}
+	list, leaf, err := listElements(page)
+	if err != nil {
+		return nil, fmt.Errorf("its members: %w", err)
+	}
+	if !leaf {
+		list, err = p.joinLeaves(list)
+	}
+	if err == nil && len(list) > maxMembers {
+		err = fmt.Errorf("%d members, and no cluster has more than %d", len(list), maxMembers)
+	}
+	var members []Member
+	for _, e := range list {
+		if err != nil {
+			break
+		}
+		var m Member
+		m, err = parseMember(e.value)
+		members = append(members, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its members: %w", err)
+	}
+	return members, nil
+}
+
+// joinLeaves returns the elements of all leaves right below a branch. No cluster has so many members that there are more
+// branches.
+func (p pages) joinLeaves(branch []element) ([]element, error) {
+	var all []element
+	for _, e := range branch[:min(len(branch), maxMembers)] {
+		page, err := p.readPage(e.page)
+		if err != nil {
+			return nil, err
+		}
+		list, leaf, err := listElements(page)
+		if err != nil || !leaf {
+			return nil, errors.Join(err, errors.New("they are not in one level of pages"))
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+func parseMember(text []byte) (Member, error) {
+	var m struct {
+		ID       uint64   `json:"id"`
+		PeerURLs []string `json:"peerURLs"`
+		Learner  bool     `json:"isLearner"`
+		Name     string   `json:"name"`
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return Member{}, err
+	}
+	if m.ID == 0 {
+		return Member{}, errors.New("one has no ID")
+	}
+	return Member{ID: strconv.FormatUint(m.ID, 16), Name: m.Name, PeerURLs: slices.Clone(m.PeerURLs), Learner: m.Learner}, nil
+}
