@@ -118,6 +118,7 @@ var freshKinds = []struct {
 	{machine{apart: true}, []membership.RefusalKind{membership.HostNotReady}},
 	{machine{disk: foreign}, []membership.RefusalKind{membership.HostNotReady}},
 	{machine{record: membership.Removing, disk: "m98"}, nil},
+	{machine{replaced: true, runs: true, disk: "m97"}, nil}, // it was away while the cluster was restored
 }
 
 // multisets calls do with every multiset of at most n of the first k numbers, smallest first.
@@ -268,6 +269,8 @@ func TestLawsOfNewClusters(t *testing.T) {
 		{machine{disk: foreign}, false},
 		{machine{disk: "m1"}, false},
 		{machine{record: membership.Removing}, false},
+		{machine{record: membership.Restoring}, false},
+		{machine{replaced: true, disk: "m1"}, false},
 		{machine{runs: true}, false},
 	}
 	multisets(len(kinds), longtest.Pick(5, 7), func(chosen []int) {

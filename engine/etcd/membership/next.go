@@ -22,7 +22,7 @@ func Next(s State) (MemberStep, error) {
 	}
 	if c := s.countVoters(); c.Margin() < 0 {
 		return MemberStep{}, s.refuseCluster(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
-			"start the others, or restore the cluster from a snapshot", c.Healthy, c.Voters, c.Quorum()))
+			"start the others, or if they are gone for good: holdfast etcd restore %s", c.Healthy, c.Voters, c.Quorum(), s.Cluster))
 	}
 	for _, next := range []func() (MemberStep, error){s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextMissing, s.nextLeaving} {
 		if step, err := next(); err != nil || step.Action != Done {
@@ -53,9 +53,11 @@ func (s State) nextOfNew() (MemberStep, error) {
 		switch {
 		case h.Unreachable != "":
 			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, and host %s is unreachable (%s): whether it has data of the cluster is not known", h.Name, h.Unreachable))
+		case h.Record == Restoring:
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("a restore of it on host %s has not ended; go on with it: holdfast etcd restore %s", h.Name, s.Cluster))
 		case h.HasData && (h.Name != first.Name || h.Record != Creating):
-			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but host %s has data of etcd: start its member, or restore the cluster from a snapshot; "+
-				"for a new cluster, move the data aside", h.Name))
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but host %s has data of etcd: start its member, or restore the cluster (holdfast etcd restore %s); "+
+				"for a new cluster, move the data aside", h.Name, s.Cluster))
 		case h.Running && h.Record != Creating:
 			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but etcd runs on host %s: it may be of another cluster; stop it for a new cluster", h.Name))
 		case h.Record != Creating && h.Record != NoRecord:
@@ -76,11 +78,12 @@ func (s State) nextOfNew() (MemberStep, error) {
 // nextLeftover finishes changes that are complete in the member list but not on their hosts.
 func (s State) nextLeftover() (MemberStep, error) {
 	for _, h := range s.Hosts {
-		if h.Unreachable != "" || h.Record == NoRecord {
-			continue
-		}
 		m, listed := s.findMember(h.Name)
 		switch {
+		case h.Unreachable != "":
+		case !listed && h.HasData && h.Replaced:
+			return MemberStep{Action: SetAside, Host: h.Name, Reason: "its data are of the cluster that a restore has replaced"}, nil
+		case h.Record == NoRecord:
 		case !listed && h.Record != Creating && (h.HasData || h.Running || h.Retired || h.Failed != ""):
 			return MemberStep{Action: SetAside, Host: h.Name, Reason: "its member is no longer listed"}, nil
 		case listed && !m.Learner && m.Healthy && (h.Record != Removing || s.isWanted(m) && !s.isNamed(m)):

@@ -128,3 +128,14 @@ func TestPlanNamesListedMembers(t *testing.T) {
 		t.Errorf("%+v", steps)
 	}
 }
+
+// TestInterruptedRestore: a restore that has not ended is named, with the command that goes on with it, and not taken for data
+// that somebody should move.
+func TestInterruptedRestore(t *testing.T) {
+	t.Parallel()
+	f := membership.Plan(membership.State{Cluster: "main", Hosts: []membership.Host{{Name: "a"}, {Name: "b", HasData: true, Running: true, Record: membership.Restoring}}})
+	want := "etcd cluster main: a restore of it on host b has not ended; go on with it: holdfast etcd restore main"
+	if len(f.Steps) != 0 || f.Refusal == nil || f.Refusal.Error() != want {
+		t.Errorf("%+v %v", f.Steps, f.Refusal)
+	}
+}

@@ -45,6 +45,7 @@ type Host struct {
 	Unreachable string // why; "": it answers, and the fields below are known
 	HasData     bool   // there is a data directory of etcd
 	DataOf      string // ID of the member whose data it has; "": not known
+	Replaced    bool   // its data are of a cluster that a restore has replaced by this one
 	Running     bool   // the service of etcd runs
 	Record      Record // change that a run began there; "": none
 
@@ -64,11 +65,14 @@ const (
 	Creating Record = "creating" // the first member of a new cluster
 	Adding   Record = "adding"   // a learner, until it votes
 	Removing Record = "removing" // its member, until its data are set aside
+
+	// Restoring is of the host on which the cluster is made again (package restore).
+	Restoring Record = "restoring"
 )
 
 // IsValid reports whether a run may have written the record.
 func (r Record) IsValid() bool {
-	return r == NoRecord || r == Creating || r == Adding || r == Removing
+	return r == NoRecord || r == Creating || r == Adding || r == Removing || r == Restoring
 }
 
 func (s State) findHost(name string) (Host, bool) {

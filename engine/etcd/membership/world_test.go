@@ -42,6 +42,7 @@ type machine struct {
 	disk     string
 	runs     bool
 	slow     bool // a learner never catches up
+	replaced bool // its data are of a cluster that a restore has replaced
 	record   membership.Record
 	aside    []string // data that were set aside
 }
@@ -134,7 +135,7 @@ func (w *world) state() membership.State {
 		if m.apart {
 			h.Unreachable = "cut"
 		} else {
-			h.HasData, h.Running, h.Record = m.disk != "", m.runs, m.record
+			h.HasData, h.Running, h.Record, h.Replaced = m.disk != "", m.runs, m.record, m.replaced
 			if m.disk != foreign {
 				h.DataOf = m.disk
 			}
@@ -219,7 +220,7 @@ func (w *world) act(step membership.MemberStep) {
 		if m.disk != "" {
 			m.aside = append(m.aside, m.disk)
 		}
-		m.disk, m.record = "", membership.NoRecord
+		m.disk, m.record, m.replaced = "", membership.NoRecord, false
 	case membership.Forget:
 		m.record = membership.NoRecord
 	}
@@ -286,7 +287,7 @@ func (w *world) checkStep(step membership.MemberStep) error {
 	case membership.Remove:
 		return w.checkRemoval(p, m)
 	case membership.SetAside:
-		if m.record == membership.NoRecord || w.peerOn(m.name) != nil {
+		if m.record == membership.NoRecord && !m.replaced || w.peerOn(m.name) != nil {
 			return fmt.Errorf("data set aside that no run is known to have left, or that a member needs")
 		}
 	}

@@ -1,0 +1,140 @@
+package restore
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/engine/etcd/membership"
+)
+
+// Step is one step of a restore.
+type Step struct {
+	Action Action `json:"action"`
+	Host   string `json:"host,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Action is the kind of a step.
+type Action string
+
+// The actions. After the last one, the cluster runs with one voter, and package membership adds the others.
+const (
+	Preflight Action = "preflight" // checks the host that is to get the new data
+	Build     Action = "build"     // stops etcd there, and makes the new data beside the old ones
+	SetAside  Action = "set aside" // stops etcd, and renames its data directory
+	Replace   Action = "replace"   // puts the new data in the place of the old ones, which are set aside
+	Start     Action = "start"     // starts the new cluster of one voter, and waits until it is healthy
+	Finish    Action = "finish"    // removes the record and the uploaded snapshot
+)
+
+// Next returns the next step. An error is a *Refusal.
+func Next(s State) (Step, error) {
+	if s.Problem != "" {
+		return Step{}, s.refuse(Unknown, s.Problem)
+	}
+	if s.lives() {
+		return s.nextLiving()
+	}
+	if placed, ok := s.findHost(func(h Host) bool { return h.Phase == Placed }); ok {
+		if step, ok := s.nextToClean(placed.Name); ok {
+			return step, nil
+		}
+		return Step{Action: Start, Host: placed.Name}, nil
+	}
+	source := s.Source()
+	for _, check := range []func() error{func() error { return s.checkOrigin(source) }, s.checkQuorumLost} {
+		if err := check(); err != nil {
+			return Step{}, err
+		}
+	}
+	ready, ok := s.findHost(func(h Host) bool { return h.Phase == Ready && (h.Of == source.Identity || source.Identity == "") })
+	if !ok {
+		return s.nextBuild(source)
+	}
+	if step, ok := s.nextToClean(ready.Name); ok {
+		return step, nil
+	}
+	return Step{Action: Replace, Host: ready.Name}, nil
+}
+
+// nextLiving finishes a restore whose cluster is healthy, and refuses any other cluster that is.
+func (s State) nextLiving() (Step, error) {
+	placed, ok := s.findHost(func(h Host) bool {
+		return h.Phase == Placed && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name && m.Healthy })
+	})
+	if !ok {
+		c := s.answering()
+		return Step{}, s.refuse(QuorumLives, fmt.Sprintf("%s, %d answer: the quorum of %d lives; "+
+			"replace single members with holdfast etcd members apply", countVoters(c.Voters), c.Healthy, c.Quorum()))
+	}
+	if step, ok := s.nextToClean(placed.Name); ok {
+		return step, nil
+	}
+	return Step{Action: Finish, Host: placed.Name}, nil
+}
+
+// findHost returns a host with the record of a restore that fits. What is there of a lost one does not count.
+func (s State) findHost(fits func(Host) bool) (Host, bool) {
+	i := slices.IndexFunc(s.Hosts, func(h Host) bool {
+		return h.Unreachable == "" && h.Record == membership.Restoring && !s.IsLost(h.Name) && fits(h)
+	})
+	if i < 0 {
+		return Host{}, false
+	}
+	return s.Hosts[i], true
+}
+
+// nextToClean sets the old data of the other hosts aside, and stops every etcd: one without data might found a cluster of
+// its own. A host that the new cluster has as a member already is left alone.
+func (s State) nextToClean(chosen string) (Step, bool) {
+	for _, h := range s.Hosts {
+		joined := s.lives() && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name })
+		if h.Name != chosen && h.Unreachable == "" && !h.Cleaned && !joined {
+			return Step{Action: SetAside, Host: h.Name}, true
+		}
+	}
+	return Step{}, false
+}
+
+// nextBuild makes the new data on the host that has the source, or on the first that can.
+func (s State) nextBuild(source Source) (Step, error) {
+	if source.Identity == "" {
+		return Step{}, s.refuse(NoSource, "no reachable host has data of it that can be read"+s.unreadText()+
+			"; name a snapshot: holdfast etcd restore "+s.Cluster+" FILE")
+	}
+	candidates := s.candidates(source)
+	var failed []string
+	for _, h := range candidates {
+		switch {
+		case h.Failed != "":
+			failed = append(failed, h.Name+": "+h.Failed)
+		case !h.Checked:
+			return Step{Action: Preflight, Host: h.Name}, nil
+		default:
+			return Step{Action: Build, Host: h.Name, Reason: source.describe()}, nil
+		}
+	}
+	return Step{}, s.refuse(NoHost, "no host can have the new data: "+join(failed, "none is reachable and to have a voter"))
+}
+
+// candidates returns the hosts that may get the new data. Those that nobody called lost come first.
+func (s State) candidates(source Source) []Host {
+	var first, last []Host
+	for _, h := range s.Hosts {
+		switch {
+		case h.Unreachable != "" || source.Host != "" && h.Name != source.Host || source.Host == "" && h.Retired:
+		case s.IsLost(h.Name):
+			last = append(last, h)
+		default:
+			first = append(first, h)
+		}
+	}
+	return append(first, last...)
+}
+
+func (source Source) describe() string {
+	if source.Host != "" {
+		return fmt.Sprintf("from the data of %s, revision %d", source.Host, source.Revision)
+	}
+	return fmt.Sprintf("from the snapshot %s, revision %d", source.Path, source.Revision)
+}

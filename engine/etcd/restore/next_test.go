@@ -1,0 +1,124 @@
+package restore_test
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/restore"
+)
+
+// three is a cluster whose members have these conditions: a letter each. d: data, stopped; r: data, runs; n: no data; u:
+// unreachable.
+func three(conditions string) restore.State {
+	s := restore.State{Cluster: "main"}
+	var members []membership.Member
+	for _, name := range []string{"a", "b", "c"} {
+		members = append(members, membership.Member{ID: "1" + name, Name: name, Host: name})
+	}
+	for i, c := range conditions {
+		h := restore.Host{Name: members[i].Name}
+		switch c {
+		case 'd', 'r':
+			h.HasData, h.Running, h.DataOf, h.DataCluster = true, c == 'r', members[i].ID, "cl"
+			h.Data = restore.Data{Revision: int64(10 + i), Members: members}
+		case 'u':
+			h.Unreachable = "no route"
+		}
+		s.Hosts = append(s.Hosts, h)
+	}
+	return s
+}
+
+// TestRefusals: each refusal has its arithmetic, and the next step for a person.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	snapshot := func(names ...string) *restore.Source {
+		source := restore.Source{Identity: "sha", Path: "x.db", Data: restore.Data{Revision: 5}}
+		for _, n := range names {
+			source.Members = append(source.Members, membership.Member{ID: "1" + n, Name: n, Host: strings.Trim(n, "xyz")})
+		}
+		return &source
+	}
+	for _, c := range []struct {
+		name   string
+		state  restore.State
+		change func(*restore.State)
+		want   string
+	}{
+		{"alive", three("rrr"), func(s *restore.State) {
+			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}, {Learner: true, Healthy: true}}
+		}, "3 voters, 2 answer: the quorum of 2 lives"},
+		{"alive again after new data were built", three("rrr"), func(s *restore.State) {
+			s.Hosts[0].Record, s.Hosts[0].Phase = membership.Restoring, restore.Ready
+			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}}
+		}, "3 voters, 2 answer: the quorum of 2 lives"},
+		{"stopped", three("ddn"), nil, "3 voters (as the data of b says), 2 have their data (a, b): the quorum of 2 may live"},
+		{"unreachable", three("dnu"), nil, "host c is unreachable (no route): its member may live; if it is gone for good, say so: --lost c"},
+		{"a living one is said to be lost", three("rrn"), func(s *restore.State) {
+			s.Lost = []string{"a", "b", "c"}
+			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}}
+		}, "3 voters, 2 answer: the quorum of 2 lives"},
+		{"elsewhere", three("dnn"), func(s *restore.State) {
+			s.Hosts[0].Data.Members = append(s.Hosts[0].Data.Members[:2:2], membership.Member{ID: "9", Name: "far"})
+		}, "voter far is on no host of the inventory: it may live; if it is gone for good, say so: --lost far"},
+		{"no source", three("nnn"), nil, "name a snapshot: holdfast etcd restore main FILE"},
+		{"unreadable", three("dnn"), func(s *restore.State) { s.Hosts[0].Unread = "page 3 is beyond its end" }, "(a: page 3 is beyond its end)"},
+		{"foreign by names", three("nnn"), func(s *restore.State) { s.Snapshot = snapshot("x", "y") }, "none of its members x (1x), y (1y) is on a host of the inventory"},
+		{"foreign by data", three("dnn"), func(s *restore.State) {
+			s.Snapshot = snapshot("a", "b")
+			s.Snapshot.Members[0].ID, s.Snapshot.Members[1].ID = "2a", "2b"
+		}, "its members are a (2a), b (2b); those of the data on the hosts are a (1a), b (1b), c (1c)"},
+		{"replaced data are no source", three("dnn"), func(s *restore.State) { s.Hosts[0].Replaced = true }, "no reachable host has data of it"},
+		{"not known", three("dnn"), func(s *restore.State) { s.Problem = "its hosts are in different clusters" }, "its hosts are in different clusters"},
+		{"no tools", three("dnn"), func(s *restore.State) { s.Hosts[0].Failed = "no etcdutl" }, "no host can have the new data: a: no etcdutl"},
+	} {
+		if c.change != nil {
+			c.change(&c.state)
+		}
+		f := restore.Plan(c.state)
+		if f.Refusal == nil || !strings.Contains(f.Refusal.Error(), c.want) || len(f.Steps) != 0 {
+			t.Errorf("%s: %v %v, want %q", c.name, f.Steps, f.Refusal, c.want)
+		}
+	}
+}
+
+// TestSources: the freshest data are the source; of two lists of members, the fresher decides how many voters there are.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	s := three("dnd")
+	s.Hosts[1].Unreachable = "" // b has lost its disk
+	s.Lost = []string{"a"}
+	if got := s.Source(); got.Host != "c" || got.Revision != 12 {
+		t.Errorf("%+v", got)
+	}
+	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Host != "c" || f.Steps[0].Action != restore.Preflight {
+		t.Errorf("%+v", f)
+	}
+	s = three("ddn")
+	stale := s.Hosts[0].Data.Members[:1]
+	s.Hosts[0].Data.Members = stale // a was alone when it wrote its data
+	s.Hosts[1].HasData = false
+	if f := restore.Plan(s); f.Refusal == nil || f.Refusal.Kind != restore.QuorumMayLive {
+		t.Errorf("the only voter may live: %+v", f)
+	}
+}
+
+// TestInterruptedGoesOnlyOnWithItsSource: new data that were built from another source are built again.
+func TestInterruptedGoesOnlyOnWithItsSource(t *testing.T) {
+	t.Parallel()
+	s := three("dnn")
+	s.Hosts[0].Record, s.Hosts[0].Phase, s.Hosts[0].Of = membership.Restoring, restore.Ready, s.Source().Identity
+	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Action != restore.SetAside {
+		t.Errorf("%+v", f)
+	}
+	s.Hosts[0].Of = "another"
+	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Action != restore.Preflight || f.Steps[1].Action != restore.Build {
+		t.Errorf("%+v", f)
+	}
+	s.Hosts[0].Record = membership.NoRecord // the folder alone proves nothing
+	s.Hosts[0].Of = s.Source().Identity
+	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Action != restore.Preflight {
+		t.Errorf("%+v", f)
+	}
+}

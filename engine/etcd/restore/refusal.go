@@ -1,0 +1,149 @@
+package restore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+)
+
+// Refusal is the reason why there must be no restore now.
+type Refusal struct {
+	Cluster string      `json:"cluster"`
+	Kind    RefusalKind `json:"kind"`
+	Text    string      `json:"text"`
+}
+
+// Error returns the text with the name of the cluster.
+func (r *Refusal) Error() string { return fmt.Sprintf("etcd cluster %s: %s", r.Cluster, r.Text) }
+
+// RefusalKind is the kind of a refusal.
+type RefusalKind string
+
+// The kinds.
+const (
+	Unknown       RefusalKind = "unknown"         // nobody knows whether a quorum lives
+	QuorumLives   RefusalKind = "quorum lives"    // it answers
+	QuorumMayLive RefusalKind = "quorum may live" // it may come back
+	NoSource      RefusalKind = "no source"       // there is nothing to make the cluster out of
+	Foreign       RefusalKind = "foreign"         // the snapshot is of another cluster
+	NoHost        RefusalKind = "no host"         // no host can have the new data
+)
+
+func (s State) refuse(kind RefusalKind, text string) *Refusal {
+	return &Refusal{Cluster: s.Cluster, Kind: kind, Text: text}
+}
+
+// checkQuorumLost refuses if a quorum may live.
+func (s State) checkQuorumLost() error {
+	for _, h := range s.Hosts {
+		if h.Unreachable != "" && !s.IsLost(h.Name) {
+			return s.refuse(QuorumMayLive, fmt.Sprintf("host %s is unreachable (%s): its member may live; if it is gone for good, say so: --lost %s",
+				h.Name, h.Unreachable, h.Name))
+		}
+	}
+	for _, r := range s.rosters() {
+		if err := s.checkRoster(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRoster refuses if a quorum of a list of members may live.
+func (s State) checkRoster(r roster) error {
+	var living []string
+	voters := 0
+	for _, m := range r.members {
+		if m.Learner {
+			continue
+		}
+		voters++
+		i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == m.Host })
+		switch {
+		case s.IsLost(m.Name) || s.IsLost(m.ID) || s.IsLost(m.Host):
+		case i < 0:
+			return s.refuse(QuorumMayLive, fmt.Sprintf("voter %s is on no host of the inventory: it may live; if it is gone for good, say so: --lost %s",
+				title(m), title(m)))
+		case s.counts(s.Hosts[i]) && (s.Hosts[i].DataOf == "" || s.Hosts[i].DataOf == m.ID):
+			living = append(living, s.Hosts[i].Name)
+		}
+	}
+	slices.Sort(living)
+	if quorum := engine.QuorumOf(voters); len(living) >= quorum {
+		return s.refuse(QuorumMayLive, fmt.Sprintf("%s (as %s says), %d have their data (%s): the quorum of %d may live; start etcd there, "+
+			"or if the data of one are useless, say so: --lost HOST", countVoters(voters), r.from, len(living), strings.Join(living, ", "), quorum))
+	}
+	return nil
+}
+
+// checkOrigin refuses a snapshot of another cluster: one without any member that the data on the hosts know, or, without
+// data, without any member on a host of the inventory. The ID of its cluster is not in a snapshot.
+func (s State) checkOrigin(source Source) error {
+	if s.Snapshot == nil {
+		return nil
+	}
+	var own, known []string
+	for _, m := range source.Members {
+		own = append(own, title(m)+" ("+m.ID+")")
+	}
+	fits := func(known membership.Member) bool {
+		return slices.ContainsFunc(source.Members, func(m membership.Member) bool { return m.ID == known.ID })
+	}
+	for _, h := range s.Hosts {
+		if !s.counts(h) || h.Unread != "" {
+			continue
+		}
+		for _, m := range h.Data.Members {
+			if fits(m) {
+				return nil
+			}
+			known = append(known, title(m)+" ("+m.ID+")")
+		}
+	}
+	if len(known) > 0 {
+		return s.refuse(Foreign, fmt.Sprintf("the snapshot is of another cluster: its members are %s; those of the data on the hosts are %s",
+			join(own, "none"), strings.Join(known, ", ")))
+	}
+	if !slices.ContainsFunc(source.Members, func(m membership.Member) bool { return m.Host != "" }) {
+		return s.refuse(Foreign, fmt.Sprintf("the snapshot is of another cluster: none of its members %s is on a host of the inventory that names the cluster",
+			join(own, "")))
+	}
+	return nil
+}
+
+func (s State) unreadText() string {
+	var list []string
+	for _, h := range s.Hosts {
+		if s.counts(h) && h.Unread != "" {
+			list = append(list, h.Name+": "+h.Unread)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(list, "; ") + ")"
+}
+
+func title(m membership.Member) string {
+	if m.Name == "" {
+		return m.ID
+	}
+	return m.Name
+}
+
+func join(list []string, none string) string {
+	if len(list) == 0 {
+		return none
+	}
+	return strings.Join(list, ", ")
+}
+
+func countVoters(n int) string {
+	if n == 1 {
+		return "1 voter"
+	}
+	return fmt.Sprintf("%d voters", n)
+}

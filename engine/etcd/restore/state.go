@@ -1,0 +1,166 @@
+package restore
+
+import (
+	"slices"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+)
+
+// State is everything that is known of a cluster and its hosts at one moment.
+type State struct {
+	Cluster  string
+	Problem  string              // why it is not known whether a quorum lives; "": it is known
+	Answers  []membership.Member // as etcd lists them; none: no member answers
+	Hosts    []Host              // of the inventory that name the cluster, in its order
+	Snapshot *Source             // that a person named; nil: the freshest data directory
+	Lost     []string            // hosts and members that a person has said are gone for good, by name
+}
+
+// Host is a host of the inventory that names the cluster.
+type Host struct {
+	Name        string
+	Retired     bool
+	Unreachable string // why; "": it answers, and the fields below are known
+
+	HasData     bool
+	DataOf      string // ID of the member whose data it has; "": not known
+	DataCluster string // ID of its cluster; "": not known
+	Replaced    bool   // its data are known to be of a cluster that was replaced by an earlier restore
+	Data        Data   // what its database says
+	Unread      string // why its database cannot be read
+	Running     bool
+	Record      membership.Record
+
+	Phase Phase  // how far a restore has come there
+	Of    string // identity of the source of that restore
+
+	// What this run did there.
+	Checked bool   // the preflight passed
+	Failed  string // why the preflight failed
+	Cleaned bool   // the old data are set aside, and etcd is stopped
+}
+
+// Data is what a database says.
+type Data struct {
+	Revision int64
+	Members  []membership.Member
+	Time     string // when it was last written, for people; "": not known
+}
+
+// Source is what the cluster is made out of again.
+type Source struct {
+	Identity string // of the data, so that an interrupted restore goes on only with the same; "": none
+	Host     string // whose data directory it is; "": a snapshot
+	Path     string // of a snapshot
+	Data
+}
+
+// Phase is how far the restore on a host has come.
+type Phase string
+
+// The phases.
+const (
+	NoPhase  Phase = ""
+	Building Phase = "building" // the new data are incomplete or not checked
+	Ready    Phase = "ready"    // the new data are complete and checked, beside the data directory
+	Placed   Phase = "placed"   // the new data are the data directory
+)
+
+// IsLost reports whether a person has said that a host or member is gone for good.
+func (s State) IsLost(name string) bool { return name != "" && slices.Contains(s.Lost, name) }
+
+// counts reports whether the data of a host may be of a living member of the cluster.
+func (s State) counts(h Host) bool {
+	return h.Unreachable == "" && h.HasData && !h.Replaced && !s.IsLost(h.Name)
+}
+
+// Sources returns the data directories that a restore may use, the freshest first.
+func (s State) Sources() []Source {
+	var list []Source
+	for _, h := range s.Hosts {
+		if s.counts(h) && h.Unread == "" && h.Data.Revision > 0 {
+			list = append(list, Source{Identity: "data-" + h.Name + "-" + h.DataOf + "-" + h.DataCluster, Host: h.Name, Data: h.Data})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Source) int { return int(min(1, max(-1, b.Revision-a.Revision))) })
+	return list
+}
+
+// Source returns the source of the restore. Its identity is "" if there is none.
+func (s State) Source() Source {
+	if s.Snapshot != nil {
+		return *s.Snapshot
+	}
+	if list := s.Sources(); len(list) > 0 {
+		return list[0]
+	}
+	return Source{}
+}
+
+// Freshest returns the data with the highest revision: of a source, the data directories, and saved snapshots.
+func (s State) Freshest(source Source, saved []Source) Source {
+	for _, other := range slices.Concat(s.Sources(), saved) {
+		if other.Revision > source.Revision {
+			source = other
+		}
+	}
+	return source
+}
+
+// roster is a list of members, with its source.
+type roster struct {
+	from    string
+	members []membership.Member
+}
+
+// rosters returns the freshest list of members of each cluster of which there are data. The list of the snapshot counts
+// where no data are fresher.
+func (s State) rosters() []roster {
+	best := map[string]Host{}
+	var order []string
+	for _, h := range s.Hosts {
+		if !s.counts(h) || h.Unread != "" {
+			continue
+		}
+		other, known := best[h.DataCluster]
+		if !known {
+			order = append(order, h.DataCluster)
+		}
+		if !known || h.Data.Revision > other.Data.Revision {
+			best[h.DataCluster] = h
+		}
+	}
+	var list []roster
+	fresher := false
+	for _, cluster := range order {
+		h := best[cluster]
+		list = append(list, roster{"the data of " + h.Name, h.Data.Members})
+		fresher = fresher || s.Snapshot != nil && h.Data.Revision >= s.Snapshot.Revision
+	}
+	if s.Snapshot != nil && !fresher {
+		list = append(list, roster{"the snapshot", s.Snapshot.Members})
+	}
+	return list
+}
+
+// answering counts the voters that etcd lists, and those that are healthy.
+func (s State) answering() membership.Count {
+	var c membership.Count
+	for _, m := range s.Answers {
+		if m.Learner {
+			continue
+		}
+		c.Voters++
+		if m.Healthy {
+			c.Healthy++
+		}
+	}
+	return c
+}
+
+// lives reports whether a quorum of the cluster is healthy.
+func (s State) lives() bool {
+	c := s.answering()
+	return c.Voters > 0 && c.Healthy >= engine.QuorumOf(c.Voters)
+}
