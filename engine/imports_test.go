@@ -85,7 +85,7 @@ func within(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/membership", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always gives the same plan: engine and modules see no files,
 // no network, no clock and no chance, and start no goroutines.
@@ -169,6 +169,9 @@ var neighbours = map[string]map[string]string{
 		"engine/etcd/change":        "its scripts take and check the hold, and quote their values",
 		"engine/filediff":           "a file of a host is read by a script with a quoted path",
 	},
+	"holdfast/engine/etcd/restore": {
+		"engine/report/membersview": "the steps of a restore are shown before it",
+	},
 	"holdfast/engine/planner": {
 		"engine/rollout": "a run plans again before each batch",
 	},
@@ -223,6 +226,7 @@ var neighbours = map[string]map[string]string{
 	},
 	"holdfast/engine/etcd/membership": {
 		"engine/report/membersview": "the steps of a change of members are shown before it",
+		"engine/etcd/restore":       "a restored cluster grows by the steps of membership, and has the same members and records",
 	},
 	"holdfast/engine/journal": {
 		"engine/report/tables": "it shows the runs that journals tell of",

@@ -18,8 +18,8 @@ import (
 )
 
 func (a *app) etcdCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "etcd", Short: "Look at etcd clusters, save them, or change their members"}
-	cmd.AddCommand(a.etcdStatusCommand(), a.etcdEndpointsCommand(), a.etcdMembersCommand(), &cobra.Command{
+	cmd := &cobra.Command{Use: "etcd", Short: "Look at etcd clusters, save and restore them, or change their members"}
+	cmd.AddCommand(a.etcdStatusCommand(), a.etcdEndpointsCommand(), a.etcdMembersCommand(), a.etcdRestoreCommand(), &cobra.Command{
 		Use:   "snapshot [CLUSTER] [FILE]",
 		Short: "Save a cluster's data to this machine and check its hash",
 		Args:  expectArgs(0, 2),

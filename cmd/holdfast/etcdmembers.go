@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,13 +22,14 @@ import (
 )
 
 type membersFlags struct {
-	yes    bool
-	remove []string
+	command string
+	yes     bool
+	remove  []string
 }
 
 func (a *app) etcdMembersCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "members", Short: "Add and remove members, until the hosts of the inventory are the voters"}
-	var f membersFlags
+	f := membersFlags{command: "etcd members"}
 	plan := &cobra.Command{
 		Use:   "plan [CLUSTER]",
 		Short: "Print the steps of apply, or why there must be none",
@@ -81,13 +83,13 @@ func (a *app) openMembers(ctx context.Context, args []string, f membersFlags) (*
 }
 
 func (s *site) newMembersRun(ctx context.Context, args []string, f membersFlags) (*change.Run, error) {
-	name, err := s.onlyCluster("etcd members", args)
+	name, err := s.onlyCluster(f.command, args)
 	if err != nil {
 		return nil, err
 	}
 	spec, _ := s.inv.Cluster(name)
 	if spec.Managed == nil {
-		return nil, fmt.Errorf("etcd members: etcd cluster %s is not managed; set manage = true in its block", name)
+		return nil, fmt.Errorf("%s: etcd cluster %s is not managed; set manage = true in its block", f.command, name)
 	}
 	cluster, err := s.clusters.Open(ctx, name)
 	if err != nil {
@@ -112,11 +114,16 @@ type scriptHosts struct{ site *site }
 
 // Run runs a script on a host.
 func (h scriptHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
+	return h.upload(ctx, host, script, nil)
+}
+
+// upload runs a script on a host, with its standard input.
+func (h scriptHosts) upload(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error) {
 	conn, err := h.site.hosts.Connect(ctx, host)
 	if err != nil {
 		return engine.Output{}, err
 	}
-	reply, err := conn.Run(ctx, rollout.Script{Text: script})
+	reply, err := conn.Run(ctx, rollout.Script{Text: script, Input: input})
 	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
 }
 
@@ -156,23 +163,38 @@ func (a *app) membersApply(ctx context.Context, args []string, f membersFlags) e
 		return err
 	}
 	defer s.close()
-	if err := a.setBastionIdentity(s); err != nil {
-		return err
-	}
-	_, unlock, err := s.enterSite()
+	unlock, err := a.enterMembers(s, run)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	runs, err := journal.ListRuns(s.runsDir)
-	if err != nil {
-		return err
-	}
-	run.Owner, run.Holder = s.holdOwner(), s.run.Start.Holder
-	run.Dead = journal.DeadMemberRuns(runs, run.Cluster.Name, run.Owner, s.inv.Site)
 	if done, err := a.approveMembers(ctx, run, f); done || err != nil {
 		return err
 	}
+	return a.journalMembers(s, run, run.Apply)
+}
+
+// enterMembers makes the run the only one of the site, and finds the dead runs whose holds it may adopt.
+func (a *app) enterMembers(s *site, run *change.Run) (unlock func(), err error) {
+	if err := a.setBastionIdentity(s); err != nil {
+		return nil, err
+	}
+	_, unlock, err = s.enterSite()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := journal.ListRuns(s.runsDir)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	run.Owner, run.Holder = s.holdOwner(), s.run.Start.Holder
+	run.Dead = journal.DeadMemberRuns(runs, run.Cluster.Name, run.Owner, s.inv.Site)
+	return unlock, nil
+}
+
+// journalMembers carries out what was approved, with a journal.
+func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Context) error) error {
 	written, err := journal.Create(s.runsDir, s.run.ID)
 	if err != nil {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))
@@ -185,7 +207,7 @@ func (a *app) membersApply(ctx context.Context, args []string, f membersFlags) e
 		return failWith(engine.ExitFailed, err)
 	}
 	a.gently(true)
-	err = run.Apply(a.soft)
+	err = apply(a.soft)
 	exit := membersExit(err)
 	if err != nil && a.soft.Err() != nil {
 		exit, err = engine.ExitStopped, errors.Join(errors.New("stopped; the next run continues"), err)

@@ -34,6 +34,7 @@ var printed = []struct {
 	{"holdfast etcd endpoints", "", etcd.Endpoints{}},
 	{"holdfast etcd members plan", "", membership.Forecast{}},
 	{"holdfast etcd members apply", "one event per line, and so in the journals", engine.Event{}},
+	{"holdfast etcd restore", "one event per line, and so in the journals", engine.Event{}},
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
 	{"holdfast mirror", "a list of these", mirror.ContentStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},

@@ -120,7 +120,7 @@ func (c *Clusters) Snapshot(ctx context.Context, name string) (string, error) {
 	}
 	spec, _ := c.inv.Cluster(name)
 	settings := spec.Snapshots.WithDefaults()
-	dir := filepath.Join(cmp.Or(settings.Folder, filepath.Join(c.dir, "snapshots")), c.inv.Site)
+	dir := c.snapshotFolder(spec)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make a folder for snapshots: %w", err)
 	}
@@ -140,6 +140,16 @@ func (c *Clusters) Snapshot(ctx context.Context, name string) (string, error) {
 		text += fmt.Sprintf("; %d older removed", removed)
 	}
 	return text, nil
+}
+
+func (c *Clusters) snapshotFolder(spec engine.Cluster) string {
+	return filepath.Join(cmp.Or(spec.Snapshots.Folder, filepath.Join(c.dir, "snapshots")), c.inv.Site)
+}
+
+// ListSnapshots returns the paths of the snapshots of a cluster that runs have saved, the newest first.
+func (c *Clusters) ListSnapshots(name string) ([]string, error) {
+	spec, _ := c.inv.Cluster(name)
+	return snapshot.List(c.snapshotFolder(spec), name)
 }
 
 // Sample gathers the facts of a cluster, and measures the disk latency of its

@@ -146,7 +146,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		return rollout.Reply{}, err
 	}
 	defer stop()
-	command := remote.Command{Script: text, Become: true, Stdout: s.Live, Timeout: s.Timeout, MaxOutput: mostOutput}
+	command := remote.Command{Script: text, Become: true, Stdout: s.Live, Timeout: s.Timeout, MaxOutput: mostOutput, Stdin: s.Input}
 	if len(s.Uploads) > 0 {
 		files, err := tarArchive(s.Uploads)
 		if err != nil {

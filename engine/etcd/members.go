@@ -31,9 +31,10 @@ type MemberList struct {
 // tenth of them. A learner that follows a busy cluster always lacks the last few.
 const caughtUp = 500
 
-// Members returns the member list of the cluster. It is read with the consent of a quorum if there is one.
-func (c *Cluster) Members(ctx context.Context) MemberList {
-	view, facts := c.gatherView(ctx)
+// Members returns the member list of the cluster. It is read with the consent of a quorum if there is one. It asks no etcd on
+// the hosts that are named: theirs is a cluster that was replaced.
+func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
+	view, facts := c.gatherView(ctx, without...)
 	if view.bestAnswer < 0 {
 		return MemberList{}
 	}

@@ -112,3 +112,24 @@ func describeMember(m membership.Member) string {
 	}
 	return fmt.Sprint(name, role, health)
 }
+
+// TestMembersWithoutReplaced: a host with data of a cluster that was replaced does not count, although its etcd answers.
+func TestMembersWithoutReplaced(t *testing.T) {
+	t.Parallel()
+	cluster, old := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
+	cfg := config(cluster)
+	back := config(old).Peers[0]
+	back.Host = "back"
+	cfg.Peers = append(cfg.Peers, back)
+	client := open(t, cfg)
+	if list := client.Members(t.Context()); list.Problem == "" {
+		t.Errorf("two clusters are taken for one: %+v", list)
+	}
+	list := client.Members(t.Context(), "back")
+	if list.Problem != "" || len(list.Members) != 1 || !list.Members[0].Healthy || list.Members[0].Host != "etcd-0" {
+		t.Errorf("%+v", list)
+	}
+	if revision, err := client.Revision(t.Context(), "etcd-0"); err != nil || revision < 1 {
+		t.Error(revision, err)
+	}
+}

@@ -2,7 +2,9 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -24,7 +26,7 @@ func (c *Cluster) Gather(ctx context.Context) engine.ClusterFacts {
 	return facts
 }
 
-func (c *Cluster) gatherView(ctx context.Context) (clusterView, engine.ClusterFacts) {
+func (c *Cluster) gatherView(ctx context.Context, without ...string) (clusterView, engine.ClusterFacts) {
 	answers := make([]answer, len(c.cfg.Peers))
 	sessions := make([]*session, len(c.cfg.Peers))
 	defer func() {
@@ -35,7 +37,12 @@ func (c *Cluster) gatherView(ctx context.Context) (clusterView, engine.ClusterFa
 		}
 	}()
 	c.askPeers(ctx, 2, func(ctx context.Context, i int) {
-		sessions[i], answers[i] = c.openAndAsk(ctx, c.cfg.Peers[i])
+		p := c.cfg.Peers[i]
+		if slices.Contains(without, p.Host) {
+			answers[i] = answer{host: p.Host, address: p.Address, retired: p.Retired, err: errReplaced}
+			return
+		}
+		sessions[i], answers[i] = c.openAndAsk(ctx, p)
 	})
 	first, version := c.arrangeAnswers(answers), ""
 	c.askPeers(ctx, 2, func(ctx context.Context, i int) {
@@ -58,6 +65,8 @@ func (c *Cluster) gatherView(ctx context.Context) (clusterView, engine.ClusterFa
 	}
 	return view, facts
 }
+
+var errReplaced = errors.New("its data are of a cluster that was replaced")
 
 // askPeers runs ask for every peer at the same time, within fifths/5 of the timeout.
 func (c *Cluster) askPeers(ctx context.Context, fifths int, ask func(context.Context, int)) {

@@ -78,6 +78,16 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string
 	}, nil
 }
 
+// Revision returns the revision that the member on a host has applied.
+func (c *Cluster) Revision(ctx context.Context, host string) (int64, error) {
+	s, revision, err := c.openAt(ctx, host)
+	if err != nil {
+		return 0, err
+	}
+	s.Close()
+	return revision, nil
+}
+
 func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()

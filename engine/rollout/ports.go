@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"holdfast/engine"
@@ -32,6 +33,7 @@ type Script struct {
 	Timeout time.Duration   // 0: only the context bounds it
 	Live    func([]byte)    // sees standard output as it comes; may be nil
 	Uploads []engine.Upload // as a tar archive on its standard input
+	Input   io.Reader       // its standard input, if there are no Uploads; may be nil
 
 	Content  *engine.Content       // that the script fetches from the bastion: it gets the port as a variable; nil: none
 	Transfer func(engine.Progress) // sees how the transfer of Content goes; may be nil

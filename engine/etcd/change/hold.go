@@ -14,17 +14,24 @@ import (
 // takeHoldFor takes the hold for a step, and reports whether the step is still the next. After a new hold it observes the cluster
 // again: until then, another run may have changed it.
 func (r *Run) takeHoldFor(ctx context.Context, step membership.MemberStep) (next bool, err error) {
+	return r.takeHoldIf(ctx, step, func() (bool, error) {
+		s, err := r.Observe(ctx)
+		if err != nil {
+			return false, err
+		}
+		now, err := membership.Next(s)
+		now.Reason = step.Reason
+		return err == nil && now == step, nil // the next step tells of a refusal
+	})
+}
+
+// takeHoldIf takes the hold for a step. If the hold is new, it asks whether the step is still the next.
+func (r *Run) takeHoldIf(ctx context.Context, step membership.MemberStep, isNext func() (bool, error)) (next bool, err error) {
 	before := len(r.held)
 	if err := r.takeHold(ctx, step); err != nil || len(r.held) == before {
 		return err == nil, err
 	}
-	s, err := r.Observe(ctx)
-	if err != nil {
-		return false, err
-	}
-	now, err := membership.Next(s)
-	now.Reason = step.Reason
-	return err == nil && now == step, nil // the next step tells of a refusal
+	return isNext()
 }
 
 // takeHold takes the hold of the host that a step changes, or of the first host that answers if that one does not. It

@@ -46,7 +46,7 @@ type fakeEtcd struct {
 	members         []membership.Member
 }
 
-func (f *fakeEtcd) Members(context.Context) etcd.MemberList {
+func (f *fakeEtcd) Members(context.Context, ...string) etcd.MemberList {
 	return etcd.MemberList{Members: f.members}
 }
 

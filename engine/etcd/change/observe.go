@@ -13,6 +13,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/textutil"
@@ -20,23 +21,65 @@ import (
 
 // Observe gathers everything that the next step depends on.
 func (r *Run) Observe(ctx context.Context) (membership.State, error) {
-	hosts := make([]membership.Host, len(r.Members))
-	ahead := make([]time.Duration, len(r.Members))
-	var wg conc.WaitGroup
-	for i, h := range r.Members {
-		wg.Go(func() { hosts[i], ahead[i] = r.observeHost(ctx, h) })
+	probed, err := r.probeHosts(ctx)
+	if err != nil {
+		return membership.State{}, err
 	}
-	list := r.Etcd.Members(ctx)
-	wg.Wait()
+	s := membership.State{Cluster: r.Cluster.Name, Saved: r.saved}
+	for _, p := range probed {
+		s.Hosts = append(s.Hosts, p.host)
+	}
+	list := r.listMembers(ctx, probed)
 	if ctx.Err() != nil {
 		return membership.State{}, context.Cause(ctx)
 	}
-	for i, h := range r.Members {
-		r.clocks[h.Name] = ahead[i]
-	}
-	s := membership.State{Cluster: r.Cluster.Name, Problem: list.Problem, Members: list.Members, Hosts: hosts, Alarms: list.Alarms, Saved: r.saved}
-	r.members, r.urls = list.Members, list.PeerURLs
+	s.Problem, s.Members, s.Alarms = list.Problem, list.Members, list.Alarms
 	return s, r.nameMembers(&s)
+}
+
+// probedHost is a host with everything that its probe found.
+type probedHost struct {
+	host  membership.Host
+	found hostState
+	ahead time.Duration // of its clock
+}
+
+// probeHosts probes all hosts at once.
+func (r *Run) probeHosts(ctx context.Context) ([]probedHost, error) {
+	probed := make([]probedHost, len(r.Members))
+	var wg conc.WaitGroup
+	for i, h := range r.Members {
+		wg.Go(func() { probed[i] = r.observeHost(ctx, h) })
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	r.replaced = replacedClusters{}
+	clear(r.clocks)
+	for _, p := range probed {
+		r.replaced.merge(p.found.replaced)
+		if p.host.Unreachable == "" {
+			r.clocks[p.host.Name] = p.ahead
+		}
+	}
+	for i := range probed {
+		probed[i].host.Replaced = r.replaced.hasData(probed[i].host.Name, probed[i].found.dataCluster)
+	}
+	return probed, nil
+}
+
+// listMembers asks the etcd of all hosts but of those with data of a cluster that was replaced.
+func (r *Run) listMembers(ctx context.Context, probed []probedHost) etcd.MemberList {
+	var without []string
+	for _, p := range probed {
+		if p.host.Replaced {
+			without = append(without, p.host.Name)
+		}
+	}
+	list := r.Etcd.Members(ctx, without...)
+	r.members, r.urls = list.Members, list.PeerURLs
+	return list
 }
 
 // nameMembers finds the members that a person has named. The IDs are those of the first time: a member that is added
@@ -59,7 +102,7 @@ func (r *Run) nameMembers(s *membership.State) error {
 	return nil
 }
 
-func (r *Run) observeHost(ctx context.Context, h engine.Host) (membership.Host, time.Duration) {
+func (r *Run) observeHost(ctx context.Context, h engine.Host) probedHost {
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
 	out := membership.Host{Name: h.Name, Retired: h.Retired, Failed: r.failed[h.Name]}
@@ -69,18 +112,18 @@ func (r *Run) observeHost(ctx context.Context, h engine.Host) (membership.Host, 
 	switch {
 	case err != nil:
 		out.Unreachable = err.Error()
-		return out, 0
+		return probedHost{host: out}
 	case reply.Code != 0:
 		out.Unreachable = fmt.Sprintf("its probe fails with exit status %d: %s", reply.Code, textutil.Printable(textutil.FirstLine(reply.Stderr)))
-		return out, 0
+		return probedHost{host: out}
 	}
 	s := readProbe(reply.Stdout)
 	if !s.record.IsValid() {
 		out.Unreachable = fmt.Sprintf("%s has %q, which is not a record of holdfast; find out who wrote it, and remove it", recordPath, s.record)
-		return out, 0
+		return probedHost{host: out}
 	}
 	out.HasData, out.DataOf, out.Running, out.Record = s.data, s.dataOf, s.running, s.record
-	return out, s.clock.Sub(asked.Add(time.Since(asked) / 2))
+	return probedHost{out, s, s.clock.Sub(asked.Add(time.Since(asked) / 2))}
 }
 
 func (r *Run) findHost(host string) (engine.Host, bool) {
@@ -150,7 +193,8 @@ func (r *Run) checkNewHost(ctx context.Context, host string) string {
 		return fail(textutil.Printable(textutil.FirstLine(reply.Stderr)))
 	}
 	for _, other := range r.Members {
-		if skew := (r.clocks[host] - r.clocks[other.Name]).Abs(); skew > 2*clockTolerance {
+		clock, known := r.clocks[other.Name]
+		if skew := (r.clocks[host] - clock).Abs(); known && skew > 2*clockTolerance {
 			return fail(fmt.Sprintf("its clock and the clock of %s are %s apart; set them right", other.Name, skew.Round(time.Second)))
 		}
 	}
@@ -190,6 +234,10 @@ func (r *Run) hostOutput(ctx context.Context, host, script string) (string, erro
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
 	reply, err := r.Hosts.Run(ctx, h, script)
+	return replyText(host, reply, err)
+}
+
+func replyText(host string, reply engine.Output, err error) (string, error) {
 	switch {
 	case err != nil:
 		return "", &engine.Failure{Host: host, Kind: engine.UnreachableFailure, Cause: err.Error()}

@@ -22,7 +22,7 @@ func TestForeignRecord(t *testing.T) {
 	for record, want := range map[string]string{"adding": "", "removing": "", "aside\x1b[2J": `"aside\x1b[2J", which is not a record`} {
 		r := &Run{Cluster: engine.Cluster{Managed: &engine.ManagedMembers{DataDir: "/var/lib/etcd/default"}}, Hosts: answerAll("clock 1700000000\nrecord " + record + "\ndata\n")}
 		r.Prepare()
-		h, _ := r.observeHost(context.Background(), engine.Host{Name: "a"})
+		h := r.observeHost(context.Background(), engine.Host{Name: "a"}).host
 		if want == "" && (h.Unreachable != "" || h.Record != membership.Record(record)) || !strings.Contains(h.Unreachable, want) || want != "" && h.Record != membership.NoRecord {
 			t.Errorf("%q: %+v", record, h)
 		}

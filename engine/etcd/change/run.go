@@ -13,12 +13,13 @@ import (
 
 // Etcd is the cluster that a run changes.
 type Etcd interface {
-	Members(context.Context) etcd.MemberList
+	Members(ctx context.Context, without ...string) etcd.MemberList
 	AddLearner(ctx context.Context, peerURL string) error
 	Promote(ctx context.Context, member string) error
 	RemoveMember(ctx context.Context, member string) error
 	MoveLeader(ctx context.Context, host string) (string, error)
 	CheckPorts(ctx context.Context, host string, urls []string) error
+	Revision(ctx context.Context, host string) (int64, error)
 }
 
 // Hosts runs scripts as root. The error is about the connection.
@@ -49,6 +50,7 @@ type Run struct {
 	names           map[string]string // names of named members, by ID
 	urls            map[string][]string
 	members         []membership.Member
+	replaced        replacedClusters
 	clocks          map[string]time.Duration // by host: how far its clock is ahead of the bastion's
 }
 
@@ -104,31 +106,43 @@ func (r *Run) Apply(ctx context.Context) (err error) {
 }
 
 func (r *Run) doStep(ctx context.Context, step membership.MemberStep) error {
-	event := engine.Event{Host: step.Host, Cluster: r.Cluster.Name, Step: string(step.Action), Message: step.Reason}
-	event.Type = engine.StepStarted
+	return r.journalStep(engine.Event{Host: step.Host, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
+		return r.carryOut(ctx, step)
+	})
+}
+
+func (r *Run) journalStep(event engine.Event, carryOut func() (string, error)) error {
+	event.Type, event.Cluster = engine.StepStarted, r.Cluster.Name
 	if err := r.Emit(event); err != nil {
 		return err
 	}
 	began := time.Now()
-	message, err := r.carryOut(ctx, step)
+	message, err := carryOut()
 	event.Type, event.Message, event.Took = engine.StepEnded, message, engine.Duration(time.Since(began))
 	if err != nil {
-		event.Failure = failureOf(step, err)
+		event.Failure = failureOf(event.Host, event.Step, err)
 	}
 	return errors.Join(err, r.Emit(event))
 }
 
-func failureOf(step membership.MemberStep, err error) *engine.Failure {
+func failureOf(host, step string, err error) *engine.Failure {
 	var f *engine.Failure
 	if errors.As(err, &f) {
 		return f
 	}
-	return &engine.Failure{Host: step.Host, Step: string(step.Action), Cause: err.Error()}
+	return &engine.Failure{Host: host, Step: step, Cause: err.Error()}
+}
+
+// nothingDone is the message of a step that is no longer the next.
+const nothingDone = "the cluster has changed meanwhile; nothing was done"
+
+func pausedFailure(host, step string) *engine.Failure {
+	return &engine.Failure{Host: host, Step: step, Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
 }
 
 func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string, error) {
 	if r.Paused[step.Host] {
-		return "", &engine.Failure{Host: step.Host, Step: string(step.Action), Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
+		return "", pausedFailure(step.Host, string(step.Action))
 	}
 	if step.Action != membership.Snapshot && step.Action != membership.Preflight {
 		next, err := r.takeHoldFor(ctx, step)
@@ -136,7 +150,7 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 		case err != nil:
 			return "", err
 		case !next:
-			return "the cluster has changed meanwhile; nothing was done", nil
+			return nothingDone, nil
 		}
 	}
 	switch step.Action {
@@ -218,18 +232,24 @@ func (r *Run) createCluster(ctx context.Context, host string) error {
 	if err := r.runScript(ctx, host, startScript(r.Owner, *r.Cluster.Managed, settings.String())); err != nil {
 		return err
 	}
+	err = r.awaitFirst(ctx, host, string(membership.Create))
+	if err == nil {
+		r.saved = true // there is nothing to save yet
+	}
+	return err
+}
+
+// awaitFirst waits until the only member of a new cluster is healthy.
+func (r *Run) awaitFirst(ctx context.Context, host, step string) error {
 	healthy, err := r.waitUnderHold(ctx, host, createTime, func() (bool, error) {
 		list := r.Etcd.Members(ctx)
 		return len(list.Members) == 1 && list.Members[0].Healthy, nil
 	})
 	if err == nil && !healthy {
 		err = &engine.Failure{
-			Host: host, Step: string(membership.Create), Cause: fmt.Sprintf("the first member is not healthy after %s", engine.Duration(createTime).Trimmed()),
+			Host: host, Step: step, Cause: fmt.Sprintf("the first member is not healthy after %s", engine.Duration(createTime).Trimmed()),
 			Hint: "journalctl -u " + r.Cluster.Managed.Unit,
 		}
-	}
-	if err == nil {
-		r.saved = true // there is nothing to save yet
 	}
 	return err
 }

@@ -1,11 +1,7 @@
 package change
 
 import (
-	"encoding/hex"
 	"path"
-	"strconv"
-	"strings"
-	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
@@ -16,6 +12,8 @@ import (
 const (
 	recordPath   = engine.StateDir + "/etcd-member"
 	settingsPath = engine.StateDir + "/etcd-member.env"
+	placePath    = engine.StateDir + "/etcd-restore"  // end of the name of the folder in which a restore works
+	replacedPath = engine.StateDir + "/etcd-replaced" // clusters that a restore has replaced
 )
 
 func dropinPath(unit string) string {
@@ -27,7 +25,7 @@ func setVariables(m engine.ManagedMembers) string {
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"parent=" + hostscript.Quote(path.Clean(dir)) + "\nbase=" + hostscript.Quote(base) + "\nunit=" + hostscript.Quote(m.Unit) + "\n" +
 		"record=" + recordPath + "\nsettings=" + settingsPath + "\ndropin=" + hostscript.Quote(dropinPath(m.Unit)) + "\n" +
-		"state=" + engine.StateDir + "\n"
+		"state=" + engine.StateDir + "\nplace=" + placePath + "\nreplaced=" + replacedPath + "\n"
 }
 
 // enterParent makes the folder of the data directory the current one. An account may own it: from here on, nobody can
@@ -35,57 +33,6 @@ func setVariables(m engine.ManagedMembers) string {
 const enterParent = `cd -P "$parent"
 [ "$(pwd -P)" = "$parent" ] || { echo "the path $parent is a link" >&2; exit 1; }
 `
-
-// probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS".
-func probeScript(m engine.ManagedMembers) string {
-	return setVariables(m) + `echo "clock $(date -u +%s)"
-case $(systemctl is-active "$unit" || :) in
-active | activating | reloading) echo running ;;
-esac
-[ ! -e "$record" ] || printf 'record %s\n' "$(head -c 100 "$record" | tr -d '\n')"
-[ -e "$parent/$base" ] || [ -L "$parent/$base" ] || exit 0
-cd -P "$parent/$base" 2>/dev/null || { echo "$parent/$base is not a folder that can be entered" >&2; exit 1; }
-[ "$(pwd -P)" = "$parent/$base" ] || { echo "the path $parent/$base is a link" >&2; exit 1; }
-[ -z "$(ls -A)" ] || echo data
-cd -P member/wal 2>/dev/null || exit 0
-[ "$(pwd -P)" = "$parent/$base/member/wal" ] || exit 0
-for file in *.wal; do
-	echo "wal $(dd if="./$file" bs=512 count=1 iflag=nofollow,nonblock 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
-	break
-done
-`
-}
-
-// hostState is the state that a probe found on a host.
-type hostState struct {
-	clock  time.Time
-	record membership.Record
-
-	running, data bool
-	dataOf        string
-}
-
-func readProbe(output string) hostState {
-	var s hostState
-	for line := range strings.Lines(output) {
-		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch word {
-		case "clock":
-			seconds, _ := strconv.ParseInt(rest, 10, 64) // 0 is no time of a host
-			s.clock = time.Unix(seconds, 0)
-		case "running":
-			s.running = true
-		case "data":
-			s.data = true
-		case "record":
-			s.record = membership.Record(rest)
-		case "wal":
-			begin, _ := hex.DecodeString(rest) // of no member if it is not hexadecimal
-			s.dataOf = memberOfWAL(begin)
-		}
-	}
-	return s
-}
 
 func underHold(owner engine.HoldOwner, m engine.ManagedMembers, operation, body string) string {
 	return setVariables(m) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + body
@@ -100,7 +47,7 @@ sync "$state"
 }
 
 func forgetScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
-	return underHold(owner, m, "end a change of etcd members", `rm -f "$record"
+	return underHold(owner, m, "end a change of etcd members", roomLibrary+clearRoom+`rm -f "$record"
 sync "$state"
 `)
 }
@@ -125,9 +72,19 @@ systemctl restart --no-block "$unit" 9>&-
 
 // setAsideScript stops etcd and renames its data directory. The record goes last.
 func setAsideScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
-	return underHold(owner, m, "set the data of etcd aside", `systemctl disable "$unit" 9>&- || :
+	return underHold(owner, m, "set the data of etcd aside", setAsideBody)
+}
+
+const setAsideBody = `systemctl disable "$unit" 9>&- || :
 systemctl stop "$unit" 9>&-
-`+enterParent+`if [ -e "./$base" ] || [ -L "./$base" ]; then
+` + enterParent + renameAside + `rm -f "$dropin" "$settings"
+systemctl daemon-reload 9>&-
+` + roomLibrary + clearRoom + `rm -f "$record"
+sync "$state"
+`
+
+// renameAside renames the data directory in the current folder.
+const renameAside = `if [ -e "./$base" ] || [ -L "./$base" ]; then
 	aside=$base.removed-$(date -u +%Y%m%dT%H%M%SZ)-$$
 	mv -nT "./$base" "./$aside" # some versions report no error if the new name exists
 	if [ -e "./$base" ] || [ -L "./$base" ]; then
@@ -137,12 +94,7 @@ systemctl stop "$unit" 9>&-
 	sync .
 	echo "$parent/$aside"
 fi
-rm -f "$dropin" "$settings"
-systemctl daemon-reload 9>&-
-rm -f "$record"
-sync "$state"
-`)
-}
+`
 
 // measureSyncs defines syncoften: it writes and syncs 200 times, or for 10 s, as etcd does with its WAL, and prints the
 // seconds that each took, which dd tells.

@@ -21,6 +21,7 @@ type box struct {
 	t       *testing.T
 	root    string
 	members engine.ManagedMembers
+	input   string // of scripts
 }
 
 func newBox(t *testing.T) *box {
@@ -64,6 +65,7 @@ func (b *box) run(script string) (int, string) {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
 	cmd := exec.Command("sh", "-c", script)
+	cmd.Stdin = strings.NewReader(b.input)
 	cmd.Env = []string{"PATH=" + b.root + "/bin:" + pathtest.Tools()}
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

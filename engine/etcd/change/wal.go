@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// memberOfWAL returns the ID of the member that wrote a WAL file, from the beginning of the file, or "" if it cannot be
-// read. Each file begins with two records: a checksum, and the IDs of the member and its cluster. (etcd,
+// readWAL returns the IDs of the member that wrote a WAL file and of its cluster, from the beginning of the file, or "" if
+// they cannot be read. Each file begins with two records: a checksum, and the IDs of the member and its cluster. (etcd,
 // server/storage/wal.) A record is a little-endian length, whose highest byte is the padding, and a message of Protocol
 // Buffers with a type (1) and data (3).
-func memberOfWAL(begin []byte) string {
+func readWAL(begin []byte) (member, cluster string) {
 	const metadata = 1
 	for len(begin) > 8 {
 		length := binary.LittleEndian.Uint64(begin)
@@ -19,18 +19,19 @@ func memberOfWAL(begin []byte) string {
 		}
 		begin = begin[8:]
 		if size+padding > uint64(len(begin)) {
-			return ""
+			return "", ""
 		}
 		record := readFields(begin[:size])
 		if record.numbers[1] == metadata {
-			if id := readFields(record.texts[3]).numbers[1]; id != 0 {
-				return strconv.FormatUint(id, 16)
+			ids := readFields(record.texts[3]).numbers
+			if ids[1] == 0 || ids[2] == 0 {
+				return "", ""
 			}
-			return ""
+			return strconv.FormatUint(ids[1], 16), strconv.FormatUint(ids[2], 16)
 		}
 		begin = begin[size+padding:]
 	}
-	return ""
+	return "", ""
 }
 
 type fields struct {

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/shelltest"
 )
 
-// TestMemberOfWAL reads the ID of a real member out of its WAL, and nothing out of anything else.
-func TestMemberOfWAL(t *testing.T) {
+// TestReadWAL reads the ID of a real member out of its WAL, and nothing out of anything else.
+func TestReadWAL(t *testing.T) {
 	t.Parallel()
 	member := etcdtest.Start(t, 1, etcdtest.Options{}).Members[0]
 	files, err := filepath.Glob(filepath.Join(member.Dir(), "member", "wal", "*.wal"))
@@ -27,11 +27,12 @@ func TestMemberOfWAL(t *testing.T) {
 	}
 	begin = begin[:512]
 	want := strconv.FormatUint(member.ID(), 16)
-	if got := memberOfWAL(begin); got != want {
-		t.Errorf("member %q, want %q", got, want)
+	got, cluster := readWAL(begin)
+	if got != want || cluster == "" || cluster == got {
+		t.Errorf("member %q of %q, want %q", got, cluster, want)
 	}
 	for n := range begin {
-		if got := memberOfWAL(begin[:n]); got != "" && got != want {
+		if got, _ := readWAL(begin[:n]); got != "" && got != want {
 			t.Errorf("member %q in the first %d bytes", got, n)
 		}
 	}
@@ -41,11 +42,11 @@ func TestMemberOfWAL(t *testing.T) {
 	}
 }
 
-// FuzzMemberOfWAL: whatever a host sends is read, or not, without a panic.
-func FuzzMemberOfWAL(f *testing.F) {
+// FuzzReadWAL: whatever a host sends is read, or not, without a panic.
+func FuzzReadWAL(f *testing.F) {
 	f.Add([]byte("\x04\x00\x00\x00\x00\x00\x00\x84\x08\x01\x10\x00"))
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
-	f.Fuzz(func(_ *testing.T, begin []byte) { memberOfWAL(begin) })
+	f.Fuzz(func(_ *testing.T, begin []byte) { readWAL(begin) })
 }
 
 // TestShellcheck checks every script.
@@ -59,6 +60,17 @@ func TestShellcheck(t *testing.T) {
 		"start":     startScript(owner, m, settingsText{name: "etcd-0", cluster: "etcd-0=http://10.0.0.1:2380"}.String()),
 		"set aside": setAsideScript(owner, m),
 		"preflight": preflightScript(m),
+
+		"tools":     toolsScript(m, 1<<30),
+		"open room": openRoomScript(owner, m),
+		"receive":   receiveScript(owner, m, 1<<30, "abc"),
+		"copy":      copyScript(owner, m),
+		"build":     buildScript(owner, m, newData{settings: settingsText{name: "etcd-0", cluster: "etcd-0=http://10.0.0.1:2380"}, copied: true, bump: 7}),
+		"complete":  completeScript(owner, m, "data-etcd-0"),
+		"note":      noteScript(owner, m, replacedClusters{clusters: []string{"c1"}}),
+		"replace":   replaceScript(owner, m, replacedClusters{}),
+		"read":      readScript(m, false, 0, 512),
+		"read new":  readScript(m, true, 0, 512),
 	} {
 		t.Run(name, func(t *testing.T) { shelltest.Check(t, name, script) })
 	}

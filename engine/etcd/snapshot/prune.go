@@ -37,6 +37,17 @@ const partAge = 24 * time.Hour
 // runRule matches IDs of runs, so that no other file is ever taken for a snapshot.
 var runRule = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}-[0-9a-f]+$`)
 
+// List returns the paths of the snapshots of a cluster that runs have saved in dir, the newest first.
+func List(dir, cluster string) ([]string, error) {
+	list, err := listSaved(dir, infix+cluster+ending)
+	slices.SortFunc(list, func(a, b savedFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(b.run, a.run)) })
+	paths := make([]string, len(list))
+	for i, f := range list {
+		paths[i] = f.path
+	}
+	return paths, err
+}
+
 // savedFile is a snapshot, or a part of one, in a folder.
 type savedFile struct {
 	path string

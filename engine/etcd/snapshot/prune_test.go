@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,5 +83,26 @@ func TestPrune(t *testing.T) {
 	}
 	if n, err := snapshot.Prune(filepath.Join(t.TempDir(), "none"), "main", snapshot.Retention{}); n != 0 || err != nil {
 		t.Error(n, err)
+	}
+}
+
+// TestList: snapshots of a cluster that runs have saved are listed, the newest first, and no other files.
+func TestList(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	older, newer := snapshot.Name("20260102-120000-0a", "main"), snapshot.Name("20260101-120000-0b", "main")
+	for i, name := range []string{newer, older, snapshot.Name("20260101-120000-0b", "other"), "main.db", older + ".part"} {
+		path, at := filepath.Join(dir, name), now.Add(-time.Duration(i)*time.Hour)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := snapshot.List(dir, "main")
+	if err != nil || !slices.Equal(got, []string{filepath.Join(dir, newer), filepath.Join(dir, older)}) {
+		t.Error(got, err)
+	}
+	if got, err := snapshot.List(filepath.Join(dir, "none"), "main"); err != nil || len(got) != 0 {
+		t.Error(got, err)
 	}
 }

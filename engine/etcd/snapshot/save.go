@@ -115,4 +115,19 @@ func (t *hashTrailer) checkTrailer(size int64) error {
 	return nil
 }
 
+// Check reads a snapshot to its end and checks the hash that etcd has appended. It returns the size and the
+// SHA-256 of the file.
+func Check(file io.Reader) (size int64, sum string, err error) {
+	check := newHashTrailer()
+	size, err = io.Copy(check, io.LimitReader(file, MaxSize+1))
+	switch {
+	case err != nil:
+	case size > MaxSize:
+		err = fmt.Errorf("check the snapshot: it is longer than %d bytes, the most that an etcd database should have", int64(MaxSize))
+	default:
+		err = check.checkTrailer(size)
+	}
+	return size, check.sha256Hex(), err
+}
+
 func (t *hashTrailer) sha256Hex() string { return hex.EncodeToString(t.all.Sum(nil)) }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"holdfast/cmd/holdfast/internal/terminal"
+	"holdfast/engine"
+	"holdfast/engine/etcd/change"
+	"holdfast/engine/etcd/restore"
+	"holdfast/engine/report/membersview"
+)
+
+type restoreFlags struct {
+	yes  bool
+	lost []string
+}
+
+func (a *app) etcdRestoreCommand() *cobra.Command {
+	var f restoreFlags
+	cmd := &cobra.Command{
+		Use:   "restore CLUSTER [SNAPSHOT]",
+		Short: "Make a cluster again whose quorum is lost for good",
+		Args:  expectArgs(1, 2),
+		Long: `restore makes a cluster with manage = true again, out of a snapshot that was
+saved on this machine, or else out of the freshest data directory on its hosts.
+All later writes are lost. It prints what it found on the hosts, what would be
+lost, and its steps, asks for the name of the cluster, and carries them out.
+
+It refuses while a quorum lives, or may live. A host that does not answer may
+have a living member: if it is gone for good, say so with --lost.
+
+Old data are set aside on their hosts, never deleted. The new cluster begins with
+one voter, and grows to the hosts of the inventory as etcd members apply does. A
+restore that was interrupted is continued by the next one.
+
+Exit status 0: the members are as they should be; 3: a step failed, or there must
+be no restore now; 4: somebody else holds a host; 6: stopped.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			outlastReader()
+			return a.etcdRestore(cmd.Context(), args, f)
+		},
+	}
+	cmd.Flags().StringSliceVar(&f.lost, "lost", nil, "the host, or member, with this `NAME` is gone for good: it will never come back with its data (repeatable)")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+func (a *app) etcdRestore(ctx context.Context, args []string, f restoreFlags) error {
+	if !f.yes && !term.IsTerminal(int(a.stdin.Fd())) {
+		return errors.New("etcd restore: standard input is not a terminal, so nobody can be asked; use --yes")
+	}
+	s, run, err := a.openMembers(ctx, args[:1], membersFlags{command: "etcd restore"})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	work := &change.Restore{Run: run, Lost: f.lost, Upload: scriptHosts{s}.upload}
+	work.Prepare()
+	if len(args) > 1 {
+		if work.Snapshot, err = change.OpenSnapshot(args[1]); err != nil {
+			return failWith(engine.ExitFailed, err)
+		}
+	}
+	unlock, err := a.enterMembers(s, run)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := a.approveRestore(ctx, s, work, f); err != nil {
+		return err
+	}
+	return a.journalMembers(s, run, work.Apply)
+}
+
+// approveRestore shows the hosts, the loss and the steps, and asks for the name of the cluster.
+func (a *app) approveRestore(ctx context.Context, s *site, work *change.Restore, f restoreFlags) error {
+	state, err := work.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	forecast := restore.Plan(state)
+	saved := listSaved(s, state.Cluster)
+	if !a.json {
+		if err := membersview.WriteRestore(a.stdout, state, forecast, saved); err != nil {
+			return err
+		}
+	}
+	if forecast.Refusal != nil {
+		return failWith(engine.ExitFailed, forecast.Refusal)
+	}
+	if !f.yes {
+		answer, err := terminal.Question{Text: "Carry this out? Type the name of the cluster:"}.Ask(a.soft)
+		if err != nil || string(answer) != state.Cluster {
+			return failWith(engine.ExitStopped, errors.New("stopped: nothing was changed"))
+		}
+	}
+	work.Accept(forecast, state.Freshest(forecast.Source, saved).Revision)
+	return nil
+}
+
+// maxListed bounds the snapshots that are shown.
+const maxListed = 5
+
+// listSaved returns the newest snapshots that runs have saved. One that cannot be read is left out.
+func listSaved(s *site, cluster string) []restore.Source {
+	paths, _ := s.clusters.ListSnapshots(cluster) // without them there is less to show
+	var list []restore.Source
+	for _, path := range paths[:min(len(paths), maxListed)] {
+		file, err := change.ReadSnapshot(path)
+		if err == nil {
+			list = append(list, restore.Source{Path: path, Data: restore.Data{Revision: file.Contents.Revision, Time: file.DescribeTime()}})
+		}
+	}
+	return list
+}

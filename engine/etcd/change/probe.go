@@ -1,0 +1,150 @@
+package change
+
+import (
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/restore"
+)
+
+// probeScript prints what is on the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
+// "restore PHASE SOURCE" with "newwal HEX", and a line "replaced …" for each line of replacedPath.
+func probeScript(m engine.ManagedMembers) string {
+	return setVariables(m) + roomLibrary + `echo "clock $(date -u +%s)"
+firstwal() {
+	for file in *.wal; do
+		echo "$1 $(dd if="./$file" bs=512 count=1 iflag=nofollow,nonblock 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
+		break
+	done
+}
+case $(systemctl is-active "$unit" || :) in
+active | activating | reloading) echo running ;;
+esac
+[ ! -e "$record" ] || printf 'record %s\n' "$(head -c 100 "$record" | tr -d '\n')"
+[ ! -e "$replaced" ] || head -c 16384 "$replaced" | sed 's/^/replaced /'
+(
+	enterroom || exit 0
+	phase=building
+	[ ! -e ./source ] || phase=placed
+	[ ! -e ./source ] || [ ! -d ./restored ] || phase=ready
+	printf 'restore %s %s\n' "$phase" "$(head -c 300 ./source 2>/dev/null | tr -d '\n')"
+	cd -P ./restored/member/wal 2>/dev/null || exit 0
+	firstwal newwal
+)
+[ -e "$parent/$base" ] || [ -L "$parent/$base" ] || exit 0
+cd -P "$parent/$base" 2>/dev/null || { echo "$parent/$base is not a folder that can be entered" >&2; exit 1; }
+[ "$(pwd -P)" = "$parent/$base" ] || { echo "the path $parent/$base is a link" >&2; exit 1; }
+[ -z "$(ls -A)" ] || echo data
+cd -P member/wal 2>/dev/null || exit 0
+[ "$(pwd -P)" = "$parent/$base/member/wal" ] || exit 0
+firstwal wal
+`
+}
+
+// hostState is what a probe found on a host.
+type hostState struct {
+	clock  time.Time
+	record membership.Record
+
+	running, data bool
+	dataOf        string // ID of the member; "": not known
+	dataCluster   string
+
+	phase      restore.Phase
+	of         string // identity of the source of the restore
+	newCluster string // ID of the cluster that the restore has built
+
+	replaced replacedClusters
+}
+
+func readProbe(output string) hostState {
+	var s hostState
+	for line := range strings.Lines(output) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "clock":
+			seconds, _ := strconv.ParseInt(rest, 10, 64) // 0 is no time of a host
+			s.clock = time.Unix(seconds, 0)
+		case "running":
+			s.running = true
+		case "data":
+			s.data = true
+		case "record":
+			s.record = membership.Record(rest)
+		case "wal":
+			begin, _ := hex.DecodeString(rest) // of no member if it is not hexadecimal
+			s.dataOf, s.dataCluster = readWAL(begin)
+		case "newwal":
+			begin, _ := hex.DecodeString(rest)
+			_, s.newCluster = readWAL(begin)
+		case "restore":
+			phase, of, _ := strings.Cut(rest, " ")
+			s.phase, s.of = restore.Phase(phase), of
+		case "replaced":
+			s.replaced.add(rest)
+		}
+	}
+	if s.phase == restore.Placed {
+		s.newCluster = s.dataCluster
+	}
+	return s
+}
+
+// replacedClusters are the clusters that restores have replaced, as the hosts remember them. Of a host that was away during
+// the restore, all data are replaced but those of the new cluster: nobody knows which it had.
+type replacedClusters struct {
+	clusters []string
+	away     []awayHost
+}
+
+type awayHost struct{ name, newCluster string }
+
+// maxReplaced bounds what hosts remember: lines in all.
+const maxReplaced = 200
+
+func (r *replacedClusters) add(line string) {
+	words := strings.Fields(line)
+	switch {
+	case len(r.clusters)+len(r.away) >= maxReplaced:
+	case len(words) == 2 && words[0] == "cluster" && !slices.Contains(r.clusters, words[1]):
+		r.clusters = append(r.clusters, words[1])
+	case len(words) == 3 && words[0] == "host" && !slices.Contains(r.away, awayHost{words[1], words[2]}):
+		r.away = append(r.away, awayHost{words[1], words[2]})
+	}
+}
+
+func (r *replacedClusters) merge(other replacedClusters) {
+	for line := range strings.Lines(other.String()) {
+		r.add(line)
+	}
+}
+
+// String returns the lines that hosts keep.
+func (r replacedClusters) String() string {
+	var b strings.Builder
+	for _, c := range r.clusters {
+		b.WriteString("cluster " + c + "\n")
+	}
+	for _, a := range r.away {
+		b.WriteString("host " + a.name + " " + a.newCluster + "\n")
+	}
+	return b.String()
+}
+
+// hasCluster reports whether the cluster was replaced.
+func (r replacedClusters) hasCluster(cluster string) bool {
+	return cluster != "" && slices.Contains(r.clusters, cluster)
+}
+
+// hasData reports whether the data of a host are of a cluster that was replaced. What is known of a host that was away counts
+// until the cluster was replaced once more.
+func (r replacedClusters) hasData(host, cluster string) bool {
+	return r.hasCluster(cluster) || cluster != "" && slices.ContainsFunc(r.away, func(a awayHost) bool {
+		return a.name == host && a.newCluster != cluster && !r.hasCluster(a.newCluster)
+	})
+}

@@ -1,0 +1,287 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/database"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/restore"
+)
+
+// Restore makes a cluster whose quorum is lost for good again: first one voter, by the steps of package restore, then the
+// others, by the steps of package membership.
+type Restore struct {
+	Run      *Run          // prepared
+	Snapshot *SnapshotFile // nil: the freshest data directory
+	Lost     []string      // hosts and members that are gone for good
+
+	// Upload runs a script with that on its standard input.
+	Upload func(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error)
+
+	approved         string // identity of the source that a person has approved; "": what an earlier run has built
+	highest          int64  // revision that clients may know
+	checked, cleaned map[string]bool
+	failed           map[string]string
+	data             map[string]restore.Data
+	peerURLs         map[string][]string
+	seen             replacedClusters // clusters whose data this run has seen
+	replaced         replacedClusters // to be remembered by the hosts
+	revision         int64            // that the new cluster must have; 0: not known
+}
+
+// SnapshotFile is a snapshot on the bastion, which was checked.
+type SnapshotFile struct {
+	Path     string
+	Size     int64
+	SHA256   string // hexadecimal
+	Time     time.Time
+	Contents database.Contents
+}
+
+// Bounds of a restore. The long steps are shorter than a hold, which is renewed before each of them.
+const (
+	uploadTime = 15 * time.Minute
+	buildTime  = 15 * time.Minute
+	maxSteps   = 1000
+)
+
+// Prepare makes the restore ready.
+func (r *Restore) Prepare() {
+	r.checked, r.cleaned, r.failed = map[string]bool{}, map[string]bool{}, map[string]string{}
+	r.data, r.peerURLs = map[string]restore.Data{}, map[string][]string{}
+}
+
+// Accept lets the run carry out what a person has approved. The revisions of the new cluster begin above the highest one that
+// is known.
+func (r *Restore) Accept(f restore.Forecast, highest int64) {
+	r.approved, r.highest = f.Source.Identity, highest
+}
+
+// Apply restores the cluster and lets it grow. It returns a *restore.Refusal or a *membership.Refusal if something stands in
+// the way. Holds are released in any case.
+func (r *Restore) Apply(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, r.Run.releaseAll(context.WithoutCancel(ctx))) }()
+	for range maxSteps {
+		s, err := r.Observe(ctx)
+		if err != nil {
+			return err
+		}
+		step, err := restore.Next(s)
+		if err != nil {
+			return err
+		}
+		if err := r.doStep(ctx, s, step); err != nil {
+			return err
+		}
+		if step.Action == restore.Finish {
+			return r.grow(ctx)
+		}
+	}
+	return fmt.Errorf("%d steps did not restore the cluster: its hosts are not as the steps leave them", maxSteps)
+}
+
+// grow adds the other voters. The person has approved them with the restore.
+func (r *Restore) grow(ctx context.Context) error {
+	s, err := r.Run.Settled(ctx)
+	if err != nil {
+		return err
+	}
+	r.Run.Accept(membership.Plan(s))
+	if err := r.Run.Apply(ctx); err != nil {
+		return fmt.Errorf("the cluster is restored, but does not have all its voters: %w", err)
+	}
+	return nil
+}
+
+func (r *Restore) doStep(ctx context.Context, s restore.State, step restore.Step) error {
+	return r.Run.journalStep(engine.Event{Host: step.Host, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
+		return r.carryOut(ctx, s, step)
+	})
+}
+
+// carryOut does a step, and returns a message about its outcome.
+func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.Step) (string, error) {
+	host, m := step.Host, *r.Run.Cluster.Managed
+	if r.Run.Paused[host] {
+		return "", pausedFailure(host, string(step.Action))
+	}
+	if step.Action == restore.Preflight {
+		return r.preflight(ctx, host), nil
+	}
+	next, err := r.Run.takeHoldIf(ctx, membership.MemberStep{Host: host}, func() (bool, error) { return r.isNext(ctx, step) })
+	switch {
+	case err != nil:
+		return "", err
+	case !next && step.Action == restore.Finish: // the growth that follows was approved for the restored cluster
+		return "", &engine.Failure{Host: host, Step: string(step.Action), Kind: engine.RefusedFailure, Cause: nothingDone + "; run it again"}
+	case !next:
+		return nothingDone, nil
+	}
+	switch step.Action {
+	case restore.Build:
+		return r.build(ctx, s.Source(), host)
+	case restore.SetAside:
+		where, err := r.Run.hostOutput(ctx, host, setAsideScript(r.Run.Owner, m))
+		r.cleaned[host] = err == nil
+		return where, err
+	case restore.Replace:
+		return r.Run.hostOutput(ctx, host, replaceScript(r.Run.Owner, m, r.replaced))
+	case restore.Start:
+		return r.start(ctx, host)
+	case restore.Finish:
+		return "", r.finish(ctx, s, host)
+	case restore.Preflight:
+	}
+	return "", fmt.Errorf("there is no step %q", step.Action)
+}
+
+// isNext reports whether a step is still the next one.
+func (r *Restore) isNext(ctx context.Context, step restore.Step) (bool, error) {
+	s, err := r.Observe(ctx)
+	if err != nil {
+		return false, err
+	}
+	now, err := restore.Next(s)
+	now.Reason = step.Reason
+	return err == nil && now == step, nil // the next step tells of a refusal
+}
+
+func (r *Restore) preflight(ctx context.Context, host string) string {
+	size := int64(0)
+	if r.Snapshot != nil {
+		size = r.Snapshot.Size
+	} else if n, _, err := (&hostFile{ctx: ctx, run: r.Run, host: host}).readPart(0, 0); err == nil {
+		size = n
+	}
+	message := r.Run.checkNewHost(ctx, host)
+	if reason, failed := r.Run.failed[host]; failed {
+		r.failed[host] = reason
+		return reason
+	}
+	if err := r.Run.runScript(ctx, host, toolsScript(*r.Run.Cluster.Managed, size)); err != nil {
+		r.failed[host] = failureOf(host, string(restore.Preflight), err).Cause
+		return r.failed[host]
+	}
+	r.checked[host] = true
+	return message
+}
+
+// build makes the new data beside the old ones, and checks them.
+func (r *Restore) build(ctx context.Context, source restore.Source, host string) (string, error) {
+	if source.Identity != r.approved {
+		return "", &engine.Failure{
+			Host: host, Step: string(restore.Build), Kind: engine.RefusedFailure,
+			Cause: "the freshest data are not those that were approved: the hosts have changed since; run it again, and read the new plan",
+		}
+	}
+	owner, m := r.Run.Owner, *r.Run.Cluster.Managed
+	if err := r.Run.runScript(ctx, host, openRoomScript(owner, m)); err != nil {
+		return "", err
+	}
+	bring := r.upload
+	if source.Host != "" {
+		bring = func(ctx context.Context, host string) error { return r.runLong(ctx, host, copyScript(owner, m)) }
+	}
+	if err := bring(ctx, host); err != nil {
+		return "", err
+	}
+	made := newData{settings: r.settings(host, source), copied: source.Host != "", bump: revisionBump + max(0, r.highest-source.Revision)}
+	if err := r.runLong(ctx, host, buildScript(owner, m, made)); err != nil {
+		return "", err
+	}
+	contents, err := (&hostFile{ctx: ctx, run: r.Run, host: host, built: true}).readContents()
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the new data: %w", err)
+	case contents.Revision < source.Revision+made.bump || len(contents.Members) != 1 || contents.Members[0].Name != host:
+		return "", fmt.Errorf("the new data are not those of a cluster of one voter %s: revision %d, %d members", host, contents.Revision, len(contents.Members))
+	}
+	r.revision = contents.Revision
+	return fmt.Sprintf("revision %d", contents.Revision), r.Run.runScript(ctx, host, completeScript(owner, m, source.Identity))
+}
+
+func (r *Restore) upload(ctx context.Context, host string) error {
+	if err := r.Run.renewHold(ctx, host); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, uploadTime)
+	defer cancel()
+	file, err := os.Open(r.Snapshot.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	h, _ := r.Run.findHost(host)
+	script := receiveScript(r.Run.Owner, *r.Run.Cluster.Managed, r.Snapshot.Size, r.Snapshot.SHA256)
+	reply, err := r.Upload(ctx, h, script, io.LimitReader(file, r.Snapshot.Size))
+	_, err = replyText(host, reply, err)
+	return err
+}
+
+// runLong runs a script that may take as long as its data are large.
+func (r *Restore) runLong(ctx context.Context, host, script string) error {
+	if err := r.Run.renewHold(ctx, host); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, buildTime)
+	defer cancel()
+	h, _ := r.Run.findHost(host)
+	reply, err := r.Run.Hosts.Run(ctx, h, script)
+	_, err = replyText(host, reply, err)
+	return err
+}
+
+// settings returns the settings of the new cluster of one voter. Its token is of this run, and so its ID is new. If its data
+// are ever lost, "existing" keeps etcd from founding another cluster.
+func (r *Restore) settings(host string, source restore.Source) settingsText {
+	if len(r.Run.urls) == 0 {
+		r.Run.urls = map[string][]string{}
+		for _, m := range source.Members {
+			r.Run.urls[m.ID] = r.peerURLs[m.ID]
+		}
+	}
+	own := r.Run.peerURL(host)
+	return settingsText{
+		name: host, dataDir: r.Run.Cluster.Managed.DataDir, peerURL: own, cluster: host + "=" + own,
+		state: "existing", token: r.Run.Cluster.Name + "-" + r.Run.Owner.Run,
+	}
+}
+
+// start starts the new cluster, and waits until its voter is healthy and has the revision.
+func (r *Restore) start(ctx context.Context, host string) (string, error) {
+	settings := r.settings(host, restore.Source{})
+	if err := r.Run.runScript(ctx, host, startScript(r.Run.Owner, *r.Run.Cluster.Managed, settings.String())); err != nil {
+		return "", err
+	}
+	if err := r.Run.awaitFirst(ctx, host, string(restore.Start)); err != nil {
+		return "", err
+	}
+	revision, err := r.Run.Etcd.Revision(ctx, host)
+	if err == nil && revision < r.revision {
+		err = fmt.Errorf("it has revision %d, and not %d", revision, r.revision)
+	}
+	return fmt.Sprintf("revision %d", revision), err
+}
+
+// finish lets all hosts remember which clusters are replaced, so that old data which come back later are recognised.
+func (r *Restore) finish(ctx context.Context, s restore.State, host string) error {
+	owner, m := r.Run.Owner, *r.Run.Cluster.Managed
+	for _, h := range s.Hosts {
+		if h.Unreachable != "" {
+			continue
+		}
+		if err := r.Run.takeHold(ctx, membership.MemberStep{Host: h.Name}); err != nil {
+			return err
+		}
+		if err := r.Run.runScript(ctx, h.Name, noteScript(owner, m, r.replaced)); err != nil {
+			return err
+		}
+	}
+	return r.Run.runScript(ctx, host, forgetScript(owner, m))
+}

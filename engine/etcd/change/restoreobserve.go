@@ -1,0 +1,205 @@
+package change
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/database"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/restore"
+)
+
+// Observe gathers everything that the next step depends on.
+func (r *Restore) Observe(ctx context.Context) (restore.State, error) {
+	probed, err := r.Run.probeHosts(ctx)
+	if err != nil {
+		return restore.State{}, err
+	}
+	list := r.Run.listMembers(ctx, probed)
+	if ctx.Err() != nil {
+		return restore.State{}, context.Cause(ctx)
+	}
+	s := restore.State{Cluster: r.Run.Cluster.Name, Problem: list.Problem, Answers: list.Members, Lost: r.Lost}
+	for _, p := range probed {
+		h := restore.Host{
+			Name: p.host.Name, Retired: p.host.Retired, Unreachable: p.host.Unreachable, HasData: p.host.HasData, DataOf: p.host.DataOf,
+			DataCluster: p.found.dataCluster, Replaced: r.Run.replaced.hasCluster(p.found.dataCluster), Running: p.host.Running,
+			Record: p.host.Record, Phase: p.found.phase, Of: p.found.of, Failed: r.failed[p.host.Name], Cleaned: r.cleaned[p.host.Name],
+		}
+		h.Checked = r.checked[h.Name]
+		if h.HasData && h.Unreachable == "" && !h.Replaced {
+			h.Data, h.Unread = r.readData(ctx, h)
+		}
+		s.Hosts = append(s.Hosts, h)
+	}
+	if r.Snapshot != nil {
+		s.Snapshot = &restore.Source{
+			Identity: "sha256-" + r.Snapshot.SHA256, Path: r.Snapshot.Path,
+			Data: r.dataOf(r.Snapshot.Contents, r.Snapshot.Time),
+		}
+	}
+	r.placeMembers(s)
+	r.noteReplaced(probed)
+	return s, r.checkLost(s)
+}
+
+// readData reads the database of a host, once for the data of each member.
+func (r *Restore) readData(ctx context.Context, h restore.Host) (data restore.Data, problem string) {
+	key := h.Name + " " + h.DataOf + " " + h.DataCluster
+	if known, ok := r.data[key]; ok {
+		return known, ""
+	}
+	file := &hostFile{ctx: ctx, run: r.Run, host: h.Name}
+	contents, err := file.readContents()
+	if err != nil {
+		return restore.Data{}, err.Error()
+	}
+	r.data[key] = r.dataOf(contents, file.modified)
+	return r.data[key], ""
+}
+
+func (r *Restore) dataOf(contents database.Contents, at time.Time) restore.Data {
+	data := restore.Data{Revision: contents.Revision}
+	if !at.IsZero() {
+		data.Time = describeTime(at)
+	}
+	for _, m := range contents.Members {
+		data.Members = append(data.Members, membership.Member{ID: m.ID, Name: m.Name, Learner: m.Learner})
+		r.peerURLs[m.ID] = m.PeerURLs
+	}
+	return data
+}
+
+// placeMembers finds the hosts of all members in databases: by the data that a host has, else by the name, else by the
+// address in a peer URL.
+func (r *Restore) placeMembers(s restore.State) {
+	place := func(list []membership.Member) {
+		for i, m := range list {
+			list[i].Host = r.hostOf(s, m)
+		}
+	}
+	for i := range s.Hosts {
+		s.Hosts[i].Data.Members = slices.Clone(s.Hosts[i].Data.Members)
+		place(s.Hosts[i].Data.Members)
+	}
+	if s.Snapshot != nil {
+		place(s.Snapshot.Members)
+	}
+}
+
+func (r *Restore) hostOf(s restore.State, m membership.Member) string {
+	for _, h := range s.Hosts {
+		if h.DataOf == m.ID {
+			return h.Name
+		}
+	}
+	if _, ok := r.Run.findHost(m.Name); ok {
+		return m.Name
+	}
+	for _, text := range r.peerURLs[m.ID] {
+		u, err := url.Parse(text)
+		for _, h := range r.Run.Members {
+			if err == nil && (u.Hostname() == h.Address || u.Hostname() == h.Name) {
+				return h.Name
+			}
+		}
+	}
+	return ""
+}
+
+// noteReplaced finds the clusters that the new one replaces: all of which this run has seen data, and those that earlier
+// restores made. Hosts remember them only from the moment on when the new data are in their place.
+func (r *Restore) noteReplaced(probed []probedHost) {
+	newCluster := ""
+	for _, p := range probed {
+		if p.found.dataCluster != "" {
+			r.seen.add("cluster " + p.found.dataCluster)
+		}
+		if p.host.Record == membership.Restoring && p.found.newCluster != "" {
+			newCluster = p.found.newCluster
+		}
+	}
+	r.replaced = replacedClusters{}
+	r.replaced.merge(r.seen)
+	for _, a := range r.Run.replaced.away {
+		r.replaced.add("cluster " + a.newCluster) // else a host that was away then would have replaced data for ever
+	}
+	r.replaced.merge(r.Run.replaced)
+	r.replaced.clusters = slices.DeleteFunc(r.replaced.clusters, func(c string) bool { return c == newCluster })
+	for _, p := range probed {
+		if p.host.Unreachable != "" && newCluster != "" {
+			r.replaced.add("host " + p.host.Name + " " + newCluster)
+		}
+	}
+}
+
+// checkLost refuses names that are of no host and of no member.
+func (r *Restore) checkLost(s restore.State) error {
+	for _, name := range r.Lost {
+		known := slices.ContainsFunc(s.Hosts, func(h restore.Host) bool {
+			return h.Name == name || slices.ContainsFunc(h.Data.Members, func(m membership.Member) bool { return m.Name == name || m.ID == name })
+		})
+		known = known || s.Snapshot != nil && slices.ContainsFunc(s.Snapshot.Members, func(m membership.Member) bool { return m.Name == name || m.ID == name })
+		if !known {
+			return fmt.Errorf("--lost %s: etcd cluster %s has no such host or member", name, s.Cluster)
+		}
+	}
+	return nil
+}
+
+// hostFile is a database on a host.
+type hostFile struct {
+	ctx      context.Context
+	run      *Run
+	host     string
+	built    bool // the one that a restore has built
+	modified time.Time
+}
+
+// readTime bounds the time for reading a database on a host.
+const readTime = time.Minute
+
+func (f *hostFile) readContents() (database.Contents, error) {
+	ctx, cancel := context.WithTimeout(f.ctx, readTime)
+	defer cancel()
+	f.ctx = ctx
+	size, _, err := f.readPart(0, 0)
+	if err != nil {
+		return database.Contents{}, err
+	}
+	return database.Read(f, size)
+}
+
+// ReadAt reads a part of the file.
+func (f *hostFile) ReadAt(p []byte, offset int64) (int, error) {
+	_, part, err := f.readPart(offset, int64(len(p)))
+	n := copy(p, part)
+	if err == nil && n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (f *hostFile) readPart(offset, length int64) (size int64, part []byte, err error) {
+	h, _ := f.run.findHost(f.host)
+	reply, err := f.run.Hosts.Run(f.ctx, h, readScript(*f.run.Cluster.Managed, f.built, offset, length))
+	if _, err = replyText(f.host, engine.Output{Stderr: reply.Stderr, Code: reply.Code}, err); err != nil {
+		return 0, nil, err
+	}
+	first, rest, _ := strings.Cut(reply.Stdout, "\n")
+	sizeText, timeText, _ := strings.Cut(first, " ")
+	size, sizeErr := strconv.ParseInt(sizeText, 10, 64)
+	seconds, timeErr := strconv.ParseInt(timeText, 10, 64)
+	part, partErr := base64.StdEncoding.DecodeString(strings.TrimSpace(rest))
+	f.modified = time.Unix(seconds, 0)
+	return size, part, errors.Join(sizeErr, timeErr, partErr)
+}

@@ -1,0 +1,90 @@
+package membersview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"holdfast/engine/etcd/restore"
+	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
+)
+
+// WriteRestore writes what the hosts have, what would be lost, and the steps.
+func WriteRestore(w io.Writer, s restore.State, f restore.Forecast, saved []restore.Source) error {
+	rows := [][]string{{"HOST", "ETCD", "DATA", "REVISION", "LAST WRITTEN"}}
+	for _, h := range s.Hosts {
+		rows = append(rows, restoreRow(s, h))
+	}
+	for _, file := range saved {
+		rows = append(rows, []string{"(this machine)", "-", file.Path, fmt.Sprint(file.Revision), file.Time})
+	}
+	var b strings.Builder
+	if err := termtext.WriteTable(&b, rows); err != nil {
+		return err
+	}
+	if f.Refusal == nil {
+		b.WriteString(describeLoss(s, f.Source, saved))
+	}
+	for i, step := range f.Steps {
+		text := strings.TrimSpace(string(step.Action) + " " + step.Host)
+		if step.Reason != "" {
+			text += " (" + step.Reason + ")"
+		}
+		fmt.Fprintf(&b, "%2d. %s\n", i+1, textutil.Printable(text))
+	}
+	if f.Refusal == nil {
+		b.WriteString("Then voters are added on the other hosts that are to have one, as holdfast etcd members apply does.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func restoreRow(s restore.State, h restore.Host) []string {
+	row := []string{h.Name, "stopped", "none", "-", "-"}
+	if h.Running {
+		row[1] = "runs"
+	}
+	switch {
+	case h.Unreachable != "":
+		row[1], row[2] = "unreachable", "not known"
+	case h.Replaced:
+		row[2] = "of a replaced cluster"
+	case h.Unread != "":
+		row[2] = "cannot be read: " + h.Unread
+	case h.HasData:
+		row[2], row[3] = "of member "+h.DataOf, fmt.Sprint(h.Data.Revision)
+		if h.Data.Time != "" {
+			row[4] = h.Data.Time
+		}
+	}
+	if s.IsLost(h.Name) {
+		row[2] += ", said to be lost"
+	}
+	if h.Phase != restore.NoPhase {
+		row[2] += ", restore " + string(h.Phase)
+	}
+	return row
+}
+
+// describeLoss compares the source with the highest revision that is known.
+func describeLoss(s restore.State, source restore.Source, saved []restore.Source) string {
+	if source.Identity == "" {
+		return "The new data of an interrupted restore are used.\n"
+	}
+	text := "source: the data of " + source.Host
+	if source.Host == "" {
+		text = "source: the snapshot " + source.Path
+	}
+	text += fmt.Sprintf(", revision %d, last written %s\n", source.Revision, source.Time)
+	newest := s.Freshest(source, saved)
+	switch {
+	case newest.Revision > source.Revision && newest.Host != "":
+		text += fmt.Sprintf("LOST: %d revisions at least: the data of %s have revision %d (%s)\n", newest.Revision-source.Revision, newest.Host, newest.Revision, newest.Time)
+	case newest.Revision > source.Revision:
+		text += fmt.Sprintf("LOST: %d revisions at least: the snapshot %s has revision %d (%s)\n", newest.Revision-source.Revision, newest.Path, newest.Revision, newest.Time)
+	default:
+		text += "LOST: all writes after that. No later revision is known\n"
+	}
+	return textutil.Printable(strings.TrimSuffix(text, "\n")) + "\n"
+}
