@@ -16,7 +16,7 @@ type Contents struct {
 	Members  []Member
 }
 
-// Member is one member of the cluster that the database is of.
+// Member is one member in the list of a database.
 type Member struct {
 	ID       string // hexadecimal
 	Name     string // "": it has never started
@@ -26,6 +26,9 @@ type Member struct {
 
 // maxMembers bounds the members of a cluster; etcd recommends 7.
 const maxMembers = 100
+
+// maxRevision bounds revisions, of which a cluster makes some thousands in a second.
+const maxRevision = 1 << 60
 
 // attempts is how often a database is read that changes meanwhile.
 const attempts = 3
@@ -64,7 +67,9 @@ func (p pages) readContents() (Contents, error) {
 		if len(key) < 17 || key[8] != '_' || key[0] > 0x7f {
 			return c, errors.New("its last revision cannot be read")
 		}
-		c.Revision = int64(binary.BigEndian.Uint64(key))
+		if c.Revision = int64(binary.BigEndian.Uint64(key)); c.Revision > maxRevision {
+			return c, fmt.Errorf("its last revision is %d, which no cluster reaches", c.Revision)
+		}
 	}
 	c.Members, err = p.readMembers()
 	return c, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -187,5 +188,24 @@ func TestReadDamaged(t *testing.T) {
 				_, _ = database.Read(flipper{file, page*pageSize + at, mask}, int64(len(file)))
 			}
 		}
+	}
+}
+
+// TestReadLies: a host can give its file any size, and its database any revision. Nothing panics, and sums of revisions do not
+// overflow.
+func TestReadLies(t *testing.T) {
+	t.Parallel()
+	file, want := readReal(t, 5)
+	for _, size := range []int64{-1, math.MinInt64, 0, 1, math.MaxInt64} {
+		if got, err := database.Read(bytes.NewReader(file), size); err == nil && got.Revision != want.Revision {
+			t.Errorf("%d bytes: %+v", size, got)
+		}
+	}
+	last := func(revision int64) []byte {
+		return append(binary.BigEndian.AppendUint64(nil, uint64(revision)), '_')
+	}
+	lie := bytes.ReplaceAll(file, last(want.Revision), last(1<<62))
+	if got, err := database.Read(bytes.NewReader(lie), int64(len(lie))); err == nil {
+		t.Errorf("%+v", got)
 	}
 }

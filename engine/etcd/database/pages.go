@@ -23,14 +23,14 @@ const (
 	version = 2
 )
 
-// Bounds of what is read.
+// Bounds of reading.
 const (
 	maxPageSize = 64 << 10
 	maxRun      = 16 << 20 // bytes of one page and those that follow it
 	maxDepth    = 32       // pages from the root of a bucket to a leaf
 )
 
-// ErrFormat is of a file that is no database.
+// ErrFormat is the error of a file that is no database.
 var ErrFormat = errors.New("it is not a database of etcd")
 
 // pages reads the pages of one state of a database.
@@ -51,7 +51,7 @@ type element struct {
 
 // openPages finds the newer of the two states that a database has. Both are within the first pages.
 func openPages(file io.ReaderAt, size int64) (pages, error) {
-	begin := make([]byte, min(size, 2*maxPageSize))
+	begin := make([]byte, max(0, min(size, 2*maxPageSize)))
 	if _, err := file.ReadAt(begin, 0); err != nil && !errors.Is(err, io.EOF) {
 		return pages{}, err
 	}
