@@ -208,19 +208,19 @@ func (s *site) limitTo(p engine.Plan) {
 }
 
 // enterSite takes the lock of the site, and passes the run the holds and
-// failures of earlier runs of this bastion. It returns their history.
-func (s *site) enterSite() (history journal.History, unlock func(), err error) {
+// failures of earlier runs of this bastion. It returns these runs.
+func (s *site) enterSite() (left journal.EarlierRuns, unlock func(), err error) {
 	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: bastion.Clock{}.Now().Truncate(time.Second)}
-	left, unlock, err := journal.EnterSite(s.runsDir, s.inv.Site, s.holdOwner(), info)
+	left, unlock, err = journal.EnterSite(s.runsDir, s.inv.Site, s.holdOwner(), info)
 	var busy *journal.BusyError
 	if errors.As(err, &busy) {
-		return journal.History{}, nil, failWith(engine.ExitRefused, fmt.Errorf("refused: %w", err))
+		return left, nil, failWith(engine.ExitRefused, fmt.Errorf("refused: %w", err))
 	}
 	if err != nil {
-		return journal.History{}, nil, err
+		return left, nil, err
 	}
 	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.History.Complete
-	return left.History, unlock, nil
+	return left, unlock, nil
 }
 
 // approvePlan returns the function that asks for approval of a plan. A saved

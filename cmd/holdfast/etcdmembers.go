@@ -114,11 +114,11 @@ type scriptHosts struct{ site *site }
 
 // Run runs a script on a host.
 func (h scriptHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
-	return h.upload(ctx, host, script, nil)
+	return h.runWithInput(ctx, host, script, nil)
 }
 
-// upload runs a script on a host, with its standard input.
-func (h scriptHosts) upload(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error) {
+// runWithInput runs a script on a host, with its standard input.
+func (h scriptHosts) runWithInput(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error) {
 	conn, err := h.site.hosts.Connect(ctx, host)
 	if err != nil {
 		return engine.Output{}, err
@@ -179,21 +179,16 @@ func (a *app) enterMembers(s *site, run *change.Run) (unlock func(), err error) 
 	if err := a.setBastionIdentity(s); err != nil {
 		return nil, err
 	}
-	_, unlock, err = s.enterSite()
+	left, unlock, err := s.enterSite()
 	if err != nil {
-		return nil, err
-	}
-	runs, err := journal.ListRuns(s.runsDir)
-	if err != nil {
-		unlock()
 		return nil, err
 	}
 	run.Owner, run.Holder = s.holdOwner(), s.run.Start.Holder
-	run.Dead = journal.DeadMemberRuns(runs, run.Cluster.Name, run.Owner, s.inv.Site)
+	run.Dead = journal.DeadMemberRuns(left.Runs, run.Cluster.Name, run.Owner, s.inv.Site)
 	return unlock, nil
 }
 
-// journalMembers carries out what was approved, with a journal.
+// journalMembers runs apply, and writes and shows its events.
 func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Context) error) error {
 	written, err := journal.Create(s.runsDir, s.run.ID)
 	if err != nil {

@@ -58,7 +58,7 @@ func (a *app) etcdRestore(ctx context.Context, args []string, f restoreFlags) er
 		return err
 	}
 	defer s.close()
-	work := &change.Restore{Run: run, Lost: f.lost, Upload: scriptHosts{s}.upload}
+	work := &change.Restore{Run: run, Lost: f.lost, Upload: scriptHosts{s}.runWithInput}
 	work.Prepare()
 	if len(args) > 1 {
 		if work.Snapshot, err = change.OpenSnapshot(args[1]); err != nil {

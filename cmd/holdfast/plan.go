@@ -143,13 +143,13 @@ func (s *site) readOn(ctx context.Context, host string, commands []engine.Comman
 // unless a run of this bastion is running, all earlier runs are over. It
 // returns the history of the earlier runs.
 func (s *site) inheritIfIdle() (journal.History, error) {
-	history, unlock, err := s.enterSite()
+	left, unlock, err := s.enterSite()
 	if err != nil { // a run is under way, or the journals cannot be read: respect all holds
 		return journal.ReadHistory(s.runsDir, s.inv.Site)
 	}
 	unlock()
 	s.run.Awaited = nil // read-only commands do not wait
-	return history, nil
+	return left.History, nil
 }
 
 func (a *app) showPlans(s *site, plans []engine.Plan) error {

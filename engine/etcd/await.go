@@ -22,7 +22,7 @@ func (c *Cluster) AwaitMember(ctx context.Context, host string, report func(miss
 			}
 			report(missing)
 		}
-		if err := sleepContext(ctx, c.cfg.Poll); err != nil {
+		if err := Sleep(ctx, c.cfg.Poll); err != nil {
 			return c.stepError("wait for the member on "+host, fmt.Errorf("%s: %w", missing, err))
 		}
 	}
@@ -46,7 +46,8 @@ func describeMissing(facts engine.ClusterFacts, host string) string {
 	return strings.Join(parts, "; ")
 }
 
-func sleepContext(ctx context.Context, d time.Duration) error {
+// Sleep waits, and returns early with the cause of a context that ends.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -137,6 +137,7 @@ func (r Run) wasCutShort() bool { return r.End == nil || r.End.Exit == engine.Ex
 type EarlierRuns struct {
 	Dead      []string          // dead runs, whose holds this run may adopt
 	Rebooting map[string]string // by host that may be rebooting: ID of the run that was cut short
+	Runs      []Run             // all of them, also those of other sites
 
 	History
 }
@@ -145,7 +146,7 @@ type EarlierRuns struct {
 // all other runs of this bastion are over. Runs of other bastions, whose journals came with a copied folder,
 // may still be active.
 func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
-	left := EarlierRuns{Rebooting: map[string]string{}, History: foldRuns(runs, site, self.Run)}
+	left := EarlierRuns{Runs: runs, Rebooting: map[string]string{}, History: foldRuns(runs, site, self.Run)}
 	latest := true
 	for _, r := range runs {
 		if r.ID == self.Run || (r.Site != site && r.Site != "") || (r.Bastion != self.Bastion && r.Bastion != "") {

@@ -86,8 +86,8 @@ func (b *Box) Log() string {
 	return string(text)
 }
 
-// execute runs a script with its absolute paths moved into the box.
-func (b *Box) execute(script string) engine.Output {
+// executeScript runs a script with its absolute paths moved into the box.
+func (b *Box) executeScript(script string) engine.Output {
 	b.T.Helper()
 	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/self/cgroup", "/sys/fs/cgroup", "/proc/net", "/etc/kubernetes", "/etc/containers", "/boot/ostree", "/ostree/deploy"} {
 		script = strings.ReplaceAll(script, path, b.Root+path)

@@ -45,11 +45,11 @@ type hostFile struct {
 func (b *Box) Run(script string) engine.Output {
 	b.T.Helper()
 	if longtest.On() {
-		return b.execute(script)
+		return b.executeScript(script)
 	}
 	before, simple := b.readFiles()
 	if !simple {
-		return b.execute(script)
+		return b.executeScript(script)
 	}
 	found, _ := runs.LoadOrStore(before.runKey(b.blankOut(script)), new(savedRun))
 	run, isFirst, out := found.(*savedRun), false, engine.Output{}
@@ -58,7 +58,7 @@ func (b *Box) Run(script string) engine.Output {
 		return out
 	}
 	if !run.saved {
-		return b.execute(script)
+		return b.executeScript(script)
 	}
 	b.appendLog(b.fillIn(run.log))
 	b.changeFiles(before, run.files)
@@ -68,7 +68,7 @@ func (b *Box) Run(script string) engine.Output {
 func (b *Box) executeAndSave(script string, run *savedRun) engine.Output {
 	b.T.Helper()
 	logged := b.Log()
-	out := b.execute(script)
+	out := b.executeScript(script)
 	after, simple := b.readFiles()
 	if simple {
 		run.out = engine.Output{Stdout: b.blankOut(out.Stdout), Stderr: b.blankOut(out.Stderr), Code: out.Code}

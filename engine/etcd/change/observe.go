@@ -58,7 +58,7 @@ func (r *Run) probeHosts(ctx context.Context) ([]probedHost, error) {
 	r.replaced = replacedClusters{}
 	clear(r.clocks)
 	for _, p := range probed {
-		r.replaced.merge(p.found.replaced)
+		r.replaced.mergeLines(p.found.replaced)
 		if p.host.Unreachable == "" {
 			r.clocks[p.host.Name] = p.ahead
 		}

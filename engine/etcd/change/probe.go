@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/etcd/restore"
 )
 
-// probeScript prints what is on the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
+// probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
 // "restore PHASE SOURCE" with "newwal HEX", and a line "replaced …" for each line of replacedPath.
 func probeScript(m engine.ManagedMembers) string {
 	return setVariables(m) + roomLibrary + `echo "clock $(date -u +%s)"
@@ -46,7 +46,7 @@ firstwal wal
 `
 }
 
-// hostState is what a probe found on a host.
+// hostState is the state that a probe found on a host.
 type hostState struct {
 	clock  time.Time
 	record membership.Record
@@ -86,7 +86,7 @@ func readProbe(output string) hostState {
 			phase, of, _ := strings.Cut(rest, " ")
 			s.phase, s.of = restore.Phase(phase), of
 		case "replaced":
-			s.replaced.add(rest)
+			s.replaced.addLine(rest)
 		}
 	}
 	if s.phase == restore.Placed {
@@ -95,8 +95,8 @@ func readProbe(output string) hostState {
 	return s
 }
 
-// replacedClusters are the clusters that restores have replaced, as the hosts remember them. Of a host that was away during
-// the restore, all data are replaced but those of the new cluster: nobody knows which it had.
+// replacedClusters are the clusters that restores have replaced, as the hosts remember them. A host that was away during a
+// restore may have data of any of them, so all its data count as replaced, unless they are of the new cluster.
 type replacedClusters struct {
 	clusters []string
 	away     []awayHost
@@ -107,7 +107,7 @@ type awayHost struct{ name, newCluster string }
 // maxReplaced bounds what hosts remember: lines in all.
 const maxReplaced = 200
 
-func (r *replacedClusters) add(line string) {
+func (r *replacedClusters) addLine(line string) {
 	words := strings.Fields(line)
 	switch {
 	case len(r.clusters)+len(r.away) >= maxReplaced:
@@ -118,9 +118,9 @@ func (r *replacedClusters) add(line string) {
 	}
 }
 
-func (r *replacedClusters) merge(other replacedClusters) {
+func (r *replacedClusters) mergeLines(other replacedClusters) {
 	for line := range strings.Lines(other.String()) {
-		r.add(line)
+		r.addLine(line)
 	}
 }
 
@@ -141,8 +141,8 @@ func (r replacedClusters) hasCluster(cluster string) bool {
 	return cluster != "" && slices.Contains(r.clusters, cluster)
 }
 
-// hasData reports whether the data of a host are of a cluster that was replaced. What is known of a host that was away counts
-// until the cluster was replaced once more.
+// hasData reports whether the data of a host are of a cluster that was replaced. That a host was away during a restore counts
+// until the next restore has replaced that cluster, too.
 func (r replacedClusters) hasData(host, cluster string) bool {
 	return r.hasCluster(cluster) || cluster != "" && slices.ContainsFunc(r.away, func(a awayHost) bool {
 		return a.name == host && a.newCluster != cluster && !r.hasCluster(a.newCluster)

@@ -37,7 +37,7 @@ func TestReplacedClusters(t *testing.T) {
 	}
 	var many replacedClusters
 	for i := range 2 * maxReplaced {
-		many.add(fmt.Sprint("cluster ", i))
+		many.addLine(fmt.Sprint("cluster ", i))
 	}
 	if len(many.clusters) != maxReplaced {
 		t.Error(len(many.clusters))

@@ -24,7 +24,7 @@ type Restore struct {
 	// Upload runs a script with that on its standard input.
 	Upload func(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error)
 
-	approved         string // identity of the source that a person has approved; "": what an earlier run has built
+	approved         string // identity of the source that a person has approved; "": new data of an earlier run are complete
 	highest          int64  // revision that clients may know
 	checked, cleaned map[string]bool
 	failed           map[string]string
@@ -57,8 +57,8 @@ func (r *Restore) Prepare() {
 	r.data, r.peerURLs = map[string]restore.Data{}, map[string][]string{}
 }
 
-// Accept lets the run carry out what a person has approved. The revisions of the new cluster begin above the highest one that
-// is known.
+// Accept notes that a person has approved the forecast. highest is the highest revision that is known: those of the new
+// cluster begin above it.
 func (r *Restore) Accept(f restore.Forecast, highest int64) {
 	r.approved, r.highest = f.Source.Identity, highest
 }
@@ -80,14 +80,14 @@ func (r *Restore) Apply(ctx context.Context) (err error) {
 			return err
 		}
 		if step.Action == restore.Finish {
-			return r.grow(ctx)
+			return r.growCluster(ctx)
 		}
 	}
 	return fmt.Errorf("%d steps did not restore the cluster: its hosts are not as the steps leave them", maxSteps)
 }
 
-// grow adds the other voters. The person has approved them with the restore.
-func (r *Restore) grow(ctx context.Context) error {
+// growCluster adds the other voters. The person has approved them with the restore.
+func (r *Restore) growCluster(ctx context.Context) error {
 	s, err := r.Run.Settled(ctx)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 		return "", pausedFailure(host, string(step.Action))
 	}
 	if step.Action == restore.Preflight {
-		return r.preflight(ctx, host), nil
+		return r.checkHost(ctx, host), nil
 	}
 	next, err := r.Run.takeHoldIf(ctx, membership.MemberStep{Host: host}, func() (bool, error) { return r.isNext(ctx, step) })
 	switch {
@@ -125,7 +125,7 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 	}
 	switch step.Action {
 	case restore.Build:
-		return r.build(ctx, s.Source(), host)
+		return r.buildData(ctx, s.Source(), host)
 	case restore.SetAside:
 		where, err := r.Run.hostOutput(ctx, host, setAsideScript(r.Run.Owner, m))
 		r.cleaned[host] = err == nil
@@ -133,9 +133,9 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 	case restore.Replace:
 		return r.Run.hostOutput(ctx, host, replaceScript(r.Run.Owner, m, r.replaced))
 	case restore.Start:
-		return r.start(ctx, host)
+		return r.startCluster(ctx, host)
 	case restore.Finish:
-		return "", r.finish(ctx, s, host)
+		return "", r.finishRestore(ctx, s, host)
 	case restore.Preflight:
 	}
 	return "", fmt.Errorf("there is no step %q", step.Action)
@@ -152,7 +152,7 @@ func (r *Restore) isNext(ctx context.Context, step restore.Step) (bool, error) {
 	return err == nil && now == step, nil // the next step tells of a refusal
 }
 
-func (r *Restore) preflight(ctx context.Context, host string) string {
+func (r *Restore) checkHost(ctx context.Context, host string) string {
 	size := int64(0)
 	if r.Snapshot != nil {
 		size = r.Snapshot.Size
@@ -172,8 +172,8 @@ func (r *Restore) preflight(ctx context.Context, host string) string {
 	return message
 }
 
-// build makes the new data beside the old ones, and checks them.
-func (r *Restore) build(ctx context.Context, source restore.Source, host string) (string, error) {
+// buildData makes the new data beside the old ones, and checks them.
+func (r *Restore) buildData(ctx context.Context, source restore.Source, host string) (string, error) {
 	if source.Identity != r.approved {
 		return "", &engine.Failure{
 			Host: host, Step: string(restore.Build), Kind: engine.RefusedFailure,
@@ -184,14 +184,14 @@ func (r *Restore) build(ctx context.Context, source restore.Source, host string)
 	if err := r.Run.runScript(ctx, host, openRoomScript(owner, m)); err != nil {
 		return "", err
 	}
-	bring := r.upload
+	bring := r.uploadSnapshot
 	if source.Host != "" {
 		bring = func(ctx context.Context, host string) error { return r.runLong(ctx, host, copyScript(owner, m)) }
 	}
 	if err := bring(ctx, host); err != nil {
 		return "", err
 	}
-	made := newData{settings: r.settings(host, source), copied: source.Host != "", bump: revisionBump + max(0, r.highest-source.Revision)}
+	made := newData{settings: r.newSettings(host, source), copied: source.Host != "", bump: revisionBump + max(0, r.highest-source.Revision)}
 	if err := r.runLong(ctx, host, buildScript(owner, m, made)); err != nil {
 		return "", err
 	}
@@ -206,7 +206,7 @@ func (r *Restore) build(ctx context.Context, source restore.Source, host string)
 	return fmt.Sprintf("revision %d", contents.Revision), r.Run.runScript(ctx, host, completeScript(owner, m, source.Identity))
 }
 
-func (r *Restore) upload(ctx context.Context, host string) error {
+func (r *Restore) uploadSnapshot(ctx context.Context, host string) error {
 	if err := r.Run.renewHold(ctx, host); err != nil {
 		return err
 	}
@@ -237,9 +237,9 @@ func (r *Restore) runLong(ctx context.Context, host, script string) error {
 	return err
 }
 
-// settings returns the settings of the new cluster of one voter. Its token is of this run, and so its ID is new. If its data
+// newSettings returns the settings of the new cluster of one voter. Its token is of this run, and so its ID is new. If its data
 // are ever lost, "existing" keeps etcd from founding another cluster.
-func (r *Restore) settings(host string, source restore.Source) settingsText {
+func (r *Restore) newSettings(host string, source restore.Source) settingsText {
 	if len(r.Run.urls) == 0 {
 		r.Run.urls = map[string][]string{}
 		for _, m := range source.Members {
@@ -253,9 +253,9 @@ func (r *Restore) settings(host string, source restore.Source) settingsText {
 	}
 }
 
-// start starts the new cluster, and waits until its voter is healthy and has the revision.
-func (r *Restore) start(ctx context.Context, host string) (string, error) {
-	settings := r.settings(host, restore.Source{})
+// startCluster starts the new cluster, and waits until its voter is healthy and has the revision.
+func (r *Restore) startCluster(ctx context.Context, host string) (string, error) {
+	settings := r.newSettings(host, restore.Source{})
 	if err := r.Run.runScript(ctx, host, startScript(r.Run.Owner, *r.Run.Cluster.Managed, settings.String())); err != nil {
 		return "", err
 	}
@@ -269,8 +269,8 @@ func (r *Restore) start(ctx context.Context, host string) (string, error) {
 	return fmt.Sprintf("revision %d", revision), err
 }
 
-// finish lets all hosts remember which clusters are replaced, so that old data which come back later are recognised.
-func (r *Restore) finish(ctx context.Context, s restore.State, host string) error {
+// finishRestore notes on all hosts which clusters are replaced: old data that come back later are recognised by that.
+func (r *Restore) finishRestore(ctx context.Context, s restore.State, host string) error {
 	owner, m := r.Run.Owner, *r.Run.Cluster.Managed
 	for _, h := range s.Hosts {
 		if h.Unreachable != "" {

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// restoringHosts are two hosts: on "a" new data are ready; "b" has lost its disk. They remember what was done there.
+// restoringHosts are two hosts: on "a" new data are ready; "b" has lost its disk. They list the steps that were done there.
 type restoringHosts struct {
 	done    []string
 	onHold  func() // when a hold is taken
@@ -76,7 +76,7 @@ func TestRestoreNeedsTheHolds(t *testing.T) {
 	}
 }
 
-// TestRestoreEnds: hosts that never become what the steps leave do not let it go on for ever.
+// TestRestoreEnds: a restore ends, too, if its steps change nothing on the hosts.
 func TestRestoreEnds(t *testing.T) {
 	t.Parallel()
 	hosts := &restoringHosts{onHold: func() {}}
@@ -117,7 +117,7 @@ func TestBuildNeedsItsApproval(t *testing.T) {
 	r := newFakeRestore(&restoringHosts{}, &fakeEtcd{})
 	r.Accept(restore.Forecast{Source: restore.Source{Identity: "data-a"}}, 1)
 	var f *engine.Failure
-	if _, err := r.build(t.Context(), restore.Source{Identity: "data-b"}, "b"); !errors.As(err, &f) || f.Kind != engine.RefusedFailure {
+	if _, err := r.buildData(t.Context(), restore.Source{Identity: "data-b"}, "b"); !errors.As(err, &f) || f.Kind != engine.RefusedFailure {
 		t.Error(err)
 	}
 }

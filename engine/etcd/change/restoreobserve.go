@@ -122,27 +122,27 @@ func (r *Restore) noteReplaced(probed []probedHost) {
 	newCluster := ""
 	for _, p := range probed {
 		if p.found.dataCluster != "" {
-			r.seen.add("cluster " + p.found.dataCluster)
+			r.seen.addLine("cluster " + p.found.dataCluster)
 		}
 		if p.host.Record == membership.Restoring && p.found.newCluster != "" {
 			newCluster = p.found.newCluster
 		}
 	}
 	r.replaced = replacedClusters{}
-	r.replaced.merge(r.seen)
+	r.replaced.mergeLines(r.seen)
 	for _, a := range r.Run.replaced.away {
-		r.replaced.add("cluster " + a.newCluster) // else a host that was away then would have replaced data for ever
+		r.replaced.addLine("cluster " + a.newCluster) // else a host that was away then would have replaced data for ever
 	}
-	r.replaced.merge(r.Run.replaced)
+	r.replaced.mergeLines(r.Run.replaced)
 	r.replaced.clusters = slices.DeleteFunc(r.replaced.clusters, func(c string) bool { return c == newCluster })
 	for _, p := range probed {
 		if p.host.Unreachable != "" && newCluster != "" {
-			r.replaced.add("host " + p.host.Name + " " + newCluster)
+			r.replaced.addLine("host " + p.host.Name + " " + newCluster)
 		}
 	}
 }
 
-// checkLost refuses names that are of no host and of no member.
+// checkLost refuses a name that no host and no member has.
 func (r *Restore) checkLost(s restore.State) error {
 	for _, name := range r.Lost {
 		known := slices.ContainsFunc(s.Hosts, func(h restore.Host) bool {

@@ -56,7 +56,7 @@ needed=` + strconv.FormatInt(needed, 10) + `
 `
 }
 
-// openRoomScript records the restore on the host, stops etcd, and makes the folder. It removes what an earlier restore left.
+// openRoomScript records the restore on the host, stops etcd, and makes the folder. It removes the files of an earlier restore.
 func openRoomScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
 	return underHold(owner, m, "prepare a restore of etcd", `printf '%s\n' `+hostscript.Quote(string(membership.Restoring))+` >"$record.new"
 sync "$record.new"

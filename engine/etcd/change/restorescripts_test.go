@@ -35,7 +35,7 @@ func (b *box) mustRun(script string) string {
 	return out
 }
 
-// probe returns what a probe finds.
+// probe returns the state that a probe finds.
 func (b *box) probe() hostState {
 	b.t.Helper()
 	return readProbe(b.mustRun(probeScript(b.members)))

@@ -140,6 +140,7 @@ func pausedFailure(host, step string) *engine.Failure {
 	return &engine.Failure{Host: host, Step: step, Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
 }
 
+// carryOut does a step, and returns a message about its outcome.
 func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string, error) {
 	if r.Paused[step.Host] {
 		return "", pausedFailure(step.Host, string(step.Action))
@@ -184,8 +185,7 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 	case membership.Remove:
 		return "", r.removeMember(ctx, step)
 	case membership.SetAside:
-		out, err := r.hostOutput(ctx, step.Host, setAsideScript(r.Owner, *r.Cluster.Managed))
-		return out, err
+		return r.hostOutput(ctx, step.Host, setAsideScript(r.Owner, *r.Cluster.Managed))
 	case membership.Forget:
 		return "", r.runScript(ctx, step.Host, forgetScript(r.Owner, *r.Cluster.Managed))
 	case membership.Done:

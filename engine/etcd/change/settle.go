@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
 )
 
@@ -58,12 +59,8 @@ func (r *Run) waitUnderHold(ctx context.Context, host string, limit time.Duratio
 		if err := r.renewHold(ctx, host); err != nil {
 			return false, err
 		}
-		timer := time.NewTimer(waitTime)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return false, context.Cause(ctx)
-		case <-timer.C:
+		if err := etcd.Sleep(ctx, waitTime); err != nil {
+			return false, err
 		}
 	}
 }

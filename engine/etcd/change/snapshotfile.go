@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/etcd/snapshot"
 )
 
-// ReadSnapshot reads what a snapshot on the bastion says of itself: its revision and members. It does not check the hash,
-// for which it would have to read the whole file.
+// ReadSnapshot reads the revision and the members of a snapshot on the bastion. It does not check the hash, for which it
+// would have to read the whole file.
 func ReadSnapshot(path string) (*SnapshotFile, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -42,7 +42,7 @@ func TestReadWAL(t *testing.T) {
 	}
 }
 
-// FuzzReadWAL: whatever a host sends is read, or not, without a panic.
+// FuzzReadWAL: nothing that a host sends makes the reader panic.
 func FuzzReadWAL(f *testing.F) {
 	f.Add([]byte("\x04\x00\x00\x00\x00\x00\x00\x84\x08\x01\x10\x00"))
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff"))

@@ -121,24 +121,6 @@ var freshKinds = []struct {
 	{machine{replaced: true, runs: true, disk: "m97"}, nil}, // it was away while the cluster was restored
 }
 
-// multisets calls do with every multiset of at most n of the first k numbers, smallest first.
-func multisets(k, n int, do func([]int)) {
-	var chosen []int
-	var choose func(from int)
-	choose = func(from int) {
-		do(chosen)
-		if len(chosen) == n {
-			return
-		}
-		for i := from; i < k; i++ {
-			chosen = append(chosen, i)
-			choose(i)
-			chosen = chosen[:len(chosen)-1]
-		}
-	}
-	choose(0)
-}
-
 // TestLaws lets a run change every cluster: up to seven voters of every condition and role × learners × new hosts. Runs are
 // killed never, after every step, and in the middle of every step. By default, it takes every 13th world.
 func TestLaws(t *testing.T) {
@@ -170,13 +152,13 @@ func TestLaws(t *testing.T) {
 		}
 	}
 	var one, several [][]int
-	multisets(len(freshKinds), 1, func(h []int) { one = append(one, slices.Clone(h)) })
-	multisets(len(freshKinds), 2, func(h []int) { several = append(several, slices.Clone(h)) })
+	longtest.Multisets(len(freshKinds), 1, func(h []int) { one = append(one, slices.Clone(h)) })
+	longtest.Multisets(len(freshKinds), 2, func(h []int) { several = append(several, slices.Clone(h)) })
 	for n := 3; n <= 7; n++ {
 		several = append(several, make([]int, n))
 	}
-	multisets(len(all), longtest.Pick(2, 4), try(all, one))
-	multisets(len(few), longtest.Pick(4, 7), try(few, several))
+	longtest.Multisets(len(all), longtest.Pick(2, 4), try(all, one))
+	longtest.Multisets(len(few), longtest.Pick(4, 7), try(few, several))
 	for n := 5; n <= 7; n++ {
 		for bits := range 1 << n { // healthy, some retired; and one dead or cut off
 			for odd := range len(few) {
@@ -273,7 +255,7 @@ func TestLawsOfNewClusters(t *testing.T) {
 		{machine{replaced: true, disk: "m1"}, false},
 		{machine{runs: true}, false},
 	}
-	multisets(len(kinds), longtest.Pick(5, 7), func(chosen []int) {
+	longtest.Multisets(len(kinds), longtest.Pick(5, 7), func(chosen []int) {
 		for mode := range 3 {
 			w, fine, wanted, creating := newWorld(), true, 0, 0
 			for _, k := range chosen {

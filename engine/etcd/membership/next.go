@@ -101,10 +101,10 @@ func (s State) checkMembers() (MemberStep, error) {
 	for _, m := range s.Members {
 		if _, known := s.findHost(m.Host); !known && !s.isNamed(m) {
 			return MemberStep{}, s.refuseMember(UnclaimedMember, m, fmt.Sprintf("member %s is on no host that names the cluster; add its host to the inventory, "+
-				"retired if the member is to go, or remove it with --remove-member %s", m.displayName(), m.displayName()))
+				"retired if the member is to go, or remove it with --remove-member %s", m.DisplayName(), m.DisplayName()))
 		}
 		if s.isNamed(m) && m.Healthy && !m.Learner && s.isWanted(m) {
-			return MemberStep{}, s.refuseMember(HealthyNamed, m, fmt.Sprintf("member %s is healthy, and host %s is to have a voter; to remove it, retire the host", m.displayName(), m.Host))
+			return MemberStep{}, s.refuseMember(HealthyNamed, m, fmt.Sprintf("member %s is healthy, and host %s is to have a voter; to remove it, retire the host", m.DisplayName(), m.Host))
 		}
 	}
 	return MemberStep{}, nil
@@ -136,14 +136,14 @@ func (s State) nextUnhealthy() (MemberStep, error) {
 			return MemberStep{Action: Start, Host: h.Name, Member: m.ID, Reason: "it was added and has never started"}, nil
 		}
 		c := s.countVoters()
-		text := fmt.Sprintf("%d voters, %d healthy, the quorum is %d: %s may come back", c.Voters, c.Healthy, c.Quorum(), m.displayName())
+		text := fmt.Sprintf("%d voters, %d healthy, the quorum is %d: %s may come back", c.Voters, c.Healthy, c.Quorum(), m.DisplayName())
 		if s.isLeaving(m) {
 			text = s.removalText(m)
 		}
 		if m.Problem != "" {
 			text += " (" + m.Problem + ")"
 		}
-		return MemberStep{}, s.refuseMember(UnhealthyVoter, m, text+fmt.Sprintf("; start it, or if it is dead, say so: --remove-member %s", m.displayName()))
+		return MemberStep{}, s.refuseMember(UnhealthyVoter, m, text+fmt.Sprintf("; start it, or if it is dead, say so: --remove-member %s", m.DisplayName()))
 	}
 	return MemberStep{}, nil
 }
@@ -168,9 +168,9 @@ func (s State) nextLearner() (MemberStep, error) {
 	case m.Healthy:
 		return MemberStep{Action: Await, Host: m.Host, Member: m.ID}, nil
 	case h.Unreachable != "":
-		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s is unreachable (%s); try again, or take the learner back: --remove-member %s", h.Name, m.displayName(), h.Unreachable, m.displayName()))
+		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s is unreachable (%s); try again, or take the learner back: --remove-member %s", h.Name, m.DisplayName(), h.Unreachable, m.DisplayName()))
 	case h.HasData && h.DataOf != m.ID:
-		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s has data that are not known to be of it (member %q); move them aside, or take the learner back: --remove-member %s", h.Name, m.displayName(), h.DataOf, m.displayName()))
+		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s of learner %s has data that are not known to be of it (member %q); move them aside, or take the learner back: --remove-member %s", h.Name, m.DisplayName(), h.DataOf, m.DisplayName()))
 	case m.Name != "" && !h.HasData: // it started once: its data are gone
 		return MemberStep{Action: Remove, Host: m.Host, Member: m.ID, Reason: "its data are gone"}, nil
 	case h.Running && h.HasData: // it is starting

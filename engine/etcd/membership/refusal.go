@@ -12,6 +12,21 @@ type Count struct {
 	Healthy int `json:"healthy"`
 }
 
+// CountVoters counts the members that vote.
+func CountVoters(members []Member) Count {
+	var c Count
+	for _, m := range members {
+		if m.Learner {
+			continue
+		}
+		c.Voters++
+		if m.Healthy {
+			c.Healthy++
+		}
+	}
+	return c
+}
+
 // Quorum returns how many voters must be healthy.
 func (c Count) Quorum() int { return engine.QuorumOf(c.Voters) }
 
@@ -72,7 +87,7 @@ func (s State) refuseCluster(kind RefusalKind, text string) *Refusal {
 
 func (s State) refuseMember(kind RefusalKind, m Member, text string) *Refusal {
 	r := s.refuseCluster(kind, text)
-	r.Member, r.Host = m.displayName(), m.Host
+	r.Member, r.Host = m.DisplayName(), m.Host
 	return r
 }
 
@@ -85,5 +100,5 @@ func (s State) refuseHost(h Host, text string) *Refusal {
 func (s State) removalText(m Member) string {
 	before, after := s.countVoters(), s.countVoters().withoutMember(m)
 	return fmt.Sprintf("%d voters, %d healthy: removing %s would leave %d of %d, %s",
-		before.Voters, before.Healthy, m.displayName(), after.Healthy, after.Voters, after.describeMargin())
+		before.Voters, before.Healthy, m.DisplayName(), after.Healthy, after.Voters, after.describeMargin())
 }

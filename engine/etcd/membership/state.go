@@ -31,7 +31,8 @@ type Member struct {
 	isForecast bool // etcd does not list it: a forecast has added it
 }
 
-func (m Member) displayName() string {
+// DisplayName returns the name of the member, or its ID if it has none.
+func (m Member) DisplayName() string {
 	if m.Name == "" {
 		return m.ID
 	}
@@ -66,7 +67,7 @@ const (
 	Adding   Record = "adding"   // a learner, until it votes
 	Removing Record = "removing" // its member, until its data are set aside
 
-	// Restoring is of the host on which the cluster is made again (package restore).
+	// Restoring is the record of the host on which the new cluster of a restore begins (package restore).
 	Restoring Record = "restoring"
 )
 
@@ -99,16 +100,7 @@ func (s State) listLearners() []Member {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool { return !m.Learner })
 }
 
-func (s State) countVoters() Count {
-	var c Count
-	for _, m := range s.listVoters() {
-		c.Voters++
-		if m.Healthy {
-			c.Healthy++
-		}
-	}
-	return c
-}
+func (s State) countVoters() Count { return CountVoters(s.Members) }
 
 func (s State) isNamed(m Member) bool { return slices.Contains(s.Named, m.ID) }
 

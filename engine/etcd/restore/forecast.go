@@ -29,13 +29,13 @@ func Plan(s State) Forecast {
 		if step.Action == Finish {
 			return f
 		}
-		s = s.after(step)
+		s = s.applyStep(step)
 	}
 	panic("restore: the steps of cluster " + s.Cluster + " do not end")
 }
 
-// after returns the expected state after a step.
-func (s State) after(step Step) State {
+// applyStep returns the expected state after a step.
+func (s State) applyStep(step Step) State {
 	source := s.Source()
 	s.Hosts = slices.Clone(s.Hosts)
 	i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == step.Host })

@@ -83,29 +83,15 @@ func (w *world) obstacles() []restore.RefusalKind {
 	return list
 }
 
-// multisets calls do with every multiset of 1 to n of the first k numbers.
-func multisets(k, n int, do func([]int)) {
-	var chosen []int
-	var choose func(from int)
-	choose = func(from int) {
-		if len(chosen) > 0 {
-			do(chosen)
-		}
-		for i := from; i < k && len(chosen) < n; i++ {
-			chosen = append(chosen, i)
-			choose(i)
-			chosen = chosen[:len(chosen)-1]
-		}
-	}
-	choose(0)
-}
-
 // TestLaws restores every cluster of up to four voters in every condition (seven in a long test), from its data and from a snapshot, with a run
 // that is killed never, after each step, and within each step.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	ended, refused := 0, map[restore.RefusalKind]int{}
-	multisets(len(kinds), longtest.Pick(4, 7), func(voters []int) {
+	longtest.Multisets(len(kinds), longtest.Pick(4, 7), func(voters []int) {
+		if len(voters) == 0 {
+			return
+		}
 		for _, snapshot := range []bool{false, true} {
 			for _, spare := range []bool{false, true} {
 				for _, kill := range []string{neverKilled, killedBetween, killedWithin} {

@@ -30,9 +30,9 @@ const (
 // Next returns the next step. An error is a *Refusal.
 func Next(s State) (Step, error) {
 	if s.Problem != "" {
-		return Step{}, s.refuse(Unknown, s.Problem)
+		return Step{}, s.refuseRestore(Unknown, s.Problem)
 	}
-	if s.lives() {
+	if s.quorumLives() {
 		return s.nextLiving()
 	}
 	if placed, ok := s.findHost(func(h Host) bool { return h.Phase == Placed }); ok {
@@ -63,8 +63,8 @@ func (s State) nextLiving() (Step, error) {
 		return h.Phase == Placed && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name && m.Healthy })
 	})
 	if !ok {
-		c := s.answering()
-		return Step{}, s.refuse(QuorumLives, fmt.Sprintf("%s, %d answer: the quorum of %d lives; "+
+		c := membership.CountVoters(s.Answers)
+		return Step{}, s.refuseRestore(QuorumLives, fmt.Sprintf("%s, %d answer: the quorum of %d lives; "+
 			"replace single members with holdfast etcd members apply", countVoters(c.Voters), c.Healthy, c.Quorum()))
 	}
 	if step, ok := s.nextToClean(placed.Name); ok {
@@ -73,7 +73,7 @@ func (s State) nextLiving() (Step, error) {
 	return Step{Action: Finish, Host: placed.Name}, nil
 }
 
-// findHost returns a host with the record of a restore that fits. What is there of a lost one does not count.
+// findHost returns a host with the record of a restore that fits. Lost hosts do not count.
 func (s State) findHost(fits func(Host) bool) (Host, bool) {
 	i := slices.IndexFunc(s.Hosts, func(h Host) bool {
 		return h.Unreachable == "" && h.Record == membership.Restoring && !s.IsLost(h.Name) && fits(h)
@@ -88,7 +88,7 @@ func (s State) findHost(fits func(Host) bool) (Host, bool) {
 // its own. A host that the new cluster has as a member already is left alone.
 func (s State) nextToClean(chosen string) (Step, bool) {
 	for _, h := range s.Hosts {
-		joined := s.lives() && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name })
+		joined := s.quorumLives() && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name })
 		if h.Name != chosen && h.Unreachable == "" && !h.Cleaned && !joined {
 			return Step{Action: SetAside, Host: h.Name}, true
 		}
@@ -99,10 +99,10 @@ func (s State) nextToClean(chosen string) (Step, bool) {
 // nextBuild makes the new data on the host that has the source, or on the first that can.
 func (s State) nextBuild(source Source) (Step, error) {
 	if source.Identity == "" {
-		return Step{}, s.refuse(NoSource, "no reachable host has data of it that can be read"+s.unreadText()+
+		return Step{}, s.refuseRestore(NoSource, "no reachable host has data of it that can be read"+s.unreadText()+
 			"; name a snapshot: holdfast etcd restore "+s.Cluster+" FILE")
 	}
-	candidates := s.candidates(source)
+	candidates := s.listCandidates(source)
 	var failed []string
 	for _, h := range candidates {
 		switch {
@@ -111,14 +111,14 @@ func (s State) nextBuild(source Source) (Step, error) {
 		case !h.Checked:
 			return Step{Action: Preflight, Host: h.Name}, nil
 		default:
-			return Step{Action: Build, Host: h.Name, Reason: source.describe()}, nil
+			return Step{Action: Build, Host: h.Name, Reason: source.describeSource()}, nil
 		}
 	}
-	return Step{}, s.refuse(NoHost, "no host can have the new data: "+join(failed, "none is reachable and to have a voter"))
+	return Step{}, s.refuseRestore(NoHost, "no host can have the new data: "+joinOr(failed, "none is reachable and to have a voter"))
 }
 
-// candidates returns the hosts that may get the new data. Those that nobody called lost come first.
-func (s State) candidates(source Source) []Host {
+// listCandidates returns the hosts that may get the new data. Those that nobody called lost come first.
+func (s State) listCandidates(source Source) []Host {
 	var first, last []Host
 	for _, h := range s.Hosts {
 		switch {
@@ -132,7 +132,7 @@ func (s State) candidates(source Source) []Host {
 	return append(first, last...)
 }
 
-func (source Source) describe() string {
+func (source Source) describeSource() string {
 	if source.Host != "" {
 		return fmt.Sprintf("from the data of %s, revision %d", source.Host, source.Revision)
 	}

@@ -32,7 +32,7 @@ const (
 	NoHost        RefusalKind = "no host"         // no host can have the new data
 )
 
-func (s State) refuse(kind RefusalKind, text string) *Refusal {
+func (s State) refuseRestore(kind RefusalKind, text string) *Refusal {
 	return &Refusal{Cluster: s.Cluster, Kind: kind, Text: text}
 }
 
@@ -40,11 +40,11 @@ func (s State) refuse(kind RefusalKind, text string) *Refusal {
 func (s State) checkQuorumLost() error {
 	for _, h := range s.Hosts {
 		if h.Unreachable != "" && !s.IsLost(h.Name) {
-			return s.refuse(QuorumMayLive, fmt.Sprintf("host %s is unreachable (%s): its member may live; if it is gone for good, say so: --lost %s",
+			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("host %s is unreachable (%s): its member may live; if it is gone for good, say so: --lost %s",
 				h.Name, h.Unreachable, h.Name))
 		}
 	}
-	for _, r := range s.rosters() {
+	for _, r := range s.listRosters() {
 		if err := s.checkRoster(r); err != nil {
 			return err
 		}
@@ -65,15 +65,15 @@ func (s State) checkRoster(r roster) error {
 		switch {
 		case s.IsLost(m.Name) || s.IsLost(m.ID) || s.IsLost(m.Host):
 		case i < 0:
-			return s.refuse(QuorumMayLive, fmt.Sprintf("voter %s is on no host of the inventory: it may live; if it is gone for good, say so: --lost %s",
-				title(m), title(m)))
-		case s.counts(s.Hosts[i]) && (s.Hosts[i].DataOf == "" || s.Hosts[i].DataOf == m.ID):
+			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("voter %s is on no host of the inventory: it may live; if it is gone for good, say so: --lost %s",
+				m.DisplayName(), m.DisplayName()))
+		case s.mayHaveMember(s.Hosts[i]) && (s.Hosts[i].DataOf == "" || s.Hosts[i].DataOf == m.ID):
 			living = append(living, s.Hosts[i].Name)
 		}
 	}
 	slices.Sort(living)
 	if quorum := engine.QuorumOf(voters); len(living) >= quorum {
-		return s.refuse(QuorumMayLive, fmt.Sprintf("%s (as %s says), %d have their data (%s): the quorum of %d may live; start etcd there, "+
+		return s.refuseRestore(QuorumMayLive, fmt.Sprintf("%s (as %s says), %d have their data (%s): the quorum of %d may live; start etcd there, "+
 			"or if the data of one are useless, say so: --lost HOST", countVoters(voters), r.from, len(living), strings.Join(living, ", "), quorum))
 	}
 	return nil
@@ -87,29 +87,29 @@ func (s State) checkOrigin(source Source) error {
 	}
 	var own, known []string
 	for _, m := range source.Members {
-		own = append(own, title(m)+" ("+m.ID+")")
+		own = append(own, m.DisplayName()+" ("+m.ID+")")
 	}
 	fits := func(known membership.Member) bool {
 		return slices.ContainsFunc(source.Members, func(m membership.Member) bool { return m.ID == known.ID })
 	}
 	for _, h := range s.Hosts {
-		if !s.counts(h) || h.Unread != "" {
+		if !s.mayHaveMember(h) || h.Unread != "" {
 			continue
 		}
 		for _, m := range h.Data.Members {
 			if fits(m) {
 				return nil
 			}
-			known = append(known, title(m)+" ("+m.ID+")")
+			known = append(known, m.DisplayName()+" ("+m.ID+")")
 		}
 	}
 	if len(known) > 0 {
-		return s.refuse(Foreign, fmt.Sprintf("the snapshot is of another cluster: its members are %s; those of the data on the hosts are %s",
-			join(own, "none"), strings.Join(known, ", ")))
+		return s.refuseRestore(Foreign, fmt.Sprintf("the snapshot is of another cluster: its members are %s; those of the data on the hosts are %s",
+			joinOr(own, "none"), strings.Join(known, ", ")))
 	}
 	if !slices.ContainsFunc(source.Members, func(m membership.Member) bool { return m.Host != "" }) {
-		return s.refuse(Foreign, fmt.Sprintf("the snapshot is of another cluster: none of its members %s is on a host of the inventory that names the cluster",
-			join(own, "")))
+		return s.refuseRestore(Foreign, fmt.Sprintf("the snapshot is of another cluster: none of its members %s is on a host of the inventory that names the cluster",
+			joinOr(own, "")))
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (s State) checkOrigin(source Source) error {
 func (s State) unreadText() string {
 	var list []string
 	for _, h := range s.Hosts {
-		if s.counts(h) && h.Unread != "" {
+		if s.mayHaveMember(h) && h.Unread != "" {
 			list = append(list, h.Name+": "+h.Unread)
 		}
 	}
@@ -127,14 +127,7 @@ func (s State) unreadText() string {
 	return " (" + strings.Join(list, "; ") + ")"
 }
 
-func title(m membership.Member) string {
-	if m.Name == "" {
-		return m.ID
-	}
-	return m.Name
-}
-
-func join(list []string, none string) string {
+func joinOr(list []string, none string) string {
 	if len(list) == 0 {
 		return none
 	}

@@ -27,7 +27,7 @@ type Host struct {
 	DataOf      string // ID of the member whose data it has; "": not known
 	DataCluster string // ID of its cluster; "": not known
 	Replaced    bool   // its data are known to be of a cluster that was replaced by an earlier restore
-	Data        Data   // what its database says
+	Data        Data   // of its database
 	Unread      string // why its database cannot be read
 	Running     bool
 	Record      membership.Record
@@ -41,14 +41,14 @@ type Host struct {
 	Cleaned bool   // the old data are set aside, and etcd is stopped
 }
 
-// Data is what a database says.
+// Data are the contents of a database that a restore depends on.
 type Data struct {
 	Revision int64
 	Members  []membership.Member
 	Time     string // when it was last written, for people; "": not known
 }
 
-// Source is what the cluster is made out of again.
+// Source has the data for the new cluster.
 type Source struct {
 	Identity string // of the data, so that an interrupted restore goes on only with the same; "": none
 	Host     string // whose data directory it is; "": a snapshot
@@ -70,8 +70,8 @@ const (
 // IsLost reports whether a person has said that a host or member is gone for good.
 func (s State) IsLost(name string) bool { return name != "" && slices.Contains(s.Lost, name) }
 
-// counts reports whether the data of a host may be of a living member of the cluster.
-func (s State) counts(h Host) bool {
+// mayHaveMember reports whether the host may have a member of the cluster: it has data that are not known to be useless.
+func (s State) mayHaveMember(h Host) bool {
 	return h.Unreachable == "" && h.HasData && !h.Replaced && !s.IsLost(h.Name)
 }
 
@@ -79,7 +79,7 @@ func (s State) counts(h Host) bool {
 func (s State) Sources() []Source {
 	var list []Source
 	for _, h := range s.Hosts {
-		if s.counts(h) && h.Unread == "" && h.Data.Revision > 0 {
+		if s.mayHaveMember(h) && h.Unread == "" && h.Data.Revision > 0 {
 			list = append(list, Source{Identity: "data-" + h.Name + "-" + h.DataOf + "-" + h.DataCluster, Host: h.Name, Data: h.Data})
 		}
 	}
@@ -114,13 +114,13 @@ type roster struct {
 	members []membership.Member
 }
 
-// rosters returns the freshest list of members of each cluster of which there are data. The list of the snapshot counts
+// listRosters returns the freshest list of members of each cluster of which there are data. The list of the snapshot counts
 // where no data are fresher.
-func (s State) rosters() []roster {
+func (s State) listRosters() []roster {
 	best := map[string]Host{}
 	var order []string
 	for _, h := range s.Hosts {
-		if !s.counts(h) || h.Unread != "" {
+		if !s.mayHaveMember(h) || h.Unread != "" {
 			continue
 		}
 		other, known := best[h.DataCluster]
@@ -144,23 +144,8 @@ func (s State) rosters() []roster {
 	return list
 }
 
-// answering counts the voters that etcd lists, and those that are healthy.
-func (s State) answering() membership.Count {
-	var c membership.Count
-	for _, m := range s.Answers {
-		if m.Learner {
-			continue
-		}
-		c.Voters++
-		if m.Healthy {
-			c.Healthy++
-		}
-	}
-	return c
-}
-
-// lives reports whether a quorum of the cluster is healthy.
-func (s State) lives() bool {
-	c := s.answering()
+// quorumLives reports whether a quorum of the cluster is healthy.
+func (s State) quorumLives() bool {
+	c := membership.CountVoters(s.Answers)
 	return c.Voters > 0 && c.Healthy >= engine.QuorumOf(c.Voters)
 }

@@ -10,6 +10,7 @@ import (
 // transferLineInterval is the time between two lines about the transfer to a host.
 const transferLineInterval = 30 * time.Second
 
+// transferText returns the line about a transfer now and then, and at its end.
 func (p *Writer) transferText(e engine.Event) string {
 	if p.Terse {
 		return "" // the live status shows it

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// WriteRestore writes what the hosts have, what would be lost, and the steps.
+// WriteRestore writes the state of the hosts, the writes that would be lost, and the steps.
 func WriteRestore(w io.Writer, s restore.State, f restore.Forecast, saved []restore.Source) error {
 	rows := [][]string{{"HOST", "ETCD", "DATA", "REVISION", "LAST WRITTEN"}}
 	for _, h := range s.Hosts {

@@ -51,7 +51,7 @@ type Staging struct {
 
 // NewStage prepares to govern a staging. It measures the idle latency of the cluster first, once in a run.
 func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
-	idle := known.measure(ctx, p, s.Lane.Cluster)
+	idle := known.measureCluster(ctx, p, s.Lane.Cluster)
 	common := governor.LimitsOf(s.Lane.Governing.Latency)
 	limits := map[string]governor.Limits{}
 	for host, point := range idle.byHost {

@@ -21,9 +21,9 @@ type idleLatency struct {
 	blind    bool // no member serves metrics
 }
 
-// measure measures the members of a cluster once in a run. A member that does not answer has no idle latency; it is
+// measureCluster measures the members of a cluster once in a run. A member that does not answer has no idle latency; it is
 // missing in the samples while hosts are staged, too.
-func (x *Idle) measure(ctx context.Context, p Ports, cluster string) *idleLatency {
+func (x *Idle) measureCluster(ctx context.Context, p Ports, cluster string) *idleLatency {
 	if idle := x.latencyOf(cluster); idle != nil {
 		return idle
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 )
 
+// commitFirst commits the shaped tree and removes it.
 func (s Store) commitFirst(ctx context.Context) error {
 	repo := "--repo=" + s.Repo()
 	if _, err := runCommand(ctx, "ostree", "init", repo, "--mode=archive"); err != nil {
@@ -22,6 +23,8 @@ func (s Store) commitFirst(ctx context.Context) error {
 	return s.keepBase()
 }
 
+// keepBase keeps the two facts of the first tree that later versions need, and
+// removes the tree.
 func (s Store) keepBase() error {
 	release, err := kernelRelease(s.path("tree"))
 	if err != nil {
