@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,9 +45,13 @@ type fakeEtcd struct {
 	Etcd
 	changes, refuse int
 	members         []membership.Member
+	old             []membership.Member // of another cluster: the answer if the host of the first of members is not asked
 }
 
-func (f *fakeEtcd) Members(context.Context, ...string) etcd.MemberList {
+func (f *fakeEtcd) Members(_ context.Context, without ...string) etcd.MemberList {
+	if len(f.members) > 0 && slices.Contains(without, f.members[0].Host) {
+		return etcd.MemberList{Members: f.old}
+	}
 	return etcd.MemberList{Members: f.members}
 }
 

@@ -69,15 +69,25 @@ func (r *Run) probeHosts(ctx context.Context) ([]probedHost, error) {
 	return probed, nil
 }
 
-// listMembers asks the etcd of all hosts but of those with data of a cluster that was replaced.
+// listMembers asks the etcd of all hosts but of those with data of a cluster that was replaced. One host may say of another that
+// its data are; so as long as a quorum of that cluster is healthy, the members are not known.
 func (r *Run) listMembers(ctx context.Context, probed []probedHost) etcd.MemberList {
-	var without []string
+	var replaced, others []string
 	for _, p := range probed {
 		if p.host.Replaced {
-			without = append(without, p.host.Name)
+			replaced = append(replaced, p.host.Name)
+		} else {
+			others = append(others, p.host.Name)
 		}
 	}
-	list := r.Etcd.Members(ctx, without...)
+	list := r.Etcd.Members(ctx, replaced...)
+	if len(replaced) > 0 {
+		old := membership.CountVoters(r.Etcd.Members(ctx, others...).Members)
+		if old.Voters > 0 && old.Margin() >= 0 {
+			list.Problem = fmt.Sprintf("the data of %s are said to be of a cluster that a restore has replaced, but %d of its %d voters are healthy; "+
+				"if it was replaced, stop etcd there: systemctl stop %s", strings.Join(replaced, ", "), old.Healthy, old.Voters, r.Cluster.Managed.Unit)
+		}
+	}
 	r.members, r.urls = list.Members, list.PeerURLs
 	return list
 }

@@ -28,3 +28,24 @@ func TestForeignRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestReplacedClusterLives: that a cluster was replaced may be a lie of one host. While a quorum of that cluster is healthy,
+// its members are not known, so nothing is changed, and its data are not set aside.
+func TestReplacedClusterLives(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		healthy  int
+		problems bool
+	}{{1, false}, {2, true}} {
+		cluster := &fakeEtcd{members: []membership.Member{{ID: "1", Name: "a", Host: "a", Healthy: true}}, old: []membership.Member{
+			{ID: "2", Name: "b", Host: "b", Healthy: true}, {ID: "3", Name: "c", Host: "c", Healthy: c.healthy > 1}, {ID: "4", Name: "a", Host: "a"},
+		}}
+		r := newFakeRun(&fakeHosts{}, cluster)
+		list := r.listMembers(t.Context(), []probedHost{
+			{host: membership.Host{Name: "a"}}, {host: membership.Host{Name: "b", Replaced: true}}, {host: membership.Host{Name: "c", Replaced: true}},
+		})
+		if (list.Problem != "") != c.problems || c.problems && !strings.Contains(list.Problem, "b, c") {
+			t.Errorf("%d healthy: %q", c.healthy, list.Problem)
+		}
+	}
+}
