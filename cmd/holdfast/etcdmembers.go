@@ -245,6 +245,18 @@ func (m *membersEvents) emit(e engine.Event) error {
 	return m.view.Emit(e)
 }
 
+// planWriter returns the writer for the steps to come. With --json standard output has events only, so a person who is asked
+// reads the steps on standard error.
+func (a *app) planWriter(asks bool) io.Writer {
+	switch {
+	case !a.json:
+		return a.stdout
+	case asks:
+		return a.stderr
+	}
+	return io.Discard
+}
+
 // approveMembers shows the plan and asks. done says that there is nothing to do.
 func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlags) (done bool, err error) {
 	state, err := run.Settled(ctx)
@@ -252,10 +264,8 @@ func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlag
 		return false, err
 	}
 	forecast := membership.Plan(state)
-	if !a.json {
-		if err := membersview.WriteForecast(a.stdout, state, forecast); err != nil {
-			return false, err
-		}
+	if err := membersview.WriteForecast(a.planWriter(!f.yes), state, forecast); err != nil {
+		return false, err
 	}
 	switch {
 	case forecast.Refusal != nil && len(forecast.Steps) == 0:

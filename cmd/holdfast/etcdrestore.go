@@ -84,10 +84,8 @@ func (a *app) approveRestore(ctx context.Context, s *site, work *change.Restore,
 	}
 	forecast := restore.Plan(state)
 	saved := listSaved(s, state.Cluster)
-	if !a.json {
-		if err := membersview.WriteRestore(a.stdout, state, forecast, saved); err != nil {
-			return err
-		}
+	if err := membersview.WriteRestore(a.planWriter(!f.yes), state, forecast, saved); err != nil {
+		return err
 	}
 	if forecast.Refusal != nil {
 		return failWith(engine.ExitFailed, forecast.Refusal)
