@@ -9,15 +9,15 @@ import (
 // Certificate is an X.509 certificate that an etcd cluster, or holdfast as its client,
 // depends on.
 type Certificate struct {
-	Role      CertificateRole `json:"role"`           // who uses it
-	Host      string          `json:"host"`           // that presents it, or that its file was read from
-	Path      string          `json:"path,omitempty"` // of its file on the host; "": it was seen in a TLS handshake
-	Subject   string          `json:"subject"`        // its common name, else its first name
-	Issuer    string          `json:"issuer"`         // its common name
-	NotBefore time.Time       `json:"not_before"`     // when it begins to be valid
-	NotAfter  time.Time       `json:"not_after"`      // when it expires
+	Role      CertificateRole `json:"role"`           // its use
+	Host      string          `json:"host"`           // host that presents it, or that its file was read from
+	Path      string          `json:"path,omitempty"` // path of its file on the host; "": a TLS handshake showed it
+	Subject   string          `json:"subject"`        // its common name; without one, its first other name
+	Issuer    string          `json:"issuer"`         // common name of its issuer
+	NotBefore time.Time       `json:"not_before"`     // begin of its validity
+	NotAfter  time.Time       `json:"not_after"`      // end of its validity
 
-	SelfSigned bool `json:"self_signed,omitempty"` // it has issued itself
+	SelfSigned bool `json:"self_signed,omitempty"` // it was issued by itself
 }
 
 // CertificateRole is the use of a certificate.
@@ -25,18 +25,19 @@ type CertificateRole string
 
 // The roles of certificates.
 const (
-	ServerCertificate CertificateRole = "server" // a member presents it to clients
-	PeerCertificate   CertificateRole = "peer"   // a member presents it to other members
-	ClientCertificate CertificateRole = "client" // holdfast presents it to members
-	CACertificate     CertificateRole = "ca"     // has issued others
+	ServerCertificate CertificateRole = "server" // of a member, for its clients
+	PeerCertificate   CertificateRole = "peer"   // of a member, for the other members
+	ClientCertificate CertificateRole = "client" // of holdfast, for the members
+	CACertificate     CertificateRole = "ca"     // of a CA that has issued others
 )
 
-// maxRenewal is how long before its end a certificate is to be renewed, at most.
+// maxRenewal bounds how long before its end a certificate is to be renewed.
 const maxRenewal = 30 * 24 * time.Hour
 
-// RenewalTime returns when the certificate is to be renewed: 30 days before its end, or
-// when a third of its lifetime is left if that is later, so that one that is
-// made for a week is not reported all the time.
+// RenewalTime returns the time from which the certificate is to be renewed: 30
+// days before its end, or when a third of its lifetime is left if that time is
+// later. The second limit keeps a certificate that is issued for one week from
+// being reported all the time.
 func (c Certificate) RenewalTime() time.Time {
 	return c.NotAfter.Add(-min(maxRenewal, c.NotAfter.Sub(c.NotBefore)/3))
 }
@@ -51,12 +52,13 @@ func (c Certificate) DaysLeft(now time.Time) int {
 	return -1 - int(now.Sub(c.NotAfter)/day)
 }
 
-// CertificateProblem is a certificate that is not valid, or not for much longer.
+// CertificateProblem is a problem with one certificate: TLS refuses it, or it
+// expires soon.
 type CertificateProblem struct {
-	Kind        CertificateProblemKind `json:"kind"`        // expiring, or why TLS refuses it
-	Cluster     string                 `json:"cluster"`     // etcd cluster
-	Days        int                    `json:"days"`        // whole days until it expires; negative: it has expired
-	Certificate Certificate            `json:"certificate"` // its facts
+	Kind        CertificateProblemKind `json:"kind"`        // expiring, or the reason why TLS refuses it
+	Cluster     string                 `json:"cluster"`     // etcd cluster that depends on it
+	Days        int                    `json:"days"`        // whole days until it expires; negative once it has expired
+	Certificate Certificate            `json:"certificate"` // the certificate
 	Text        string                 `json:"text"`        // the problem and the next step, as a sentence
 }
 
@@ -65,9 +67,9 @@ type CertificateProblemKind string
 
 // The kinds of problems with certificates.
 const (
-	CertificateExpiring    CertificateProblemKind = "expiring"      // is to be renewed
-	CertificateExpired     CertificateProblemKind = "expired"       // is not valid any more
-	CertificateNotYetValid CertificateProblemKind = "not-yet-valid" // will be valid, or a clock is wrong
+	CertificateExpiring    CertificateProblemKind = "expiring"      // valid, but to be renewed
+	CertificateExpired     CertificateProblemKind = "expired"       // no longer valid
+	CertificateNotYetValid CertificateProblemKind = "not-yet-valid" // not valid yet, or a clock is wrong
 )
 
 // Fails reports whether TLS refuses the certificate already.
@@ -75,9 +77,9 @@ func (k CertificateProblemKind) Fails() bool {
 	return k == CertificateExpired || k == CertificateNotYetValid
 }
 
-// ProblemKind returns the kind of problem that the certificate has at a time, or "". A
-// self-signed peer certificate has none: with --peer-auto-tls, members do not check each
-// other's certificates.
+// ProblemKind returns the kind of the problem that the certificate has at a
+// time, or "". A self-signed peer certificate has no problem: with
+// --peer-auto-tls, members do not check each other's certificates.
 func (c Certificate) ProblemKind(now time.Time) CertificateProblemKind {
 	switch {
 	case c.Role == PeerCertificate && c.SelfSigned:
@@ -92,8 +94,8 @@ func (c Certificate) ProblemKind(now time.Time) CertificateProblemKind {
 	return ""
 }
 
-// Problem returns the problem that a certificate of a cluster has at a time, and
-// false if it has none.
+// Problem returns the problem that a certificate of a cluster has at a time,
+// and false if the certificate has no problem.
 func (c Certificate) Problem(cluster string, now time.Time) (CertificateProblem, bool) {
 	kind := c.ProblemKind(now)
 	if kind == "" {
@@ -140,8 +142,8 @@ func daysAhead(days int) string {
 
 func certificateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 
-// renewal returns the next step. etcd reads the files of its certificates again for each
-// connection, but the files of CAs only when it starts.
+// renewal returns the next step. etcd reads its certificate files again for
+// each connection. It reads its CA files only when it starts.
 func (c Certificate) renewal() string {
 	switch c.Role {
 	case ServerCertificate, PeerCertificate:
@@ -169,9 +171,9 @@ func (c Certificate) String() string {
 	return fmt.Sprintf("the CA %s in %s on %s", c.Subject, c.Path, c.Host)
 }
 
-// FailedPeerCertificate returns the problem of the peer certificate on a host that other
-// members refuse. Connections between members that are open already stay, so
-// such a cluster may be healthy until a member restarts.
+// FailedPeerCertificate returns the problem of a host's peer certificate if the
+// other members refuse that certificate. Open connections between members stay
+// open, so such a cluster may be healthy until a member restarts.
 func (c ClusterFacts) FailedPeerCertificate(host string) (CertificateProblem, bool) {
 	i := slices.IndexFunc(c.CertificateProblems, func(p CertificateProblem) bool {
 		return p.FailsBetweenMembers() && p.Certificate.Host == host
@@ -182,8 +184,9 @@ func (c ClusterFacts) FailedPeerCertificate(host string) (CertificateProblem, bo
 	return c.CertificateProblems[i], true
 }
 
-// FailsBetweenMembers reports whether members refuse each other's connections because of the
-// certificate. It makes the cluster unhealthy, even while old connections last.
+// FailsBetweenMembers reports whether members refuse each other's connections
+// because of the certificate. Such a certificate makes the cluster unhealthy,
+// even while old connections last.
 func (p CertificateProblem) FailsBetweenMembers() bool {
 	return p.Kind.Fails() && p.Certificate.Role == PeerCertificate
 }

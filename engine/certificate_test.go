@@ -12,7 +12,8 @@ const day = 24 * time.Hour
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// A certificate is reported 30 days before its end, or when a third of its lifetime is left if that is later.
+// A certificate is reported 30 days before its end, or when a third of its
+// lifetime is left if that time is later.
 func TestCertificateProblems(t *testing.T) {
 	for _, x := range []struct {
 		from, to time.Duration // from noon
@@ -39,7 +40,8 @@ func TestCertificateProblems(t *testing.T) {
 	}
 }
 
-// Members that made their own certificates do not check those of others.
+// Members with self-signed peer certificates do not check each other's
+// certificates.
 func TestSelfSignedPeersHaveNoProblem(t *testing.T) {
 	for role, want := range map[engine.CertificateRole]bool{engine.PeerCertificate: false, engine.ServerCertificate: true, engine.CACertificate: true} {
 		c := engine.Certificate{Role: role, Host: "etcd-0", SelfSigned: true, NotBefore: noon.Add(-300 * day), NotAfter: noon.Add(-3 * day)}
@@ -49,7 +51,7 @@ func TestSelfSignedPeersHaveNoProblem(t *testing.T) {
 	}
 }
 
-// The text says which certificate, when and the next step, for each role.
+// The text names the certificate, the time and the next step, for each role.
 func TestCertificateTexts(t *testing.T) {
 	for role, want := range map[engine.CertificateRole]string{
 		engine.ServerCertificate: "the server certificate of etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0; etcd uses the new file without a restart",
@@ -68,13 +70,14 @@ func TestCertificateTexts(t *testing.T) {
 	}
 }
 
-// Where the peer certificate of a member is refused, no voter may go: neither would it come back, nor would the member
-// and one that comes back find each other. Only a member that is down already may be repaired. A cluster of one has no
-// peers.
+// While the other members refuse the peer certificate of one member, no voter
+// may go down: that member could not join again, and no other voter that
+// restarts could connect to it. Only a voter that is down already may be
+// repaired. A cluster of one voter has no peers.
 func TestMayLoseWithFailedPeerCertificates(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		for failed := range 1 << n {
-			for down := range n + 1 { // n: none
+			for down := range n + 1 { // down == n: no member is down
 				c := cluster(n, 1<<n-1)
 				if down < n {
 					c.Members[down].Healthy = false

@@ -9,17 +9,17 @@ import (
 
 // Change is one difference between a host and its desired state.
 type Change struct {
-	Module   string   `json:"module"`         // which kind of resource
-	Resource string   `json:"resource"`       // its name
-	Kind     string   `json:"kind,omitempty"` // of the resource, where a module has several: file, unit, user
-	Before   string   `json:"before"`         // as a person would say it; secrets as digests
+	Module   string   `json:"module"`         // name of its module
+	Resource string   `json:"resource"`       // name of the resource
+	Kind     string   `json:"kind,omitempty"` // kind of the resource, where a module has several: file, unit, user
+	Before   string   `json:"before"`         // state before, for people; secrets as digests
 	After    string   `json:"after"`
-	Rule     string   `json:"rule"`            // why it has these actions
+	Rule     string   `json:"rule"`            // rule that demands these actions
 	Verb     string   `json:"verb,omitempty"`  // create, update or delete; "" for an OS
-	Why      string   `json:"why,omitempty"`   // the part that changes, and why the rule demands these actions
-	Task     bool     `json:"task,omitempty"`  // a task of a playbook, which runs once and is not part of the desired state
-	Drift    bool     `json:"drift,omitempty"` // the desired state has not changed, the host has
-	Warnings []string `json:"-"`               // shown to the operator before the approval, as warnings of the plan
+	Why      string   `json:"why,omitempty"`   // part of the resource that changes, and why the rule demands these actions
+	Task     bool     `json:"task,omitempty"`  // it is a task of a playbook, which runs once and is not part of the desired state
+	Drift    bool     `json:"drift,omitempty"` // the host has changed, and its desired state has not
+	Warnings []string `json:"-"`               // warnings of the plan for the operator, before the approval
 	Actions  []Action `json:"actions"`
 
 	Kept any `json:"-"` // result of the comparison, which the module keeps for its steps; nil in plans
@@ -42,7 +42,7 @@ func (c Change) String() string {
 // Action makes a change take effect.
 type Action struct {
 	Type ActionType `json:"type"`
-	Unit string     `json:"unit,omitempty"` // of reload and restart
+	Unit string     `json:"unit,omitempty"` // unit of a reload or restart
 }
 
 // String names the action for people: reload crio.service.
@@ -59,15 +59,15 @@ const (
 	ReloadUnit    ActionType = "reload"
 	RestartUnit   ActionType = "restart"
 	RebootAction  ActionType = "reboot"
-	CommandAction ActionType = "command"    // of a playbook
-	DefragAction  ActionType = "defragment" // of an etcd member
+	CommandAction ActionType = "command"    // runs the command of a playbook
+	DefragAction  ActionType = "defragment" // defragments the database of an etcd member
 )
 
 // Desired is the desired state of one host.
 type Desired struct {
 	OS          *OS               `json:"os,omitempty"`
 	Config      *Config           `json:"config,omitempty"` // compact; nil: the configuration of the host is not compared. Kernel arguments change together with the OS
-	Contents    map[string][]byte `json:"-"`                // of the files in Config, by their digest
+	Contents    map[string][]byte `json:"-"`                // contents of the files in Config, by their digest
 	Policy      []Rule            `json:"policy,omitempty"`
 	ReportDrift bool              `json:"report_drift,omitempty"`
 	StopOnError bool              `json:"stop_on_error,omitempty"` // no reboot replaces an action that fails
@@ -76,8 +76,8 @@ type Desired struct {
 	VersionCommand string `json:"version_command,omitempty"` // its output becomes Facts.Version
 }
 
-// Desired returns the desired state of each host by name, without the configurations,
-// whose documents are elsewhere.
+// Desired returns the desired state of each host by name, without the
+// configurations, which come from documents.
 func (inv Inventory) Desired() map[string]Desired {
 	desired := make(map[string]Desired, len(inv.Hosts))
 	for _, h := range inv.Hosts {
@@ -91,16 +91,17 @@ func (inv Inventory) Desired() map[string]Desired {
 // policy. Exactly one of Path, Glob and Unit is set.
 type Rule struct {
 	Path    string   `json:"path,omitempty"`    // the path, and everything below it
-	Glob    string   `json:"glob,omitempty"`    // a pattern of path.Match, where * matches no slash; for the matching paths and everything below them
+	Glob    string   `json:"glob,omitempty"`    // a pattern of path.Match, where * matches no slash; the rule also covers everything below a matching path
 	Unit    string   `json:"unit,omitempty"`    // exact name of a unit
-	Actions []Action `json:"actions"`           // an unknown kind counts as a reboot
-	Timeout Duration `json:"timeout,omitempty"` // of each action; 0: DefaultActionTimeout
+	Actions []Action `json:"actions"`           // actions that the changes need; an unknown kind counts as a reboot
+	Timeout Duration `json:"timeout,omitempty"` // timeout of each action; 0: DefaultActionTimeout
 }
 
-// DefaultActionTimeout is how long a reload or restart may take unless its rule says otherwise.
+// DefaultActionTimeout is how long a reload or restart may take if its rule has
+// no timeout.
 const DefaultActionTimeout = Duration(2 * time.Minute)
 
-// String names the rule as changes and actions do.
+// String names the rule in the form that changes and actions print.
 func (r Rule) String() string {
 	switch {
 	case r.Path != "":
@@ -132,9 +133,9 @@ func ContainsAction(list []Action, a Action) bool {
 	return false
 }
 
-// MergeActions returns the actions of a host's changes, once each, in the order of the
-// module if it has one, else in the order of their types. A reboot replaces all others
-// but the drain.
+// MergeActions returns the actions of a host's changes, each action once. They
+// have the order of the module if it has one, else the order of their types. A
+// reboot replaces all other actions except the drain.
 func MergeActions(changes []Change, order []Action) []Action {
 	var all []Action
 	for _, c := range changes {
@@ -158,7 +159,7 @@ func MergeActions(changes []Change, order []Action) []Action {
 			if i := slices.Index(order, a); i >= 0 && a.Type != DrainAction {
 				return i
 			}
-			return -1 // only one module has actions other than a drain
+			return -1 // at most one module has actions other than a drain
 		}
 		slices.SortStableFunc(merged, func(a, b Action) int { return cmp.Compare(place(a), place(b)) })
 	}

@@ -13,48 +13,48 @@ import (
 type ClusterFacts struct {
 	Name    string   `json:"name"`
 	Members []Member `json:"members,omitempty"`
-	Problem string   `json:"problem,omitempty"` // why there are no facts, or the members do not fit the inventory
+	Problem string   `json:"problem,omitempty"` // why there are no facts, or how the members differ from the inventory
 	Alarms  []string `json:"alarms,omitempty"`
-	Version string   `json:"version,omitempty"` // cluster version of etcd: no member may be older; missing: not known
+	Version string   `json:"version,omitempty"` // cluster version of etcd, a lower bound for the version of each member; missing: not known
 
-	Certificates        []Certificate        `json:"certificates,omitempty"`         // that members present, the client certificate of holdfast, and CAs
-	CertificateProblems []CertificateProblem `json:"certificate_problems,omitempty"` // of these, when the facts were gathered
+	Certificates        []Certificate        `json:"certificates,omitempty"`         // certificates that members present, the client certificate of holdfast, and CAs
+	CertificateProblems []CertificateProblem `json:"certificate_problems,omitempty"` // problems of Certificates when the facts were gathered
 }
 
 // Member is one member of an etcd cluster.
 type Member struct {
 	ID        string `json:"id"` // hexadecimal, as etcdctl prints it
 	Name      string `json:"name"`
-	Host      string `json:"host,omitempty"` // the inventory host it runs on, by its own answer; else by name or address
+	Host      string `json:"host,omitempty"` // inventory host of the member: the host that reports this member ID, else the host with its name or address
 	Learner   bool   `json:"learner,omitempty"`
-	Healthy   bool   `json:"healthy"`           // answers a linearizable read and has caught up
-	Problem   string `json:"problem,omitempty"` // why it is not healthy
+	Healthy   bool   `json:"healthy"`           // the member answers a linearizable read and has caught up
+	Problem   string `json:"problem,omitempty"` // why the member is not healthy
 	Leader    bool   `json:"leader,omitempty"`
 	RaftIndex uint64 `json:"raft_index,omitempty"`
-	Behind    uint64 `json:"entries_behind,omitempty"` // committed raft entries that it has not applied
-	Version   string `json:"version,omitempty"`        // of its etcd
+	Behind    uint64 `json:"entries_behind,omitempty"` // committed raft entries that the member has not applied
+	Version   string `json:"version,omitempty"`        // version of its etcd
 	DBBytes   int64  `json:"db_bytes,omitempty"`
-	DBInUse   int64  `json:"db_in_use_bytes,omitempty"` // of db_bytes; defragmentation frees the others
-	DBQuota   int64  `json:"db_quota_bytes,omitempty"`  // at which etcd accepts no more writes; missing: not known
+	DBInUse   int64  `json:"db_in_use_bytes,omitempty"` // bytes of its database in use; defragmentation frees the others
+	DBQuota   int64  `json:"db_quota_bytes,omitempty"`  // size at which etcd accepts no more writes; missing: not known
 
-	StorageVersion string `json:"storage_version,omitempty"` // of its database, from etcd 3.6 on
+	StorageVersion string `json:"storage_version,omitempty"` // storage version of its database, from etcd 3.6 on
 }
 
-// QuorumOf is how many of n voters must be healthy for etcd to accept writes:
-// more than half.
+// QuorumOf returns how many of n voters must be healthy for etcd to accept
+// writes: more than half.
 func QuorumOf(n int) int { return n/2 + 1 }
 
-// Voters returns the members that vote. Callers must not change them: they may share
-// memory with the facts.
+// Voters returns the members that vote. Callers must not change the result,
+// because it may share memory with the facts.
 func (c ClusterFacts) Voters() []Member {
 	learner := func(m Member) bool { return m.Learner }
-	if !slices.ContainsFunc(c.Members, learner) { // nearly always: a plan asks for each host, and copies would cost most
+	if !slices.ContainsFunc(c.Members, learner) { // the usual case; a plan asks for each host, so it is made without a copy
 		return slices.Clip(c.Members)
 	}
 	return slices.DeleteFunc(slices.Clone(c.Members), learner)
 }
 
-// Leader returns the host the leader runs on, or "".
+// Leader returns the host that the leader runs on, or "".
 func (c ClusterFacts) Leader() string {
 	for _, m := range c.Members {
 		if m.Leader {
@@ -75,8 +75,8 @@ func (c ClusterFacts) CountHealthy() int {
 	return n
 }
 
-// UnhealthyHosts returns the hosts of voters that are not healthy, by name of the member
-// where the host is not known.
+// UnhealthyHosts returns the hosts of the voters that are not healthy. It
+// returns the name of a member whose host is not known.
 func (c ClusterFacts) UnhealthyHosts() []string {
 	var hosts []string
 	for _, m := range c.Voters() {
@@ -87,18 +87,18 @@ func (c ClusterFacts) UnhealthyHosts() []string {
 	return hosts
 }
 
-// Margin is how many more voters the cluster can lose and still accept
-// writes; negative when it has lost its quorum.
+// Margin returns how many more voters the cluster can lose and still accept
+// writes. A negative margin means that the quorum is lost.
 func (c ClusterFacts) Margin() int { return c.CountHealthy() - QuorumOf(len(c.Voters())) }
 
-// MayLose reports why the host must not go down now, or nil. away are other
-// hosts that are, or may at any moment be, down: held by somebody,
-// unreachable, or in the same batch. The rule: afterwards at least a quorum
-// of healthy voters remains, and every other voter is healthy; a cluster
-// with an alarm or a learner is left alone, and so is one of which not exactly
-// one voter is known to run on the host, or in which members would refuse each
-// other after a restart. allowOutage waives the quorum for
-// clusters of one or two voters, which have none to spare.
+// MayLose returns an error that says why the host must not go down now, or nil.
+// away are the other hosts that are down or may go down at any moment: held by
+// somebody, unreachable, or in the same batch. The host may go down if the
+// remaining healthy voters are at least a quorum and every other voter is
+// healthy. It must not go down while the cluster has an alarm or a learner,
+// while members would refuse each other after a restart, or if not exactly one
+// voter is known to run on the host. allowOutage waives the quorum for clusters
+// of one or two voters, which cannot spare any.
 func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) error {
 	if c.Problem != "" {
 		return c.quorumError(c.Problem)
@@ -151,8 +151,9 @@ func (c ClusterFacts) quorumError(reason string) error {
 	return fmt.Errorf("etcd cluster %s: %s", c.Name, reason)
 }
 
-// FindProblems returns the problems of the cluster, a sentence each. An unhealthy member
-// is no problem if explained reports another reason for its host, such as a hold.
+// FindProblems returns the problems of the cluster, each as a sentence. An
+// unhealthy member is no problem if explained reports another reason for its
+// host, such as a hold.
 func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 	var out []string
 	if c.Problem != "" {
@@ -162,7 +163,7 @@ func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 		out = append(out, "alarm "+a)
 	}
 	for _, p := range c.CertificateProblems {
-		if p.FailsBetweenMembers() { // others that fail are why members do not answer
+		if p.FailsBetweenMembers() { // any other refused certificate shows as a member that does not answer
 			out = append(out, p.Text)
 		}
 	}
@@ -177,8 +178,9 @@ func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 	return out
 }
 
-// FindUnhealthy returns the cluster with its problems, and false if it has none. An
-// unhealthy member is no problem if explained reports another reason for its host.
+// FindUnhealthy returns the cluster with its problems, and false if the cluster
+// has no problem. An unhealthy member is no problem if explained reports
+// another reason for its host.
 func (c ClusterFacts) FindUnhealthy(explained func(host string) bool) (UnhealthyCluster, bool) {
 	problems := c.FindProblems(explained)
 	if len(problems) == 0 {
@@ -191,10 +193,10 @@ func (c ClusterFacts) FindUnhealthy(explained func(host string) bool) (Unhealthy
 	return u, true
 }
 
-// UnhealthyMember returns why a host is not to be disrupted whose own member is not
-// healthy, "" if the member is healthy or none runs there. Losing such a host
-// costs the cluster no voter, but somebody may have stopped the member on
-// purpose, and a reboot starts it.
+// UnhealthyMember returns why a host must not be disrupted while its own member
+// is unhealthy. It returns "" if the member is healthy or the host has no
+// member. The loss of such a host costs the cluster no voter. But a person may
+// have stopped the member on purpose, and a reboot starts it.
 func (c ClusterFacts) UnhealthyMember(host string) string {
 	for _, m := range c.Voters() {
 		if m.Host == host && host != "" && !m.Healthy {
@@ -205,23 +207,24 @@ func (c ClusterFacts) UnhealthyMember(host string) string {
 	return ""
 }
 
-// QuorumForecast is how many voters an etcd cluster can still count on when some of its
-// hosts may go down at any moment.
+// QuorumForecast counts the voters of an etcd cluster that remain when some of
+// its hosts may go down at any moment.
 type QuorumForecast struct {
 	Cluster     string
-	Problem     string // why nobody knows; the numbers are zero then
+	Problem     string // why the forecast is not known; the numbers are zero then
 	Voters      int
 	Quorum      int
-	Remaining   int      // healthy voters on hosts that are to stay
-	Disrupted   []string // hosts that are taken now and have a voter
-	Unavailable []string // other voters that do not count, and why
+	Remaining   int      // healthy voters on hosts that stay up
+	Disrupted   []string // hosts with a voter that may go down
+	Unavailable []string // other voters that do not count, each with the reason
 }
 
-// LosesQuorum reports whether no quorum would be left, or nobody knows.
+// LosesQuorum reports whether too few voters would remain for a quorum, or
+// whether the forecast is not known.
 func (o QuorumForecast) LosesQuorum() bool { return o.Problem != "" || o.Remaining < o.Quorum }
 
-// ForecastQuorum counts the voters that are left where people take these hosts. away are
-// other hosts that may be down, and why.
+// ForecastQuorum counts the voters that remain when a person takes the hosts in
+// taken. away maps other hosts that may be down to the reason.
 func (c ClusterFacts) ForecastQuorum(taken []string, away map[string]string) QuorumForecast {
 	o := QuorumForecast{Cluster: c.Name, Problem: c.Problem}
 	if c.Problem != "" {
@@ -245,10 +248,11 @@ func (c ClusterFacts) ForecastQuorum(taken []string, away map[string]string) Quo
 	return o
 }
 
-// HasNoMargin reports whether just the quorum would be left, so that no other may fail.
+// HasNoMargin reports whether exactly the quorum would remain, so that no other
+// voter may fail.
 func (o QuorumForecast) HasNoMargin() bool { return o.Problem == "" && o.Remaining == o.Quorum }
 
-// String is the arithmetic, for people.
+// String returns the arithmetic for people.
 func (o QuorumForecast) String() string {
 	if o.Problem != "" {
 		return fmt.Sprintf("etcd cluster %s: whether its quorum would be left is not known: %s", o.Cluster, o.Problem)

@@ -9,9 +9,10 @@ import (
 	"holdfast/engine"
 )
 
-// Every subset of the voters up × every subset away × every host, for one to
-// seven voters (there, up to two away): a host may go if everybody else is there and they are the
-// majority.
+// The test tries every subset of healthy voters, every subset of away hosts and
+// every host, for one to seven voters (for seven voters, at most two hosts are
+// away). A host may go down if all other voters are healthy and not away, and
+// these others are the majority.
 func TestMayLoseEverySubset(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 7; n++ {
@@ -19,7 +20,7 @@ func TestMayLoseEverySubset(t *testing.T) {
 			c := cluster(n, up)
 			for gone := range 1 << n {
 				if n == 7 && bits.OnesCount(uint(gone)) > 2 {
-					continue // more of them forbid no less
+					continue // more away hosts add no case
 				}
 				away := subset(n, gone)
 				for i := range n {
@@ -99,8 +100,8 @@ func TestMayLoseNeverInDoubt(t *testing.T) {
 	}
 }
 
-// The reasons name every member that is in the way, in a fixed order, and what
-// the operator can do.
+// The error names every member that forbids the disruption, in a fixed order,
+// and the operator's next step.
 func TestMayLoseReasons(t *testing.T) {
 	c := cluster(5, 0b01011)
 	c.Members[2].Problem = "connection refused"

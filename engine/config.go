@@ -8,17 +8,18 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Config is the desired configuration of one host, merged from its documents. Package
-// engine/config reads it, and package engine/rules compares two Configs. A compact Config
-// has digests in place of large or secret contents; see Compact. Lists are sorted by name or path, except
-// KernelArgs, whose order matters. It contains secrets (file contents, password hashes):
-// hosts record it, and nothing prints it.
+// Config is the desired configuration of one host, merged from its documents.
+// Package engine/config reads it, and package engine/rules compares two
+// Configs. A compact Config has digests in place of large or secret contents;
+// see Compact. Lists are sorted by name or path, except KernelArgs, whose order
+// matters. A Config contains secrets (file contents, password hashes): hosts
+// record it, and no output prints it.
 type Config struct {
 	OSImage         string      `json:"os_image,omitempty"`         // osImageURL of a MachineConfig
-	ExtensionsImage string      `json:"extensions_image,omitempty"` // where extensions come from
-	Extensions      []string    `json:"extensions,omitempty"`       // each once
+	ExtensionsImage string      `json:"extensions_image,omitempty"` // container image with the extensions
+	Extensions      []string    `json:"extensions,omitempty"`       // names of extensions, each once
 	KernelType      string      `json:"kernel_type,omitempty"`      // default, realtime or 64k-pages; "" is default
-	KernelArgs      []string    `json:"kernel_args,omitempty"`      // required arguments, in this order; one that is repeated is required as often
+	KernelArgs      []string    `json:"kernel_args,omitempty"`      // required arguments, in this order; a repeated argument is required that many times
 	NoKernelArgs    []string    `json:"no_kernel_args,omitempty"`   // arguments that must be absent
 	Files           []File      `json:"files,omitempty"`
 	Directories     []Directory `json:"directories,omitempty"`
@@ -29,26 +30,27 @@ type Config struct {
 	Fixed           []Fixed     `json:"fixed,omitempty"`
 }
 
-// File is a regular file. With Inherit the host's contents stay (none if it has no
-// file), and holdfast sets only Append, Mode and Owner.
+// File is a regular file. With Inherit the contents of the host's file stay,
+// and holdfast sets only Append, Mode and Owner. A missing file counts as
+// empty.
 type File struct {
 	Path     string         `json:"path"`
 	Contents []byte         `json:"contents,omitempty"` // decoded and decompressed
-	Inherit  bool           `json:"inherit,omitempty"`  // Contents stay the host's
-	Append   []byte         `json:"append,omitempty"`   // comes after the contents
-	Digest   string         `json:"digest,omitempty"`   // of Contents; in a compact Config, in their place
-	Base     string         `json:"base,omitempty"`     // in a record, with Inherit: digest of the contents when holdfast first appended to them
-	Mode     *int           `json:"mode,omitempty"`     // permission bits; nil, only with Inherit: the host's, or 0644 for a new file
+	Inherit  bool           `json:"inherit,omitempty"`  // the host's contents stay
+	Append   []byte         `json:"append,omitempty"`   // appended to the contents
+	Digest   string         `json:"digest,omitempty"`   // digest of Contents; a compact Config has it in place of Contents
+	Base     string         `json:"base,omitempty"`     // in a record, with Inherit: digest of the host's contents when holdfast first appended to them
+	Mode     *int           `json:"mode,omitempty"`     // permission bits; nil, only with Inherit: the mode of the host's file, or 0644 for a new file
 	Owner    Owner          `json:"owner"`
-	Keep     bool           `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is a problem
-	Sum      string         `json:"-"`              // digest of Contents, if they are set and nothing is appended; "" if not computed
+	Keep     bool           `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is reported as a problem
+	Sum      string         `json:"-"`              // digest of Contents if they are set and Append is empty; "": not computed
 	From     SourcePosition `json:"-"`
 }
 
 // Directory is a directory without its contents.
 type Directory struct {
 	Path  string         `json:"path"`
-	Mode  *int           `json:"mode,omitempty"` // permission bits; nil: the host's, or 0755
+	Mode  *int           `json:"mode,omitempty"` // permission bits; nil: the mode of the host's directory, or 0755
 	Owner Owner          `json:"owner"`
 	From  SourcePosition `json:"-"`
 }
@@ -58,13 +60,13 @@ type Link struct {
 	Path   string         `json:"path"`
 	Target string         `json:"target"`
 	Hard   bool           `json:"hard,omitempty"`
-	Owner  Owner          `json:"owner"`          // of a symbolic link itself
-	Keep   bool           `json:"keep,omitempty"` // overwrite = false: another thing at that path stays, and is a problem
+	Owner  Owner          `json:"owner"`          // owner of a symbolic link itself
+	Keep   bool           `json:"keep,omitempty"` // overwrite = false: a file or directory at that path stays, and is reported as a problem
 	From   SourcePosition `json:"-"`
 }
 
-// Owner is whom a file belongs to: names, or IDs in decimal. root is always
-// "0"; "" keeps the host's owner, and is root for a new file.
+// Owner is the user and the group of a file: names, or decimal IDs. root is
+// always "0". "" keeps the host's owner, and means root for a new file.
 type Owner struct {
 	User  string `json:"user,omitempty"`
 	Group string `json:"group,omitempty"`
@@ -73,35 +75,35 @@ type Owner struct {
 // Unit is a systemd unit.
 type Unit struct {
 	Name     string         `json:"name"`
-	Contents string         `json:"contents,omitempty"` // "": the unit is not ours, only the fields below are
+	Contents string         `json:"contents,omitempty"` // "": the unit belongs to the host, and only the fields below are set
 	Dropins  []Dropin       `json:"dropins,omitempty"`
-	Enabled  *bool          `json:"enabled,omitempty"` // nil: not changed
-	Masked   *bool          `json:"masked,omitempty"`  // nil: not changed
+	Enabled  *bool          `json:"enabled,omitempty"` // nil: holdfast does not change it
+	Masked   *bool          `json:"masked,omitempty"`  // nil: holdfast does not change it
 	From     SourcePosition `json:"-"`
 }
 
-// Dropin is a NAME.conf beside a unit.
+// Dropin is a drop-in file NAME.conf of a unit.
 type Dropin struct {
 	Name     string `json:"name"`
 	Contents string `json:"contents"`
 }
 
-// User is an account. Fields that are empty or nil are as the host has them.
+// User is an account. holdfast does not change fields that are empty or nil.
 type User struct {
 	Name         string         `json:"name"`
 	SSHKeys      []string       `json:"ssh_keys,omitempty"`
 	PasswordHash string         `json:"password_hash,omitempty"` // as in shadow(5)
 	Account      Account        `json:"account"`
-	Retired      bool           `json:"-"` // of an observed account: holdfast has locked it
+	Retired      bool           `json:"-"` // of an observed account: holdfast has locked the account
 	From         SourcePosition `json:"-"`
 }
 
 // Account has the settings of a user for useradd(8).
 type Account struct {
-	Absent       bool     `json:"absent,omitempty"` // the user is not to be there
+	Absent       bool     `json:"absent,omitempty"` // the host must not have the user
 	UID          *int     `json:"uid,omitempty"`
 	PrimaryGroup string   `json:"primary_group,omitempty"`
-	Groups       []string `json:"groups,omitempty"` // supplementary ones
+	Groups       []string `json:"groups,omitempty"` // supplementary groups
 	Gecos        string   `json:"gecos,omitempty"`
 	HomeDir      string   `json:"home_dir,omitempty"`
 	Shell        string   `json:"shell,omitempty"`
@@ -114,27 +116,28 @@ type Account struct {
 // Group is a group of users.
 type Group struct {
 	Name         string         `json:"name"`
-	Absent       bool           `json:"absent,omitempty"` // the group is not to be there
+	Absent       bool           `json:"absent,omitempty"` // the host must not have the group
 	GID          *int           `json:"gid,omitempty"`
 	PasswordHash string         `json:"password_hash,omitempty"` // as in gshadow(5)
 	System       bool           `json:"system,omitempty"`
 	From         SourcePosition `json:"-"`
 }
 
-// Fixed is a setting that only an installation can make, such as a disk's
-// partitions. A document may have it, but must not change it later.
+// Fixed is a setting that only an installation can make, such as the partitions
+// of a disk. A document may contain it, and no later version of the document
+// may change it.
 type Fixed struct {
-	Name   string         `json:"name"`   // setting and its object, if it has one: storage.disks /dev/sda, fips
-	Digest string         `json:"digest"` // of the whole setting
+	Name   string         `json:"name"`   // name of the setting, with its object if it has one: storage.disks /dev/sda, fips
+	Digest string         `json:"digest"` // digest of the whole setting
 	From   SourcePosition `json:"-"`
 }
 
 // SourcePosition is a position in the documents.
 type SourcePosition struct {
-	File   string // as the operator named it
+	File   string // path as the operator wrote it
 	Line   int    // from 1; 0 if not known
 	Column int    // from 1; 0 if not known
-	Path   string // storage.files[3].mode
+	Path   string // path inside the document: storage.files[3].mode
 }
 
 // String returns the known parts of FILE:LINE:COLUMN: PATH.
@@ -155,60 +158,64 @@ func (p SourcePosition) String() string {
 	return textutil.Printable(s)
 }
 
-// RecordPath is where a host keeps the configuration that was last applied.
+// RecordPath is the file on a host with the configuration that was last
+// applied.
 const RecordPath = StateDir + "/applied.json"
 
-// Record is the record of the configuration that holdfast applied to a host. It is
-// compact: no contents of files, no hashes of passwords.
+// Record is the record of the configuration that holdfast applied to a host. It
+// is compact: it has no contents of files and no hashes of passwords.
 type Record struct {
 	Schema     int              `json:"schema"`
 	Config     Config           `json:"config"`
-	Existed    []string         `json:"existed,omitempty"` // directories of Config that the host had before; they stay when they leave it
+	Existed    []string         `json:"existed,omitempty"` // directories of Config that the host had before; they stay when the configuration no longer has them
 	Unfinished *UnfinishedWrite `json:"unfinished,omitempty"`
 
-	// Accounts says where accounts come from: users by their names, groups as
-	// "group/NAME". Of one of Config that is not in it nobody knows.
+	// Accounts maps accounts to their origins: users by name, groups as
+	// "group/NAME". The origin of an account that is in Config and not in this
+	// map is not known.
 	Accounts map[string]AccountOrigin `json:"accounts,omitempty"`
 }
 
-// RecordSchema is the version of Applied that is written. Version 1, which has
-// no Accounts, is read too. Another is not understood.
+// RecordSchema is the schema version of a Record that holdfast writes. holdfast
+// also reads version 1, which has no Accounts. It refuses any other version.
 const RecordSchema = 2
 
-// AccountOrigin says where an account comes from.
+// AccountOrigin is the origin of an account.
 type AccountOrigin string
 
-// The origins of accounts. An account made by holdfast has no original: when it leaves
-// the configuration it is locked, and stays in Applied.Accounts.
+// The origins of accounts. An account that holdfast made has no original: when
+// the configuration no longer has it, holdfast locks it and keeps it in
+// Record.Accounts.
 const (
-	FoundAccount AccountOrigin = "found" // the host had it before holdfast
-	MadeAccount  AccountOrigin = "made"  // holdfast made it
+	FoundAccount AccountOrigin = "found" // the host had the account before holdfast
+	MadeAccount  AccountOrigin = "made"  // holdfast made the account
 )
 
-// UnfinishedWrite is a configuration that was, or may have been, partly written, and
-// has not wholly taken effect.
+// UnfinishedWrite is a configuration that a run may have written in part, and
+// that has not taken effect as a whole.
 type UnfinishedWrite struct {
-	Run      string   `json:"run"`                // that writes it
-	Boot     string   `json:"boot"`               // boot ID then; another boot has taken everything into effect that was written
-	Config   Config   `json:"config"`             // that the run writes
-	Touched  []string `json:"touched,omitempty"`  // resources that writes have changed since the last record, by name: they may or may not have taken effect
-	Ours     []string `json:"ours,omitempty"`     // paths that were holdfast's before it began, and stay so or go
-	Appended []File   `json:"appended,omitempty"` // text that earlier unfinished writes appended to files of the host, or tried to
-	Failed   string   `json:"failed,omitempty"`   // action that failed, so that it takes a reboot
+	Run      string   `json:"run"`                // ID of the run that writes it
+	Boot     string   `json:"boot"`               // boot ID during the write; after another boot, everything that was written has taken effect
+	Config   Config   `json:"config"`             // configuration that the run writes
+	Touched  []string `json:"touched,omitempty"`  // names of the resources that writes have changed since the last record; they may or may not have taken effect
+	Ours     []string `json:"ours,omitempty"`     // paths that holdfast managed before the write began; the write keeps or removes them
+	Appended []File   `json:"appended,omitempty"` // text that unfinished writes appended, or tried to append, to files of the host
+	Failed   string   `json:"failed,omitempty"`   // action that failed, so that the host needs a reboot
 }
 
-// Digest returns the SHA-256 of data in hexadecimal, which names contents.
+// Digest returns the SHA-256 of data in hexadecimal. Contents are named by it.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// registriesConf is the one file whose old contents a rule depends on.
+// registriesConf is the only file whose old contents a rule depends on.
 const registriesConf = "/etc/containers/registries.conf"
 
-// Compact returns the configuration with digests in place of file contents and password
-// hashes, and the contents by digest. It keeps contents that a rule reads, and text that
-// is appended to a file of the host.
+// Compact returns the configuration with digests in place of file contents and
+// password hashes, and a map from these digests to the contents. The
+// configuration keeps contents that a rule reads, and text that is appended to
+// a file of the host.
 func (c Config) Compact() (Config, map[string][]byte) {
 	contents := map[string][]byte{}
 	named := func(secret string) string {
@@ -248,7 +255,8 @@ func (c Config) Compact() (Config, map[string][]byte) {
 	return c, contents
 }
 
-// isDigest distinguishes a Digest from a hash of a password, which never has that form.
+// isDigest distinguishes a Digest from a password hash, which never is 64
+// hexadecimal digits.
 func isDigest(s string) bool {
 	_, err := hex.DecodeString(s)
 	return err == nil && len(s) == hex.EncodedLen(sha256.Size)

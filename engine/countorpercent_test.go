@@ -20,8 +20,8 @@ func TestParseLimit(t *testing.T) {
 	}
 }
 
-// A percentage never allows more than its share of the pool, and never
-// nothing, else the pool could not be updated at all.
+// A percentage never allows more hosts than its share of the pool, and always
+// at least one host. Otherwise no host of the pool could be updated.
 func TestLimitOf(t *testing.T) {
 	for percent := 1; percent <= 100; percent++ {
 		for n := 1; n <= 200; n++ {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Files and folders of the project that the documentation names exist.
+// The documentation names only files and folders that exist in the project.
 func TestDocumentedPathsExist(t *testing.T) {
 	named := regexp.MustCompile("`((?:engine|modules|cmd|testdata|examples|inventories|playbooks)/[A-Za-z0-9_/.-]+)`")
 	pages, err := filepath.Glob("../docs/*.md")
@@ -21,7 +21,7 @@ func TestDocumentedPathsExist(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
-			if strings.Contains(m[1], "NAME") || m[1] == "testdata/rapid" { // a placeholder; a folder that rapid makes
+			if strings.Contains(m[1], "NAME") || m[1] == "testdata/rapid" { // NAME is a placeholder; rapid makes testdata/rapid
 				continue
 			}
 			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {

@@ -14,8 +14,8 @@ var (
 	_ encoding.TextUnmarshaler = (*Duration)(nil)
 )
 
-// Duration is a time.Duration that reads and writes as text ("10m0s"), so
-// that saved plans stay readable.
+// Duration is a time.Duration that is read and written as text ("10m0s"), which
+// keeps saved plans readable.
 type Duration time.Duration
 
 // String returns the duration as time.Duration prints it.
@@ -43,8 +43,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseDuration reads a duration as people write it: as time.ParseDuration does,
-// and with days of 24 hours before all other units ("4d", "1d12h").
+// ParseDuration parses a duration that a person wrote. It accepts the syntax of
+// time.ParseDuration, and days of 24 hours before all other units ("4d",
+// "1d12h").
 func ParseDuration(text string) (Duration, error) {
 	days, rest, found := strings.Cut(text, "d")
 	if !found {

@@ -9,48 +9,49 @@ import (
 // Facts is the observed state of one host at one moment.
 type Facts struct {
 	Host           string       `json:"host"`
-	Unreachable    string       `json:"unreachable,omitempty"` // why nothing else is known; "" if the host was reached
+	Unreachable    string       `json:"unreachable,omitempty"` // why no other facts are known; "": the host was reached
 	BootID         string       `json:"boot_id,omitempty"`
-	Clock          time.Time    `json:"clock"`              // the host's own clock
-	GatheredAt     time.Time    `json:"looked,omitzero"`    // the bastion's clock when the host told its own; zero: not known
+	Clock          time.Time    `json:"clock"`              // time of the host's own clock
+	GatheredAt     time.Time    `json:"looked,omitzero"`    // time of the bastion's clock when the host reported Clock; zero: not known
 	Stopping       bool         `json:"stopping,omitempty"` // systemd is shutting the host down
 	Deployments    []Deployment `json:"deployments,omitempty"`
-	FreeBytes      int64        `json:"free_bytes,omitempty"` // where the OS is stored
-	Tool           string       `json:"tool,omitempty"`       // OS tool and version
+	FreeBytes      int64        `json:"free_bytes,omitempty"` // free space where the OS is stored
+	Tool           string       `json:"tool,omitempty"`       // OS tool and its version
 	Features       []string     `json:"features,omitempty"`   // features of that tool, as its driver names them
 	Hold           *Hold        `json:"hold,omitempty"`
-	HoldProblem    string       `json:"hold_problem,omitempty"`    // a hold file that cannot be read; the host counts as held
-	Failed         []string     `json:"failed,omitempty"`          // units in state failed
-	Running        []string     `json:"running,omitempty"`         // enabled services that run
-	StageUnit      string       `json:"stage_unit,omitempty"`      // ActiveState of StageUnit, "" if it is not loaded
+	HoldProblem    string       `json:"hold_problem,omitempty"`    // why the hold file cannot be read; such a host counts as held
+	Failed         []string     `json:"failed,omitempty"`          // units in the state failed
+	Running        []string     `json:"running,omitempty"`         // enabled services that are running
+	StageUnit      string       `json:"stage_unit,omitempty"`      // ActiveState of StageUnit; "": the unit is not loaded
 	FinalizeErr    string       `json:"finalize_err,omitempty"`    // why the last finalize failed, as the OS tool reports it
-	Problems       []string     `json:"problems,omitempty"`        // facts that could not be gathered, and why
+	Problems       []string     `json:"problems,omitempty"`        // facts that could not be gathered, each with the reason
 	CmdLine        []string     `json:"cmdline,omitempty"`         // kernel arguments of this boot, in order
-	StagedArgs     string       `json:"staged_args,omitempty"`     // digest of the changes by holdfast to the arguments of the staged deployment
+	StagedArgs     string       `json:"staged_args,omitempty"`     // digest of the changes that holdfast made to the kernel arguments of the staged deployment
 	Config         *ConfigFacts `json:"config,omitempty"`          // nil: not gathered
-	Rollout        *Rollout     `json:"rollout,omitempty"`         // the last roll-out that changed its OS, or should have
+	Rollout        *Rollout     `json:"rollout,omitempty"`         // the last roll-out that changed, or should have changed, the OS of the host
 	RolloutProblem string       `json:"rollout_problem,omitempty"` // why Rollout is not trusted
-	Updated        time.Time    `json:"updated,omitzero"`          // when a run last made it match, by the clock of the host
-	Rejected       []string     `json:"rejected,omitempty"`        // digests of the OS from which the host was rolled back
-	Etcd           []string     `json:"etcd,omitempty"`            // signs that etcd runs on it, a phrase each
-	Version        string       `json:"version,omitempty"`         // output of its pool's version command
-	ActionFailed   bool         `json:"-"`                         // an action failed there in this play, after the tasks before it were done
-	Finished       bool         `json:"-"`                         // this run has finished the host, so tasks of a playbook are no longer changes
+	Updated        time.Time    `json:"updated,omitzero"`          // when a run last made the host match, by the host's clock
+	Rejected       []string     `json:"rejected,omitempty"`        // digests of the OS versions that the host rejects after a rollback
+	Etcd           []string     `json:"etcd,omitempty"`            // signs that etcd runs on the host, each as a phrase
+	Version        string       `json:"version,omitempty"`         // output of the version command of its pool
+	ActionFailed   bool         `json:"-"`                         // an action failed on the host in this play, after the tasks before it were done
+	Finished       bool         `json:"-"`                         // this run has finished the host, so the tasks of a playbook are no longer changes
 }
 
 // Reached reports whether the facts say anything about the host.
 func (f Facts) Reached() bool { return f.Unreachable == "" }
 
-// Rollout is the entry that a host keeps of the roll-out that last disrupted it, so that
-// every bastion knows whether that roll-out is finished.
+// Rollout is the entry that a host keeps about the roll-out that last disrupted
+// it. From it every bastion knows whether that roll-out is finished.
 type Rollout struct {
-	Run     string            `json:"run"`              // run that began it there
-	Number  int               `json:"number,omitempty"` // counts the roll-outs of the site, because clocks cannot show which is the newest; 0: not counted yet
+	Run     string            `json:"run"`              // ID of the run that began the roll-out on the host
+	Number  int               `json:"number,omitempty"` // number of the roll-out at the site, because clocks cannot show which is the newest; 0: it has no number yet
 	Targets map[string]string `json:"targets"`          // OS of each pool of the site, by digest
 }
 
-// MaxRollout is the highest number that a roll-out gets. From there on IDs of runs,
-// which sort by time, say which is newer. A higher number is not trusted.
+// MaxRollout is the highest number of a roll-out. Roll-outs after it share this
+// number, and the run IDs, which sort by time, decide which is newer. A higher
+// number is not trusted.
 const MaxRollout = 1_000_000
 
 // Deployment is one OS version on a host's disk.
@@ -61,16 +62,17 @@ type Deployment struct {
 	Origin   string   `json:"origin,omitempty"`
 	Booted   bool     `json:"booted,omitempty"`
 	Staged   bool     `json:"staged,omitempty"`
-	Locked   bool     `json:"locked,omitempty"` // staged, but finalization is locked: a reboot keeps the old version
+	Locked   bool     `json:"locked,omitempty"` // staged, and its finalization is locked: a reboot boots the old version again
 	Rollback bool     `json:"rollback,omitempty"`
 	Pinned   bool     `json:"pinned,omitempty"`
 	Kargs    []string `json:"kargs,omitempty"`
-	Etcd     string   `json:"etcd,omitempty"` // version of etcd in it, if it is staged and the host runs the etcd of its OS
+	Etcd     string   `json:"etcd,omitempty"` // version of etcd in it, if the deployment is staged and the host runs the etcd of its OS
 }
 
-// ShortDigest returns a short name of an OS for people: the first 12 hexadecimal digits
-// of its digest, after "sha256:" if it is an image. It depends only on the digest, so
-// that a change has the same name before and after its OS is staged.
+// ShortDigest returns a short name of an OS for people: the first 12
+// hexadecimal digits of its digest, after "sha256:" if the OS is an image. The
+// name depends only on the digest, so a change has the same name before and
+// after its OS is staged.
 func ShortDigest(digest string) string {
 	prefix := ""
 	if rest, ok := strings.CutPrefix(digest, "sha256:"); ok {
@@ -79,19 +81,19 @@ func ShortDigest(digest string) string {
 	return prefix + digest[:min(12, len(digest))]
 }
 
-// Booted returns the deployment the host runs, or nil.
+// Booted returns the deployment that the host runs, or nil.
 func (f Facts) Booted() *Deployment {
 	return f.findDeployment(func(d Deployment) bool { return d.Booted })
 }
 
-// Staged returns the deployment that is to take effect at the next reboot, or nil.
+// Staged returns the deployment that takes effect at the next reboot, or nil.
 func (f Facts) Staged() *Deployment {
 	return f.findDeployment(func(d Deployment) bool { return d.Staged })
 }
 
-// Ready reports whether the deployment of that digest is staged and locked,
-// with those kernel arguments (as in StagedArgs; "": the booted ones), so that
-// nothing but a finalize is missing.
+// Ready reports whether the deployment with this digest and these kernel
+// arguments is staged and locked, so that only the finalize is missing. args
+// has the form of StagedArgs; "" means the booted kernel arguments.
 func (f Facts) Ready(digest, args string) bool {
 	d := f.Staged()
 	return d != nil && d.Digest == digest && d.Locked && f.StagedArgs == args
@@ -106,8 +108,8 @@ func (f Facts) findDeployment(is func(Deployment) bool) *Deployment {
 	return nil
 }
 
-// WithRunning returns the facts as if these services ran, so that the run waits for
-// them.
+// WithRunning returns the facts with these services among the running ones, so
+// that the run waits for them.
 func (f Facts) WithRunning(services []string) Facts {
 	if len(services) == 0 {
 		return f
@@ -118,9 +120,10 @@ func (f Facts) WithRunning(services []string) Facts {
 	return f
 }
 
-// After reports whether a roll-out began after another, or there is no other. The
-// roll-out of the given run is the newest. Others have numbers, because the clocks of
-// bastions differ. With equal numbers the IDs decide, which sort by those clocks.
+// After reports whether the roll-out r began after other, or other is nil. The
+// roll-out of the given run is the newest. The numbers of the others decide,
+// because the clocks of bastions differ. With equal numbers the run IDs decide,
+// which sort by those clocks.
 func (r *Rollout) After(other *Rollout, run string) bool {
 	switch {
 	case other == nil:
@@ -136,37 +139,37 @@ func (r *Rollout) After(other *Rollout, run string) bool {
 // ConfigFacts is the observed state of every path, unit, user and group that the
 // desired, the recorded or the unfinished configuration names.
 type ConfigFacts struct {
-	Applied  *Record              `json:"applied,omitempty"`  // nil: nothing was recorded
-	Problem  string               `json:"problem,omitempty"`  // why nothing may be written: a record that cannot be read, a tool that is missing
-	Nodes    map[string]PathFacts `json:"nodes,omitempty"`    // by path; PathMissing where there is nothing
+	Applied  *Record              `json:"applied,omitempty"`  // nil: the host has no record
+	Problem  string               `json:"problem,omitempty"`  // why nothing may be written: the record cannot be read, or a tool is missing
+	Nodes    map[string]PathFacts `json:"nodes,omitempty"`    // state by path; PathMissing where nothing exists
 	Saved    map[string]bool      `json:"saved,omitempty"`    // paths whose originals are kept
-	Units    map[string]string    `json:"units,omitempty"`    // by name, the output of systemctl is-enabled
-	Users    map[string]Login     `json:"users,omitempty"`    // by name; those there are
-	Groups   map[string]int       `json:"groups,omitempty"`   // GID by name; those there are
-	KeyDir   bool                 `json:"key_dir,omitempty"`  // sshd reads ~/.ssh/authorized_keys.d, so SSH keys go there
-	Links    map[string]string    `json:"links,omitempty"`    // directories on the way to Nodes that are symbolic links, and their targets
-	Fleeting []string             `json:"fleeting,omitempty"` // directories on the way to Nodes that are lost when the host reboots
+	Units    map[string]string    `json:"units,omitempty"`    // output of systemctl is-enabled, by unit
+	Users    map[string]Login     `json:"users,omitempty"`    // accounts that exist, by name
+	Groups   map[string]int       `json:"groups,omitempty"`   // GIDs of the groups that exist, by name
+	KeyDir   bool                 `json:"key_dir,omitempty"`  // sshd reads ~/.ssh/authorized_keys.d, so holdfast writes SSH keys there
+	Links    map[string]string    `json:"links,omitempty"`    // symbolic links among the parent directories of Nodes, and their targets
+	Fleeting []string             `json:"fleeting,omitempty"` // parent directories of Nodes that a reboot empties
 }
 
 // PathFacts is an entry of a host's file system.
 type PathFacts struct {
 	Type     PathType `json:"type"`
-	Digest   string   `json:"digest,omitempty"` // of a file: SHA-256, hexadecimal; "large" of one from 100 MB on
-	Target   string   `json:"target,omitempty"` // of a symbolic link
+	Digest   string   `json:"digest,omitempty"` // SHA-256 of a file, hexadecimal; "large" for a file of 100 MB or more
+	Target   string   `json:"target,omitempty"` // target of a symbolic link
 	Mode     int      `json:"mode"`             // permission bits, with setuid, setgid and sticky
 	UID      int      `json:"uid"`
 	GID      int      `json:"gid"`
-	User     string   `json:"user,omitempty"` // names, where the host knows them
+	User     string   `json:"user,omitempty"` // names; IDs where the host has no name for them
 	Group    string   `json:"group,omitempty"`
-	Inode    string   `json:"inode,omitempty"` // device and inode: the same for hard links of each other
-	Contents []byte   `json:"-"`               // of the few files whose contents a plan depends on
-	Base     []byte   `json:"-"`               // of a file that something is appended to: its original, if one is kept
+	Inode    string   `json:"inode,omitempty"` // device and inode; hard links of one file have the same
+	Contents []byte   `json:"-"`               // contents of the few files on which a plan depends
+	Base     []byte   `json:"-"`               // original of a file to which text is appended, if the host keeps it
 }
 
-// PathType is a kind of Node.
+// PathType is the kind of an entry of a file system.
 type PathType string
 
-// The kinds of nodes.
+// The kinds of entries.
 const (
 	PathMissing   PathType = ""
 	PathFile      PathType = "file"
@@ -179,26 +182,27 @@ const (
 type Login struct {
 	UID      int      `json:"uid"`
 	GID      int      `json:"gid"`
-	Group    string   `json:"group,omitempty"`  // primary
-	Groups   []string `json:"groups,omitempty"` // supplementary, without the primary one
+	Group    string   `json:"group,omitempty"`  // primary group
+	Groups   []string `json:"groups,omitempty"` // supplementary groups
 	Gecos    string   `json:"gecos,omitempty"`
 	Home     string   `json:"home,omitempty"`
 	Shell    string   `json:"shell,omitempty"`
-	Password string   `json:"password,omitempty"` // Digest of the hash in shadow
-	Keys     []string `json:"keys,omitempty"`     // SSH keys, a line each, that holdfast or Ignition keeps there
+	Password string   `json:"password,omitempty"` // Digest of the password hash in shadow
+	Keys     []string `json:"keys,omitempty"`     // SSH keys that holdfast or Ignition keeps there, one per line
 	Expires  string   `json:"expires,omitempty"`  // day of its expiry as in shadow; "": never
-	Connects bool     `json:"connects,omitempty"` // it is the account that holdfast logs in as
+	Connects bool     `json:"connects,omitempty"` // holdfast logs in with this account
 
-	// OtherKeys and Sessions count its other SSH keys and its sessions, where that
-	// matters: of the account that holdfast logs in as, and of those that leave the
-	// configuration.
+	// OtherKeys and Sessions count the other SSH keys and the sessions of the
+	// account. They are only counted for the account that holdfast logs in
+	// with, and for accounts that the configuration no longer has.
 	OtherKeys int `json:"other_keys,omitempty"`
 	Sessions  int `json:"sessions,omitempty"`
 }
 
-// RetiredExpiry is the day of expiry of an account that holdfast has locked:
-// the first after 1970-01-01 that shadow understands.
+// RetiredExpiry is the expiry day of an account that holdfast has locked: the
+// first day after 1970-01-01 that shadow understands.
 const RetiredExpiry = "1"
 
-// Retired reports whether the account is locked as holdfast does it.
+// Retired reports whether the account is locked in the way that holdfast locks
+// accounts.
 func (l Login) Retired() bool { return l.Expires == RetiredExpiry }

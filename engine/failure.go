@@ -1,6 +1,7 @@
 package engine
 
-// Failure is one failure on a host, with everything that a person needs to act on it.
+// Failure is one failure on a host, with everything that a person needs to
+// handle it.
 type Failure struct {
 	Host    string      `json:"host,omitempty"`
 	Step    string      `json:"step"`
@@ -23,26 +24,26 @@ func (f *Failure) Error() string {
 	return s
 }
 
-// FailureKind is the kind of a failure, which decides the exit code and the reaction of
-// callers. Failures of connections have the kinds of package remote, too.
+// FailureKind is the kind of a failure. It decides the exit code and how
+// callers react. Failures of connections have the kinds of package remote.
 type FailureKind string
 
 // The kinds of failure.
 const (
-	UnreachableFailure FailureKind = "unreachable" // nothing answers
+	UnreachableFailure FailureKind = "unreachable" // the host does not answer
 	HeldFailure        FailureKind = "held"        // somebody else holds the host
-	RefusedFailure     FailureKind = "refused"     // the plan is not the one that was approved
-	ChangedFailure     FailureKind = "changed"     // the host is not as planned
-	FullFailure        FailureKind = "full"        // too little free space; nothing was done
-	UnsafeFailure      FailureKind = "unsafe"      // it would not be safe to go on
+	RefusedFailure     FailureKind = "refused"     // the plan differs from the approved one
+	ChangedFailure     FailureKind = "changed"     // the host differs from the plan
+	FullFailure        FailureKind = "full"        // the host has too little free space; nothing was done
+	UnsafeFailure      FailureKind = "unsafe"      // the next step would not be safe
 	JournalFailure     FailureKind = "journal"     // an event cannot be journaled
-	StoppedFailure     FailureKind = "stopped"     // the person stopped it
+	StoppedFailure     FailureKind = "stopped"     // the person stopped the run
 	CannotFailure      FailureKind = "cannot"      // the host refused the change; nothing was changed
 	LatencyFailure     FailureKind = "latency"     // staging was stopped to protect etcd
-	ActionFailure      FailureKind = "action"      // an action failed, and the host has that on record
+	ActionFailure      FailureKind = "action"      // an action failed, and the record of the host contains this failure
 )
 
-// Exit returns the exit code that a failure alone ends a run with.
+// Exit returns the exit code of a run that ends with this failure alone.
 func (f Failure) Exit() ExitCode {
 	switch f.Kind {
 	case HeldFailure:

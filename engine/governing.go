@@ -16,61 +16,62 @@ type GovernorState string
 
 // The states of a governed staging.
 const (
-	GovernorFree   GovernorState = "free"   // no limit was exceeded since it began, or it has full speed again
+	GovernorFree   GovernorState = "free"   // no limit was exceeded since the staging began, or the staging has full speed again
 	GovernorSlowed GovernorState = "slowed" // a limit was exceeded
-	GovernorPaused GovernorState = "paused" // even the floor is too much
-	GovernorEnded  GovernorState = "ended"  // the staging is over, and the report complete
+	GovernorPaused GovernorState = "paused" // a limit is exceeded even at the slowest pace
+	GovernorEnded  GovernorState = "ended"  // the staging is over, and the state has all figures
 )
 
-// StopReason is why the governor stops a staging. "" lets it go on.
+// StopReason is the reason why the governor stops a staging. "" means that the
+// staging goes on.
 type StopReason string
 
-// The reasons.
+// The reasons why the governor stops a staging.
 const (
-	StopLatency  StopReason = "latency"  // a limit is exceeded at the floor for too long
-	StopMissing  StopReason = "missing"  // a member has not answered for too long
-	StopDeadline StopReason = "deadline" // the staging has taken too long
+	StopLatency  StopReason = "latency"  // a limit was exceeded at the slowest pace for too long
+	StopMissing  StopReason = "missing"  // a member did not answer for too long
+	StopDeadline StopReason = "deadline" // the staging took too long
 )
 
-// Governing is within which limits hosts are staged near an etcd cluster.
+// Governing has the limits within which hosts are staged near an etcd cluster.
 type Governing struct {
 	Latency
-	FloorShare float64  `json:"floor_share"`        // least share of the time in which a host makes progress
+	FloorShare float64  `json:"floor_share"`        // least share of the time in which the host makes progress
 	FloorRate  int64    `json:"floor_rate"`         // least rate of content from the bastion, in bytes per second
-	Deadline   Duration `json:"deadline,omitempty"` // the staging of a host stops after that time
+	Deadline   Duration `json:"deadline,omitempty"` // time after which the staging of a host stops
 }
 
-// IdleFactor is the least limit of a member, as a multiple of its idle latency: staging cannot make a disk faster
-// than it is.
+// IdleFactor bounds the limit of a member from below, as a multiple of its idle
+// latency: during a staging, a disk cannot be faster than when it is idle.
 const IdleFactor = 1.25
 
 // Governor is the state of a governed staging of one host.
 type Governor struct {
 	State   GovernorState    `json:"state"`             // how fast the host may stage
 	Member  string           `json:"member,omitempty"`  // host of the member that decided
-	Metric  LatencyMetric    `json:"metric,omitempty"`  // that decided; missing: the member did not answer
-	P99     Duration         `json:"p99,omitempty"`     // of that metric, without a few slowest observations of the window
-	Limit   Duration         `json:"limit,omitempty"`   // of that metric, for that member
-	Window  Duration         `json:"window,omitempty"`  // of that p99, or since when the member has not answered
-	Pace    *Pace            `json:"pace,omitempty"`    // of the host from now on
-	Levers  []Lever          `json:"levers,omitempty"`  // as the host reported them, when they were first known
-	Stopped StopReason       `json:"stopped,omitempty"` // why the staging stops; missing: it goes on
-	Slowed  Duration         `json:"slowed,omitempty"`  // time in this state, of an ended one
-	Paused  Duration         `json:"paused,omitempty"`  // time in this state, of an ended one
-	Members []MemberGoverned `json:"members,omitempty"` // disk latency of every member, of an ended one
+	Metric  LatencyMetric    `json:"metric,omitempty"`  // metric that decided; missing: the member did not answer
+	P99     Duration         `json:"p99,omitempty"`     // p99 of that metric, without a few slowest observations of the window
+	Limit   Duration         `json:"limit,omitempty"`   // limit of that metric for that member
+	Window  Duration         `json:"window,omitempty"`  // time that the p99 covers, or time for which the member has not answered
+	Pace    *Pace            `json:"pace,omitempty"`    // pace of the host from now on
+	Levers  []Lever          `json:"levers,omitempty"`  // levers that the host reported, when they are first known
+	Stopped StopReason       `json:"stopped,omitempty"` // why the staging stops; missing: the staging goes on
+	Slowed  Duration         `json:"slowed,omitempty"`  // time that an ended staging was slowed
+	Paused  Duration         `json:"paused,omitempty"`  // time that an ended staging was paused
+	Members []MemberGoverned `json:"members,omitempty"` // disk latency of every member during an ended staging
 }
 
-// Pace is how fast a host stages: its staging unit runs for Slice, then it is
-// frozen, its data are flushed, and it stays frozen for Pause after that.
+// Pace is how fast a host stages. The staging unit runs for Slice. Then the
+// unit is frozen, its data are flushed, and it stays frozen for Pause.
 type Pace struct {
 	Slice Duration `json:"slice,omitempty"` // 0: the unit stays frozen
-	Pause Duration `json:"pause,omitempty"` // the unit stays frozen so long after its data were flushed
+	Pause Duration `json:"pause,omitempty"` // how long the unit stays frozen after its data were flushed
 }
 
-// FloorPace returns the slowest pace. In a slice of it, ostree writes some
-// 0.7 MB (it was measured to write 145 MB/s while it is thawed). A disk of
-// 50 MB/s writes that in 15 ms, so less than one fsync in a hundred waits for
-// it.
+// FloorPace returns the slowest pace. In one slice of it, ostree writes about
+// 0.7 MB (a thawed ostree wrote 145 MB/s in a measurement). A disk of 50 MB/s
+// writes 0.7 MB in 15 ms, so less than one fsync in a hundred waits for these
+// data.
 func FloorPace() Pace {
 	return Pace{Slice: Duration(5 * time.Millisecond), Pause: Duration(time.Second)}
 }
@@ -78,8 +79,8 @@ func FloorPace() Pace {
 // Lever is a way to slow the staging of a host.
 type Lever struct {
 	Name    LeverName `json:"name"`
-	InForce bool      `json:"in_force"`         // whether the host can use it
-	Reason  string    `json:"reason,omitempty"` // why not
+	InForce bool      `json:"in_force"`         // whether the host can use the lever
+	Reason  string    `json:"reason,omitempty"` // why the host cannot use the lever
 }
 
 // LeverName names a lever.
@@ -94,7 +95,7 @@ const (
 type MemberGoverned struct {
 	Host    string       `json:"host"`
 	Idle    LatencyPoint `json:"idle"`              // before the first staging of the run
-	Staging LatencyPoint `json:"staging"`           // from the begin of the staging to its end
-	Worst   LatencyPoint `json:"worst"`             // the worst window while staging, by WAL fsync
+	Staging LatencyPoint `json:"staging"`           // from the begin to the end of the staging
+	Worst   LatencyPoint `json:"worst"`             // the worst window of the staging, by WAL fsync
 	WorstAt time.Time    `json:"worst_at,omitzero"` // begin of the worst window
 }

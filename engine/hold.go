@@ -12,42 +12,43 @@ const HoldPath = StateDir + "/hold.json"
 // StateDir is where holdfast keeps its state on a host.
 const StateDir = "/var/lib/holdfast"
 
-// HoldKind says who may end a hold.
+// HoldKind decides who may end a hold.
 type HoldKind string
 
-// The kinds of hold: a run's ends with the run, a maintenance hold is ended by
-// a person.
+// The kinds of hold. The hold of a run ends with the run. A person ends a
+// maintenance hold.
 const (
 	RunHold         HoldKind = "run"
 	MaintenanceHold HoldKind = "maintenance"
 )
 
 // Hold is the lock file on a host: who disrupts it, why and until when. All
-// times are the host's own clock.
+// times are times of the host's own clock.
 type Hold struct {
 	Kind       HoldKind  `json:"kind"`
 	Holder     string    `json:"holder"`            // user@bastion
-	Run        string    `json:"run,omitempty"`     // ID of the run that took it; for maintenance a random ID
-	Bastion    string    `json:"bastion,omitempty"` // identity of the bastion that took it; "" in holds of earlier versions
+	Run        string    `json:"run,omitempty"`     // ID of the run that took the hold; random for maintenance
+	Bastion    string    `json:"bastion,omitempty"` // identity of the bastion that took the hold; "" in holds of earlier versions
 	Reason     string    `json:"reason"`
 	Ticket     string    `json:"ticket,omitempty"`
 	Step       string    `json:"step,omitempty"` // step at which the run failed
 	Acquired   time.Time `json:"acquired"`
 	Renewed    time.Time `json:"renewed"`
-	Expires    time.Time `json:"expires,omitzero"`     // zero: never
+	Expires    time.Time `json:"expires,omitzero"`     // when the hold expires; zero: never
 	Units      []string  `json:"units,omitempty"`      // of a run: services that ran before the disruption, and must run again before the release
 	UnitsLeft  int       `json:"units_left,omitempty"` // number of services that did not fit into Units
-	PreviousOS string    `json:"from,omitempty"`       // of a run that brings another OS: digest of the OS before
-	Stopped    []string  `json:"stopped,omitempty"`    // reboot helpers that were stopped and are to be started again
+	PreviousOS string    `json:"from,omitempty"`       // of a run that brings another OS: digest of the OS before the run
+	Stopped    []string  `json:"stopped,omitempty"`    // reboot helpers that the run stopped and has to start again
 }
 
-// Expired reports whether the hold has run out at the host's time now.
+// Expired reports whether the hold has expired at the host's time now.
 func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.After(h.Expires) }
 
 // Held reports whether somebody holds the host. An unreadable hold counts as a hold.
 func (f Facts) Held() bool { return f.Hold != nil || f.HoldProblem != "" }
 
-// HoldRenewed returns when the host's hold was last renewed; zero if there is none.
+// HoldRenewed returns when the hold of the host was last renewed, or zero
+// without a hold.
 func (f Facts) HoldRenewed() time.Time {
 	if f.Hold == nil {
 		return time.Time{}
@@ -55,7 +56,7 @@ func (f Facts) HoldRenewed() time.Time {
 	return f.Hold.Renewed
 }
 
-// String returns for people who holds the host, since when, why, and until when.
+// String tells people who holds the host, since when, why, and until when.
 func (h Hold) String() string {
 	s := fmt.Sprintf("held by %s since %s for %q", h.Holder, h.Acquired.UTC().Format("2006-01-02 15:04 MST"), h.Reason)
 	if h.Step != "" {
@@ -73,8 +74,8 @@ func (h Hold) String() string {
 // HoldRelation is the relation of a run to the hold of a host.
 type HoldRelation int
 
-// The relations: no hold, the run's own hold, a hold of a dead run or an expired hold,
-// which the run adopts, and a hold of somebody else, which it respects.
+// The relations. A run adopts a hold of a dead run (AdoptHold) and an expired
+// hold (ExpiredHold). It respects a hold of somebody else (ForeignHold).
 const (
 	NotHeld HoldRelation = iota
 	OwnHold
@@ -83,19 +84,20 @@ const (
 	ForeignHold
 )
 
-// HoldOwner is who may act under a hold: one run of one bastion. A run without an ID
-// owns nothing.
+// HoldOwner is the one run of one bastion that may act under a hold. A run
+// without an ID owns nothing.
 type HoldOwner struct {
-	Run     string // ID
+	Run     string // ID of the run
 	Bastion string // identity of its bastion
 }
 
 // Owner returns the run that has taken the hold.
 func (h Hold) Owner() HoldOwner { return HoldOwner{Run: h.Run, Bastion: h.Bastion} }
 
-// HoldRelation returns the relation of a run to the hold in facts. dead are runs that
-// ended without releasing their holds, by the journals of this bastion. Journals can be
-// copied to another bastion, so an adopted hold must also name this bastion.
+// HoldRelation returns the relation of the run self to the hold in the facts.
+// dead are the dead runs in the journals of this bastion. Journals can be
+// copied to another bastion, so a run adopts a hold only if the hold names this
+// bastion.
 func (f Facts) HoldRelation(self HoldOwner, dead []string) HoldRelation {
 	if f.HoldProblem != "" {
 		return ForeignHold
@@ -123,20 +125,22 @@ func (f Facts) leftByDeadRun(bastion string, dead []string) bool {
 // Expiry says whether a hold has expired.
 type Expiry int
 
-// The states of a hold with an end. The clocks of the host and of the bastion may
-// disagree about it; then nobody takes the hold for expired.
+// The states of a hold with an end. While the clocks of the host and of the
+// bastion disagree about the end, nobody treats the hold as expired.
 const (
 	HoldLasts Expiry = iota
 	HoldExpired
 	ClocksDisagree
 )
 
-// clockTolerance is how far the clocks of a host and of a bastion may be apart
-// before they disagree. A run's hold lasts longer than its steps may take by more.
+// clockTolerance is how far the clocks of a host and of a bastion may differ
+// before they disagree. The hold of a run outlasts the timeouts of its steps by
+// more than this tolerance.
 const clockTolerance = 2 * time.Minute
 
-// Expiry compares the end of the hold with the host's clock, which wrote it, and with
-// the bastion's clock when the facts were gathered, if that is known.
+// Expiry compares the end of the hold with the host's clock, which also set
+// that end. If GatheredAt is known, it compares the end with the bastion's
+// clock too.
 func (f Facts) Expiry() Expiry {
 	switch {
 	case f.Hold == nil || !f.Hold.Expired(f.Clock):
@@ -147,8 +151,8 @@ func (f Facts) Expiry() Expiry {
 	return HoldExpired
 }
 
-// DescribeClockSkew explains why a hold does not count as expired although the host's
-// clock is past its end; "" in all other cases.
+// DescribeClockSkew explains why a hold is not treated as expired although the
+// host's clock is past its end. It returns "" in all other cases.
 func (f Facts) DescribeClockSkew() string {
 	if f.Expiry() != ClocksDisagree {
 		return ""

@@ -92,8 +92,8 @@ func TestHoldString(t *testing.T) {
 	}
 }
 
-// A hold without an end says nothing about one, so that old readers and jq do
-// not meet the year 1.
+// The JSON of a hold without an end has no field for the end. Otherwise old
+// readers and jq would read the year 1.
 func TestHoldJSON(t *testing.T) {
 	text, err := json.Marshal(engine.Hold{Kind: engine.RunHold, Holder: "a@b", Run: "r", Reason: "x", Acquired: now, Renewed: now})
 	if err != nil || strings.Contains(string(text), "expires") {

@@ -17,7 +17,7 @@ import (
 
 // source is one Go file of the project.
 type source struct {
-	dir   string // from the root of the module
+	dir   string // folder, from the root of the module
 	name  string
 	lines int
 	tree  *ast.File
@@ -37,10 +37,10 @@ func (s source) imports() []string {
 	return paths
 }
 
-// parsed holds the files below each folder: several tests need the same, and parsing is most of their work.
+// parsed caches the files below each folder. Several tests need the same files,
+// and parsing takes most of their time.
 var parsed sync.Map
 
-// parseSources parses every Go file below the named folders of the module.
 func parseSources(t *testing.T, folders ...string) []source {
 	t.Helper()
 	var all []source
@@ -76,8 +76,8 @@ func parseFolder(folder string) ([]source, error) {
 	return all, err
 }
 
-// forbidden are the packages through which the functional core would touch
-// the world, wait or start something.
+// forbidden lists the packages through which the functional core could touch
+// the world, wait or start a process.
 var forbidden = []string{"context", "crypto/rand", "database/sql", "io/ioutil", "log", "math/rand", "net", "os", "plugin", "runtime", "sync", "syscall", "testing", "unsafe"}
 
 func within(pkg string, list []string) bool {
@@ -87,8 +87,8 @@ func within(pkg string, list []string) bool {
 // core lists the folders without effects.
 var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
-// The same input always gives the same plan: engine and modules see no files,
-// no network, no clock and no chance, and start no goroutines.
+// The same input always makes the same plan: engine and modules use no files,
+// no network, no clock and no random numbers, and start no goroutines.
 func TestCoreIsPure(t *testing.T) {
 	for _, s := range parseSources(t, "engine", "modules") {
 		if !slices.Contains(core, s.dir) || s.test() {
@@ -110,7 +110,8 @@ func TestCoreIsPure(t *testing.T) {
 	}
 }
 
-// findImpurities finds readings of the clock, goroutines, channels and init.
+// findImpurities finds reads of the clock, goroutines, channels and init
+// functions.
 func findImpurities(tree *ast.File, found func(string)) {
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	name := "time"
@@ -138,10 +139,10 @@ func findImpurities(tree *ast.File, found func(string)) {
 	})
 }
 
-// neighbours lists the packages of engine that others build on, with the reason
-// for each. All others meet in cmd.
+// neighbours lists the packages of engine that other packages of engine may
+// import, with the reason for each. All other packages meet in cmd.
 var neighbours = map[string]map[string]string{
-	"holdfast/engine":          nil, // everybody's vocabulary
+	"holdfast/engine":          nil, // the vocabulary of all packages
 	"holdfast/engine/textutil": nil, // helpers for text that know nothing of hosts
 	"holdfast/engine/hostpattern": {
 		"engine/playbook": "a play names its hosts by a pattern",
@@ -278,31 +279,31 @@ var neighbours = map[string]map[string]string{
 	},
 }
 
-// mayImport reports whether a folder may import a package of holdfast.
 func mayImport(dir, pkg string) bool {
 	users, common := neighbours[pkg]
 	return common && (users == nil || users[dir] != "")
 }
 
-// testPackages lists the packages that are for tests only, each with the packages
-// below it. Tests may import them, and they may import everything.
+// testPackages lists the packages that are for tests only, with all packages
+// below each of them. Only tests may import them, and they may import every
+// package.
 var testPackages = []string{
-	"holdfast/engine/content/ostreetest",              // the ostree tool
+	"holdfast/engine/content/ostreetest",              // runs the ostree tool
 	"holdfast/engine/etcd/etcdtest",                   // etcd members on loopback
-	"holdfast/engine/longtest",                        // how much tests try
-	"holdfast/engine/pathtest",                        // hosts of tests apart from the machine
+	"holdfast/engine/longtest",                        // how many cases tests try
+	"holdfast/engine/pathtest",                        // fake hosts that are kept apart from the machine
 	"holdfast/engine/remote/sshtest",                  // an SSH server
 	"holdfast/engine/shelltest",                       // shellcheck over scripts
 	"holdfast/engine/report/reporttest",               // plans, events and goldens of the views
 	"holdfast/engine/simulator",                       // worlds in memory, and the laws
-	"holdfast/modules/hostconfig/observe/observetest", // a fake host to probe, and accounts that interfere
+	"holdfast/modules/hostconfig/observe/observetest", // a fake host for probes, and accounts that interfere
 	"holdfast/modules/moduletest",                     // a fake host, and golden cases of modules
 }
 
-// isTestPackage reports whether the files of a folder are for tests only.
 func isTestPackage(dir string) bool { return within("holdfast/"+dir, testPackages) }
 
-// TestProductDoesNotImportTestPackages: no product code imports a package that is for tests.
+// TestProductDoesNotImportTestPackages checks that no product code imports a
+// package that is for tests only.
 func TestProductDoesNotImportTestPackages(t *testing.T) {
 	there := map[string]bool{}
 	for _, s := range parseSources(t, "engine", "modules", "cmd") {
@@ -328,7 +329,7 @@ func TestProductDoesNotImportTestPackages(t *testing.T) {
 	}
 }
 
-// Siblings do not import each other but as neighbours lists it.
+// Packages of engine import each other only where neighbours allows it.
 func TestSiblingsAreStrangers(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range parseSources(t, "engine", "modules") {
@@ -355,7 +356,7 @@ func TestSiblingsAreStrangers(t *testing.T) {
 	}
 }
 
-// A file that needs scrolling is two files.
+// A file that needs scrolling should be two files.
 func TestFilesAreShort(t *testing.T) {
 	const limit = 300
 	for _, s := range parseSources(t, "engine", "modules", "cmd") {
@@ -380,7 +381,7 @@ func TestPackagesAreDocumented(t *testing.T) {
 	}
 }
 
-// The tests above see what they look for.
+// The tests above find the faults that they search for.
 func TestImpuritiesAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"import \"time\"; var x = time.Now":                "time.Now",

@@ -6,15 +6,15 @@ import (
 )
 
 // Inventory is one site as the operator wrote it: pools, hosts and etcd
-// clusters. It is read by engine/inventory, which checks it; the functions
-// here may rely on names being unique and references resolving.
+// clusters. Package engine/inventory reads and checks it, so the functions here
+// rely on unique names and on references that resolve.
 type Inventory struct {
 	Site     string    `json:"site"`
 	Pools    []Pool    `json:"pools"`
 	Hosts    []Host    `json:"hosts"`
 	Clusters []Cluster `json:"clusters"`
 
-	MaxUnavailable CountOrPercent `json:"max_unavailable,omitzero"` // of all hosts together; not set: only the pools limit
+	MaxUnavailable CountOrPercent `json:"max_unavailable,omitzero"` // budget of all hosts of the site together; not set: only the pools have budgets
 
 	Mirror *Mirror `json:"mirror,omitempty"` // content that hosts fetch from the bastion
 }
@@ -27,8 +27,9 @@ type Mirror struct {
 	HostRate   int64  `json:"host_rate,omitempty"`  // bytes per second to each host; 0: no limit
 }
 
-// MinMirrorRate is the lowest rate of a transfer from the bastion, in bytes per second. ostree gives up requests that stay
-// below 1000 bytes per second for half a minute, and sends eight of them at once.
+// MinMirrorRate is the lowest rate of a transfer from the bastion, in bytes per
+// second. ostree sends eight requests at once, and aborts a request whose rate
+// stays below 1000 bytes per second for half a minute.
 const MinMirrorRate = 32 << 10
 
 // Host is one machine.
@@ -36,32 +37,32 @@ type Host struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Pool    string `json:"pool"`
-	Cluster string `json:"cluster,omitempty"`      // etcd cluster of which it is a member, by the inventory
-	Retired bool   `json:"etcd_retired,omitempty"` // its member of the cluster is to be removed
+	Cluster string `json:"cluster,omitempty"`      // etcd cluster of which the host is a member, by the inventory
+	Retired bool   `json:"etcd_retired,omitempty"` // the member of the host is to be removed from its cluster
 	Zone    string `json:"zone,omitempty"`
-	Paused  bool   `json:"paused,omitempty"` // holdfast does not touch it
+	Paused  bool   `json:"paused,omitempty"` // holdfast does not touch the host
 
-	NearCluster string `json:"near_etcd_cluster,omitempty"` // etcd cluster whose members share a disk or a link with it
+	NearCluster string `json:"near_etcd_cluster,omitempty"` // etcd cluster whose members share a disk or a link with the host
 
-	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // it may be disrupted although etcd runs on it and no cluster of the inventory has it
+	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // the host may be disrupted although etcd runs on it and no cluster of the inventory contains it
 	SSH        SSH  `json:"ssh"`
 
-	Configs []ConfigSource `json:"configs,omitempty"` // of this host alone; they override the pool's
+	Configs []ConfigSource `json:"configs,omitempty"` // documents of this host alone; they override the documents of the pool
 }
 
 // EtcdNearby returns the etcd cluster that suffers when the host's disk or link
 // is busy, or "".
 func (h Host) EtcdNearby() string { return cmp.Or(h.Cluster, h.NearCluster) }
 
-// SSH has the settings to reach a host: the defaults of the site, with those of the pool
-// and the host in their place.
+// SSH has the settings to reach a host. Settings of the host override those of
+// the pool, and these override those of the site.
 type SSH struct {
 	User           string   `json:"user,omitempty"`
 	Port           int      `json:"port,omitempty"` // 0: from ssh_config, else 22
 	Identities     []string `json:"identities,omitempty"`
 	KnownHosts     []string `json:"known_hosts,omitempty"`
 	ProxyJump      string   `json:"proxy_jump,omitempty"`
-	Config         string   `json:"config,omitempty"`          // ssh_config to honour; "" is ~/.ssh/config, "none" is none
+	Config         string   `json:"config,omitempty"`          // path of the ssh_config; "": ~/.ssh/config; "none": no file
 	Become         string   `json:"become,omitempty"`          // "sudo", or "" where the user is root
 	BecomeFile     string   `json:"become_file,omitempty"`     // file that holds the sudo password
 	BecomeCommand  string   `json:"become_command,omitempty"`  // command on the bastion that prints the sudo password
@@ -69,25 +70,25 @@ type SSH struct {
 	KeepAlive      Duration `json:"keep_alive,omitempty"`      // 0: 5 s; three missed answers end the connection
 }
 
-// OS is the operating system of a pool's hosts, pinned by digest. With a driver alone
-// the OS does not change, only kernel arguments do.
+// OS is the operating system of a pool's hosts, pinned by digest. If only
+// Driver is set, the OS does not change, and only kernel arguments do.
 type OS struct {
 	Driver  string `json:"driver"`             // ostree, rpm-ostree or bootc
-	Remote  string `json:"remote,omitempty"`   // ostree remote as configured on the host
+	Remote  string `json:"remote,omitempty"`   // name of the ostree remote on the host
 	Ref     string `json:"ref,omitempty"`      // branch in that remote
 	Commit  string `json:"commit,omitempty"`   // ostree commit, 64 hex digits
 	Image   string `json:"image,omitempty"`    // container image by digest: NAME@sha256:…
 	MinFree int64  `json:"min_free,omitempty"` // bytes that must be free before staging; 0: DefaultMinFree
-	Version string `json:"version,omitempty"`  // for max_skew, if its label does not tell
-	Source  string `json:"source,omitempty"`   // BastionSource, or "": as configured on the host
+	Version string `json:"version,omitempty"`  // version for max_skew, where the OS has no label with its version
+	Source  string `json:"source,omitempty"`   // BastionSource; "": the source that the host is configured with
 }
 
-// BastionSource is the source of an OS that hosts fetch from the mirror of the bastion,
-// through their SSH connections.
+// BastionSource is the source of an OS that hosts fetch from the mirror of the
+// bastion, through their SSH connections.
 const BastionSource = "bastion"
 
-// DefaultMinFree is the free space in bytes a host must have before an OS is
-// staged, unless the pool says otherwise.
+// DefaultMinFree is the free space in bytes that a host needs before an OS is
+// staged, if its pool has no min_free.
 const DefaultMinFree = 1 << 30
 
 // Digest returns the identity of the OS: the ostree commit, or the image's digest
@@ -104,36 +105,39 @@ func (o OS) Digest() string {
 	return ""
 }
 
-// Cluster is an etcd cluster. Which hosts are its members is said by the
-// hosts (Host.Cluster) and checked against the cluster's own member list.
+// Cluster is an etcd cluster. Host.Cluster names the cluster of each member.
+// holdfast compares these hosts with the member list of the cluster.
 type Cluster struct {
 	Name        string           `json:"name"`
 	ClientPort  int              `json:"client_port"`
 	TLS         *TLS             `json:"tls,omitempty"`
 	Metrics     *MetricsListener `json:"metrics,omitempty"` // nil: members serve their metrics on the client port
 	Latency     *Latency         `json:"latency,omitempty"`
-	Timeout     Duration         `json:"timeout,omitempty"` // of one probe of its members; 0: chosen by their distance
+	Timeout     Duration         `json:"timeout,omitempty"` // timeout of one probe of its members; 0: holdfast chooses the timeout by the distance of the members
 	Snapshots   Snapshots        `json:"snapshots,omitzero"`
-	NoSnapshot  bool             `json:"no_snapshot,omitempty"`  // snapshot = false: take none before the first disruption
+	NoSnapshot  bool             `json:"no_snapshot,omitempty"`  // snapshot = false: holdfast takes no snapshot before the first disruption
 	AllowOutage bool             `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots
-	Managed     *ManagedMembers  `json:"managed,omitempty"`      // manage = true; nil: somebody else adds and removes its members
+	Managed     *ManagedMembers  `json:"managed,omitempty"`      // manage = true; nil: holdfast does not add or remove its members
 }
 
-// ManagedMembers says how the members of a cluster are set up that holdfast adds and removes.
+// ManagedMembers has the settings of the members that holdfast adds to and
+// removes from a cluster.
 type ManagedMembers struct {
-	PeerPort int    `json:"peer_port"` // the members listen there for each other
-	DataDir  string `json:"data_dir"`  // of etcd, on each member
+	PeerPort int    `json:"peer_port"` // port on which the members listen for each other
+	DataDir  string `json:"data_dir"`  // data directory of etcd, on each member
 	Unit     string `json:"unit"`      // systemd service of etcd, on each member
 }
 
-// Snapshots says where the snapshots of runs are kept, and how many.
+// Snapshots has the folder of the snapshots that runs take, and how many of
+// them are kept.
 type Snapshots struct {
 	Folder string   `json:"folder,omitempty"` // "": snapshots in the folder of the journals
 	Keep   int      `json:"keep,omitempty"`
 	MaxAge Duration `json:"max_age,omitempty"`
 }
 
-// WithDefaults returns the settings with the defaults for those that are not set.
+// WithDefaults returns the settings with the default for each setting that is
+// not set.
 func (s Snapshots) WithDefaults() Snapshots {
 	if s.Keep == 0 {
 		s.Keep = 10
@@ -158,16 +162,17 @@ type MetricsListener struct {
 	TLS  *TLS `json:"tls,omitempty"` // nil: plain HTTP
 }
 
-// Latency limits the disk latency of an etcd cluster while hosts near it are staged.
-// The limits of a member are at least 1.25 times its idle latency.
+// Latency limits the disk latency of an etcd cluster while hosts near it are
+// staged. The limit of a member is at least 1.25 times its idle latency.
 type Latency struct {
 	WALFsyncP99      Duration `json:"wal_fsync_p99,omitempty"`      // 0: 10 ms
 	BackendCommitP99 Duration `json:"backend_commit_p99,omitempty"` // 0: 25 ms
-	AbortAfter       Duration `json:"abort_after,omitempty"`        // a staging stops if a limit is exceeded at the slowest pace for so long; 0: 5 m
+	AbortAfter       Duration `json:"abort_after,omitempty"`        // a staging stops after a limit was exceeded at the slowest pace for this time; 0: 5 m
 }
 
-// WithDefaults returns the limits with the defaults for those that are not set. etcd's own advice is that the p99 of
-// WAL fsync stays below 10 ms, and the one of backend commit below 25 ms.
+// WithDefaults returns the limits with the default for each limit that is not
+// set. The etcd documentation advises that the p99 of WAL fsyncs stays below 10
+// ms, and the p99 of backend commits below 25 ms.
 func (l *Latency) WithDefaults() Latency {
 	var limits Latency
 	if l != nil {
@@ -179,23 +184,22 @@ func (l *Latency) WithDefaults() Latency {
 	return limits
 }
 
-// Host returns the host of that name.
+// Host returns the host with that name.
 func (inv Inventory) Host(name string) (Host, bool) {
 	return findByName(inv.Hosts, name, func(h Host) string { return h.Name })
 }
 
-// Pool returns the pool of that name.
+// Pool returns the pool with that name.
 func (inv Inventory) Pool(name string) (Pool, bool) {
 	return findByName(inv.Pools, name, func(p Pool) string { return p.Name })
 }
 
-// Cluster returns the etcd cluster of that name.
+// Cluster returns the etcd cluster with that name.
 func (inv Inventory) Cluster(name string) (Cluster, bool) {
 	return findByName(inv.Clusters, name, func(c Cluster) string { return c.Name })
 }
 
-// Members returns the hosts that say they are members of the cluster, in
-// inventory order.
+// Members returns the hosts that name this cluster, in inventory order.
 func (inv Inventory) Members(cluster string) []Host {
 	var hosts []Host
 	for _, h := range inv.Hosts {

@@ -8,7 +8,8 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// TestMain lets garbage be: plans of small worlds are short-lived, and a third of the time went to collecting them.
+// TestMain turns the garbage collector down: plans of small worlds are
+// short-lived, and a third of the test time is spent on collecting them.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	os.Exit(pathtest.Run(m))

@@ -6,28 +6,29 @@ import (
 	"strings"
 )
 
-// PlanSchema is the version of a plan's JSON. It only grows.
+// PlanSchema is the version of a plan's JSON. It only increases.
 const PlanSchema = 1
 
-// Plan is the work of a run, and the work that it leaves out, with reasons. It is a value:
-// the same inventory and facts give the same plan, apply carries out the
-// approved work, and a host that matches plans to nothing.
+// Plan has the work of a run, and the work that the run leaves out, with
+// reasons. A plan is a value. The same inventory and facts make the same plan.
+// apply carries out the approved work, and the plan of a host that matches is
+// empty.
 //
-// These hold for every plan: a host is in at most one batch and one lane, and
-// then has a HostPlan; a host that is excluded has none, unless it only waits
-// for its window; no batch has two
-// members of an etcd cluster; no batch disrupts two zones of a pool, or more
-// hosts of a pool, or of the site, than its budget has left; with a refusal, or
-// an unfinished roll-out that another is to follow, there are no lanes
-// and no batches.
+// These rules hold for every plan. A host is in at most one batch and in at
+// most one lane, and every such host has a HostPlan. An excluded host has no
+// HostPlan, unless it only waits for its window. No batch has two members of
+// one etcd cluster. No batch disrupts two zones of a pool, or more hosts of a
+// pool or of the site than the budget allows. A plan with a refusal, or with an
+// unfinished roll-out that another roll-out would follow, has no lanes and no
+// batches.
 type Plan struct {
 	Schema            int                `json:"schema"`
 	Site              string             `json:"site"`
-	Total             int                `json:"total"` // hosts in the inventory
+	Total             int                `json:"total"` // number of hosts in the inventory
 	Matching          []string           `json:"matching,omitempty"`
 	Hosts             []HostPlan         `json:"hosts,omitempty"` // hosts with work, in inventory order
 	Excluded          []Exclusion        `json:"excluded,omitempty"`
-	Play              string             `json:"play,omitempty"`   // of a playbook, by name
+	Play              string             `json:"play,omitempty"`   // name of the play of a playbook
 	Start             []Step             `json:"start,omitempty"`  // gates that are asked once, before anything is touched
 	Before            []Step             `json:"before,omitempty"` // steps that run once, before the first disruption
 	Lanes             []Lane             `json:"lanes,omitempty"`
@@ -35,31 +36,32 @@ type Plan struct {
 	Refusals          []string           `json:"refusals,omitempty"`   // why nothing may start
 	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"` // hosts that an earlier roll-out has not reached: no roll-out of another OS may begin
 	Warnings          []string           `json:"warnings,omitempty"`
-	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts with which something is wrong, whether or not they have work
+	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts that have problems, whether or not these hosts have work
 	Drift             []HostDrift        `json:"drift,omitempty"`         // drift that pools only report
 
 	CertificateProblems []CertificateProblem `json:"certificate_problems,omitempty"` // certificates of etcd clusters of its hosts that have expired, or soon will
 
-	EtcdUpdates    []EtcdUpdate `json:"etcd_updates,omitempty"`     // other versions of etcd that staged OS bring
-	AnyEtcdVersion bool         `json:"any_etcd_version,omitempty"` // updates that etcd does not support are allowed
+	EtcdUpdates    []EtcdUpdate `json:"etcd_updates,omitempty"`     // staged OS versions that bring another version of etcd
+	AnyEtcdVersion bool         `json:"any_etcd_version,omitempty"` // the plan may contain updates of etcd that etcd does not support
 
-	Selected []string          `json:"selected,omitempty"` // hosts that the plan is for; none: all
+	Selected []string          `json:"selected,omitempty"` // hosts that the plan is for; empty: all
 	Settings map[string]string `json:"terms,omitempty"`    // settings of the inventory and the playbook, by subject
 
-	Secrets *Seal `json:"secrets,omitempty"` // of a saved plan; shows whether a secret in its commands has changed
+	Secrets *Seal `json:"secrets,omitempty"` // seal of a saved plan, which shows whether a secret in its commands has changed
 
 	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
 
-	// The next plan of the same run begins from these: the run hands it the approved plan.
-	// They are not JSON, because hosts may know of newer ones when a saved plan is used.
-	LastRollout *Rollout `json:"-"` // the newest that hosts know of
-	Rollout     Rollout  `json:"-"` // the roll-out that this plan is a part of
+	// The next plan of the same run begins from these two: the run takes them
+	// from the approved plan. They are not part of the JSON, because hosts may
+	// know newer roll-outs when a saved plan is used.
+	LastRollout *Rollout `json:"-"` // the newest roll-out that hosts know
+	Rollout     Rollout  `json:"-"` // the roll-out to which this plan belongs
 }
 
 // HostDrift is the drift of a host whose pool only reports it.
 type HostDrift struct {
 	Host    string   `json:"host"`
-	Changes []Change `json:"changes"` // that would undo it
+	Changes []Change `json:"changes"` // changes that would undo the drift
 }
 
 // HostPlan is the work on one host.
@@ -76,29 +78,30 @@ type HostPlan struct {
 	Rollback []Step   `json:"rollback,omitempty"` // replaces the rest of Sequence if the host fails after its reboot
 }
 
-// Lane is a sequence of hosts that are staged one after the other. Lanes run
-// side by side: one for the members of each etcd cluster and the hosts near
-// it, the leader last, and one for each other host.
+// Lane is a sequence of hosts that are staged one after the other. Lanes are
+// staged side by side. The members of an etcd cluster and the hosts near it
+// share one lane, with the leader last. Each other host has a lane of its own.
 type Lane struct {
 	Cluster string   `json:"cluster,omitempty"`
 	Hosts   []string `json:"hosts"`
 
-	Governing *Governing `json:"governing,omitempty"` // limits of the cluster's disk latency while they are staged
+	Governing *Governing `json:"governing,omitempty"` // limits of the cluster's disk latency during the staging
 }
 
 // Batch is a set of hosts that are disrupted together.
 type Batch struct {
 	Pools          []string `json:"pools"`
 	Hosts          []string `json:"hosts"`
-	Before         []Step   `json:"before,omitempty"` // gates
+	Before         []Step   `json:"before,omitempty"` // gates before the batch
 	After          []Step   `json:"after,omitempty"`
 	Canaries       []string `json:"canaries,omitempty"` // pools whose hosts in this batch are canaries
-	Soak           Duration `json:"soak,omitempty"`     // remaining soak before this batch
-	PassedCanaries []string `json:"proven,omitempty"`   // canaries that have gone: the gates of after_batch in before ask about them
+	Soak           Duration `json:"soak,omitempty"`     // remaining soak before the batch
+	PassedCanaries []string `json:"proven,omitempty"`   // canaries that have passed: the after_batch gates in Before ask about them
 }
 
-// HostsToAsk returns the hosts for which a gate of Before is asked: the hosts of the
-// batch for a gate before it, and the canaries that it follows for a gate after a batch.
+// HostsToAsk returns the hosts for which a gate in Before is asked. A
+// before_batch gate is asked for the hosts of the batch, and an after_batch
+// gate for the canaries before it.
 func (b Batch) HostsToAsk(g Gate) []string {
 	var hosts []string
 	if g.At(BeforeBatch) {
@@ -110,7 +113,8 @@ func (b Batch) HostsToAsk(g Gate) []string {
 	return hosts
 }
 
-// Exclusion is a host with, or possibly with, work that the plan leaves alone.
+// Exclusion is a host with work, or possibly with work, that the plan leaves
+// out.
 type Exclusion struct {
 	Host   string        `json:"host"`
 	Kind   ExclusionKind `json:"why"`
@@ -122,17 +126,17 @@ type ExclusionKind string
 
 // The kinds of exclusion.
 const (
-	Unreachable ExclusionKind = "unreachable" // nothing is known about it
-	Held        ExclusionKind = "held"        // somebody else holds it, or holds a host that it depends on
+	Unreachable ExclusionKind = "unreachable" // nothing is known about the host
+	Held        ExclusionKind = "held"        // somebody else holds the host, or a host that it depends on
 	Unclear     ExclusionKind = "unclear"     // its state is not understood
-	Blocked     ExclusionKind = "blocked"     // its pool's budget, or a pool it comes after, leaves no room
-	Paused      ExclusionKind = "paused"      // by the inventory
-	Closed      ExclusionKind = "closed"      // its pool's maintenance window is not open; it may be staged
-	Failed      ExclusionKind = "failed"      // it failed in this run
-	RolledBack  ExclusionKind = "rolled-back" // it was rolled back from the OS that it should have
+	Blocked     ExclusionKind = "blocked"     // the budget of its pool, or a pool that must be complete before it, leaves no room
+	Paused      ExclusionKind = "paused"      // the inventory pauses it
+	Closed      ExclusionKind = "closed"      // the maintenance window of its pool is closed; the host may be staged
+	Failed      ExclusionKind = "failed"      // the host failed in this run
+	RolledBack  ExclusionKind = "rolled-back" // the host was rolled back from the OS that it should have
 )
 
-// Host returns the plan of a host, or nil if there is nothing to do on it.
+// Host returns the plan of a host, or nil if the host has no work.
 func (p Plan) Host(name string) *HostPlan {
 	for i := range p.Hosts {
 		if p.Hosts[i].Host == name {
@@ -142,8 +146,8 @@ func (p Plan) Host(name string) *HostPlan {
 	return nil
 }
 
-// ByHost returns the plans of all hosts by name. A search for each would need the square
-// of the hosts.
+// ByHost returns the plans of all hosts by name. A call of Host for each host
+// would take quadratic time.
 func (p Plan) ByHost() map[string]*HostPlan {
 	m := make(map[string]*HostPlan, len(p.Hosts))
 	for i := range p.Hosts {
@@ -152,17 +156,17 @@ func (p Plan) ByHost() map[string]*HostPlan {
 	return m
 }
 
-// HasWork reports whether there is anything that may be done now.
+// HasWork reports whether the plan has work that may be done now.
 func (p Plan) HasWork() bool {
 	return len(p.Batches) > 0 || len(p.Lanes) > 0 || len(p.Before) > 0
 }
 
-// Empty reports whether nothing is to be done and nothing was left out.
+// Empty reports whether the plan has no work and leaves no work out.
 func (p Plan) Empty() bool {
 	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0 && len(p.Drift) == 0 && len(p.UnhealthyClusters) == 0
 }
 
-// HasExclusion reports whether a host was excluded for that reason.
+// HasExclusion reports whether a host is excluded for this reason.
 func (p Plan) HasExclusion(why ExclusionKind) bool {
 	for _, x := range p.Excluded {
 		if x.Kind == why {
@@ -175,13 +179,13 @@ func (p Plan) HasExclusion(why ExclusionKind) bool {
 // UnhealthyCluster is an etcd cluster with problems.
 type UnhealthyCluster struct {
 	Cluster  string   `json:"cluster"`
-	Problems []string `json:"problems"`          // a sentence each
+	Problems []string `json:"problems"`          // problems, each as a sentence
 	Voters   int      `json:"voters,omitempty"`  // 0: not known
-	Healthy  int      `json:"healthy,omitempty"` // of the voters
+	Healthy  int      `json:"healthy,omitempty"` // healthy voters
 	Quorum   int      `json:"quorum,omitempty"`  // voters that must be healthy for etcd to accept writes
 }
 
-// String returns the whole sentence.
+// String returns the cluster and its problems as a sentence.
 func (s UnhealthyCluster) String() string {
 	text := "etcd cluster " + s.Cluster + " is not healthy: " + strings.Join(s.Problems, "; ")
 	if s.Voters > 0 {
@@ -193,49 +197,49 @@ func (s UnhealthyCluster) String() string {
 // UnfinishedHost is a host that an earlier roll-out has not reached.
 type UnfinishedHost struct {
 	Host   string `json:"host"`
-	Reason string `json:"reason"`           // the OS that it runs instead, as a sentence without the host
-	Target string `json:"target,omitempty"` // digest of the OS that it was to run
+	Reason string `json:"reason"`           // the OS that the host runs instead, as a sentence without the name of the host
+	Target string `json:"target,omitempty"` // digest of the OS that the host should run
 }
 
-// String is the whole sentence.
+// String returns the sentence with the name of the host.
 func (s UnfinishedHost) String() string { return s.Host + " " + s.Reason }
 
-// Seal is a digest of the secrets that a saved plan was made with.
+// Seal is a digest of the secrets with which a saved plan was made.
 type Seal struct {
 	Salt   string `json:"salt"`   // random, hexadecimal
 	Digest string `json:"digest"` // Argon2id, hexadecimal
 }
 
-// NonDisruptive reports whether the host is changed without a disruption, so that it
-// needs no hold, no budget and no quorum.
+// NonDisruptive reports whether the host is changed without a disruption, so
+// that it needs no hold, no budget and no quorum.
 func (hp HostPlan) NonDisruptive() bool {
 	return hp.Adopt == "" && len(hp.Changes) > 0 && !hp.Disruptive()
 }
 
-// Disruptive reports whether the host is drained or rebooted, or has a unit
-// restarted, which may well be the one that others depend on, or a playbook
-// says that its command disrupts.
+// Disruptive reports whether the host is drained or rebooted, has a unit
+// restarted, or runs a command that the playbook declares disruptive. A restart
+// counts because other hosts may depend on the unit.
 func (hp HostPlan) Disruptive() bool {
 	return slices.ContainsFunc(hp.Actions, func(a Action) bool {
 		return slices.Contains([]ActionType{DrainAction, RestartUnit, CommandAction, DefragAction, RebootAction}, a.Type)
 	})
 }
 
-// FallsBack reports whether the host is to be drained and rebooted if one of
-// its actions fails.
+// FallsBack reports whether the host is drained and rebooted if one of its
+// actions fails.
 func (hp HostPlan) FallsBack() bool {
 	return slices.ContainsFunc(hp.Sequence, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
 }
 
-// EtcdUpdate is another version of etcd on a host that the staged OS brings.
+// EtcdUpdate is a staged OS that brings another version of etcd to a host.
 type EtcdUpdate struct {
 	Host           string         `json:"host"`
-	Cluster        string         `json:"cluster"`         // etcd cluster of which it is a member
+	Cluster        string         `json:"cluster"`         // etcd cluster of which the host is a member
 	From           string         `json:"from,omitempty"`  // version that its member runs; missing: not known
-	To             string         `json:"to"`              // version in the staged OS
+	To             string         `json:"to"`              // version of etcd in the staged OS
 	ClusterVersion string         `json:"cluster_version"` // cluster version of etcd
-	Kind           EtcdUpdateKind `json:"kind"`            // whether etcd supports it
-	Text           string         `json:"text"`            // as a sentence
+	Kind           EtcdUpdateKind `json:"kind"`            // whether etcd supports the update
+	Text           string         `json:"text"`            // the update as a sentence
 }
 
 // EtcdUpdateKind says whether etcd supports an update.

@@ -12,10 +12,10 @@ import (
 // Pool is a set of hosts that share a desired state and roll-out limits.
 type Pool struct {
 	Name  string   `json:"name"`
-	After []string `json:"after,omitempty"` // pools that must be complete first
+	After []string `json:"after,omitempty"` // pools that must be complete before this one
 	OS    *OS      `json:"os,omitempty"`
 
-	Configs         []ConfigSource `json:"configs,omitempty"` // documents, merged in order
+	Configs         []ConfigSource `json:"configs,omitempty"` // documents of the configuration, merged in this order
 	Policy          []Rule         `json:"policy,omitempty"`
 	Drift           DriftMode      `json:"drift,omitempty"`
 	OnActionFailure OnFailure      `json:"on_action_failure,omitempty"`
@@ -26,20 +26,20 @@ type Pool struct {
 	Order          Order          `json:"order,omitempty"`
 	Canary         *Canary        `json:"canary,omitempty"`
 	Windows        []Window       `json:"windows,omitempty"`         // when its hosts may be disrupted; none: at any time
-	BatchTakes     Duration       `json:"batch_takes,omitempty"`     // how long a batch is expected to take; 0: 30 m
-	MaxSkew        *int           `json:"max_skew,omitempty"`        // most minor versions between its hosts and those of the pools before it; nil: any number
-	VersionCommand string         `json:"version_command,omitempty"` // command on the host that prints its version for MaxSkew; "": the version of the OS
+	BatchTakes     Duration       `json:"batch_takes,omitempty"`     // expected duration of a batch; 0: 30 m
+	MaxSkew        *int           `json:"max_skew,omitempty"`        // maximum distance in minor versions between its hosts and the hosts of the pools before it; nil: any
+	VersionCommand string         `json:"version_command,omitempty"` // command on the host that prints its version for MaxSkew; "": the version of the OS counts
 	OnFailure      FailureMode    `json:"on_failure,omitempty"`
 	Drain          *Drain         `json:"drain,omitempty"`
 	Gates          []Gate         `json:"gates,omitempty"`
 	Timeouts       Timeouts       `json:"timeouts"`
 }
 
-// Canary says that a pool's first hosts go alone. A host that matches already
-// is one that has gone.
+// Canary selects the first hosts of a pool, which are updated before the
+// others. A host that matches already counts as a canary that has passed.
 type Canary struct {
-	Hosts CountOrPercent `json:"hosts"`          // of the pool
-	Soak  Duration       `json:"soak,omitempty"` // how long they have to run before others follow
+	Hosts CountOrPercent `json:"hosts"`          // number of canaries of the pool
+	Soak  Duration       `json:"soak,omitempty"` // how long the canaries must run before other hosts follow
 }
 
 // FailureMode is the reaction to a host that fails after it was disrupted.
@@ -47,29 +47,29 @@ type FailureMode string
 
 // The failure modes.
 const (
-	HoldFailed     FailureMode = ""         // it stays held
-	RollbackFailed FailureMode = "rollback" // it boots its previous OS, once for each OS that fails
+	HoldFailed     FailureMode = ""         // the failed host stays held
+	RollbackFailed FailureMode = "rollback" // the failed host boots its previous OS, once for each OS that fails
 )
 
-// Order is how the hosts of a pool follow each other, in Ansible's words. Hosts
-// of one zone always go together.
+// Order is the order of the hosts of a pool, with the names that Ansible uses.
+// Hosts of one zone stay together.
 type Order string
 
-// The orders.
+// The orders of hosts.
 const (
 	Sorted           Order = "sorted" // by name, zones too; the default
 	ReverseSorted    Order = "reverse_sorted"
 	InInventory      Order = "inventory"
 	ReverseInventory Order = "reverse_inventory"
-	Shuffled         Order = "shuffle" // pseudorandom, and the same for the same target, so that apply follows plan
+	Shuffled         Order = "shuffle" // pseudorandom; the same target always has the same order, so apply follows the plan
 )
 
-// ConfigSource is where documents of a desired configuration come from: a file
-// or folder, or a text in the inventory itself.
+// ConfigSource is a source of documents of a desired configuration: a file or
+// folder, or a text in the inventory.
 type ConfigSource struct {
 	Path string `json:"path,omitempty"` // file or folder on the bastion, absolute
-	Name string `json:"name,omitempty"` // of a document in the inventory, with the ending that tells its format
-	Text string `json:"-"`              // that document; it may hold secrets
+	Name string `json:"name,omitempty"` // name of a document in the inventory; its ending tells the format
+	Text string `json:"-"`              // text of that document; it may contain secrets
 }
 
 // DriftMode is the reaction to drift.
@@ -77,22 +77,22 @@ type DriftMode string
 
 // The drift modes.
 const (
-	RepairDrift DriftMode = ""       // it is a change like any other
-	ReportDrift DriftMode = "report" // plan and status name it; apply leaves it alone
+	RepairDrift DriftMode = ""       // drift is a change like any other
+	ReportDrift DriftMode = "report" // plan and status name the drift, and apply leaves it alone
 )
 
 // OnFailure is the reaction to an action that fails or exceeds its timeout.
 type OnFailure string
 
-// The answers to a failed action.
+// The reactions to an action that fails.
 const (
 	RebootOnFailure OnFailure = ""     // the host is drained and rebooted instead, once
 	StopOnFailure   OnFailure = "stop" // the host stays held, and the run stops
 )
 
-// Drain moves work off a host before it is disrupted and lets it back after.
-// The commands run on the bastion; HOLDFAST_HOST, HOLDFAST_ADDRESS and
-// HOLDFAST_POOL are in their environment.
+// Drain moves work off a host before it is disrupted, and undrains the host
+// after. The commands run on the bastion, with HOLDFAST_HOST, HOLDFAST_ADDRESS
+// and HOLDFAST_POOL in their environment.
 type Drain struct {
 	Name    string   `json:"name"`
 	Command string   `json:"command"`
@@ -100,20 +100,20 @@ type Drain struct {
 	Timeout Duration `json:"timeout,omitempty"` // 0: 10 m
 }
 
-// Timeouts bound the steps of a host. Zero means the default.
+// Timeouts limit the steps of a host. Zero means the default.
 type Timeouts struct {
 	Stage  Duration `json:"stage,omitempty"`  // 30 m
 	Reboot Duration `json:"reboot,omitempty"` // 20 m: from the order to reboot until SSH answers from the new boot
-	Health Duration `json:"health,omitempty"` // 10 m: from then until units and etcd are healthy
+	Health Duration `json:"health,omitempty"` // 10 m: from the end of the reboot until units and etcd are healthy
 }
 
 // Window is a weekly time in which hosts may be disrupted.
 type Window struct {
-	Days     []time.Weekday `json:"days,omitempty"` // on which it opens; none: every day
-	From     int            `json:"from"`           // when it opens, in minutes after midnight
-	To       int            `json:"to"`             // when it closes; not after From: on the next day
+	Days     []time.Weekday `json:"days,omitempty"` // days on which the window opens; empty: every day
+	From     int            `json:"from"`           // opening time, in minutes after midnight
+	To       int            `json:"to"`             // closing time, in minutes after midnight; a time that is not after From is on the next day
 	Zone     string         `json:"zone,omitempty"` // IANA time zone; "": UTC
-	Location *time.Location `json:"-"`              // of Zone; nil: UTC
+	Location *time.Location `json:"-"`              // location of Zone; nil: UTC
 }
 
 // String returns the window for people: "Fri, Sat 22:00-04:00 Europe/Berlin".
@@ -133,8 +133,9 @@ func (w Window) TimeZone() *time.Location {
 	return w.Location
 }
 
-// foldDays names days of the week, three and more in a row as "Mon-Fri". It begins with
-// the first day after a gap, counted from Monday, so that a row over Sunday stays one.
+// foldDays names days of the week, and writes three or more days in a row as
+// "Mon-Fri". It begins with the first day after a gap, counted from Monday, so
+// that a row of days over Sunday is not split.
 func foldDays(days []time.Weekday) string {
 	const week = 7
 	has := func(d int) bool { return slices.Contains(days, time.Weekday(d%week)) }
@@ -145,7 +146,7 @@ func foldDays(days []time.Weekday) string {
 		}
 	}
 	if first == 0 {
-		return "daily" // no days, or all
+		return "daily" // no day, or every day
 	}
 	var names []string
 	for d := first; d < first+week; d++ {
@@ -167,11 +168,11 @@ func foldDays(days []time.Weekday) string {
 
 func dayName(d int) string { return time.Weekday(d % 7).String()[:3] }
 
-// DefaultBatchTakes is how long a batch is expected to take, unless the pool
-// says otherwise.
+// DefaultBatchTakes is the expected duration of a batch of a pool without
+// batch_takes.
 const DefaultBatchTakes = Duration(30 * time.Minute)
 
-// Takes is how long a batch of the pool is expected to take.
+// Takes returns the expected duration of a batch of the pool.
 func (p Pool) Takes() Duration {
 	if p.BatchTakes > 0 {
 		return p.BatchTakes
@@ -187,7 +188,7 @@ func (t Timeouts) WithDefaults() Timeouts {
 	return t
 }
 
-// Defaults for timeouts that an inventory leaves open.
+// Defaults for timeouts that an inventory does not set.
 const (
 	stageTimeout    = Duration(30 * time.Minute)
 	rebootTimeout   = Duration(20 * time.Minute)
@@ -205,8 +206,8 @@ type CountOrPercent struct {
 	Set     bool `json:"set,omitempty"`
 }
 
-// ParseCountOrPercent reads a percentage such as "10%". A count is a number in the
-// inventory, never text, so that "60" cannot be meant as either.
+// ParseCountOrPercent parses a percentage such as "10%". A count is a number in
+// the inventory and never a text, so "60" is an error.
 func ParseCountOrPercent(s string) (CountOrPercent, error) {
 	digits, ok := strings.CutSuffix(s, "%")
 	if !ok {
@@ -239,8 +240,8 @@ func (l CountOrPercent) String() string {
 	return strconv.Itoa(l.Of(0))
 }
 
-// Part returns how many of n hosts may fail: a percentage rounds down, also to 0. The
-// default is 0.
+// Part returns how many of n hosts may fail. A percentage rounds down, also to
+// 0. The default is 0.
 func (l CountOrPercent) Part(n int) int {
 	if l.Percent > 0 {
 		return n * l.Percent / 100
@@ -248,7 +249,8 @@ func (l CountOrPercent) Part(n int) int {
 	return l.Count
 }
 
-// AsWritten returns the setting as in the inventory, "" if it is not set.
+// AsWritten returns the setting as the inventory has it, or "" if the setting
+// is not set.
 func (l CountOrPercent) AsWritten() string {
 	switch {
 	case !l.Set:

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// prose are the fields with texts for people. They are written and shown, and
-// nothing is decided by them.
+// prose lists the fields with texts for people. Code writes and shows these
+// texts, and decides nothing by them.
 var prose = []string{"Reason", "Message", "Rule", "Step", "Outcome", "Cause", "Hint", "Note", "Stderr", "Problem"}
 
-// readers are the functions of package strings that take a text apart or look
-// for something in it.
+// readers lists the functions of package strings that take a text apart or
+// search in it.
 var readers = []string{
 	"Contains", "ContainsAny", "HasPrefix", "HasSuffix", "Cut", "CutPrefix", "CutSuffix", "Split", "SplitN", "SplitAfter", "SplitSeq",
 	"Fields", "FieldsSeq", "Index", "LastIndex", "EqualFold", "Count", "TrimPrefix", "TrimSuffix",
@@ -28,8 +28,9 @@ var textual = map[string]string{
 	"engine/etcd/answer.go isForbidden":               "an answer of etcd 3.5 in a stream has a text and no code",
 }
 
-// proseReads finds each place of a file where a decision is made by the text of
-// such a field: it is searched, split, or compared with a literal.
+// proseReads finds each place of a file where code decides by the text of such
+// a field: where it searches the text, splits it, or compares it with a
+// literal.
 func proseReads(tree *ast.File, found func(function, what string)) {
 	for _, d := range tree.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -62,7 +63,7 @@ func readsText(call *ast.SelectorExpr) bool {
 	return ok && pkg.Name == "strings" && slices.Contains(readers, call.Sel.Name)
 }
 
-// isProse reports whether an expression is, or has in it, a field of prose.
+// isProse reports whether an expression is, or contains, a field of prose.
 func isProse(x ast.Expr) bool {
 	inside := false
 	ast.Inspect(x, func(n ast.Node) bool {
@@ -74,14 +75,14 @@ func isProse(x ast.Expr) bool {
 	return inside
 }
 
-// isText reports whether an expression is a literal text that says something;
-// that a text is empty may be asked.
+// isText reports whether an expression is a non-empty text literal. Code may
+// ask whether a text is empty.
 func isText(x ast.Expr) bool {
 	l, ok := x.(*ast.BasicLit)
 	return ok && l.Kind == token.STRING && len(l.Value) > len(`""`)
 }
 
-// Types decide. Texts are for people: what makes them is free to word them anew.
+// Types decide. Texts are for people, and everyone may reword them.
 func TestNothingIsDecidedByProse(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range parseSources(t, "engine", "modules", "cmd/holdfast") {
@@ -102,7 +103,7 @@ func TestNothingIsDecidedByProse(t *testing.T) {
 	}
 }
 
-// TestProseReadsAreFound checks that the search finds decisions made by a text.
+// TestProseReadsAreFound checks that proseReads finds decisions made by a text.
 func TestProseReadsAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		`return strings.Contains(end.Reason, "maintenance window")`:                   "strings.Contains",

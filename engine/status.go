@@ -2,34 +2,34 @@ package engine
 
 import "time"
 
-// StatusSchema is the version of a status' JSON. It only grows.
+// StatusSchema is the version of a status' JSON. It only increases.
 const StatusSchema = 1
 
-// Status is the fleet at one moment, by pool.
+// Status is the state of all surveyed hosts at one moment, by pool.
 type Status struct {
 	Schema            int                `json:"schema"`
 	Site              string             `json:"site"`
-	Complete          bool               `json:"complete"` // every host of every pool matches and is free, and nothing is wrong with an etcd cluster
+	Complete          bool               `json:"complete"` // every host of every pool matches and is free, and no etcd cluster has a problem
 	Pools             []PoolStatus       `json:"pools"`
 	Hosts             []HostStatus       `json:"hosts"`
 	Clusters          []ClusterFacts     `json:"clusters,omitempty"`
-	Limited           bool               `json:"limited,omitempty"`       // only hosts within a limit were surveyed, and only these are in pools and complete
-	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // the unhealthy ones of these
+	Limited           bool               `json:"limited,omitempty"`       // only hosts within a limit were surveyed, and Pools and Complete are about these hosts only
+	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // the clusters with problems
 }
 
 // ClusterStatus is an etcd cluster at one moment, and the disk latency of its
-// members over a window before.
+// members over a window before that moment.
 type ClusterStatus struct {
 	ClusterFacts
-	Time    time.Time `json:"time"` // of the facts
+	Time    time.Time `json:"time"` // time of the facts
 	Total   int       `json:"voters"`
 	Healthy int       `json:"healthy"`
 	Quorum  int       `json:"quorum,omitempty"` // voters that must be healthy for etcd to accept writes
 	Spare   int       `json:"margin"`           // healthy voters beyond the quorum; negative: etcd accepts no writes
 
-	Problems        []string       `json:"problems,omitempty"`         // why the cluster is not healthy, a sentence each
-	Latency         []LatencyPoint `json:"latency,omitempty"`          // of the members whose metrics were read
-	LatencyProblems []string       `json:"latency_problems,omitempty"` // why there is no latency, or which is over its limit; a sentence each
+	Problems        []string       `json:"problems,omitempty"`         // why the cluster is not healthy, each as a sentence
+	Latency         []LatencyPoint `json:"latency,omitempty"`          // disk latency of the members whose metrics were read
+	LatencyProblems []string       `json:"latency_problems,omitempty"` // why a latency is missing, or which latency exceeds its limit; each as a sentence
 }
 
 // NewClusterStatus returns the status of a cluster without latencies.
@@ -42,7 +42,6 @@ func NewClusterStatus(facts ClusterFacts, at time.Time) ClusterStatus {
 	return s
 }
 
-// ClustersVerdict returns the verdict on etcd clusters alone.
 func ClustersVerdict(clusters []ClusterStatus) Verdict {
 	var f Findings
 	for _, c := range clusters {
@@ -59,23 +58,23 @@ type PoolStatus struct {
 	Total    int               `json:"total"`
 	Counts   map[HostState]int `json:"counts"`
 	Complete bool              `json:"complete"`
-	OS       string            `json:"os,omitempty"`   // digest that its hosts are to run
-	Since    time.Time         `json:"since,omitzero"` // since when it is complete, or not, as the runs of this bastion have seen it; zero: not known
+	OS       string            `json:"os,omitempty"`   // digest of the OS that its hosts should run
+	Since    time.Time         `json:"since,omitzero"` // since when the pool is complete, or is not, by the runs of this bastion; zero: not known
 }
 
-// HostStatus is one host.
+// HostStatus is the state of one host.
 type HostStatus struct {
 	Host    string    `json:"host"`
 	Pool    string    `json:"pool"`
 	State   HostState `json:"state"`
 	Booted  string    `json:"booted,omitempty"`
 	Version string    `json:"version,omitempty"`
-	Staged  string    `json:"staged,omitempty"` // digest that is staged
-	Note    string    `json:"note,omitempty"`   // why it is in this state, as a sentence
+	Staged  string    `json:"staged,omitempty"` // digest of the staged OS
+	Note    string    `json:"note,omitempty"`   // why the host is in this state, as a sentence
 	Hold    *Hold     `json:"hold,omitempty"`
 }
 
-// HostState is where a host stands.
+// HostState is the state of a host, as one word.
 type HostState string
 
 // HostStates lists the states in the order in which tables show them.
@@ -85,13 +84,13 @@ func HostStates() []HostState {
 
 // The states of a host.
 const (
-	Updated     HostState = "updated"     // matches, and is free
-	Pending     HostState = "pending"     // differs; nothing is staged
-	Staged      HostState = "staged"      // differs; the new OS is staged
-	Drifted     HostState = "drifted"     // has drift, which its pool only reports
-	Updating    HostState = "updating"    // held by a run
-	Degraded    HostState = "degraded"    // a run failed on it, it was rolled back, or its state is not understood
-	PausedState HostState = "paused"      // differs, and the inventory says that it is paused
-	HeldState   HostState = "held"        // held by a person
-	Unreached   HostState = "unreachable" // nothing is known about it
+	Updated     HostState = "updated"     // the host matches, and is free
+	Pending     HostState = "pending"     // the host differs, and nothing is staged
+	Staged      HostState = "staged"      // the host differs, and the new OS is staged
+	Drifted     HostState = "drifted"     // the host has drift, which its pool only reports
+	Updating    HostState = "updating"    // a run holds the host
+	Degraded    HostState = "degraded"    // a run failed on the host, the host was rolled back, or its state is not understood
+	PausedState HostState = "paused"      // the host differs, and the inventory pauses it
+	HeldState   HostState = "held"        // a person holds the host
+	Unreached   HostState = "unreachable" // nothing is known about the host
 )

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Step is one thing a run does, as a value: it can be printed, saved and
-// compared. The only interpreter is engine/rollout.
+// Step is one element of a sequence, as a value: code can print, save and
+// compare it. Only engine/rollout carries steps out.
 type Step struct {
 	Name    string   `json:"name"`
 	On      string   `json:"on"` // host, etcd cluster or Bastion
 	Do      Op       `json:"do"`
 	Timeout Duration `json:"timeout"`
-	Reboots bool     `json:"reboots,omitempty"` // it orders the host to reboot, which ends the connection, so its exit status means nothing
+	Reboots bool     `json:"reboots,omitempty"` // the step orders the host to reboot. The reboot ends the connection, so the exit status of the step means nothing
 
-	Stages bool `json:"stages,omitempty"` // it stages the OS while the host keeps running
+	Stages bool `json:"stages,omitempty"` // the step stages the OS while the host keeps running
 
-	// ChangesHost marks a step that changes the host. A
-	// host that fails before the first of them is given back; one that fails
-	// later stays held.
+	// ChangesHost marks a step that changes the host. If the host fails before
+	// the first such step, the run releases it. If the host fails later, it
+	// stays held.
 	ChangesHost bool `json:"disturbs,omitempty"`
 }
 
-// Bastion is the machine holdfast runs on, as the place of a step.
+// Bastion is the place of a step that runs on the machine where holdfast runs.
 const Bastion = "bastion"
 
 // Op is the operation of a step. Exactly one field is set.
@@ -47,37 +47,38 @@ type Op struct {
 // Exec runs a script on the host, as root.
 type Exec struct {
 	Script  string   `json:"script"`            // POSIX sh
-	Abort   string   `json:"abort,omitempty"`   // ends processes that an interrupted Script left running on the host
-	Uploads []Upload `json:"uploads,omitempty"` // files for the script, in a tar archive that is its standard input
+	Abort   string   `json:"abort,omitempty"`   // script that ends the processes which an interrupted Script left on the host
+	Uploads []Upload `json:"uploads,omitempty"` // files for the script; its standard input is a tar archive with them
 
-	// Content is the OS that the script fetches from the bastion; nil: it fetches nothing there.
+	// Content is the OS that the script fetches from the bastion; nil: the
+	// script fetches nothing from the bastion.
 	Content *Content `json:"content,omitempty"`
 
-	// Once means that the script is not repeated if its answer is lost. Scripts that
-	// disturb nothing are.
+	// Once means that the script is not repeated if its answer is lost. Scripts
+	// without Once do no harm when they run twice.
 	Once bool `json:"once,omitempty"`
 
 	// Display is the command of the playbook that the script runs; "" if the script
 	// is holdfast's own.
 	Display string `json:"what,omitempty"`
 
-	// Fallback means that a reboot replaces an action that fails (ScriptActed). The
-	// next plan of the host has that reboot.
+	// Fallback means that a reboot replaces an action that fails (ScriptActed).
+	// The next plan of the host contains that reboot.
 	Fallback bool `json:"fallback,omitempty"`
 }
 
-// Content is an OS that a host fetches from the mirror of the bastion. The script gets the
-// variable port, which has the port of 127.0.0.1 where the mirror answers.
+// Content is an OS that a host fetches from the mirror of the bastion. The
+// script has the variable port: on that port of 127.0.0.1 the mirror answers.
 type Content struct {
 	Commit string `json:"commit,omitempty"` // ostree commit of the OS
 	Image  string `json:"image,omitempty"`  // digest of the container image of the OS, in place of a commit
-	Have   string `json:"have,omitempty"`   // commit or digest that the host has: only the difference is transferred
+	Have   string `json:"have,omitempty"`   // commit or digest that the host already has; only the difference is transferred
 }
 
 // Digest returns the commit or the digest of the image.
 func (c Content) Digest() string { return c.Commit + c.Image }
 
-// DisplayText returns the text that people see: Display, else the whole script.
+// DisplayText returns the text for people: Display, else the whole script.
 func (x Exec) DisplayText() string {
 	if x.Display != "" {
 		return x.Display
@@ -85,14 +86,14 @@ func (x Exec) DisplayText() string {
 	return x.Script
 }
 
-// Upload is a file that a script needs. Its data may be secret and are in no
-// output.
+// Upload is a file that a script needs. Its data may be secret, so no output
+// contains them.
 type Upload struct {
-	Name string // plain, without a slash
+	Name string // file name without a slash
 	Data []byte
 }
 
-// MarshalJSON writes the name and size of the file, and none of its data.
+// MarshalJSON writes the name and the size of the file, and never its data.
 func (u Upload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Name string `json:"name"`
@@ -103,16 +104,16 @@ func (u Upload) MarshalJSON() ([]byte, error) {
 // Local runs a command on the bastion with sh.
 type Local struct {
 	Command string `json:"command"`
-	Undo    string `json:"undo,omitempty"` // undoes the command, if the run stops before the reboot
+	Undo    string `json:"undo,omitempty"` // command that undoes Command, if the run stops before the reboot
 }
 
-// Pause waits for that long.
+// Pause waits for a time.
 type Pause struct {
 	For Duration `json:"for"`
 }
 
-// Defragment returns unused space of the host's etcd member to the file system. The
-// member does not answer meanwhile.
+// Defragment returns unused space of the host's etcd member to the file system.
+// The member does not answer during the defragmentation.
 type Defragment struct {
 	Cluster string `json:"cluster"`
 }
@@ -120,40 +121,42 @@ type Defragment struct {
 // TakeHold takes the host's hold for the run, or adopts the hold of a dead run.
 type TakeHold struct {
 	Reason     string   `json:"reason"`
-	For        Duration `json:"for"`             // how long it lasts
-	Adopt      string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
-	PreviousOS string   `json:"from,omitempty"`  // digest of the OS that the host ran before, if this run or a dead run brings another
+	For        Duration `json:"for"`             // how long the hold lasts
+	Adopt      string   `json:"adopt,omitempty"` // run whose hold is replaced: a dead run, or a run whose hold has expired
+	PreviousOS string   `json:"from,omitempty"`  // digest of the OS before the roll-out, if this run or a dead run brings another OS
 
-	Renewed time.Time `json:"seen,omitzero"` // last renewal of the hold to adopt; a hold that was renewed after it is not replaced
+	Renewed time.Time `json:"seen,omitzero"` // last renewal of the hold to adopt; a hold that was renewed later is not replaced
 
-	Targets       map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
-	RolloutRun    string            `json:"began,omitempty"`   // the first run of that roll-out, which the host keeps, too
-	RolloutNumber int               `json:"number,omitempty"`  // of that roll-out, which the host keeps, too
+	Targets       map[string]string `json:"targets,omitempty"` // OS of each pool, by digest, if a roll-out begins here; the host records them
+	RolloutRun    string            `json:"began,omitempty"`   // the first run of that roll-out; the host records it
+	RolloutNumber int               `json:"number,omitempty"`  // number of that roll-out; the host records it
 }
 
 // Release ends the run's hold.
 type Release struct {
 	Updated bool `json:"updated,omitempty"` // the host matches, and records the time
 
-	// Accepts is the OS that the host runs and was once rolled back from: it
-	// leaves those that failed there, unless the host has booted since BootID
-	// ("": it does not matter). Only with Updated.
+	// Accepts is the OS that the host runs, although the host was once rolled
+	// back from this OS: the host no longer rejects it. This does not happen if
+	// the host has booted since BootID ("": boots are not compared). Accepts
+	// needs Updated.
 	Accepts string `json:"accepts,omitempty"`
 	BootID  string `json:"boot_id,omitempty"`
 }
 
-// Quorum checks, with the hold taken, that the cluster may lose the host now,
-// and that no other member is held by anybody.
+// Quorum checks, under the hold of the host, that the cluster may lose the host
+// now, and that nobody holds another member.
 type Quorum struct {
 	Cluster string `json:"cluster"`
 
-	// Down says that the host's own member may be down: the run may have stopped
-	// it since it took the hold, or the operator allowed it.
+	// Down means that the host's own member may be down: the run may have
+	// stopped the member under its hold, or the operator allowed it.
 	Down bool `json:"down,omitempty"`
 }
 
-// Budget checks, with the hold taken, that the budgets of the pool and of the site still
-// allow the batch, including the hosts that others have taken meanwhile.
+// Budget checks, under the hold of the host, that the budgets of the pool and
+// of the site still allow the batch. Hosts that others have held since the plan
+// count.
 type Budget struct {
 	Pool string `json:"pool"`
 }
@@ -168,17 +171,18 @@ type Snapshot struct {
 	Cluster string `json:"cluster"`
 }
 
-// AwaitBoot waits until SSH answers from another boot than BootID, and then demands that
-// the booted deployment is Digest ("": any). Without a BootID, when it is not known
-// beforehand, it takes the boot in which the host is first observed with another OS than
-// Digest; a host that runs Digest has rebooted.
+// AwaitBoot waits until SSH answers from another boot than BootID. It then
+// requires that the booted deployment is Digest ("": any). Where the boot ID is
+// not known in advance, BootID is "". Then AwaitBoot uses the boot in which the
+// host first shows another OS than Digest, and a host that runs Digest has
+// rebooted.
 type AwaitBoot struct {
 	BootID string `json:"boot_id"`
 	Digest string `json:"digest,omitempty"`
 }
 
 // AwaitUnits waits until every service in Running runs again and no unit has
-// failed but those in Failed, which had failed before.
+// failed, except the units in Failed, which had failed before.
 type AwaitUnits struct {
 	Running []string `json:"running,omitempty"`
 	Failed  []string `json:"failed,omitempty"`
@@ -190,19 +194,19 @@ type AwaitEtcd struct {
 	Cluster string `json:"cluster"`
 }
 
-// StepKind is the kind of a step for those who follow a run, so that nobody guesses it
-// from the step's name.
+// StepKind is the kind of a step for readers of a run's events, so that they
+// need not guess it from the step's name.
 type StepKind string
 
-// The kinds of step that matter to who follows a run.
+// The kinds of step that matter to readers of a run's events.
 const (
 	StageStep   StepKind = "stage"      // puts the next OS on the host, which keeps running
 	HoldStep    StepKind = "hold"       // takes the host's hold
-	ReleaseStep StepKind = "release"    // ends it
+	ReleaseStep StepKind = "release"    // ends the host's hold
 	RebootStep  StepKind = "reboot"     // orders the host to reboot
 	BootStep    StepKind = "await-boot" // waits until the host answers from another boot
 	EtcdStep    StepKind = "await-etcd" // waits until the host's etcd member is back
-	DefragStep  StepKind = "defragment" // the etcd member of the host does not answer meanwhile
+	DefragStep  StepKind = "defragment" // defragments the host's etcd member, which does not answer until the step ends
 )
 
 // Kind returns the kind of the step, "" if no view needs it.
@@ -226,7 +230,7 @@ func (s Step) Kind() StepKind {
 	return ""
 }
 
-// MarkStaging returns the steps, marked as steps of staging.
+// MarkStaging returns copies of the steps with Stages set.
 func MarkStaging(steps []Step) []Step {
 	marked := slices.Clone(steps)
 	for i := range marked {

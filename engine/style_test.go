@@ -18,14 +18,14 @@ const (
 	maxParameters    = 4
 )
 
-// maxTooLong and maxTooWide are how many functions are over a limit for now. The
-// numbers only get smaller.
+// maxTooLong and maxTooWide are the numbers of functions that may exceed a
+// limit. These numbers must never increase.
 const (
 	maxTooLong = 0
 	maxTooWide = 0
 )
 
-// TestFunctionsAreShort holds the limits on lines and parameters.
+// TestFunctionsAreShort checks the limits on lines and parameters.
 func TestFunctionsAreShort(t *testing.T) {
 	var long, wide []string
 	for _, s := range parseSources(t, "engine", "modules", "cmd") {
@@ -54,10 +54,11 @@ func TestFunctionsAreShort(t *testing.T) {
 	}
 }
 
-// TestSwitchesAreExhaustive: a switch over constants of one of our types has a
-// case for each of them, or a default. Where every case returns, the code that
-// follows is the default. Types of events only get more, and a reader passes
-// over those it does not know: they need no default.
+// TestSwitchesAreExhaustive checks that a switch over constants of one of our
+// types has a case for each constant, or a default. Where every case returns,
+// the code after the switch is the default. EventType and StepKind need no
+// default: new values are added to them, and readers skip values that they do
+// not know.
 func TestSwitchesAreExhaustive(t *testing.T) {
 	all := parseSources(t, "engine", "modules", "cmd")
 	enums := enumsOf(all)
@@ -79,8 +80,8 @@ func TestSwitchesAreExhaustive(t *testing.T) {
 	}
 }
 
-// enumsOf returns the constants of each named type that has several, by
-// "package directory.constant".
+// enumsOf maps each constant of a named type with several constants to all
+// constants of that type, as "package directory.constant".
 func enumsOf(all []source) map[string][]string {
 	byType := map[string][]string{}
 	for _, s := range all {
@@ -119,8 +120,8 @@ func enumsOf(all []source) map[string][]string {
 	return enums
 }
 
-// missingCases returns the constants without a case, or nothing if the switch
-// has a default or is not over an enum.
+// missingCases returns the constants without a case. It returns nothing for a
+// switch that has a default or is not over an enum.
 func missingCases(s source, sw *ast.SwitchStmt, enums map[string][]string) []string {
 	folders := map[string]string{}
 	for _, p := range s.imports() {
@@ -172,7 +173,7 @@ func constantName(dir string, e ast.Expr, folders map[string]string) string {
 	return ""
 }
 
-// The check of switches sees a case that is missing.
+// The check of switches finds a missing case.
 func TestMissingCasesAreFound(t *testing.T) {
 	for text, want := range map[string]int{
 		"switch x { case A: }":             2,

@@ -6,29 +6,31 @@ import (
 
 // Findings has every problem that a command found, and all work that is left.
 type Findings struct {
-	Stopped           bool               `json:"stopped,omitempty"`       // by the person, before all was done
-	Failures          []Failure          `json:"failures,omitempty"`      // of the run and of its hosts
-	Refusals          []string           `json:"refusals,omitempty"`      // why it would not be safe to begin
-	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters
+	Stopped           bool               `json:"stopped,omitempty"`       // the person stopped the command before all was done
+	Failures          []Failure          `json:"failures,omitempty"`      // failures of the run and of its hosts
+	Refusals          []string           `json:"refusals,omitempty"`      // why a start would not be safe
+	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters with problems
 	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"`    // hosts that an earlier roll-out has not reached
-	Work              []string           `json:"work,omitempty"`          // hosts on which something is to be done
-	Excluded          []Exclusion        `json:"excluded,omitempty"`      // hosts that were excluded
-	Drift             []string           `json:"drift,omitempty"`         // hosts whose pools only report it
+	Work              []string           `json:"work,omitempty"`          // hosts with work
+	Excluded          []Exclusion        `json:"excluded,omitempty"`      // excluded hosts
+	Drift             []string           `json:"drift,omitempty"`         // hosts with drift whose pools only report drift
 }
 
-// Verdict is the result of a command: the exit code and all findings. plan, status and
-// apply end with its exit code; none of them decides for itself.
+// Verdict is the result of a command: the exit code and all findings. plan,
+// status and apply end with this exit code, and none of them decides it for
+// itself.
 type Verdict struct {
 	Exit     ExitCode `json:"exit"`     // exit code of the command
 	Complete bool     `json:"complete"` // nothing is wrong and nothing is left to do
 	Findings
 }
 
-// NewVerdict returns the verdict on findings. The first of these decides: the person
-// stopped it; something failed, is unhealthy or not safe; an earlier roll-out is
-// unfinished; there is work that can be done now; a person keeps hosts from it; hosts
-// are unreachable; hosts are blocked; there is drift that is only reported.
-// docs/exit-codes.md has the same list.
+// NewVerdict returns the verdict on findings. The first true statement of this
+// list decides: the person stopped the command; something failed, is unhealthy
+// or is not safe; an earlier roll-out is unfinished; there is work that can be
+// done now; a person keeps hosts from their work; hosts are unreachable; hosts
+// are blocked; there is drift that is only reported. docs/exit-codes.md has the
+// same list.
 func NewVerdict(f Findings) Verdict {
 	exit := f.exitCode()
 	return Verdict{Exit: exit, Complete: exit == ExitOK, Findings: f}
@@ -38,12 +40,13 @@ func (f Findings) hasExcluded(whys ...ExclusionKind) bool {
 	return slices.ContainsFunc(f.Excluded, func(x Exclusion) bool { return slices.Contains(whys, x.Kind) })
 }
 
-// And returns the verdict on two plays, each with an exit code of its own: the worse one.
+// And returns the verdict on two plays with exit codes of their own: the worse
+// exit code, and all findings.
 func (v Verdict) And(w Verdict) Verdict {
 	return Verdict{Exit: v.Exit.Worse(w.Exit), Complete: v.Complete && w.Complete, Findings: v.Join(w.Findings)}
 }
 
-// Join returns everything of both findings once, for one verdict on them.
+// Join returns the findings of both, each once, for one verdict on them.
 func (f Findings) Join(g Findings) Findings {
 	return Findings{
 		Stopped:           f.Stopped || g.Stopped,
@@ -57,7 +60,8 @@ func (f Findings) Join(g Findings) Findings {
 	}
 }
 
-// Serious returns the findings of hosts and clusters for which a command ends with ExitFailed, whatever a run has met.
+// Serious returns those findings about hosts and clusters that make every
+// command end with ExitFailed.
 func (f Findings) Serious() Findings {
 	serious := func(x Exclusion) bool { return slices.Contains(seriousExclusions(), x.Kind) }
 	excluded := slices.DeleteFunc(slices.Clone(f.Excluded), func(x Exclusion) bool { return !serious(x) })
@@ -70,7 +74,7 @@ func appendNew[T comparable](a, b []T) []T {
 	return appendNewBy(a, b, func(x T) T { return x })
 }
 
-// appendNewBy appends the elements of b that have another key than all before them.
+// appendNewBy appends those elements of b whose key no element before them has.
 func appendNewBy[T any, K comparable](a, b []T, key func(T) K) []T {
 	all := slices.Clone(a)
 	for _, x := range b {
@@ -87,7 +91,7 @@ func (p Plan) Verdict() Verdict {
 	for _, b := range p.Batches {
 		f.Work = append(f.Work, b.Hosts...)
 	}
-	for _, l := range p.Lanes { // of those in no batch
+	for _, l := range p.Lanes { // lanes also have the hosts with work that are in no batch
 		f.Work = append(f.Work, l.Hosts...)
 	}
 	slices.Sort(f.Work)
@@ -106,15 +110,16 @@ func (p Plan) driftingHosts() []string {
 // ExitCode is how holdfast ends, for people and for cron.
 type ExitCode int
 
-// The exit codes. They are part of the interface and never change meaning.
+// The exit codes. They are part of the interface, and their meaning never
+// changes.
 const (
 	ExitOK          ExitCode = 0 // every surveyed host matches
 	ExitUsage       ExitCode = 1 // usage or configuration error; nothing was touched
-	ExitWork        ExitCode = 2 // there is work to do; of apply: hosts have drifted, and their pools only report it
-	ExitFailed      ExitCode = 3 // a roll-out stopped, a host failed, or it was not safe to go on
-	ExitRefused     ExitCode = 4 // a hold, another run, a pause or an unfinished roll-out
+	ExitWork        ExitCode = 2 // there is work to do; of apply: hosts have drifted, and their pools only report drift
+	ExitFailed      ExitCode = 3 // a roll-out stopped, a host failed, or the next step was not safe
+	ExitRefused     ExitCode = 4 // a hold, another run, a pause or an unfinished roll-out prevents the work
 	ExitUnreachable ExitCode = 5 // hosts could not be reached
-	ExitStopped     ExitCode = 6 // stopped by the person
+	ExitStopped     ExitCode = 6 // the person stopped the command
 )
 
 // Worse returns the more serious of two exit codes.
@@ -134,7 +139,7 @@ func (f Findings) exitCode() ExitCode {
 		return ExitStopped
 	case failed, len(f.Refusals) > 0, len(f.UnhealthyClusters) > 0, f.hasExcluded(seriousExclusions()...):
 		return ExitFailed
-	case len(f.Failures) > 0, len(f.Unfinished) > 0: // a hold
+	case len(f.Failures) > 0, len(f.Unfinished) > 0: // the failures are holds
 		return ExitRefused
 	case len(f.Work) > 0:
 		return ExitWork

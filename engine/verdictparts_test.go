@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// The verdict on two parts names everything of both once.
+// The verdict on two parts has every finding of both parts once.
 func TestVerdictOnTwoPartsNamesAllOnce(t *testing.T) {
 	first := engine.NewVerdict(engine.Findings{
 		Work: []string{"a", "b"}, Drift: []string{"a"},
