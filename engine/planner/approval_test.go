@@ -9,15 +9,15 @@ import (
 	"holdfast/engine/planner/approval"
 )
 
-// planOf is a plan for one host with one change, which takes these actions.
+// planOf returns a plan for one host with one change and these actions.
 func planOf(c engine.Change, fallback bool, actions ...engine.Action) engine.Plan {
 	c.Module, c.Actions = "config", actions
 	act := engine.Step{Name: "act", On: "w", Do: engine.Op{Exec: &engine.Exec{Script: "true", Fallback: fallback}}}
 	return engine.Plan{Hosts: []engine.HostPlan{{Host: "w", Changes: []engine.Change{c}, Actions: actions, Sequence: []engine.Step{act}}}}
 }
 
-// What a change takes may grow to a reboot only where the approved plan says
-// that a reboot stands in for an action that fails, also after it was saved.
+// A change may need a reboot in place of its approved actions only if the
+// approved plan contains the fallback, also after the plan was saved.
 func TestCheckFallback(t *testing.T) {
 	reload := engine.Action{Type: engine.ReloadUnit, Unit: "crio.service"}
 	drain, reboot := engine.Action{Type: engine.DrainAction}, engine.Action{Type: engine.RebootAction}
@@ -54,7 +54,7 @@ func TestCheckFallback(t *testing.T) {
 	}
 }
 
-// What is to be changed has to be as it was when the plan was approved.
+// A changed resource must be in the state that the approved plan shows.
 func TestMoved(t *testing.T) {
 	none := engine.Action{Type: engine.NoAction}
 	change := func(before, verb string) engine.Plan {

@@ -7,11 +7,12 @@ import (
 	"holdfast/engine"
 )
 
-// pickBatch chooses the hosts of the next batch. Hosts with the hold of a dead run come
-// first and alone, because they are disrupted already; while they are blocked, they
-// count as unavailable. Non-disruptive hosts follow, so that a small change does not
-// wait for stagings, snapshots and batches. The leader of an etcd cluster follows the
-// other members, and pools with an unfinished soak come last.
+// pickBatch chooses the hosts of the next batch. Hosts with the hold of a dead
+// run come first and alone, because they are disrupted already. While such
+// hosts are blocked, they count as unavailable. Non-disruptive hosts follow, so
+// that a small change does not wait for stagings, snapshots and batches. The
+// leader of an etcd cluster follows the other members. Pools with an unfinished
+// soak come last.
 func (sc *scheduler) pickBatch() []*engine.HostPlan {
 	for _, sc.waitForSoak = range []bool{true, false} {
 		if hosts := sc.pickInOrder(); len(hosts) > 0 {
@@ -24,8 +25,8 @@ func (sc *scheduler) pickBatch() []*engine.HostPlan {
 func (sc *scheduler) pickInOrder() []*engine.HostPlan {
 	for _, turn := range []struct {
 		from, to rank
-		quiet    bool // nobody else goes
-		patient  bool // leaders wait
+		quiet    bool // only non-disruptive hosts go
+		patient  bool // leaders wait for the other members
 	}{
 		{leftOverRank, leftOverRank, false, false},
 		{plainRank, leaderRank, true, false},
@@ -56,8 +57,8 @@ func (sc *scheduler) resetBatch() {
 	}
 }
 
-// drawHosts moves hosts from a queue to the batch. It stops where no host further back
-// can join.
+// drawHosts moves hosts from a queue to the batch. It stops when no later host
+// of the queue can join.
 func (sc *scheduler) drawHosts(q *queue, quiet, patient bool) []*engine.HostPlan {
 	var drawn, kept []*engine.HostPlan
 	seen := 0
@@ -79,9 +80,10 @@ func (sc *scheduler) drawHosts(q *queue, quiet, patient bool) []*engine.HostPlan
 	return drawn
 }
 
-// isExhausted reports whether neither the host nor any host behind it can join the
-// batch: its pool waits for another pool, or only disruptive hosts are left and neither
-// the budget nor the zone of the batch allows them.
+// isExhausted reports whether neither the host nor any later host of the queue
+// can join the batch. Either the pool waits for another pool, or only
+// disruptive hosts are left and the budget or the zone of the batch excludes
+// them.
 func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
 	w, at := q.pool, sc.sortKeys[hp.Host]
 	if q.rank != leftOverRank && w.firstIncompletePredecessor() != nil {
@@ -104,10 +106,11 @@ func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
 	}
 }
 
-// newBatch returns the batch of these hosts with the gates of their pools. A pool whose
-// hosts are only recovered has no gates before the batch, because those hosts may be the
-// reason for a bad answer. A batch that follows canaries repeats their gates, because
-// the canaries have run for some time since.
+// newBatch returns the batch of these hosts with the gates of their pools. A
+// pool whose hosts are only recovered has no gates before the batch, because
+// those hosts may be the reason for a bad answer. A batch that follows canaries
+// repeats the gates of the canaries, because the canaries have run for some
+// time since.
 func (sc *scheduler) newBatch(hosts []*engine.HostPlan) engine.Batch {
 	var b engine.Batch
 	seen, asked, followed := map[string]bool{}, map[string]bool{}, map[string]bool{}

@@ -11,7 +11,7 @@ import (
 
 // blocker is the reason why a host cannot join a batch now.
 type blocker struct {
-	kind   engine.ExclusionKind // Blocked or Held; "" means that it is not safe at all
+	kind   engine.ExclusionKind // Blocked or Held; "" means that a disruption is not safe at all
 	reason func() string
 }
 
@@ -71,8 +71,9 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 	return nil
 }
 
-// findClusterBlocker checks whether the etcd cluster may lose the host. The kind of the
-// blocker is Held if only the holds of others prevent that.
+// findClusterBlocker checks whether the etcd cluster may lose the host. The
+// kind of the blocker is Held if the cluster could lose the host without the
+// holds of others.
 func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *blocker {
 	if u, refused := sc.refusedEtcd[hp.Host]; refused {
 		return &blocker{"", func() string { return u.Text + "; --any-etcd-version boots it nevertheless" }}
@@ -96,7 +97,7 @@ func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *b
 	}
 	why := engine.ExclusionKind("")
 	if slices.ContainsFunc(c.members, func(m string) bool { return sc.failed[m] != "" }) {
-		why = engine.Blocked // a member failed in this run; it is not unsafe that others wait for it
+		why = engine.Blocked // a member failed in this run; the others wait for it, which is not unsafe
 	}
 	if down == nil && len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, c.AllowOutage) == nil {
 		why = engine.Held
@@ -104,8 +105,9 @@ func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *b
 	return &blocker{why, err.Error}
 }
 
-// checkOwnMember returns an error if the host's own member is down. An adopted host
-// passes, because the dead run may be the reason; so does a host of --repair-member.
+// checkOwnMember returns an error if the host's own member is down. An adopted
+// host passes, because the dead run may be the reason. A host of
+// --repair-member passes, too.
 func (sc *scheduler) checkOwnMember(hp *engine.HostPlan, c *clusterState) error {
 	why := c.facts.UnhealthyMember(hp.Host)
 	if why == "" || sc.adopted[hp.Host] || slices.Contains(sc.repair, hp.Host) {

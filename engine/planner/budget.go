@@ -10,27 +10,30 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Budgets counts, for one batch, the budgets of pools and of the site: the hosts that
-// were unavailable when it was planned, and those that it disrupts.
+// Budgets counts, for one batch, the budgets of pools and of the site: the
+// hosts that were unavailable when the batch was planned, and the hosts that
+// the batch disrupts.
 //
-// A plan counts the facts of one moment, and a run from another bastion may count the
-// same. So each host checks again, with its hold taken, whether others were taken
-// meanwhile. A run gathers facts after it takes its hold: of several hosts that exceed a
-// budget together, the last to gather sees the holds of all others. So one check is
-// enough, however long the host then waits.
+// A plan counts the facts of one moment, and a run from another bastion may
+// count the same facts. So each host checks again, under its hold, whether
+// other hosts have become unavailable. A run gathers facts after it takes its
+// hold. If several hosts exceed a budget together, the last of them to gather
+// facts therefore sees the holds of all others. So one check is enough, even if
+// the host then waits for a long time.
 //
-// A host with the hold of a dead run does not check: everybody has counted it as
-// unavailable before.
+// A host with the hold of a dead run does not check: every run has counted it
+// as unavailable before.
 type Budgets struct {
 	hosts          []engine.Host
-	pools          map[string]string // of each host
-	limits         map[string]int    // hosts that may be unavailable, by pool; "": of the site, if that is limited
-	counted        map[string]int    // hosts that are, or will be, by pool; "": of the site
-	unavailable    map[string]bool   // these hosts
-	disruptedPools map[string]bool   // pools of which the batch disrupts hosts
+	pools          map[string]string // pool of each host
+	limits         map[string]int    // number of hosts that may be unavailable, by pool; "": of the site, if it has a budget
+	counted        map[string]int    // number of hosts that are or will be unavailable, by pool; "": of the site
+	unavailable    map[string]bool   // the unavailable hosts themselves
+	disruptedPools map[string]bool   // pools whose hosts the batch disrupts
 }
 
-// NewBudgets counts for the first batch of a plan that was made of these facts.
+// NewBudgets counts for the first batch of a plan that was made from these
+// facts.
 func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine.Plan) Budgets {
 	b := Budgets{
 		hosts: inv.Hosts, pools: map[string]string{}, limits: map[string]int{}, counted: map[string]int{},
@@ -66,8 +69,8 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 	return b
 }
 
-// UncountedHosts lists the hosts that may have become unavailable since the count and
-// share a budget with the batch, in the order of the inventory.
+// UncountedHosts lists the hosts that may have become unavailable since the
+// count and that share a budget with the batch, in inventory order.
 func (b Budgets) UncountedHosts() []engine.Host {
 	_, site := b.limits[""]
 	var others []engine.Host
@@ -79,10 +82,11 @@ func (b Budgets) UncountedHosts() []engine.Host {
 	return others
 }
 
-// Exceeded returns why a host of the batch, of that pool, must not be disrupted because
-// others have become unavailable; "" if the budgets allow it. held reports whether
-// somebody holds one of the others. Without a new unavailable host the budgets always
-// allow it, because the plan may include hosts that were unavailable before.
+// Exceeded returns why a host of the batch, in that pool, must not be disrupted
+// because others have become unavailable. It returns "" if the budgets allow
+// the disruption. held reports whether somebody holds one of the others.
+// Without a new unavailable host the budgets always allow the disruption,
+// because the plan may include hosts that were unavailable before.
 func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held bool) {
 	for _, of := range []string{pool, ""} {
 		var anew []engine.Facts
@@ -119,7 +123,8 @@ func describeNewlyUnavailable(hosts []engine.Facts) string {
 	return strings.Join(textutil.AndMore(said[:min(most, len(said))], len(said)), ", ")
 }
 
-// isUnavailable asks as no run, because a hold counts for everybody.
+// isUnavailable judges the host for a run without an ID, because a hold counts
+// for everybody.
 func isUnavailable(f engine.Facts) bool {
 	return judgeStanding(f, engine.HoldOwner{}, nil).isUnavailable()
 }
@@ -138,13 +143,14 @@ func budgetStep(t engine.Target, adopt string) []engine.Step {
 	if adopt != "" || !t.Contested {
 		return nil
 	}
-	const timeout = engine.Duration(2 * time.Minute) // hosts that do not answer take their time
+	const timeout = engine.Duration(2 * time.Minute) // hosts that do not answer take long
 	return []engine.Step{{Name: "check budget", On: t.Host.Name, Do: engine.Op{Budget: &engine.Budget{Pool: t.Pool.Name}}, Timeout: timeout}}
 }
 
-// hasContestedBudget reports whether other hosts could use up the budgets of a host.
-// They cannot if all hosts of its pool may be unavailable, or if all are members of its
-// cluster, because the quorum excludes a second one.
+// hasContestedBudget reports whether other hosts could use up the budgets of a
+// host. Other hosts cannot if all hosts of its pool may be unavailable, or if
+// all these hosts are members of its cluster, because the quorum excludes a
+// second member.
 func (in Input) hasContestedBudget(x index, h engine.Host) bool {
 	if l := in.Inventory.MaxUnavailable; l.Set && l.Of(len(in.Inventory.Hosts)) < len(in.Inventory.Hosts) {
 		return true

@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/planner"
 )
 
-// rebootingWorkers is a pool of so many workers that are to be rebooted.
+// rebootingWorkers returns a pool of workers that need a reboot.
 func rebootingWorkers(hosts, limit int) *world {
 	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: limit, Set: true}}}, clusters: map[string]*etcd{}}
 	for i := range hosts {
@@ -22,7 +22,7 @@ func rebootingWorkers(hosts, limit int) *world {
 	return w
 }
 
-// A host asks for room where others could have taken it.
+// A host checks its budgets if other hosts could use them up.
 func TestWhoChecksTheBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*world)
@@ -70,7 +70,8 @@ func TestWhoChecksTheBudget(t *testing.T) {
 	}
 }
 
-// What a host is told that asks once others were taken, or got lost.
+// The error of a host whose budgets others have used up names the hosts that
+// are held or lost.
 func TestBudgetExceeded(t *testing.T) {
 	held := func(kind engine.HoldKind) func(*engine.Facts) {
 		return func(f *engine.Facts) {
@@ -83,7 +84,7 @@ func TestBudgetExceeded(t *testing.T) {
 		limit  int
 		others []func(*engine.Facts)
 		held   bool
-		words  []string // none: there is room
+		words  []string // empty: the budgets have room
 	}{
 		"nothing has changed":    {limit: 2},
 		"more than may be away":  {limit: 1},
@@ -124,8 +125,9 @@ func TestBudgetExceeded(t *testing.T) {
 	}
 }
 
-// Whatever others take while a batch begins: its hosts may go as long as the laws
-// of the world let them, and always where nothing has changed.
+// Whatever happens to other hosts while a batch begins, the hosts of the batch
+// may go exactly as long as the rules of the world allow it. They may always go
+// if nothing has changed.
 func TestBudgetsFollowTheWorld(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := anyFleet(rt)
@@ -168,8 +170,8 @@ func TestBudgetsFollowTheWorld(t *testing.T) {
 	})
 }
 
-// roomFor says which budget has no room for the batch any more, if anything has
-// changed in what the budget is of.
+// roomFor returns an error if a budget has no room for the batch any more. It
+// checks only budgets of which a host has changed.
 func (w *world) roomFor(m *machine, changed []*machine, batch []string) error {
 	p := w.pool(m.pool)
 	if slices.ContainsFunc(changed, func(o *machine) bool { return o.pool == p.Name }) {

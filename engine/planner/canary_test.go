@@ -11,9 +11,9 @@ import (
 	"holdfast/engine/planner"
 )
 
-// The plan tells who is a canary, and where others wait for it: the same that
-// the run does later, when a canary that was left behind, or one that notices
-// nothing, has been updated.
+// The plan names the canaries and the batches that wait for them. The run later
+// does the same, with a canary that a dead run left behind, and with a canary
+// that is not disrupted.
 func TestCanaryBatches(t *testing.T) {
 	reboot := machine{work: "reboot"}
 	for _, tc := range []struct {
@@ -56,7 +56,8 @@ func TestCanaryBatches(t *testing.T) {
 	}
 }
 
-// A host that was left behind is down already: it waits for no soak, and so goes before hosts of other pools.
+// A host that a dead run left behind is down already: it waits for no soak, and
+// so goes before hosts of other pools.
 func TestHostLeftBehindWaitsForNoSoak(t *testing.T) {
 	left := machine{work: "reboot", hold: "dead"}
 	one := engine.CountOrPercent{Count: 1}
@@ -74,7 +75,8 @@ func TestHostLeftBehindWaitsForNoSoak(t *testing.T) {
 	}
 }
 
-// Of a batch that pools share the plan tells whose hosts are canaries.
+// If several pools share a batch, the plan names the pools whose hosts are
+// canaries.
 func TestSharedCanaryBatch(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "edge"}, {Name: "worker", Canary: &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}}}}
 	edge := worker(1).in(machine{work: "reboot"})
@@ -86,10 +88,10 @@ func TestSharedCanaryBatch(t *testing.T) {
 	}
 }
 
-// A window that is open, but not for long enough, is not said to be closed.
+// A window that is open, but not for long enough, is not called closed.
 func TestWindowClosesTooSoon(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "worker", BatchTakes: engine.Duration(3600e9)}}, hosts: []*machine{worker(0).in(machine{work: "reboot"})}}
-	for window, want := range map[[2]int]string{ // it is 12:00
+	for window, want := range map[[2]int]string{ // now is 12:00
 		{660, 730}: "pool worker: its maintenance window closes at 12:10 UTC, too soon for a batch of 1h (daily 11:00-12:10 UTC); the next may begin on Mon 2026-03-02 11:00 UTC",
 		{780, 900}: "pool worker: outside its maintenance window for a batch of 1h (daily 13:00-15:00 UTC); the next may begin on Sun 2026-03-01 13:00 UTC",
 		{780, 800}: "pool worker: no maintenance window is long enough for a batch of 1h",
@@ -105,8 +107,8 @@ func TestWindowClosesTooSoon(t *testing.T) {
 	}
 }
 
-// A host on which a play skips a task proves nothing about it, unless the run
-// has done the others there.
+// A host on which a play skips a task does not count as a canary for this play,
+// unless the run has carried out the other tasks there.
 func TestSkippedHostIsNoCanary(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 3}, Canary: &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}}}}
 	w.hosts = []*machine{worker(0), worker(1).in(machine{work: "reboot"}), worker(2).in(machine{work: "reboot"})}

@@ -9,35 +9,36 @@ import (
 	"holdfast/engine/planner"
 )
 
-// Which hosts go next, and how many, held against what the Machine Config
-// Operator does with the nodes of a pool (getAllCandidateMachines and
+// conditions are the states of a host in the notation of these tests. The tests
+// compare which hosts go next, and how many, with the selection that the Machine
+// Config Operator makes for the nodes of a pool (getAllCandidateMachines and
 // getUnavailableMachines in pkg/controller/node, IsUnavailableForUpdate and
 // CheckNodeCandidacyForUpdate in pkg/controller/common, and their tests, at
-// commit 7ff337a4 of August 2026). It says what a node is by annotations: the current and the
-// desired config or image, and the state of its daemon; and by its conditions.
-// These are the hosts that correspond to it here:
+// commit 7ff337a4 of August 2026). The MCO keeps the
+// state of a node in annotations (the current and the desired config or image,
+// and the state of its daemon) and in its conditions. These hosts correspond to it:
 //
 //	MCO: current, desired, daemon, conditions    here
 //	target, target, done                         done          matches
 //	older, older, done                           waiting       has work
-//	older, target, done or none: not begun yet   taken         held by another run that lives
-//	target, another, done: not begun yet         takenAway     held by one that lives, matches still
-//	older, target, working                       working       held by another run that lives
+//	older, target, done or none: not begun yet   taken         held by another live run
+//	target, another, done: not begun yet         takenAway     held by another live run, still matches
+//	older, target, working                       working       held by another live run
 //	the same, and not ready                      rebooting     cannot be reached
-//	any, not ready                               notReady      cannot be reached: what it runs is not known
+//	any, not ready                               notReady      cannot be reached: its OS is not known
 //	any, unschedulable                           cordoned      held for maintenance
 //	older, target, degraded                      failing       failed in this run, and held by it
 //	                                             failedBefore  failed in the run before, and still held by it
 //	target, target, degraded                     shaky         was brought to the target, and is still held by a run
 //	                                                           that failed there or died
-//	older, other than target, degraded           stuck         a run to an older target left its hold; that has expired
-//	target, other than target, degraded          turnedBack    the same, and the host never left what is its target again
+//	older, other than target, degraded           stuck         an expired hold of a run to an older target
+//	target, other than target, degraded          turnedBack    the same, and the host still runs the target
 //
-// Where the MCO looks at what a daemon says, holdfast looks at holds. A node
-// that somebody has only cordoned in Kubernetes is an available host here: a
-// hold for maintenance says that it is not.
+// The MCO uses the state of a daemon, and holdfast uses holds. A node that is
+// only cordoned in Kubernetes is an available host here. A maintenance hold makes
+// the host unavailable.
 //
-// Where holdfast deliberately does otherwise, the case says what the MCO does.
+// Where holdfast deliberately differs, the case states the selection of the MCO.
 var conditions = map[string]machine{
 	"done":         {},
 	"waiting":      {work: "reboot"},
@@ -52,21 +53,21 @@ var conditions = map[string]machine{
 	"shaky":        {hold: "dead"},
 	"stuck":        {work: "reboot", hold: "expired"},
 	"turnedBack":   {hold: "expired"},
-	"released":     {work: "reboot"}, // failed in the run before; a person released it
+	"released":     {work: "reboot"}, // failed in the previous run, and a person released it
 }
 
-// candidateCase is one pool without etcd and zones, and what becomes of it. Its
-// hosts are a, b, c …; the lists name them.
+// candidateCase is one pool without etcd and zones, and its expected batches.
+// Its hosts are a, b, c …; the lists name them.
 type candidateCase struct {
 	name  string
 	limit int
-	hosts string // the condition of each
-	first string // hosts that go next
-	then  string // batches after that, if all goes well
-	out   string // hosts with work, or perhaps, that are left out: unavailable, or without room
+	hosts string // the condition of each host
+	first string // hosts of the first batch
+	then  string // later batches, if all goes well
+	out   string // hosts with work, or possibly with work, that are excluded: unavailable, or without room
 
-	mco string // whom the MCO begins instead of first; "": the same
-	why string // it is otherwise here
+	mco string // hosts that the MCO selects first; "": the same
+	why string // the reason for the difference
 }
 
 func (c candidateCase) input(spare int) planner.Input {
@@ -105,8 +106,8 @@ func describePlan(p engine.Plan) (first, then, out string) {
 	return first, then, strings.Join(left, ", ")
 }
 
-// capacity is how many hosts of the pool may go down together: as many as do
-// if enough of them wait.
+// capacity returns how many hosts of the pool may go down together, if enough
+// hosts wait.
 func (c candidateCase) capacity() int {
 	p := planner.NewPlan(c.input(5))
 	if len(p.Batches) == 0 {
@@ -115,7 +116,8 @@ func (c candidateCase) capacity() int {
 	return len(p.Batches[0].Hosts)
 }
 
-// The selection of the MCO, case by case. room is its capacity.
+// The test compares the selection with the MCO, case by case. room is the
+// capacity of the MCO.
 func TestCandidates(t *testing.T) {
 	for _, c := range []struct {
 		candidateCase
@@ -196,8 +198,8 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// Who counts as unavailable, for every limit: waiting hosts get the places that
-// those leave.
+// The test checks which hosts count as unavailable, for every limit. Waiting
+// hosts get the remaining places.
 func TestUnavailableHosts(t *testing.T) {
 	for _, c := range []struct {
 		hosts       string
@@ -236,8 +238,8 @@ func TestUnavailableHosts(t *testing.T) {
 	}
 }
 
-// What the MCO counts, and the two rules that are holdfast's own, for every
-// pool of four hosts and every limit.
+// The test counts as the MCO does, with the two rules that only holdfast has,
+// for every pool of four hosts and every limit.
 func TestCandidatesOfEveryPool(t *testing.T) {
 	t.Parallel()
 	names := []string{"done", "waiting", "working", "notReady", "cordoned", "stuck", "failedBefore"}
@@ -276,8 +278,9 @@ func TestCandidatesOfEveryPool(t *testing.T) {
 	})
 }
 
-// With a failure budget, a host that failed in this run only uses up a place,
-// as one that fails to reach the config of its pool does with the MCO.
+// With a failure budget, a host that failed in this run only uses up a place.
+// With the MCO, a host that does not reach the config of its pool does the
+// same.
 func TestCandidatesBesideFailures(t *testing.T) {
 	for _, c := range []struct {
 		hosts              string
@@ -291,7 +294,7 @@ func TestCandidatesBesideFailures(t *testing.T) {
 		{"failing failing waiting waiting", 4, 2, false, "c d", ""},
 		{"failing failing waiting waiting", 4, 1, false, "", "c blocked, d blocked"},
 		{"failing notReady waiting waiting", 3, 1, false, "c", ""},
-		{"failing waiting waiting waiting", 4, 0, false, "", "b blocked, c blocked, d blocked"}, // the MCO: three of them; the first failure stops a run unless the pool says otherwise
+		{"failing waiting waiting waiting", 4, 0, false, "", "b blocked, c blocked, d blocked"}, // the MCO selects three of them; in holdfast the first failure stops the run unless the pool has a failure budget
 	} {
 		in := candidateCase{limit: c.limit, hosts: c.hosts}.input(0)
 		in.Inventory.Pools[0].FailureBudget = engine.CountOrPercent{Count: c.budget, Set: true}
@@ -310,12 +313,12 @@ func TestCandidatesBesideFailures(t *testing.T) {
 	}
 }
 
-// Two hosts of an etcd cluster never go together, whatever the limit: to the
-// MCO a control plane is a pool like any other, which its limit protects, and
-// what it puts off is the node on which it runs itself. Here it is the leader.
+// Two hosts of an etcd cluster never go together, at any limit. For the MCO, a
+// control plane is a pool like any other, which its limit protects, and the MCO
+// puts the node on which it runs itself last. Here the leader is last.
 func TestCandidatesOfEtcd(t *testing.T) {
 	for _, c := range []struct {
-		hosts string // a leads
+		hosts string // a leads the cluster
 		limit int
 		first string
 		then  string
@@ -348,14 +351,14 @@ func TestCandidatesOfEtcd(t *testing.T) {
 	}
 }
 
-// Zones go one after the other. The MCO follows their order, too, and fills
-// what is left of its capacity from the next zone; nodes without one go last.
-// Here no two zones of a pool are ever disrupted together, as what runs in
-// copies is spread over them.
+// Zones go one after the other. The MCO follows their order, too, but fills the
+// rest of its capacity from the next zone, and nodes without a zone go last.
+// holdfast never disrupts two zones of a pool together, because copies of a
+// service are spread over zones.
 func TestCandidatesOfZones(t *testing.T) {
 	for _, c := range []struct {
 		hosts string
-		zones string // of each host; "-": none
+		zones string // zone of each host; "-": none
 		limit int
 		want  string
 	}{

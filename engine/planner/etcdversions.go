@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// etcdUpdates returns the hosts that boot another version of etcd. A version is known
-// once the OS is staged on a member of the cluster.
+// etcdUpdates returns the hosts that boot another version of etcd. The version
+// of an OS is known when a member of the cluster has staged this OS.
 func (in Input) etcdUpdates(x index, work []engine.HostPlan) []engine.EtcdUpdate {
 	var updates []engine.EtcdUpdate
 	for _, hp := range work {
@@ -28,8 +28,8 @@ func (in Input) etcdUpdates(x index, work []engine.HostPlan) []engine.EtcdUpdate
 	return updates
 }
 
-// stagedEtcd returns the version of etcd in an OS that the host, or another member of its
-// cluster, has staged.
+// stagedEtcd returns the version of etcd in an OS that the host, or another
+// member of its cluster, has staged.
 func (in Input) stagedEtcd(host string, members []string, digest string) string {
 	for _, m := range append([]string{host}, members...) {
 		if d := in.Facts[m].Staged(); d != nil && d.Digest == digest && d.Etcd != "" {
@@ -64,11 +64,12 @@ func (in Input) refusedEtcd(updates []engine.EtcdUpdate) map[string]engine.EtcdU
 	return refused
 }
 
-// newEtcdUpdate compares a version of etcd with the one that a cluster runs. etcd
-// supports updates to the next minor version, and does not start where the
-// cluster is newer (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd; for the
-// latter MustDetectDowngrade in etcd's server/etcdserver/version/downgrade.go).
-// ok is false if one of the versions is not understood.
+// newEtcdUpdate compares a version of etcd with the version of a cluster. etcd
+// supports updates to the next minor version
+// (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd), and does not start if
+// the cluster has a newer version (MustDetectDowngrade in etcd's
+// server/etcdserver/version/downgrade.go). ok is false if one of the versions
+// is not understood.
 func newEtcdUpdate(u engine.EtcdUpdate) (_ engine.EtcdUpdate, ok bool) {
 	to, ok := parseMinor(u.To)
 	runs, okRuns := parseMinor(u.ClusterVersion)
@@ -111,8 +112,8 @@ func (v minorVersion) isBefore(w minorVersion) bool {
 
 func (v minorVersion) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// leastEtcdVersion returns the version that members of the cluster must not be older than: the
-// cluster version, else the oldest version of a member, or "".
+// leastEtcdVersion returns the version below which no member of the cluster may
+// be: the cluster version, else the oldest version of a member, or "".
 func leastEtcdVersion(c engine.ClusterFacts) string {
 	if c.Version != "" {
 		return c.Version

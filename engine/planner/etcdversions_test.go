@@ -7,7 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// Every two minor versions: etcd supports its own and the next.
+// Of every two minor versions, etcd supports an update to the same and to the
+// next one.
 func TestEtcdUpdates(t *testing.T) {
 	for runs := range 8 {
 		for to := range 8 {

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// etcdWorld is one cluster in one pool.
+// etcdWorld returns a world with one cluster in one pool.
 func etcdWorld(members []*machine, limit int) *world {
 	return &world{
 		pools:    []engine.Pool{{Name: "etcd", MaxUnavailable: engine.CountOrPercent{Count: limit, Set: true}}},
@@ -17,8 +17,9 @@ func etcdWorld(members []*machine, limit int) *world {
 	}
 }
 
-// Every subset of the members sick × every subset with work, for every size. For the
-// largest clusters the members but the leader are in order, unless all is tried.
+// The test combines every subset of sick members with every subset of members
+// with work, for every size. For the largest clusters it tries the members
+// other than the leader in one order only, unless all worlds are tried.
 func TestClusterSickAndWork(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 7; n++ {
@@ -44,8 +45,8 @@ func TestClusterSickAndWork(t *testing.T) {
 	}
 }
 
-// isInOrder reports whether all members but the first, the leader, are sorted by
-// whether they have work and are sick.
+// isInOrder reports whether all members except the first, the leader, are
+// sorted by their work and health.
 func isInOrder(bits, n int) bool {
 	last := 0
 	for i := 1; i < n; i++ {
@@ -58,8 +59,8 @@ func isInOrder(bits, n int) bool {
 	return true
 }
 
-// limitsFor gives one host and all hosts at a time; the latter, which the
-// quorum alone holds back, for the largest clusters only.
+// limitsFor returns the limits 1 and n. For the largest clusters it returns
+// only n, where nothing but the quorum limits the batches.
 func limitsFor(n int) []int {
 	if n > 5 {
 		return []int{n}
@@ -67,7 +68,7 @@ func limitsFor(n int) []int {
 	return []int{1, n}
 }
 
-// states are the things that can be the matter with one host.
+// states lists the states of one host that differ for the planner.
 var states = []machine{
 	{},
 	{work: "reboot"},
@@ -94,7 +95,7 @@ func (m *machine) in(s machine) *machine {
 }
 
 // eachChoice calls f with every way to choose k of n things in order, with
-// repetition; or, if only their number matters, once for each multiset.
+// repetition. If ordered is false, it calls f once for each multiset.
 func eachChoice(n, k int, ordered bool, f func([]int)) {
 	pick := make([]int, k)
 	var next func(int)
@@ -115,8 +116,8 @@ func eachChoice(n, k int, ordered bool, f func([]int)) {
 	next(0)
 }
 
-// Clusters of one to three members in every combination of states, with every
-// leader, and with everything that can be the matter with the cluster.
+// The test combines every state of the members of clusters of one to three
+// members, with every leader, and with every condition of the cluster.
 func TestClusterEveryState(t *testing.T) {
 	t.Parallel()
 	every := longtest.Pick(3, 1)
@@ -140,7 +141,8 @@ func TestClusterEveryState(t *testing.T) {
 	}
 }
 
-// Larger clusters in every combination of states but for their order.
+// The test combines the states of the members of larger clusters, without
+// regard to their order.
 func TestClusterLargeEveryState(t *testing.T) {
 	t.Parallel()
 	few := []machine{{}, {work: "reboot"}, {work: "reboot", sick: true}, {hold: "foreign"}, {work: "reboot", hold: "dead"}, {hold: "dead", sick: true}, {lost: true}}
@@ -182,8 +184,9 @@ func TestPoolEveryState(t *testing.T) {
 	}
 }
 
-// Members in two pools, of which one may come after the other, directly or
-// through an empty third, and a worker pool after both or beside them.
+// The members are in two pools, of which one may come after the other, directly
+// or through an empty third pool. A worker pool comes after both or beside
+// them.
 func TestPoolsInOrder(t *testing.T) {
 	t.Parallel()
 	few := []machine{{}, {work: "reboot"}, {work: "reboot", hold: "dead"}, {hold: "foreign"}, {sick: true}, {lost: true}, {work: "quiet"}}
@@ -196,7 +199,7 @@ func TestPoolsInOrder(t *testing.T) {
 	every := longtest.Pick(10, 3)
 	eachChoice(len(few), 5, true, func(pick []int) {
 		if (pick[0]+pick[1]*3+pick[2]*5+pick[3]*2+pick[4])%every != 0 {
-			return // a part of the 16807, spread evenly
+			return // try only a part of the 16807 worlds, spread evenly
 		}
 		o := orders[(pick[0]+pick[4])%len(orders)]
 		w := &world{
@@ -219,15 +222,14 @@ func TestPoolsInOrder(t *testing.T) {
 			w.hosts = append(w.hosts, m.in(few[s]))
 		}
 		if w.pools[3].After != nil {
-			w.pools[1].After = nil // else they would wait for each other
+			w.pools[1].After = nil // otherwise the pools would wait for each other
 		}
 		simulate(t, w)
 	})
 }
 
-// A pool with a canary, a failure budget, a window and a site around it: every
-// combination of what can be the matter with three hosts, one of them of another
-// pool, with each of these.
+// The test combines the states of three hosts, one of which is in another pool,
+// with a canary, a failure budget, a window and a budget of the site.
 func TestPaceEveryState(t *testing.T) {
 	t.Parallel()
 	few := []machine{

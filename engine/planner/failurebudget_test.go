@@ -6,7 +6,7 @@ import (
 	"holdfast/engine"
 )
 
-// How many hosts may fail is said for each pool, or for all hosts of a play.
+// The failure budget belongs to each pool, or to a play for all its hosts.
 func TestExhausted(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "worker", FailureBudget: engine.CountOrPercent{Count: 1, Set: true}}, {Name: "edge", FailureBudget: engine.CountOrPercent{Percent: 50, Set: true}}}}
 	for i := range 4 {
@@ -14,7 +14,7 @@ func TestExhausted(t *testing.T) {
 		n.pool = "edge"
 		w.hosts = append(w.hosts, m, n)
 	}
-	tenth := engine.CountOrPercent{Percent: 30, Set: true} // of 8: 2
+	tenth := engine.CountOrPercent{Percent: 30, Set: true} // 2 of 8 hosts
 	for _, tc := range []struct {
 		name   string
 		play   *engine.Play

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// What ran before a dead run took a host has to run again, although it does
-// not when the next run looks.
+// Services that ran before a dead run took a host have to run again, even if
+// they do not run when the next run gathers facts.
 func TestUnitsOfLeftOverHold(t *testing.T) {
 	in := planner.Input{
 		Run: "r2", Bastion: thisBastion, Dead: []string{"r1"},

@@ -2,20 +2,20 @@ package planner
 
 import "holdfast/engine"
 
-// index finds the parts of an inventory by name. A planner that searched the
-// lists for every host would need the square of the hosts.
+// index finds the parts of an inventory by name. A search through the lists for
+// every host would take quadratic time.
 type index struct {
 	pools              map[string]engine.Pool
-	sizes              map[string]int // hosts of each pool
+	sizes              map[string]int // number of hosts of each pool
 	clusters           map[string]*engine.Cluster
-	peers              map[[2]string]int           // hosts of each pool in each cluster
+	peers              map[[2]string]int           // number of hosts of each pool in each cluster
 	members            map[string][]string         // hosts of each cluster, in inventory order
-	near               map[string]string           // cluster near each host that is no member
-	approvedExclusions map[string]engine.Exclusion // hosts that the approved plan left out
+	near               map[string]string           // the cluster near each host that is no member
+	approvedExclusions map[string]engine.Exclusion // hosts that the approved plan excludes
 	targets            map[string]string           // OS of each pool, by digest
-	rejected           map[string]string           // by digest of an OS: the first host that was rolled back from it
-	last               *engine.Rollout             // the newest that any host has seen
-	rollout            engine.Rollout              // the one that goes on, or begins
+	rejected           map[string]string           // the first host that was rolled back from an OS, by its digest
+	last               *engine.Rollout             // the newest roll-out that any host has recorded
+	rollout            engine.Rollout              // the roll-out that the run continues or begins
 }
 
 func newIndex(in Input) index {
@@ -23,7 +23,7 @@ func newIndex(in Input) index {
 	x := index{pools: map[string]engine.Pool{}, sizes: map[string]int{}, clusters: map[string]*engine.Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, near: map[string]string{}, approvedExclusions: map[string]engine.Exclusion{}, targets: map[string]string{}, rejected: map[string]string{}}
 	if in.Approved != nil {
 		for _, e := range in.Approved.Excluded {
-			if e.Kind != engine.Closed { // its changes were approved
+			if e.Kind != engine.Closed { // the changes of a host outside its window were approved
 				x.approvedExclusions[e.Host] = e
 			}
 		}
@@ -56,8 +56,8 @@ func newIndex(in Input) index {
 	return x
 }
 
-// predecessorsOf returns all pools that come before a pool, directly or through others,
-// because a pool without work does not end the order.
+// predecessorsOf returns all pools that come before a pool, directly or through
+// others: a pool without work also passes the order on.
 func (x index) predecessorsOf(pool string) []string {
 	var names []string
 	seen := map[string]bool{}

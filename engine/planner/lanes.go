@@ -8,10 +8,10 @@ import (
 	"holdfast/engine/governor"
 )
 
-// planLanes orders the hosts to stage: members of an etcd cluster one after the other
-// with the leader last, every other host in a lane of its own. Hosts of early batches
-// come first. Hosts that wait for a window are staged, too. A host near a cluster is staged
-// like one of its members.
+// planLanes orders the hosts to stage. Members of an etcd cluster, and hosts
+// near it, are staged one after the other, with the leader last. Every other
+// host has a lane of its own. Hosts of early batches come first. Hosts that
+// wait for a window are staged, too.
 func planLanes(in Input, x index, p engine.Plan, work map[string]*engine.HostPlan) []engine.Lane {
 	var out []engine.Lane
 	byCluster := map[string]int{}

@@ -9,7 +9,9 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// TestMain tries few worlds by default, and lets garbage be: plans of small worlds are short-lived, and a third of the time went to collecting them.
+// TestMain tries few worlds by default and turns the garbage collector down:
+// plans of small worlds are short-lived, and a third of the test time is spent
+// on collecting them.
 func TestMain(m *testing.M) {
 	longtest.FewerChecks("40")
 	debug.SetGCPercent(800)

@@ -11,9 +11,9 @@ import (
 // sortKey orders the hosts of a pool: hosts that failed in the last run first, then zone
 // by zone, then in the pool's order.
 type sortKey struct {
-	late bool // it did not fail last time
+	late bool // it did not fail in the last run
 	zone int
-	name string // by which hosts of a zone are sorted, unless nth tells
+	name string // sorts the hosts of a zone with equal nth
 	nth  int
 }
 
@@ -46,7 +46,7 @@ func newSortKeys(in Input, x index, work []engine.HostPlan) map[string]sortKey {
 		case engine.Shuffled:
 			sum := sha256.Sum256([]byte(x.targets[hp.Pool] + "\n" + hp.Host))
 			at.name = string(sum[:])
-		case engine.Sorted: // by its name
+		case engine.Sorted: // the name sorts the hosts
 		}
 		out[hp.Host] = at
 	}

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// The hosts of a pool follow each other as its order says, zone by zone; those
-// that failed last time come first.
+// The hosts of a pool follow each other in the order of the pool, zone by zone.
+// Hosts that failed in the previous run come first.
 func TestOrder(t *testing.T) {
 	hosts := func() []*machine {
 		var list []*machine
@@ -47,7 +47,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The order of a play counts in place of that of the pool, whatever it is.
+// The order of a play replaces every order of a pool.
 func TestOrderOfAPlay(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "worker", Order: engine.ReverseSorted}}, hosts: []*machine{worker(0).in(machine{work: "reboot"}), worker(1).in(machine{work: "reboot"})}}
 	in := w.input()
@@ -59,8 +59,8 @@ func TestOrderOfAPlay(t *testing.T) {
 	}
 }
 
-// A shuffle is the same for the same target, whoever plans, and another for
-// another; apply does what plan has shown.
+// A shuffle depends on the target alone: every planner gets the same order for
+// the same target, so apply follows the printed plan.
 func TestShuffle(t *testing.T) {
 	shuffled := func(target string) []string {
 		w := &world{pools: []engine.Pool{{Name: "w", Order: engine.Shuffled}}}
@@ -83,8 +83,8 @@ func TestShuffle(t *testing.T) {
 	}
 }
 
-// The batches of a play have no more hosts than serial says, and no more than
-// the pool has seats.
+// The batches of a play have at most as many hosts as serial allows, and as the
+// pool has seats.
 func TestSerial(t *testing.T) {
 	for _, tc := range []struct {
 		serial string

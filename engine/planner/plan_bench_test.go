@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/planner/approval"
 )
 
-// newFleet is a site with one etcd cluster for every 200 hosts, of three and of
-// five members by turns, and worker pools beside them. Every host has work.
+// newFleet returns a site with one etcd cluster for every 200 hosts, with three
+// and five members in turn, and with worker pools. Every host has work.
 func newFleet(hosts int, limit engine.CountOrPercent) *world {
 	w := &world{
 		pools:    []engine.Pool{{Name: "etcd", MaxUnavailable: engine.CountOrPercent{Percent: 10}}},
@@ -52,7 +52,8 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanOnePool is the worst of large fleets: one pool, one host at a time.
+// BenchmarkPlanOnePool plans the most expensive large fleet: one pool, one host
+// at a time.
 func BenchmarkPlanOnePool(b *testing.B) {
 	for _, hosts := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
@@ -73,7 +74,7 @@ func BenchmarkPlanOnePool(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanNothing is what a run over a fleet that matches costs.
+// BenchmarkPlanNothing plans a fleet that matches.
 func BenchmarkPlanNothing(b *testing.B) {
 	w := newFleet(10000, engine.CountOrPercent{Percent: 10})
 	for _, m := range w.hosts {

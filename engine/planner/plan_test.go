@@ -15,8 +15,8 @@ import (
 	"holdfast/engine/planner/approval"
 )
 
-// A plan is a value: the same facts give the same plan, to the byte; making it
-// changes nothing it was made from; and it survives being saved.
+// A plan is a value: the same facts make the same plan, byte for byte. The
+// planner changes none of its inputs, and a plan can be saved and read again.
 func TestPlanIsAValue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -24,7 +24,7 @@ func TestPlanIsAValue(t *testing.T) {
 		in, untouched := w.input(), w.input()
 		p := planner.NewPlan(in)
 		text := encode(t, p)
-		in.Selected, untouched.Selected = nil, nil // functions do not compare
+		in.Selected, untouched.Selected = nil, nil // functions cannot be compared
 		if !reflect.DeepEqual(in, untouched) {
 			t.Fatal("the input was changed")
 		}
@@ -112,8 +112,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A hold that a plan takes over is named in the step that takes it, and only
-// there where there is one.
+// The step that takes the hold names the hold that the plan adopts. Without
+// such a hold it names none.
 func TestAdoptedHolds(t *testing.T) {
 	for hold, want := range map[string]string{"": "", "dead": deadRun, "expired": "run-of-somebody", "own": thisRun} {
 		for _, work := range []string{"reboot", "quiet", ""} {
@@ -252,10 +252,10 @@ func unitOf(a engine.ActionType) string {
 	return ""
 }
 
-// While a run lasts, hosts that it left out may come back: holds end or
-// expire, cables are plugged in, members recover. None of that makes the run
-// do what was not approved, or keeps it from doing what was, unless those that
-// come back turn out to have failed, and their pool cannot spare so many.
+// During a run, excluded hosts may become available: holds end or expire,
+// cables are plugged in, members recover. The run still does exactly the
+// approved work. Only a host that turns out to have failed can stop it, if its
+// pool's failure budget is then exceeded.
 func TestHostsThatComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyFleet(t)
@@ -300,8 +300,8 @@ func TestHostsThatComeBack(t *testing.T) {
 	})
 }
 
-// A host that was not understood when the plan was approved, and is since, has
-// not failed.
+// A host whose state was not understood at the approval, and is understood
+// later, has not failed.
 func TestUnderstoodHostIsNoFailure(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "worker", FailureBudget: engine.CountOrPercent{Set: true, Count: 1}, MaxUnavailable: engine.CountOrPercent{Set: true, Count: 2}}}, hosts: []*machine{
 		worker(0).in(machine{work: "unclear"}), worker(1).in(machine{hold: "foreign", work: "reboot", rejected: true}), worker(2).in(machine{work: "reboot"}),

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/planner/approval"
 )
 
-// Input is everything a plan depends on.
+// Input has everything on which a plan depends.
 type Input struct {
 	Inventory engine.Inventory
 	Desired   map[string]engine.Desired
@@ -18,34 +18,34 @@ type Input struct {
 	Clusters  map[string]engine.ClusterFacts
 	Modules   []engine.Module
 	Run       string                 // ID of the run that plans
-	Bastion   string                 // identity of its bastion; "": none could be kept, and no hold is taken for one of this bastion
+	Bastion   string                 // identity of its bastion; "": the bastion could keep no identity, and no hold counts as taken by this bastion
 	Dead      []string               // runs of this bastion that ended without releasing their holds
 	Selected  func(engine.Host) bool // --limit; nil selects every host
-	Saved     map[string]struct{}    // clusters that have been snapshotted in this run
-	Approved  *engine.Plan           // the approved plan: its excluded hosts stay excluded; nil before
-	Ran       map[string][]string    // services of hosts that ran before an action failed there in this run
+	Saved     map[string]struct{}    // clusters of which this run has taken a snapshot
+	Approved  *engine.Plan           // the approved plan, whose excluded hosts stay excluded; nil before the approval
+	Ran       map[string][]string    // services that ran on a host before an action failed there in this run
 
-	Now            time.Time            // by the bastion's clock
-	Began          time.Time            // when the run did, by the bastion's clock
-	Batches        int                  // that this run has begun
+	Now            time.Time            // time of the plan, by the bastion's clock
+	Began          time.Time            // start of the run, by the bastion's clock
+	Batches        int                  // number of batches that this run has begun
 	Done           map[string]time.Time // hosts that this run has brought to their desired state, and when
-	Failed         map[string]string    // hosts that failed in this run, and how: it does not try them again
-	Retry          []string             // hosts that failed in the run before: they go before others
-	ActionFailed   map[string]bool      // hosts on which an action failed in this play, and for which a reboot is to stand in
+	Failed         map[string]string    // hosts that failed in this run, and how; the run does not try them again
+	Retry          []string             // hosts that failed in the previous run; they go before others
+	ActionFailed   map[string]bool      // hosts on which an action failed in this play, and that a reboot may recover
 	AdoptedEarlier map[string]bool      // hosts that an earlier play of this run has adopted
-	CompletedOS    map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
-	Play           *engine.Play         // of a playbook; nil: everything is made to match
+	CompletedOS    map[string]string    // OS with which a run of this bastion last saw all hosts of a pool, by pool
+	Play           *engine.Play         // play of a playbook; nil: every host is made to match
 
-	BestEffort     bool // failed hosts do not stop others of their pool
-	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
+	BestEffort     bool // failed hosts do not stop the other hosts of their pool
+	OverIncomplete bool // an OS may be rolled out although the previous roll-out has not reached every host
 	AnyEtcdVersion bool // an OS may be booted whose etcd is older than the cluster, or skips a minor version
-	RetryRejected  bool // an OS from which a host was rolled back is tried again there
+	RetryRejected  bool // an OS is tried again on a host that was rolled back from it
 
-	Repair []string // hosts that may be disrupted although their own etcd member is not healthy: the work is to repair it
+	Repair []string // hosts that may be disrupted although their own etcd member is not healthy, because the work repairs it
 }
 
-// Survey is the comparison of all hosts with their desired states. It has no facts of
-// clusters: it decides which of them are needed.
+// Survey is the comparison of all hosts with their desired states. It has no
+// facts of clusters, because it decides which of these facts a plan needs.
 type Survey struct {
 	in     Input
 	index  index
@@ -59,8 +59,8 @@ func NewSurvey(in Input) Survey {
 	return Survey{in: in, index: x, result: surveyHosts(in, x)}
 }
 
-// ClustersAtWork names the etcd clusters whose facts a plan needs: those with a member
-// to disrupt.
+// ClustersAtWork names the etcd clusters whose facts a plan needs: the clusters
+// with a member to disrupt.
 func (s Survey) ClustersAtWork() []string {
 	var names []string
 	for _, hp := range s.result.work {
@@ -72,10 +72,10 @@ func (s Survey) ClustersAtWork() []string {
 }
 
 // NewPlan compares every host with its desired state and puts the work into
-// lanes and batches. It takes time in proportion to the hosts.
+// lanes and batches. Its time grows linearly with the number of hosts.
 func NewPlan(in Input) engine.Plan { return NewSurvey(in).Plan(in.Now, in.Clusters) }
 
-// Plan puts the work into lanes and batches that start at that time.
+// Plan puts the work into lanes and batches that start at the time now.
 func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) engine.Plan {
 	in, x, survey := s.in, s.index, s.result
 	in.Now, in.Clusters = now, clusters
@@ -119,8 +119,8 @@ func (in Input) withSelection() Input {
 	return in
 }
 
-// notBlocked returns the plans without those of blocked hosts. A host that waits for its
-// window stays.
+// notBlocked returns the plans of the hosts that are not blocked. A host that
+// waits for its window counts as not blocked.
 func notBlocked(work []engine.HostPlan, blocked []engine.Exclusion) []engine.HostPlan {
 	out := map[string]bool{}
 	for _, x := range blocked {
@@ -145,7 +145,7 @@ func (in Input) newTarget(x index, h engine.Host, f engine.Facts) engine.Target 
 // difference has the changes that modules find on a host, and their steps.
 type difference struct {
 	changes []engine.Change
-	drift   []engine.Change // only to be reported
+	drift   []engine.Change // changes that are only reported
 	steps   engine.Steps
 }
 
@@ -196,9 +196,10 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 	return d, nil
 }
 
-// addSurroundingTasks adds the tasks before and after the work on a host. A matching
-// host with the hold of a dead run may lack its last tasks: they run with its recovery,
-// or alone if an earlier play has recovered it.
+// addSurroundingTasks adds the tasks before and after the work on a host. A
+// matching host with the hold of a dead run may lack its last tasks. These
+// tasks run with its recovery, or alone if an earlier play has recovered the
+// host.
 func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 	left := in.standingOf(t.Facts).mayAdopt()
 	resumed := in.AdoptedEarlier[t.Host.Name] && !t.Facts.Finished
@@ -226,8 +227,8 @@ func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 	}
 }
 
-// rollbackPlan returns the steps back to the previous OS of a host with the hold of a
-// dead run, unless its changes have such steps.
+// rollbackPlan returns the steps to the previous OS, for a host with the hold
+// of a dead run. It returns the given steps if there are any.
 func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step {
 	for _, m := range in.Modules {
 		if r, ok := m.(engine.RollbackModule); ok && len(steps) == 0 {
@@ -237,7 +238,8 @@ func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step
 	return steps
 }
 
-// filterDrift returns the changes that undo drift, or all others.
+// filterDrift returns the changes that undo drift, or with drift false all
+// other changes.
 func filterDrift(changes []engine.Change, drift bool) []engine.Change {
 	var list []engine.Change
 	for _, c := range changes {

@@ -16,38 +16,39 @@ import (
 type poolState struct {
 	engine.Pool
 	site         *siteBudget
-	predecessors []*poolState // pools that come before it, directly or through others
+	predecessors []*poolState // pools that come before this pool, directly or through others
 	limit        int
 	waitingHosts int      // hosts with work that are in no batch yet
-	excludedHost string   // a selected host that no batch will have, and why
-	unavailable  []string // hosts that count as unavailable throughout
+	excludedHost string   // a selected host that is in no batch, and why
+	unavailable  []string // hosts that count as unavailable in every batch
 	adoptedHosts int      // hosts with the hold of a dead run that are not yet recovered
 
-	failedHosts   []string  // hosts that failed and are not tried again; of all pools if a play has a failure budget of its own
-	failureBudget int       // how many of these there may be; -1: any number
-	play          string    // play with that budget; "": the pool's
-	outsideWindow bool      // no batch may begin now
-	windowOpens   time.Time // when one may; zero: never
-	windowCloses  time.Time // when the window closes that is open, too soon for a batch; zero: none is
+	failedHosts   []string  // hosts that failed and that the run does not try again; hosts of all pools if the play has a failure budget
+	failureBudget int       // how many hosts may fail; -1: any number
+	play          string    // play with that failure budget; "": the pool has it
+	outsideWindow bool      // no batch may start now
+	windowOpens   time.Time // when the next window opens; zero: never
+	windowCloses  time.Time // when the open window closes, if that is too soon for a batch; zero: no window is open
 
-	canaries       int             // hosts that have to match before others follow
-	passedCanaries int             // hosts that do
-	firstCanaries  []string        // the first of them, as many as there are canaries
+	canaries       int             // number of hosts that must match before others follow
+	passedCanaries int             // number of hosts that count as passed canaries
+	firstCanaries  []string        // the first passed canaries, at most as many as canaries
 	soakLeft       engine.Duration // rest of the soak
 
 	inBatch   int // hosts that the batch being picked disrupts
-	batchZone int // zone of these
+	batchZone int // zone of these hosts
 }
 
 // seatCount counts the hosts that a budget allows to be unavailable.
 type seatCount struct {
-	limit       int // hosts that may be unavailable
-	unavailable int // hosts that are
-	adopted     int // hosts with the hold of a dead run
-	inBatch     int // hosts that the batch being picked disrupts
+	limit       int // number of hosts that may be unavailable
+	unavailable int // number of hosts that are unavailable
+	adopted     int // number of hosts with the hold of a dead run
+	inBatch     int // number of hosts that the batch being picked disrupts
 }
 
-// siteBudget is the budget that all pools share. Its limit 0 stands for any number.
+// siteBudget is the budget that all pools share. A limit of 0 means any number
+// of hosts.
 type siteBudget struct{ seatCount }
 
 func (w *poolState) freeSeats(adopted bool) int {
@@ -65,9 +66,9 @@ func (s *siteBudget) freeSeats(adopted bool) int {
 	return s.remainingSeats(adopted)
 }
 
-// remainingSeats returns how many more hosts a budget allows. A host with the hold of a
-// dead run counts as unavailable already. One such host is always allowed; otherwise it
-// would never be recovered.
+// remainingSeats returns how many more hosts a budget allows. A host with the
+// hold of a dead run already counts as unavailable. One such host is always
+// allowed; otherwise no run could recover it.
 func (c seatCount) remainingSeats(adopted bool) int {
 	if adopted {
 		return max(1, c.limit-c.unavailable) - c.inBatch
@@ -75,8 +76,8 @@ func (c seatCount) remainingSeats(adopted bool) int {
 	return c.limit - c.unavailable - c.adopted - c.inBatch
 }
 
-// canarySeats returns how many more hosts may be disrupted before the canaries have
-// passed.
+// canarySeats returns how many more hosts may be disrupted before the canaries
+// have passed.
 func (w *poolState) canarySeats() int {
 	if w.passedCanaries >= w.canaries {
 		return w.limit
@@ -175,8 +176,8 @@ func (s surveyResult) allDegraded(pools []engine.Pool) (all []string) {
 	return all
 }
 
-// failureBudgetOf returns how many hosts of a pool may fail before no other is begun;
-// -1: any number.
+// failureBudgetOf returns how many hosts of a pool may fail before no other
+// host is started; -1: any number.
 func (in Input) failureBudgetOf(p engine.Pool, hosts int) int {
 	switch play := in.Play; {
 	case play != nil && play.AnyFatal:
@@ -217,14 +218,15 @@ func (w *poolState) countCanaries(now time.Time, hosts int, proven []passedCanar
 	}
 }
 
-// FailureBudget names the pool or play whose failure budget is used up, so that
-// no further batch may begin. It is the zero value if there is none.
+// FailureBudget names the pool or play whose failure budget is exceeded, so
+// that no further batch may start. The zero value means that no failure budget
+// is exceeded.
 type FailureBudget struct {
 	Pool string
-	Play string // that has a budget of its own, for hosts of all pools
+	Play string // play with a failure budget of its own, for hosts of all pools
 }
 
-// String names the pool or play: pool worker.
+// String returns the pool or play with its kind: pool worker.
 func (b FailureBudget) String() string {
 	switch {
 	case b.Play != "":
@@ -235,13 +237,13 @@ func (b FailureBudget) String() string {
 	return ""
 }
 
-// Covers reports whether failures of a host count against the budget.
+// Covers reports whether a failure of the host counts in the budget.
 func (b FailureBudget) Covers(h engine.Host) bool {
 	return b.Play != "" || b.Pool != "" && b.Pool == h.Pool
 }
 
-// ExceededFailureBudget returns the budget that allows fewer hosts to fail than have failed
-// in this run.
+// ExceededFailureBudget returns the failure budget that allows fewer hosts to
+// fail than have failed in this run.
 func (in Input) ExceededFailureBudget() FailureBudget {
 	in = in.withSelection()
 	x := newIndex(in)

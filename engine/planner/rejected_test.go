@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// A host that was rolled back and is held still is brought back and released. It
-// has failed all the same: its pool does not go on, and it is no canary.
+// A host that was rolled back and is still held is recovered and released. It
+// still counts as failed: its pool does not go on, and the host is no canary.
 func TestAHostThatWasRolledBackAndIsHeld(t *testing.T) {
 	for _, budget := range []int{0, 1} {
 		w := &world{pools: []engine.Pool{{
@@ -35,8 +35,8 @@ func TestAHostThatWasRolledBackAndIsHeld(t *testing.T) {
 	}
 }
 
-// A host that the approved plan leaves out, as it could not be reached, and that
-// turns out to have been rolled back, says so.
+// An unreachable host that the approved plan excludes may answer later. If a
+// rollback has happened on it, its exclusion then names the rollback.
 func TestAHostThatReturnsAndWasRolledBack(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "worker"}}, hosts: []*machine{worker(0).in(machine{work: "reboot", rejected: true, lost: true})}}
 	approved := planner.NewPlan(w.input())
@@ -48,8 +48,8 @@ func TestAHostThatReturnsAndWasRolledBack(t *testing.T) {
 	}
 }
 
-// A host that was rolled back is left alone by what brings it the OS again. A
-// play that restarts a service has nothing to do with that.
+// A host that was rolled back is excluded from work that would bring it the OS
+// again. A play that only restarts a service includes the host.
 func TestPlaysOnHostsThatWereRolledBack(t *testing.T) {
 	for _, c := range []struct {
 		work string

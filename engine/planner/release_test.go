@@ -7,13 +7,13 @@ import (
 	"holdfast/engine/planner"
 )
 
-// Which OS a host accepts when it is released as matching: the one that it runs
-// then, if it was rolled back from that. A host that does not reboot may have
-// gone down unseen, so it says in which boot that holds.
+// The release of a matching host accepts the OS that the host then runs, if the
+// host was rolled back from that OS. A host that the plan does not reboot may
+// boot unnoticed, so its release names the boot for which it holds.
 func TestReleaseAccepts(t *testing.T) {
 	hold := &engine.Hold{Kind: engine.RunHold, Run: deadRun, Bastion: thisBastion}
 	for name, c := range map[string]struct {
-		boots    bool // the plan reboots it
+		boots    bool // the plan reboots the host
 		booted   string
 		await    engine.AwaitBoot
 		rejected []string
@@ -48,7 +48,7 @@ func TestReleaseAccepts(t *testing.T) {
 	}
 }
 
-// awaits waits for a boot after its reboot.
+// awaits is a module that waits for a boot after its reboot.
 type awaits struct {
 	fakeModule
 	boot engine.AwaitBoot

@@ -11,8 +11,8 @@ func wasRolledBack(t engine.Target) bool {
 	return os != nil && booted != nil && booted.Digest != os.Digest() && slices.Contains(t.Facts.Rejected, os.Digest())
 }
 
-// rollbackSteps replace the rest of a host's sequence if it fails with another OS. They
-// reach from the quorum check to the release.
+// rollbackSteps replace the rest of a host's sequence if the host fails with
+// another OS. They reach from the quorum check to the release.
 func rollbackSteps(t engine.Target, steps engine.Steps, drained bool) []engine.Step {
 	if len(steps.Rollback) == 0 {
 		return nil
@@ -21,8 +21,9 @@ func rollbackSteps(t engine.Target, steps engine.Steps, drained bool) []engine.S
 	return append(back, releaseStep(t, engine.Release{}))
 }
 
-// withQuorumCheck inserts the move of the leader and the last quorum check right before
-// the step that reboots, because the steps before it may take long.
+// withQuorumCheck inserts the move of the leader and the last quorum check
+// directly before the reboot, because the steps before the reboot may take
+// long.
 func withQuorumCheck(t engine.Target, reboot []engine.Step) []engine.Step {
 	i := max(0, slices.IndexFunc(reboot, func(s engine.Step) bool { return s.Reboots }))
 	return slices.Concat(reboot[:i], leaderSteps(t), markHostChanges(reboot[i:]))

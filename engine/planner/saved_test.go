@@ -11,7 +11,8 @@ import (
 	"holdfast/engine/planner/approval"
 )
 
-// bootModule is a fakeModule whose steps know the run and the boot of the host.
+// bootModule is a fakeModule whose steps contain the run and the boot ID of the
+// host.
 type bootModule struct{ fakeModule }
 
 func (m bootModule) Steps(t engine.Target, changes []engine.Change) engine.Steps {
@@ -32,7 +33,8 @@ func (m stagedModule) Steps(t engine.Target, changes []engine.Change) engine.Ste
 	return s
 }
 
-// savedWorld has work of all kinds, and a host that a dead run left behind.
+// savedWorld returns a world with work of all kinds, and a host with the hold
+// of a dead run.
 func savedWorld() *world {
 	w := &world{
 		pools: []engine.Pool{
@@ -57,8 +59,9 @@ func savedPlay(command string) *engine.Play {
 	return &engine.Play{Name: "tidy", PreTasks: []engine.Task{task("before", command)}, Tasks: []engine.Task{task("same name", command)}}
 }
 
-// A saved plan is that of now as long as the same is done in the same way and at
-// the same pace: what changes by itself between two looks does not count.
+// A plan is the same as a saved plan if it has the same work, the same steps
+// and the same pace. Values that change by themselves between two surveys do
+// not count.
 func TestSame(t *testing.T) {
 	play := func(p *engine.Play) func(*world, *planner.Input) {
 		return func(_ *world, in *planner.Input) { in.Play = p }
@@ -85,7 +88,7 @@ func TestSame(t *testing.T) {
 	staged := func(_ *world, in *planner.Input) { in.Modules[0] = stagedModule{in.Modules[0].(bootModule)} }
 	for name, c := range map[string]struct {
 		then, now func(*world, *planner.Input)
-		says      string // "": nothing
+		says      string // "": the plans are the same
 	}{
 		"nothing":     {nil, nil, ""},
 		"another run": {nil, func(_ *world, in *planner.Input) { in.Run = "run-later" }, ""},
@@ -147,7 +150,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// The same difference may be another change.
+// The same difference does not have to be the same change.
 func TestSameChange(t *testing.T) {
 	none := engine.Action{Type: engine.NoAction}
 	file := func(why string) engine.Plan {
@@ -167,7 +170,7 @@ func TestSameChange(t *testing.T) {
 	}
 }
 
-// A plan says whom it is for, unless it is for all.
+// A plan names its hosts, unless it is for all hosts.
 func TestSelected(t *testing.T) {
 	w := savedWorld()
 	if p := planner.NewPlan(w.input()); p.Selected != nil {

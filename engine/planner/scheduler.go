@@ -6,30 +6,30 @@ import (
 	"holdfast/engine"
 )
 
-// scheduler puts hosts into batches by playing the roll-out forward: after
-// each batch its hosts are taken to be updated and healthy.
+// scheduler puts hosts into batches by playing the roll-out forward: after each
+// batch, the hosts of the batch count as updated and healthy.
 //
-// The hosts wait in queues, one for each pool and rank, so that a batch looks
-// at few more hosts than it takes.
+// The hosts wait in queues, one for each pool and rank, so that the search for
+// a batch visits few more hosts than the batch gets.
 type scheduler struct {
 	queues       []*queue // in order of preference
 	poolStates   map[string]*poolState
 	clusters     map[string]*clusterState
-	unavailable  map[string]string // hosts that count as unavailable throughout, and why
+	unavailable  map[string]string // hosts that count as unavailable in every batch, and why
 	heldByOthers map[string]bool   // unavailable hosts that others hold
 	adopted      map[string]bool   // hosts with the hold of a dead run that are not yet recovered
 	sortKeys     map[string]sortKey
-	onlyReleased map[string]bool // hosts that prove nothing as canaries
+	onlyReleased map[string]bool // hosts that do not count as canaries, because the run only releases them
 	skew         *skew
-	waitForSoak  bool              // pools whose canaries still have to run wait
-	batchSize    func(n int) int   // hosts that the n-th batch may have, from 0; nil: any number
+	waitForSoak  bool              // pools wait until the soak of their canaries is over
+	batchSize    func(n int) int   // maximum number of hosts of the n-th batch, from 0; nil: any number
 	batchNumber  int               // batch that is being picked
-	picked       int               // hosts in it
+	picked       int               // number of hosts in that batch
 	failed       map[string]string // hosts that failed in this run
 	repair       []string          // hosts that may be disrupted although their own member is down
 	refusals     []string
 	blocked      []engine.Exclusion
-	refusedEtcd  map[string]engine.EtcdUpdate // by host: the etcd of its staged OS is one that its cluster does not support
+	refusedEtcd  map[string]engine.EtcdUpdate // hosts whose staged OS has a version of etcd that their cluster does not support
 }
 
 // rank is the precedence of a host in batches.
@@ -43,12 +43,12 @@ const (
 	ranks
 )
 
-// queue has the waiting hosts of one pool and rank, in their order.
+// queue has the waiting hosts of one pool and rank, sorted.
 type queue struct {
 	pool          *poolState
 	rank          rank
 	hosts         []*engine.HostPlan
-	nonDisruptive int // hosts that need no budget, because they are not disrupted
+	nonDisruptive int // number of hosts that need no budget, because they are not disrupted
 }
 
 // clusterState is the progress of an etcd cluster while the planner plays the roll-out
@@ -58,7 +58,7 @@ type clusterState struct {
 	facts   engine.ClusterFacts
 	members []string
 	waiting int
-	inBatch bool // a member is in the batch being picked, and is disrupted
+	inBatch bool // the batch being picked disrupts a member
 }
 
 func newScheduler(in Input, x index, s surveyResult, etcdUpdates []engine.EtcdUpdate) *scheduler {
@@ -68,7 +68,7 @@ func newScheduler(in Input, x index, s surveyResult, etcdUpdates []engine.EtcdUp
 		refusedEtcd: in.refusedEtcd(etcdUpdates),
 	}
 	for i := range s.work {
-		if len(s.work[i].Sequence) > 0 { // else it is only staged
+		if len(s.work[i].Sequence) > 0 { // a host without a sequence is only staged
 			sc.countWaiting(&s.work[i], in, x)
 		}
 	}
@@ -164,13 +164,11 @@ func (sc *scheduler) planBatches() []engine.Batch {
 	}
 }
 
-// markUpdated plays the host's part of a batch: the host is then updated, healthy and
-// released.
 func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	w := sc.poolStates[hp.Pool]
 	w.waitingHosts--
 	if hp.Disruptive() && !sc.adopted[hp.Host] {
-		w.soakLeft = 0 // it went after that time
+		w.soakLeft = 0 // the host goes after the soak
 	}
 	if !sc.onlyReleased[hp.Host] {
 		if w.passedCanaries++; w.passedCanaries == w.canaries {

@@ -12,7 +12,6 @@ import (
 	"holdfast/engine/planner"
 )
 
-// planBatches plans a world and returns the hosts of each batch.
 func planBatches(w *world) [][]string {
 	var out [][]string
 	for _, b := range planner.NewPlan(w.input()).Batches {
@@ -21,7 +20,8 @@ func planBatches(w *world) [][]string {
 	return out
 }
 
-// The order of preference, in small sites that a person can check.
+// The batches of small sites, which a person can check, show the order of
+// preference.
 func TestBatches(t *testing.T) {
 	reboot := func(name, pool, cluster, zone string) *machine {
 		return &machine{name: name, pool: pool, cluster: cluster, zone: zone, work: "reboot"}
@@ -130,8 +130,9 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Gates are asked once for each pool of a batch, and not before hosts that are
-// only brought back: those may be what the gate misses.
+// Gates are asked once for each pool of a batch. They are not asked before
+// hosts that are only recovered, because these hosts may be the reason for a
+// bad answer.
 func TestBatchGates(t *testing.T) {
 	gate := func(name string) []engine.Gate {
 		return []engine.Gate{{Name: name, Command: "true", When: []engine.GateWhen{engine.BeforeBatch, engine.AfterBatch}}}
@@ -163,7 +164,7 @@ func stepNames(steps []engine.Step) []string {
 	return names
 }
 
-// Budgets are used up: no plan has more batches than it needs.
+// Batches use up the budgets: no plan has more batches than it needs.
 func TestBatchesAreFull(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 40; n++ {
@@ -181,7 +182,7 @@ func TestBatchesAreFull(t *testing.T) {
 	}
 }
 
-// Who is left out is told why, in words that name what is in the way.
+// Every exclusion names the obstacle.
 func TestReasons(t *testing.T) {
 	ordered := []engine.Pool{{Name: "etcd"}, {Name: "worker", After: []string{"etcd"}}}
 	main := map[string]*etcd{"main": {}}
@@ -255,7 +256,7 @@ func anyFleet(t *rapid.T) *world {
 		p.Windows = rapid.SampledFrom([][]engine.Window{nil, nil, nil, {open}, {closed}}).Draw(t, "window")
 		w.pools = append([]engine.Pool{p}, w.pools...)
 	}
-	// Most hosts of a fleet are well: else every plan is refused.
+	// Most hosts of a fleet are healthy; otherwise every plan would be refused.
 	odds := rapid.SampledFrom([]int{0, 5, 30}).Draw(t, "odds")
 	for c := range rapid.IntRange(0, 5).Draw(t, "clusters") {
 		name := fmt.Sprint("cluster-", c)
@@ -283,7 +284,7 @@ func anyMachine(t *rapid.T, m *machine, pools, odds int) *machine {
 	if isRare(t, odds) {
 		state = states[rapid.IntRange(0, len(states)-1).Draw(t, "state")]
 		state.paused = isRare(t, odds)
-		state.rejected = isRare(t, odds) && !state.leftOver() // such a one is only brought back: TestRolledBackIsReleased
+		state.rejected = isRare(t, odds) && !state.leftOver() // such a host is only recovered; TestRolledBackIsReleased tests that
 		if isRare(t, odds) && (state.hold == "" || state.hold == "own") {
 			state.failed = true
 		}

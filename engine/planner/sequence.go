@@ -10,10 +10,10 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// newHostPlan composes the sequence of one host in the order of execution: hold, check
-// quorum, drain, write, sync disks, move the etcd leader, reboot, wait for recovery,
-// release. A non-disruptive change is written in one step without a hold. A host that is
-// only staged has no sequence.
+// newHostPlan composes the sequence of one host in the order of execution:
+// hold, check quorum, drain, write, sync disks, move the etcd leader, reboot,
+// wait for recovery, release. One step writes a non-disruptive change, without
+// a hold. A host that is only staged has no sequence.
 func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, adopt string) engine.HostPlan {
 	hp := engine.HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
@@ -53,14 +53,14 @@ func disruptionSteps(hp engine.HostPlan, t engine.Target, steps engine.Steps) []
 		roll = append(roll, drainStep(t)...)
 	}
 	waited := len(steps.Before) > 0 && hp.Disruptive() || hasDrain(hp) && len(drainStep(t)) > 0
-	if waited && len(steps.Reboot) == 0 { // that may have taken long, and nothing is written for no purpose
+	if waited && len(steps.Reboot) == 0 { // the steps before may have taken long, so check the quorum again before anything is written
 		roll = append(roll, quorumStep(t, true)...)
 	}
 	roll = append(roll, markHostChanges(steps.Write)...)
 	if len(steps.Reboot) > 0 {
 		roll = append(roll, withQuorumCheck(t, steps.Reboot)...)
 	} else {
-		if hp.Disruptive() { // the member may go down with it
+		if hp.Disruptive() { // the write may take the member down
 			roll = append(roll, leaderSteps(t)...)
 		}
 		roll = append(roll, markHostChanges(steps.Act)...)
@@ -84,9 +84,10 @@ func markHostChanges(steps []engine.Step) []engine.Step {
 	return out
 }
 
-// withHold puts a sequence between taking and releasing the hold, which lasts longer
-// than all steps may take, and by take.For more. If the sequence brings another OS, the host keeps the OS of
-// each pool in that roll-out.
+// withHold puts a sequence between the steps that take and release the hold.
+// The hold lasts longer than the timeouts of all steps together, by take.For.
+// If the sequence brings another OS, the host records the OS of each pool in
+// that roll-out.
 func withHold(t engine.Target, take engine.TakeHold, roll []engine.Step, newOS bool) []engine.Step {
 	take.For += engine.Duration(10*time.Minute) + sumTimeouts(roll)
 	take.Renewed = t.Facts.HoldRenewed()
@@ -106,7 +107,7 @@ func sumTimeouts(steps []engine.Step) (total engine.Duration) {
 	return total
 }
 
-// mostReasons is how many changes a reason names.
+// mostReasons is the highest number of changes that a reason names.
 const mostReasons = 3
 
 func holdReason(changes []engine.Change) string {
@@ -117,8 +118,8 @@ func holdReason(changes []engine.Change) string {
 	return strings.Join(textutil.AndMore(parts, len(changes)), ", ")
 }
 
-// quorumStep checks whether the cluster may lose the host; down allows that the host's
-// own member is down already.
+// quorumStep checks that the cluster may lose the host. down allows that the
+// host's own member is already down.
 func quorumStep(t engine.Target, down bool) []engine.Step {
 	if t.Cluster == nil {
 		return nil
@@ -126,8 +127,8 @@ func quorumStep(t engine.Target, down bool) []engine.Step {
 	return []engine.Step{{Name: "check quorum", On: t.Host.Name, Do: engine.Op{Quorum: &engine.Quorum{Cluster: t.Cluster.Name, Down: down}}, Timeout: engine.CommandTimeout}}
 }
 
-// leaderSteps move the leader away and check the quorum again, because the drain may
-// have taken long.
+// leaderSteps move the leader away and check the quorum again, because the
+// drain may have taken long.
 func leaderSteps(t engine.Target) []engine.Step {
 	if t.Cluster == nil {
 		return nil
@@ -143,8 +144,9 @@ func drainStep(t engine.Target) []engine.Step {
 	return nil
 }
 
-// recoverySteps wait until a host is back, and undrain it if the run drained it. Tasks
-// that change the host come before the undrain, others after it. The gates come last.
+// recoverySteps wait until a host is back, and undrain the host if the run
+// drained it. Tasks that change the host come before the undrain, and other
+// tasks after it. The gates come last.
 func recoverySteps(t engine.Target, of engine.Steps, drained bool) []engine.Step {
 	back := backSteps(t, of.StoppedServices)
 	steps := back
@@ -172,8 +174,8 @@ func backSteps(t engine.Target, ends []string) []engine.Step {
 	return steps
 }
 
-// awaitUnits demands the services that run now. The hold of a dead run adds the services
-// that ran before that run.
+// awaitUnits waits for the services that run now. The hold of a dead run adds
+// the services that ran before that run.
 func awaitUnits(f engine.Facts) engine.AwaitUnits {
 	want := engine.AwaitUnits{Running: f.Running, Failed: f.Failed}
 	if f.Hold == nil || len(f.Hold.Units) == 0 {
@@ -208,9 +210,10 @@ func releaseStep(t engine.Target, r engine.Release) engine.Step {
 	return engine.Step{Name: "release", On: t.Host.Name, Do: engine.Op{Release: &r}, Timeout: engine.CommandTimeout}
 }
 
-// releaseOfMatching returns the release of a host that matches after these steps. It
-// accepts a rejected OS that now runs well. Without a reboot the release demands the
-// boot of the facts, because the host may have booted another OS since.
+// releaseOfMatching returns the release of a host that matches after these
+// steps. The release accepts a rejected OS that now runs well. Without a
+// reboot, the release requires the boot of the facts, because the host may have
+// booted another OS after these facts.
 func releaseOfMatching(f engine.Facts, roll []engine.Step) engine.Release {
 	digest, boot := "", f.BootID
 	if booted := f.Booted(); booted != nil {

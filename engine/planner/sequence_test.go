@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Everything that is done to a host, in order, as one readable list. A change
-// of these files is a change of what happens to somebody's machines.
+// The golden files list the operations on a host in order. A change of these
+// files changes the operations on somebody's machines.
 func TestSequences(t *testing.T) {
 	for name, s := range map[string]machine{
 		"leader-os-change":        {name: "etcd-0", pool: "etcd", cluster: "main", work: "reboot"},
@@ -40,7 +40,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// fullPool is a pool that makes use of everything.
+// fullPool returns a pool with every setting.
 func fullPool(name string) engine.Pool {
 	return engine.Pool{
 		Name:  name,
@@ -99,7 +99,8 @@ func readable(p engine.Plan) string {
 	return b.String()
 }
 
-// describeOperation returns the operation of a step and its kind, for golden files.
+// describeOperation returns the operation of a step and its kind, for golden
+// files.
 func describeOperation(s engine.Step) string {
 	var words []string
 	switch do := s.Do; {
@@ -136,9 +137,9 @@ func describeOperation(s engine.Step) string {
 	return strings.Join(words, " ")
 }
 
-// Whatever there is to do: the hold comes first and lasts as long as all that
-// follows may take, the release comes last, and between the last look at the
-// quorum and a reboot there is nothing that takes long.
+// These rules hold for every sequence: the hold comes first and lasts as long
+// as all following steps may take, the release comes last, and no step between
+// the last quorum check and a reboot takes long.
 func TestSequenceLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyFleet(t)
@@ -199,8 +200,8 @@ func sequenceLaws(t *rapid.T, m *machine, roll []engine.Step) {
 	}
 }
 
-// The actions of a host are those of its changes, once each and in order, and
-// none disappears unless the reboot does what it would.
+// The actions of a host are the actions of its changes, each once and in order.
+// Only an action that the reboot includes may be missing.
 func TestActionsMerge(t *testing.T) {
 	kinds := []engine.ActionType{engine.NoAction, engine.DrainAction, engine.ReloadDaemon, engine.ReloadUnit, engine.RestartUnit, engine.RebootAction}
 	rapid.Check(t, func(t *rapid.T) {
@@ -241,7 +242,7 @@ func TestActionsMerge(t *testing.T) {
 	})
 }
 
-// actionModule finds the same changes everywhere.
+// actionModule finds the same changes on every host.
 type actionModule struct {
 	fakeModule
 	changes []engine.Change

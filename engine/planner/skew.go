@@ -11,15 +11,16 @@ import (
 	"holdfast/engine/version"
 )
 
-// skew watches how far the versions of pools are apart.
+// skew counts the versions of hosts, and finds changes that would move two
+// pools too far apart.
 type skew struct {
 	limits           []skewLimit
-	version          map[string]map[string]int // by pool: how many hosts run each version
+	version          map[string]map[string]int // number of hosts with each version, by pool
 	runs             map[string]string         // version of each host
-	target           map[string]string         // version of the OS of each host that is to be changed; "" if it is not known
-	staged           map[string]bool           // it should be, as there is nothing left to stage
+	target           map[string]string         // version of the OS of each host that gets another OS; "": not known
+	staged           map[string]bool           // hosts with nothing left to stage, whose version should be known
 	noVersionPrinted map[string]string         // hosts whose version_command printed no version, and their pools
-	unknownVersion   []string                  // other hosts whose version nobody knows
+	unknownVersion   []string                  // other hosts whose version is unknown
 }
 
 // skewLimit bounds how many minor versions the hosts of two pools may differ.
@@ -70,9 +71,9 @@ func newSkew(in Input, x index, work []engine.HostPlan) *skew {
 	return k
 }
 
-// countVersion counts the version of a host: the output of version_command, else the
-// version that the inventory gives its OS, else the label of the OS. If there is a
-// version_command, the label does not count.
+// countVersion counts the version of a host: the output of version_command,
+// else the version that the inventory has for its OS, else the label of the OS.
+// A pool with a version_command never uses the label.
 func (k *skew) countVersion(h engine.Host, p engine.Pool, f engine.Facts, said map[string]string) {
 	v := f.Version
 	if b := f.Booted(); b != nil && v == "" {
@@ -112,8 +113,8 @@ func bootsOther(roll []engine.Step, f engine.Facts) bool {
 	return false
 }
 
-// findBlocker returns the reason why the host cannot change to its version now, or "".
-// The version may be unknown until the OS is staged.
+// findBlocker returns the reason why the host cannot change to its version now,
+// or "". That version may be unknown until the OS is staged.
 func (k *skew) findBlocker(hp *engine.HostPlan) string {
 	target, changes := k.target[hp.Host]
 	if !changes {

@@ -9,9 +9,9 @@ import (
 	"holdfast/engine/planner"
 )
 
-// newVersionSite is a site of one control plane host and two workers that come after
-// it. Versions are booted>target; a target that is not staged anywhere is not
-// known unless the inventory says it.
+// newVersionSite plans a site of one control plane host and two workers in a
+// pool after it. A version is written as booted>target. A target that is staged
+// nowhere is unknown, unless the inventory names its version.
 func newVersionSite(control, first, second string, skew int, say func(*planner.Input)) engine.Plan {
 	w := &world{pools: []engine.Pool{{Name: "control"}, {Name: "worker", After: []string{"control"}, MaxSkew: &skew}}}
 	in := planner.Input{Facts: map[string]engine.Facts{}, Desired: map[string]engine.Desired{}}
@@ -61,7 +61,7 @@ func (versionModule) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	return steps
 }
 
-// Where several versions are too far, the plan always names the same one.
+// Where several versions are too far apart, the plan always names the same one.
 func TestSkewNamesTheSameVersion(t *testing.T) {
 	said := map[string]bool{}
 	for range 50 {
@@ -74,8 +74,8 @@ func TestSkewNamesTheSameVersion(t *testing.T) {
 	}
 }
 
-// Hosts do not get further from those of the pools they come after, or these
-// from them, than max_skew says.
+// The distance between hosts of a pool and hosts of the pools before it never
+// exceeds max_skew.
 func TestSkewOfPools(t *testing.T) {
 	unstaged := func(in *planner.Input) {
 		f := in.Facts["c"]
@@ -87,7 +87,7 @@ func TestSkewOfPools(t *testing.T) {
 		control, first, second string
 		skew                   int
 		say                    func(*planner.Input)
-		want                   string // batches; what is left out
+		want                   string // batches, and the exclusions
 	}{
 		{"one minor at a time", "4.17.1>4.18.0", "4.17.1>4.18.0", "4.17.1>4.18.0", 1, nil, "c|w-1|w-2;"},
 		{"two at once", "4.16.1>4.18.0", "4.16.1>4.18.0", "4.16.1", 1, nil, ";c: it would run 4.18.0 while hosts of pool worker run 4.16.1, and max_skew of pool worker is 1"},
@@ -133,7 +133,7 @@ func TestSkewOfPools(t *testing.T) {
 	}
 }
 
-// A host that is not compared is named.
+// The plan names a host whose version is not compared.
 func TestSkewNamesWhatIsNotCompared(t *testing.T) {
 	p := newVersionSite("4.14.0", "4.14.0>4.15.0", "4.14.0", 1, func(in *planner.Input) { in.Facts["c"].Deployments[0].Version = "" })
 	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "these run are not known: c;") {

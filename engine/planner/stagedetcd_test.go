@@ -8,23 +8,25 @@ import (
 	"holdfast/engine/planner"
 )
 
-// bootingModule brings another OS.
+// bootingModule boots another OS.
 type bootingModule struct{ fakeModule }
 
 func (bootingModule) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	return engine.Steps{Reboot: []engine.Step{{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: "new"}}, Timeout: 1e9}}}
 }
 
-// TestEtcdOfStagedOS: the plan tells the version of etcd that a staged OS brings, and refuses to boot one that etcd does
-// not support there, unless the operator insists. What one member has staged, the others of its cluster get.
+// TestEtcdOfStagedOS checks that the plan names the version of etcd in a staged
+// OS. It refuses to boot a version that etcd does not support there, unless the
+// operator allows it. A version that one member has staged counts for the
+// members of its cluster that get the same OS.
 func TestEtcdOfStagedOS(t *testing.T) {
 	for _, tc := range []struct {
 		name           string
 		staged         string // version in the OS that etcd-1 has staged
-		digest         string // of that OS
+		digest         string // digest of that OS
 		cluster, runs  string // cluster version, and version of the members
 		insists        bool
-		kind           engine.EtcdUpdateKind // "": no update is told
+		kind           engine.EtcdUpdateKind // "": the plan names no update
 		refused, warns bool
 	}{
 		{name: "the next minor version", staged: "3.6.4", digest: "new", cluster: "3.5.0", runs: "3.5.16", kind: engine.EtcdSupported},

@@ -6,25 +6,26 @@ import (
 	"holdfast/engine"
 )
 
-// standing is how a host stands to a run before its state is compared. The survey, the
-// budgets and the status all ask judgeStanding, so that they never disagree about a hold.
+// standing is the relation of a host to a run, by its facts and before the
+// comparison of its state. The survey, the budgets and the status all call
+// judgeStanding, so they always agree about a hold.
 type standing int
 
 // The standings.
 const (
 	unreached         standing = iota
-	unreadablyHeld             // a hold file that nobody understands
-	heldByPerson               // for maintenance
-	heldByRun                  // by another run, as far as this bastion knows
-	heldByNamelessRun          // by a dead run, whose hold does not name its bastion
-	heldByDeadRun              // by a dead run of this bastion
-	heldByExpiredRun           // past the end of its hold
+	unreadablyHeld             // the hold file cannot be read
+	heldByPerson               // held for maintenance
+	heldByRun                  // held by another run that is not known to be dead
+	heldByNamelessRun          // held by a dead run; the hold names no bastion
+	heldByDeadRun              // held by a dead run of this bastion
+	heldByExpiredRun           // held by a run whose hold has expired
 	heldByThisRun
 	free
 )
 
-// judgeStanding returns the standing of a host to a run. dead are runs that ended
-// without releasing their holds.
+// judgeStanding returns the standing of a host for the run self. dead are runs
+// that ended without releasing their holds.
 func judgeStanding(f engine.Facts, self engine.HoldOwner, dead []string) standing {
 	switch {
 	case !f.Reached():
@@ -67,20 +68,20 @@ func (in Input) describeStanding(h engine.Host, f engine.Facts) string {
 	case heldByExpiredRun:
 		return "its hold has expired, and the next apply adopts it: " + f.Hold.String()
 	}
-	if f.Expiry() == engine.HoldExpired { // of a person, which no run adopts
+	if f.Expiry() == engine.HoldExpired { // no run adopts the hold of a person
 		return f.Hold.String() + "; it has expired, and still stands: holdfast release " + h.Name + " ends it"
 	}
 	return f.Hold.String() + f.DescribeClockSkew()
 }
 
-// isUnavailable reports whether the host counts in the budgets, whoever holds it.
 func (s standing) isUnavailable() bool { return s != free }
 
 func (s standing) mayAdopt() bool {
 	return s == heldByThisRun || s == heldByDeadRun || s == heldByExpiredRun
 }
 
-// exclusion returns why a plan excludes the host without a comparison; "" if it does not.
+// exclusion returns why a plan excludes the host without a comparison. It
+// returns "" if the host is compared.
 func (s standing) exclusion() engine.ExclusionKind {
 	switch {
 	case s == unreached:
@@ -91,8 +92,9 @@ func (s standing) exclusion() engine.ExclusionKind {
 	return engine.Held
 }
 
-// state returns the state that a status shows without a comparison; "" if it depends on
-// one. failed means that a run noted in its hold that the host failed.
+// state returns the state that a status shows without a comparison, or "" if
+// the state depends on a comparison. failed means that a run recorded a failure
+// of the host in its hold.
 func (s standing) state(failed bool) engine.HostState {
 	switch {
 	case s == free:

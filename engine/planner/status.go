@@ -5,7 +5,7 @@ import "holdfast/engine"
 // NewStatus returns the state of every host of the inventory, by its facts.
 func NewStatus(in Input) engine.Status {
 	in = in.withSelection()
-	in.RetryRejected = false // a host stays rolled back until a retry has succeeded
+	in.RetryRejected = false // a host stays rolled back until a retry succeeds
 	s := engine.Status{Schema: engine.StatusSchema, Site: in.Inventory.Site, Complete: true}
 	pools := map[string]*engine.PoolStatus{}
 	for _, p := range in.Inventory.Pools {
@@ -141,8 +141,9 @@ func summarizeChanges(changes []engine.Change) string {
 	return "drift: " + holdReason(drift) + "; changes: " + holdReason(filterDrift(changes, false))
 }
 
-// StatusVerdict returns the verdict on the hosts and clusters of a status. It refuses
-// nothing: a host that is held, paused or degraded counts as work to do, for somebody.
+// StatusVerdict returns the verdict on the hosts and clusters of a status. It
+// has no refusals: a host that is held, paused or degraded is work for
+// somebody.
 func StatusVerdict(s engine.Status) engine.Verdict {
 	f := engine.Findings{UnhealthyClusters: s.UnhealthyClusters}
 	for _, h := range s.Hosts {

@@ -15,7 +15,7 @@ const (
 	newOS = "1111111111111111111111111111111111111111111111111111111111111111"
 )
 
-// osModule stages and boots the desired OS, as far as a status can see.
+// osModule stages and boots the desired OS, as far as a status shows it.
 type osModule struct{ fakeModule }
 
 func (osModule) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
@@ -33,15 +33,15 @@ func (osModule) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	return s
 }
 
-// statusCase is a host that is to run newOS.
+// statusCase is a host whose desired OS is newOS.
 type statusCase struct {
 	differs, staged, rejected bool
 	hostPaused, poolPaused    bool
 	hold                      *engine.Hold
-	dead                      []string // runs that are over
+	dead                      []string // runs that are dead
 	unreadable, unreachable   string
 	clock, gathered           time.Time
-	fake                      string // what another module has to do there
+	fake                      string // work of another module on the host
 }
 
 func (c statusCase) status() engine.Status {
@@ -67,7 +67,8 @@ func (c statusCase) status() engine.Status {
 	})
 }
 
-// TestStateOfAHost: each state, and which wins where several are true.
+// TestStateOfAHost checks each state, and which state is shown where several
+// are true.
 func TestStateOfAHost(t *testing.T) {
 	run := &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Holder: "ann@b", Reason: "update"}
 	nameless := &engine.Hold{Kind: engine.RunHold, Run: "r1", Holder: "ann@b", Reason: "update"}
@@ -80,7 +81,7 @@ func TestStateOfAHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		host statusCase
 		want engine.HostState
-		note string // that is part of it
+		note string // part of the note
 	}{
 		"matches":                     {statusCase{}, engine.Updated, ""},
 		"differs":                     {statusCase{differs: true}, engine.Pending, "os old → new"},
@@ -123,8 +124,8 @@ func TestStateOfAHost(t *testing.T) {
 	}
 }
 
-// TestOSOfAPool: a pool's OS is the one that all its hosts are to run, wherever
-// that is said.
+// TestOSOfAPool checks that the OS of a pool is the desired OS of all its
+// hosts, wherever the inventory names it.
 func TestOSOfAPool(t *testing.T) {
 	image := func(name string) engine.Desired {
 		return engine.Desired{OS: &engine.OS{Driver: "bootc", Image: "quay.example/os@sha256:" + name}}

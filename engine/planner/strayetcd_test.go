@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// TestStrayEtcd: a host that runs etcd of which the inventory knows nothing is
-// named and not disrupted, unless the inventory says so.
+// TestStrayEtcd checks that a host whose etcd belongs to no cluster of the
+// inventory is named and not disrupted, unless the inventory allows it.
 func TestStrayEtcd(t *testing.T) {
 	for _, tc := range []struct {
 		name         string

@@ -20,16 +20,16 @@ type surveyResult struct {
 	unavailable  map[string]string // hosts that count as unavailable, and why
 	held         map[string]bool   // unavailable hosts whose hold this run must respect
 	outsideLimit map[string]int    // hosts of each pool with work that were not selected
-	onlyReleased map[string]bool   // hosts that were rolled back, and are not updated
+	onlyReleased map[string]bool   // hosts that were rolled back, and that the run only releases
 
 	passedCanaries map[string][]passedCanary // hosts of each pool that match
-	failedHosts    map[string][]string       // hosts of each pool that failed and are not tried again
+	failedHosts    map[string][]string       // hosts of each pool that failed and that the run does not try again
 }
 
 // passedCanary is a matching host that counts as a canary.
 type passedCanary struct {
 	host string
-	at   time.Time // when it was brought to that; zero: some time ago
+	at   time.Time // when it reached its desired state; zero: at an unknown time
 }
 
 func surveyHosts(in Input, x index) surveyResult {
@@ -55,7 +55,7 @@ func surveyHosts(in Input, x index) surveyResult {
 		case in.Selected(h):
 			s.markUnavailable(h, why)
 			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
-			if _, failed := in.Failed[h.Name]; failed { // its state since does not matter
+			if _, failed := in.Failed[h.Name]; failed { // the state of the host since its failure does not matter
 				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 			}
 		default:
@@ -89,9 +89,9 @@ func (s *surveyResult) markUnavailable(h engine.Host, why engine.ExclusionKind) 
 	}
 }
 
-// surveyHost compares one reached host and adds it to the matching hosts, the work or
-// the exclusions. A host with the hold of a dead run always has work; if this run does
-// not do it, the host counts as unavailable.
+// surveyHost compares one reached host and adds it to the matching hosts, the
+// work or the exclusions. A host with the hold of a dead run always has work.
+// If this run does not do that work, the host counts as unavailable.
 func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Facts) {
 	target := in.newTarget(x, h, f)
 	d, err := in.compareHost(target)
@@ -110,7 +110,7 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	}
 	rejected := len(d.changes) > 0 && in.isRejected(h, f) && (in.Play == nil || d.bringsOS(f))
 	why, reason := in.findExclusion(x, comparedHost{h, f, err, rejected})
-	back := why == engine.RolledBack && adopt != "" // the run only releases it
+	back := why == engine.RolledBack && adopt != "" // the run only releases the host
 	if back {
 		why, d.changes, d.steps = "", nil, engine.Steps{}
 	}
@@ -150,8 +150,9 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	}
 }
 
-// describeStrayEtcd returns why a host must not be disrupted that runs etcd in no known
-// cluster: nobody can check its quorum. It returns "" for other hosts.
+// describeStrayEtcd returns why a host must not be disrupted if it runs etcd
+// and no cluster of the inventory contains it: nobody can check the quorum of
+// its cluster. It returns "" for other hosts.
 func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
 	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
 		return ""
@@ -164,8 +165,8 @@ func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string
 type comparedHost struct {
 	host     engine.Host
 	facts    engine.Facts
-	err      error // of the comparison
-	rejected bool  // it was rolled back from its desired OS
+	err      error // error of the comparison
+	rejected bool  // the host was rolled back from its desired OS
 }
 
 func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, string) {
@@ -198,8 +199,9 @@ func (in Input) isRejected(h engine.Host, f engine.Facts) bool {
 	return slices.Contains(f.Rejected, os.Digest())
 }
 
-// passesAsCanary reports whether a matching host counts as a passed canary. A play that
-// skips tasks on the host proves nothing, unless this run did the others.
+// passesAsCanary reports whether a matching host counts as a passed canary. If
+// a play skips tasks on the host, the host counts only if this run carried out
+// the other tasks there.
 func (in Input) passesAsCanary(h engine.Host) bool {
 	if _, done := in.Done[h.Name]; done || in.Play == nil {
 		return true
@@ -207,8 +209,9 @@ func (in Input) passesAsCanary(h engine.Host) bool {
 	return !slices.ContainsFunc(in.Play.Tasks, func(t engine.Task) bool { return t.Skip[h.Name] })
 }
 
-// updatedAt returns when the host reached its desired state, by the bastion's clock. A
-// time in the host's future counts as the start of this run.
+// updatedAt returns when the host reached its desired state, by the bastion's
+// clock. A time that is later than the host's own clock counts as the start of
+// this run.
 func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
 		return at

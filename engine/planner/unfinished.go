@@ -8,14 +8,16 @@ import (
 	"holdfast/engine"
 )
 
-// findUnfinishedHosts lists the hosts that an earlier roll-out has not reached, if the
-// work would begin another one: nobody has tested a site with two unfinished roll-outs.
-// The hosts themselves keep the targets of the last roll-out, so that every bastion
-// knows them. An unknown host counts as reached if a run of this bastion has seen its
-// pool complete. Pools without an OS do not count.
+// findUnfinishedHosts lists the hosts that an earlier roll-out has not reached,
+// if the work would begin another roll-out: nobody has tested a site with two
+// unfinished roll-outs. The hosts themselves keep the targets of the last
+// roll-out, so every bastion knows these targets. An unknown host counts as
+// reached if a run of this bastion has seen its pool complete. Pools without an
+// OS do not count.
 //
-// The check ends with the approval: a host that the run loses or finds again does not
-// stop the others. A roll-out that somebody else has begun since does.
+// The check ends with the approval: when the run loses a host or finds it
+// again, the other hosts continue. Only a roll-out that somebody else has begun
+// after the approval stops them.
 func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedHost {
 	last := x.last
 	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOtherRollout(in, s, *last) {
@@ -44,8 +46,9 @@ func (in Input) isBehind(x index, h engine.Host, roll engine.Rollout) (late engi
 	return engine.UnfinishedHost{}, false
 }
 
-// isAbandoned reports whether an OS failed on a host and the inventory no longer asks
-// the pool for it, so that nobody wants that roll-out finished.
+// isAbandoned reports whether an OS failed on a host and the inventory no
+// longer has this OS for the pool. Nobody wants to finish the roll-out of such
+// an OS.
 func (x index) isAbandoned(pool, digest string) bool {
 	return x.rejected[digest] != "" && x.targets[pool] != digest
 }
@@ -87,14 +90,14 @@ func startsOtherRollout(in Input, s surveyResult, last engine.Rollout) bool {
 	return false
 }
 
-// continuedRollout returns the roll-out to which a host belongs when it gets another OS:
-// the last one if its targets are the same or it is unfinished, else a new one of this
-// run.
+// continuedRollout returns the roll-out to which a host belongs when it gets
+// another OS: the last roll-out if its targets are the same or it is
+// unfinished, else a new roll-out of this run.
 //
-// An unfinished roll-out keeps its targets, even if the inventory has others by now for
-// pools of which the run begins no host, because they are paused or outside of --limit.
-// Otherwise the next run would find that the last roll-out had such a target, and would
-// begin it.
+// An unfinished roll-out keeps its targets, even if the inventory has newer
+// targets for pools that are paused or outside of --limit, whose hosts the run
+// does not begin. With the newer targets recorded, the next run would continue
+// to them as a part of the last roll-out.
 //
 // After the approval the roll-out stays the same, also if the run loses hosts.
 func continuedRollout(in Input, x index) engine.Rollout {

@@ -9,7 +9,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// A pool that is to have no OS any more keeps no other from its next one.
+// A pool whose OS was taken out of the inventory does not prevent the next
+// roll-out of other pools.
 func TestUnfinishedWithoutOS(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "a"}, {Name: "b"}}, hosts: []*machine{{name: "a-0", pool: "a"}, {name: "b-0", pool: "b", work: "os"}}}
 	in := w.input()
@@ -32,8 +33,9 @@ func TestUnfinishedWithoutOS(t *testing.T) {
 	}
 }
 
-// The hold of a run that has ended tells how to end it only if no bastion can
-// prove that the run was its own.
+// The text about a hold of a dead run says how to end the hold only if the hold
+// does not name its bastion. Then no bastion can prove that the run was its
+// own.
 func TestAHoldWithoutABastionTellsHowItEnds(t *testing.T) {
 	const advice = "holdfast release --force w-1 ends it"
 	for bastion, want := range map[string]bool{"": true, "another": false} {
@@ -48,7 +50,8 @@ func TestAHoldWithoutABastionTellsHowItEnds(t *testing.T) {
 	}
 }
 
-// A host whose record is not believed is named, and refuses nothing.
+// A host whose roll-out entry is not trusted gets a warning, and prevents no
+// roll-out.
 func TestAForgedRolloutRefusesNothing(t *testing.T) {
 	in := planner.Input{
 		Run:       "r2",
@@ -61,9 +64,9 @@ func TestAForgedRolloutRefusesNothing(t *testing.T) {
 	}
 }
 
-// An OS from which a host was rolled back, and that its pool no longer asks for,
-// is no roll-out to finish: going back to the former one ends it, and the fixed
-// one is begun.
+// A roll-out is over if a host was rolled back from its OS and the pool no
+// longer asks for this OS. The next roll-out, to the previous OS or to a
+// repaired one, may begin.
 func TestARejectedRolloutIsGivenUp(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "a"}}, hosts: []*machine{{name: "a-0", pool: "a", work: "os"}, {name: "a-1", pool: "a", work: "os"}}}
 	in := w.input()

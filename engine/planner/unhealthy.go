@@ -53,7 +53,7 @@ func (in Input) certificateProblems() []engine.CertificateProblem {
 }
 
 // ClustersConcerned names the etcd clusters with a selected member, in the
-// order of the inventory: those whose health a verdict is about.
+// order of the inventory. A verdict is about the health of these clusters.
 func ClustersConcerned(in Input) []string {
 	in = in.withSelection()
 	concerned := map[string]bool{}

@@ -10,9 +10,8 @@ import (
 	"holdfast/engine/planner/approval"
 )
 
-// TestVerdictOfEverything judges every combination of things that can be wrong,
-// or left to do, and compares with what an operator would expect, said as a list
-// of demands on the exit code.
+// TestVerdictOfEverything judges every combination of problems and remaining
+// work, and compares the exit code with the demands of an operator.
 func TestVerdictOfEverything(t *testing.T) {
 	out := func(why engine.ExclusionKind) engine.Findings {
 		return engine.Findings{Excluded: []engine.Exclusion{{Host: "h-" + string(why), Kind: why}}}
@@ -64,7 +63,7 @@ func join(a, b engine.Findings) engine.Findings {
 	}
 }
 
-// demand is what an operator expects.
+// demand is one expectation of an operator about the exit code.
 type demand struct {
 	says string
 	met  func(engine.Verdict) bool
@@ -114,8 +113,8 @@ func checkDemands(has map[string]bool) []demand {
 	return list
 }
 
-// TestVerdictOfParts: a whole is as bad as the worst of its parts, and knows
-// what each has found.
+// TestVerdictOfParts checks that the verdict on a whole is as bad as the worst
+// verdict on its parts, and has the findings of each part.
 func TestVerdictOfParts(t *testing.T) {
 	held := engine.NewVerdict(engine.Findings{Excluded: []engine.Exclusion{{Host: "a", Kind: engine.Held}}})
 	sick := engine.NewVerdict(engine.Findings{UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main"}}, Excluded: held.Excluded})
@@ -130,8 +129,9 @@ func TestVerdictOfParts(t *testing.T) {
 	}
 }
 
-// TestSickClusters: a cluster with a selected member is part of every verdict,
-// whether or not its hosts have work; a hold accounts for a member that is down.
+// TestSickClusters checks that a cluster with a selected member is part of
+// every verdict, whether or not its hosts have work. A hold accounts for a
+// member that is down.
 func TestSickClusters(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -168,8 +168,8 @@ func TestSickClusters(t *testing.T) {
 	}
 }
 
-// TestRepairMember: a host whose member is down is disrupted where the operator
-// named it, and the plan says what that means.
+// TestRepairMember checks that a host whose member is down is disrupted if the
+// operator named the host, and that the plan states the consequences.
 func TestRepairMember(t *testing.T) {
 	w := etcdWorld([]*machine{member(0), member(1), member(2)}, 1)
 	w.hosts[0].sick, w.hosts[0].work = true, "reboot"

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/planner"
 )
 
-// input is what a planner gets to see of the world.
+// input returns the part of the world that a planner sees.
 func (w *world) input() planner.Input {
 	in := planner.Input{
 		Inventory: engine.Inventory{Site: "test", Pools: w.pools, MaxUnavailable: w.site},
@@ -90,7 +90,7 @@ func (w *world) clusterFacts(name string) engine.ClusterFacts {
 	return c
 }
 
-// fakeModule knows the work of each host from a map.
+// fakeModule has the work of each host in a map.
 type fakeModule struct{ work map[string]string }
 
 func (fakeModule) Name() string { return "fake" }

@@ -13,8 +13,8 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// simulate runs apply in a world: facts, plan, first batch, and again until
-// nothing is left to do. It holds every moment of that against the laws.
+// simulate runs apply in a world: facts, plan, first batch, and again until no
+// work is left. It checks every moment of the run against the laws.
 func simulate(t *testing.T, start *world) {
 	t.Helper()
 	if err := trial(start); err != nil {
@@ -52,7 +52,6 @@ func trial(start *world) error {
 	return checkComplete(start, end, w, approved, done)
 }
 
-// playBatch plays one batch in the world.
 func playBatch(w *world, b engine.Batch, done map[string]int) error {
 	if err := w.findViolation(b.Hosts...); err != nil {
 		return err
@@ -70,8 +69,8 @@ func playBatch(w *world, b engine.Batch, done map[string]int) error {
 	return nil
 }
 
-// leftOversFirst: nobody is disrupted anew while a host that a dead run left
-// behind could be brought back.
+// leftOversFirst returns an error if a batch disrupts a host while a host of a
+// dead run could be recovered.
 func leftOversFirst(w *world, b engine.Batch) error {
 	fresh := slices.ContainsFunc(b.Hosts, func(h string) bool { return !w.machine(h).leftOver() })
 	for _, m := range w.hosts {
@@ -82,7 +81,8 @@ func leftOversFirst(w *world, b engine.Batch) error {
 	return nil
 }
 
-// leaderLast: a leader does not go down while another member could.
+// leaderLast returns an error if a leader goes down while another member could
+// go.
 func leaderLast(w *world, h string) error {
 	m := w.machine(h)
 	if m.isNonDisruptive() || m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() {
@@ -96,8 +96,9 @@ func leaderLast(w *world, h string) error {
 	return nil
 }
 
-// checkComplete: every host that some order of steps could have reached was worked
-// on once, and nothing else was; the plan had said so.
+// checkComplete returns an error unless the run worked once on every host that
+// some order of steps can reach, and on no other host, and the approved plan
+// named these hosts.
 func checkComplete(start, end, w *world, approved engine.Plan, done map[string]int) error {
 	planned := map[string]int{}
 	for _, b := range approved.Batches {
@@ -126,8 +127,9 @@ func checkComplete(start, end, w *world, approved engine.Plan, done map[string]i
 	return nil
 }
 
-// findUnsafeHost names a host that is ready to go, in a world where nothing more can
-// be done, and that its cluster cannot spare even if nobody held anything.
+// findUnsafeHost returns a host that is ready, in a world where no further step
+// is possible, and that its cluster cannot spare even if nobody held another
+// host.
 func (w *world) findUnsafeHost() string {
 	for _, m := range w.hosts {
 		if w.exclusionOf(m) == "" && m.mayBeChanged() && m.unfinished() {
@@ -137,8 +139,8 @@ func (w *world) findUnsafeHost() string {
 	return ""
 }
 
-// exclusionOf is why a machine is left out, in a world where nothing more can be
-// done; "" if it is done or unsafe.
+// exclusionOf returns why a machine is left out, in a world where no further
+// step is possible. It returns "" if the machine is done or unsafe.
 func (w *world) exclusionOf(m *machine) engine.ExclusionKind {
 	switch {
 	case m.lost:
@@ -176,14 +178,15 @@ func (w *world) exclusionOf(m *machine) engine.ExclusionKind {
 	return ""
 }
 
-// isUnhealthy reports whether a cluster is not in order, but for members whose hosts
-// somebody holds.
+// isUnhealthy reports whether a cluster has a problem other than members whose
+// hosts somebody holds.
 func (w *world) isUnhealthy(name string) bool {
 	return w.clusters[name].alarm || w.clusters[name].learner ||
 		slices.ContainsFunc(w.hosts, func(m *machine) bool { return m.cluster == name && m.sick && (m.hold == "" || m.lost) })
 }
 
-// expectedExit is the exit code for a world where nothing more can be done.
+// expectedExit returns the exit code for a world where no further step is
+// possible.
 func (w *world) expectedExit() engine.ExitCode {
 	fates := map[engine.ExclusionKind]bool{}
 	for _, m := range w.hosts {
@@ -219,7 +222,8 @@ func (w *world) String() string {
 	return s
 }
 
-// wellFormed: what the documentation of Plan promises about every plan.
+// wellFormed returns an error if the plan breaks a rule in the documentation of
+// engine.Plan.
 func wellFormed(w *world, p engine.Plan) error {
 	place, waits := map[string]string{}, map[string]bool{}
 	put := func(host, where string) error {

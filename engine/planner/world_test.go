@@ -9,22 +9,22 @@ import (
 	"holdfast/engine"
 )
 
-// world is a site as it really is, of which a planner sees only facts. What
-// may happen in it is written down here once more, in the words of an
-// operator who counts machines: it shares no code with the planner.
+// world is the true state of a site, of which a planner sees only facts. Its
+// methods state once more which steps are allowed, by counting machines as an
+// operator does. They share no code with the planner.
 type world struct {
 	pools    []engine.Pool
 	clusters map[string]*etcd
 	hosts    []*machine
 	site     engine.CountOrPercent
-	repair   []string // machines that may go although their member is down
+	repair   []string // machines that may be disrupted although their member is down
 }
 
 type etcd struct {
 	leader      string
-	learner     bool // a further member that does not vote yet
+	learner     bool // the cluster has a further member that does not vote yet
 	alarm       bool
-	unknown     bool // cannot be observed
+	unknown     bool // the cluster cannot be observed
 	allowOutage bool
 }
 
@@ -37,9 +37,9 @@ type machine struct {
 	sick    bool   // its etcd member is not healthy
 	ignored bool   // outside --limit
 
-	failed   bool // in this run
+	failed   bool // failed in this run
 	paused   bool
-	rejected bool // rolled back from the OS that it is to run
+	rejected bool // rolled back from its desired OS
 }
 
 const (
@@ -53,12 +53,12 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func (m *machine) leftOver() bool { return m.hold == "dead" || m.hold == "expired" || m.hold == "own" }
 
-// mayBeChanged reports whether this run may do anything to the machine at all.
+// mayBeChanged reports whether this run may change the machine at all.
 func (m *machine) mayBeChanged() bool {
 	return !m.ignored && !m.lost && !m.paused && !m.hasFailed() && (m.hold == "" || m.leftOver())
 }
 
-// hasFailed reports whether the machine failed and nobody tries again.
+// hasFailed reports whether the machine failed and no run tries it again.
 func (m *machine) hasFailed() bool {
 	if m.lost || m.hold != "" && !m.leftOver() {
 		return m.failed
@@ -66,14 +66,14 @@ func (m *machine) hasFailed() bool {
 	return m.work == "unclear" || m.work != "" && (m.failed || m.rejected && !m.paused && m.hold == "") || m.failed && m.hold != ""
 }
 
-// isNonDisruptive reports whether the work leaves the machine in service.
 func (m *machine) isNonDisruptive() bool { return m.work == "quiet" && m.hold == "" }
 
 func (m *machine) disrupts() bool { return m.work == "reboot" || m.work == "restart" }
 
 func (m *machine) unfinished() bool { return m.work != "" || m.hold != "" || m.lost }
 
-// unavailable reports whether the machine is lost to its users, or may be.
+// unavailable reports whether the users of the machine have lost it, or may
+// have.
 func (m *machine) unavailable() bool { return m.lost || m.hold != "" }
 
 func (w *world) machine(name string) *machine {
@@ -94,7 +94,8 @@ func (w *world) pool(name string) engine.Pool {
 	return engine.Pool{}
 }
 
-// findViolation says which law forbids that these machines go down together now.
+// findViolation returns the rule that forbids these machines to go down
+// together now.
 func (w *world) findViolation(names ...string) error {
 	for _, name := range names {
 		m := w.machine(name)
@@ -124,24 +125,24 @@ func (w *world) findViolation(names ...string) error {
 	return nil
 }
 
-// closed is a window that is not open now; open one that is.
+// closed is a window that is not open now, and open is a window that is.
 var (
 	closed = engine.Window{From: 60, To: 120}
 	open   = engine.Window{From: 600, To: 900}
 )
 
-// isOutsideWindow reports whether a pool may not be disrupted now.
 func isOutsideWindow(p engine.Pool) bool {
 	return len(p.Windows) == 1 && p.Windows[0].From == closed.From
 }
 
-// exceedsFailureBudget reports whether too many of a pool have failed to go on with others.
+// exceedsFailureBudget reports whether so many hosts of a pool have failed that
+// no other host may start.
 func (w *world) exceedsFailureBudget(p engine.Pool) bool {
 	size, broken := 0, 0
 	for _, m := range w.hosts {
 		if m.pool == p.Name {
 			size++
-			goneBack := !m.lost && m.work != "" && m.rejected && !m.paused && m.leftOver() // held still, or not
+			goneBack := !m.lost && m.work != "" && m.rejected && !m.paused && m.leftOver() // held or not
 			if (m.hasFailed() || goneBack) && !m.ignored {
 				broken++
 			}
@@ -150,7 +151,8 @@ func (w *world) exceedsFailureBudget(p engine.Pool) bool {
 	return broken > p.FailureBudget.Count && broken*100 > p.FailureBudget.Percent*size
 }
 
-// keepsPace says which rule about a pool's turn forbids that these go.
+// keepsPace returns an error if the window, the failure budget or the canaries
+// of the pool forbid these machines to go.
 func (w *world) keepsPace(p engine.Pool, names []string) error {
 	anew, proven := 0, 0
 	for _, m := range w.hosts {
@@ -161,7 +163,7 @@ func (w *world) keepsPace(p engine.Pool, names []string) error {
 		case !slices.Contains(names, m.name) || !m.disrupts():
 		case isOutsideWindow(p):
 			return fmt.Errorf("%s goes outside its window", m.name)
-		case m.hold != "": // it is disrupted already
+		case m.hold != "": // the machine is disrupted already
 		case w.exceedsFailureBudget(p):
 			return fmt.Errorf("%s goes although others have failed", m.name)
 		default:
@@ -176,7 +178,7 @@ func (w *world) keepsPace(p engine.Pool, names []string) error {
 
 func (w *world) tooEarly(m *machine) (string, bool) {
 	if m.work == "" || m.leftOver() {
-		return "", false // it is disrupted already
+		return "", false // the machine is disrupted already
 	}
 	todo, seen := slices.Clone(w.pool(m.pool).After), map[string]bool{}
 	for len(todo) > 0 {
@@ -197,8 +199,9 @@ func (w *world) tooEarly(m *machine) (string, bool) {
 
 var errTwoMembers = errors.New("two members of one etcd cluster at once")
 
-// keepsCluster says why the machine's cluster cannot spare it. forgiving
-// imagines that everyone else gave their holds back and all were well there.
+// keepsCluster returns an error if the machine's cluster cannot spare it. With
+// forgiving, every machine that somebody else holds counts as released and
+// healthy.
 func (w *world) keepsCluster(m *machine, together []string, forgiving bool) error {
 	voters, standing := 0, 0
 	for _, o := range w.hosts {
@@ -233,7 +236,8 @@ func (w *world) keepsCluster(m *machine, together []string, forgiving bool) erro
 	return nil
 }
 
-// keepsPool counts the zones and the machines of a pool that would be lost.
+// keepsPool returns an error if these machines span two zones or exceed the
+// budget of the pool.
 func (w *world) keepsPool(p engine.Pool, names []string) error {
 	zones := map[string]bool{}
 	for _, m := range w.hosts {
@@ -247,7 +251,8 @@ func (w *world) keepsPool(p engine.Pool, names []string) error {
 	return w.keepsBudget("pool "+p.Name, p.MaxUnavailable, names, func(m *machine) bool { return m.pool == p.Name })
 }
 
-// keepsBudget counts the machines of some kind that would be unavailable.
+// keepsBudget returns an error if more machines of one kind would be
+// unavailable than the budget allows.
 func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string, of func(*machine) bool) error {
 	size, before, given, after, again := 0, 0, 0, 0, 0
 	for _, m := range w.hosts {
@@ -281,7 +286,7 @@ func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string
 	return nil
 }
 
-// updateMachines is what becomes of machines that a run has worked on.
+// updateMachines sets the state of machines after a run has worked on them.
 func (w *world) updateMachines(names ...string) {
 	for _, name := range names {
 		m := w.machine(name)
@@ -315,9 +320,9 @@ func (w *world) clone() *world {
 	return c
 }
 
-// reachableWorlds takes every step that no law forbids, one machine at a time, and
-// gives the world in which no further step is left. A step never spoils
-// another, so that the order does not matter.
+// reachableWorlds takes every step that no rule forbids, one machine at a time,
+// and returns the world in which no further step is left. The order of the
+// steps does not matter, because no step forbids another.
 func (w *world) reachableWorlds() *world {
 	end := w.clone()
 	for moved := true; moved; {

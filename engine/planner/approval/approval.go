@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// CheckApproved compares the plan with an approved one. It returns an error if the plan
-// has a change or an action that is not approved. Work of the approved plan that is done
-// by now is fine.
+// CheckApproved compares the plan with an approved plan. It returns an error if
+// the plan has a change or an action that is not approved. Approved work may be
+// missing, because it may be done by now.
 func CheckApproved(p engine.Plan, approved engine.Plan) error {
 	news := unapprovedChanges(p, approved, "")
 	if len(news) == 0 {
@@ -18,8 +18,9 @@ func CheckApproved(p engine.Plan, approved engine.Plan) error {
 	return fmt.Errorf("the hosts have changed since the plan was approved; these changes are not in it:\n  %s\nplan again", strings.Join(news, "\n  "))
 }
 
-// CheckUnedited returns an error if a resource was edited after the approval, because a
-// write would lose that edit. It skips hosts that the run has begun, and the OS.
+// CheckUnedited returns an error if a person edited a resource after the
+// approval, because a write would lose that edit. It skips hosts that the run
+// has begun, and the OS.
 func CheckUnedited(p engine.Plan, approved engine.Plan, begun func(host string) bool) error {
 	was := approved.ByHost()
 	var moved []string
@@ -42,8 +43,8 @@ func CheckUnedited(p engine.Plan, approved engine.Plan, begun func(host string) 
 	return fmt.Errorf("these have been changed since the plan was approved, and nothing was written there:\n  %s\nplan again", strings.Join(moved, "\n  "))
 }
 
-// hasChange reports whether the host's plan has that change with those actions. Its
-// entry in the record needs no approval of its own.
+// hasChange reports whether the host's plan has that change with those actions.
+// A change that only updates the record needs no approval.
 func hasChange(hp engine.HostPlan, c engine.Change) bool {
 	if c.Resource == engine.RecordResource {
 		return len(hp.Changes) > 0
@@ -56,8 +57,8 @@ func hasChange(hp engine.HostPlan, c engine.Change) bool {
 	return false
 }
 
-// hasActions reports whether the host's plan has these actions. A reboot includes every
-// action but the drain. A fallback includes drain and reboot.
+// hasActions reports whether the host's plan has these actions. A reboot
+// includes every action except the drain. A fallback includes drain and reboot.
 func hasActions(hp engine.HostPlan, actions []engine.Action) bool {
 	for _, a := range actions {
 		if hp.FallsBack() && (a.Type == engine.DrainAction || a.Type == engine.RebootAction) {

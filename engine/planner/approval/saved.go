@@ -10,10 +10,10 @@ import (
 	"holdfast/engine"
 )
 
-// CheckSame compares a plan with a saved one. It returns an error unless both have the
-// same work on the same hosts with the same steps and settings. Values that change by
-// themselves do not count: the ID of the run, running services, the leader of a cluster,
-// the time.
+// CheckSame compares a plan with a saved plan. It returns an error unless both
+// have the same work on the same hosts with the same steps and settings. Values
+// that change by themselves do not count: the ID of the run, running services,
+// the leader of a cluster, the time.
 func CheckSame(p engine.Plan, saved engine.Plan) error {
 	if p.Play != saved.Play {
 		return fmt.Errorf("the saved plan is that of play %q, and this is play %q", saved.Play, p.Play)
@@ -31,8 +31,8 @@ func CheckSame(p engine.Plan, saved engine.Plan) error {
 	return fmt.Errorf("%s:\n  %s\nplan again", what, strings.Join(diffs, "\n  "))
 }
 
-// ComparedTexts returns the texts that CheckSame compares and that can contain a secret,
-// each once and in order. Changes of hosts are not among them.
+// ComparedTexts returns the texts that CheckSame compares and that can contain
+// a secret, each once and in order. Changes of hosts are not compared.
 func ComparedTexts(p engine.Plan) []string {
 	var texts []string
 	for name, value := range p.Settings {
@@ -62,7 +62,7 @@ func changedSettings(now, was map[string]string) []string {
 		a, b := cmp.Or(now[name], "not set"), cmp.Or(was[name], "not set")
 		switch {
 		case a == b:
-		case strings.HasPrefix(a, "{") || strings.HasPrefix(b, "{"): // too much to be read
+		case strings.HasPrefix(a, "{") || strings.HasPrefix(b, "{"): // JSON is too long to read
 			out = append(out, name+" is not as it was")
 		default:
 			out = append(out, fmt.Sprintf("%s is %s now, and was %s", name, a, b))
@@ -71,8 +71,8 @@ func changedSettings(now, was map[string]string) []string {
 	return out
 }
 
-// changedWork lists work that is not in the saved plan or differs from it, and then
-// saved work that is not needed any more.
+// changedWork lists the work that the saved plan lacks or has differently, and
+// then the saved work that is no longer needed.
 func changedWork(p, saved engine.Plan) []string {
 	now, was := p.ByHost(), saved.ByHost()
 	var out []string
@@ -178,8 +178,9 @@ func hasStep(steps []engine.Step, name string) bool {
 	return slices.ContainsFunc(steps, func(s engine.Step) bool { return s.Name == name })
 }
 
-// withoutVolatile returns the step without the parts that change by themselves. Scripts
-// name the run; the changes and the settings of the plan cover their effects.
+// withoutVolatile returns the step without the parts that change by themselves.
+// A script contains the ID of the run. The changes and the settings of the plan
+// cover the effects of these parts.
 func withoutVolatile(s engine.Step) engine.Step {
 	switch do := s.Do; {
 	case do.Exec != nil:

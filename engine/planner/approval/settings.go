@@ -10,9 +10,10 @@ import (
 	"holdfast/engine"
 )
 
-// Settings returns the settings of the inventory and the playbook that no change
-// and no step of a host shows, by subject. The same settings can lead to other batches,
-// because hosts and windows change.
+// Settings returns the settings of the inventory and the playbook that no
+// change and no step of a host shows, by subject. The batches themselves are
+// not compared, because the same settings can lead to other batches when hosts
+// and windows change.
 func Settings(inv engine.Inventory, play *engine.Play, repair []string, work []engine.HostPlan) map[string]string {
 	t := map[string]string{}
 	clusters := map[string]*engine.Cluster{}
@@ -103,8 +104,8 @@ func addPlaySettings(p engine.Play, t map[string]string) {
 	}
 }
 
-// encodeForComparison returns a value as JSON, for comparisons only. Secrets keep their
-// spelling.
+// encodeForComparison returns a value as JSON, for comparisons only. The JSON
+// contains secrets as they are written.
 func encodeForComparison(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
