@@ -47,14 +47,15 @@ func (r *Run) makePlan(ctx context.Context) (engine.Plan, Gathered, error) {
 	if !plan.HasWork() && r.addMissingClusters(ctx, gathered) { // the end of the run reports all clusters
 		plan = gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
 	}
-	gathered.survey = planner.Survey{} // a large site needs the memory
+	gathered.survey = planner.Survey{} // frees memory, which a large site needs
 	r.state.gathered, r.state.facts = gathered, gathered.Facts
 	return plan, gathered, ctx.Err()
 }
 
-// Apply makes the hosts match: it plans, asks for approval, stages, and runs batch by batch, with a
-// new plan before each. It returns when the hosts match, or when it is not safe to go on. It
-// carries out the plays of a playbook one after the other.
+// Apply makes the hosts match: it plans, asks for approval, stages, and runs
+// batch by batch, with a new plan before each batch. It returns when the hosts
+// match, or when the next step is not safe. It carries out the plays of a
+// playbook one after the other.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	r.state = newRunState()
 	start := r.Start
@@ -64,7 +65,7 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	}
 	stop := r.journalInterrupts(ctx)
 	last, err := r.applyPlays(ctx)
-	_ = r.giveUpFallbacks(ctx, last[len(last)-1]) // the run ended with another failure, or its last plan reports them
+	_ = r.giveUpFallbacks(ctx, last[len(last)-1]) // the error is not lost: the run ended with another failure, or its last plan reports these hosts
 	r.gatherAtEnd(ctx, err)
 	stop()
 	end := r.finishRun(ctx, last, err)
@@ -74,8 +75,9 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	return end
 }
 
-// applyPlays returns the last plan of each play. The next play excludes the hosts that the play
-// before it excluded, if nothing has changed. Anything unsafe ends the run.
+// applyPlays carries out the plays and returns the last plan of each play. The
+// next play excludes the hosts that the play before it excluded, if their state
+// has not changed. Anything unsafe ends the run.
 func (r *Run) applyPlays(ctx context.Context) (last []engine.Plan, err error) {
 	if len(r.Plays) == 0 {
 		plan, err := r.applyPlay(ctx)
@@ -127,7 +129,8 @@ func (r *Run) applyPlay(ctx context.Context) (engine.Plan, error) {
 	return r.carryOut(ctx, plan)
 }
 
-// maxPlanAge is the longest time between gathering facts and the batch that relies on them.
+// maxPlanAge is the longest time between the gathering of facts and the batch
+// that relies on them.
 const maxPlanAge = 5 * time.Second
 
 func (r *Run) replanAndCheck(ctx context.Context) (engine.Plan, error) {
@@ -138,8 +141,9 @@ func (r *Run) replanAndCheck(ctx context.Context) (engine.Plan, error) {
 	return plan, r.state.checkPlan(plan)
 }
 
-// carryOut is the loop of a run. Each turn does one thing and then plans again, so that a batch
-// begins with facts that were gathered right before it.
+// carryOut is the loop of a run. Each turn does one piece of work and then
+// plans again, so that a batch begins with facts that were gathered directly
+// before it.
 func (r *Run) carryOut(ctx context.Context, plan engine.Plan) (engine.Plan, error) {
 	for len(plan.Batches) > 0 || r.state.mustStageFirst(plan) || len(plan.Before) > 0 {
 		if err := r.mayGoOn(ctx); err != nil {
@@ -157,9 +161,10 @@ func (r *Run) carryOut(ctx context.Context, plan engine.Plan) (engine.Plan, erro
 	return plan, nil
 }
 
-// runTurn does the next thing. In this order: recover the hosts of a dead run, ask the gates of the
-// run, stage all hosts once, stage again where that got lost, save etcd, let canaries soak, ask the
-// operator and the gates before a batch, disrupt the batch.
+// runTurn does the next piece of work, in this order: recover the hosts of a
+// dead run, ask the before_run gates, stage all hosts once, stage hosts again
+// that lost the staged OS, take the snapshot of etcd, wait for the soak of
+// canaries, ask the operator and the gates before a batch, run the batch.
 func (r *Run) runTurn(ctx context.Context, plan engine.Plan) error {
 	var b engine.Batch
 	if len(plan.Batches) > 0 {
@@ -202,7 +207,7 @@ func batchOfAll(plan engine.Plan) (b engine.Batch) {
 	return b
 }
 
-// asError avoids an error that is not nil and holds a nil failure.
+// asError returns an untyped nil for a nil failure.
 func asError(f *engine.Failure) error {
 	if f == nil {
 		return nil
@@ -214,8 +219,9 @@ func isNonDisruptive(plan engine.Plan, b engine.Batch) bool {
 	return !slices.ContainsFunc(b.Hosts, func(h string) bool { return !plan.Host(h).NonDisruptive() })
 }
 
-// onlyRecoversHosts reports whether the hosts of a batch need nothing but to be brought back. That
-// comes first: until then they are unavailable.
+// onlyRecoversHosts reports whether all hosts of a batch only need to be
+// recovered. Such a batch comes first, because its hosts are unavailable until
+// then.
 func onlyRecoversHosts(plan engine.Plan, b engine.Batch) bool {
 	for _, h := range b.Hosts {
 		if len(plan.Host(h).Changes) > 0 {

@@ -37,12 +37,12 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// runSerially makes the order of events deterministic. It probes booting hosts less often, because
-// that takes most of the time of thousands of runs.
+// runSerially makes the order of events deterministic. It probes booting hosts
+// less often, because these probes take most of the time of thousands of runs.
 func runSerially(r *rollout.Run) { r.Forks, r.Interval = 1, pollInterval }
 
-// checkSecondRun applies once more, and expects one probe of each host and cluster, and nothing
-// else.
+// checkSecondRun applies once more, and expects only one probe of each host and
+// cluster.
 func checkSecondRun(t *testing.T, site *simulator.Site) {
 	t.Helper()
 	b := site.Bastion("run-again")
@@ -56,7 +56,8 @@ func checkSecondRun(t *testing.T, site *simulator.Site) {
 	}
 }
 
-// runTranscript returns the events of a run, one a line, except samples of etcd.
+// runTranscript returns the events of a run, one per line, except samples of
+// etcd.
 func runTranscript(b *simulator.Bastion) string {
 	var s strings.Builder
 	for _, e := range b.Events() {

@@ -14,9 +14,9 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// pollUntil calls probe until it finds nothing missing, the host has failed for good, or the
-// context ends. The cause of a time-out is the last thing that was missing, unless the time-out cut
-// that probe short.
+// pollUntil calls probe until the probe finds nothing missing, the host has
+// failed for good, or the context ends. The cause of a timeout is the last
+// missing condition that a complete probe found.
 func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, probe func(context.Context) (missing string, fatal error)) error {
 	missing := ""
 	for {
@@ -37,8 +37,9 @@ func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, probe fun
 	}
 }
 
-// awaitBoot waits until the host answers from another boot, and fails if it runs another OS than
-// planned. An answer alone proves nothing; only the boot ID does.
+// awaitBoot waits until the host answers from another boot, and fails if the
+// host runs another OS than planned. Only the boot ID proves a reboot; an
+// answer alone does not.
 func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot, heartbeat *stepHeartbeat) error {
 	left := want.BootID
 	return r.pollUntil(ctx, heartbeat, func(ctx context.Context) (string, error) {
@@ -48,7 +49,7 @@ func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.Awa
 			return "the host does not answer: " + err.Error(), nil
 		case f.BootID != "" && f.BootID == left:
 			return "the host has not gone down", nil
-		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // perhaps still booting
+		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // the host may still be booting
 			return "it answers, but what it has booted is not known: " + strings.Join(f.Problems, "; "), nil
 		case left == "" && want.Digest != "" && f.Booted().Digest != want.Digest:
 			left = f.BootID
@@ -85,18 +86,19 @@ func orUnknown(version string) string {
 	return version
 }
 
-// mostUnits is the number of units that fit into a reason.
+// mostUnits is the number of units that a reason names.
 const mostUnits = 8
 
-// awaitUnits waits until all units that ran before run again and no other unit has failed.
+// awaitUnits waits until all units that ran before run again and no other unit
+// has failed.
 func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits, heartbeat *stepHeartbeat) error {
-	lost := false       // at the last probe
-	var failed []string // at the last probe
+	lost := false       // the connection was lost at the last probe
+	var failed []string // failed units at the last probe
 	logs := map[string]string{}
 	err := r.pollUntil(ctx, heartbeat, func(ctx context.Context) (string, error) {
 		f, err := r.probeHost(ctx, hp)
 		if err != nil {
-			if ctx.Err() == nil { // else the probe was cut short
+			if ctx.Err() == nil { // otherwise the probe was interrupted
 				lost, failed = true, nil
 			}
 			return "the host does not answer: " + err.Error(), nil

@@ -10,9 +10,10 @@ import (
 	"holdfast/engine"
 )
 
-// runBatch disrupts the hosts of a batch in parallel. Budgets bound their number. Hosts that are
-// not disrupted have no budget, so as many run at once as facts are gathered from. The failure of
-// one host does not stop the others.
+// runBatch works on the hosts of a batch in parallel. Budgets limit the number
+// of disrupted hosts. Non-disruptive hosts need no budget; as many of them run
+// at once as hosts are gathered at once. The failure of one host does not stop
+// the others.
 func (r *Run) runBatch(ctx context.Context, plan engine.Plan) error {
 	b := plan.Batches[0]
 	began := r.Clock.Now()

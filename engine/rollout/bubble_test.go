@@ -19,8 +19,8 @@ import (
 // endless is longer than any run in virtual time.
 const endless = 48 * time.Hour
 
-// runInBubble runs f with virtual time and returns its error. A property of rapid must fail outside
-// of the bubble.
+// runInBubble runs f with virtual time and returns its error, because a
+// property of rapid must fail outside of the bubble.
 func runInBubble(t *testing.T, f func() error) (err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { err = f() })
@@ -77,7 +77,8 @@ func checkLaws(site *simulator.Site) error {
 	return nil
 }
 
-// checkConverged checks that every host runs the new OS after one reboot, is healthy and not held.
+// checkConverged checks that every host runs the new OS after one reboot, is
+// healthy and is not held.
 func checkConverged(site *simulator.Site) error {
 	errs := []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
@@ -115,7 +116,8 @@ func checkFree(h *simulator.Host) error {
 	return nil
 }
 
-// checkHeldFor checks that the host is held by that run, with these words in the reason.
+// checkHeldFor checks that the run holds the host, with these words in the
+// reason.
 func checkHeldFor(h *simulator.Host, run string, words ...string) error {
 	hold := h.Hold()
 	if hold == nil || hold.Run != run {
@@ -129,7 +131,8 @@ func checkHeldFor(h *simulator.Host, run string, words ...string) error {
 	return nil
 }
 
-// successorOf returns an option that passes a run the journals of earlier runs of the same bastion.
+// successorOf returns an option that passes the journals of earlier runs of the
+// same bastion to a run.
 func successorOf(earlier ...*simulator.Bastion) func(*rollout.Run) {
 	return func(r *rollout.Run) { simulator.Inherit(r, earlier...) }
 }

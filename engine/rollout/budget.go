@@ -12,15 +12,16 @@ import (
 	"holdfast/engine/planner"
 )
 
-// sharedGather lets the hosts of a batch share the holds that were gathered since the batch was
-// planned. A host that asks while the holds are being gathered takes part in the next round,
-// because only that one begins after its own hold.
+// sharedGather lets the hosts of a batch share the holds that were gathered
+// since the batch was planned. A host that asks while a round of gathering
+// continues takes part in the next round, because only the next round begins
+// after its own hold.
 type sharedGather struct {
 	budgets planner.Budgets
 	others  []engine.Host
-	begun   atomic.Int64  // rounds
-	turn    chan struct{} // a lock for the fields below, with one place
-	ended   int64         // the last complete round
+	begun   atomic.Int64  // number of rounds that began
+	turn    chan struct{} // lock for the fields below: a channel with one place
+	ended   int64         // number of the last complete round
 	seen    []engine.Facts
 }
 
@@ -29,8 +30,8 @@ func (r *Run) newSharedGather(plan engine.Plan) *sharedGather {
 	return &sharedGather{budgets: b, others: b.UncountedHosts(), turn: make(chan struct{}, 1)}
 }
 
-// checkBudget proves, once the hold of the host is taken, that its pool and the site may lose it
-// now, together with the rest of its batch.
+// checkBudget proves, under the hold of the host, that its pool and the site
+// may lose the host now, together with the rest of its batch.
 func (r *Run) checkBudget(ctx context.Context, pool string) error {
 	seen, err := r.state.sharedGather.gatherSince(ctx, r.gatherHolds)
 	if err != nil {
@@ -60,7 +61,7 @@ func (l *sharedGather) gatherSince(ctx context.Context, gather func(context.Cont
 	}
 	number := l.begun.Add(1)
 	facts := gather(ctx, l.others)
-	if ctx.Err() != nil { // cut short: nobody may rely on it
+	if ctx.Err() != nil { // the round was interrupted, and its facts do not count
 		return nil, context.Cause(ctx)
 	}
 	l.ended, l.seen = number, facts

@@ -16,8 +16,8 @@ func setMaxUnavailable(n int) func(*engine.Pool) {
 	return func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{Count: n, Set: true} }
 }
 
-// TestTakenMeanwhile lets something come over the last of five workers right
-// after a batch was planned.
+// TestTakenMeanwhile makes the last of five workers unavailable directly after
+// a batch was planned.
 func TestTakenMeanwhile(t *testing.T) {
 	hold := func(kind engine.HoldKind) func(*simulator.Host) {
 		return func(h *simulator.Host) {
@@ -66,9 +66,9 @@ func TestTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// TestBatchSharesLooks updates forty workers, ten at a time, with calls that take
-// their time: a batch looks at the holds of the others twice at most, and not
-// once for each of its hosts.
+// TestBatchSharesLooks updates forty workers, ten at a time, with calls that
+// take time. Each batch gathers the holds of the other hosts at most twice, and
+// not once for each of its hosts.
 func TestBatchSharesLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const batches, others, twice = 4, 30, 2

@@ -13,7 +13,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestCanarySoaks checks that canaries begin alone, run for their soak, and the others follow.
+// TestCanarySoaks checks that canaries begin alone, that they run for their
+// soak, and that the others follow.
 func TestCanarySoaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(5, func(p *engine.Pool) {
@@ -43,8 +44,8 @@ func TestCanarySoaks(t *testing.T) {
 	})
 }
 
-// A run that is killed while its canary soaks leaves it to the next to wait for
-// the rest of that time: the host knows when it was updated.
+// If a run is killed while its canary soaks, the next run waits only for the
+// rest of the soak, because the host has recorded when it was updated.
 func TestCanarySoaksOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(3, func(p *engine.Pool) {
@@ -66,8 +67,8 @@ func TestCanarySoaksOn(t *testing.T) {
 	})
 }
 
-// A canary after which a gate fails is the last host that is touched, in this
-// run and in the next, as long as the gate fails.
+// A canary after which a gate fails is the last host that this run touches, and
+// the next run touches none as long as the gate fails.
 func TestCanaryFailsItsGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(4, func(p *engine.Pool) {
@@ -85,7 +86,7 @@ func TestCanaryFailsItsGate(t *testing.T) {
 	})
 }
 
-// A canary that fails stops the run, however many hosts may fail otherwise.
+// A failed canary stops the run, whatever the failure budget is.
 func TestCanaryFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(4, func(p *engine.Pool) {
@@ -99,8 +100,9 @@ func TestCanaryFails(t *testing.T) {
 	})
 }
 
-// TestGateAfterCanariesAsksThem checks that a gate after canaries is asked about the canaries again
-// before others follow, and not about the others.
+// TestGateAfterCanariesAsksThem checks that a gate after canaries is asked
+// about the canaries again before other hosts follow, and not about these
+// hosts.
 func TestGateAfterCanariesAsksThem(t *testing.T) {
 	for _, when := range [][]engine.GateWhen{{engine.AfterBatch}, {engine.BeforeBatch, engine.AfterBatch}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -146,8 +148,8 @@ func TestGateAfterCanariesAsksThem(t *testing.T) {
 	}
 }
 
-// A canary that is said to have been updated in the future soaks once, from the
-// beginning of the run.
+// A canary whose recorded time of update is in the future soaks once, from the
+// start of the run.
 func TestCanaryOfTheFutureSoaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(3, func(p *engine.Pool) {

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// While a run waits for something before a batch, a worker gets lost. Its pool
-// may miss one host, so that no other is disrupted.
+// While a run waits before a batch, a worker is lost. The budget of its pool is
+// one host, so the run disrupts no other host.
 func TestLostBeforeTheBatch(t *testing.T) {
 	const long = 4 * time.Minute
 	for name, waits := range map[string]func(*simulator.Bastion, *rollout.Run, func()){
@@ -53,7 +53,7 @@ func TestLostBeforeTheBatch(t *testing.T) {
 	}
 }
 
-// stopWhenStaged ends a run once everything is staged.
+// stopWhenStaged ends a run when everything is staged.
 func stopWhenStaged(t *testing.T, site *simulator.Site) {
 	t.Helper()
 	b := site.Bastion("run-staged")
@@ -70,8 +70,8 @@ func stopWhenStaged(t *testing.T, site *simulator.Site) {
 	}
 }
 
-// The snapshot of etcd takes long, and a member falls ill meanwhile, after
-// all holds and the cluster were looked at.
+// The snapshot of etcd takes long. Meanwhile, after the checks of all holds and
+// of the cluster, a member becomes unhealthy.
 func TestIllDuringSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(3, 0))
@@ -94,7 +94,8 @@ func TestIllDuringSnapshot(t *testing.T) {
 	})
 }
 
-// A host that the approved plan left out comes back. It is left to the next run.
+// A host that the approved plan excludes becomes available. The run leaves it
+// to the next run.
 func TestComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := simulator.Fleet(0, 3)

@@ -12,8 +12,9 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// interruptionPoints returns the events and calls of a run without incidents, except samples of etcd and paces. N counts
-// the calls of one kind.
+// interruptionPoints returns the events and calls of a run without incidents,
+// except samples of etcd and paces. Call.N is the number of a call among the
+// calls of its kind.
 func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, calls []simulator.Call) {
 	t.Helper()
 	failOnErrors(t, runInBubble(t, func() error {
@@ -37,7 +38,7 @@ func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, ca
 	return thinOut(events, every), thinOut(calls, every)
 }
 
-// thinOut keeps the first of every group of that size.
+// thinOut keeps the first element of every group of that size.
 func thinOut[T any](list []T, every int) []T {
 	var kept []T
 	for i := 0; i < len(list); i += every {
@@ -46,7 +47,7 @@ func thinOut[T any](list []T, every int) []T {
 	return kept
 }
 
-// doAtEvent calls do once the event of that number is journaled.
+// doAtEvent calls do once the event with that number is journaled.
 func doAtEvent(b *simulator.Bastion, seq int, do func()) {
 	b.Watch = func(e engine.Event) {
 		if e.Seq == seq {
@@ -55,8 +56,8 @@ func doAtEvent(b *simulator.Bastion, seq int, do func()) {
 	}
 }
 
-// countRepeats counts the calls of each kind to each host and cluster, because the order of the
-// hosts of a batch is random.
+// countRepeats counts the calls of each kind to each host and cluster, because
+// the order of the hosts of a batch is random.
 func countRepeats() func(simulator.Call) int {
 	var mu sync.Mutex
 	seen := map[simulator.Call]int{}
@@ -81,8 +82,8 @@ func faultAt(b *simulator.Bastion, call simulator.Call, f simulator.Fault) {
 }
 
 // TestKilled kills a run after every event and around every call. The next run
-// of the same bastion finishes at once, whether it begins the same moment or
-// later: each event takes one of the pauses, in turn.
+// of the same bastion finishes, whether it begins at once or after a pause: the
+// test assigns the pauses to the events in turn.
 func TestKilled(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, calls := p.interruptionPoints(t)
@@ -104,7 +105,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// eventLabel names an event as the moment something happens.
+// eventLabel names an event as the moment of an incident.
 func eventLabel(e engine.Event) string {
 	return fmt.Sprintf("after event %d, %s %s %s", e.Seq, e.Type, e.Host, e.Step)
 }
@@ -129,7 +130,8 @@ func (p playFixture) checkKilled(t *testing.T, pause time.Duration, when string,
 }
 
 // TestKilledElsewhere kills a run after every event. A run of another bastion,
-// which cannot know, leaves the hold alone until it has expired.
+// which cannot know that the first run is dead, respects its hold until the
+// hold has expired.
 func TestKilledElsewhere(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.interruptionPoints(t)
@@ -168,8 +170,9 @@ func (p playFixture) checkOtherBastion(site *simulator.Site) error {
 	return errors.Join(checkEnd(applyRun(site.Bastion("run-3")), engine.ExitOK), p.done(site))
 }
 
-// TestKilledForGood: the host that a dead run was rebooting never comes back.
-// It is waited for once, and the others are updated as far as its pool allows.
+// TestKilledForGood checks a host that a dead run was rebooting and that never
+// comes back. The next run waits for it once, and updates the others as far as
+// the budget of the pool allows.
 func TestKilledForGood(t *testing.T) {
 	inv := simulator.Fleet(0, 6)
 	inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2}
@@ -195,9 +198,9 @@ func TestKilledForGood(t *testing.T) {
 	}))
 }
 
-// TestPowerCut cuts the power of a host after every event: of the event's own host after each, of
-// the others in turn. The host boots by itself. The end of the run must be true, and the next run
-// finishes.
+// TestPowerCut cuts the power of a host after every event: of the event's own
+// host after each event, and of the other hosts in turn. The host boots by
+// itself. The end of the run must be true, and the next run finishes.
 func TestPowerCut(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.interruptionPoints(t)

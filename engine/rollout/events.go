@@ -27,8 +27,9 @@ func (e *emitter) firstError() error {
 	return e.err
 }
 
-// emitEvent returns the first error of the sink, and the run stops at its next step. Until then the
-// sink still gets all events.
+// emitEvent passes an event to the sink and returns the first error of the
+// sink. After an error the run stops at its next step. Until then the sink
+// still gets all events.
 func (r *Run) emitEvent(e engine.Event) error {
 	r.events.mu.Lock()
 	defer r.events.mu.Unlock()
@@ -54,8 +55,8 @@ func (r *Run) emitWarning(message string) {
 	r.noteEvent(engine.Event{Type: engine.Warned, Message: message})
 }
 
-// runBetweenEvents runs f between the started and the ended event of a step. f begins only when the
-// started event is written.
+// runBetweenEvents runs f between the started and the ended event of a step. f
+// begins only after the started event is written.
 func (r *Run) runBetweenEvents(e engine.Event, f func(*stepHeartbeat) error) *engine.Failure {
 	e.Type = engine.StepStarted
 	if err := r.emitEvent(e); err != nil {
@@ -77,12 +78,13 @@ func (r *Run) runAndEmitEnd(e engine.Event, f func(*stepHeartbeat) error) *engin
 	return failure
 }
 
-// heartbeatInterval is how long a step may be silent before it reports that it goes on. It is a
-// little less than half a minute, so that it never coincides with another event in tests with
-// virtual time.
+// heartbeatInterval is how long a step may be silent before it reports that it
+// continues. The interval is a little less than half a minute, so that a
+// heartbeat never coincides with another event in tests with virtual time.
 const heartbeatInterval = 29900 * time.Millisecond
 
-// stepHeartbeat reports from time to time that a long step goes on, and the thing it waits for.
+// stepHeartbeat reports from time to time that a long step continues, and the
+// condition that it waits for.
 type stepHeartbeat struct {
 	r     *Run
 	about engine.Event

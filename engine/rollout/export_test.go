@@ -6,7 +6,7 @@ import (
 	"holdfast/engine"
 )
 
-// AskGate asks a gate about a host, within the time of its step.
+// AskGate asks a gate about a host, within the timeout of its step.
 func (r *Run) AskGate(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	return r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
 		ctx, cancel := withStepTimeout(ctx, s)
@@ -15,7 +15,8 @@ func (r *Run) AskGate(ctx context.Context, hp engine.HostPlan, s engine.Step) *e
 	})
 }
 
-// AskBatchGate asks a gate about the hosts of a batch, within the time of its step.
+// AskBatchGate asks a gate about the hosts of a batch, within the timeout of
+// its step.
 func (r *Run) AskBatchGate(ctx context.Context, hosts []string, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	return r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
 		ctx, cancel := withStepTimeout(ctx, s)

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// The kinds of failure that exit codes tell apart.
+// The kinds of failure that have exit codes of their own.
 const (
 	KindUnreachable = engine.UnreachableFailure
 	KindHeld        = engine.HeldFailure
@@ -26,7 +26,7 @@ const (
 	KindAction      = engine.ActionFailure
 )
 
-// errStopped is the cause of everything that the operator's first Ctrl-C ends.
+// errStopped is the cause of every step that the operator's first Ctrl-C ends.
 var errStopped = errors.New("stopped by the operator")
 
 func asFailure(err error, host, step string) *engine.Failure {
@@ -47,7 +47,7 @@ func asFailure(err error, host, step string) *engine.Failure {
 	if whole.Step == "" {
 		whole.Step = step
 	}
-	// Scripts begin their message with the name of the step.
+	// A script begins its message with the name of the step.
 	whole.Cause = contextErrors.Replace(strings.TrimPrefix(whole.Cause, whole.Step+": "))
 	return &whole
 }
@@ -59,7 +59,8 @@ func scriptFailure(reply Reply, cause string) *engine.Failure {
 	return &engine.Failure{Stderr: textutil.KeepTail(reply.Stderr, 4096), Cause: cause}
 }
 
-// failures collects the failures of parallel work, in the order of their arrival.
+// failures collects the failures of parallel work, in the order of their
+// arrival.
 type failures struct {
 	mu   sync.Mutex
 	list []*engine.Failure
@@ -81,8 +82,8 @@ func (x *failures) all() []*engine.Failure {
 
 func (x *failures) worst() *engine.Failure { return worstFailure(x.all()) }
 
-// worstFailure returns the failure to report: a fatal one, else a host's, else a hold or a stop;
-// among equals the first.
+// worstFailure returns the failure to report: a fatal one, else the failure of
+// a host, else a hold or a stop. Among equal failures it returns the first.
 func worstFailure(list []*engine.Failure) *engine.Failure {
 	if len(list) == 0 {
 		return nil
@@ -99,8 +100,8 @@ func worstFailure(list []*engine.Failure) *engine.Failure {
 	return slices.MinFunc(list, func(a, b *engine.Failure) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// isHostFailure reports whether a failure counts against the failure budget of a pool. All others
-// end the run.
+// isHostFailure reports whether a failure counts against the failure budget of
+// a pool. Any other failure ends the run.
 func isHostFailure(f *engine.Failure) bool {
 	switch f.Kind {
 	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
@@ -109,8 +110,9 @@ func isHostFailure(f *engine.Failure) bool {
 	return true
 }
 
-// fatalFailure returns the failure that ends the run after a batch. It returns nil, and warns, if
-// each failure is within the failure budget of its pool and no canary failed.
+// fatalFailure returns the failure that ends the run after a batch. It returns
+// nil, and warns, if each failure is within the failure budget of its pool and
+// no canary failed.
 func (r *Run) fatalFailure(b engine.Batch, list []*engine.Failure) *engine.Failure {
 	spent, failed := r.planInput(r.state.gathered).ExceededFailureBudget(), r.state.failureByHost()
 	tolerable := func(f *engine.Failure) bool {

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// casesBeforeRun has obstacles that exist before the run begins.
+// casesBeforeRun returns obstacles that exist before the run begins.
 func casesBeforeRun() map[string]failureCase {
 	return map[string]failureCase{
 		"ill member with work": {

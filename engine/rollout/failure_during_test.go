@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// casesDuringRun returns failures of a host that is held and can still be released unchanged.
+// casesDuringRun returns failures of a host that is held and can still be
+// released unchanged.
 func casesDuringRun() map[string]failureCase {
 	return map[string]failureCase{
 		"drain": {
@@ -142,7 +143,7 @@ func casesOfInterference() map[string]failureCase {
 				s.run.Watch = func(e engine.Event) {
 					switch {
 					case e.Host != "worker-0":
-					case e.Type == engine.StepEnded && e.Step == "drain": // else it may be cut short before it has begun
+					case e.Type == engine.StepEnded && e.Step == "drain": // otherwise the step may be interrupted before it begins
 						stop()
 					case e.Type == engine.StepStarted && e.Step == "undo drain":
 						s.Host("worker-0").SetHold(inMaintenance())

@@ -22,7 +22,8 @@ func failCommand(text, host string) func(simulator.Command) *rollout.Reply {
 	}
 }
 
-// bothPools returns members and workers in independent pools that tolerate that many failures.
+// bothPools returns members and workers in independent pools whose failure
+// budgets allow that many failures.
 func bothPools(members, workers, mayFail int) engine.Inventory {
 	inv := simulator.Fleet(members, workers)
 	for i := range inv.Pools {
@@ -33,8 +34,8 @@ func bothPools(members, workers, mayFail int) engine.Inventory {
 	return inv
 }
 
-// TestAnUnsafeQuorumIsNotHiddenByATolerableFailure checks that a quorum in danger ends the run,
-// even if other hosts of the batch fail.
+// TestAnUnsafeQuorumIsNotHiddenByATolerableFailure checks that a quorum in
+// danger ends the run, even if other hosts of the batch fail.
 func TestAnUnsafeQuorumIsNotHiddenByATolerableFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := bothPools(3, 4, 2)
@@ -57,8 +58,9 @@ func TestAnUnsafeQuorumIsNotHiddenByATolerableFailure(t *testing.T) {
 	})
 }
 
-// TestAForeignHoldIsNotHiddenByATolerableFailure checks that somebody else's hold ends the run,
-// even if other hosts of the batch fail; the exit code shows the failed host.
+// TestAForeignHoldIsNotHiddenByATolerableFailure checks that somebody else's
+// hold ends the run, even if other hosts of the batch fail. The exit code then
+// reports the failed host.
 func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(bothPools(0, 5, 2))
@@ -77,7 +79,8 @@ func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 	})
 }
 
-// The end of the run names the host that ended it, not one that may fail.
+// The end of the run names the host that ended it, and not a failed host within
+// the failure budget.
 func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := bothPools(3, 2, 1)
@@ -99,8 +102,9 @@ func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 	})
 }
 
-// TestGatesAfterABatchLeaveOutWhatFailed checks that gates about hosts skip tolerated failures and
-// hosts that wait for a reboot; gates about pools are asked anyway.
+// TestGatesAfterABatchLeaveOutWhatFailed checks that gates about hosts skip
+// failed hosts within the failure budget and hosts that wait for a reboot.
+// Gates about pools are asked anyway.
 func TestGatesAfterABatchLeaveOutWhatFailed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		breaks func(*simulator.Host)
@@ -143,8 +147,8 @@ func TestGatesAfterABatchLeaveOutWhatFailed(t *testing.T) {
 	}
 }
 
-// A host of a pool that has its canaries behind it may fail beside a canary of
-// another pool, and that canary may not.
+// In a batch with a canary of one pool, a host of another pool may fail if the
+// canaries of that pool have passed. The canary may not fail.
 func TestOnlyTheCanaryOfABatchMayNotFail(t *testing.T) {
 	for host, goOn := range map[string]bool{"edge-0": true, "worker-0": false} {
 		t.Run(host, func(t *testing.T) {

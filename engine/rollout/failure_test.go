@@ -17,7 +17,6 @@ type failureWorld struct {
 	run *simulator.Bastion
 }
 
-// doAtStep calls do once, at the start of a step of a host.
 func (s failureWorld) doAtStep(host, step string, do func()) {
 	s.run.Watch = func(e engine.Event) {
 		if e.Type == engine.StepStarted && e.Host == host && e.Step == step && do != nil {
@@ -28,7 +27,8 @@ func (s failureWorld) doAtStep(host, step string, do func()) {
 	}
 }
 
-// failCommand lets a command of the bastion fail after it has done its work.
+// failCommand lets a command of the bastion fail after the command has done its
+// work.
 func (s failureWorld) failCommand(text string) {
 	s.run.Command = func(c simulator.Command) *rollout.Reply {
 		if c.Text == text {
@@ -38,14 +38,12 @@ func (s failureWorld) failCommand(text string) {
 	}
 }
 
-// hostCheck checks the state of a host.
 type hostCheck func(*simulator.Host) error
 
 func isHeldBy(run string, words ...string) hostCheck {
 	return func(h *simulator.Host) error { return checkHeldFor(h, run, words...) }
 }
 
-// allOf combines several checks.
 func allOf(demands ...hostCheck) hostCheck {
 	return func(h *simulator.Host) error {
 		var errs []error
@@ -85,9 +83,9 @@ type failureCase struct {
 	breaks    func(failureWorld)
 	change    func(*rollout.Run)
 	exit      engine.ExitCode
-	words     []string             // in the reason of the end
-	hosts     map[string]hostCheck // of the first run; "etcd", "worker" and "" stand for those not named
-	repair    func(failureWorld)   // before the next run, which is to finish
+	words     []string             // words in the reason of the end
+	hosts     map[string]hostCheck // checks after the first run, by host; "etcd", "worker" and "" stand for the hosts without an entry
+	repair    func(failureWorld)   // repairs the cause before the next run, which must finish
 	again     engine.ExitCode
 }
 
@@ -137,8 +135,9 @@ func (c failureCase) runCase(t *testing.T) {
 	}
 }
 
-// TestFailures: in every case no law is broken, the hosts are as said, nobody
-// else is touched; and once the cause is gone, the next run finishes.
+// TestFailures checks for every case that no law is broken, that the hosts are
+// in the listed state, and that no other host is touched. After the repair of
+// the cause the next run finishes.
 func TestFailures(t *testing.T) {
 	for name, c := range failureCases() {
 		t.Run(name, func(t *testing.T) {

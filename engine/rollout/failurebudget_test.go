@@ -11,7 +11,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// Hosts that fail do not stop the others as long as that is within the budget.
+// Failed hosts do not stop the others as long as their number is within the
+// failure budget.
 func TestFailureBudget(t *testing.T) {
 	for _, c := range []struct {
 		budget int
@@ -56,7 +57,8 @@ func TestFailureBudget(t *testing.T) {
 	}
 }
 
-// TestRetriedFirst checks that the next run retries failed hosts first, held or not.
+// TestRetriedFirst checks that the next run retries failed hosts first, held or
+// not.
 func TestRetriedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(4, func(*engine.Pool) {}))
@@ -71,7 +73,8 @@ func TestRetriedFirst(t *testing.T) {
 	})
 }
 
-// TestFailedComesBeforeUnreachable checks that a failed host that is unreachable counts as failed.
+// TestFailedComesBeforeUnreachable checks that a failed host that is
+// unreachable counts as failed.
 func TestFailedComesBeforeUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(3, func(p *engine.Pool) {

@@ -44,7 +44,7 @@ func (r *Run) endCause(ctx context.Context, last []engine.Plan, err error) engin
 		return engine.EndCause{Kind: engine.StoppedEnd}
 	case errors.As(err, &f):
 		c := engine.EndCause{Kind: engine.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
-		if f.Kind == KindHeld { // a plan may have found worse, which decides the exit code
+		if f.Kind == KindHeld { // a plan may have a worse finding, which decides the exit code
 			serious := last[len(last)-1].Verdict().Serious()
 			c.Refusals, c.UnhealthyClusters, c.Excluded = serious.Refusals, serious.UnhealthyClusters, serious.Excluded
 		}
@@ -69,8 +69,8 @@ func (r *Run) notBegun(last []engine.Plan, err error) []string {
 	return names
 }
 
-// unnamedFailures returns the failed hosts that neither the plans nor the failure that ended the run
-// name, each with the first line of its cause.
+// unnamedFailures returns the failed hosts that neither the plans nor the
+// failure at the end of the run name. Each has the first line of its cause.
 func unnamedFailures(p *runState, plans []engine.Plan, named string) []engine.Failure {
 	causes := p.failureByHost()
 	delete(causes, named)
@@ -88,13 +88,14 @@ func unnamedFailures(p *runState, plans []engine.Plan, named string) []engine.Fa
 	return list
 }
 
-// shortFailure returns a failure without the output of its command, which its event has.
+// shortFailure returns a failure without the output of its command, because the
+// event of the failure has that output.
 func shortFailure(f *engine.Failure) *engine.Failure {
 	return &engine.Failure{Host: f.Host, Step: f.Step, Cause: f.Cause, Kind: f.Kind}
 }
 
-// spentBudget returns the failure budget that two or more failed hosts have spent, or nil. The
-// failure that ended the run tells of a single host.
+// spentBudget returns the failure budget that two or more failed hosts have
+// exceeded, or nil. The failure that ended the run names only one host.
 func (r *Run) spentBudget() *engine.SpentBudget {
 	of := r.planInput(r.state.gathered).ExceededFailureBudget()
 	failed := 0
@@ -109,15 +110,15 @@ func (r *Run) spentBudget() *engine.SpentBudget {
 	return &engine.SpentBudget{Failed: failed, Pool: of.Pool, Play: of.Play}
 }
 
-// countPools adds the progress of each pool. A run that was stopped at once does not know its own
-// effect and adds nothing.
+// countPools adds the state of each pool to the end of a run. A run that was
+// stopped at once does not know its own effect and adds nothing.
 func (r *Run) countPools(ctx context.Context, end *engine.RunEnd) {
 	if r.state.gathered.Facts == nil || ctx.Err() != nil && r.state.hasBegun() {
 		return
 	}
 	in := r.planInput(r.state.gathered)
 	in.Play, in.Modules, in.Selected = nil, r.Modules, nil
-	if end.Exit == engine.ExitOK { // then it reports whether the whole site is complete
+	if end.Exit == engine.ExitOK { // after success, this shows whether the whole site is complete
 		in.Clusters = r.gatherMissingClusters(ctx, in)
 	}
 	status := planner.NewStatus(in)
@@ -141,7 +142,7 @@ func (r *Run) playsEndCause(last []engine.Plan) engine.EndCause {
 
 func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == KindJournal }) {
-		return end // the verdict has it already
+		return end // the verdict already has the plan's findings
 	}
 	end.Cause.Journal = err.Error()
 	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})

@@ -26,8 +26,8 @@ type reply struct {
 	text string
 }
 
-// gateWorld is a site whose servers and hosts have a list of answers each. The last answer is
-// repeated.
+// gateWorld is a site in which each server and host has a list of answers. The
+// last answer of a list is repeated.
 type gateWorld struct {
 	site    *simulator.Site
 	b       *simulator.Bastion
@@ -35,7 +35,7 @@ type gateWorld struct {
 	replies []reply
 
 	mu    sync.Mutex
-	asked map[string]int // how often
+	asked map[string]int // number of questions, by server or host
 	began time.Time
 }
 
@@ -72,14 +72,14 @@ func gateStep(g engine.Gate) engine.Step {
 func (s *gateWorld) progressMessages() []string {
 	var messages []string
 	for _, e := range s.b.Events() {
-		if e.Took == 0 { // else it only says that the step goes on
+		if e.Took == 0 { // other progress events only report that the step continues
 			messages = append(messages, e.Message)
 		}
 	}
 	return messages
 }
 
-// commandHosts lets hosts answer the commands of gates.
+// commandHosts let hosts answer the commands of gates.
 type commandHosts struct {
 	rollout.Hosts
 	s *gateWorld
@@ -110,14 +110,14 @@ func promGate(query string) engine.Gate {
 	return engine.Gate{PromQL: &engine.PromQLGate{URL: "http://prom:9090", Query: query}}
 }
 
-// promResult returns an answer of Prometheus.
 func promResult(kind, result string) reply {
 	return reply{200, fmt.Sprintf(`{"status":"success","data":{"resultType":%q,"result":%s}}`, kind, result)}
 }
 
 const aSample = `[{"metric":{"job":"node"},"value":[1435781451.781,"0"]}]`
 
-// TestGateAnswers checks which answers of each kind are good, and the messages of bad ones.
+// TestGateAnswers checks which answers of each kind are good, and the messages
+// about bad answers.
 func TestGateAnswers(t *testing.T) {
 	ready := httpGate("http://app:8080/healthz")
 	matching, created := ready, ready
@@ -189,7 +189,8 @@ func TestGateAnswers(t *testing.T) {
 	}
 }
 
-// TestGateHopeless: a query that can never be answered well is not asked again.
+// TestGateHopeless checks that a query is not repeated if it can never get a
+// good answer.
 func TestGateHopeless(t *testing.T) {
 	for words, reply := range map[string]reply{
 		"write one that gives an instant vector or a scalar":                         promResult("matrix", "[]"),
@@ -206,7 +207,8 @@ func TestGateHopeless(t *testing.T) {
 	}
 }
 
-// TestGateCounts checks how answers add up, how long that takes, and the reported messages.
+// TestGateCounts checks how many answers a gate needs, how long it takes, and
+// the reported messages.
 func TestGateCounts(t *testing.T) {
 	yes, no, other := reply{0, ""}, reply{1, "7 of 9 are down\n"}, reply{2, "no quorum\n"}
 	n := func(n int) *int { return &n }
@@ -293,7 +295,8 @@ func TestGateCounts(t *testing.T) {
 	}
 }
 
-// TestGateCutShort checks that an answer that the end of the time cuts short does not count.
+// TestGateCutShort checks that an answer does not count if the timeout
+// interrupts it.
 func TestGateCutShort(t *testing.T) {
 	for name, c := range map[string]struct {
 		replies []reply
@@ -321,8 +324,8 @@ func TestGateCutShort(t *testing.T) {
 	}
 }
 
-// TestGateStopped: the operator's first Ctrl-C ends the waiting at once, and
-// the second one too.
+// TestGateStopped checks that the operator's first Ctrl-C ends the wait at
+// once, and that the second Ctrl-C does, too.
 func TestGateStopped(t *testing.T) {
 	for name, cut := range map[string]bool{"between": false, "meanwhile": true} {
 		for _, twice := range []bool{false, true} {
@@ -350,8 +353,8 @@ func TestGateStopped(t *testing.T) {
 	}
 }
 
-// TestGateOfBatch: a gate that is about hosts is asked on each of its pool,
-// side by side; every one must be well.
+// TestGateOfBatch checks that a gate about hosts is asked in parallel for each
+// host of its pool, and that all answers must be good.
 func TestGateOfBatch(t *testing.T) {
 	g := engine.Gate{Name: "g", HostCommand: `test "$HOLDFAST_HOST"`, Successes: 2, When: []engine.GateWhen{engine.AfterBatch}}
 	inv := simulator.Fleet(1, 4)
@@ -412,7 +415,8 @@ func TestGateOfBatch(t *testing.T) {
 	})
 }
 
-// TestGateOfBatchAtOnce: no host is waited for when another has failed.
+// TestGateOfBatchAtOnce checks that a failed host ends the gate without a wait
+// for the other hosts.
 func TestGateOfBatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newGateWorld(simulator.Fleet(0, 3))
@@ -429,8 +433,8 @@ func TestGateOfBatchAtOnce(t *testing.T) {
 	})
 }
 
-// TestGateStoppedInRun: that the operator stopped the waiting is no failure of
-// the gate, in no event.
+// TestGateStoppedInRun checks that no event reports a failure of the gate if
+// the operator stops the wait.
 func TestGateStoppedInRun(t *testing.T) {
 	for _, when := range []engine.GateWhen{engine.BeforeBatch, engine.BeforeHost} {
 		synctest.Test(t, func(t *testing.T) {
@@ -460,8 +464,9 @@ func TestGateStoppedInRun(t *testing.T) {
 	}
 }
 
-// TestGateOfPools: a gate that is not about hosts is asked once for a batch,
-// about the pool that has it; one about hosts needs some.
+// TestGateOfPools checks that a gate about pools is asked once for a batch,
+// about the pool that has the gate. A gate about hosts is only asked if the
+// batch has hosts for it.
 func TestGateOfPools(t *testing.T) {
 	g := engine.Gate{Name: "g", HTTP: &engine.HTTPGate{URL: "http://state/{pool}"}}
 	inv := simulator.Fleet(1, 4)
@@ -487,7 +492,8 @@ func TestGateOfPools(t *testing.T) {
 	})
 }
 
-// TestGateURLs checks that host, address and pool are filled in at any place of a URL or a query.
+// TestGateURLs checks that host, address and pool are filled in at any place of
+// a URL or a query.
 func TestGateURLs(t *testing.T) {
 	for name, c := range map[string]struct {
 		address, pool string
@@ -532,7 +538,7 @@ func TestGateUntrusted(t *testing.T) {
 				s := newGateWorld(simulator.Fleet(0, 1), r)
 				f := s.askGate(t.Context(), g)
 				if f == nil {
-					return // with a 200, any body is good
+					return // with status 200, any body is good
 				}
 				for _, text := range append(s.progressMessages(), f.Cause, f.Command, f.Stderr) {
 					if text != textutil.Printable(text) || strings.Contains(text, "s3cret") || len(text) > 5000 {
@@ -550,8 +556,8 @@ func TestGateUntrusted(t *testing.T) {
 	}
 }
 
-// TestGateNoAnswer: a server or a host that cannot be reached is a bad answer
-// like any other, and may come back.
+// TestGateNoAnswer checks that an unreachable server or host counts as a bad
+// answer, and may answer later.
 func TestGateNoAnswer(t *testing.T) {
 	refused := errors.New("connection refused")
 	whole := fmt.Errorf("GET http://prom:9090/api/v1/query: dial tcp: %w", refused)
@@ -589,8 +595,8 @@ type webFunc func(context.Context, string) (int, []byte, error)
 
 func (f webFunc) Get(ctx context.Context, url string) (int, []byte, error) { return f(ctx, url) }
 
-// TestGateInRun: gates of every kind are asked in a run at their points, and a
-// bad one keeps the run from going on.
+// TestGateInRun checks that a run asks gates of every kind at their points, and
+// that a bad answer stops the run.
 func TestGateInRun(t *testing.T) {
 	inv := simulator.Fleet(0, 2)
 	inv.Pools[1].After = nil
@@ -615,7 +621,7 @@ func TestGateInRun(t *testing.T) {
 	})
 }
 
-// The gates of a run are asked once, before anything is staged.
+// The before_run gates are asked once, before anything is staged.
 func TestGatesBeforeRun(t *testing.T) {
 	for _, command := range []string{"true", "false"} {
 		t.Run(command, func(t *testing.T) {

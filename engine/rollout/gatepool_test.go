@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// A gate that is asked once before a run knows which pool it is about.
+// A gate that is asked once before a run is asked about its pool.
 func TestGateBeforeRunKnowsItsPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := simulator.Fleet(3, 2)

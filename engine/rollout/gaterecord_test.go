@@ -14,8 +14,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestGateRecorded checks gates with recorded answers of real servers. Each bad one ends with the
-// problem, and whether the gate is asked again.
+// TestGateRecorded checks gates with recorded answers of real servers. For each
+// bad answer it checks the problem, and whether the gate is asked again.
 func TestGateRecorded(t *testing.T) {
 	const (
 		noSample = "http://prom:9090 has no sample for the query: what it compares does not hold, or there is none of it"
@@ -27,7 +27,7 @@ func TestGateRecorded(t *testing.T) {
 		matrix   = "the query gives a range of samples; write one that gives an instant vector or a scalar, such as a comparison of max_over_time(…)"
 	)
 	wants := map[string]struct {
-		bad   string // "": it is good
+		bad   string // "": the answer is good
 		final bool
 	}{
 		"samples": {}, "comparison that holds": {}, "min of one job": {}, "absent": {}, "count": {}, "sum": {}, "sum of nothing, or 0": {}, "share of nothing": {},
@@ -105,7 +105,7 @@ func TestGateRecorded(t *testing.T) {
 	}
 }
 
-// readRecorded reads a recorded answer, which follows its question.
+// readRecorded reads the recorded answer that follows its question in the text.
 func readRecorded(t *testing.T, text string) reply {
 	t.Helper()
 	_, answer, _ := strings.Cut(text, "\n\n")

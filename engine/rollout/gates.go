@@ -27,8 +27,8 @@ func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *e
 	return nil
 }
 
-// askGatesAfter asks the gates after a batch. A gate about hosts skips those that failed or still
-// wait for a reboot.
+// askGatesAfter asks the gates after a batch. A gate about hosts skips the
+// hosts that failed or still wait for a reboot.
 func (r *Run) askGatesAfter(ctx context.Context, b engine.Batch, number int) *engine.Failure {
 	done := r.state.doneSince()
 	for _, s := range b.After {
@@ -69,9 +69,10 @@ func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	return r.askUntilGood(ctx, hp, s, heartbeat.reportMessage)
 }
 
-// askBatchGate asks a gate about the hosts of a batch. If the gate is about hosts, it asks about
-// all hosts whose pool has the gate in parallel, and all answers must be good; the first bad one
-// ends it. Else it asks once, about their pools.
+// askBatchGate asks a gate about the hosts of a batch. A gate about hosts is
+// asked in parallel about every host whose pool has the gate, and all answers
+// must be good. The first bad answer ends it. Any other gate is asked once,
+// about the pools of the hosts.
 func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, heartbeat *stepHeartbeat) error {
 	hosts := r.hostsWithGate(b.Hosts, *s.Do.Gate)
 	if !gate.AsksHosts(*s.Do.Gate) || len(hosts) == 0 {
@@ -94,8 +95,9 @@ func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, h
 	return joinGateFailures(failures)
 }
 
-// joinGateFailures returns the first failure, with the names of the other hosts. It ignores hosts
-// that were stopped because another one failed.
+// joinGateFailures returns the first failure, with the names of the other
+// failed hosts. It ignores hosts whose gate was stopped because another host
+// failed.
 func joinGateFailures(failures []*engine.Failure) error {
 	var first, stopped *engine.Failure
 	var also []string
@@ -124,8 +126,8 @@ func joinGateFailures(failures []*engine.Failure) error {
 	return &whole
 }
 
-// hostsWithGate keeps the hosts whose pool has the gate, because a batch may have hosts of several
-// pools. If no pool has it, all are kept.
+// hostsWithGate returns the hosts whose pool has the gate, because a batch may
+// have hosts of several pools. If no pool has the gate, it returns all hosts.
 func (r *Run) hostsWithGate(hosts []string, g engine.Gate) []string {
 	var of []string
 	for _, name := range hosts {
@@ -165,7 +167,7 @@ func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Ste
 // gateCommands runs the commands of gates for a run.
 type gateCommands struct{ r *Run }
 
-// RunOnHost runs the command of a gate on the host that it is about.
+// RunOnHost runs the command of a gate on the host of its subject.
 func (c gateCommands) RunOnHost(ctx context.Context, about gate.Subject, g engine.Gate) (engine.Output, error) {
 	text := fmt.Sprintf("export HOLDFAST_HOST=%s HOLDFAST_ADDRESS=%s HOLDFAST_POOL=%s HOLDFAST_RUN=%s\n%s\n",
 		hostscript.Quote(about.Host), hostscript.Quote(about.Address), hostscript.Quote(about.Pool), hostscript.Quote(c.r.ID), g.HostCommand)

@@ -30,8 +30,8 @@ const (
 	gatherTimeout = time.Minute
 	gatherForks   = 64
 
-	// shutdownTimeout is how long a host may answer after the order to reboot;
-	// systemd allows each unit 90 s to stop.
+	// shutdownTimeout is how long a host may still answer after the order to
+	// reboot. systemd allows each unit 90 s to stop.
 	shutdownTimeout = 3 * time.Minute
 )
 
@@ -50,7 +50,7 @@ func (r *Run) gatherSite(ctx context.Context) (Gathered, error) {
 	in := r.planInput(s)
 	s.survey = planner.NewSurvey(in)
 	names := s.survey.ClustersAtWork()
-	if r.state.gathered.Facts == nil { // the first time, gather all
+	if r.state.gathered.Facts == nil { // the first call gathers all facts
 		names = planner.ClustersConcerned(in)
 	}
 	s.Clusters = r.gatherClusters(ctx, names)
@@ -68,8 +68,8 @@ func (r *Run) addMissingClusters(ctx context.Context, s Gathered) bool {
 	return len(s.Clusters) > before
 }
 
-// gatherMissingClusters returns all clusters that an input concerns. It gathers those that the
-// input lacks.
+// gatherMissingClusters returns all clusters that an input concerns. It gathers
+// the clusters that the input lacks.
 func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[string]engine.ClusterFacts {
 	missing := slices.DeleteFunc(planner.ClustersConcerned(in), func(name string) bool {
 		_, seen := in.Clusters[name]
@@ -80,8 +80,8 @@ func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[s
 	return seen
 }
 
-// GatherHosts reads all hosts, in parallel with one round trip each. An error is part of the facts
-// of its host.
+// GatherHosts reads all hosts, in parallel, with one round trip for each host.
+// An error becomes a part of the facts of its host.
 func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts {
 	var mu sync.Mutex
 	facts := make(map[string]engine.Facts, len(r.Inventory.Hosts))
@@ -105,9 +105,10 @@ func (r *Run) forkCount(fallback int) int {
 	return fallback
 }
 
-// gatherAwaitedHost waits for a host that a dead run was rebooting, once, as long as that run would
-// have. A staged deployment that is not locked is about to be booted, even before systemd reports
-// that it is stopping: logind may delay a shutdown (InhibitDelayMaxSec).
+// gatherAwaitedHost waits once for a host that a dead run was rebooting, as
+// long as the dead run would have waited. A staged deployment without a lock is
+// booted soon, even if systemd does not report a shutdown yet: logind may delay
+// the shutdown (InhibitDelayMaxSec).
 func (r *Run) gatherAwaitedHost(ctx context.Context, h engine.Host) engine.Facts {
 	f := r.gatherHost(ctx, h)
 	run := r.Awaited[h.Name]
@@ -136,8 +137,9 @@ func isGoingDown(f engine.Facts) bool {
 	return d != nil && !d.Locked
 }
 
-// gatherHost reads one host. An error is part of the facts. A host that is shutting down counts as
-// unreachable: its facts are about to change, and the shutdown would interrupt all work on it.
+// gatherHost reads one host. An error becomes a part of the facts. A host that
+// is shutting down counts as unreachable: its facts are about to change, and
+// the shutdown would interrupt all work on the host.
 func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 	f, err := r.readFacts(ctx, h, r.runIdempotent)
 	if err == nil && f.Stopping {
@@ -183,7 +185,7 @@ func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (e
 
 func randomMark() string {
 	b := make([]byte, 16)
-	_, _ = rand.Read(b) // never fails, see its documentation
+	_, _ = rand.Read(b) // never fails, see the documentation of crypto/rand
 	return "=holdfast-" + hex.EncodeToString(b)
 }
 
@@ -208,8 +210,8 @@ func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]eng
 	return seen
 }
 
-// gatherAtEnd gathers facts once more if staging or a batch ended early, so that the end of the run
-// reports the hosts as they are.
+// gatherAtEnd gathers facts once more if staging or a batch ended early, so
+// that the end of the run reports the current state of the hosts.
 func (r *Run) gatherAtEnd(ctx context.Context, err error) {
 	if err == nil || !r.state.hasBegun() || ctx.Err() != nil || r.events.firstError() != nil {
 		return

@@ -38,15 +38,16 @@ func newGovernedSite(members, workers int) *simulator.Site {
 	return site
 }
 
-// slowStage lets staging take some minutes on the hosts of a site.
+// slowStage makes a staging take some minutes on the hosts of a site.
 func slowStage(site *simulator.Site, takes time.Duration) {
 	for _, h := range site.Inventory.Hosts {
 		site.Host(h.Name).Change(func(t *simulator.Traits) { t.Stage = takes })
 	}
 }
 
-// TestGovernorReportsEachMember: the idle latency is measured before the first staging of a run, once; each staging tells
-// the latency of all members, and a worker without etcd nearby is not governed.
+// TestGovernorReportsEachMember checks that the idle latency is measured once,
+// before the first staging of a run, and that each staging reports the latency
+// of all members. A worker without etcd nearby is not governed.
 func TestGovernorReportsEachMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newGovernedSite(3, 1)
@@ -74,8 +75,9 @@ func TestGovernorReportsEachMember(t *testing.T) {
 	})
 }
 
-// TestGovernorSlowsDown: a member that becomes slow in the middle, and is not the one that is staged, slows the staging;
-// it goes on at full speed when the disk is well again.
+// TestGovernorSlowsDown checks that a slow member slows the staging of another
+// member, and that the staging has full speed again when the disk of the slow
+// member has recovered.
 func TestGovernorSlowsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newGovernedSite(3, 0)
@@ -108,8 +110,9 @@ func TestGovernorSlowsDown(t *testing.T) {
 	})
 }
 
-// TestGovernorStopsStaging: a limit that cannot be kept stops the staging. The host is untouched and not held, and the
-// reason names the member, the latency and its limit.
+// TestGovernorStopsStaging checks that a limit that cannot be kept stops the
+// staging. The host is untouched and not held, and the reason names the member,
+// its latency and its limit.
 func TestGovernorStopsStaging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newGovernedSite(3, 0)
@@ -156,8 +159,8 @@ func containsVerb(calls []simulator.Call, verb string) bool {
 	return false
 }
 
-// TestGovernorWithoutMetrics: if no member serves metrics, the operator is warned, and the hosts are staged at a fixed
-// pace.
+// TestGovernorWithoutMetrics checks that hosts are staged at a fixed pace, with
+// a warning, if no member serves metrics.
 func TestGovernorWithoutMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newGovernedSite(3, 0)
@@ -175,7 +178,8 @@ func TestGovernorWithoutMetrics(t *testing.T) {
 	})
 }
 
-// TestLostPaceIsSentAgain: a pace that does not arrive is sent with the next sample.
+// TestLostPaceIsSentAgain checks that a pace that does not arrive is sent again
+// with the next sample.
 func TestLostPaceIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newGovernedSite(3, 0)

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestStepsThatTakeLongTell checks that a long step reports at least every half a minute that it
-// goes on, and the condition that it waits for.
+// TestStepsThatTakeLongTell checks that a long step reports, at least every
+// half minute, that it continues and the condition that it waits for.
 func TestStepsThatTakeLongTell(t *testing.T) {
 	for name, test := range map[string]struct {
 		trait   func(*simulator.Traits)
@@ -51,7 +51,8 @@ func TestStepsThatTakeLongTell(t *testing.T) {
 	}
 }
 
-// TestUnitsThatFailSayWhy checks that the error of a failed unit has the last lines of the unit.
+// TestUnitsThatFailSayWhy checks that the error about a failed unit has the
+// last lines of its log.
 func TestUnitsThatFailSayWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(3, 1))

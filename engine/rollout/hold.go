@@ -54,8 +54,9 @@ func (r *Run) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Rele
 	return nil
 }
 
-// checkHold proves that this run holds the host, right before a step that disrupts it from
-// elsewhere. Scripts on the host check that themselves.
+// checkHold proves that this run holds the host, directly before a step that
+// disrupts the host from elsewhere. Scripts on the host check the hold
+// themselves.
 func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	if s.Do.Exec != nil || !s.ChangesHost && s.Do.MoveLeader == nil {
 		return nil
@@ -80,10 +81,10 @@ func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	return nil
 }
 
-// checkQuorum proves, once the hold of the host is taken, that its cluster may lose it now. Every
-// run takes its hold first and then reads the holds of the other members. So if two runs want
-// members of one cluster at the same moment, at least one of them sees the other and releases its
-// hold.
+// checkQuorum proves, under the hold of the host, that its cluster may lose the
+// host now. Every run takes its hold first and then reads the holds of the
+// other members. So if two runs want members of one cluster at the same moment,
+// at least one run sees the hold of the other and releases its own.
 func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quorum) error {
 	cluster := q.Cluster
 	c, _ := r.Inventory.Cluster(cluster)

@@ -9,8 +9,9 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// A run that meets the hold of a person, while other hosts wait because their budget is used up, ends with the code of
-// the hold, which its reason names: so does a plan that finds both.
+// A run finds the hold of a person while other hosts wait for a budget. It ends
+// with the exit code of the hold, and its reason names the hold. A plan that
+// finds both has the same exit code.
 func TestAHoldDecidesBeforeAUsedUpBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := func() *engine.Hold {
@@ -20,7 +21,7 @@ func TestAHoldDecidesBeforeAUsedUpBudget(t *testing.T) {
 			r.Selected = func(h engine.Host) bool { return h.Name == "red-0" || h.Name == "blue-1" }
 		}
 		site := newSite(twoCrews(1, 0))
-		site.Host("blue-0").SetHold(hold()) // which uses up the budget of the others
+		site.Host("blue-0").SetHold(hold()) // the hold uses up the budget of the other hosts
 		b := site.Bastion("run-1")
 		b.Watch = func(e engine.Event) {
 			if e.Type == engine.StepStarted && e.Host == "red-0" && e.Step == "hold" {
@@ -32,7 +33,8 @@ func TestAHoldDecidesBeforeAUsedUpBudget(t *testing.T) {
 	})
 }
 
-// If the plan has found worse than the hold, that decides, and the reason names both.
+// If the plan has a finding that is worse than the hold, that finding decides,
+// and the reason names both.
 func TestTheReasonNamesTheFindingThatDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(twoCrews(1, 0))

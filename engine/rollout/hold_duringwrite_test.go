@@ -13,7 +13,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// holdDuring lets a person take worker-0 half a minute after the start of a step.
+// holdDuring lets a person take worker-0 half a minute after the start of a
+// step.
 func holdDuring(site *simulator.Site, b *simulator.Bastion, step string) {
 	b.Watch = func(e engine.Event) {
 		if e.Type == engine.StepStarted && e.Host == "worker-0" && e.Step == step {
@@ -26,9 +27,9 @@ func holdDuring(site *simulator.Site, b *simulator.Bastion, step string) {
 
 // holdCase is a hold that a person takes during a step.
 type holdCase struct {
-	word   string // setting to be written; "": an OS is to be staged
+	word   string // setting to write; "": stage an OS
 	step   string
-	broken func(*simulator.Site, *rollout.Run) // disables the check
+	broken func(*simulator.Site, *rollout.Run) // disables the check of the hold
 }
 
 func holdCases() map[string]holdCase {
@@ -40,7 +41,7 @@ func holdCases() map[string]holdCase {
 	}
 }
 
-// stagesOn lets stagings continue when somebody takes a hold.
+// stagesOn lets a staging continue when somebody takes a hold.
 func stagesOn(site *simulator.Site, _ *rollout.Run) {
 	changeAll(site, func(t *simulator.Traits) { t.StagesOn = true })
 }
@@ -62,8 +63,9 @@ func (m holdCase) runCase(sabotage func(*simulator.Site, *rollout.Run)) (site *s
 	return site, b, end
 }
 
-// TestHoldInTheMiddle checks that a hold of a person, taken during an upload or a staging, keeps
-// all of it off the disk. The hold stays, and the run reports the host as held.
+// TestHoldInTheMiddle checks that nothing of an upload or a staging is written
+// after a person took a hold during it. The hold stays, and the run reports the
+// host as held.
 func TestHoldInTheMiddle(t *testing.T) {
 	for name, m := range holdCases() {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +96,8 @@ func TestHoldInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestHoldInTheMiddleBites disables the checks of holds, and expects a violation.
+// TestHoldInTheMiddleBites disables the checks of holds, and expects a
+// violation.
 func TestHoldInTheMiddleBites(t *testing.T) {
 	for name, m := range holdCases() {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// TestTheReasonOfAHoldIsShort checks that the reason of a hold is bounded, because a hold that is
-// too long cannot be parsed.
+// TestTheReasonOfAHoldIsShort checks that the length of the reason of a hold is
+// limited, because a hold that is too long cannot be parsed.
 func TestTheReasonOfAHoldIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(0, 1))
@@ -31,7 +31,8 @@ func TestTheReasonOfAHoldIsShort(t *testing.T) {
 	})
 }
 
-// TestAHoldOfALongTaskIsShort checks that reason and step of a hold are short and have no secrets.
+// TestAHoldOfALongTaskIsShort checks that the reason and the step of a hold are
+// short and have no secrets.
 func TestAHoldOfALongTaskIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(simulator.Fleet(0, 1)))

@@ -10,8 +10,9 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// giveUpHost ends a host's sequence early. If all steps can be undone, it undoes them and releases
-// the host. Else the host stays held, with the reason in its hold.
+// giveUpHost ends a host's sequence early. If all steps can be undone, it
+// undoes them and releases the host. Otherwise the host stays held, with the
+// reason in its hold.
 func (r *Run) giveUpHost(ctx context.Context, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
 	failure := *cause
 	message := ""
@@ -28,7 +29,7 @@ func (r *Run) giveUpHost(ctx context.Context, hp engine.HostPlan, passed sequenc
 		message = "it was left as it is, held by run " + hp.Adopt
 	case !passed.held && passed.changed:
 		message = "it was changed without being disturbed, and is not held; the next run goes on with it"
-	case !passed.held && failure.Kind == KindHeld: // by somebody else
+	case !passed.held && failure.Kind == KindHeld: // somebody else holds the host
 		message = "it was not disturbed, and this run does not hold it"
 	case !passed.held:
 		message = "it was not disturbed and is not held"
@@ -52,8 +53,9 @@ func (r *Run) failHostAs(hp engine.HostPlan, failure *engine.Failure, fate engin
 	r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, HostOutcome: fate, Message: message})
 }
 
-// undoAndRelease undoes the steps on a host that is not rebooting, and releases it. It also works
-// when the journal fails, because it only ends things that are in the journal.
+// undoAndRelease undoes the steps on a host that is not rebooting, and releases
+// the host. It does so even if the journal fails, because it only ends work
+// that the journal has.
 func (r *Run) undoAndRelease(ctx context.Context, hp engine.HostPlan, passed sequenceState) string {
 	for _, s := range passed.undo {
 		undo := s
@@ -83,8 +85,9 @@ func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.
 	return "it stays held, with the reason in its hold; the next run takes it up first"
 }
 
-// redactForHold makes a text fit for a hold, which all users of the host can read: without secrets,
-// printable, and short, because a hold that is too long cannot be parsed.
+// redactForHold returns a text for a hold, which all users of the host can
+// read. The text has no secrets, is printable, and is short, because a hold
+// that is too long cannot be parsed.
 func (r *Run) redactForHold(text string) string {
 	const most = 1024
 	if r.Hide != nil {
@@ -96,20 +99,21 @@ func (r *Run) redactForHold(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// mayRollBack reports whether a host boots its previous OS because a step failed: its pool asks for
-// that, and the step judges the OS. Other steps, such as the release, may fail on a good OS, and so
-// may a probe whose connection is lost.
+// mayRollBack reports whether a host boots its previous OS because a step
+// failed: its pool has rollback on failure, and the step tests the OS. Other
+// steps, such as the release, may fail with a good OS. A probe whose connection
+// is lost may, too.
 func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s engine.Step, failure *engine.Failure) bool {
 	switch failure.Kind {
 	case KindHeld, KindStopped, KindJournal, KindUnreachable:
 		return false
 	}
-	judges := s.Do.AwaitUnits != nil || s.Do.AwaitEtcd != nil || s.Do.Gate != nil || s.Do.Exec != nil // a task
+	judges := s.Do.AwaitUnits != nil || s.Do.AwaitEtcd != nil || s.Do.Gate != nil || s.Do.Exec != nil // an Exec here is a task
 	return q.back && judges && len(hp.Rollback) > 0 && ctx.Err() == nil
 }
 
-// rollBackHost boots the previous OS, once for each OS, because the host remembers the failed ones.
-// If that fails as well, the host stays held.
+// rollBackHost boots the previous OS, once for each failed OS, because the host
+// records the failed ones. If the rollback fails as well, the host stays held.
 func (r *Run) rollBackHost(ctx context.Context, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
 	r.emitWarning(hp.Host + ": " + cause.Step + ": " + textutil.FirstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
 	said := "it could not be rolled back: "

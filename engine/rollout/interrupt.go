@@ -14,8 +14,8 @@ const (
 	StoppingAtOnce = "stopping at once; holds stay on the hosts"
 )
 
-// journalInterrupts writes the operator's Ctrl-C to the journal when it comes, until stop is
-// called. No event follows stop.
+// journalInterrupts journals each Ctrl-C of the operator when it comes, until
+// stop is called. No event follows stop.
 func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	var soft <-chan struct{}
@@ -29,7 +29,7 @@ func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
 		case <-soft:
 		case <-ctx.Done():
 		}
-		if r.isStopping() { // also if both have come
+		if r.isStopping() { // even if both have come
 			r.noteEvent(engine.Event{Type: engine.Interrupted, Message: Stopping})
 			select {
 			case <-over:

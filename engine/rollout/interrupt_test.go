@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// interruptEvents returns the events of the operator's Ctrl-C.
+// interruptEvents returns the events about the operator's Ctrl-C.
 func interruptEvents(events []engine.Event) []engine.Event {
 	var list []engine.Event
 	for _, e := range events {
@@ -21,8 +21,8 @@ func interruptEvents(events []engine.Event) []engine.Event {
 	return list
 }
 
-// TestInterruptedIsJournaled checks that each Ctrl-C is journaled when it comes, while the work
-// goes on, with the next step of the run.
+// TestInterruptedIsJournaled checks that each Ctrl-C is journaled at once,
+// while the work continues, with the next step of the run.
 func TestInterruptedIsJournaled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(3, func(*engine.Pool) {}))
@@ -64,8 +64,8 @@ func TestInterruptedIsJournaled(t *testing.T) {
 	})
 }
 
-// TestInterruptedOnce: one Ctrl-C while canaries soak is one event, and a run
-// that nobody stops has none.
+// TestInterruptedOnce checks that one Ctrl-C during a soak is one event, and
+// that a run without a Ctrl-C has no such event.
 func TestInterruptedOnce(t *testing.T) {
 	for _, press := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

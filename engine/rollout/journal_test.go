@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestJournal lets the journal fail from some event on. The run does only the necessary work and
-// reports the failure, and the next run finishes.
+// TestJournal lets the journal fail after some event. The run then does only
+// the necessary work and reports the failure, and the next run finishes.
 func TestJournal(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.interruptionPoints(t)
@@ -40,7 +40,7 @@ func (p playFixture) checkUnjournaled(first engine.Event) error {
 	errs = append(errs, checkEnd(end, engine.ExitFailed, "write journal: no space left on device"))
 	begun := openSteps(b)
 	for _, c := range b.Calls()[calls:] {
-		if p.brief && begun[c.Host] { // parallel to the event that could not be journaled
+		if p.brief && begun[c.Host] { // the step ran in parallel with the event that could not be journaled
 			continue
 		}
 		if !slices.Contains([]string{"probe", "observe", "sample", "pace", "check hold", "fail hold", "release", "local"}, c.Verb) {
@@ -54,8 +54,8 @@ func (p playFixture) checkUnjournaled(first engine.Event) error {
 	return nil
 }
 
-// openSteps names the hosts on which a step has begun that did not end, as far as
-// the journal says.
+// openSteps names the hosts with a step that began and did not end, by the
+// journal.
 func openSteps(b *simulator.Bastion) map[string]bool {
 	hosts := map[string]bool{}
 	for _, e := range b.Events() {
@@ -69,7 +69,7 @@ func openSteps(b *simulator.Bastion) map[string]bool {
 	return hosts
 }
 
-// A sink that refuses the very first event lets nothing happen.
+// If the sink refuses the first event, the run does nothing.
 func TestNoJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(1, 1))

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// blindClusters report every member as healthy, except for its leadership.
+// blindClusters report every member as healthy, and the true leader.
 type blindClusters struct{ rollout.Clusters }
 
 func (c blindClusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
@@ -31,7 +31,7 @@ type stuckClusters struct{ rollout.Clusters }
 
 func (stuckClusters) MoveLeader(context.Context, string, string) (string, error) { return "", nil }
 
-// rashClusters return the facts of the first gather forever.
+// rashClusters always return the facts of the first gather.
 type rashClusters struct {
 	rollout.Clusters
 	seen map[string]engine.ClusterFacts
@@ -54,7 +54,7 @@ func (s lateSink) Emit(e engine.Event) error {
 	return s.Sink.Emit(e)
 }
 
-// hastyHosts release a host right after the order to reboot.
+// hastyHosts release a host directly after the order to reboot.
 type hastyHosts struct {
 	rollout.Hosts
 	run string
@@ -78,8 +78,8 @@ func (c hastyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, er
 	return reply, err
 }
 
-// TestLawsBite puts something between a run and the world that makes the run
-// break a law, and sees that the law is watched.
+// TestLawsBite puts a fault between a run and the world that makes the run
+// break a law, and checks that the violation is found.
 func TestLawsBite(t *testing.T) {
 	for name, c := range map[string]struct {
 		inv      engine.Inventory

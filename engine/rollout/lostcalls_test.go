@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestLost loses each call of a run, on its way or with its answer, or lets it
-// fail. The run ends in one way or another, and the next ones finish.
+// TestLost loses each call of a run, on its way or with its answer, or lets the
+// call fail. The run ends, with success or failure, and the next runs finish.
 func TestLost(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		_, calls := p.interruptionPoints(t)

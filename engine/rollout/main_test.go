@@ -8,7 +8,9 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// TestMain tries few worlds by default, and lets garbage be: worlds are small and short, and half of the time went to collecting them.
+// TestMain tries few worlds by default and turns the garbage collector down:
+// worlds are small and short-lived, and half of the test time is spent on
+// collecting them.
 func TestMain(m *testing.M) {
 	longtest.FewerChecks("40")
 	debug.SetGCPercent(800)

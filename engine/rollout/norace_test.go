@@ -2,7 +2,8 @@
 
 package rollout_test
 
-// TestSimulator plays so many histories.
+// usualHistories is the number of histories that TestSimulator plays by
+// default.
 const usualHistories, allHistories = 150, 20_000
 
 const usualMoments, usualTwice, usualHosts = 4, 15, 150 // see race_test.go

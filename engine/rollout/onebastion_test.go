@@ -17,18 +17,20 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// overlap is a second run that begins on the bastion of a run that is under way.
+// overlap is a second run that begins on a bastion while its first run
+// continues.
 type overlap struct {
 	inv    engine.Inventory
-	delays []int         // seconds of the calls of the first run
+	delays []int         // durations of the calls of the first run, in seconds
 	later  time.Duration // when the second run begins
-	killed int           // call of the first run at which it is killed; 0: it is not
+	killed int           // call at which the first run is killed; 0: never
 	noLock bool
 }
 
-// TestTwoRunsOfOneBastion: a run of a bastion would adopt the holds of all earlier runs of that bastion. So it does not
-// begin while one of them is under way, at any time and after any call. After the first run has ended or died, it begins,
-// and no host is held at its end.
+// TestTwoRunsOfOneBastion checks that a run does not begin while another run of
+// the same bastion continues, at any time and after any call, because it would
+// adopt the holds of that run. After the first run has ended or died, the
+// second run begins, and no host is held at its end.
 func TestTwoRunsOfOneBastion(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := overlap{
@@ -43,7 +45,8 @@ func TestTwoRunsOfOneBastion(t *testing.T) {
 	})
 }
 
-// apply carries out both runs, and the second one again when the first is over.
+// apply carries out both runs, and repeats the second run when the first is
+// over.
 func (o overlap) apply(dir string) error {
 	site := newSite(o.inv)
 	machine := simulator.Machine{Dir: dir, NoLock: o.noLock}
@@ -103,8 +106,8 @@ func applyOn(m simulator.Machine, b *simulator.Bastion) (engine.RunEnd, error) {
 	return end, err
 }
 
-// TestTwoRunsOfOneBastionBite lets the second run begin without the lock, and expects that it takes over a hold of the
-// first, which is under way.
+// TestTwoRunsOfOneBastionBite lets the second run begin without the lock, and
+// expects that it adopts a hold of the first run, which still continues.
 func TestTwoRunsOfOneBastionBite(t *testing.T) {
 	err := runInBubble(t, func() error {
 		return overlap{inv: simulator.Fleet(3, 1), delays: []int{1}, later: 2 * time.Minute, noLock: true}.apply(t.TempDir())

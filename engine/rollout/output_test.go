@@ -14,7 +14,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// chattyHosts print a line a millisecond for a minute while they are staged.
+// chattyHosts print one line per millisecond for a minute while they are
+// staged.
 type chattyHosts struct{ rollout.Hosts }
 
 func (h chattyHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
@@ -35,8 +36,8 @@ func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, e
 	return c.Conn.Run(ctx, s)
 }
 
-// TestOutputIsBounded checks that the first lines of a script become events, and later lines only
-// at intervals, so that no host fills the journal.
+// TestOutputIsBounded checks that the first lines of a script become events,
+// and later lines only at intervals, so that no host fills the journal.
 func TestOutputIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newSite(simulator.Fleet(0, 1)).Bastion("run-1")

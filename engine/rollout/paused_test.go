@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// A paused pool, or host, is not touched, and the run is not complete.
+// A paused pool or host is not touched, and the run is not complete.
 func TestPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := simulator.Fleet(3, 2)

@@ -18,8 +18,8 @@ type playFixture struct {
 	site func() *simulator.Site
 	done func(*simulator.Site) error
 
-	// Other fixtures test everything but settings: no probe gets lost, and only
-	// the host of a step loses power.
+	// brief fixtures leave out faults that other fixtures test: no probe is
+	// lost, and only the host of a step loses power.
 	brief bool
 }
 
@@ -29,10 +29,11 @@ func osPlay(members, workers int) playFixture {
 	return playFixture{site: func() *simulator.Site { return newSite(inv) }, done: checkConverged}
 }
 
-// role is the old and the desired setting of a host, and the expected number of reboots.
+// role is the old and the desired setting of a host, and the expected number of
+// reboots.
 type role struct {
 	had, want string
-	fails     bool // its actions do
+	fails     bool // the actions of the setting fail
 	reboots   int
 }
 
@@ -72,8 +73,8 @@ func noOS(inv engine.Inventory) engine.Inventory {
 	return inv
 }
 
-// playFixtures returns the runs that are killed, cut and lost at every point: OS alone, settings
-// alone, and both.
+// playFixtures returns the runs that tests kill, cut off and lose calls of at
+// every point: OS alone, settings alone, and both.
 func playFixtures() map[string]playFixture {
 	together := func(wants ...string) map[string]role {
 		roles := map[string]role{}
@@ -102,7 +103,6 @@ func playFixtures() map[string]playFixture {
 	}
 }
 
-// eachPlay runs a test on every play.
 func eachPlay(t *testing.T, f func(*testing.T, playFixture)) {
 	for name, p := range playFixtures() {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,8 @@ func eachPlay(t *testing.T, f func(*testing.T, playFixture)) {
 	}
 }
 
-// TestPlays: each play comes to its end by itself, and twice changes nothing.
+// TestPlays checks that each play ends by itself, and that a second run changes
+// nothing.
 func TestPlays(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		failOnErrors(t, runInBubble(t, func() error {
@@ -128,7 +129,8 @@ func TestPlays(t *testing.T) {
 	})
 }
 
-// The plays of a playbook follow each other; one that stages disrupts nothing.
+// The plays of a playbook follow each other. A play that only stages disrupts
+// nothing.
 func TestPlaysFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := simulator.Fleet(3, 4)

@@ -15,12 +15,13 @@ import (
 	"holdfast/modules/tasks"
 )
 
-// looking reads the OS of hosts and changes nothing.
+// looking is a module that reads the OS of hosts and changes nothing.
 type looking struct{ simulator.Module }
 
 func (looking) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
 
-// aPlay returns a play with the modules of its tasks, and the modules of simulated hosts.
+// aPlay returns a play with the modules of its tasks, and the modules of
+// simulated hosts.
 func aPlay(p engine.Play, first ...engine.Module) rollout.Play {
 	if len(first) == 0 {
 		first = []engine.Module{looking{}}
@@ -33,19 +34,17 @@ func withPlays(plays ...rollout.Play) func(*rollout.Run) {
 	return func(r *rollout.Run) { r.Plays = plays }
 }
 
-// plainTask returns a task that runs a command on the bastion and is not disruptive.
+// plainTask returns a non-disruptive task that runs a command on the bastion.
 func plainTask(command string) engine.Task {
 	return engine.Task{Name: command, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: command, Bastion: true}}
 }
 
-// disruptiveTask returns a task that runs a disruptive command.
 func disruptiveTask(command string) engine.Task {
 	t := plainTask(command)
 	t.Command.Disrupts = true
 	return t
 }
 
-// commandTexts returns the commands that a run ran on the bastion.
 func commandTexts(b *simulator.Bastion) (list []string) {
 	for _, c := range b.Commands() {
 		list = append(list, c.Host+" "+c.Text)
@@ -54,7 +53,8 @@ func commandTexts(b *simulator.Bastion) (list []string) {
 	return list
 }
 
-// A host that failed is in the exit code, though it matches and may fail.
+// A failed host decides the exit code, even if the host matches and its failure
+// is within the failure budget.
 func TestAHostThatMatchesAndFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := noOS(simulator.Fleet(0, 2))
@@ -96,7 +96,7 @@ func (staging) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.F
 
 var stageTask = engine.Task{Name: "stage", Module: engine.StageTask}
 
-// begunSteps returns the steps of these names that a run began, in order.
+// begunSteps returns the steps with these names that a run began, in order.
 func begunSteps(b *simulator.Bastion, of ...string) (list []string) {
 	for _, e := range b.Events() {
 		if e.Type == engine.StepStarted && slices.Contains(of, e.Step) {
@@ -106,8 +106,8 @@ func begunSteps(b *simulator.Bastion, of ...string) (list []string) {
 	return list
 }
 
-// A play stages its OS, and saves etcd, before anything is done to its hosts,
-// whether that disturbs them or not.
+// A play stages its OS and takes the snapshot of etcd before any work on its
+// hosts, disruptive or not.
 func TestAPlayStagesAndSavesFirst(t *testing.T) {
 	config := engine.Task{Name: "config", Module: engine.ConfigTask}
 	for name, tc := range map[string]struct {
@@ -141,8 +141,8 @@ func TestAPlayStagesAndSavesFirst(t *testing.T) {
 	}
 }
 
-// TestWhatACommandHasDoneIsNotLeftHalfWay checks that a host is completed after a command without
-// undo, even if the operator stops the run.
+// TestWhatACommandHasDoneIsNotLeftHalfWay checks that the sequence of a host is
+// completed after a command without undo, even if the operator stops the run.
 func TestWhatACommandHasDoneIsNotLeftHalfWay(t *testing.T) {
 	for _, step := range []string{"power off", "nap"} {
 		t.Run(step, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// After a play that failed, a host is not both updated and failed, and the plays
-// that were not begun are named.
+// After a failed play, no host is both updated and failed, and the end of the
+// run names the plays that did not begin.
 func TestPlaysThatWereNotBegun(t *testing.T) {
 	one := engine.Play{Name: "one", Tasks: []engine.Task{disruptiveTask("one")}}
 	two := engine.Play{Name: "two", Tasks: []engine.Task{disruptiveTask("two")}}

@@ -10,8 +10,9 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestCountsAreNotStale checks that the counts at the end of a run are current: they include staged
-// hosts when staging was cut short, and a run that was stopped at once has no counts.
+// TestCountsAreNotStale checks that the counts at the end of a run are current.
+// They include the hosts that were staged before the staging was interrupted. A
+// run that was stopped at once has no counts.
 func TestCountsAreNotStale(t *testing.T) {
 	run := func(t *testing.T, at func(engine.Event) bool, hard bool) engine.RunEnd {
 		site := newSite(simulator.Fleet(0, 3))
@@ -55,7 +56,7 @@ func TestCountsAreNotStale(t *testing.T) {
 			t.Errorf("nobody has looked, and the counts are %v", worker(end))
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // nothing was begun, so the facts are current
+	synctest.Test(t, func(t *testing.T) { // nothing began, so the facts are current
 		site := newSite(simulator.Fleet(0, 3))
 		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error { return rollout.ErrDeclined }
@@ -66,8 +67,8 @@ func TestCountsAreNotStale(t *testing.T) {
 	})
 }
 
-// TestLimitedRunCallsNoSickSiteComplete checks that a site with an unhealthy etcd cluster is not
-// complete, even for a run whose own hosts all match.
+// TestLimitedRunCallsNoSickSiteComplete checks that a site with an unhealthy
+// etcd cluster is not complete, even for a run whose own hosts all match.
 func TestLimitedRunCallsNoSickSiteComplete(t *testing.T) {
 	workers := func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Cluster == "" } }
 	synctest.Test(t, func(t *testing.T) {

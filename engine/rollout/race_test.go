@@ -2,10 +2,12 @@
 
 package rollout_test
 
-// TestSimulator plays fewer histories where races are looked for: each takes ten
-// times as long then, and more of them tell no more about races.
+// TestSimulator plays fewer histories with the race detector: each history
+// takes ten times as long, and more histories find no more races.
 const usualHistories, allHistories = 30, 1000
 
-// One of so many moments of a run has an incident by default. A history that is played twice, and a fleet of many
-// hosts, are for its results; a smaller one has the same goroutines.
+// usualMoments is the distance between two moments of a run that have an
+// incident by default. usualTwice histories are played twice, and usualHosts is
+// the size of a large fleet. Both tests are about their results, and smaller
+// numbers start the same goroutines.
 const usualMoments, usualTwice, usualHosts = 12, 5, 120

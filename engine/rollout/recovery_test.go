@@ -23,7 +23,7 @@ func TestRecoveredFirst(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		for _, h := range site.Hosts() {
 			if h.Hold() == nil {
-				h.Reset() // the staged OS gets lost
+				h.Reset() // the host loses the staged OS
 			}
 		}
 		time.Sleep(10 * time.Minute)

@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// goesBack returns a fleet whose hosts roll back a failed OS.
+// goesBack returns an inventory whose hosts roll back a failed OS.
 func goesBack(members, workers int) engine.Inventory {
 	inv := simulator.Fleet(members, workers)
 	for i := range inv.Pools {
@@ -25,7 +25,8 @@ func goesBack(members, workers int) engine.Inventory {
 
 func failNewOS(t *simulator.Traits) { t.Bad = simulator.V2 }
 
-// checkRolledBack checks that the host booted the new OS once, and runs the old one since.
+// checkRolledBack checks that the host booted the new OS once, and has run the
+// old OS since.
 func checkRolledBack(h *simulator.Host) error {
 	st, r := h.State(), h.Remembers()
 	switch {
@@ -41,8 +42,8 @@ func checkRolledBack(h *simulator.Host) error {
 	return checkFree(h)
 }
 
-// A host on which the new OS fails runs the old one again, is nobody's, and is
-// left alone by the next runs.
+// A host on which the new OS fails runs the old OS again and is not held, and
+// the next runs exclude it.
 func TestAHostGoesBackToItsPreviousOSOnce(t *testing.T) {
 	for name, inv := range map[string]engine.Inventory{"worker-1": goesBack(0, 3), "worker-0": goesBack(3, 1), "etcd-1": goesBack(3, 0)} {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +64,8 @@ func TestAHostGoesBackToItsPreviousOSOnce(t *testing.T) {
 	}
 }
 
-// Nothing lies between the last look at etcd and the order to reboot or to go back,
-// and all is on disk before that look.
+// No step comes between the last check of etcd and the order to reboot or to
+// roll back, and all data are on disk before that check.
 func TestEtcdIsAskedRightBeforeEachReboot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(goesBack(3, 0))
@@ -87,8 +88,8 @@ func TestEtcdIsAskedRightBeforeEachReboot(t *testing.T) {
 	})
 }
 
-// An OS that failed on a host and is tried there again is not rolled back from
-// a second time: the host stays held, for a person to look at.
+// If an OS that a host rejects is tried again and fails again, there is no
+// second rollback: the host stays held until a person examines it.
 func TestAHostDoesNotGoBackAndForth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(goesBack(0, 1))
@@ -104,8 +105,8 @@ func TestAHostDoesNotGoBackAndForth(t *testing.T) {
 	})
 }
 
-// Wherever a run dies that updates a host and rolls it back, the next one brings
-// it back to the OS it ran before, and it is sent back once.
+// A run that updates a host and rolls it back dies at some event. The next run
+// brings the host back to its previous OS, and the host rolls back only once.
 func TestARunThatDiesWhileItRollsBack(t *testing.T) {
 	inv := goesBack(0, 1)
 	var events []engine.Event
@@ -138,8 +139,8 @@ func TestARunThatDiesWhileItRollsBack(t *testing.T) {
 	}
 }
 
-// TestAHostThatCannotGoBackStaysHeld checks that a host stays held if its previous OS does not
-// boot, or is not there any more.
+// TestAHostThatCannotGoBackStaysHeld checks that a host stays held if its
+// previous OS does not boot, or is no longer on its disk.
 func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 	cases := map[string]struct {
 		do   func(*simulator.Site, *simulator.Host)
@@ -179,7 +180,8 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 	}
 }
 
-// TestHostsRememberTheirRollOut checks the note of a host about its roll-out.
+// TestHostsRememberTheirRollOut checks the entry that a host keeps about its
+// roll-out.
 func TestHostsRememberTheirRollOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(3, 1))
@@ -198,8 +200,8 @@ func TestHostsRememberTheirRollOut(t *testing.T) {
 	})
 }
 
-// TestRollsBack checks that a host leaves a failed OS once: it runs the old OS, is not held, and
-// does not get that OS again.
+// TestRollsBack checks that a host leaves a failed OS once: it runs the old OS,
+// is not held, and does not get the failed OS again.
 func TestRollsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(2, func(p *engine.Pool) { p.OnFailure = engine.RollbackFailed }))
@@ -218,7 +220,8 @@ func TestRollsBack(t *testing.T) {
 	})
 }
 
-// checkAccepted checks that the host runs the new OS, is not held, and does not reject that OS.
+// checkAccepted checks that the host runs the new OS, is not held, and does not
+// reject that OS.
 func checkAccepted(h *simulator.Host) error {
 	st, r := h.State(), h.Remembers()
 	switch {
@@ -230,7 +233,7 @@ func checkAccepted(h *simulator.Host) error {
 	return checkFree(h)
 }
 
-// A host that a gate finds unwell with the new OS goes back to the one before.
+// A host that fails a gate with the new OS boots its previous OS.
 func TestAGateRollsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := goesBack(0, 1)
@@ -247,8 +250,9 @@ func TestAGateRollsBack(t *testing.T) {
 	})
 }
 
-// TestAWellHostIsNotRolledBack checks that a failure on a host that is healthy with the new OS does
-// not reject that OS: the host stays held, with the new one.
+// TestAWellHostIsNotRolledBack checks that a failure on a host that is healthy
+// with the new OS does not reject that OS. The host stays held, and keeps the
+// new OS.
 func TestAWellHostIsNotRolledBack(t *testing.T) {
 	for name, breaks := range map[string]func(*simulator.Bastion){
 		"undrain": func(b *simulator.Bastion) { b.Command = failCommand("undrain", "worker-0") },
@@ -256,7 +260,7 @@ func TestAWellHostIsNotRolledBack(t *testing.T) {
 			tries := 0
 			b.Fault = func(c simulator.Call) simulator.Fault {
 				if c.Verb == "release" {
-					if tries++; tries <= 2 { // it is tried once more
+					if tries++; tries <= 2 { // the step is tried once more
 						return simulator.Fails
 					}
 				}
@@ -305,7 +309,6 @@ func TestAWellHostIsNotRolledBack(t *testing.T) {
 
 func onceMore(r *rollout.Run) { r.RetryRejected = true }
 
-// newRejectingSite returns a site with a host that rejects the new OS.
 func newRejectingSite() (*simulator.Site, *simulator.Host) {
 	site := newSite(goesBack(0, 1))
 	h := site.Host("worker-0")
@@ -316,9 +319,8 @@ func newRejectingSite() (*simulator.Site, *simulator.Host) {
 
 func repairNewOS(t *simulator.Traits) { t.Bad = "" }
 
-// An OS that is tried once more and goes well has not failed on the host any
-// more: should it be given it anew some day, nobody has to ask for that, and it
-// may be left again.
+// An OS that succeeds at the second try is no longer rejected: the host can get
+// it again later without --retry-rejected, and can roll it back again.
 func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, h := newRejectingSite()
@@ -333,8 +335,8 @@ func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
 	})
 }
 
-// A host that failed again and stayed held, and is well when the next run takes
-// it up, as somebody has repaired it, is not rebooted, and accepts the OS.
+// A person repairs a host that failed again and stayed held. The next run finds
+// the host healthy: it does not reboot the host, and the host accepts the OS.
 func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, h := newRejectingSite()
@@ -353,8 +355,8 @@ func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
 	})
 }
 
-// Wherever a run dies that tries an OS once more, the next one that does brings
-// the host to it, and it has not failed there any more.
+// A run that tries a rejected OS again dies at some event. The next run that
+// may try the OS brings the host to it, and the host no longer rejects it.
 func TestARunThatDiesWhileItTriesAgain(t *testing.T) {
 	var events []engine.Event
 	failOnErrors(t, runInBubble(t, func() error {

@@ -1,11 +1,11 @@
-// Package rollout is the imperative shell around package engine: it gathers
-// facts from hosts, interprets steps, and runs the one loop of gather, plan,
-// check, run the first batch, until nothing is left or it is not safe to go
-// on. It is the only place that changes hosts.
+// Package rollout carries out plans: it gathers facts from hosts, runs steps,
+// and has the one loop of a run. Each turn of the loop gathers facts, plans,
+// checks the plan and runs the first batch, until no work is left or the next
+// step is not safe. No other package changes hosts.
 //
-// It does not decide which work to do: the plan does.
-// It may not be imported by its siblings, and imports none of them: SSH, etcd
-// and output reach it through the interfaces below.
+// The plan decides the work, and this package does not. Packages beside rollout
+// do not import it, and rollout imports none of them: it uses SSH, etcd and
+// output through the interfaces in Ports.
 package rollout
 
 import (
@@ -23,7 +23,7 @@ type Play struct {
 	Selected func(engine.Host) bool
 }
 
-// Options are how a run is to go. A run changes none of them.
+// Options are the settings of a run. The run does not change them.
 type Options struct {
 	Start     engine.RunStart
 	ID        string
@@ -31,33 +31,33 @@ type Options struct {
 	Desired   map[string]engine.Desired
 	Modules   []engine.Module
 	Selected  func(engine.Host) bool
-	Plays     []Play // of a playbook, one after the other; none: all hosts are made to match
+	Plays     []Play // plays of a playbook, one after the other; empty: all hosts are made to match
 
 	Dead        []string          // runs of this bastion that ended without releasing their holds
-	Awaited     map[string]string // hosts that a dead run was rebooting, and its ID; the run waits for them
-	Retry       []string          // hosts that failed in the run before; they come first
-	CompletedOS map[string]string // by pool: the last OS that a run of this bastion found on all its hosts
+	Awaited     map[string]string // hosts that a dead run was rebooting, and the ID of that run; the run waits for these hosts
+	Retry       []string          // hosts that failed in the previous run, and now come first
+	CompletedOS map[string]string // the last OS that a run of this bastion found on all hosts of a pool, by pool
 
-	RefuseHeld     bool     // refuse the run if any host is held by somebody else
-	BestEffort     bool     // other hosts of a pool begin although some have failed
-	AnyEtcdVersion bool     // an OS may be booted whose etcd the cluster does not support
+	RefuseHeld     bool     // the run is refused if somebody else holds a host
+	BestEffort     bool     // other hosts of a pool may start after hosts have failed
+	AnyEtcdVersion bool     // an OS may be booted whose etcd version the cluster does not support
 	OverIncomplete bool     // another OS may be rolled out although the last roll-out is unfinished
 	RetryRejected  bool     // hosts try an OS again that they rejected
 	Repair         []string // hosts that may be disrupted although their own etcd member is unhealthy
 
-	Forks    int           // hosts gathered or staged in parallel; 0: 64 and 8
-	Interval time.Duration // between two probes of a condition; 0: 500 ms
+	Forks    int           // number of hosts that are gathered or staged in parallel; 0: 64 and 8
+	Interval time.Duration // time between two probes of a condition; 0: 500 ms
 }
 
-// Run is one execution of apply or plan. It has options, ports to everything outside, and its
-// progress.
+// Run is one execution of apply or plan. It has its options, the ports to its
+// environment, and its progress.
 type Run struct {
 	Options
 	Ports
 
 	events emitter
 	waited sync.Map  // hosts of Awaited that the run has waited for
-	state  *runState // since the last call of Plan, PlanPlays or Apply
+	state  *runState // progress since the last call of Plan, PlanPlays or Apply
 }
 
 func (r *Run) pollInterval() time.Duration {

@@ -16,21 +16,21 @@ import (
 // runState is the progress of a run.
 type runState struct {
 	gathered Gathered            // the last facts
-	saved    map[string]struct{} // clusters that have their snapshot
+	saved    map[string]struct{} // clusters of which the run has taken a snapshot
 	batches  int                 // number of batches that began
-	began    time.Time           // when the run did; zero before its first plan
+	began    time.Time           // start of the run; zero before its first plan
 
-	// Of the current play.
+	// The next fields are about the current play.
 	play      *Play
-	earlier   int                     // batches before it
-	approved  *engine.Plan            // nil before
-	facts     map[string]engine.Facts // of the last plan
-	started   bool                    // the gates of the run were asked
+	earlier   int                     // number of batches before the play
+	approved  *engine.Plan            // approved plan; nil before the approval
+	facts     map[string]engine.Facts // facts of the last plan
+	started   bool                    // the before_run gates were asked
 	stagedAll bool                    // the lanes were staged once
-	gated     string                  // hosts of the batch whose gates were good
+	gated     string                  // hosts of the batch whose gates had good answers
 	agreed    string                  // hosts of the batch that the operator approved
 
-	sharedGather *sharedGather // of the current batch
+	sharedGather *sharedGather // facts that the hosts of the current batch share
 
 	mu            sync.Mutex
 	staged        map[string]int // how often each host was staged
@@ -50,8 +50,9 @@ func newRunState() *runState {
 	}
 }
 
-// mustStageFirst reports whether the lanes come next: once at the beginning, and at the end of a
-// play once more for hosts that are only staged and lost it.
+// mustStageFirst reports whether staging is the next work. It is at the
+// beginning of a play. It is again at the end of the play, for hosts that are
+// only staged and have lost the staged OS.
 func (p *runState) mustStageFirst(plan engine.Plan) bool {
 	if len(plan.Lanes) == 0 || p.stagedAll && len(plan.Batches) > 0 {
 		return false
@@ -73,11 +74,12 @@ type fallback struct {
 	failure *engine.Failure
 	pending bool     // the reboot has not begun
 	running []string // services that ran before the action
-	play    *Play    // in which the action failed
+	play    *Play    // play in which the action failed
 }
 
-// noteFallback notes that a reboot must replace an action. It returns false for a host that has a
-// fallback already: its failure was not on record.
+// noteFallback notes that a reboot must replace an action. It returns false for
+// a host that already has a fallback, because the host did not record its first
+// failure.
 func (p *runState) noteFallback(hp engine.HostPlan, passed sequenceState, failure *engine.Failure) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,8 +133,8 @@ func (p *runState) pendingFallbacks(last engine.Plan) []*fallback {
 	return list
 }
 
-// mostStagings is how often a run stages a host. An unplanned reboot can remove the staged OS; if
-// it gets lost more often, something removes it.
+// mostStagings is how often a run stages a host. An unplanned reboot can remove
+// the staged OS. If the OS is lost more often, something else removes it.
 const mostStagings = 3
 
 func (p *runState) mayStage(host string) error {
@@ -190,8 +192,9 @@ func (p *runState) failureByHost() map[string]string {
 	return maps.Clone(p.failed)
 }
 
-// checkPlan refuses a plan that was not approved, and a plan that repeats work: a host that this
-// run updated must match, except that its staged OS may get lost.
+// checkPlan refuses a plan that was not approved, and a plan that repeats work.
+// A host that this run updated must match, except for a staged OS that was
+// lost.
 func (p *runState) checkPlan(plan engine.Plan) error {
 	if err := approval.CheckApproved(plan, *p.approved); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
@@ -199,7 +202,7 @@ func (p *runState) checkPlan(plan engine.Plan) error {
 	if err := approval.CheckUnedited(plan, *p.approved, func(host string) bool { return p.begun[host] }); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
-	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always name the same host
+	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // sorted, so that the error always names the same host
 		if hp := plan.Host(host); hp != nil && len(hp.Sequence) > 0 {
 			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + firstRemaining(*hp)}
 		}

@@ -24,8 +24,8 @@ func sampleEvents(b *simulator.Bastion) (all []engine.Event) {
 	return all
 }
 
-// TestSamples: every ten seconds the journal says how etcd is, which shows
-// that a member is away at a time.
+// TestSamples checks that the journal has a sample of etcd every ten seconds,
+// which shows the member that is away.
 func TestSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(3, 1))
@@ -52,7 +52,7 @@ func TestSamples(t *testing.T) {
 	})
 }
 
-// TestSampleFails: that there is no sample is said, and stops nothing.
+// TestSampleFails checks that a failed sample is journaled, and stops nothing.
 func TestSampleFails(t *testing.T) {
 	for name, breaks := range map[string]func(*simulator.Bastion){
 		"connection lost": func(b *simulator.Bastion) {
@@ -106,7 +106,8 @@ func (c slowClusters) Sample(ctx context.Context, _ string) engine.Sample {
 	return engine.Sample{}
 }
 
-// TestSampleAwaited: no sample is under way when a run has ended.
+// TestSampleAwaited checks that no sample is still running after the end of a
+// run.
 func TestSampleAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(3, 0))

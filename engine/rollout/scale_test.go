@@ -12,18 +12,18 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// thousandHosts returns the largest site that must be fast.
+// thousandHosts returns the largest site that a run must handle fast.
 func thousandHosts() engine.Inventory { return simulator.Large(1000, 20, 30) }
 
 // TestManyHosts updates a large site, and runs again. BenchmarkThousandHosts
-// tells the cost for 1,000 hosts.
+// measures the cost for 1,000 hosts.
 func TestManyHosts(t *testing.T) {
 	t.Parallel()
 	inv := simulator.Large(longtest.Pick(usualHosts, 1000), 20, 30)
 	synctest.Test(t, func(t *testing.T) { failOnErrors(t, updateTwice(newSite(inv))) })
 }
 
-// counted counts the comparisons of hosts.
+// counted is a module that counts the comparisons of hosts.
 type counted struct {
 	engine.Module
 
@@ -35,7 +35,7 @@ func (m counted) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error)
 	return m.Module.Diff(d, f)
 }
 
-// Each host is compared once to be looked at and planned.
+// A run compares each host once for its survey and its plan.
 func TestHostsAreComparedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,15 +86,14 @@ func BenchmarkThousandHosts(b *testing.B) {
 	b.ReportMetric(float64(allocated)/hosts, "allocated-bytes/host")
 }
 
-// heapStats returns the memory in use.
 func heapStats() (m runtime.MemStats) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m
 }
 
-// benchmarkInBubble runs f with virtual time for a benchmark. A bubble of testing/synctest
-// needs a test.
+// benchmarkInBubble runs f with virtual time for a benchmark. testing/synctest
+// creates bubbles only in a test.
 func benchmarkInBubble(b *testing.B, f func(*testing.T) error) {
 	b.Helper()
 	var err error

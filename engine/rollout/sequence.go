@@ -7,9 +7,10 @@ import (
 	"holdfast/engine"
 )
 
-// runSequence runs a host's sequence. Until the host is changed, a stop or a failure releases the
-// hold and leaves the host alone. After a script has changed it, the sequence is completed; a
-// failure leaves the host held, with the reason.
+// runSequence runs a host's sequence. Until the host is changed, a stop or a
+// failure releases the hold and leaves the host unchanged. After a script has
+// changed the host, a stop does not end the sequence, and a failure leaves the
+// host held, with the reason.
 func (r *Run) runSequence(ctx context.Context, hp engine.HostPlan) *engine.Failure {
 	var passed sequenceState
 	r.state.noteBegun(hp.Host, hp.Adopt != "" && hp.Adopt != r.ID)
@@ -43,8 +44,8 @@ func (r *Run) runSequence(ctx context.Context, hp engine.HostPlan) *engine.Failu
 	return nil
 }
 
-// runSequenceStep runs one step. As long as all steps can be undone, the operator may interrupt a
-// step that only waits, or runs on the bastion.
+// runSequenceStep runs one step. While all steps so far can be undone, the
+// operator may interrupt a step that only waits or runs on the bastion.
 func (r *Run) runSequenceStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequenceState) (begun bool, failure *engine.Failure) {
 	do := func(ctx context.Context) *engine.Failure {
 		begun, failure = r.runStepInBatch(ctx, hp, s, r.state.batches)
@@ -73,29 +74,30 @@ func (r *Run) giveUpFallbacks(ctx context.Context, last engine.Plan) (failed []*
 	return failed
 }
 
-// isFallbackFailure reports whether a reboot replaces a failed action. The host has the failure on
-// record, so the next plan has the reboot, where budgets and quorum allow it.
+// isFallbackFailure reports whether a reboot replaces a failed action. The host
+// has a record of the failure, so the next plan contains the reboot, within
+// budgets and quorum.
 func isFallbackFailure(s engine.Step, failure *engine.Failure) bool {
 	return failure != nil && failure.Kind == KindAction && s.Do.Exec != nil && s.Do.Exec.Fallback
 }
 
 // sequenceState is the progress of a host's sequence.
 type sequenceState struct {
-	held    bool          // this run holds, or may hold, the host
-	changed bool          // the host is, or may be, changed
-	written bool          // as changed, by a step that has no undo
+	held    bool          // this run holds the host, or may hold it
+	changed bool          // the host is changed, or may be changed
+	written bool          // a step without an undo has changed the host, or may have
 	back    bool          // the host runs the desired OS, and its units were checked
-	undo    []engine.Step // steps that a retreat undoes
+	undo    []engine.Step // undo steps of the steps that have begun
 }
 
-// noteStep notes the effect of a step that began. A step whose answer got lost may have had all of
-// its effect.
+// noteStep notes the effect of a step that began. A step whose answer is lost
+// may have had its full effect.
 func (q *sequenceState) noteStep(s engine.Step, failure *engine.Failure) {
 	if didNothing(failure) {
 		return
 	}
 	q.held = q.held || s.Do.TakeHold != nil
-	q.back = q.back || s.Do.AwaitUnits != nil // it comes after any boot
+	q.back = q.back || s.Do.AwaitUnits != nil // this step comes after any boot
 	if !s.ChangesHost {
 		return
 	}
@@ -114,8 +116,8 @@ func didNothing(f *engine.Failure) bool {
 	return f != nil && (f.Kind == KindHeld || f.Kind == KindChanged || f.Kind == KindFull || f.Kind == KindCannot)
 }
 
-// mayRetreat reports whether the host can be released unchanged. A host of a dead run cannot: its
-// earlier state is unknown.
+// mayRetreat reports whether the host can be released unchanged. A host of a
+// dead run cannot, because its earlier state is unknown.
 func (q sequenceState) mayRetreat(hp engine.HostPlan, failure *engine.Failure) bool {
 	stopped := (failure.Kind == KindStopped || failure.Kind == KindJournal) && !q.written
 	return hp.Adopt == "" && (!q.changed || stopped)

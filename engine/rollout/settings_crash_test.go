@@ -13,8 +13,9 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// The power goes at every point of the scripts that write a setting and make it
-// take effect. The next run finishes; one more changes nothing.
+// The power of a host is cut at every point of the scripts that write a setting
+// and make it take effect. The next run finishes, and one more run changes
+// nothing.
 func TestPowerCutInScript(t *testing.T) {
 	for _, word := range []string{"none-2", "reload-2", "restart-2", "drain-reload-2", "reboot-2"} {
 		for _, point := range []string{"before", "written", "acted", "recorded"} {
@@ -57,15 +58,15 @@ func powerCutInScript(t *testing.T, word, point string, os bool) {
 	checkSecondRun(t, site)
 }
 
-// TestKilledBeforeRecord kills a run between the write and the record. The next run finishes, and
-// one more changes nothing.
+// TestKilledBeforeRecord kills a run between the write and the record. The next
+// run finishes, and one more run changes nothing.
 func TestKilledBeforeRecord(t *testing.T) {
 	for word, begins := range map[string]string{"restart-2": "record", "drain-reload-2": "reload app.service", "reboot-2": "reboot", "none-2": "record"} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := siteWanting(0, 1, word)
 				h, b := site.Host("worker-0"), site.Bastion("run-1")
-				if word == "none-2" { // killed with the power of the host gone
+				if word == "none-2" { // the run is killed while the host is without power
 					h.Change(func(t *simulator.Traits) { t.CutsPower = "written" })
 				}
 				b.Watch = func(e engine.Event) {
@@ -85,8 +86,8 @@ func TestKilledBeforeRecord(t *testing.T) {
 	}
 }
 
-// TestEditedMeanwhile edits a host after the approval: nothing is written there, and the run
-// reports it.
+// TestEditedMeanwhile edits a host after the approval: the run writes nothing
+// there, and reports the edit.
 func TestEditedMeanwhile(t *testing.T) {
 	for _, word := range []string{"reload-2", "reboot-2"} {
 		for when, edit := range map[string]func(*simulator.Site, *rollout.Run, *simulator.Bastion){

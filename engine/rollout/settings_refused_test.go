@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestWriteRefused lets a host refuse a write. The host is unchanged and not held; a drained host
-// stays held, as after every failure.
+// TestWriteRefused lets a host refuse a write. The host is then unchanged and
+// not held. A drained host stays held, as after every failure.
 func TestWriteRefused(t *testing.T) {
 	full := func(t *simulator.Traits) { t.DiskFull = true }
 	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": checkFree, "drain-reload-2": allOf(checkDrained, isHeldBy("run-1", "no space left"))} {
@@ -31,8 +31,8 @@ func TestWriteRefused(t *testing.T) {
 	}
 }
 
-// However many hosts are changed without being disturbed, the bastion works on
-// so many at a time as it does elsewhere.
+// Non-disruptive changes run on at most as many hosts in parallel as the
+// bastion gathers facts from.
 func TestQuietForks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := siteWanting(0, 100, "reload-2")
@@ -55,7 +55,7 @@ func TestQuietForks(t *testing.T) {
 	})
 }
 
-// An action that does not come to an end has failed when its time is up.
+// An action that does not end fails at its timeout.
 func TestActionHangs(t *testing.T) {
 	for _, word := range []string{"reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestActionHangs(t *testing.T) {
 	}
 }
 
-// Another member fails while a member is drained that has its service
-// restarted afterwards: it is not.
+// If another member fails while a host is drained for the restart of a service,
+// the restart does not happen.
 func TestQuorumGoneDuringDrain(t *testing.T) {
 	for _, word := range []string{"drain-restart-2", "drain-reload-2", "reboot-2"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// siteWanting returns a site without an OS. Its hosts have the setting "none-1" and should get that
-// word.
+// siteWanting returns a site without an OS. Its hosts have the setting
+// "none-1", and their desired setting is word.
 func siteWanting(members, workers int, word string) *simulator.Site {
 	return wantingOf(noOS(simulator.Fleet(members, workers)), word)
 }
@@ -51,8 +51,9 @@ func checkSettings(site *simulator.Site, reboots int) error {
 	return errors.Join(errs...)
 }
 
-// TestQuiet checks that non-disruptive changes reach all hosts in one batch, members of one cluster
-// and hosts of all zones alike, with three calls for each host.
+// TestQuiet checks that non-disruptive changes reach all hosts in one batch,
+// with three calls for each host. The members of one cluster and the hosts of
+// all zones are in the same batch.
 func TestQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := noOS(simulator.Fleet(3, 50))
@@ -85,8 +86,8 @@ func TestQuiet(t *testing.T) {
 	})
 }
 
-// An action fails everywhere: nobody is rebooted beyond budgets and quorum,
-// which the laws watch, and nobody twice.
+// An action fails on every host. No reboot exceeds budgets and quorum, which
+// the laws check, and no host reboots twice.
 func TestFallback(t *testing.T) {
 	for _, word := range []string{"reload-2", "restart-2", "drain-reload-2"} {
 		t.Run(word, func(t *testing.T) {
@@ -109,8 +110,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// A host that was drained when its action failed is not given back before it
-// has been rebooted.
+// A host that was drained when its action failed stays held until it has
+// rebooted.
 func TestFallbackKeepsHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := siteWanting(0, 1, "drain-restart-2")
@@ -130,8 +131,8 @@ func TestFallbackKeepsHold(t *testing.T) {
 	})
 }
 
-// The failure of an action cannot be put on record, so that it is planned
-// again. That does not go on for ever.
+// A host cannot record the failure of an action, so the next plan has the
+// action again. The run ends nevertheless.
 func TestFallbackForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": isHeldBy("run-1", "exit status 1")} {
@@ -146,8 +147,8 @@ func TestFallbackForgotten(t *testing.T) {
 	})
 }
 
-// An action that fails takes its service along. After the reboot that service
-// has to run again, else the next host is not begun.
+// A failed action stops its service. After the reboot that service must run
+// again; otherwise the next host does not start.
 func TestFallbackWatchesUnits(t *testing.T) {
 	for _, word := range []string{"reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -164,8 +165,8 @@ func TestFallbackWatchesUnits(t *testing.T) {
 	}
 }
 
-// A pool says that an action that fails is no reason to reboot: the run fails,
-// and the next one tries the action again.
+// With on_action_failure = "stop", a failed action does not lead to a reboot:
+// the run fails, and the next run tries the action again.
 func TestStopOnError(t *testing.T) {
 	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "drain-reload-2": allOf(checkDrained, isHeldBy("run-1", "exit status 1")), "restart-2": isHeldBy("run-1", "exit status 1")} {
 		t.Run(word, func(t *testing.T) {
@@ -188,8 +189,8 @@ func TestStopOnError(t *testing.T) {
 	}
 }
 
-// Somebody edits a host. That is repaired, with the action that it takes, or
-// only reported.
+// A person edits a host. The run repairs the edit, with the necessary action,
+// or only reports it.
 func TestDrift(t *testing.T) {
 	for _, word := range []string{"reload-2", "drain-restart-2", "reboot-2"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -229,7 +230,6 @@ func statusOf(t *testing.T, site *simulator.Site) map[string]engine.HostState {
 	return states
 }
 
-// planOf returns the plan of a run with that ID.
 func planOf(t *testing.T, site *simulator.Site, run string, change ...func(*rollout.Run)) engine.Plan {
 	t.Helper()
 	b := site.Bastion(run)
@@ -242,8 +242,8 @@ func planOf(t *testing.T, site *simulator.Site, run string, change ...func(*roll
 	return plan
 }
 
-// A plan that was approved, or saved, allows for the reboot in place of an
-// action that fails, and for no other.
+// An approved or saved plan allows the reboot in place of a failed action, and
+// no other reboot.
 func TestFallbackIsApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, word := range []string{"reload-2", "drain-restart-2"} {
@@ -274,7 +274,8 @@ func TestFallbackIsApproved(t *testing.T) {
 	})
 }
 
-// A service that ends on purpose is not waited for, now or later.
+// A run does not wait for a service that it stops on purpose, and neither does
+// a later run.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := siteWanting(3, 1, "restart-end-2")

@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// tampered is the module of settings with a defect.
+// tampered is the module of settings with one defect.
 type tampered struct {
 	simulator.Settings
 	facts   func(*engine.Facts)
@@ -51,7 +51,8 @@ func (m tampered) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 
 func (m tampered) installInto(r *rollout.Run) { r.Modules = []engine.Module{simulator.Module{}, m} }
 
-// TestSettingLawsBite makes a run break each law about settings.
+// TestSettingLawsBite makes a run break each law about settings, and checks
+// that the violation is found.
 func TestSettingLawsBite(t *testing.T) {
 	noAction := []engine.Action{{Type: engine.NoAction}}
 	restart := []engine.Action{{Type: engine.RestartUnit, Unit: "app.service"}}
@@ -127,7 +128,7 @@ func TestSettingLawsBite(t *testing.T) {
 	}
 }
 
-// swappingHosts get another hold before each write.
+// swappingHosts have another hold before each write.
 type swappingHosts struct {
 	rollout.Hosts
 	host *simulator.Host

@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// TestGatherFromBeforeTheHoldDoesNotCount begins to gather before a host takes its hold.
-// Another hold may have appeared after its host was read, so these facts do not count,
-// and the host takes part in the next round.
+// TestGatherFromBeforeTheHoldDoesNotCount begins to gather before a host takes
+// its hold. Another hold may appear after its host was read, so these facts do
+// not count for the waiting host. That host takes part in the next round.
 func TestGatherFromBeforeTheHoldDoesNotCount(t *testing.T) {
 	l := &sharedGather{turn: make(chan struct{}, 1)}
 	begun, finish, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -28,7 +28,7 @@ func TestGatherFromBeforeTheHoldDoesNotCount(t *testing.T) {
 	}
 	asked := make(chan []engine.Facts)
 	go func() {
-		close(finish) // before or after the question below is asked: neither look may answer it
+		close(finish) // before or after the next question; neither round may answer it
 		seen, _ := l.gatherSince(t.Context(), func(context.Context, []engine.Host) []engine.Facts { return []engine.Facts{{Host: "after"}} })
 		asked <- seen
 	}()

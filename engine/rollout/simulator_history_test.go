@@ -12,55 +12,57 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// history is a site with a list of runs and incidents.
+// history is a site with a list of acts and incidents.
 type history struct {
 	inv     engine.Inventory
-	begins  time.Duration       // after the midnight before a Saturday
-	updated []string            // hosts that run the new OS already
-	had     map[string]string   // settings at first; none where nothing is said about settings
+	begins  time.Duration       // time since the midnight before a Saturday
+	updated []string            // hosts that run the new OS at the start
+	had     map[string]string   // settings at the start, by host; a host that is missing has no settings
 	wants   []map[string]string // settings in each act, and in the last run
 	acts    []act
-	os      []map[string]string // of each pool in each act, and in the last run; the new one where nothing is said
-	labels  map[string]string   // of each OS
-	says    bool                // the inventory says these, too
+	os      []map[string]string // OS of each pool in each act, and in the last run; a pool that is missing has the new OS
+	labels  map[string]string   // version of each OS
+	says    bool                // the inventory names these versions, too
 	uploads map[string]time.Duration
 
-	tell     func(tale string)                   // is called with the transcript; may be nil
-	sabotage func(*simulator.Site, *rollout.Run) // of every run; may be nil
+	tell     func(tale string)                   // called with the transcript; may be nil
+	sabotage func(*simulator.Site, *rollout.Run) // changes every run; may be nil
 }
 
-// act is a run, or two at once from two bastions, with incidents.
+// act is a run, or two overlapping runs from two bastions, with incidents.
 type act struct {
-	by     int // bastion
+	by     int // number of the bastion
 	runs   []enacted
-	paused []string // pools and hosts
+	paused []string // names of pools and hosts
 	pause  time.Duration
 }
 
 // enacted is a run in an act.
 type enacted struct {
 	later    time.Duration
-	best     bool // effort
-	over     bool // another OS may follow a roll-out that is not finished
+	best     bool // option --best-effort
+	over     bool // the run may begin another OS over an unfinished roll-out
 	plays    []engine.Play
 	troubles []incident
 }
 
-// incident is one fault at a moment of a run: after that many journaled events about a host or, for
-// a fault of a call, at that call to it. At 0 it is before the run.
+// incident is one fault at one moment of a run. The fault of a call happens at
+// the call with this number to a host. Any other fault happens after this
+// number of journaled events about a host. At number 0 it happens before the
+// run.
 type incident struct {
 	kind string
-	host string // to which it happens
-	on   string // whose events or calls are counted; "": those that are about no host
+	host string // host that has the fault
+	on   string // host whose events or calls are counted; "": events and calls without a host
 	at   int
-	late time.Duration // after that moment, for holds
+	late time.Duration // delay after that moment, for holds
 }
 
 func (t incident) String() string {
 	return fmt.Sprintf("%s (%s, %s after %d of %q)", t.kind, t.host, t.late, t.at, t.on)
 }
 
-// dice are the random numbers of a history.
+// dice has the random numbers of a history.
 type dice struct{ *rand.Rand }
 
 func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
@@ -119,7 +121,7 @@ func (d dice) newIncident(names []string) incident {
 	return t
 }
 
-// addSettings makes the history one of the OS alone, of settings alone, or of both.
+// addSettings makes a history of the OS alone, of settings alone, or of both.
 func (d dice) addSettings(h *history, names []string) {
 	about := anyOf(d, "os", "os", "settings", "both")
 	if about == "os" {
@@ -152,8 +154,8 @@ func (d dice) addSettings(h *history, names []string) {
 	}
 }
 
-// inventoryOf returns the inventory of an act, or of the last run, where nothing is paused and all
-// windows are open.
+// inventoryOf returns the inventory of an act, or of the last run. In the last
+// run nothing is paused and all windows are open.
 func (h history) inventoryOf(i int) engine.Inventory {
 	inv := h.inv
 	inv.Pools, inv.Hosts = slices.Clone(inv.Pools), slices.Clone(inv.Hosts)
@@ -283,7 +285,8 @@ func (h history) smallerHistories() []history {
 	return list
 }
 
-// involvesHost reports whether some trouble comes over a host, or is told by it.
+// involvesHost reports whether an incident happens to a host, or at an event or
+// call of that host.
 func (h history) involvesHost(host string) bool {
 	for _, a := range h.acts {
 		for _, r := range a.runs {

@@ -15,7 +15,7 @@ func hostIncidents() map[string]func(*simulator.Site, *simulator.Host) {
 	}
 	hold := func(kind engine.HoldKind) func(*simulator.Site, *simulator.Host) {
 		return func(_ *simulator.Site, h *simulator.Host) {
-			if h.Hold() == nil { // nobody's hold is ever replaced
+			if h.Hold() == nil { // an incident never replaces a hold
 				h.SetHold(&engine.Hold{Kind: kind, Holder: "bob@b9", Run: "bobs", Reason: "his"})
 			}
 		}
@@ -49,7 +49,7 @@ func hostIncidents() map[string]func(*simulator.Site, *simulator.Host) {
 	}
 }
 
-// takesHold reports whether somebody takes a hold in that kind of incident.
+// takesHold reports whether somebody takes a hold in an incident of that kind.
 func takesHold(kind string) bool { return kind == "other run" || kind == "maintenance" }
 
 // callFaults returns the faults of calls, by kind.

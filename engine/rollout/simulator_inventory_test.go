@@ -8,9 +8,9 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// newInventory draws an inventory: up to three clusters, whose members may be of two
-// pools and share them with others, and up to four pools of workers. Most are
-// small.
+// newInventory draws an inventory: up to three clusters, and up to four pools
+// of workers. The members of a cluster may be in two pools, also together with
+// workers. Most inventories are small.
 func (d dice) newInventory() engine.Inventory {
 	inv := engine.Inventory{Site: "random"}
 	clusters, workers := d.IntN(3), d.IntN(4)
@@ -35,7 +35,7 @@ func (d dice) newInventory() engine.Inventory {
 	}
 	for i := range clusters {
 		c := engine.Cluster{Name: fmt.Sprintf("c%d", i), ClientPort: 2379, AllowOutage: true, NoSnapshot: d.oneIn(3)}
-		if d.oneIn(6) { // a governed staging has an event a second
+		if d.oneIn(6) { // a governed staging emits one event per second
 			c.Latency = &engine.Latency{}
 		}
 		inv.Clusters = append(inv.Clusters, c)
@@ -68,7 +68,8 @@ func (d dice) newBudget() engine.CountOrPercent {
 	return engine.CountOrPercent{Count: 1 + d.IntN(3), Set: true}
 }
 
-// shortTimeouts limits the time for hosts that do not come back, because every probe costs time.
+// shortTimeouts shortens the wait for hosts that do not come back, because
+// every probe takes test time.
 func shortTimeouts() engine.Timeouts {
 	return engine.Timeouts{
 		Stage: engine.Duration(5 * time.Minute), Reboot: engine.Duration(4 * time.Minute), Health: engine.Duration(3 * time.Minute),
@@ -97,7 +98,7 @@ func (d dice) newPool(name string, earlier []engine.Pool) engine.Pool {
 	return p
 }
 
-// addOrder draws how the hosts of a pool follow each other, and when.
+// addOrder draws the order of the hosts of a pool, and its windows.
 func (d dice) addOrder(p *engine.Pool) {
 	p.Order = anyOf(d, engine.Sorted, engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
 	if d.oneIn(3) {

@@ -18,7 +18,7 @@ import (
 	"holdfast/engine/simulator/laws"
 )
 
-// playHistory plays a history, repairs the site, and finishes.
+// playHistory plays a history, repairs the site, and applies a last run.
 func (h history) playHistory() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -111,8 +111,9 @@ func (a act) playAct(site *simulator.Site, dramas []*simulatedRun, pasts []*earl
 	return err
 }
 
-// finishHistory applies runs without incidents, with the knowledge of all earlier runs, until one
-// ends well. After a refusal or a failure with a known reason, the next run may continue over it.
+// finishHistory applies runs without incidents, with the journals of all
+// earlier runs, until a run succeeds. After a refusal or a failure with a known
+// reason, the next run may continue over it.
 func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*simulator.Bastion, error) {
 	var last *simulator.Bastion
 	var end engine.RunEnd
@@ -148,7 +149,6 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 	return last, fmt.Errorf("it never ends: exit %d, %s", end.Exit, end.Reason)
 }
 
-// checkFinished checks that all hosts have their desired state.
 func (h history) checkFinished(site *simulator.Site, end engine.RunEnd) error {
 	exit, errs := engine.ExitOK, []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
@@ -167,7 +167,6 @@ func (h history) checkFinished(site *simulator.Site, end engine.RunEnd) error {
 	return errors.Join(errs...)
 }
 
-// anyRejected reports whether any host was rolled back from its desired OS.
 func anyRejected(site *simulator.Site) bool {
 	return slices.ContainsFunc(site.Hosts(), func(h *simulator.Host) bool {
 		target := targetOf(site, h)
@@ -175,7 +174,6 @@ func anyRejected(site *simulator.Site) bool {
 	})
 }
 
-// targetOf returns the desired OS of a host.
 func targetOf(site *simulator.Site, h *simulator.Host) string {
 	host, _ := site.Inventory.Host(h.Name)
 	if pool, _ := site.Inventory.Pool(host.Pool); pool.OS != nil {
@@ -184,8 +182,9 @@ func targetOf(site *simulator.Site, h *simulator.Host) string {
 	return ""
 }
 
-// isSkewLimited reports whether some hosts do not run their desired OS, and max_skew is the reason for
-// each. One such host is enough if it is held and its cluster is not safe without it.
+// isSkewLimited reports whether some hosts do not run their desired OS, and
+// max_skew is the reason for each of them. One such host is enough if the host
+// is held and its cluster is not safe without it.
 func isSkewLimited(site *simulator.Site, end engine.RunEnd) bool {
 	kept := func(h *simulator.Host) bool { return site.TooFar(h.Name) }
 	behind := slices.DeleteFunc(site.Hosts(), func(h *simulator.Host) bool { return h.State().Booted == targetOf(site, h) })
@@ -195,7 +194,7 @@ func isSkewLimited(site *simulator.Site, end engine.RunEnd) bool {
 	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *simulator.Host) bool { return !kept(h) })
 }
 
-// removeSkewLimits lets versions be as far apart as they like.
+// removeSkewLimits removes max_skew from all pools.
 func removeSkewLimits(site *simulator.Site) {
 	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
 	for i := range site.Inventory.Pools {
@@ -228,7 +227,6 @@ func (h history) sabotageOf(site *simulator.Site) func(*rollout.Run) {
 	}
 }
 
-// repairSite repairs all hosts after the incidents.
 func repairSite(site *simulator.Site) {
 	for _, h := range site.Hosts() {
 		h.Change(func(t *simulator.Traits) {
@@ -261,14 +259,15 @@ func (p *earlierRuns) addRun(b *simulator.Bastion) { p.runs = append(p.runs, b) 
 
 func (p *earlierRuns) configureRun(r *rollout.Run) { simulator.Inherit(r, p.runs...) }
 
-// latencyByHost gives hosts of a batch different latencies, so that their holds and writes have an order.
+// latencyByHost returns a different latency for each host of a batch, so that
+// the holds and writes of these hosts have an order.
 func latencyByHost(b *simulator.Bastion) func(simulator.Call) time.Duration {
 	return func(c simulator.Call) time.Duration {
 		if c.Verb != "hold" && c.Verb != "quiet" && c.Verb != "stage" {
 			return 0
 		}
 		sum := fnv.New32a()
-		_, _ = sum.Write([]byte(b.ID + c.Host)) // never fails
+		_, _ = sum.Write([]byte(b.ID + c.Host)) // a hash never returns an error
 		return time.Duration(1+sum.Sum32()%999_999_937) * time.Nanosecond
 	}
 }

@@ -19,17 +19,17 @@ import (
 // pollInterval is the time between two probes while a run waits.
 const pollInterval = 15 * time.Second
 
-// simulatedRun is one run with its incidents.
+// simulatedRun is one run of an act with its incidents.
 type simulatedRun struct {
 	site     *simulator.Site
 	run      *simulator.Bastion
 	troubles []incident
 	before   map[string]simulator.State
 
-	best     bool // effort
-	reboots  int  // of each host, at most
+	best     bool // option --best-effort
+	reboots  int  // highest number of reboots of each host
 	asked    laws.Asked
-	excused  bool // something has gone wrong, or two run at once
+	excused  bool // something has gone wrong, or two runs overlap
 	sabotage func(*simulator.Site, *rollout.Run)
 
 	stopped, atOnce, unjournaled bool
@@ -39,10 +39,10 @@ type simulatedRun struct {
 
 	mu     sync.Mutex
 	killed bool
-	shut   time.Time     // until when gates are
-	timers []*time.Timer // of troubles that come later
+	shut   time.Time     // until when the gates give bad answers
+	timers []*time.Timer // timers of incidents that come later
 	fired  []incident
-	events map[string]int // about each host
+	events map[string]int // number of events about each host
 	calls  map[string]int
 }
 
@@ -88,16 +88,17 @@ func (d *simulatedRun) applyRun(p *earlierRuns) {
 	d.stopHard()
 }
 
-// watchEvent raises the incidents that are due at an event, about its host and about the run.
+// watchEvent raises the incidents that are due at an event: incidents of its
+// host and of the run.
 func (d *simulatedRun) watchEvent(e engine.Event) {
-	if e.Type == engine.EtcdSampled || e.Type == engine.Interrupted { // they come beside the others
+	if e.Type == engine.EtcdSampled || e.Type == engine.Interrupted { // these events come at random positions between the others
 		return
 	}
 	d.events[e.Host]++
 	d.raiseDue(e.Host, d.events[e.Host])
 }
 
-// raiseDue raises the incidents that are due at that event of that host.
+// raiseDue raises the incidents of that host that are due at that event.
 func (d *simulatedRun) raiseDue(on string, at int) {
 	for _, t := range d.troubles {
 		if t.at != at || t.on != on && at > 0 {
@@ -128,7 +129,6 @@ func (d *simulatedRun) raiseDue(on string, at int) {
 	}
 }
 
-// raiseIncident changes the host of an incident.
 func (d *simulatedRun) raiseIncident(t incident) {
 	d.recordFired(t)
 	if do := hostIncidents()[t.kind]; do != nil {
@@ -142,7 +142,8 @@ func (d *simulatedRun) recordKill() {
 	d.killed = true
 }
 
-// shutGates shuts the gates for a while. A heartbeat may do so beside the step that asks one.
+// shutGates lets the gates give bad answers for a while. A heartbeat may call
+// it while a step asks a gate.
 func (d *simulatedRun) shutGates(while time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -178,7 +179,6 @@ func (d *simulatedRun) faultOf(c simulator.Call) simulator.Fault {
 	return simulator.NoFault
 }
 
-// answerGate answers gates.
 func (d *simulatedRun) answerGate(c simulator.Command) *rollout.Reply {
 	if c.Text == "ready" && d.areGatesShut() {
 		return &rollout.Reply{Code: 1, Stderr: "not ready\n"}
@@ -189,7 +189,7 @@ func (d *simulatedRun) answerGate(c simulator.Command) *rollout.Reply {
 // verifyEnd compares the end of a run with the hosts.
 func (d *simulatedRun) verifyEnd() error {
 	if d.killed {
-		return nil // it could not say anything; the laws say the rest
+		return nil // a killed run reports no end, and the laws check the rest
 	}
 	errs := []error{d.verifyExit()}
 	said := d.accountsOfHosts()
@@ -207,7 +207,7 @@ func (d *simulatedRun) verifyExit() error {
 	switch d.end.Exit {
 	case engine.ExitOK:
 		for _, h := range d.site.Hosts() {
-			late := h.State().Disk == "mine" && d.wasEdited(h.Name) // perhaps after the last look
+			late := h.State().Disk == "mine" && d.wasEdited(h.Name) // the edit may come after the last facts
 			fits = fits && (d.hasDesiredState(h) || late) && !d.isHolder(h) && (!h.State().Drained || len(d.asked.Plays) > 0)
 		}
 	case engine.ExitWork:
@@ -244,7 +244,7 @@ func (d *simulatedRun) isHolder(h *simulator.Host) bool {
 	return hold != nil && hold.Run == d.run.ID
 }
 
-// hostAccount is the report of a run's journal about a host.
+// hostAccount is the report about a host in the journal of a run.
 type hostAccount struct {
 	held, done bool
 	failed     *engine.Event
@@ -274,7 +274,7 @@ func (d *simulatedRun) verifyHost(h *simulator.Host, said hostAccount) error {
 	ours := d.isHolder(h)
 	was := d.before[h.Name]
 	switch {
-	case len(st.Reboots) > len(was.Reboots)+d.reboots && st.Reboots[len(st.Reboots)-1] != was.Booted: // to which it goes back
+	case len(st.Reboots) > len(was.Reboots)+d.reboots && st.Reboots[len(st.Reboots)-1] != was.Booted: // the last reboot returns to the OS before the run
 		return fmt.Errorf("%s was rebooted %d times", h.Name, len(st.Reboots)-len(was.Reboots))
 	case st.Drained && hold == nil:
 		return fmt.Errorf("%s is drained and nobody's", h.Name)

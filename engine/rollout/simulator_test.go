@@ -14,10 +14,11 @@ import (
 
 var seed = flag.Uint64("seed", 0, "the one history that TestSimulator plays; 0: all of them")
 
-// TestSimulator plays random histories of random sites: apply runs repeatedly, from two bastions,
-// with faults of hosts, bastions, people and the network. No law is broken at any event; each run
-// reports its end and its hosts correctly; a last run without incidents finishes, and one more
-// changes nothing. A seed always yields the same history.
+// TestSimulator plays random histories of random sites: apply runs repeatedly,
+// from two bastions, with faults of hosts, bastions, people and the network. No
+// event breaks a law. Each run reports its end and its hosts correctly. A last
+// run without incidents finishes, and one more run changes nothing. A seed
+// always makes the same history.
 func TestSimulator(t *testing.T) {
 	if *seed != 0 {
 		simulateSeed(t, *seed)
@@ -46,7 +47,8 @@ func simulateSeed(t *testing.T, seed uint64) {
 	t.Errorf("seed %d: go test ./engine/rollout -run TestSimulator -seed %d\n%s\n%v\nwith less in it: %s\n%v", seed, seed, h, err, small, smallErr)
 }
 
-// shrinkHistory removes parts of a failing history that it fails without, within a limit of attempts.
+// shrinkHistory removes parts of a failing history that are not needed for the
+// failure, within a limited number of attempts.
 func shrinkHistory(t *testing.T, h history, err error) (history, error) {
 	t.Helper()
 	for plays := 0; plays < 500; {
@@ -65,8 +67,8 @@ func shrinkHistory(t *testing.T, h history, err error) (history, error) {
 	return h, err
 }
 
-// TestSameSeedSameStory plays histories twice. Parallel operations at the same nanosecond have no
-// order.
+// TestSameSeedSameStory plays histories twice and compares them. Parallel
+// operations at the same nanosecond have no order.
 func TestSameSeedSameStory(t *testing.T) {
 	for s := range uint64(longtest.Pick(usualTwice, 100)) {
 		var tales [2]string
@@ -74,7 +76,8 @@ func TestSameSeedSameStory(t *testing.T) {
 			h := newHistory(s + 1)
 			h.tell = func(tale string) {
 				lines := strings.Split(tale, "\n")
-				// Whether a first Ctrl-C is told that comes with the second is chance.
+				// The first Ctrl-C may or may not be journaled if the second
+				// comes at the same moment
 				lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, ": "+string(engine.Interrupted)+" ") })
 				slices.Sort(lines)
 				tales[i] = strings.Join(lines, "\n")

@@ -29,8 +29,8 @@ func (d dice) addVariants(h *history) {
 	}
 }
 
-// addUploadTimes draws how long a write takes to arrive on each host, and lets most holds
-// of others appear in the middle of something: of a write, or of a staging.
+// addUploadTimes draws how long a write takes to arrive on each host. It moves
+// most holds of others into the middle of a write or of a staging.
 func (d dice) addUploadTimes(h *history) {
 	h.uploads = map[string]time.Duration{}
 	for _, host := range h.inv.Hosts {
@@ -49,7 +49,6 @@ func (d dice) addUploadTimes(h *history) {
 	d.addHoldsInWrites(h)
 }
 
-// addHoldsInWrites lets people take hosts during writes, in some histories of settings.
 func (d dice) addHoldsInWrites(h *history) {
 	for i := range h.acts {
 		for n := range h.acts[i].runs {
@@ -62,10 +61,12 @@ func (d dice) addHoldsInWrites(h *history) {
 	}
 }
 
-// newMoment returns at most 40 seconds. No call is at the same nanosecond.
+// newMoment returns a duration of at most 40 seconds, never the same nanosecond
+// as a call.
 func (d dice) newMoment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }
 
-// addTargets draws the OS of each act, and the runs that may begin one over an unfinished roll-out.
+// addTargets draws the OS of each act, and the runs that may begin another
+// roll-out over an unfinished one.
 func (d dice) addTargets(h *history) {
 	os := simulator.V2
 	for range len(h.acts) + 1 {
@@ -87,8 +88,8 @@ func (d dice) addTargets(h *history) {
 	}
 }
 
-// addVersions draws the versions of the OS, and how far those of pools that follow
-// each other may be apart.
+// addVersions draws the versions of the OS, and max_skew between pools that
+// follow each other.
 func (d dice) addVersions(h *history) {
 	h.labels = map[string]string{
 		simulator.V1: "4.17.3", simulator.V2: anyOf(d, "4.17.9", "4.18.1", "4.18.1", "4.19.0"), simulator.V3: anyOf(d, "4.18.5", "4.19.2", "4.20.0", "5.0.1"),
@@ -111,7 +112,7 @@ func (d dice) addVersions(h *history) {
 	}
 }
 
-// targetOS returns the OS of that digest as in the inventory.
+// targetOS returns the OS with that digest as the inventory has it.
 func (h history) targetOS(digest string) *engine.OS {
 	os := &engine.OS{Driver: "simulator", Commit: digest}
 	if h.says {
@@ -120,7 +121,6 @@ func (h history) targetOS(digest string) *engine.OS {
 	return os
 }
 
-// newPlays draws a playbook.
 func (d dice) newPlays(inv engine.Inventory) (list []engine.Play) {
 	for i := range anyOf(d, 1, 2, 2, 3) {
 		var pools []string
@@ -176,8 +176,9 @@ func playText(p engine.Play) string {
 	return text
 }
 
-// hasDesiredState reports whether a successful run left the host with its desired state, or with the parts
-// that its playbook has tasks for.
+// hasDesiredState reports whether a successful run left the host with its
+// desired state. After a playbook, it checks only the parts for which the
+// playbook has tasks.
 func (d *simulatedRun) hasDesiredState(h *simulator.Host) bool {
 	st := h.State()
 	host, _ := d.site.Inventory.Host(h.Name)
@@ -207,7 +208,8 @@ func (d *simulatedRun) hasDesiredState(h *simulator.Host) bool {
 	return true
 }
 
-// carriedOutPlay reports whether the play of that number was carried out on the host.
+// carriedOutPlay reports whether the play of that number was carried out on the
+// host.
 func (d *simulatedRun) carriedOutPlay(play int, host string) bool {
 	n := -1
 	for _, e := range d.run.Events() {

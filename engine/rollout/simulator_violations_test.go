@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// hideFromRun makes a run read another inventory than there is.
+// hideFromRun makes a run read an inventory that differs from the real one.
 func hideFromRun(pool func(*engine.Pool), host func(*engine.Host)) func(*simulator.Site, *rollout.Run) {
 	return func(_ *simulator.Site, r *rollout.Run) {
 		r.Inventory.Pools, r.Inventory.Hosts = slices.Clone(r.Inventory.Pools), slices.Clone(r.Inventory.Hosts)
@@ -28,7 +28,7 @@ func hideFromRun(pool func(*engine.Pool), host func(*engine.Host)) func(*simulat
 	}
 }
 
-// deafHosts look free to a run: it takes no hold, and believes that it holds them.
+// deafHosts take no hold, but tell the run that it holds the host.
 type deafHosts struct{ rollout.Hosts }
 
 func (h deafHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
@@ -45,7 +45,7 @@ func (c deafConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, err
 	return c.Conn.Run(ctx, s)
 }
 
-// hurriedHosts write without checking the hold after the upload.
+// hurriedHosts write without a check of the hold after the upload.
 type hurriedHosts struct{ rollout.Hosts }
 
 func (h hurriedHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
@@ -72,7 +72,7 @@ func (s muteSink) Emit(e engine.Event) error {
 	return s.Sink.Emit(e)
 }
 
-// lossySink drops the events of a type.
+// lossySink drops the events of one type.
 type lossySink struct {
 	rollout.Sink
 
@@ -86,7 +86,7 @@ func (s lossySink) Emit(e engine.Event) error {
 	return s.Sink.Emit(e)
 }
 
-// blindPlays makes a run read another playbook than there is.
+// blindPlays makes a run read a playbook that differs from the real one.
 func blindPlays(play func(*rollout.Play)) func(*simulator.Site, *rollout.Run) {
 	return func(_ *simulator.Site, r *rollout.Run) {
 		r.Plays = slices.Clone(r.Plays)
@@ -96,14 +96,14 @@ func blindPlays(play func(*rollout.Play)) func(*simulator.Site, *rollout.Run) {
 	}
 }
 
-// TestSimulatorBites lets every run of the histories break a law, in each way in
-// turn, and sees that some history tells.
+// TestSimulatorBites lets every run of the histories break a law, in one way
+// after the other, and checks that some history shows the violation.
 func TestSimulatorBites(t *testing.T) {
 	any100 := engine.CountOrPercent{Percent: 100, Set: true}
 	for name, c := range map[string]struct {
 		sabotage func(*simulator.Site, *rollout.Run)
 		broken   string
-		first    uint64 // seed that is tried first: the first that tells, when this was written
+		first    uint64 // seed that is tried first, because it showed the violation when the test was written
 	}{
 		"budget": {hideFromRun(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is", 1},
 		"budget of the site": {func(_ *simulator.Site, r *rollout.Run) {

@@ -14,8 +14,10 @@ const stageForks = 8
 
 func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 
-// stageLanes stages the new OS on all hosts while they keep running: lanes in parallel, the hosts
-// of a lane one after the other. After the first failure no other host begins; the others finish.
+// stageLanes stages the new OS on all hosts while they keep running: lanes in
+// parallel, the hosts of a lane one after the other. After the first failure
+// that ends the run no other host begins, and the hosts that are being staged
+// finish.
 func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
 	began := r.Clock.Now()
 	if err := r.emitEvent(engine.Event{Type: engine.StageStarted}); err != nil {
@@ -43,8 +45,8 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 	return r.mayGoOn(ctx)
 }
 
-// stageHost runs a host's staging steps. The first Ctrl-C stops the transfer; the next run does not
-// fetch the same data again.
+// stageHost runs a host's staging steps. The first Ctrl-C stops the transfer.
+// The next run does not fetch the same data again.
 func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lane) *engine.Failure {
 	if len(hp.Stage) == 0 {
 		return nil

@@ -20,8 +20,8 @@ func (r *Run) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *e
 	return failure
 }
 
-// runStepInBatch runs one step of a host. The step has not begun if its start could not be
-// journaled.
+// runStepInBatch runs one step of a host. begun is false if the start of the
+// step could not be journaled.
 func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
 	failure = r.runBetweenEvents(stepEvent(hp, s, batch), func(heartbeat *stepHeartbeat) error {
 		begun = true
@@ -30,7 +30,7 @@ func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.S
 	return begun, failure
 }
 
-// runUndoStep runs a step that undoes another one, even if the journal fails.
+// runUndoStep runs a step that undoes another step, even if the journal fails.
 func (r *Run) runUndoStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	e := stepEvent(hp, s, 0)
 	e.Type = engine.StepStarted
@@ -191,8 +191,9 @@ func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	return &f
 }
 
-// refusalLine returns the line with the reason: the first one. If the disk is full, it is the last
-// message of a tool, perhaps in a log.
+// refusalLine returns the line with the reason of a failed script: the first
+// line. If the disk is full, the reason is the last message of a tool, which
+// may be part of a log.
 func refusalLine(stderr string, code int) string {
 	if code != hostscript.ScriptNoSpace {
 		return textutil.FirstLine(stderr)
@@ -205,9 +206,9 @@ func refusalLine(stderr string, code int) string {
 	return ""
 }
 
-// checkRebootOrder judges a script that orders a reboot. A lost connection or an odd exit status
-// means nothing, because systemd may stop sshd first. The host refused only if it answers, in the
-// same boot, and is not going down.
+// checkRebootOrder judges a script that orders a reboot. A lost connection or
+// an odd exit status means nothing, because systemd may stop sshd first. The
+// host has refused the order only if it still answers and is not shutting down.
 func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply) error {
 	state, err := r.runScript(ctx, hp.Host, Script{Purpose: StateScript, Text: "systemctl is-system-running", Timeout: 10 * time.Second})
 	if err != nil || textutil.FirstLine(state.Stdout) == "stopping" {
@@ -238,8 +239,8 @@ func (r *Run) runOnBastion(ctx context.Context, hp engine.HostPlan, command stri
 	return r.Local.Run(ctx, command, env)
 }
 
-// moveLeader moves leadership off a host. The only member of a cluster keeps it; the quorum was
-// checked before.
+// moveLeader moves leadership off a host. The only member of a cluster keeps
+// the leadership, and the quorum check before has allowed the outage.
 func (r *Run) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step, cluster string) error {
 	if len(r.Inventory.Members(cluster)) == 1 {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// The operator is asked before each batch; a no ends the run at a safe point.
+// The operator is asked before each batch. The answer no ends the run at a safe
+// point.
 func TestStepByStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(0, 3))
@@ -33,7 +34,7 @@ func TestStepByStep(t *testing.T) {
 	})
 }
 
-// The operator is asked before a reboot that stands in for an action, too.
+// The operator is also asked before a reboot that replaces a failed action.
 func TestStepByStepBeforeAFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(simulator.Fleet(0, 1)))

@@ -22,9 +22,9 @@ func stopAtEvent(b *simulator.Bastion, n int) func(*rollout.Run) {
 	return func(r *rollout.Run) { r.Soft = soft }
 }
 
-// TestStopped presses Ctrl-C once, after every event: every host is completely updated or
-// unchanged, no host is held, and the next run completes. If a reboot had to follow a failed
-// action, the host has that on record.
+// TestStopped presses Ctrl-C once, after every event. Every host is then
+// completely updated or unchanged, no host is held, and the next run completes.
+// If a failed action requires a reboot, the host has a record of that.
 func TestStopped(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.interruptionPoints(t)
@@ -156,8 +156,8 @@ func tookHold(b *simulator.Bastion, host string) bool {
 	})
 }
 
-// A host that fails while the operator's stop is carried out does not hide that
-// there was one.
+// The end of a run reports the operator's stop, even if a host fails while the
+// run stops.
 func TestAHostThatFailsAfterAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(0, 2))

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// leaveBehind makes a run leave worker-0 held and drained, updated or not.
+// leaveBehind lets a run leave worker-0 held and drained, updated or not.
 func leaveBehind(site *simulator.Site, updated bool) *simulator.Bastion {
 	b, h := site.Bastion("run-1"), site.Host("worker-0")
 	if updated {
@@ -27,9 +27,9 @@ func leaveBehind(site *simulator.Site, updated bool) *simulator.Bastion {
 	return b
 }
 
-// TestStoppedTakenOver presses Ctrl-C, after every event, in a run that takes
-// over a host that another left drained. At no moment is the host drained and
-// nobody's.
+// TestStoppedTakenOver presses Ctrl-C, after every event, in a run that adopts
+// a drained host of a dead run. The host is held at every moment at which it is
+// drained.
 func TestStoppedTakenOver(t *testing.T) {
 	for _, updated := range []bool{false, true} {
 		inv := simulator.Fleet(0, 1)
@@ -62,8 +62,9 @@ func TestStoppedTakenOver(t *testing.T) {
 	}
 }
 
-// TestTakenOverAndRefused checks that a member of a dead run does not go down while another member
-// is unhealthy. It stays held: its state is unknown.
+// TestTakenOverAndRefused checks that a member of a dead run does not go down
+// while another member is unhealthy. The host of the member stays held, because
+// its state is unknown.
 func TestTakenOverAndRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := simulator.Fleet(3, 0)
@@ -80,8 +81,8 @@ func TestTakenOverAndRefused(t *testing.T) {
 	})
 }
 
-// TestStoppedSoon checks that the first Ctrl-C interrupts steps that only wait, or run on the
-// bastion.
+// TestStoppedSoon checks that the first Ctrl-C interrupts steps that only wait,
+// and steps that run on the bastion.
 func TestStoppedSoon(t *testing.T) {
 	inventory := func(when engine.GateWhen) engine.Inventory {
 		inv := simulator.Fleet(1, 1)
@@ -138,7 +139,8 @@ func stopAfterStart(b *simulator.Bastion, slow, name string, pressed *time.Time)
 	return func(r *rollout.Run) { r.Soft = soft }
 }
 
-// TestHoldLost loses the reply to taking a hold twice: the run releases the hold.
+// TestHoldLost loses the reply to the taking of a hold twice: the run releases
+// the hold.
 func TestHoldLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(0, 2))

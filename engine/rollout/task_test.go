@@ -13,13 +13,14 @@ import (
 	"holdfast/modules/tasks"
 )
 
-// withPlay returns an option that sets the play and the modules of its other tasks.
+// withPlay returns an option that sets the play, and the modules of its other
+// tasks.
 func withPlay(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 	p.Name, p.Hosts = "p", "all"
 	all := tasks.ForPlay(p)
 	look := []engine.Module{lookOnly{}}
 	if len(match) > 0 {
-		look = nil // one of them does
+		look = nil // one of the modules reads the hosts
 	}
 	ms := append(append(look, all[2]), match...)
 	return func(r *rollout.Run) {
@@ -32,7 +33,7 @@ type lookOnly struct{ simulator.Module }
 
 func (lookOnly) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
 
-// tellTask returns a task that runs a command on the bastion and is not disruptive.
+// tellTask returns a non-disruptive task that runs a command on the bastion.
 func tellTask(command string) engine.Task {
 	return engine.Task{Name: command, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: command, Bastion: true}}
 }
@@ -49,7 +50,6 @@ func pauseTask(d time.Duration) engine.Task {
 
 func matchingTask(module string) engine.Task { return engine.Task{Name: module, Module: module} }
 
-// commandsOf returns the commands that a run ran on the bastion, in order.
 func commandsOf(b *simulator.Bastion) (list []string) {
 	for _, c := range b.Commands() {
 		list = append(list, c.Text)
@@ -57,8 +57,8 @@ func commandsOf(b *simulator.Bastion) (list []string) {
 	return list
 }
 
-// A member that is lost while another is between two disruptions of a play is
-// not made one too many.
+// If a member is lost between two disruptions of a play, the next disruption
+// does not begin, because it would cost the quorum.
 func TestASecondDisruptionIsNotBegunWithoutAQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(simulator.Fleet(3, 0)))
@@ -76,8 +76,8 @@ func TestASecondDisruptionIsNotBegunWithoutAQuorum(t *testing.T) {
 	})
 }
 
-// A command on a host that disrupts nothing is not run again where its answer
-// is lost, and is no reason to keep the host.
+// A non-disruptive command on a host is not repeated when its answer is lost,
+// and its failure does not keep the host held.
 func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
 	for name, change := range map[string]func(*simulator.Site, *simulator.Bastion){
 		"its answer is lost": func(_ *simulator.Site, b *simulator.Bastion) {
@@ -114,7 +114,7 @@ func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
 	}
 }
 
-// harmless is a command on each host before it is drained.
+// harmless is a module with a command on each host before the drain.
 type harmless struct{ lookOnly }
 
 func (harmless) Probe(engine.Desired) []engine.Command { return nil }
@@ -123,19 +123,20 @@ func (harmless) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.
 
 func (harmless) TasksAround(t engine.Target) (before, after []engine.Step) {
 	step := modulesStep(t)
-	step.Do.Exec.Script = "simulator abort" // which a host in memory knows
+	step.Do.Exec.Script = "simulator abort" // a script that simulated hosts know
 	return []engine.Step{step}, nil
 }
 
-// modulesStep returns a command on a host, like a step of a module.
+// modulesStep returns a command on a host, as a module composes it.
 func modulesStep(t engine.Target) engine.Step {
 	p := engine.Play{Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
 	before, _ := tasks.ForPlay(p)[4].(engine.TaskModule).TasksAround(t)
 	return before[0]
 }
 
-// TestALaterPlayDoesTheTasksThatADeadRunLeft checks that the first play that has a host of a dead
-// run adopts it, and a later one runs its own tasks for hosts that are back.
+// TestALaterPlayDoesTheTasksThatADeadRunLeft checks that the first play with a
+// host of a dead run adopts the host, and that a later play runs its own tasks
+// for recovered hosts.
 func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(0, 2))
@@ -169,9 +170,9 @@ func loadBalancedPlay() engine.Play {
 	return engine.Play{PreTasks: []engine.Task{tellTask("out")}, Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PostTasks: []engine.Task{tellTask("in")}}
 }
 
-// TestPostTasksOfAHostThatWasLeftBehind checks that a run carries out the post-tasks of its play on
-// a host that a dead run brought to its OS. If an earlier play adopts the host, a later play does
-// it.
+// TestPostTasksOfAHostThatWasLeftBehind checks that a run carries out the
+// post-tasks of its play on a host that a dead run brought to its OS. If an
+// earlier play adopts the host, the later play carries them out.
 func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 	killAt := func(step string, on engine.EventType) func(*simulator.Bastion) {
 		return func(b *simulator.Bastion) {
@@ -194,7 +195,7 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 	for name, c := range map[string]struct {
 		first func(*simulator.Bastion)
 		plays []func(*rollout.Run)
-		did   string // by the two runs that follow
+		did   string // tasks that the next two runs carry out
 	}{
 		"killed when it is back":      {killAt("wait for boot", engine.StepEnded), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
 		"killed in the post-task":     {killAt("in", engine.StepStarted), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
@@ -225,8 +226,9 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 	}
 }
 
-// TestTasksAreNotDoneAgainBeforeAFallback checks that tasks before a failed action are not repeated
-// before the reboot that replaces the action; later tasks run once.
+// TestTasksAreNotDoneAgainBeforeAFallback checks that the reboot in place of a
+// failed action does not repeat the tasks before that action. Later tasks run
+// once.
 func TestTasksAreNotDoneAgainBeforeAFallback(t *testing.T) {
 	for _, want := range []string{"restart-2", "reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {

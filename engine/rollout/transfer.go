@@ -9,12 +9,13 @@ import (
 	"holdfast/engine"
 )
 
-// reconnectTime is how long a run tries to continue a transfer whose connection is lost. It begins again
-// with each connection that transfers something.
+// reconnectTime is how long a run tries to continue a transfer whose connection
+// is lost. The time begins again with each connection that transfers data.
 const reconnectTime = 2 * time.Minute
 
-// runTransfer runs a script that fetches content from the bastion, again on a new connection each time that
-// the connection is lost. The host keeps what it has.
+// runTransfer runs a script that fetches content from the bastion. It repeats
+// the script on a new connection each time that the connection is lost. The
+// host keeps the content that it has already received.
 func (r *Run) runTransfer(ctx context.Context, host string, s Script) (Reply, error) {
 	var moved atomic.Bool
 	report := s.Transfer

@@ -24,7 +24,8 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// lossyHosts run scripts that end as told, one after the other, and the last again and again.
+// lossyHosts end scripts with the given results, one after the other, and
+// repeat the last result.
 type lossyHosts struct {
 	attempts []attempt
 	count    int
@@ -48,7 +49,8 @@ func (h *lossyHosts) Run(_ context.Context, s Script) (Reply, error) {
 	return Reply{}, a.err
 }
 
-// TestTransfersContinueOnNewConnections: a transfer goes on as long as connections come back within two minutes.
+// TestTransfersContinueOnNewConnections checks that a transfer continues as
+// long as a new connection succeeds within two minutes.
 func TestTransfersContinueOnNewConnections(t *testing.T) {
 	lost, good := errors.New("lost"), attempt{moved: true}
 	for name, c := range map[string]struct {

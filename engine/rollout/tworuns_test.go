@@ -18,11 +18,11 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestTwoRuns lets two bastions, which know nothing of each other, update the
-// hosts of one site at the same time, with calls that take their time: members of
-// one cluster, or pools of workers with budgets. Never are two members away at
-// once, or more workers than the budgets allow; a run finishes, or says who is in
-// its way; and a third finds nothing of them.
+// TestTwoRuns lets two bastions, which do not know each other, update the hosts
+// of one site at the same time, with calls that take time. The site has members
+// of one cluster, or pools of workers with budgets. At no moment are two
+// members away, or more workers than the budgets allow. Each run finishes, or
+// its reason names the obstacle, and a third run finds nothing left over.
 func TestTwoRuns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		delays := [][]int{
@@ -43,8 +43,8 @@ func TestTwoRuns(t *testing.T) {
 	})
 }
 
-// twoCrews returns two independent pools of workers with the same budget, and one for the site (0:
-// none).
+// twoCrews returns two independent pools of workers with the same budget, and a
+// budget of the site (0: none).
 func twoCrews(most, site int) engine.Inventory {
 	inv := engine.Inventory{Site: "test", MaxUnavailable: engine.CountOrPercent{Count: site, Set: site > 0}}
 	for _, pool := range []string{"red", "blue"} {
@@ -59,7 +59,8 @@ func twoCrews(most, site int) engine.Inventory {
 	return inv
 }
 
-// fromTheEnd returns an option that reverses the order of the pools' hosts.
+// fromTheEnd returns an option that reverses the order of the hosts in each
+// pool.
 func fromTheEnd(reverse bool) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		r.Inventory.Pools = slices.Clone(r.Inventory.Pools)
@@ -71,7 +72,8 @@ func fromTheEnd(reverse bool) func(*rollout.Run) {
 	}
 }
 
-// twoRunsPlay returns a fixture that installs a new OS, or sets that setting.
+// twoRunsPlay returns a fixture that installs a new OS, or sets the given
+// setting.
 func twoRunsPlay(inv engine.Inventory, word string, fails bool) playFixture {
 	if word == "" {
 		return playFixture{site: func() *simulator.Site { return newSite(inv) }}
@@ -102,7 +104,7 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 	wg.Wait()
 	errs := []error{checkLaws(site)}
 	for i, end := range ends {
-		reasons := []string{end.Reason} // of several, it names the first
+		reasons := []string{end.Reason} // the reason names only the first of several obstacles
 		for _, x := range end.Verdict.Excluded {
 			reasons = append(reasons, x.Reason)
 		}
@@ -110,7 +112,7 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 			return slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, words) })
 		}
 		away := end.Exit == engine.ExitFailed && slices.ContainsFunc([]string{"etcd cluster main: member", "connect to ", "max_unavailable"}, inTheWay) ||
-			end.Exit == engine.ExitUnreachable && inTheWay("unreachable") // the other one reboots it
+			end.Exit == engine.ExitUnreachable && inTheWay("unreachable") // the other run reboots that host
 		overtaken := end.Exit == engine.ExitFailed && p.brief
 		if end.Exit != engine.ExitOK && end.Exit != engine.ExitRefused && !away && !overtaken {
 			errs = append(errs, fmt.Errorf("run %d: exit %d: %s", i, end.Exit, end.Reason))
@@ -130,7 +132,8 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 	return nil
 }
 
-// carelessHosts look free to a run that holds another host already.
+// carelessHosts show a host without its hold to a run that holds another host
+// already.
 type carelessHosts struct{ rollout.Hosts }
 
 func (h carelessHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
@@ -147,8 +150,8 @@ func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply,
 	return c.Conn.Run(ctx, s)
 }
 
-// TestTwoRunsBite lets two runs ignore each other's holds, and expects that they exceed the budgets
-// of a pool and of the site.
+// TestTwoRunsBite lets two runs ignore each other's holds, and expects that
+// they exceed the budgets of a pool and of the site.
 func TestTwoRunsBite(t *testing.T) {
 	for broken, inv := range map[string]engine.Inventory{"hosts at once, its budget is 2": twoCrews(2, 0), "the site loses": twoCrews(5, 3)} {
 		t.Run(broken, func(t *testing.T) {

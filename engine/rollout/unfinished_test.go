@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/simulator/laws"
 )
 
-// twoPools returns two independent pools with two hosts each.
+// twoPools returns an inventory of two independent pools with two hosts each.
 func twoPools() engine.Inventory {
 	inv := engine.Inventory{Site: "test"}
 	for _, pool := range []string{"x", "y"} {
@@ -26,7 +26,8 @@ func twoPools() engine.Inventory {
 	return inv
 }
 
-// setPools changes the OS of each pool in the inventory, and the paused pools.
+// setPools changes the OS of each pool in the inventory, and sets the paused
+// pools.
 func setPools(site *simulator.Site, x, y string, paused ...string) {
 	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
 	for i, os := range []string{x, y} {
@@ -38,7 +39,7 @@ func setPools(site *simulator.Site, x, y string, paused ...string) {
 
 func continueOverIncomplete(r *rollout.Run) { r.OverIncomplete = true }
 
-// withAskedPlays returns an option that sets the plays of the bastion's Asked.
+// withAskedPlays returns an option with the plays in b.Asked.
 func withAskedPlays(b *simulator.Bastion) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		for _, p := range b.Asked.Plays {
@@ -47,9 +48,9 @@ func withAskedPlays(b *simulator.Bastion) func(*rollout.Run) {
 	}
 }
 
-// A pool that is given another OS while it is paused does not get that before the
-// roll-out is finished that the others are in the middle of, also if a run has gone
-// on with them meanwhile.
+// A pool that gets another OS in the inventory while it is paused does not get
+// this OS on its hosts before the roll-out of the other pools is finished. This
+// also holds if another run has continued that roll-out.
 func TestNothingElseBeginsWherePoolsWerePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(twoPools())
@@ -68,8 +69,8 @@ func TestNothingElseBeginsWherePoolsWerePaused(t *testing.T) {
 	})
 }
 
-// A roll-out that was begun once before, and left for another, is the last one
-// when it is begun again: it goes on, and the other does not.
+// If a roll-out is begun, replaced by another and then begun again, it counts
+// as the last one: it may continue, and the other may not.
 func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
 	for _, next := range []string{simulator.V2, simulator.V3} {
 		t.Run(next, func(t *testing.T) {
@@ -134,8 +135,9 @@ func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 	}
 }
 
-// TestAPlayIsOverWhenNoRebootIsLeft checks that a host that still needs a reboot after a failed
-// action counts as failed at the end of its play, and the next play does not begin.
+// TestAPlayIsOverWhenNoRebootIsLeft checks that a host whose reboot after a
+// failed action is still missing counts as failed at the end of its play, and
+// that the next play does not begin.
 func TestAPlayIsOverWhenNoRebootIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(twoPools()))
@@ -188,8 +190,8 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
-// A finished roll-out is no reason to refuse the next, and neither is a host
-// that got lost after it.
+// A finished roll-out does not refuse the next one, even if a host is lost
+// after it.
 func TestFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(0, 3))
@@ -203,9 +205,10 @@ func TestFinished(t *testing.T) {
 	})
 }
 
-// TestUnfinishedIsAskedOnce checks that a run does not stop halfway because a roll-out is
-// unfinished, if it was allowed to start: the clock of a bastion was ahead, a host became
-// unavailable within the budget, or came back with the old OS.
+// TestUnfinishedIsAskedOnce checks that an approved run does not stop because
+// it later finds an unfinished roll-out: the clock of a bastion was ahead, a
+// host became unavailable within the budget, or a host came back with the old
+// OS.
 func TestUnfinishedIsAskedOnce(t *testing.T) {
 	remember := func(site *simulator.Site, run string) {
 		for _, h := range site.Hosts() {
@@ -234,7 +237,7 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 	t.Run("a host is lost", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			inv := workerFleet(4, tolerant)
-			for i := range inv.Hosts { // worker-0 goes alone, so that no other host knows of this run
+			for i := range inv.Hosts { // worker-0 goes alone, so that no other host records this run
 				inv.Hosts[i].Zone = fmt.Sprint(min(i, 1))
 			}
 			site := newSite(inv)
@@ -272,8 +275,8 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 	})
 }
 
-// Another OS that somebody begins while the operator thinks is not mixed with
-// the one that was approved.
+// A run stops if somebody else begins a roll-out of another OS after the
+// approval was requested.
 func TestUnfinishedSinceApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(0, 3))

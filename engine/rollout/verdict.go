@@ -9,7 +9,8 @@ import (
 	"holdfast/engine"
 )
 
-// makeVerdict judges the last plan of each play. The findings of the run belong to the last of them.
+// makeVerdict judges the last plan of each play. The findings of the run belong
+// to the last of these plans.
 func (r *Run) makeVerdict(ctx context.Context, last []engine.Plan, err error) engine.Verdict {
 	v := engine.NewVerdict(engine.Findings{})
 	for i, plan := range last {
@@ -52,11 +53,12 @@ func stoppedBy(ctx context.Context, err error) bool {
 	return errors.Is(err, ErrDeclined) || errors.Is(err, ErrNoStep) || ctx.Err() != nil || errors.As(err, &f) && f.Kind == KindStopped
 }
 
-// finishedPlan is a plan that no step can be run of any more.
+// finishedPlan is a plan of which no step can be run any more.
 type finishedPlan struct{ engine.Plan }
 
-// withoutWaitingLanes drops the lanes of hosts that wait for their window. They may have lost the
-// staged OS; the run that disrupts them stages it again.
+// withoutWaitingLanes drops the lanes of hosts that wait for their window.
+// These hosts may have lost the staged OS, and the run that disrupts them
+// stages it again.
 func withoutWaitingLanes(plan engine.Plan) finishedPlan {
 	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waitsForWindow(plan, l) })
 	return finishedPlan{plan}

@@ -9,10 +9,10 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// Outside of a window everything is staged and nothing disrupted. In it, no
-// batch begins that would not end in it; the next run goes on.
+// Outside a window everything is staged and nothing is disrupted. Inside the
+// window no batch begins that would not end in it, and the next run continues.
 func TestWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // bubbles begin at midnight UTC
+	synctest.Test(t, func(t *testing.T) { // the clock of a synctest bubble begins at midnight UTC
 		site := newSite(workerFleet(8, func(p *engine.Pool) {
 			p.Windows = []engine.Window{{From: 60, To: 70}}
 			p.BatchTakes = engine.Duration(6 * time.Minute)

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// TestWrongOSOfAnImage: two images are told apart when a host comes back with
-// the wrong one.
+// TestWrongOSOfAnImage checks that the message distinguishes two images when a
+// host boots the wrong image.
 func TestWrongOSOfAnImage(t *testing.T) {
 	old, planned := "sha256:"+strings.Repeat("a1", 32), "sha256:"+strings.Repeat("a2", 32)
 	err := wrongOS(engine.Facts{Deployments: []engine.Deployment{{Digest: old, Version: "41", Booted: true}}}, planned)

@@ -8,13 +8,12 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// answer is one answer of a gate.
 type answer struct {
 	problem string // "": the answer is good
 	detail  string // untrusted text of the answer
-	command string // the command, or the request
+	command string // command or request of the question
 	stderr  string
-	final   bool // another question would get the same answer
+	final   bool // the same question would always get the same answer
 	lost    bool // the host is unreachable
 }
 
@@ -27,8 +26,8 @@ func (a answer) problemLine() string {
 	return textutil.Printable(a.problem)
 }
 
-// comparisonKey tells answers apart. It ignores numbers in details: counts and local ports differ
-// each time.
+// comparisonKey returns a key that is equal for equal answers. It ignores
+// numbers in details, because counts and local ports differ each time.
 func (a answer) comparisonKey() string {
 	return a.problem + "\n" + strings.Join(strings.FieldsFunc(firstPrintableLine(a.detail), unicode.IsDigit), "#")
 }
@@ -44,10 +43,12 @@ func (a answer) toFailure(cause string) *engine.Failure {
 // mostStderr is the number of bytes of standard error that a failure keeps.
 const mostStderr = 4096
 
-// longDetail is the number of characters of an untrusted text that fit into a line.
+// longDetail is the number of characters of an untrusted text that fit into a
+// line.
 const longDetail = 200
 
-// firstPrintableLine returns "" for a web page, whose first line has no information.
+// firstPrintableLine returns the first printable line of an answer. It returns
+// "" for a web page, whose first line has no information.
 func firstPrintableLine(text string) string {
 	line := textutil.Printable(textutil.FirstLine(text[:min(len(text), 4*longDetail)]))
 	if strings.HasPrefix(line, "<") {

@@ -1,7 +1,7 @@
-// Package gate asks gates: questions outside of holdfast that must be answered
-// well before a run goes on. It repeats a question until there are enough good
-// answers in a row, too many bad ones, or the time is over. Which gates are asked,
-// when, and about which hosts is decided in package rollout.
+// Package gate asks gates: questions outside of holdfast that must get a good
+// answer before a run goes on. It repeats a question until it has enough good
+// answers in a row, too many bad answers, or a timeout. Package rollout decides
+// which gates are asked, when, and about which hosts.
 package gate
 
 import (
@@ -26,7 +26,8 @@ type Asker struct {
 	Clock    Clock
 }
 
-// Commands runs the commands of gates. An error means that there is no exit status.
+// Commands runs the commands of gates. An error means that the command has no
+// exit status.
 type Commands interface {
 	RunOnHost(context.Context, Subject, engine.Gate) (engine.Output, error)
 	RunOnBastion(context.Context, Subject, engine.Gate) (engine.Output, error)
@@ -44,7 +45,8 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// AsksHosts reports whether a gate is about a host, so that it is asked once for each.
+// AsksHosts reports whether a gate is about a host, so that it is asked once
+// for each host.
 func AsksHosts(g engine.Gate) bool {
 	text := ""
 	switch {
@@ -58,9 +60,10 @@ func AsksHosts(g engine.Gate) bool {
 	return strings.Contains(text, "{host}") || strings.Contains(text, "{address}")
 }
 
-// AskUntilGood asks a gate about a subject until its answers are good, and reports changes of the
-// answer meanwhile. It returns a failure if they stay bad, and the cause of the context's end if
-// that was canceled. It ignores an answer that was cut short because the time was over.
+// AskUntilGood asks a gate about a subject until the answers are good.
+// Meanwhile it reports changes of the answer. It returns a failure if the
+// answers stay bad, and the cause of the context's end if the context was
+// canceled. It ignores an answer that the timeout interrupts.
 func (k Asker) AskUntilGood(ctx context.Context, about Subject, g engine.Gate, report func(string)) error {
 	t := tally{gate: g, report: report}
 	for ctx.Err() == nil {

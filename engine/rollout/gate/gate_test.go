@@ -13,10 +13,10 @@ import (
 	"holdfast/engine/rollout/gate"
 )
 
-// world answers questions one after the other; the last answer stays.
+// world answers questions one after the other, and repeats the last answer.
 type world struct {
 	answers []reply
-	asked   []string // commands and addresses
+	asked   []string // commands and addresses that were asked
 }
 
 type reply struct {
@@ -55,7 +55,8 @@ func (w *world) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ask returns the reports of a gate, the text of its error, and the time that it took. The gate has 58 seconds.
+// ask returns the reports of a gate, the text of its error, and its duration.
+// The timeout of the gate is 58 seconds.
 func ask(t *testing.T, w *world, g engine.Gate) (reports []string, problem string, took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,8 +80,8 @@ func exits(codes ...int) []reply {
 	return list
 }
 
-// TestAnswers: a gate is asked until there are enough good answers in a row, too many bad ones, or the time is
-// over.
+// TestAnswers checks that a gate is asked until it has enough good answers in a
+// row, too many bad answers, or a timeout.
 func TestAnswers(t *testing.T) {
 	retries := func(n int) *int { return &n }
 	lost := reply{err: errors.New("connection lost")}
@@ -114,7 +115,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestWebAnswers: status and body decide, and placeholders are filled in and escaped.
+// TestWebAnswers checks that status and body decide, and that placeholders are
+// filled in and escaped.
 func TestWebAnswers(t *testing.T) {
 	const url = "http://[2001:db8::1]:80/w?host=w-1"
 	for name, c := range map[string]struct {
@@ -142,7 +144,8 @@ func TestWebAnswers(t *testing.T) {
 	}
 }
 
-// TestPrometheusAnswers: a query has to return a sample, and all data for it.
+// TestPrometheusAnswers checks that a query must return a sample, made from all
+// data.
 func TestPrometheusAnswers(t *testing.T) {
 	const who = "http://prom:9090 "
 	data := func(kind, result string) string {

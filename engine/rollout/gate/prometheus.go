@@ -28,8 +28,8 @@ type promReply struct {
 	} `json:"data"`
 }
 
-// askPrometheus evaluates a query now. Messages show the query of the inventory, so that its
-// secrets are found and hidden.
+// askPrometheus evaluates a query at the current time. Messages show the query
+// as it is in the inventory, so that its secrets can be found and hidden.
 func (k Asker) askPrometheus(ctx context.Context, x Subject, g engine.PromQLGate) answer {
 	shown, query := withoutUser(g.URL), x.fillText(g.Query, asIs, false)
 	a := answer{command: "GET " + queryURL(shown, query)}
@@ -58,9 +58,10 @@ func (k Asker) askPrometheus(ctx context.Context, x Subject, g engine.PromQLGate
 	return a
 }
 
-// missingData returns a warning that the server had only a part of the data, or "". It ignores
-// warnings about the query itself, such as an odd metric name, which Prometheus adds since 2.48.
-// Source: util/annotations of Prometheus.
+// missingData returns a warning if the server had only a part of the data, or
+// "". It ignores warnings about the query itself, such as an odd metric name,
+// which Prometheus adds since version 2.48. Source: util/annotations of
+// Prometheus.
 func (p promReply) missingData() string {
 	for _, w := range p.Warnings {
 		if !strings.HasPrefix(w, "PromQL ") {
@@ -109,8 +110,8 @@ func (a answer) judgeReply(who string, reply promReply) answer {
 	return a
 }
 
-// parseVector reports whether a vector has samples, and whether one of them is a number. A sample
-// without a value is a histogram, which counts as a number.
+// parseVector reports whether a vector has samples, and whether one of them is
+// a number. A sample without a value is a histogram, and counts as a number.
 func parseVector(result json.RawMessage) (found, number bool, err error) {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(result, &list); err != nil {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Subject is the host or the pools that a gate is asked about: the values of {host}, {address}
-// and {pool}.
+// Subject is the host or the pools that a gate is asked about. It has the
+// values of {host}, {address} and {pool}.
 type Subject struct{ Host, Address, Pool string }
 
 func asIs(s string) string { return s }
 
-// fillURL fills in a URL. It escapes the values in path and query, keeps host names, and drops the
-// fragment.
+// fillURL replaces the placeholders in a URL. It escapes the values in path and
+// query, keeps host names, and drops the fragment.
 func (x Subject) fillURL(text string, path, query func(string) string) string {
 	text, _, _ = strings.Cut(text, "#")
 	text, params, asks := strings.Cut(text, "?")
@@ -31,8 +31,8 @@ func (x Subject) fillURL(text string, path, query func(string) string) string {
 	return filled
 }
 
-// fillText replaces the placeholders in a text. It puts brackets around an IPv6 address that is the
-// host of a URL, or that a port follows.
+// fillText replaces the placeholders in a text. It puts brackets around an IPv6
+// address that is the host of a URL, or that comes before a port.
 func (x Subject) fillText(text string, escape func(string) string, host bool) string {
 	var b strings.Builder
 	for text != "" {
@@ -46,7 +46,7 @@ func (x Subject) fillText(text string, escape func(string) string, host bool) st
 		if ip, err := netip.ParseAddr(value); err == nil && ip.Is6() {
 			bare := !strings.HasSuffix(b.String(), "[") && (host || strings.HasPrefix(text, ":"))
 			if host {
-				value = strings.ReplaceAll(value, "%", "%25") // a zone, see RFC 6874
+				value = strings.ReplaceAll(value, "%", "%25") // escape the zone of an IPv6 address, see RFC 6874
 			}
 			if value = escape(value); bare {
 				value = "[" + value + "]"

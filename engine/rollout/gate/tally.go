@@ -10,10 +10,10 @@ import (
 type tally struct {
 	gate     engine.Gate
 	report   func(string)
-	inRow    int    // good answers since the last bad one
-	bad      int    // all bad answers
+	inRow    int    // number of good answers since the last bad one
+	bad      int    // number of bad answers
 	last     answer // the last bad answer
-	reported string // comparison key of the last report
+	reported string // comparison key of the last reported answer
 }
 
 func (t *tally) countAnswer(a answer) (done bool, err error) {

@@ -1,5 +1,6 @@
-// Package governing keeps the members of an etcd cluster fast enough while a host near them is staged: it measures their
-// disks, and sends the host its pace. Package engine/governor decides the pace.
+// Package governing keeps the members of an etcd cluster fast enough while a
+// host near them is staged: it measures the disk latency of the members, and
+// sends the host its pace. Package engine/governor decides the pace.
 package governing
 
 import (
@@ -13,22 +14,23 @@ import (
 )
 
 const (
-	governEvery  = time.Second      // between two samples of the governor
-	callTimeout  = 5 * time.Second  // bounds a scrape of all members, and a script that sends a pace
-	renewPace    = 5 * time.Second  // a host that hears nothing falls back to its safe pace
-	idleDuration = 10 * time.Second // of the measurement before the first staging near a cluster
+	governEvery  = time.Second      // time between two samples of the governor
+	callTimeout  = 5 * time.Second  // limit for a scrape of all members, and for a script that sends a pace
+	renewPace    = 5 * time.Second  // time after which the same pace is sent again, because a host without messages falls back to its safe pace
+	idleDuration = 10 * time.Second // duration of the measurement before the first staging near a cluster
 )
 
-// Ports are the ways to everything outside. Scrape returns when its context ends.
+// Ports are the connections of the package to its environment. Scrape returns
+// when its context ends.
 type Ports struct {
 	Clock   Clock
 	Scrape  func(ctx context.Context, cluster string) []governor.Scrape
 	Send    func(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error)
-	SetRate func(host string, bytesPerSecond int64) // limits contents from the bastion, 0: no more; nil: hosts get none
+	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0: the host gets no more content; nil: there is no content
 	Emit    func(engine.Event)
 }
 
-// Clock is the time.
+// Clock returns the time and lets it pass.
 type Clock interface {
 	Now() time.Time
 	Sleep(ctx context.Context, d time.Duration) error
@@ -45,11 +47,12 @@ type Staging struct {
 	Plan    engine.HostPlan
 	Step    engine.Step
 	Lane    engine.Lane
-	Members int       // of the cluster, by the inventory
-	Began   time.Time // when the run did
+	Members int       // number of members of the cluster, by the inventory
+	Began   time.Time // start of the run
 }
 
-// NewStage prepares to govern a staging. It measures the idle latency of the cluster first, once in a run.
+// NewStage prepares to govern a staging. It first measures the idle latency of
+// the cluster, once in a run.
 func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
 	idle := known.measureCluster(ctx, p, s.Lane.Cluster)
 	common := governor.LimitsOf(s.Lane.Governing.Latency)
@@ -68,8 +71,8 @@ func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
 	}
 }
 
-// Run runs the step, and controls its pace until it ends. If the staging must stop, the cause of the step's context is
-// the failure.
+// Run runs the step, and controls its pace until the step ends. If the staging
+// must stop, the cause of the step's context is the failure.
 func (g *Stage) Run(ctx context.Context, runStep func(context.Context) *engine.Failure) *engine.Failure {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -21,8 +21,9 @@ type idleLatency struct {
 	blind    bool // no member serves metrics
 }
 
-// measureCluster measures the members of a cluster once in a run. A member that does not answer has no idle latency; it is
-// missing in the samples while hosts are staged, too.
+// measureCluster measures the members of a cluster once in a run. A member that
+// does not answer has no idle latency. Such a member is also missing in the
+// samples during a staging.
 func (x *Idle) measureCluster(ctx context.Context, p Ports, cluster string) *idleLatency {
 	if idle := x.latencyOf(cluster); idle != nil {
 		return idle

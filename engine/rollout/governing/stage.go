@@ -19,19 +19,19 @@ type Stage struct {
 	controller *governor.Controller
 	watch      *governor.Watch
 
-	serial        int64 // of the last pace that was sent
-	pausedSamples int   // samples since a pause began
+	serial        int64 // serial number of the last pace that was sent
+	pausedSamples int   // number of samples since a pause began
 	sent          governor.Decision
 	sentAt        time.Time
-	levers        []engine.Lever // nil until the host has reported them
+	levers        []engine.Lever // nil until the host has reported its levers
 
 	state          engine.GovernorState
-	since          time.Time // begin of the state
+	since          time.Time // begin of the current state
 	slowed, paused time.Duration
 }
 
-// governUntilDone samples the members and sends the host its pace until the context ends. It returns a failure if the staging must
-// stop.
+// governUntilDone samples the members and sends the host its pace until the
+// context ends. It returns a failure if the staging must stop.
 func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 	g.watch.AddScrapes(g.Clock.Now(), g.scrapeMembers(ctx, g.Lane.Cluster), false)
 	decision := g.controller.First()
@@ -53,7 +53,8 @@ func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 	}
 }
 
-// isIdle reports whether nothing was staged since the sample before: the host was frozen all the time.
+// isIdle reports whether nothing was staged since the previous sample, because
+// the host was frozen all the time.
 func (g *Stage) isIdle() bool {
 	if g.sent.Knobs.Slice > 0 || len(g.levers) == 0 || !g.levers[0].InForce {
 		g.pausedSamples = 0
@@ -63,8 +64,10 @@ func (g *Stage) isIdle() bool {
 	return g.pausedSamples > 1
 }
 
-// sendPace sends the pace to the host if it has changed, or the host needs to hear that the bastion is there. A pace that
-// does not arrive is sent again with the next sample; until then the host keeps to the last one, or to its safe one.
+// sendPace sends the pace to the host if the pace has changed, or if it is time
+// to show the host that the bastion still works. A pace that does not arrive is
+// sent again with the next sample. Until then the host keeps its last pace, or
+// falls back to its safe pace.
 func (g *Stage) sendPace(ctx context.Context, d governor.Decision) {
 	now := g.Clock.Now()
 	if g.levers != nil && d.Knobs == g.sent.Knobs && now.Sub(g.sentAt) < renewPace {
@@ -78,7 +81,7 @@ func (g *Stage) sendPace(ctx context.Context, d governor.Decision) {
 		return
 	}
 	levers := hostscript.ReadLevers(reply.Stdout)
-	if levers == nil { // the unit has not begun
+	if levers == nil { // the unit has not started
 		return
 	}
 	g.sent, g.sentAt = d, now
@@ -94,7 +97,8 @@ func (g *Stage) setRate(bytesPerSecond int64) {
 	}
 }
 
-// serialNumber differs from those of earlier runs that sent a pace to the same unit.
+// serialNumber returns a number that differs from the numbers of earlier runs,
+// which may have sent a pace to the same unit.
 func (g *Stage) serialNumber() int64 {
 	return g.Began.Unix()%1e6*1e4 + g.serial
 }
@@ -143,7 +147,7 @@ func (g *Stage) emitGovernor(e engine.Governor) {
 	g.Emit(engine.Event{Type: engine.StagingGoverned, Host: g.Plan.Host, Pool: g.Plan.Pool, Cluster: g.Lane.Cluster, Step: g.Step.Name, Governor: &e})
 }
 
-// stopFailure emits why the staging stops, and returns the failure.
+// stopFailure emits the reason why the staging stops, and returns the failure.
 func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 	e := governorOf(d.Over)
 	e.State, e.Stopped = g.state, d.Stop

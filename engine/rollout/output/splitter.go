@@ -8,12 +8,12 @@ type Splitter struct {
 	rest string
 }
 
-// Write takes a piece of the stream.
+// Write adds a piece of the stream.
 func (l *Splitter) Write(b []byte) {
 	all := strings.Split(l.rest+string(b), "\n")
 	l.rest = all[len(all)-1]
 	if len(l.rest) > 4096 {
-		l.rest = "" // the output is untrusted: bound the line
+		l.rest = "" // the output is untrusted, so the length of a line is limited
 	}
 	for _, line := range all[:len(all)-1] {
 		if line = strings.TrimSpace(line); line != "" {
@@ -22,7 +22,7 @@ func (l *Splitter) Write(b []byte) {
 	}
 }
 
-// Flush passes on the last line, which has no end.
+// Flush passes on the last line if it has no line end.
 func (l *Splitter) Flush() {
 	if rest := strings.TrimSpace(l.rest); rest != "" {
 		l.Each(rest)

@@ -1,4 +1,5 @@
-// Package output turns the output of a script into lines, and passes on only some of those that come too fast.
+// Package output splits the output of a script into lines, and drops lines that
+// come too fast.
 package output
 
 import (
@@ -7,9 +8,9 @@ import (
 	"time"
 )
 
-// The lines of a script that become events: the first ones, and then one per
-// whileLines, which shows that it goes on. So a host cannot fill the disk of the
-// bastion.
+// The first lines of a script become events. After them, one line per
+// whileLines becomes an event, which shows that the script continues. So a host
+// cannot fill the disk of the bastion.
 const (
 	firstLines = 200
 	whileLines = 10 * time.Second
@@ -20,9 +21,9 @@ type Throttle struct {
 	Report func(string)
 	Now    func() time.Time
 
-	mu     sync.Mutex // a lost connection may still deliver lines
+	mu     sync.Mutex // a lost connection may still deliver lines in another goroutine
 	passed int
-	left   int // dropped lines
+	left   int // number of dropped lines
 	next   time.Time
 }
 
@@ -38,7 +39,7 @@ func (o *Throttle) AddLine(text string) {
 	o.Report(text)
 }
 
-// ReportRest reports how many lines were dropped at the end.
+// ReportRest reports the number of dropped lines at the end.
 func (o *Throttle) ReportRest() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

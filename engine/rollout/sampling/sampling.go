@@ -1,5 +1,5 @@
-// Package sampling watches the etcd clusters of a run while it goes on. Samples are only reported; the run decides
-// nothing by them.
+// Package sampling samples the etcd clusters during a run. The run reports
+// samples, and decides nothing by them.
 package sampling
 
 import (
@@ -14,14 +14,14 @@ import (
 	"holdfast/engine"
 )
 
-// Ports are the ways to everything outside.
+// Ports are the connections of the sampling to its environment.
 type Ports struct {
 	Clock  Clock
 	Sample func(ctx context.Context, cluster string) engine.Sample
 	Emit   func(engine.Event) error
 }
 
-// Clock is the time.
+// Clock returns the time and lets it pass.
 type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
@@ -31,7 +31,8 @@ const (
 	sampleTimeout = 30 * time.Second
 )
 
-// Start samples the clusters of a plan until stop is called, each in a goroutine, so that a slow one does not delay the others.
+// Start samples each cluster of a plan in a goroutine of its own until stop is
+// called, so that a slow cluster does not delay the others.
 func Start(ctx context.Context, p Ports, plan engine.Plan) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg conc.WaitGroup
@@ -47,7 +48,7 @@ func Start(ctx context.Context, p Ports, plan engine.Plan) (stop func()) {
 func (p Ports) sampleCluster(ctx context.Context, name string) {
 	for {
 		s := p.sampleOnce(ctx, name)
-		if ctx.Err() != nil { // cut short: it has no information about the cluster
+		if ctx.Err() != nil { // the sample was canceled and has no information about the cluster
 			return
 		}
 		if p.Emit(engine.Event{Type: engine.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
