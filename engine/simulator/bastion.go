@@ -20,17 +20,17 @@ import (
 // Bastion is the place of one run. It provides hosts, clusters, local commands,
 // journal and clock to the run, and can be killed.
 type Bastion struct {
-	ID       string // of the run
-	Identity string // of the bastion, which several runs may share
+	ID       string // ID of the run
+	Identity string // identity of the bastion, which several runs may share
 
-	Fault   func(Call) Fault                        // asked before each call; may be nil
-	Watch   func(engine.Event)                      // is called with each journaled event; may be nil
-	Journal func(engine.Event) error                // an error refuses the event; may be nil
-	Latency func(Call) time.Duration                // how long a call takes each way; may be nil
+	Fault   func(Call) Fault                        // returns the fault of each call; may be nil
+	Watch   func(engine.Event)                      // called with each journaled event; may be nil
+	Journal func(engine.Event) error                // refuses an event with an error; may be nil
+	Latency func(Call) time.Duration                // returns how long a call takes in each direction; may be nil
 	Disk    func(host string, at time.Time) float64 // p99 of WAL fsync of the member, in seconds; nil: nothing is written
-	Command func(Command) *rollout.Reply            // answers a local command; nil: simulator does
-	Takes   func(Command) time.Duration             // how long a local command takes; may be nil
-	Answer  func(url string) (int, string)          // of web servers; nil: they do not answer
+	Command func(Command) *rollout.Reply            // answers a local command; nil: the simulator answers
+	Takes   func(Command) time.Duration             // returns how long a local command takes; may be nil
+	Answer  func(url string) (int, string)          // answers of web servers; nil: they do not answer
 	Asked   *laws.Asked                             // options of the run, for the laws; nil: read from the run
 
 	site  *Site
@@ -43,7 +43,7 @@ type Bastion struct {
 	commands []Command
 	events   []engine.Event
 
-	observed *laws.Run // guarded by the site's lock
+	observed *laws.Run // guarded by the lock of the site
 }
 
 type state int
@@ -57,11 +57,11 @@ const (
 // Command is a command that ran on the bastion.
 type Command struct {
 	Text string
-	Host string // HOLDFAST_HOST
+	Host string // value of HOLDFAST_HOST
 	Env  []string
 }
 
-// Bastion adds a bastion for a run of that ID.
+// Bastion adds a bastion for a run with that ID.
 func (s *Site) Bastion(run string) *Bastion {
 	b := &Bastion{ID: run, Identity: "b1", site: s}
 	s.mu.Lock()
@@ -70,7 +70,8 @@ func (s *Site) Bastion(run string) *Bastion {
 	return b
 }
 
-// Run returns a run on this bastion, of every host. A test may change it before Apply.
+// Run returns a run on this bastion, of every host. A test may change the run
+// before Apply.
 func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
 		Options: rollout.Options{
@@ -101,7 +102,8 @@ func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) engine.RunEnd {
 	return r.Apply(ctx)
 }
 
-// Kill ends the run like SIGKILL: nothing reaches a host or the journal any more.
+// Kill ends the run like SIGKILL: after it, nothing reaches a host or the
+// journal.
 func (b *Bastion) Kill() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,13 +164,14 @@ func (b *Bastion) Commands() []Command {
 	return slices.Clone(b.commands)
 }
 
-// Inherit reads the journals of earlier runs, and sets the holds and hosts that a later run of their bastion takes over.
+// Inherit reads the journals of earlier runs, and sets the holds and hosts that
+// a later run of the same bastion takes over.
 func Inherit(r *rollout.Run, earlier ...*Bastion) {
 	var runs []journal.Run
 	for _, b := range earlier {
 		runs = append(runs, b.journaledRun())
 	}
-	slices.SortFunc(runs, func(a, b journal.Run) int { return cmp.Compare(b.ID, a.ID) }) // the newest first
+	slices.SortFunc(runs, func(a, b journal.Run) int { return cmp.Compare(b.ID, a.ID) }) // the newest run comes first
 	takeLeftovers(r, journal.SummarizeRuns(runs, r.Inventory.Site, engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion}))
 }
 
@@ -188,14 +191,13 @@ func (b *Bastion) journaledRun() journal.Run {
 	return journal.ParseRun(b.ID, b.ID, &text)
 }
 
-// Clock is the time of package time, which is virtual in a bubble of
-// testing/synctest.
+// Clock uses package time, which is virtual in a bubble of testing/synctest.
 type Clock struct{}
 
-// Now is the current time.
+// Now returns the current time.
 func (Clock) Now() time.Time { return time.Now() }
 
-// Sleep waits for d, or returns the cause of the context's end when that comes first.
+// Sleep waits for d. If the context ends first, it returns the cause.
 func (Clock) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)

@@ -17,15 +17,15 @@ type Call struct {
 	Verb    string // probe, hold, stage, reboot, release, fail hold, observe, local …
 	Host    string
 	Cluster string
-	N       int // counts the run's calls, from 1
+	N       int // number among the run's calls, from 1
 }
 
 // Fault is the failure of a call.
 type Fault int
 
-// The faults: none; the call is lost on its way there, or its answer on the
-// way back; the command fails without doing anything; or the bastion dies
-// before or after it.
+// The faults. The call is lost on its way to the host, or its answer on the way
+// back; the command fails and changes nothing; or the bastion dies before or
+// after the call.
 const (
 	NoFault Fault = iota
 	LostThere
@@ -107,7 +107,8 @@ type conn struct {
 	h *Host
 }
 
-// harmless lists the scripts that change nothing on a host, or only end something.
+// harmless lists the scripts that change nothing on a host, or only end
+// something.
 var harmless = map[string]bool{"probe": true, "look": true, "check hold": true, "abort": true, "release": true, "fail hold": true, "log": true, "state": true, "pace": true, "other": true}
 
 // Run runs a script on the host.
@@ -140,7 +141,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		if c.h.staging != "" && what == "stage" {
 			stages = c.h.stagedBy.Sub(now)
 		}
-		if !c.h.up { // power was cut while it ran
+		if !c.h.up { // the power was cut during the script
 			return errLost
 		}
 		hangs = c.h.hangTime(reply)

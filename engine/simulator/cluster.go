@@ -8,13 +8,13 @@ import (
 	"holdfast/engine"
 )
 
-// cluster is an etcd cluster; its health follows from its hosts.
+// cluster is an etcd cluster, whose health follows from its hosts.
 type cluster struct {
 	name        string
 	allowOutage bool
 	members     []*Host
 	leader      *Host
-	elected     time.Time // when the members last chose a leader by themselves
+	elected     time.Time // when the members last elected a leader themselves
 }
 
 func (c *cluster) countHealthy(now time.Time) int {
@@ -71,7 +71,7 @@ func (s *Site) Leader(cluster string) (leader string) {
 	return leader
 }
 
-// Lead makes the host lead its etcd cluster.
+// Lead makes the host the leader of its etcd cluster.
 func (h *Host) Lead() {
 	h.site.withLock(func(time.Time) { h.site.clusters[h.host.Cluster].leader = h })
 }
@@ -94,7 +94,7 @@ func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 	return facts
 }
 
-// MoveLeader moves leadership off the host, if the host leads.
+// MoveLeader moves leadership off the host, if the host is the leader.
 func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string, err error) {
 	err = b.deliverCall(ctx, Call{Verb: "move leader", Cluster: name, Host: host}, func(now time.Time) error {
 		c := b.site.clusters[name]
@@ -113,7 +113,7 @@ func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string,
 	return to, err
 }
 
-// AwaitMember waits until the host's member and all others are healthy.
+// AwaitMember waits until the host's member and all other members are healthy.
 func (b *Bastion) AwaitMember(ctx context.Context, name, host string, tell func(string)) error {
 	var facts engine.ClusterFacts
 	for {
@@ -139,7 +139,7 @@ func (b *Bastion) Snapshot(ctx context.Context, name string) (string, error) {
 	return name + ".db", err
 }
 
-// Defragment takes no time and frees a byte.
+// Defragment takes no time and frees one byte.
 func (b *Bastion) Defragment(ctx context.Context, name, host string) (int64, error) {
 	err := b.deliverCall(ctx, Call{Verb: "defragment", Cluster: name, Host: host}, func(now time.Time) error {
 		b.law().CheckDisrupt(&b.site.hosts[host].law)
@@ -149,8 +149,9 @@ func (b *Bastion) Defragment(ctx context.Context, name, host string) (int64, err
 	return 1, err
 }
 
-// Sample reads a cluster for the journal. It takes a millisecond, so that it never coincides with
-// events on full seconds, and the order of events is stable.
+// Sample reads a cluster for the journal. Sample takes a millisecond, so that
+// it never coincides with events on full seconds, and the order of events is
+// stable.
 func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
 	var f engine.ClusterFacts
 	err := b.clock.Sleep(ctx, time.Millisecond)

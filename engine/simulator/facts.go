@@ -10,7 +10,8 @@ import (
 	"holdfast/engine"
 )
 
-// encodeFacts returns the answer of a host to the probe: its clock, and then all that changes less often.
+// encodeFacts returns the answer of a host to the probe: first its clock, and
+// then all facts that change less often.
 func encodeFacts(f engine.Facts) []byte {
 	clock := f.Clock.Format(time.RFC3339Nano) + "\n"
 	f.Clock = time.Time{}
@@ -18,7 +19,8 @@ func encodeFacts(f engine.Facts) []byte {
 	return append([]byte(clock), text...)
 }
 
-// decodedFacts holds facts without a clock by their text: hosts give the same answers over and over, in all worlds.
+// decodedFacts maps texts to the facts without a clock that they contain,
+// because hosts send the same answers again and again, in all worlds.
 var decodedFacts = struct {
 	sync.Mutex
 	byText map[string]engine.Facts

@@ -6,15 +6,16 @@ import (
 	"holdfast/engine"
 )
 
-// The digests of the OS that hosts of Fleet run, and are to run, and of one more.
+// The digests of the old OS and the desired OS of the hosts in Fleet, and of a
+// third OS.
 const (
 	V1 = "v1"
 	V2 = "v2"
 	V3 = "v3"
 )
 
-// Fleet returns an inventory with that many members of one etcd cluster, and then workers, which
-// are drained.
+// Fleet returns an inventory with that many members of one etcd cluster, and
+// that many workers, which are drained.
 func Fleet(members, workers int) engine.Inventory {
 	os := &engine.OS{Driver: "simulator", Commit: V2}
 	inv := engine.Inventory{Site: "test", Pools: []engine.Pool{
@@ -33,9 +34,10 @@ func Fleet(members, workers int) engine.Inventory {
 	return inv
 }
 
-// Large returns the inventory of a large site: clusters of three and five members by turns, two to
-// a pool, in three zones. The other hosts are in worker pools that come after a pool of members
-// and, in groups of three, after each other. A tenth of a pool may be unavailable.
+// Large returns the inventory of a large site in three zones. It has clusters
+// of three and five members in turn, two clusters in each pool. The other hosts
+// are in worker pools, which come after a pool of members and, in groups of
+// three, after each other. The budget of a pool is a tenth of its hosts.
 func Large(hosts, clusters, pools int) engine.Inventory {
 	os := &engine.OS{Driver: "simulator", Commit: V2}
 	tenth := engine.CountOrPercent{Percent: 10, Set: true}

@@ -8,21 +8,22 @@ import (
 	"holdfast/engine/governor"
 )
 
-// counters are the counters of a member at a time. The p99 since earlier ones is the one at this time.
+// counters are the counters of a member at one time. The p99 since earlier
+// counters is the p99 at this time.
 type counters struct {
 	at     time.Time
-	window time.Duration // since earlier counters
-	p99    float64       // of WAL fsync, in seconds; 0: nothing was written
+	window time.Duration // time since earlier counters
+	p99    float64       // p99 of WAL fsync, in seconds; 0: nothing was written
 }
 
-// Since returns the counters of a time that ends with these.
+// Since returns the counters of the time from earlier to c.
 func (c counters) Since(earlier governor.Counters) governor.Counters {
-	before, _ := earlier.(counters) // there are no others
+	before, _ := earlier.(counters) // the simulator has no other counters
 	c.window = c.at.Sub(before.at)
 	return c
 }
 
-// Plus returns counters with the p99 of the longer time.
+// Plus returns the counters of both times, with the p99 of the longer one.
 func (c counters) Plus(other governor.Counters) governor.Counters {
 	more, _ := other.(counters)
 	sum := counters{at: more.at, window: c.window + more.window, p99: c.p99}
@@ -32,7 +33,7 @@ func (c counters) Plus(other governor.Counters) governor.Counters {
 	return sum
 }
 
-// Latency returns the p99.
+// Latency returns the p99 as a latency point.
 func (c counters) Latency(host string, _ int) engine.LatencyPoint {
 	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.window)}
 	if c.p99 > 0 {
@@ -41,9 +42,12 @@ func (c counters) Latency(host string, _ int) engine.LatencyPoint {
 	return p
 }
 
-// ScrapeMembers returns the counters of the members that are up. It is no call that can be lost or killed at: its answers
-// change nothing but the pace of a staging. On a full second it takes a millisecond, as Sample does, else until the next
-// full second: so what follows the measurement of the idle latency begins on a full second again.
+// ScrapeMembers returns the counters of the members that are up. It is not a
+// Call, which a fault can lose or at which the bastion dies, because its
+// answers only change the pace of a staging. On a full second it takes a
+// millisecond, as Sample does. At other times it takes until the next full
+// second, so that the steps after the measurement of the idle latency begin on
+// a full second.
 func (b *Bastion) ScrapeMembers(ctx context.Context, name string) []governor.Scrape {
 	takes := time.Millisecond
 	if now := b.clock.Now(); now.Nanosecond() != 0 {
@@ -77,7 +81,7 @@ func (h *Host) takePace(text string) string {
 	return "freeze yes\n"
 }
 
-// Paces returns the scripts with which the host was sent a pace.
+// Paces returns the scripts that have sent a pace to the host.
 func (h *Host) Paces() (paces []string) {
 	h.site.withLock(func(time.Time) { paces = append(paces, h.paces...) })
 	return paces

@@ -11,15 +11,15 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// holdVariables returns the variables that a hold script of package hostscript sets. A simulated host obeys them, so that
-// a wrong hold is noticed.
+// holdVariables returns the variables in a hold script of package hostscript. A
+// simulated host uses their values, so that a test detects a wrong hold.
 func holdVariables(script string) map[string]string {
 	rest, _, _ := strings.Cut(script, "\n\n")
 	vars := map[string]string{}
 	for rest != "" {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
-		for strings.Count(line, "'")%2 != 0 && rest != "" { // a quoted value goes on
+		for strings.Count(line, "'")%2 != 0 && rest != "" { // a quoted value continues on the next line
 			var more string
 			more, rest, _ = strings.Cut(rest, "\n")
 			line += "\n" + more
@@ -50,7 +50,7 @@ func unquote(word string) string {
 
 func parseHoldFields(lines string) engine.Hold {
 	var h engine.Hold
-	_ = json.Unmarshal([]byte("{"+strings.TrimRight(strings.TrimSpace(lines), ",")+"}"), &h) // text that is no JSON names no run
+	_ = json.Unmarshal([]byte("{"+strings.TrimRight(strings.TrimSpace(lines), ",")+"}"), &h) // invalid JSON names no run
 	return h
 }
 
@@ -147,7 +147,7 @@ func (h *Host) endStaging() {
 }
 
 func parseSeconds(s string) time.Duration {
-	d, _ := time.ParseDuration(s + "s") // "": zero
+	d, _ := time.ParseDuration(s + "s") // "" is zero
 	return d
 }
 
@@ -168,7 +168,8 @@ func (h *Host) printHold(code int) rollout.Reply {
 	return rollout.Reply{Stdout: string(text), Code: code}
 }
 
-// checkHold carries out a script that checks the hold of an owner. A script about another owner is refused.
+// checkHold carries out a script that checks the hold of an owner. It refuses a
+// script about another owner.
 func (h *Host) checkHold(owner engine.HoldOwner, script string) rollout.Reply {
 	if h.isHeld() && !h.heldBut(owner.Run) && script == hostscript.CheckHoldScript(owner) {
 		return rollout.Reply{}

@@ -9,34 +9,35 @@ import (
 	"holdfast/engine/simulator/laws"
 )
 
-// Traits is the behaviour of a host. With the zero value all operations succeed at once.
+// Traits is the behaviour of a host. With the zero value, all operations
+// succeed at once.
 type Traits struct {
 	Stage    time.Duration // from the order to stage until the OS is on disk
-	Upload   time.Duration // from the start of a write until all that it writes has arrived
-	Shutdown time.Duration // from the order to reboot until the host is gone
-	Boot     time.Duration // from then until it answers again
-	Dawn     time.Duration // from then until it knows its boot and its deployments
+	Upload   time.Duration // from the start of a write until all its data have arrived
+	Shutdown time.Duration // from the order to reboot until the host is down
+	Boot     time.Duration // from then until the host answers again
+	Dawn     time.Duration // from the answer until the host knows its boot ID and its deployments
 	Settle   time.Duration // from the answer until its units run and its etcd member has caught up
 	Skew     time.Duration // how far its clock is ahead
 
-	DiskFull  bool     // staging fails: no space
-	Forgetful bool     // a staged OS gets lost
-	NoReturn  bool     // it does not come back from a reboot
-	OldOS     bool     // it comes back from a reboot with the OS it had
-	Stubborn  bool     // it refuses to reboot
+	DiskFull  bool     // a staging fails for lack of space
+	Forgetful bool     // the host loses a staged OS
+	NoReturn  bool     // the host does not come back from a reboot
+	OldOS     bool     // the host comes back from a reboot with the old OS
+	Stubborn  bool     // the host refuses to reboot
 	Failing   []string // units that have failed after a reboot
 	Missing   []string // units that do not run after a reboot
 	NoEtcd    bool     // its etcd member does not come back from a reboot
-	StagesOn  bool     // taking a hold does not end a staging
+	StagesOn  bool     // a new hold does not end a staging
 	Bad       string   // digest of an OS in which a unit fails
-	Unclear   string   // the error of its module
+	Unclear   string   // error of the module about its state
 
 	ReadOnly  bool   // no setting can be written
-	ActFails  bool   // no action works
-	ActHangs  bool   // no action comes to an end
+	ActFails  bool   // every action fails
+	ActHangs  bool   // no action ends
 	Forgets   bool   // the failure of an action is not recorded
-	AppDies   bool   // an action that fails ends the service, and so does every boot
-	CutsPower string // where the power is cut in a script about the setting, once: before, written, acted or recorded
+	AppDies   bool   // a failed action ends the service, and so does every boot
+	CutsPower string // point of a script about the setting at which the power is cut once: before, written, acted or recorded
 }
 
 // Host is one host of a site.
@@ -44,39 +45,39 @@ type Host struct {
 	Name string
 
 	site    *Site
-	law     laws.Host // as the observer of the laws sees it
+	law     laws.Host // the host as the observer of the laws has it
 	host    engine.Host
 	traits  Traits
 	up, cut bool
-	boot    int // counts boots
+	boot    int // number of boots
 	since   time.Time
-	goes    time.Time // when it goes down; zero: it does not
-	returns time.Time // when it comes back; zero: it does not
+	goes    time.Time // when the host goes down; zero: never
+	returns time.Time // when the host comes back; zero: never
 
 	booted, staged string
-	bootedAt       time.Time // when it first ran booted; zero: since the start
-	previous       string    // the OS of its rollback deployment; "" if there is none
-	next           string    // the OS that it boots next; "" if that is the running one
+	bootedAt       time.Time // when the host first ran booted; zero: since the start
+	previous       string    // the OS of its rollback deployment; "": none
+	next           string    // the OS that the host boots next; "": the running OS
 	locked         bool
 	staging        string
-	paces          []string // scripts with which it was sent a pace
+	paces          []string // scripts that have sent a pace to the host
 	stagedBy       time.Time
-	stager         *Bastion // the bastion whose run stages
+	stager         *Bastion // bastion whose run stages the OS
 	finalizeErr    string
-	plain          bool // it reboots into the OS on its disk, and reports that at once
+	plain          bool // the reboot into the OS on disk is reported at once
 	setting        setting
 	memory         memory
 
 	hold    *engine.Hold
-	garbage string // a hold file that cannot be read
+	garbage string // text of a hold file that cannot be read
 	freed   bool   // a person removed the last hold
 	units   []string
 	ran     []string // units that ran when the hold was taken
 	failed  []string
 	etcd    bool
 	drained bool
-	lost    time.Time // when it last became unavailable
-	reboots []string  // digests it was ordered to reboot into
+	lost    time.Time // when the host last became unavailable
+	reboots []string  // digests in the orders to reboot
 }
 
 func newHost(s *Site, h engine.Host, digest string) *Host {
@@ -96,7 +97,8 @@ func (h *Host) enabledUnits() []string {
 	return units
 }
 
-// lacksUnits reports whether an enabled unit does not run that ran when the hold was taken.
+// lacksUnits reports whether an enabled unit that ran when the hold was taken
+// does not run now.
 func (h *Host) lacksUnits() bool {
 	enabled := h.enabledUnits()
 	return slices.ContainsFunc(h.ran, func(u string) bool { return slices.Contains(enabled, u) && !slices.Contains(h.units, u) })

@@ -16,9 +16,9 @@ import (
 type setting struct {
 	disk, effect string
 	applied      *engine.Record
-	edited       time.Time // when a person last changed it
-	writes       int       // how often runs have
-	failing      bool      // the script that runs has failed by taking too long
+	edited       time.Time // when a person last changed the setting
+	writes       int       // number of writes by runs
+	failing      bool      // the running script has exceeded its time
 }
 
 func (s *setting) configFacts(problem string) *engine.ConfigFacts {
@@ -191,7 +191,7 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 			act := settingOrder{Run: t.Run, Action: name, Failed: &failed}
 			s.Act = append(s.Act, settingStep(t, name, act.scriptText("act"), !t.Desired.StopOnError))
 			quiet.Action, quiet.Failed = name, &failed
-		default: // settings take no other action
+		default: // the words of settings name no other action
 		}
 	}
 	s.Record = []engine.Step{settingStep(t, "record", record.scriptText("record"), false)}

@@ -9,8 +9,9 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// local runs the commands of the bastion. "drain" and "undrain" do that to the host; "disrupt"
-// harms its etcd member; commands of plays are logged; "false" fails; all others succeed.
+// local runs the commands of the bastion. "drain" and "undrain" do so with the
+// host, "disrupt" harms its etcd member, and commands of plays are logged.
+// "false" fails, and all other commands succeed.
 type local struct{ b *Bastion }
 
 // Run runs a command.
@@ -65,7 +66,7 @@ func (b *Bastion) obeyCommand(c Command) rollout.Reply {
 	return rollout.Reply{}
 }
 
-// Get asks the web server of the test.
+// Get returns the answer of the test's web server.
 func (b *Bastion) Get(ctx context.Context, url string) (status int, body []byte, err error) {
 	err = b.deliverCall(ctx, Call{Verb: "get"}, func(time.Time) error {
 		if b.Answer == nil {

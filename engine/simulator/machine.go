@@ -9,18 +9,22 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// Machine is the machine of a bastion. Its folder has the journals of all runs that begin on it, and the lock that
-// keeps them apart; both are those of package journal, on a real file system.
+// Machine is the machine of a bastion. Its folder has the journals of all runs
+// that begin on the machine, and the lock of the site. Package journal keeps
+// both on a real file system.
 type Machine struct {
 	Dir string
 
-	// NoLock lets a run begin although another one has the lock, so that a test can see which law is broken.
+	// NoLock lets a run begin although another run has the lock, so that a test
+	// can see which law is then broken.
 	NoLock bool
 }
 
-// Apply carries out a run of the bastion as the command apply does: with the lock of the site, and with the holds that
-// earlier runs have left behind. The error is a *journal.BusyError, and the run has not begun, while another run of the
-// machine has the lock. As in the kernel, the end of a run releases it, also if the run is killed.
+// Apply carries out a run of the bastion as the command apply does: with the
+// lock of the site, and with the holds of dead runs. If another run of the
+// machine has the lock, the run does not begin, and the error is a
+// *journal.BusyError. The end of a run releases the lock, also if the run is
+// killed, as the kernel does.
 func (m Machine) Apply(ctx context.Context, b *Bastion, r *rollout.Run) (engine.RunEnd, error) {
 	self := engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion}
 	left, unlock, err := journal.EnterSite(m.Dir, r.Inventory.Site, self, journal.LockInfo{Run: r.ID, Holder: r.Start.Holder, Since: b.clock.Now()})

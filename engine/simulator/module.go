@@ -15,15 +15,15 @@ type Module struct{}
 // Modules returns the modules of a run.
 func Modules() []engine.Module { return []engine.Module{Module{}, Settings{}} }
 
-// Name is the module's name in plans.
+// Name returns the name of the module in plans.
 func (Module) Name() string { return "simulator" }
 
-// Probe asks for the facts.
+// Probe returns the command that reads the facts.
 func (Module) Probe(engine.Desired) []engine.Command {
 	return []engine.Command{{Name: "facts", Script: factsScript}}
 }
 
-// Read takes the facts as the host gave them.
+// Read returns the facts that the host sent.
 func (Module) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	facts, err := decodeFacts(o["facts"].Stdout)
 	if err != nil {
@@ -53,7 +53,8 @@ func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	}}, nil
 }
 
-// Steps stage the OS, unless it is staged already, and reboot into it.
+// Steps returns the steps that stage the OS, unless it is staged already, and
+// reboot into it.
 func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	digest, timeouts := t.Desired.OS.Digest(), t.Pool.Timeouts.WithDefaults()
 	steps := engine.Steps{Reboot: rebootSteps(t, digest), Rollback: rollbackSteps(t, digest)}
@@ -70,7 +71,7 @@ func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	return steps
 }
 
-// plain is the digest in an order to reboot into the running OS.
+// plain stands for the running OS in an order to reboot.
 const plain = "-"
 
 func syncDisks(t engine.Target) engine.Step {

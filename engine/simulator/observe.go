@@ -9,7 +9,8 @@ import (
 	"holdfast/engine/simulator/laws"
 )
 
-// observe brings the observer of the laws up to date, and returns it. The lock is held.
+// observe returns the observer of the laws, with the current state of the site.
+// The caller holds the lock.
 func (s *Site) observe() *laws.Observer {
 	now := time.Now()
 	s.laws.Inventory, s.laws.Labels, s.laws.Now = s.Inventory, s.Labels, now
@@ -26,20 +27,24 @@ func (s *Site) observe() *laws.Observer {
 	return s.laws
 }
 
-// law returns the observer's view of the run, up to date. The lock of the site is held.
+// law returns the run as the observer knows it, with the current state of the
+// site. The caller holds the lock of the site.
 func (b *Bastion) law() *laws.Run {
 	b.site.observe()
 	return b.observed
 }
 
-// lawNotes is law for notes about the run, which depend on the time and on no state of the site. Runs of a thousand hosts
-// make so many of them that a look at all hosts would take most of the time.
+// lawNotes returns the same as law, without the state of the site. It is for
+// notes about the run, which only depend on the time. Runs of a thousand hosts
+// make so many notes that an update of all hosts for each would take most of
+// the time.
 func (b *Bastion) lawNotes() *laws.Run {
 	b.site.laws.Now = time.Now()
 	return b.observed
 }
 
-// addObserver makes the laws watch the site. Its hosts and clusters do not change any more.
+// addObserver makes the laws watch the site. The hosts and clusters of the site
+// do not change after that.
 func (s *Site) addObserver() {
 	s.laws = laws.NewObserver(func(violation string) {
 		s.addToLog("BROKEN: %s", violation)
@@ -58,7 +63,8 @@ func (s *Site) addObserver() {
 	}
 }
 
-// observeInto sets all of the state. It copies no states, because it runs for every host and call.
+// observeInto sets all fields of the state. It does not copy the state, because
+// it runs for every host and call.
 func (h *Host) observeInto(s *laws.State, now time.Time) {
 	s.Up, s.Cut, s.GoesDown, s.Returns, s.Lost = h.up, h.cut, !h.goes.IsZero(), !h.returns.IsZero(), h.lost
 	s.Booted, s.BootedAt, s.Staged, s.Reboots, s.Rejected = h.booted, h.bootedAt, h.staged, len(h.reboots), h.memory.rejected
@@ -67,7 +73,7 @@ func (h *Host) observeInto(s *laws.State, now time.Time) {
 	h.setting.observeInto(&s.Setting)
 	s.Setting.Wanted, s.StagedBy = nil, ""
 	if word, ok := h.site.settings[h.Name]; ok {
-		wanted := word // so that other hosts cost no memory
+		wanted := word // a copy, so that hosts without a setting need no memory
 		s.Setting.Wanted = &wanted
 	}
 	if h.staging != "" && h.stager != nil {
@@ -105,8 +111,8 @@ func askedOf(r *rollout.Run) *laws.Asked {
 	return a
 }
 
-// TooFar reports whether max_skew keeps the host from its desired OS, directly or because of a pool
-// that its own pool comes after.
+// TooFar reports whether max_skew keeps the host from its desired OS, either
+// for its own pool or for a pool before it.
 func (s *Site) TooFar(host string) (far bool) {
 	s.settle()
 	s.mu.Lock()
@@ -114,8 +120,8 @@ func (s *Site) TooFar(host string) (far bool) {
 	return s.observe().TooFar(host)
 }
 
-// MayRefuse reports whether a run may refuse to start: the last roll-out is not known to be
-// finished, and some pool asks for another OS.
+// MayRefuse reports whether a run may refuse to start: the last roll-out may be
+// unfinished, and some pool has another desired OS.
 func (s *Site) MayRefuse() bool {
 	s.settle()
 	s.mu.Lock()

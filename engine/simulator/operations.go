@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// Operations of tests on hosts, without holdfast.
+// The operations below are for tests. They change hosts without holdfast.
 
 // PowerOff takes the host down at once, for good.
 func (h *Host) PowerOff() {
@@ -20,7 +20,7 @@ func (h *Host) PowerOff() {
 	})
 }
 
-// PowerOn starts a host that is off. An OS that was not finalized is not booted.
+// PowerOn starts a host that is off. It boots no OS that was not finalized.
 func (h *Host) PowerOn() {
 	h.site.withLock(func(now time.Time) {
 		if !h.up {
@@ -29,7 +29,7 @@ func (h *Host) PowerOn() {
 	})
 }
 
-// Reset cuts the power for a moment: the host boots again, with the OS it had.
+// Reset cuts the power for a moment: the host boots the same OS again.
 func (h *Host) Reset() {
 	h.site.withLock(func(now time.Time) {
 		if h.up {
@@ -40,7 +40,8 @@ func (h *Host) Reset() {
 	})
 }
 
-// Boot reboots the host at once into the OS of that digest, as a person may do.
+// Boot reboots the host at once into the OS with that digest, as a person can
+// do.
 func (h *Host) Boot(digest string) {
 	h.site.withLock(func(now time.Time) {
 		h.booted, h.staged, h.next, h.goes = digest, "", "", time.Time{}
@@ -60,7 +61,8 @@ func (h *Host) StopEtcd() {
 	h.site.withLock(func(now time.Time) { h.etcd, h.lost = false, now })
 }
 
-// StartEtcd brings the host's etcd member back, at once caught up.
+// StartEtcd starts the host's etcd member again. The member has caught up at
+// once.
 func (h *Host) StartEtcd() { h.site.withLock(func(time.Time) { h.etcd = true }) }
 
 // StartUnits starts all enabled units of the host.
@@ -68,8 +70,8 @@ func (h *Host) StartUnits() {
 	h.site.withLock(func(time.Time) { h.failed, h.units = nil, h.enabledUnits() })
 }
 
-// SetHold sets or removes (nil) the hold of the host, as a person may do. That person answers for
-// the state of the host.
+// SetHold sets the hold of the host, or removes it (nil), as a person can do.
+// This person is responsible for the state of the host.
 func (h *Host) SetHold(hold *engine.Hold) {
 	h.site.withLock(func(time.Time) {
 		h.hold, h.freed = hold, hold == nil
@@ -80,7 +82,7 @@ func (h *Host) SetHold(hold *engine.Hold) {
 	})
 }
 
-// Undrain lets work return to the host, as a person may do.
+// Undrain lets work return to the host, as a person can do.
 func (h *Host) Undrain() { h.site.withLock(func(time.Time) { h.drained = false }) }
 
 // Garble makes the host's hold file unreadable.
@@ -105,21 +107,21 @@ func (h *Host) holdCopy() *engine.Hold {
 // State is the state of a host.
 type State struct {
 	Up      bool
-	Booted  string   // digest
-	Staged  string   // digest, "" if nothing is staged
+	Booted  string   // digest of the booted OS
+	Staged  string   // digest of the staged OS; "": nothing is staged
 	Locked  bool     // the staged OS is locked
 	Staging bool     // an OS is being staged
-	Drained bool     // drained, and not undrained since
-	Member  bool     // of an etcd cluster
-	Well    bool     // up, and its etcd member healthy
-	Matches bool     // it has its desired state, with the setting in effect and on record
+	Drained bool     // the host was drained, and not undrained since
+	Member  bool     // the host is a member of an etcd cluster
+	Well    bool     // the host is up, and its etcd member is healthy
+	Matches bool     // the host has its desired state, with the setting in effect and on record
 	Drifted bool     // a person has changed the recorded setting
 	Boots   int      // number of boots; a new host has 1
-	Reboots []string // digests of the ordered reboots; "-" for the running OS
+	Reboots []string // digests in the orders to reboot; "-" for the running OS
 
-	Disk, Effect, Record string // the setting; the record is "" where it is not finished
-	Failed               string // action that has failed, by the record
-	Writes               int    // of the setting
+	Disk, Effect, Record string // the setting; Record is "" while a write is not finished
+	Failed               string // failed action, by the record
+	Writes               int    // number of writes of the setting
 }
 
 // State returns the state of the host.
@@ -155,7 +157,7 @@ func (h *Host) Set(word string) {
 	})
 }
 
-// Edit changes the setting on the host's disk, as a person may do.
+// Edit changes the setting on the host's disk, as a person can do.
 func (h *Host) Edit(word string) {
 	h.site.withLock(func(now time.Time) {
 		h.setting.disk, h.setting.edited = word, now

@@ -9,14 +9,16 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// The commands of plays. They run on the bastion; the second one disrupts.
+// The commands of plays. They run on the bastion, and the second one is
+// disruptive.
 const (
 	PlainCommand      = "work"
 	DisruptingCommand = "upset"
 )
 
-// NewPlay prepares a play for a run. Its hosts field is a list of pools, separated by commas. Its
-// tasks may be stage, config, finalize, reboot and the commands above.
+// NewPlay prepares a play for a run. Its field Hosts is a list of pools,
+// separated by commas. Its tasks may be stage, config, finalize, reboot and the
+// commands above.
 func NewPlay(p engine.Play) rollout.Play {
 	return rollout.Play{
 		Play: p, Modules: []engine.Module{playOS{play: p}, playSettings{play: p}, playOperations{p}},
@@ -35,7 +37,8 @@ type playOS struct {
 	play engine.Play
 }
 
-// Diff compares the OS. A play that only stages skips hosts where the OS is staged.
+// Diff compares the OS. A play that only stages skips hosts on which the OS is
+// staged.
 func (m playOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	stages, finalizes := m.play.Has(engine.StageTask), m.play.Has(engine.FinalizeTask)
 	if !stages && !finalizes {
@@ -52,7 +55,7 @@ func (m playOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	return changes, nil
 }
 
-// Steps stage, and reboot if the play finalizes.
+// Steps returns the steps that stage the OS, and reboot if the play finalizes.
 func (m playOS) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	s := m.Module.Steps(t, changes)
 	if !m.play.Has(engine.FinalizeTask) {
@@ -79,16 +82,16 @@ func (m playSettings) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, e
 // playOperations carries out commands and reboots, once on each host of a run.
 type playOperations struct{ play engine.Play }
 
-// Name is the module's name in errors.
+// Name returns the name of the module in errors.
 func (playOperations) Name() string { return "deeds" }
 
-// Probe asks for nothing: the facts of Module say it all.
+// Probe returns no commands, because the facts of Module are enough.
 func (playOperations) Probe(engine.Desired) []engine.Command { return nil }
 
-// Read adds nothing.
+// Read adds no facts.
 func (playOperations) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
-// Diff returns the operations that are left.
+// Diff returns the operations that the run has not carried out yet.
 func (m playOperations) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	var changes []engine.Change
 	for _, t := range m.play.Tasks {
@@ -123,7 +126,8 @@ func (m playOperations) Steps(t engine.Target, _ []engine.Change) (s engine.Step
 	return s
 }
 
-// TasksAround returns the commands that disrupt nothing, if the play has others that do.
+// TasksAround returns the non-disruptive commands, if the play also has
+// disruptive operations.
 func (m playOperations) TasksAround(t engine.Target) (before, after []engine.Step) {
 	for _, task := range m.play.Tasks {
 		if isOperation(task) && !disruptsHost(task) && !m.isNonDisruptive() {

@@ -12,27 +12,28 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// memory has the notes of a host about roll-outs, which every OS of the host keeps.
+// memory has the entries of a host about roll-outs, which every OS of the host
+// keeps.
 type memory struct {
 	rollout  *engine.Rollout
 	updated  time.Time
 	rejected []string
 }
 
-// Remembered has the notes of a host about roll-outs, as in its facts.
+// Remembered has the entries of a host about roll-outs, as its facts have them.
 type Remembered struct {
-	Rollout  *engine.Rollout // that has begun here last
+	Rollout  *engine.Rollout // roll-out that last began on the host
 	Updated  time.Time       // by the host's clock
-	Rejected []string        // digests
+	Rejected []string        // digests of the rejected OS versions
 }
 
-// Remembers returns the notes of the host about roll-outs.
+// Remembers returns the entries of the host about roll-outs.
 func (h *Host) Remembers() (r Remembered) {
 	h.site.withLock(func(time.Time) { r = h.memory.rememberedFacts() })
 	return r
 }
 
-// Remember replaces the notes of the host, as if a run had left them.
+// Remember replaces the entries of the host, as a run does.
 func (h *Host) Remember(r Remembered) {
 	h.site.withLock(func(time.Time) {
 		h.memory.rollout, h.memory.updated, h.memory.rejected = r.Rollout, r.Updated, r.Rejected
@@ -49,7 +50,8 @@ func (m memory) rememberedFacts() Remembered {
 	return r
 }
 
-// parseRollout parses the members of the note about a roll-out. It returns nil if there is none.
+// parseRollout parses the JSON members of the entry about a roll-out. It
+// returns nil if there are no members.
 func parseRollout(members string) *engine.Rollout {
 	var note engine.Rollout
 	if json.Unmarshal([]byte("{"+members+"}"), &note) != nil || len(note.Targets) == 0 {
@@ -58,7 +60,8 @@ func parseRollout(members string) *engine.Rollout {
 	return &note
 }
 
-// acceptOS forgets that an OS failed, because the host is healthy with it. It may fail once more.
+// acceptOS no longer rejects an OS, because the host is healthy with it. The OS
+// may fail once more.
 func (m *memory) acceptOS(digest string) {
 	m.rejected = slices.DeleteFunc(m.rejected, func(d string) bool { return d == digest })
 }
@@ -94,7 +97,7 @@ func backSteps(t engine.Target, digest, old string) []engine.Step {
 	}
 }
 
-// rollBack is the name of the step that orders a host back.
+// rollBack is the name of the step that orders a host to boot its previous OS.
 const rollBack = "roll back"
 
 func (h *Host) orderRollback(o rebootOrder, bad, good string) rollout.Reply {

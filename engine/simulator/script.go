@@ -9,8 +9,9 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// VerbOf returns the verb of the call of a script: its purpose, or the operation of its step. Orders of the modules here
-// begin with a verb of their own.
+// VerbOf returns the verb of the call of a script: its purpose, or the
+// operation of its step. An order of the modules in this package begins with a
+// verb of its own.
 func VerbOf(s rollout.Script) string {
 	switch {
 	case s.Purpose != rollout.StepScript:
@@ -35,12 +36,12 @@ func parseOrder(text string) (verb, rest string) {
 	return verb, rest
 }
 
-// orderStart is how an order of the modules begins.
+// orderStart begins each order of the modules.
 const orderStart = "simulator "
 
 func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Reply {
 	switch s.Purpose {
-	case rollout.StepScript: // see below
+	case rollout.StepScript: // the operation decides, see below
 	case rollout.ProbeScript:
 		b.lawNotes().See(&h.law)
 		return h.answerProbe(s.Text, now)
@@ -103,7 +104,7 @@ func (h *Host) obeyOrder(b *Bastion, text string, now time.Time) rollout.Reply {
 	return notFound
 }
 
-// probeStart is how a script of hostscript.ProbeScript begins.
+// probeStart begins each script of hostscript.ProbeScript.
 const probeStart = "export LC_ALL=C\n( "
 
 func (h *Host) answerProbe(text string, now time.Time) rollout.Reply {
@@ -112,7 +113,7 @@ func (h *Host) answerProbe(text string, now time.Time) rollout.Reply {
 	for _, c := range strings.Split("\n"+commands, "\n( ") {
 		command, closing, _ := strings.Cut(strings.TrimPrefix(c, "\n"), "\n")
 		_, mark, _ := strings.Cut(closing, `printf '\n`)
-		mark, _, _ = strings.Cut(mark, " %d") // the random mark and a number
+		mark, _, _ = strings.Cut(mark, " %d") // drop the number after the random mark
 		out, code := []byte(nil), 127
 		if command == factsScript {
 			out, code = encodeFacts(h.hostFacts(now)), 0
@@ -144,7 +145,8 @@ func (h *Host) startStaging(b *Bastion, digest string, holders []string, now tim
 	return rollout.Reply{}
 }
 
-// rebootOrder is who orders a host to reboot, and when.
+// rebootOrder is the run that orders a host to reboot, and the time of the
+// order.
 type rebootOrder struct {
 	bastion *Bastion
 	run     string

@@ -10,9 +10,10 @@ import (
 	"holdfast/engine"
 )
 
-// Settings is a module for the one setting of every host: a word that is on disk, in effect and on
-// record. The word names its actions: "reload-3", "drain-reload-4", "restart-5", "restart-end-6"
-// (the service ends), "reboot-7", "none-8". The module decides like the one for configurations.
+// Settings is a module for the one setting of every host: a word that is on
+// disk, in effect and on record. The word names its actions: "reload-3",
+// "drain-reload-4", "restart-5", "restart-end-6" (the service ends),
+// "reboot-7", "none-8". The module decides like the module for configurations.
 type Settings struct{}
 
 // settingPath is the path of the setting in a configuration.
@@ -65,28 +66,28 @@ func endsService(word string) bool { return slices.Contains(strings.Split(word, 
 // settingOrder is the JSON in a script about the setting.
 type settingOrder struct {
 	Run     string         `json:"run"`
-	Holders []string       `json:"holders,omitempty"` // of a quiet write: other runs whose holds do not count
-	Boot    string         `json:"boot,omitempty"`    // as planned
-	Was     string         `json:"was,omitempty"`     // on disk, as planned
-	Before  *engine.Record `json:"before,omitempty"`  // the record during the write; nil: no write
-	Claim   bool           `json:"claim,omitempty"`   // check the hold again when the upload is complete
+	Holders []string       `json:"holders,omitempty"` // for a write without a hold: other runs whose holds do not count
+	Boot    string         `json:"boot,omitempty"`    // boot ID in the plan
+	Was     string         `json:"was,omitempty"`     // setting on disk in the plan
+	Before  *engine.Record `json:"before,omitempty"`  // record during the write; nil: the script writes nothing
+	Claim   bool           `json:"claim,omitempty"`   // the script checks the hold again after the upload
 	Action  string         `json:"action,omitempty"`
-	Failed  *engine.Record `json:"failed,omitempty"` // the record if the action fails
-	After   *engine.Record `json:"after,omitempty"`  // the record at the end
+	Failed  *engine.Record `json:"failed,omitempty"` // record if the action fails
+	After   *engine.Record `json:"after,omitempty"`  // record at the end
 }
 
 func (o settingOrder) scriptText(verb string) string {
-	text, _ := json.Marshal(o) // orders always marshal
+	text, _ := json.Marshal(o) // an order always marshals
 	return "simulator " + verb + " " + string(text)
 }
 
-// Name is the module's name in plans.
+// Name returns the name of the module in plans.
 func (Settings) Name() string { return "settings" }
 
-// Probe asks for nothing: the facts of Module say it all.
+// Probe returns no commands, because the facts of Module contain the setting.
 func (Settings) Probe(engine.Desired) []engine.Command { return nil }
 
-// Read adds nothing.
+// Read adds no facts.
 func (Settings) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
 // settingDiff is the difference between a host and its setting.
@@ -152,10 +153,10 @@ func (Settings) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	return []engine.Change{c}, nil
 }
 
-// Steps write the setting and make it take effect.
+// Steps returns the steps that write the setting and make it take effect.
 func (Settings) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	x, err := newSettingDiff(t.Desired, t.Facts)
-	if err != nil { // then Diff has given no changes
+	if err != nil { // then Diff has returned no changes
 		return engine.Steps{}
 	}
 	return x.settingSteps(t)

@@ -10,15 +10,15 @@ import (
 	"holdfast/engine/simulator/laws"
 )
 
-// Site is a world of hosts and etcd clusters. Its methods, and the methods of its hosts, are safe
-// for concurrent use.
+// Site is a world of hosts and etcd clusters. Its methods, and the methods of
+// its hosts, are safe for concurrent use.
 type Site struct {
 	Inventory engine.Inventory
 	Labels    map[string]string // version label of each OS, by digest; the default is the digest
 
 	mu         sync.Mutex
 	hosts      map[string]*Host
-	all        []*Host // in the order of the inventory, as are clusters
+	all        []*Host // in inventory order, as are clusters
 	clusters   map[string]*cluster
 	etcd       []*cluster
 	at         time.Time // time of the state
@@ -26,7 +26,7 @@ type Site struct {
 	due        []happening
 	log        []string
 	violations []string
-	settings   map[string]string // wanted, by host
+	settings   map[string]string // desired settings, by host
 }
 
 // happening is a future event of the world.
@@ -35,8 +35,8 @@ type happening struct {
 	do func()
 }
 
-// New makes a site with the hosts of the inventory. All hosts are up and run the OS of that digest;
-// all clusters are healthy.
+// New returns a site with the hosts of the inventory. All hosts are up and run
+// the OS with that digest, and all clusters are healthy.
 func New(inv engine.Inventory, digest string) *Site {
 	s := &Site{Inventory: inv, hosts: map[string]*Host{}, clusters: map[string]*cluster{}, settings: map[string]string{}}
 	for _, c := range inv.Clusters {
@@ -57,7 +57,7 @@ func New(inv engine.Inventory, digest string) *Site {
 	return s
 }
 
-// Host returns the host of that name; there must be one.
+// Host returns the host with that name, which must exist.
 func (s *Site) Host(name string) *Host {
 	if h := s.hosts[name]; h != nil {
 		return h
@@ -99,7 +99,7 @@ func (s *Site) desiredOf(h *Host) engine.Desired {
 	return d
 }
 
-// After calls f when that much time has passed. f may call methods of the site's hosts.
+// After calls f after that duration. f may call methods of the site's hosts.
 func (s *Site) After(d time.Duration, f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +107,8 @@ func (s *Site) After(d time.Duration, f func()) {
 	slices.SortStableFunc(s.due, func(a, b happening) int { return a.at.Compare(b.at) })
 }
 
-// Violations returns the broken laws, each with the log until then. There must be none, under any
-// faults a test causes.
+// Violations returns the broken laws, each with the log until the violation. A
+// test expects none, whatever faults it causes.
 func (s *Site) Violations() []string {
 	s.settle()
 	s.mu.Lock()
@@ -116,7 +116,7 @@ func (s *Site) Violations() []string {
 	return slices.Clone(s.violations)
 }
 
-// Log returns the operations on hosts, in order, one a line.
+// Log returns the operations on hosts, in order, one per line.
 func (s *Site) Log() []string {
 	s.settle()
 	s.mu.Lock()
@@ -124,12 +124,13 @@ func (s *Site) Log() []string {
 	return slices.Clone(s.log)
 }
 
-// settle runs all events that are due. Do not call it with the lock held: the events take it.
+// settle runs all events that are due. The caller must not hold the lock,
+// because the events take it.
 func (s *Site) settle() {
 	for {
 		s.mu.Lock()
 		if len(s.due) == 0 || s.due[0].at.After(time.Now()) {
-			if now := time.Now(); now.After(s.at) { // else the last operation has advanced it
+			if now := time.Now(); now.After(s.at) { // otherwise the last operation has advanced the site already
 				s.advanceTo(now)
 			}
 			s.mu.Unlock()
@@ -155,7 +156,7 @@ func (s *Site) advanceTo(now time.Time) {
 	}
 }
 
-// withLock calls f with the lock held, after all events that are due.
+// withLock runs all events that are due, and calls f with the lock held.
 func (s *Site) withLock(f func(now time.Time)) {
 	s.settle()
 	s.mu.Lock()

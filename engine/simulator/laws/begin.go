@@ -7,11 +7,11 @@ import (
 	"holdfast/engine"
 )
 
-// The laws about roll-outs: which hosts a run may begin, and when. An adopted host
-// has begun before.
+// This file has the laws about the hosts that a run may begin, and when. An
+// adopted host has begun before.
 
-// checkPlanned checks that only hosts that the journaled plan disrupts are disrupted, and hosts whose
-// action has failed since.
+// checkPlanned checks that a run disrupts only the hosts that its journaled
+// plan disrupts, and hosts whose action has failed since.
 func (r *Run) checkPlanned(h *Host) {
 	failed := h.Setting.Failed != ""
 	if disrupts, ok := r.reports.plan[h.Name]; !ok || !disrupts && !failed {
@@ -50,7 +50,8 @@ func (r *Run) checkBegin(h *Host) {
 	}
 }
 
-// checkOrder checks that all pools that the pool comes after, directly or not, match first.
+// checkOrder checks that all pools before the pool, directly or through others,
+// match first.
 func (r *Run) checkOrder(h *Host, p engine.Pool) {
 	first := map[string]bool{}
 	var visit func(engine.Pool)
@@ -71,7 +72,8 @@ func (r *Run) checkOrder(h *Host, p engine.Pool) {
 	}
 }
 
-// checkCanary checks that until enough hosts of a pool have passed, only canaries begin.
+// checkCanary checks that only canaries begin until enough hosts of a pool have
+// passed.
 func (r *Run) checkCanary(h *Host, p engine.Pool) {
 	if p.Canary == nil {
 		return
@@ -97,10 +99,10 @@ func (r *Run) checkCanary(h *Host, p engine.Pool) {
 	}
 }
 
-// checkWindow checks that the windows of the pool are open when a batch begins, and stay open for its
-// expected time.
+// checkWindow checks that the windows of the pool are open when a batch begins,
+// and stay open for its expected duration.
 func (r *Run) checkWindow(h *Host, p engine.Pool) {
-	const maxAge = time.Minute // the facts that let it begin may be that old
+	const maxAge = time.Minute // the facts that let the batch begin may have this age
 	takes := 30 * time.Minute
 	if p.BatchTakes > 0 {
 		takes = time.Duration(p.BatchTakes)

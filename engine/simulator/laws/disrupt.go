@@ -13,7 +13,8 @@ func (h *Host) isDisrupted() bool {
 	return h.disruptedBy != ""
 }
 
-// CheckDisrupt checks all laws about a disruption during which the host stays up.
+// CheckDisrupt checks all laws about a disruption during which the host stays
+// up.
 func (r *Run) CheckDisrupt(h *Host) { r.checkDisrupt(h, false) }
 
 // CheckDrain checks all laws about a drain.
@@ -31,7 +32,8 @@ func (r *Run) CheckHarm(h *Host) {
 	}
 }
 
-// CheckReboot checks all laws about an order to reboot into a staged OS, or into the running one ("").
+// CheckReboot checks all laws about an order to reboot into a staged OS, or
+// into the running OS ("").
 func (r *Run) CheckReboot(h *Host, digest string) {
 	r.checkDisrupt(h, true)
 	switch play := r.currentPlay(); {
@@ -43,7 +45,8 @@ func (r *Run) CheckReboot(h *Host, digest string) {
 	}
 }
 
-// checkDisrupt checks all laws about disruption, before a run drains a host or takes it down.
+// checkDisrupt checks all laws about disruption, before a run drains a host or
+// takes it down.
 func (r *Run) checkDisrupt(h *Host, down bool) {
 	r.CheckOwn(h, "disrupted")
 	if down && h.Reboots > 0 && h.Booted == h.Staged {
@@ -66,8 +69,8 @@ func (r *Run) checkDisrupt(h *Host, down bool) {
 	h.disruptedBy = r.ID
 }
 
-// checkCluster checks that one member of a cluster is disrupted at a time, never without a quorum,
-// and not while another member is known to be unhealthy.
+// checkCluster checks that one member of a cluster is disrupted at a time, that
+// the quorum is kept, and that no other member is known to be unhealthy.
 func (r *Run) checkCluster(c *Cluster, h *Host, down bool) {
 	left := 0
 	for _, m := range c.Members {
@@ -85,14 +88,14 @@ func (r *Run) checkCluster(c *Cluster, h *Host, down bool) {
 	if down && left < c.quorum() && !small {
 		r.reportViolation("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.Members), c.Name)
 	}
-	chosen := wasUnseen(c.Elected, r.gathered[c.Name]) // the members chose a leader, and no run could know
+	chosen := wasUnseen(c.Elected, r.gathered[c.Name]) // the members elected a leader, and no run could know
 	if down && c.Leader == h && len(c.Members) > 1 && left > 0 && !small && !chosen {
 		r.reportViolation("%s goes down while it leads cluster %s", h.Name, c.Name)
 	}
 }
 
-// checkPool checks that the unavailable hosts of a pool and of the site stay within the budgets,
-// apart from hosts that were unavailable before.
+// checkPool checks that the unavailable hosts of a pool and of the site stay
+// within the budgets. Hosts that were unavailable before may exceed them.
 func (r *Run) checkPool(h *Host) {
 	p := r.observer.poolOf(h)
 	size, gone, all := 0, []string{h.Name}, []string{h.Name}
@@ -116,9 +119,10 @@ func (r *Run) checkPool(h *Host) {
 	}
 }
 
-// knowsGone reports whether the host is unavailable and the run could know that. A run has to know
-// the hosts that another run holds, because both gather holds after they took their own. A host
-// that the run adopted was held before, and may be disrupted.
+// knowsGone reports whether the host is unavailable and the run could know
+// that. With taken, a host that another run holds also counts, because both
+// runs gather holds after they have taken their own. taken is false for a host
+// that the run adopted, which was held before and may be disrupted.
 func (r *Run) knowsGone(h *Host, taken bool) bool {
 	if h.isDisrupted() {
 		return h.disruptedBy == r.ID || !wasUnseen(h.disruptedAt, r.seen[h.Name]) || taken && h.Hold != nil && h.Hold.Kind == engine.RunHold
@@ -126,6 +130,6 @@ func (r *Run) knowsGone(h *Host, taken bool) bool {
 	return !h.Up && r.missed[h.Name].After(h.Lost)
 }
 
-// wasUnseen reports whether an event came after the facts were gathered. An event at the same
-// moment may have come later.
+// wasUnseen reports whether an event may have come after the facts were
+// gathered. Two events at the same moment have no order.
 func wasUnseen(happened, gathered time.Time) bool { return !happened.Before(gathered) }

@@ -1,7 +1,10 @@
-// Package laws checks that no run of a simulated site breaks a promise of holdfast, under any faults: who may be disrupted, when,
-// in which order and under whose hold.
+// Package laws checks that no run of a simulated site breaks a promise of
+// holdfast, whatever faults happen. The promises say which hosts may be
+// disrupted, when, in which order and under whose hold.
 //
-// It states the promises in other words than the code. An Observer sees what happens on the hosts and in the journals of runs.
-// It also knows what each run has gathered, because a run does not break a law by an event that it could not know, such as a host
-// that became unavailable after the run had last gathered its facts.
+// The laws share no code with holdfast. An Observer has the events on the hosts
+// and in the journals of runs. It also has the facts that each run has
+// gathered, because an event that the run could not know breaks no law: for
+// example, a host may become unavailable after the run has gathered its facts
+// for the last time.
 package laws

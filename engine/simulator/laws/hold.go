@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// The laws about holds, fresh facts and the journal.
+// This file has the laws about holds, current facts and the journal.
 
 // CheckOwn checks that a run disrupts or undrains only hosts that it holds.
 func (r *Run) CheckOwn(h *Host, what string) {
@@ -19,7 +19,8 @@ func (r *Run) CheckOwn(h *Host, what string) {
 	}
 }
 
-// CheckAdopt checks that a run adopts only a hold of a dead run, or a hold that has expired.
+// CheckAdopt checks that a run adopts only the hold of a dead run, or an
+// expired hold.
 func (r *Run) CheckAdopt(h *Host) {
 	r.reports.adopted[h.Name] = true
 	if h.Hold.Expired(r.observer.Now) {
@@ -32,8 +33,9 @@ func (r *Run) CheckAdopt(h *Host) {
 	}
 }
 
-// CheckStage checks that the staging is in the journal, that it does not begin on a host that is held by a person or by another
-// live run, and that the run stages one member of a cluster at a time.
+// CheckStage checks three laws: the staging is in the journal; it does not
+// begin on a host that a person or another live run holds; and the run stages
+// one member of a cluster at a time.
 func (r *Run) CheckStage(h *Host) {
 	if r.isKeptOut(h) {
 		r.reportViolation("%s is staged while it is %s", h.Name, h.Hold)
@@ -42,8 +44,9 @@ func (r *Run) CheckStage(h *Host) {
 	r.checkJournaledKind(h, engine.StageStep)
 }
 
-// CheckArrives checks that nothing is written to a host that is held by a person or by another live
-// run. The time at which it was sent makes no difference.
+// CheckArrives checks that nothing is written to a host that a person or
+// another live run holds. It counts when the data arrive, and not when they
+// were sent.
 func (r *Run) CheckArrives(h *Host, what string) {
 	if r.isKeptOut(h) {
 		r.reportViolation("%s arrives on the disk of %s, which is %s", what, h.Name, h.Hold)
@@ -58,7 +61,6 @@ func (r *Run) isKeptOut(h *Host) bool {
 		slices.ContainsFunc(r.observer.runs, func(o *Run) bool { return o.ID == h.Hold.Run && o.alive() })
 }
 
-// checkStageOne checks that a run stages one member of a cluster at a time.
 func (r *Run) checkStageOne(h *Host) {
 	if h.Cluster == "" {
 		return
@@ -70,8 +72,8 @@ func (r *Run) checkStageOne(h *Host) {
 	}
 }
 
-// CheckRelease checks that a host is released when it is completely back, as far as the run could
-// know.
+// CheckRelease checks that a host is completely back when it is released, as
+// far as the run could know.
 func (r *Run) CheckRelease(h *Host) {
 	if !h.isDisrupted() {
 		return
@@ -87,13 +89,13 @@ func (r *Run) CheckRelease(h *Host) {
 	case h.LacksUnits():
 		r.reportViolation("%s is released, and of its units only %v run", h.Name, h.Units)
 	case r.seen[h.Name].After(h.disruptedAt) && (h.Cluster == "" || r.gathered[h.Cluster].After(h.disruptedAt)):
-		h.disruptedBy = "" // it was healthy; the run does not answer for later events
+		h.disruptedBy = "" // the host was healthy; the run does not answer for later events
 	}
 }
 
-// checkFresh checks that before a member goes down, and after its hold was taken, the run gathers the
-// holds of all other members and the facts of the cluster. Otherwise two runs could take down a
-// member each.
+// checkFresh checks that a run gathers the holds of all other members and the
+// facts of the cluster, after it has taken the hold of a member and before that
+// member goes down. Otherwise two runs could each take down a member.
 func (r *Run) checkFresh(h *Host) {
 	c := r.observer.findCluster(h)
 	if c == nil {
@@ -111,8 +113,9 @@ func (r *Run) checkFresh(h *Host) {
 	}
 }
 
-// checkJournaled checks that a step is in the journal before it changes a host. The names of these steps are those that
-// the modules of the simulator and the plays of a test give them; steps of a kind have checkJournaledKind.
+// checkJournaled checks that the journal has a step before the step changes a
+// host. It is for steps that are named by the modules of the simulator and by
+// the plays of a test. checkJournaledKind is for steps with a kind.
 func (r *Run) checkJournaled(h *Host, step string) {
 	if begun := r.begun[h.Name]; begun.name != step {
 		r.reportViolation("%s of %s is not in the journal, but %q", step, h.Name, begun.name)

@@ -12,62 +12,63 @@ import (
 type World struct {
 	Inventory engine.Inventory
 	Labels    map[string]string // version label of an OS, by digest; the default is the digest
-	Hosts     []*Host           // in the order of the inventory, as are clusters
+	Hosts     []*Host           // in inventory order, as are Clusters
 	Clusters  []*Cluster
 	Now       time.Time
 }
 
-// Observer checks the laws on one site. The site keeps World up to date, and calls the methods of the observer and of its
-// runs one at a time.
+// Observer checks the laws on one site. The site updates World, and calls the
+// methods of the observer and of its runs one at a time.
 type Observer struct {
 	World
 
 	report  func(violation string)
 	broken  bool
 	runs    []*Run
-	rollOut rollOut // the last one
+	rollOut rollOut // the last roll-out
 }
 
 // NewObserver returns an observer that reports each broken law.
 func NewObserver(report func(violation string)) *Observer { return &Observer{report: report} }
 
-// Host is a host, and the laws' notes about it.
+// Host is a host, with the observer's records about it.
 type Host struct {
-	engine.Host // as the simulation began
+	engine.Host // as at the start of the simulation
 	State
 
-	// LacksUnits reports whether an enabled unit does not run that ran when the hold was taken.
+	// LacksUnits reports whether an enabled unit that ran when the hold was
+	// taken does not run now.
 	LacksUnits func() bool
 
-	disruptedBy string         // ID of the run that disrupted it, until it is completely back
+	disruptedBy string         // ID of the run that disrupted the host, until the host is completely back
 	disruptedAt time.Time      // time of that disruption
-	orderedBy   *Run           // the run that ordered it to boot a staged OS
-	rolledBack  []string       // OS from which it was ordered to go back
-	fallbacks   map[string]int // reboots in place of an action, by the word that is not yet on record
+	orderedBy   *Run           // the run that ordered the host to boot a staged OS
+	rolledBack  []string       // OS versions that the host was ordered to leave again
+	fallbacks   map[string]int // number of reboots in place of an action, by the word that is not yet on record
 }
 
 // State is the state of a host at one moment.
 type State struct {
 	Up       bool
 	Cut      bool      // bastions cannot reach it
-	GoesDown bool      // it was ordered to reboot, and is still up
-	Returns  bool      // it boots
-	Lost     time.Time // when it last became unavailable
+	GoesDown bool      // the host was ordered to reboot, and is still up
+	Returns  bool      // the host is booting
+	Lost     time.Time // when the host last became unavailable
 
-	Booted   string    // digest
-	BootedAt time.Time // when it first ran that OS; zero: since the start
-	Staged   string    // digest
-	StagedBy string    // ID of the run that stages an OS just now
+	Booted   string    // digest of the booted OS
+	BootedAt time.Time // when the host first ran that OS; zero: since the start
+	Staged   string    // digest of the staged OS
+	StagedBy string    // ID of the run that is staging an OS
 	Reboots  int       // number of ordered reboots
-	Rejected []string  // digests
+	Rejected []string  // digests of the rejected OS versions
 
 	Hold    *engine.Hold
 	Garbled bool // the hold cannot be read
 	Freed   bool // a person removed the last hold
 	Drained bool
-	Units   []string // that run
-	Healthy bool     // it has a healthy etcd member
-	Unclear bool     // its module does not understand it
+	Units   []string // units that run
+	Healthy bool     // the host has a healthy etcd member
+	Unclear bool     // the state of the host is not understood
 	Setting Setting
 }
 
@@ -76,10 +77,10 @@ type Setting struct {
 	Wanted  *string // nil: the inventory has no setting for the host
 	Disk    string
 	Effect  string
-	Record  *string   // the setting on record; nil: none, or its write is not finished
-	Pending string    // the setting whose write is not finished
-	Failed  string    // the action that has failed
-	Edited  time.Time // when a person last changed it
+	Record  *string   // setting on record; nil: none, or a write is not finished
+	Pending string    // setting whose write is not finished
+	Failed  string    // action that failed
+	Edited  time.Time // when a person last changed the setting
 }
 
 func (s Setting) isRecorded(word string) bool { return s.Record != nil && *s.Record == word }

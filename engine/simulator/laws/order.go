@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// The laws about the order within a pool.
+// This file has the laws about the order within a pool.
 
 // checkBatch checks that a run disrupts only hosts of the batch that it has announced.
 func (r *Run) checkBatch(h *Host) {
@@ -18,12 +18,12 @@ func (r *Run) checkBatch(h *Host) {
 
 // poolQueue has the hosts of one pool that could join a batch.
 type poolQueue struct {
-	first *Host   // in the batch
-	left  []*Host // not in the batch
+	first *Host   // the first host in the batch
+	left  []*Host // hosts that are not in the batch
 }
 
-// buildQueues notes the hosts that a batch leaves out although nothing visible keeps them from it.
-// It ignores members of etcd clusters, which have more reasons to wait.
+// buildQueues collects the hosts that a batch leaves out without a visible
+// reason. It ignores members of etcd clusters, which have more reasons to wait.
 func (r *Run) buildQueues() {
 	r.followed.queues = map[string]*poolQueue{}
 	for _, h := range r.observer.Hosts {
@@ -52,8 +52,8 @@ func (r *Run) couldJoinBatch(h *Host) bool {
 		!r.observer.isPaused(h) && !r.followed.taken[h.Name] && !r.isSatisfied(h)
 }
 
-// checkTurn checks that within a zone, hosts follow the order of the pool; the zone of the host that
-// comes first is next.
+// checkTurn checks that the hosts of a zone follow the order of the pool, and
+// that the next zone is the zone of the first waiting host.
 func (r *Run) checkTurn(h *Host) {
 	t := r.followed.queues[h.Pool]
 	if t == nil || h.Cluster != "" || t.first == nil {
@@ -69,8 +69,8 @@ func (r *Run) checkTurn(h *Host) {
 	}
 }
 
-// comesFirst reports whether a host comes before another of its pool: hosts that failed last time
-// first, then by zone, then by the order.
+// comesFirst reports whether host h comes before host o of its pool. Hosts that
+// failed in the previous run come first; then zone and order decide.
 func (r *Run) comesFirst(h, o *Host) bool {
 	p := r.observer.poolOf(h)
 	order := p.Order
@@ -87,7 +87,7 @@ func (r *Run) comesFirst(h, o *Host) bool {
 		zones, hosts = r.observer.inventoryPosition(h, true)-r.observer.inventoryPosition(o, true), r.observer.inventoryPosition(h, false)-r.observer.inventoryPosition(o, false)
 	case engine.Shuffled:
 		hosts = 0
-	case engine.Sorted, engine.ReverseSorted: // by their names
+	case engine.Sorted, engine.ReverseSorted: // the names decide
 	}
 	if order == engine.ReverseSorted || order == engine.ReverseInventory {
 		zones, hosts = -zones, -hosts

@@ -9,17 +9,17 @@ import (
 	"holdfast/engine"
 )
 
-// The laws about playbooks.
+// This file has the laws about playbooks.
 
 // followed is the progress that a run has reported.
 type followed struct {
 	reached map[string]bool       // hosts that were reached at the last gather
-	play    int                   // its number, from 0; -1: none has begun
-	batches int                   // of that play
-	batch   []string              // hosts of the last one
-	taken   map[string]bool       // hosts of all of them
+	play    int                   // number of the play, from 0; -1: no play has begun
+	batches int                   // number of batches of that play
+	batch   []string              // hosts of the last batch
+	taken   map[string]bool       // hosts of all batches
 	ended   map[string]bool       // hosts whose outcome was reported
-	queues  map[string]*poolQueue // of the last batch, by pool
+	queues  map[string]*poolQueue // queues of the last batch, by pool
 }
 
 func newFollowed() followed {
@@ -63,8 +63,8 @@ func (r *Run) currentPlay() *engine.Play {
 	return nil
 }
 
-// checkPlay checks that plays run in order, and a play begins when every host of the play before it
-// is done or has failed.
+// checkPlay checks that plays run in order, and that a play begins only after
+// every host of the previous play is done or has failed.
 func (r *Run) checkPlay(name string) {
 	next := r.followed.play + 1
 	if len(r.asked.Plays) > 0 && (next >= len(r.asked.Plays) || r.asked.Plays[next].Name != name) {
@@ -77,7 +77,6 @@ func (r *Run) checkPlay(name string) {
 	}
 }
 
-// checkSerial checks that a batch of a play is no larger than its serial.
 func (r *Run) checkSerial() {
 	play := r.currentPlay()
 	if play == nil || len(play.Serial) == 0 {
@@ -98,7 +97,8 @@ func (w *Observer) hostsOfPlay(play engine.Play) (hosts []*Host) {
 	return hosts
 }
 
-// CheckTask checks all laws about a task of a play that is a command, by its name, and whether it disrupts the host.
+// CheckTask checks all laws about a task of a play that is a command. name is
+// the name of the task, and disrupts means that it disrupts the host.
 func (r *Run) CheckTask(h *Host, name string, disrupts bool) {
 	play := r.currentPlay()
 	if play == nil || !selectsHost(*play, h) {
@@ -111,7 +111,8 @@ func (r *Run) CheckTask(h *Host, name string, disrupts bool) {
 	}
 }
 
-// isSatisfied reports whether the host matches, as far as the run or the play concerns it.
+// isSatisfied reports whether the host matches, as far as the run or its play
+// concerns it.
 func (r *Run) isSatisfied(h *Host) bool {
 	play := r.currentPlay()
 	if play == nil {
@@ -165,7 +166,7 @@ func disruptsHost(t engine.Task) bool {
 	return t.Module == engine.RebootTask || t.Command != nil && t.Command.Disrupts
 }
 
-// onlyWorks reports whether the tasks of a play are commands that do not disrupt.
+// onlyWorks reports whether all tasks of a play are non-disruptive commands.
 func onlyWorks(p engine.Play) bool {
 	return !slices.ContainsFunc(p.Tasks, func(t engine.Task) bool { return t.Command == nil || t.Command.Disrupts })
 }

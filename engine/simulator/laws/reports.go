@@ -12,14 +12,14 @@ import (
 // runReports is the part of a run's journal about its roll-out.
 type runReports struct {
 	plan    map[string]bool      // hosts of the plan, and whether it disrupts them
-	clear   map[string]bool      // hosts that were reached and understood at the last gather
-	bad     map[string]bool      // hosts that were not understood, or had rejected their OS, at the last gather
+	clear   map[string]bool      // hosts that were reached and whose state was understood at the last gather
+	bad     map[string]bool      // hosts whose state was not understood, or that had rejected their OS, at the last gather
 	batch   time.Time            // when the last batch began
 	zones   map[string]string    // zone of the disrupted hosts, by pool
 	done    map[string]time.Time // hosts that match, and since when
 	failed  map[string]bool
 	adopted map[string]bool   // hosts that the run adopted
-	spent   map[string]string // pools over their failure budget when the last batch began, with a description
+	spent   map[string]string // pools that exceeded their failure budget when the last batch began, with a description
 }
 
 func newRunReports() runReports {

@@ -6,8 +6,8 @@ import (
 	"holdfast/engine"
 )
 
-// CheckRollback checks that a rollback needs the hold, the journal entry and the quorum of every reboot, and happens once for
-// each OS.
+// CheckRollback checks that a rollback has the hold, the journal entry and the
+// quorum that every reboot needs, and that it happens once for each OS.
 func (r *Run) CheckRollback(h *Host, bad string) {
 	if slices.Contains(h.rolledBack, bad) {
 		r.reportViolation("%s is rolled back from %s once more", h.Name, bad)
@@ -24,7 +24,8 @@ func (r *Run) CheckRollback(h *Host, bad string) {
 	h.disruptedBy = r.ID
 }
 
-// CheckAccepts checks that only the OS that runs at the release may be accepted again. Its rollback may then happen once more.
+// CheckAccepts checks that a release accepts only the OS that then runs. This
+// OS may be rolled back once more later.
 func (r *Run) CheckAccepts(h *Host, digest string) {
 	if h.Booted != digest || h.GoesDown {
 		r.reportViolation("%s runs %s, and is released as well with %s", h.Name, h.Booted, digest)

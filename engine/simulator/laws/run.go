@@ -6,17 +6,17 @@ import (
 	"holdfast/engine"
 )
 
-// Run is a run, as its site sees it.
+// Run is a run, with everything that the laws need to know about it.
 type Run struct {
 	ID string
 
 	observer *Observer
 	alive    func() bool
-	begun    map[string]begunStep // the step of each host that was journaled last, if it has not ended
-	seen     map[string]time.Time // when the run last gathered each host
-	missed   map[string]time.Time // when it last found each host unreachable
-	gathered map[string]time.Time // when it last gathered each cluster
-	took     map[string]time.Time // when it took the hold of each host
+	begun    map[string]begunStep // the last journaled step of each host, if the step has not ended
+	seen     map[string]time.Time // when the run last gathered facts of each host
+	missed   map[string]time.Time // when the run last found each host unreachable
+	gathered map[string]time.Time // when the run last gathered facts of each cluster
+	took     map[string]time.Time // when the run took the hold of each host
 	reports  runReports
 	followed followed
 	asked    *Asked
@@ -29,16 +29,16 @@ type begunStep struct {
 	kind engine.StepKind
 }
 
-// Asked has the options of a run that laws depend on.
+// Asked has the options of a run on which laws depend.
 type Asked struct {
 	Over  bool          // another OS may follow an unfinished roll-out
-	Retry []string      // hosts that failed last time
-	Plays []engine.Play // their hosts fields are lists of pools, separated by commas
+	Retry []string      // hosts that failed in the previous run
+	Plays []engine.Play // plays whose Hosts are lists of pools, separated by commas
 
-	Orders map[string]engine.Order // of pools, in place of the inventory's
+	Orders map[string]engine.Order // orders of pools, in place of those in the inventory
 }
 
-// NewRun adds a run. The function alive reports whether it has begun and not ended.
+// NewRun adds a run. alive reports whether the run has begun and has not ended.
 func (w *Observer) NewRun(id string, alive func() bool) *Run {
 	r := &Run{
 		ID: id, observer: w, alive: alive, begun: map[string]begunStep{},
@@ -49,32 +49,33 @@ func (w *Observer) NewRun(id string, alive func() bool) *Run {
 	return r
 }
 
-// Begin notes the options of the run: with best effort, other hosts of a pool begin although some have failed; with retries,
-// hosts try an OS again that they rejected.
+// Begin sets the options of the run. With bestEffort, other hosts of a pool may
+// begin after a failure. With retries, hosts try an OS again that they
+// rejected.
 func (r *Run) Begin(asked *Asked, bestEffort, retries bool) {
 	r.asked, r.best, r.retries = asked, bestEffort, retries
 }
 
-// See notes that the run gathers the host.
+// See records that the run gathers facts of the host.
 func (r *Run) See(h *Host) { r.seen[h.Name] = r.observer.Now }
 
-// Miss notes that the run finds the host unreachable.
+// Miss records that the run finds the host unreachable.
 func (r *Run) Miss(host string) { r.missed[host] = r.observer.Now }
 
-// SeeCluster notes that the run gathers the cluster.
+// SeeCluster records that the run gathers facts of the cluster.
 func (r *Run) SeeCluster(name string) { r.gathered[name] = r.observer.Now }
 
-// Take notes that the run takes the hold of the host.
+// Take records that the run takes the hold of the host.
 func (r *Run) Take(h *Host) { r.took[h.Name] = r.observer.Now }
 
-// Emit notes an event of the run's journal, and checks the whole site.
+// Emit records an event of the run's journal, and checks the whole site.
 func (r *Run) Emit(e engine.Event) {
 	switch e.Type {
 	case engine.StepStarted:
 		r.begun[e.Host] = begunStep{e.Step, e.Kind}
 	case engine.StepEnded:
 		delete(r.begun, e.Host)
-	default: // other events are no steps
+	default: // other events are not about steps
 	}
 	r.followEvent(e)
 	r.keepReport(e)

@@ -8,10 +8,10 @@ import (
 
 // SettingOrder is a script about the setting.
 type SettingOrder struct {
-	Word   string          // that it writes; "": none
-	Takes  []engine.Action // of that word
-	Action string          // that it runs
-	Quiet  bool            // without a hold
+	Word   string          // word that the script writes; "": none
+	Takes  []engine.Action // actions of that word
+	Action string          // action that the script runs
+	Quiet  bool            // the script runs without a hold
 }
 
 // CheckSetting checks all laws about a script that writes the setting, makes it take effect or
@@ -34,8 +34,8 @@ func (r *Run) CheckSetting(h *Host, o SettingOrder) {
 	}
 }
 
-// checkWrite checks that a change that needs a drain or a reboot is written while the host is held
-// and drained, and drift that is only reported stays.
+// checkWrite checks that a change which needs a drain or a reboot is written
+// only to a held and drained host, and that drift which is only reported stays.
 func (r *Run) checkWrite(h *Host, o SettingOrder) {
 	pool := r.observer.poolOf(h)
 	drains := slices.ContainsFunc(o.Takes, func(a engine.Action) bool { return a.Type == engine.DrainAction })
@@ -50,8 +50,8 @@ func (r *Run) checkWrite(h *Host, o SettingOrder) {
 	}
 }
 
-// CheckRecord checks that a recorded setting is in effect, unless a person has edited it since: the
-// next plan finds that edit.
+// CheckRecord checks that a recorded setting is in effect, unless a person has
+// edited it since. The next plan finds such an edit.
 func (r *Run) CheckRecord(h *Host, word string) {
 	edited := h.Setting.Disk != word && !h.Setting.Edited.IsZero()
 	if h.Setting.Effect != word && !edited {
@@ -60,7 +60,8 @@ func (r *Run) CheckRecord(h *Host, word string) {
 	h.ForgetFallbacks()
 }
 
-// ForgetFallbacks forgets reboots in place of actions, because a setting is on record.
+// ForgetFallbacks removes the reboots in place of actions, because the setting
+// is now on record.
 func (h *Host) ForgetFallbacks() { h.fallbacks = nil }
 
 // checkFallback checks that a reboot replaces the failed action of a change only once.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The law about max_skew.
+// This file has the law about max_skew.
 
 func (w *Observer) versionLabel(digest string) string {
 	if label, ok := w.Labels[digest]; ok {
@@ -15,16 +15,17 @@ func (w *Observer) versionLabel(digest string) string {
 	return digest
 }
 
-// CheckBooted checks the laws about an OS that a run has ordered a host to boot.
+// CheckBooted checks the laws about an OS that a run has ordered a host to
+// boot.
 func (w *Observer) CheckBooted(h *Host) {
 	if h.orderedBy != nil {
 		h.orderedBy.checkSkew(h, h.Booted)
 	}
 }
 
-// checkSkew checks that no host gets a version that is more than max_skew away from a host of a
-// related pool. A run is not to blame for hosts that it could not know, and a rollback is always
-// allowed.
+// checkSkew checks that no host gets a version that is more than max_skew away
+// from a host of a related pool. Hosts that the run could not know do not
+// count, and a rollback is always allowed.
 func (r *Run) checkSkew(h *Host, digest string) {
 	for _, o := range r.observer.Hosts {
 		limit, ok := r.observer.skewLimit(h.Pool, o.Pool)
@@ -54,8 +55,9 @@ func (w *Observer) comesAfter(pool, other string) bool {
 	return slices.ContainsFunc(p.After, func(first string) bool { return first == other || w.comesAfter(first, other) })
 }
 
-// minorDistance returns the number of minor versions between two labels such as 4.18.1. It is the
-// maximum for different major versions, and 0 if a label is no version.
+// minorDistance returns the number of minor versions between two labels such as
+// 4.18.1. It returns the highest number for different major versions, and 0 if
+// a label is not a version.
 func minorDistance(a, b string) int {
 	var x, y struct{ major, minor int }
 	if _, err := fmt.Sscanf(a, "%d.%d", &x.major, &x.minor); err != nil {
@@ -70,8 +72,8 @@ func minorDistance(a, b string) int {
 	return max(x.minor-y.minor, y.minor-x.minor)
 }
 
-// TooFar reports whether max_skew keeps the host from its desired OS, directly or because of a pool
-// that its own pool comes after.
+// TooFar reports whether max_skew keeps the host from its desired OS, either
+// for its own pool or for a pool before it.
 func (w *Observer) TooFar(host string) (far bool) { return w.tooFar(w.findHost(host)) }
 
 func (w *Observer) tooFar(h *Host) bool {

@@ -1,8 +1,8 @@
 package laws
 
-// checkState checks the whole site once an event is journaled, because a run must keep the laws at
-// any moment. Events that a host causes itself break no law. After the first violation it checks
-// nothing.
+// checkState checks the whole site after each journaled event, because a run
+// must keep the laws at every moment. Events that a host causes itself break no
+// law. After the first violation, checkState checks nothing.
 func (r *Run) checkState() {
 	if r.observer.broken {
 		return

@@ -7,17 +7,19 @@ import (
 	"holdfast/engine"
 )
 
-// The law about a roll-out that follows another.
+// This file has the law about a roll-out that follows another.
 
-// rollOut has the OS that a roll-out brings to each pool, and the hosts it has begun.
+// rollOut has the OS that a roll-out brings to each pool, and the hosts that it
+// has begun.
 type rollOut struct {
 	targets map[string]string
 	hosts   map[string]bool
 }
 
-// CheckUnfinished checks that no other OS begins while a host has not got the OS of the last
-// roll-out, unless the run may continue over that. If the run could reach no host of that roll-out,
-// it could not know about it. Pools whose OS stays the same continue the roll-out.
+// CheckUnfinished checks that no other OS begins while a host does not have the
+// OS of the last roll-out, unless the run may continue over an unfinished
+// roll-out. A run that could reach no host of the last roll-out could not know
+// about it. A pool whose OS stays the same continues the roll-out.
 func (r *Run) CheckUnfinished(h *Host, targets map[string]string) {
 	last, pool := &r.observer.rollOut, h.Pool
 	left := r.knownUnfinished()
@@ -41,7 +43,8 @@ func (r *Run) knownUnfinished() (names []string) {
 	return names
 }
 
-// unfinishedHosts ignores an OS that failed and that no pool asks for any more.
+// unfinishedHosts returns the hosts without the OS of the last roll-out. It
+// ignores an OS that failed and that the inventory no longer has for the pool.
 func (w *Observer) unfinishedHosts() (hosts []*Host) {
 	abandoned := map[string]bool{} // by pool
 	for _, h := range w.Hosts {
@@ -67,8 +70,8 @@ func (w *Observer) isAbandoned(h *Host, digest string) bool {
 		slices.ContainsFunc(w.Hosts, func(o *Host) bool { return slices.Contains(o.Rejected, digest) })
 }
 
-// MayRefuse reports whether a run may refuse to start: the last roll-out is not known to be
-// finished, and some pool asks for another OS.
+// MayRefuse reports whether a run may refuse to start: the last roll-out may be
+// unfinished, and some pool has another desired OS.
 func (w *Observer) MayRefuse() bool {
 	away := slices.ContainsFunc(w.Hosts, func(h *Host) bool { return !h.Up || h.Cut || h.GoesDown || h.Lost.Equal(w.Now) })
 	other := slices.ContainsFunc(w.Inventory.Pools, func(p engine.Pool) bool {
