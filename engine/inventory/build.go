@@ -117,7 +117,8 @@ func (b *builder) readSSH(s engine.SSH, n *node) engine.SSH {
 	return s
 }
 
-// readSudoPassword reads the source of the sudo password. A file or a command replaces either of an outer block.
+// readSudoPassword reads the source of the sudo password. A file or a command replaces the file or command of an outer
+// block.
 func (b *builder) readSudoPassword(r reader, s engine.SSH) engine.SSH {
 	file, command := r.readPath("become_password_file"), r.readText("become_password_command")
 	switch {

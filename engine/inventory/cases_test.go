@@ -49,7 +49,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// documents are those written in the inventory, which its JSON leaves out.
+// documents returns the documents that are written in the inventory itself. The
+// JSON of an inventory leaves them out.
 func documents(of string, sources []engine.ConfigSource) string {
 	got := ""
 	for _, c := range sources {

@@ -49,8 +49,9 @@ func (b *builder) checkInventory() {
 	}
 }
 
-// checkEmptyClusters adds an error for every etcd cluster without hosts: its members would be disrupted as if they ran
-// no etcd. It waits until all else is right, because a host may name its cluster in a way that cannot be read.
+// checkEmptyClusters adds an error for every etcd cluster without hosts. Without the error, a run would disrupt the
+// members of that cluster as if they ran no etcd. After other errors it does nothing: a host with an error may be the
+// one that names the cluster.
 func (b *builder) checkEmptyClusters() {
 	if b.diags.HasErrors() {
 		return
@@ -62,7 +63,8 @@ func (b *builder) checkEmptyClusters() {
 	}
 }
 
-// checkRetired adds an error for a retired host whose member nobody would remove.
+// checkRetired adds an error for a retired host whose cluster holdfast does not
+// manage: no run would remove its member.
 func (b *builder) checkRetired() {
 	if b.diags.HasErrors() {
 		return

@@ -83,7 +83,6 @@ func (l *loader) decodeBody(n *node, body *hclsyntax.Body) {
 	}
 }
 
-// usageExample returns an example of the block, with a label of its own if it needs one and label is "".
 func (b block) usageExample(label string) string {
 	if b.label == "" {
 		return b.name + " { … }"
@@ -101,7 +100,8 @@ func literalText(e hcl.Expression) string {
 	return v.AsString()
 }
 
-// mentionsBlock reports whether a file has a block of that kind, even a malformed one or one that is written as an argument.
+// mentionsBlock reports whether a file has a block of that kind. A malformed block counts, and so does an argument with
+// the name of the block.
 func (l *loader) mentionsBlock(kind string) bool {
 	for _, body := range l.bodies {
 		if body.Attributes[kind] != nil {

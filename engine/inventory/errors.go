@@ -23,8 +23,9 @@ type Errors struct {
 // Len returns the number of errors.
 func (e *Errors) Len() int { return len(e.diags) }
 
-// Error returns, for each error, FILE:LINE:COLUMN, its cause and advice, and the line with the place marked. It shows
-// no values of expressions, no lines with a sensitive value, and no lines of variable files: they may be secret.
+// Error returns for each error FILE:LINE:COLUMN, the cause, the advice, and the line with a mark below the mistake. It
+// shows no values of expressions, no lines with a sensitive value and no lines of variable files, because they may be
+// secret.
 func (e *Errors) Error() string {
 	diags := append(hcl.Diagnostics(nil), e.diags...)
 	sort.SliceStable(diags, func(i, j int) bool { return isBefore(diags[i].Subject, diags[j].Subject) })
@@ -72,7 +73,7 @@ func (e *Errors) writeError(b *strings.Builder, d *hcl.Diagnostic, lines map[str
 
 // redactText removes sensitive values that a function quoted before they were known to be sensitive.
 func (e *Errors) redactText(s string) string {
-	longest := slices.Clone(e.sensitive) // first, because one may contain another
+	longest := slices.Clone(e.sensitive) // longest first: a value may contain a shorter one
 	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
 	for _, secret := range longest {
 		s = strings.ReplaceAll(s, secret, "(sensitive)")
@@ -80,7 +81,8 @@ func (e *Errors) redactText(s string) string {
 	return s
 }
 
-// sourceLine returns the line of a place, and false if it must not be shown.
+// sourceLine returns the line of a place. It returns false if output must not
+// show that line.
 func (e *Errors) sourceLine(at *hcl.Range, lines []string) (string, bool) {
 	if at.Start.Line < 1 || at.Start.Line > len(lines) || e.hiddenFiles[at.Filename] {
 		return "", false

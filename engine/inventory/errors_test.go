@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/inventory"
 )
 
-// TestMistakesStayReadable: a file that is no inventory at all, or that is
-// one endless line, is not shown over and over.
+// TestMistakesStayReadable checks that the errors of a file full of control
+// characters stay short, and that a very long line has an error with a place.
 func TestMistakesStayReadable(t *testing.T) {
 	for name, c := range map[string]struct{ src, want string }{
 		"binary":  {"\x7fELF\x00\xff\xfe" + strings.Repeat("\xc6\x16", 4000), "site/a.hcl is not text in UTF-8"},
@@ -28,8 +28,8 @@ func TestMistakesStayReadable(t *testing.T) {
 	}
 }
 
-// TestLongLine: of a long line the part around the mistake is shown, with the
-// mark below it.
+// TestLongLine checks that an error shows only the part of a long line around
+// the mistake, with the mark below the mistake.
 func TestLongLine(t *testing.T) {
 	for _, at := range []int{0, 30, 500, 950} {
 		items := make([]string, 1000)
@@ -49,7 +49,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestLen counts errors.
+// TestLen checks the number of errors.
 func TestLen(t *testing.T) {
 	_, err := load(t, "site \"s\" { x = 1 }\npool \"p\" { y = 1 }\n")
 	if e, ok := err.(*inventory.Errors); !ok || e.Len() != 2 {

@@ -56,7 +56,7 @@ func (s *scope) evalContext(at hcl.Range, id string) *hcl.EvalContext {
 	return child
 }
 
-// evaluate returns the value of an expression. It adds its errors and returns false if there is none.
+// evaluate returns the value of an expression. For an expression without a value it adds errors and returns false.
 func (s *scope) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := e.Value(ctx)
 	s.loader.diags = append(s.loader.diags, s.explainErrors(dropRepeated(diags))...)
@@ -77,7 +77,7 @@ func dropRepeated(diags hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// explainErrors words the evaluator's errors for authors of inventories, and removes sensitive values.
+// explainErrors rewords the evaluator's errors for authors of inventories, and removes sensitive values.
 func (s *scope) explainErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range addAdvice(diags) {
 		expression.HideDetail(d)
@@ -190,7 +190,6 @@ func referencedLocals(e hcl.Expression, set map[string]*hclsyntax.Attribute) []s
 	return names
 }
 
-// localName returns the NAME of local.NAME or local["NAME"].
 func localName(t hcl.Traversal) (string, bool) {
 	if len(t) < 2 {
 		return "", false
@@ -206,8 +205,8 @@ func localName(t hcl.Traversal) (string, bool) {
 	return "", false
 }
 
-// reportCycle adds an error for locals that refer to each other. Each local that is left refers to another, so
-// following the references must lead back.
+// reportCycle adds an error for locals that refer to each other. Each local in waiting refers to another local in
+// waiting, so the references form at least one cycle.
 func (s *scope) reportCycle(waiting map[string]*hclsyntax.Attribute) {
 	for name := range waiting {
 		s.locals[name] = cty.DynamicVal

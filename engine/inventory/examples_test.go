@@ -15,7 +15,8 @@ import (
 
 const commit = "commit=4d1f9c3e7a2b586001c4de92af37be45086dd1f2c3a4957be8061f5ad94c27e0"
 
-// TestExamples: everything there is to copy is read without a complaint.
+// TestExamples checks that all inventories that users may copy load without
+// errors and warnings.
 func TestExamples(t *testing.T) {
 	var paths []string
 	for _, pattern := range []string{"inventories/*", "examples/*"} {
@@ -57,7 +58,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// outside has the environment variables of the examples.
+// outside returns the environment variables that the examples need.
 func outside(name string) (string, bool) {
 	v, ok := map[string]string{"HOLDFAST_VAR_commit": strings.TrimPrefix(commit, "commit="), "HOLDFAST_VAR_token": "t0ken"}[name]
 	return v, ok
@@ -65,8 +66,8 @@ func outside(name string) (string, bool) {
 
 var fence = regexp.MustCompile("(?s)```hcl\n(.*?)```")
 
-// TestDocumented: the inventories in the documentation are read without a
-// complaint.
+// TestDocumented checks that the inventories in the documentation load without
+// errors and warnings.
 func TestDocumented(t *testing.T) {
 	for _, page := range []string{"README.md", "docs/inventory.md", "docs/configs.md", "docs/rollouts.md"} {
 		text, err := os.ReadFile("../../" + page)
@@ -98,8 +99,8 @@ func clean(t *testing.T, src inventory.Source) {
 
 var patternRow = regexp.MustCompile("(?m)^\\| (`[^|]*`) \\| [^`|]* \\| ?([^|]*)\\|$")
 
-// TestPatternsDocumented: each pattern in the documentation is one, and means
-// those hosts of its example that it says.
+// TestPatternsDocumented checks that each host pattern in the documentation is
+// valid and selects the hosts that the page lists.
 func TestPatternsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/inventory.md")
 	if err != nil {

@@ -1,6 +1,6 @@
 package inventory
 
-import _ "time/tzdata" // there may be no zone files where tests run
+import _ "time/tzdata" // the machine that runs the tests may have no zone files
 
-// Update says whether goldens are to be written.
+// Update reports whether the tests must write the golden files.
 func Update() bool { return *update }

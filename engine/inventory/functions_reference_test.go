@@ -16,8 +16,8 @@ import (
 	"holdfast/engine/inventory/expression"
 )
 
-// calls has an example and the meaning of each function, for the reference. The
-// reference shows the results of the code.
+// calls maps each function to an example call and its meaning. The reference in
+// the documentation shows the results that the code returns.
 var calls = map[string][2]string{
 	"abs":          {`abs(-3)`, "number without its sign"},
 	"base64encode": {`base64encode("ann:secret")`, "text in base64"},
@@ -74,8 +74,8 @@ var calls = map[string][2]string{
 	"zipmap":       {`zipmap(["a"], [1])`, "object of names and values"},
 }
 
-// TestFunctions: the reference has every function, and each can be called as
-// it says.
+// TestFunctions checks that calls has every function, and that each example
+// call works.
 func TestFunctions(t *testing.T) {
 	known := testEvaluator().Functions(hcl.Range{})
 	for name := range known {
@@ -110,7 +110,7 @@ func testEvaluator() *expression.Evaluator {
 	}
 }
 
-// result is the value of an expression as it would be written.
+// result returns the value of an expression in HCL syntax.
 func result(src string) string {
 	expr, diags := hclsyntax.ParseExpression([]byte(src), "call", hcl.InitialPos)
 	if diags.HasErrors() {

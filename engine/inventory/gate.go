@@ -76,7 +76,7 @@ func (b *builder) warnIfUnpassable(n *node, g engine.Gate) {
 	}
 }
 
-// placeholder matches the parts of a URL or query that a gate fills in.
+// placeholder matches the parts of a URL or query that a gate replaces.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
 func (b *builder) readHTTPGate(n *node, g engine.Gate) *engine.HTTPGate {
@@ -116,7 +116,7 @@ func (b *builder) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
 	return p
 }
 
-// checkHostPlaceholders adds an error for {host} or {address} at a point of the run that concerns no single host.
+// checkHostPlaceholders adds an error for {host} or {address} in a gate that runs before or after a whole batch or run.
 func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g engine.Gate) {
 	for _, w := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.AfterBatch} {
 		for _, p := range []string{"{host}", "{address}"} {
@@ -147,8 +147,8 @@ func (b *builder) checkServerURL(a *hclsyntax.Attribute, text string) *url.URL {
 
 func gatePlaceholders() []string { return []string{"{host}", "{address}", "{pool}"} }
 
-// placeholderLike matches words that look like a placeholder. In a query, braces also stand around label matchers, and
-// around numbers and names of letters in regular expressions.
+// placeholderLike matches words that look like a placeholder. Other braces in a query belong to label matchers, or to
+// the repetitions and letter classes (\p{L}) of regular expressions.
 var placeholderLike = regexp.MustCompile(`(\\[pP])?\{[A-Za-z_]+\}`)
 
 func findUnknownPlaceholder(query string) string {
@@ -161,7 +161,7 @@ func findUnknownPlaceholder(query string) string {
 }
 
 var (
-	// quotedParts matches strings and comments: they hold no operators. Nor do label matchers.
+	// quotedParts matches strings and comments. Neither they nor label matchers contain operators.
 	quotedParts   = regexp.MustCompile("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|#[^\n]*")
 	labelMatchers = regexp.MustCompile(`\{[^{}]*\}`)
 	comparisons   = regexp.MustCompile(`(?:==|!=|<=|>=|<|>)\s*(\w*)`)
@@ -177,8 +177,9 @@ func stripStringsAndComments(query string) string {
 	})
 }
 
-// findQueryError returns why no server can answer a query well, as far as that shows without parsing it, or "". A run
-// would find out only at its gate, with hosts disrupted. bare has no strings and comments.
+// findQueryError returns the reason why no server can evaluate a query, or "". It finds only errors that show without a
+// parser. Without this check, a run would find the error at its gate, with hosts disrupted. bare is the query without
+// the texts of strings and without comments.
 func findQueryError(bare string) string {
 	text := strings.ReplaceAll(bare, `""`, "")
 	if at := strings.IndexAny(text, "\"'`"); at >= 0 {
@@ -208,8 +209,9 @@ func findQueryError(bare string) string {
 	return ""
 }
 
-// findMissingComparison returns why a query accepts any value of a series, or "". It returns "" for a name with a
-// colon, too: only the server knows its recording rule. bare has no strings and comments.
+// findMissingComparison returns the reason why a query accepts any value of a series, or "". It also returns "" for a
+// query with a name that contains a colon: such a name is a recording rule, and only the server knows its expression.
+// bare is the query without the texts of strings and without comments.
 func findMissingComparison(bare string) string {
 	bare = labelMatchers.ReplaceAllString(bare, " ")
 	for _, name := range identifiers.FindAllString(bare, -1) {

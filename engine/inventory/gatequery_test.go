@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/inventory"
 )
 
-// gateSite is a site with a gate that asks a query.
+// gateSite returns a site with a gate that runs a query.
 func gateSite(query string) fstest.MapFS {
 	return fstest.MapFS{"a.hcl": {Data: fmt.Appendf(nil, `
 site "s" {}
@@ -32,8 +32,8 @@ host "w" {
 `, query)}}
 }
 
-// A query that is good for any values of its series gets a warning. One
-// that may be meant so is not.
+// TestGateQueries checks the warnings for queries that succeed for any value of
+// their series.
 func TestGateQueries(t *testing.T) {
 	const bool, none = "remove bool", "compares nothing"
 	for query, want := range map[string]string{
@@ -71,7 +71,8 @@ func TestGateQueries(t *testing.T) {
 	}
 }
 
-// Words in braces that unknown placeholder are found where they stand.
+// TestGateQueryWords checks that an error names the place of an unknown
+// placeholder.
 func TestGateQueryWords(t *testing.T) {
 	for _, query := range []string{`up{instance="{hostname}"} == 1`, `up{pool="{POOL}"} == 1`, `up{a=~"p{x}"} == 1`} {
 		_, err := inventory.Load(inventory.Source{FS: gateSite(query), Home: "/", Paths: []string{"a.hcl"}})
@@ -83,7 +84,8 @@ func TestGateQueryWords(t *testing.T) {
 	}
 }
 
-// A query that no server can answer well is found before a run reaches its gate.
+// TestGateQueryHopeless checks that loading refuses a query that no server can
+// evaluate.
 func TestGateQueryHopeless(t *testing.T) {
 	for query, want := range map[string]string{
 		`min(up == 1`:                 "query has a ( that is not closed",
@@ -111,7 +113,8 @@ func TestGateQueryHopeless(t *testing.T) {
 	}
 }
 
-// The address in a browser is not the server's address.
+// TestGateQueryURL checks that loading refuses the address of a Prometheus page
+// for browsers.
 func TestGateQueryURL(t *testing.T) {
 	for url, bad := range map[string]bool{"http://prom:9090/graph": true, "http://prom:9090/prometheus/": false, "http://prom:9090/graphs": false} {
 		site := gateSite("up == 1")

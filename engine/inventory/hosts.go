@@ -45,7 +45,8 @@ func (b *builder) readHostRange(n *node) {
 	}
 }
 
-// expandRange returns the numbers of a range such as "01-48" or "1-3,7". It counts them before it makes any.
+// expandRange returns the numbers of a range such as "01-48" or "1-3,7". It checks how many there are before it makes
+// them.
 func expandRange(s string) ([]string, error) {
 	var ids []string
 	for _, part := range strings.Split(s, ",") {
@@ -114,7 +115,6 @@ func (b *builder) readAddress(r reader) string {
 	return s
 }
 
-// checkDuplicateAddress adds an error if another host has the same address, port and jump hosts.
 func (b *builder) checkDuplicateAddress(n *node, h engine.Host) {
 	if h.Address == "" {
 		return

@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/inventory/expression"
 )
 
-// endless is a file system in which one file never ends, as /dev/zero.
+// endless is a file system with one file that never ends, like /dev/zero.
 type endless struct{ fstest.MapFS }
 
 func (e endless) Open(name string) (fs.File, error) {
@@ -28,8 +28,8 @@ func (nothing) Read(b []byte) (int, error) { return len(b), nil }
 
 var _ io.Reader = nothing{}
 
-// Little text does not become so much that the bastion's memory or its stack
-// does not hold it.
+// TestBounds checks that a small inventory cannot use up the memory or the
+// stack of the bastion.
 func TestBounds(t *testing.T) {
 	bounds := expression.DefaultBounds
 	bounds.Items, bounds.Rounds = bounds.Items/100, bounds.Rounds/100
@@ -72,7 +72,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Real inventories are far from the bounds.
+// TestBoundsLeaveRoom checks that real inventories stay far below the bounds.
 func TestBoundsLeaveRoom(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("site \"s\" {}\npool \"w\" {}\nlocals {\n  many = [\n")

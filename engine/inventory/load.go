@@ -24,7 +24,7 @@ type Source struct {
 	Paths    []string                    // files, or folders: all their *.hcl are read
 	Vars     []string                    // NAME=VALUE, as from --var
 	VarFiles []string                    // files of NAME = VALUE lines in HCL
-	Others   []string                    // names in Vars that belong to a playbook; the inventory need not have them
+	Others   []string                    // names in Vars that belong to a playbook; the inventory need not declare them
 	Env      func(string) (string, bool) // os.LookupEnv
 	Home     string                      // replaces ~
 }
@@ -84,7 +84,7 @@ type loader struct {
 	outsideValues map[string]*outsideValue // variables from files
 }
 
-// findFiles returns the files to read, each once. A folder stands for its *.hcl files without hidden ones.
+// findFiles returns the files to read, without duplicates. A folder stands for its *.hcl files, except hidden ones.
 func (l *loader) findFiles() ([]string, error) {
 	var names []string
 	for _, p := range l.src.Paths {

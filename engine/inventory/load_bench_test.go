@@ -23,8 +23,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// large is a site of so many clusters with three members and more workers
-// each.
+// large returns a site with that many clusters and, for each cluster, that many
+// hosts: three members, and workers.
 func large(clusters, hosts int) string {
 	var s strings.Builder
 	s.WriteString("site \"large\" {}\npool \"etcd\" {}\npool \"worker\" { after = [\"etcd\"] }\n")

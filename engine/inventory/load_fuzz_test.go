@@ -10,16 +10,16 @@ import (
 	"holdfast/engine/inventory"
 )
 
-// canary is a secret nobody writes by chance, and how it may be encoded.
+// canary matches a secret that nobody writes by chance, in clear text or in
+// base64.
 var canary = regexp.MustCompile(`(?i)zq7secret7qz|enE3c2VjcmV0N3F6`)
 
-// placed is how each mistake begins: with its place, unless there is none
-// to tell.
+// placed matches the beginning of each error: its place, or the text of an
+// error that has no place.
 var placed = regexp.MustCompile(`^(a\.hcl:[0-9]+:[0-9]+: .|the inventory has no site block|a\.hcl is not text in UTF-8)`)
 
-// FuzzLoad: loading any file ends, names the places of errors,
-// and shows no secret, neither in a mistake nor where an inventory may not
-// have one.
+// FuzzLoad checks that loading any file ends, that each error names its place,
+// and that neither an error nor the JSON of the inventory shows a secret.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
 		"site \"s\" {}\n", large(3, 2), "locals { a = local.a }", "hosts \"a\" { range = \"1-9\" }",
@@ -60,7 +60,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// redacted is an inventory's commands as they are shown.
+// redacted returns an inventory whose commands are redacted as in output.
 func redacted(l inventory.Loaded) inventory.Loaded {
 	hide := func(s string) string {
 		for _, v := range l.Sensitive {

@@ -68,7 +68,7 @@ func (b *builder) forbidArguments(n *node, driver string, names ...string) {
 	}
 }
 
-// Pinned reports whether the name of a container image is pinned by digest.
+// Pinned reports whether the name of a container image has a digest.
 func Pinned(image string) bool { return imageRule.MatchString(image) }
 
 func (b *builder) readMirror(n *node) *engine.Mirror {
@@ -109,7 +109,7 @@ func (b *builder) checkSource(n *node, o engine.OS) {
 	}
 }
 
-// mirroredRule matches images that a registries.conf can redirect: the name is complete, and has no tag.
+// mirroredRule matches images that a registries.conf can redirect: a complete name with a digest and without a tag.
 var mirroredRule = regexp.MustCompile(`^([a-z0-9-]+(\.[a-z0-9-]+)+|localhost|[a-z0-9.-]+:[0-9]+)(:[0-9]+)?(/[a-z0-9._-]+)+@sha256:[0-9a-f]{64}$`)
 
 func folderOf(o engine.OS) string {

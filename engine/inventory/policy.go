@@ -45,14 +45,14 @@ func (b *builder) readRules(parent *node) ([]engine.Rule, map[string]hcl.Range) 
 	return list, first
 }
 
-// ruleProblems returns the problems of a rule. engine/rules checks it, because it also applies it.
+// ruleProblems returns the problems of a rule. Package engine/rules finds them, because it also applies the rule.
 func ruleProblems(r engine.Rule) []string {
 	_, err := rules.NewPolicy([]engine.Rule{r})
 	if err == nil {
 		return nil
 	}
 	found := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // NewPolicy joins them itself
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // NewPolicy itself joins the errors
 		found = joined.Unwrap()
 	}
 	var texts []string

@@ -61,7 +61,7 @@ func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
 	return p
 }
 
-// readChoice reads one of a few words. The first stands for the zero value, and is the default.
+// readChoice reads an argument that is one of a few words. The word first is the default, and the result for it is "".
 func readChoice[T ~string](r reader, name, first string, others ...T) T {
 	word := r.readText(name)
 	if word == "" || word == first {

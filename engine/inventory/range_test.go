@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestExpand: a range is the numbers of its parts in order, with the width of
-// each part's beginning.
+// TestExpand checks that a range expands to the numbers of its parts, in order.
+// Each number has at least the width of the first number of its part.
 func TestExpand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var parts, want []string

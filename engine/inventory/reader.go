@@ -15,18 +15,19 @@ import (
 	"holdfast/engine"
 )
 
-// sensitiveArguments may contain sensitive values: they go to a shell and are shown only redacted, or are documents,
-// which are never shown.
+// sensitiveArguments may contain sensitive values. Output shows commands only redacted, and never shows documents.
 var sensitiveArguments = []string{"command", "undo", "become_password_command", "content"}
 
-// reader evaluates the arguments of one block. On errors, its methods add them and return the zero value.
+// reader evaluates the arguments of one block. For a wrong argument, its methods add an error and return the zero
+// value.
 type reader struct {
 	scope *scope
 	node  *node
 	id    string // of a host in a range
 }
 
-// evaluateArgument returns the value of an argument and its place, and false if it is missing or wrong.
+// evaluateArgument returns the value of an argument and its place. It returns false if the argument is missing or
+// wrong.
 func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
 	a := r.node.args[name]
 	if a == nil {
@@ -177,8 +178,8 @@ func (r reader) readPort(name string, fallback int) int {
 	return fallback
 }
 
-// readWholeNumber reads a number between least and most, and returns false if it is missing or wrong. An error calls it
-// noun, such as "a port".
+// readWholeNumber reads a number between least and most. It returns false if the number is missing or wrong. Errors
+// call the number noun, such as "a port".
 func (r reader) readWholeNumber(name, noun string, least, most int64) (int, bool) {
 	v, at, ok := r.evaluateArgument(name, cty.Number)
 	if !ok {
@@ -237,7 +238,7 @@ func parseSize(s string) (int64, error) {
 const maxCount = 1 << 20
 
 // readCountOrPercent reads a count of hosts from minimum on, or a percentage. A count is a number and a percentage a
-// string, so that neither can be taken for the other.
+// string, so nobody confuses the two.
 func (r reader) readCountOrPercent(name string, minimum int64) engine.CountOrPercent {
 	a := r.node.args[name]
 	if a == nil {

@@ -38,8 +38,8 @@ const (
 	anything       valueKind = "any"
 )
 
-// isUnsupported reports whether a name belongs to the full language, but not to this version. Such names are refused,
-// so that nobody relies on them.
+// isUnsupported reports whether a name belongs to the full language but not to this version. The loader refuses such
+// names, so that nobody relies on them.
 func isUnsupported(where, name string) bool {
 	words := map[string][]string{
 		"pool":  {"vars"},

@@ -7,8 +7,9 @@ import (
 	"testing/fstest"
 )
 
-// TestEveryArgumentIsRead: each argument of the schema refuses a value that
-// it cannot have, where it stands. So none is taken and then ignored.
+// TestEveryArgumentIsRead checks that each argument of the schema refuses a
+// value of a wrong type at its place. An argument that no code reads would
+// accept the value.
 func TestEveryArgumentIsRead(t *testing.T) {
 	for _, top := range inventorySchema().blocks {
 		each(top, nil, func(path []block, a argument) {
@@ -35,7 +36,8 @@ func each(b block, path []block, visit func([]block, argument)) {
 	}
 }
 
-// with writes an inventory that is right but for one argument, and its line.
+// with returns an inventory whose only error is one argument, and the line of
+// that argument.
 func with(path []block, wrong argument) (string, int) {
 	var s strings.Builder
 	for i, b := range path {

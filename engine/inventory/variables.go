@@ -22,8 +22,8 @@ type outsideValue struct {
 	used  bool
 }
 
-// readVarFiles collects the values in variable files; later files win. Their lines are never shown, because they hold
-// secrets.
+// readVarFiles collects the values in variable files; later files win. Output never shows the lines of these files,
+// because they may hold secrets.
 func (l *loader) readVarFiles() error {
 	l.outsideValues = map[string]*outsideValue{}
 	for _, name := range l.src.VarFiles {
@@ -83,7 +83,7 @@ func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 		s.loader.addError(n.at, fmt.Sprintf("a second variable %q", n.label), "names must be unique in all files")
 		return
 	}
-	s.vars[n.label] = cty.DynamicVal // not known until it is evaluated: an error here causes no others
+	s.vars[n.label] = cty.DynamicVal // unknown until it is evaluated, so that an error here causes no others
 	if a := n.args["description"]; a != nil {
 		s.loader.constantString(a)
 	}

@@ -96,7 +96,8 @@ func (b *builder) checkWindowLength(n *node, p engine.Pool) {
 		}
 		return
 	}
-	// Not near a change of clocks, which makes one night of the year longer.
+	// January and July have no change of clocks, which would make one night
+	// longer.
 	for _, month := range []time.Month{time.January, time.July} {
 		now, next := window.MayBegin(p.Windows, time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC), p.Takes())
 		if now || !next.IsZero() {

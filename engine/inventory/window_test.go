@@ -5,8 +5,8 @@ import (
 	"testing/fstest"
 )
 
-// TestWindowLocation: a window has the time zone that it names, which its JSON
-// does not show.
+// TestWindowLocation checks the time zone of a window. The JSON of an inventory
+// does not show it.
 func TestWindowLocation(t *testing.T) {
 	l, err := Load(Source{FS: fstest.MapFS{"a.hcl": {Data: []byte(`
 site "s" {

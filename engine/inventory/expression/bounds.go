@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// These bounds hold for every inventory: a few bytes of HCL could otherwise use up memory or never end.
+// These bounds hold for every inventory. Without them, a few bytes of HCL could use up memory or never end.
 const (
 	MaxSourceBytes = 8 << 20  // bytes of a file of HCL, and of a template
 	maxValueBytes  = 64 << 20 // bytes of a value: of a file that file() reads, a result of a function, a local
@@ -22,7 +22,7 @@ const (
 	maxOperators   = 1_000   // in one expression
 )
 
-// ReadFile reads a file that may have at most so many bytes. Its errors do not name the file.
+// ReadFile reads a file of at most maxBytes bytes. Its errors do not name the file.
 func (e *Evaluator) ReadFile(name string, maxBytes int) ([]byte, error) {
 	f, err := e.FS.Open(name)
 	if err != nil {
@@ -63,7 +63,7 @@ func findTooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
 			}
 		case hclsyntax.TokenComma:
 			top.operators = 0
-		case hclsyntax.TokenNewline, hclsyntax.TokenComment: // it ends its line
+		case hclsyntax.TokenNewline, hclsyntax.TokenComment: // a comment contains the end of its line
 			if top.lines || len(levels) == 1 {
 				top.operators = 0
 			}
@@ -86,7 +86,6 @@ type nestingLevel struct {
 	operators int  // of the expression so far
 }
 
-// depthChange returns 1 for a directive that opens a level of a template, -1 for one that closes it.
 func depthChange(word string) int {
 	switch word {
 	case "if", "for":

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// limitFunction bounds the results of a function, of each call and of all calls together. A call that can make a large
-// result of small arguments is refused before it runs.
+// limitFunction bounds the result of each call of a function, and the results of all calls together. It refuses a call
+// that can make a large result of small arguments before the call runs.
 func (e *Evaluator) limitFunction(name string, f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(),
@@ -112,8 +112,8 @@ func checkCallSize(name string, args []cty.Value) error {
 	return nil
 }
 
-// CheckLocalSize returns an error for a value that is too large for a local. The bound is low because other locals can
-// be made of it many times over.
+// CheckLocalSize returns an error for a value that is too large for a local. The bound is low, because other locals can
+// repeat the value many times.
 func CheckLocalSize(v cty.Value) error {
 	if bytes, items := sizeOf(v); bytes > maxValueBytes || items > 10*maxItems {
 		return fmt.Errorf("a local may have %d MiB and %d values", maxValueBytes>>20, 10*maxItems)

@@ -18,14 +18,15 @@ func (e *Evaluator) CountRounds(parsed hclsyntax.Node) {
 	})
 }
 
-// countedCollection is the expression that a loop iterates over. Its rounds are counted before they begin. Functions
-// that walk expressions see it as one in parentheses.
+// countedCollection is the expression that a loop iterates over. Value counts the rounds of the loop before the loop
+// begins. To functions that walk expressions, it is an expression in parentheses.
 type countedCollection struct {
 	*hclsyntax.ParenthesesExpr
 	evaluator *Evaluator
 }
 
-// Value returns the value of the expression. Once all loops have too many rounds, it always returns the same error.
+// Value returns the value of the expression. Once the loops of the inventory have had too many rounds, Value always
+// returns the same error.
 func (c *countedCollection) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if c.evaluator.tooManyRounds != nil {
 		return cty.DynamicVal, hcl.Diagnostics{c.evaluator.tooManyRounds}

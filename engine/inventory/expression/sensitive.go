@@ -30,8 +30,8 @@ func (e *Evaluator) RecordSensitive(v cty.Value) {
 	})
 }
 
-// RecordSensitiveParts keeps the sensitive parts of an expression after all functions: base64encode(var.token) is as
-// secret as the token.
+// RecordSensitiveParts keeps the text of each sensitive part of an expression, with all functions applied: the result
+// of base64encode(var.token) is as secret as the token.
 func (e *Evaluator) RecordSensitiveParts(x hclsyntax.Expression, ctx *hcl.EvalContext) {
 	switch t := x.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -68,8 +68,8 @@ func HideDetail(d *hcl.Diagnostic) {
 	}
 }
 
-// refersToSecret reports whether a traversal refers to a sensitive value, or passes one. All of var or local is
-// sensitive if a part is.
+// refersToSecret reports whether a traversal ends at a sensitive value. The whole of var or local is sensitive if one
+// of its values is.
 func refersToSecret(v cty.Value, t hcl.Traversal) bool {
 	for _, step := range t[1:] {
 		next, diags := hcl.Traversal{step}.TraverseRel(v)
