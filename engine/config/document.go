@@ -21,8 +21,8 @@ type document struct {
 	root   syntax.FieldPath // from source to the document, which may be one of a list
 	prefix syntax.FieldPath // from source to the Ignition config
 	spec   machineSpec
-	// generated means that a controller created the document: the OS image of
-	// any other document overrides its own.
+	// generated means that a controller created the document. The OS image of
+	// any other document overrides the OS image of this one.
 	generated        bool
 	ignition         types.Config
 	contents         *contentStore // the contents of the files of ignition

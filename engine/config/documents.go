@@ -52,8 +52,8 @@ func (l *loader) readText(p string) (text, wrong string) {
 	return b.String(), ""
 }
 
-// readDocuments parses the documents of a text. Their fields decide their
-// kind, not the file name.
+// readDocuments parses the documents of a text. The fields of a document decide
+// its kind; the file name does not.
 func (l *loader) readDocuments(t Text, shown string) []*document {
 	before := len(l.problems.Errors)
 	stem := strings.TrimSuffix(t.Name, path.Ext(t.Name))
@@ -151,8 +151,8 @@ func (l *loader) convertDocument(d *document) []*document {
 	return d.fetchAndCheck(ok, before)
 }
 
-// fetchAndCheck fetches remote contents and checks the document. It returns
-// the document unless there are errors after the first `before`.
+// fetchAndCheck fetches remote contents and checks the document. It returns no
+// document if the report has more errors than before.
 func (d *document) fetchAndCheck(ok bool, before int) []*document {
 	if ok && len(d.report.Errors) == before {
 		d.fetchContents()

@@ -26,8 +26,8 @@ func gzipText(text string) []byte {
 	return b.Bytes()
 }
 
-// serveFrom returns a fetch function for pages by address. It decompresses and
-// verifies them as a real one does.
+// serveFrom returns a fetch function for pages by address. Like a real fetch
+// function, it decompresses and verifies the pages.
 func serveFrom(pages map[string][]byte, asked *[]Remote) func(Remote) ([]byte, error) {
 	return func(r Remote) ([]byte, error) {
 		*asked = append(*asked, r)
@@ -151,7 +151,7 @@ spec: {osImageURL: q.example/default}
 	}
 }
 
-// A pull secret needs an entry for the OS that the host runs anyway.
+// A pull secret needs an entry for the registry of the host's OS image.
 func TestPullSecretForTheOSOfTheInventory(t *testing.T) {
 	doc := `{"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/ostree/auth.json", "contents": {"source": "data:,%7B%22auths%22:%7B%22a.example%22:%7B%22auth%22:%22dTpw%22%7D%7D%7D"}}]}}`
 	for image, want := range map[string]string{

@@ -17,8 +17,8 @@ import (
 	"holdfast/engine/config/syntax"
 )
 
-// marker stands for a secret in the seeds. It may be in values only: names of
-// fields and documents are shown.
+// marker stands for a secret. Messages may show it only as the name of a field
+// or document.
 const marker = "s3cr3t-m4rk3r"
 
 // FuzzIgnition, FuzzMachineConfig and FuzzButane feed documents of each format
@@ -47,7 +47,7 @@ func FuzzButane(f *testing.F) {
 	f.Add("variant: " + marker + "\nversion: 1.5.0\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "local") || strings.Contains(text, "tree") {
-			t.Skip() // would read the disk
+			t.Skip() // Butane would read local files from the disk
 		}
 		checkLoad(t, "x.bu", text)
 	})
@@ -135,8 +135,9 @@ func addSeeds(f *testing.F, ends ...string) {
 	}
 }
 
-// checkLoad loads a document. Either all errors have places and no secrets, or
-// the rendered config is equal.
+// checkLoad loads a document. If loading fails, each error must have a place
+// and no secret. If it succeeds, the rendered config must load to the same
+// configuration.
 func checkLoad(t *testing.T, name, text string) {
 	loaded, err := Load(Source{FS: fstest.MapFS{name: {Data: []byte(text)}}, Paths: []string{name}})
 	said := strings.Join(loaded.Warnings, "\n")

@@ -38,11 +38,12 @@ func (d *document) readIgnition(n *syntax.Node) bool {
 		d.addError(versionPath, "is not a supported version; use 3.0.0 to 3.5.0")
 		return false
 	}
-	if !d.butane { // Butane has made the others, so their fields are right
+	if !d.butane { // Butane writes only fields that exist
 		s := &syntax.ShapeChecker{File: d.file, Format: "Ignition " + version, Report: d.report}
 		s.CheckValue(n, t, d.prefix)
 	}
-	// Files are parsed and checked here: the library gets all the rest.
+	// This package parses and checks files. The library gets the rest of the
+	// config.
 	files := n.Field("storage").Field("files")
 	if files != nil {
 		n = n.ReplaceField("storage", n.Field("storage").WithoutField("files"))
@@ -55,8 +56,9 @@ func (d *document) readIgnition(n *syntax.Node) bool {
 		if len(d.report.Errors) == before {
 			d.addError(nil, "%s", syntax.UnknownProblem)
 		}
-		// The text is decoded as version 3.5.0, which has all fields of older ones,
-		// so that the checks below report their problems as well.
+		// Version 3.5.0 has all fields of older versions. Decoding the text as
+		// 3.5.0 lets the checks below report the problems of those fields as
+		// well.
 		if json.Unmarshal(text, &cfg) != nil {
 			return false
 		}

@@ -142,7 +142,7 @@ func (l *loader) loadPath(p string) []*document {
 }
 
 // readOnce returns the documents at path p. It calls read only if the cache has
-// none for p, and always adds the problems of these documents to l.
+// no documents for p. It always adds the problems of the documents to l.
 func (l *loader) readOnce(cache map[string]*cachedDocuments, p string, read func(*loader, string) []*document) []*document {
 	c := cache[p]
 	if c == nil {
@@ -218,8 +218,9 @@ func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	}
 }
 
-// refuseSameNames refuses two documents with the same name. Documents are merged
-// in the order of their names, so nothing would tell which of the two wins.
+// refuseSameNames refuses two documents with the same name. Documents are
+// merged in the order of their names, so the winner of the two would be
+// undefined.
 func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {

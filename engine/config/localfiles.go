@@ -13,8 +13,8 @@ import (
 // document.
 const maxLocalFiles = 100_000
 
-// localsFit reports whether the local files of a Butane document are within
-// the limits. The library reads them completely, even devices.
+// localsFit reports whether the local files of a Butane document are within the
+// limits. The library reads local files completely, even devices.
 func (l *loader) localsFit(d *document) bool {
 	c := localFiles{loader: l, d: d, dir: strings.TrimPrefix(strings.TrimPrefix(d.dir, strings.TrimSuffix(l.src.Root, "/")), "/")}
 	c.findFields(d.source, nil)

@@ -10,8 +10,8 @@ var (
 	accountPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$`)
 	unitPattern    = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+$`)
 	plainPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	// hashPattern matches a password field of shadow(5): a hash, also one that a leading ! or !! locks, or a field that allows no
-	// password (!, !!, *).
+	// hashPattern matches a password field of shadow(5): a hash, with a leading ! or !! if the password is locked, or a
+	// field that allows no password (!, !!, *).
 	hashPattern = regexp.MustCompile(`^(!{0,2}\$[0-9A-Za-z]+\$[^:\s]+|!{1,2}|\*)$`)
 )
 
@@ -20,7 +20,6 @@ func isUnitName(s string) bool { return len(s) <= 255 && unitPattern.MatchString
 
 func isPlainWord(s string) bool { return plainPattern.MatchString(s) }
 
-// isImageName reports whether s has neither a space nor an invisible character.
 func isImageName(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
 }

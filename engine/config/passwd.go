@@ -73,8 +73,6 @@ func (d *document) checkAccountName(name string, at syntax.FieldPath) {
 	}
 }
 
-// checkPasswordHash refuses text that is not a hash, above all a password in
-// clear text.
 func (d *document) checkPasswordHash(hash *string, at syntax.FieldPath) {
 	if hash != nil && !hashPattern.MatchString(*hash) {
 		d.addError(at, "is not a hash as in shadow(5); make one with mkpasswd --method=yescrypt, or lock the password with \"*\"")

@@ -1,5 +1,5 @@
-// Package butane turns Butane documents into Ignition and MachineConfig. It
-// keeps the Butane library, which is archived, away from everything else.
+// Package butane turns Butane documents into Ignition and MachineConfig. The
+// Butane library is archived, so no other package may import it.
 package butane
 
 import (
@@ -47,8 +47,9 @@ var wrongType = regexp.MustCompile(`line (\d+): cannot unmarshal`)
 
 const wrongTypeMessage = "wrong type"
 
-// fromError converts an error that is not in Butane's report. If its text names
-// lines with values of the wrong type, there is a finding for each, else only one.
+// fromError converts an error that is not in Butane's report. It returns a
+// finding for each line with a value of the wrong type that the text names. For
+// any other text it returns one finding without a place.
 func fromError(err error) []Finding {
 	var findings []Finding
 	for _, m := range wrongType.FindAllStringSubmatch(err.Error(), -1) {

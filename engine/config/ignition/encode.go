@@ -1,5 +1,5 @@
-// Package ignition replaces parts of the Ignition library: where it is slow, quotes secrets in its messages, or writes
-// only the newest version.
+// Package ignition replaces the parts of the Ignition library that are slow, quote secrets in messages, or write only
+// the newest version.
 package ignition
 
 import (
@@ -44,7 +44,7 @@ func Encode(c types.Config) ([]byte, error) {
 		strict := json.NewDecoder(bytes.NewReader(out.Bytes()))
 		strict.DisallowUnknownFields()
 		if strict.Decode(reflect.New(Shapes[version]).Interface()) != nil {
-			continue // it lacks a field
+			continue // this version lacks a field
 		}
 		if _, report, err := v3_5.ParseCompatibleVersion(out.Bytes()); err == nil && !report.IsFatal() {
 			return out.Bytes(), nil

@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/config/syntax"
 )
 
-// containers/image reads its registries from File, and more from the
+// containers/image reads the configuration of registries from File and from the
 // files of Folder.
 const (
 	File   = "/etc/containers/registries.conf"
@@ -32,9 +32,9 @@ type registriesChecker struct {
 	problems []string
 }
 
-// Check returns the problems of a registries.conf, with line numbers
-// and without values. inFolder means a file of Folder, which must
-// not have version 1.
+// Check returns the problems of a registries.conf, with line numbers and
+// without values. inFolder is true for a file of Folder, which must not use
+// version 1 of the format.
 func Check(contents []byte, inFolder bool) []string {
 	c, wrong := Parse(contents)
 	if wrong != "" {

@@ -58,7 +58,7 @@ func TestRegistries(t *testing.T) {
 // secret stands for a secret, which must not be shown.
 const secret = "s3cr3t-m4rk3r"
 
-// FuzzRegistriesConf checks any text: nothing of its values is shown.
+// FuzzRegistriesConf checks that no message shows a value of the file.
 func FuzzRegistriesConf(f *testing.F) {
 	f.Add("short-name-mode = '" + secret + "'\nregistry = '" + secret + "'\n")
 	f.Add("[[registry]]\nlocation = 'https://" + secret + "'\n[[registry.mirror]]\nlocation = 5\n[aliases]\na = '" + secret + ":1'")

@@ -97,8 +97,6 @@ func (r *registriesChecker) checkBool(at string, v any) bool {
 	return b
 }
 
-// lowerTables returns a list of tables with lower-case field names. ok is
-// false if v is something else.
 func lowerTables(v any) ([]map[string]any, bool) {
 	switch v := v.(type) {
 	case nil:

@@ -1,4 +1,4 @@
-// Package syntax parses JSON and YAML into trees whose values know their places, and collects the problems there.
+// Package syntax parses JSON and YAML into trees with a place for each value, and collects the problems of a document.
 package syntax
 
 import (

@@ -14,7 +14,7 @@ import (
 // than half of it.
 const maxDepth = 100
 
-// ReadJSON parses a document of JSON. It reports an error and returns nil if there is one.
+// ReadJSON parses a JSON document. On failure it reports an error and returns nil.
 func ReadJSON(file, text string, report *Problems) *Node {
 	if !utf8.ValidString(text) {
 		report.AddError(engine.SourcePosition{File: file}, "is not UTF-8 text; save it as UTF-8")
@@ -126,8 +126,8 @@ func (r *jsonReader) readLiteral(n *Node) error {
 	return nil
 }
 
-// readString reads the string at pos. It copies a short string, which would
-// otherwise keep the whole text in memory.
+// readString reads the string at pos. It copies a short string, because a
+// substring would keep the whole text in memory.
 func (r *jsonReader) readString() (string, error) {
 	from := r.pos + 1
 	end, plain := from, true

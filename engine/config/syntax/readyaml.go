@@ -52,7 +52,7 @@ func isDocumentMark(line []byte) bool {
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-// ReadYAML parses one document of YAML. It reports an error and returns nil if there is one.
+// ReadYAML parses one YAML document. On failure it reports an error and returns nil.
 func ReadYAML(file string, c YAMLChunk, report *Problems) *Node {
 	r := &yamlReader{file: file, linesBefore: c.Line, report: report}
 	if !utf8.Valid(c.Text) {

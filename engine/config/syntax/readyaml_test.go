@@ -7,7 +7,8 @@ import (
 	"holdfast/engine/config/syntax"
 )
 
-// FuzzSplit takes streams apart and puts them together again.
+// FuzzSplit checks that the chunks of a stream contain all of its lines, in
+// order.
 func FuzzSplit(f *testing.F) {
 	f.Add("a\n---\nb\n--- c\n...\n---x\n")
 	f.Fuzz(func(t *testing.T, text string) {
