@@ -1,4 +1,5 @@
-// Package hostscript has the shell scripts that hosts are sent and that belong
-// to no module: those that take, check, mark and release holds, and those that
-// gather facts. It also has their exit statuses, and quotes values for a shell.
+// Package hostscript builds the shell scripts for hosts that belong to no
+// module. They take, check, mark and release holds, gather facts, and control
+// the pace of staging. The package also defines the exit statuses of scripts,
+// and quotes values for a shell.
 package hostscript

@@ -1,10 +1,11 @@
 package hostscript
 
-// The bodies of the hold scripts. They are POSIX sh with coreutils, flock and
-// systemctl, see the variables that holdVars sets.
+// This file contains the bodies of the hold scripts. They need POSIX sh,
+// coreutils and systemctl, and use flock if the host has it. holdVars sets
+// their variables.
 
-// holdLib opens the state directory, excludes other hold scripts, and defines
-// functions for all bodies. Nothing here changes a hold.
+// holdLib opens the state directory, takes the lock against other hold scripts,
+// and defines functions for all bodies. It does not change a hold.
 const holdLib = `
 [ -d "$dir" ] || mkdir -m 0700 "$dir"
 exec 9>>"$dir/lock"
@@ -17,7 +18,7 @@ stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 found() { [ -e "$file" ] || [ -L "$file" ]; }
 has() { case $1 in *"$2"*) [ -n "$2" ] ;; *) false ;; esac; }
 
-# held prints the hold that is in the way and ends the script.
+# held prints the hold of somebody else and ends the script.
 held() {
 	cat "$file" || :
 	printf '%s\n' "hold: the host is held by someone else" >&2
@@ -27,7 +28,7 @@ held() {
 old=
 if found; then old=$(cat "$file" 2>/dev/null) || [ -n "$shown" ] || held; fi
 
-# stopped are the helpers that the hold found running.
+# stopped lists the helpers that ran before the host was held.
 stopped=
 if has "$old" '"stopped":['; then
 	stopped=${old#*'"stopped":['}
@@ -35,7 +36,7 @@ if has "$old" '"stopped":['; then
 fi
 `
 
-// takeBody takes, renews or adopts.
+// takeBody takes, renews or adopts a hold.
 const takeBody = `
 acquired=$(stamp "$now")
 how=new
@@ -53,8 +54,8 @@ if found; then
 	fi
 fi
 
-# The hold names the helpers before they are stopped, and the conditions are
-# there before the hold is: whatever is cut short, a release starts them again.
+# The conditions are written before the hold, and the hold names the helpers
+# before they are stopped. So a release starts them again after any interruption.
 reload=
 for unit in $helpers; do
 	systemctl cat "$unit" >/dev/null 2>&1 || continue
@@ -78,8 +79,8 @@ until=
 } >"$tmp"
 sync "$tmp"
 
-# What is noted of the roll-out is on disk before there is a hold, so that a full
-# disk is found while nothing has happened, and gets its name after.
+# The roll-out is written to disk before the hold, so that a full disk is found
+# before anything has happened. The file gets its name after the hold.
 if [ -n "$note" ]; then
 	note="{
 $note
@@ -109,8 +110,8 @@ for unit in $helpers; do
 	if has "$stopped" "\"$unit\""; then systemctl stop "$unit" 9>&-; fi
 done
 
-# Staging does not need a hold, and ends where anybody else takes one. It asks
-# with the lock when its unit has begun, so that none begins unseen from here on.
+# Staging needs no hold, so a new hold stops it. A staging unit that has started
+# takes the lock and checks the hold, so a unit that starts later stops itself.
 if [ "$how" != replace ]; then
 	case $(systemctl show --property=ActiveState --value "$stageunit" 2>/dev/null 9>&-) in
 	active | activating | reloading | deactivating)
@@ -119,9 +120,9 @@ if [ "$how" != replace ]; then
 	esac
 fi
 if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
-# Logging in reads the notice as the user, so it lies outside of $dir. It is a
-# link, because /etc is copied into the next OS, where a release removes it,
-# while the /etc that a rollback brings back stays as it is.
+# The user who logs in reads the notice, so its text lies outside of $dir. /etc
+# has only a link to the text: each OS has its own copy of /etc, and a release
+# removes the link from one copy, but the text for all.
 (
 	umask 022
 	printf '%s since %s%s. Do not reboot or change it; "holdfast release" on the bastion ends the hold.\n' "$motd" "$acquired" "$until" >"$motdtext"
@@ -152,8 +153,9 @@ sync "$dir"
 cat "$file"
 `
 
-// releaseBody ends the run's hold. Its last part can be repeated: the next
-// release finishes an interrupted one.
+// releaseBody ends the run's hold. The part after the hold is removed also runs
+// on a host without a hold: so a release finishes an earlier one that was
+// interrupted.
 const releaseBody = `
 if found; then
 	if [ -n "$shown" ]; then
@@ -175,7 +177,7 @@ if found; then
 		mv -fT "$tmp" "$rejected"
 		sync "$dir"
 	fi
-	rm -rf "$file" # which somebody may have made a folder
+	rm -rf "$file" # somebody may have made it a folder
 	sync "$dir"
 fi
 rm -f "$motdfile" "$motdtext"
@@ -185,7 +187,7 @@ for unit in $helpers; do
 	if has "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then
 		systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
 	fi
-	# Last, because it tells the next release that this one was cut short.
+	# Last: a drop-in that is left tells the next release to finish this one.
 	rm -f "$units/$unit.d/$dropin"
 	rmdir "$units/$unit.d" 2>/dev/null || :
 	reload=yes

@@ -15,8 +15,8 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// box is a host's file system as far as hold scripts see it, with a systemctl
-// that keeps the state of units in files.
+// box imitates the file system of a host for hold scripts. Its systemctl keeps
+// the state of units in files.
 type box struct {
 	t    *testing.T
 	root string
@@ -69,8 +69,8 @@ func (b *box) run(script string) (stdout, stderr string, code int) {
 	for _, dir := range []string{"/var/lib/holdfast", "/etc/motd.d", "/etc/systemd/system"} {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
-	script += "\n:\n"                             // bash would become the last command, and killAt kill the test
-	file, err := os.CreateTemp(b.root, "script-") // an argument could not be as long
+	script += "\n:\n"                             // bash execs a last command without a fork, and killAt would then kill the test
+	file, err := os.CreateTemp(b.root, "script-") // a file, because the length of an argument is limited
 	check(b.t, err)
 	_, err = file.WriteString(script)
 	check(b.t, errors.Join(err, file.Close()))
@@ -104,7 +104,7 @@ func (b *box) mustBeRefused(script string) string {
 	return out
 }
 
-// hold reads the hold file; nil if there is none.
+// hold reads the hold file. It returns nil if the file does not exist.
 func (b *box) hold() *engine.Hold {
 	b.t.Helper()
 	text, err := os.ReadFile(b.root + engine.HoldPath)
@@ -139,5 +139,5 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// ownerOf is a run of a bastion without an identity.
+// ownerOf returns the owner for a run of a bastion without an identity.
 func ownerOf(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }

@@ -42,7 +42,7 @@ func TestOfManyThatWantAHoldOneGetsIt(t *testing.T) {
 	}
 }
 
-// withoutFlock leaves only the other tools in the box's PATH.
+// withoutFlock sets a PATH without flock.
 func (b *box) withoutFlock() {
 	for _, name := range []string{"sh", "mkdir", "rm", "rmdir", "date", "cat", "sync", "ln", "mv", "printf"} {
 		real, err := exec.LookPath(name)
@@ -52,7 +52,8 @@ func (b *box) withoutFlock() {
 	b.path = b.root + "/bin"
 }
 
-// A power cut is imitated by killing the script at its nth command.
+// TestAPowerCutLeavesNoHoldOrAWholeOne kills each script at its nth command,
+// for every n.
 func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 	scripts := map[string]string{
 		"take":    hostscript.HoldScript(runHold("r1"), hour, "", nil),
@@ -97,8 +98,8 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 	}
 }
 
-// killAt puts wrappers in front of the commands that change something; the
-// nth call kills the shell that made it.
+// killAt replaces the commands that change something by wrappers. The nth call
+// of a wrapper kills the shell that called it.
 func (b *box) killAt(n int) {
 	dir := filepath.Join(b.root, "kill")
 	check(b.t, os.MkdirAll(dir, 0o755))

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// Whatever is in the way of holds can be ended by a person who was shown it, and
-// nothing else.
+// TestAHoldThatNobodyCanReadIsEnded checks that EndHoldScript removes any hold
+// file whose content it was made for, and no other content.
 func TestAHoldThatNobodyCanReadIsEnded(t *testing.T) {
 	for name, text := range map[string]string{
 		"without a run": `{"kind":"maintenance","holder":"bob@b2","reason":"fans"}`,
@@ -35,5 +35,5 @@ func TestAHoldThatNobodyCanReadIsEnded(t *testing.T) {
 	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 	shown, _, _ := b.run(hostscript.HoldProbeScript())
 	b.mustRun(hostscript.EndHoldScript(shown))
-	b.mustRun(hostscript.EndHoldScript(shown)) // its answer may have been lost
+	b.mustRun(hostscript.EndHoldScript(shown)) // the answer to the first script may have been lost
 }

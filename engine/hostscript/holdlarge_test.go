@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// TestHoldOfAHostWithThousandsOfServices is taken, read by the script that every
-// look has, adopted with all that it says, and released.
+// TestHoldOfAHostWithThousandsOfServices checks that a very large hold can be
+// taken, read by the probe script, adopted, marked as failed and released.
 func TestHoldOfAHostWithThousandsOfServices(t *testing.T) {
 	for name, c := range map[string]struct{ services, length, kept int }{
 		"2,000 services":                         {2000, 60, 2000},

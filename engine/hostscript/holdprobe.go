@@ -12,12 +12,11 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// MaxHold limits the size of a hold file in bytes. Holds that holdfast writes are always
-// smaller: maxUnits limits the units, TruncateHold the texts.
+// MaxHold limits the size of a hold file in bytes. TruncateHold keeps the holds that holdfast writes below this limit.
 const MaxHold = 256 << 10
 
-// How much of a hold is kept: bytes of all names of units together, each with its
-// quotes and comma, and of each text.
+// Limits of TruncateHold in bytes. maxUnits counts the names of all units, each
+// with its quotes and comma. maxHoldText is for each text.
 const (
 	maxUnits    = 192 << 10
 	maxHoldText = 4 << 10
@@ -51,16 +50,16 @@ func truncateText(text string) string {
 // NoHold is the exit status of HoldProbeScript without a hold.
 const NoHold = 3
 
-// HoldProbeScript returns the script that prints the host's hold, or the beginning of
-// one that is too large, and exits with NoHold if there is none. Every probe of a host
-// includes it; some are nothing else.
+// HoldProbeScript returns the script that prints the host's hold. Of a hold
+// that is too large, the script prints the beginning. Without a hold, it exits
+// with NoHold. Every probe of a host includes this script.
 func HoldProbeScript() string {
 	return "export LC_ALL=C\n[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit " + strconv.Itoa(NoHold) + "\n" +
 		"head -c " + strconv.Itoa(MaxHold+1) + " " + engine.HoldPath
 }
 
-// ReadHold parses the output of a HoldProbeScript. A file that is no readable hold is a
-// problem: nobody may take the host then.
+// ReadHold parses the output of a HoldProbeScript. For a file that is not a
+// readable hold it returns a problem. Nobody may take a host with such a file.
 func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 	switch {
 	case out.Code == NoHold:
@@ -85,14 +84,15 @@ func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 	return &h, ""
 }
 
-// CheckHoldScript returns the script that checks whether that run holds the host, before
-// something changes the host from elsewhere. If not, it prints the hold and exits with
-// ScriptHeld. It changes nothing.
+// CheckHoldScript returns the script that checks whether the run of owner holds the host. A run sends it before it
+// changes the host from elsewhere, for example through another member of its cluster. If the run does not hold the
+// host, the script prints the hold and exits with ScriptHeld. The script changes nothing.
 func CheckHoldScript(owner engine.HoldOwner) string {
 	return "set -eu\nexport LC_ALL=C\n" + CheckHoldSnippet(owner)
 }
 
-// DescribeHolder describes the hold with which a script has ended: ScriptHeld.
+// DescribeHolder describes the hold that made a script exit with ScriptHeld.
+// Without a hold it returns the script's message.
 func DescribeHolder(reply engine.Output) string {
 	if reply.Stdout == "" && reply.Stderr != "" {
 		return strings.TrimPrefix(textutil.FirstLine(textutil.KeepTail(reply.Stderr, 4096)), "hold: ")

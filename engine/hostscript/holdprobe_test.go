@@ -8,7 +8,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// The probe of a hold alone reads the same hold as the probe of a host.
+// TestHoldLook checks the result of ReadHold for a free host, a held host, and
+// a host with an unreadable hold file.
 func TestHoldLook(t *testing.T) {
 	look := func(b *box) engine.Facts {
 		out, _, code := b.run(hostscript.HoldProbeScript())

@@ -17,13 +17,14 @@ const (
 	RejectedPath = engine.StateDir + "/rejected"     // digests, one a line
 )
 
-// HoldScript returns the script that takes the host's hold for h.Run, for that long by
-// the host's clock (0: for ever). It replaces no hold but the run's own, which it
-// renews, and a hold of the run adopt ("": none). It prints the resulting hold as JSON,
-// and exits with ScriptHeld if somebody else holds the host. A power cut leaves either
-// no hold or a whole one.
+// HoldScript returns the script that takes the host's hold for h.Run. The hold
+// expires after lasts by the host's clock (0: never). The script renews a hold
+// of h.Run, adopts a hold of the run adopt ("": none), and replaces no other
+// hold. It prints the resulting hold as JSON. If somebody else holds the host,
+// it prints that hold and exits with ScriptHeld. A power cut leaves either no
+// hold or a complete one.
 //
-// The script writes the roll-out, if there is one, to RolloutPath.
+// If roll is not nil, the script writes it to RolloutPath.
 func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine.Rollout) string {
 	t := engine.TakeHold{For: lasts, Adopt: adopt}
 	if roll != nil {
@@ -32,8 +33,9 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 	return TakeHoldScript(h, t)
 }
 
-// TakeHoldScript returns the HoldScript of a step. It adopts a hold only if nobody has
-// written it since the facts were gathered: a run that writes its hold is alive.
+// TakeHoldScript returns the HoldScript of a step. If t.Renewed is set, the
+// script adopts only a hold that was last written at that time: a run that has
+// renewed its hold since is alive.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	h = TruncateHold(h)
 	var head []string
@@ -41,7 +43,7 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		{"kind", string(h.Kind)},
 		{"holder", h.Holder},
 		{"run", h.Run},
-		{"bastion", h.Bastion}, // right after the run: the scripts look for both at once
+		{"bastion", h.Bastion}, // right after the run: scripts search for the two lines together
 		{"reason", h.Reason},
 		{"ticket", h.Ticket},
 		{"step", h.Step},
@@ -85,21 +87,21 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		holdLib + takeBody
 }
 
-// FailHoldScript returns the script that writes the failed step and the reason into the
-// run's own hold. The hold then has no end: the host stays held until a later run of the
-// same bastion adopts it, or a person releases it. If the hold is not the run's, the
-// script prints it and exits with ScriptHeld.
+// FailHoldScript returns the script that writes the failed step and the reason into the run's own hold. The hold then
+// has no end: the host stays held until a later run of the same bastion adopts the hold, or a person releases it. If
+// the hold is not the run's, the script prints it and exits with ScriptHeld.
 func FailHoldScript(owner engine.HoldOwner, reason, step string) string {
 	failed := jsonField("reason", truncateText(reason)) + ",\n" + jsonField("step", truncateText(step)) + ","
 	return holdVars(owner) + "failed=" + Quote(failed) + "\n" + holdLib + failBody
 }
 
-// ReleaseScript returns the script that ends the hold of that run, removes the notice
-// for logins, and starts the reboot helpers again. A host without a hold is no error.
-// The script prints and keeps a hold of anybody else: ScriptHeld.
+// ReleaseScript returns the script that ends the hold of the run, removes the
+// notice for logins, and starts the reboot helpers again. A host without a hold
+// is no error. If somebody else holds the host, the script prints and keeps
+// that hold, and exits with ScriptHeld.
 //
-// It writes UpdatedPath and RejectedPath before it removes the hold, so that an
-// interrupted release is repeated.
+// The script writes UpdatedPath and RejectedPath before it removes the hold, so
+// that an interrupted release is repeated.
 func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 	when, accepts := "", ""
 	if r.Updated {
@@ -113,9 +115,9 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 		holdLib + releaseBody
 }
 
-// EndHoldScript returns the script that ends the hold that a HoldProbeScript printed,
-// also an unreadable one. If there is another hold by now, the script prints and keeps
-// it: ScriptHeld.
+// EndHoldScript returns the script that ends the hold that a HoldProbeScript
+// printed, even an unreadable one. If the host has another hold by now, the
+// script prints and keeps that hold, and exits with ScriptHeld.
 func EndHoldScript(printed string) string {
 	return holdVars(engine.HoldOwner{}) +
 		"shown=" + engine.Digest([]byte(printed)) + "\n" +
@@ -123,17 +125,19 @@ func EndHoldScript(printed string) string {
 		holdLib + releaseBody
 }
 
-// CheckHoldSnippet returns the first lines of every disruptive script: they end it with
-// ScriptHeld unless that run holds the host. They also define two functions: checkhold
-// repeats the check, and "claim OPERATION" repeats it with the lock of the hold, which
-// the script keeps until it ends. So nobody takes or ends a hold from there on, and
-// their scripts name the run and its operation. Children that may outlive the script
-// close descriptor 9.
+// CheckHoldSnippet returns the first lines of every disruptive script. They end
+// the script with ScriptHeld unless the run of owner holds the host. They also
+// define two functions. checkhold repeats the check. "claim OPERATION" takes
+// the lock of the hold, writes the run and the operation into the lock file,
+// and repeats the check. The script keeps the lock until it ends, so nobody
+// takes or ends a hold meanwhile. A hold script that waits too long for the
+// lock prints the text of the lock file. Children that may outlive the script
+// must close descriptor 9.
 func CheckHoldSnippet(owner engine.HoldOwner) string { return checkSnippet(true, owner) }
 
-// CheckFreeSnippet returns the first lines of a script that disrupts nothing but must
-// not touch a held host: they end it with ScriptHeld if anybody but these runs holds the
-// host. The first run is the script's. The lines define the same functions.
+// CheckFreeSnippet returns the first lines of a script that disrupts nothing but must not touch a host that somebody
+// else holds. They end the script with ScriptHeld if the hold belongs to none of the owners. owners[0] is the run of
+// the script. The lines define the same functions as CheckHoldSnippet.
 func CheckFreeSnippet(owners ...engine.HoldOwner) string { return checkSnippet(false, owners...) }
 
 func checkSnippet(must bool, owners ...engine.HoldOwner) string {
@@ -161,18 +165,20 @@ func checkSnippet(must bool, owners ...engine.HoldOwner) string {
 		"checkhold\n"
 }
 
-// lockPath is the file whose lock separates scripts that change the hold or act under
-// it. It names the owner of a lock that lasts longer than a moment.
+// lockPath is the file that scripts lock before they change a hold or act under
+// it. Its text names the script that took the lock last.
 const lockPath = engine.StateDir + "/lock"
 
-// lockLines take the lock on descriptor 9, or print who has it.
+// lockLines lock descriptor 9. If another script keeps the lock for 30 s, they
+// print the text of the lock file and end the script.
 const lockLines = `if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
 	printf '%s\n' "hold: for 30 s the host has been busy with $(head -c 200 ` + lockPath + `); nothing was done, try again when that is over" >&2
 	exit 75
 fi
 `
 
-// holdVars sets the variables of all hold scripts. A run without an ID owns nothing.
+// holdVars returns the lines that set the variables of all hold scripts. A run
+// without an ID owns no hold.
 func holdVars(owner engine.HoldOwner) string {
 	own := ""
 	if owner.Run != "" {
@@ -193,9 +199,8 @@ func ownerLines(o engine.HoldOwner) string {
 	return jsonField("run", o.Run) + ",\n" + jsonField("bastion", o.Bastion)
 }
 
-// jsonField returns one member of a JSON object on one line. The scripts search for this
-// spelling. A JSON string escapes its quotes, so no text of a person can look like a
-// member.
+// jsonField returns one member of a JSON object on one line. The scripts search for this spelling. JSON escapes quotes
+// in a string, so no text of a person can look like a member.
 func jsonField(name, value string) string {
 	text, _ := json.Marshal(value) // a string always marshals
 	return `"` + name + `":` + string(text)

@@ -78,8 +78,8 @@ func TestHoldIsAdoptedFromTheRunThatWasNamedOnly(t *testing.T) {
 	b.mustBeRefused(hostscript.HoldScript(runHold("r3"), hour, "m1", nil))
 }
 
-// A run that looked when a hold had expired, or was a dead run's, does not take
-// one that has been renewed since.
+// TestHoldThatWasRenewedSinceIsNotAdopted checks that a run does not adopt a
+// hold that was renewed after the run had gathered its facts.
 func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 	b := newBox(t)
 	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
@@ -96,7 +96,7 @@ func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 		t.Errorf("hold is %+v", h)
 	}
 	check(t, os.WriteFile(b.root+engine.HoldPath, old, 0o600))
-	for range 2 { // the answer to the first may have been lost
+	for range 2 { // the answer to the first script may have been lost
 		if h := readHold(t, b.mustRun(take)); h.Run != "r2" {
 			t.Errorf("hold is %+v", h)
 		}
@@ -205,8 +205,8 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 	}
 }
 
-// Who takes a host ends a staging that is under way there; a run that takes its own
-// hold again does not.
+// TestAHoldEndsStaging checks that taking a hold stops a staging on the host,
+// and that a run that renews its own hold does not stop it.
 func TestAHoldEndsStaging(t *testing.T) {
 	b := newBox(t)
 	b.tool("systemctl", strings.Replace(systemctl, "daemon-reload) ;;", "daemon-reload) ;;\nshow) [ ! -e \"$BOX/active/holdfast-stage.service\" ] || echo active ;;", 1))

@@ -9,7 +9,8 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// TestMain tries few texts by default, and lets garbage be: it is short-lived.
+// TestMain lowers the number of random texts, and makes the garbage collector
+// run less often: the tests end soon.
 func TestMain(m *testing.M) {
 	longtest.FewerChecks("40")
 	debug.SetGCPercent(800)

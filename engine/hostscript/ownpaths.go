@@ -8,13 +8,15 @@ const (
 	RunDir = "/run/holdfast"
 	// UnitDir is where units of the host and their drop-ins are written.
 	UnitDir = "/etc/systemd/system"
-	// NoticePath is a link to NoticeTextPath, which those who log in are shown.
+	// NoticePath is a link to NoticeTextPath. A host shows the notice to
+	// everybody who logs in.
 	NoticePath     = "/etc/motd.d/holdfast"
 	NoticeTextPath = engine.StateDir + ".motd"
 	// StageUnit stages an OS, RebootUnit reboots the host. Both are transient.
 	StageUnit  = "holdfast-stage.service"
 	RebootUnit = "holdfast-reboot.service"
-	// HelperDropin keeps a unit of RebootHelpers from starting.
+	// HelperDropin is the drop-in that prevents a unit of RebootHelpers from
+	// starting.
 	HelperDropin = "50-holdfast.conf"
 )
 
@@ -31,8 +33,9 @@ func OwnPaths() []string {
 	return paths
 }
 
-// RebootHelpers are the units that reboot a host on their own account. While
-// the host is held they are stopped, and a condition keeps them from starting.
+// RebootHelpers returns the units that reboot a host by themselves. While a
+// host is held, these units are stopped, and a condition prevents them from
+// starting.
 func RebootHelpers() []string {
 	return []string{"zincati.service", "rpm-ostreed-automatic.timer", "bootc-fetch-apply-updates.timer"}
 }

@@ -8,15 +8,15 @@ import (
 	"holdfast/engine"
 )
 
-// Files of the staging unit, which the scripts of modules/osimage name, too.
+// Files of the staging unit. The scripts of modules/osimage name them, too.
 const (
 	paceFile  = "/run/holdfast/stage.pace"
 	leverFile = "/run/holdfast/stage.levers"
 )
 
-// PaceScript returns the script that sends a pace to the staging unit of a host. The unit keeps to it until it gets one
-// with another serial number, and falls back to the safe pace when it has got none for 15 s. The script prints which
-// levers are in force, for ReadLevers, and nothing if the unit has not found out yet.
+// PaceScript returns the script that sends a pace to the staging unit of a host. The unit uses that pace until it gets
+// one with another serial number. When it has got none for 15 s, it uses the safe pace. The script prints which levers
+// are in force, for ReadLevers. Until the unit has written its levers, the script prints and sends nothing.
 func PaceScript(serial int64, pace, safe engine.Pace) string {
 	return "set -eu\numask 077\n" +
 		"[ -e " + leverFile + " ] || exit 0\n" +

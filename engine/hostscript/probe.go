@@ -8,11 +8,11 @@ import (
 	"holdfast/engine"
 )
 
-// ProbeScript joins commands into one script, so that a host is read in one
-// round trip. Each command runs in a subshell; its output on both streams is
-// closed by a line with mark, which must be random, so that no content of a
-// host can be taken for it. A command that reads its standard input finds it
-// empty, because the rest of the script may follow there.
+// ProbeScript joins commands into one script, so that one round trip reads a
+// host. Each command runs in a subshell. A line with mark ends its output on
+// both streams. mark must be random, so that no content of a host can look like
+// it. The standard input of a command is empty, because the rest of the script
+// may follow on the input of the shell.
 func ProbeScript(commands []engine.Command, mark string) string {
 	var b strings.Builder
 	b.WriteString("export LC_ALL=C\n")

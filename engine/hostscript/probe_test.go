@@ -15,7 +15,7 @@ import (
 
 const mark = "=holdfast-0123456789abcdef"
 
-// runProbe gives the script to a real sh on its standard input, as SSH does.
+// runProbe pipes the script to the standard input of a real sh, as SSH does.
 func runProbe(t interface{ Fatal(...any) }, commands []engine.Command) (stdout, stderr string) {
 	var out, errs bytes.Buffer
 	sh := exec.Command("sh")
@@ -63,7 +63,7 @@ func TestProbeAgainstShell(t *testing.T) {
 			}
 			got := out["it"]
 			if tc.want.Code >= 127 && strings.Contains(got.Stderr, tc.want.Stderr) {
-				got.Stderr = tc.want.Stderr // each sh says it in its own words
+				got.Stderr = tc.want.Stderr // each sh words it differently
 			}
 			if got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
@@ -75,7 +75,8 @@ func TestProbeAgainstShell(t *testing.T) {
 	}
 }
 
-// Whatever commands print and however they end, it comes back, byte for byte.
+// TestProbeRoundTrip checks that ReadOutputs returns the output and exit status
+// of any command, byte for byte.
 func TestProbeRoundTrip(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("ab\n= 0123holdfast-\\%'\"$")), 0, 30, -1)
 	rapid.Check(t, func(t *rapid.T) {
@@ -101,7 +102,8 @@ func TestProbeRoundTrip(t *testing.T) {
 	})
 }
 
-// A reply that is cut short, at any byte of either stream, is an error.
+// TestProbeCutShort checks that a reply that ends early, at any byte of either
+// stream, is an error.
 func TestProbeCutShort(t *testing.T) {
 	var commands []engine.Command
 	for i := range 12 { // frame 1 must not be taken for frame 11
@@ -123,7 +125,8 @@ func TestProbeCutShort(t *testing.T) {
 	}
 }
 
-// A login that is refused after all says why; marks are no reason.
+// TestProbeSaysWhy checks that the error of an incomplete reply quotes the last
+// message on stderr, without marks.
 func TestProbeSaysWhy(t *testing.T) {
 	commands := []engine.Command{{Name: "boot", Script: "true"}, {Name: "os", Script: "true"}}
 	for stderr, want := range map[string]string{

@@ -2,11 +2,11 @@ package hostscript
 
 import "strings"
 
-// Quote returns s as one word of a POSIX shell command: sh expands it to exactly the bytes of s in any
-// locale. Every value that reaches a shell goes through it. Words of harmless characters only are not quoted, so that printed
-// commands can be read; such a word is meant as an argument, not as the name of the command.
+// Quote returns s as one word of a POSIX shell command: sh expands it to exactly the bytes of s in any locale. Every
+// value that reaches a shell goes through Quote. To keep printed commands readable, Quote does not quote a word that
+// has only harmless characters. Such a word must be an argument, not the name of the command.
 //
-// A NUL byte cannot be part of an argument in POSIX and is not quoted: senders refuse a script that contains it.
+// POSIX has no arguments with a NUL byte, and Quote does not treat it: senders refuse a script that contains one.
 func Quote(s string) string {
 	if s != "" && strings.Trim(s, harmless) == "" {
 		return s
@@ -14,5 +14,6 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// harmless are the characters that mean nothing to a shell anywhere inside an argument. "=" and "~" are not among them.
+// harmless lists the characters that have no meaning to a shell anywhere inside an argument. "=" and "~" are not among
+// them.
 const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-"

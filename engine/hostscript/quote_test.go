@@ -23,7 +23,8 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// FuzzQuote asks a real shell what it makes of a quoted string.
+// FuzzQuote checks that a real shell expands a quoted string to the string
+// itself.
 func FuzzQuote(f *testing.F) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// rollout reads what the host remembers; nil if there is nothing. What is there
-// must be whole.
+// rollout reads the roll-out file of the host. It returns nil without a file,
+// and fails the test if the file is incomplete.
 func (b *box) rollout() *engine.Rollout {
 	b.t.Helper()
 	text, err := os.ReadFile(b.root + hostscript.RolloutPath)
@@ -115,8 +115,8 @@ func TestAHostRemembersWhenItWasUpdated(t *testing.T) {
 	}
 }
 
-// An OS with which the host is released as well leaves those that failed there;
-// others stay, in their order.
+// TestAHostForgetsThatAnOSFailed checks that a release removes the accepted OS
+// from the list of rejected ones, and keeps the others in their order.
 func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 	t.Parallel()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -167,8 +167,9 @@ func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 	}
 }
 
-// What is remembered is whole or as it was wherever a script is cut short, and
-// right when the script has been run again.
+// TestAPowerCutLeavesWhatIsRememberedWhole checks that a script killed at any
+// command leaves each file complete, with its old or new content, and that
+// running the script again ends with the new content.
 func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 	t.Parallel()
 	old, next := &engine.Rollout{Run: "r0", Targets: map[string]string{"p": "1111"}}, &engine.Rollout{Run: "r1", Targets: map[string]string{"p": "2222"}}
