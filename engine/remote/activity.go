@@ -16,7 +16,7 @@ type activeConn struct {
 
 func newActiveConn(c net.Conn) *activeConn { return &activeConn{Conn: c, start: time.Now()} }
 
-// Read counts any data as a sign of life.
+// Read counts any data as a sign of life of the peer.
 func (c *activeConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {

@@ -12,10 +12,10 @@ import (
 // Bounds of output.
 const (
 	defaultMaxOutput    = 4 << 20   // of one script, Command.MaxOutput
-	defaultOutputBudget = 128 << 20 // of all scripts of a Dialer together, beyond freeOutput of each
+	defaultOutputBudget = 128 << 20 // of all scripts of a Dialer together, without the freeOutput of each
 	freeOutput          = 256 << 10 // of one script without a share of the budget
 	longOutput          = 4 << 20   // of one script with a share of the first half of the budget
-	maxAhead            = 1 << 20   // printed before the script starts, by a login shell or sudo
+	maxAhead            = 1 << 20   // of one script before it starts, printed by a login shell or sudo
 )
 
 // tooMuchOutput is the error of a script that printed more than its limit.
@@ -33,9 +33,10 @@ func (e tooMuchOutput) Error() string {
 	return text
 }
 
-// allowance counts the kept output of a script, on both streams together. The first part is free. Beyond it, and again beyond
-// longOutput, the script reserves a share of the Dialer's budget. A script with a share of the second half needs no more, so the
-// scripts that wait for it always proceed.
+// allowance counts the kept output of a script, on both streams together. The first part, up to freeOutput, is free.
+// Beyond freeOutput the script reserves a share of the first half of the Dialer's budget, and beyond longOutput a share
+// of the second half. A script with a share of the second half needs nothing more, so it always ends, and then the
+// scripts that wait for its shares proceed.
 type allowance struct {
 	limit  int64
 	budget *budget
@@ -88,7 +89,8 @@ func (a *allowance) reserveBytes(n int) error {
 	return nil
 }
 
-// releaseShares returns the shares to the budget. The context must have ended, or no caller may wait.
+// releaseShares returns the shares to the budget. Before it is called, the context must have ended or all calls of
+// reserveBytes must have returned.
 func (a *allowance) releaseShares() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -41,7 +41,7 @@ func BenchmarkDial(b *testing.B) {
 	})
 }
 
-// BenchmarkRun is one script on an open connection, next to a bare session that runs true.
+// BenchmarkRun measures one script on an open connection, next to a bare session that runs true.
 func BenchmarkRun(b *testing.B) {
 	s := sshtest.Start(b, sshtest.Config{})
 	b.Run("bare", func(b *testing.B) {
@@ -78,7 +78,7 @@ func BenchmarkRun(b *testing.B) {
 	})
 }
 
-// BenchmarkStdin is sending data to a script.
+// BenchmarkStdin measures sending data to a script.
 func BenchmarkStdin(b *testing.B) {
 	h := connect(b, sshtest.Start(b, sshtest.Config{}))
 	const size = 64 << 20

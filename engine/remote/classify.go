@@ -26,7 +26,8 @@ func classifyConnect(err error) (Kind, string) {
 	return Unreachable, "check that the host is on and the network works"
 }
 
-// classifyChannel returns the kind and a hint for a connection through a jump host. sshd passes on the words of its system.
+// classifyChannel returns the kind and a hint for a connection through a jump host. The message contains the error text
+// of the jump host's system, which sshd passes on.
 func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 	switch m := strings.ToLower(err.Message); {
 	case err.Reason == ssh.Prohibited:
@@ -39,7 +40,7 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 	return Unreachable, "check that the host is on and that the jump host reaches it"
 }
 
-// peerError is the message of a host that does not open a channel, without the library's words.
+// peerError is the message of a host that does not open a channel, without the words that the library adds.
 type peerError struct{ err *ssh.OpenChannelError }
 
 func (e peerError) Error() string { return cmp.Or(e.err.Message, e.err.Reason.String()) }

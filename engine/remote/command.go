@@ -10,22 +10,23 @@ import (
 
 // Command is one script to run on a host.
 type Command struct {
-	// Script is POSIX sh. It may be long, but holds no NUL. Its $0 is "sh", it has no arguments, it reads Stdin on its standard
-	// input, and it runs in the user's home directory.
+	// Script is POSIX sh. It may be long, but contains no NUL. It runs in the user's home directory, without arguments;
+	// its $0 is "sh", and its standard input is Stdin.
 	Script string
 	// Become runs the script as root through sudo. It needs Target.Become, and does nothing if the user is root already.
 	Become bool
-	// Stdin is sent unchanged after the script has started, then ends. Run closes it if it is an io.Closer, also when the script
-	// ends early, so that the writer of a pipe learns of it. After an error it must not be used again. Nil is no data.
+	// Stdin is sent unchanged after the script has started. If Stdin is an io.Closer, Run closes it, also when the
+	// script ends early, so that the writer of a pipe gets an error. After an error, Stdin must not be used again. A
+	// nil Stdin has no data.
 	Stdin io.Reader
-	// Stdout is called with each chunk of standard output as it arrives, one call at a time and never after Run returned. It
-	// must not keep the slice, and while it does not return the host is slowed down.
+	// Stdout is called with each chunk of standard output as it arrives, one call at a time and never after Run has
+	// returned. It must not keep the slice. While Stdout runs, Run reads no more output, which slows down the script.
 	Stdout func([]byte)
-	// MaxOutput bounds standard output and standard error together, in bytes; default 4 MiB. A script that prints more is cut off
-	// at once: its session is closed, and the error is of kind TooMuch.
+	// MaxOutput bounds standard output and standard error together, in bytes; default 4 MiB. If a script prints more,
+	// Run closes its session at once and returns an error of kind TooMuch.
 	MaxOutput int64
-	// Timeout ends the command with an *Error of kind Timeout; 0 is no bound but the context's. Waiting for one of the host's
-	// sessions and for a person to enter a password counts.
+	// Timeout ends the command with an *Error of kind Timeout. With 0, only the context ends the command. Waiting for a
+	// free session of the host and for a person to enter a password counts.
 	Timeout time.Duration
 }
 
@@ -36,10 +37,10 @@ type Result struct {
 	Signal         string // the signal's name without SIG, or ""
 }
 
-// The command lines are constant; a script follows on standard input as "LENGTH\nSCRIPT". The launcher prints readyWord on both
-// outputs. This separates the script's output from the earlier output of a login shell or sudo, and its exit status from their
-// failures. dd with fullblock reads exactly the length of the script and leaves the rest to it. A script that did not arrive whole
-// lacks its last line and does not start.
+// The command lines are constant; a script follows on standard input as "LENGTH\nSCRIPT". The launcher prints readyWord
+// on both outputs before the script starts. Output before readyWord is from a login shell or sudo, and without
+// readyWord the exit status is theirs. dd with fullblock reads exactly the length of the script and leaves the rest of
+// the input to the script. A script that did not arrive whole lacks its last line and does not start.
 const (
 	readyWord      = "holdfast-ready"
 	passwordPrompt = "holdfast-password:"

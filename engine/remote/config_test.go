@@ -12,7 +12,8 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// Values of ssh_config are used, and those of the target win.
+// TestConfig checks that values of ssh_config are used, and that values of the
+// target override them.
 func TestConfig(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{})
 	home := t.TempDir()

@@ -21,10 +21,11 @@ type Options struct {
 	Home  string // replaces ~; "" for the user's
 
 	ReadFile func(path string) ([]byte, error) // reads files of the user; nil: os.ReadFile
-	Warn     func(text string)                 // called with each warning once, from several goroutines; nil: warnings are dropped
+	Warn     func(text string)                 // called once with each warning, from several goroutines; nil: warnings are dropped
 
-	// OutputBudget bounds, in bytes, the output kept of all scripts together, not counting the first 256 KiB of each. One half is
-	// for output up to 4 MiB per script, the other for output beyond that; a script waits until its share is free. Default 128 MiB.
+	// OutputBudget bounds the kept output of all scripts together, in bytes, without the first 256 KiB of each script.
+	// One half is for the output of a script up to 4 MiB, the other half for its output beyond 4 MiB. A script waits
+	// until its share is free. Default 128 MiB.
 	OutputBudget int64
 
 	// StartTimeout bounds the time from sending a command until its script starts; sudo and a login shell take part of it.
@@ -49,7 +50,8 @@ type Dialer struct {
 
 const defaultStartTimeout = 60 * time.Second
 
-// NewDialer returns a Dialer. Close it after its hosts.
+// NewDialer returns a Dialer. The caller closes the hosts first, then the
+// Dialer.
 func NewDialer(o Options) *Dialer {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = defaultStartTimeout
@@ -64,8 +66,8 @@ func NewDialer(o Options) *Dialer {
 	}
 }
 
-// Dial connects to a host and logs in. The error is an *Error. Dial takes at most ConnectTimeout per hop, not counting the time
-// a person takes to enter a passphrase.
+// Dial connects to a host and logs in. The error is an *Error. Dial takes at most ConnectTimeout per hop, without the
+// time that a person needs to enter a passphrase.
 func (d *Dialer) Dial(ctx context.Context, t sshconfig.Target) (*Host, error) {
 	ep, err := d.resolveTarget(t)
 	if err != nil {
@@ -78,7 +80,8 @@ func (d *Dialer) Dial(ctx context.Context, t sshconfig.Target) (*Host, error) {
 	return d.connectAndLogIn(ctx, ep, via)
 }
 
-// Close ends the connections to jump hosts. The hosts behind them lose theirs, too.
+// Close ends the connections to jump hosts. The hosts behind them lose their
+// connections, too.
 func (d *Dialer) Close() error { return d.jumps.closeAll() }
 
 func (d *Dialer) connectAndLogIn(ctx context.Context, ep endpoint, via *Host) (*Host, error) {
@@ -108,8 +111,8 @@ func (d *Dialer) connectJumpHosts(ctx context.Context, t sshconfig.Target, ep en
 	return last, nil
 }
 
-// jumpHostsTo returns the jump hosts on the way to ep, in order. The first of ep.Jump may have jump hosts of its own; each of
-// the others is reached through the one before it.
+// jumpHostsTo returns the jump hosts on the way to ep, in order. The first of ep.Jump may have jump hosts of its own.
+// Each other one is reached through the jump host before it.
 func (d *Dialer) jumpHostsTo(t sshconfig.Target, ep endpoint, depth int) ([]endpoint, error) {
 	if depth > maxJumps {
 		return nil, ep.newError(Config, "find the jump hosts", fmt.Errorf("more than %d jump hosts", maxJumps), "check that jump hosts do not name each other")
@@ -183,13 +186,14 @@ func (d *Dialer) loadConfig(path, home string) (sshconfig.Config, error) {
 	return c, nil
 }
 
-// Secrets asks a person, a file or a command for secrets. Its methods are called only when a secret is needed, from several
-// goroutines. If a method fails, the host that needs the secret fails. A Dialer asks once for each key file, a Host once for its
-// password. An implementation that has one password for many hosts must remember it itself.
+// Secrets asks a person, a file or a command for secrets. Its methods are called only when a secret is needed, and from
+// several goroutines. If a method fails, the host that needs the secret fails. A Dialer asks once for each key file,
+// and a Host asks once for its password. An implementation with one password for many hosts must remember the password
+// itself.
 type Secrets interface {
-	// Passphrase returns the passphrase of a private key file. It is called at most three times for a file; an empty answer, or
-	// the same wrong one twice in a row, ends the asking.
+	// Passphrase returns the passphrase of a private key file. It is called at most three times for a file. An empty
+	// answer, or the same wrong answer twice in a row, ends the attempts.
 	Passphrase(ctx context.Context, keyfile string) ([]byte, error)
-	// BecomePassword returns the password sudo wants on the host, or nil if there is none.
+	// BecomePassword returns the password for sudo on the host, or nil if there is none.
 	BecomePassword(ctx context.Context, host string) ([]byte, error)
 }

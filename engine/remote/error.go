@@ -40,7 +40,7 @@ var kindNames = [...]string{
 	Timeout: "timeout", Canceled: "canceled", Config: "configuration",
 }
 
-// String returns the kind in a word or two, for tables.
+// String returns the kind in one or two words, for tables.
 func (k Kind) String() string {
 	if k > 0 && int(k) < len(kindNames) {
 		return kindNames[k]
@@ -48,7 +48,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", int(k))
 }
 
-// Error is every error of this package that concerns a host. Its text is one line that is safe to print and holds no secret.
+// Error is the type of all errors of this package that concern a host.
 type Error struct {
 	Kind    Kind
 	Host    string // Target.Name
@@ -59,7 +59,7 @@ type Error struct {
 	Err     error  // the cause
 }
 
-// Error is every error of this package that concerns a host. Its text is one line, is safe to print and holds no secret.
+// Error returns one line that is safe to print and contains no secret.
 func (e *Error) Error() string {
 	parts := make([]string, 0, 3)
 	for _, s := range []string{e.Host, e.Step} {
@@ -100,7 +100,8 @@ func oneLine(s string) string {
 	return textutil.Printable(s)
 }
 
-// endpoint is the end of a connection. Its errors name it.
+// endpoint is the end of a connection. Its errors contain its name, address and
+// user.
 type endpoint struct{ sshconfig.Endpoint }
 
 func (e endpoint) newError(kind Kind, step string, err error, hint string) *Error {

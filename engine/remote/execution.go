@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// execution is a session that runs one script. Its goroutines belong to the Host: a caller can leave before they end. They end
-// with the session or the connection.
+// execution is a session that runs one script. Its goroutines belong to the Host, so a caller may return before they
+// end. They end with the session or the connection.
 type execution struct {
 	host     *Host
 	command  Command
@@ -51,7 +51,7 @@ func (h *Host) newExecution(ctx context.Context, c Command, line string, passwor
 		onPrompt: func() {
 			select {
 			case x.prompts <- struct{}{}:
-			default: // more than enough of them are waiting
+			default: // the channel has more prompts than answerPrompt reads
 			}
 		},
 	}
@@ -66,7 +66,7 @@ func (x *execution) runSession(ctx context.Context) {
 		return
 	}
 	defer x.host.slots.releaseSlot()
-	defer func() { _ = session.Close() }() // returns EOF if it is closed already
+	defer func() { _ = session.Close() }() // returns EOF if the session is closed already
 	session.Stdout, session.Stderr = cuttingOutput{&x.out, x.cut}, cuttingOutput{&x.err, x.cut}
 	stdin, err := session.StdinPipe()
 	if err == nil && x.setSession(session) {
@@ -81,13 +81,13 @@ func (x *execution) runSession(ctx context.Context) {
 	feeding.Go(func() { x.writeInput(stdin, ended) })
 	x.sessionErr = session.Wait()
 	close(ended)
-	if closer, ok := x.command.Stdin.(io.Closer); ok && x.hasStarted() { // writeInput may wait for data; else Stdin is needed again
+	if closer, ok := x.command.Stdin.(io.Closer); ok && x.hasStarted() { // wakes up writeInput, which may wait for data; without a start, the next try needs Stdin
 		_ = closer.Close()
 	}
 	feeding.Wait()
 }
 
-// cuttingOutput reports output that is too long, because the session itself continues until it is closed.
+// cuttingOutput reports output beyond the limit, because the session continues until it is closed.
 type cuttingOutput struct {
 	*output
 	cut chan<- error
@@ -103,7 +103,7 @@ func (c cuttingOutput) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// setSession lets abortSession close the session. It returns false if the abort came first.
+// setSession lets abortSession close the session. It returns false if abortSession was called before.
 func (x *execution) setSession(s *ssh.Session) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -120,7 +120,7 @@ func (x *execution) abortSession() {
 	session := x.session
 	x.mu.Unlock()
 	if session != nil {
-		x.host.startWork(func() { // a write to a stuck connection would block
+		x.host.startWork(func() { // in a goroutine, because a write to a stuck connection blocks
 			_ = session.Signal(ssh.SIGTERM)
 			_ = session.Close()
 		})
@@ -142,7 +142,8 @@ func (x *execution) sessionError(err error) error {
 	return e
 }
 
-// scriptResult returns the result of the script, once done is closed.
+// scriptResult returns the result of the script. The caller waits until done is
+// closed.
 func (x *execution) scriptResult() (Result, error) {
 	r := x.closeOutputs()
 	if x.openErr != nil {
@@ -165,7 +166,7 @@ func (x *execution) scriptResult() (Result, error) {
 	return r, nil
 }
 
-// closeOutputs returns the output so far and drops any more.
+// closeOutputs returns the output so far and drops all further output.
 func (x *execution) closeOutputs() Result {
 	return Result{Stdout: x.out.closeOutput(), Stderr: x.err.closeOutput()}
 }
@@ -179,17 +180,18 @@ func (x *execution) lateStartError() error {
 	return x.host.ep.newError(kind, step, fmt.Errorf("the script did not start within %s: %s", x.host.dialer.opts.StartTimeout, oneLine(said)), "")
 }
 
-// writeInput writes the session's standard input: sudo's password at its prompt, the script, the data. ended is closed when the
-// input is no longer read.
+// writeInput writes the standard input of the session: the password when sudo prompts, the script, the data. ended is
+// closed when nobody reads the input any more.
 func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 	defer func() { _ = w.Close() }() // end of input
 	if x.password != nil && !x.answerPrompt(w, ended) {
 		return
 	}
 	if _, err := w.Write(x.command.encodeScript()); err != nil || x.command.Stdin == nil {
-		return // the end of the session has the cause
+		return // the error of the session has the cause
 	}
-	// Data waits for the script: if sudo wants a password, everything is sent again.
+	// The data must wait until the script runs: if sudo wants a password, Run
+	// sends everything again.
 	select {
 	case <-x.running:
 	case <-ended:
@@ -203,14 +205,16 @@ func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 	}
 }
 
-// abortInput closes a session whose data could not be read, before the end of input looks like the end of the data.
+// abortInput closes a session after its data could not be read. The script must not take the end of the input for the
+// end of the data.
 func (x *execution) abortInput() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	_ = x.session.Close()
 }
 
-// scriptInput keeps the error of reading, unless the session ended before.
+// scriptInput reads the data for a script and keeps the error of the reader,
+// unless the session had ended before the error.
 type scriptInput struct {
 	r     io.Reader
 	ended <-chan struct{}

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// flood is a host on which every script prints without end, after it has said on both outputs that it runs.
+// flood returns scripts that print without end on stream. With "before", they never start, and a login shell prints.
 func flood(stream string) sshtest.Exec {
 	block := make([]byte, 32<<10)
 	return func(_ string, _ io.Reader, stdout, stderr io.Writer) int {
@@ -30,7 +30,8 @@ func flood(stream string) sshtest.Exec {
 	}
 }
 
-// TestFlood: a script that prints without end is cut off at the limit, at once, and the error names the host and the limit.
+// TestFlood checks that a script that prints without end is stopped at the limit, and that the error names the host and
+// the limit.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ stream, words string }{
@@ -52,7 +53,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestFloodSpares: other scripts on the connection go on, and so does one that prints as much as is allowed.
+// TestFloodSpares checks that other scripts on the connection continue, and that a script may print up to the limit.
 func TestFloodSpares(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
@@ -67,8 +68,8 @@ func TestFloodSpares(t *testing.T) {
 	}
 }
 
-// TestOutputBudget: long outputs share a budget. They wait for each other, short ones wait for nobody, and a script that waits
-// ends with its time.
+// TestOutputBudget checks that long outputs share a budget and wait for each other, that short outputs do not wait, and
+// that a waiting script ends with its Timeout.
 func TestOutputBudget(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
@@ -89,7 +90,7 @@ func TestOutputBudget(t *testing.T) {
 		_, err := h.Run(context.Background(), long)
 		ended <- err
 	}()
-	<-seen // it has all of the budget now
+	<-seen // the script has all of the budget now
 	run(t, h, remote.Command{Script: "head -c 200000 /dev/zero"})
 	waiting := remote.Command{Script: "head -c 4000000 /dev/zero", MaxOutput: 9 << 20}
 	late := waiting

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Host is a connection to one host. Its methods may be called from several goroutines. When the connection ends, all its users
-// get an *Error of kind Lost. It does not come back; dial again.
+// Host is a connection to one host. Its methods may be called from several goroutines. When the connection ends, all
+// its users get an *Error of kind Lost, and the Host cannot be used any more.
 type Host struct {
 	dialer *Dialer
 	ep     endpoint
@@ -34,10 +34,10 @@ type Host struct {
 	work    conc.WaitGroup
 }
 
-// endCauseWait bounds the wait for the cause of an end.
+// endCauseWait bounds the wait for the cause of the end of a connection.
 const endCauseWait = 200 * time.Millisecond
 
-// errClosed is the cause of the end after Close.
+// errClosed is the cause after a call of Close.
 var errClosed = errors.New("the connection was closed here")
 
 var errHostClosed = errors.New("the host closed the connection")
@@ -63,7 +63,8 @@ func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host
 // Done is closed when the connection has ended for any reason.
 func (h *Host) Done() <-chan struct{} { return h.done }
 
-// Close ends the connection and its users. Scripts on the host may go on running.
+// Close ends the connection and everything that uses it. Scripts on the host
+// may continue to run.
 func (h *Host) Close() error {
 	h.endConnection(errClosed)
 	h.mu.Lock()
@@ -73,14 +74,14 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// endConnection closes the connection. The first cause wins.
+// endConnection closes the connection. The first cause is kept.
 func (h *Host) endConnection(cause error) {
 	h.mu.Lock()
 	if h.cause == nil {
 		h.cause = cause
 	}
 	h.mu.Unlock()
-	_ = h.conn.Close() // not client.Close, which would wait for a lock that a stuck write may hold
+	_ = h.conn.Close() // not client.Close, which waits for a lock that a stuck write may hold
 }
 
 func (h *Host) awaitEnd() {
@@ -98,8 +99,8 @@ func (h *Host) awaitEnd() {
 	h.closeTunnels()
 }
 
-// watchPeer sends keepalives to a silent peer, and ends the connection after too many intervals without any data. All data
-// counts: an answer may queue behind other data.
+// watchPeer sends keepalives to a silent peer, and ends the connection after too many intervals without any data. All
+// data counts, because an answer may queue behind other data.
 func (h *Host) watchPeer() {
 	tick := time.NewTicker(h.ep.KeepAlive)
 	defer tick.Stop()
@@ -130,7 +131,8 @@ func (h *Host) watchPeer() {
 	}
 }
 
-// sendKeepAlive measures the round trip of a keepalive. Its answer does not matter, and a missing one shows as silence.
+// sendKeepAlive measures the round trip of a keepalive. The content of the answer does not matter. watchPeer notices a
+// missing answer as silence.
 func (h *Host) sendKeepAlive() bool {
 	began := time.Now()
 	_, _, err := h.client.SendRequest("keepalive@openssh.com", true, nil)
@@ -143,7 +145,7 @@ func (h *Host) sendKeepAlive() bool {
 // RoundTrip returns the last measured round trip to the host, or 0 if there is none yet.
 func (h *Host) RoundTrip() time.Duration { return time.Duration(h.roundTrip.Load()) }
 
-// AwaitRoundTrip returns when RoundTrip is known, or the connection or the context has ended.
+// AwaitRoundTrip waits until RoundTrip is known, or the connection or the context has ended.
 func (h *Host) AwaitRoundTrip(ctx context.Context) {
 	select {
 	case <-h.measured:
@@ -170,7 +172,8 @@ func (h *Host) lostError(step string, err error) *Error {
 	return h.ep.newError(Lost, step, err, "")
 }
 
-// endCause returns why the connection ended, or nil. It waits a moment, because channels end slightly before the connection does.
+// endCause returns the reason why the connection ended, or nil. It waits for endCauseWait, because channels end
+// slightly before the connection.
 func (h *Host) endCause() error {
 	select {
 	case <-h.done:

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// entry is a line of known_hosts for a pattern.
+// entry returns a line of known_hosts for a pattern.
 func entry(marker, pattern string, k ssh.PublicKey) string {
 	return strings.TrimSpace(marker+" "+pattern+" "+strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k)))) + "\n"
 }
@@ -30,7 +30,7 @@ func TestHostKey(t *testing.T) {
 
 	for _, c := range []struct {
 		name, text string
-		kind       remote.Kind // 0 if it connects
+		kind       remote.Kind // 0: the connection is accepted
 		words      []string
 	}{
 		{"plain", entry("", name, ed), 0, nil},
@@ -72,7 +72,8 @@ func TestHostKey(t *testing.T) {
 	}
 }
 
-// A host whose only key is of a type that is not known is a wrong host, not an unlucky negotiation.
+// TestHostKeyOtherType checks the error for a host whose only key has a type that known_hosts does not have for it: the
+// key does not match. It is no failed negotiation.
 func TestHostKeyOtherType(t *testing.T) {
 	t.Parallel()
 	keys := hostKeysOfAllTypes(t)
@@ -83,7 +84,8 @@ func TestHostKeyOtherType(t *testing.T) {
 		ssh.FingerprintSHA256(keys[0].PublicKey()), ssh.FingerprintSHA256(keys[2].PublicKey()), "known_hosts:1")
 }
 
-// TestHostKeySignsOneWay: a host of which the RSA key is known is asked for that key, however it signs with it.
+// TestHostKeySignsOneWay checks a host with two keys of which known_hosts has the RSA key. The client must ask for the
+// RSA key, with either signature algorithm.
 func TestHostKeySignsOneWay(t *testing.T) {
 	t.Parallel()
 	keys := hostKeysOfAllTypes(t)
@@ -106,7 +108,7 @@ func TestHostCertificate(t *testing.T) {
 	keys := hostKeysOfAllTypes(t)
 	stranger, _ := key(t)
 	for n, hostKey := range keys {
-		for m, authority := range hostKeysOfAllTypes(t) { // the authority's type need not be the host's
+		for m, authority := range hostKeysOfAllTypes(t) { // an authority may have another key type than the host
 			t.Run(fmt.Sprintf("%s by %s", hostKey.PublicKey().Type(), authority.PublicKey().Type()), func(t *testing.T) {
 				c, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
 				if err != nil {
@@ -121,7 +123,7 @@ func TestHostCertificate(t *testing.T) {
 				}
 				name := knownhosts.Normalize(s.Addr())
 				to.KnownHosts = []string{write(t, "known_hosts", entry("", name, hostKey.PublicKey()))}
-				dialTarget(t, dialer(t, remote.Options{}), to) // the key counts where no authority is known
+				dialTarget(t, dialer(t, remote.Options{}), to) // without an authority in known_hosts, the key itself counts
 				to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", name, stranger.PublicKey()))}
 				dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "certificate", "not valid")
 				to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", "127.0.0.*", authority.PublicKey())+
@@ -154,7 +156,7 @@ func TestHostKeyAlias(t *testing.T) {
 	dialTarget(t, dialer(t, remote.Options{}), to)
 }
 
-// hostKeyOf returns the host key of s by asking it.
+// hostKeyOf connects to s and returns its host key.
 func hostKeyOf(t *testing.T, s *sshtest.Server) ssh.PublicKey {
 	t.Helper()
 	var seen ssh.PublicKey

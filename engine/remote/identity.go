@@ -31,7 +31,7 @@ func (i identity) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
 	return i.SignWithAlgorithm(rand, data, "")
 }
 
-// SignWithAlgorithm signs after the host has accepted the key. This is the moment to unlock it.
+// SignWithAlgorithm signs after the host has accepted the key, and unlocks the key first.
 func (i identity) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	s, err := i.sign()
 	if err != nil {
@@ -40,14 +40,16 @@ func (i identity) SignWithAlgorithm(rand io.Reader, data []byte, algorithm strin
 	return s.SignWithAlgorithm(rand, data, algorithm)
 }
 
-// identities are the keys to try for one login, in order, and why others are not tried.
+// identities holds the keys to try for one login, in order, and the reasons why
+// other keys are not tried.
 type identities struct {
 	keys    []identity
 	skipped []string
 	locked  bool // a key was skipped because nobody can unlock it
 }
 
-// String lists the keys that were tried and those that were not, for an error.
+// String lists the keys that were tried and the keys that were skipped, for an
+// error.
 func (ids identities) String() string {
 	tried := make([]string, len(ids.keys))
 	for n, k := range ids.keys {
@@ -63,8 +65,8 @@ func (ids identities) String() string {
 	return s
 }
 
-// dialAgent connects to the agent, or returns nil if there is none. The connection belongs to one login, so that a canceled login
-// cannot disturb another.
+// dialAgent connects to the agent, or returns nil if there is none. Each login has a connection of its own, so that a
+// canceled login cannot disturb another one.
 func dialAgent(ctx context.Context, socket string) (net.Conn, error) {
 	if socket == "" {
 		return nil, nil
@@ -84,8 +86,8 @@ func agentKeys(conn net.Conn) ([]ssh.Signer, error) {
 	return keys, nil
 }
 
-// orderKeys puts the keys in order: named files first (the agent signs for those it has), then the agent's other keys unless
-// identitiesOnly, then the default files.
+// orderKeys orders the keys: first the named files (the agent signs if it has the key), then the agent's other keys
+// unless identitiesOnly is set, then the default files.
 func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 	var ids identities
 	files, err := l.identitiesOfFiles(&ids)
@@ -131,8 +133,8 @@ func (l *login) skipIfLocked(f identity, ids *identities) bool {
 	return true
 }
 
-// identitiesOfFiles returns the identities of the key files. sign is nil if only an agent can sign. A named file must be
-// readable; a default one may be missing.
+// identitiesOfFiles returns the identities of the key files. If only an agent can sign with a key, sign is nil. A named
+// file must be readable; a default file may be missing.
 func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 	var out []identity
 	for _, path := range l.ep.Identities {
@@ -141,7 +143,7 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 		case errors.Is(err, fs.ErrNotExist) && !l.ep.IdentitiesNamed:
 			continue
 		case errors.Is(err, fs.ErrNotExist) && readPublic(path+".pub", l.dialer.files) != nil:
-			// This usually selects a key of the agent.
+			// A file without a private key usually selects a key of the agent.
 			out = append(out, identity{public: readPublic(path+".pub", l.dialer.files), label: path})
 			continue
 		case err != nil && l.ep.IdentitiesNamed:

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// maxJumps bounds chains of jump hosts whose own configuration asks for jump hosts.
+// maxJumps bounds chains of jump hosts that have jump hosts in ssh_config
+// themselves.
 const maxJumps = 8
 
-// route is a shared connection to the last of some jump hosts.
+// route is a shared connection to the last of several jump hosts.
 type route struct {
 	ready chan struct{} // closed when host or err is set
 	host  *Host
 	err   error
-	until time.Time // err is valid until then
+	until time.Time // err is kept until this time
 }
 
 // routes holds the connections to jump hosts, by the hops that lead there.
@@ -24,9 +25,9 @@ type routes struct {
 	m  map[string]*route
 }
 
-// connect returns the connection for key. It dials if there is none or if it has ended; other callers wait for the same dial. A
-// failure is kept for as long as it took to find out (at most 10 s), so that hundreds of hosts behind a dead jump host do not
-// wait for it one after the other.
+// connect returns the connection for key. Without a connection, or after its end, connect dials; other callers wait for
+// the same dial. A failure is kept for as long as the dial took (at most 10 s), so that hundreds of hosts behind a dead
+// jump host do not wait for it one after the other.
 func (rs *routes) connect(ctx context.Context, key string, dial func() (*Host, error)) (*Host, error) {
 	for {
 		rs.mu.Lock()
@@ -48,7 +49,7 @@ func (rs *routes) connect(ctx context.Context, key string, dial func() (*Host, e
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		// The caller that dialed gave up; the jump host may be fine.
+		// The caller that dialed has given up, but the jump host may work.
 		if kind := KindOf(r.err); (kind == Canceled || kind == Timeout) && ctx.Err() == nil {
 			rs.forgetRoute(key, r)
 			continue

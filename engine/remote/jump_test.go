@@ -34,7 +34,7 @@ func TestJump(t *testing.T) {
 	var wg conc.WaitGroup
 	for range 4 { // at the same time
 		one := targetBehind(c, a, b)
-		one.ProxyJump, _, _ = strings.Cut(one.ProxyJump, ",") // with the same keys and known_hosts, so that they share
+		one.ProxyJump, _, _ = strings.Cut(one.ProxyJump, ",") // with the same keys and known_hosts, so that both targets share the connection
 		for _, to := range []sshconfig.Target{one, targetBehind(c, a, b)} {
 			wg.Go(func() {
 				h, err := d.Dial(context.Background(), to)
@@ -75,7 +75,8 @@ Host *
 Host inner
   ProxyJump outer
 `, a.Port(), b.Port()))
-	// OpenSSH takes the first value, and a host is not its own jump host: inner is reached directly.
+	// OpenSSH uses the first value of ProxyJump, which is inner. A host is not its own jump host, so inner is reached
+	// directly.
 	dialTarget(t, dialer(t, remote.Options{}), to)
 	if a.Connections() != 0 || b.Connections() != 1 || c.Connections() != 1 {
 		t.Errorf("%d, %d and %d connections", a.Connections(), b.Connections(), c.Connections())
@@ -136,7 +137,8 @@ func TestJumpFails(t *testing.T) {
 	})
 }
 
-// A jump host that is down is found out once, not once for every host behind it.
+// TestJumpDown checks that hosts behind a dead jump host wait once for its
+// timeout, not one after the other.
 func TestJumpDown(t *testing.T) {
 	t.Parallel()
 	silent, to := sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})
@@ -157,7 +159,8 @@ func TestJumpDown(t *testing.T) {
 	}
 }
 
-// When a jump host goes, so do the hosts behind it; the next dial makes a new way.
+// TestJumpLost checks that the hosts behind a lost jump host are lost, too, and
+// that the next Dial connects to the jump host again.
 func TestJumpLost(t *testing.T) {
 	t.Parallel()
 	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
@@ -167,7 +170,7 @@ func TestJumpLost(t *testing.T) {
 	<-h.Done()
 	_, err := h.Run(context.Background(), remote.Command{Script: "true"})
 	want(t, err, remote.Lost)
-	for { // the jump host's own end may be seen a moment later
+	for { // the end of the jump host's own connection may be noticed a moment later
 		again, err := d.Dial(context.Background(), targetBehind(to, jump))
 		if err == nil {
 			run(t, again, remote.Command{Script: "true"})
@@ -178,7 +181,8 @@ func TestJumpLost(t *testing.T) {
 	}
 }
 
-// If a jump host disconnects during a login behind it, the error names the jump host, not the host behind it.
+// TestJumpLostWhileLoggingIn checks that the error names the jump host, not the host behind it, if the jump host
+// disconnects during a login.
 func TestJumpLostWhileLoggingIn(t *testing.T) {
 	t.Parallel()
 	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{Silent: true})

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// keyFile is a private key file, perhaps still locked. All hosts share it, so its passphrase is asked for once.
+// keyFile is a private key file, perhaps still locked. All hosts share it, so a person enters its passphrase once.
 type keyFile struct {
 	path      string
 	encrypted bool
 	public    ssh.PublicKey // known without the passphrase; nil for an old format without a .pub beside it
 	cert      *ssh.Certificate
 
-	mu     chan struct{} // a lock with a cancelable wait: a person may be typing
+	mu     chan struct{} // a lock whose wait ends with a context, because a person may be typing
 	pem    []byte
 	signer ssh.AlgorithmSigner // nil while locked
-	err    error               // why it stays locked
+	err    error               // reason why the file stays locked
 }
 
 // keyFiles caches key files by path, including missing ones.
@@ -31,7 +31,8 @@ type keyFiles struct {
 	m  map[string]*keyFile
 }
 
-// readKeyFile reads the key file at path once. Its errors name the path.
+// readKeyFile returns the key file at path, which it reads once. Its errors
+// name the path.
 func (c *keyFiles) readKeyFile(path string, r sshconfig.Reader) (*keyFile, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +74,7 @@ func readPublic(path string, r sshconfig.Reader) ssh.PublicKey {
 	return key
 }
 
-// parseKey sets the signer. A nil passphrase is none.
+// parseKey sets the signer. passphrase is nil for a file without encryption.
 func (k *keyFile) parseKey(passphrase []byte) error {
 	var signer ssh.Signer
 	var err error
@@ -96,7 +97,7 @@ func (k *keyFile) parseKey(passphrase []byte) error {
 	return nil
 }
 
-// maxAsks bounds the prompts for a passphrase, as long as the answers differ.
+// maxAsks bounds the prompts for a passphrase if all answers differ.
 const maxAsks = 3
 
 func (k *keyFile) unlockSigner(ctx context.Context, secrets Secrets) (ssh.AlgorithmSigner, error) {

@@ -24,7 +24,7 @@ type login struct {
 
 	ids     identities
 	methods []string // that the host offers
-	failure *Error   // set in a callback of the library, which would lose it
+	failure *Error   // set in a callback, because the library would lose the error
 }
 
 var errLate = errors.New("connect timeout")
@@ -209,7 +209,7 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 	return l.ep.newError(Unreachable, step, handshakeCause(err), "")
 }
 
-// unauthenticated is the library's text if no key was left to try; it has no type for this error.
+// unauthenticated begins the library's error after all keys were tried. The library has no type for this error.
 const unauthenticated = "ssh: unable to authenticate"
 
 func handshakeCause(err error) error {
@@ -241,12 +241,12 @@ func kindOfEnd(ctx context.Context) Kind {
 	return Canceled
 }
 
-// stopwatch calls a function after a time, without pauses.
+// stopwatch calls a function after some time. Pauses do not count.
 type stopwatch struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	left  time.Duration // when it was last started
-	since time.Time     // that moment
+	left  time.Duration // remaining time at the last start
+	since time.Time     // time of the last start
 }
 
 func startStopwatch(d time.Duration, f func()) *stopwatch {

@@ -30,7 +30,7 @@ func TestConnectFails(t *testing.T) {
 	closed := sshtest.Start(t, sshtest.Config{})
 	closed.Close()
 	silent := sshtest.Start(t, sshtest.Config{Silent: true})
-	mute, err := net.Listen("tcp", "127.0.0.1:0") // accepts and closes
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and closes them at once
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,8 @@ func TestConnectFails(t *testing.T) {
 	}
 }
 
-// A black hole differs from a refusal at any timeout.
+// TestDialCanceled checks the kind of the error when a context or a timeout
+// ends Dial.
 func TestDialCanceled(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Silent: true})
@@ -110,7 +111,7 @@ func TestPassphrase(t *testing.T) {
 			asks := newSecrets()
 			asks.passphrases, asks.err = c.passphrases, c.err
 			d := dialer(t, remote.Options{Secrets: asks})
-			for range 2 { // once for all hosts
+			for range 2 { // one question is enough for all hosts
 				if c.words == "" {
 					dialTarget(t, d, locked)
 				} else {
@@ -149,7 +150,7 @@ func TestPassphrase(t *testing.T) {
 	})
 }
 
-// public returns the public half of a key in testdata.
+// public returns the public key of a key pair in testdata.
 func public(t *testing.T, name string) ssh.PublicKey {
 	t.Helper()
 	k, _, _, _, err := ssh.ParseAuthorizedKey([]byte(readFile(t, "testdata/"+name+".pub")))
@@ -159,7 +160,8 @@ func public(t *testing.T, name string) ssh.PublicKey {
 	return k
 }
 
-// agentWith serves an agent with some keys on a socket and returns its path.
+// agentWith serves an agent with the keys on a socket and returns the path of
+// the socket.
 func agentWith(t *testing.T, keys ...any) string {
 	t.Helper()
 	ring := agent.NewKeyring()
@@ -247,7 +249,8 @@ func TestDefaultIdentity(t *testing.T) {
 	dialTarget(t, dialer(t, remote.Options{Home: home}), to)
 }
 
-// A certificate beside the key logs in where the key alone does not.
+// TestUserCertificate checks that a certificate beside the key logs in where
+// the key alone does not.
 func TestUserCertificate(t *testing.T) {
 	t.Parallel()
 	authority, _ := key(t)

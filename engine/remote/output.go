@@ -11,8 +11,8 @@ import (
 // maxNoise bounds the kept output before the script, in bytes.
 const maxNoise = 64 << 10
 
-// output receives one output stream of a session: first the output before the script, then the script's own, within the
-// allowance.
+// output receives one output stream of a session: first the output before the script, then the output of the script,
+// within the allowance.
 type output struct {
 	allowance *allowance
 	live      func([]byte)
@@ -26,7 +26,7 @@ type output struct {
 	prompts  int
 
 	onReady  func() // called once, when the script runs
-	onPrompt func() // called for each prompt before that
+	onPrompt func() // called for each prompt before the script runs
 }
 
 // Write fails if there is too much output, so that reading stops.
@@ -43,10 +43,11 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// readSize is the size of one read: most scripts print little, and each host of a fleet has two outputs.
+// readSize is the size of one read in bytes. It is small, because most scripts print little and each host of a fleet
+// has two outputs.
 const readSize = 4 << 10
 
-// ReadFrom keeps io.Copy from its own buffer, which is eight times as large.
+// ReadFrom replaces the buffer of io.Copy, which is eight times as large.
 func (o *output) ReadFrom(r io.Reader) (int64, error) {
 	var total int64
 	buf := make([]byte, readSize)
@@ -134,10 +135,11 @@ func (o *output) printedBefore() (noise string, ready bool) {
 	return string(o.noise), o.ready
 }
 
-// parts is a long text in pieces, so that it never moves while it grows.
+// parts is a long text in pieces. It grows without copying what it holds.
 type parts [][]byte
 
-// Each piece doubles the text, within these sizes.
+// The first piece has leastPart bytes. Each further piece is twice as large as
+// the piece before, up to mostPart bytes.
 const (
 	leastPart = 4 << 10
 	mostPart  = 1 << 20

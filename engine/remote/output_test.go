@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzOutput cuts a stream anywhere: the output before the script, sudo's prompts and the script's output stay apart.
+// FuzzOutput splits a stream anywhere, and checks that the output before the script, sudo's prompts and the script's
+// output stay apart.
 func FuzzOutput(f *testing.F) {
 	f.Add("welcome\n"+passwordPrompt+"Sorry, try again.\n"+passwordPrompt, "out\n", uint8(3))
 	f.Add("", readyWord+"\n"+passwordPrompt, uint8(1))

@@ -26,7 +26,8 @@ func targetOf(s *sshtest.Server) sshconfig.Target {
 	}
 }
 
-// dialer returns a Dialer that ends with the test and knows nothing of the machine.
+// dialer returns a Dialer that ends with the test and uses no settings of the
+// machine.
 func dialer(tb testing.TB, o remote.Options) *remote.Dialer {
 	tb.Helper()
 	if o.Agent == "" {
@@ -55,13 +56,13 @@ func dialTarget(tb testing.TB, d *remote.Dialer, t sshconfig.Target) *remote.Hos
 	return h
 }
 
-// connect is dial to s with a Dialer of its own.
+// connect dials s with a new Dialer.
 func connect(tb testing.TB, s *sshtest.Server) *remote.Host {
 	tb.Helper()
 	return dialTarget(tb, dialer(tb, remote.Options{}), targetOf(s))
 }
 
-// dialRefused dials and returns the error's text; it must be of a kind and contain some words.
+// dialRefused dials and returns the text of the error, which must have that kind and contain the words.
 func dialRefused(tb testing.TB, d *remote.Dialer, t sshconfig.Target, kind remote.Kind, words ...string) string {
 	tb.Helper()
 	h, err := d.Dial(context.Background(), t)
@@ -94,7 +95,7 @@ func want(tb testing.TB, err error, kind remote.Kind, words ...string) string {
 	return e.Error()
 }
 
-// run runs a script that must end well enough to have a Result.
+// run runs a script whose error must be nil.
 func run(tb testing.TB, h *remote.Host, c remote.Command) remote.Result {
 	tb.Helper()
 	r, err := h.Run(context.Background(), c)
@@ -104,7 +105,7 @@ func run(tb testing.TB, h *remote.Host, c remote.Command) remote.Result {
 	return r
 }
 
-// key is a new key pair.
+// key returns a new key pair.
 func key(tb testing.TB) (ssh.Signer, ed25519.PrivateKey) {
 	tb.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -128,7 +129,7 @@ func keyFile(tb testing.TB, private ed25519.PrivateKey) string {
 	return write(tb, "key", string(pem.EncodeToMemory(block)))
 }
 
-// write writes a file into a directory of its own and returns its path.
+// write writes a file into a new directory and returns its path.
 func write(tb testing.TB, name, text string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
@@ -138,9 +139,9 @@ func write(tb testing.TB, name, text string) string {
 	return path
 }
 
-// secrets answers from fields and counts the questions.
+// secrets answers from its fields and counts the questions.
 type secrets struct {
-	passphrases []string // one after the other, the last one again and again
+	passphrases []string // one for each question; the last one repeats
 	password    string
 	err         error
 	asked       chan string

@@ -15,11 +15,11 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// publicLine is a public key as files of public keys have it.
+// publicLine returns a public key as a line of a file of public keys.
 func publicLine(k ssh.PublicKey) string { return string(ssh.MarshalAuthorizedKey(k)) }
 
-// TestRevokedHostKeys: the keys in files of RevokedHostKeys are refused, keys and authorities alike; a file of it that cannot
-// be read or understood refuses every host, as ssh does.
+// TestRevokedHostKeys checks that keys and authorities in files of RevokedHostKeys are refused. If such a file cannot
+// be read or parsed, every host is refused, as in ssh.
 func TestRevokedHostKeys(t *testing.T) {
 	t.Parallel()
 	authority, _ := key(t)
@@ -35,7 +35,7 @@ func TestRevokedHostKeys(t *testing.T) {
 	for _, c := range []struct {
 		name, revoked string
 		certified     bool
-		kind          remote.Kind // 0 if it connects
+		kind          remote.Kind // 0: the connection is accepted
 		words         []string
 	}{
 		{"another key", publicLine(stranger.PublicKey()), false, 0, nil},
@@ -76,7 +76,7 @@ func TestRevokedHostKeys(t *testing.T) {
 	})
 }
 
-// TestRevokedAuthority: @revoked in known_hosts counts for the key that signed a certificate, too.
+// TestRevokedAuthority checks that @revoked in known_hosts also revokes the key that signed a certificate.
 func TestRevokedAuthority(t *testing.T) {
 	t.Parallel()
 	authority, _ := key(t)
@@ -93,14 +93,15 @@ func TestRevokedAuthority(t *testing.T) {
 	dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "revoked", "known_hosts:2")
 }
 
-// TestKnownHostsLines: a line that is not understood is skipped with a warning and makes no host unreachable, unless it revokes.
+// TestKnownHostsLines checks that an invalid line is skipped with a warning. If the line may revoke a key that a host
+// can show, every host is refused.
 func TestKnownHostsLines(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	good := entry("", knownhosts.Normalize(s.Addr()), s.HostKey())
 	for _, c := range []struct {
 		name, line string
-		warns      string // "" if it is refused
+		warns      string // "": the line is refused
 		words      string
 	}{
 		{"unknown type", "elsewhere ssh-future AAAAC3NzaC1mdXR1cmU=\n", "known_hosts:1: skipped", ""},
@@ -137,7 +138,8 @@ func TestKnownHostsLines(t *testing.T) {
 	}
 }
 
-// TestKnownHostsCase: names of hosts are compared without case, in known_hosts, in patterns, hashed, and in certificates.
+// TestKnownHostsCase checks that host names match in any case: in known_hosts, in patterns, hashed, and in
+// certificates.
 func TestKnownHostsCase(t *testing.T) {
 	t.Parallel()
 	authority, _ := key(t)
@@ -174,7 +176,8 @@ func TestKnownHostsCase(t *testing.T) {
 	}
 }
 
-// TestStricterConfig: restrictions of ssh_config apply, or are refused with the reason, but are never silently ignored.
+// TestStricterConfig checks that restrictions of ssh_config apply, or that Dial refuses them with a reason. It never
+// ignores them.
 func TestStricterConfig(t *testing.T) {
 	t.Parallel()
 	ed := sshtest.Start(t, sshtest.Config{})
@@ -197,7 +200,7 @@ func TestStricterConfig(t *testing.T) {
 	for _, c := range []struct {
 		name, option string
 		server       *sshtest.Server
-		kind         remote.Kind // 0 if it connects
+		kind         remote.Kind // 0: the connection is accepted
 		words        string
 	}{
 		{"host key algorithms", "HostKeyAlgorithms ecdsa-sha2-*", ed, remote.Unreachable, "host key"},
@@ -252,7 +255,7 @@ func TestStricterConfig(t *testing.T) {
 	}
 }
 
-// TestJumpShared: a connection to a jump host serves only hosts that would make the very same one.
+// TestJumpShared checks that hosts share a connection to a jump host only with equal settings for it.
 func TestJumpShared(t *testing.T) {
 	t.Parallel()
 	jump, a, b := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
@@ -268,7 +271,7 @@ func TestJumpShared(t *testing.T) {
 
 	t.Run("not with other known_hosts", func(t *testing.T) {
 		stranger := targetBehind(b, jump)
-		stranger.KnownHosts = stranger.KnownHosts[:1] // of b only
+		stranger.KnownHosts = stranger.KnownHosts[:1] // only the entry of b
 		dialRefused(t, d, stranger, remote.HostKeyUnknown, "jump host")
 	})
 	t.Run("not with other identities", func(t *testing.T) {

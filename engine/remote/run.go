@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Run runs a script and returns when it has ended, with its exit status in the Result. A script that exits with another status
-// than 0 is not an error. Every error is an *Error. If the connection is lost, the data of Stdin cannot be read, ctx ends or the
-// Timeout is over, the Result holds the output so far. With any other error it holds no output.
+// Run runs a script and waits for its end. The Result has the exit status; a status other than 0 is not an error. Every
+// error is an *Error. If the connection is lost, the data of Stdin cannot be read, ctx ends or the Timeout expires, the
+// Result has the output so far. With any other error it has no output.
 //
-// When ctx ends or the Timeout is over, Run asks the host to end the script (SIGTERM, which sshd does not deliver to root's
-// scripts), closes the session and returns at once: the script may still be running.
+// When ctx ends or the Timeout expires, Run asks the host to end the script (SIGTERM, which sshd does not deliver to
+// root's scripts), closes the session and returns at once. The script may still be running then.
 func (h *Host) Run(ctx context.Context, c Command) (Result, error) {
 	step := "run a script"
 	if closer, ok := c.Stdin.(io.Closer); ok {
@@ -35,8 +35,8 @@ func (h *Host) Run(ctx context.Context, c Command) (Result, error) {
 	}
 	password, err := h.sudo.knownPassword(ctx)
 	if err == nil && password == nil {
-		// The first try is without a password, because most hosts need none. If sudo wants one, Stdin is still whole: Run reads it
-		// only after the script has started.
+		// The first try is without a password, because most hosts need none. If sudo wants a password, Run can use
+		// Stdin again: Run reads it only after the script has started.
 		var r Result
 		r, err = h.executeCommand(ctx, c, lineSudo, nil)
 		if !errors.Is(err, errPasswordNeeded) || h.dialer.opts.Secrets == nil {
@@ -62,7 +62,7 @@ func (l commandTimeout) Error() string {
 	return fmt.Sprintf("not finished within %s", time.Duration(l))
 }
 
-// Unwrap makes it a context.DeadlineExceeded.
+// Unwrap returns context.DeadlineExceeded.
 func (l commandTimeout) Unwrap() error { return context.DeadlineExceeded }
 
 func (h *Host) passwordError(ctx context.Context, err error) error {

@@ -60,7 +60,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// One connection carries everything, and a command is one session.
+// TestOneConnection checks that all commands use one connection, with one
+// session for each command.
 func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
@@ -73,7 +74,8 @@ func TestOneConnection(t *testing.T) {
 	}
 }
 
-// A login shell that prints does not change the output of a script.
+// TestNoise checks that the output of a login shell does not change the output
+// of a script.
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Shell: []string{"sh", "-c", `echo welcome; echo hello >&2; sh -c "$0"`}})
@@ -147,7 +149,8 @@ func (c closer) Close() error {
 	return c.PipeReader.Close()
 }
 
-// A script that ends early ends the feeding of its data.
+// TestStdinUnread checks that a script that ends early stops the reader of its
+// data.
 func TestStdinUnread(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
@@ -201,7 +204,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// started runs a script in the background and returns once it runs; the error comes on the channel.
+// started runs a script in the background and returns once the script runs. The second channel receives its error.
 func started(ctx context.Context, h *remote.Host, wg *conc.WaitGroup, c remote.Command) (<-chan struct{}, <-chan error) {
 	running, failed := make(chan struct{}), make(chan error, 1)
 	if !strings.Contains(c.Script, "echo started") {
@@ -242,13 +245,14 @@ func TestCancel(t *testing.T) {
 	if want(t, err, remote.Canceled, "may still be running"); !errors.Is(err, context.Canceled) {
 		t.Error("not context.Canceled")
 	}
-	if got := readFile(t, ended); got != "end\n" { // the script is told
+	if got := readFile(t, ended); got != "end\n" { // the script received SIGTERM
 		t.Errorf("%q", got)
 	}
-	run(t, h, remote.Command{Script: "true"}) // the connection goes on
+	run(t, h, remote.Command{Script: "true"}) // the connection still works
 }
 
-// A host that hangs does not delay a caller that gives up.
+// TestCancelFrozen checks that a host that hangs does not delay a caller whose
+// context ends.
 func TestCancelFrozen(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
@@ -272,7 +276,7 @@ func TestCancelFrozen(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
-	for timeout := 100 * time.Millisecond; ; timeout *= 2 { // until the script begins in time, however busy the machine is
+	for timeout := 100 * time.Millisecond; ; timeout *= 2 { // until the script starts in time, on a machine of any speed
 		r, err := h.Run(context.Background(), remote.Command{Script: "echo begun; sleep 100", Timeout: timeout})
 		if want(t, err, remote.Timeout); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error("not context.DeadlineExceeded")
@@ -314,7 +318,8 @@ func TestKeepAlive(t *testing.T) {
 	alive := targetOf(s)
 	alive.KeepAlive = 300 * time.Millisecond
 	h := dialTarget(t, dialer(t, remote.Options{}), alive)
-	// A host that answers stays, however quiet its script is.
+	// A host that answers keepalives stays connected while its script is
+	// silent.
 	run(t, h, remote.Command{Script: "sleep 0.7"})
 	var wg conc.WaitGroup
 	defer wg.Wait()
@@ -341,7 +346,7 @@ func TestSessionLimit(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if n := s.MostSessions(); n > 8+1 || n < 1 { // the server may notice an end late
+			if n := s.MostSessions(); n > 8+1 || n < 1 { // the server may notice the end of a session late
 				t.Errorf("%d sessions at once", n)
 			}
 		})
@@ -364,7 +369,7 @@ func TestClose(t *testing.T) {
 	<-h.Done()
 }
 
-// TestRoundTrip: a connection knows how far away its host is.
+// TestRoundTrip checks that a connection measures the round trip to its host.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{Late: 50 * time.Millisecond}))

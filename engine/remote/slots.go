@@ -9,8 +9,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// maxSessions bounds the sessions of a connection. sshd's MaxSessions is 10 by default; two are left for sessions that it has not
-// finished closing.
+// maxSessions bounds the sessions of a connection. sshd's default for MaxSessions is 10. Two are left for sessions that
+// sshd has not finished closing.
 const maxSessions = 8
 
 // slots bounds the sessions of a connection.
@@ -33,8 +33,9 @@ func (s *slots) acquireSlot(ctx context.Context, h *Host, step string) error {
 
 func (s *slots) releaseSlot() { <-s.taken }
 
-// openSession takes a slot and opens a session. If a host refuses a session because it allows fewer than maxSessions, its slot
-// stays taken: the bound sinks to the host's own, and openSession waits for the next free slot.
+// openSession takes a slot and opens a session. A host may refuse the session because it allows fewer than maxSessions.
+// The slot then stays taken for good, so that the limit of this connection sinks to the limit of the host, and
+// openSession waits for another slot.
 func (s *slots) openSession(ctx context.Context, h *Host, step string) (*ssh.Session, error) {
 	for tries := 0; ; {
 		if err := s.acquireSlot(ctx, h, step); err != nil {
@@ -51,7 +52,7 @@ func (s *slots) openSession(ctx context.Context, h *Host, step string) (*ssh.Ses
 			s.releaseSlot()
 			return nil, h.lostError(step, err)
 		case s.giveUpSlot():
-		case s.used.Load() && tries < maxTries: // the host may not have noticed the end of the last session
+		case s.used.Load() && tries < maxTries: // the host may not have noticed yet that the last session has ended
 			s.releaseSlot()
 			tries++
 			sleepContext(ctx, time.Duration(tries)*tryAgain)
@@ -62,7 +63,7 @@ func (s *slots) openSession(ctx context.Context, h *Host, step string) (*ssh.Ses
 	}
 }
 
-// A host that refuses a session although none is open is asked again for about a second.
+// openSession repeats a session that is refused although no other is open, for about a second.
 const (
 	maxTries = 10
 	tryAgain = 20 * time.Millisecond
@@ -77,7 +78,8 @@ func sleepContext(ctx context.Context, d time.Duration) {
 	}
 }
 
-// giveUpSlot gives up the caller's slot for good. It returns false if no other session is open whose end could free one.
+// giveUpSlot gives up the caller's slot for good. It returns false if no other session is open: then no slot would ever
+// become free.
 func (s *slots) giveUpSlot() bool {
 	lost := s.lost.Load()
 	others := int32(len(s.taken)) - lost - 1

@@ -45,7 +45,8 @@ func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 		password, err = nil, errors.New("the password has more than one line")
 	}
 	if err == nil && password != nil {
-		// One try before others get it: several commands with a wrong password could lock the account.
+		// One try before other commands use the password: several commands with a wrong password could lock the
+		// account.
 		_, err = h.executeCommand(ctx, Command{Script: ":", MaxOutput: defaultMaxOutput}, linePassword, password)
 		if k := KindOf(err); err != nil && k != SudoPassword && k != NoSudo {
 			return nil, err
@@ -57,8 +58,8 @@ func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 
 var errPasswordNeeded = errors.New("sudo wants a password")
 
-// startError explains why a script did not start, from the output before it and the exit status. The messages are those of sudo
-// 1.8 and 1.9 and of sudo-rs in the C locale.
+// startError explains why a script did not start. It uses the output before the script and the exit status. The
+// messages are from sudo 1.8, sudo 1.9 and sudo-rs in the C locale.
 func (x *execution) startError(code int) error {
 	said, _ := x.err.printedBefore()
 	said = strings.ReplaceAll(said, passwordPrompt, "")
@@ -94,8 +95,8 @@ func (x *execution) startError(code int) error {
 	return ep.newError(NoSudo, step, fmt.Errorf("it ended with status %d: %s", code, oneLine(said)), "")
 }
 
-// answerPrompt sends the password when sudo prompts, and reports whether the script runs then. A second prompt means that the
-// password is wrong; the end of input keeps sudo from prompting again.
+// answerPrompt sends the password when sudo prompts, and reports whether the script runs afterwards. A second prompt
+// means that the password is wrong. The caller then ends the input, so that sudo does not prompt again.
 func (x *execution) answerPrompt(w io.Writer, ended <-chan struct{}) bool {
 	for asked := false; ; asked = true {
 		select {

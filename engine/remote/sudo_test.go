@@ -75,7 +75,7 @@ func TestSudoRefuses(t *testing.T) {
 				o.StartTimeout = 500 * time.Millisecond
 			}
 			h := dialTarget(t, dialer(t, o), targetOf(s))
-			for range 2 { // the second time as well, without asking again
+			for range 2 { // the second run must not ask again
 				_, err := h.Run(context.Background(), remote.Command{Script: "touch ran", Become: true})
 				text := want(t, err, c.kind, c.words...)
 				if c.password != "" && strings.Contains(text, c.password+" ") {
@@ -95,7 +95,8 @@ func TestSudoRefuses(t *testing.T) {
 	}
 }
 
-// A wrong password is tried once, even if several commands want to become root at a time: more could lock the account.
+// TestSudoWrongOnce checks that a wrong password is tried once, even if several commands become root at the same time.
+// More tries could lock the account.
 func TestSudoWrongOnce(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
@@ -117,7 +118,8 @@ func TestSudoWrongOnce(t *testing.T) {
 	}
 }
 
-// The password is nowhere but on sudo's standard input.
+// TestPasswordHidden checks that the password appears only on sudo's standard
+// input.
 func TestPasswordHidden(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:hunter2"})
@@ -125,7 +127,7 @@ func TestPasswordHidden(t *testing.T) {
 	asks.password = "hunter2"
 	h := dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s))
 	r := run(t, h, remote.Command{Become: true, Script: `set; env; tr '\0' ' ' </proc/$$/cmdline; tr '\0' ' ' </proc/$PPID/cmdline; cat`})
-	// SSHTEST_SUDO is how the stand-in knows the word.
+	// SSHTEST_SUDO tells the fake sudo the password.
 	for l := range strings.Lines(string(r.Stdout)) {
 		if strings.Contains(l, "hunter2") && !strings.HasPrefix(l, "SSHTEST_SUDO=") && !strings.HasPrefix(l, "s=") {
 			t.Errorf("%q", l)

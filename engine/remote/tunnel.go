@@ -11,9 +11,9 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Dial connects to addr from the host; network is "tcp" or "unix". Unlike a plain SSH channel, the connection has deadlines, and
-// Close returns at once. It has no half-close: when one side ends, so does the other. The error is an *Error: Refused, Resolve,
-// Unreachable (from the host), Forward, Lost, Timeout or Canceled.
+// Dial connects to addr from the host; network is "tcp" or "unix". Unlike a plain SSH channel, the connection has
+// deadlines, and Close returns at once. It has no half-close: when one side ends, the other side ends, too. The error
+// is an *Error: Refused, Resolve, Unreachable (from the host), Forward, Lost, Timeout or Canceled.
 func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := h.dialChannel(ctx, network, addr)
 	if err == nil {
@@ -35,7 +35,7 @@ func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return nil, h.lostError(step, err)
 }
 
-// dialChannel is Dial with the library's errors.
+// dialChannel does the work of Dial and returns the library's errors.
 func (h *Host) dialChannel(ctx context.Context, network, addr string) (net.Conn, error) {
 	inner, err := h.client.DialContext(ctx, network, addr)
 	if err != nil {
@@ -72,9 +72,10 @@ func (h *Host) closeTunnels() {
 	}
 }
 
-// Listen opens a port on the host's loopback and returns its connections; network is "tcp". addr is like "127.0.0.1:0"; port 0
-// lets the host choose: see the listener's Addr. Connections must be accepted while it is open. It has no context: keepalives
-// detect a host that does not answer. The error is an *Error.
+// Listen opens a port on the host's loopback and returns its connections; network is "tcp". addr is like "127.0.0.1:0".
+// With port 0 the host chooses the port, and the listener's Addr returns it. The caller must accept connections as long
+// as the listener is open. Listen has no context: keepalives detect a host that does not answer. The error is an
+// *Error.
 func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	step := "listen on " + addr + " of the host"
 	name, _, err := net.SplitHostPort(addr)
@@ -99,13 +100,13 @@ func isLoopback(name string) bool {
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// listener returns tunnels.
+// listener returns its connections as tunnels.
 type listener struct {
 	net.Listener
 	host *Host
 }
 
-// Accept returns the next connection; net.ErrClosed when the listener or the Host is closed.
+// Accept returns the next connection, or net.ErrClosed after the listener or the Host was closed.
 func (l *listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if errors.Is(err, io.EOF) {
@@ -117,8 +118,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return l.host.newTunnel(c, c.RemoteAddr())
 }
 
-// tunnel is a connection inside the SSH connection. Its pipe has deadlines, which channels lack and which net/http and gRPC rely
-// on, and a Close that does not wait for the peer.
+// tunnel is a connection inside the SSH connection. A pipe gives it deadlines, which net/http and gRPC need and SSH
+// channels lack, and a Close that does not wait for the peer.
 type tunnel struct {
 	net.Conn // the near end of the pipe
 	far      net.Conn
@@ -140,7 +141,7 @@ func (t *tunnel) copyBothWays() {
 	up.Wait()
 }
 
-// endTunnel ends both ways without losing data that was already read.
+// endTunnel ends both directions without losing data that was read already.
 func (t *tunnel) endTunnel() { _ = t.far.Close() }
 
 type address struct{ network, text string }

@@ -101,7 +101,7 @@ func TestTunnelDeadline(t *testing.T) {
 	_ = c.Close()
 }
 
-// Data from before Close arrives.
+// TestTunnelFlush checks that data written before Close arrives.
 func TestTunnelFlush(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -132,7 +132,8 @@ func TestTunnelFlush(t *testing.T) {
 	wg.Wait()
 }
 
-// A web server behind a remote forward serves several requests on one connection.
+// TestListen checks that a web server behind a remote forward serves several
+// requests on one connection.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
@@ -172,12 +173,13 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Close ends tunnels and listeners that nobody reads.
+// TestCloseTunnels checks that Close ends tunnels and listeners that nobody
+// reads.
 func TestCloseTunnels(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	h := connect(t, s)
-	c, err := h.Dial(context.Background(), "tcp", s.Addr()) // the greeting waits to be read
+	c, err := h.Dial(context.Background(), "tcp", s.Addr()) // nobody reads the greeting
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// typist takes an hour to answer.
+// typist is a person who needs an hour to answer.
 type typist struct{}
 
 func (typist) Passphrase(context.Context, string) ([]byte, error) {
-	time.Sleep(time.Hour) // in the bubble's time
+	time.Sleep(time.Hour) // in the fake time of synctest
 	return []byte("open sesame"), nil
 }
 
 func (typist) BecomePassword(context.Context, string) ([]byte, error) { return nil, nil }
 
-// The time for typing does not count towards the host's timeout; the remaining time after it does.
+// TestPassphraseSlowly checks that the time for typing does not count towards the timeout of the host, and that the
+// timeout continues afterwards.
 func TestPassphraseSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		text, err := os.ReadFile("testdata/locked")

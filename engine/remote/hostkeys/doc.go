@@ -1,3 +1,3 @@
-// Package hostkeys checks the keys that hosts show against known_hosts and RevokedHostKeys. It accepts no key that is unknown,
-// and names the cause and the next step in its refusal.
+// Package hostkeys checks the keys of hosts against known_hosts and RevokedHostKeys. It refuses every unknown key, and
+// names the cause and the next step.
 package hostkeys

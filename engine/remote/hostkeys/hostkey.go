@@ -12,9 +12,9 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// Refusal says why a key may not be the host's.
+// Refusal explains why a key is not accepted for a host.
 type Refusal struct {
-	Unknown bool   // known_hosts has no key for the host; otherwise it has another one, or the key is not valid
+	Unknown bool   // known_hosts has no key for the host; false: it has another key, or the key is not valid
 	Step    string // the action and its object
 	Err     error  // the cause
 	Hint    string // advice
@@ -32,15 +32,15 @@ type Keys struct {
 	address string // host:port, in lower case
 	lines   []knownLine
 
-	Revoked      RevokedKeys // besides those of known
+	Revoked      RevokedKeys // also refused, besides the revoked keys of known
 	Restrictions sshconfig.Restrictions
 }
 
-// Algorithms returns the host key algorithms to offer to the host, best first. A server shows one key only, so those that
-// known_hosts can verify come first: certificates if an authority is known for the host, then the known types. The other types
-// follow, so that a host with other keys differs from one without a common algorithm: the check still refuses its key, and can
-// show it. The type of a certificate is the host key's, not the authority's, therefore all are offered. HostKeyAlgorithms of
-// ssh_config removes some.
+// Algorithms returns the host key algorithms to offer to the host, best first. A server shows only one key, so the
+// algorithms that known_hosts can verify come first: certificates if known_hosts has an authority for the host, then
+// the types of the known keys. A certificate has the type of the host key, not of the authority, so all types of
+// certificates are offered. The other types follow: if a host has only other keys, Check then refuses the key and can
+// show it. Without them, the negotiation would fail. HostKeyAlgorithms of ssh_config removes some algorithms.
 func (k Keys) Algorithms() []string {
 	var authority bool
 	known := map[string]bool{}
@@ -79,7 +79,7 @@ func keyType(algorithm string) string {
 	return algorithm
 }
 
-// Check returns nil if key may be the host's, else the reason why not.
+// Check returns nil if key is accepted for the host, else the refusal.
 func (k Keys) Check(remote net.Addr, key ssh.PublicKey) *Refusal {
 	step := "check host key of " + strings.TrimSuffix(k.address, ":22")
 	if where, ok := k.revokedAt(key); ok {

@@ -19,8 +19,9 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// KnownHosts holds the entries of known_hosts files, indexed for a fleet: plain names are found at once, and only lines with
-// wildcards or hashed names are tried one by one. sshd(8) describes the format; matching works as in OpenSSH.
+// KnownHosts holds the entries of known_hosts files. It has an index for plain names, because a fleet has many hosts.
+// It compares only lines with wildcards or hashed names one by one. sshd(8) describes the format. Matching works as in
+// OpenSSH.
 type KnownHosts struct {
 	files   []string
 	lines   []knownLine
@@ -52,7 +53,7 @@ type KnownHostsCache struct {
 	m  map[string]*KnownHosts
 }
 
-// Read returns the entries of all files. It fails if one cannot be read.
+// Read returns the entries of all files. It fails if a file cannot be read.
 func (c *KnownHostsCache) Read(files []string, r sshconfig.Reader) (*KnownHosts, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +98,8 @@ func (k *KnownHosts) readFile(file string, r sshconfig.Reader) error {
 	return nil
 }
 
-// mayRevoke reports whether an unreadable line may revoke a key that a host can show. Any other line can be skipped, as ssh does:
-// fewer keys are accepted without it.
+// mayRevoke reports whether an invalid line may revoke a key that a host can show. All other invalid lines can be
+// skipped, as in ssh: without them, fewer keys are accepted.
 func mayRevoke(line string) bool {
 	words := strings.Fields(line)
 	return words[0] == "@revoked" && (len(words) < 4 || isKeyType(words[2]))
@@ -180,8 +181,8 @@ func plainKey(key ssh.PublicKey) string {
 	return string(key.Marshal())
 }
 
-// Find returns the entries for address (host:port). If no line names the port, names with a * and no port match, as in
-// OpenSSH.
+// Find returns the entries for address (host:port). If no line names the port, Find uses lines with a * and without a
+// port, as OpenSSH does.
 func (k *KnownHosts) Find(address string) Keys {
 	address = strings.ToLower(address)
 	found := Keys{known: k, address: address}
@@ -213,7 +214,7 @@ func (k *KnownHosts) matchingLines(host, port string) []knownLine {
 	return lines
 }
 
-// matchesHost reports whether the line is about a host; name is the text to hash for it.
+// matchesHost reports whether the line is about a host. name is the text whose hash a hashed line contains.
 func (l *knownLine) matchesHost(host, port string, name []byte) bool {
 	if l.hash != nil {
 		sum := hashName(l.salt, name)
@@ -232,7 +233,7 @@ func (l *knownLine) matchesHost(host, port string, name []byte) bool {
 	return matched
 }
 
-// hashName is HMAC-SHA1 without the allocations of crypto/hmac: a fleet of n hosts needs n² of them.
+// hashName computes HMAC-SHA1 without the allocations of crypto/hmac, because n hosts need n² hashes.
 func hashName(salt, name []byte) [sha1.Size]byte {
 	var buf [sha1.BlockSize + 256]byte
 	if len(salt) > sha1.BlockSize || len(name) > 256 {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestKnownHosts: for any file, a key is accepted if and only if the SSH library accepts it.
+// TestKnownHosts checks that, for any file, a key is accepted if and only if the SSH library accepts it.
 func TestKnownHosts(t *testing.T) {
 	keys := make([]ssh.PublicKey, 3)
 	for i := range keys {
@@ -26,7 +26,8 @@ func TestKnownHosts(t *testing.T) {
 		keys[i] = k
 	}
 	path := filepath.Join(t.TempDir(), "known_hosts")
-	// In the library, unlike in OpenSSH, a * does not match nothing: no name is one that a pattern fits without its *.
+	// A * of the library matches at least one character, and a * of OpenSSH also none. No name here depends on the
+	// difference.
 	hosts := rapid.SampledFrom([]string{"cd", "ab", "abc", "b.example", "10.0.0.1", "fe80::1"})
 	ports := rapid.SampledFrom([]string{"22", "2222"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,14 +59,14 @@ func TestKnownHosts(t *testing.T) {
 		found := known.Find(to)
 		host, port, _ := net.SplitHostPort(to)
 		if len(known.matchingLines(host, port)) == 0 && len(found.lines) > 0 {
-			want = oracle(net.JoinHostPort(host, "22"), remote, key) // the library lacks that names with a * are for any port
+			want = oracle(net.JoinHostPort(host, "22"), remote, key) // the library does not match names with a * and without a port for all ports
 			for _, l := range found.lines {
 				if !l.wildcardNoPort {
 					t.Fatalf("%s counts for %s\n%s", l.where, to, text.String())
 				}
 			}
 			if want == nil && !found.hasKey(key, false) {
-				return // by a line without a *, which is for port 22 only
+				return // the library matched a line without a *, which is for port 22 only
 			}
 		}
 		if got := found.Check(remote, key); (got == nil) != (want == nil) {
@@ -74,7 +75,8 @@ func TestKnownHosts(t *testing.T) {
 	})
 }
 
-// TestLongLineOfKnownHosts: a line of any length is read, and so are those after it: none may be lost, least of all a revocation.
+// TestLongLineOfKnownHosts checks that lines of any length and the lines after them are read. A lost line could be a
+// revocation.
 func TestLongLineOfKnownHosts(t *testing.T) {
 	key, err := ssh.NewPublicKey(ed25519.NewKeyFromSeed([]byte(strings.Repeat("a", 32))).Public())
 	if err != nil {

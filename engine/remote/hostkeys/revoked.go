@@ -23,7 +23,8 @@ type RevokedCache struct {
 // krlMagic begins an OpenSSH key revocation list.
 const krlMagic = "SSHKRL\n\x00"
 
-// Read returns the keys of all files. Like ssh, it connects to no host if a file cannot be read.
+// Read returns the keys of all files. If a file cannot be read, it returns an error: then, as in ssh, no connection is
+// possible.
 func (c *RevokedCache) Read(files []string, r sshconfig.Reader) (RevokedKeys, error) {
 	if len(files) == 0 {
 		return nil, nil

@@ -16,7 +16,8 @@ type Config struct {
 	parsed *ssh_config.Config
 }
 
-// Read parses the ssh_config at path. A missing file is an error only if it was named.
+// Read parses the ssh_config at path. If the file is missing, Read returns an
+// error only if named is true.
 func Read(path, home string, named bool, files Reader) (Config, error) {
 	text, err := files.Read(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
@@ -57,11 +58,13 @@ func (c Config) allValues(alias, keyword string) ([]string, error) {
 	return v, nil
 }
 
-// maxInclude bounds nested includes of ssh_config files; the parser has the same bound.
+// maxInclude bounds nested includes of ssh_config files. The parser has the
+// same bound.
 const maxInclude = 5
 
-// checkMatch refuses Match lines that the parser would misread. It knows `Match all` and `Match host`, but takes every word after
-// host for a pattern: `Match host a user b` and `Match host a,b` would silently mean something else.
+// checkMatch refuses Match lines that the parser would misread. The parser supports `Match all` and `Match host`, but
+// takes every word after host for a pattern. `Match host a user b` and `Match host a,b` would silently have another
+// meaning.
 func (r Reader) checkMatch(path string, text []byte, home string, depth int) error {
 	n := 0
 	for line := range strings.Lines(string(text)) { // of any length
@@ -98,7 +101,7 @@ func isSupportedMatch(criteria []string) bool {
 
 func (r Reader) checkIncluded(patterns []string, home string, depth int) error {
 	if depth > maxInclude {
-		return nil // the parser reports it
+		return nil // the parser reports the error
 	}
 	for _, p := range patterns {
 		if rest, ok := strings.CutPrefix(p, "~/"); ok {

@@ -27,7 +27,8 @@ type Endpoint struct {
 	Restrictions    Restrictions
 }
 
-// ShareKey is equal for endpoints that can share a connection: the route, the user and the accepted host keys are the same.
+// ShareKey returns a text that is equal for endpoints that can share a connection after the same jump hosts: all other
+// settings but Name and Become are equal.
 func (e Endpoint) ShareKey() string {
 	e.Name, e.Jump, e.Become = "", nil, false
 	return fmt.Sprintf("%#v", e)

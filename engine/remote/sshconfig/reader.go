@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Reader reads files of the user, and warns of harmless errors in them.
+// Reader reads files of the user, and warns about harmless errors in them.
 type Reader struct {
 	Read func(path string) ([]byte, error)
-	Warn func(text string) // each text once
+	Warn func(text string) // called once for each text
 }
 
-// NewReader returns a reader that uses a function, or os.ReadFile, and warns
-// through another if there is one.
+// NewReader returns a reader that calls read (nil: os.ReadFile) for files and
+// warn (nil: nothing) once for each warning.
 func NewReader(read func(path string) ([]byte, error), warn func(text string)) Reader {
 	r := Reader{Read: read, Warn: func(string) {}}
 	if r.Read == nil {

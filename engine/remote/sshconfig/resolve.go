@@ -20,7 +20,8 @@ const (
 	defaultKeepAliveCount = 3
 )
 
-// Resolver fills in a Target from ssh_config and the defaults. It keeps the first error in err, so that callers check once.
+// Resolver fills in a Target from ssh_config and the defaults. It keeps the first error in err, so that Resolve checks
+// once.
 type Resolver struct {
 	Config Config
 	Alias  string // the name to look up in ssh_config
@@ -110,7 +111,7 @@ func (r *Resolver) resolveJumpHosts(t Target, e *Endpoint) {
 	if err != nil {
 		r.setError(err)
 	}
-	// A ProxyJump for all hosts also applies to the jump host itself, which is reached directly.
+	// A ProxyJump for all hosts also applies to the jump host itself. That host is reached directly.
 	if len(hops) > 0 && hops[len(hops)-1].isHost(r.Alias, e.port) {
 		hops = nil
 	}
@@ -164,7 +165,8 @@ func (r *Resolver) configNumber(keyword string, otherwise int) int {
 	return int(n)
 }
 
-// configTime reads a time of ssh_config: seconds, or a number with a unit such as 1m30s. "none" and 0 are the default.
+// configTime reads a time of ssh_config: seconds, or a number with a unit such as 1m30s. For "none" and 0 it returns
+// otherwise.
 func (r *Resolver) configTime(keyword string, otherwise time.Duration) time.Duration {
 	v := r.configValue(keyword)
 	if v == "" || v == "0" || strings.EqualFold(v, "none") {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Restrictions are the options of ssh_config that keep ssh from connecting. Nil lists restrict nothing.
+// Restrictions are the options of ssh_config that prevent connections. A nil list restricts nothing.
 type Restrictions struct {
 	Keys         []string // HostKeyAlgorithms
 	Authorities  []string // CASignatureAlgorithms
@@ -18,23 +18,23 @@ type Restrictions struct {
 	Ciphers      []string
 	Macs         []string
 	KeyExchanges []string
-	minRSA       int      // RequiredRSASize, in bits; 0 is no bound
+	minRSA       int      // RequiredRSASize, in bits; 0: no bound
 	Revoked      []string // files of RevokedHostKeys
 	Network      string   // "tcp", or "tcp4" or "tcp6" by AddressFamily
 }
 
-// readRestrictions reads the restrictions of the endpoint. It refuses options with which ssh could not log in at all.
+// readRestrictions reads the restrictions of the endpoint. It refuses options that prevent every login.
 func (r *Resolver) readRestrictions(e *Endpoint) {
 	supported := ssh.SupportedAlgorithms()
 	x := &e.Restrictions
 	x.Keys = r.readAlgorithms("HostKeyAlgorithms", supported.HostKeys)
 	x.Authorities = r.readAlgorithms("CASignatureAlgorithms", supported.PublicKeyAuths)
 	if x.Authorities == nil {
-		x.Authorities = supported.PublicKeyAuths // as in ssh, an authority's SHA-1 signature never counts
+		x.Authorities = supported.PublicKeyAuths // as in ssh, SHA-1 signatures of an authority are never accepted
 	}
 	keyword := "PubkeyAcceptedAlgorithms"
 	if r.configValue(keyword) == "" {
-		keyword = "PubkeyAcceptedKeyTypes" // its name before OpenSSH 8.5
+		keyword = "PubkeyAcceptedKeyTypes" // the name of the option before OpenSSH 8.5
 	}
 	x.Logins = r.readAlgorithms(keyword, loginAlgorithms(supported.PublicKeyAuths))
 	x.Ciphers = r.readAlgorithms("Ciphers", supported.Ciphers)
@@ -59,8 +59,8 @@ func (r *Resolver) readRestrictions(e *Endpoint) {
 	r.warnOfOptions()
 }
 
-// readAlgorithms reads a list of algorithms as in ssh_config(5): names and patterns replace the default, or change it after +, -
-// or ^. It returns nil if the option is not set, and only supported algorithms.
+// readAlgorithms reads a list of algorithms as in ssh_config(5): names and patterns that replace the default, or change
+// it after +, - or ^. It returns only supported algorithms, or nil if the option is not set.
 func (r *Resolver) readAlgorithms(keyword string, supported []string) []string {
 	v := r.configValue(keyword)
 	if v == "" {
@@ -81,7 +81,7 @@ func (r *Resolver) readAlgorithms(keyword string, supported []string) []string {
 	isListed := func(name string) bool { return slices.Contains(listed, name) }
 	rest := slices.DeleteFunc(slices.Clone(supported), isListed)
 	switch change {
-	case '+': // an added algorithm is in supported, or cannot be used
+	case '+': // supported has all algorithms that can be added
 		listed = slices.Clone(supported)
 	case '-':
 		listed = rest
@@ -107,7 +107,8 @@ func loginAlgorithms(plain []string) []string {
 	return all
 }
 
-// CertSuffix ends the name of a certificate's algorithm, before its domain.
+// CertSuffix ends the name of a certificate's algorithm, before the @ and the
+// domain.
 const CertSuffix = "-cert-v01"
 
 func (r *Resolver) refuseOptions() {
@@ -150,7 +151,8 @@ func (x Restrictions) IsTooSmall(key ssh.PublicKey) bool {
 	return ok && k.N.BitLen() < x.minRSA
 }
 
-// TooSmallText completes a sentence about a key that is too small.
+// TooSmallText returns the predicate of a message about a key that is too
+// small.
 func (x Restrictions) TooSmallText() string {
 	return "is smaller than RequiredRSASize of ssh_config, " + strconv.Itoa(x.minRSA) + " bits"
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// forwards are the ports that a client listens on.
+// forwards holds the ports on which the server listens for a client.
 type forwards struct {
 	conn   *ssh.ServerConn
 	server *Server

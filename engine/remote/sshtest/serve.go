@@ -85,7 +85,7 @@ func (s *Server) answerRequests(f *forwards, requests <-chan *ssh.Request) {
 			_ = r.Reply(ok, reply)
 		case "cancel-tcpip-forward":
 			_ = r.Reply(f.cancelForward(r.Payload), nil)
-		default: // sshd answers keepalives with a failure, too
+		default: // sshd answers keepalives with a failure
 			if r.WantReply {
 				time.Sleep(s.config.Late)
 				_ = r.Reply(false, nil)
@@ -119,7 +119,7 @@ func (s *Server) connectDirect(n ssh.NewChannel) {
 	copyBothWays(channel, c)
 }
 
-// sshdReason returns the system's error text, which sshd sends, without the text that Go puts before it.
+// sshdReason returns the error text of the system, as sshd does, without the text that Go puts before it.
 func sshdReason(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {

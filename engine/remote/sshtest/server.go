@@ -1,6 +1,6 @@
-// Package sshtest is an SSH server on loopback for tests and benchmarks, like net/http/httptest: it runs commands for real with
-// sh in a directory and with a PATH of its own, forwards connections both ways, and fails in the ways hosts fail. It is not for
-// production: a client with the right key runs anything as the user of the test.
+// Package sshtest is an SSH server on loopback for tests and benchmarks, like net/http/httptest. It runs commands with
+// a real sh, in a directory and with a PATH of its own, forwards connections in both directions, and fails as hosts
+// fail. Never use it in production: a client with the right key runs anything as the user of the test.
 package sshtest
 
 import (
@@ -68,10 +68,10 @@ type Server struct {
 	open     atomic.Int64
 
 	mu     sync.Mutex
-	gate   *sync.Cond // frozen, closed or count have changed
+	gate   *sync.Cond // signals changes of frozen, closed and count
 	frozen bool
 	closed bool
-	count  int // connections accepted so far
+	count  int // connections accepted since the start
 	conns  map[*gatedConn]struct{}
 	groups map[int]struct{} // process groups of commands
 }
@@ -87,7 +87,7 @@ func Start(tb testing.TB, c Config) *Server {
 	return s
 }
 
-// New returns a Server that keeps its files in dir.
+// New returns a running Server that keeps its files in dir.
 func New(dir string, c Config) (*Server, error) {
 	s := &Server{Dir: dir, config: c, conns: map[*gatedConn]struct{}{}, groups: map[int]struct{}{}}
 	s.gate = sync.NewCond(&s.mu)
@@ -144,8 +144,7 @@ func (s *Server) writeKnownHosts() error {
 	return os.WriteFile(s.KnownHosts, []byte(line+"\n"), 0o600)
 }
 
-// writeTools creates the only folders on the PATH of commands: tools has links to programs, and bin the replacement for
-// sudo.
+// writeTools creates the only two folders on the PATH of commands. tools has links to programs; bin has the fake sudo.
 func (s *Server) writeTools() error {
 	bin := filepath.Join(s.Dir, "bin")
 	if err := errors.Join(os.MkdirAll(bin, 0o755), pathtest.Link(filepath.Join(s.Dir, "tools"))); err != nil {
@@ -173,7 +172,8 @@ func (s *Server) Connections() int {
 	return s.count
 }
 
-// AwaitConnections returns when n connections were accepted, or the server is closed.
+// AwaitConnections waits until n connections were accepted, or the server is
+// closed.
 func (s *Server) AwaitConnections(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,8 @@ func (s *Server) Sessions() int { return int(s.sessions.Load()) }
 // MostSessions returns the maximum of sessions that were open at the same time.
 func (s *Server) MostSessions() int { return int(s.most.Load()) }
 
-// Freeze stops reading and answering, with connections open, like a host that hangs.
+// Freeze stops reading and answering, and keeps connections open, like a host
+// that hangs.
 func (s *Server) Freeze() { s.setFrozen(true) }
 
 // Thaw ends Freeze.

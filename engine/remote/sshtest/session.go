@@ -82,7 +82,7 @@ func (s *Server) sessionEnv() []string {
 	return append(env, s.config.Env...)
 }
 
-// forwardSignals sends signals to the whole process group, as sshd does.
+// forwardSignals sends SIGTERM to the whole process group, as sshd does.
 func forwardSignals(requests <-chan *ssh.Request, pid int) {
 	for r := range requests {
 		var sent struct{ Name string }
