@@ -38,9 +38,10 @@ type Source struct {
 	Run       func(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error)
 }
 
-// PlanContents returns the old and new contents of the files that a plan, and
-// drift, change, with the reason for each that is not shown because it is secret,
-// binary or large. It reads the files of each host in one more round trip.
+// PlanContents returns the old and new contents of the files that a plan or
+// drift changes. If a file is secret, binary or large, it returns the reason
+// why the contents are not shown. It reads the files of each host in one more
+// round trip.
 func (s Source) PlanContents(ctx context.Context, plan engine.Plan) ([]planview.Contents, error) {
 	changes := map[string][]engine.Change{}
 	var order []string
@@ -99,7 +100,7 @@ func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wa
 }
 
 // wantedFile returns the desired content of a file. It returns false if the
-// host restores the content from before, which is unknown here.
+// host puts back its original, whose content is unknown here.
 func wantedFile(d engine.Desired, f engine.Facts, path string) (wantedContents, bool) {
 	i := slices.IndexFunc(d.Config.Files, func(file engine.File) bool { return file.Path == path })
 	if i < 0 {
@@ -171,7 +172,7 @@ func (s Source) contentsOf(ctx context.Context, f engine.Facts, files []wantedCo
 			list[i].Withheld = "not read: " + err.Error()
 		case len(old) > planview.MaxContents:
 			list[i].Withheld = planview.WithholdReason(old, -1, nil)
-		case engine.Digest(old) != node.Digest: // it has changed since the facts were gathered
+		case engine.Digest(old) != node.Digest: // the file has changed since the facts were gathered
 			list[i].Withheld = "changed since it was read"
 		default:
 			list[i].Old, list[i].Withheld = old, planview.WithholdReason(old, node.Mode, s.Sensitive)
@@ -180,10 +181,10 @@ func (s Source) contentsOf(ctx context.Context, f engine.Facts, files []wantedCo
 	return list
 }
 
-// readCommand returns a command that reads a file on a host. It follows no
-// link, does not block, and reads no more than is shown. The file may be
-// replaced meanwhile, so the caller has to compare the digest of the output
-// with the facts.
+// readCommand returns a command that reads a file on a host. The command
+// follows no link, does not block, and reads at most one byte more than is
+// shown. The file may have changed since the facts were gathered, so the caller
+// must compare the digest of the output with the facts.
 func readCommand(path string) engine.Command {
 	return engine.Command{Name: path, Script: fmt.Sprintf("timeout 10 dd if=%s bs=%d count=1 iflag=nofollow,nonblock,fullblock status=none",
 		hostscript.Quote(path), planview.MaxContents+1)}

@@ -13,13 +13,14 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Parse reads a host pattern as Ansible knows it: terms separated by
-// commas or colons, of which plain ones are united, those with & intersected
-// and those with ! taken out, in that order. A term is the name of a host or
-// pool, a name with * and ?, a range worker-[01:10], a regular expression
-// after ~, pool=NAME, zone=NAME, cluster=NAME, or all. A term or pattern that
-// matches no host is an error: it is more likely a slip than a wish. What
-// FoldNames writes is a pattern for these names.
+// Parse reads a host pattern with the syntax of Ansible: terms separated by
+// commas or colons. A host matches if a plain term matches it (or the pattern
+// has no plain term), every term with & matches it, and no term with ! matches
+// it. The order of the terms has no effect. A term is the name of a host or
+// pool, a name with * and ?, a range worker-[01:10], a regular expression after
+// ~, pool=NAME, zone=NAME, cluster=NAME, or all. A term or pattern that matches
+// no host is an error, because it is probably a typing error. The output of
+// textutil.FoldNames is a pattern that matches its names.
 func Parse(pattern string, inv engine.Inventory) (func(engine.Host) bool, error) {
 	terms := splitPattern(pattern)
 	if len(terms) == 0 {
@@ -52,13 +53,13 @@ func Parse(pattern string, inv engine.Inventory) (func(engine.Host) bool, error)
 	return match, nil
 }
 
-// NoMatchError is a term of a pattern that matches no host.
+// NoMatchError reports a term of a pattern that matches no host.
 type NoMatchError struct {
 	Term string
-	Near string // the host or pool that was perhaps meant
+	Near string // a similar name of a host or pool, or ""
 }
 
-// Error asks whether another name was meant, if one is like the term.
+// Error also suggests the similar name, if there is one.
 func (e *NoMatchError) Error() string {
 	text := fmt.Sprintf("%q matches no host and no pool of the inventory", e.Term)
 	if e.Near != "" {
@@ -105,8 +106,8 @@ func allOf(list []func(engine.Host) bool, h engine.Host) bool {
 	return true
 }
 
-// splitPattern cuts at commas and colons outside of brackets. A regular expression may
-// contain colons, so after ~ only commas cut.
+// splitPattern splits at commas and colons outside of brackets. A regular
+// expression may contain colons, so after ~ it splits only at commas.
 func splitPattern(s string) []string {
 	var terms []string
 	depth, from := 0, 0
@@ -174,7 +175,8 @@ func parseAttribute(key, value string) (func(engine.Host) bool, error) {
 	return func(h engine.Host) bool { ok, _ := path.Match(value, get(h)); return ok }, nil
 }
 
-// isRange distinguishes a range of numbers from a class of letters such as [a-c].
+// isRange reports whether brackets contain a range of numbers, and not a class
+// of letters such as [a-c].
 func isRange(spans string) bool {
 	return strings.ContainsAny(spans, ":-,") && strings.Trim(spans, "0123456789:-, ") == ""
 }
@@ -205,7 +207,7 @@ func parseRange(text, prefix, spans, suffix string) (func(engine.Host) bool, err
 	}, nil
 }
 
-// span is the numbers from first to last, written with at least so many
+// span holds the numbers from first to last, written with at least width
 // digits.
 type span struct{ first, last, width int }
 
@@ -219,8 +221,8 @@ func parseSpan(s string) (span, bool) {
 	return span{first, last, len(from)}, err1 == nil && err2 == nil && first <= last
 }
 
-// has reports whether a number is in the span and has its spelling: 7 and 007 are other
-// hosts than 07.
+// has reports whether a number is in the span and is written with its width: 7,
+// 07 and 007 belong to different hosts.
 func (s span) has(digits string) bool {
 	n, err := strconv.Atoi(digits)
 	return err == nil && n >= s.first && n <= s.last && digits == fmt.Sprintf("%0*d", s.width, n)

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// patternSite has hosts whose names differ by little.
+// patternSite returns hosts with similar names.
 func patternSite() engine.Inventory {
 	var inv engine.Inventory
 	add := func(name, pool, zone, cluster string) {
@@ -89,7 +89,8 @@ func TestPatternRefused(t *testing.T) {
 	}
 }
 
-// TestPatternReadsBack: hosts as they are shown are a pattern that means them.
+// TestPatternReadsBack checks that the pattern that FoldNames returns for some
+// hosts matches exactly these hosts.
 func TestPatternReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var inv engine.Inventory
@@ -121,8 +122,8 @@ func choose(pattern string, inv engine.Inventory) (string, error) {
 	return strings.Join(names, " "), nil
 }
 
-// A pattern without terms, such as two empty variables of a script give, is not
-// every host.
+// TestPatternOfNothing checks that a pattern without terms is an error. A
+// script with empty variables could pass one.
 func TestPatternOfNothing(t *testing.T) {
 	inv := engine.Inventory{Hosts: []engine.Host{{Name: "a"}, {Name: "b"}}}
 	for _, pattern := range []string{"", ",", " ", ":", "~", "!", "&", "a,~"} {

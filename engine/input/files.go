@@ -29,11 +29,11 @@ type Files struct {
 	quiet time.Duration // 0: inputQuiet
 }
 
-// NewFiles returns the files whose reading ends with the context, and is listed
-// in waits.
+// NewFiles returns Files whose reads end with ctx. waits lists the reads in
+// progress.
 func NewFiles(ctx context.Context, waits *Waits) Files { return Files{ctx: ctx, waits: waits} }
 
-// Begin lists a wait until end is called.
+// Begin adds a wait to the list. end removes it.
 func (in Files) Begin(text string) (end func()) { return in.waits.Begin(text) }
 
 // ReadFile reads a whole file of at most maxInput bytes.
@@ -54,8 +54,8 @@ func (in Files) ReadFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// openInput opens a regular file, a folder or a pipe. It never blocks until
-// somebody opens the pipe for writing.
+// openInput opens a regular file, a folder or a pipe. On a pipe it waits for a
+// writer as long as Read waits for data.
 func (in Files) openInput(path string) (*inputFile, error) {
 	info, err := os.Stat(path) // first: opening a device may have side effects
 	if err == nil {
@@ -154,7 +154,7 @@ func (f *inputFile) awaitWriter() error {
 		ready := 0
 		err := raw.Control(func(fd uintptr) {
 			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			ready, _ = unix.Poll(fds, int(tick.Milliseconds())) // an interrupted call is made again
+			ready, _ = unix.Poll(fds, int(tick.Milliseconds())) // the loop repeats an interrupted call
 		})
 		if err != nil || ready > 0 {
 			return err

@@ -14,7 +14,7 @@ type Waits struct {
 	m    map[int]string
 }
 
-// Begin lists a wait until end is called.
+// Begin adds a wait to the list. end removes it.
 func (w *Waits) Begin(text string) (end func()) {
 	if w == nil {
 		return func() {}
@@ -34,7 +34,7 @@ func (w *Waits) Begin(text string) (end func()) {
 	}
 }
 
-// List returns the waits, sorted and each once.
+// List returns the waits, sorted and without duplicates.
 func (w *Waits) List() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -62,8 +62,8 @@ func decodeDocument(dec *yaml.Decoder) (root *yaml.Node, err error) {
 	return root, err
 }
 
-// checkEncoding checks size and encoding before the YAML library, whose
-// messages do not help.
+// checkEncoding checks size and encoding before the YAML library reads the
+// text, because the library's messages about them do not help.
 func (l *loader) checkEncoding(text []byte) bool {
 	start := place{line: 1, column: 1, width: 1}
 	switch {
@@ -167,9 +167,10 @@ func (l *loader) reportSyntaxError(text []byte, err error) {
 	l.errs.addProblem(at, cause, advice)
 }
 
-// firstBadLine returns the line after the longest beginning of the text that
-// is valid YAML. The library reports only the line where the enclosing list or
-// mapping begins. In long files, firstBadLine returns that line.
+// firstBadLine returns the line after the longest beginning of the text that is
+// valid YAML. The library reports only the line where the enclosing list or
+// mapping begins. For a text of more than 500 lines, firstBadLine returns the
+// library's line.
 func (l *loader) firstBadLine(text []byte, given int) int {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if len(lines) > 500 {

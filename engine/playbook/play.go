@@ -77,8 +77,8 @@ func (l *loader) refuseRebootAfterStage(n *yaml.Node, p engine.Play) {
 }
 
 // refuseUnusedLists refuses pre_tasks and post_tasks that would never run.
-// They run before and after a host is changed, but staging and snapshots are
-// done earlier.
+// These lists run before and after the changes of a host, but staging and
+// snapshots are done earlier.
 func (l *loader) refuseUnusedLists(entries map[string]entry) {
 	done := func(t engine.Task) bool {
 		return t.Module != engine.StageTask && t.Module != engine.EtcdSnapshotTask

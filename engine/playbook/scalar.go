@@ -100,7 +100,7 @@ func (l *loader) readText(subject string, n *yaml.Node) (string, bool) {
 }
 
 // listElements returns the elements of a list, or a single value as a list. It
-// refuses an empty list; one names an element.
+// refuses an empty list. Messages call an element one.
 func (l *loader) listElements(subject, one string, n *yaml.Node) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		return []*yaml.Node{n}

@@ -31,7 +31,8 @@ func TestSchemaIsUpToDate(t *testing.T) {
 	}
 }
 
-// compileSchema compiles the schema, which checks it against its own.
+// compileSchema compiles the schema. The compiler checks it against the schema
+// of JSON Schema.
 func compileSchema(t testing.TB) *jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(playbook.Schema()))
 	if err != nil {

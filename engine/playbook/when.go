@@ -146,8 +146,6 @@ func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expressi
 	return vars, good
 }
 
-// evaluateCondition evaluates a condition for a host. ok is false after an
-// error.
 func (l *loader) evaluateCondition(n *yaml.Node, expr hclsyntax.Expression, vars map[string]cty.Value, h engine.Host) (bool, bool) {
 	ctx := &hcl.EvalContext{Variables: hostVariables(h), Functions: conditionFunctions()}
 	ctx.Variables["var"] = cty.ObjectVal(vars)
@@ -196,7 +194,6 @@ var ansibleHabits = []struct {
 	{regexp.MustCompile(`\b(yes|no|on|off)\b`), "write true or false"},
 }
 
-// ansibleHint returns advice for a condition in Ansible's style, or "".
 func ansibleHint(text string) string {
 	for _, h := range ansibleHabits {
 		if h.was.MatchString(text) {
