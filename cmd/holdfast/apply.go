@@ -219,8 +219,12 @@ func (s *site) enterSite() (left journal.EarlierRuns, unlock func(), err error) 
 	if err != nil {
 		return left, nil, err
 	}
-	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.History.Complete
+	s.inherit(left)
 	return left, unlock, nil
+}
+
+func (s *site) inherit(left journal.EarlierRuns) {
+	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.History.Complete
 }
 
 // approvePlan returns the function that asks for approval of a plan. A saved

@@ -143,11 +143,11 @@ func (s *site) readOn(ctx context.Context, host string, commands []engine.Comman
 // unless a run of this bastion is running, all earlier runs are over. It
 // returns the history of the earlier runs.
 func (s *site) inheritIfIdle() (journal.History, error) {
-	left, unlock, err := s.enterSite()
+	left, err := journal.ObserveSite(s.runsDir, s.inv.Site, s.holdOwner())
 	if err != nil { // a run is under way, or the journals cannot be read: respect all holds
 		return journal.ReadHistory(s.runsDir, s.inv.Site)
 	}
-	unlock()
+	s.inherit(left)
 	s.run.Awaited = nil // read-only commands do not wait
 	return left.History, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,6 +17,12 @@ import (
 
 // maxLock is the number of bytes that are read of a lock.
 const maxLock = 64 << 10
+
+// A run that begins tries lockTries times, with pauses of lockPause, to take a lock.
+const (
+	lockTries = 10
+	lockPause = 20 * time.Millisecond
+)
 
 // LockInfo names the owner of the lock of a site.
 type LockInfo struct {
@@ -49,12 +56,10 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock site: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lockExclusively(f, func() { time.Sleep(lockPause) }); err != nil {
 		defer func() { _ = f.Close() }()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			busy := &BusyError{Site: site}
-			_ = json.NewDecoder(io.LimitReader(f, maxLock)).Decode(&busy.By) // the owner is optional in the error
-			return nil, busy
+			return nil, &BusyError{Site: site, By: readOwner(f)}
 		}
 		return nil, fmt.Errorf("lock site: %w", err)
 	}
@@ -67,6 +72,24 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock site: %w", err)
 	}
 	return func() { _ = f.Close() }, nil // closing releases the lock
+}
+
+// lockExclusively locks a file. It tries lockTries times, with a pause in between, because a command that only
+// reads has the lock for an instant (see ObserveSite).
+func lockExclusively(f *os.File, pause func()) error {
+	for try := 1; ; try++ {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) || try == lockTries {
+			return err
+		}
+		pause()
+	}
+}
+
+// readOwner returns the last owner of a lock, or an empty one if the file names none.
+func readOwner(f *os.File) (by LockInfo) {
+	_ = json.NewDecoder(io.NewSectionReader(f, 0, maxLock)).Decode(&by) // a lock without an owner is a lock
+	return by
 }
 
 // EnterSite takes the lock of a site, and then reads the journals of earlier runs: only with the lock are all of
@@ -84,6 +107,47 @@ func EnterSite(dir, site string, self engine.HoldOwner, info LockInfo) (left Ear
 	return SummarizeRuns(runs, site, self), unlock, nil
 }
 
+// ObserveSite reads the journals of earlier runs for a command that changes nothing. It keeps no lock while it
+// reads, so that a run may begin meanwhile. The error is a *BusyError if a run is under way, or began meanwhile:
+// then some of the journals may be those of a living run.
+func ObserveSite(dir, site string, self engine.HoldOwner) (EarlierRuns, error) {
+	before, err := readIdleOwner(dir, site)
+	if err != nil {
+		return EarlierRuns{}, err
+	}
+	runs, err := ListRuns(dir)
+	if err != nil {
+		return EarlierRuns{}, err
+	}
+	after, err := readIdleOwner(dir, site)
+	if err != nil {
+		return EarlierRuns{}, err
+	}
+	if after.Run != before.Run {
+		return EarlierRuns{}, &BusyError{Site: site, By: after}
+	}
+	return SummarizeRuns(runs, site, self), nil
+}
+
+// readIdleOwner returns the last owner of the lock of a site. The error is a *BusyError if the owner still has it.
+func readIdleOwner(dir, site string) (LockInfo, error) {
+	f, err := os.Open(filepath.Join(dir, site+".lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return LockInfo{}, nil // no run has ever begun
+	}
+	if err != nil {
+		return LockInfo{}, fmt.Errorf("read the lock of the site: %w", err)
+	}
+	defer func() { _ = f.Close() }() // closing releases the lock
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return LockInfo{}, &BusyError{Site: site, By: readOwner(f)}
+	case err != nil:
+		return LockInfo{}, fmt.Errorf("read the lock of the site: %w", err)
+	}
+	return readOwner(f), nil
+}
+
 // hasLock reports whether a run has the lock of its site now. It tries the lock only if this run was the last
 // owner, so that listing old runs blocks no new one.
 func hasLock(dir, site, run string) bool {
@@ -92,8 +156,7 @@ func hasLock(dir, site, run string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	var by LockInfo
-	if json.NewDecoder(io.LimitReader(f, maxLock)).Decode(&by) != nil || by.Run != run {
+	if readOwner(f).Run != run {
 		return false
 	}
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
