@@ -78,9 +78,9 @@ func receiveScript(owner engine.HoldOwner, m engine.ManagedMembers, size int64, 
 set -C
 head -c `+strconv.FormatInt(size, 10)+` >./snapshot.db
 set +C
-[ "$(stat -c %s ./snapshot.db)" = `+strconv.FormatInt(size, 10)+` ] || { echo "the upload was cut off" >&2; exit 1; }
+[ "$(stat -c %s ./snapshot.db)" = `+strconv.FormatInt(size, 10)+` ] || { echo "the upload was cut off; run etcd restore again, it begins anew" >&2; exit 1; }
 sum=$(sha256sum <./snapshot.db)
-[ "${sum%% *}" = `+hostscript.Quote(sum)+` ] || { echo "the upload has another SHA-256" >&2; exit 1; }
+[ "${sum%% *}" = `+hostscript.Quote(sum)+` ] || { echo "the uploaded snapshot has another SHA-256 than the file on the bastion; run etcd restore again, it begins anew" >&2; exit 1; }
 sync ./snapshot.db
 `)
 }
