@@ -2,20 +2,21 @@ package content
 
 import "time"
 
-// burst is how much time a bucket saves while nothing is sent. It evens out the delays of timers.
+// burst is the time that a bucket saves while nothing is sent. It evens out the delays of timers.
 const burst = 50 * time.Millisecond
 
-// chunkSize is how many bytes are booked at once. It is the same for all hosts: so each turn of a host is worth the same. A packet of
-// SSH has as many.
+// chunkSize is the number of bytes that are booked at once. It equals the size of a packet of SSH. It is the same for
+// all hosts, so that the turns of all hosts are worth the same.
 const chunkSize = 32 << 10
 
 // bucket bounds a rate. It books bytes in advance, and its caller waits until they are due.
 type bucket struct {
 	rate int64     // bytes per second; 0: no limit
-	free time.Time // when all booked bytes are paid for
+	free time.Time // time when all booked bytes are due
 }
 
-// bookBytes books n bytes and returns when they may be sent: now, or later.
+// bookBytes books n bytes and returns the time when they may be sent: now or
+// later.
 func (b *bucket) bookBytes(now time.Time, n int) time.Time {
 	if b.rate <= 0 {
 		return now

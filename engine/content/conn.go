@@ -10,11 +10,11 @@ import (
 
 const (
 	maxConns   = 24              // open connections of a host; ostree opens eight
-	stallLimit = 2 * time.Minute // a host that takes nothing for so long loses the connection
+	stallLimit = 2 * time.Minute // a connection on which the host reads nothing for this long is closed
 )
 
-// boundedListener accepts every connection, because SSH waits for that, and closes those beyond maxConns. The data of the others
-// keeps to the limits.
+// boundedListener accepts every connection, because SSH waits for that, and closes connections beyond maxConns. The
+// data of the others keeps to the limits.
 type boundedListener struct {
 	net.Listener
 	ctx    context.Context
@@ -23,7 +23,7 @@ type boundedListener struct {
 	open   atomic.Int32
 }
 
-// Accept returns the next connection that the host may have.
+// Accept returns the next connection within maxConns.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -32,7 +32,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		}
 		if l.open.Add(1) > maxConns {
 			l.open.Add(-1)
-			_ = c.Close() // the host has too many
+			_ = c.Close() // the host has too many connections
 			continue
 		}
 		return &limitedConn{Conn: c, listener: l}, nil
@@ -46,7 +46,7 @@ type limitedConn struct {
 	once     sync.Once
 }
 
-// Write writes in chunks, each when it is due.
+// Write writes in chunks. It writes each chunk when it is due.
 func (c *limitedConn) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
@@ -54,7 +54,7 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 		if err := c.listener.limits.waitToSend(c.listener.ctx, c.listener.host, len(part)); err != nil {
 			return written, err
 		}
-		_ = c.SetWriteDeadline(time.Now().Add(stallLimit)) // a closed connection fails below
+		_ = c.SetWriteDeadline(time.Now().Add(stallLimit)) // on a closed connection, Write below fails
 		n, err := c.Conn.Write(part)
 		written += n
 		if err != nil {

@@ -15,7 +15,8 @@ import (
 // repositoryPath is the path of the repository on the server.
 const repositoryPath = "/ostree/"
 
-// archiveConfig is the config file that hosts get. The file of the repository may have passwords of remotes.
+// archiveConfig is the config file for hosts. The config file of the repository itself may contain passwords of
+// remotes.
 const archiveConfig = "[core]\nrepo_version=1\nmode=archive-z2\n"
 
 // servedNames lists the files and folders of a repository that hosts need.
@@ -28,7 +29,7 @@ type repositoryHandler struct {
 	deltaFound func(name string) // called with the superblock of a delta that the host fetches
 }
 
-// readOnly refuses requests that are not for reading.
+// readOnly refuses all requests except GET and HEAD.
 type readOnly struct{ next http.Handler }
 
 // ServeHTTP answers one request.
@@ -39,7 +40,7 @@ func (h readOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.ContentLength != 0 {
-		w.Header().Set("Connection", "close") // the rest of the request is not read
+		w.Header().Set("Connection", "close") // the server does not read the rest of the request
 		http.Error(w, "the mirror takes no data", http.StatusBadRequest)
 		return
 	}
@@ -64,7 +65,7 @@ func (h *repositoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f, info, err := h.repository.OpenFile(name)
-	if err != nil { // it is not there, or not a file; the host need not know
+	if err != nil { // the file is missing, or not a regular file; the host need not know
 		http.NotFound(w, r)
 		return
 	}

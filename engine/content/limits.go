@@ -8,8 +8,8 @@ import (
 	"holdfast/engine"
 )
 
-// limits bounds the rate of each host and of all together. Each host has at most one booking in the bucket of all, so that a
-// host gets the same share regardless of its number of connections.
+// limits bounds the rate of each host and of all hosts together. Each host has at most one booking in the bucket total,
+// so that its share does not depend on its number of connections.
 type limits struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error
@@ -22,7 +22,7 @@ type limits struct {
 
 // hostLimit bounds the rate of one host.
 type hostLimit struct {
-	turn   chan struct{} // taken by the connection that books
+	turn   chan struct{} // full while a connection of the host books bytes
 	bucket bucket
 }
 
@@ -39,7 +39,7 @@ func (l *limits) hostLimit(host string) *hostLimit {
 	return h
 }
 
-// setRate changes the rate of a host, but not beyond the rate for every host. 0 ends an earlier change.
+// setRate changes the rate of a host, but not beyond the rate for every host. With 0 it ends an earlier change.
 func (l *limits) setRate(host string, rate int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *limits) setRate(host string, rate int64) {
 	l.hostLimit(host).bucket.rate = rate
 }
 
-// waitToSend returns when the host may send n bytes, at most chunkSize.
+// waitToSend waits until the host may send n bytes, at most chunkSize.
 func (l *limits) waitToSend(ctx context.Context, host string, n int) error {
 	l.mu.Lock()
 	h := l.hostLimit(host)

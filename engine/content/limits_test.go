@@ -12,7 +12,7 @@ import (
 	"holdfast/engine"
 )
 
-// load is a set of hosts that send as fast as they may.
+// load is a set of hosts that send as fast as the limits allow.
 type load struct {
 	total, each int64
 	conns       []int   // of each host
@@ -35,7 +35,8 @@ func drawLoad(t *rapid.T) load {
 	return l
 }
 
-// run lets the hosts send for a while of virtual time, and returns the bytes of each.
+// run lets the hosts send for the virtual time d, and returns the bytes of each
+// host.
 func (l load) run(t *testing.T, d time.Duration) []int64 {
 	sent := make([]int64, len(l.conns))
 	synctest.Test(t, func(*testing.T) {
@@ -61,7 +62,7 @@ func (l load) run(t *testing.T, d time.Duration) []int64 {
 	return sent
 }
 
-// rateOf returns the own limit of a host, or more than any limit.
+// rateOf returns the limit of a host alone, or a huge rate without one.
 func (l load) rateOf(i int) int64 {
 	rate := int64(1) << 60
 	for _, r := range []int64{l.each, l.rates[i]} {
@@ -72,7 +73,7 @@ func (l load) rateOf(i int) int64 {
 	return rate
 }
 
-// fairShares divides the total rate: no host has less than another unless that is all it may have.
+// fairShares divides the total rate. A host has less than another one only if its own limit is lower.
 func (l load) fairShares() []float64 {
 	shares := make([]float64, len(l.conns))
 	left, open := float64(l.total), len(l.conns)
@@ -98,8 +99,8 @@ func (l load) fairShares() []float64 {
 	return shares
 }
 
-// TestRatesAreKeptAndFair checks that the bytes of each host are its fair share, whatever its number of connections, and that
-// nothing of the total is left unused.
+// TestRatesAreKeptAndFair checks that each host sends its fair share, whatever its number of connections, and that the
+// total rate is used up.
 func TestRatesAreKeptAndFair(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := drawLoad(rt)
@@ -107,7 +108,7 @@ func TestRatesAreKeptAndFair(t *testing.T) {
 		sent := l.run(t, d)
 		for i, share := range l.fairShares() {
 			want := share * d.Seconds()
-			slack := float64(l.total)*burst.Seconds() + 4*chunkSize + want/50 // one host may take the whole burst of the total
+			slack := float64(l.total)*burst.Seconds() + 4*chunkSize + want/50 // a single host may use the whole burst of the total
 			if got := float64(sent[i]); got < want-slack || got > want+slack {
 				rt.Errorf("host %d of %+v sent %.0f bytes, want %.0f (±%.0f); all: %v", i, l, got, want, slack, sent)
 			}

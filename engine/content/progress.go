@@ -79,7 +79,8 @@ func (p *progress) reportEnd() {
 	p.transfer.Report(r)
 }
 
-// newProgress returns a report. A total that was exceeded was wrong, and is left out.
+// newProgress returns a report. It leaves out a total that is smaller than
+// sent, because such a total is wrong.
 func newProgress(sent, total, rate int64) engine.Progress {
 	r := engine.Progress{Bytes: sent, Total: total, Rate: rate}
 	switch {
@@ -91,7 +92,7 @@ func newProgress(sent, total, rate int64) engine.Progress {
 	return r
 }
 
-// rateMeter averages a rate over the last half minute or so.
+// rateMeter averages a rate over about half a minute.
 type rateMeter struct {
 	last int64
 	rate float64

@@ -11,15 +11,15 @@ import (
 	"holdfast/engine/content/layout"
 )
 
-// registryPath and imageName are the path of the registry on the server and the name of the image in it: hosts pull
-// 127.0.0.1:PORT/os@DIGEST.
+// registryPath is the path of the registry on the server, and imageName the name of the image in the registry. Hosts
+// pull 127.0.0.1:PORT/os@DIGEST.
 const (
 	registryPath = "/v2/"
 	imageName    = "os"
 )
 
-// registryHandler serves one image and its signatures to one host, as a registry (OCI distribution specification). There are no
-// uploads, no lists, and no other images.
+// registryHandler serves one image and its signatures to one host, as a registry (OCI distribution specification). It
+// offers no uploads, no lists, and no other images.
 type registryHandler struct {
 	layout *layout.Layout
 	image  layout.Image
@@ -30,7 +30,7 @@ type registryHandler struct {
 func (h *registryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
 	path, ok := strings.CutPrefix(r.URL.Path, registryPath)
-	if ok && path == "" { // clients ask whether this is a registry
+	if ok && path == "" { // clients ask here whether the server is a registry
 		writeJSON(w, http.StatusOK, struct{}{})
 		return
 	}
@@ -61,7 +61,7 @@ func (h *registryHandler) serveBlob(w http.ResponseWriter, r *http.Request, refe
 		return
 	}
 	f, info, err := h.layout.OpenBlob(b.Digest)
-	if err != nil { // it has gone; the host need not know why
+	if err != nil { // the file is missing; the host need not know why
 		writeRegistryError(w, code, "it is not in the mirror")
 		return
 	}
@@ -94,10 +94,10 @@ func writeRegistryError(w http.ResponseWriter, code, message string) {
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	data, err := json.Marshal(value)
-	if err != nil { // texts and maps of texts have none
+	if err != nil { // cannot happen: texts and maps of texts can be encoded
 		status = http.StatusInternalServerError
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // the host may have gone
+	_, _ = w.Write(data) // the host may have disconnected
 }

@@ -36,7 +36,8 @@ import (
 	"holdfast/engine/content"
 )
 
-// makeLayout makes a layout with two images, and returns the digest of the first.
+// makeLayout makes a layout with two images, and returns its folder and the
+// images.
 func makeLayout(t *testing.T) (folder ocilayout.Path, image, other v1.Image) {
 	t.Helper()
 	folder, err := ocilayout.Write(t.TempDir(), empty.Index)
@@ -65,7 +66,8 @@ func digestOf(t *testing.T, i interface{ Digest() (v1.Hash, error) }) v1.Hash {
 	return h
 }
 
-// serveImage serves an image at a port here, and returns its address.
+// serveImage serves an image at a port of this machine, and returns the
+// address.
 func serveImage(t *testing.T, folder ocilayout.Path, image v1.Hash) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -90,7 +92,8 @@ func reference(t *testing.T, address string, digest v1.Hash) name.Digest {
 	return r
 }
 
-// TestHostsPullImages: a client of registries pulls an image through the forward of an SSH connection, and everything has its digest.
+// TestHostsPullImages checks that a registry client pulls an image through a forward of an SSH connection, with the
+// right digests.
 func TestHostsPullImages(t *testing.T) {
 	t.Parallel()
 	folder, image, _ := makeLayout(t)
@@ -121,7 +124,8 @@ func TestHostsPullImages(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedBlobGoesOn: a client that has a part of a blob fetches the rest.
+// TestAnInterruptedBlobGoesOn checks that a client that has a part of a blob
+// fetches only the rest.
 func TestAnInterruptedBlobGoesOn(t *testing.T) {
 	t.Parallel()
 	folder, image, _ := makeLayout(t)
@@ -152,7 +156,7 @@ func TestAnInterruptedBlobGoesOn(t *testing.T) {
 	}
 }
 
-// TestOnlyThePinnedImageIsServed asks for everything that a host must not get.
+// TestOnlyThePinnedImageIsServed requests everything that a host must not get.
 func TestOnlyThePinnedImageIsServed(t *testing.T) {
 	t.Parallel()
 	folder, image, other := makeLayout(t)
@@ -208,7 +212,8 @@ func TestOnlyThePinnedImageIsServed(t *testing.T) {
 	}
 }
 
-// TestAnIncompleteImageIsNotServed: nothing begins that cannot end.
+// TestAnIncompleteImageIsNotServed checks that Serve refuses an image that
+// lacks blobs.
 func TestAnIncompleteImageIsNotServed(t *testing.T) {
 	t.Parallel()
 	folder, image, _ := makeLayout(t)
@@ -268,8 +273,9 @@ func signImage(t *testing.T, folder ocilayout.Path, repository string, digest v1
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// TestToolsOfHostsTakeTheImage pulls with skopeo, which rpm-ostree and bootc run to fetch images, as the scripts configure it: under
-// the name of the image, from the port. The signature policy of the host decides.
+// TestToolsOfHostsTakeTheImage pulls the image with skopeo, which rpm-ostree and bootc run to fetch images. The
+// configuration is the one that the scripts write: skopeo uses the name of the image and fetches from the port, and the
+// signature policy of the host applies.
 func TestToolsOfHostsTakeTheImage(t *testing.T) {
 	t.Parallel()
 	tool, err := exec.LookPath("skopeo")
@@ -279,7 +285,7 @@ func TestToolsOfHostsTakeTheImage(t *testing.T) {
 	const repository = "quay.invalid/acme/os"
 	folder, image, other := makeLayout(t)
 	digest, unsigned := digestOf(t, image), digestOf(t, other)
-	dir := t.TempDir() // is /etc for skopeo
+	dir := t.TempDir() // the /etc of skopeo
 	write := func(path, text string) { writeFiles(t, dir, map[string]string{path: text}) }
 	write("passwd", "root:x:0:0::/root:/bin/sh\n")
 	write("containers/key.pub", string(signImage(t, folder, repository, digest)))
@@ -299,7 +305,7 @@ func TestToolsOfHostsTakeTheImage(t *testing.T) {
 		if strings.Contains(string(out), "Operation not permitted") {
 			t.Skip("there are no mount namespaces here")
 		}
-		if strings.Contains(string(out), "sigstore disabled") { // Debian 12
+		if strings.Contains(string(out), "sigstore disabled") { // skopeo of Debian 12
 			t.Skip("skopeo is built without sigstore here")
 		}
 		if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(string(out), "Source image rejected")) {

@@ -15,22 +15,22 @@ import (
 	"holdfast/engine"
 )
 
-// Bounds of the requests of a host. A host sends nothing but short headers.
+// Bounds of the requests of a host. A host sends only short headers.
 const (
 	maxHeader     = 16 << 10
 	headerTimeout = 30 * time.Second
 	idleTimeout   = 2 * time.Minute
 )
 
-// Server serves the mirror of the bastion. Several hosts that fetch the same OS read its files from the page cache of the
-// bastion: a lane of staging follows another within minutes, and an OS has about 1 GB.
+// Server serves the mirror of the bastion. Hosts that fetch the same OS read its files from the page cache of the
+// bastion: the hosts of a lane stage within minutes of each other, and an OS has about 1 GB.
 type Server struct {
 	mirror  engine.Mirror
 	limits  *limits
 	tracker tracker
 
 	mu     sync.Mutex
-	stores map[storeKind]store // those that were needed
+	stores map[storeKind]store // only kinds that were needed
 	sizes  map[engine.Content]*expectedSize
 
 	ctx    context.Context // done when the server is closed
@@ -38,18 +38,19 @@ type Server struct {
 	work   conc.WaitGroup
 }
 
-// NewServer returns a server for a mirror. It opens nothing yet.
+// NewServer returns a server for a mirror. It opens the mirror when a host
+// needs it.
 func NewServer(m engine.Mirror) *Server {
 	s := &Server{mirror: m, limits: newLimits(m.Rate, m.HostRate), tracker: newTracker(), stores: map[storeKind]store{}, sizes: map[engine.Content]*expectedSize{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
 
-// SetRate limits the bytes per second to a host from now on, but not below 32 KiB nor beyond the limit of the inventory. 0 ends
-// the limit. It may be called at any time.
+// SetRate limits the bytes per second to a host from now on, but not below 32 KiB and not above the limit of the
+// inventory. With 0 it removes this limit. It may be called at any time.
 func (s *Server) SetRate(host string, bytesPerSecond int64) { s.limits.setRate(host, bytesPerSecond) }
 
-// Close ends the use of the mirror.
+// Close ends all work on the mirror and closes its folders.
 func (s *Server) Close() error {
 	s.cancel()
 	s.work.Wait()
@@ -66,11 +67,11 @@ func (s *Server) Close() error {
 type Transfer struct {
 	Host    string
 	Content engine.Content
-	Report  func(engine.Progress) // called every few seconds while bytes are sent, and at the end; may be nil
+	Report  func(engine.Progress) // called every few seconds after the first byte, and at the end; may be nil
 }
 
-// Serve answers the connections of a listener until the returned function is called. That function closes the listener, and
-// waits for the connections to end. Content that is not complete is not served.
+// Serve answers the connections of a listener until stop is called. stop closes the listener, and waits until the
+// connections have ended. Serve fails if the content is not complete.
 func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 	opened, err := s.openStore(t.Content)
 	if err != nil {
@@ -90,30 +91,31 @@ func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 		return nil, err
 	}
 	server := &http.Server{
-		Handler: readOnly{h}, ErrorLog: log.New(io.Discard, "", 0), // a host does not write to our terminal
+		Handler: readOnly{h}, ErrorLog: log.New(io.Discard, "", 0), // hosts must not write to the terminal of the operator
 		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	work.Go(func() { _ = server.Serve(&boundedListener{Listener: l, ctx: ctx, limits: s.limits, host: t.Host}) }) // ends with the connection
+	work.Go(func() { _ = server.Serve(&boundedListener{Listener: l, ctx: ctx, limits: s.limits, host: t.Host}) }) // server.Serve ends with the listener
 	work.Go(func() { p.reportUntil(ctx) })
 	return func() {
 		cancel()
 		_ = server.Close()
-		_ = l.Close() // the server may not have begun
+		_ = l.Close() // the server may not have started to use the listener
 		work.Wait()
 		p.reportEnd()
 	}, nil
 }
 
-// expectedSize is the size of a transfer, which is the same for all hosts.
+// expectedSize is the size of a transfer. It is the same for all hosts with the
+// same content.
 type expectedSize struct {
 	known chan struct{}
 	bytes int64
 	err   error
 }
 
-// findSize returns the size of a transfer. It is computed once for all hosts. The error is about content that is not
-// complete, which no host can fetch.
+// findSize returns the size of a transfer. It computes the size once for all hosts. It fails if the content is not
+// complete, so that no host can fetch it.
 func (s *Server) findSize(from store, c engine.Content) (int64, error) {
 	s.mu.Lock()
 	e := s.sizes[c]

@@ -50,7 +50,7 @@ func makeMirror(t *testing.T) (folder, commit string) {
 	return folder, ostreetest.MustRun(t, folder, "commit", "-b", ref, "--tree=dir="+tree, "--owner-uid=0", "--owner-gid=0")
 }
 
-// host is a host with an empty repository, whose remote cannot be reached.
+// host is a host with an empty repository whose remote cannot be reached.
 type host struct {
 	name, repo string
 	server     *sshtest.Server
@@ -66,7 +66,7 @@ func newHost(t *testing.T, name string, remoteOptions ...string) host {
 	return h
 }
 
-// hostWithSSH is a host that can be reached, and has no repository.
+// hostWithSSH returns a host that can be reached and has no repository.
 func hostWithSSH(t *testing.T) host {
 	t.Helper()
 	return host{name: "host", server: sshtest.Start(t, sshtest.Config{})}
@@ -119,7 +119,7 @@ func newServer(t *testing.T, m engine.Mirror) *content.Server {
 	return s
 }
 
-// cutListener calls cut once its connections have written so many bytes.
+// cutListener calls cut once its connections have written the bytes in left.
 type cutListener struct {
 	net.Listener
 	left *atomic.Int64
@@ -143,8 +143,9 @@ func (c cutConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestHostsPullThroughTheirConnections: three hosts fetch the same commit with ostree, through forwards of their SSH connections.
-// One of them loses its connection after 30 %, and fetches only the rest on the next one. All of them together keep to the rate.
+// TestHostsPullThroughTheirConnections checks that three hosts fetch the same commit with ostree, through forwards of
+// their SSH connections. One host loses its connection after 30 %, and its next attempt fetches only the rest. All
+// hosts together keep to the rate.
 func TestHostsPullThroughTheirConnections(t *testing.T) {
 	t.Parallel()
 	folder, commit := makeMirror(t)
@@ -192,7 +193,8 @@ func TestHostsPullThroughTheirConnections(t *testing.T) {
 	}
 }
 
-// TestStaticDeltasAreUsed: a host that has the commit before fetches the delta between them, with few requests.
+// TestStaticDeltasAreUsed checks that a host with the previous commit fetches the delta between the two commits, with
+// few requests.
 func TestStaticDeltasAreUsed(t *testing.T) {
 	t.Parallel()
 	folder, first := makeMirror(t)
@@ -204,7 +206,7 @@ func TestStaticDeltasAreUsed(t *testing.T) {
 	ostreetest.MustRun(t, folder, "summary", "--update")
 	s := newServer(t, engine.Mirror{Repository: folder})
 	h := newHost(t, "host", "--no-gpg-verify")
-	h.repo = filepath.Join(t.TempDir(), "bare") // the tool applies no delta to an archive
+	h.repo = filepath.Join(t.TempDir(), "bare") // ostree applies no delta to a repository in archive mode
 	ostreetest.MustRun(t, h.repo, "init", "--mode=bare-user")
 	ostreetest.MustRun(t, h.repo, "remote", "add", "--no-gpg-verify", "lab", "http://192.0.2.1/")
 	for _, commit := range []string{first, second} {
@@ -219,7 +221,7 @@ func TestStaticDeltasAreUsed(t *testing.T) {
 	}
 }
 
-// TestHostsAcceptWhatIsSigned: a commit that is signed with a key that the host trusts comes through with its signature.
+// TestHostsAcceptWhatIsSigned checks that a host accepts a commit that is signed with a trusted key.
 func TestHostsAcceptWhatIsSigned(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("gpg"); err != nil {
@@ -237,7 +239,7 @@ func TestHostsAcceptWhatIsSigned(t *testing.T) {
 	}
 	gpg("--quick-generate-key", "lab@example.org", "ed25519", "sign", "never")
 	gpg("--output", key, "--export", "lab@example.org")
-	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() }) // it ends with its folder, too
+	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() }) // gpg-agent also ends when its folder is removed
 	folder, commit := makeMirror(t)
 	ostreetest.MustRun(t, folder, "gpg-sign", "--gpg-homedir="+home, commit, "lab@example.org")
 	h := newHost(t, "host", "--set=gpg-verify=true", "--gpg-import="+key)
@@ -247,8 +249,8 @@ func TestHostsAcceptWhatIsSigned(t *testing.T) {
 	}
 }
 
-// TestHostsRefuseWhatTheyDoNotTrust: the signature checks of the remote are in force, although its URL is another one, and
-// an object with other contents is refused.
+// TestHostsRefuseWhatTheyDoNotTrust checks that the signature checks of the remote apply although its URL is replaced,
+// and that an object with other contents is refused.
 func TestHostsRefuseWhatTheyDoNotTrust(t *testing.T) {
 	t.Parallel()
 	folder, commit := makeMirror(t)
@@ -279,7 +281,8 @@ func TestHostsRefuseWhatTheyDoNotTrust(t *testing.T) {
 	}
 }
 
-// TestAnIncompleteCommitIsNotServed: nothing begins that cannot end.
+// TestAnIncompleteCommitIsNotServed checks that Serve refuses a commit that
+// lacks objects.
 func TestAnIncompleteCommitIsNotServed(t *testing.T) {
 	t.Parallel()
 	folder, commit := makeMirror(t)
@@ -300,7 +303,8 @@ func TestAnIncompleteCommitIsNotServed(t *testing.T) {
 	}
 }
 
-// listenHere serves a mirror without SSH, and returns its address.
+// listenHere serves a mirror at a port of this machine, and returns the
+// address.
 func listenHere(t *testing.T, folder string) string {
 	t.Helper()
 	commit := writeEmptyCommit(t, folder)
@@ -344,7 +348,8 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// TestOnlyFilesOfTheRepositoryAreServed asks for everything that a host must not get.
+// TestOnlyFilesOfTheRepositoryAreServed requests everything that a host must
+// not get.
 func TestOnlyFilesOfTheRepositoryAreServed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -368,7 +373,7 @@ func TestOnlyFilesOfTheRepositoryAreServed(t *testing.T) {
 		{"GET /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\n", "200"},
 		{"GET /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\nRange: bytes=4-\r\n", "206"},
 		{"HEAD /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\n", "200"},
-		{"GET /ostree/config HTTP/1.1\r\nHost: h\r\n", "200"}, // without the secret
+		{"GET /ostree/config HTTP/1.1\r\nHost: h\r\n", "200"}, // the answer has no password
 		{"GET /ostree/objects/ab/none.filez HTTP/1.1\r\nHost: h\r\n", "404"},
 		{"GET /ostree/objects/ab/out.filez HTTP/1.1\r\nHost: h\r\n", "404"},
 		{"GET /ostree/objects/ab/absolute.filez HTTP/1.1\r\nHost: h\r\n", "404"},
@@ -399,7 +404,7 @@ func TestOnlyFilesOfTheRepositoryAreServed(t *testing.T) {
 	}
 }
 
-// ask sends a request as it is, and returns the answer.
+// ask sends a request unchanged, and returns the answer.
 func ask(t *testing.T, address, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -408,13 +413,13 @@ func ask(t *testing.T, address, request string) string {
 	}
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
-	_, _ = io.WriteString(c, request+"Connection: close\r\n\r\n") // the answer may come before the end
+	_, _ = io.WriteString(c, request+"Connection: close\r\n\r\n") // the server may answer before it has read the whole request
 	answer, _ := io.ReadAll(c)
 	return string(answer)
 }
 
-// TestAHostThatFloodsIsBounded: a host opens far more connections than it may. Those beyond the limit are closed, and when the
-// others end, the host is served again.
+// TestAHostThatFloodsIsBounded checks that connections of a host beyond the limit are closed, and that the server
+// accepts connections again after the others have ended.
 func TestAHostThatFloodsIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -445,7 +450,7 @@ func TestAHostThatFloodsIsBounded(t *testing.T) {
 	for _, c := range open {
 		_ = c.Close()
 	}
-	for { // until the server has noticed
+	for { // until the server notices that the connections have ended
 		r, err := http.Get("http://" + address + "/ostree/refs/heads/x")
 		if err == nil {
 			_ = r.Body.Close()

@@ -24,9 +24,9 @@ const (
 
 // store is the part of the mirror with one kind of content.
 type store interface {
-	// measureContent returns how many bytes a host fetches. It fails if the content is not complete.
+	// measureContent returns the number of bytes that a host fetches. It fails if the content is not complete.
 	measureContent(context.Context, engine.Content) (int64, error)
-	// newHandler returns the handler of the requests of a host.
+	// newHandler returns the handler for the requests of one host.
 	newHandler(context.Context, engine.Content, *progress) (http.Handler, error)
 	Close() error
 }
@@ -68,7 +68,7 @@ func (s *Server) openStore(c engine.Content) (store, error) {
 	return opened, nil
 }
 
-// repositoryStore has commits.
+// repositoryStore serves commits.
 type repositoryStore struct {
 	*archive.Repository
 	folder string
@@ -86,13 +86,13 @@ func (s repositoryStore) newHandler(_ context.Context, _ engine.Content, p *prog
 	return &repositoryHandler{repository: s.Repository, sent: &p.sent, deltaFound: func(name string) { p.setTotal(s.DeltaSize(name)) }}, nil
 }
 
-// layoutStore has images.
+// layoutStore serves images.
 type layoutStore struct {
 	*layout.Layout
 	folder string
 }
 
-// measureContent returns the size of the blobs that the image of the host does not share.
+// measureContent returns the size of the blobs that the host does not already have from its present image.
 func (s layoutStore) measureContent(ctx context.Context, c engine.Content) (int64, error) {
 	image, err := s.readComplete(ctx, c)
 	if err != nil {
@@ -101,11 +101,11 @@ func (s layoutStore) measureContent(ctx context.Context, c engine.Content) (int6
 	size := image.Size()
 	had, err := v1.NewHash(c.Have)
 	if err != nil {
-		return size, nil // a commit, or not known
+		return size, nil // the host has a commit, or its image is unknown
 	}
 	old, err := s.ReadImage(ctx, had, false)
 	if err != nil {
-		return size, nil // the size is an estimate
+		return size, nil // without the old image, the size is an estimate
 	}
 	for digest, b := range old.Blobs {
 		if _, shared := image.Blobs[digest]; shared {

@@ -32,7 +32,7 @@ import (
 const (
 	throughputHosts = 50
 	bytesPerHost    = 16 << 20
-	hostsVariable   = "HOLDFAST_THROUGHPUT_HOSTS" // makes the test binary the hosts, so that they do not count as the bastion
+	hostsVariable   = "HOLDFAST_THROUGHPUT_HOSTS" // makes the test binary act as the hosts, so that their CPU time does not count for the bastion
 )
 
 // throughputHost is a host in another process.
@@ -41,14 +41,14 @@ type throughputHost struct {
 	Identity, KnownHosts string
 
 	client  *ssh.Client  // for commands
-	forward *remote.Host // for the mirror, as a run has it
+	forward *remote.Host // for the mirror, as in a run
 }
 
-// objectPath is the path of an object by its number.
+// objectPath returns the path of the object with that number.
 func objectPath(i int) string { return fmt.Sprintf("objects/%02x/%062x.filez", i%256, i) }
 
-// TestThroughputHosts is no test, but the hosts of BenchmarkThroughput in a process of their own. They understand two commands: sink
-// reads its input, and "fetch URL COUNT" fetches so many objects, eight at once, as ostree does.
+// TestThroughputHosts is no test: it is the process of the hosts for BenchmarkThroughput. The hosts know two commands:
+// sink reads its input, and "fetch URL COUNT" fetches COUNT objects, eight at once, as ostree does.
 func TestThroughputHosts(t *testing.T) {
 	if os.Getenv(hostsVariable) == "" {
 		t.Skip("only for BenchmarkThroughput")
@@ -99,7 +99,8 @@ func fetchObjects(url string, count int) error {
 	return group.Wait()
 }
 
-// startThroughputHosts starts the process of the hosts, and logs in to each.
+// startThroughputHosts starts the process of the hosts, and logs in to each
+// host.
 func startThroughputHosts(b *testing.B) (all []*throughputHost, cpu func() time.Duration) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestThroughputHosts$")
@@ -166,7 +167,7 @@ func processTime(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// makeObjects makes a repository with objects of that size, as many as a host fetches, and the same bytes in one file.
+// makeObjects makes a repository with enough objects of that size for one host, and a file with the same bytes.
 func makeObjects(b *testing.B, size int) (folder, commit, file string, count int) {
 	b.Helper()
 	folder, count = b.TempDir(), bytesPerHost/size
@@ -183,11 +184,12 @@ func makeObjects(b *testing.B, size int) (folder, commit, file string, count int
 	return folder, writeEmptyCommit(b, folder), filepath.Join(folder, "whole"), count
 }
 
-// BenchmarkThroughput sends the same bytes to 50 hosts at once: through the mirror, as objects of an ostree repository and as one
-// blob; as plain data of an SSH session of the same library; and with the ssh command, as scp does. CPU and memory are those of
-// the bastion; the hosts are another process. ratio is the rate in relation to the session.
+// BenchmarkThroughput sends the same bytes to 50 hosts at once: through the mirror, as objects of an ostree repository
+// and as one blob; as plain data of an SSH session of the same library; and with the ssh command, as scp does. CPU time
+// and memory are of the bastion, because the hosts run in another process. ratio is the rate divided by the rate of the
+// session.
 //
-//	go test ./engine/content -run '^$' -bench Throughput -benchtime 3x
+// go test ./engine/content -run '^$' -bench Throughput -benchtime 3x
 func BenchmarkThroughput(b *testing.B) {
 	hosts, hostsCPU := startThroughputHosts(b)
 	m := throughputMeter{hosts: hosts, hostsCPU: hostsCPU}
@@ -212,7 +214,8 @@ func BenchmarkThroughput(b *testing.B) {
 	b.Run("mirror/blob", fetch(folder, commit, count))
 }
 
-// throughputMeter measures what sending to all hosts at once costs.
+// throughputMeter measures the rate, CPU time and memory of sending to all
+// hosts at once.
 type throughputMeter struct {
 	hosts    []*throughputHost
 	hostsCPU func() time.Duration
@@ -223,7 +226,7 @@ type throughputMeter struct {
 func (m *throughputMeter) measure(b *testing.B, send func(*throughputHost) error) float64 {
 	b.Helper()
 	debug.FreeOSMemory()                                      // the files were made in memory
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak of memory starts anew
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // resets the peak of memory
 	hostsBefore := m.hostsCPU()
 	before := cpuTime()
 	for b.Loop() {
@@ -249,7 +252,8 @@ func (m *throughputMeter) measure(b *testing.B, send func(*throughputHost) error
 	return rate
 }
 
-// cpuTime is the time of this process and of the tools that it has run.
+// cpuTime returns the CPU time of this process and of the tools that it has
+// run.
 func cpuTime() time.Duration {
 	var sum time.Duration
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
@@ -301,7 +305,8 @@ func (h *throughputHost) sendWithTool(b *testing.B, tool, path string) error {
 	return nil
 }
 
-// fetch makes the host fetch from the mirror through a forward of its connection.
+// fetch makes the host fetch from the mirror through a forward of its
+// connection.
 func (h *throughputHost) fetch(s *content.Server, commit string, count int) error {
 	l, err := h.forward.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

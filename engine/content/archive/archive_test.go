@@ -37,7 +37,7 @@ func makeRepository(t *testing.T) (repo, first, second string) {
 	write("usr/bin/tool", random)
 	write("usr/empty", nil)
 	write("usr/etc/passwd", []byte("root:x:0:0\n"))
-	for i := range 300 { // framing offsets of more than one byte
+	for i := range 300 { // so many that framing offsets need more than one byte
 		write(filepath.Join("usr/many", strings.Repeat("n", i%40)+string(rune('a'+i%26))+strings.Repeat("m", i/26)), []byte{byte(i), byte(i >> 8)})
 	}
 	if err := os.Symlink(strings.Repeat("long/", 60), filepath.Join(tree, "link")); err != nil {
@@ -173,7 +173,7 @@ func TestWalkEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestParsersTakeAnything checks that no metadata makes a parser fail other than with an error.
+// TestParsersTakeAnything checks that a parser returns an error for any invalid metadata, and never panics.
 func TestParsersTakeAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.SliceOf(rapid.Byte()).Draw(t, "data")
@@ -184,8 +184,8 @@ func TestParsersTakeAnything(t *testing.T) {
 	})
 }
 
-// TestCheckIsBounded: a repository from elsewhere costs no memory beyond the bound on objects, and a file that unpacks to more than
-// it says is damaged.
+// TestCheckIsBounded checks that a commit with too many objects is refused, and that a file with more contents than its
+// size is damaged.
 func TestCheckIsBounded(t *testing.T) {
 	folder, first, _ := makeRepository(t)
 	r := openRepository(t, folder)

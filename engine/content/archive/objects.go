@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Kind is the kind of an object, as the ending of its file.
+// Kind is the kind of an object, and the extension of its file.
 type Kind string
 
 // The kinds of objects that a commit consists of.

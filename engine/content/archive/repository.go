@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/content/regular"
 )
 
-// Repository is a folder with an ostree repository in archive mode. Nothing outside of the folder is read.
+// Repository is a folder with an ostree repository in archive mode. It reads no file outside of the folder.
 type Repository struct {
 	root *os.Root
 	most int // objects of a commit
@@ -75,7 +75,7 @@ func (r *Repository) OpenFile(name string) (*os.File, fs.FileInfo, error) {
 // maxMetadata bounds a metadata object, as ostree does.
 const maxMetadata = 128 << 20
 
-// readMetadata returns the data of a metadata object, and an error if they do not have its checksum.
+// readMetadata returns the data of a metadata object. It fails if the data do not have its checksum.
 func (r *Repository) readMetadata(o Object) ([]byte, error) {
 	data, err := regular.ReadFile(r.root, o.Path(), maxMetadata)
 	if err != nil {

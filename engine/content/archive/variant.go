@@ -15,11 +15,12 @@ func offsetSize(n int) int {
 	case n <= 0xffff:
 		return 2
 	default:
-		return 4 // larger ones do not fit maxMetadata
+		return 4 // larger containers exceed maxMetadata
 	}
 }
 
-// readOffset returns framing offset i of a container, counted from its end. It must not be beyond limit.
+// readOffset returns framing offset i of a container, counted from the end of the container. An offset beyond limit is
+// an error.
 func readOffset(data []byte, i, limit int) (int, error) {
 	size := offsetSize(len(data))
 	at := len(data) - (i+1)*size

@@ -18,9 +18,9 @@ const maxHeader = 1 << 20
 
 // verifyFile returns errDamaged if a file object does not have its checksum.
 //
-// A file in an archive begins with the length of a header as 32 bits, four bytes of padding, and the header:
-// (tuuuusa(ayay)), which are the uncompressed size, owner, group, mode, device, target and extended attributes. The contents follow,
-// compressed. Its checksum is of the same without the size, uncompressed.
+// In an archive, a file object begins with the length of a header (32 bits), four bytes of padding, and the header
+// (tuuuusa(ayay)): uncompressed size, owner, group, mode, device, target and extended attributes. The compressed
+// contents follow. The checksum covers the header without the size, and the uncompressed contents.
 func (r *Repository) verifyFile(ctx context.Context, o Object) error {
 	f, _, err := r.OpenFile(o.Path())
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Repository) verifyFile(ctx context.Context, o Object) error {
 	sum := sha256.New()
 	var prefix [8]byte
 	binary.BigEndian.PutUint32(prefix[:], uint32(len(header.covered)))
-	_, _ = sum.Write(prefix[:]) // a hash has no errors
+	_, _ = sum.Write(prefix[:]) // writing to a hash cannot fail
 	_, _ = sum.Write(header.covered)
 	if !header.isLink {
 		if _, err := unpackContents(ctx, sum, in, header.size); ctx.Err() != nil {
@@ -50,7 +50,8 @@ func (r *Repository) verifyFile(ctx context.Context, o Object) error {
 	return nil
 }
 
-// unpackContents writes compressed contents to out. It fails if they are not of that size, after at most one byte more.
+// unpackContents writes compressed contents to out. It fails if they do not have that size, and writes at most one byte
+// more.
 func unpackContents(ctx context.Context, out io.Writer, in io.Reader, size int64) (int64, error) {
 	var written int64
 	contents := flate.NewReader(in)
@@ -69,13 +70,14 @@ func unpackContents(ctx context.Context, out io.Writer, in io.Reader, size int64
 	return written, ctx.Err()
 }
 
-// unpackStep is how many bytes are unpacked between two looks at the context.
+// unpackStep is the number of bytes that are unpacked between two checks of the
+// context.
 const unpackStep = 16 << 20
 
-// fileHeader is the begin of a file object.
+// fileHeader is the beginning of a file object.
 type fileHeader struct {
-	covered []byte // as the checksum covers it
-	isLink  bool   // a symbolic link: there are no contents
+	covered []byte // the part that the checksum covers
+	isLink  bool   // a symbolic link, which has no contents
 	size    int64  // of the contents, uncompressed
 }
 

@@ -17,16 +17,16 @@ func IsChecksum(s string) bool {
 // Report is the result of a check of one commit.
 type Report struct {
 	Objects int   // of the commit
-	Bytes   int64 // of the objects that are there
+	Bytes   int64 // of the objects that exist
 	Missing []Object
 	Damaged []Object
 }
 
-// IsComplete reports whether everything is there and undamaged.
+// IsComplete reports whether all objects exist and are undamaged.
 func (r Report) IsComplete() bool { return len(r.Missing)+len(r.Damaged) == 0 }
 
-// Check reads a commit and lists the objects that are missing or damaged. Metadata is always read; files are read only with
-// verify, else only looked for. Objects below a directory that is missing are not known.
+// Check reads a commit and lists the objects that are missing or damaged. It always reads metadata. It reads files only
+// with verify; without verify, it checks that they exist. It cannot list the objects below a missing directory.
 func (r *Repository) Check(ctx context.Context, commit string, verify bool) (Report, error) {
 	var report Report
 	sizes, err := r.walkObjects(ctx, commit, func(o Object, err error) error {
@@ -53,19 +53,20 @@ func (r *Repository) Check(ctx context.Context, commit string, verify bool) (Rep
 	return report, err
 }
 
-// Incomplete is the error of a commit that lacks objects.
+// Incomplete is the error for a commit that lacks objects.
 type Incomplete struct {
 	Commit  string
-	Missing int // at least: more may be missing below
+	Missing int // at least; missing metadata may name more objects
 }
 
-// Error describes the error.
+// Error returns the commit and the number of missing objects.
 func (e Incomplete) Error() string {
 	return fmt.Sprintf("commit %s lacks %d of its objects", e.Commit, e.Missing)
 }
 
-// Size returns how many bytes a host needs that has one commit, to have another. It is an estimate if the other one is not here,
-// or a host uses a static delta. The error is an Incomplete if the commit lacks objects.
+// Size returns the number of bytes that a host with the commit have needs for another commit. The size is too large if
+// the mirror lacks the commit have, or if the host uses a static delta. The error is an Incomplete if the commit lacks
+// objects.
 func (r *Repository) Size(ctx context.Context, commit, have string) (int64, error) {
 	lacks := Incomplete{Commit: commit}
 	sizes, err := r.walkObjects(ctx, commit, func(_ Object, err error) error {
@@ -96,8 +97,8 @@ func (r *Repository) Size(ctx context.Context, commit, have string) (int64, erro
 	return sum, nil
 }
 
-// walkObjects visits every object of a commit once, and returns their sizes. visit gets the error of looking for the object, or of
-// reading it if it is metadata, and may return an error to end the walk.
+// walkObjects visits every object of a commit once, and returns the sizes of the objects. visit gets the error of
+// finding the object, for metadata also of reading it. visit may return an error to end the walk.
 func (r *Repository) walkObjects(ctx context.Context, commit string, visit func(Object, error) error) (map[Object]int64, error) {
 	if !IsChecksum(commit) {
 		return nil, fmt.Errorf("%q is not a commit", commit)
@@ -143,12 +144,12 @@ func (r *Repository) inspectObject(o Object) (size int64, next []Object, err err
 		next, err = parseCommit(data)
 	case DirTree:
 		next, err = parseTree(data)
-	case DirMeta, File: // name nothing
+	case DirMeta, File: // these kinds name no other objects
 	}
 	return int64(len(data)), next, err
 }
 
-// DeltaSize returns the size of the static delta whose superblock is named, or 0 if it is not known.
+// DeltaSize returns the size of the static delta with that superblock, or 0 if it cannot be read.
 func (r *Repository) DeltaSize(superblock string) int64 {
 	folder, err := r.root.Open(path.Dir(superblock))
 	if err != nil {

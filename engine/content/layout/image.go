@@ -17,15 +17,15 @@ import (
 type Blob struct {
 	Digest     v1.Hash
 	Size       int64           // in bytes
-	MediaType  types.MediaType // as the manifest is served
-	IsManifest bool            // of an image, an index or signatures
+	MediaType  types.MediaType // for the Content-Type of a manifest
+	IsManifest bool            // a manifest of an image, an index or signatures
 }
 
 // Path returns the path of the blob in the layout.
 func (b Blob) Path() string { return "blobs/" + b.Digest.Algorithm + "/" + b.Digest.Hex }
 
-// Image lists the blobs of an image, and of its sigstore signatures if there are any. Blobs that a missing manifest names are not
-// known. An index has the images of all platforms that it lists.
+// Image lists the blobs of an image and of its sigstore signatures, if it has any. It cannot list the blobs that a
+// missing manifest names. An index contains the images of all its platforms.
 type Image struct {
 	Digest    v1.Hash
 	Blobs     map[v1.Hash]Blob
@@ -34,7 +34,7 @@ type Image struct {
 	Signature v1.Hash // manifest of the signatures; the zero value if there are none
 }
 
-// IsComplete reports whether everything is there and undamaged.
+// IsComplete reports whether all blobs exist and are undamaged.
 func (i Image) IsComplete() bool { return len(i.Missing)+len(i.Damaged) == 0 }
 
 // Size returns the bytes of all blobs.
@@ -46,19 +46,19 @@ func (i Image) Size() int64 {
 	return sum
 }
 
-// Incomplete is the error of an image that lacks blobs.
+// Incomplete is the error for an image that lacks blobs.
 type Incomplete struct {
 	Digest  string
-	Missing int // at least: a missing manifest may name more
+	Missing int // at least; a missing manifest may name more blobs
 }
 
-// Error describes the error.
+// Error returns the image and the number of missing blobs.
 func (e Incomplete) Error() string {
 	return fmt.Sprintf("image %s lacks %d of its blobs", e.Digest, e.Missing)
 }
 
-// ReadImage lists the blobs of an image. Manifests are always read and compared with their digests; other blobs only with verify,
-// else only their sizes.
+// ReadImage lists the blobs of an image. It always reads manifests and compares them with their digests. It reads other
+// blobs only with verify; without verify, it compares their sizes.
 func (l *Layout) ReadImage(ctx context.Context, digest v1.Hash, verify bool) (Image, error) {
 	w := walker{layout: l, image: Image{Digest: digest, Blobs: map[v1.Hash]Blob{}}, verify: verify}
 	w.queue = []Blob{{Digest: digest, Size: unknownSize, IsManifest: true}}
@@ -83,7 +83,7 @@ func (l *Layout) ReadImage(ctx context.Context, digest v1.Hash, verify bool) (Im
 	return w.image, nil
 }
 
-// unknownSize is the size of a blob that no descriptor names.
+// unknownSize is the size of a blob without a descriptor.
 const unknownSize = -1
 
 // walker visits the blobs of an image.
@@ -124,7 +124,8 @@ func (w *walker) visitBlob(ctx context.Context, b Blob) error {
 
 var errDamaged = errors.New("its contents do not have its digest")
 
-// checkBlob compares the size of a blob, and with verify its contents.
+// checkBlob compares the size of a blob with its descriptor, and with verify
+// also its contents with its digest.
 func (l *Layout) checkBlob(ctx context.Context, b Blob, verify bool) error {
 	f, info, err := l.OpenBlob(b.Digest)
 	if err != nil {
@@ -144,7 +145,7 @@ func (l *Layout) checkBlob(ctx context.Context, b Blob, verify bool) error {
 	return err
 }
 
-// contextReader ends with its context.
+// contextReader stops reading when its context ends.
 type contextReader struct {
 	ctx context.Context
 	in  io.Reader

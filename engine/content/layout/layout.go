@@ -18,17 +18,17 @@ type Layout struct {
 	most int // blobs of an image
 }
 
-// MarkerFile is the file by which a folder is a layout.
+// MarkerFile is the file that marks a folder as a layout.
 const MarkerFile = "oci-layout"
 
 // MaxManifest bounds a manifest in bytes, as registries do.
 const MaxManifest = 4 << 20
 
 const (
-	maxBlobs  = 20_000  // of an image. Images of an OS have about 100
+	maxBlobs  = 20_000  // of an image; an image of an OS has about 100
 	maxIndex  = 4 << 20 // bytes of index.json
 	indexFile = "index.json"
-	version   = "1.0.0" // of the format, since 2017 the only one
+	version   = "1.0.0" // of the format; the only version since 2017
 )
 
 // Open opens the layout in a folder.
@@ -66,12 +66,12 @@ func (l *Layout) checkVersion() error {
 	return nil
 }
 
-// blobPath returns the path of a blob in the layout. Only sha256 is served: it is the digest with which images are pinned.
+// blobPath returns the path of a blob in the layout. It accepts only sha256, the digest in the names of images.
 func blobPath(h v1.Hash) (string, error) {
 	if h.Algorithm != "sha256" {
 		return "", fmt.Errorf("digest %s: only sha256 is supported", h)
 	}
-	if _, err := v1.NewHash(h.String()); err != nil { // no path can hide in it
+	if _, err := v1.NewHash(h.String()); err != nil { // the digest cannot contain a path
 		return "", err
 	}
 	return Blob{Digest: h}.Path(), nil
@@ -86,7 +86,7 @@ func (l *Layout) OpenBlob(h v1.Hash) (*os.File, fs.FileInfo, error) {
 	return regular.Open(l.root, path)
 }
 
-// ReadManifest returns the data of a manifest. It does not compare them with the digest.
+// ReadManifest returns the data of a manifest. The caller compares them with the digest.
 func (l *Layout) ReadManifest(h v1.Hash) ([]byte, error) {
 	path, err := blobPath(h)
 	if err != nil {
@@ -95,13 +95,13 @@ func (l *Layout) ReadManifest(h v1.Hash) ([]byte, error) {
 	return regular.ReadFile(l.root, path, MaxManifest)
 }
 
-// refName is the annotation of index.json that holds the name of an image.
+// refName is the annotation of index.json that contains the name of an image.
 const refName = "org.opencontainers.image.ref.name"
 
 // FindTag returns the digest of the image that index.json lists under a name.
 func (l *Layout) FindTag(tag string) (h v1.Hash, found bool, err error) {
 	index, err := l.readIndex()
-	if errors.Is(err, fs.ErrNotExist) { // a new layout
+	if errors.Is(err, fs.ErrNotExist) { // a new layout has no index.json
 		return v1.Hash{}, false, nil
 	}
 	if err != nil {

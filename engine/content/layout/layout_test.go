@@ -39,7 +39,7 @@ func makeLayout(t *testing.T) (*Layout, string, v1.Hash) {
 	return l, string(folder), digest
 }
 
-// TestReadImageIsBounded: a layout from elsewhere costs no memory beyond the bounds.
+// TestReadImageIsBounded checks that a layout that exceeds a bound is refused.
 func TestReadImageIsBounded(t *testing.T) {
 	l, folder, digest := makeLayout(t)
 	if got, err := l.ReadImage(t.Context(), digest, true); err != nil || !got.IsComplete() || len(got.Blobs) != 6 {
@@ -64,7 +64,8 @@ func TestReadImageIsBounded(t *testing.T) {
 	}
 }
 
-// TestParseManifestTakesAnything: no manifest makes it fail other than with an error, and no digest becomes a path.
+// TestParseManifestTakesAnything checks that an invalid manifest is an error, never a panic, and that a digest never
+// becomes another path.
 func TestParseManifestTakesAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		digest := rapid.OneOf(rapid.String(), rapid.Just("sha256:"+strings.Repeat("a", 64)), rapid.Just("sha256:../../etc/passwd"), rapid.Just("sha512:"+strings.Repeat("a", 128))).Draw(t, "digest")

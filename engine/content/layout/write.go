@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Create makes a layout without images in a folder, unless there is one. It refuses a folder with other files.
+// Create makes a layout without images in a folder, unless the folder has one. It refuses a folder with other files.
 func Create(folder string) error {
 	if folder == "" {
 		return errors.New("the inventory names no image layout; add layout to the mirror block of the site")
@@ -33,7 +33,8 @@ func Create(folder string) error {
 	return os.WriteFile(filepath.Join(folder, MarkerFile), fmt.Appendf(nil, "{\"imageLayoutVersion\":%q}\n", version), 0o644)
 }
 
-// SetTag lists a manifest under a name in index.json, in place of an earlier one.
+// SetTag lists a manifest under a name in index.json. It replaces an earlier
+// manifest with that name.
 func (l *Layout) SetTag(tag string, b Blob) error {
 	index, err := l.readIndex()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,8 +55,8 @@ func (l *Layout) SetTag(tag string, b Blob) error {
 	})
 }
 
-// WriteBlob writes a blob, which gets its name once all of it is on the disk and has its digest. It reads at most one byte more
-// than the blob has.
+// WriteBlob writes a blob. The blob gets its name after all its data is on disk and has its digest. WriteBlob reads at
+// most one byte more than the size of the blob.
 func (l *Layout) WriteBlob(ctx context.Context, b Blob, in io.Reader) error {
 	path, err := blobPath(b.Digest)
 	if err != nil {
@@ -70,10 +71,10 @@ func (l *Layout) WriteBlob(ctx context.Context, b Blob, in io.Reader) error {
 	})
 }
 
-// replaceFile writes a file under a temporary name first. A loss of power leaves the old contents or the new ones, and files that
-// it wrote before are there if a later one is.
+// replaceFile writes a file under a temporary name, and then renames it. After a loss of power, the file has its old or
+// its new contents. If a later file survives a loss of power, so do the earlier ones.
 func (l *Layout) replaceFile(path, part string, write func(io.Writer) error) error {
-	if err := l.removeFile(part); err != nil { // an earlier run was killed
+	if err := l.removeFile(part); err != nil { // left by an earlier run that was killed
 		return err
 	}
 	file, err := l.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -107,10 +108,11 @@ func (l *Layout) removeFile(path string) error {
 	return nil
 }
 
-// RemoveBlob removes a blob by its path in the layout, such as a damaged one. Another image that shares it may have removed it.
+// RemoveBlob removes a blob by its path in the layout, for example a damaged one. It ignores a missing blob, because
+// two images may share a blob.
 func (l *Layout) RemoveBlob(path string) error { return l.removeFile(path) }
 
-// Lock keeps others from writing to the layout, until unlock is called or the program ends.
+// Lock prevents others from writing to the layout until unlock is called or the program ends.
 func (l *Layout) Lock() (unlock func(), err error) {
 	marker, err := l.root.Open(MarkerFile)
 	if err != nil {

@@ -38,12 +38,13 @@ func describeBlob(t *testing.T, data []byte) Blob {
 	return Blob{Digest: digest, Size: size}
 }
 
-// readFunc is a source that a test observes while it is read.
+// readFunc is a reader that lets a test watch each read.
 type readFunc func([]byte) (int, error)
 
 func (r readFunc) Read(p []byte) (int, error) { return r(p) }
 
-// TestBlobGetsItsNameWhenComplete: as long as the source is read, no file has the name of the blob. A failed one leaves no file.
+// TestBlobGetsItsNameWhenComplete checks that no file has the name of the blob before all data was read, and that a
+// failure leaves no file.
 func TestBlobGetsItsNameWhenComplete(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 10_000)
 	tampered := append([]byte("x"), data[1:]...)
@@ -93,7 +94,8 @@ func TestBlobGetsItsNameWhenComplete(t *testing.T) {
 	}
 }
 
-// TestWriteBlobReplacesLeftovers: a file or link under the temporary name, such as that of a killed run, is neither kept nor followed.
+// TestWriteBlobReplacesLeftovers checks that WriteBlob replaces a file or link with its temporary name, and does not
+// follow the link. A killed run can leave such a file.
 func TestWriteBlobReplacesLeftovers(t *testing.T) {
 	data := []byte("contents")
 	for name, leave := range map[string]func(part, other string) error{
@@ -125,7 +127,8 @@ func TestWriteBlobReplacesLeftovers(t *testing.T) {
 	}
 }
 
-// TestSetTagReplacesTheIndex: a reader of index.json has the old one or the new one. If the new one cannot be written, the old one stays.
+// TestSetTagReplacesTheIndex checks that index.json has its old or its new contents at any time. If the new contents
+// cannot be written, the old ones stay.
 func TestSetTagReplacesTheIndex(t *testing.T) {
 	l, folder := newLayout(t)
 	first, second := describeBlob(t, []byte("first")), describeBlob(t, []byte("second"))
@@ -159,7 +162,7 @@ func TestSetTagReplacesTheIndex(t *testing.T) {
 	}
 }
 
-// TestLockIsForOne: of two who fill a layout, the second is refused until the first ends.
+// TestLockIsForOne checks that a second lock is refused until the first one ends.
 func TestLockIsForOne(t *testing.T) {
 	l, folder := newLayout(t)
 	second, err := Open(folder)

@@ -16,10 +16,11 @@ import (
 	"holdfast/engine/content/layout"
 )
 
-// imageDigest returns the digest of an image. The inventory has checked its form.
+// imageDigest returns the digest of an image. The inventory has checked the
+// form of the digest.
 func (w Wanted) imageDigest() v1.Hash {
 	_, digest, _ := strings.Cut(w.Image, "@")
-	h, _ := v1.NewHash(digest) // the zero value is of no image
+	h, _ := v1.NewHash(digest) // the zero value is the digest of no image
 	return h
 }
 
@@ -31,7 +32,7 @@ type filling struct {
 	layout *layout.Layout
 }
 
-// updateImages fetches those parts of the images that are not there. A blob that the check finds damaged is fetched again.
+// updateImages fetches the missing parts of the images. It removes damaged blobs, so that they are fetched again.
 func updateImages(ctx context.Context, m engine.Mirror, f filling) ([]ContentStatus, error) {
 	if err := layout.Create(m.Layout); err != nil {
 		return nil, err
@@ -90,8 +91,8 @@ func (f *filling) fetchImage(ctx context.Context, w Wanted) error {
 	return f.fetchParts(ctx, w, w.imageDigest(), w.Image)
 }
 
-// fetchParts fetches the missing parts of an image, level by level: a manifest that has arrived names others. The image gets its
-// tag once all of it is there.
+// fetchParts fetches the missing parts of an image, level by level, because each manifest names further parts. The
+// image gets its tag after all its parts have arrived.
 func (f *filling) fetchParts(ctx context.Context, w Wanted, digest v1.Hash, tag string) error {
 	for {
 		image, err := f.layout.ReadImage(ctx, digest, false)
@@ -109,7 +110,8 @@ func (f *filling) fetchParts(ctx context.Context, w Wanted, digest v1.Hash, tag 
 	}
 }
 
-// maxSignatures bounds the signatures of an image in bytes. One has a few thousand.
+// maxSignatures bounds the signatures of an image in bytes. A signature has a
+// few thousand.
 const maxSignatures = 16 << 20
 
 func (f *filling) fetchSignatures(ctx context.Context, w Wanted) error {
@@ -138,7 +140,8 @@ func (f *filling) fetchSignatures(ctx context.Context, w Wanted) error {
 	return f.fetchParts(ctx, w, digest, tag)
 }
 
-// checkSignatures refuses signatures that are too large: no digest in the inventory pins them, so they may be anything.
+// checkSignatures refuses signatures that are too large. No digest in the inventory pins them, so a registry can send
+// anything.
 func checkSignatures(media types.MediaType, size int64, blobs []layout.Blob) error {
 	if media.IsIndex() {
 		return errors.New("they are an index; only a list of sigstore signatures is supported")
@@ -167,6 +170,6 @@ func (f *filling) fetchBlob(ctx context.Context, w Wanted, b layout.Blob) error 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // all of it was read, and compared
+	defer func() { _ = in.Close() }() // all data was read and compared
 	return f.layout.WriteBlob(ctx, b, in)
 }

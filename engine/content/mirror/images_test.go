@@ -22,7 +22,8 @@ import (
 	"holdfast/engine"
 )
 
-// upstreamRegistry is a registry with an image for two platforms and its signatures.
+// upstreamRegistry is a registry with an image for two platforms and its
+// signatures.
 type upstreamRegistry struct {
 	host  string
 	image string // NAME@DIGEST
@@ -65,10 +66,11 @@ func startRegistry(t *testing.T) *upstreamRegistry {
 	return up
 }
 
-// 2 images of 3 layers, a configuration and a manifest each; the index; a signature of 1 layer.
+// blobsOfImage counts two images with three layers, a configuration and a manifest each, the index, and the signatures
+// with a manifest, a configuration and a layer.
 const blobsOfImage = 2*5 + 1 + 3
 
-// checkImages requires the state of the mirror.
+// checkImages checks the state of the mirror.
 func checkImages(t *testing.T, m engine.Mirror, wanted []Wanted, missing, damaged int) []ContentStatus {
 	t.Helper()
 	got, err := Check(t.Context(), m, wanted)
@@ -78,8 +80,8 @@ func checkImages(t *testing.T, m engine.Mirror, wanted []Wanted, missing, damage
 	return got
 }
 
-// TestImagesComeFromARegistryOrALayout: an index comes with all its images and signatures, from a registry or another layout. Only
-// missing and damaged blobs are fetched again.
+// TestImagesComeFromARegistryOrALayout checks that an index arrives with all its images and signatures, from a registry
+// or another layout, and that only missing and damaged blobs are fetched again.
 func TestImagesComeFromARegistryOrALayout(t *testing.T) {
 	up := startRegistry(t)
 	m := engine.Mirror{Layout: filepath.Join(t.TempDir(), "images")}
@@ -138,7 +140,7 @@ func TestImagesComeFromARegistryOrALayout(t *testing.T) {
 	if out := update("docker://"); strings.Count(out, "fetch ") != 2 {
 		t.Errorf("fetched %s", out)
 	}
-	for _, b := range blobs { // whatever is damaged, one by one
+	for _, b := range blobs { // damages every blob, one after the other
 		if err := os.WriteFile(b, []byte("damaged"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +148,8 @@ func TestImagesComeFromARegistryOrALayout(t *testing.T) {
 	}
 }
 
-// TestASourceWithOtherContentsIsRefused: what does not have its digest is not kept.
+// TestASourceWithOtherContentsIsRefused checks that data without the right
+// digest are not kept.
 func TestASourceWithOtherContentsIsRefused(t *testing.T) {
 	up := startRegistry(t)
 	wanted := []Wanted{{Image: up.image}}
@@ -176,7 +179,8 @@ func TestASourceWithOtherContentsIsRefused(t *testing.T) {
 	}
 }
 
-// TestUpdateNeedsTheRightSource: a source of images fills no repository, and a folder with other files becomes no layout.
+// TestUpdateNeedsTheRightSource checks that commits cannot come from a source of images, and that a folder with other
+// files does not become a layout.
 func TestUpdateNeedsTheRightSource(t *testing.T) {
 	commits, images := []Wanted{{Ref: "r", Commit: strings.Repeat("0", 64)}}, []Wanted{{Image: "quay.invalid/x@sha256:" + strings.Repeat("0", 64)}}
 	full := t.TempDir()

@@ -20,7 +20,7 @@ import (
 	"holdfast/engine/content/layout"
 )
 
-// imageSource is a place with images. An error of a part that is not there is an fs.ErrNotExist.
+// imageSource is a place with images. For a part that is missing there, its errors are fs.ErrNotExist.
 type imageSource interface {
 	// readManifest returns the manifest with a digest or a tag.
 	readManifest(ctx context.Context, w Wanted, reference string) ([]byte, error)
@@ -28,10 +28,11 @@ type imageSource interface {
 	close() error
 }
 
-// registryScheme begins a --from that is a registry.
+// registryScheme begins a value of --from that names a registry.
 const registryScheme = "docker://"
 
-// openImages returns the images at --from, or nil if there are commits.
+// openImages returns the images at --from, or nil if --from names a repository
+// of commits.
 func openImages(from string) (imageSource, error) {
 	if repository, ok := strings.CutPrefix(from, registryScheme); ok {
 		if repository != "" {
@@ -51,7 +52,7 @@ func openImages(from string) (imageSource, error) {
 	return layoutSource{opened}, nil
 }
 
-// layoutSource is another layout, such as on a disk.
+// layoutSource is another layout, for example on a removable disk.
 type layoutSource struct{ *layout.Layout }
 
 func (s layoutSource) readManifest(_ context.Context, _ Wanted, reference string) ([]byte, error) {
@@ -78,9 +79,9 @@ func (s layoutSource) openBlob(_ context.Context, _ Wanted, digest v1.Hash) (io.
 
 func (s layoutSource) close() error { return s.Close() }
 
-// registrySource is a registry. Its credentials are those of podman and docker.
+// registrySource is a registry. It uses the credentials of podman and docker.
 type registrySource struct {
-	repository string // "": the name of the image
+	repository string // "": the repository in the name of the image
 }
 
 func (s registrySource) findRepository(w Wanted) (name.Repository, error) {

@@ -1,5 +1,5 @@
-// Package mirror fills the repository and the image layout on the bastion from which hosts fetch their OS, and checks them.
-// Commits are fetched with the ostree tool.
+// Package mirror fills and checks the repository and the image layout on the bastion, from which hosts fetch their OS.
+// It fetches commits with the ostree tool.
 package mirror
 
 import (
@@ -48,14 +48,14 @@ func ListWanted(inv engine.Inventory) []Wanted {
 // ContentStatus is the result of a check of one commit or image in the mirror.
 type ContentStatus struct {
 	Wanted
-	Objects int      `json:"objects"`           // objects of the commit or blobs of the image, as far as they are known
-	Bytes   int64    `json:"bytes"`             // size of the objects that are there
+	Objects int      `json:"objects"`           // known objects of the commit, or blobs of the image
+	Bytes   int64    `json:"bytes"`             // size of the objects that exist
 	Signed  bool     `json:"signed,omitempty"`  // the image has sigstore signatures, which hosts check
-	Missing []string `json:"missing,omitempty"` // paths of objects that are not there
+	Missing []string `json:"missing,omitempty"` // paths of missing objects
 	Damaged []string `json:"damaged,omitempty"` // paths of objects whose contents do not have their digest
 }
 
-// IsComplete reports whether hosts can fetch it.
+// IsComplete reports whether hosts can fetch the commit or image.
 func (s ContentStatus) IsComplete() bool { return len(s.Missing)+len(s.Damaged) == 0 }
 
 // Check reads every object of the commits and images, and compares its contents with its digest.
@@ -118,12 +118,13 @@ func checkImage(ctx context.Context, folder string, w Wanted) (ContentStatus, er
 
 // Upstream is a place from which a mirror is filled.
 type Upstream struct {
-	From   string // a URL or folder of an ostree repository, a folder with an image layout, docker:// with or without a name
+	From   string // URL or folder of an ostree repository, folder with an image layout, or docker:// with or without a repository
 	Wanted []Wanted
 }
 
-// Update fetches the commits or the images into the mirror, makes its folder if there is none, and checks them. It fetches again
-// those parts that are missing or damaged. Signatures are fetched, too, and checked by the hosts. Reports go to out.
+// Update fetches the commits or the images into the mirror and checks them. It makes the folder of the mirror if
+// necessary, and fetches missing or damaged parts again. It also fetches signatures, which the hosts check. Reports go
+// to out.
 func Update(ctx context.Context, m engine.Mirror, up Upstream, out io.Writer) ([]ContentStatus, error) {
 	from, err := openImages(up.From)
 	if err != nil {

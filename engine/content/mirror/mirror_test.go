@@ -27,7 +27,7 @@ func TestUpdateThenCheck(t *testing.T) {
 		t.Error("a repository that is not there was checked")
 	}
 	var out bytes.Buffer
-	for range 2 { // the second has nothing to do
+	for range 2 { // the second call has nothing to do
 		if _, err := Update(t.Context(), m, Upstream{upstream, wanted}, &out); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
 		}
@@ -48,7 +48,7 @@ func TestUpdateThenCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(1, 0)
-	if err := os.Remove(files[1]); err != nil { // it may be a hard link to the file upstream
+	if err := os.Remove(files[1]); err != nil { // first, because the file may be a hard link to the file upstream
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(files[1], []byte("damaged"), 0o644); err != nil {
@@ -59,7 +59,7 @@ func TestUpdateThenCheck(t *testing.T) {
 		t.Fatalf("%v: %s", err, out.String())
 	}
 	check(0, 0)
-	for _, kind := range []string{"dirtree", "dirmeta", "commit"} { // ostree reads them, and may stop at a damaged one
+	for _, kind := range []string{"dirtree", "dirmeta", "commit"} { // ostree reads metadata, and may stop at damaged metadata
 		metadata, _ := filepath.Glob(filepath.Join(folder, "objects/*/*."+kind))
 		if err := os.Remove(metadata[0]); err != nil {
 			t.Fatal(err)

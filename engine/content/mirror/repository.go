@@ -14,7 +14,7 @@ import (
 	"holdfast/engine"
 )
 
-// remoteName is the remote in the repository of the mirror. Its URL is the one that is given with each pull.
+// remoteName is the remote in the repository of the mirror. Each pull sets its URL.
 const remoteName = "mirror"
 
 // updateCommits pulls the commits into the repository with ostree, which prints to out.
@@ -33,7 +33,7 @@ func updateCommits(ctx context.Context, m engine.Mirror, up Upstream, out io.Wri
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // ostree makes only the last folder
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // ostree makes only the last folder of the path
 		return nil, err
 	}
 	r := repository{tool: tool, folder: folder, out: out}
@@ -43,7 +43,7 @@ func updateCommits(ctx context.Context, m engine.Mirror, up Upstream, out io.Wri
 	if err := r.runOSTree(ctx, "remote", "add", "--if-not-exists", "--no-gpg-verify", "--no-sign-verify", remoteName, url); err != nil {
 		return nil, err
 	}
-	pullErr := r.pullCommits(ctx, url, up.Wanted) // a damaged object may be the reason
+	pullErr := r.pullCommits(ctx, url, up.Wanted) // a pull may fail because of a damaged object
 	all, err := Check(ctx, m, up.Wanted)
 	if err != nil {
 		return nil, errors.Join(pullErr, err)
@@ -85,21 +85,22 @@ func (r repository) pullCommits(ctx context.Context, url string, wanted []Wanted
 	return r.runOSTree(ctx, "summary", "--update")
 }
 
-// forgetDamaged removes damaged objects, and marks commits that lack objects as partial, as ostree does with those that it has
-// not fetched to the end: a pull looks only into these for missing objects. It reports whether it found any.
+// forgetDamaged removes damaged objects, and marks commits that lack objects as partial. ostree marks a commit so that
+// it has not fetched completely, and a pull looks for missing objects only in such commits. forgetDamaged reports
+// whether it found such a commit.
 func forgetDamaged(folder string, all []ContentStatus) (found bool, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return false, fmt.Errorf("repair the repository: %w", err)
 	}
-	defer func() { _ = root.Close() }() // it holds no data
+	defer func() { _ = root.Close() }() // the descriptor of the folder has no data to lose
 	for _, s := range all {
-		if s.IsComplete() || s.Objects <= 1 && len(s.Damaged) == 0 { // a commit that is not there is not incomplete
+		if s.IsComplete() || s.Objects <= 1 && len(s.Damaged) == 0 { // a commit of which no object exists needs no mark
 			continue
 		}
 		found = true
 		for _, path := range s.Damaged {
-			if removeErr := root.Remove(path); !errors.Is(removeErr, fs.ErrNotExist) { // two commits may share it
+			if removeErr := root.Remove(path); !errors.Is(removeErr, fs.ErrNotExist) { // the object may be missing, because two commits may share it
 				err = errors.Join(err, removeErr)
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	"holdfast/engine/content/layout"
 )
 
-// TestSignaturesAreBounded: no digest in the inventory pins the signatures, so a registry cannot fill the disk of the bastion with
-// them, nor spoil the image that is there.
+// TestSignaturesAreBounded checks that a registry cannot fill the disk of the bastion with signatures, nor damage the
+// image in the mirror. No digest in the inventory pins signatures.
 func TestSignaturesAreBounded(t *testing.T) {
 	up := startRegistry(t)
 	m, wanted := engine.Mirror{Layout: filepath.Join(t.TempDir(), "images")}, []Wanted{{Image: up.image}}
@@ -42,7 +42,7 @@ func TestSignaturesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		signatures remote.Taggable // the registry has their manifest only
+		signatures remote.Taggable // the registry has only the manifest of the signatures
 		want       string
 	}{
 		{huge, "they have more than 16 MiB"},

@@ -1,4 +1,4 @@
-// Package ostreetest runs the ostree tool on repositories of tests. A test is skipped where there is no tool.
+// Package ostreetest runs the ostree tool on repositories of tests. Without the tool it skips the test.
 package ostreetest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Run runs the tool on a repository, and returns its standard output; after an error, all of its output.
+// Run runs the tool on a repository, and returns its standard output; after an error it returns all output.
 func Run(t *testing.T, repo string, args ...string) (string, error) {
 	t.Helper()
 	tool, err := exec.LookPath("ostree")

@@ -1,4 +1,5 @@
-// Package regular opens regular files below a folder. It follows no link out of the folder, and does not wait for a pipe.
+// Package regular opens regular files below a folder. It follows no link out of the folder, and does not wait for a
+// pipe.
 package regular
 
 import (
