@@ -11,7 +11,7 @@ type Clock struct{}
 // Now returns the time.
 func (Clock) Now() time.Time { return time.Now() }
 
-// Sleep waits, and returns early with the error of a context that ends.
+// Sleep waits for d. If the context ends earlier, Sleep returns its error.
 func (Clock) Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -19,13 +19,13 @@ const maxOutput = 1 << 20
 // Commands runs the inventory's commands (drains, gates) with sh.
 type Commands struct {
 	Dir   string        // folder of the inventory
-	grace time.Duration // for processes to end, and for output after the end of the command; 0: 5 s
+	grace time.Duration // time for processes to end, and for output after the end of the command; 0: 5 s
 }
 
-// Run runs a command in the inventory's folder, in a process group of its own:
-// Ctrl-C in the terminal must reach holdfast only. A timeout ends all processes
-// of the group, after the grace by force. Processes that a successful command
-// leaves behind continue, and their later output is lost.
+// Run runs a command in the inventory's folder, in a process group of its own,
+// so that Ctrl-C in the terminal reaches only holdfast. A timeout ends all
+// processes of the group, with SIGKILL after the grace. Processes that a
+// successful command leaves behind continue, and their later output is lost.
 func (b Commands) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
 	cmd := shellCommand(ctx, command)
 	cmd.Dir = b.Dir
@@ -48,13 +48,14 @@ func (b Commands) Run(ctx context.Context, command string, env []string) (rollou
 	return reply, err
 }
 
-// bastionGrace is how long a command may take to end after SIGTERM, and its
+// bastionGrace is the time for a command to end after SIGTERM, and for its
 // output to end after the command.
 const bastionGrace = 5 * time.Second
 
-// runGroup runs a command that leads a process group. When its context ends, it
-// sends SIGTERM to all processes of the group, and SIGKILL after the grace. It
-// returns by then, even if a process that left the group keeps the output open.
+// runGroup runs a command that leads a process group. When the context of the
+// command ends, runGroup sends SIGTERM to all processes of the group, and
+// SIGKILL after the grace. It then returns, even if a process that left the
+// group keeps the output open.
 func runGroup(cmd *exec.Cmd, grace time.Duration) error {
 	var until time.Time
 	cmd.Cancel = func() error {
@@ -74,12 +75,12 @@ func endGroup(group int, until time.Time) {
 	for time.Now().Before(until) && syscall.Kill(-group, 0) == nil {
 		time.Sleep(pause)
 	}
-	_ = syscall.Kill(-group, syscall.SIGKILL) // there may be none left
+	_ = syscall.Kill(-group, syscall.SIGKILL) // the group may have no processes left
 }
 
 // shellCommand returns a command that runs a text of the inventory with sh. The
-// text may contain a secret, so it is in no argument, where every user of the
-// bastion could see it.
+// text may contain a secret, so it is not an argument: every user of the
+// bastion could read that.
 func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	const variable = "HOLDFAST_COMMAND"
 	cmd := exec.CommandContext(ctx, "sh", "-c", "set -- \"$"+variable+"\"; unset "+variable+"; eval \"shift; $1\"")
@@ -87,11 +88,11 @@ func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	return cmd
 }
 
-// bounded keeps the beginning of a stream and drops the rest. The buffer is not embedded: its ReadFrom knows no bound,
-// and io.Copy would use it.
+// bounded keeps the beginning of a stream and drops the rest. The buffer is not embedded, because io.Copy would use its
+// ReadFrom, which has no bound.
 type bounded struct{ kept bytes.Buffer }
 
-// Write keeps as much as fits, and reports all of it as written.
+// Write keeps the part of p that fits, and reports all of p as written.
 func (b *bounded) Write(p []byte) (int, error) {
 	if room := maxOutput - b.kept.Len(); room > 0 {
 		_, _ = b.kept.Write(p[:min(len(p), room)])

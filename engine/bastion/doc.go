@@ -1,4 +1,4 @@
-// Package bastion has the machine that holdfast runs on: its identity and its
-// operator, IDs of runs and holds, the clock, commands that run here, and the
-// passwords that are read or asked for here.
+// Package bastion represents the machine that holdfast runs on: its identity
+// and its operator, IDs of runs and holds, the clock, commands that run on it,
+// and the passwords that it reads or asks for.
 package bastion

@@ -25,9 +25,9 @@ func Holder() string {
 	return name + "@" + host
 }
 
-// StateDir returns the folder for the identity of this bastion. It is not next
-// to the inventory or its journals, because people copy those. Users who can
-// read the folder of root use it too, and so have the identity of root.
+// StateDir returns the folder for the identity of this bastion. The folder is
+// not next to the inventory or its journals, because people copy those. Users
+// who can read root's folder also use it, and so share the identity of root.
 func StateDir() string {
 	const machineWide = "/var/lib/holdfast-bastion"
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
@@ -41,10 +41,10 @@ func StateDir() string {
 	return filepath.Join(home, ".local", "state", "holdfast")
 }
 
-// ThisMachine returns the machine ID and the host name. A copy of a machine
-// usually has another one of the two.
+// ThisMachine returns the machine ID and the host name. In a copy of a machine,
+// at least one of the two usually differs.
 func ThisMachine() journal.Machine {
-	id, _ := os.ReadFile("/etc/machine-id") // not every container has one
+	id, _ := os.ReadFile("/etc/machine-id") // some containers have none
 	name, _ := os.Hostname()
 	return journal.Machine{ID: strings.TrimSpace(string(id)), Name: name}
 }

@@ -10,13 +10,13 @@ import (
 // owns every hold with its ID, and no two bastions may use the same ID.
 func NewRunID(now time.Time) string {
 	b := make([]byte, 8)
-	_, _ = rand.Read(b) // never fails, says its documentation
+	_, _ = rand.Read(b) // documented to never fail
 	return now.UTC().Format("20060102-150405") + "-" + hex.EncodeToString(b)
 }
 
-// NewHoldID returns the ID of a hold that no run has taken.
+// NewHoldID returns the ID of a hold that belongs to no run.
 func NewHoldID() string {
 	b := make([]byte, 8)
-	_, _ = rand.Read(b) // never fails, says its documentation
+	_, _ = rand.Read(b) // documented to never fail
 	return "m-" + hex.EncodeToString(b)
 }

@@ -15,10 +15,11 @@ import (
 )
 
 // Secrets reads passphrases and sudo passwords from the sources in the
-// inventory or from the operator at the terminal. It asks for each only once.
+// inventory, or asks the operator at the terminal. It gets each of them only
+// once.
 type Secrets struct {
 	ask   bool                                                   // -K: ask for the sudo password
-	query func(ctx context.Context, text string) ([]byte, error) // asks the operator, and does not show the answer
+	query func(ctx context.Context, text string) ([]byte, error) // asks the operator without showing the answer
 	files map[string]engine.SSH
 	in    input.Files
 	limit time.Duration // of become_password_command; 0: passwordTime
@@ -86,8 +87,8 @@ func (s *Secrets) takeTurn(ctx context.Context) error {
 
 func (s *Secrets) endTurn() { <-s.turn }
 
-// rememberSecret returns the first line of a secret, and gets the secret only
-// once.
+// rememberSecret returns the first line of a secret. It calls get only once for
+// each key.
 func (s *Secrets) rememberSecret(ctx context.Context, key string, get func() ([]byte, error)) ([]byte, error) {
 	if err := s.takeTurn(ctx); err != nil {
 		return nil, err
@@ -109,9 +110,9 @@ func (s *Secrets) rememberSecret(ctx context.Context, key string, get func() ([]
 	return line, nil
 }
 
-// runPasswordCommand runs the command that prints the sudo password. Its output
-// never becomes part of an error. It gets a session of its own, so that all its
-// processes can be ended, and no terminal.
+// runPasswordCommand runs the command that prints the sudo password. The output
+// of the command never becomes part of an error. The command has no terminal,
+// and a session of its own, so that all its processes can be ended.
 func (s *Secrets) runPasswordCommand(ctx context.Context, command string) ([]byte, error) {
 	defer s.in.Begin("running become_password_command")()
 	limit := cmp.Or(s.limit, passwordTime)

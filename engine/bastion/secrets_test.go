@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestPasswordCommandLimit checks that a password command without end is ended
-// at its limit.
+// TestPasswordCommandLimit checks that a password command that never ends is
+// stopped at its limit.
 func TestPasswordCommandLimit(t *testing.T) {
 	t.Parallel()
 	s := &Secrets{limit: 100 * time.Millisecond, turn: make(chan struct{}, 1)}

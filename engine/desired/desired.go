@@ -23,9 +23,9 @@ type Configs struct {
 	read   *config.Cache
 	groups map[string]*configGroup
 
-	problems  []string                 // each once
-	Warnings  []string                 // each once
-	Documents map[config.Document]bool // that were read
+	problems  []string                 // without duplicates
+	Warnings  []string                 // without duplicates
+	Documents map[config.Document]bool // documents that were read
 }
 
 // configGroup is the configuration of all hosts with the same documents.
@@ -42,7 +42,7 @@ func NewConfigs(site inventory.Loaded, root fs.FS) *Configs {
 	return &Configs{site: site, fs: root, read: config.NewCache(), groups: map[string]*configGroup{}, Documents: map[config.Document]bool{}}
 }
 
-// AddWarning adds a warning unless it is there already.
+// AddWarning adds a warning unless Warnings has it already.
 func (c *Configs) AddWarning(text string) { c.Warnings = appendOnce(c.Warnings, text) }
 
 func (c *Configs) addProblem(text string) {
@@ -71,7 +71,7 @@ func (c *Configs) joinProblems() error {
 	return errors.New(strings.Join(shown, "\n"))
 }
 
-// States returns the desired state of every host. Its error has all
+// States returns the desired state of every host. Its error contains all
 // problems of the documents.
 func (c *Configs) States() (map[string]engine.Desired, error) {
 	desired := c.site.Inventory.Desired()
@@ -109,8 +109,8 @@ func (c *Configs) groupOf(h engine.Host) *configGroup {
 	return c.groups[key]
 }
 
-// sourceKey returns a key of a list of sources. Text in the inventory itself
-// belongs to one pool or host, so its key contains the owner.
+// sourceKey returns the key of a list of sources. A text in the inventory
+// itself belongs to one pool or host, so its key contains that owner.
 func sourceKey(list []engine.ConfigSource, of string) []string {
 	var names []string
 	for _, s := range list {

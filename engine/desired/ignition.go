@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/config"
 )
 
-// HostConfig returns the merged configuration of one host. Its error has all
-// problems of the documents.
+// HostConfig returns the merged configuration of one host. Its error contains
+// all problems of the documents.
 func (c *Configs) HostConfig(host engine.Host) (config.Loaded, error) {
 	g := c.groupOf(host)
 	if g == nil {

@@ -1,6 +1,7 @@
 package longtest
 
-// Multisets calls do with every multiset of at most n of the first k numbers, smallest first. do must not keep its argument.
+// Multisets calls do with every multiset of at most n of the numbers from 0 to k-1. Each call has the numbers in
+// ascending order. do must not keep its argument.
 func Multisets(k, n int, do func([]int)) {
 	var chosen []int
 	var choose func(from int)

@@ -1,6 +1,7 @@
-// Package pathtest keeps test hosts apart from the machine that runs the tests. A test host gets a PATH of links to named,
-// harmless tools and to nothing else, so it is the same host wherever the tests run. The tests themselves run with traps in
-// front of their PATH: a program that changes or inspects the machine is never started, and a test that tries it fails.
+// Package pathtest keeps test hosts apart from the machine that runs the tests. A test host has a PATH with links to
+// named, harmless tools and nothing else, so it is the same on every machine. The tests themselves run with traps in
+// front of their PATH: a test that tries to start a program that changes or inspects the machine starts the trap
+// instead, and fails.
 package pathtest
 
 import (
@@ -13,15 +14,15 @@ import (
 	"strings"
 )
 
-// tools are the programs that the scripts for hosts, the fakes and the tests' own host commands use. Those that the machine
-// does not have are left out.
+// tools are the programs that the scripts for hosts, the fakes and the host commands of tests use. Link leaves out
+// tools that the machine does not have.
 var tools = strings.Fields(`
 	[ awk base64 basename bash cat chattr chcon chmod chown cmp comm cp cut date dd dirname echo env expr false find flock
 	getent grep head id install ln ls lsattr mkdir mkfifo mktemp mv nohup od paste printf pwd readlink realpath rm rmdir sed
 	seq setsid sh sha256sum sleep sort stat stty sync tac tail tar tee test timeout touch tr true tty uname uniq wc which
 	xargs yes`)
 
-// trapped are programs that no test may start outside of a test host: they act on the machine, or tell about it.
+// trapped are programs that no test may start outside of a test host, because they change the machine or inspect it.
 var trapped = strings.Fields(`
 	bootc chgpasswd chpasswd crictl doas etcd etcdctl etcdutl gpasswd groupadd groupdel groupmod halt journalctl kexec
 	kubectl loginctl mount ostree passwd pkexec podman poweroff reboot rpm-ostree run0 runuser setpriv shutdown sshd su sudo
@@ -50,7 +51,8 @@ func Link(dir string) error {
 // toolsDir is the folder that Tools returns.
 var toolsDir string
 
-// Tools returns a folder with links to the tools of a host, the PATH of scripts that run in a test's own folder. It needs Run.
+// Tools returns a folder with links to the tools of a host. The folder is the PATH for scripts that run in a test's own
+// folder. Tools works only after a call of Run.
 func Tools() string {
 	if toolsDir == "" {
 		panic("pathtest.Tools is called without pathtest.Run in TestMain")
@@ -58,14 +60,15 @@ func Tools() string {
 	return toolsDir
 }
 
-// Tests are the tests of a package: a *testing.M.
+// Tests are the tests of a package. *testing.M implements it.
 type Tests interface{ Run() int }
 
-// NoTraps is the environment variable that makes Run leave PATH as it is, for tests of a machine without those programs.
+// NoTraps is the environment variable that makes Run leave PATH unchanged. Use it to run tests on a machine that lacks
+// the trapped programs.
 const NoTraps = "HOLDFAST_TEST_NO_TRAPS"
 
-// Run runs the tests of a package with traps in PATH and returns their exit status, which is a failure where a test started
-// one of them.
+// Run runs the tests of a package with traps in PATH and returns their exit status. If a test started a trap, Run
+// returns 1.
 func Run(m Tests) int {
 	dir, err := os.MkdirTemp("", "pathtest-")
 	if err != nil {
@@ -87,7 +90,7 @@ func Run(m Tests) int {
 	return code
 }
 
-// setTraps puts programs in front of the machine's own that note how they were called and fail.
+// setTraps puts programs in front of PATH that record their calls and fail.
 func setTraps(dir, calls string) error {
 	if os.Getenv(NoTraps) != "" {
 		return nil

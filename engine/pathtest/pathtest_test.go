@@ -12,7 +12,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pathtest.Run(m)) }
 
-// No tool of a host is a program that acts on the machine, whatever is installed.
+// TestToolsHideTheMachine checks that no tool of a host acts on the machine,
+// whatever programs are installed.
 func TestToolsHideTheMachine(t *testing.T) {
 	machine := t.TempDir()
 	for _, name := range []string{"sudo", "ostree", "etcd", "systemctl", "rpm-ostree", "bootc", "reboot"} {
@@ -44,7 +45,8 @@ func TestToolsHideTheMachine(t *testing.T) {
 // trapChild makes TestTrapsAreNoticed start a program of the machine.
 const trapChild = "HOLDFAST_TEST_TRAP"
 
-// A test that starts a program of the machine fails its package, although it does not look at how that ended.
+// TestTrapsAreNoticed checks that the package fails after a test has started a trapped program, even if the test
+// ignores the program's exit status.
 func TestTrapsAreNoticed(t *testing.T) {
 	if os.Getenv(trapChild) != "" {
 		_ = exec.Command("sudo", "reboot").Run()
@@ -58,7 +60,8 @@ func TestTrapsAreNoticed(t *testing.T) {
 	}
 }
 
-// Tests take the PATH of hosts from here. The machine's own is for the tests' own programs.
+// TestHostsHaveNoPathOfTheMachine checks that tests use this package for the PATH of hosts, and never the PATH of the
+// machine.
 func TestHostsHaveNoPathOfTheMachine(t *testing.T) {
 	for _, pattern := range []string{"../*_test.go", "../*/*_test.go", "../*/*/*.go", "../../modules/*_test.go", "../../cmd/holdfast/*_test.go"} {
 		files, err := filepath.Glob(pattern)

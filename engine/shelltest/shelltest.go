@@ -1,5 +1,5 @@
-// Package shelltest runs shellcheck over the scripts that hosts are sent, as
-// they are sent: put together from their parts.
+// Package shelltest runs shellcheck over the scripts for hosts in the form in
+// which holdfast sends them: put together from their parts.
 package shelltest
 
 import (
@@ -9,21 +9,22 @@ import (
 	"testing"
 )
 
-// excluded are the rules that do not hold for scripts that are put together.
+// excluded lists the rules that do not apply to scripts that are put together.
 var excluded = []string{
-	"SC2015", // "A && B || refuse" refuses where A or B fails: refuse never returns
-	"SC2016", // a quoted script expands where it runs; it is checked as a file
-	"SC2030", // a name that is set in a subshell is for that subshell
+	"SC2015", // "A && B || refuse" refuses if A or B fails, because refuse never returns
+	"SC2016", // a quoted script expands where it runs, and is checked as a file
+	"SC2030", // a variable that is set in a subshell is used only there
 	"SC2031",
-	"SC2034", // a part may set more than this script reads
+	"SC2034", // a part may set more variables than this script reads
 	"SC2209", // doing=write names a part of the write, not a command
-	"SC2317", // a part may define more than this script calls
+	"SC2317", // a part may define more functions than this script calls
 	"SC2329", // the same, in later versions of shellcheck
-	"SC3013", // -ef is not POSIX, but dash, bash and busybox have it
+	"SC3013", // -ef is not POSIX, but dash, bash and busybox support it
 }
 
-// Check reports every finding of shellcheck about a script. It skips the test
-// unless HOLDFAST_SHELLCHECK is set: that takes long, and .ci/run has a step for it.
+// Check reports every finding of shellcheck about a script. Without
+// HOLDFAST_SHELLCHECK it skips the test, because shellcheck takes long. .ci/run
+// has a step that sets the variable.
 func Check(t *testing.T, name, script string) {
 	t.Helper()
 	if os.Getenv("HOLDFAST_SHELLCHECK") == "" {

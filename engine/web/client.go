@@ -27,7 +27,7 @@ const maxHeader = 1 << 20
 // Get returns the status and at most the first MiB of the body. It follows
 // redirects, uses the proxies of the environment, and verifies certificates
 // with the system's roots. It opens a connection for each request, because a
-// kept one may lead to a server that was replaced since. The error names the
+// kept connection may lead to a server that was replaced. The error names the
 // URL without the user and the query, which may be secret.
 func (w Client) Get(ctx context.Context, address string) (int, []byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, webTimeout, fmt.Errorf("no answer within %s", webTimeout))

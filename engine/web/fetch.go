@@ -30,8 +30,8 @@ const (
 	fetchWhole  = 10 * time.Minute
 )
 
-// NewFetcher returns a fetcher with a cache in the operator's folder for
-// caches. It warns about contents that cannot be kept.
+// NewFetcher returns a fetcher with a cache in the operator's cache folder. It
+// warns about contents that it cannot keep there.
 func NewFetcher(ctx context.Context, warn func(string)) *Fetcher {
 	f := &Fetcher{ctx: ctx, warn: warn}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -42,7 +42,7 @@ func NewFetcher(ctx context.Context, warn func(string)) *Fetcher {
 
 var hashRule = regexp.MustCompile(`^sha(256|512)-[0-9a-f]+$`)
 
-// Fetch returns verified contents, from the cache if they are there.
+// Fetch returns verified contents, if possible from the cache.
 func (f *Fetcher) Fetch(r config.Remote) ([]byte, error) {
 	hash := strings.ToLower(r.Hash)
 	if !hashRule.MatchString(hash) {
@@ -130,7 +130,7 @@ func writeCached(dir, name string, data []byte) error {
 		err = os.Rename(temp.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
-		_ = os.Remove(temp.Name()) // the error that matters is the first
+		_ = os.Remove(temp.Name()) // only the first error matters
 	}
 	return err
 }
