@@ -10,12 +10,14 @@ import (
 	"os/exec"
 )
 
+const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg" // of Debian's archive
+
 // tools maps the programs of the lab to their Debian or Ubuntu packages.
 var tools = []struct{ path, pkg string }{
 	{"/usr/bin/systemd-nspawn", "systemd-container"},
 	{"/usr/bin/ostree", "ostree"},
 	{"/usr/bin/mmdebstrap", "mmdebstrap"},
-	{"/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"},
+	{keyring, "debian-archive-keyring"},
 	{"/usr/bin/ssh", "openssh-client"},
 	{"/usr/bin/unshare", "util-linux"},
 }

@@ -3,6 +3,7 @@ package image
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -19,5 +20,16 @@ func TestMachinesWithoutAnID(t *testing.T) {
 		if got := lacksMachineID(file); got != want {
 			t.Errorf("%q lacks an ID: %v, want %v", text, got, want)
 		}
+	}
+}
+
+// TestHostsAreCheckedWithDebianKeys: a machine that is not Debian does not trust Debian's keys, and need not have gpg.
+func TestHostsAreCheckedWithDebianKeys(t *testing.T) {
+	const file = "/usr/share/keyrings/debian-archive-keyring.gpg"
+	if args := (Store{Suite: Trixie}).bootstrapArgs(); !slices.Contains(args, "--keyring="+file) {
+		t.Errorf("mmdebstrap is not told about %s: %q", file, args)
+	}
+	if !slices.ContainsFunc(tools, func(tool struct{ path, pkg string }) bool { return tool.path == file }) {
+		t.Errorf("the package with %s is not installed", file)
 	}
 }

@@ -20,14 +20,22 @@ var excluded = []string{
 }
 
 func (s Store) bootstrapTree(ctx context.Context) error {
-	args := []string{"INITRD=No", "mmdebstrap", "--quiet", "--variant=apt", "--include=" + included}
+	_, err := runCommand(ctx, "env", s.bootstrapArgs()...)
+	return err
+}
+
+func (s Store) bootstrapArgs() []string {
+	args := []string{
+		"INITRD=No", "mmdebstrap", "--quiet", "--variant=apt", "--include=" + included,
+		// Where apt does not trust Debian's keys, as on Ubuntu, mmdebstrap looks for them only if gpg is installed.
+		"--keyring=" + keyring,
+	}
 	for _, pattern := range excluded {
 		args = append(args, "--dpkgopt=path-exclude="+pattern)
 	}
 	// A mirror that is not kept up to date would refuse testing after a week.
 	args = append(args, `--aptopt=Acquire::Check-Valid-Until "false"`)
-	_, err := runCommand(ctx, "env", append(args, string(s.Suite), s.path("tree"))...)
-	return err
+	return append(args, string(s.Suite), s.path("tree"))
 }
 
 func (s Store) shapeTree(ctx context.Context) error {
