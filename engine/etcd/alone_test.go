@@ -18,8 +18,8 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// TestAlone is about a cluster of one member without TLS, which listens only
-// on its host's address.
+// TestAlone tests a cluster of one member without TLS. The member listens only
+// on the address of its host.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{
@@ -54,7 +54,7 @@ func TestAlone(t *testing.T) {
 	t.Run("no space", func(t *testing.T) { noSpace(t, cluster, client) })
 }
 
-// spoiling is a connection whose reads are spoilt.
+// spoiling is a connection that corrupts the data it reads.
 type spoiling struct {
 	net.Conn
 	spoil func(p []byte, n int) (int, error)
@@ -81,7 +81,7 @@ func spoilt(spoil func(p []byte, n int) (int, error)) func(*etcd.Config) {
 	}
 }
 
-// fill puts a value in that is easy to find in a stream.
+// fill writes a value that is easy to find in a stream.
 func fill(t *testing.T, cluster *etcdtest.Cluster) {
 	t.Helper()
 	if _, err := cluster.Client(t).Put(t.Context(), "k", strings.Repeat("v", 200_000)); err != nil {
@@ -112,8 +112,8 @@ func breaksOff(t *testing.T, cluster *etcdtest.Cluster) {
 	refusesSnapshot(t, client, "use of closed network connection")
 }
 
-// breaks checks that a connection that breaks between two questions is told as
-// such, at once, and not waited for.
+// breaks checks that Gather reports a connection that breaks between two
+// requests, and does not wait for an answer.
 func breaks(t *testing.T, cluster *etcdtest.Cluster) {
 	client := open(t, config(cluster, spoilt(func(p []byte, n int) (int, error) {
 		if bytes.Contains(p[:n], []byte("infra")) { // the member list
@@ -135,8 +135,8 @@ func breaks(t *testing.T, cluster *etcdtest.Cluster) {
 	}
 }
 
-// refusesSnapshot checks that no snapshot can be taken, why, and that nothing
-// is left behind.
+// refusesSnapshot checks that no snapshot can be saved, that the error has the
+// reason, and that no file is left.
 func refusesSnapshot(t *testing.T, client *etcd.Cluster, why string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "main.db")
@@ -160,7 +160,7 @@ func noSpace(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 			}
 			break
 		}
-		if i > 500 { // the quota counts commits of the backend, every 100 ms
+		if i > 500 { // etcd checks the quota when it commits to its backend, every 100 ms
 			t.Fatal("the quota never ends")
 		}
 	}
@@ -173,7 +173,7 @@ func noSpace(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	}
 }
 
-// TestAuth is about a cluster that has authentication enabled.
+// TestAuth tests a cluster with authentication.
 func TestAuth(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, User: "root"})
@@ -187,7 +187,7 @@ func TestAuth(t *testing.T) {
 
 	for user, why := range map[string]string{"holdfast": "permission denied", "nobody": "user name not found"} {
 		other := open(t, config(cluster, as(t, cluster, user)))
-		wellFacts(t, other.Gather(t.Context()), 1) // healthy, though not to be read
+		wellFacts(t, other.Gather(t.Context()), 1) // a member is healthy, although the user may not read its data
 		_, err := other.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db"))
 		if err == nil {
 			t.Fatal("took a snapshot without permission")
@@ -196,7 +196,7 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// as uses a client certificate of another user.
+// as uses the client certificate of another user.
 func as(t *testing.T, cluster *etcdtest.Cluster, user string) func(*etcd.Config) {
 	t.Helper()
 	cert, key := cluster.Issue(t, user)
@@ -230,8 +230,7 @@ func enableAuth(t *testing.T, client *clientv3.Client) {
 	}
 }
 
-// TestTwoClusters is about hosts that the inventory puts into one cluster and
-// that are in two.
+// TestTwoClusters tests two clusters whose hosts the inventory puts into one.
 func TestTwoClusters(t *testing.T) {
 	t.Parallel()
 	one, other := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
@@ -245,7 +244,7 @@ func TestTwoClusters(t *testing.T) {
 	}
 }
 
-// TestServerNames is about the names in a member's certificate.
+// TestServerNames tests the names in the certificate of a member.
 func TestServerNames(t *testing.T) {
 	t.Parallel()
 	for name, good := range map[string]bool{"etcd-0": true, "localhost": true, "elsewhere.example": false} {
@@ -263,7 +262,7 @@ func TestServerNames(t *testing.T) {
 	}
 }
 
-// TestOpen is about credentials that cannot be had.
+// TestOpen tests credentials that cannot be read.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})

@@ -13,19 +13,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// answer is the response of the member on one host.
+// answer is the answer of the member on one host.
 type answer struct {
 	host, address string
 	retired       bool  // the host need not have a member
-	err           error // why there is none
+	err           error // the reason why there is no answer
 
 	status  *clientv3.StatusResponse
 	members []*pb.Member // its member list, or nil
-	listErr error        // why there is no list
+	listErr error        // the reason why there is no list
 
 	committed uint64 // its committed raft index before the read
 	readAsked bool   // a linearizable read was requested
-	readErr   error  // why the read failed
+	readErr   error  // the reason why the read failed
 }
 
 func (a answer) memberID() uint64  { return a.status.Header.MemberId }
@@ -47,7 +47,7 @@ func (s *session) askIdentity(ctx context.Context, a *answer) {
 	a.status, a.committed = said, said.RaftIndex
 	list, err := s.MemberList(ctx, clientv3.WithSerializable())
 	if err != nil {
-		a.listErr = unansweredError("member list", err) // a learner returns none
+		a.listErr = unansweredError("member list", err) // a learner returns no list
 		return
 	}
 	if len(list.Members) > maxMembers {
@@ -57,8 +57,8 @@ func (s *session) askIdentity(ctx context.Context, a *answer) {
 	a.members = list.Members
 }
 
-// checkRead asks for one linearizable read, then again for the status. The member can answer the read only with the
-// consent of a quorum, and after it has applied all entries that were committed before the request.
+// checkRead requests one linearizable read, and then the status again. A member answers the read only with the consent
+// of a quorum, and after it has applied all entries that were committed before the request.
 func (s *session) checkRead(ctx context.Context, a *answer) {
 	a.readAsked = true
 	_, err := s.Get(ctx, "health", clientv3.WithCountOnly())
@@ -74,8 +74,8 @@ func (s *session) checkRead(ctx context.Context, a *answer) {
 	a.status = said
 }
 
-// refusedAfterRead reports whether err denies the user the key. A member decides this only after the linearizable part
-// of a read, so it is as healthy as with an answer; etcdctl endpoint health agrees.
+// refusedAfterRead reports whether err denies the user the key. A member checks the user after the linearizable part of
+// the read, so it is as healthy as with an answer. etcdctl endpoint health decides the same.
 func refusedAfterRead(err error) bool {
 	return errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty)
 }
@@ -89,7 +89,7 @@ func unansweredError(question string, err error) error {
 	return fmt.Errorf("%s: %w", question, err)
 }
 
-// wordedError replaces the text of an error.
+// wordedError has another text than its cause.
 type wordedError struct {
 	words string
 	cause error
@@ -99,8 +99,8 @@ func (e *wordedError) Error() string { return e.words }
 
 func (e *wordedError) Unwrap() error { return e.cause }
 
-// inWords removes the words of gRPC from an error. If the member's clock reached the deadline first, gRPC returns an
-// error of its own: it becomes the context's.
+// inWords removes the words of gRPC from an error. gRPC has an error of its own for a deadline that the member notices
+// first. inWords replaces it with the error of the context.
 func inWords(err error) error {
 	const late = "no answer in time"
 	said, is := status.FromError(err)

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestForbidden has the answers of etcd 3.5.16 to a snapshot by a user without
-// the role root, or by an unknown user.
+// TestForbidden tests the errors of etcd 3.5.16 for a snapshot by a user
+// without the role root, and by an unknown user.
 func TestForbidden(t *testing.T) {
 	for _, text := range []string{"auth: permission denied", "auth: user not found"} {
 		err := unansweredError("stream", status.Error(codes.Unknown, text))
@@ -24,8 +24,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestTooLate: time can be up here or at the member, whose clock is sometimes
-// the first. Readers see no difference.
+// TestTooLate checks that an error is the same, whether the bastion or the
+// member notices the end of the time first.
 func TestTooLate(t *testing.T) {
 	for _, err := range []error{
 		context.DeadlineExceeded,
@@ -38,7 +38,8 @@ func TestTooLate(t *testing.T) {
 	}
 }
 
-// TestWords: errors have a member's own words, without gRPC's.
+// TestWords checks that an error has the words of the member, without the words
+// that gRPC adds.
 func TestWords(t *testing.T) {
 	said := unansweredError("status", status.Error(codes.Unavailable, "the connection broke"))
 	if said.Error() != "status: the connection broke" || status.Code(said) != codes.Unavailable {

@@ -10,13 +10,13 @@ import (
 )
 
 // AwaitMember waits until the member on host is a healthy voter that has caught up, every other voter is healthy, and
-// the cluster has no problem. It calls tell after each gather with the conditions that do not hold yet. The context
-// bounds the wait; the error then names the conditions of the last gather, and wraps the context's.
+// the cluster has no problem. After each gather it calls report with the conditions that are still missing. The context
+// bounds the wait; the error then names the missing conditions of the last gather, and wraps the error of the context.
 func (c *Cluster) AwaitMember(ctx context.Context, host string, report func(missing string)) error {
 	missing := "its state is not known yet"
 	for {
 		facts := c.Gather(ctx)
-		if ctx.Err() == nil { // else the facts only show the end of the context
+		if ctx.Err() == nil { // after the end of the context, the facts only show missing answers
 			if missing = describeMissing(facts, host); missing == "" {
 				return nil
 			}
@@ -46,7 +46,7 @@ func describeMissing(facts engine.ClusterFacts, host string) string {
 	return strings.Join(parts, "; ")
 }
 
-// Sleep waits, and returns early with the cause of a context that ends.
+// Sleep waits for d. If the context ends earlier, Sleep returns the cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,7 +15,7 @@ import (
 
 const day = 24 * time.Hour
 
-// inMonths are dates of a certificate that needs no renewal yet.
+// inMonths are the dates of a certificate that needs no renewal yet.
 var inMonths = etcdtest.Dates{From: -day, To: 90 * day}
 
 func allDates(change map[string]etcdtest.Dates) map[string]etcdtest.Dates {
@@ -26,7 +26,7 @@ func allDates(change map[string]etcdtest.Dates) map[string]etcdtest.Dates {
 	return dates
 }
 
-// problemsOf returns the kinds of the problems with certificates, by role and host.
+// problemsOf returns the kinds of the certificate problems, by role and host.
 func problemsOf(facts engine.ClusterFacts) map[string]engine.CertificateProblemKind {
 	kinds := map[string]engine.CertificateProblemKind{}
 	for _, p := range facts.CertificateProblems {
@@ -35,8 +35,9 @@ func problemsOf(facts engine.ClusterFacts) map[string]engine.CertificateProblemK
 	return kinds
 }
 
-// TestCertificatesAreFacts: the certificates that members present to clients and to each other, the client certificate
-// and the CA are facts with their dates, and those that end soon are problems, but the cluster is healthy.
+// TestCertificatesAreFacts checks the dates of all certificates in the facts: those that members present to clients and
+// to each other, the client certificate and the CA. A certificate that ends soon is a problem, but the cluster is
+// healthy.
 func TestCertificatesAreFacts(t *testing.T) {
 	t.Parallel()
 	soon := etcdtest.Dates{From: -80 * day, To: 10*day + time.Hour}
@@ -70,7 +71,8 @@ func TestCertificatesAreFacts(t *testing.T) {
 	}
 }
 
-// TestInvalidCertificates: a certificate that TLS refuses is named with its dates and the next step.
+// TestInvalidCertificates checks that the problem names a certificate that TLS refuses, with its dates and the next
+// step.
 func TestInvalidCertificates(t *testing.T) {
 	t.Parallel()
 	yesterday := etcdtest.Dates{From: -90 * day, To: -day - time.Hour}
@@ -107,7 +109,8 @@ func TestInvalidCertificates(t *testing.T) {
 	}
 }
 
-// TestForeignCA: a server certificate from another CA than the one of the inventory is named with both.
+// TestForeignCA checks that the problem names the CA of the server certificate and the CA of the inventory, if they
+// differ.
 func TestForeignCA(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
@@ -116,7 +119,8 @@ func TestForeignCA(t *testing.T) {
 	contains(t, facts.Problem, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) is not from a CA in /etc/etcd/ca.crt of etcd-0, which has etcdtest CA: ")
 }
 
-// TestForeignClient: a client certificate that members do not accept, because another CA has issued it, is named.
+// TestForeignClient checks that the problem names a client certificate that the members refuse because another CA has
+// issued it.
 func TestForeignClient(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
@@ -126,7 +130,8 @@ func TestForeignClient(t *testing.T) {
 	contains(t, facts.Problem, "etcd on etcd-0 does not accept the client certificate /etc/etcd/client.crt on etcd-0 (root, issued by etcdtest CA): its --trusted-ca-file ")
 }
 
-// TestClientCertificateOfAnotherMember: while certificates are renewed host by host, a valid one is used if a host has it.
+// TestClientCertificateOfAnotherMember checks that a valid client certificate on one host is enough. During a renewal,
+// other hosts may still have an expired one.
 func TestClientCertificateOfAnotherMember(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"client": {From: -2 * day, To: -day}}})
@@ -149,7 +154,8 @@ func TestClientCertificateOfAnotherMember(t *testing.T) {
 	}
 }
 
-// TestCertificateErrorIsTyped: the caller of a failed operation can tell that a certificate is the reason.
+// TestCertificateErrorIsTyped checks that an operation that fails because of a certificate returns a
+// *certificate.Error.
 func TestCertificateErrorIsTyped(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"server": {From: -2 * day, To: -day}}})
@@ -160,7 +166,7 @@ func TestCertificateErrorIsTyped(t *testing.T) {
 	}
 }
 
-// replaceFile makes every host have other contents of a file.
+// replaceFile replaces the contents of a file on every host.
 func replaceFile(path string, data []byte) func(*etcd.Config) {
 	return func(c *etcd.Config) {
 		for i, p := range c.Peers {
@@ -174,7 +180,8 @@ func replaceFile(path string, data []byte) func(*etcd.Config) {
 	}
 }
 
-// TestOldCA: while a file has an old CA beside the new one, its end is no problem.
+// TestOldCA checks that an expired CA in a file is no problem if the file also
+// has the new CA.
 func TestOldCA(t *testing.T) {
 	t.Parallel()
 	old := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"ca": {From: -90 * day, To: -day}}})
@@ -194,7 +201,8 @@ func TestOldCA(t *testing.T) {
 	}
 }
 
-// TestAutoTLS: the certificates that members made themselves are shown.
+// TestAutoTLS checks that the facts contain the certificates that members have
+// made for themselves.
 func TestAutoTLS(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{PeerAutoTLS: true})

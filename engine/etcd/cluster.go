@@ -14,44 +14,45 @@ import (
 // Peer is the host of one member.
 type Peer struct {
 	Host    string // its name in the inventory
-	Address string // its address there
-	Retired bool   // it need not have a member
+	Address string // the host's address in the inventory
+	Retired bool   // the host need not have a member
 
 	// Dial connects from the host itself, until the context ends. For an
-	// unreachable host it returns the reason, so that its member is still named.
+	// unreachable host it returns the reason. The facts then still contain the
+	// member of that host.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// ReadFile reads a file of the host as root.
 	ReadFile func(ctx context.Context, path string) ([]byte, error)
 
-	// RoundTrip returns the last measured round trip to the host, or 0 if there
-	// is none. Nil: never known.
+	// RoundTrip returns the last measured round trip to the host, or 0 if none
+	// was measured. Nil means 0.
 	RoundTrip func() time.Duration
 }
 
 // Config describes a cluster and how to reach its members.
 type Config struct {
 	Name       string                  // of the cluster, for messages
-	ClientPort int                     // the members listen there for clients
-	TLS        *engine.TLS             // nil: the members speak without TLS
+	ClientPort int                     // port on which the members listen for clients
+	TLS        *engine.TLS             // nil: the members use no TLS
 	Metrics    *engine.MetricsListener // nil: the members serve their metrics on the client port
 	Peers      []Peer                  // every inventory host of the cluster, reachable or not
-	Timeout    time.Duration           // for gathering facts once; 0: 5 s and more for far hosts
+	Timeout    time.Duration           // for one gather; 0: 5 s, and more for far hosts
 	Poll       time.Duration           // between two gathers while waiting; 0: 1 s
 }
 
-// A gather takes up to 12 round trips, one after the other, in each of two
-// phases of two fifths of its time: a new SSH login, two addresses to try,
+// A gather has two phases, each with two fifths of its time. A phase takes up
+// to 12 round trips, one after the other: an SSH login, two addresses to try,
 // TLS, HTTP/2, and the requests themselves.
 const (
-	defaultTimeout = 5 * time.Second // without the time for round trips
-	roundTrips     = 30              // for which the default timeout adds time
-	maxTimeout     = time.Minute     // bounds the default
+	defaultTimeout = 5 * time.Second // without the time for the round trips
+	roundTrips     = 30              // round trips for which the default timeout adds time
+	maxTimeout     = time.Minute     // upper bound of the default
 	defaultPoll    = time.Second
 )
 
-// gatherTimeout returns the time for one gather. It follows the farthest host, so that a healthy cluster is healthy at
-// any distance.
+// gatherTimeout returns the time for one gather. It depends on the farthest host, so that a healthy cluster is healthy
+// at any distance.
 func (cfg Config) gatherTimeout() time.Duration {
 	if cfg.Timeout > 0 {
 		return cfg.Timeout
@@ -65,22 +66,22 @@ func (cfg Config) gatherTimeout() time.Duration {
 	return min(defaultTimeout+roundTrips*farthest, maxTimeout)
 }
 
-// Cluster is an etcd cluster. Its methods may be called at the same time.
+// Cluster is an etcd cluster. Its methods may be called concurrently.
 type Cluster struct {
 	cfg     Config
 	clients listener // where the members listen for clients
 	metrics metricsListener
-	scrapes []*http.Client // of the metrics, by peer
+	scrapes []*http.Client // for the metrics, by peer
 
-	versions []*http.Client // of the version of the cluster, by peer
+	versions []*http.Client // for the version of the cluster, by peer
 
 	mu    sync.Mutex
-	hosts map[uint64]string // hosts of members, by their last answers
+	hosts map[uint64]string // hosts of members, from their last answers
 	shown presentedCertificates
 }
 
-// Open prepares a cluster. With TLS it reads the client credentials from the first peer that has them all, and keeps
-// them in memory only; without TLS it contacts no host. Gather reports members that do not answer.
+// Open prepares a cluster. With TLS it reads the client credentials from the hosts and keeps them only in memory.
+// Without TLS it contacts no host. Open ignores members that do not answer; Gather reports them.
 func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = defaultPoll
@@ -100,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-// Close ends the connections that are kept between scrapes. The cluster can still be used.
+// Close ends the connections that are kept between scrapes. The cluster can still be used afterwards.
 func (c *Cluster) Close() {
 	for _, s := range c.scrapes {
 		s.CloseIdleConnections()

@@ -14,8 +14,8 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// config returns the Config of a test cluster, after the changes.
-// Who answers has a minute for it, so that a busy machine fails no test.
+// config returns the Config of a test cluster, after the changes. Its timeout
+// is one minute, so that no test fails on a busy machine.
 func config(c *etcdtest.Cluster, change ...func(*etcd.Config)) etcd.Config {
 	cfg := etcd.Config{Name: "main", ClientPort: c.ClientPort, TLS: c.TLS, Timeout: time.Minute, Poll: 10 * time.Millisecond}
 	for _, m := range c.Members {
@@ -37,8 +37,8 @@ func open(t *testing.T, cfg etcd.Config) *etcd.Cluster {
 	return c
 }
 
-// see observes until the facts are as expected: where time is made short for
-// somebody who does not answer, a busy machine may be late with others.
+// see gathers facts until well returns true. With a short timeout for a member
+// that never answers, a busy machine may also be late with other answers.
 func see(t *testing.T, client *etcd.Cluster, well func(engine.ClusterFacts) bool) engine.ClusterFacts {
 	t.Helper()
 	var facts engine.ClusterFacts
@@ -79,7 +79,8 @@ func wellFacts(t *testing.T, facts engine.ClusterFacts, n int) {
 	}
 }
 
-// TestVersions: the version of the cluster and of the databases are facts, as soon as etcd has decided on them.
+// TestVersions checks that the facts contain the version of the cluster and of the databases as soon as etcd has
+// decided on them.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]etcdtest.Options{"plain": {}, "TLS, other port for metrics": {TLS: true, Metrics: "http"}} {
@@ -108,7 +109,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestThree goes through the life of a cluster of three members with TLS.
+// TestThree tests the life of a cluster of three members with TLS.
 func TestThree(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true})
@@ -185,7 +186,6 @@ func takeSnapshot(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster)
 	only(t, path, 0o600)
 }
 
-// only checks that path is the only file in its folder, and its mode.
 func only(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))

@@ -12,15 +12,17 @@ import (
 	"holdfast/engine/etcd/certificate"
 )
 
-// credentials are the client credentials of a cluster, with the CAs of its members.
+// credentials are the client credentials for a cluster, with the CAs of its
+// members.
 type credentials struct {
 	pair        tls.Certificate
 	client      engine.Certificate
 	authorities certificate.Authorities
 }
 
-// readCredentials reads client credentials from the first peer that has all three files and whose certificate is valid,
-// else from the first that has them. Those of any member are good: they belong to the cluster's CA.
+// readCredentials reads client credentials from the first peer that has all three files and a valid certificate.
+// Without such a peer, it returns the first credentials that it has read. The credentials on any member's host are
+// good, because all are from the CA of the cluster.
 func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*credentials, error) {
 	if len(cfg.Peers) == 0 {
 		return nil, errors.New("the cluster has no hosts")
@@ -47,7 +49,8 @@ func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*creden
 	return nil, joinDistinct(causes...)
 }
 
-// credentialsOf reads the credentials of one host. Its errors name paths, never contents: one of the files is the key.
+// credentialsOf reads the credentials of one host. Its errors name paths and never contain contents, because one of the
+// files is the key.
 func credentialsOf(ctx context.Context, p Peer, paths engine.TLS, timeout time.Duration) (*credentials, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -78,20 +81,20 @@ func credentialsOf(ctx context.Context, p Peer, paths engine.TLS, timeout time.D
 	}, nil
 }
 
-// tlsFor returns the TLS configuration for one peer, and notes the certificates that the peer presents.
+// tlsFor returns the TLS configuration for one peer. note gets the certificates that the peer presents.
 //
 // The server's certificate must come from the cluster's CA and be valid for a name of the peer: its address, its host
-// name or a loopback name. One fixed name would not do, since certificates differ in the names they carry. Several are
+// name or a loopback name. One fixed name is not enough, because certificates differ in their names. Several names are
 // no weaker here: the tunnel runs over an SSH connection that was authenticated to exactly this host, so the name only
-// guards against an inventory that mixes up addresses. crypto/tls checks one name only, so certificate.Verify does it
-// instead.
+// guards against an inventory that mixes up addresses. crypto/tls checks only one name, so certificate.Verify does the
+// check.
 func (c *credentials) tlsFor(p Peer, note func([]*x509.Certificate), protocol string) *tls.Config {
 	names := []string{"127.0.0.1", "::1", "localhost", p.Address, p.Host}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		Certificates:       []tls.Certificate{c.pair},
 		NextProtos:         []string{protocol},
-		InsecureSkipVerify: true, // verified by VerifyConnection, see above
+		InsecureSkipVerify: true, // VerifyConnection verifies instead, see above
 		VerifyConnection: func(state tls.ConnectionState) error {
 			note(state.PeerCertificates)
 			return certificate.Verify(state.PeerCertificates, p.Host, c.authorities, names)
@@ -99,8 +102,8 @@ func (c *credentials) tlsFor(p Peer, note func([]*x509.Certificate), protocol st
 	}
 }
 
-// explainEnd returns why the member on a host has ended a connection, or err if that was not because of the client
-// certificate.
+// explainEnd returns the reason why the member on a host has ended a connection, if the client certificate is the
+// reason. Otherwise it returns err.
 func (c *credentials) explainEnd(host string, err, ended error) error {
 	if why := certificate.Refused(c.client, host, ended); why != nil {
 		return why

@@ -9,16 +9,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Defragment rewrites the database of the member on a host without the pages that compaction has emptied, and returns
-// how many bytes the file lost. It contacts only this member.
+// Defragment rewrites the database of the member on a host without the pages that compaction has emptied. It returns
+// the number of bytes that the file lost. It contacts only this member.
 //
-// Defragmentation blocks (etcd, "Maintenance"): until the file is rewritten, the member neither reads nor writes, and
-// applies nothing. So Defragment refuses the leader of several voters: every write of the cluster would wait for it. It
-// does not refuse the only voter; then the cluster is unavailable. The member's disk needs space for a second file with
-// all data in use.
+// A defragmentation blocks (etcd, "Maintenance"): until the file is rewritten, the member does not read, write or apply
+// anything. Defragment refuses the leader of several voters, because every write of the cluster would wait for it. It
+// does not refuse the only voter: the cluster is then unavailable meanwhile. The member's disk needs space for a second
+// file with all data in use.
 //
 // etcd cannot stop a defragmentation. If the context or the connection ends, the error says that the member may still
-// be busy. Call AwaitMember afterwards, also after success.
+// be busy. Call AwaitMember after every Defragment, also after success.
 func (c *Cluster) Defragment(ctx context.Context, host string) (int64, error) {
 	freed, err := c.defragmentMember(ctx, host)
 	if err != nil {

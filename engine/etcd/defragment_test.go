@@ -17,8 +17,8 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// leaveHoles fills the database of all members and empties it again: on
-// member, that is done when it returns.
+// leaveHoles fills the database of all members and deletes the data again. When
+// it returns, member has applied that.
 func leaveHoles(t *testing.T, cluster *etcdtest.Cluster, member *etcdtest.Member) {
 	t.Helper()
 	raw := cluster.Client(t)
@@ -45,8 +45,9 @@ func sizeOn(t *testing.T, client *etcd.Cluster, host string) int64 {
 	return member(t, facts, host).DBBytes
 }
 
-// TestDefragment: the member's database loses the number of bytes that is
-// returned, and no other changes; the leader is refused.
+// TestDefragment checks that Defragment returns the number of bytes that the
+// member's database lost, that it changes no other database, and that it
+// refuses the leader.
 func TestDefragment(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
@@ -90,8 +91,8 @@ func TestDefragment(t *testing.T) {
 	contains(t, err.Error(), "etcd-9 is not a host of the cluster")
 }
 
-// TestDefragmentAlone: a member that has no other to lead is defragmented, and
-// one whose answer is lost may be at it.
+// TestDefragmentAlone checks that Defragment accepts the only voter, and that
+// after a lost answer its error says that the member may still be busy.
 func TestDefragmentAlone(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -129,9 +130,9 @@ func TestDefragmentAlone(t *testing.T) {
 	}
 }
 
-// asking is a connection that is lost as soon as the member is asked to
-// defragment: that is the fourth question, after two for its status and one for
-// the member list.
+// asking is a connection that is lost when the client requests the
+// defragmentation. That is its fourth request, after two for the status and one
+// for the member list.
 type asking struct {
 	net.Conn
 	sent  *atomic.Bool
@@ -155,7 +156,7 @@ func (a asking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// questions counts the HEADERS frames of an HTTP/2 client: one for each call
+// questions counts the HEADERS frames of an HTTP/2 client. Each call has one
 // (RFC 9113, sections 3.4 and 4.1).
 func questions(sent []byte) int {
 	const preface, header, headers = 24, 9, 1

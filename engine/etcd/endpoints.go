@@ -18,11 +18,11 @@ import (
 type Endpoints struct {
 	Cluster  string   `json:"cluster"`
 	URLs     []string `json:"urls"`               // of the voters, as they advertise them, in the order of the inventory
-	Problems []string `json:"problems,omitempty"` // a sentence each: why a client may not use one of them
+	Problems []string `json:"problems,omitempty"` // sentences: reasons why a client may be unable to use a URL
 }
 
-// Endpoints returns the client URLs of the voters. A voter that is not healthy is among them: clients try the others.
-// A learner is not, because it serves no linearizable reads. It is an error if no voter has a URL.
+// Endpoints returns the client URLs of the voters. It includes voters that are not healthy, because clients try the
+// others. It leaves out learners, because they serve no linearizable reads. It fails if no voter has a URL.
 func (c *Cluster) Endpoints(ctx context.Context) (Endpoints, error) {
 	view, facts := c.gatherView(ctx)
 	e := Endpoints{Cluster: c.cfg.Name, Problems: facts.FindProblems(func(string) bool { return false })}

@@ -6,7 +6,7 @@ import (
 	"holdfast/engine"
 )
 
-// TestClientURL checks which URLs clients on other hosts can use. A member may advertise anything.
+// TestClientURL checks which URLs count as usable by clients on other hosts. A member may advertise any text.
 func TestClientURL(t *testing.T) {
 	t.Parallel()
 	c := &Cluster{cfg: Config{Peers: []Peer{{Host: "a", Address: "127.1.2.3"}}}}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// opError is the error of a step on a cluster. It prints as one line that is safe on a terminal, for any answer of a
-// member.
+// opError is the error of a step on a cluster. It prints as one line that is safe on a terminal, whatever a member has
+// answered.
 type opError struct {
 	cluster, step string
 	err           error
@@ -20,7 +20,7 @@ func (e *opError) Error() string {
 
 func (e *opError) Unwrap() error { return e.err }
 
-// joinDistinct joins errors as errors.Join does, without repeated texts.
+// joinDistinct joins errors like errors.Join, without repeated texts.
 func joinDistinct(causes ...error) error {
 	var distinct []error
 	seen := map[string]bool{}
@@ -40,7 +40,7 @@ func oneLine(err error) string {
 	return printableText(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// longestText bounds one text of a member or an error, in bytes.
+// longestText bounds one text of a member or of an error, in bytes.
 const longestText = 2000
 
 func printableText(s string) string {

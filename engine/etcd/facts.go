@@ -80,7 +80,7 @@ func (v clusterView) silenceReason(m *pb.Member) string {
 	return "no host of the inventory answers as this member"
 }
 
-// entriesBehind returns how many entries that were committed before the reads a member has not applied.
+// entriesBehind returns the number of entries that were committed before the reads and that the member has not applied.
 func (v clusterView) entriesBehind(a answer) uint64 {
 	if a.status.RaftAppliedIndex >= v.committed {
 		return 0

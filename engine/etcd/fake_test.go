@@ -18,8 +18,8 @@ import (
 	"holdfast/engine/etcd"
 )
 
-// fakeMember answers as a member of an etcd cluster, as a test needs. It is for answers that real members cannot be
-// made to give at a chosen moment.
+// fakeMember imitates a member of an etcd cluster. It returns answers that a real member does not return at a chosen
+// moment.
 type fakeMember struct {
 	pb.UnimplementedMaintenanceServer
 	pb.UnimplementedClusterServer
@@ -35,7 +35,7 @@ type fakeMember struct {
 	asked  func(question string) // called with the name of each request
 }
 
-// fakeCluster starts fake members on hosts; members have the IDs 1, 2 …, all are well, and the first leads.
+// fakeCluster starts fake members on hosts. The members have the IDs 1, 2 …, all are healthy, and the first one leads.
 func fakeCluster(t *testing.T, hosts ...string) ([]*fakeMember, etcd.Config) {
 	t.Helper()
 	var list []*pb.Member
@@ -72,7 +72,7 @@ func (m *fakeMember) serve(t *testing.T) {
 	t.Cleanup(server.Stop)
 }
 
-// change changes the further answers of the member.
+// change changes the next answers of the member.
 func (m *fakeMember) change(f func(*fakeMember)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +119,8 @@ func (m *fakeMember) MoveLeader(context.Context, *pb.MoveLeaderRequest) (*pb.Mov
 	return &pb.MoveLeaderResponse{Header: m.ask("move").status.Header}, nil
 }
 
-// TestAlarmOfAnyMember: an alarm counts if any member mentions it, even one that knows less than others.
+// TestAlarmOfAnyMember checks that an alarm counts if any member reports it, even one whose answer knows less than
+// others.
 func TestAlarmOfAnyMember(t *testing.T) {
 	members, cfg := fakeCluster(t, "a", "b", "c")
 	members[2].status.Errors = []string{"memberID:3 alarm:NOSPACE"}
@@ -135,8 +136,8 @@ func TestAlarmOfAnyMember(t *testing.T) {
 	}
 }
 
-// TestLeaderByHearsay: a member that still takes another for the leader is not believed, neither against one that knows better
-// nor where the one it names does not answer.
+// TestLeaderByHearsay checks that a member's statement about the leader does not count if another member knows a later
+// term, and that a leader that does not answer counts as not healthy.
 func TestLeaderByHearsay(t *testing.T) {
 	t.Run("an older term", func(t *testing.T) {
 		members, cfg := fakeCluster(t, "a", "b", "c")
@@ -157,13 +158,13 @@ func TestLeaderByHearsay(t *testing.T) {
 	})
 }
 
-// TestAwaitMemberWaitsForOthers: a member is back only when the other voters are well, too.
+// TestAwaitMemberWaitsForOthers checks that AwaitMember also waits until the other voters are healthy.
 func TestAwaitMemberWaitsForOthers(t *testing.T) {
 	members, cfg := fakeCluster(t, "a", "b", "c")
 	behind := members[2]
 	behind.status.RaftAppliedIndex = 90
 	looks := 0
-	// The member on c catches up when it is looked at for the third time.
+	// The member on c catches up during the third gather.
 	behind.asked = func(question string) {
 		if question == "members" {
 			looks++
@@ -184,7 +185,8 @@ func TestAwaitMemberWaitsForOthers(t *testing.T) {
 
 var errAway = errors.New("the host is away")
 
-// TestBoundsOfAnswers: the answers of members are bounded in size and number.
+// TestBoundsOfAnswers checks that the answers of members are bounded in size
+// and number.
 func TestBoundsOfAnswers(t *testing.T) {
 	t.Run("members", func(t *testing.T) {
 		members, cfg := fakeCluster(t, "a")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// delay returns a connection through a link on which everything takes a while, each way.
+// delay returns a connection through a link that delays data by oneWay in each direction.
 func delay(far net.Conn, oneWay time.Duration) net.Conn {
 	near, link := net.Pipe()
 	go carry(far, link, oneWay)
@@ -17,7 +17,7 @@ func delay(far net.Conn, oneWay time.Duration) net.Conn {
 	return near
 }
 
-// carry copies from one end to the other, late, until one of them is closed; then it closes both.
+// carry copies data from one end to the other with a delay. After one end is closed, it closes both.
 func carry(to, from net.Conn, late time.Duration) {
 	type parcel struct {
 		due  time.Time
@@ -36,15 +36,15 @@ func carry(to, from net.Conn, late time.Duration) {
 		}
 	}()
 	for p := range sent {
-		time.Sleep(time.Until(p.due)) // the link
+		time.Sleep(time.Until(p.due)) // the delay of the link
 		_, _ = to.Write(p.data)
 	}
 	_ = to.Close()
 	_, _ = io.Copy(io.Discard, from)
 }
 
-// TestFarCluster: a healthy cluster behind a link of 300 ms each way is healthy, with the default time and the measured round trip;
-// a configured timeout is not changed.
+// TestFarCluster checks that a healthy cluster behind a link of 300 ms in each direction is healthy, with the default
+// timeout and the measured round trip. A configured timeout does not change with the distance.
 func TestFarCluster(t *testing.T) {
 	t.Parallel()
 	const oneWay = 300 * time.Millisecond

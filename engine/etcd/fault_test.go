@@ -18,7 +18,8 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// silent accepts connections and never answers, as a frozen host's kernel does.
+// silent accepts connections and never answers, like the kernel of a frozen
+// host.
 func silent(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,7 +30,7 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// dialling makes a peer's host answer at another address.
+// dialling makes the connections to a host go to another address.
 func dialling(host, address string) func(*etcd.Config) {
 	return func(c *etcd.Config) {
 		for i, p := range c.Peers {
@@ -86,7 +87,7 @@ func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
 		for i := range c.Peers {
 			dial := c.Peers[i].Dial
 			c.Peers[i].Dial = func(dialCtx context.Context, network, address string) (net.Conn, error) {
-				if dials.Add(1) > 5 { // two members answer, one of them twice, and one refuses on both addresses
+				if dials.Add(1) > 5 { // two members answer, one of them to two connections, and one refuses on both addresses
 					cancel()
 					<-dialCtx.Done()
 				}
@@ -146,7 +147,7 @@ func learner(t *testing.T, cluster *etcdtest.Cluster) {
 func unstarted(t *testing.T, cluster *etcdtest.Cluster) {
 	m := cluster.AddUnstarted(t)
 	facts := open(t, config(cluster)).Gather(t.Context())
-	got := member(t, facts, m.Host) // placed by the address in its peer URL
+	got := member(t, facts, m.Host) // found by the address in its peer URL
 	if got.Healthy || facts.CountHealthy() != 3 || got.Name != got.ID {
 		t.Errorf("facts %+v", facts)
 	}
@@ -154,14 +155,14 @@ func unstarted(t *testing.T, cluster *etcdtest.Cluster) {
 }
 
 // closes checks that only the connections of scrapes stay open, and that Close
-// ends them, too, even during other calls.
+// ends those, too. Other calls run at the same time.
 func closes(t *testing.T, cluster *etcdtest.Cluster) {
 	var conns counted
 	client := open(t, config(cluster, conns.count))
 	var wg conc.WaitGroup
 	for range 4 {
 		wg.Go(func() { client.Gather(t.Context()) })
-		wg.Go(func() { _, _ = client.Scrape(t.Context(), "etcd-0") }) // is tested elsewhere
+		wg.Go(func() { _, _ = client.Scrape(t.Context(), "etcd-0") }) // other tests check the result
 	}
 	wg.Go(func() {
 		if _, err := client.Snapshot(t.Context(), filepath.Join(t.TempDir(), "x.db")); err != nil {
@@ -196,7 +197,7 @@ func (c *counted) count(cfg *etcd.Config) {
 	}
 }
 
-// closing is a connection that tells when it is closed.
+// closing is a connection that calls closed when it is closed.
 type closing struct {
 	net.Conn
 	closed func()

@@ -10,12 +10,13 @@ import (
 	"holdfast/engine"
 )
 
-// maxMoves bounds the tries of MoveLeader; after each it gathers facts again.
+// maxMoves bounds the tries of MoveLeader. After each try it gathers facts
+// again.
 const maxMoves = 3
 
-// MoveLeader moves leadership off a host and returns the host of the new leader: the healthy voter on another host that
-// has applied most. It verifies that this member leads; if another host leads already, it does nothing. Its errors name
-// the hosts.
+// MoveLeader moves leadership off a host and returns the host of the new leader. It chooses the healthy voter on
+// another host that has applied most, and checks that this member then leads. If a healthy member on another host
+// already leads, it does nothing. Its errors name the hosts.
 func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 	var causes []error
 	for range maxMoves {
@@ -26,7 +27,7 @@ func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 			return "", c.stepError("move the leader off "+from, joinDistinct(append(causes, noLeaderError(facts))...))
 		case leader.Host != from && leader.Healthy:
 			return leader.Host, nil
-		case leader.Host != from: // others name it leader: check whether it answers
+		case leader.Host != from: // other members name this leader: gather again to check whether it answers
 			causes = append(causes, fmt.Errorf("%s on %s leads but is not healthy: %s", leader.Name, leader.Host, leader.Problem))
 			continue
 		}
@@ -86,7 +87,7 @@ func chooseSuccessor(facts engine.ClusterFacts, from string) (engine.Member, err
 	return able[0], nil
 }
 
-// handOver asks the leader to make another member lead; the leader answers once it does.
+// handOver asks the leader to make another member lead. The leader answers after that member leads.
 func (c *Cluster) handOver(ctx context.Context, leader, to engine.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()

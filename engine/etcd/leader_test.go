@@ -7,8 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// TestSuccessor: the healthy voter that has applied most is to lead; one that
-// is ill, a learner, or on an unknown host is not, and the reasons are told.
+// TestSuccessor checks that the healthy voter that has applied most becomes the
+// leader. A member that is not healthy, a learner, and a member on an unknown
+// host cannot lead, and the error has the reasons.
 func TestSuccessor(t *testing.T) {
 	facts := engine.ClusterFacts{Members: []engine.Member{
 		{Name: "a", Host: "h1", Healthy: true, Leader: true, RaftIndex: 90},

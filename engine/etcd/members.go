@@ -19,20 +19,20 @@ import (
 	"holdfast/engine/etcd/membership"
 )
 
-// MemberList is etcd's own list of members, with the health of each.
+// MemberList is etcd's own list of members, with the health of each member.
 type MemberList struct {
 	Members  []membership.Member
 	PeerURLs map[string][]string // by ID
 	Alarms   []string
-	Problem  string // why the members are not known; none answers: no problem, and no members
+	Problem  string // the reason why the members are not known; without any answer, Problem and Members are empty
 }
 
-// caughtUp is how many committed entries a learner may lack to be promoted. etcd refuses a learner that lacks more than a
-// tenth of them. A learner that follows a busy cluster always lacks the last few.
+// caughtUp is the number of committed entries that a learner may lack for its promotion. etcd refuses a learner that
+// has less than 90 % of the leader's entries. A learner that follows a busy cluster always lacks the last few entries.
 const caughtUp = 500
 
-// Members returns the member list of the cluster. It is read with the consent of a quorum if there is one. It asks no etcd on
-// the hosts that are named: theirs is a cluster that was replaced.
+// Members returns the member list of the cluster. If a quorum answers, a linearizable request confirms the list.
+// Members asks no etcd on the hosts in without, because those have data of a cluster that was replaced.
 func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
 	view, facts := c.gatherView(ctx, without...)
 	if view.bestAnswer < 0 {
@@ -96,7 +96,8 @@ func (c *Cluster) confirmMembers(ctx context.Context, facts engine.ClusterFacts)
 	return members, err
 }
 
-// askVoter asks the leader, or another healthy voter if the leader does not answer.
+// askVoter sends a request to the leader, or to another healthy voter if no
+// connection to the leader is possible.
 func (c *Cluster) askVoter(ctx context.Context, facts engine.ClusterFacts, ask func(context.Context, *session) error) error {
 	err := errors.New("no healthy voter")
 	voters := snapshotSources(facts)
@@ -115,7 +116,7 @@ func (c *Cluster) askVoter(ctx context.Context, facts engine.ClusterFacts, ask f
 	return err
 }
 
-// AddLearner adds a learner that other members reach at a URL.
+// AddLearner adds a learner. Other members reach it at peerURL.
 func (c *Cluster) AddLearner(ctx context.Context, peerURL string) error {
 	return c.changeMembers(ctx, "add a learner at "+peerURL, func(ctx context.Context, s *session) error {
 		_, err := s.MemberAddAsLearner(ctx, []string{peerURL})
@@ -154,8 +155,8 @@ func (c *Cluster) changeMembers(ctx context.Context, step string, do func(contex
 	return nil
 }
 
-// IsPassing reports whether etcd has refused a change only for now: right after another change, while it elects a leader,
-// or because a learner lacks a few entries.
+// IsPassing reports whether etcd has refused a change only temporarily: right after another change, while it elects a
+// leader, or because a learner lacks a few entries.
 func IsPassing(err error) bool {
 	for _, passing := range []error{
 		rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrNoLeader,
@@ -168,8 +169,8 @@ func IsPassing(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// CheckPorts connects from a host of the inventory to each of the peer URLs, and returns an error for the first that does
-// not accept a connection.
+// CheckPorts connects from a host of the inventory to each of the peer URLs. It returns an error for the first URL that
+// does not accept a connection.
 func (c *Cluster) CheckPorts(ctx context.Context, host string, urls []string) error {
 	i := c.peerIndex(host)
 	if i < 0 {

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/etcd/membership"
 )
 
-// TestChangeMembers adds, promotes and removes members of a real cluster, and follows etcd's list.
+// TestChangeMembers adds, promotes and removes members of a real cluster, and checks etcd's list.
 func TestChangeMembers(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -29,11 +29,11 @@ func TestChangeMembers(t *testing.T) {
 			if got == want {
 				return list
 			}
-			if ctx.Err() != nil { // the list then only shows the end of the context
+			if ctx.Err() != nil { // after the end of the context, the list only shows missing answers
 				t.Fatalf("members %s, want %s", last, want)
 			}
 			last = got
-			time.Sleep(50 * time.Millisecond) // etcd tells nobody
+			time.Sleep(50 * time.Millisecond) // etcd has no event to wait for
 		}
 	}
 
@@ -52,7 +52,7 @@ func TestChangeMembers(t *testing.T) {
 	}
 	await("etcd-0 voter healthy")
 
-	cluster.Members = cluster.Members[:1] // the other is gone
+	cluster.Members = cluster.Members[:1] // the other member was removed
 	started := cluster.AddLearner(t)
 	client = open(t, config(cluster))
 	list = await("etcd-0 voter healthy; " + started.Name + " learner healthy caught up")
@@ -73,7 +73,7 @@ func TestChangeMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	remaining := config(cluster)
-	remaining.Peers = remaining.Peers[1:] // a request may crash an etcd that stops because it was removed
+	remaining.Peers = remaining.Peers[1:] // a request may crash an etcd that stops after its removal
 	client = open(t, remaining)
 	await(started.Name + " voter healthy")
 	if err := client.RemoveMember(t.Context(), "nonsense"); err == nil {
@@ -113,7 +113,8 @@ func describeMember(m membership.Member) string {
 	return fmt.Sprint(name, role, health)
 }
 
-// TestMembersWithoutReplaced: a host with data of a cluster that was replaced does not count, although its etcd answers.
+// TestMembersWithoutReplaced checks that a host with data of a replaced cluster does not count, although its etcd
+// answers.
 func TestMembersWithoutReplaced(t *testing.T) {
 	t.Parallel()
 	cluster, old := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})

@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// credentialsRetry is the pause before unreadable credentials are read again. The metrics may be scraped every second.
+// credentialsRetry is the pause before unreadable credentials are read again. Without it, scrapes every second would
+// read them every second.
 const credentialsRetry = 30 * time.Second
 
-// metricsListener remembers the listener of the members' metrics once its credentials are read. A caller takes the turn
-// while it reads them; the others wait.
+// metricsListener holds the listener of the members' metrics after its credentials were read. The caller that reads
+// them takes the turn; the other callers wait.
 type metricsListener struct {
 	turn    chan struct{}
 	known   *listener // nil: not known yet
-	err     error     // why it was not known at the last try
+	err     error     // reason why the last try failed
 	triedAt time.Time
 }
 
 func newMetricsListener() metricsListener { return metricsListener{turn: make(chan struct{}, 1)} }
 
-// findMetrics returns where the members serve their metrics. It reads credentials for them only when they are needed
-// first, so that nothing but metrics depends on them.
+// findMetrics returns the listener on which the members serve their metrics. It reads credentials for that listener
+// when metrics are read for the first time, so that only metrics depend on them.
 func (c *Cluster) findMetrics(ctx context.Context) (listener, error) {
 	set := c.cfg.Metrics
 	switch {
@@ -44,7 +45,7 @@ func (c *Cluster) findMetrics(ctx context.Context) (listener, error) {
 		switch {
 		case err == nil:
 			m.known = &listener{port: set.Port, tls: credentials}
-		case ctx.Err() != nil: // cut short: the next caller tries again
+		case ctx.Err() != nil: // the context ended, so the next caller tries again
 			return listener{}, err
 		}
 		m.err, m.triedAt = err, time.Now()

@@ -19,7 +19,7 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// dialedPorts notes the ports that are dialed on the hosts of a cluster.
+// dialedPorts records the ports that are dialed on the hosts of a cluster.
 type dialedPorts struct {
 	mu    sync.Mutex
 	ports []string
@@ -37,8 +37,8 @@ func (d *dialedPorts) watchPeers(c *etcd.Config) {
 	}
 }
 
-// TestMetricsListener: metrics are read from a listener of their own, plain or with the credentials of the cluster, and
-// nothing else is.
+// TestMetricsListener checks that metrics, and only metrics, are read from a listener of their own, without TLS or with
+// the credentials of the cluster.
 func TestMetricsListener(t *testing.T) {
 	t.Parallel()
 	for scheme, secured := range map[string]bool{"http": false, "https": true} {
@@ -66,7 +66,7 @@ func TestMetricsListener(t *testing.T) {
 	}
 }
 
-// TestMetricsCredentials: a listener may have a CA and client credentials of its own. They are read from the hosts only
+// TestMetricsCredentials checks a listener with its own CA and client credentials. They are read from the hosts only
 // for metrics, and the health of the cluster does not depend on them.
 func TestMetricsCredentials(t *testing.T) {
 	t.Parallel()
@@ -118,8 +118,8 @@ func TestMetricsCredentials(t *testing.T) {
 	}
 }
 
-// serveMetrics serves a few metrics with TLS, asks for a client certificate, and returns the address. All credentials
-// are from the CA of a cluster.
+// serveMetrics serves a few metrics with TLS, requests a client certificate, and returns its address. All credentials
+// are from the CA of the cluster authority.
 func serveMetrics(t *testing.T, authority *etcdtest.Cluster) string {
 	t.Helper()
 	ca, err := authority.Members[0].ReadFile(t.Context(), authority.TLS.CA)
@@ -137,7 +137,7 @@ func serveMetrics(t *testing.T, authority *etcdtest.Cluster) string {
 		_, _ = io.WriteString(w, fewMetrics)
 	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are to fail
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // drops messages about handshakes that fail on purpose
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().String()

@@ -15,12 +15,12 @@ import (
 	"holdfast/engine"
 )
 
-// Gather asks every peer at the same time, each about itself, and takes at most Config.Timeout. It never fails: all
-// problems, even that no peer answers, are in the facts.
+// Gather asks every peer at the same time, each about itself, and takes at most Config.Timeout. It never fails: the
+// facts contain all problems, even that no peer answers.
 //
 // A voter is healthy if it answers a linearizable read and has then applied every entry that any member knew to be
-// committed before the read was sent. Gather takes this index before the read, so that a busy cluster raises no false
-// alarm. It compares exactly, so that a member that is behind does not count.
+// committed before the read was sent. Gather reads the committed index before the read, so that a busy cluster causes
+// no false alarm. It compares exactly: a member that lacks one such entry is not healthy.
 func (c *Cluster) Gather(ctx context.Context) engine.ClusterFacts {
 	_, facts := c.gatherView(ctx)
 	return facts
@@ -68,7 +68,8 @@ func (c *Cluster) gatherView(ctx context.Context, without ...string) (clusterVie
 
 var errReplaced = errors.New("its data are of a cluster that was replaced")
 
-// askPeers runs ask for every peer at the same time, within fifths/5 of the timeout.
+// askPeers calls ask for every peer at the same time, and limits the calls to
+// fifths/5 of the timeout.
 func (c *Cluster) askPeers(ctx context.Context, fifths int, ask func(context.Context, int)) {
 	ctx, cancel := c.limitContext(ctx, fifths)
 	defer cancel()
@@ -97,8 +98,8 @@ func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 	return s, a
 }
 
-// arrangeAnswers combines the answers with the hosts of members from earlier answers, and remembers the hosts for times
-// when one is unavailable.
+// arrangeAnswers combines the answers with the hosts of members from earlier answers. It remembers the hosts of members
+// for gathers in which a member does not answer.
 func (c *Cluster) arrangeAnswers(answers []answer) clusterView {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +110,9 @@ func (c *Cluster) arrangeAnswers(answers []answer) clusterView {
 	return v
 }
 
-// listAlarms asks one member for the alarms of the cluster. This is a raft proposal, and so a write to every member's
-// disk: Gather does it only if a status, which costs nothing, mentions an alarm.
+// listAlarms asks one member for the alarms of the cluster. etcd makes a raft proposal of the request, and so every
+// member writes to its disk. Gather therefore calls listAlarms only if a status, which causes no write, mentions an
+// alarm.
 func (c *Cluster) listAlarms(ctx context.Context, s *session, v clusterView) []string {
 	ctx, cancel := c.limitContext(ctx, 1)
 	defer cancel()
@@ -135,5 +137,5 @@ func firstAlarms(alarms []string) []string {
 	return alarms
 }
 
-// isAlarmText reports whether an error in a member's status is about an alarm. A missing leader is reported elsewhere.
+// isAlarmText reports whether an error in a member's status is about an alarm. Other facts report a missing leader.
 func isAlarmText(text string) bool { return text != rpctypes.ErrNoLeader.Error() }

@@ -17,16 +17,16 @@ import (
 	"holdfast/engine/etcd/certificate"
 )
 
-// A peer certificate that was seen is not asked for again for a while, because etcd logs connections to its peer port
-// that come to nothing, some versions as a warning.
+// After a peer port has presented a certificate, it is left alone for a while: etcd logs each connection to its peer
+// port that ends without a request, and some versions log a warning.
 const (
 	peerInterval    = 10 * time.Minute
-	peerRetry       = time.Minute // after a certificate that is not valid, or none
+	peerRetry       = time.Minute // after a certificate that is not valid, or no certificate
 	peerTimeout     = 3 * time.Second
 	defaultPeerPort = 2380
 )
 
-// presentedCertificates holds the certificates that members have presented last, by host.
+// presentedCertificates holds the last certificates that members have presented, by host.
 type presentedCertificates struct {
 	server map[string][]*x509.Certificate
 	peer   map[string]peerLook
@@ -34,7 +34,7 @@ type presentedCertificates struct {
 
 type peerLook struct {
 	chain []*x509.Certificate
-	next  time.Time // when to ask again
+	next  time.Time // time of the next request
 }
 
 func newPresentedCertificates() presentedCertificates {
@@ -47,13 +47,13 @@ func (c *Cluster) noteServer(host string, presented []*x509.Certificate) {
 	c.shown.server[host] = presented
 }
 
-// lookAtPeer asks the peer port of the member on p for its certificate, unless it did so a short while ago. If the port
-// does not answer, that is no problem: health is asked elsewhere.
+// lookAtPeer asks the peer port of the member on p for its certificate, unless the last request was a short while ago.
+// A port that does not answer is no problem here, because other requests check the health.
 func (c *Cluster) lookAtPeer(ctx context.Context, p Peer, v clusterView) {
 	port := v.securePeerPort(p.Host)
 	c.mu.Lock()
 	if len(v.members) == 0 && len(c.shown.server[p.Host]) > 0 {
-		port = defaultPeerPort // something there speaks TLS, but nobody says where the members listen
+		port = defaultPeerPort // the host uses TLS for clients, but no member list names the peer port
 	}
 	look := c.shown.peer[p.Host]
 	c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *Cluster) lookAtPeer(ctx context.Context, p Peer, v clusterView) {
 	c.shown.peer[p.Host] = look
 }
 
-// securePeerPort returns the peer port of the member on a host, or 0 if it has none with TLS.
+// securePeerPort returns the peer port of the member on a host, or 0 if the port has no TLS.
 func (v clusterView) securePeerPort(host string) int {
 	i := slices.IndexFunc(v.members, func(m *pb.Member) bool { return v.hosts[m.ID] == host })
 	if i < 0 {
@@ -95,7 +95,8 @@ func (v clusterView) securePeerPort(host string) int {
 var errCertificateSeen = errors.New("the certificate was seen")
 
 // presentedAt returns the certificates that the peer port of the member on p presents, or nil. A server presents them
-// before it asks for those of the client, so no credentials are needed. It then hangs up without an alert.
+// before it requests the client's certificate, so presentedAt needs no credentials. It then closes the connection
+// without a TLS alert.
 func presentedAt(ctx context.Context, p Peer, port int) []*x509.Certificate {
 	var presented []*x509.Certificate
 	for _, target := range memberAddresses(p, listener{port: port}) {
@@ -106,13 +107,13 @@ func presentedAt(ctx context.Context, p Peer, port int) []*x509.Certificate {
 		quiet := &quietConn{Conn: conn}
 		secured := tls.Client(quiet, &tls.Config{
 			MinVersion:         tls.VersionTLS12,
-			InsecureSkipVerify: true, // only its dates and names are shown
+			InsecureSkipVerify: true, // only the dates and names of the certificate are shown
 			VerifyConnection: func(state tls.ConnectionState) error {
 				presented, quiet.ended = state.PeerCertificates, true
 				return errCertificateSeen
 			},
 		})
-		_ = secured.HandshakeContext(ctx) // ends with errCertificateSeen, or nothing was seen
+		_ = secured.HandshakeContext(ctx) // ends with errCertificateSeen, or without a certificate
 		_ = conn.Close()
 		if presented != nil {
 			break
@@ -121,7 +122,7 @@ func presentedAt(ctx context.Context, p Peer, port int) []*x509.Certificate {
 	return presented
 }
 
-// quietConn sends nothing once it has ended.
+// quietConn sends no more data once ended is set.
 type quietConn struct {
 	net.Conn
 	ended bool

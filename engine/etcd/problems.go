@@ -82,7 +82,7 @@ func (v clusterView) unlistedHosts(name string) []string {
 	var problems []string
 	for _, a := range v.answers {
 		if placed[a.host] || a.retired || a.err == nil && !v.isOfCluster(a) {
-			continue // otherClusters reports the last
+			continue // otherClusters reports a member of another cluster
 		}
 		reason := "etcd there does not answer: "
 		switch {

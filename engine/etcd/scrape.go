@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	maxScrape  = 4 << 20 // bytes; etcd's metrics need a twentieth
+	maxScrape  = 4 << 20 // bytes; etcd's metrics need a twentieth of that
 	maxHeader  = 1 << 20 // bytes
 	idleScrape = 30 * time.Second
 )
 
 // Scrape reads the metrics of the member on host, within Config.Timeout. It keeps the connection for the next scrape,
-// so that watching a busy disk costs the member little.
+// so that frequent scrapes cost the member little.
 func (c *Cluster) Scrape(ctx context.Context, host string) (metrics.Counters, error) {
 	counters, err := c.scrapeMember(ctx, host)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (metrics.Counte
 	if i < 0 {
 		return metrics.Counters{}, errors.New("it is not a host of the cluster")
 	}
-	// The address is for messages: the client connects to its own member, with TLS if the listener has it.
+	// The address appears only in messages: the client connects to its own member, with TLS if the listener uses TLS.
 	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.metricsPort())) + "/metrics"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (metrics.Counte
 	if err != nil {
 		return metrics.Counters{}, err
 	}
-	defer func() { _ = response.Body.Close() }() // already read to its end
+	defer func() { _ = response.Body.Close() }() // the body was already read to its end
 	if response.StatusCode != http.StatusOK {
 		return metrics.Counters{}, fmt.Errorf("GET /metrics on port %d: %s", c.metricsPort(), response.Status)
 	}
@@ -68,7 +68,7 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (metrics.Counte
 	return counters, err
 }
 
-// newHTTPClient returns a client that connects only to the member on p, where find says that it listens.
+// newHTTPClient returns a client that connects only to the member on p, at the listener that find returns.
 func newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -90,7 +90,7 @@ func newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.C
 // Scraped is the result of one scrape of a member.
 type Scraped struct {
 	Metrics metrics.Counters
-	Err     error // why there are none
+	Err     error // reason why there are no metrics
 }
 
 // ScrapeAll scrapes the members on all hosts of the cluster at the same time. It takes at most Config.Timeout.
@@ -108,7 +108,8 @@ func (c *Cluster) ScrapeAll(ctx context.Context) map[string]Scraped {
 	return byHost
 }
 
-// P99Between estimates the p99 of the disk latencies of a member between two scrapes. Its error says why there is none.
+// P99Between estimates the p99 of the disk latencies of a member between two scrapes. If it cannot, its error has the
+// reason.
 func P99Between(earlier, later Scraped, host string) (engine.LatencyPoint, error) {
 	switch {
 	case later.Err != nil:

@@ -25,8 +25,8 @@ const (
 	keepAlive  = 10 * time.Second // the shortest gRPC allows
 )
 
-// session is a conversation with one member over one connection. When the connection breaks, the session is over:
-// further requests fail at once, and no other member answers them.
+// session is a connection to one member. After the connection breaks, further requests fail at once, and no other
+// member answers them.
 type session struct {
 	*clientv3.Client
 	conn *watchedConn
@@ -50,18 +50,19 @@ func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	// The client's own Status dials again; this one stays on the connection.
+	// The client's own Status dials a new connection; this client stays on its
+	// connection.
 	client.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(
 		pb.NewMaintenanceClient(client.ActiveConnection()), client)
 	return &session{Client: client, conn: conn}, nil
 }
 
 func (s *session) Close() {
-	_ = s.Client.Close() // returns only that it was canceled
-	_ = s.conn.Close()   // already closed if it was used
+	_ = s.Client.Close() // returns only the error that its context was canceled
+	_ = s.conn.Close()   // already closed if the client has used it
 }
 
-// watchedConn remembers the first error of reading, which gRPC reports only as text.
+// watchedConn keeps the first read error, which gRPC reports only as text.
 type watchedConn struct {
 	net.Conn
 	failed atomic.Pointer[error]
@@ -75,15 +76,16 @@ func (c *watchedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// lastRead bounds the time for an alert after a connection broke.
+// lastRead bounds the wait for a TLS alert after a connection broke.
 const lastRead = time.Second
 
-// Write writes. If the connection is broken, it reads why: the member's last words may be there still.
+// Write writes data. If the connection is broken, Write also reads from it, because the member's TLS alert with the
+// reason may still be there.
 func (c *watchedConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err != nil {
-		_ = c.SetReadDeadline(time.Now().Add(lastRead)) // the connection is of no more use
-		_, _ = c.Read(make([]byte, 1))                  // remembers the error
+		_ = c.SetReadDeadline(time.Now().Add(lastRead)) // the connection is useless from here on
+		_, _ = c.Read(make([]byte, 1))                  // keeps the error
 	}
 	return n, err
 }
@@ -95,15 +97,15 @@ func (c *watchedConn) readError() error {
 	return nil
 }
 
-// listener is where the members listen.
+// listener describes a port on which the members listen.
 type listener struct {
 	port int
 	tls  *credentials                                     // of the client; nil: no TLS
-	note func(host string, presented []*x509.Certificate) // takes the certificates that members present; nil: nobody does
+	note func(host string, presented []*x509.Certificate) // gets the certificates that members present; may be nil
 }
 
-// connectPeer connects to the member on p from its own host: on the loopback or, if it listens only there, on the
-// host's address.
+// connectPeer connects to the member on p from the member's own host: to the loopback address, or to the host's address
+// if the member listens only there.
 func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net.Conn, error) {
 	var causes []error
 	var secure *tls.Config
@@ -129,13 +131,13 @@ func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net
 	}
 	for _, err := range causes {
 		if refused := (*certificate.Error)(nil); errors.As(err, &refused) {
-			return nil, err // the member is there; that it is not at the other address is no news
+			return nil, err // the member has answered, so the error of the other address does not matter
 		}
 	}
 	return nil, joinDistinct(causes...)
 }
 
-// connectTo connects to an address as seen from the host of p; without TLS if secure is nil.
+// connectTo connects to an address from the host of p. A nil secure means no TLS.
 func connectTo(ctx context.Context, p Peer, target string, secure *tls.Config) (net.Conn, error) {
 	conn, err := p.Dial(ctx, "tcp", target)
 	if err != nil {
@@ -157,9 +159,9 @@ func connectTo(ctx context.Context, p Peer, target string, secure *tls.Config) (
 
 var errBroken = errors.New("the connection broke")
 
-// useOnly makes a gRPC client use conn, never dial another connection, and fail at once when it breaks; etcd's client
-// would wait and try again. The client does not know about TLS, because conn has it already. The member sees the
-// client's certificate in conn.
+// useOnly makes a gRPC client use conn and never dial another connection. If conn breaks, the client fails at once;
+// without useOnly, etcd's client would wait and try again. The client needs no TLS settings, because conn already has
+// TLS and presents the client's certificate.
 func useOnly(conn net.Conn) []grpc.DialOption {
 	var used atomic.Bool
 	dial := func(context.Context, string) (net.Conn, error) {

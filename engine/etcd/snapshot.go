@@ -22,10 +22,10 @@ type SnapshotInfo struct {
 	Duration time.Duration `json:"duration"` // nanoseconds
 }
 
-// Snapshot saves the cluster's data to a file, which etcdutl can restore. It takes the data from a healthy follower, or
-// from the leader if there is no other; if one breaks off, from the next. The file (0600, synced) gets its name only
-// after its hash was checked; a snapshot that breaks off leaves no file. The context bounds it; a member that stops
-// answering is given up after 15 s.
+// Snapshot saves the cluster's data to a file, which etcdutl can restore. It takes the data from a healthy follower; if
+// that fails, from the next one, and at last from the leader. The file (0600, synced) gets its name only after its hash
+// was checked. A failed snapshot leaves no file. The context bounds the time. A member that stops answering fails after
+// 15 s.
 func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, error) {
 	var causes []error
 	for _, m := range snapshotSources(c.Gather(ctx)) {

@@ -16,9 +16,9 @@ const maxVersionAnswer = 4096
 // semanticVersion is the form in which etcd writes versions.
 var semanticVersion = regexp.MustCompile(`^[0-9]{1,4}(\.[0-9]{1,4}){1,2}(-[0-9A-Za-z.-]{1,40})?$`)
 
-// readClusterVersion asks the member on the i-th host for the version of the cluster, or returns "": it is not decided
-// yet, or not known. It is the lowest minor version of all members, and etcd raises it when the last one is updated.
-// The gRPC API does not have it.
+// readClusterVersion asks the member on the i-th host for the version of the cluster. It returns "" if the version is
+// not known or etcd has not decided on it yet. The version of the cluster is the lowest minor version of all members.
+// etcd raises it after the last member is updated. The gRPC API does not have this version.
 func (c *Cluster) readClusterVersion(ctx context.Context, i int) string {
 	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.cfg.ClientPort)) + "/version"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
@@ -40,7 +40,8 @@ func (c *Cluster) readClusterVersion(ctx context.Context, i int) string {
 	return versionText(said.Cluster)
 }
 
-// versionText returns a version that a member reports, or "" if it is none: etcd writes words where it knows none.
+// versionText returns a version that a member reports, or "" if the text is not a version. etcd reports a word if it
+// knows no version.
 func versionText(said string) string {
 	if !semanticVersion.MatchString(said) {
 		return ""

@@ -11,13 +11,13 @@ import (
 // clusterView combines the answers of all peers: one cluster, its member list, and the hosts of its members.
 type clusterView struct {
 	answers    []answer
-	cluster    uint64            // the cluster most peers are members of
-	bestAnswer int               // the answer that knows most about the cluster; -1: none
+	cluster    uint64            // the cluster of most peers
+	bestAnswer int               // index of the answer that knows most about the cluster; -1: none
 	members    []*pb.Member      // the cluster's own member list
 	answerOf   map[uint64]int    // answers by member
 	hosts      map[uint64]string // hosts by member
 	leader     uint64            // 0: none
-	committed  uint64            // raft index that was committed before the reads
+	committed  uint64            // highest raft index that was committed before the reads
 }
 
 // newClusterView combines the answers. known holds the hosts of members from earlier answers.
@@ -61,8 +61,8 @@ func (v clusterView) majorityCluster() uint64 {
 
 func (v clusterView) isOfCluster(a answer) bool { return a.err == nil && a.clusterID() == v.cluster }
 
-// pickAnswer returns the answer that knows most about the cluster, among those that fit. It prefers an answer with a
-// linearizable read, then a later term, then a leader.
+// pickAnswer returns the index of the answer that knows most about the cluster, among the answers for which fits
+// returns true. It prefers an answer with a linearizable read, then one of a later term, then one with a leader.
 func (v clusterView) pickAnswer(fits func(answer) bool) int {
 	best := -1
 	for i, a := range v.answers {
@@ -86,8 +86,8 @@ func knowsMore(a, b answer) bool {
 	return a.status.RaftAppliedIndex > b.status.RaftAppliedIndex
 }
 
-// placeMembers finds the host of every member by its own answer. Members that did not answer are placed by their
-// earlier host, their name, or the address in their URLs.
+// placeMembers finds the host of every member. A member that answers is on the host that answered. For other members,
+// placeMembers uses their earlier host, their name, or the address in their URLs.
 func (v clusterView) placeMembers(known map[uint64]string) {
 	silent := map[string]bool{}
 	for _, a := range v.answers {

@@ -11,7 +11,7 @@ import (
 
 var errDown = errors.New("connection refused")
 
-// members is a member list with IDs 1, 2 …
+// members returns a member list with the IDs 1, 2 …
 func members(names ...string) []*pb.Member {
 	var list []*pb.Member
 	for i, name := range names {
@@ -20,7 +20,7 @@ func members(names ...string) []*pb.Member {
 	return list
 }
 
-// says is the answer of a healthy member; member 1 leads.
+// says returns the answer of a healthy member. Member 1 leads.
 func says(host string, id uint64, list []*pb.Member) answer {
 	return answer{
 		host: host, readAsked: true, committed: 100, members: list,
@@ -39,7 +39,7 @@ func but(a answer, change func(*answer)) answer {
 type factCase struct {
 	answers []answer
 	known   map[uint64]string
-	problem string // of the cluster; "" is none
+	problem string // of the cluster; "": none
 	ill     string // the only member that is not healthy: NAME on HOST: PROBLEM
 }
 
@@ -130,8 +130,8 @@ func leaderlessAnswer(host string, id uint64, list []*pb.Member) answer {
 	})
 }
 
-// TestAlarmTexts: alarms that cannot be listed are still told, as the members'
-// status has them; that there is no leader is no alarm.
+// TestAlarmTexts checks that alarms in the status of members count even if the
+// alarms cannot be listed. A missing leader is no alarm.
 func TestAlarmTexts(t *testing.T) {
 	a := leaderlessAnswer("a", 1, members("a"))
 	if newClusterView([]answer{a}, nil).hasAlarms() {

@@ -19,7 +19,7 @@ type Contents struct {
 // Member is one member in the list of a database.
 type Member struct {
 	ID       string // hexadecimal
-	Name     string // "": it has never started
+	Name     string // "": the member has never started
 	PeerURLs []string
 	Learner  bool
 }
@@ -27,13 +27,14 @@ type Member struct {
 // maxMembers bounds the members of a cluster; etcd recommends 7.
 const maxMembers = 100
 
-// maxRevision bounds revisions, of which a cluster makes some thousands in a second.
+// maxRevision bounds revisions. A cluster makes some thousands per second.
 const maxRevision = 1 << 60
 
-// attempts is how often a database is read that changes meanwhile.
+// attempts is the number of times that Read reads a database that changes
+// meanwhile.
 const attempts = 3
 
-// Read reads a database of size bytes. If etcd is just writing to it, Read begins again.
+// Read reads a database of size bytes. If etcd writes to the database meanwhile, Read begins again.
 func Read(file io.ReaderAt, size int64) (Contents, error) {
 	for range attempts {
 		before, err := openPages(file, size)
@@ -61,8 +62,8 @@ func (p pages) readContents() (Contents, error) {
 		return c, fmt.Errorf("its keys: %w", err)
 	}
 	if len(leaf) > 0 {
-		// A key of this bucket is the revision of a change, and the number of the change within it. (etcd,
-		// server/storage/mvcc/revision.go)
+		// A key of this bucket contains the revision of a change, and the number of the change within that revision
+		// (etcd, server/storage/mvcc/revision.go).
 		key := leaf[last(leaf)].key
 		if len(key) < 17 || key[8] != '_' || key[0] > 0x7f {
 			return c, errors.New("its last revision cannot be read")
@@ -106,8 +107,8 @@ func (p pages) readMembers() ([]Member, error) {
 	return members, nil
 }
 
-// joinLeaves returns the elements of all leaves right below a branch. No cluster has so many members that there are more
-// branches.
+// joinLeaves returns the elements of all leaves right below a branch. No cluster has enough members for a second level
+// of branches.
 func (p pages) joinLeaves(branch []element) ([]element, error) {
 	var all []element
 	for _, e := range branch[:min(len(branch), maxMembers)] {

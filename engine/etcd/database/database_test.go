@@ -18,7 +18,7 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// readReal returns the database of a stopped member, with its name, ID and last revision.
+// readReal returns the database of a stopped member, and the name, ID and last revision of that member.
 func readReal(t *testing.T, keys int) (file []byte, want database.Contents) {
 	t.Helper()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -39,7 +39,8 @@ func readReal(t *testing.T, keys int) (file []byte, want database.Contents) {
 	return file, want
 }
 
-// TestReadReal reads databases of real members: one leaf, and a tree of pages.
+// TestReadReal reads databases of real members: one with a single leaf, and one
+// with a tree of pages.
 func TestReadReal(t *testing.T) {
 	t.Parallel()
 	for _, keys := range []int{1, 700} {
@@ -52,7 +53,8 @@ func TestReadReal(t *testing.T) {
 	}
 }
 
-// TestReadCut: of a file that is cut anywhere, or has other contents, nothing is read that is not true, and nothing panics.
+// TestReadCut checks that Read returns either an error or the true contents for a file that is cut anywhere, and never
+// panics.
 func TestReadCut(t *testing.T) {
 	t.Parallel()
 	file, want := readReal(t, 5)
@@ -68,7 +70,8 @@ func TestReadCut(t *testing.T) {
 	}
 }
 
-// changing is a database whose state changes with each reading of its first page.
+// changing is a database that changes its state with each read of its first
+// page.
 type changing struct{ states [][]byte }
 
 func (c *changing) ReadAt(p []byte, offset int64) (int, error) {
@@ -79,17 +82,18 @@ func (c *changing) ReadAt(p []byte, offset int64) (int, error) {
 	return bytes.NewReader(state).ReadAt(p, offset)
 }
 
-// The fields of the two first pages of a database, from the beginning of the page.
+// Offsets of fields in the first two pages of a database, from the beginning of
+// the page.
 const (
 	rootAt = 16 + 16
 	txAt   = 16 + 48
 	sumAt  = 16 + 56
 )
 
-// pageSize is that of bbolt: of the machine.
+// pageSize is the size of bbolt's pages: the page size of the machine.
 var pageSize = os.Getpagesize()
 
-// setState writes the number of the last transaction and the root of one of the two states of a database.
+// setState writes the number of the last transaction and the root into one of the two states of a database.
 func setState(file []byte, number int, tx, root uint64) {
 	page := file[number*pageSize:]
 	binary.LittleEndian.PutUint64(page[txAt:], tx)
@@ -99,7 +103,7 @@ func setState(file []byte, number int, tx, root uint64) {
 	binary.LittleEndian.PutUint64(page[sumAt:], sum.Sum64())
 }
 
-// lastState returns the number of the newer state of a database, and its root.
+// lastState returns the newer state of a database: its number and its root.
 func lastState(file []byte) (number int, root uint64) {
 	tx := func(n int) uint64 { return binary.LittleEndian.Uint64(file[n*pageSize+txAt:]) }
 	if tx(1) > tx(0) {
@@ -108,14 +112,15 @@ func lastState(file []byte) (number int, root uint64) {
 	return number, binary.LittleEndian.Uint64(file[number*pageSize+rootAt:])
 }
 
-// TestReadNewerState: of the two states that a database has, the newer one is read.
+// TestReadNewerState checks that Read uses the newer one of the two states of a
+// database.
 func TestReadNewerState(t *testing.T) {
 	t.Parallel()
 	file, want := readReal(t, 5)
 	number, root := lastState(file)
 	for newer := range 2 {
 		setState(file, number, 7, root)
-		setState(file, 1-number, 6, 0) // without a root, nothing can be read
+		setState(file, 1-number, 6, 0) // no database can be read without a root
 		if newer != number {
 			setState(file, newer, 7, root)
 			setState(file, number, 6, 0)
@@ -126,14 +131,15 @@ func TestReadNewerState(t *testing.T) {
 	}
 }
 
-// TestReadWhileChanging: what is read of two states of a database is not taken for one.
+// TestReadWhileChanging checks that Read never mixes parts of two states of a
+// database.
 func TestReadWhileChanging(t *testing.T) {
 	t.Parallel()
 	file, want := readReal(t, 5)
 	old := bytes.Clone(file)
 	number, root := lastState(file)
 	setState(file, number, 9, root)
-	setState(old, number, 8, 0) // its pages have other contents by now
+	setState(old, number, 8, 0) // the pages of that state already have other contents
 	setState(old, 1-number, 7, 0)
 	got, err := database.Read(&changing{states: [][]byte{old, file}}, int64(len(file)))
 	if err != nil || got.Revision != want.Revision {
@@ -150,7 +156,7 @@ func TestReadWhileChanging(t *testing.T) {
 	}
 }
 
-// FuzzRead: no file makes it panic or read without a bound.
+// FuzzRead checks that Read never panics and always ends.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("no database"))
 	f.Fuzz(func(_ *testing.T, file []byte) {
@@ -176,8 +182,8 @@ func (f flipper) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// TestReadDamaged changes each byte of the two states and of the first elements of the root: nothing panics, and nothing is
-// read beyond a page.
+// TestReadDamaged changes each byte of the two states and of the first elements of the root. Read must not panic, and
+// must not read beyond a page.
 func TestReadDamaged(t *testing.T) {
 	t.Parallel()
 	file, _ := readReal(t, 60)
@@ -191,8 +197,8 @@ func TestReadDamaged(t *testing.T) {
 	}
 }
 
-// TestReadLies: a host can give its file any size, and its database any revision. Nothing panics, and sums of revisions do not
-// overflow.
+// TestReadLies checks that Read does not trust the host. A host can report any size for its file and any revision for
+// its database; Read must not panic, and its revisions must not overflow.
 func TestReadLies(t *testing.T) {
 	t.Parallel()
 	file, want := readReal(t, 5)

@@ -9,9 +9,9 @@ import (
 	"io"
 )
 
-// The format of bbolt (page.go, meta.go and bucket.go there), little-endian: each page begins with its number (8 bytes),
-// kind (2), count of elements (2) and number of pages that follow it (4). Elements of 16 bytes follow, with the positions of
-// their keys, relative to the element.
+// The format of bbolt (page.go, meta.go and bucket.go in bbolt), little-endian: each page begins with its number (8
+// bytes), its kind (2), its number of elements (2) and the number of overflow pages that follow the page (4). Then come
+// elements of 16 bytes. An element has the position of its key, relative to the element.
 const (
 	headerSize  = 16
 	elementSize = 16
@@ -26,11 +26,11 @@ const (
 // Bounds of reading.
 const (
 	maxPageSize = 64 << 10
-	maxRun      = 16 << 20 // bytes of one page and those that follow it
+	maxRun      = 16 << 20 // bytes of one page with its overflow pages
 	maxDepth    = 32       // pages from the root of a bucket to a leaf
 )
 
-// ErrFormat is the error of a file that is no database.
+// ErrFormat is the error for a file that is not a database.
 var ErrFormat = errors.New("it is not a database of etcd")
 
 // pages reads the pages of one state of a database.
@@ -42,14 +42,14 @@ type pages struct {
 	tx   uint64 // number of the last transaction
 }
 
-// element is one entry of a page: in a branch, the page below; in a leaf, a value or a bucket.
+// element is one entry of a page. In a branch, it names the page below; in a leaf, it has a value or a bucket.
 type element struct {
 	key, value []byte
 	page       uint64
 	bucket     bool
 }
 
-// openPages finds the newer of the two states that a database has. Both are within the first pages.
+// openPages finds the newer one of the two states of a database. Both states are within the first pages.
 func openPages(file io.ReaderAt, size int64) (pages, error) {
 	begin := make([]byte, max(0, min(size, 2*maxPageSize)))
 	if _, err := file.ReadAt(begin, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -86,7 +86,7 @@ func parseMeta(begin []byte, offset int) (pages, bool) {
 	}, true
 }
 
-// readPage reads a page with those that follow it.
+// readPage reads a page with its overflow pages.
 func (p pages) readPage(number uint64) ([]byte, error) {
 	if number > uint64(p.end/p.size) {
 		return nil, fmt.Errorf("page %d is beyond its end", number)
@@ -112,7 +112,7 @@ func (p pages) readPage(number uint64) ([]byte, error) {
 	return page, nil
 }
 
-// listElements returns the elements of a page, and whether it is a leaf.
+// listElements returns the elements of a page, and true if the page is a leaf.
 func listElements(page []byte) ([]element, bool, error) {
 	if len(page) < headerSize {
 		return nil, false, errors.New("a page is too short")
@@ -140,7 +140,8 @@ func listElements(page []byte) ([]element, bool, error) {
 	return list, kind == leafPage, nil
 }
 
-// findLeaf goes from a page down to a leaf, to the element that choose picks of each branch. An empty branch has none.
+// findLeaf follows branches from a page down to a leaf. In each branch, it follows the element that choose returns. An
+// empty branch has no leaf.
 func (p pages) findLeaf(page []byte, choose func([]element) int) ([]element, error) {
 	for range maxDepth {
 		list, leaf, err := listElements(page)
@@ -179,7 +180,7 @@ func (p pages) openBucket(name string) ([]byte, error) {
 		if page := binary.LittleEndian.Uint64(e.value); page != 0 {
 			return p.readPage(page)
 		}
-		return e.value[headerSize:], nil // a small bucket is within its parent
+		return e.value[headerSize:], nil // the parent page contains a small bucket
 	}
 	return nil, fmt.Errorf("it has no bucket %q", name)
 }

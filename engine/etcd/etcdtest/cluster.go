@@ -1,6 +1,6 @@
 // Package etcdtest starts real etcd members on the loopback interface for
-// tests. Every member has a loopback address of its own, so that all of them
-// can listen on the same ports as on hosts of their own.
+// tests. Every member has its own loopback address, so that all members can
+// listen on the same ports, like members on different hosts.
 package etcdtest
 
 import (
@@ -26,22 +26,23 @@ const (
 	startTimeout = 30 * time.Second // bounds every wait
 )
 
-// MetricsPort is where members with Options.Metrics serve their metrics.
+// MetricsPort is the port on which members with Options.Metrics serve their
+// metrics.
 const MetricsPort = 2381
 
 // Options describe the cluster to start.
 type Options struct {
-	TLS         bool                     // clients need a certificate and speak TLS
+	TLS         bool                     // clients must use TLS and a certificate
 	User        string                   // common name of the client certificate; "": root
 	Names       func(host int) string    // member names; nil: the host names
 	AddressOnly bool                     // members do not listen on the loopback of their host
 	QuotaBytes  int64                    // space quota; 0: etcd's default
-	Metrics     string                   // scheme of a listener for metrics alone, on MetricsPort; "": there is none
+	Metrics     string                   // scheme of the listener on MetricsPort, which serves only metrics; "": no such listener
 	ServerNames func(m *Member) []string // names in the server certificates; nil: the loopback names and the address
 
-	PeerAutoTLS bool // members make certificates for each other themselves
+	PeerAutoTLS bool // members make the certificates for each other themselves
 
-	PeerTLS bool             // members speak TLS with each other, too; needs TLS
+	PeerTLS bool             // members also use TLS with each other; needs TLS
 	Dates   map[string]Dates // validity of certificates: "ca", "server", "peer" and "client"; others are valid for 2 hours
 }
 
@@ -60,11 +61,11 @@ type Cluster struct {
 	token   string
 }
 
-// counter gives every member of this process its own host number.
+// counter numbers all members of this process, for their addresses.
 var counter atomic.Uint32
 
-// Start starts a cluster of n members on the hosts etcd-0, etcd-1 and so on, and waits until it has a leader. It stops
-// with the test.
+// Start starts a cluster of n members on the hosts etcd-0, etcd-1 and so on, and waits until it has a leader. The
+// cluster stops with the test.
 func Start(t testing.TB, n int, options Options) *Cluster {
 	t.Helper()
 	if options.User == "" {
@@ -152,7 +153,7 @@ func (c *Cluster) Leader(t testing.TB) *Member {
 	return nil
 }
 
-// AddLearner adds a learner on one more host and starts it.
+// AddLearner adds a learner on a new host and starts it.
 func (c *Cluster) AddLearner(t testing.TB) *Member {
 	t.Helper()
 	m := c.addMember(t)
@@ -165,7 +166,7 @@ func (c *Cluster) AddLearner(t testing.TB) *Member {
 	return m
 }
 
-// AddUnstarted adds a learner on one more host that is never started.
+// AddUnstarted adds a learner on a new host and never starts it.
 func (c *Cluster) AddUnstarted(t testing.TB) *Member {
 	t.Helper()
 	return c.addMember(t)

@@ -27,8 +27,8 @@ type Member struct {
 	config  *embed.Config
 }
 
-// Dial connects as from the member's own host: 127.0.0.1 there is the member's
-// address here.
+// Dial connects like a program on the member's own host: it replaces 127.0.0.1
+// by the member's address.
 func (m *Member) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	for _, port := range []int{clientPort, peerPort, MetricsPort} {
 		if address != loopbackAddress(port) {
@@ -42,7 +42,7 @@ func (m *Member) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// ReadFile reads a file of the member's host, which has only the credentials in Cluster.TLS.
+// ReadFile reads a file of the member's host. The host has only the files in Cluster.TLS.
 func (m *Member) ReadFile(_ context.Context, path string) ([]byte, error) {
 	data, ok := m.cluster.files[path]
 	if !ok {
@@ -54,7 +54,7 @@ func (m *Member) ReadFile(_ context.Context, path string) ([]byte, error) {
 // ID returns the member's ID.
 func (m *Member) ID() uint64 { return uint64(m.etcd.Server.MemberID()) }
 
-// Stop stops the member like a reboot. It may be called twice.
+// Stop stops the member as a reboot does. Further calls have no effect.
 func (m *Member) Stop() {
 	if m.etcd == nil {
 		return
@@ -95,7 +95,7 @@ func (m *Member) startMember(t testing.TB, state, initial string) {
 	config.ListenPeerUrls, config.AdvertisePeerUrls = peer, peer
 	config.ClusterState, config.InitialCluster, config.InitialClusterToken = state, initial, m.cluster.token
 	config.TickMs, config.ElectionMs = 50, 500
-	config.StrictReconfigCheck = false // else a learner may be added only 5 s after the last change
+	config.StrictReconfigCheck = false // with the check, etcd refuses a learner during 5 s after the last change
 	config.BcryptCost = 4
 	config.QuotaBackendBytes = m.cluster.options.QuotaBytes
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())

@@ -17,7 +17,7 @@ import (
 	"holdfast/engine"
 )
 
-// authority is a certificate authority that lives as long as a test.
+// authority is a certificate authority for one test.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -31,7 +31,8 @@ func NewCA(t testing.TB) []byte {
 	return newAuthority(t, Dates{}).pem
 }
 
-// period returns the validity, by default two hours of which one is over.
+// period returns the validity. The default begins one hour ago and ends in one
+// hour.
 func (d Dates) period() (from, to time.Time) {
 	if d == (Dates{}) {
 		d = Dates{From: -time.Hour, To: time.Hour}
@@ -94,7 +95,7 @@ func (a *authority) issueCertificate(t testing.TB, dates Dates, user string, nam
 	return pemBlock("CERTIFICATE", der), pemBlock("PRIVATE KEY", keyDER)
 }
 
-// Issue returns a PEM certificate and key from the cluster's CA, for a client and server with these names.
+// Issue returns a PEM certificate and key from the cluster's CA, valid for clients and for servers with these names.
 func (c *Cluster) Issue(t testing.TB, user string, names ...string) (cert, key []byte) {
 	t.Helper()
 	return c.ca.issueCertificate(t, Dates{}, user, names...)

@@ -13,13 +13,13 @@ type Counters struct {
 	LeaderChanges uint64    // etcd_server_leader_changes_seen_total
 	Started       float64   // process_start_time_seconds
 	Quota         int64     // etcd_server_quota_backend_bytes; 0: not known
-	ScrapedAt     time.Time // when the answer was there
+	ScrapedAt     time.Time // time of the answer
 }
 
 const stall = 1.1 // seconds; etcd has a bucket up to 1.024
 
-// Since returns the difference to an earlier scrape of the same member. If the member restarted in between, its
-// counters began anew, and Since returns all of this scrape.
+// Since returns the difference to an earlier scrape of the same member. If the member has restarted since, its counters
+// began at 0, and Since returns all of this scrape.
 func (m Counters) Since(earlier Counters) Counters {
 	if m.Started != earlier.Started || m.LeaderChanges < earlier.LeaderChanges {
 		return m
@@ -31,20 +31,21 @@ func (m Counters) Since(earlier Counters) Counters {
 }
 
 // P99Since estimates the p99 of the disk latencies since an earlier scrape of the same member. A histogram without
-// observations has no bucket. A member that restarted in between has counted everything within the window.
+// observations has no bucket. If the member has restarted since, all its observations are within the window.
 func (m Counters) P99Since(earlier Counters, host string) engine.LatencyPoint {
 	return m.Since(earlier).Latency(host, m.ScrapedAt.Sub(earlier.ScrapedAt), 0)
 }
 
-// Plus returns the observations of both.
+// Plus returns the observations of both counters together.
 func (m Counters) Plus(other Counters) Counters {
 	m.WALFsync = m.WALFsync.addHistogram(other.WALFsync)
 	m.BackendCommit = m.BackendCommit.addHistogram(other.BackendCommit)
 	return m
 }
 
-// Latency estimates the p99 of the disk latencies in a window, or of all but the given number of slowest observations
-// if that is less. Of a metric that took a second or more, no observation is left out.
+// Latency estimates the p99 of the disk latencies in a window. If exceptional is not 0, it ignores that number of the
+// slowest observations of a metric, but at most half of them, where that leads to a lower estimate. If a metric has an
+// observation of a second or more, Latency ignores none of its observations.
 func (m Counters) Latency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
 	point := engine.LatencyPoint{Host: host, Window: engine.Duration(window)}
 	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional)
@@ -52,8 +53,8 @@ func (m Counters) Latency(host string, window time.Duration, exceptional int) en
 	return point
 }
 
-// hasStall reports whether an observation took a second or more, the time after which etcd elects another leader by
-// default. A disk that stalls completes few writes, so that all of them would be exceptions.
+// hasStall reports whether an observation took a second or more, the default time after which etcd elects another
+// leader. A disk that stalls completes few writes, so that Latency could otherwise ignore all slow ones.
 func (h Histogram) hasStall() bool {
 	var below uint64
 	for _, b := range h.Buckets {
@@ -67,7 +68,7 @@ func (h Histogram) hasStall() bool {
 func (h Histogram) p99InSeconds(exceptional int) (float64, *engine.LatencyBucket) {
 	q := 0.99
 	if count := float64(h.Count()); exceptional > 0 && count > 0 && !h.hasStall() {
-		q = min(q, max(count-float64(exceptional), count/2)/count) // of a few observations, half
+		q = min(q, max(count-float64(exceptional), count/2)/count) // of few observations, at most half are ignored
 	}
 	e, ok := h.Quantile(q)
 	if !ok {

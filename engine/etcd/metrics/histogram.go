@@ -12,7 +12,8 @@ type Histogram struct {
 	Sum     float64 // of all observations, seconds
 }
 
-// Bucket counts the observations up to a bound, all smaller buckets included.
+// Bucket counts the observations up to a bound, including those of all smaller
+// buckets.
 type Bucket struct {
 	UpperBound float64 // seconds
 	Count      uint64
@@ -22,7 +23,7 @@ type Bucket struct {
 type Estimate struct {
 	Value    time.Duration `json:"value"`          // interpolated in the bucket, nanoseconds
 	Low      time.Duration `json:"low"`            // lower bound
-	High     time.Duration `json:"high,omitempty"` // upper bound; 0: it is in the +Inf bucket
+	High     time.Duration `json:"high,omitempty"` // upper bound; 0: the quantile is in the +Inf bucket
 	Observed uint64        `json:"observed"`       // number of observations
 }
 
@@ -45,8 +46,8 @@ func (h Histogram) Count() uint64 {
 	return h.Buckets[len(h.Buckets)-1].Count
 }
 
-// countsSince returns the observations after earlier, a scrape of the same process. If a bucket holds fewer than
-// before, or the bounds differ, the process has restarted: all of h came after.
+// countsSince returns the observations after earlier, a scrape of the same process. If a bucket has fewer observations
+// than before, or the bounds differ, the process has restarted, and all observations of h are new.
 func (h Histogram) countsSince(earlier Histogram) Histogram {
 	if len(h.Buckets) != len(earlier.Buckets) {
 		return h
@@ -64,7 +65,8 @@ func (h Histogram) countsSince(earlier Histogram) Histogram {
 	return delta
 }
 
-// addHistogram returns the observations of both. Histograms with other bounds are of another version of etcd, and are left out.
+// addHistogram returns the observations of both histograms. If other has different bounds, it is from another version
+// of etcd, and is ignored.
 func (h Histogram) addHistogram(other Histogram) Histogram {
 	if len(h.Buckets) == 0 {
 		return other
@@ -82,9 +84,9 @@ func (h Histogram) addHistogram(other Histogram) Histogram {
 	return sum
 }
 
-// Quantile estimates the q-quantile, 0 < q <= 1, as Prometheus' histogram_quantile does: linear within its bucket, from
-// 0 in the first, and the lower bound in the +Inf bucket. It returns false without observations, or without a bucket
-// but +Inf.
+// Quantile estimates the q-quantile, 0 < q <= 1, as Prometheus' histogram_quantile does: it interpolates linearly
+// within a bucket, the first bucket begins at 0, and in the +Inf bucket it returns the lower bound. It returns false
+// without observations, or if +Inf is the only bucket.
 func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	last := len(h.Buckets) - 1
 	if last < 1 || h.Count() == 0 || !(q > 0 && q <= 1) || !math.IsInf(h.Buckets[last].UpperBound, 1) {
@@ -105,7 +107,7 @@ func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	return estimate, true
 }
 
-// durationOf returns the duration of so many seconds, or the longest duration if they are more.
+// durationOf converts seconds to a duration. It returns the longest duration for larger values.
 func durationOf(s float64) time.Duration {
 	if ns := math.Round(s * float64(time.Second)); ns < math.MaxInt64 {
 		return time.Duration(ns)

@@ -20,7 +20,7 @@ var bounds = func() []float64 {
 	return append(list, math.Inf(1))
 }()
 
-// observe counts durations, in seconds, into the buckets.
+// observe returns a histogram of durations in seconds.
 func observe(durations []float64) Histogram {
 	h := Histogram{}
 	for _, bound := range bounds {
@@ -42,8 +42,8 @@ func genDurations(min int) *rapid.Generator[[]float64] {
 	return rapid.SliceOfN(rapid.Float64Range(0.000001, 20), min, 200)
 }
 
-// TestQuantileKeepsTheBucket: the true quantile of the observations lies in the
-// reported bucket, and so does the estimate.
+// TestQuantileKeepsTheBucket checks that the reported bucket contains the true
+// quantile of the observations and the estimate.
 func TestQuantileKeepsTheBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		durations := genDurations(1).Draw(t, "durations")
@@ -63,7 +63,7 @@ func TestQuantileKeepsTheBucket(t *testing.T) {
 	})
 }
 
-// TestQuantileGrows: a larger quantile is never smaller.
+// TestQuantileGrows checks that a larger q never has a smaller quantile.
 func TestQuantileGrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := observe(genDurations(1).Draw(t, "durations"))
@@ -77,8 +77,8 @@ func TestQuantileGrows(t *testing.T) {
 	})
 }
 
-// TestSinceIsWhatCameAfter: the difference of two scrapes is the histogram of
-// the observations between them, and a restart loses only earlier ones.
+// TestSinceIsWhatCameAfter checks that the difference of two scrapes is the
+// histogram of the observations between them, also after a restart.
 func TestSinceIsWhatCameAfter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := genDurations(0).Draw(t, "before"), genDurations(0).Draw(t, "after")
@@ -95,15 +95,15 @@ func TestSinceIsWhatCameAfter(t *testing.T) {
 		if got := restarted.Since(first); !slices.Equal(got.WALFsync.Buckets, observe(after).Buckets) || got.LeaderChanges != 4 {
 			t.Fatalf("after a restart %+v", got)
 		}
-		restarted.Started = 1 // not told: seen by any bucket that holds fewer
+		restarted.Started = 1 // the start time hides the restart; only a bucket with fewer observations can show it
 		if got := restarted.Since(first).WALFsync; got.Count() > uint64(len(after)) || !got.isValid() {
 			t.Fatalf("after an untold restart %+v", got)
 		}
 	})
 }
 
-// TestQuantileFigures compares with figures worked out by hand from the rule
-// of histogram_quantile in the Prometheus documentation.
+// TestQuantileFigures compares quantiles with figures that were calculated by
+// hand from the documentation of histogram_quantile.
 func TestQuantileFigures(t *testing.T) {
 	h := func(counts ...uint64) Histogram {
 		h := Histogram{}
@@ -142,7 +142,8 @@ func TestQuantileFigures(t *testing.T) {
 	}
 }
 
-// TestParseMetrics: text other than etcd's metrics is refused without a panic.
+// TestParseMetrics checks that Parse refuses other text than etcd's metrics
+// without a panic.
 func TestParseMetrics(t *testing.T) {
 	const good = `# TYPE etcd_disk_wal_fsync_duration_seconds histogram
 etcd_disk_wal_fsync_duration_seconds_bucket{le="0.001"} 3

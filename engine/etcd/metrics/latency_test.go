@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// histogramWith returns so many observations of 1 ms, and so many of 100 ms.
+// histogramWith returns a histogram with quick observations of 1 ms and slow
+// observations of 100 ms.
 func histogramWith(quick, slow uint64) Histogram {
 	return Histogram{Sum: float64(quick)*0.001 + float64(slow)*0.1, Buckets: []Bucket{{0.001, quick}, {0.128, quick + slow}, {math.Inf(1), quick + slow}}}
 }
 
-// TestExceptionalObservations: a few slow observations of a short window are left out, and no more.
+// TestExceptionalObservations checks that Latency ignores only the given number of slow observations.
 func TestExceptionalObservations(t *testing.T) {
 	for _, c := range []struct {
 		quick, slow uint64
@@ -21,9 +22,9 @@ func TestExceptionalObservations(t *testing.T) {
 		{57, 3, 0, true},
 		{57, 3, 3, false},
 		{56, 4, 3, true},
-		{0, 2, 3, true}, // all are slow
+		{0, 2, 3, true}, // all observations are slow
 		{1000, 9, 3, false},
-		{1000, 11, 3, true}, // of many, the p99 counts
+		{1000, 11, 3, true}, // with many observations, the p99 decides
 	} {
 		h := histogramWith(c.quick, c.slow)
 		point := Counters{WALFsync: h, BackendCommit: h}.Latency("etcd-0", time.Second, c.exceptional)

@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Parse reads the metrics of a member in the text format of Prometheus. The histograms of both latencies must be there and valid.
+// Parse reads the metrics of a member in the text format of Prometheus. The histograms of both latencies must exist and
+// be valid.
 func Parse(text io.Reader) (Counters, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(text)
@@ -43,7 +44,8 @@ func Parse(text io.Reader) (Counters, error) {
 	return counters, nil
 }
 
-// bytesOf returns a gauge as a number of bytes, or 0 if it cannot be one.
+// bytesOf converts a gauge to a number of bytes. It returns 0 for a value that
+// cannot be one.
 func bytesOf(gauge float64) int64 {
 	if gauge > 0 && gauge < math.MaxInt64 {
 		return int64(gauge)
@@ -51,7 +53,8 @@ func bytesOf(gauge float64) int64 {
 	return 0
 }
 
-// histogramOf returns a histogram, or an empty one if a count is no whole number: such counts are in fields of their own.
+// histogramOf converts a histogram. If a count is not a whole number, which Prometheus keeps in separate fields, it
+// returns an empty one.
 func histogramOf(h *dto.Histogram) Histogram {
 	histogram := Histogram{Sum: h.GetSampleSum()}
 	for _, b := range h.GetBucket() {

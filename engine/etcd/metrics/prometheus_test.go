@@ -14,14 +14,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Prometheus has 260 modules behind it, too many for go.mod. So histograms are compared in two ways: with values that
-// Prometheus' own function returned (testdata/quantiles.json, made by testdata/quantiles.go.txt), and with a reference that
-// was written from the documentation of irate and histogram_quantile, in other words than the product.
+// Prometheus depends on 260 modules, too many for go.mod. So these tests compare histograms in two other ways: with
+// values that Prometheus' own function returned (testdata/quantiles.json, made by testdata/quantiles.go.txt), and with
+// a reference that was written from the documentation of irate and histogram_quantile, independently of the product.
 
-// sample is a series of a histogram at one moment: the count up to a bound.
+// sample is a series of a histogram at one moment: the count of observations up
+// to a bound.
 type sample struct{ le, count float64 }
 
-// referenceQuantile is histogram_quantile of Prometheus by its documentation.
+// referenceQuantile implements histogram_quantile from the documentation of
+// Prometheus.
 func referenceQuantile(q float64, series []sample) float64 {
 	sort.Slice(series, func(i, j int) bool { return series[i].le < series[j].le })
 	last := len(series) - 1
@@ -42,11 +44,11 @@ func referenceQuantile(q float64, series []sample) float64 {
 		}
 		return lower + (s.le-lower)*(q*total-below)/(s.count-below)
 	}
-	return series[last-1].le // in the highest bucket: the upper bound of the second highest
+	return series[last-1].le // in the highest bucket: the bound of the second highest
 }
 
-// referenceIncrease is the increase between two samples of each series, which irate divides by the time: a count that is
-// lower than before is a counter reset, after which it began at 0. A series that only one scrape has is not in it.
+// referenceIncrease returns the increase between two samples of each series, which irate divides by the time. A lower
+// count is a counter reset, after which the counter began at 0. A series with only one sample is left out.
 func referenceIncrease(before, after []sample) []sample {
 	var out []sample
 	for _, a := range after {
@@ -71,18 +73,20 @@ func samplesOf(h Histogram) []sample {
 	return out
 }
 
-// compareQuantile fails the test unless the histogram has the quantile want, which is NaN for none.
+// compareQuantile fails the test unless the histogram has the quantile want. NaN means that the histogram has no
+// quantile.
 func compareQuantile(t interface{ Fatalf(string, ...any) }, h Histogram, q, want float64) {
 	got, ok := h.Quantile(q)
 	if ok == math.IsNaN(want) {
 		t.Fatalf("the %v-quantile of %+v is %+v, %v; Prometheus has %v", q, h.Buckets, got, ok, want)
 	}
-	if ok && math.Abs(got.Value.Seconds()-want) > 1e-9+1e-12*want { // a duration is in whole nanoseconds
+	if ok && math.Abs(got.Value.Seconds()-want) > 1e-9+1e-12*want { // a duration has whole nanoseconds
 		t.Fatalf("the %v-quantile of %+v is %v s; Prometheus has %v s", q, h.Buckets, got.Value.Seconds(), want)
 	}
 }
 
-// TestQuantileVectors compares with values that Prometheus itself returned.
+// TestQuantileVectors compares quantiles with values that Prometheus itself
+// returned.
 func TestQuantileVectors(t *testing.T) {
 	text, err := os.ReadFile("testdata/quantiles.json")
 	if err != nil {
@@ -121,7 +125,8 @@ func TestQuantileVectors(t *testing.T) {
 	}
 }
 
-// genHistogram draws a histogram with a random part of etcd's bounds, perhaps with +Inf alone or without observations.
+// genHistogram draws a histogram with a random part of etcd's bounds. Some histograms have only the bound +Inf or no
+// observations.
 func genHistogram(least []uint64) *rapid.Generator[Histogram] {
 	return rapid.Custom(func(t *rapid.T) Histogram {
 		h, count := Histogram{}, uint64(0)
@@ -133,7 +138,7 @@ func genHistogram(least []uint64) *rapid.Generator[Histogram] {
 			if rapid.Bool().Draw(t, "none") {
 				more = 0
 			}
-			if least != nil { // observations come in addition to earlier ones
+			if least != nil { // adds observations to earlier ones
 				more += least[i]
 				if i > 0 {
 					more -= least[i-1]
@@ -146,7 +151,8 @@ func genHistogram(least []uint64) *rapid.Generator[Histogram] {
 	})
 }
 
-// TestQuantileReference compares random histograms with the reference: missing buckets, +Inf alone, no observations.
+// TestQuantileReference compares the quantiles of random histograms with the reference. Some of them lack buckets, have
+// only +Inf, or have no observations.
 func TestQuantileReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := genHistogram(nil).Draw(t, "histogram")
@@ -161,8 +167,9 @@ func TestQuantileReference(t *testing.T) {
 	})
 }
 
-// TestWindowReference compares the p99 of random windows with irate and histogram_quantile. After a restart the counters
-// begin at 0; Prometheus notices that in each series by itself, and holdfast by the start of the process, too.
+// TestWindowReference compares the p99 of random windows with irate and histogram_quantile. After a restart the
+// counters begin at 0. Prometheus finds that out for each series alone; holdfast also knows the start time of the
+// process.
 func TestWindowReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		least := make([]uint64, len(bounds))
@@ -199,7 +206,7 @@ func TestWindowReference(t *testing.T) {
 	})
 }
 
-// TestHostileBounds: bounds that no disk has do not overflow.
+// TestHostileBounds checks that bounds that no disk has do not overflow.
 func TestHostileBounds(t *testing.T) {
 	h := Histogram{Buckets: []Bucket{{1e-300, 0}, {1e300, 1}, {math.Inf(1), 1}}}
 	if got, ok := h.Quantile(0.99); !ok || got.Low != 0 || got.Value <= 0 || got.High < got.Value {

@@ -6,14 +6,14 @@ import (
 	"holdfast/engine/etcd/membership"
 )
 
-// Forecast is how a restore will go if every step succeeds.
+// Forecast is the course of a restore if every step succeeds.
 type Forecast struct {
 	Source  Source
 	Steps   []Step
-	Refusal *Refusal // why it ends there; nil: the cluster then runs again
+	Refusal *Refusal // reason why the restore ends; nil: the cluster then runs again
 }
 
-// maxSteps bounds a forecast. A host takes at most five steps.
+// maxSteps bounds a forecast. A restore takes at most five steps on each host.
 const maxSteps = 1000
 
 // Plan returns all steps until the cluster runs again, or until a refusal.

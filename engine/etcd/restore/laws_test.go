@@ -10,14 +10,14 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// The kills of a run.
+// When a run is killed.
 const (
 	neverKilled   = ""
 	killedBetween = "between"
 	killedWithin  = "within"
 )
 
-// kinds are the voters of a world at the beginning. "said" means that a person has named it with --lost.
+// kinds are the states of a voter at the beginning. "said" means that a person has named the voter with --lost.
 var kinds = []string{"serves", "stopped", "disk lost", "cut off", "gone, said", "unlisted", "unlisted, gone, said", "retired, stopped", "unfit, disk lost"}
 
 func newWorld(snapshot bool, kill string, voters []int, spare bool) *world {
@@ -32,7 +32,7 @@ func newWorld(snapshot bool, kill string, voters []int, spare bool) *world {
 			m.runs = false
 		}
 		if has("disk lost") {
-			m.runs, m.disk, m.revision = true, "", 0 // the unit tries to start again and again
+			m.runs, m.disk, m.revision = true, "", 0 // its unit tries to start etcd again and again
 		}
 		if has("said") {
 			w.lost = append(w.lost, "name-"+m.disk)
@@ -52,7 +52,7 @@ func newWorld(snapshot bool, kill string, voters []int, spare bool) *world {
 	return w
 }
 
-// obstacles returns the kinds of refusals that stand in the way of a restore.
+// obstacles returns the kinds of refusals that are right in this world.
 func (w *world) obstacles() []restore.RefusalKind {
 	var list []restore.RefusalKind
 	source, host := false, false
@@ -83,8 +83,8 @@ func (w *world) obstacles() []restore.RefusalKind {
 	return list
 }
 
-// TestLaws restores every cluster of up to four voters in every condition (seven in a long test), from its data and from a snapshot, with a run
-// that is killed never, after each step, and within each step.
+// TestLaws restores every cluster of up to four voters (seven in a long test) in every condition, from its data and
+// from a snapshot. Each run is killed never, after each step, or within each step.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	ended, refused := 0, map[restore.RefusalKind]int{}
@@ -119,7 +119,8 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// checkEnd: one host has the new data; all old data are still there, set aside.
+// checkEnd checks that one host has the new data, and that all old data still
+// exist, set aside.
 func (w *world) checkEnd(t *testing.T) {
 	t.Helper()
 	founders := 0
@@ -137,7 +138,8 @@ func (w *world) checkEnd(t *testing.T) {
 	}
 }
 
-// checkUntouched: a run that is refused from the beginning has not touched any data.
+// checkUntouched checks that a refused run has not changed the data of any
+// host.
 func (w *world) checkUntouched(t *testing.T) {
 	t.Helper()
 	for _, m := range w.hosts {

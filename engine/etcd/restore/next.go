@@ -17,12 +17,12 @@ type Step struct {
 // Action is the kind of a step.
 type Action string
 
-// The actions. After the last one, the cluster runs with one voter, and package membership adds the others.
+// The actions. After Finish, the cluster runs with one voter, and package membership adds the others.
 const (
-	Preflight Action = "preflight" // checks the host that is to get the new data
-	Build     Action = "build"     // stops etcd there, and makes the new data beside the old ones
+	Preflight Action = "preflight" // checks the host that will get the new data
+	Build     Action = "build"     // stops etcd on that host, and makes the new data beside the old data
 	SetAside  Action = "set aside" // stops etcd, and renames its data directory
-	Replace   Action = "replace"   // puts the new data in the place of the old ones, which are set aside
+	Replace   Action = "replace"   // sets the old data aside, and puts the new data in their place
 	Start     Action = "start"     // starts the new cluster of one voter, and waits until it is healthy
 	Finish    Action = "finish"    // removes the record and the uploaded snapshot
 )
@@ -57,7 +57,7 @@ func Next(s State) (Step, error) {
 	return Step{Action: Replace, Host: ready.Name}, nil
 }
 
-// nextLiving finishes a restore whose cluster is healthy, and refuses any other cluster that is.
+// nextLiving finishes a restore whose new cluster is healthy. It refuses a restore of any other healthy cluster.
 func (s State) nextLiving() (Step, error) {
 	placed, ok := s.findHost(func(h Host) bool {
 		return h.Phase == Placed && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name && m.Healthy })
@@ -73,7 +73,7 @@ func (s State) nextLiving() (Step, error) {
 	return Step{Action: Finish, Host: placed.Name}, nil
 }
 
-// findHost returns a host with the record of a restore that fits. Lost hosts do not count.
+// findHost returns a host with the record of a restore for which fits returns true. It ignores lost hosts.
 func (s State) findHost(fits func(Host) bool) (Host, bool) {
 	i := slices.IndexFunc(s.Hosts, func(h Host) bool {
 		return h.Unreachable == "" && h.Record == membership.Restoring && !s.IsLost(h.Name) && fits(h)
@@ -84,8 +84,9 @@ func (s State) findHost(fits func(Host) bool) (Host, bool) {
 	return s.Hosts[i], true
 }
 
-// nextToClean sets the old data of the other hosts aside, and stops every etcd: one without data might found a cluster of
-// its own. A host that the new cluster has as a member already is left alone.
+// nextToClean returns a step for a host other than chosen that sets its old data aside and stops its etcd. An etcd
+// without data could otherwise create a cluster of its own. Hosts that are already members of the new cluster need no
+// step.
 func (s State) nextToClean(chosen string) (Step, bool) {
 	for _, h := range s.Hosts {
 		joined := s.quorumLives() && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name })
@@ -96,7 +97,7 @@ func (s State) nextToClean(chosen string) (Step, bool) {
 	return Step{}, false
 }
 
-// nextBuild makes the new data on the host that has the source, or on the first that can.
+// nextBuild makes the new data on the host with the source, or on the first host that passes the preflight.
 func (s State) nextBuild(source Source) (Step, error) {
 	if source.Identity == "" {
 		return Step{}, s.refuseRestore(NoSource, "no reachable host has data of it that can be read"+s.unreadText()+
@@ -117,7 +118,7 @@ func (s State) nextBuild(source Source) (Step, error) {
 	return Step{}, s.refuseRestore(NoHost, "no host can have the new data: "+joinOr(failed, "none is reachable and to have a voter"))
 }
 
-// listCandidates returns the hosts that may get the new data. Those that nobody called lost come first.
+// listCandidates returns the hosts that may get the new data. Hosts that a person has called lost come last.
 func (s State) listCandidates(source Source) []Host {
 	var first, last []Host
 	for _, h := range s.Hosts {

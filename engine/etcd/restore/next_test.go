@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/etcd/restore"
 )
 
-// three is a cluster whose members have these conditions: a letter each. d: data, stopped; r: data, runs; n: no data; u:
-// unreachable.
+// three returns a cluster of three members. Each letter is the condition of one: d: data, stopped; r: data, runs; n: no
+// data; u: unreachable.
 func three(conditions string) restore.State {
 	s := restore.State{Cluster: "main"}
 	var members []membership.Member
@@ -30,7 +30,8 @@ func three(conditions string) restore.State {
 	return s
 }
 
-// TestRefusals: each refusal has its arithmetic, and the next step for a person.
+// TestRefusals checks that each refusal has the numbers of voters and the next
+// step for a person.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	snapshot := func(names ...string) *restore.Source {
@@ -83,11 +84,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSources: the freshest data are the source; of two lists of members, the fresher decides how many voters there are.
+// TestSources checks that the freshest data are the source, and that the fresher one of two member lists decides the
+// number of voters.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	s := three("dnd")
-	s.Hosts[1].Unreachable = "" // b has lost its disk
+	s.Hosts[1].Unreachable = "" // b answers and has lost its data
 	s.Lost = []string{"a"}
 	if got := s.Source(); got.Host != "c" || got.Revision != 12 {
 		t.Errorf("%+v", got)
@@ -97,14 +99,14 @@ func TestSources(t *testing.T) {
 	}
 	s = three("ddn")
 	stale := s.Hosts[0].Data.Members[:1]
-	s.Hosts[0].Data.Members = stale // a was alone when it wrote its data
+	s.Hosts[0].Data.Members = stale // a was the only member when it wrote its data
 	s.Hosts[1].HasData = false
 	if f := restore.Plan(s); f.Refusal == nil || f.Refusal.Kind != restore.QuorumMayLive {
 		t.Errorf("the only voter may live: %+v", f)
 	}
 }
 
-// TestInterruptedGoesOnlyOnWithItsSource: new data that were built from another source are built again.
+// TestInterruptedGoesOnlyOnWithItsSource checks that new data from another source are built again.
 func TestInterruptedGoesOnlyOnWithItsSource(t *testing.T) {
 	t.Parallel()
 	s := three("dnn")
@@ -116,7 +118,7 @@ func TestInterruptedGoesOnlyOnWithItsSource(t *testing.T) {
 	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Action != restore.Preflight || f.Steps[1].Action != restore.Build {
 		t.Errorf("%+v", f)
 	}
-	s.Hosts[0].Record = membership.NoRecord // the folder alone proves nothing
+	s.Hosts[0].Record = membership.NoRecord // without a record, the folder proves nothing
 	s.Hosts[0].Of = s.Source().Identity
 	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Action != restore.Preflight {
 		t.Errorf("%+v", f)

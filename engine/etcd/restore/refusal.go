@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/etcd/membership"
 )
 
-// Refusal is the reason why there must be no restore now.
+// Refusal is the reason why no restore may start now.
 type Refusal struct {
 	Cluster string      `json:"cluster"`
 	Kind    RefusalKind `json:"kind"`
@@ -25,18 +25,18 @@ type RefusalKind string
 // The kinds.
 const (
 	Unknown       RefusalKind = "unknown"         // nobody knows whether a quorum lives
-	QuorumLives   RefusalKind = "quorum lives"    // it answers
-	QuorumMayLive RefusalKind = "quorum may live" // it may come back
-	NoSource      RefusalKind = "no source"       // there is nothing to make the cluster out of
+	QuorumLives   RefusalKind = "quorum lives"    // a quorum answers
+	QuorumMayLive RefusalKind = "quorum may live" // a quorum may come back
+	NoSource      RefusalKind = "no source"       // there are no data for the new cluster
 	Foreign       RefusalKind = "foreign"         // the snapshot is of another cluster
-	NoHost        RefusalKind = "no host"         // no host can have the new data
+	NoHost        RefusalKind = "no host"         // no host can get the new data
 )
 
 func (s State) refuseRestore(kind RefusalKind, text string) *Refusal {
 	return &Refusal{Cluster: s.Cluster, Kind: kind, Text: text}
 }
 
-// checkQuorumLost refuses if a quorum may live.
+// checkQuorumLost returns a refusal if a quorum may live.
 func (s State) checkQuorumLost() error {
 	for _, h := range s.Hosts {
 		if h.Unreachable != "" && !s.IsLost(h.Name) {
@@ -52,7 +52,7 @@ func (s State) checkQuorumLost() error {
 	return nil
 }
 
-// checkRoster refuses if a quorum of a list of members may live.
+// checkRoster returns a refusal if a quorum of a member list may live.
 func (s State) checkRoster(r roster) error {
 	var living []string
 	voters := 0
@@ -79,8 +79,9 @@ func (s State) checkRoster(r roster) error {
 	return nil
 }
 
-// checkOrigin refuses a snapshot of another cluster: one without any member that the data on the hosts know, or, without
-// data, without any member on a host of the inventory. The ID of its cluster is not in a snapshot.
+// checkOrigin refuses a snapshot of another cluster. The snapshot must contain a member that the data on a host also
+// contain. If no host has readable data, a member of the snapshot must be on a host of the inventory. A snapshot does
+// not contain the ID of its cluster.
 func (s State) checkOrigin(source Source) error {
 	if s.Snapshot == nil {
 		return nil

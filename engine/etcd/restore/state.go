@@ -7,37 +7,38 @@ import (
 	"holdfast/engine/etcd/membership"
 )
 
-// State is everything that is known of a cluster and its hosts at one moment.
+// State is everything that is known about a cluster and its hosts at one
+// moment.
 type State struct {
 	Cluster  string
-	Problem  string              // why it is not known whether a quorum lives; "": it is known
-	Answers  []membership.Member // as etcd lists them; none: no member answers
+	Problem  string              // reason why it is not known whether a quorum lives, or ""
+	Answers  []membership.Member // as etcd lists them; empty: no member answers
 	Hosts    []Host              // of the inventory that name the cluster, in its order
-	Snapshot *Source             // that a person named; nil: the freshest data directory
-	Lost     []string            // hosts and members that a person has said are gone for good, by name
+	Snapshot *Source             // named by a person; nil: the freshest data directory
+	Lost     []string            // names of hosts and members that a person has called lost for good
 }
 
 // Host is a host of the inventory that names the cluster.
 type Host struct {
 	Name        string
 	Retired     bool
-	Unreachable string // why; "": it answers, and the fields below are known
+	Unreachable string // reason; "": the host answers, and the fields below are known
 
 	HasData     bool
-	DataOf      string // ID of the member whose data it has; "": not known
-	DataCluster string // ID of its cluster; "": not known
-	Replaced    bool   // its data are known to be of a cluster that was replaced by an earlier restore
-	Data        Data   // of its database
-	Unread      string // why its database cannot be read
+	DataOf      string // ID of the member whose data the host has; "": not known
+	DataCluster string // ID of the cluster of the data; "": not known
+	Replaced    bool   // the data are of a cluster that an earlier restore has replaced
+	Data        Data   // of the host's database
+	Unread      string // reason why the database cannot be read
 	Running     bool
 	Record      membership.Record
 
-	Phase Phase  // how far a restore has come there
+	Phase Phase  // progress of a restore on this host
 	Of    string // identity of the source of that restore
 
-	// What this run did there.
+	// Results of this run on the host.
 	Checked bool   // the preflight passed
-	Failed  string // why the preflight failed
+	Failed  string // reason why the preflight failed
 	Cleaned bool   // the old data are set aside, and etcd is stopped
 }
 
@@ -45,18 +46,18 @@ type Host struct {
 type Data struct {
 	Revision int64
 	Members  []membership.Member
-	Time     string // when it was last written, for people; "": not known
+	Time     string // time of the last write, for people; "": not known
 }
 
-// Source has the data for the new cluster.
+// Source is the data for the new cluster.
 type Source struct {
-	Identity string // of the data, so that an interrupted restore goes on only with the same; "": none
-	Host     string // whose data directory it is; "": a snapshot
+	Identity string // of the data, so that an interrupted restore continues only with the same data; "": none
+	Host     string // host of the data directory; "": a snapshot
 	Path     string // of a snapshot
 	Data
 }
 
-// Phase is how far the restore on a host has come.
+// Phase is the progress of a restore on a host.
 type Phase string
 
 // The phases.
@@ -70,12 +71,13 @@ const (
 // IsLost reports whether a person has said that a host or member is gone for good.
 func (s State) IsLost(name string) bool { return name != "" && slices.Contains(s.Lost, name) }
 
-// mayHaveMember reports whether the host may have a member of the cluster: it has data that are not known to be useless.
+// mayHaveMember reports whether the host may have a member of the cluster: its data may still be of use.
 func (s State) mayHaveMember(h Host) bool {
 	return h.Unreachable == "" && h.HasData && !h.Replaced && !s.IsLost(h.Name)
 }
 
-// Sources returns the data directories that a restore may use, the freshest first.
+// Sources returns the data directories that a restore may use, the freshest
+// first.
 func (s State) Sources() []Source {
 	var list []Source
 	for _, h := range s.Hosts {
@@ -87,7 +89,8 @@ func (s State) Sources() []Source {
 	return list
 }
 
-// Source returns the source of the restore. Its identity is "" if there is none.
+// Source returns the source of the restore. Without a source, its identity is
+// "".
 func (s State) Source() Source {
 	if s.Snapshot != nil {
 		return *s.Snapshot
@@ -98,7 +101,7 @@ func (s State) Source() Source {
 	return Source{}
 }
 
-// Freshest returns the data with the highest revision: of a source, the data directories, and saved snapshots.
+// Freshest returns the source with the highest revision among source, the data directories and the saved snapshots.
 func (s State) Freshest(source Source, saved []Source) Source {
 	for _, other := range slices.Concat(s.Sources(), saved) {
 		if other.Revision > source.Revision {
@@ -108,14 +111,14 @@ func (s State) Freshest(source Source, saved []Source) Source {
 	return source
 }
 
-// roster is a list of members, with its source.
+// roster is a member list and its origin.
 type roster struct {
 	from    string
 	members []membership.Member
 }
 
-// listRosters returns the freshest list of members of each cluster of which there are data. The list of the snapshot counts
-// where no data are fresher.
+// listRosters returns the freshest member list of each cluster whose data a host has. The list of the snapshot counts
+// only if no host has data that are at least as fresh.
 func (s State) listRosters() []roster {
 	best := map[string]Host{}
 	var order []string

@@ -10,18 +10,19 @@ import (
 	"holdfast/engine/etcd/restore"
 )
 
-// world is a site in memory: what is true of it, not what holdfast knows.
+// world is a site in memory. It has the true state, of which holdfast knows
+// only a part.
 type world struct {
 	voters   []string // IDs of the members of the cluster
 	hosts    []*machine
 	lost     []string
 	snapshot *restore.Source
 
-	checked, cleaned, failed map[string]bool // what this run did; a killed run forgets it
+	checked, cleaned, failed map[string]bool // work of this run; a killed run forgets it
 
-	founded  string // ID of the member of the new cluster, once it runs
+	founded  string // ID of the member of the new cluster, "" before it runs
 	finished bool
-	kill     string // kind of kill
+	kill     string // moment at which runs are killed
 	cut      map[string]bool
 	log      []string
 }
@@ -29,18 +30,18 @@ type world struct {
 type machine struct {
 	name        string
 	unlisted    bool // not in the inventory
-	apart       bool // the network is cut
-	gone        bool // it never comes back; a person may say so only if that is true
+	apart       bool // unreachable, because the network is cut
+	gone        bool // never comes back; only then may a person say so
 	retired     bool
-	disk        string // ID of the member whose data are there; "": none
+	disk        string // ID of the member whose data are on the disk; "": none
 	revision    int64
 	runs        bool
-	unfit       bool // no etcdutl
+	unfit       bool // has no etcdutl
 	record      membership.Record
 	phase       restore.Phase
 	of          string
 	aside       []string
-	diskAtFirst string // what was on its disk at the beginning
+	diskAtFirst string // contents of disk at the beginning
 }
 
 const newMember = "new"
@@ -50,7 +51,7 @@ func (w *world) machine(name string) *machine {
 	return w.hosts[i]
 }
 
-// mayServe counts the voters that could serve together, if somebody started them, or the network came back.
+// mayServe returns the number of voters that could serve together if somebody started them and the network came back.
 func (w *world) mayServe() (n int) {
 	for i, id := range w.voters {
 		if m := w.hosts[i]; m.disk == id && !m.gone {
@@ -121,7 +122,7 @@ func (w *world) state() restore.State {
 	return s
 }
 
-// checkStep states the laws of one step, before it is carried out.
+// checkStep checks the laws for one step before the step is carried out.
 func (w *world) checkStep(step restore.Step) error {
 	m := w.machine(step.Host)
 	if m.apart || m.gone || m.unlisted {
@@ -168,7 +169,8 @@ func (w *world) anyPlaced() bool {
 	return slices.ContainsFunc(w.hosts, func(h *machine) bool { return h.phase == restore.Placed })
 }
 
-// halfDone reports, once for each step, that it is to be cut short.
+// halfDone reports whether a step must end in the middle. It returns true once
+// for each step.
 func (w *world) halfDone(step restore.Step) bool {
 	key := fmt.Sprint(step.Action, step.Host)
 	if w.kill != killedWithin || w.cut[key] {
@@ -218,7 +220,8 @@ func (w *world) act(step restore.Step, identity string) {
 	}
 }
 
-// play lets a run work until it ends, and returns why it ended.
+// play lets a run work until it ends. It returns the refusal, or nil after
+// success.
 func (w *world) play(t *testing.T) *restore.Refusal {
 	t.Helper()
 	for range 12 * (len(w.hosts) + 2) {

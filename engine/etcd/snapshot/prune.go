@@ -1,4 +1,4 @@
-// Package snapshot keeps the snapshots of etcd clusters: it checks and saves their data, and removes old ones.
+// Package snapshot manages the saved snapshots of etcd clusters: it checks, saves and removes them.
 package snapshot
 
 import (
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Retention selects the snapshots of a cluster to keep: the newest, up to Keep, unless they are older than MaxAge. The
-// newest of all and the snapshots of unfinished runs are always kept.
+// Retention selects the snapshots of a cluster to keep: the newest ones, up to Keep, unless they are older than MaxAge.
+// The newest snapshot and the snapshots of unfinished runs are always kept.
 type Retention struct {
 	Keep   int
 	MaxAge time.Duration
@@ -34,7 +34,8 @@ const (
 // partAge is the age at which a partial file of a crashed run is removed.
 const partAge = 24 * time.Hour
 
-// runRule matches IDs of runs, so that no other file is ever taken for a snapshot.
+// runRule matches IDs of runs. A file without such an ID in its name is no
+// snapshot.
 var runRule = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}-[0-9a-f]+$`)
 
 // List returns the paths of the snapshots of a cluster that runs have saved in dir, the newest first.
@@ -48,15 +49,15 @@ func List(dir, cluster string) ([]string, error) {
 	return paths, err
 }
 
-// savedFile is a snapshot, or a part of one, in a folder.
+// savedFile is a snapshot, or a partial one, in a folder.
 type savedFile struct {
 	path string
 	run  string
 	at   time.Time
 }
 
-// Prune removes the snapshots of a cluster in dir that r does not keep, and returns their number. It leaves files with
-// other names than Name's alone.
+// Prune removes the snapshots of a cluster in dir that r does not keep, and returns their number. It removes only files
+// with names as Name returns them.
 func Prune(dir, cluster string, r Retention) (removed int, err error) {
 	whole, err := listSaved(dir, infix+cluster+ending)
 	if err != nil {
@@ -70,7 +71,7 @@ func Prune(dir, cluster string, r Retention) (removed int, err error) {
 	for _, f := range append(r.expiredSnapshots(whole), r.staleParts(parts)...) {
 		if err := os.Remove(f.path); err == nil {
 			removed++
-		} else if !errors.Is(err, fs.ErrNotExist) { // another run may prune, too
+		} else if !errors.Is(err, fs.ErrNotExist) { // another run may remove the file at the same time
 			errs = append(errs, err)
 		}
 	}
@@ -92,7 +93,7 @@ func (r Retention) staleParts(list []savedFile) []savedFile {
 	return slices.DeleteFunc(list, func(f savedFile) bool { return r.Now.Sub(f.at) <= partAge || !r.IsOver(f.run) })
 }
 
-// listSaved returns the files of runs in dir with this end of name. A missing folder has none.
+// listSaved returns the files of runs in dir whose names end with end. A missing folder has no files.
 func listSaved(dir, end string) ([]savedFile, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +105,7 @@ func listSaved(dir, end string) ([]savedFile, error) {
 		if !ok || !runRule.MatchString(run) || !e.Type().IsRegular() {
 			continue
 		}
-		if info, err := e.Info(); err == nil { // else it was removed
+		if info, err := e.Info(); err == nil { // an error means that the file was removed
 			list = append(list, savedFile{path: filepath.Join(dir, e.Name()), run: run, at: info.ModTime()})
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/etcd/snapshot"
 )
 
-// TestPrune: the newest snapshots of a cluster stay, by number and age. The newest of all, snapshots of unfinished runs and other
-// files stay at any age.
+// TestPrune checks that the newest snapshots of a cluster stay, by number and age. The newest snapshot, snapshots of
+// unfinished runs and other files stay at any age.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -24,8 +24,8 @@ func TestPrune(t *testing.T) {
 		name     string
 		keep     int
 		maxAge   time.Duration
-		days     []int // when snapshots were taken
-		running  []int // by runs that are not over
+		days     []int // days on which snapshots were taken
+		running  []int // runs that are not over
 		remained []int
 	}{
 		{"few", 3, 1000 * time.Hour, []int{1, 2, 3}, nil, []int{1, 2, 3}},
@@ -57,7 +57,7 @@ func TestPrune(t *testing.T) {
 			for _, name := range others {
 				put(name, day(1))
 			}
-			put(snapshot.Name(run(8), "main")+".part", day(1)) // of a run that died long ago
+			put(snapshot.Name(run(8), "main")+".part", day(1)) // left by a run that crashed long ago
 			isOver := func(id string) bool {
 				return id != run(9) && !slices.ContainsFunc(c.running, func(d int) bool { return id == run(d) })
 			}
@@ -86,7 +86,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// TestList: snapshots of a cluster that runs have saved are listed, the newest first, and no other files.
+// TestList checks that List returns only the snapshots of the cluster, the newest first.
 func TestList(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,14 +13,15 @@ import (
 	"path/filepath"
 )
 
-// pageSize divides the size of etcd's database; etcdutl checks this before a restore.
+// pageSize is a divisor of the size of every etcd database. etcdutl checks that
+// before a restore.
 const pageSize = 512
 
 // MaxSize bounds a snapshot, in bytes: twice the largest database that etcd recommends.
 const MaxSize = 16 << 30
 
-// Save writes a snapshot stream of at most limit bytes to a file beside path, syncs and checks it, and then
-// renames it to path, which must not exist. It returns the file's size and SHA-256.
+// Save writes a snapshot stream of at most limit bytes to a file beside path, syncs and checks the file, and renames it
+// to path. A file at path is an error. Save returns the size and SHA-256 of the file.
 func Save(path string, stream io.Reader, limit int64) (size int64, sum string, err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return 0, "", errors.Join(err, existsError(path))
@@ -67,7 +68,7 @@ func linkFile(part, path string) error {
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return existsError(path)
-	case err != nil: // a file system without links
+	case err != nil: // the file system has no hard links
 		reserved, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
@@ -85,7 +86,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// hashTrailer checks a snapshot while it is written: its last 32 bytes are the SHA-256 of all bytes before them.
+// hashTrailer checks a snapshot during the write. The last 32 bytes of a snapshot are the SHA-256 of all bytes before.
 type hashTrailer struct {
 	body hash.Hash // of all but the last 32 bytes
 	all  hash.Hash
@@ -94,7 +95,7 @@ type hashTrailer struct {
 
 func newHashTrailer() *hashTrailer { return &hashTrailer{body: sha256.New(), all: sha256.New()} }
 
-// Write never fails.
+// Write never returns an error.
 func (t *hashTrailer) Write(p []byte) (int, error) {
 	t.all.Write(p)
 	t.tail = append(t.tail, p...)
@@ -115,8 +116,7 @@ func (t *hashTrailer) checkTrailer(size int64) error {
 	return nil
 }
 
-// Check reads a snapshot to its end and checks the hash that etcd has appended. It returns the size and the
-// SHA-256 of the file.
+// Check reads a snapshot to its end and compares the hash at its end. It returns the size and the SHA-256 of the file.
 func Check(file io.Reader) (size int64, sum string, err error) {
 	check := newHashTrailer()
 	size, err = io.Copy(check, io.LimitReader(file, MaxSize+1))

@@ -11,16 +11,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stream is a snapshot as etcd sends it: a database of whole pages, then its
-// SHA-256.
+// stream returns a snapshot as etcd sends it: a database of whole pages, then
+// the SHA-256 of the database.
 func stream(pages int) []byte {
 	body := bytes.Repeat([]byte{7}, pages*pageSize)
 	sum := sha256.Sum256(body)
 	return append(body, sum[:]...)
 }
 
-// TestSaveSnapshot: a whole snapshot is saved in pieces of any size. A snapshot
-// that is damaged or cut off anywhere is refused and leaves no file.
+// TestSaveSnapshot checks that a snapshot can arrive in pieces of any size. A
+// snapshot that is damaged or ends early is refused and leaves no file.
 func TestSaveSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.db")
@@ -60,7 +60,8 @@ func TestSaveSnapshot(t *testing.T) {
 	})
 }
 
-// TestSaveEmptySnapshot: the hash of nothing is no snapshot.
+// TestSaveEmptySnapshot checks that a stream with only the hash of an empty
+// database is refused.
 func TestSaveEmptySnapshot(t *testing.T) {
 	if _, _, err := Save(filepath.Join(t.TempDir(), "x.db"), bytes.NewReader(stream(0)), 1<<20); err == nil {
 		t.Fatal("accepted")
