@@ -3,6 +3,8 @@ package scenario
 import (
 	"context"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -26,6 +28,21 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege, "toll": cmdToll,
 		"leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "unwatch": cmdUnwatch,
 	}
+}
+
+// isMet reports whether a condition of scripts is met on this machine.
+func isMet(condition string) (bool, error) {
+	if condition != "slow-disks" {
+		return false, fmt.Errorf("unknown condition %q", condition)
+	}
+	t, err := disk.OpenThrottle()
+	if errors.Is(err, disk.ErrNoThrottle) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, t.Close()
 }
 
 func forEachHost(do func(*lab.Host, context.Context) error) func(*testscript.TestScript, bool, []string) {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,9 @@ type runT struct {
 	verbose  bool
 	log      strings.Builder
 	failed   bool
-	skipped  bool
+	skipped  string // why
 	count    int
+	skips    int
 	failures []string
 }
 
@@ -37,18 +39,27 @@ func (t *runT) Run(name string, f func(testscript.T)) {
 	began := time.Now()
 	sub.runRecovered(func() { f(sub) })
 	t.count++
-	verdict := "ok"
+	verdict, reason := "ok", ""
 	switch {
 	case sub.failed:
 		verdict = "FAILED"
 		t.failures = append(t.failures, name)
-	case sub.skipped:
-		verdict = "skipped"
+	case sub.skipped != "":
+		verdict, reason = "skipped", "  "+sub.skipped
+		t.skips++
 	}
-	fmt.Fprintf(t.out, "%-8s %5.1f s\n", verdict, time.Since(began).Seconds())
+	fmt.Fprintf(t.out, "%-8s %5.1f s%s\n", verdict, time.Since(began).Seconds(), reason)
 	if sub.failed || t.verbose {
 		fmt.Fprintln(t.out, indentLines(sub.log.String()))
 	}
+}
+
+func (t *runT) countOutcomes() string {
+	text := fmt.Sprintf("%d scenarios, %d failed", t.count, len(t.failures))
+	if t.skips > 0 {
+		text += fmt.Sprintf(", %d skipped", t.skips)
+	}
+	return text
 }
 
 func (t *runT) runRecovered(f func()) {
@@ -70,7 +81,7 @@ func indentLines(text string) string {
 // Skip ends the scenario without an outcome.
 func (t *runT) Skip(args ...any) {
 	t.Log(args...)
-	t.skipped = true
+	t.skipped = cmp.Or(strings.TrimSpace(fmt.Sprint(args...)), "no reason")
 	panic(errLeave)
 }
 

@@ -124,9 +124,11 @@ func (r *Runner) Run(ctx context.Context) error {
 	began := time.Now()
 	t := &runT{ctx: ctx, out: r.Out, verbose: r.Verbose}
 	t.runRecovered(func() {
-		testscript.RunT(t, testscript.Params{Files: files, Setup: r.newStage(ctx), Cmds: scriptCommands(), RequireExplicitExec: true})
+		testscript.RunT(t, testscript.Params{
+			Files: files, Setup: r.newStage(ctx), Cmds: scriptCommands(), Condition: isMet, RequireExplicitExec: true,
+		})
 	})
-	fmt.Fprintf(r.Out, "%d scenarios, %d failed, %.0f s\n", t.count, len(t.failures), time.Since(began).Seconds())
+	fmt.Fprintf(r.Out, "%s, %.0f s\n", t.countOutcomes(), time.Since(began).Seconds())
 	if len(t.failures) > 0 {
 		return fmt.Errorf("failed: %s", strings.Join(t.failures, ", "))
 	}

@@ -1,0 +1,58 @@
+package scenario
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestSkippedScenarios: a scenario that the machine cannot run is no failure, and the output has the reason.
+func TestSkippedScenarios(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.txtar")
+	if err := os.WriteFile(file, []byte("[!slow-disks] skip 'slow disks need something'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for met, want := range map[bool]string{true: "1 scenarios, 0 failed", false: "1 scenarios, 0 failed, 1 skipped"} {
+		var out strings.Builder
+		run := &runT{ctx: t.Context(), out: &out}
+		run.runRecovered(func() {
+			testscript.RunT(run, testscript.Params{Files: []string{file}, Condition: func(string) (bool, error) { return met, nil }})
+		})
+		if run.failed || run.countOutcomes() != want {
+			t.Errorf("met %v: failed %v, %q, want %q", met, run.failed, run.countOutcomes(), want)
+		}
+		if strings.Contains(out.String(), "slow disks need something") == met {
+			t.Errorf("met %v: %q", met, out.String())
+		}
+	}
+}
+
+// TestSlowDisksAreACondition: machines with cgroup v2 alone cannot slow disks down.
+func TestSlowDisksAreACondition(t *testing.T) {
+	if _, err := isMet("slow-disks"); err != nil {
+		t.Error(err)
+	}
+	if met, err := isMet("slow-disk"); met || err == nil {
+		t.Errorf("met %v, error %v", met, err)
+	}
+	slow := regexp.MustCompile(`(?m)^slow `)
+	guarded := regexp.MustCompile(`(?m)^\[!slow-disks\] skip .*\nlab `)
+	all, err := listScripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		text, err := fs.ReadFile(scripts, s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slow.Match(text) != guarded.Match(text) {
+			t.Errorf("%s: slows disks %v, is skipped where it cannot %v", s.name, slow.Match(text), guarded.Match(text))
+		}
+	}
+}
