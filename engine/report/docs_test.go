@@ -13,8 +13,9 @@ var (
 	quoted    = regexp.MustCompile(`"([^"\n]*)"`)
 )
 
-// TestDocumentedOutput: the output in docs/rollouts.md is printed exactly so, or tested in the planner. Only
-// "…" stands for missing lines.
+// TestDocumentedOutput checks that the output in docs/rollouts.md is printed in
+// exactly this form, or is tested in the planner. Only "…" stands for missing
+// lines.
 func TestDocumentedOutput(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rollouts.md")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Worded adds the reason as a sentence to the end of a run before it passes the event on.
+// Worded adds the reason, as a sentence, to the end of a run, and passes the
+// event on.
 type Worded struct{ To Sink }
 
 // Emit passes an event on.
@@ -97,7 +98,8 @@ func incompleteParts(c engine.EndCause) []string {
 	return parts
 }
 
-// alsoFailedText names hosts that failed. It has the cause of a single one.
+// alsoFailedText names hosts that failed. It includes the cause if there is
+// only one host.
 func alsoFailedText(list []engine.Failure) string {
 	if len(list) == 1 {
 		return fmt.Sprintf("%s has failed (%s)", list[0].Host, list[0].Cause)
@@ -123,7 +125,7 @@ func spentBudgetText(b *engine.SpentBudget) string {
 	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", b.Failed, owner)
 }
 
-// mostReasons is the number of reasons that fit into a sentence.
+// mostReasons is the number of reasons that one sentence names.
 const mostReasons = 3
 
 func unfinishedText(list []engine.UnfinishedHost) string {
@@ -134,12 +136,14 @@ func unfinishedText(list []engine.UnfinishedHost) string {
 	return strings.Join(textutil.AndMore(parts, len(list)), "; ")
 }
 
-// NamesExclusion reports whether the sentence has the reason of an exclusion.
+// NamesExclusion reports whether the sentence contains the reason of an
+// exclusion.
 func NamesExclusion(c engine.EndCause, x engine.Exclusion) bool {
 	return c.Kind == engine.IncompleteEnd && slices.Contains(c.Excluded, x) && len(groupExclusions(c.Excluded, exclusionText)) <= mostReasons
 }
 
-// NamesFailure reports whether the sentence has the cause of the failure of a host, or of a step without a host ("").
+// NamesFailure reports whether the sentence contains the cause of the failure
+// of a host, or of a step without a host ("").
 func NamesFailure(c engine.EndCause, host, step string) bool {
 	if c.Kind == engine.FailedEnd {
 		return c.Failure.Host == host && c.Failure.Step == step

@@ -7,7 +7,8 @@ import (
 	"holdfast/engine/report"
 )
 
-// TestExclusionsInASentence: the end of a run is a sentence, however many hosts are excluded.
+// TestExclusionsInASentence checks that the end of a run is one sentence for
+// any number of excluded hosts.
 func TestExclusionsInASentence(t *testing.T) {
 	x := func(host string, kind engine.ExclusionKind, reason string) engine.Exclusion {
 		return engine.Exclusion{Host: host, Kind: kind, Reason: reason}
@@ -26,8 +27,8 @@ func TestExclusionsInASentence(t *testing.T) {
 	}
 }
 
-// TestEndSentence: every kind of end has a sentence, and other failures, the journal and the operator are named
-// around it.
+// TestEndSentence checks that every kind of end has a sentence, with other
+// failures, errors of the journal and stops by the operator.
 func TestEndSentence(t *testing.T) {
 	also := []engine.Failure{{Host: "w-1", Cause: "exit status 1"}}
 	failed := engine.Failure{Host: "w-2", Step: "drain", Cause: "exit status 2"}

@@ -16,7 +16,7 @@ type Redactor struct {
 	To        Sink
 }
 
-// Hidden stands in place of a sensitive value.
+// Hidden replaces a sensitive value.
 const Hidden = "(sensitive)"
 
 // Emit passes an event on without the sensitive values.
@@ -35,9 +35,10 @@ func RedactPlan(p engine.Plan, sensitive []string) (engine.Plan, error) {
 	return HideSensitive(p, sensitive), nil
 }
 
-// HideSensitive returns v with the sensitive values replaced in every text. It keeps the words of the
-// program, such as the kind of an event: a value that equals one of them stays secret, and without these
-// words nothing can read the event.
+// HideSensitive returns v with the sensitive values replaced in every text. It
+// keeps the words of the program, such as the kind of an event, because no
+// program can read the event without them. A value that equals such a word is
+// still not revealed.
 func HideSensitive[T any](v T, sensitive []string) T {
 	if len(sensitive) == 0 {
 		return v
@@ -63,12 +64,13 @@ func newReplacer(sensitive []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// longLine is the minimum length, in bytes, at which a single line of a long sensitive value is hidden.
-// Shorter lines, such as "}", are too common.
+// longLine is the minimum length, in bytes, of a line that is hidden by itself.
+// It concerns the lines of long sensitive values. Shorter lines, such as "}",
+// are too common.
 const longLine = 8
 
-// valueSpellings returns the forms in which a value may appear: unchanged, trimmed, quoted by sh, by Go and
-// by JSON, and line by line.
+// valueSpellings returns the forms in which a value may appear: unchanged,
+// trimmed, quoted by sh, by Go and by JSON, and line by line.
 func valueSpellings(v string) []string {
 	trimmed := strings.TrimSpace(v)
 	plain := []string{v, trimmed}

@@ -15,7 +15,6 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// redactEvent returns the event after redaction.
 func redactEvent(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 	t.Helper()
 	var got engine.Event
@@ -26,8 +25,9 @@ func redactEvent(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 	return got
 }
 
-// TestRedactKeepsTheRunGoing: no sensitive value, however short or common, makes an event unreadable to the
-// program. That would end the journal, and with it the run.
+// TestRedactKeepsTheRunGoing checks that every redacted event can be read, even
+// if a sensitive value is very short or common. An unreadable event would end
+// the journal, and with it the run.
 func TestRedactKeepsTheRunGoing(t *testing.T) {
 	for _, secret := range []string{"", "0", "s", "m", "2026", "T", "stage", "step-ended", "true", "null", `"`, `\`} {
 		e := engine.Event{Schema: 1, Seq: 10, Time: reporttest.Began, Run: "r", Type: engine.StepEnded, Took: engine.Duration(90 * time.Minute), Message: "m", Etcd: &engine.Sample{Voters: 10}}
@@ -41,8 +41,8 @@ func TestRedactKeepsTheRunGoing(t *testing.T) {
 	}
 }
 
-// TestRedactOtherSpellings: a value is also hidden as sh and Go quote it, and line by line, as the output of
-// a command arrives.
+// TestRedactOtherSpellings checks that a value is also hidden in the quoting of
+// sh and Go, and line by line, as the output of a command arrives.
 func TestRedactOtherSpellings(t *testing.T) {
 	for secret, said := range map[string][]string{
 		"it's-hunter2":      {"login " + hostscript.Quote("it's-hunter2"), fmt.Sprintf("%q", "it's-hunter2")},
@@ -58,7 +58,8 @@ func TestRedactOtherSpellings(t *testing.T) {
 	}
 }
 
-// TestRedactChangesNothing: redaction copies its input, because others hold it.
+// TestRedactChangesNothing checks that redaction copies its input, because
+// other code uses the input.
 func TestRedactChangesNothing(t *testing.T) {
 	p := reporttest.ExamplePlan()
 	before, err := json.Marshal(p)
@@ -79,7 +80,8 @@ func TestRedactChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRedactEverywhere: redaction removes a value from every text of an event, and from all levels of a plan.
+// TestRedactEverywhere checks that redaction removes a value from every text of
+// an event, and from all levels of a plan.
 func TestRedactEverywhere(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		secret := rapid.StringN(1, 40, 80).Draw(r, "secret") + "#hunter2"
@@ -99,8 +101,8 @@ func TestRedactEverywhere(t *testing.T) {
 	})
 }
 
-// TestRedactLeavesData: redaction neither reads nor copies files for hosts. They are in no output, and a plan
-// may have gigabytes of them.
+// TestRedactLeavesData checks that redaction neither reads nor copies files for
+// hosts. These files are in no output, and a plan may have gigabytes of them.
 func TestRedactLeavesData(t *testing.T) {
 	p := engine.Plan{Hosts: []engine.HostPlan{reporttest.HostWithChanges("w-1", reporttest.ReloadCrio, reporttest.UserChange("core"))}}
 	clean := report.HideSensitive(p, []string{"hunter2", "u"})

@@ -18,7 +18,8 @@ type sinkFunc func(engine.Event) error
 
 func (f sinkFunc) Emit(e engine.Event) error { return f(e) }
 
-// TestRedact: a sensitive value remains in no field of any event, and nothing else changes.
+// TestRedact checks that no field of any event contains a sensitive value, and
+// that nothing else changes.
 func TestRedact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-zA-Z0-9"\\/<>&é]{6,20}`).Draw(t, "secret") + "#hunter2"
@@ -54,8 +55,8 @@ func TestRedact(t *testing.T) {
 	})
 }
 
-// TestJournaled: the first error of the journal ends the journal but not the view, and a step without an
-// entry in the journal does not begin.
+// TestJournaled checks that the first error of the journal ends the journal and
+// not the view, and that a step without an entry in the journal does not begin.
 func TestJournaled(t *testing.T) {
 	broken := errors.New("broken")
 	var written, seen int

@@ -25,7 +25,8 @@ import (
 // forged matches a line that imitates a line of holdfast.
 var forged = regexp.MustCompile(`^( {0,7}|\d\d:\d\d:\d\d +)worker-99 done`)
 
-// checkHarmless checks that a text neither controls a terminal nor imitates a line of holdfast.
+// checkHarmless checks that a text does not control a terminal and does not
+// imitate a line of holdfast.
 func checkHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	if text == "" {
@@ -43,7 +44,7 @@ func checkHarmless(t *testing.T, what, text string) {
 	}
 }
 
-// TestUntrustedTables: text from hosts cannot control the terminal.
+// TestUntrustedTables checks that text from hosts cannot control the terminal.
 func TestUntrustedTables(t *testing.T) {
 	status := reporttest.HostileValue[engine.Status]()
 	status.Hosts[0].State, status.Pools[0].Counts = engine.Degraded, map[engine.HostState]int{engine.Degraded: 1}
@@ -79,7 +80,6 @@ func TestUntrustedTables(t *testing.T) {
 	}
 }
 
-// eventTypes returns all kinds of events.
 func eventTypes() []engine.EventType {
 	return []engine.EventType{
 		engine.RunStarted, engine.HostsGathered, engine.HostGathered, engine.Planned, engine.StageStarted, engine.StageEnded,
@@ -88,7 +88,8 @@ func eventTypes() []engine.EventType {
 	}
 }
 
-// TestUntrustedLines: text from hosts cannot control the terminal in the lines of a run either.
+// TestUntrustedLines checks that text from hosts cannot control the terminal in
+// the lines of a run.
 func TestUntrustedLines(t *testing.T) {
 	for _, terse := range []bool{false, true} {
 		var b bytes.Buffer
@@ -110,7 +111,8 @@ func TestUntrustedLines(t *testing.T) {
 	}
 }
 
-// TestUntrustedJSON: JSON does not control a terminal either, and programs read the exact text of the host.
+// TestUntrustedJSON checks that JSON does not control a terminal, and that
+// programs read the exact text of the host.
 func TestUntrustedJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		said := rapid.String().Draw(t, "said") + reporttest.Hostile + "\x7f\U000e0041<é>\u2028"
@@ -135,7 +137,8 @@ func TestUntrustedJSON(t *testing.T) {
 	})
 }
 
-// TestListsAreNeverNull: programs can iterate over every list in JSON.
+// TestListsAreNeverNull checks that programs can iterate over every list in
+// JSON.
 func TestListsAreNeverNull(t *testing.T) {
 	for _, v := range []any{engine.Status{}, engine.Inventory{}, engine.Plan{Hosts: []engine.HostPlan{{}}, Batches: []engine.Batch{{}}}, []engine.ClusterFacts{}, []tables.HeldHost(nil), &engine.Status{}} {
 		var b bytes.Buffer

@@ -1,3 +1,3 @@
-// Package governed says in words how the governor paced the staging near etcd,
-// for the lines of a run and its summary.
+// Package governed describes how the governor slowed the staging near etcd, for
+// the lines of a run and its summary.
 package governed

@@ -8,8 +8,9 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// Line returns the line of an event of the governor, or "" if it needs none: failures say why a staging was stopped, and
-// the summary has the latencies.
+// Line returns the line of an event of the governor. It returns "" if no line
+// is needed: the failure reports why a staging was stopped, and the summary has
+// the latencies.
 func Line(host string, g engine.Governor) string {
 	switch {
 	case g.Stopped != "", g.State == engine.GovernorEnded:

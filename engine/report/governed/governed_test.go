@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/report/governed"
 )
 
-// TestLine: each state has a sentence with its reason.
+// TestLine checks that each state has a sentence with its reason.
 func TestLine(t *testing.T) {
 	slow := engine.Governor{Member: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(58 * time.Millisecond), Limit: engine.Duration(12500 * time.Microsecond)}
 	for want, g := range map[string]engine.Governor{
@@ -33,7 +33,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestTotals: the summary has the time slowed and paused over all stagings, and nothing if there was none.
+// TestTotals checks that the summary has the slowed and paused time of all
+// stagings, and nothing without a staging.
 func TestTotals(t *testing.T) {
 	var totals governed.Totals
 	totals.Add(engine.Governor{State: engine.GovernorEnded})

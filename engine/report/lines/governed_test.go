@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/report/lines"
 )
 
-// TestGovernedLine: lines say when staging is slowed, and why.
+// TestGovernedLine checks that lines report when a staging is slowed, and why.
 func TestGovernedLine(t *testing.T) {
 	g := engine.Governor{State: engine.GovernorSlowed, Member: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(58 * time.Millisecond), Limit: engine.Duration(12 * time.Millisecond)}
 	var b strings.Builder

@@ -27,7 +27,7 @@ type Writer struct {
 	sum       *summary.Summary
 	pending   pendingHosts
 	steps     planSteps
-	transfers map[string]time.Time // when each host's transfer had its last line
+	transfers map[string]time.Time // time of the last line about the transfer of each host
 	unreached []string             // unreachable hosts since facts were last gathered
 }
 
@@ -37,8 +37,8 @@ func (p *Writer) Emit(e engine.Event) error {
 	return err
 }
 
-// EventLine returns the line of an event with its time, or "". Folded lines may precede it, and the summary
-// follows the end of a run.
+// EventLine returns the line of an event with its time, or "". Folded lines may
+// come before it, and the summary comes after the end of a run.
 func (p *Writer) EventLine(e engine.Event) string {
 	if p.sum == nil {
 		p.sum = summary.New()
@@ -140,7 +140,7 @@ func (p *Writer) planText(e engine.Event) string {
 		return ""
 	}
 	var b strings.Builder
-	_ = planview.Write(&b, *e.Plan, p.Style, false) // a builder takes everything
+	_ = planview.Write(&b, *e.Plan, p.Style, false) // writing to a strings.Builder never fails
 	return strings.TrimRight("plan\n"+b.String(), "\n")
 }
 
@@ -180,7 +180,7 @@ func (p *Writer) endText(end engine.RunEnd) string {
 		paint = p.Style.Green
 	case engine.ExitWork:
 		paint = p.Style.Yellow
-	default: // red
+	default: // red, as for a failure
 	}
 	reason, _ := p.sum.ShortReason(end)
 	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, reason))}

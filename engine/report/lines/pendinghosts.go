@@ -8,10 +8,10 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// pendingHosts folds the lines of hosts in a large batch that change without disruption into one line. These
-// hosts take no hold.
+// pendingHosts folds the lines of hosts in a large batch that change without
+// disruption into one line. These hosts need no hold.
 type pendingHosts struct {
-	rest map[string]bool // hosts of a large batch that have neither ended nor started to take a hold
+	rest map[string]bool // hosts of a large batch that have not ended and have not begun to take a hold
 	done []string        // hosts that match, and have no line yet
 }
 
@@ -42,7 +42,8 @@ func (c *pendingHosts) foldsLine(e engine.Event) bool {
 	return false
 }
 
-// doneLine returns the line for all of these hosts, once none is left or the batch or the run has ended.
+// doneLine returns the line for all of these hosts. It returns the line when no
+// host is left, or the batch or the run has ended, and "" before.
 func (c *pendingHosts) doneLine(e engine.Event) string {
 	over := len(c.rest) == 0 || e.Type == engine.BatchEnded || e.Type == engine.RunEnded
 	if len(c.done) == 0 || !over {

@@ -8,14 +8,15 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// TestManyNonDisruptiveHosts: hundreds of hosts without disruption share a line, but failures among them are
-// shown at once.
+// TestManyNonDisruptiveHosts checks that hundreds of hosts without disruption
+// share a line, and that failures among them are shown at once.
 func TestManyNonDisruptiveHosts(t *testing.T) {
 	reporttest.CompareGolden(t, "run-quiet", reporttest.ShowEvents(t, reporttest.NonDisruptiveRun(), false))
 	reporttest.CompareGolden(t, "run-quiet-terse", reporttest.ShowEvents(t, reporttest.NonDisruptiveRun(), true))
 }
 
-// TestStoppedBatchNamesHosts: a run that is stopped in a batch still names the hosts that are done.
+// TestStoppedBatchNamesHosts checks that a run that is stopped in a batch still
+// names the hosts that are done.
 func TestStoppedBatchNamesHosts(t *testing.T) {
 	events := reporttest.NonDisruptiveRun()[:63]
 	end := engine.Event{Type: engine.RunEnded, Time: events[62].Time, End: &engine.RunEnd{Exit: engine.ExitStopped, Reason: "stopped"}}

@@ -9,7 +9,8 @@ import (
 	"holdfast/engine/report/lines"
 )
 
-// TestPlainGates: the line of a gate has its last answer, and the host for gates of hosts.
+// TestPlainGates checks that the line of a gate has its last answer, and the
+// host for gates about hosts.
 func TestPlainGates(t *testing.T) {
 	var b bytes.Buffer
 	for _, e := range []engine.Event{

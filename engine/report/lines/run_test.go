@@ -27,7 +27,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestCanaryLines: the line of a batch names the pools whose canaries it has, also on a terminal.
+// TestCanaryLines checks that the line of a batch names the pools whose
+// canaries are in the batch, also on a terminal.
 func TestCanaryLines(t *testing.T) {
 	events := []engine.Event{
 		{Type: engine.BatchStarted, Batch: 1, Hosts: []string{"edge-0", "worker-01", "worker-02"}, Canaries: []string{"edge", "worker"}},

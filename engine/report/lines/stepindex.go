@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// planSteps holds the steps of a plan by host and name.
+// planSteps has the steps of a plan by host and name.
 type planSteps map[string]engine.Step
 
 func stepKey(host, step string) string { return host + "\x00" + step }
@@ -32,8 +32,8 @@ func indexSteps(p engine.Plan) planSteps {
 	return all
 }
 
-// isNotable reports whether a step deserves a line however short it takes: it changes the host, asks a gate,
-// or runs a command of the operator.
+// isNotable reports whether a step gets a line even if it is short: it changes
+// the host, asks a gate, or runs a command of the operator.
 func (p planSteps) isNotable(e engine.Event) bool {
 	s, ok := p[stepKey(e.Host, e.Step)]
 	return ok && (s.ChangesHost || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.Display != "")
@@ -63,7 +63,8 @@ func (p *Writer) gatheredText(e engine.Event) string {
 	return p.Style.Faint(text)
 }
 
-// EventSubject returns the host, the cluster or the pool that an event is about, or else the bastion.
+// EventSubject returns the host, the cluster or the pool of an event, or else
+// the bastion.
 func EventSubject(e engine.Event) string {
 	switch {
 	case e.Host != "":

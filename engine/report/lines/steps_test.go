@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/report/lines"
 )
 
-// stepEvents returns a run with short steps only.
+// stepEvents returns a run that has only short steps.
 func stepEvents() []engine.Event {
 	gate := engine.Step{Name: "gate ceph", Do: engine.Op{Gate: &engine.Gate{Command: "ceph health"}}}
 	hold := engine.Step{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{}}}
@@ -34,8 +34,9 @@ func stepEvents() []engine.Event {
 	return events
 }
 
-// TestPlainSteps: a log has a line for gates, commands and changes of hosts, however short, and names
-// unreachable hosts. The full log has every step with its command or question.
+// TestPlainSteps checks that a log has a line for gates, commands and changes
+// of hosts, even for short ones, and names unreachable hosts. The full log has
+// every step with its command or question.
 func TestPlainSteps(t *testing.T) {
 	for full, want := range map[bool]string{
 		false: "1 of 2 hosts reached in 0s; not reached: w-2\n  gate ceph 0.1 s\n  w-1: drain 0.1 s\n  w-1: write 0.1 s\n",

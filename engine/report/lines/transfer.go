@@ -10,10 +10,11 @@ import (
 // transferLineInterval is the time between two lines about the transfer to a host.
 const transferLineInterval = 30 * time.Second
 
-// transferText returns the line about a transfer now and then, and at its end.
+// transferText returns the line about a transfer every transferLineInterval,
+// and at the end of the transfer.
 func (p *Writer) transferText(e engine.Event) string {
 	if p.Terse {
-		return "" // the live status shows it
+		return "" // the live status shows the transfer
 	}
 	last, ok := p.transfers[e.Host]
 	if !ok {

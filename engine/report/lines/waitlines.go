@@ -8,7 +8,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// waitLine returns the line of a waiting step that begins. Steps of hosts have other lines.
+// waitLine returns the line of a waiting step that begins. It returns "" for
+// steps of hosts, which have other lines.
 func waitLine(e engine.Event) string {
 	if e.Host != "" || e.Until.IsZero() {
 		return ""
@@ -35,7 +36,8 @@ func longStepLine(where string, e engine.Event) string {
 	return line
 }
 
-// formatTime formats a time, and adds the day if it is more than 24 hours away.
+// formatTime formats a time, and adds the day if the time is more than 24 hours
+// away.
 func formatTime(t, now time.Time) string {
 	if t.Sub(now) < 24*time.Hour {
 		return t.UTC().Format("15:04:05 MST")

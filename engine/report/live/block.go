@@ -9,8 +9,9 @@ import (
 	"github.com/sourcegraph/conc"
 )
 
-// Block shows a text on a terminal and replaces it in place. Like the live status it reads no input, catches no signal
-// and sets no mode, so that even a killed program leaves a usable terminal.
+// Block shows a text on a terminal and replaces it in place. Like the live
+// status, it reads no input, catches no signal and sets no mode, so that even a
+// killed program leaves a usable terminal.
 type Block struct {
 	program *tea.Program
 	wait    conc.WaitGroup
@@ -19,7 +20,7 @@ type Block struct {
 // NewBlock returns an empty block on out, which is a terminal.
 func NewBlock(out io.Writer) *Block {
 	b := &Block{program: newProgram(blockModel{}, out)}
-	b.wait.Go(func() { _, _ = b.program.Run() }) // a lost terminal ends nothing but the block
+	b.wait.Go(func() { _, _ = b.program.Run() }) // a lost terminal ends only the block
 	return b
 }
 

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// showLive runs in a child of the test: it shows half a batch on its terminal, and then ends as how says, or
-// waits for Ctrl-C.
+// showLive runs in a child of the test. It shows half a batch on its terminal,
+// and then ends as how demands, or waits for Ctrl-C.
 func showLive(how string) {
 	caught := make(chan os.Signal, 2)
 	signal.Notify(caught, os.Interrupt)
@@ -77,7 +77,8 @@ type terminal struct {
 	seen   bytes.Buffer
 }
 
-// startOnTerminal starts this test binary as the child, on its own terminal.
+// startOnTerminal starts this test binary as a child with a terminal of its
+// own.
 func startOnTerminal(t *testing.T, how string) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -143,7 +144,7 @@ func (p *terminal) readRest() string {
 	if err != nil || *after != p.before {
 		p.t.Errorf("the terminal's mode was changed: %+v, was %+v (%v)", after, p.before, err)
 	}
-	_, _ = io.Copy(&p.seen, p.master) // ends with EIO once no process has the terminal
+	_, _ = io.Copy(&p.seen, p.master) // ends with EIO after the last process with the terminal has ended
 	_ = p.cmd.Wait()
 	text := p.seen.String()
 	for _, sequence := range escapes.FindAllString(text, -1) {
@@ -160,10 +161,11 @@ func (p *terminal) readRest() string {
 var (
 	escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|[^\\[])")
 	clock   = regexp.MustCompile(`\b\d\d:\d\d:\d\d `)
-	benign  = regexp.MustCompile(`^\x1b(\[[0-9;]*[A-HJ-MPX@dm]|\[\?25[hl]|M)$`) // moves, erases, colours, and the cursor
+	benign  = regexp.MustCompile(`^\x1b(\[[0-9;]*[A-HJ-MPX@dm]|\[\?25[hl]|M)$`) // movements, erasures, colours, and the visibility and shape of the cursor
 )
 
-// TestLiveLeavesCtrlC: each Ctrl-C reaches the program as a signal, and is not read as a key.
+// TestLiveLeavesCtrlC checks that each Ctrl-C reaches the program as a signal,
+// and is not read as a key.
 func TestLiveLeavesCtrlC(t *testing.T) {
 	p := startOnTerminal(t, "signals")
 	p.awaitText("wait for boot")
@@ -178,7 +180,8 @@ func TestLiveLeavesCtrlC(t *testing.T) {
 	}
 }
 
-// TestLiveRestores: after a panic and after a kill the terminal has its old modes.
+// TestLiveRestores checks that the terminal has its old modes after a panic and
+// after a kill.
 func TestLiveRestores(t *testing.T) {
 	p := startOnTerminal(t, "panic")
 	p.awaitText("panic: a bug")
@@ -194,7 +197,8 @@ func TestLiveRestores(t *testing.T) {
 	p.readRest()
 }
 
-// stuckTerminal accepts nothing from the first live status until it is released, as after Ctrl-S.
+// stuckTerminal accepts nothing from the first live status on, as after Ctrl-S,
+// until the test releases it.
 type stuckTerminal struct {
 	blocked, open chan struct{}
 	once          sync.Once
@@ -209,7 +213,8 @@ func (s *stuckTerminal) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-// TestLiveNeverWaits: a terminal that accepts nothing delays no event, and gets all of them later.
+// TestLiveNeverWaits checks that a terminal that accepts nothing delays no
+// event, and gets all events later.
 func TestLiveNeverWaits(t *testing.T) {
 	out := &stuckTerminal{blocked: make(chan struct{}), open: make(chan struct{})}
 	live := live.New(out, termtext.Style{}, false)
@@ -250,7 +255,8 @@ func (b *brokenTerminal) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// TestLiveOutlivesItsTerminal: a run continues after it loses its terminal, at any moment.
+// TestLiveOutlivesItsTerminal checks that a run continues after it loses its
+// terminal, at any moment.
 func TestLiveOutlivesItsTerminal(t *testing.T) {
 	for after := range 12 {
 		live := live.New(&brokenTerminal{after: after}, termtext.Style{}, false)

@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestLive: at the end a terminal has all lines in order, and no live status.
+// TestLive checks that at the end a terminal has all lines in order, and no
+// live status.
 func TestLive(t *testing.T) {
 	var out bytes.Buffer
 	live := live.New(&out, termtext.Style{}, true)

@@ -17,7 +17,6 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// stagingRun returns a run in the middle of staging.
 func stagingRun() []engine.Event {
 	p := reporttest.LargePlan()
 	p.Hosts = p.Hosts[:9]
@@ -79,7 +78,7 @@ func writingRun() []engine.Event {
 	events := reporttest.NonDisruptiveRun()[:3]
 	for i := range events[1].Plan.Hosts {
 		hp := &events[1].Plan.Hosts[i]
-		hp.Changes = hp.Changes[:min(len(hp.Changes), 3)] // the live status shows none of them
+		hp.Changes = hp.Changes[:min(len(hp.Changes), 3)] // the live status shows no changes
 	}
 	for _, hp := range events[1].Plan.Hosts[:6] {
 		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "write", Time: reporttest.Began})
@@ -99,7 +98,8 @@ func soakingRun() []engine.Event {
 	}
 }
 
-// renderStatus renders the live status after these events, for a terminal of that size.
+// renderStatus renders the live status after these events, for a terminal of
+// that size.
 func renderStatus(events []engine.Event, width, height int, now time.Time) string {
 	status := live.NewStatus(termtext.Style{})
 	for _, e := range events {
@@ -108,8 +108,8 @@ func renderStatus(events []engine.Event, width, height int, now time.Time) strin
 	return status.Render(live.Size{Width: width, Height: height}, now)
 }
 
-// TestWaiting: the line of a waiting step has its end, with the date if that is more than a day away, and the
-// remaining time.
+// TestWaiting checks that the line of a waiting step has its end and the
+// remaining time. The end has its date if it is more than a day away.
 func TestWaiting(t *testing.T) {
 	start := reporttest.Began.Add(200 * time.Second)
 	for _, c := range []struct {
@@ -139,7 +139,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestLiveStatusOfPlays: the live status counts the hosts of the current play.
+// TestLiveStatusOfPlays checks that the live status counts the hosts of the
+// current play.
 func TestLiveStatusOfPlays(t *testing.T) {
 	first, second := engine.Plan{}, engine.Plan{}
 	for i := range 4 {
@@ -169,8 +170,9 @@ func TestLiveStatus(t *testing.T) {
 	}
 }
 
-// TestLiveStatusFits: on every terminal and at every moment the live status leaves a line free, and texts of hosts
-// cannot control the terminal.
+// TestLiveStatusFits checks that the live status leaves a line free on every
+// terminal and at every moment, and that texts of hosts cannot control the
+// terminal.
 func TestLiveStatusFits(t *testing.T) {
 	e := reporttest.HostileValue[engine.Event]()
 	hostiles := append(rollingRun(), engine.Event{Type: engine.StepStarted, Host: reporttest.Hostile, Step: reporttest.Hostile}, engine.Event{Type: engine.StepProgress, Host: reporttest.Hostile, Step: reporttest.Hostile, Message: reporttest.Hostile},

@@ -20,8 +20,8 @@ import (
 type Size struct{ Width, Height int }
 
 const (
-	mostActive = 8 // lines about active steps
-	mostPools  = 6 // more pools are summed up in one line
+	mostActive = 8 // number of lines about active steps
+	mostPools  = 6 // number of pools with a line each; a larger number is summed up in one line
 )
 
 // Render renders the status for a terminal. It leaves one line free for the output that scrolls above.
@@ -79,7 +79,8 @@ func firstFitting(width int, ways []string) string {
 	return ways[len(ways)-1]
 }
 
-// poolVariants returns lines about a pool, the longest first. It pads the name to wide columns.
+// poolVariants returns lines about a pool, the longest first. It pads the name
+// of the pool to wide columns.
 func (b *Status) poolVariants(p *poolCount, wide int) []string {
 	name := b.style.Bold(p.name) + strings.Repeat(" ", wide-ansi.StringWidth(p.name))
 	done, staged, failed := fmt.Sprintf("  done %d/%d", p.done, p.hosts), "", ""
@@ -89,7 +90,7 @@ func (b *Status) poolVariants(p *poolCount, wide int) []string {
 	if p.failed > 0 {
 		failed = b.style.Red(fmt.Sprintf("  failed %d", p.failed))
 	}
-	if p.hosts == 0 { // the window is closed
+	if p.hosts == 0 { // the window of the pool is closed
 		return []string{name + staged + failed}
 	}
 	return []string{name + " " + progressBar(p.done, p.hosts) + done + staged + failed, name + done + staged + failed, name + done + failed}
@@ -124,8 +125,8 @@ func (b *Status) clusterLine(name string, w voters.Watch, width int, now time.Ti
 	return text
 }
 
-// stepLines returns at most that many lines about active steps, disrupted hosts first. It groups by step if
-// there are more hosts.
+// stepLines returns at most that many lines about active steps, disrupted hosts
+// first. It groups by step if there are more hosts.
 func (b *Status) stepLines(most int, now time.Time) []string {
 	names := slices.Sorted(maps.Keys(b.active))
 	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(b.calmRank(x), b.calmRank(y)) })

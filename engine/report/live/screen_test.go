@@ -36,7 +36,7 @@ func (s *screen) putRune(r rune) {
 func (s *screen) readEscape(sequence string) {
 	m := csi.FindStringSubmatch(sequence)
 	if m == nil {
-		return // colours and the shape of the cursor
+		return // sequences for colours and for the shape of the cursor change no text
 	}
 	n, err := strconv.Atoi(m[1])
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *screen) readEscape(sequence string) {
 	}
 }
 
-// onScreen returns the scrolled lines and the screen of a terminal of 24 lines after this output, without
-// empty lines at the end.
+// onScreen returns the scrolled lines and the screen of a terminal of 24 lines
+// after this output, without empty lines at the end.
 func onScreen(sent string) string {
 	s := screen{lines: make([][]rune, 24)}
 	for sent != "" {

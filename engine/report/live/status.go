@@ -9,13 +9,13 @@ import (
 	"holdfast/engine/report/voters"
 )
 
-// Status is the part of the live view below the lines: progress of pools, active steps and etcd clusters.
-// It is computed from events alone.
+// Status is the part of the live view below the lines: the progress of pools,
+// active steps and etcd clusters. It is made from events alone.
 type Status struct {
 	pools    []*poolCount
 	poolOf   map[string]*poolCount
 	active   map[string]activeStep
-	held     map[string]bool // hosts that are held, or about to be
+	held     map[string]bool // hosts that are held, or are about to be held
 	clusters voters.Watches
 	style    termtext.Style
 }
@@ -28,10 +28,10 @@ type poolCount struct {
 
 // activeStep is the current step of a host or a cluster.
 type activeStep struct {
-	name, message string // message: of the last progress
-	calm          bool   // disrupts nothing: staging, or a host without a hold
+	name, message string // message is the message of the last progress event
+	calm          bool   // the step disrupts nothing: a staging, or a step of a host without a hold
 	since         time.Time
-	until         time.Time // end of a waiting step; else zero
+	until         time.Time // end of a waiting step; otherwise zero
 }
 
 // NewStatus returns the status of a run that has not begun.
@@ -39,7 +39,7 @@ func NewStatus(style termtext.Style) *Status {
 	return &Status{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: voters.Watches{}, style: style}
 }
 
-// AddEvent brings the status up to date.
+// AddEvent updates the status with an event.
 func (b *Status) AddEvent(e engine.Event) {
 	e = termtext.Safe(e)
 	b.clusters.AddEvent(e)
@@ -72,8 +72,8 @@ func (b *Status) AddEvent(e engine.Event) {
 	}
 }
 
-// addHostEnd counts the end of a host. A host that stopped for the operator or for the hold of somebody else
-// has not failed.
+// addHostEnd counts the end of a host. A host has not failed if it stopped
+// because of the operator or because of somebody else's hold.
 func (b *Status) addHostEnd(e engine.Event) {
 	delete(b.active, lines.EventSubject(e))
 	switch {
@@ -90,8 +90,8 @@ func (b *Status) updatePool(host string, add func(*poolCount)) {
 	}
 }
 
-// setPlan replaces the pools by the pools of a plan, of the whole run or of a play. Hosts that wait for their
-// window are only staged.
+// setPlan replaces the pools by the pools of a plan, for the whole run or for a
+// play. Hosts that wait for their window are only staged.
 func (b *Status) setPlan(p engine.Plan) {
 	byName := map[string]*poolCount{}
 	b.pools, b.poolOf = nil, map[string]*poolCount{}

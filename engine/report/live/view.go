@@ -13,10 +13,11 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// View shows a run on a terminal: the lines of Plain without single steps, and below them the live status,
-// from the first staging or batch to the end of the run. It reads no input, catches no signal and queries no
-// terminal: these are left to the program. While the live status is shown, a terminal that accepts no output,
-// as after Ctrl-S, does not block the run.
+// View shows a run on a terminal. It writes the lines of package lines without
+// single steps, and below them the live status, from the first staging or batch
+// to the end of the run. It reads no input, catches no signal and queries no
+// terminal, because the program does so. If the terminal accepts no output
+// during the live status, as after Ctrl-S, the run continues.
 type View struct {
 	plain  lines.Writer
 	status *Status
@@ -82,7 +83,8 @@ type liveEvent struct {
 	event engine.Event
 }
 
-// eventFeed queues events for the viewport, in order and without bounds. putEvent never waits.
+// eventFeed queues events for the viewport, in order and without a limit.
+// putEvent never waits.
 type eventFeed struct {
 	mu    sync.Mutex
 	more  *sync.Cond
@@ -110,7 +112,8 @@ func (f *eventFeed) endFeed() {
 	f.more.Signal()
 }
 
-// takeEvents waits for events and returns all of them. An empty list means that the feed has ended.
+// takeEvents waits for events and returns all of them. An empty list means that
+// the feed has ended.
 func (f *eventFeed) takeEvents() []liveEvent {
 	f.mu.Lock()
 	defer f.mu.Unlock()

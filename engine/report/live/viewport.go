@@ -9,29 +9,31 @@ import (
 	"holdfast/engine"
 )
 
-// viewport shows the live status on a terminal. It sets no mode: no raw mode, no hidden cursor. So even a
-// killed program leaves a usable terminal.
+// viewport shows the live status on a terminal. It sets no mode, such as raw
+// mode or a hidden cursor, so that even a killed program leaves a usable
+// terminal.
 type viewport struct {
 	program *tea.Program
 	out     io.Writer
 	ended   chan struct{} // closed when the program has ended
 }
 
-// silentEnvironment makes bubbletea send no queries to the terminal. Nobody would read the answers, and they
-// would appear in the shell of the operator.
+// silentEnvironment makes bubbletea send no queries to the terminal. Nobody
+// would read the answers, so they would appear in the shell of the operator.
 var silentEnvironment = []string{"TERM=xterm-256color", "SSH_TTY=none"}
 
 func newViewport(b *Status, out io.Writer, now time.Time) *viewport {
 	return &viewport{program: newProgram(screen{status: b, now: now}, out), out: out, ended: make(chan struct{})}
 }
 
-// newProgram returns a program that shows a model on out. It reads no input, catches no signal and asks the terminal nothing.
+// newProgram returns a program that shows a model on out. The program reads no
+// input, catches no signal and sends no query to the terminal.
 func newProgram(model tea.Model, out io.Writer) *tea.Program {
 	return tea.NewProgram(model, tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithEnvironment(silentEnvironment))
 }
 
-// run shows the status until the viewport is closed. An error does not stop the run: showEvent then writes
-// plain lines.
+// run shows the status until the viewport is closed. An error does not stop the
+// run: showEvent then writes plain lines.
 func (w *viewport) run() {
 	defer close(w.ended)
 	_, _ = w.program.Run()
@@ -47,7 +49,7 @@ func (w *viewport) showEvent(n liveEvent) {
 	default:
 	}
 	if n.line != "" {
-		w.program.Send(tea.Println(n.line)()) // the program's own Println would block after its end
+		w.program.Send(tea.Println(n.line)()) // the Println method of the program would block after its end
 	}
 	if n.event.Type != "" {
 		w.program.Send(n.event)
@@ -59,8 +61,9 @@ func (w *viewport) close() {
 	<-w.ended
 }
 
-// userCursorShape makes bubbletea keep the shape of the cursor that the operator has set: it becomes style 0,
-// the style that bubbletea assumes.
+// userCursorShape makes bubbletea keep the shape of the cursor that the
+// operator has set. The value becomes style 0, which bubbletea assumes to be
+// set already.
 const userCursorShape tea.CursorShape = -1
 
 // endOfEvents ends the viewport.

@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Lines writes a line for each step that starts or ends, and one for the end of the run.
+// Lines writes a line for each step that starts or ends, and a line for the end
+// of the run.
 type Lines struct{ W io.Writer }
 
 // Emit writes the line of an event, if it has one.

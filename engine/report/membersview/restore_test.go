@@ -9,8 +9,9 @@ import (
 	"holdfast/engine/report/membersview"
 )
 
-// TestWriteRestore: a person sees what each host has, what would be lost, and the steps. Nothing that a host says can act on
-// the terminal.
+// TestWriteRestore checks that a person sees the data of each host, the writes
+// that would be lost, and the steps. No text of a host can control the
+// terminal.
 func TestWriteRestore(t *testing.T) {
 	t.Parallel()
 	members := []membership.Member{{ID: "1a", Name: "a", Host: "a"}, {ID: "1b", Name: "b", Host: "b"}, {ID: "1c", Name: "c", Host: "c"}}

@@ -9,8 +9,9 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// writeActions writes the actions of a host in their order, with the rules that ask for each. It writes
-// nothing where a single rule asks for all of them: that rule stands with the changes.
+// writeActions writes the actions of a host in their order, with the rules that
+// request each action. If a single rule requests all actions, it writes
+// nothing, because the changes already show that rule.
 func (v *planView) writeActions(b *strings.Builder, hp engine.HostPlan) {
 	groups := groupByRule(hp.Changes)
 	if len(groups) > 1 && !hasActionType(hp.Actions, engine.NoAction) || len(groups) == 1 && groups[0].actions != actionNames(hp.Actions) {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	mostChanges  = 12 // changes of one rule that are all shown
-	shownChanges = 10 // changes that are shown of a longer group
+	mostChanges  = 12 // number of changes of one rule that are all shown
+	shownChanges = 10 // number of changes that are shown of a longer group
 )
 
-// ruleGroup holds the changes that have their actions from the same rule.
+// ruleGroup has the changes whose actions come from the same rule.
 type ruleGroup struct {
 	rule, actions string
 	changes       []engine.Change
@@ -39,8 +39,8 @@ func groupByRule(changes []engine.Change) []ruleGroup {
 	return groups
 }
 
-// writeChanges writes changes grouped by rule. Unless all is set it shortens long groups and leaves out the
-// reasons.
+// writeChanges writes changes grouped by rule. Unless all is set, it shortens
+// long groups and leaves out the reasons.
 func (v *planView) writeChanges(b *strings.Builder, indent string, list []engine.Change, all bool) {
 	for _, g := range groupByRule(list) {
 		shown := g.changes

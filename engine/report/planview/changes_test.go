@@ -12,7 +12,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestWriteConfigPlan: plans of configurations are readable at any size.
+// TestWriteConfigPlan checks that plans of configurations are readable at any
+// size.
 func TestWriteConfigPlan(t *testing.T) {
 	for name, p := range reporttest.ConfigPlans() {
 		for suffix, verbose := range map[string]bool{"": false, "-verbose": true} {
@@ -28,7 +29,8 @@ func TestWriteConfigPlan(t *testing.T) {
 	}
 }
 
-// TestFoldedChangesTellApart: hosts are not folded if they differ only in a part that the plan hides.
+// TestFoldedChangesTellApart checks that hosts are not folded if they differ in
+// a part that the plan does not show.
 func TestFoldedChangesTellApart(t *testing.T) {
 	changes := reporttest.InDirectory("create", "/etc/containers/registries.d", 40)
 	other := append(slices.Clone(changes[:39]), reporttest.ConfigChange("create", "file /etc/containers/registries.d/other.yaml", changes[0].Rule, reporttest.ReloadCrio))

@@ -13,16 +13,16 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Contents holds the current and the desired contents of one file on one host. A file that does not exist is
-// empty.
+// Contents has the current and the desired contents of one file on one host. A
+// file that does not exist is empty.
 type Contents struct {
-	Host     string // "" if the file belongs to no host
+	Host     string // "": the file belongs to no host
 	Path     string
 	Old, New []byte
-	Withheld string // why the contents are not shown, or ""
+	Withheld string // why the contents are not shown; "": they are shown
 }
 
-// Bounds of the contents that are shown.
+// Limits of the contents that are shown.
 const (
 	MaxContents  = 64 << 10 // bytes of a file
 	maxDiffLines = 200      // lines of one difference
@@ -50,7 +50,8 @@ func WithholdReason(data []byte, mode int, sensitive []string) string {
 	return ""
 }
 
-// WriteContents writes differences line by line. Hosts with the same difference share one.
+// WriteContents writes differences line by line. Hosts with the same difference
+// share one text.
 func WriteContents(w io.Writer, list []Contents, style termtext.Style) error {
 	if len(list) == 0 {
 		return nil

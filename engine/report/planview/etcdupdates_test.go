@@ -9,7 +9,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestEtcdUpdatesAndCertificates: a plan tells which etcd the OS brings, and which certificates end soon.
+// TestEtcdUpdatesAndCertificates checks that a plan names the version of etcd
+// in the staged OS, and the certificates that expire soon.
 func TestEtcdUpdatesAndCertificates(t *testing.T) {
 	p := engine.Plan{CertificateProblems: []engine.CertificateProblem{{Kind: engine.CertificateExpiring, Cluster: "main", Text: "the CA x expires in 9 days"}}}
 	for _, host := range []string{"etcd-0", "etcd-1", "etcd-2"} {

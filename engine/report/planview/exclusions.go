@@ -78,7 +78,8 @@ func (v *planView) writeUnfinished() {
 	v.writeLine("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
 }
 
-// UnfinishedLines groups hosts with the same reason. Unless all is set it shortens a long list.
+// UnfinishedLines groups hosts with the same reason. Unless all is set, it
+// shortens a long list.
 func UnfinishedLines(list []engine.UnfinishedHost, all bool) []string {
 	var order []string
 	hosts := map[string][]string{}
@@ -106,18 +107,18 @@ func UnfinishedLines(list []engine.UnfinishedHost, all bool) []string {
 	return lines
 }
 
-// ExclusionGroup holds the excluded hosts with one kind of reason.
+// ExclusionGroup has the excluded hosts with one kind of reason.
 type ExclusionGroup struct {
 	Kind engine.ExclusionKind
 	Text string
 }
 
-// maxExclusionRows is the number of hosts with one kind of reason before they are folded into one line with
-// an example.
+// maxExclusionRows is the number of hosts with one kind of reason that have a
+// row each. More hosts are folded into one line with an example.
 const maxExclusionRows = 10
 
-// GroupExclusions groups hosts by their reason. Unless all is set it folds many hosts of one kind, even if
-// their reasons differ.
+// GroupExclusions groups hosts by their reason. Unless all is set, it folds
+// many hosts of one kind, even if their reasons differ.
 func GroupExclusions(list []engine.Exclusion, all bool) []ExclusionGroup {
 	kinds := map[engine.ExclusionKind]int{}
 	for _, x := range list {

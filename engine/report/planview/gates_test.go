@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestWritePlanSteps: a verbose plan shows the question and the demands of each gate, and the duration of
-// each pause.
+// TestWritePlanSteps checks that a verbose plan shows the question and the
+// demands of each gate, and the duration of each pause.
 func TestWritePlanSteps(t *testing.T) {
 	none, two := 0, 2
 	pool := engine.Gate{Name: "pool", Command: "ready"}

@@ -38,14 +38,15 @@ func DescribeWork(hp engine.HostPlan) string {
 	return strings.Join(parts, "; ")
 }
 
-// isTask reports whether a change is a task of a playbook. Tasks are carried out once, and make nothing
-// match.
+// isTask reports whether a change is a task of a playbook. A task is carried
+// out once, and is no difference from the desired state.
 func isTask(c engine.Change) bool { return c.Task }
 
 // longName is the longest name of a change in a table, in bytes.
 const longName = 36
 
-// CountKinds counts changes by kind: 12 files, 2 units, 1 user. It names a single change.
+// CountKinds counts changes by kind: 12 files, 2 units, 1 user. A single change
+// is named instead.
 func CountKinds(changes []engine.Change) string {
 	if first := changes[0].Resource; len(changes) == 1 && first == engine.RecordResource {
 		return "put on record"

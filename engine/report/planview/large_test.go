@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestWriteLargePlan: the plan of a large site is readable.
+// TestWriteLargePlan checks that the plan of a large site is readable.
 func TestWriteLargePlan(t *testing.T) {
 	var b bytes.Buffer
 	if err := planview.Write(&b, reporttest.LargePlan(), termtext.Style{}, false); err != nil {

@@ -7,7 +7,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// OperationDetail returns the command, the question or the size of the uploads of a step.
+// OperationDetail returns the command of a step, its question, or the size of
+// its uploads.
 func OperationDetail(do engine.Op) string {
 	switch {
 	case do.Command != nil:

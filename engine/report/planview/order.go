@@ -12,17 +12,17 @@ import (
 // batchView is a batch as a plan shows it: its hosts by pool and zone.
 type batchView struct {
 	parts []batchPart
-	soak  engine.Duration // before the batch
+	soak  engine.Duration // soak before the batch
 }
 
-// batchPart holds the hosts that a batch has of one pool. Hosts without disruption use no budget and have a
-// part of their own.
+// batchPart has the hosts of one pool in a batch. Hosts without disruption need
+// no budget and have a part of their own.
 type batchPart struct {
 	pool, zone    string
 	nonDisruptive bool
 	canary        bool
 	hosts         []string
-	pace          int // hosts at a time, if one line stands for many batches
+	pace          int // number of hosts at a time, if one line stands for many batches
 }
 
 func (v *planView) viewBatch(b engine.Batch) batchView {
@@ -44,7 +44,8 @@ func (v *planView) viewBatch(b engine.Batch) batchView {
 	return out
 }
 
-// isAlike reports whether two batches without a soak between them differ only in their hosts.
+// isAlike reports whether two batches without a soak between them differ only
+// in their hosts.
 func (b batchView) isAlike(other batchView) bool {
 	return b.soak == 0 && slices.EqualFunc(b.parts, other.parts, func(x, y batchPart) bool {
 		return x.pool == y.pool && x.zone == y.zone && x.nonDisruptive == y.nonDisruptive && x.canary == y.canary && len(x.hosts) == len(y.hosts)
@@ -54,8 +55,8 @@ func (b batchView) isAlike(other batchView) bool {
 // minAlikeBatches is the number of alike batches in a row that are shown as one line.
 const minAlikeBatches = 4
 
-// writeBatches writes the batches in order. Unless verbose, it folds long rows of alike batches into one
-// line.
+// writeBatches writes the batches in order. Unless verbose is set, it folds
+// long rows of alike batches into one line.
 func (v *planView) writeBatches() {
 	views := make([]batchView, 0, len(v.p.Batches))
 	for _, b := range v.p.Batches {

@@ -218,19 +218,20 @@ func (v *planView) writeExcluded() {
 	v.writeLine("")
 }
 
-// writeUnhealthy names the unhealthy etcd clusters. It skips a refused plan, because the refusals name them.
+// writeUnhealthy names the unhealthy etcd clusters. It skips a refused plan,
+// because the refusals name these clusters.
 func (v *planView) writeUnhealthy() {
 	if len(v.p.UnhealthyClusters) == 0 || len(v.p.Refusals) > 0 {
 		return
 	}
-	_ = tables.WriteUnhealthyClusters(&v.b, v.p.UnhealthyClusters, v.style) // a builder takes everything
+	_ = tables.WriteUnhealthyClusters(&v.b, v.p.UnhealthyClusters, v.style) // writing to a strings.Builder never fails
 	v.writeLine("")
 }
 
 func (v *planView) writeWarnings() {
 	warnings := slices.Clip(v.p.Warnings)
 	for _, c := range v.p.CertificateProblems {
-		if !c.FailsBetweenMembers() { // else writeUnhealthy has named it
+		if !c.FailsBetweenMembers() { // writeUnhealthy has named the others
 			warnings = append(warnings, "etcd cluster "+c.Cluster+": "+c.Text)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestPlayShowsItsCommands: the plan of a play shows its commands without --verbose, so that nobody approves
-// a command unseen.
+// TestPlayShowsItsCommands checks that the plan of a play shows its commands
+// without --verbose, so that nobody approves a command unseen.
 func TestPlayShowsItsCommands(t *testing.T) {
 	hp := reporttest.OSPlan("worker-01", "worker", "", "")
 	run := func(name, what string) engine.Step {

@@ -13,7 +13,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestWriteRollout: the plan shows canaries, soaks, gates, windows, rollbacks, and an unfinished roll-out.
+// TestWriteRollout checks that the plan shows canaries, soaks, gates, windows,
+// rollbacks, and an unfinished roll-out.
 func TestWriteRollout(t *testing.T) {
 	windowsOnly := reporttest.RollingPlan()
 	windowsOnly.Hosts, windowsOnly.Lanes = windowsOnly.Hosts[11:], windowsOnly.Lanes[11:]
@@ -56,7 +57,8 @@ func TestWriteRollout(t *testing.T) {
 	}
 }
 
-// TestManyUnfinished: unfinished hosts with the same reason are folded, and a long list of reasons is cut.
+// TestManyUnfinished checks that unfinished hosts with the same reason are
+// folded, and that a long list of reasons is cut.
 func TestManyUnfinished(t *testing.T) {
 	var p engine.Plan
 	for i := range 500 {

@@ -11,8 +11,9 @@ import (
 // ownContents stands for contents that differ from host to host.
 const ownContents = "(differs from host to host)"
 
-// mayDifferByHost reports whether a plan may show hosts together although the contents of this change differ:
-// a file made from one template.
+// mayDifferByHost reports whether a plan may show several hosts together
+// although the contents in this change differ. It may do so for a file, because
+// one template may make it for all hosts.
 func mayDifferByHost(c engine.Change) bool {
 	return c.Module == "config" && strings.HasPrefix(c.Resource, "file ")
 }

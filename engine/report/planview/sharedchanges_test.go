@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// ownFile returns a change of a file with contents of its own on each host.
+// ownFile returns a change of a file whose contents differ on each host.
 func ownFile(i int) engine.Change {
 	return engine.Change{
 		Module: "config", Kind: "file", Resource: "file /etc/node.conf", Verb: "update", Rule: "no rule",
@@ -19,8 +19,8 @@ func ownFile(i int) engine.Change {
 	}
 }
 
-// TestHostsWithOwnContentsAreFolded: hosts that differ only in values of a template are folded, and the plan
-// marks these values.
+// TestHostsWithOwnContentsAreFolded checks that hosts are folded if they differ
+// only in values of a template, and that the plan marks these values.
 func TestHostsWithOwnContentsAreFolded(t *testing.T) {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 100}
 	for i := range 48 {

@@ -39,8 +39,8 @@ func UserChange(name string) engine.Change {
 	return c
 }
 
-// HostWithChanges returns a host with these changes and actions. Like a real plan it uses one step for a host
-// without disruption.
+// HostWithChanges returns a host with these changes and actions. As in a real
+// plan, a host without disruption has one step.
 func HostWithChanges(host string, actions []engine.Action, changes ...engine.Change) engine.HostPlan {
 	hp := engine.HostPlan{Host: host, Pool: "worker", Changes: changes, Actions: actions}
 	exec := &engine.Exec{Script: "x", Fallback: true, Uploads: []engine.Upload{{Name: "1", Data: []byte("hunter2")}}}

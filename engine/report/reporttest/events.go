@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/report/lines"
 )
 
-// KindOf is the kind of the steps in these tests.
+// KindOf maps the names of the steps in these tests to their kinds.
 var KindOf = map[string]engine.StepKind{
 	"stage": engine.StageStep, "hold": engine.HoldStep, "release": engine.ReleaseStep, "finalize": engine.RebootStep, "reboot": engine.RebootStep, "roll back": engine.RebootStep,
 	"wait for boot": engine.BootStep, "wait for the previous OS": engine.BootStep, "wait for etcd": engine.EtcdStep,
@@ -60,8 +60,8 @@ func ExampleRun() []engine.Event {
 	return events
 }
 
-// NonDisruptiveRun returns a run that writes to many hosts without disruption. On one of them a reload fails
-// and a reboot replaces it; another one fails.
+// NonDisruptiveRun returns a run that changes many hosts without disruption. On
+// one host a reload fails and a reboot replaces it, and another host fails.
 func NonDisruptiveRun() []engine.Event {
 	policy := ConfigChange("update", "file /etc/containers/policy.json", "built-in: /etc/containers/policy.json", ReloadCrio)
 	changes := append(InDirectory("create", "/etc/containers/registries.d", 498), policy, UserChange("core"))

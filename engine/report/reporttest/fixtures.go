@@ -1,4 +1,5 @@
-// Package reporttest has plans, events and goldens for the tests of the views.
+// Package reporttest has plans, events and golden files for the tests of the
+// views.
 package reporttest
 
 import (
@@ -12,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens")
 
-// CompareGolden compares a text with a golden of the package, or writes the golden with -update.
+// CompareGolden compares a text with a golden file of the package, or writes
+// this file with -update.
 func CompareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
@@ -35,10 +37,10 @@ func CompareGolden(t *testing.T, name, got string) {
 // line, and then imitates another line.
 const Hostile = "x\x1b[2J\x1b]0;t\x07\u202e\u009b1m\r\nworker-99 done"
 
-// HostileValue returns a value all of whose texts are hostile.
+// HostileValue returns a value in which every text is Hostile.
 func HostileValue[T any]() T { return FilledValue[T](Hostile) }
 
-// FilledValue returns a value all of whose texts are that text.
+// FilledValue returns a value in which every text is that text.
 func FilledValue[T any](text string) T {
 	var v T
 	fillTexts(reflect.ValueOf(&v).Elem(), text, 8)

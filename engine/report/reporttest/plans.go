@@ -37,7 +37,8 @@ func ExamplePlan() engine.Plan {
 	}
 }
 
-// LargePlan returns a site of two etcd clusters and 480 workers, some of them unreachable, some staged.
+// LargePlan returns the plan of a site of two etcd clusters and 480 workers.
+// Some of its hosts are unreachable, and some are staged.
 func LargePlan() engine.Plan {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 520}
 	for _, cluster := range []string{"events", "main"} {

@@ -28,12 +28,13 @@ func (s *Script) StartRun(args ...string) {
 	s.AddEvent(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
 }
 
-// RunStep adds a step of that duration, and returns its end.
+// RunStep adds a step with that duration, and returns the end of the step.
 func (s *Script) RunStep(host, name string, at time.Time, took time.Duration) time.Time {
 	return s.addStep(engine.Event{Host: host, Step: name, Took: engine.Duration(took)}, at)
 }
 
-// FailStep adds a step that fails after that duration, and returns its end.
+// FailStep adds a step that fails after that duration, and returns the end of
+// the step.
 func (s *Script) FailStep(f *engine.Failure, at time.Time, took time.Duration) time.Time {
 	return s.addStep(engine.Event{Host: f.Host, Step: f.Step, Took: engine.Duration(took), Failure: f}, at)
 }
@@ -51,7 +52,7 @@ func (s *Script) EndRun(exit engine.ExitCode, reason string) {
 	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: exit, Reason: reason}})
 }
 
-// EndByFailure ends the run by a failure, with more words after its own.
+// EndByFailure ends the run with a failure, and adds more text to the reason.
 func (s *Script) EndByFailure(f engine.Failure, more string) {
 	cause := engine.EndCause{Kind: engine.FailedEnd, Failure: &f}
 	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: f.Error() + more, Cause: cause}})
@@ -91,7 +92,8 @@ func (s *Script) RollHost(i int) {
 	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
 }
 
-// EndIncomplete ends the run, complete if all its pools are.
+// EndIncomplete ends the run. The run is complete if all its pools are
+// complete.
 func (s *Script) EndIncomplete(end engine.RunEnd) {
 	end.Complete = true
 	for _, p := range end.Pools {
@@ -110,7 +112,7 @@ func (s *Script) UpdateHosts(hosts ...string) {
 	}
 }
 
-// BeginPlay begins a play with one change of these hosts.
+// BeginPlay begins a play with one change on these hosts.
 func (s *Script) BeginPlay(name, does string, hosts ...string) {
 	p := engine.Plan{Total: 3, Play: name}
 	for _, h := range hosts {
@@ -123,7 +125,8 @@ func (s *Script) BeginPlay(name, does string, hosts ...string) {
 	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
 }
 
-// RebootHost holds a host, reboots it for that long, and releases it.
+// RebootHost holds a host, reboots it and releases it. away is the duration of
+// the reboot.
 func (s *Script) RebootHost(host string, away time.Duration) {
 	at := s.RunStep(host, "hold", s.At, time.Second)
 	at = s.RunStep(host, "reboot", at, time.Second)
@@ -132,7 +135,7 @@ func (s *Script) RebootHost(host string, away time.Duration) {
 	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
 }
 
-// FailHost fails a host while it is held.
+// FailHost adds the failure of a host during its hold.
 func (s *Script) FailHost(host, step, cause, became string) {
 	f := &engine.Failure{Host: host, Step: step, Cause: cause}
 	s.RunStep(host, "hold", s.At, time.Second)
@@ -140,7 +143,7 @@ func (s *Script) FailHost(host, step, cause, became string) {
 	s.AddEvent(engine.Event{Type: engine.HostFailed, Host: host, Failure: f, Message: became})
 }
 
-// HoldHost holds a host during these steps, and ends with a match.
+// HoldHost holds a host during these steps. The host then matches.
 func (s *Script) HoldHost(host string, steps ...string) {
 	s.RunStep(host, "hold", s.At, 100*time.Millisecond)
 	for _, name := range steps {
@@ -150,7 +153,9 @@ func (s *Script) HoldHost(host string, steps ...string) {
 	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
 }
 
-// PoolStatuses returns the pools of a site of 20 hosts, with these hosts in other states.
+// PoolStatuses returns the pools of a site of 20 hosts. worker counts the hosts
+// of pool worker in other states than updated, and gpu is the state of all
+// hosts of pool gpu.
 func PoolStatuses(worker map[engine.HostState]int, gpu engine.HostState) []engine.PoolStatus {
 	updated := 12
 	counts := map[engine.HostState]int{}

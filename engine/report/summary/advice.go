@@ -33,8 +33,9 @@ func (s *Summary) adviceLines(end engine.RunEnd, touched bool) []string {
 
 const retryRolledBack = "--retry-rolled-back"
 
-// resumeAdvice returns the command that continues a run. A play repeats tasks on every host, such as a
-// reboot, so its command is limited to the hosts that are not done.
+// resumeAdvice returns the command that continues a run. A play repeats tasks
+// on every host, such as a reboot. So the command for a play is limited to the
+// hosts that are not done.
 func (s *Summary) resumeAdvice(what string, end engine.RunEnd, flags ...string) []string {
 	open := slices.Concat(end.Failed, end.Untouched)
 	slices.Sort(open)
@@ -117,7 +118,8 @@ func (s *Summary) finishAdvice(end engine.RunEnd) string {
 	return "to finish, " + strings.Join(parts, "; ") + "; and then: " + s.rerunCommand(flags...)
 }
 
-// awaitedKinds returns the kinds of exclusions, each once. It skips hosts that wait for other excluded hosts.
+// awaitedKinds returns the kinds of exclusions, each once. It skips hosts that
+// wait for other excluded hosts.
 func (s *Summary) awaitedKinds(end engine.RunEnd) []engine.ExclusionKind {
 	var all []engine.ExclusionKind
 	for _, x := range s.openExclusions() {
@@ -133,8 +135,8 @@ func (s *Summary) awaitedKinds(end engine.RunEnd) []engine.ExclusionKind {
 	return all
 }
 
-// savedPlanLimit returns the hosts of a saved plan that was made with a limit. The arguments of the run do
-// not contain that limit.
+// savedPlanLimit returns the hosts of a saved plan that was made with a limit.
+// The arguments of the run do not contain this limit.
 func (s *Summary) savedPlanLimit() []string {
 	if len(withoutFlag(s.args, "--plan", "")) == len(s.args) || len(withoutFlag(s.args, "--limit", "-l")) < len(s.args) {
 		return nil
@@ -142,8 +144,8 @@ func (s *Summary) savedPlanLimit() []string {
 	return slices.Clone(s.plan.Selected)
 }
 
-// hasBegunRollout reports whether the run has recorded another roll-out on a host. The step that takes the
-// hold records it.
+// hasBegunRollout reports whether the run has recorded another roll-out on a
+// host. The step that takes the hold records the roll-out.
 func (s *Summary) hasBegunRollout() bool {
 	for _, hp := range s.plan.Hosts {
 		if h := s.hosts[hp.Host]; h != nil && !h.neverHeld && slices.ContainsFunc(hp.Sequence, func(step engine.Step) bool {
@@ -155,8 +157,9 @@ func (s *Summary) hasBegunRollout() bool {
 	return false
 }
 
-// rerunCommand returns the command that starts the same run again, with more flags. It replaces a saved plan
-// by its limit: the plan does not fit hosts that have changed.
+// rerunCommand returns the command that starts the same run again, with more
+// flags. It replaces a saved plan by the limit of that plan, because the plan
+// does not fit hosts that have changed.
 func (s *Summary) rerunCommand(flags ...string) string {
 	args := withoutFlag(s.args, "--plan", "")
 	if s.hasBegunRollout() { // the new roll-out may continue without the flag

@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// TestAdvice: the suggested command repeats the arguments of the run, except those that would start another
-// run or not finish this one.
+// TestAdvice checks that the suggested command repeats the arguments of the
+// run, except arguments that would start another run or not finish this run.
 func TestAdvice(t *testing.T) {
 	left := func(why engine.ExclusionKind, hosts ...string) (list []engine.Exclusion) {
 		for _, h := range hosts {

@@ -39,7 +39,8 @@ func withoutSwitch(args []string, long, short string) []string {
 	})
 }
 
-// planArguments returns the arguments of apply that plan accepts, too. It drops playbooks and their flags.
+// planArguments returns the arguments of apply that plan also accepts. It drops
+// playbooks and their flags.
 func planArguments(args []string) []string {
 	for _, f := range []string{"--plan", "--on-held", "--tags", "--skip-tags"} {
 		args = withoutFlag(args, f, "")
@@ -51,7 +52,7 @@ func planArguments(args []string) []string {
 	valued := []string{"--inventory", "-i", "--var", "--var-file", "--limit", "-l", "--runs", "--forks", "-f"}
 	rest := []string{}
 	for i := 0; i < len(args); i++ {
-		if !strings.HasPrefix(args[i], "-") { // apply, and a playbook
+		if !strings.HasPrefix(args[i], "-") { // the word apply, and a playbook
 			continue
 		}
 		rest = append(rest, args[i])
@@ -63,7 +64,8 @@ func planArguments(args []string) []string {
 	return rest
 }
 
-// withoutHidden drops the flags with secret values, and returns the names of these flags and variables.
+// withoutHidden drops the flags with secret values, and returns the names of
+// these flags and variables.
 func withoutHidden(args []string) (rest, left []string) {
 	for _, arg := range args {
 		flag, value := "", arg

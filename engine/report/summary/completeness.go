@@ -13,7 +13,7 @@ import (
 // mostNamed is the number of incomplete pools that are listed one by one.
 const mostNamed = 20
 
-// Completeness returns how many hosts of which pools are updated at the end of a run.
+// Completeness returns how many hosts are updated at the end of a run, by pool.
 func (s *Summary) Completeness(end engine.RunEnd, style termtext.Style) string {
 	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && s.Format() != "" {
 		return "pool status was not refreshed; run holdfast status\n"
@@ -38,7 +38,7 @@ func (s *Summary) Completeness(end engine.RunEnd, style termtext.Style) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", style.Yellow("not complete: "+tables.CountUpdated(end.Pools)))
-	_ = termtext.WriteTable(&b, rows) // a builder takes everything
+	_ = termtext.WriteTable(&b, rows) // writing to a strings.Builder never fails
 	if more := len(open) - len(rows); more > 0 {
 		fmt.Fprintf(&b, "  and %s more that are not complete\n", termtext.FormatCount(more, "pool", "pools"))
 	}

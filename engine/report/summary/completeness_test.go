@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// TestCompleteness: the end of a run shows whether every host of every pool is updated, which hosts are not,
-// the reason, and one thing to do next.
+// TestCompleteness checks that the end of a run shows whether every host of
+// every pool is updated, which hosts are not, the reason, and one next step.
 func TestCompleteness(t *testing.T) {
 	paused := []engine.Exclusion{}
 	for _, h := range []string{"gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"} {

@@ -8,7 +8,8 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// TestSummaryOfConfigs: the last column of the summary stays short for any number of changes.
+// TestSummaryOfConfigs checks that the last column of the summary stays short
+// for any number of changes.
 func TestSummaryOfConfigs(t *testing.T) {
 	image := reporttest.OSPlan("w-1", "worker", "", "").Changes[0]
 	group, dir, link := reporttest.ConfigChange("create", "user group/wheel", reporttest.NoRule, reporttest.None), reporttest.ConfigChange("create", "directory /srv/a", reporttest.NoRule, reporttest.None), reporttest.ConfigChange("delete", "link /etc/localtime", reporttest.NoRule, reporttest.None)

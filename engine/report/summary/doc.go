@@ -1,3 +1,3 @@
-// Package summary sums up a run at its end: the outcome of each host, the health of etcd, how complete the pools
-// are, and what to do next.
+// Package summary summarizes a run at its end: the outcome of each host, the
+// health of etcd, the state of the pools, and the next step.
 package summary

@@ -7,7 +7,8 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// TestReportedDriftEnds: a run that leaves only reported drift names the hosts and the ways out.
+// TestReportedDriftEnds checks that a run after which only reported drift is
+// left names the hosts and the ways to resolve the drift.
 func TestReportedDriftEnds(t *testing.T) {
 	p := reporttest.ConfigPlans()["drift"]
 	p.Hosts, p.Batches = nil, nil

@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// member makes the events of one etcd member: steps and samples in order.
+// member makes the events of one etcd member: steps and samples, in order.
 type member struct {
 	s  *reporttest.Script
 	at time.Time
@@ -29,8 +29,8 @@ func (m *member) addSample(healthy int, down ...string) {
 	m.s.AddEvent(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
 }
 
-// TestMembersTakenDownCount: a member that the run took down counts as down, with or without a sample at that
-// time.
+// TestMembersTakenDownCount checks that a member that the run took down counts
+// as down, with or without a sample at that time.
 func TestMembersTakenDownCount(t *testing.T) {
 	away := func(m *member, host string) {
 		m.runStep(host, "hold", time.Second, nil)

@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// writeLatencies writes the disk latencies of etcd members: two rows for each member, or the slowest if they are many.
+// writeLatencies writes the disk latencies of etcd members: two rows for each
+// member, or only the slowest members if there are many.
 func writeLatencies(b *strings.Builder, members []engine.MemberLatency) {
 	switch {
 	case len(members) == 0:
@@ -25,10 +26,10 @@ func writeLatencies(b *strings.Builder, members []engine.MemberLatency) {
 			[]string{"  " + m.Host, "WAL fsync", walText(m.Idle), walText(m.Staging), withTime(walText(m.Worst), m.WorstAt)},
 			[]string{"", "backend commit", commitText(m.Idle), commitText(m.Staging), commitText(m.Worst)})
 	}
-	_ = termtext.WriteTable(b, dropUnknown(rows)) // a builder takes everything
+	_ = termtext.WriteTable(b, dropUnknown(rows)) // writing to a strings.Builder never fails
 }
 
-// dropUnknown removes columns in which nothing is known, but the last.
+// dropUnknown removes columns without a known value, except the last column.
 func dropUnknown(rows [][]string) [][]string {
 	for column := len(rows[0]) - 2; column > 1; column-- {
 		if slices.ContainsFunc(rows[1:], func(r []string) bool { return r[column] != "-" }) {
@@ -77,7 +78,8 @@ func commitText(p *engine.LatencyPoint) string {
 	return latencyText(p.BackendCommitP99, p.BackendCommitBucket, p.Window)
 }
 
-// latencyText returns a latency with its window, such as "6.1 ms in 10 s". In the last bucket it is a lower bound.
+// latencyText returns a latency with its window, such as "6.1 ms in 10 s". A
+// latency in the last bucket is a lower bound.
 func latencyText(seconds float64, bucket *engine.LatencyBucket, window engine.Duration) string {
 	if seconds == 0 {
 		return "-"

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// NextSteps returns the lines that follow a run that failed or left hosts to do: each kind of failure, the
-// exclusions, and one thing to do next.
+// NextSteps returns the lines after the summary of a run that failed or left
+// work: each kind of failure, the exclusions, and one next step.
 func (s *Summary) NextSteps(end engine.RunEnd) []string {
 	touched := s.Format() != ""
 	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
@@ -78,8 +78,9 @@ func failureGroupLines(hosts []*hostSummary, told engine.EndCause) []string {
 	return shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, known, len(hosts) > 1)
 }
 
-// shortFailureLines returns a failure as one line and its hint. It repeats no cause that the reason of the
-// run has already, and returns nothing if no news is left.
+// shortFailureLines returns a failure as one line and its hint. It leaves out a
+// cause that the reason of the run contains, and returns nothing if no other
+// text is left.
 func shortFailureLines(what string, f engine.Failure, known, more bool) []string {
 	var lines []string
 	if f.Hint != "" {
@@ -95,8 +96,8 @@ func shortFailureLines(what string, f engine.Failure, known, more bool) []string
 	return append([]string{what}, lines...)
 }
 
-// openExclusions returns the exclusions of hosts that were not updated later. It leaves out hosts whose
-// failure is shown elsewhere.
+// openExclusions returns the exclusions of hosts that were not updated later.
+// It leaves out hosts whose failure is shown elsewhere.
 func (s *Summary) openExclusions() []engine.Exclusion {
 	var list []engine.Exclusion
 	for _, x := range s.excluded {
@@ -135,7 +136,8 @@ func (s *Summary) driftLines() []string {
 		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
 }
 
-// maxReason is the longest reason that is shown whole, in bytes. Longer ones name many hosts one by one.
+// maxReason is the longest reason that is shown in full, in bytes. Longer
+// reasons name many hosts one by one.
 const maxReason = 400
 
 // StepName returns the name of the step of an event, with its cluster if it has one.

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// TestPlaysEnd: the summary of a playbook has the work of all plays for each host, and the work that the last
-// play did not begin.
+// TestPlaysEnd checks that the summary of a playbook has the work of all plays
+// for each host, and the work that the last play did not begin.
 func TestPlaysEnd(t *testing.T) {
 	for name, tell := range map[string]func(s *reporttest.Script){
 		"end-second-play": func(s *reporttest.Script) {

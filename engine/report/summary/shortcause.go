@@ -36,8 +36,9 @@ func StderrLines(f engine.Failure) []string {
 	return lines
 }
 
-// ShortReason returns the reason why a run ended, with shortened causes: the lines of the failures have them
-// whole. It cuts a reason that is still too long.
+// ShortReason returns the reason why a run ended, with shortened causes,
+// because the lines of the failures have the complete causes. It cuts a reason
+// that is still too long.
 func (s *Summary) ShortReason(end engine.RunEnd) (text string, cut bool) {
 	text = end.Reason
 	for _, f := range s.allFailures() {

@@ -11,12 +11,13 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// longCause returns a cause of many long lines, as of a policy engine.
+// longCause returns a cause of many long lines, such as a policy engine prints.
 func longCause() string {
 	return "the first line says it" + strings.Repeat("\nand another line that nobody reads twice", 40)
 }
 
-// printRun returns the lines of a run, and separately the lines from its summary on.
+// printRun returns the lines of a run, and separately the lines from its
+// summary on.
 func printRun(t *testing.T, events []engine.Event, terse bool) (all, end string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -32,8 +33,8 @@ func printRun(t *testing.T, events []engine.Event, terse bool) (all, end string)
 	return b.String(), strings.TrimPrefix(b.String(), all)
 }
 
-// TestCauseOnce: a long cause is whole at its failure, and short at the end of the run, once with host and
-// step.
+// TestCauseOnce checks that a long cause is complete at its failure, and that
+// the end of the run has it once, shortened, with host and step.
 func TestCauseOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure engine.Failure
@@ -75,7 +76,8 @@ func TestCauseOnce(t *testing.T) {
 	}
 }
 
-// TestCauseOfNoHost: a failure without a host is shown when it happens, too.
+// TestCauseOfNoHost checks that a failure without a host is also shown when it
+// happens.
 func TestCauseOfNoHost(t *testing.T) {
 	p := reporttest.ExamplePlan()
 	f := &engine.Failure{Step: "gate ceph", Cause: "not done within 5m0s: exit status 1: HEALTH_WARN", Command: "ceph health", Stderr: "HEALTH_WARN\n1 osd down"}

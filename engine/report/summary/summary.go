@@ -18,11 +18,11 @@ type Summary struct {
 	clusters   map[string]*clusterSummary
 	etcd       voters.Watches
 	latencies  latency.Tally
-	others     []engine.Event  // steps that failed on no host: gates, snapshots
+	others     []engine.Event  // steps that failed on no host, such as gates and snapshots
 	plan       engine.Plan     // the last approved plan
 	play       int             // number of the play of that plan, from 1
-	excluded   []playExclusion // by any plan of the run
-	args       []string        // of the run
+	excluded   []playExclusion // hosts that any plan of the run excludes
+	args       []string        // arguments of the run
 	began, now time.Time
 }
 
@@ -35,13 +35,13 @@ type playExclusion struct {
 type hostSummary struct {
 	name          string
 	did           string       // work of the plays in which a step of the host has begun
-	due           *plannedWork // work of a play in which none has; nil without such a play
+	due           *plannedWork // work of a play in which no step of the host has begun; nil without such a play
 	begun         bool         // a step of the host has begun
 	staged        engine.Duration
-	held          time.Time       // zero while the host is not held
+	held          time.Time       // begin of the hold; zero while the host is not held
 	heldFor       engine.Duration // total time from hold to release
 	neverHeld     bool            // nothing disrupted the host
-	last          time.Time       // start of the last step
+	last          time.Time       // begin of the last step
 	rebootOrdered time.Time       // zero once the host is back
 	unavailable   engine.Duration // total time from an order to reboot until the host answers
 	updated       bool            // all work that has begun is done
@@ -65,7 +65,7 @@ type plannedWork struct {
 type clusterSummary struct {
 	samples, unknown, voters, least, quorum int
 
-	governed governed.Totals // of all stagings near it
+	governed governed.Totals // totals of all stagings near the cluster
 }
 
 // New returns the summary of a run that has not begun.
@@ -98,8 +98,8 @@ func (s *Summary) AddEvent(e engine.Event) {
 	}
 }
 
-// followEtcd keeps the lowest number of healthy voters of each cluster, over all events and not only over the
-// samples.
+// followEtcd keeps the lowest number of healthy voters of each cluster, over
+// all events and not only over samples.
 func (s *Summary) followEtcd(e engine.Event) {
 	if e.Type == engine.EtcdSampled && e.Etcd != nil {
 		s.clusterNamed(e.Cluster).addSample(*e.Etcd)
@@ -171,8 +171,8 @@ func (h *hostSummary) addEvent(e engine.Event, play int) {
 	}
 }
 
-// beginPlay replaces the work of the play before with the work of the last plan. The host is not updated
-// until that is done, too.
+// beginPlay replaces the work of the previous play with the work of the last
+// plan. The host counts as updated only after this work is done, too.
 func (h *hostSummary) beginPlay() {
 	if h.due == nil {
 		return

@@ -12,7 +12,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// MaxHostRows is the number of hosts that are shown one by one; more are folded.
+// MaxHostRows is the number of hosts that have a row each. More hosts are
+// folded.
 const MaxHostRows = 12
 
 // Format formats the summary for people. It returns "" if the run touched no host.
@@ -56,7 +57,7 @@ func writeHostRows(b *strings.Builder, hosts []*hostSummary) {
 		}
 		rows = append(rows, []string{"  " + h.name, fetched, durationOrDash(h.staged), away, held, h.outcomeText(), h.workText()})
 	}
-	_ = termtext.WriteLongTable(b, dropEmptyColumns(rows)) // a builder takes everything
+	_ = termtext.WriteLongTable(b, dropEmptyColumns(rows)) // writing to a strings.Builder never fails
 }
 
 func dropEmptyColumns(rows [][]string) [][]string {
@@ -94,7 +95,7 @@ func writeFoldedRows(b *strings.Builder, hosts []*hostSummary) {
 	for _, k := range order {
 		rows = append(rows, []string{"  " + termtext.FoldHosts(groups[k]), k.result + k.held, k.did})
 	}
-	_ = termtext.WriteLongTable(b, rows) // a builder takes everything
+	_ = termtext.WriteLongTable(b, rows) // writing to a strings.Builder never fails
 }
 
 func writeExtremes(b *strings.Builder, hosts []*hostSummary) {

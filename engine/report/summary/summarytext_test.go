@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/report/reporttest"
 )
 
-// TestEndings: the last page of a run, for every way to end.
+// TestEndings checks the last page of a run, for every kind of end.
 func TestEndings(t *testing.T) {
 	large := reporttest.LargePlan()
 	small := reporttest.ExamplePlan()
@@ -74,8 +74,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestAdviceHasNoHiddenArguments: a secret argument is hidden, and the advice has no placeholder that
-// somebody might type.
+// TestAdviceHasNoHiddenArguments checks that a secret argument is hidden, and
+// that the advice has no placeholder that a person might type.
 func TestAdviceHasNoHiddenArguments(t *testing.T) {
 	for _, args := range [][]string{
 		{"apply", "--var", "token=(sensitive)", "-i", "site.hcl"},
@@ -94,7 +94,8 @@ func TestAdviceHasNoHiddenArguments(t *testing.T) {
 	}
 }
 
-// TestLongReasonsEndAfterAWord: a reason that is too long ends after a whole word.
+// TestLongReasonsEndAfterAWord checks that a reason that is too long ends after
+// a whole word.
 func TestLongReasonsEndAfterAWord(t *testing.T) {
 	var s reporttest.Script
 	s.StartRun("apply")

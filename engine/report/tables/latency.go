@@ -49,14 +49,14 @@ func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtex
 	return writeCertificates(w, clusters)
 }
 
-// windowDigits is the precision in which windows are shown.
+// windowDigits is the precision of windows in the output.
 const windowDigits = 100 * time.Millisecond
 
 func quantileCells(value float64, bucket *engine.LatencyBucket) []string {
 	switch {
 	case bucket == nil:
 		return []string{"-", "-", "0"}
-	case bucket.High == 0: // the last bucket has no upper bound, and the estimate is its lower one
+	case bucket.High == 0: // the last bucket has no upper bound, and the estimate is its lower bound
 		return []string{"> " + termtext.FormatLatency(value), "> " + termtext.FormatLatency(bucket.Low), fmt.Sprint(bucket.Observed)}
 	}
 	bounds := termtext.FormatLatency(bucket.Low) + " to " + termtext.FormatLatency(bucket.High)

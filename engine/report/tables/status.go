@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// WriteStatus writes the counts of each pool and since when it is complete, then the hosts that are not
-// updated, and the etcd clusters.
+// WriteStatus writes the counts of each pool with the time since which it is
+// complete or not, then the hosts that are not updated, and the etcd clusters.
 func WriteStatus(w io.Writer, s engine.Status, style termtext.Style, verbose bool) error {
 	s = termtext.Safe(s)
 	head := []string{"POOL", "TOTAL"}
@@ -90,8 +90,9 @@ func CountUpdated(pools []engine.PoolStatus) string {
 	return fmt.Sprintf("%d of %s updated", updated, termtext.FormatCount(total, "host", "hosts"))
 }
 
-// shownStates returns the states that have a column. Pending and drifted have one only if a host is in them;
-// all others always have one, so that tables look the same every day.
+// shownStates returns the states that have a column. The states pending and
+// drifted have a column only if a host is in them. All other states always have
+// a column, so that the table looks the same every day.
 func shownStates(s engine.Status) []engine.HostState {
 	return slices.DeleteFunc(engine.HostStates(), func(state engine.HostState) bool {
 		rare := state == engine.Pending || state == engine.Drifted
@@ -99,7 +100,8 @@ func shownStates(s engine.Status) []engine.HostState {
 	})
 }
 
-// writeHosts writes a table of hosts. Unless verbose it folds hosts that are alike, and omits updated ones.
+// writeHosts writes a table of hosts. Unless verbose is set, it folds alike
+// hosts and omits updated ones.
 func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 	type key struct{ state, version, note string }
 	var order []key
@@ -133,8 +135,8 @@ func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 	return writeHostTable(w, rows)
 }
 
-// writeHostTable writes a table of hosts. For hosts with changes it allows less width, so that longer notes
-// go below the row.
+// writeHostTable writes a table of hosts. The rows of hosts with changes may be
+// less wide, so that longer notes go below the row.
 func writeHostTable(w io.Writer, rows [][]string) error {
 	return termtext.WriteTableWithNotes(w, rows, func(row []string) int {
 		if slices.Contains([]engine.HostState{engine.Pending, engine.Staged, engine.Drifted, engine.PausedState}, engine.HostState(row[1])) {

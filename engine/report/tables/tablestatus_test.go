@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestStatusOfConfigs: the notes about pending and reported changes fit on a narrow terminal.
+// TestStatusOfConfigs checks that the notes about pending and reported changes
+// fit on a narrow terminal.
 func TestStatusOfConfigs(t *testing.T) {
 	note := "file /etc/chrony.conf sha256:1a2b3c4d5e6f 0644 → sha256:9f8e7d6c5b4a 0644, unit chronyd.service enabled → sha256:9f8e7d6c5b4a, enabled, user core 1 SSH key → 2 SSH keys, and 497 more"
 	s := engine.Status{

@@ -11,7 +11,8 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// TestTablesAreNotWide: a long last column goes below its row, so that a table fits on a screen.
+// TestTablesAreNotWide checks that a long last column goes below its row, so
+// that a table fits on a screen.
 func TestTablesAreNotWide(t *testing.T) {
 	long := strings.Repeat("no answer from 10.0.0.11:2379 within 2 s, ", 12)
 	for name, write := range map[string]func(*bytes.Buffer) error{
@@ -30,7 +31,7 @@ func TestTablesAreNotWide(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			table := !strings.HasPrefix(line, "member ") // a note
+			table := !strings.HasPrefix(line, "member ") // a line of a note has no row
 			if table && len(line) > 141 {
 				t.Errorf("%s: a line of %d: %s", name, len(line), line)
 			}

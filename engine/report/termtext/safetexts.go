@@ -7,11 +7,13 @@ import (
 	"holdfast/engine/wire"
 )
 
-// Safe returns v with every text made safe for a terminal. Text from hosts is untrusted: it must not
-// control the terminal, or imitate the lines of holdfast.
+// Safe returns v with every text made safe for a terminal. Text from hosts is
+// untrusted: it must not control the terminal, or imitate the lines of
+// holdfast.
 func Safe[T any](v T) T { return wire.RewriteTexts(v, true, safeText) }
 
-// safeText makes a text of a host safe. It indents all lines but the first further than any line of holdfast.
+// safeText makes a text of a host safe. It indents all lines except the first
+// by more columns than any line of holdfast.
 func safeText(s string) string {
 	s = textutil.Printable(s)
 	if strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '\t') < 0 {

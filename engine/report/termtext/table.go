@@ -19,7 +19,7 @@ func WriteTable(w io.Writer, rows [][]string) error {
 		for i := range r {
 			r[i] = OneLine(textutil.Printable(r[i]))
 		}
-		_, _ = fmt.Fprintln(t, strings.Join(r, "\t")) // a builder returns no error
+		_, _ = fmt.Fprintln(t, strings.Join(r, "\t")) // writing to a strings.Builder never fails
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -32,16 +32,19 @@ func WriteTable(w io.Writer, rows [][]string) error {
 	return nil
 }
 
-// MaxTableWidth is the width above which the last column of a row goes below it. Wide other columns can
-// exceed it.
+// MaxTableWidth is the width above which the last column of a row goes to a
+// line below the row. A row may still exceed this width if its other columns
+// are wide.
 const MaxTableWidth = 140
 
-// WriteLongTable writes a table. In a row above MaxTableWidth the last column goes below.
+// WriteLongTable writes a table. If a row exceeds MaxTableWidth, its last
+// column goes to a line below.
 func WriteLongTable(w io.Writer, rows [][]string) error {
 	return WriteTableWithNotes(w, rows, func([]string) int { return MaxTableWidth })
 }
 
-// WriteTableWithNotes writes a table. In a row that exceeds its width the last column goes below.
+// WriteTableWithNotes writes a table. If a row exceeds its maximum width, which
+// mayBe returns, its last column goes to a line below.
 func WriteTableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) error {
 	wide := 0
 	for n := range len(rows[0]) - 1 {
@@ -59,7 +62,7 @@ func WriteTableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) 
 		}
 	}
 	var b strings.Builder
-	_ = WriteTable(&b, rows) // a builder takes everything
+	_ = WriteTable(&b, rows) // writing to a strings.Builder never fails
 	i := 0
 	for line := range strings.Lines(b.String()) {
 		if _, err := io.WriteString(w, line+below[i]); err != nil {

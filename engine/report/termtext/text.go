@@ -12,7 +12,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Width is the width of plans and of wrapped text. Only long names exceed it.
+// Width is the width of plans and of wrapped text. Only long names exceed this
+// width.
 const Width = 80
 
 // FormatCount returns a number with its noun, in the singular or the plural.
@@ -32,7 +33,8 @@ func FoldHosts(names []string) string {
 	return text
 }
 
-// FormatDuration returns a duration, rounded to what matters at its length.
+// FormatDuration returns a duration for people, with less precision for longer
+// durations.
 func FormatDuration(d engine.Duration) string {
 	t := time.Duration(d)
 	switch {
@@ -85,7 +87,7 @@ func Wrap(indent, text string) string {
 
 var lineFolder = strings.NewReplacer("\n", " ", "\t", " ")
 
-// OneLine puts spaces in place of line breaks and tabs.
+// OneLine replaces line breaks and tabs by spaces.
 func OneLine(s string) string { return lineFolder.Replace(s) }
 
 // FormatLatency formats a latency, in seconds, to about two digits.

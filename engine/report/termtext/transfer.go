@@ -7,7 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// FormatTransfer describes the progress of a transfer: bytes, rate, and the time that is left.
+// FormatTransfer describes the progress of a transfer: bytes, rate, and the
+// remaining time.
 func FormatTransfer(p engine.Progress) string {
 	if p.Ended {
 		return fmt.Sprintf("%s from the bastion, %s/s", FormatBytes(p.Bytes), FormatBytes(p.Rate))

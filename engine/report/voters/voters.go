@@ -8,16 +8,17 @@ import (
 	"holdfast/engine"
 )
 
-// Watch tracks the healthy voters of an etcd cluster. A sample can be minutes old when a host goes down,
-// so a member that the run takes down counts as down from the order to reboot until it answers again.
+// Watch counts the healthy voters of an etcd cluster. A sample can be minutes
+// old when a host goes down. So a member that the run takes down counts as down
+// from the order to reboot until the host answers again.
 type Watch struct {
-	Sample    engine.Sample   // the last with voters, or the first if none has any
+	Sample    engine.Sample   // the last sample with voters, or the first sample if none has voters
 	At        time.Time       // time of the sample
-	down      map[string]bool // hosts whose member the run took down; false until the next sample for failed hosts
+	down      map[string]bool // hosts whose member the run took down; for failed hosts, false until the next sample
 	TakenDown []string        // hosts whose member the run took down at any time
 }
 
-// Watches holds the watches of a run, by cluster.
+// Watches has the watches of a run, by cluster.
 type Watches map[string]*Watch
 
 // AddEvent returns the watch that an event has changed, or nil.
@@ -48,7 +49,8 @@ func (all Watches) AddEvent(e engine.Event) *Watch {
 	return w
 }
 
-// markUnknown leaves it to the next sample whether the member of a failed host is down.
+// markUnknown leaves it to the next sample whether the member of a failed host
+// is down.
 func (all Watches) markUnknown(host string) *Watch {
 	for _, w := range all {
 		if w.down[host] {
@@ -59,7 +61,8 @@ func (all Watches) markUnknown(host string) *Watch {
 	return nil
 }
 
-// addSample stores a sample. A sample without voters does not replace one that has some.
+// addSample stores a sample. A sample without voters does not replace a sample
+// with voters.
 func (w *Watch) addSample(s engine.Sample, at time.Time) {
 	if s.Voters == 0 && w.Sample.Voters > 0 {
 		return
@@ -72,8 +75,9 @@ func (w *Watch) addSample(s engine.Sample, at time.Time) {
 	}
 }
 
-// takesMemberDown reports whether the member of the host stops answering with this event. A refused order to
-// reboot takes nothing down; an interrupted one may have.
+// takesMemberDown reports whether the member of the host stops with this event.
+// A refused order to reboot stops no member. An interrupted order may have
+// stopped the member.
 func takesMemberDown(e engine.Event) bool {
 	switch e.Kind {
 	case engine.RebootStep:
@@ -91,7 +95,8 @@ func isMemberBack(e engine.Event) bool {
 // DownHosts returns the hosts whose members the run has taken down.
 func (w *Watch) DownHosts() []string { return slices.Sorted(maps.Keys(w.down)) }
 
-// HealthyVoters returns the number of healthy voters, without those that the run has taken down.
+// HealthyVoters returns the number of healthy voters, without the voters that
+// the run has taken down.
 func (w *Watch) HealthyVoters() int {
 	down := map[string]bool{}
 	for _, host := range slices.Concat(w.Sample.Down, w.DownHosts()) {
