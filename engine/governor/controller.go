@@ -6,16 +6,16 @@ import (
 	"holdfast/engine"
 )
 
-// Settings of a controller. They are of one staging of one host.
+// Settings are the settings of a controller for one staging of one host.
 type Settings struct {
-	Common     Limits            // of members without limits of their own
-	Limits     map[string]Limits // by host of the member, raised by its idle latency
-	Members    int               // readings that a complete sample has
+	Common     Limits            // limits of members that are not in Limits
+	Limits     map[string]Limits // limits by host of the member, raised by its idle latency
+	Members    int               // number of readings in a complete sample
 	Began      time.Time
-	Deadline   time.Time     // the staging stops then; zero: never
+	Deadline   time.Time     // time at which the staging stops; zero: never
 	AbortAfter time.Duration // how long the limits may be exceeded at the floor
 
-	// Blind says that no latency is known at all. The pace stays as it begins.
+	// Blind means that no latency is known at all. The pace then never changes.
 	Blind bool
 }
 
@@ -24,35 +24,36 @@ const (
 	RecentTime   = 3 * time.Second  // window of Reading.Recent
 	WindowTime   = 10 * time.Second // window of Reading.Window
 	LongTime     = 60 * time.Second // window of Reading.Long
-	idleTime     = 30 * time.Second // of the newest pauses, that Reading.Idle is of
-	missingTime  = 5 * time.Second  // a member that does not answer for so long counts as too slow
-	leastPause   = 4 * time.Second  // long enough to tell the latency without staging
-	longestPause = 10 * time.Second // without progress
-	leastRun     = 10 * time.Second // at the floor, between two pauses
-	calmTime     = 6 * time.Second  // after a cut, before the pace rises again
+	idleTime     = 30 * time.Second // length of the newest pauses that Reading.Idle covers
+	missingTime  = 5 * time.Second  // a member that does not answer for this time counts as too slow
+	leastPause   = 4 * time.Second  // long enough to measure the latency without staging
+	longestPause = 10 * time.Second // longest time without progress
+	leastRun     = 10 * time.Second // shortest time at the floor between two pauses
+	calmTime     = 6 * time.Second  // time after a cut before the pace rises again
 )
 
-// The steps of the pace. The first rise is quick, because most disks take full speed; after the first excess the
-// controller knows that this one does not.
+// The steps of the pace. The first rise is quick, because most disks are fast
+// enough for full speed. After the first excess the controller knows that this
+// disk is not.
 const (
 	firstPace  = 0.2
 	firstRise  = 0.1
 	laterRise  = 0.05
-	tooMuch    = 2.0  // times the limit: a few seconds suffice to judge. Less may be chance, and needs a longer window
-	farTooMuch = 4.0  // times the limit: the pace falls to the floor at once
-	calmShare  = 0.75 // of the limit: up to it, in the last minute, the pace may rise
+	tooMuch    = 2.0  // multiple of the limit: the last few seconds are enough to slow down. A smaller excess may be chance, and needs a longer window
+	farTooMuch = 4.0  // multiple of the limit: the pace falls to the floor at once
+	calmShare  = 0.75 // share of the limit: the pace may rise only if the last minute was at or below it
 	cutFactor  = 0.5
-	leastPace  = 0.1 // below it the pace is the floor
+	leastPace  = 0.1 // a lower pace becomes the floor
 )
 
 // Decision has the knobs for the host until the next sample, and whether the staging must stop.
 type Decision struct {
 	Knobs Knobs
-	Safe  Knobs // for a host that hears nothing more from the bastion
+	Safe  Knobs // knobs for a host that hears nothing more from the bastion
 	State engine.GovernorState
-	Worst Excess            // by the recent latency; zero without observations
-	Stop  engine.StopReason // "": go on
-	Over  Excess            // of a StopLatency: the latency that was not kept
+	Worst Excess            // the highest latency in relation to its limit; zero without observations
+	Stop  engine.StopReason // "": the staging continues
+	Over  Excess            // latency that exceeded its limit, for a StopLatency
 }
 
 // Controller governs one staging. The zero value is not usable; New returns one.
@@ -62,7 +63,7 @@ type Controller struct {
 	pace, safe    float64
 	experienced   bool // an excess was observed
 	lastCut       time.Time
-	pausedSince   time.Time // zero: it is not paused
+	pausedSince   time.Time // zero: the staging is not paused
 	runsSince     time.Time // end of the last pause
 	missingSince  time.Time // zero: all members answer
 	exceededSince time.Time // zero: the limits are kept, or the pace is above the floor
@@ -76,7 +77,8 @@ func New(s Settings) *Controller {
 // First returns the decision before the first sample.
 func (c *Controller) First() Decision { return c.decisionNow(Excess{}) }
 
-// AddSample takes one reading of each member and returns the decision until the next sample.
+// AddSample adds one reading of each member and returns the decision until the
+// next sample.
 func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	recent, observed := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Recent })
 	if c.Blind {
@@ -91,7 +93,7 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	switch {
 	case recent.shareOfLimit() > tooMuch || c.isMissingLong(now):
 		c.slowDown(now, recent.shareOfLimit(), RecentTime)
-	case c.isPaused() && (recent.isOver() || now.Sub(c.pausedSince) < leastPause): // the pause goes on
+	case c.isPaused() && (recent.isOver() || now.Sub(c.pausedSince) < leastPause): // the pause continues
 	case window.isOver() && !c.isPaused():
 		c.slowDown(now, window.shareOfLimit(), WindowTime/2)
 	case long.isOver() && !c.isPaused():
@@ -129,8 +131,10 @@ func (c *Controller) isMissingLong(now time.Time) bool {
 	return !c.missingSince.IsZero() && now.Sub(c.missingSince) >= missingTime
 }
 
-// slowDown halves the pace, at most once for each window that it is judged by: the observations before a cut are no
-// judgement about the pace after it. At the floor, it begins a pause instead.
+// slowDown halves the pace. It does so at most once in the window of the
+// latency that was too high, because observations from before a cut do not
+// judge the pace after the cut. A latency that is far too high cuts the pace at
+// once. At the floor, slowDown begins a pause instead.
 func (c *Controller) slowDown(now time.Time, ratio float64, window time.Duration) {
 	c.experienced = true
 	c.safe = min(c.safe, c.pace*cutFactor)
@@ -167,7 +171,8 @@ func (c *Controller) endPause(now time.Time) {
 	}
 }
 
-// limitPause ends a pause that has lasted long enough: a staging at the floor comes to an end some time.
+// limitPause ends a pause after its longest time, so that a staging at the
+// floor finally ends.
 func (c *Controller) limitPause(now time.Time) {
 	if c.isPaused() && now.Sub(c.pausedSince) >= longestPause {
 		c.endPause(now)

@@ -23,7 +23,8 @@ func drawDisk(t *rapid.T) *disk {
 	return d
 }
 
-// idleSettings measures the idle latency, and raises the limits by it, as a run does.
+// idleSettings measures the idle latency and raises the limits by this latency,
+// as a run does.
 func (d *disk) idleSettings() governor.Settings {
 	d.knobs = governor.Knobs{}
 	d.run(governor.WindowTime)
@@ -33,7 +34,8 @@ func (d *disk) idleSettings() governor.Settings {
 	return governor.Settings{Common: common, AbortAfter: time.Hour}
 }
 
-// TestConverges: on a steady disk, the limits are kept most of the time, and the host gets more than the floor.
+// TestConverges checks that on a steady disk the limits are kept most of the
+// time, and that the host gets more than the floor.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
@@ -48,7 +50,8 @@ func TestConverges(t *testing.T) {
 				over++
 			}
 		}
-		// One slice at the floor must fit for the limits to be kept at all.
+		// To keep the limits at all, the data of one slice at the floor must
+		// fit.
 		burst := d.producer * 0.006 / d.bandwidth
 		if feasible := burst+3*d.base.Seconds() < s.Common.WALFsync.Seconds(); feasible && over > len(later)*2/3 {
 			t.Errorf("over its limit in %d of %d windows", over, len(later))
@@ -60,9 +63,10 @@ func TestConverges(t *testing.T) {
 	})
 }
 
-// TestFastDiskGetsFullSpeed: where staging disturbs nobody, the governor lets go within half a minute.
+// TestFastDiskGetsFullSpeed checks that a staging that slows no member has full
+// speed within half a minute.
 func TestFastDiskGetsFullSpeed(t *testing.T) {
-	for _, fsyncs := range []int{0, 100} { // a cluster without writes, too
+	for _, fsyncs := range []int{0, 100} { // 0: a cluster without writes
 		d := newDisk(1)
 		d.bandwidth, d.fsyncs = 5e9, fsyncs
 		last := d.govern(governor.Settings{Common: limits, AbortAfter: time.Hour}, 30*time.Second).last()
@@ -72,7 +76,8 @@ func TestFastDiskGetsFullSpeed(t *testing.T) {
 	}
 }
 
-// TestOscillationIsBounded: on a steady disk the slice stays within a factor, and rises slowly after each cut.
+// TestOscillationIsBounded checks that on a steady disk the slice stays within
+// a factor, and rises slowly after each cut.
 func TestOscillationIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
@@ -94,8 +99,8 @@ func TestOscillationIsBounded(t *testing.T) {
 	})
 }
 
-// TestFloor: whatever the disk does, a staging that goes on makes progress at the floor, and no pause is longer than its
-// limit.
+// TestFloor checks that a staging that continues makes progress at the floor on
+// any disk, and that no pause exceeds its limit.
 func TestFloor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
@@ -130,7 +135,8 @@ func drawLoad(t *rapid.T) func(time.Duration) float64 {
 	return func(at time.Duration) float64 { return loads[int(at/each)%len(loads)] }
 }
 
-// TestAbort: if the limits cannot be kept even at the floor, the staging stops after abort_after, and names the member.
+// TestAbort checks that the staging stops after abort_after if the limits
+// cannot be kept even at the floor, and that the decision names the member.
 func TestAbort(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
@@ -140,7 +146,7 @@ func TestAbort(t *testing.T) {
 		base := d.base
 		d.load = func(at time.Duration) float64 {
 			if at >= slow {
-				d.base = 10*base + s.Common.WALFsync // nobody can keep it
+				d.base = 10*base + s.Common.WALFsync // no pace keeps this limit
 			}
 			return 0
 		}
@@ -155,7 +161,8 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// TestNoAbortWhileLimitsAreKept: a load that comes and goes never stops a staging if the member recovers in between.
+// TestNoAbortWhileLimitsAreKept checks that a load that comes and goes never
+// stops a staging if the member recovers in between.
 func TestNoAbortWhileLimitsAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
@@ -174,7 +181,7 @@ func TestNoAbortWhileLimitsAreKept(t *testing.T) {
 	})
 }
 
-// TestDeadline: the staging stops at the deadline, whatever the disk does.
+// TestDeadline checks that the staging stops at the deadline on any disk.
 func TestDeadline(t *testing.T) {
 	d := newDisk(1)
 	last := d.govern(governor.Settings{Common: limits, AbortAfter: time.Hour, Deadline: began.Add(90 * time.Second)}, time.Hour).last()
@@ -183,8 +190,9 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestMissingSampleIsNotGood: while a member does not answer, the pace never rises; after a while it falls, and at last
-// the staging stops.
+// TestMissingSampleIsNotGood checks that the pace never rises while a member
+// does not answer. After some time the pace falls, and at last the staging
+// stops.
 func TestMissingSampleIsNotGood(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
@@ -206,7 +214,9 @@ func TestMissingSampleIsNotGood(t *testing.T) {
 	})
 }
 
-// TestSafeKnobsWereObserved: a host that hears nothing more gets no more than what a complete good sample has confirmed.
+// TestSafeKnobsWereObserved checks the knobs of a host that hears nothing more
+// from the bastion: they are never faster than the knobs that a complete good
+// sample has confirmed.
 func TestSafeKnobsWereObserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
@@ -225,8 +235,9 @@ func TestSafeKnobsWereObserved(t *testing.T) {
 	})
 }
 
-// TestLongWindowHoldsThePace: while the p99 of the last minute is over the limit, the pace does not rise, although the
-// last seconds are good; it falls every half minute.
+// TestLongWindowHoldsThePace checks that the pace does not rise while the p99
+// of the last minute exceeds the limit, even if the last seconds are good. The
+// pace falls every half minute.
 func TestLongWindowHoldsThePace(t *testing.T) {
 	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 1, Began: began})
 	point := func(p99 float64) engine.LatencyPoint {
@@ -248,8 +259,9 @@ func TestLongWindowHoldsThePace(t *testing.T) {
 	}
 }
 
-// TestIdleLatencyRaisesLimits: a latency that a member has while nothing is staged is no reason to slow the staging, up to
-// four times its limit: beyond, the disk is sick.
+// TestIdleLatencyRaisesLimits checks that a high idle latency of a member does
+// not slow the staging, up to four times the limit of the member. A higher idle
+// latency means a broken disk.
 func TestIdleLatencyRaisesLimits(t *testing.T) {
 	for p99, slowed := range map[float64]bool{0.030: false, 0.060: true} {
 		c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 1, Began: began})
@@ -261,7 +273,9 @@ func TestIdleLatencyRaisesLimits(t *testing.T) {
 	}
 }
 
-// TestWorstMemberDecides: also one that is not staged, and by the metric that is worst in relation to its limit.
+// TestWorstMemberDecides checks that the worst member decides, even if another
+// host is being staged, and by the metric that is worst in relation to its
+// limit.
 func TestWorstMemberDecides(t *testing.T) {
 	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 2, Began: began, Limits: map[string]governor.Limits{"etcd-1": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.1})}})
 	point := func(wal, commit float64) engine.LatencyPoint {
@@ -270,7 +284,7 @@ func TestWorstMemberDecides(t *testing.T) {
 	}
 	d := c.AddSample(began.Add(time.Second), []governor.Reading{
 		{Host: "etcd-0", Recent: point(0.009, 0.060)},
-		{Host: "etcd-1", Recent: point(0.120, 0.001)}, // slow, but it always is
+		{Host: "etcd-1", Recent: point(0.120, 0.001)}, // slow, but always slow
 	})
 	if w := d.Worst; w.Host != "etcd-0" || w.Metric != engine.BackendCommit || w.Limit != 25*time.Millisecond || d.State != engine.GovernorSlowed {
 		t.Errorf("%+v", d)

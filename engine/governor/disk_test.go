@@ -11,34 +11,35 @@ import (
 	"holdfast/engine/governor"
 )
 
-// disk is a simulated disk with an etcd member and a host that stages on it. An fsync waits until the data before it are
-// written: those of other programs, and those of the host's last slice.
+// disk is a simulated disk with an etcd member and a host that stages on it. An
+// fsync waits until all earlier data are written: the data of other programs,
+// and the data of the host's last slice.
 type disk struct {
 	bandwidth float64 // bytes per second
-	producer  float64 // bytes per second that the host writes into the page cache while it is thawed
-	fsyncs    int     // per second
+	producer  float64 // bytes per second that the host writes into the page cache while it is not frozen
+	fsyncs    int     // number of fsyncs per second
 	base      time.Duration
 	noise     float64                     // share of fsyncs that take three times as long
-	load      func(time.Duration) float64 // share of the disk that others take
-	missing   func(time.Duration) bool    // the member does not answer
-	random    *rand.Rand                  // seeded
-	knobs     governor.Knobs              // in force
-	at        time.Duration               // since the begin
-	fsync     []observation               // of the last LongTime
-	staged    float64                     // bytes
-	frozen    bool                        // in the middle of a pause or a flush
-	phase     time.Duration               // until the end of the slice or the pause
+	load      func(time.Duration) float64 // share of the disk that other programs use
+	missing   func(time.Duration) bool    // whether the member does not answer
+	random    *rand.Rand                  // random numbers from a fixed seed
+	knobs     governor.Knobs              // current knobs
+	at        time.Duration               // time since the begin
+	fsync     []observation               // fsyncs of the last LongTime
+	staged    float64                     // bytes that were staged
+	frozen    bool                        // in a pause or a flush
+	phase     time.Duration               // time until the end of the slice or the pause
 	backlog   float64                     // bytes that wait to be written
-	next      time.Duration               // next fsync
-	all       []observation               // since the begin
-	stall     func() time.Duration        // by which the machine delays an fsync; nil: not at all
+	next      time.Duration               // time of the next fsync
+	all       []observation               // fsyncs since the begin
+	stall     func() time.Duration        // delay of an fsync by the machine; nil: no delay
 }
 
 type observation struct{ at, took time.Duration }
 
 const step = time.Millisecond
 
-// run lets time pass.
+// run simulates the disk for that time.
 func (d *disk) run(span time.Duration) {
 	for end := d.at + span; d.at < end; d.at += step {
 		speed := d.bandwidth * (1 - d.load(d.at)) * step.Seconds()
@@ -93,8 +94,9 @@ func (d *disk) point(window time.Duration) engine.LatencyPoint {
 
 func compareTime(o observation, at time.Duration) int { return cmp.Compare(o.at, at) }
 
-// nthLongest returns how long the nth longest fsync took. It keeps the n longest only: to sort all of them each second
-// would take most of the time of these tests.
+// nthLongest returns how long the nth longest fsync took. It keeps only the n
+// longest, because sorting all of them each second would take most of the time
+// of these tests.
 func nthLongest(all []observation, n int) time.Duration {
 	longest := make([]time.Duration, 0, n+1) // sorted, the longest first
 	for _, o := range all {
@@ -112,7 +114,7 @@ func (d *disk) reading() governor.Reading {
 	return governor.Reading{Host: "etcd-0", Missing: d.missing(d.at), Recent: d.point(governor.RecentTime), Window: d.point(governor.WindowTime), Long: d.point(governor.LongTime)}
 }
 
-// trace is what a governed staging did, a point for each sample.
+// trace is the course of a governed staging, with a tick for each sample.
 type trace []tick
 
 type tick struct {
@@ -125,7 +127,7 @@ type tick struct {
 
 var began = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
-// govern runs a staging for at most that long, with a sample each second.
+// govern runs a staging for at most that time, with a sample each second.
 func (d *disk) govern(s governor.Settings, span time.Duration) trace {
 	s.Began = began
 	if s.Members == 0 {
@@ -150,7 +152,6 @@ func (d *disk) govern(s governor.Settings, span time.Duration) trace {
 
 func (t trace) last() tick { return t[len(t)-1] }
 
-// after returns the ticks after a time.
 func (t trace) after(at time.Duration) trace {
 	i := slices.IndexFunc(t, func(x tick) bool { return x.at > at })
 	if i < 0 {

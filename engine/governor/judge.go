@@ -10,13 +10,13 @@ import (
 type Reading struct {
 	Host    string
 	Missing bool                // the member did not answer
-	Recent  engine.LatencyPoint // of the last few seconds, without the slowest observations: the controller slows down by it if it is far too much
-	Window  engine.LatencyPoint // of a longer time, in which a p99 means something; likewise
-	Long    engine.LatencyPoint // of a time that is long enough for a p99: while it is over the limit, the pace does not rise
-	Idle    engine.LatencyPoint // of the newest time in which nothing was staged; it raises the limits
+	Recent  engine.LatencyPoint // latency of the last few seconds, without the slowest observations: far above the limit it slows the pace
+	Window  engine.LatencyPoint // latency of a longer window, in which a p99 has a meaning: above the limit it slows the pace
+	Long    engine.LatencyPoint // latency of a window that is long enough for a p99: the pace does not rise while it is above the limit
+	Idle    engine.LatencyPoint // latency of the newest time in which nothing was staged: it raises the limits
 }
 
-// Excess compares a member with its limit.
+// Excess compares the latency of a member with its limit.
 type Excess struct {
 	Host   string
 	Metric engine.LatencyMetric
@@ -25,7 +25,8 @@ type Excess struct {
 	Window time.Duration
 }
 
-// shareOfLimit returns the share of the limit: more than 1 exceeds it.
+// shareOfLimit returns the latency as a multiple of the limit. More than 1
+// exceeds the limit.
 func (x Excess) shareOfLimit() float64 {
 	if x.Limit <= 0 {
 		return 0
@@ -35,7 +36,7 @@ func (x Excess) shareOfLimit() float64 {
 
 func (x Excess) isOver() bool { return x.shareOfLimit() > 1 }
 
-// Limits bound the disk latency of a member.
+// Limits limit the disk latency of a member.
 type Limits struct{ WALFsync, BackendCommit time.Duration }
 
 // LimitsOf returns the limits of a cluster.
@@ -51,11 +52,13 @@ func (l Limits) Raised(idle engine.LatencyPoint) Limits {
 	}
 }
 
-// mostRaised is how many times its limit at the begin of a staging a member may get. An idle latency beyond it is a sick
-// disk, not a busy one.
+// mostRaised is how many times higher the limit of a member may become than at
+// the begin of a staging. A higher idle latency means a broken disk and not a
+// busy one.
 const mostRaised = 4
 
-// raisedBy returns the limits of a member whose idle latency is known better than at the begin.
+// raisedBy returns the limits of a member whose idle latency has been measured
+// again during the staging.
 func (l Limits) raisedBy(idle engine.LatencyPoint) Limits {
 	raised := l.Raised(idle)
 	return Limits{WALFsync: min(raised.WALFsync, mostRaised*l.WALFsync), BackendCommit: min(raised.BackendCommit, mostRaised*l.BackendCommit)}
@@ -63,8 +66,9 @@ func (l Limits) raisedBy(idle engine.LatencyPoint) Limits {
 
 func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// worstOf returns the latency that is highest in relation to its limit. observed is false if no member has written
-// anything in the time of the points.
+// worstOf returns the latency that is highest in relation to its limit.
+// observed is false if no member has written anything in the windows of the
+// points.
 func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.LatencyPoint) (worst Excess, observed bool) {
 	for _, r := range readings {
 		if r.Missing {

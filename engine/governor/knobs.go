@@ -7,16 +7,18 @@ import (
 	"holdfast/engine"
 )
 
-// Knobs are the settings of a host that stages. The staging unit runs for Slice, then it is frozen, its data are
-// flushed, and it stays frozen for Pause after that.
+// Knobs are the settings of a host that stages. The staging unit runs for
+// Slice. Then the unit is frozen, its data are flushed, and it stays frozen for
+// Pause.
 type Knobs struct {
 	Slice time.Duration // 0: the unit stays frozen
 	Pause time.Duration
-	Rate  int64 // bytes per second, where holdfast serves the content; never 0
+	Rate  int64 // rate in bytes per second, where holdfast serves the content; never 0
 }
 
-// The knobs at the floor and at full speed. At full speed the unit is only frozen while its data are flushed: so the
-// unwritten data of a slice are all that etcd may have to wait for.
+// The knobs at the floor and at full speed. At full speed the unit is only
+// frozen while its data are flushed, so etcd has to wait for the unwritten data
+// of one slice at most.
 const (
 	fullSlice = 100 * time.Millisecond
 	fullRate  = 200 << 20
@@ -27,7 +29,8 @@ var (
 	floorPause = time.Duration(engine.FloorPace().Pause)
 )
 
-// FloorShare returns the least share of the time in which a host makes progress, with pauses.
+// FloorShare returns the least share of the time in which a host makes
+// progress, including pauses.
 func FloorShare() float64 {
 	return float64(floorSlice) / float64(floorSlice+floorPause) * float64(leastRun) / float64(leastRun+longestPause)
 }
@@ -35,8 +38,8 @@ func FloorShare() float64 {
 // FloorRate is the lowest rate at which content is served, in bytes per second.
 const FloorRate = 1 << 20
 
-// knobsAt returns the knobs of a pace between 0 and 1. Slice and rate grow exponentially, so that equal steps of the
-// pace are equally noticeable everywhere.
+// knobsAt returns the knobs for a pace between 0 and 1. Slice and rate grow
+// exponentially, so that equal steps of the pace have equal relative effects.
 func knobsAt(pace float64) Knobs {
 	return Knobs{
 		Slice: interpolateDuration(floorSlice, fullSlice, pace),

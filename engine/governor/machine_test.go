@@ -9,9 +9,9 @@ import (
 	"holdfast/engine/governor"
 )
 
-// observed are the fsyncs of a simulated disk in some time.
+// observed are the fsyncs of a simulated disk in a period.
 type observed struct {
-	at     time.Duration // end of that time
+	at     time.Duration // end of that period
 	window time.Duration
 	all    []observation
 }
@@ -46,7 +46,7 @@ func (d *disk) scrape() observed {
 	return observed{at: d.at, window: d.at, all: slices.Clip(d.all)}
 }
 
-// outcome is what a governed staging of so many bytes did.
+// outcome has the results of a governed staging.
 type outcome struct {
 	idle, during float64 // p99 in seconds
 	limit        float64
@@ -54,7 +54,8 @@ type outcome struct {
 	stop         engine.StopReason
 }
 
-// stageWatched stages so many bytes as a run does: it measures the idle latency, and learns from pauses.
+// stageWatched stages that many bytes as a run does: it measures the idle
+// latency, and learns from pauses.
 func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 	d.knobs, d.frozen = governor.Knobs{}, true
 	first := d.scrape()

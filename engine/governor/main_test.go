@@ -7,7 +7,8 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// TestMain tries few disks by default: each is simulated for minutes, in steps of a millisecond.
+// TestMain tries few disks by default, because each disk is simulated for
+// minutes, in steps of a millisecond.
 func TestMain(m *testing.M) {
 	longtest.FewerChecks("40")
 	os.Exit(m.Run())

@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// TestKeepsTheP99: the p99 of a whole staging of 500 MB stays within 10 ms, or 1.25 times idle, on a slow disk and on a
-// quicker one, also if the machine delays each fsync a little; and the staging ends in time.
+// TestKeepsTheP99 checks the p99 of a whole staging of 500 MB: it stays within
+// 10 ms, or 1.25 times the idle latency, on a slow disk and on a fast one. This
+// also holds if the machine delays each fsync a little. The staging ends in
+// time.
 func TestKeepsTheP99(t *testing.T) {
 	for _, c := range []struct {
 		bandwidth float64
-		delay     time.Duration // mean of what the machine adds
-		most      float64       // p99 in relation to the limit
+		delay     time.Duration // mean delay that the machine adds
+		most      float64       // highest p99, as a multiple of the limit
 		longest   time.Duration
 	}{
 		{50e6, time.Millisecond, 1, 12 * time.Minute},
@@ -31,8 +33,8 @@ func TestKeepsTheP99(t *testing.T) {
 	}
 }
 
-// TestBusyMachineEndsStaging: a machine that stalls each fsync by far more than the staging does still lets it end, and is
-// not slowed by it much.
+// TestBusyMachineEndsStaging checks a machine that delays each fsync by far
+// more than the staging does. The staging ends, and is not slowed much.
 func TestBusyMachineEndsStaging(t *testing.T) {
 	for seed := range int64(5) {
 		d := newDisk(seed)

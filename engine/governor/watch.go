@@ -6,19 +6,23 @@ import (
 	"holdfast/engine"
 )
 
-// Counters are the histograms of one member: all observations until a moment, or those of some time.
+// Counters are the histograms of one member: either all observations until a
+// moment, or the observations of a period.
 type Counters interface {
 	// Since returns the observations after earlier counters of the same member.
 	Since(earlier Counters) Counters
-	// Plus returns the observations of both.
+	// Plus returns the observations of both Counters.
 	Plus(other Counters) Counters
-	// Latency estimates the p99 of the observations, or of all but the given number of slowest ones if that is less.
+	// Latency estimates the p99 of the observations. If the latency without the
+	// given number of slowest observations is lower, Latency returns that one.
 	Latency(host string, exceptional int) engine.LatencyPoint
 }
 
-// How many slow observations are no judgement, in Reading.Window and in the other ones: a window has some hundred
-// observations at most, so that its p99 is about the slowest, and any busy machine has slow moments. Of LongTime, the p99
-// counts.
+// The number of slow observations that do not count, in Reading.Window and in
+// the other readings. A window has a few hundred observations at most, so that
+// its p99 is about the slowest of them, and any busy machine has slow moments.
+// In LongTime, 1 % of the observations is more than these numbers, so the p99
+// decides.
 const (
 	maxExceptionalInWindow = 5
 	maxExceptional         = 3
@@ -28,7 +32,7 @@ const (
 type Scrape struct {
 	Host     string
 	Counters Counters // nil: the member did not answer
-	Problem  string   // why not
+	Problem  string   // why the member did not answer
 }
 
 // Watch follows the disk latency of the members of a cluster during one staging.
@@ -39,10 +43,10 @@ type Watch struct {
 
 type memberWatch struct {
 	host   string
-	idle   []Counters // in its newest pauses, and before the staging, oldest first
+	idle   []Counters // observations of its newest pauses and of the time before the staging, oldest first
 	first  Counters
 	latest Counters
-	recent []stampedCounters // of LongTime, and one before, oldest first
+	recent []stampedCounters // counters of LongTime and the counters before them, oldest first
 	worst  engine.LatencyPoint
 	at     time.Time
 }
@@ -52,11 +56,14 @@ type stampedCounters struct {
 	Counters
 }
 
-// NewWatch begins to watch. idle has the observations of each member before, as far as they are known.
+// NewWatch begins a watch. idle has the observations of each member before the
+// staging, if they are known.
 func NewWatch(idle map[string]Counters) *Watch { return &Watch{idle: idle} }
 
-// AddScrapes takes one scrape of each member and returns the readings. The first scrapes of a member have nothing to be
-// compared with. paused is true if nothing was staged since the scrapes before: then the observations are idle ones.
+// AddScrapes adds one scrape of each member and returns the readings. The first
+// scrape of a member has no earlier one to compare with. paused is true if
+// nothing was staged since the previous scrapes, so that the observations are
+// idle ones.
 func (w *Watch) AddScrapes(now time.Time, scrapes []Scrape, paused bool) []Reading {
 	readings := make([]Reading, 0, len(scrapes))
 	for _, s := range scrapes {
@@ -109,7 +116,8 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 	return reading
 }
 
-// addIdle adds observations of a pause, and forgets the oldest ones beyond idleTime: a machine may become busy, or quiet.
+// addIdle adds observations of a pause, and drops the oldest observations
+// beyond idleTime, because other programs on the machine may start or end.
 func (m *memberWatch) addIdle(observed Counters) {
 	m.idle = append(m.idle, observed)
 	var kept time.Duration
@@ -133,7 +141,8 @@ func (m *memberWatch) idleLatency() engine.LatencyPoint {
 	return sum.Latency(m.host, 0)
 }
 
-// countersBefore returns the newest counters that are at least as old, or the oldest.
+// countersBefore returns the newest counters that were scraped at that time or
+// before. Without such counters it returns the oldest.
 func (m *memberWatch) countersBefore(at time.Time) stampedCounters {
 	found := m.recent[0]
 	for _, s := range m.recent {
@@ -144,7 +153,8 @@ func (m *memberWatch) countersBefore(at time.Time) stampedCounters {
 	return found
 }
 
-// Report returns the latency of every member that has answered: idle, during the staging, and in the worst window of it.
+// Report returns the latency of every member that has answered: idle, during
+// the staging, and in its worst window.
 func (w *Watch) Report() []engine.MemberGoverned {
 	var report []engine.MemberGoverned
 	for _, m := range w.members {

@@ -8,11 +8,12 @@ import (
 	"holdfast/engine/governor"
 )
 
-// counters are the time of their scrape and the worst fsync so far in each second.
+// counters have the time of their scrape, and the worst fsync of each second
+// until then.
 type counters struct {
 	from, at time.Duration
 	fsync    func(time.Duration) float64
-	more     float64 // worst fsync of other counters
+	more     float64 // worst fsync of the counters that Plus has added
 }
 
 func (c counters) Since(earlier governor.Counters) governor.Counters {
@@ -34,7 +35,8 @@ func (c counters) Latency(host string, _ int) engine.LatencyPoint {
 	return p
 }
 
-// TestWatch: readings are of the last seconds, the report is of the whole staging and of its worst window.
+// TestWatch checks that a reading is about the last seconds, and that the
+// report is about the whole staging and its worst window.
 func TestWatch(t *testing.T) {
 	fsync := func(at time.Duration) float64 {
 		if at == 20*time.Second {
@@ -67,8 +69,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestPausesTellTheIdleLatency: what is observed while nothing is staged is idle latency, and the newest half minute of it
-// counts.
+// TestPausesTellTheIdleLatency checks that observations during pauses are the
+// idle latency, and that the newest half minute of pauses counts.
 func TestPausesTellTheIdleLatency(t *testing.T) {
 	fsync := func(at time.Duration) float64 {
 		if at == 15*time.Second {
@@ -82,7 +84,7 @@ func TestPausesTellTheIdleLatency(t *testing.T) {
 		r := w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}}, paused)[0]
 		want := 0.002
 		switch {
-		case at > 65*time.Second: // half a minute of pauses since
+		case at > 65*time.Second: // half a minute of pauses later
 			want = 0.003
 		case at >= 15*time.Second:
 			want = 0.5

@@ -11,27 +11,29 @@ import (
 	"path/filepath"
 )
 
-// Machine identifies the hardware or image of a bastion: its machine ID ("" if it has none) and host name.
+// Machine identifies the hardware or image of a bastion: its machine ID ("" if
+// it has none) and its host name.
 type Machine struct {
 	ID   string `json:"machine_id"`
 	Name string `json:"hostname"`
 }
 
-// Bastion is the identity of a bastion. It is not kept with the journals, because people put those into git
-// or copy them to other bastions, and a bastion must adopt only its own holds.
+// Bastion is the identity of a bastion. The identity is not kept with the
+// journals, because people put journals into git or copy them to other
+// bastions, and a bastion must adopt only its own holds.
 type Bastion struct {
 	Identity string `json:"identity"` // random
 	Machine
 
-	Replaced Machine `json:"-"` // machine of the file that was found, if it is another one
+	Replaced Machine `json:"-"` // machine in the file, if it is another machine
 }
 
 const stateFolderHint = "set XDG_STATE_HOME to a folder that lasts and can be written"
 
 const bastionFile = "bastion.json"
 
-// ReadBastion reads the identity from dir. It returns the zero value, which owns no hold, if there is none
-// for this machine.
+// ReadBastion reads the identity from dir. If dir has no identity of this
+// machine, it returns the zero value, which owns no hold.
 func ReadBastion(dir string, here Machine) (Bastion, error) {
 	path := filepath.Join(dir, bastionFile)
 	text, err := os.ReadFile(path)
@@ -51,8 +53,8 @@ func ReadBastion(dir string, here Machine) (Bastion, error) {
 	return b, nil
 }
 
-// EnsureBastion reads the identity. It creates a new one if dir has none, or has one of another machine, as
-// on a copied disk.
+// EnsureBastion reads the identity. It creates a new identity if dir has none,
+// or has the identity of another machine, as on a copied disk.
 func EnsureBastion(dir string, here Machine) (Bastion, error) {
 	old, err := ReadBastion(dir, here)
 	if err != nil || old.Identity != "" {
@@ -62,7 +64,7 @@ func EnsureBastion(dir string, here Machine) (Bastion, error) {
 	if err := b.writeTo(dir, old.Replaced != Machine{}); err != nil {
 		return Bastion{}, fmt.Errorf("keep the identity of this bastion: %w; holds could not be told from those of other bastions; %s", err, stateFolderHint)
 	}
-	kept, err := ReadBastion(dir, here) // another run may have created it first
+	kept, err := ReadBastion(dir, here) // another run may have created the identity first
 	kept.Replaced = old.Replaced
 	return kept, err
 }
@@ -82,7 +84,7 @@ func (b Bastion) writeTo(dir string, replace bool) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".bastion-*") // 0600
+	f, err := os.CreateTemp(dir, ".bastion-*") // CreateTemp sets the mode 0600
 	if err != nil {
 		return err
 	}

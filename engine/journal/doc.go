@@ -3,5 +3,5 @@
 // history that the next run reads. It decides which runs are over, so that the
 // next run may adopt their holds, and which hosts may still be rebooting.
 //
-// It uses files of the bastion only, and prints nothing.
+// The package uses only files of the bastion, and prints nothing.
 package journal

@@ -11,22 +11,24 @@ import (
 	"holdfast/engine"
 )
 
-// History holds the facts that earlier runs of a bastion have recorded about a site.
+// History has the facts that earlier runs of a bastion have recorded about a
+// site.
 type History struct {
 	Failed   []string          // hosts whose last work failed, sorted
-	Complete map[string]string // digest of the OS of each pool that was complete with it, if no host has differed since
+	Complete map[string]string // OS of each pool that was complete with this OS, by digest, if no host has differed since
 
 	spans map[string]completeSince
 }
 
-// completeSince is the newest series of runs that agree on one pool: complete with one OS, or not complete.
+// completeSince is the newest series of runs that agree about one pool:
+// complete with one OS, or not complete.
 type completeSince struct {
 	complete bool
 	os       string
 	from     time.Time // end of the oldest run of the series
 	broken   bool      // an older run has reported another status
 	begun    bool      // an older run rolled out another OS
-	lost     bool      // a run has reported hosts that differ, so older runs do not count
+	lost     bool      // a run has reported hosts that differ, so that older runs do not count
 }
 
 // ReadHistory reads the first and the last event of each journal in dir. It skips unfinished journals and
@@ -37,7 +39,7 @@ func ReadHistory(dir, site string) (History, error) {
 		return History{}, fmt.Errorf("read history: %w", err)
 	}
 	var runs []Run
-	for _, e := range slices.Backward(newestJournals(entries)) { // the newest name first
+	for _, e := range slices.Backward(newestJournals(entries)) { // the newest name comes first
 		if id := runID(e.Name()); id != "" && e.Type().IsRegular() {
 			if run, ok := readEnd(dir, id); ok {
 				runs = append(runs, run)
@@ -47,8 +49,9 @@ func ReadHistory(dir, site string) (History, error) {
 	return foldRuns(runs, site, ""), nil
 }
 
-// foldRuns folds the runs of a site, the newest first. IDs do not order runs within one second, but two runs
-// of a site are never active at once, so their start times do.
+// foldRuns combines the runs of a site, the newest first. The start times order
+// the runs, because IDs do not order runs within one second, and two runs of a
+// site are never active at once.
 func foldRuns(runs []Run, site, self string) History {
 	h := History{Complete: map[string]string{}, spans: map[string]completeSince{}}
 	decided := map[string]bool{}
@@ -72,8 +75,9 @@ func foldRuns(runs []Run, site, self string) History {
 	return h
 }
 
-// addFailures adds the failed hosts of a run, except hosts that a newer run has worked on. It reports whether
-// older runs no longer matter: this run has worked on hosts and was not cut short.
+// addFailures adds the failed hosts of a run, except hosts that a newer run has
+// worked on. It returns true if older runs no longer matter, because this run
+// has worked on hosts and was not interrupted.
 func (h *History) addFailures(r Run, decided map[string]bool) bool {
 	failed := r.Failed
 	if r.End != nil {
@@ -111,8 +115,8 @@ func (h *History) addPool(p engine.PoolStatus, at time.Time) {
 	h.spans[p.Name] = s
 }
 
-// hasDifferingHosts reports whether reachable hosts of a pool did not match. Unreachable hosts and those that
-// a person holds do not count.
+// hasDifferingHosts reports whether reachable hosts of a pool did not match.
+// Hosts that are unreachable or held by a person do not count.
 func hasDifferingHosts(p engine.PoolStatus) bool {
 	for _, state := range []engine.HostState{engine.Pending, engine.Staged, engine.Updating, engine.Degraded, engine.PausedState} {
 		if p.Counts[state] > 0 {
@@ -128,8 +132,9 @@ func (s completeSince) matchesStatus(p engine.PoolStatus) bool {
 	return p.Complete == s.complete && (!p.Complete || p.OS == s.os)
 }
 
-// WithSince returns the status with the time since when each pool is complete or not. The time stays unset
-// for pools that the last run reported differently.
+// WithSince returns the status with the time since which each pool is complete,
+// or is not complete. The time stays unset for pools that the last run reported
+// differently.
 func (h History) WithSince(s engine.Status) engine.Status {
 	s.Pools = slices.Clone(s.Pools)
 	for i, p := range s.Pools {

@@ -13,7 +13,8 @@ import (
 	"holdfast/engine/journal"
 )
 
-// writeEndedRun writes the journal of a run of berlin that ended some hours after its begin.
+// writeEndedRun writes the journal of a run of site berlin that ended some
+// hours after its begin.
 func writeEndedRun(t testing.TB, dir string, hours int, end engine.RunEnd) {
 	t.Helper()
 	p := examplePlan()
@@ -25,8 +26,9 @@ func writeEndedRun(t testing.TB, dir string, hours int, end engine.RunEnd) {
 	})
 }
 
-// poolStatuses parses pools: "worker=A" is complete with OS A, "worker!A" is not, because of an unreachable
-// host, and in "worker<A" a reachable host did not match.
+// poolStatuses parses pools. "worker=A" is complete with OS A. "worker!A" is
+// not complete because of an unreachable host. In "worker<A" a reachable host
+// did not match.
 func poolStatuses(pools ...string) []engine.PoolStatus {
 	var list []engine.PoolStatus
 	for _, p := range pools {
@@ -37,12 +39,13 @@ func poolStatuses(pools ...string) []engine.PoolStatus {
 	return list
 }
 
-// TestHistory: the history has since when pools are complete or not, and their OS.
+// TestHistory checks the time since which each pool is complete or not, and its
+// OS.
 func TestHistory(t *testing.T) {
 	for name, c := range map[string]struct {
-		runs     []string // the status of each run, one run an hour
+		runs     []string // status at the end of each run, one run per hour
 		now      string
-		since    int // hours; 0 means unknown
+		since    int // in hours; 0: unknown
 		complete string
 	}{
 		"no runs":                                    {nil, "w=A", 0, ""},
@@ -93,8 +96,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryWithinASecond: of two runs in the same second, the one that began later is newer, not the one
-// with the greater ID.
+// TestHistoryWithinASecond checks that of two runs in the same second the later
+// one is newer, and not the one with the greater ID.
 func TestHistoryWithinASecond(t *testing.T) {
 	dir := t.TempDir()
 	for i, run := range []string{"20261121-080000-bbbb", "20261121-080000-aaaa"} {
@@ -110,8 +113,8 @@ func TestHistoryWithinASecond(t *testing.T) {
 	}
 }
 
-// TestHistoryOutlivesJournals: the end of a run repeats the history before it, so that older journals can be
-// removed.
+// TestHistoryOutlivesJournals checks that the end of a run repeats the history
+// before it, so that older journals can be removed.
 func TestHistoryOutlivesJournals(t *testing.T) {
 	dir := t.TempDir()
 	pools := poolStatuses("w=A")
@@ -123,7 +126,8 @@ func TestHistoryOutlivesJournals(t *testing.T) {
 	}
 }
 
-// TestHistorySkipsOtherFiles: interrupted runs, other sites and other files add nothing, and cause no error.
+// TestHistorySkipsOtherFiles checks that interrupted runs, other sites and
+// other files add nothing, and cause no error.
 func TestHistorySkipsOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeEndedRun(t, dir, 1, engine.RunEnd{Pools: poolStatuses("w=A")})
@@ -151,7 +155,7 @@ func TestHistorySkipsOtherFiles(t *testing.T) {
 	}
 }
 
-// TestHistoryOfALargeRun: the end of a run is found at any length.
+// TestHistoryOfALargeRun checks that the end of a run is found at any length.
 func TestHistoryOfALargeRun(t *testing.T) {
 	dir := t.TempDir()
 	end := engine.RunEnd{Pools: poolStatuses("w=A")}
@@ -165,7 +169,7 @@ func TestHistoryOfALargeRun(t *testing.T) {
 	}
 }
 
-// TestFailedHosts: the history has the hosts whose last work failed.
+// TestFailedHosts checks that the history has the hosts whose last work failed.
 func TestFailedHosts(t *testing.T) {
 	stopped := func(end engine.RunEnd) engine.RunEnd {
 		end.Exit = engine.ExitStopped

@@ -35,8 +35,9 @@ func Create(dir, run string) (*Writer, error) {
 	return &Writer{f: f}, nil
 }
 
-// syncFolder syncs the names in a folder to disk. A power cut must not remove the journal of a run that took
-// holds: nobody could tell that they belong to a dead run.
+// syncFolder syncs the names in a folder to disk. A power cut must not remove
+// the journal of a run that took holds: without the journal, nobody knows that
+// these holds belong to a dead run.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -69,14 +70,14 @@ func (w *Writer) Emit(e engine.Event) error {
 // Close closes the journal.
 func (w *Writer) Close() error { return w.f.Close() }
 
-// Bounds of a journal that is read, in bytes.
+// Limits of a journal that is read, in bytes.
 const (
-	maxEvent   = 256 << 20 // of one line; a plan of many hosts is long
-	maxJournal = 4 << 30   // of all lines
+	maxEvent   = 256 << 20 // one line; the plan of many hosts is long
+	maxJournal = 4 << 30   // all lines
 )
 
-// Read calls each for every event of a journal. It skips an incomplete last line, which remains when the
-// bastion dies while writing.
+// Read calls each for every event of a journal. It skips an incomplete last
+// line, which remains when the bastion dies during a write.
 func Read(path string, each func(engine.Event) error) error {
 	return readLines(path, func(line []byte) error {
 		var e engine.Event
@@ -103,7 +104,7 @@ func scanLines(journal string, text io.Reader, each func(line []byte) error) err
 	for number := 1; ; number++ {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) && whole.N > 0 {
-			return nil // a line without an end is incomplete
+			return nil // a line without a line end is incomplete
 		}
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("the journal is longer than %d GiB", maxJournal>>30)

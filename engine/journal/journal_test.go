@@ -33,7 +33,8 @@ func writeJournal(t testing.TB, dir, run string, events []engine.Event) string {
 	return filepath.Join(dir, run+".jsonl")
 }
 
-// TestIncompleteLastLine: after a crash during a write, all complete events are read, and nothing else.
+// TestIncompleteLastLine checks that exactly the complete events are read after
+// a crash during a write.
 func TestIncompleteLastLine(t *testing.T) {
 	path := writeJournal(t, t.TempDir(), "r", exampleRun())
 	whole, err := os.ReadFile(path)
@@ -83,7 +84,7 @@ func TestIncompleteAtEachByte(t *testing.T) {
 	}
 }
 
-// TestRunsSkipPlan: skipping the plan loses nothing else of a run.
+// TestRunsSkipPlan checks that a skipped plan changes nothing else about a run.
 func TestRunsSkipPlan(t *testing.T) {
 	dir := t.TempDir()
 	events := exampleRun()[:3]
@@ -100,7 +101,8 @@ func equalEvents(a, b engine.Event) bool {
 	return string(x) == string(y)
 }
 
-// TestRunsOfAJournal: a killed run is found with its leftovers.
+// TestRunsOfAJournal checks that a killed run is found, with its held and
+// rebooting hosts.
 func TestRunsOfAJournal(t *testing.T) {
 	dir := t.TempDir()
 	events := exampleRun()
@@ -141,8 +143,8 @@ func TestRunsOfAJournal(t *testing.T) {
 	}
 }
 
-// TestJournalsOfAnotherBastion: runs of another bastion with a journal in the same folder are not dead,
-// because they may be active there.
+// TestJournalsOfAnotherBastion checks that runs of another bastion with a
+// journal in the same folder are not dead, because they may be active there.
 func TestJournalsOfAnotherBastion(t *testing.T) {
 	dir := t.TempDir()
 	events := exampleRun()
@@ -170,7 +172,8 @@ func TestJournalsOfAnotherBastion(t *testing.T) {
 	}
 }
 
-// TestJournalIsNotReplaced: a run never writes into the journal of another.
+// TestJournalIsNotReplaced checks that a run never writes into the journal of
+// another run.
 func TestJournalIsNotReplaced(t *testing.T) {
 	dir := t.TempDir()
 	writeJournal(t, dir, "r", nil)
@@ -214,7 +217,8 @@ func saveJournal(t testing.TB, dir, run string, text []byte) {
 	}
 }
 
-// TestRebootingHostIsAwaited: the next run waits for a host that was ordered to reboot, by a step of any name.
+// TestRebootingHostIsAwaited checks that the next run waits for a host that was
+// ordered to reboot, whatever the name of the step is.
 func TestRebootingHostIsAwaited(t *testing.T) {
 	for _, step := range []string{"finalize", "reboot", "roll back", "reboot into the kernel of the playbook"} {
 		dir := t.TempDir()

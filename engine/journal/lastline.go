@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	firstTailSize = 64 << 10 // bytes that are read first; most last lines fit
-	maxTail       = 16 << 20 // bound of the last line
-	maxStart      = 1 << 20  // bound of the first line
+	firstTailSize = 64 << 10 // number of bytes that are read first; most last lines fit
+	maxTail       = 16 << 20 // limit of the last line, in bytes
+	maxStart      = 1 << 20  // limit of the first line, in bytes
 )
 
 // readEnd reads a run from the first and the last line of its journal. It returns false for a run without an
@@ -45,8 +45,8 @@ func readEnd(dir, id string) (Run, bool) {
 	}, true
 }
 
-// IsOver reports whether a run has ended, or has no journal in dir. A run that died has not: its snapshot may
-// still be needed.
+// IsOver reports whether a run has ended, or has no journal in dir. A dead run
+// has not ended, because its snapshot may still be needed.
 func IsOver(dir, id string) bool {
 	if _, err := os.Lstat(journalPath(dir, id)); errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -55,8 +55,9 @@ func IsOver(dir, id string) bool {
 	return ended
 }
 
-// lastLine returns the last complete line of a file, without its end. A file of one line has none: a run has
-// ended after it began.
+// lastLine returns the last complete line of a file, without its line end. It
+// returns an error for a file of one line, because a run that has ended has at
+// least two lines.
 func lastLine(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {

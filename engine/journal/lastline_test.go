@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/journal"
 )
 
-// TestIsOver: a run is over if its journal has an end, or if it has no journal. An active run or a dead run
-// is not over.
+// TestIsOver checks that a run is over if its journal has an end, or if it has
+// no journal. An active run or a dead run is not over.
 func TestIsOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -42,7 +42,8 @@ func TestIsOver(t *testing.T) {
 	}
 }
 
-// TestJournalsAreBounded: only the newest journals of a large folder are read.
+// TestJournalsAreBounded checks that only the newest journals of a large folder
+// are read.
 func TestJournalsAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

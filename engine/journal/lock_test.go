@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	unlock()
 }
 
-// runStates returns for each run in dir whether it is active, the newest first.
+// runStates returns for each run in dir, the newest first, whether it is
+// active.
 func runStates(t *testing.T, dir string) string {
 	t.Helper()
 	runs, err := journal.ListRuns(dir)
@@ -45,11 +46,11 @@ func runStates(t *testing.T, dir string) string {
 	return strings.Join(list, ", ")
 }
 
-// TestLockSite: the lock is refused, with the name of the owner, while another process has it. It is free
-// after that process is killed.
+// TestLockSite checks that the lock is refused, with the name of the owner,
+// while another process has it. After that process is killed, the lock is free.
 func TestLockSite(t *testing.T) {
 	dir := t.TempDir()
-	for _, run := range []string{"r0", "r1"} { // neither has ended
+	for _, run := range []string{"r0", "r1"} { // neither run has ended
 		writeJournal(t, dir, run, exampleRun()[:3])
 	}
 	if got := runStates(t, dir); got != "r1 false, r0 false" {

@@ -43,8 +43,9 @@ func Replay(dir, id string, each func(engine.Event) error) error {
 	return Read(journalPath(dir, id), each)
 }
 
-// Prune removes the journals of successful runs that began before a time. It keeps the newest runs of each
-// site, and those that the history needs. It returns the IDs of the removed runs.
+// Prune removes the journals of successful runs that began before a time. It
+// keeps the newest runs of each site, and the runs that the history needs. It
+// returns the IDs of the removed runs.
 func Prune(dir string, keep int, before time.Time) (removed []string, err error) {
 	runs, err := ListRuns(dir)
 	if err != nil {

@@ -21,19 +21,20 @@ type Run struct {
 	Site     string            `json:"site"`
 	Holder   string            `json:"holder"`
 	Bastion  string            `json:"bastion,omitempty"` // identity of the bastion
-	Cluster  string            `json:"cluster,omitempty"` // etcd cluster whose members it changes; missing: it is a roll-out
+	Cluster  string            `json:"cluster,omitempty"` // etcd cluster whose members the run changes; missing: the run is a roll-out
 	Started  time.Time         `json:"started"`
 	Last     time.Time         `json:"last"` // time of the last event
 	End      *engine.RunEnd    `json:"end,omitempty"`
 	Updated  []string          `json:"updated,omitempty"`
 	Failed   []string          `json:"failed,omitempty"`
 	Steps    map[string]string `json:"steps,omitempty"`     // the last step that began on each unfinished host
-	Rebooted map[string]bool   `json:"rebooted,omitempty"`  // unfinished hosts that were, or may have been, ordered to reboot
+	Rebooted map[string]bool   `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
 	Problem  string            `json:"problem,omitempty"`   // why the journal could not be read to its end
 	UnderWay bool              `json:"under_way,omitempty"` // the run has not ended, and its process has the lock of the site
 }
 
-// ListRuns reads the journals in dir, the newest first. A folder that does not exist has none.
+// ListRuns reads the journals in dir and returns their runs, the newest first.
+// A folder that does not exist has no journals.
 func ListRuns(dir string) ([]Run, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +55,8 @@ func ListRuns(dir string) ([]Run, error) {
 	return runs, nil
 }
 
-// maxJournals is the number of journals that are read. Older ones do not matter to the next run.
+// maxJournals is the number of journals that are read. Older journals do not
+// matter to the next run.
 const maxJournals = 1000
 
 func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
@@ -62,9 +64,10 @@ func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
 	return journals[max(0, len(journals)-maxJournals):]
 }
 
-// withoutPlan cuts the plan out of the line of an event: it is most of a journal, slow to parse, and unused
-// here. The plan is the last field of an event, and a quote inside a text is always escaped, so these bytes
-// occur only where it begins.
+// withoutPlan cuts the plan out of the line of an event, because the plan is
+// most of a journal, slow to parse, and not used here. The plan is the last
+// field of an event. A quote inside a text is always escaped, so these bytes
+// occur only at the begin of the plan.
 func withoutPlan(line []byte) []byte {
 	head, _, found := bytes.Cut(line, []byte(`,"plan":{`))
 	if !found || !bytes.Contains(head, []byte(`"type":"`+engine.Planned+`"`)) {
@@ -130,21 +133,24 @@ func (r *Run) forgetHost(host string) {
 	delete(r.Rebooted, host)
 }
 
-// wasCutShort reports whether the run ended before it was done: it died, or was stopped.
+// wasCutShort reports whether the run ended before its work was done: it died,
+// or was stopped.
 func (r Run) wasCutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }
 
-// EarlierRuns holds the leftovers of earlier runs of a bastion.
+// EarlierRuns has the data of earlier runs of a bastion that the next run
+// needs.
 type EarlierRuns struct {
 	Dead      []string          // dead runs, whose holds this run may adopt
-	Rebooting map[string]string // by host that may be rebooting: ID of the run that was cut short
-	Runs      []Run             // all of them, also those of other sites
+	Rebooting map[string]string // hosts that may be rebooting, and the ID of the run that was interrupted
+	Runs      []Run             // all runs, also runs of other sites
 
 	History
 }
 
-// SummarizeRuns collects the leftovers of the runs of a site. The caller must hold the lock of the site: then
-// all other runs of this bastion are over. Runs of other bastions, whose journals came with a copied folder,
-// may still be active.
+// SummarizeRuns collects the holds and reboots that earlier runs of a site have
+// left. The caller must hold the lock of the site, so that all other runs of
+// this bastion are over. Runs of other bastions, whose journals came with a
+// copied folder, may still be active.
 func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 	left := EarlierRuns{Runs: runs, Rebooting: map[string]string{}, History: foldRuns(runs, site, self.Run)}
 	latest := true
@@ -156,7 +162,7 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 			left.Dead = append(left.Dead, r.ID)
 		}
 		if r.Cluster != "" {
-			continue // it reboots no host
+			continue // a change of members reboots no host
 		}
 		if latest = latest && r.wasCutShort(); !latest {
 			continue
@@ -182,7 +188,8 @@ func DeadMemberRuns(runs []Run, cluster string, self engine.HoldOwner, site stri
 	return dead
 }
 
-// PlannedHosts returns the hosts in the latest plan of an active run, and none if the run is over.
+// PlannedHosts returns the hosts in the latest plan of an active run. It
+// returns no hosts if the run is over.
 func PlannedHosts(dir string, run Run) ([]string, error) {
 	if !run.UnderWay {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 )
 
 // compareAccounts compares users and groups. Keys and passwords take effect at
-// the next log-in; no rule covers other settings of an account.
+// the next log-in. No rule covers other settings of an account.
 func (c *comparison) compareAccounts(old, new engine.Config) {
 	same := func(a, b engine.User) bool { return len(changedUserParts(a, b)) == 0 }
 	walkDifferences(old.Users, new.Users, comparer[engine.User]{func(u engine.User) string { return u.Name }, same}, func(was, is *engine.User) {

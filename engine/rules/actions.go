@@ -26,8 +26,8 @@ func (p *requestedActions) addActions(v decision) {
 }
 
 // sortActions returns each action once, in execution order, with all rules that
-// request it. A reboot replaces all other actions except the drain, and any
-// action replaces "none".
+// request the action. A reboot replaces all other actions except the drain, and
+// any action replaces "none".
 func (p *requestedActions) sortActions() []Action {
 	list := slices.Clone(p.list)
 	has := func(t engine.ActionType) bool {

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine"
 )
 
-// manyFiles builds a configuration of n files of 4 KiB. One in every "every"
-// files depends on the revision.
+// manyFiles returns a configuration of n files of 4 KiB. Every "every"th file
+// depends on the revision.
 func manyFiles(n, every int, revision byte) engine.Config {
 	mode := 0o644
 	var c engine.Config
@@ -23,8 +23,8 @@ func manyFiles(n, every int, revision byte) engine.Config {
 	return c
 }
 
-// BenchmarkCompare compares configurations of which 1 % of the files differ,
-// the worst way: in their last byte.
+// BenchmarkCompare compares configurations in which 1 % of the files differ. It
+// is the slowest case, because the files differ in their last byte.
 func BenchmarkCompare(b *testing.B) {
 	policy, err := NewPolicy([]Rule{onPath("/etc/app", "reload app"), onGlob("/etc/app/*.d", "none")})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // trustUnit updates the host's trust store. It is restarted before the units
-// that read the store.
+// that read this store.
 const trustUnit = "coreos-update-ca-trust.service"
 
 const registriesPath = "/etc/containers/registries.conf"

@@ -8,9 +8,9 @@ import (
 	"holdfast/engine"
 )
 
-// Compare returns the changes that lead from the configuration old to new, and
-// the actions that make them take effect. Its error is a *Refused if a running
-// host cannot be changed that way.
+// Compare returns the changes from the configuration old to the configuration
+// new, and the actions that make these changes take effect. Its error is a
+// *Refused if a running host cannot be changed in this way.
 func Compare(old, new engine.Config, policy Policy) (Diff, error) {
 	if err := refuseFixed(old, new); err != nil {
 		return Diff{}, err
@@ -45,7 +45,7 @@ type comparer[T any] struct {
 }
 
 // walkDifferences compares two lists by key. It calls found for each element
-// that only one list has, and for each pair that is not the same.
+// that only one list has, and for each pair of elements that differ.
 func walkDifferences[T any](old, new []T, by comparer[T], found func(was, is *T)) {
 	key := by.key
 	old, new = sortByKey(old, key), sortByKey(new, key)
@@ -114,7 +114,7 @@ func (c *comparison) compareFiles(old, new engine.Config) {
 	})
 }
 
-// sameFile ignores Keep, which only tells how to treat an existing file.
+// sameFile ignores Keep, which only decides how to treat an existing file.
 func sameFile(a, b engine.File) bool {
 	return a.Inherit == b.Inherit && sameInt(a.Mode, b.Mode) && a.Owner == b.Owner && sameContents(a, b)
 }

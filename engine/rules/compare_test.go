@@ -117,7 +117,7 @@ type testCase struct {
 	name     string
 	old, new side
 	policy   []Rule
-	changes  string // "verb domain name <rule>", one per line
+	changes  string // lines of "verb domain name <rule>"
 	actions  string // in execution order
 }
 
@@ -166,7 +166,7 @@ func joinNames(list []Action) string {
 }
 
 // everyActionHasRules checks that every action except "none" names its rules,
-// and that each of them is the rule of a change.
+// and that each of these rules is the rule of a change.
 func everyActionHasRules(t *testing.T, d Diff) {
 	t.Helper()
 	known := map[string]bool{}
@@ -198,8 +198,8 @@ func TestChangesToActions(t *testing.T) {
 	}
 }
 
-// The same changes take the same actions in the same order, however the lists
-// of both configurations are shuffled.
+// The same changes lead to the same actions in the same order, in whatever
+// order the configurations list their elements.
 func TestOrderIsStable(t *testing.T) {
 	var old, new side
 	for _, set := range [][]testCase{builtinCases, unitCases, userCases} {

@@ -15,11 +15,12 @@ type decision struct {
 	why              string
 	actions          []engine.Action
 	timeout          engine.Duration
-	isRegistriesRule bool // built-in rule for registries.conf: the change decides about a drain
+	isRegistriesRule bool // built-in rule for registries.conf: the change itself decides about a drain
 }
 
-// The ranks of rules: first the fixed ones, which no policy can weaken, then the
-// policy's in their order in the inventory, the built-in ones, and the default.
+// The ranks of rules. First come the fixed rules, which no policy can weaken.
+// Then come the rules of the policy in their order in the inventory, the
+// built-in rules, and the default.
 const (
 	fixedRank   = 0
 	policyRank  = 1
@@ -42,7 +43,7 @@ func defaultDecision() decision {
 // decidePath returns the decision for a file, directory or link. Network
 // configuration has a fixed decision. Otherwise the rule with the longest
 // matching path or pattern wins. With equal lengths, a policy rule wins over a
-// built-in rule, and a path over a pattern. The length of a pattern is the
+// built-in rule, and a path wins over a pattern. The length of a pattern is the
 // length before its first special character.
 func (p Policy) decidePath(name string) decision {
 	if tree := networkTree(name); tree != "" {
@@ -81,7 +82,8 @@ func (p Policy) decideUnit(name string) decision {
 	return defaultDecision()
 }
 
-// matchLength returns how closely a rule matches a path, or -1.
+// matchLength returns the length of the part of the path that the rule matches,
+// or -1.
 func matchLength(r Rule, name string) int {
 	const pathFirst = 1
 	switch {

@@ -5,7 +5,7 @@ import "holdfast/engine"
 // Domain is the kind of a changed object.
 type Domain string
 
-// The domains, in the order of changes. Groups have the domain User and a
+// The domains, in the order of changes. A group has the domain User and a
 // GroupName.
 const (
 	OS         Domain = "os"
@@ -34,7 +34,7 @@ type Change struct {
 	Domain  Domain                `json:"domain"`
 	Name    string                `json:"name"` // path, unit, user, image, kernel argument …
 	Verb    Verb                  `json:"verb"`
-	Rule    string                `json:"rule"`          // the rule that decided about it, as in Action.Rules
+	Rule    string                `json:"rule"`          // the rule that decided about the change, as in Action.Rules
 	Why     string                `json:"why,omitempty"` // the changed parts, and the reason for the actions
 	Actions []engine.Action       `json:"-"`             // the actions that this change alone requests
 	From    engine.SourcePosition `json:"-"`             // position in the new configuration; for a deletion, in the old one
@@ -43,8 +43,8 @@ type Change struct {
 // Action makes changes take effect.
 type Action struct {
 	engine.Action
-	Rules   []string        `json:"rules,omitempty"` // the rules that request it; empty for the action "none"
-	Timeout engine.Duration `json:"-"`               // 0 if no rule sets one
+	Rules   []string        `json:"rules,omitempty"` // the rules that request the action; empty for the action "none"
+	Timeout engine.Duration `json:"-"`               // 0: no rule sets a timeout
 }
 
 // Diff lists the changes from one configuration to another.

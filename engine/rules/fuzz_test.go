@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// FuzzRegistries compares any two texts as registries.conf. An unchanged file
-// that can be read never drains, and each decision has a reason.
+// FuzzRegistries compares any two texts as registries.conf. A valid file that
+// does not change never causes a drain, and each decision has a reason.
 func FuzzRegistries(f *testing.F) {
 	for _, tc := range registriesCases {
 		was, is := registriesFile(tc.old), registriesFile(tc.new)
@@ -29,8 +29,8 @@ func FuzzRegistries(f *testing.F) {
 	})
 }
 
-// FuzzPolicyPath looks up any path under any rule. Network configuration
-// always reboots, and the rule that is found covers the path.
+// FuzzPolicyPath decides about any path with any rule. Network configuration
+// always reboots, and the rule of the decision covers the path.
 func FuzzPolicyPath(f *testing.F) {
 	f.Add("/etc/foo", "/etc/*", "/etc/foo/bar")
 	f.Add("/", "/etc/[N]*", "/etc/NetworkManager/x")

@@ -14,8 +14,8 @@ import (
 // Rule is engine.Rule, the element of a pool's policy.
 type Rule = engine.Rule
 
-// Policy holds the rules of a pool, which go before the built-in ones. The
-// zero value has no rules.
+// Policy has the rules of a pool, which go before the built-in ones. The zero
+// value has no rules.
 type Policy struct {
 	rules []Rule
 }
@@ -60,7 +60,8 @@ func unitNames(actions []engine.Action) []engine.Action {
 
 var unitPattern = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]*$`)
 
-// isUnitName checks the length itself: {0,254} in the pattern would take a millisecond to compile at each start.
+// isUnitName checks the length without the pattern: {0,254} in the pattern
+// would take a millisecond to compile at each start.
 func isUnitName(s string) bool { return len(s) <= 255 && unitPattern.MatchString(s) }
 
 func problemsOf(r Rule) []string {

@@ -13,7 +13,7 @@ func TestPolicyIsChecked(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		rule Rule
-		want string // "" if it is right
+		want string // "": the rule is valid
 	}{
 		{"path", onPath("/etc/foo", "reload a"), ""},
 		{"slash at the end", onPath("/etc/foo/", "none"), ""},

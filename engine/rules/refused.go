@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Refused means that only a new installation can have the configuration:
+// Refused is the error about changes that only a new installation can make:
 // disks, filesystems, FIPS or similar settings differ.
 type Refused struct {
 	Refusals []Refusal
@@ -19,7 +19,7 @@ type Refused struct {
 type Refusal struct {
 	Name  string                // storage.disks /dev/sda
 	Verb  Verb                  // the change that is not possible
-	Place engine.SourcePosition // position in the new configuration, or in the old one if it was deleted
+	Place engine.SourcePosition // position in the new configuration; for a deletion, in the old one
 }
 
 // Error formats each setting on a line of its own.

@@ -32,7 +32,7 @@ type mirror struct {
 	Pull     string `toml:"pull-from-mirror"`
 }
 
-// registriesFields lists the names of all these fields.
+// registriesFields lists the names of all fields of registriesConf.
 var registriesFields = []string{
 	"unqualified-search-registries", "registry", "prefix", "location", "blocked", "insecure", "mirror-by-digest-only", "mirror", "pull-from-mirror",
 }
@@ -57,7 +57,7 @@ func (r registry) mirrorPulls(location string) []string {
 }
 
 // registriesContents returns the contents of registries.conf. ok is false if
-// they depend on the host. A missing file is empty.
+// the contents depend on the host. A missing file is empty.
 func registriesContents(f *engine.File) (text []byte, ok bool) {
 	if f == nil {
 		return nil, true
@@ -82,7 +82,7 @@ func (v decision) withDrainIfUnsafe(was, is *engine.File) decision {
 }
 
 // unsafeReason explains why a change of registries.conf may take an image from
-// a running workload, or returns "". The conditions are those under which the
+// a running workload. It returns "" under the same conditions under which the
 // Machine Config Operator skips the drain.
 func unsafeReason(before, after []byte) string {
 	was, why := parseRegistries(before)
@@ -128,7 +128,7 @@ func groupByScope(list []registry) (groups map[string][]registry, scopes []strin
 
 // unsafeEntryReason compares the entries of one registry. If a registry has
 // several entries, every change is unsafe, because the reader of the file
-// decides which entry it uses.
+// decides which of them it uses.
 func unsafeEntryReason(was, is []registry) string {
 	switch {
 	case reflect.DeepEqual(was, is):
@@ -153,8 +153,8 @@ func parseRegistries(text []byte) (registriesConf, string) {
 		return c, "is in the old format, version 1"
 	}
 	for _, key := range meta.Keys() {
-		// The TOML library ignores case. If a file has both Mirror and mirror, the
-		// result would depend on chance.
+		// The TOML library ignores case. If a file has both Mirror and mirror,
+		// the library returns one of them at random.
 		last := key[len(key)-1]
 		alike := slices.ContainsFunc(registriesFields, func(f string) bool { return strings.EqualFold(f, last) })
 		if alike && !slices.Contains(registriesFields, last) {

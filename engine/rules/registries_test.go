@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// registriesCases are the conditions of a safe change one by one. drain is a
-// part of the reason, "" if the change is safe.
+// registriesCases test the conditions of a safe change one by one. drain is a
+// part of the reason; "" means that the change is safe.
 var registriesCases = []struct {
 	name, old, new, drain string
 }{
@@ -130,7 +130,8 @@ func TestRegistriesConf(t *testing.T) {
 	}
 }
 
-// A change is unsafe if the file depends on unknown contents of the host.
+// A change is unsafe if the file depends on contents of the host that are not
+// known.
 func TestRegistriesConfOfTheHost(t *testing.T) {
 	for _, inherited := range [][2]*engine.File{
 		{{Path: reg, Inherit: true}, registriesFile("search=a")},

@@ -37,7 +37,7 @@ func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	for _, arg := range come {
 		add(arg, Create, "")
 	}
-	for i := range was { // both lists have these arguments, maybe in different order
+	for i := range was { // both lists have these arguments, possibly in another order
 		if was[i] != is[i] {
 			add(is[i], Update, "moved within the kernel arguments")
 		}
@@ -54,8 +54,8 @@ func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	}
 }
 
-// splitCommon divides a list into the elements that other lacks, counting
-// repetitions, and the rest.
+// splitCommon divides a list into the elements that other does not have,
+// counting repetitions, and the rest.
 func splitCommon(list, other []string) (only, both []string) {
 	count := map[string]int{}
 	for _, s := range other {
