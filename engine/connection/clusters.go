@@ -17,27 +17,27 @@ import (
 	"holdfast/engine/journal"
 )
 
-// Clusters connects to each etcd cluster when it is needed first.
+// Clusters connects to each etcd cluster at its first use.
 type Clusters struct {
 	inv   engine.Inventory
 	hosts *Hosts
-	dir   string // of journals; snapshots go below it unless the inventory names a folder
+	dir   string // folder of the journals; snapshots go below it unless the inventory names a folder
 	run   string
 
 	mu   sync.Mutex // guards the maps; never held during a request
 	open map[string]*clusterSlot
-	last map[string]metrics.Counters // by host
+	last map[string]metrics.Counters // previous metrics, by host
 }
 
-// clusterSlot holds the connection of one cluster. The first caller opens it,
-// and the others wait.
+// clusterSlot has the connection of one cluster. The first caller opens the
+// connection, and the others wait.
 type clusterSlot struct {
 	turn    chan struct{}
 	cluster *etcd.Cluster // nil: not open yet
 }
 
-// NewClusters returns the clusters of an inventory, not connected yet. Snapshots are
-// named after the run.
+// NewClusters returns the clusters of an inventory without open connections.
+// Snapshots have the name of the run.
 func NewClusters(inv engine.Inventory, hosts *Hosts, dir, run string) *Clusters {
 	return &Clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*clusterSlot{}, last: map[string]metrics.Counters{}}
 }
@@ -180,7 +180,7 @@ func (c *Clusters) Sample(ctx context.Context, name string) engine.Sample {
 	return sample
 }
 
-// ScrapeMembers reads the metrics of every member of the inventory.
+// ScrapeMembers reads the metrics of every member in the inventory.
 func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Scrape {
 	members := c.inv.Members(name)
 	scrapes := make([]governor.Scrape, len(members))
@@ -203,8 +203,8 @@ func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Sc
 	return scrapes
 }
 
-// measureLatency compares the metrics of a member with the previous ones. ok is
-// false if there are none.
+// measureLatency compares the metrics of a member with the previous metrics. ok
+// is false if there are no previous ones.
 func (c *Clusters) measureLatency(ctx context.Context, cluster *etcd.Cluster, host string) (point engine.LatencyPoint, ok bool, err error) {
 	now, err := cluster.Scrape(ctx, host)
 	if err != nil {

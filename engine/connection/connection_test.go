@@ -21,8 +21,8 @@ func hostAt(name string, s *sshtest.Server) engine.Host {
 	}}
 }
 
-// TestConnectWaits checks that waiting for a connection that another caller
-// makes ends with the context.
+// TestConnectWaits checks that a caller that waits for the connection of
+// another caller stops when its context ends.
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Silent: true})
@@ -49,8 +49,8 @@ func TestConnectWaits(t *testing.T) {
 	<-ended
 }
 
-// TestClustersOpenAlone checks that a cluster does not wait for another one
-// whose host hangs.
+// TestClustersOpenAlone checks that a cluster does not wait for another cluster
+// whose host does not respond.
 func TestClustersOpenAlone(t *testing.T) {
 	t.Parallel()
 	silent, well := sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})

@@ -10,11 +10,13 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// ServeContents makes the hosts fetch contents from a server. Close ends it, too.
+// ServeContents sets the server from which hosts fetch contents. Close also
+// closes this server.
 func (h *Hosts) ServeContents(s *content.Server) { h.contents = s }
 
-// serveContent opens a port on the host's loopback for the content that a script fetches, and returns the script with that
-// port. stop closes the port. For a script without content it does nothing.
+// serveContent opens a port on the host's loopback for the content that a
+// script fetches, and returns the script with that port. stop closes the port.
+// For a script without content, serveContent opens no port.
 func (c conn) serveContent(s rollout.Script) (text string, stop func(), err error) {
 	if s.Content == nil {
 		return s.Text, func() {}, nil
@@ -32,13 +34,14 @@ func (c conn) serveContent(s rollout.Script) (text string, stop func(), err erro
 	port := l.Addr().(*net.TCPAddr).Port
 	stop, err = c.contents.Serve(l, content.Transfer{Host: c.name, Content: *s.Content, Report: s.Transfer})
 	if err != nil {
-		_ = l.Close() // nobody has used it
+		_ = l.Close() // nobody has used the port
 		return "", nil, rollout.NoContent{Cause: err}
 	}
 	return fmt.Sprintf("port=%d\n%s", port, s.Text), stop, nil
 }
 
-// SetRate limits the bytes per second of contents to a host, not beyond the limits of the inventory. 0 ends that.
+// SetRate limits the bytes per second of contents to a host, within the limits
+// of the inventory. 0 removes this limit.
 func (h *Hosts) SetRate(host string, bytesPerSecond int64) {
 	if h.contents != nil {
 		h.contents.SetRate(host, bytesPerSecond)

@@ -1,4 +1,4 @@
-// Package connection keeps the connections of a run: one over SSH for each host,
-// and one for each etcd cluster. They are the ports through which engine/rollout
-// reaches hosts and clusters.
+// Package connection has the connections of a run: an SSH connection for each
+// host, and a connection for each etcd cluster. Package engine/rollout reaches
+// hosts and clusters through these connections.
 package connection

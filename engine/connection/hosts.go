@@ -23,28 +23,28 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Hosts keeps one SSH connection per host for the run. It reconnects only if
-// the connection was lost.
+// Hosts has one SSH connection for each host of the run. It connects again only
+// if a connection was lost.
 type Hosts struct {
 	dialer   *remote.Dialer
-	script   func(path string, limit int) string // reads a file
-	contents *content.Server                     // of the bastion; nil: there are none
+	script   func(path string, limit int) string // returns a script that reads a file
+	contents *content.Server                     // server of contents on the bastion; nil: there are no contents
 
 	mu     sync.Mutex
 	slots  map[string]*slot
 	latest map[string]*remote.Host // the last connection, even if it has ended
 }
 
-// slot holds the connection of one host. A caller takes the turn while it
-// dials, so that a host never gets two connections. The other callers wait
-// until their contexts end.
+// slot has the connection of one host. A caller takes the turn while it dials,
+// so that a host never gets two connections. The other callers wait until the
+// turn is free or their contexts end.
 type slot struct {
 	turn chan struct{}
 	conn *remote.Host
 }
 
-// NewHosts returns no connections yet. readScript returns the script that reads a
-// file on a host, up to a limit in bytes.
+// NewHosts returns Hosts without open connections. readScript returns the
+// script that reads a file on a host, up to a limit in bytes.
 func NewHosts(o remote.Options, readScript func(path string, limit int) string) *Hosts {
 	return &Hosts{dialer: remote.NewDialer(o), script: readScript, slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
 }
@@ -105,8 +105,8 @@ func targetOf(h engine.Host) sshconfig.Target {
 	}
 }
 
-// withoutHost removes the host's name from an error, because the caller prints
-// it.
+// withoutHost removes the name of the host from an error, because the caller
+// prints the name.
 func withoutHost(err error) error {
 	var e *remote.Error
 	if !errors.As(err, &e) {
@@ -122,13 +122,13 @@ func (h *Hosts) Close() {
 	for _, s := range h.slots {
 		s.turn <- struct{}{}
 		if s.conn != nil {
-			_ = s.conn.Close() // the run is over
+			_ = s.conn.Close() // the run is over, so the error does not matter
 		}
 		<-s.turn
 	}
 	_ = h.dialer.Close()
 	if h.contents != nil {
-		_ = h.contents.Close() // it only reads
+		_ = h.contents.Close() // the server only reads, so the error does not matter
 	}
 }
 
@@ -208,7 +208,8 @@ func (h *Hosts) roundTrip(host engine.Host) time.Duration {
 }
 
 // measureRoundTrips connects to all members unless the round-trip time of one
-// is known. It ignores unreachable hosts: later requests report them.
+// of them is known. It ignores unreachable hosts, because later requests report
+// them.
 func (h *Hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
 	if slices.ContainsFunc(members, func(m engine.Host) bool { return h.roundTrip(m) > 0 }) {
 		return

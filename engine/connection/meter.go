@@ -11,12 +11,13 @@ import (
 	"holdfast/engine/etcd"
 )
 
-// Meter reads the status of etcd clusters again and again. The window of each latency is the time since the reading
-// before, and begins anew with it. A meter must not be used at the same time twice.
+// Meter reads the status of etcd clusters repeatedly. The window of each
+// latency is the time since the previous reading. A meter must not be used
+// concurrently.
 type Meter struct {
 	clusters *Clusters
 	names    []string
-	before   []map[string]etcd.Scraped // of each cluster, by host; nil: no latencies
+	before   []map[string]etcd.Scraped // previous metrics of each cluster, by host; nil: no latencies
 }
 
 // NewMeter returns a meter of clusters. Without latencies it reads no metrics.
@@ -28,7 +29,8 @@ func (c *Clusters) NewMeter(names []string, latencies bool) *Meter {
 	return m
 }
 
-// Begin begins the first window. It returns false if no metrics of any member could be read: then waiting is of no use.
+// Begin begins the first window. It returns false if it could read no metrics
+// of any member, so that waiting is of no use.
 func (m *Meter) Begin(ctx context.Context) bool {
 	if m.before == nil {
 		return false
@@ -72,7 +74,8 @@ func (m *Meter) forEach(f func(i int, name string)) {
 	work.Wait()
 }
 
-// scrapeCluster scrapes all members. It returns nothing if there is no connection to the cluster, which its facts report.
+// scrapeCluster scrapes all members. It returns nil without a connection to the
+// cluster, because the facts of the cluster report this error.
 func (m *Meter) scrapeCluster(ctx context.Context, name string) map[string]etcd.Scraped {
 	cluster, err := m.clusters.Open(ctx, name)
 	if err != nil {
@@ -81,8 +84,9 @@ func (m *Meter) scrapeCluster(ctx context.Context, name string) map[string]etcd.
 	return cluster.ScrapeAll(ctx)
 }
 
-// addLatencies adds the latencies of the members between two scrapes. A member that does not answer etcd's clients has
-// a problem already; its metrics are no second one.
+// addLatencies adds the latencies of the members between two scrapes. If a
+// member does not answer clients of etcd, its missing metrics are not a second
+// problem.
 func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped) {
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -103,8 +107,9 @@ func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped
 	}
 }
 
-// addExcesses names the members that exceed the limits of the cluster. Limits bound what staging may do to a disk, so a
-// member that exceeds them by itself is slow, but not unhealthy.
+// addExcesses names the members that exceed the limits of the cluster. The
+// limits are for stagings, so a member that exceeds them by itself is slow, but
+// not unhealthy.
 func addExcesses(s *engine.ClusterStatus, limits engine.Latency) {
 	for _, p := range s.Latency {
 		for _, metric := range []struct {

@@ -11,7 +11,8 @@ import (
 	"holdfast/engine/etcd/metrics"
 )
 
-// TestAddExcesses checks that a member beyond the limits of its cluster is named, and stays healthy.
+// TestAddExcesses checks that a member beyond the limits of its cluster is
+// named, and still counts as healthy.
 func TestAddExcesses(t *testing.T) {
 	s := engine.ClusterStatus{Latency: []engine.LatencyPoint{
 		{Host: "etcd-0", WALFsyncP99: 0.009, BackendCommitP99: 0.024},
@@ -24,8 +25,9 @@ func TestAddExcesses(t *testing.T) {
 	}
 }
 
-// TestAddLatencies checks that missing metrics are named once: not of a member that is unhealthy anyway, nor of one that
-// no host of the inventory has.
+// TestAddLatencies checks that missing metrics of a member are named once. They
+// are not named for an unhealthy member, or for a member on no host of the
+// inventory.
 func TestAddLatencies(t *testing.T) {
 	facts := engine.ClusterFacts{Name: "main", Members: []engine.Member{
 		{Name: "a", Host: "a", Healthy: true}, {Name: "b", Host: "b", Healthy: true}, {Name: "c", Host: "c"}, {Name: "d", Healthy: true},

@@ -1,6 +1,8 @@
-// Package latency sums up the disk latencies of etcd members over a run: idle, while hosts were staged, and at worst.
+// Package latency summarizes the disk latencies of etcd members over a run:
+// idle, while hosts were staged, and in the worst window.
 //
-// It has no side effects. A run puts the sums into its last event, and reports show them.
+// The package has no side effects. A run puts the summary into its last event,
+// and reports show it.
 package latency
 
 import (
@@ -12,12 +14,13 @@ import (
 	"holdfast/engine"
 )
 
-// Tally folds over the events of a run. The zero value is ready to use.
+// Tally collects latencies from the events of a run. The zero value is ready to
+// use.
 type Tally struct {
 	members map[memberKey]*engine.MemberLatency
 
-	disturbed          time.Time // begin of the first staging or batch; zero: not yet
-	stageBegan, staged time.Time // begin and end of the last staging; staged is zero while it goes on
+	disturbed          time.Time // begin of the first staging or batch; zero: none has begun
+	stageBegan, staged time.Time // begin and end of the last staging; staged is zero during a staging
 }
 
 type memberKey struct{ cluster, host string }
@@ -49,7 +52,8 @@ func (t *Tally) noteDisturbance(at time.Time) {
 	}
 }
 
-// addPoint adds the latency of a window that ended at a time. A window that overlaps a staging belongs to it.
+// addPoint adds the latency of a window that ended at that time. A window that
+// overlaps a staging belongs to the staging.
 func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 	if severityOf(p) == 0 { // nothing was observed
 		return
@@ -71,8 +75,8 @@ func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 	}
 }
 
-// addGoverned adds the report of the governor, which samples more often than the run. Its idle latency is of a window
-// right before the first staging.
+// addGoverned adds the report of the governor, which samples more often than
+// the run. The window of its idle latency is directly before the first staging.
 func (t *Tally) addGoverned(cluster string, g engine.MemberGoverned) {
 	m := t.memberNamed(cluster, g.Host)
 	if severityOf(g.Idle) > 0 {
@@ -108,13 +112,15 @@ func (t *Tally) Members() []engine.MemberLatency {
 	return all
 }
 
-// The latencies that etcd's documentation advises disks to stay below, in seconds.
+// The highest disk latencies that the documentation of etcd advises, in
+// seconds.
 const (
 	advisedWALFsync      = 0.010
 	advisedBackendCommit = 0.025
 )
 
-// severityOf compares latencies of different windows and metrics: it is how many times the advised latency a window has.
+// severityOf returns the latency of a window as a multiple of the advised
+// limit. So windows and metrics can be compared.
 func severityOf(p engine.LatencyPoint) float64 {
 	return max(p.WALFsyncP99/advisedWALFsync, p.BackendCommitP99/advisedBackendCommit)
 }

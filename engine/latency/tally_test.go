@@ -10,7 +10,7 @@ import (
 
 var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// sampleAt returns a sample of etcd-0, of the 10 s before a time.
+// sampleAt returns a sample of etcd-0, for the 10 s before a time.
 func sampleAt(second int, wal, commit float64) engine.Event {
 	p := engine.LatencyPoint{Host: "etcd-0", Window: engine.Duration(10 * time.Second), WALFsyncP99: wal, BackendCommitP99: commit}
 	return engine.Event{Type: engine.EtcdSampled, Time: began.Add(time.Duration(second) * time.Second), Cluster: "main", Etcd: &engine.Sample{Latency: []engine.LatencyPoint{p}}}
@@ -20,7 +20,7 @@ func eventAt(second int, kind engine.EventType) engine.Event {
 	return engine.Event{Type: kind, Time: began.Add(time.Duration(second) * time.Second)}
 }
 
-// TestTally checks to which part of a run windows belong.
+// TestTally checks which windows belong to which part of a run.
 func TestTally(t *testing.T) {
 	var tally latency.Tally
 	for _, e := range []engine.Event{
@@ -29,7 +29,7 @@ func TestTally(t *testing.T) {
 		sampleAt(20, 0, 0),         // nothing was observed
 		eventAt(21, engine.StageStarted),
 		sampleAt(30, 0.030, 0.020),
-		sampleAt(40, 0.005, 0.200), // worse, by the backend commit
+		sampleAt(40, 0.005, 0.200), // worse, because of the backend commit
 		eventAt(41, engine.StageEnded),
 		sampleAt(50, 0.006, 0.010), // overlaps, but is better
 		eventAt(55, engine.BatchStarted),
@@ -59,7 +59,8 @@ func TestTallyWithoutStaging(t *testing.T) {
 	}
 }
 
-// TestTallyOfGovernedStaging: the report of the governor counts where its windows are worse, and its idle latency always.
+// TestTallyOfGovernedStaging checks that the report of the governor counts if
+// its windows are worse, and that its idle latency always counts.
 func TestTallyOfGovernedStaging(t *testing.T) {
 	point := func(wal float64) engine.LatencyPoint {
 		return engine.LatencyPoint{Host: "etcd-0", WALFsyncP99: wal, Window: engine.Duration(10 * time.Second)}

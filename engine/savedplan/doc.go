@@ -1,3 +1,3 @@
 // Package savedplan writes a plan to a file and reads it again. The file has no
-// secrets, but a seal that tells whether they have changed since.
+// secrets. It has a seal that shows whether the secrets have changed since.
 package savedplan

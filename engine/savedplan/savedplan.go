@@ -8,7 +8,7 @@ import (
 	"holdfast/engine"
 )
 
-// Save writes a plan to a file, with a seal in the place of its secrets.
+// Save writes a plan to a file, with a seal in place of its secrets.
 func Save(path string, plan engine.Plan, sensitive []string) error {
 	b, err := json.MarshalIndent(sealPlan(plan, sensitive), "", "  ")
 	if err != nil {
@@ -20,7 +20,7 @@ func Save(path string, plan engine.Plan, sensitive []string) error {
 	return nil
 }
 
-// Read reads a plan that was saved, with a function that reads files.
+// Read reads a saved plan. readFile reads the file.
 func Read(path string, readFile func(string) ([]byte, error)) (engine.Plan, error) {
 	var plan engine.Plan
 	b, err := readFile(path)

@@ -9,13 +9,13 @@ import (
 	"holdfast/engine"
 )
 
-// planWith returns a plan whose only setting has a text.
+// planWith returns a plan whose only setting has this text.
 func planWith(text string) engine.Plan {
 	return engine.Plan{Schema: engine.PlanSchema, Settings: map[string]string{"gate": text}}
 }
 
-// TestSavedPlanHasNoSecret checks that the file has a seal in the place of a
-// secret, which matches the same secret only.
+// TestSavedPlanHasNoSecret checks that the file has a seal in place of a
+// secret, and that the seal matches only the same secret.
 func TestSavedPlanHasNoSecret(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plan")
 	sensitive := []string{"t0ken", "0ther"}

@@ -14,10 +14,10 @@ import (
 	"holdfast/engine/report"
 )
 
-// A saved plan contains no secrets, but apply must notice a changed one. The plan
-// keeps a salted digest of all commands with a secret together. A reader of the
-// file can only guess all secrets at once, and each guess costs as much time and
-// memory as the digest.
+// A saved plan contains no secrets, but apply must notice a changed secret. So
+// the plan has one salted digest of all commands that contain a secret. A
+// reader of the file can only guess all secrets at once, and each guess costs
+// as much time and memory as the digest.
 const (
 	sealPasses = 3
 	sealMemory = 64 << 10 // KiB
@@ -30,13 +30,14 @@ func sealPlan(p engine.Plan, sensitive []string) engine.Plan {
 	p = report.HideSensitive(p, sensitive)
 	if len(secrets) > 0 {
 		salt := make([]byte, saltLength)
-		_, _ = rand.Read(salt) // never fails, says its documentation
+		_, _ = rand.Read(salt) // never fails, as documented
 		p.Secrets = &engine.Seal{Salt: hex.EncodeToString(salt), Digest: hex.EncodeToString(digestOf(secrets, salt))}
 	}
 	return p
 }
 
-// CheckSecrets returns an error unless a plan has the secrets of a saved one.
+// CheckSecrets returns an error unless a plan has the same secrets as a saved
+// plan.
 func CheckSecrets(p, saved engine.Plan, sensitive []string) error {
 	secrets := secretsOf(p, sensitive)
 	if len(secrets) == 0 && saved.Secrets == nil {

@@ -8,7 +8,7 @@ func FirstLine(s string) string {
 	return line
 }
 
-// KeepTail returns the last bytes of a text, after "…" if there are more.
+// KeepTail returns the last bytes of a text, after "…" if the text is longer.
 func KeepTail(s string, most int) string {
 	s = strings.TrimSpace(s)
 	if len(s) > most {

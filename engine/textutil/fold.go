@@ -8,8 +8,9 @@ import (
 )
 
 // FoldNames writes names of hosts briefly: worker-01 to worker-48 become
-// worker-[01-48], with gaps worker-[01-03,07]. Only numbers of one width are
-// folded together, so that the names can be read back; the order is by name.
+// worker-[01-48]; with gaps, worker-[01-03,07]. It folds only numbers of one
+// width together, so that a reader can restore the names. The result is sorted
+// by name.
 func FoldNames(names []string) []string {
 	type series struct {
 		prefix, suffix string
@@ -71,7 +72,8 @@ func foldNumbers(numbers []int, width int) string {
 	return strings.Join(parts, ",")
 }
 
-// AndMore adds to the first of a list how many more there are, if there are.
+// AndMore returns the first elements of a list. If the list has more elements,
+// AndMore adds how many.
 func AndMore(first []string, all int) []string {
 	if more := all - len(first); more > 0 {
 		return append(first[:len(first):len(first)], fmt.Sprintf("and %d more", more))

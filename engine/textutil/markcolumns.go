@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// MarkColumns returns a line of a file for people: its number, the line, and marks below
-// it from a column on. Numbers and columns count from 1. A very long line is cut around
-// the marks.
+// MarkColumns returns a line of a file for people: its number, the line, and
+// below it marks that begin at a column. Numbers and columns count from 1. A
+// very long line is cut around the marks.
 func MarkColumns(number int, line string, column, width int) string {
 	line, column = excerptAround(line, column)
 	width = max(1, min(width, len([]rune(line))-column+1))
@@ -15,8 +15,8 @@ func MarkColumns(number int, line string, column, width int) string {
 	return fmt.Sprintf("%s | %s\n%s | %s%s", head, Printable(line), strings.Repeat(" ", len(head)), indentLike(line, column-1), strings.Repeat("^", width))
 }
 
-// excerptAround cuts a very long line around a column, and returns the column in the
-// rest.
+// excerptAround cuts a very long line around a column, and returns the column
+// in the excerpt.
 func excerptAround(line string, column int) (string, int) {
 	const long, before = 200, 80
 	runes := []rune(line)

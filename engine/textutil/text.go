@@ -7,13 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns s in a form that is safe to show on a terminal. Output of a host is untrusted: it could move the cursor,
-// retitle the window, or reorder a line so that it reads differently. Newline and tab stay; every other character that is not
-// graphic (C0 and C1 controls, ESC and CR among them, bidirectional overrides, invisible and private characters) is shown as its
-// Go escape, such as \x1b or \u202e; bytes that are not UTF-8 become U+FFFD. A backslash is not escaped: the result is for
+// Printable returns s in a form that is safe to show on a terminal. Output of a
+// host is untrusted: it could move the cursor, change the title of the window,
+// or reorder a line so that the line seems to say something else. Newline and
+// tab stay. Every other character that is not graphic becomes its Go escape,
+// such as \x1b or \u202e: C0 and C1 controls with ESC and CR, bidirectional
+// overrides, invisible and private characters. Bytes that are not UTF-8 become
+// U+FFFD. Printable does not escape backslashes, because its result is for
 // people and cannot be turned back.
 func Printable(s string) string {
-	plain := 0 // most texts are ASCII, and plans of large sites have millions
+	plain := 0 // most texts are ASCII, and plans of large sites have millions of texts
 	for plain < len(s) && s[plain] >= ' ' && s[plain] < 0x7f {
 		plain++
 	}
@@ -42,8 +45,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// isUnprintable reports whether a terminal must not receive r. It includes U+FFFD,
-// because invalid bytes decode to it and have to be replaced.
+// isUnprintable reports whether a terminal must not receive r. This includes
+// U+FFFD, because invalid bytes decode to it and have to be replaced.
 func isUnprintable(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == utf8.RuneError)
 }

@@ -12,31 +12,32 @@ var (
 	coreOSLabel = regexp.MustCompile(`^([0-9])([0-9]{1,2})\.[0-9]{1,2}\.[0-9]{12}\b`)
 )
 
-// maxMinor is the largest number that is taken for a minor version. Longer ones
+// maxMinor is the largest number that counts as a minor version. Larger numbers
 // are dates.
 const maxMinor = 99_999
 
-// Skew tells how many minor versions two versions are apart: "4.18.3" and
-// "v4.20" are 2. Of other major versions that is math.MaxInt: nobody knows how
-// many minor versions lie between. It is not ok where one of them does not say
-// its minor version.
+// Skew returns how many minor versions two versions are apart: 2 for "4.18.3"
+// and "v4.20". For different major versions it returns math.MaxInt, because
+// nobody knows how many minor versions lie between. ok is false if one of the
+// versions contains no minor version.
 //
-// The first N.N in a text counts, so that labels of an OS and outputs of
-// commands both work: "Kubernetes v1.31.4+k3s1" is 1.31. Some labels of an OS
-// have another version than the one that the hosts of a pool have to share:
+// The first N.N in a text counts, in labels of an OS and in outputs of commands:
+// "Kubernetes v1.31.4+k3s1" is 1.31. Some labels of an OS contain another version
+// than the version for max_skew:
 //
 //   - RHCOS up to OpenShift 4.18 has "418.94.202501221327-0", which is OpenShift
-//     4.18 on RHEL 9.4, and is understood as 4.18. OKD has "418.9.…". (The
-//     manifests of openshift/os that build 418.94.DATE give it 4.18 as version
-//     in os-release; docs/faq.md there explains the 94.)
+//     4.18 on RHEL 9.4, and counts as 4.18. OKD has "418.9.…". (The manifests
+//     of openshift/os that build 418.94.DATE set the version 4.18 in
+//     os-release; docs/faq.md of openshift/os explains the 94.)
 //   - RHCOS from 4.19 on has "9.6.20250523-0", which is RHEL 9.6 and not
-//     OpenShift: 4.19 and 4.20 can look the same, and 4.18 is of another major
-//     version.
+//     OpenShift: 4.19 and 4.20 can have the same label, and 4.18 seems to have
+//     another major version.
 //   - Fedora CoreOS has "41.20250215.3.0", where a date follows the version of
-//     Fedora. That is no minor version.
+//     Fedora. The date is no minor version.
 //   - Flatcar has "4081.2.1": another major version with every new branch.
 //
-// There, a pool's version in its OS, or its version command, has to say it.
+// For the last three, the inventory has to name the version of the OS, or a
+// version command that prints it.
 func Skew(a, b string) (minors int, ok bool) {
 	x, okX := minorVersion(a)
 	y, okY := minorVersion(b)

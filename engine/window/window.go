@@ -8,21 +8,22 @@ import (
 	"holdfast/engine"
 )
 
-// How far openings are looked for, in days. The longest window is a day, and
-// one that began two calendar days ago may be open still where the clocks
-// change. A change of the clocks can swallow the time between two openings of
-// consecutive weeks, but not of three: windows open for longer than two weeks
-// have no end. An opening too short for a batch in the week of a change is not
-// in the week after.
+// The range of days in which openings are searched. The longest window is a
+// day. A window that began two calendar days ago may still be open near a
+// change of the clocks. Such a change can remove the time between the openings
+// of two consecutive weeks, but never of three: windows that are open for
+// longer than two weeks have no end. If an opening is too short for a batch in
+// the week of a change, it is long enough in the week after.
 const (
 	windowDaysBack  = 2
 	windowDaysAhead = 36
 	windowForEver   = 15 * 24 * time.Hour
 )
 
-// OpenUntil reports whether any of the windows is open at now, and when that
-// ends. Windows that overlap or touch are one opening. The end is zero if there
-// is none: without windows, and where they cover the whole week.
+// OpenUntil reports whether any of the windows is open at now, and when the
+// opening ends. Windows that overlap or touch are one opening. The end is zero
+// if the opening never ends: without windows, or if the windows cover the whole
+// week.
 func OpenUntil(windows []engine.Window, now time.Time) (end time.Time, open bool) {
 	if len(windows) == 0 {
 		return time.Time{}, true
@@ -30,9 +31,9 @@ func OpenUntil(windows []engine.Window, now time.Time) (end time.Time, open bool
 	return openUntil(mergedOpenings(windows, now), now)
 }
 
-// MayBegin reports whether something that takes that long may begin now and
-// will be over before the windows close. If not, opens is the next time at
-// which it may begin; zero means never, as no window is long enough.
+// MayBegin reports whether work of duration takes may begin now and will end
+// before the windows close. If not, opens is the next time at which the work
+// may begin. Zero means never, because no window is long enough.
 func MayBegin(windows []engine.Window, now time.Time, takes engine.Duration) (ok bool, opens time.Time) {
 	if len(windows) == 0 {
 		return true, time.Time{}
@@ -50,8 +51,8 @@ func MayBegin(windows []engine.Window, now time.Time, takes engine.Duration) (ok
 	return false, time.Time{}
 }
 
-// opening is a time in which windows are open without a break; to is not part
-// of it.
+// opening is a time in which windows are open without a break. The moment to is
+// not part of the opening.
 type opening struct{ from, to time.Time }
 
 func openUntil(all []opening, now time.Time) (end time.Time, open bool) {
@@ -90,8 +91,9 @@ func mergedOpenings(windows []engine.Window, now time.Time) []opening {
 	return merged
 }
 
-// openingOf returns the opening that begins that many days after now in the window's
-// zone. There may be none: on other days of the week, and where the clocks skip it.
+// openingOf returns the opening of a window that begins that many days after
+// now, in the window's zone. ok is false if the window does not open on that
+// day of the week, or if the clocks skip the window.
 func openingOf(w engine.Window, now time.Time, days int) (opening, bool) {
 	loc := w.TimeZone()
 	y, m, d := now.In(loc).Date()
@@ -110,12 +112,13 @@ func openingOf(w engine.Window, now time.Time, days int) (opening, bool) {
 
 const minutesOfDay = 24 * 60
 
-// wallClock returns when the clocks of the zone show that many minutes after midnight
-// of a day.
-// For a time that they show twice or not at all, it follows time.Date: one of the two,
-// or a time as long before or after the change as the time lies within the missing hour.
-// It never returns a time on another day: if clocks pass over midnight, or as in Samoa
-// in 2011 over a whole day, it is the moment of that change.
+// wallClock returns the moment at which the clocks of the zone show that many
+// minutes after midnight of a day. Some times occur twice on that day, or not
+// at all. For these times wallClock returns the same as time.Date: one of the
+// two moments, or a moment that is too early or too late by the change of the
+// clocks. wallClock never returns a moment on another day. If the clocks skip
+// midnight, or a whole day as in Samoa in 2011, it returns the moment of that
+// change.
 func wallClock(day time.Time, minutes int, loc *time.Location) time.Time {
 	y, m, d := day.Date()
 	want := time.Date(y, m, d, 0, minutes, 0, 0, time.UTC)

@@ -20,8 +20,8 @@ func zone(t interface{ Fatal(...any) }, name string) *time.Location {
 	return loc
 }
 
-// windowsIn makes windows of one zone from "Fri,Sat 22:00-04:00"; without days,
-// "22:00-04:00".
+// windowsIn returns windows of one zone, from texts such as "Fri,Sat
+// 22:00-04:00" or, for every day, "22:00-04:00".
 func windowsIn(t *testing.T, loc *time.Location, texts ...string) []engine.Window {
 	t.Helper()
 	var list []engine.Window
@@ -109,8 +109,8 @@ func TestNoWindowIsOpen(t *testing.T) {
 	}
 }
 
-// Two sites hand a night over to each other: 22:00-24:00 in Berlin is
-// 16:00-18:00 in New York.
+// Two windows in two zones follow each other without a gap: 22:00-24:00 in
+// Berlin is 16:00-18:00 in New York.
 func TestWindowsOfTwoZones(t *testing.T) {
 	berlin, york := zone(t, "Europe/Berlin"), zone(t, "America/New_York")
 	windows := append(windowsIn(t, york, "Fri 18:00-20:00"), windowsIn(t, berlin, "Fri 22:00-24:00")...)
@@ -131,7 +131,7 @@ func TestMayBegin(t *testing.T) {
 		windows []string
 		now     string // 2026-03-06 is a Friday
 		takes   time.Duration
-		want    string // "now", "never" or when
+		want    string // "now", "never" or the time of the next opening
 	}{
 		{"room enough", []string{"Fri 22:00-24:00"}, "2026-03-06 22:30 +0000", time.Hour, "now"},
 		{"just enough", []string{"Fri 22:00-24:00"}, "2026-03-06 23:00 +0000", time.Hour, "now"},
@@ -168,7 +168,7 @@ func begins(windows []engine.Window, now time.Time, takes time.Duration) string 
 	return opens.Format(stamp)
 }
 
-// The nights in which clocks change: what is open, from when to when.
+// The test lists the openings in nights in which clocks change.
 func TestWindowsWhereClocksChange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -312,8 +312,8 @@ func TestWindowsWhereClocksChange(t *testing.T) {
 	}
 }
 
-// walk lists the openings of the calendar day of that noon, as they appear to somebody who
-// asks every five minutes.
+// walk lists the openings on the calendar day of that noon. It asks every five
+// minutes.
 func walk(windows []engine.Window, day time.Time) []string {
 	var list []string
 	reached := day
@@ -331,8 +331,9 @@ func walk(windows []engine.Window, day time.Time) []string {
 	return list
 }
 
-// A window that the clocks pass over in one week is found in the next, and one
-// that they shorten is not taken where it is too short.
+// If the clocks skip a window in one week, the window of the next week is
+// found. If they shorten a window, a batch that does not fit does not begin in
+// it.
 func TestMayBeginWhereClocksChange(t *testing.T) {
 	berlin := zone(t, "Europe/Berlin")
 	saturday := time.Date(2026, 3, 28, 12, 0, 0, 0, berlin)
@@ -351,13 +352,14 @@ func TestMayBeginWhereClocksChange(t *testing.T) {
 			t.Errorf("%s for %s: may begin %q, want %q", c.window, c.takes, got, c.want)
 		}
 	}
-	// The only closed hour of the week is the one that is missing: two weeks.
+	// The only hour of the week that is closed is the missing hour: the opening
+	// lasts two weeks.
 	all := windowsIn(t, berlin, "Mon,Tue,Wed,Thu,Fri,Sat 00:00-24:00", "Sun 00:00-02:00", "Sun 03:00-24:00")
 	expectOpen(t, all, time.Date(2026, 3, 22, 3, 0, 0, 0, berlin), "2026-04-05 02:00 +0200")
 }
 
-// watcher is somebody with a clock on the wall for each window, who goes
-// through the weeks minute by minute.
+// watcher finds openings in another way: it steps through weeks minute by
+// minute, with the wall clock of each window.
 type watcher []engine.Window
 
 func (ws watcher) open(at time.Time) bool { return ws.openIf(at, 0) }
@@ -381,7 +383,8 @@ func (ws watcher) openIf(at time.Time, ahead time.Duration) bool {
 	return false
 }
 
-// until is when it closes; zero where it has not after three weeks.
+// until returns when the windows close, or zero if they are still open after
+// three weeks.
 func (ws watcher) until(at time.Time) time.Time {
 	for minute := at.Truncate(time.Minute); minute.Before(at.Add(21 * 24 * time.Hour)); minute = minute.Add(time.Minute) {
 		if !ws.open(minute) {
@@ -391,7 +394,7 @@ func (ws watcher) until(at time.Time) time.Time {
 	return time.Time{}
 }
 
-// begins is when something that takes so long may first begin; zero: never.
+// begins returns when work of that duration may first begin; zero: never.
 func (ws watcher) begins(at time.Time, takes time.Duration) time.Time {
 	fits := func(t time.Time) bool {
 		end := ws.until(t)
@@ -425,7 +428,7 @@ func drawWindows(t *rapid.T) []engine.Window {
 	return list
 }
 
-// In weeks without a change of clocks, whoever watches them comes to the same.
+// In weeks without a change of clocks, the watcher finds the same openings.
 func TestWindowsAsWatched(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		windows := drawWindows(t)
@@ -444,8 +447,8 @@ func TestWindowsAsWatched(t *testing.T) {
 	})
 }
 
-// Around changes of clocks nothing is open further from what a clock on the
-// wall says than the clocks were moved.
+// Near a change of the clocks, a window is open only if the watcher finds an
+// opening with clocks that are moved by at most an hour.
 func TestWindowsNearChangesAsWatched(t *testing.T) {
 	t.Parallel()
 	changes := []time.Time{

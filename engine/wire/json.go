@@ -43,8 +43,9 @@ func WriteJSONLine(w io.Writer, v any) error {
 	return err
 }
 
-// escapeControls escapes characters that JSON allows in texts and that affect a terminal: C1 controls, and
-// bidirectional or invisible characters. The text stays the same to programs.
+// escapeControls escapes characters that JSON allows in texts and that affect a
+// terminal: C1 controls, and bidirectional or invisible characters. For
+// programs the text stays the same.
 func escapeControls(text []byte) []byte {
 	isWild := func(r rune) bool { return r >= 0x7f && r != utf8.RuneError && !unicode.IsGraphic(r) }
 	if bytes.IndexFunc(text, isWild) < 0 {
@@ -57,7 +58,7 @@ func escapeControls(text []byte) []byte {
 			b.WriteRune(r)
 		case r < 0x10000:
 			fmt.Fprintf(&b, `\u%04x`, r)
-		default: // as a surrogate pair
+		default: // a surrogate pair
 			r -= 0x10000
 			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
 		}

@@ -2,15 +2,18 @@ package wire
 
 import "reflect"
 
-// RewriteTexts returns a copy of v with f applied to every text: fields, elements of lists, keys and values
-// of maps. It uses the types of v, so that no field can be forgotten. Words of the program, such as the kind
-// of an event, are texts only if words is set. Times, durations and numbers never are.
+// RewriteTexts returns a copy of v with f applied to every text: fields,
+// elements of lists, keys and values of maps. It walks through the types of v,
+// so that no field can be forgotten. Words of the program, such as the kind of
+// an event, count as texts only if words is set. Times, durations and numbers
+// never do.
 func RewriteTexts[T any](v T, words bool, f func(string) string) T {
 	rewriter{words: words, f: f}.rewriteValue(reflect.ValueOf(&v).Elem())
 	return v
 }
 
-// withLists returns a copy of v with an empty list in place of each nil one, which JSON would show as null.
+// withLists returns a copy of v with an empty list in place of each nil list,
+// which would become null in JSON.
 func withLists[T any](v T) T {
 	rewriter{lists: true}.rewriteValue(reflect.ValueOf(&v).Elem())
 	return v
@@ -19,13 +22,13 @@ func withLists[T any](v T) T {
 type rewriter struct {
 	words bool
 	lists bool                // make nil lists empty
-	f     func(string) string // nil keeps texts
+	f     func(string) string // nil: texts stay the same
 }
 
 var textType = reflect.TypeFor[string]()
 
-// rewriteValue rewrites the texts of v, which must be settable. It copies everything behind pointers first,
-// because others hold it, too.
+// rewriteValue rewrites the texts of v, which must be settable. It first copies
+// every value behind a pointer, because other code uses that value, too.
 func (w rewriter) rewriteValue(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -47,7 +50,7 @@ func (w rewriter) rewriteValue(v reflect.Value) {
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return // bytes are in no output, and may be many
+			return // bytes are not in any output, and may be many
 		}
 		if !v.IsNil() || w.lists {
 			list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
