@@ -133,9 +133,9 @@ func ContainsAction(list []Action, a Action) bool {
 	return false
 }
 
-// MergeActions returns the actions of a host's changes, each action once. They
-// have the order of the module if it has one, else the order of their types. A
-// reboot replaces all other actions except the drain.
+// MergeActions returns the actions of a host's changes, each action once. The
+// actions have the order of the module if the module has one, else the order of
+// their types. A reboot replaces all other actions except the drain.
 func MergeActions(changes []Change, order []Action) []Action {
 	var all []Action
 	for _, c := range changes {

@@ -48,7 +48,7 @@ func QuorumOf(n int) int { return n/2 + 1 }
 // because it may share memory with the facts.
 func (c ClusterFacts) Voters() []Member {
 	learner := func(m Member) bool { return m.Learner }
-	if !slices.ContainsFunc(c.Members, learner) { // the usual case; a plan asks for each host, so it is made without a copy
+	if !slices.ContainsFunc(c.Members, learner) { // the usual case: no copy, because a plan calls Voters for each host
 		return slices.Clip(c.Members)
 	}
 	return slices.DeleteFunc(slices.Clone(c.Members), learner)

@@ -366,7 +366,7 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-// Every package says what it is for.
+// Every package has a doc comment.
 func TestPackagesAreDocumented(t *testing.T) {
 	documented := map[string]bool{}
 	for _, s := range parseSources(t, "engine", "modules", "cmd") {

@@ -51,9 +51,9 @@ type Plan struct {
 
 	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
 
-	// The next plan of the same run begins from these two: the run takes them
-	// from the approved plan. They are not part of the JSON, because hosts may
-	// know newer roll-outs when a saved plan is used.
+	// The next plan of the same run begins from LastRollout and Rollout: the
+	// run takes both from the approved plan. Both are not part of the JSON,
+	// because hosts may know newer roll-outs when a saved plan is used.
 	LastRollout *Rollout `json:"-"` // the newest roll-out that hosts know
 	Rollout     Rollout  `json:"-"` // the roll-out to which this plan belongs
 }

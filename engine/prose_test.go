@@ -82,7 +82,7 @@ func isText(x ast.Expr) bool {
 	return ok && l.Kind == token.STRING && len(l.Value) > len(`""`)
 }
 
-// Types decide. Texts are for people, and everyone may reword them.
+// Types decide. Texts are for people, and anybody may reword them.
 func TestNothingIsDecidedByProse(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range parseSources(t, "engine", "modules", "cmd/holdfast") {

@@ -74,7 +74,6 @@ func appendNew[T comparable](a, b []T) []T {
 	return appendNewBy(a, b, func(x T) T { return x })
 }
 
-// appendNewBy appends those elements of b whose key no element before them has.
 func appendNewBy[T any, K comparable](a, b []T, key func(T) K) []T {
 	all := slices.Clone(a)
 	for _, x := range b {

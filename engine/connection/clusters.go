@@ -203,8 +203,6 @@ func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Sc
 	return scrapes
 }
 
-// measureLatency compares the metrics of a member with the previous metrics. ok
-// is false if there are no previous ones.
 func (c *Clusters) measureLatency(ctx context.Context, cluster *etcd.Cluster, host string) (point engine.LatencyPoint, ok bool, err error) {
 	now, err := cluster.Scrape(ctx, host)
 	if err != nil {

@@ -196,8 +196,6 @@ func (h *Hosts) dialFrom(host engine.Host) func(context.Context, string, string)
 	}
 }
 
-// roundTrip returns the last measured round-trip time of a host, or 0 before
-// the first connection.
 func (h *Hosts) roundTrip(host engine.Host) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()

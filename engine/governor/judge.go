@@ -25,8 +25,6 @@ type Excess struct {
 	Window time.Duration
 }
 
-// shareOfLimit returns the latency as a multiple of the limit. More than 1
-// exceeds the limit.
 func (x Excess) shareOfLimit() float64 {
 	if x.Limit <= 0 {
 		return 0

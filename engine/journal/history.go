@@ -126,8 +126,6 @@ func hasDifferingHosts(p engine.PoolStatus) bool {
 	return false
 }
 
-// matchesStatus reports whether a pool has the same status as the series. For an incomplete pool the OS does
-// not matter.
 func (s completeSince) matchesStatus(p engine.PoolStatus) bool {
 	return p.Complete == s.complete && (!p.Complete || p.OS == s.os)
 }

@@ -97,7 +97,6 @@ func readLines(path string, each func(line []byte) error) error {
 	return scanLines(path, f, each)
 }
 
-// scanLines calls each for every complete line of a journal. Errors name the journal.
 func scanLines(journal string, text io.Reader, each func(line []byte) error) error {
 	whole := &io.LimitedReader{R: text, N: maxJournal}
 	in := bufio.NewReaderSize(whole, 1<<16)

@@ -133,8 +133,6 @@ func (r *Run) forgetHost(host string) {
 	delete(r.Rebooted, host)
 }
 
-// wasCutShort reports whether the run ended before its work was done: it died,
-// or was stopped.
 func (r Run) wasCutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }
 
 // EarlierRuns has the data of earlier runs of a bastion that the next run

@@ -116,7 +116,6 @@ func (sc *scheduler) checkOwnMember(hp *engine.HostPlan, c *clusterState) error 
 	return fmt.Errorf("%s; start the member first, or, if disrupting %s is to repair it, say --repair-member %s", why, hp.Host, hp.Host)
 }
 
-// withoutHolds returns the cluster as if all held members were healthy.
 func (sc *scheduler) withoutHolds(c engine.ClusterFacts) engine.ClusterFacts {
 	c.Members = append([]engine.Member(nil), c.Members...)
 	for i, m := range c.Members {

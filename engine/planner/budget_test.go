@@ -125,9 +125,9 @@ func TestBudgetExceeded(t *testing.T) {
 	}
 }
 
-// Whatever happens to other hosts while a batch begins, the hosts of the batch
-// may go exactly as long as the rules of the world allow it. They may always go
-// if nothing has changed.
+// Whatever happens to other hosts while a batch begins, a host of the batch may
+// go if and only if the rules of the world allow it. If nothing has changed,
+// the host may always go.
 func TestBudgetsFollowTheWorld(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := anyFleet(rt)
@@ -171,7 +171,7 @@ func TestBudgetsFollowTheWorld(t *testing.T) {
 }
 
 // roomFor returns an error if a budget has no room for the batch any more. It
-// checks only budgets of which a host has changed.
+// checks only the budgets of hosts that have changed.
 func (w *world) roomFor(m *machine, changed []*machine, batch []string) error {
 	p := w.pool(m.pool)
 	if slices.ContainsFunc(changed, func(o *machine) bool { return o.pool == p.Name }) {

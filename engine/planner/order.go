@@ -84,7 +84,6 @@ func (in Input) numberZones(x index) map[string]map[string]int {
 	return numbers
 }
 
-// invertForSort returns a text that sorts in the opposite order of s.
 func invertForSort(s string) string {
 	b := []byte(s)
 	for i := range b {

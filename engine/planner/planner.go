@@ -238,8 +238,6 @@ func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step
 	return steps
 }
 
-// filterDrift returns the changes that undo drift, or with drift false all
-// other changes.
 func filterDrift(changes []engine.Change, drift bool) []engine.Change {
 	var list []engine.Change
 	for _, c := range changes {

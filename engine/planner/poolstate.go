@@ -76,8 +76,6 @@ func (c seatCount) remainingSeats(adopted bool) int {
 	return c.limit - c.unavailable - c.adopted - c.inBatch
 }
 
-// canarySeats returns how many more hosts may be disrupted before the canaries
-// have passed.
 func (w *poolState) canarySeats() int {
 	if w.passedCanaries >= w.canaries {
 		return w.limit

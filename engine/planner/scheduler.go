@@ -168,7 +168,7 @@ func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	w := sc.poolStates[hp.Pool]
 	w.waitingHosts--
 	if hp.Disruptive() && !sc.adopted[hp.Host] {
-		w.soakLeft = 0 // the host goes after the soak
+		w.soakLeft = 0 // the batch of the host begins after the soak
 	}
 	if !sc.onlyReleased[hp.Host] {
 		if w.passedCanaries++; w.passedCanaries == w.canaries {

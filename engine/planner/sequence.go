@@ -60,7 +60,7 @@ func disruptionSteps(hp engine.HostPlan, t engine.Target, steps engine.Steps) []
 	if len(steps.Reboot) > 0 {
 		roll = append(roll, withQuorumCheck(t, steps.Reboot)...)
 	} else {
-		if hp.Disruptive() { // the write may take the member down
+		if hp.Disruptive() { // the actions may stop the member
 			roll = append(roll, leaderSteps(t)...)
 		}
 		roll = append(roll, markHostChanges(steps.Act)...)

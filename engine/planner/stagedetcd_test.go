@@ -16,8 +16,8 @@ func (bootingModule) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 }
 
 // TestEtcdOfStagedOS checks that the plan names the version of etcd in a staged
-// OS. It refuses to boot a version that etcd does not support there, unless the
-// operator allows it. A version that one member has staged counts for the
+// OS. The plan must not boot a version that etcd does not support there, unless
+// the operator allows it. A version that one member has staged counts for the
 // members of its cluster that get the same OS.
 func TestEtcdOfStagedOS(t *testing.T) {
 	for _, tc := range []struct {

@@ -19,7 +19,7 @@ type surveyResult struct {
 	drift        []engine.HostDrift
 	unavailable  map[string]string // hosts that count as unavailable, and why
 	held         map[string]bool   // unavailable hosts whose hold this run must respect
-	outsideLimit map[string]int    // hosts of each pool with work that were not selected
+	outsideLimit map[string]int    // number of hosts of each pool with work that were not selected
 	onlyReleased map[string]bool   // hosts that were rolled back, and that the run only releases
 
 	passedCanaries map[string][]passedCanary // hosts of each pool that match

@@ -30,8 +30,6 @@ func describeMargin(c engine.ClusterFacts) string {
 	}
 }
 
-// unhealthyClusters returns the unhealthy clusters of the selected hosts. A hold
-// explains why a member is down.
 func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
 	held := func(host string) bool { return in.Facts[host].Held() }
 	var out []engine.UnhealthyCluster

@@ -9,9 +9,9 @@ import (
 	"holdfast/engine"
 )
 
-// world is the true state of a site, of which a planner sees only facts. Its
-// methods state once more which steps are allowed, by counting machines as an
-// operator does. They share no code with the planner.
+// world is the true state of a site, of which a planner sees only facts. The
+// methods of world decide which steps are allowed, by counting machines as an
+// operator does. These methods share no code with the planner.
 type world struct {
 	pools    []engine.Pool
 	clusters map[string]*etcd

@@ -98,8 +98,6 @@ func incompleteParts(c engine.EndCause) []string {
 	return parts
 }
 
-// alsoFailedText names hosts that failed. It includes the cause if there is
-// only one host.
 func alsoFailedText(list []engine.Failure) string {
 	if len(list) == 1 {
 		return fmt.Sprintf("%s has failed (%s)", list[0].Host, list[0].Cause)

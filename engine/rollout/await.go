@@ -89,8 +89,6 @@ func orUnknown(version string) string {
 // mostUnits is the number of units that a reason names.
 const mostUnits = 8
 
-// awaitUnits waits until all units that ran before run again and no other unit
-// has failed.
 func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits, heartbeat *stepHeartbeat) error {
 	lost := false       // the connection was lost at the last probe
 	var failed []string // failed units at the last probe

@@ -142,7 +142,7 @@ func (r *Run) playsEndCause(last []engine.Plan) engine.EndCause {
 
 func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == KindJournal }) {
-		return end // the verdict already has the plan's findings
+		return end // the verdict already has the error of the journal
 	}
 	end.Cause.Journal = err.Error()
 	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})

@@ -68,8 +68,6 @@ func (r *Run) addMissingClusters(ctx context.Context, s Gathered) bool {
 	return len(s.Clusters) > before
 }
 
-// gatherMissingClusters returns all clusters that an input concerns. It gathers
-// the clusters that the input lacks.
 func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[string]engine.ClusterFacts {
 	missing := slices.DeleteFunc(planner.ClustersConcerned(in), func(name string) bool {
 		_, seen := in.Clusters[name]

@@ -29,7 +29,7 @@ func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
 		case <-soft:
 		case <-ctx.Done():
 		}
-		if r.isStopping() { // even if both have come
+		if r.isStopping() { // also after both Ctrl-C
 			r.noteEvent(engine.Event{Type: engine.Interrupted, Message: Stopping})
 			select {
 			case <-over:

@@ -11,8 +11,8 @@ import (
 )
 
 // TestCountsAreNotStale checks that the counts at the end of a run are current.
-// They include the hosts that were staged before the staging was interrupted. A
-// run that was stopped at once has no counts.
+// The counts include the hosts that were staged before the staging was
+// interrupted. A run that was stopped at once has no counts.
 func TestCountsAreNotStale(t *testing.T) {
 	run := func(t *testing.T, at func(engine.Event) bool, hard bool) engine.RunEnd {
 		site := newSite(simulator.Fleet(0, 3))

@@ -260,7 +260,7 @@ func TestAWellHostIsNotRolledBack(t *testing.T) {
 			tries := 0
 			b.Fault = func(c simulator.Call) simulator.Fault {
 				if c.Verb == "release" {
-					if tries++; tries <= 2 { // the step is tried once more
+					if tries++; tries <= 2 { // the run tries a release twice
 						return simulator.Fails
 					}
 				}

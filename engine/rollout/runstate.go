@@ -50,9 +50,9 @@ func newRunState() *runState {
 	}
 }
 
-// mustStageFirst reports whether staging is the next work. It is at the
-// beginning of a play. It is again at the end of the play, for hosts that are
-// only staged and have lost the staged OS.
+// mustStageFirst reports whether staging is the next work. The run stages at
+// the beginning of a play. At the end of the play, it stages once more the
+// hosts that are only staged and have lost the staged OS.
 func (p *runState) mustStageFirst(plan engine.Plan) bool {
 	if len(plan.Lanes) == 0 || p.stagedAll && len(plan.Batches) > 0 {
 		return false

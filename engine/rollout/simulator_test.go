@@ -77,7 +77,7 @@ func TestSameSeedSameStory(t *testing.T) {
 			h.tell = func(tale string) {
 				lines := strings.Split(tale, "\n")
 				// The first Ctrl-C may or may not be journaled if the second
-				// comes at the same moment
+				// comes at the same moment.
 				lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, ": "+string(engine.Interrupted)+" ") })
 				slices.Sort(lines)
 				tales[i] = strings.Join(lines, "\n")

@@ -192,8 +192,8 @@ func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 }
 
 // refusalLine returns the line with the reason of a failed script: the first
-// line. If the disk is full, the reason is the last message of a tool, which
-// may be part of a log.
+// line. If the disk is full, the reason is the last line of a tool. The
+// script's own last line, "all was put back", does not count.
 func refusalLine(stderr string, code int) string {
 	if code != hostscript.ScriptNoSpace {
 		return textutil.FirstLine(stderr)

@@ -54,8 +54,6 @@ const releaseRegistry = "iri-registry.service"
 // at boot.
 const openshiftNetworkTree = "/etc/nmstate/openshift"
 
-// networkTree returns the tree of network configuration that contains a path,
-// or "".
 func networkTree(p string) string {
 	if isInTree(p, openshiftNetworkTree) {
 		return ""

@@ -43,8 +43,6 @@ func (b *Bastion) lawNotes() *laws.Run {
 	return b.observed
 }
 
-// addObserver makes the laws watch the site. The hosts and clusters of the site
-// do not change after that.
 func (s *Site) addObserver() {
 	s.laws = laws.NewObserver(func(violation string) {
 		s.addToLog("BROKEN: %s", violation)

@@ -50,8 +50,6 @@ func (m memory) rememberedFacts() Remembered {
 	return r
 }
 
-// parseRollout parses the JSON members of the entry about a roll-out. It
-// returns nil if there are no members.
 func parseRollout(members string) *engine.Rollout {
 	var note engine.Rollout
 	if json.Unmarshal([]byte("{"+members+"}"), &note) != nil || len(note.Targets) == 0 {

@@ -15,8 +15,6 @@ func MarkColumns(number int, line string, column, width int) string {
 	return fmt.Sprintf("%s | %s\n%s | %s%s", head, Printable(line), strings.Repeat(" ", len(head)), indentLike(line, column-1), strings.Repeat("^", width))
 }
 
-// excerptAround cuts a very long line around a column, and returns the column
-// in the excerpt.
 func excerptAround(line string, column int) (string, int) {
 	const long, before = 200, 80
 	runes := []rune(line)

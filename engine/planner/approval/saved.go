@@ -62,7 +62,7 @@ func changedSettings(now, was map[string]string) []string {
 		a, b := cmp.Or(now[name], "not set"), cmp.Or(was[name], "not set")
 		switch {
 		case a == b:
-		case strings.HasPrefix(a, "{") || strings.HasPrefix(b, "{"): // JSON is too long to read
+		case strings.HasPrefix(a, "{") || strings.HasPrefix(b, "{"): // JSON is too long for a message
 			out = append(out, name+" is not as it was")
 		default:
 			out = append(out, fmt.Sprintf("%s is %s now, and was %s", name, a, b))

@@ -14,7 +14,6 @@ type planSteps map[string]engine.Step
 
 func stepKey(host, step string) string { return host + "\x00" + step }
 
-// indexSteps indexes the steps of a plan. Steps of batches have no host.
 func indexSteps(p engine.Plan) planSteps {
 	all := planSteps{}
 	add := func(host string, steps []engine.Step) {

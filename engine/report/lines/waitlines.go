@@ -36,8 +36,6 @@ func longStepLine(where string, e engine.Event) string {
 	return line
 }
 
-// formatTime formats a time, and adds the day if the time is more than 24 hours
-// away.
 func formatTime(t, now time.Time) string {
 	if t.Sub(now) < 24*time.Hour {
 		return t.UTC().Format("15:04:05 MST")

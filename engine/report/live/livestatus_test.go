@@ -78,7 +78,7 @@ func writingRun() []engine.Event {
 	events := reporttest.NonDisruptiveRun()[:3]
 	for i := range events[1].Plan.Hosts {
 		hp := &events[1].Plan.Hosts[i]
-		hp.Changes = hp.Changes[:min(len(hp.Changes), 3)] // the live status shows no changes
+		hp.Changes = hp.Changes[:min(len(hp.Changes), 3)] // the live status shows no changes, so three are enough
 	}
 	for _, hp := range events[1].Plan.Hosts[:6] {
 		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "write", Time: reporttest.Began})

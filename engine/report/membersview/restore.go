@@ -67,7 +67,6 @@ func restoreRow(s restore.State, h restore.Host) []string {
 	return row
 }
 
-// describeLoss compares the source with the highest known revision.
 func describeLoss(s restore.State, source restore.Source, saved []restore.Source) string {
 	if source.Identity == "" {
 		return "The new data of an interrupted restore are used.\n"

@@ -38,8 +38,6 @@ func DescribeWork(hp engine.HostPlan) string {
 	return strings.Join(parts, "; ")
 }
 
-// isTask reports whether a change is a task of a playbook. A task is carried
-// out once, and is no difference from the desired state.
 func isTask(c engine.Change) bool { return c.Task }
 
 // longName is the longest name of a change in a table, in bytes.

@@ -55,8 +55,6 @@ func (b batchView) isAlike(other batchView) bool {
 // minAlikeBatches is the number of alike batches in a row that are shown as one line.
 const minAlikeBatches = 4
 
-// writeBatches writes the batches in order. Unless verbose is set, it folds
-// long rows of alike batches into one line.
 func (v *planView) writeBatches() {
 	views := make([]batchView, 0, len(v.p.Batches))
 	for _, b := range v.p.Batches {

@@ -112,7 +112,6 @@ var (
 	trust         = []engine.Action{{Type: engine.RestartUnit, Unit: "coreos-update-ca-trust.service"}, {Type: engine.RestartUnit, Unit: "crio.service"}}
 )
 
-// kindOfResource returns the kind of a resource in these tests: file for file /etc/motd.
 func kindOfResource(resource string) string {
 	kind, name, _ := strings.Cut(resource, " ")
 	if strings.HasPrefix(name, "group/") {

@@ -82,7 +82,6 @@ func (s *Summary) hasFailures() bool {
 	return len(s.others)+len(s.plan.Refusals) > 0
 }
 
-// finishAdvice returns how to finish a run in which nothing failed, or "" if that is unknown.
 func (s *Summary) finishAdvice(end engine.RunEnd) string {
 	all := s.awaitedKinds(end)
 	if len(all) == 1 {

@@ -29,7 +29,6 @@ func writeLatencies(b *strings.Builder, members []engine.MemberLatency) {
 	_ = termtext.WriteTable(b, dropUnknown(rows)) // writing to a strings.Builder never fails
 }
 
-// dropUnknown removes columns without a known value, except the last column.
 func dropUnknown(rows [][]string) [][]string {
 	for column := len(rows[0]) - 2; column > 1; column-- {
 		if slices.ContainsFunc(rows[1:], func(r []string) bool { return r[column] != "-" }) {

@@ -100,8 +100,6 @@ func shownStates(s engine.Status) []engine.HostState {
 	})
 }
 
-// writeHosts writes a table of hosts. Unless verbose is set, it folds alike
-// hosts and omits updated ones.
 func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 	type key struct{ state, version, note string }
 	var order []key

@@ -61,8 +61,6 @@ func (all Watches) markUnknown(host string) *Watch {
 	return nil
 }
 
-// addSample stores a sample. A sample without voters does not replace a sample
-// with voters.
 func (w *Watch) addSample(s engine.Sample, at time.Time) {
 	if s.Voters == 0 && w.Sample.Voters > 0 {
 		return

@@ -112,7 +112,6 @@ func paceOf(k governor.Knobs) *engine.Pace {
 	return &pace
 }
 
-// noteState emits an event if the state has changed.
 func (g *Stage) noteState(d governor.Decision) {
 	if d.State == g.state {
 		return
@@ -147,7 +146,6 @@ func (g *Stage) emitGovernor(e engine.Governor) {
 	g.Emit(engine.Event{Type: engine.StagingGoverned, Host: g.Plan.Host, Pool: g.Plan.Pool, Cluster: g.Lane.Cluster, Step: g.Step.Name, Governor: &e})
 }
 
-// stopFailure emits the reason why the staging stops, and returns the failure.
 func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 	e := governorOf(d.Over)
 	e.State, e.Stopped = g.state, d.Stop

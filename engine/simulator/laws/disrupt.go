@@ -45,8 +45,6 @@ func (r *Run) CheckReboot(h *Host, digest string) {
 	}
 }
 
-// checkDisrupt checks all laws about disruption, before a run drains a host or
-// takes it down.
 func (r *Run) checkDisrupt(h *Host, down bool) {
 	r.CheckOwn(h, "disrupted")
 	if down && h.Reboots > 0 && h.Booted == h.Staged {
@@ -121,8 +119,8 @@ func (r *Run) checkPool(h *Host) {
 
 // knowsGone reports whether the host is unavailable and the run could know
 // that. With taken, a host that another run holds also counts, because both
-// runs gather holds after they have taken their own. taken is false for a host
-// that the run adopted, which was held before and may be disrupted.
+// runs gather holds after they have taken their own. taken is false if the run
+// adopted the host that it disrupts, because that host was held before.
 func (r *Run) knowsGone(h *Host, taken bool) bool {
 	if h.isDisrupted() {
 		return h.disruptedBy == r.ID || !wasUnseen(h.disruptedAt, r.seen[h.Name]) || taken && h.Hold != nil && h.Hold.Kind == engine.RunHold
