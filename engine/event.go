@@ -194,8 +194,8 @@ type SpentBudget struct {
 	Play   string `json:"play,omitempty"` // play that has the budget, for hosts of all pools
 }
 
-// EndCause returns the cause that ends a run which can do nothing (more) of the
-// plan.
+// EndCause returns the cause that ends a run which can carry out nothing, or
+// nothing more, of the plan.
 func (p Plan) EndCause() EndCause {
 	c := EndCause{Limited: len(p.Matching) < p.Total}
 	switch {

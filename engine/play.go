@@ -1,7 +1,7 @@
 package engine
 
 // Playbook is a list of plays that are carried out one after the other. The
-// built-in one is a play that makes every host match.
+// built-in playbook makes every host match.
 type Playbook struct {
 	Name  string `json:"name"` // name of its file
 	Plays []Play `json:"plays"`

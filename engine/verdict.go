@@ -84,7 +84,8 @@ func appendNewBy[T any, K comparable](a, b []T, key func(T) K) []T {
 	return all
 }
 
-// Verdict returns the verdict of a run that can do nothing (more) of the plan.
+// Verdict returns the verdict of a run that can carry out nothing, or nothing
+// more, of the plan.
 func (p Plan) Verdict() Verdict {
 	f := Findings{Refusals: p.Refusals, UnhealthyClusters: p.UnhealthyClusters, Unfinished: p.Unfinished, Excluded: p.Excluded, Drift: p.driftingHosts()}
 	for _, b := range p.Batches {

@@ -90,7 +90,7 @@ func (c candidateCase) input(spare int) planner.Input {
 	return in
 }
 
-// describePlan formats a plan in the notation of candidacy, to compare the two.
+// describePlan formats a plan in the notation of candidateCase.
 func describePlan(p engine.Plan) (first, then, out string) {
 	var batches []string
 	for _, b := range p.Batches {
