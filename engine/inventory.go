@@ -54,8 +54,8 @@ type Host struct {
 // is busy, or "".
 func (h Host) EtcdNearby() string { return cmp.Or(h.Cluster, h.NearCluster) }
 
-// SSH has the settings to reach a host. Settings of the host override those of
-// the pool, and these override those of the site.
+// SSH has the settings to reach a host. A setting of the host overrides the
+// setting of its pool, which overrides the setting of the site.
 type SSH struct {
 	User           string   `json:"user,omitempty"`
 	Port           int      `json:"port,omitempty"` // 0: from ssh_config, else 22

@@ -61,7 +61,7 @@ type Steps struct {
 	Stage  []Step // before any disruption, while everything runs
 	Write  []Step // after the drain
 	Act    []Step // make the written state take effect, unless the host reboots
-	Reboot []Step // reboot the host; only those of the first module with such steps are used
+	Reboot []Step // reboot the host; only the first module with such steps counts
 	Record []Step // after everything has taken effect
 
 	Rollback []Step // make the host boot its previous OS, and wait until it has booted

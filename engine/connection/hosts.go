@@ -105,8 +105,6 @@ func targetOf(h engine.Host) sshconfig.Target {
 	}
 }
 
-// withoutHost removes the name of the host from an error, because the caller
-// prints the name.
 func withoutHost(err error) error {
 	var e *remote.Error
 	if !errors.As(err, &e) {

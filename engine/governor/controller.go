@@ -171,8 +171,6 @@ func (c *Controller) endPause(now time.Time) {
 	}
 }
 
-// limitPause ends a pause after its longest time, so that a staging at the
-// floor finally ends.
 func (c *Controller) limitPause(now time.Time) {
 	if c.isPaused() && now.Sub(c.pausedSince) >= longestPause {
 		c.endPause(now)

@@ -18,7 +18,7 @@ import (
 // maxLock is the number of bytes that are read of a lock.
 const maxLock = 64 << 10
 
-// A run that begins tries lockTries times, with pauses of lockPause, to take a lock.
+// A run tries lockTries times to take a lock, with pauses of lockPause.
 const (
 	lockTries = 10
 	lockPause = 20 * time.Millisecond
@@ -74,8 +74,9 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil // closing releases the lock
 }
 
-// lockExclusively locks a file. It tries lockTries times, with a pause in between, because a command that only
-// reads has the lock for an instant (see ObserveSite).
+// lockExclusively locks a file. It tries lockTries times and pauses between two
+// tries, because a command that only reads has the lock for an instant (see
+// ObserveSite).
 func lockExclusively(f *os.File, pause func()) error {
 	for try := 1; ; try++ {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -86,14 +87,17 @@ func lockExclusively(f *os.File, pause func()) error {
 	}
 }
 
-// readOwner returns the last owner of a lock, or an empty one if the file names none.
+// readOwner returns the last owner of a lock, or the zero value if the file
+// names no owner.
 func readOwner(f *os.File) (by LockInfo) {
-	_ = json.NewDecoder(io.NewSectionReader(f, 0, maxLock)).Decode(&by) // a lock without an owner is a lock
+	_ = json.NewDecoder(io.NewSectionReader(f, 0, maxLock)).Decode(&by) // without an owner, the lock is still valid
 	return by
 }
 
-// EnterSite takes the lock of a site, and then reads the journals of earlier runs: only with the lock are all of
-// them over, so that their holds may be adopted. The error is a *BusyError if another run has the lock.
+// EnterSite takes the lock of a site, and then reads the journals of earlier
+// runs. While it has the lock, all other runs of this bastion are over, so
+// their holds may be adopted. The error is a *BusyError if another run has the
+// lock.
 func EnterSite(dir, site string, self engine.HoldOwner, info LockInfo) (left EarlierRuns, unlock func(), err error) {
 	unlock, err = LockSite(dir, site, info)
 	if err != nil {
@@ -107,9 +111,10 @@ func EnterSite(dir, site string, self engine.HoldOwner, info LockInfo) (left Ear
 	return SummarizeRuns(runs, site, self), unlock, nil
 }
 
-// ObserveSite reads the journals of earlier runs for a command that changes nothing. It keeps no lock while it
-// reads, so that a run may begin meanwhile. The error is a *BusyError if a run is under way, or began meanwhile:
-// then some of the journals may be those of a living run.
+// ObserveSite reads the journals of earlier runs for a command that changes
+// nothing. It reads without the lock, so that a run may begin at any time. The
+// error is a *BusyError if a run is under way or has begun during the read,
+// because the journal of a live run may then be among the journals.
 func ObserveSite(dir, site string, self engine.HoldOwner) (EarlierRuns, error) {
 	before, err := readIdleOwner(dir, site)
 	if err != nil {
@@ -129,7 +134,8 @@ func ObserveSite(dir, site string, self engine.HoldOwner) (EarlierRuns, error) {
 	return SummarizeRuns(runs, site, self), nil
 }
 
-// readIdleOwner returns the last owner of the lock of a site. The error is a *BusyError if the owner still has it.
+// readIdleOwner returns the last owner of the lock of a site. The error is a
+// *BusyError if the owner still has the lock.
 func readIdleOwner(dir, site string) (LockInfo, error) {
 	f, err := os.Open(filepath.Join(dir, site+".lock"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,8 +154,9 @@ func readIdleOwner(dir, site string) (LockInfo, error) {
 	return readOwner(f), nil
 }
 
-// hasLock reports whether a run has the lock of its site now. It tries the lock only if this run was the last
-// owner, so that listing old runs blocks no new one.
+// hasLock reports whether a run has the lock of its site now. It tries the lock
+// only if this run was the last owner, so that a list of old runs never blocks
+// a new run.
 func hasLock(dir, site, run string) bool {
 	f, err := os.Open(filepath.Join(dir, filepath.Base(site+".lock")))
 	if err != nil {

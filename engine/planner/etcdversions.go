@@ -28,8 +28,6 @@ func (in Input) etcdUpdates(x index, work []engine.HostPlan) []engine.EtcdUpdate
 	return updates
 }
 
-// stagedEtcd returns the version of etcd in an OS that the host, or another
-// member of its cluster, has staged.
 func (in Input) stagedEtcd(host string, members []string, digest string) string {
 	for _, m := range append([]string{host}, members...) {
 		if d := in.Facts[m].Staged(); d != nil && d.Digest == digest && d.Etcd != "" {

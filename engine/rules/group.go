@@ -9,6 +9,6 @@ const groupPrefix = "group/"
 // does.
 func GroupName(name string) string { return groupPrefix + name }
 
-// GroupOf returns the group in a name of domain User. ok is false if the name
-// is that of a user.
+// GroupOf returns the group in a name of domain User. ok is false for the name
+// of a user.
 func GroupOf(name string) (group string, ok bool) { return strings.CutPrefix(name, groupPrefix) }

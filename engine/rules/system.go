@@ -54,8 +54,6 @@ func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	}
 }
 
-// splitCommon divides a list into the elements that other does not have,
-// counting repetitions, and the rest.
 func splitCommon(list, other []string) (only, both []string) {
 	count := map[string]int{}
 	for _, s := range other {

@@ -108,7 +108,7 @@ func (s *Site) After(d time.Duration, f func()) {
 }
 
 // Violations returns the broken laws, each with the log until the violation. A
-// test expects none, whatever faults it causes.
+// test expects none under any faults.
 func (s *Site) Violations() []string {
 	s.settle()
 	s.mu.Lock()

@@ -105,7 +105,8 @@ func addPlaySettings(p engine.Play, t map[string]string) {
 }
 
 // encodeForComparison returns a value as JSON, for comparisons only. The JSON
-// contains secrets as they are written.
+// escapes no HTML characters, so that a secret in it can be found by its
+// spelling.
 func encodeForComparison(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

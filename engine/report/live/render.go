@@ -79,8 +79,6 @@ func firstFitting(width int, ways []string) string {
 	return ways[len(ways)-1]
 }
 
-// poolVariants returns lines about a pool, the longest first. It pads the name
-// of the pool to wide columns.
 func (b *Status) poolVariants(p *poolCount, wide int) []string {
 	name := b.style.Bold(p.name) + strings.Repeat(" ", wide-ansi.StringWidth(p.name))
 	done, staged, failed := fmt.Sprintf("  done %d/%d", p.done, p.hosts), "", ""

@@ -26,8 +26,6 @@ func newViewport(b *Status, out io.Writer, now time.Time) *viewport {
 	return &viewport{program: newProgram(screen{status: b, now: now}, out), out: out, ended: make(chan struct{})}
 }
 
-// newProgram returns a program that shows a model on out. The program reads no
-// input, catches no signal and sends no query to the terminal.
 func newProgram(model tea.Model, out io.Writer) *tea.Program {
 	return tea.NewProgram(model, tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithEnvironment(silentEnvironment))
 }

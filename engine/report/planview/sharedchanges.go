@@ -18,7 +18,6 @@ func mayDifferByHost(c engine.Change) bool {
 	return c.Module == "config" && strings.HasPrefix(c.Resource, "file ")
 }
 
-// changeShape returns a key that is equal for changes that differ only in contents.
 func changeShape(c engine.Change) string {
 	text := fmt.Sprintf("%q %q %q %q %t %q", c.Module, c.Resource, c.Verb, c.Rule, c.Drift, actionNames(c.Actions))
 	if !mayDifferByHost(c) {

@@ -29,7 +29,7 @@ type promReply struct {
 }
 
 // askPrometheus evaluates a query at the current time. Messages show the query
-// as it is in the inventory, so that its secrets can be found and hidden.
+// without URL escapes, so that its secrets can be found and hidden.
 func (k Asker) askPrometheus(ctx context.Context, x Subject, g engine.PromQLGate) answer {
 	shown, query := withoutUser(g.URL), x.fillText(g.Query, asIs, false)
 	a := answer{command: "GET " + queryURL(shown, query)}

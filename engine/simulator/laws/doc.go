@@ -1,6 +1,6 @@
 // Package laws checks that no run of a simulated site breaks a promise of
-// holdfast, whatever faults happen. The promises say which hosts may be
-// disrupted, when, in which order and under whose hold.
+// holdfast under any faults. The promises say which hosts may be disrupted,
+// when, in which order and under whose hold.
 //
 // The laws share no code with holdfast. An Observer has the events on the hosts
 // and in the journals of runs. It also has the facts that each run has

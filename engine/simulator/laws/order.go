@@ -9,7 +9,6 @@ import (
 
 // This file has the laws about the order within a pool.
 
-// checkBatch checks that a run disrupts only hosts of the batch that it has announced.
 func (r *Run) checkBatch(h *Host) {
 	if !slices.Contains(r.followed.batch, h.Name) {
 		r.reportViolation("%s is begun, and is not in the batch", h.Name)

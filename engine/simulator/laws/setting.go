@@ -64,7 +64,6 @@ func (r *Run) CheckRecord(h *Host, word string) {
 // is now on record.
 func (h *Host) ForgetFallbacks() { h.fallbacks = nil }
 
-// checkFallback checks that a reboot replaces the failed action of a change only once.
 func (r *Run) checkFallback(h *Host) {
 	word := h.Setting.Pending
 	if h.Setting.Failed == "" {
