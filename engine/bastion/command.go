@@ -80,7 +80,7 @@ func endGroup(group int, until time.Time) {
 
 // shellCommand returns a command that runs a text of the inventory with sh. The
 // text may contain a secret, so it is not an argument: every user of the
-// bastion could read that.
+// bastion can read the arguments of a process.
 func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	const variable = "HOLDFAST_COMMAND"
 	cmd := exec.CommandContext(ctx, "sh", "-c", "set -- \"$"+variable+"\"; unset "+variable+"; eval \"shift; $1\"")

@@ -152,7 +152,8 @@ func (l *loader) convertDocument(d *document) []*document {
 }
 
 // fetchAndCheck fetches remote contents and checks the document. It returns no
-// document if the report has more errors than before.
+// document if this one has errors: before is the number of earlier errors in
+// the report.
 func (d *document) fetchAndCheck(ok bool, before int) []*document {
 	if ok && len(d.report.Errors) == before {
 		d.fetchContents()

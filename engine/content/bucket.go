@@ -5,8 +5,8 @@ import "time"
 // burst is the time that a bucket saves while nothing is sent. It evens out the delays of timers.
 const burst = 50 * time.Millisecond
 
-// chunkSize is the number of bytes that are booked at once. It equals the size of a packet of SSH. It is the same for
-// all hosts, so that the turns of all hosts are worth the same.
+// chunkSize is the number of bytes that are booked at once. It equals the size of a packet of SSH. All hosts use the
+// same chunk size, so that each turn is worth the same number of bytes.
 const chunkSize = 32 << 10
 
 // bucket bounds a rate. It books bytes in advance, and its caller waits until they are due.
@@ -15,8 +15,6 @@ type bucket struct {
 	free time.Time // time when all booked bytes are due
 }
 
-// bookBytes books n bytes and returns the time when they may be sent: now or
-// later.
 func (b *bucket) bookBytes(now time.Time, n int) time.Time {
 	if b.rate <= 0 {
 		return now

@@ -52,7 +52,6 @@ func (l *limits) setRate(host string, rate int64) {
 	l.hostLimit(host).bucket.rate = rate
 }
 
-// waitToSend waits until the host may send n bytes, at most chunkSize.
 func (l *limits) waitToSend(ctx context.Context, host string, n int) error {
 	l.mu.Lock()
 	h := l.hostLimit(host)

@@ -62,7 +62,8 @@ func (l load) run(t *testing.T, d time.Duration) []int64 {
 	return sent
 }
 
-// rateOf returns the limit of a host alone, or a huge rate without one.
+// rateOf returns the limit of a host alone, or a huge rate if the host has no
+// limit.
 func (l load) rateOf(i int) int64 {
 	rate := int64(1) << 60
 	for _, r := range []int64{l.each, l.rates[i]} {

@@ -106,8 +106,8 @@ func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 	}, nil
 }
 
-// expectedSize is the size of a transfer. It is the same for all hosts with the
-// same content.
+// expectedSize is the size of a transfer. All hosts that fetch the same content
+// share it.
 type expectedSize struct {
 	known chan struct{}
 	bytes int64

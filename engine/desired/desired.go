@@ -89,7 +89,6 @@ func (c *Configs) States() (map[string]engine.Desired, error) {
 	return desired, c.joinProblems()
 }
 
-// groupOf reads the documents of a host. It returns nil if the host has none.
 func (c *Configs) groupOf(h engine.Host) *configGroup {
 	pool, _ := c.site.Inventory.Pool(h.Pool)
 	if len(pool.Configs)+len(h.Configs) == 0 {

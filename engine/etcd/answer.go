@@ -75,7 +75,7 @@ func (s *session) checkRead(ctx context.Context, a *answer) {
 }
 
 // refusedAfterRead reports whether err denies the user the key. A member checks the user after the linearizable part of
-// the read, so it is as healthy as with an answer. etcdctl endpoint health decides the same.
+// the read, so the member is healthy, as if it had answered. etcdctl endpoint health decides in the same way.
 func refusedAfterRead(err error) bool {
 	return errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty)
 }

@@ -25,7 +25,7 @@ func TestForbidden(t *testing.T) {
 }
 
 // TestTooLate checks that an error is the same, whether the bastion or the
-// member notices the end of the time first.
+// member notices the deadline first.
 func TestTooLate(t *testing.T) {
 	for _, err := range []error{
 		context.DeadlineExceeded,

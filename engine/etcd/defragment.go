@@ -14,8 +14,8 @@ import (
 //
 // A defragmentation blocks (etcd, "Maintenance"): until the file is rewritten, the member does not read, write or apply
 // anything. Defragment refuses the leader of several voters, because every write of the cluster would wait for it. It
-// does not refuse the only voter: the cluster is then unavailable meanwhile. The member's disk needs space for a second
-// file with all data in use.
+// does not refuse the only voter: the cluster is then unavailable until the file is rewritten. The member's disk needs
+// space for a second file with all data in use.
 //
 // etcd cannot stop a defragmentation. If the context or the connection ends, the error says that the member may still
 // be busy. Call AwaitMember after every Defragment, also after success.

@@ -17,8 +17,8 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// leaveHoles fills the database of all members and deletes the data again. When
-// it returns, member has applied that.
+// leaveHoles fills the database of all members and deletes the data again.
+// Before it returns, member has applied all of this.
 func leaveHoles(t *testing.T, cluster *etcdtest.Cluster, member *etcdtest.Member) {
 	t.Helper()
 	raw := cluster.Client(t)

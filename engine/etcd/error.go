@@ -20,7 +20,6 @@ func (e *opError) Error() string {
 
 func (e *opError) Unwrap() error { return e.err }
 
-// joinDistinct joins errors like errors.Join, without repeated texts.
 func joinDistinct(causes ...error) error {
 	var distinct []error
 	seen := map[string]bool{}

@@ -66,8 +66,8 @@ func TestMetricsListener(t *testing.T) {
 	}
 }
 
-// TestMetricsCredentials checks a listener with its own CA and client credentials. They are read from the hosts only
-// for metrics, and the health of the cluster does not depend on them.
+// TestMetricsCredentials checks a listener with its own CA and client credentials. These credentials are read from the
+// hosts only for metrics, and the health of the cluster does not depend on them.
 func TestMetricsCredentials(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
@@ -118,8 +118,8 @@ func TestMetricsCredentials(t *testing.T) {
 	}
 }
 
-// serveMetrics serves a few metrics with TLS, requests a client certificate, and returns its address. All credentials
-// are from the CA of the cluster authority.
+// serveMetrics serves a few metrics with TLS, requests a client certificate, and returns the server's address. All
+// credentials are from the CA of the cluster authority.
 func serveMetrics(t *testing.T, authority *etcdtest.Cluster) string {
 	t.Helper()
 	ca, err := authority.Members[0].ReadFile(t.Context(), authority.TLS.CA)

@@ -110,9 +110,8 @@ func (c *Cluster) arrangeAnswers(answers []answer) clusterView {
 	return v
 }
 
-// listAlarms asks one member for the alarms of the cluster. etcd makes a raft proposal of the request, and so every
-// member writes to its disk. Gather therefore calls listAlarms only if a status, which causes no write, mentions an
-// alarm.
+// listAlarms asks one member for the alarms of the cluster. The request is a raft proposal, so every member writes to
+// its disk. Gather therefore calls listAlarms only if a status, which causes no write, mentions an alarm.
 func (c *Cluster) listAlarms(ctx context.Context, s *session, v clusterView) []string {
 	ctx, cancel := c.limitContext(ctx, 1)
 	defer cancel()

@@ -17,8 +17,8 @@ import (
 	"holdfast/engine/etcd/certificate"
 )
 
-// After a peer port has presented a certificate, it is left alone for a while: etcd logs each connection to its peer
-// port that ends without a request, and some versions log a warning.
+// After a peer port has presented a certificate, no request goes to the port for a while: etcd logs each connection to
+// its peer port that ends without a request, and some versions log a warning.
 const (
 	peerInterval    = 10 * time.Minute
 	peerRetry       = time.Minute // after a certificate that is not valid, or no certificate
@@ -74,7 +74,6 @@ func (c *Cluster) lookAtPeer(ctx context.Context, p Peer, v clusterView) {
 	c.shown.peer[p.Host] = look
 }
 
-// securePeerPort returns the peer port of the member on a host, or 0 if the port has no TLS.
 func (v clusterView) securePeerPort(host string) int {
 	i := slices.IndexFunc(v.members, func(m *pb.Member) bool { return v.hosts[m.ID] == host })
 	if i < 0 {
@@ -95,8 +94,8 @@ func (v clusterView) securePeerPort(host string) int {
 var errCertificateSeen = errors.New("the certificate was seen")
 
 // presentedAt returns the certificates that the peer port of the member on p presents, or nil. A server presents them
-// before it requests the client's certificate, so presentedAt needs no credentials. It then closes the connection
-// without a TLS alert.
+// before it requests the client's certificate, so presentedAt needs no credentials. presentedAt then closes the
+// connection without a TLS alert.
 func presentedAt(ctx context.Context, p Peer, port int) []*x509.Certificate {
 	var presented []*x509.Certificate
 	for _, target := range memberAddresses(p, listener{port: port}) {

@@ -79,8 +79,8 @@ func (c *watchedConn) Read(b []byte) (int, error) {
 // lastRead bounds the wait for a TLS alert after a connection broke.
 const lastRead = time.Second
 
-// Write writes data. If the connection is broken, Write also reads from it, because the member's TLS alert with the
-// reason may still be there.
+// Write writes data. If the connection is broken, Write also reads from it, because a TLS alert with the reason may
+// have arrived.
 func (c *watchedConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err != nil {
@@ -137,7 +137,6 @@ func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net
 	return nil, joinDistinct(causes...)
 }
 
-// connectTo connects to an address from the host of p. A nil secure means no TLS.
 func connectTo(ctx context.Context, p Peer, target string, secure *tls.Config) (net.Conn, error) {
 	conn, err := p.Dial(ctx, "tcp", target)
 	if err != nil {

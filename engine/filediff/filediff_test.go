@@ -59,8 +59,8 @@ func TestPlanContents(t *testing.T) {
 	}
 }
 
-// TestConfigContents checks that a file that changes is shown with both of its
-// contents, and a private one is withheld.
+// TestConfigContents checks that a file that changes is shown with its old and
+// new contents, and that the contents of a private file are withheld.
 func TestConfigContents(t *testing.T) {
 	mode := 0o600
 	config := func(text string) engine.Config {

@@ -153,9 +153,9 @@ sync "$dir"
 cat "$file"
 `
 
-// releaseBody ends the run's hold. The part after the hold is removed also runs
-// on a host without a hold: so a release finishes an earlier one that was
-// interrupted.
+// releaseBody ends the run's hold. The part after the removal of the hold also
+// runs on a host without a hold, so that a release finishes an earlier release
+// that was interrupted.
 const releaseBody = `
 if found; then
 	if [ -n "$shown" ]; then

@@ -8,8 +8,9 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// TestAHoldThatNobodyCanReadIsEnded checks that EndHoldScript removes any hold
-// file whose content it was made for, and no other content.
+// TestAHoldThatNobodyCanReadIsEnded checks that EndHoldScript can remove a hold
+// file with any content, but removes the file only if its content is the one
+// that the person was shown.
 func TestAHoldThatNobodyCanReadIsEnded(t *testing.T) {
 	for name, text := range map[string]string{
 		"without a run": `{"kind":"maintenance","holder":"bob@b2","reason":"fans"}`,

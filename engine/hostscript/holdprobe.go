@@ -50,8 +50,8 @@ func truncateText(text string) string {
 // NoHold is the exit status of HoldProbeScript without a hold.
 const NoHold = 3
 
-// HoldProbeScript returns the script that prints the host's hold. Of a hold
-// that is too large, the script prints the beginning. Without a hold, it exits
+// HoldProbeScript returns the script that prints the host's hold. If the hold
+// is too large, the script prints only its beginning. Without a hold, it exits
 // with NoHold. Every probe of a host includes this script.
 func HoldProbeScript() string {
 	return "export LC_ALL=C\n[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit " + strconv.Itoa(NoHold) + "\n" +

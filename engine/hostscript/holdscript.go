@@ -35,7 +35,7 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 
 // TakeHoldScript returns the HoldScript of a step. If t.Renewed is set, the
 // script adopts only a hold that was last written at that time: a run that has
-// renewed its hold since is alive.
+// renewed its hold in the meantime is alive.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	h = TruncateHold(h)
 	var head []string

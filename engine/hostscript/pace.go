@@ -14,9 +14,9 @@ const (
 	leverFile = "/run/holdfast/stage.levers"
 )
 
-// PaceScript returns the script that sends a pace to the staging unit of a host. The unit uses that pace until it gets
-// one with another serial number. When it has got none for 15 s, it uses the safe pace. The script prints which levers
-// are in force, for ReadLevers. Until the unit has written its levers, the script prints and sends nothing.
+// PaceScript returns the script that sends a pace to the staging unit of a host. The unit uses that pace until a pace
+// with another serial number arrives. If none arrives for 15 s, the unit uses the safe pace. The script prints which
+// levers are in force, for ReadLevers. Until the unit has written its levers, the script prints and sends nothing.
 func PaceScript(serial int64, pace, safe engine.Pace) string {
 	return "set -eu\numask 077\n" +
 		"[ -e " + leverFile + " ] || exit 0\n" +

@@ -6,7 +6,7 @@ import "strings"
 // value that reaches a shell goes through Quote. To keep printed commands readable, Quote does not quote a word that
 // has only harmless characters. Such a word must be an argument, not the name of the command.
 //
-// POSIX has no arguments with a NUL byte, and Quote does not treat it: senders refuse a script that contains one.
+// POSIX has no arguments with a NUL byte, and Quote does not handle one: senders refuse a script with a NUL byte.
 func Quote(s string) string {
 	if s != "" && strings.Trim(s, harmless) == "" {
 		return s

@@ -54,8 +54,8 @@ func (in Files) ReadFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// openInput opens a regular file, a folder or a pipe. On a pipe it waits for a
-// writer as long as Read waits for data.
+// openInput opens a regular file, a folder or a pipe. On a pipe it waits for
+// data or a writer, at most as long as Read waits for data.
 func (in Files) openInput(path string) (*inputFile, error) {
 	info, err := os.Stat(path) // first: opening a device may have side effects
 	if err == nil {
@@ -107,7 +107,8 @@ type inputFile struct {
 	stop func() bool
 }
 
-// Read reads the available data. On a pipe it waits for data until the limit.
+// Read reads the available data. On a pipe it waits for data, at most for
+// quietLimit.
 func (f *inputFile) Read(p []byte) (int, error) {
 	if f.pipe {
 		_ = f.SetReadDeadline(time.Now().Add(f.in.quietLimit()))

@@ -15,10 +15,11 @@ import (
 	"holdfast/engine/inventory"
 )
 
-// TestCases loads each site of testdata/*.txtar and compares the result
-// with its last file, want: the inventory as JSON, or the errors. The comment
-// of an archive describes it; a line "vars: a=1 b=2" in it sets
-// variables, "env: A=1" the environment, "paths: a b" the values of -i.
+// TestCases loads each site of testdata/*.txtar and compares the result with
+// the last file of the archive, want: the inventory as JSON, or the errors. The
+// comment of an archive describes the case. In the comment, a line "vars: a=1
+// b=2" sets variables, "env: A=1" the environment, and "paths: a b" the values
+// of -i.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -50,8 +50,8 @@ func (b *builder) checkInventory() {
 }
 
 // checkEmptyClusters adds an error for every etcd cluster without hosts. Without the error, a run would disrupt the
-// members of that cluster as if they ran no etcd. After other errors it does nothing: a host with an error may be the
-// one that names the cluster.
+// members of that cluster as if they ran no etcd. After other errors it does nothing: a host with an error may be a
+// host of the cluster.
 func (b *builder) checkEmptyClusters() {
 	if b.diags.HasErrors() {
 		return

@@ -14,7 +14,6 @@ var documentEndings = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 
 var documentRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// readConfigs returns the configurations of a pool or host: first its files and folders, then its config blocks.
 func (b *builder) readConfigs(r reader) []engine.ConfigSource {
 	var all []engine.ConfigSource
 	for _, p := range r.readPaths("configs") {

@@ -116,7 +116,6 @@ func (b *builder) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
 	return p
 }
 
-// checkHostPlaceholders adds an error for {host} or {address} in a gate that runs before or after a whole batch or run.
 func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g engine.Gate) {
 	for _, w := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.AfterBatch} {
 		for _, p := range []string{"{host}", "{address}"} {

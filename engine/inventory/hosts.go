@@ -45,8 +45,8 @@ func (b *builder) readHostRange(n *node) {
 	}
 }
 
-// expandRange returns the numbers of a range such as "01-48" or "1-3,7". It checks how many there are before it makes
-// them.
+// expandRange returns the numbers of a range such as "01-48" or "1-3,7". It checks the number of hosts before it makes
+// the list.
 func expandRange(s string) ([]string, error) {
 	var ids []string
 	for _, part := range strings.Split(s, ",") {

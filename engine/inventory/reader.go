@@ -26,8 +26,6 @@ type reader struct {
 	id    string // of a host in a range
 }
 
-// evaluateArgument returns the value of an argument and its place. It returns false if the argument is missing or
-// wrong.
 func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
 	a := r.node.args[name]
 	if a == nil {

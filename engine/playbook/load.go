@@ -37,8 +37,8 @@ type loader struct {
 // Load reads the playbook at path. Its error is an *Errors with all errors in
 // the playbook, or the reason why the file cannot be read. Load also checks
 // plays and tasks that tags exclude, before it drops them. If the tags exclude
-// everything, it returns an error, because a playbook without plays means
-// something else.
+// everything, it returns an error, because no plays mean a roll-out without a
+// playbook.
 func Load(fsys fs.FS, file string, opts Options) (engine.Playbook, error) {
 	l := &loader{opts: opts, errs: &Errors{name: opts.Name}, tags: map[string]bool{}}
 	if l.errs.name == "" {

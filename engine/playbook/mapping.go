@@ -38,7 +38,6 @@ type vocabulary struct {
 	unsupported map[string]string // advice for known keys that are not supported
 }
 
-// readFields returns the entries of a mapping and refuses other keys.
 func (l *loader) readFields(n *yaml.Node, allowed vocabulary) map[string]entry {
 	entries := l.readMapping(n)
 	words := append(fieldNames(allowed.fields), allowed.more...)

@@ -22,8 +22,6 @@ func allModules() []module {
 	return append(modulesWithoutArguments(), modulesWithArguments()...)
 }
 
-// modulesWithoutArguments returns the modules that bring a host to a desired
-// state.
 func modulesWithoutArguments() []module {
 	return []module{
 		{name: engine.StageTask, meaning: "Puts the OS that the inventory names on disk while the host keeps running. It does not disrupt hosts, and runs for all hosts of the play before the first batch."},
@@ -35,8 +33,6 @@ func modulesWithoutArguments() []module {
 	}
 }
 
-// modulesWithArguments returns the modules that run once on each host of a
-// run.
 func modulesWithArguments() []module {
 	timeout := func(after string) field {
 		return field{name: "timeout", kind: durationKind, fallback: after, meaning: "the task fails after this time"}

@@ -50,7 +50,6 @@ func (l *loader) parseDocument(text []byte) *yaml.Node {
 	return root.Content[0]
 }
 
-// decodeDocument decodes the next document without expanding aliases.
 func decodeDocument(dec *yaml.Decoder) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library panics on some inputs

@@ -13,7 +13,6 @@ import (
 	"holdfast/engine/hostpattern"
 )
 
-// readPlays reads the list of plays. It drops plays without selected tasks.
 func (l *loader) readPlays(root *yaml.Node) []engine.Play {
 	root = resolveAlias(root)
 	if root.Kind != yaml.SequenceNode || len(root.Content) == 0 {

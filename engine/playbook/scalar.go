@@ -50,7 +50,6 @@ func (l *loader) readScalar(f field, n *yaml.Node) (any, bool) {
 	return nil, false // the caller reads values of other kinds
 }
 
-// expandText replaces variables in a text. The result must not be blank.
 func (l *loader) expandText(subject string, n *yaml.Node, s string) (string, bool) {
 	x, ok := l.vars.expandReferences(n, s)
 	if ok && strings.TrimSpace(x) == "" {

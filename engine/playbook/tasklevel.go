@@ -41,7 +41,6 @@ func (m module) exampleWith(f field, task *yaml.Node) string {
 	return "{" + strings.Join(words, ", ") + "}"
 }
 
-// shortValue returns a value that can stand in an example, and … for any other.
 func shortValue(f field, value *yaml.Node) string {
 	const longest = 12
 	if f.kind == templateKind || value == nil || value.Kind != yaml.ScalarNode || value.Value == "" || len(value.Value) > longest {

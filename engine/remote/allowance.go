@@ -89,8 +89,8 @@ func (a *allowance) reserveBytes(n int) error {
 	return nil
 }
 
-// releaseShares returns the shares to the budget. Before it is called, the context must have ended or all calls of
-// reserveBytes must have returned.
+// releaseShares returns the shares to the budget. At the time of the call, the context must have ended, or no call of
+// reserveBytes may be waiting.
 func (a *allowance) releaseShares() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -166,7 +166,6 @@ func (x *execution) scriptResult() (Result, error) {
 	return r, nil
 }
 
-// closeOutputs returns the output so far and drops all further output.
 func (x *execution) closeOutputs() Result {
 	return Result{Stdout: x.out.closeOutput(), Stderr: x.err.closeOutput()}
 }

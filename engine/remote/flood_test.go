@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// flood returns scripts that print without end on stream. With "before", they never start, and a login shell prints.
+// flood returns scripts that print without end on stream. If stream is "before", a login shell prints, and the scripts
+// never start.
 func flood(stream string) sshtest.Exec {
 	block := make([]byte, 32<<10)
 	return func(_ string, _ io.Reader, stdout, stderr io.Writer) int {

@@ -74,7 +74,6 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// endConnection closes the connection. The first cause is kept.
 func (h *Host) endConnection(cause error) {
 	h.mu.Lock()
 	if h.cause == nil {

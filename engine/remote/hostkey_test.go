@@ -72,8 +72,8 @@ func TestHostKey(t *testing.T) {
 	}
 }
 
-// TestHostKeyOtherType checks the error for a host whose only key has a type that known_hosts does not have for it: the
-// key does not match. It is no failed negotiation.
+// TestHostKeyOtherType checks a host whose only key has another type than its key in known_hosts. The error must be a
+// wrong host key, not a failed negotiation.
 func TestHostKeyOtherType(t *testing.T) {
 	t.Parallel()
 	keys := hostKeysOfAllTypes(t)

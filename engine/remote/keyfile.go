@@ -74,7 +74,6 @@ func readPublic(path string, r sshconfig.Reader) ssh.PublicKey {
 	return key
 }
 
-// parseKey sets the signer. passphrase is nil for a file without encryption.
 func (k *keyFile) parseKey(passphrase []byte) error {
 	var signer ssh.Signer
 	var err error

@@ -165,7 +165,6 @@ func (l *login) connectError(parent context.Context, err error) error {
 	return l.ep.newError(kind, step, rootCause(err), hint)
 }
 
-// jumpHostLost returns an error if err follows from a lost connection to the jump host, else nil.
 func (l *login) jumpHostLost(err error) error {
 	var refused *ssh.OpenChannelError
 	if err == nil || l.via == nil || l.ctx.Err() != nil || errors.As(err, &refused) {

@@ -135,7 +135,7 @@ func (o *output) printedBefore() (noise string, ready bool) {
 	return string(o.noise), o.ready
 }
 
-// parts is a long text in pieces. It grows without copying what it holds.
+// parts holds a long text in pieces, so that growing never copies the text.
 type parts [][]byte
 
 // The first piece has leastPart bytes. Each further piece is twice as large as

@@ -255,7 +255,8 @@ func TestStricterConfig(t *testing.T) {
 	}
 }
 
-// TestJumpShared checks that hosts share a connection to a jump host only with equal settings for it.
+// TestJumpShared checks that hosts share a connection to a jump host only if their settings for the jump host are
+// equal.
 func TestJumpShared(t *testing.T) {
 	t.Parallel()
 	jump, a, b := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})

@@ -34,7 +34,7 @@ func (s *slots) acquireSlot(ctx context.Context, h *Host, step string) error {
 func (s *slots) releaseSlot() { <-s.taken }
 
 // openSession takes a slot and opens a session. A host may refuse the session because it allows fewer than maxSessions.
-// The slot then stays taken for good, so that the limit of this connection sinks to the limit of the host, and
+// Then the slot stays taken for good, which lowers the limit of this connection to the limit of the host, and
 // openSession waits for another slot.
 func (s *slots) openSession(ctx context.Context, h *Host, step string) (*ssh.Session, error) {
 	for tries := 0; ; {

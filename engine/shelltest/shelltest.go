@@ -42,7 +42,6 @@ func Check(t *testing.T, name, script string) {
 	}
 }
 
-// quoteLine returns the line that a finding "-:LINE:COLUMN: …" is about.
 func quoteLine(lines []string, finding string) string {
 	parts := strings.SplitN(finding, ":", 3)
 	n := 0

@@ -116,7 +116,6 @@ func withoutAddress(err error) error {
 	}
 }
 
-// writeCached writes verified contents atomically.
 func writeCached(dir, name string, data []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

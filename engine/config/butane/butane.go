@@ -63,7 +63,6 @@ func fromError(err error) []Finding {
 	return findings
 }
 
-// plainPath converts Butane's path: names become strings and indexes integers.
 func plainPath(path []any) []any {
 	out := make([]any, len(path))
 	for i, step := range path {

@@ -7,8 +7,8 @@ import (
 )
 
 // Explain translates a message of Butane into a text that says how to correct
-// the document. ok is false for unknown messages. Do not show those: they may
-// quote secrets of the document.
+// the document. ok is false for unknown messages. Do not show unknown messages:
+// they may quote secrets of the document.
 func Explain(message string) (text string, ok bool) {
 	if strings.HasPrefix(message, "No translator exists") {
 		return "has a variant and version that Butane does not know; use for example variant fcos with version 1.5.0, or openshift with 4.18.0", true

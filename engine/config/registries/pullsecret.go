@@ -69,8 +69,6 @@ func isInScope(name, scope string) bool {
 	return ok && scope != "" && (rest == "" || strings.ContainsAny(rest[:1], "/:@"))
 }
 
-// withoutTransport removes the transport that rpm-ostree writes before an
-// image.
 func withoutTransport(image string) string {
 	for {
 		head, rest, ok := strings.Cut(image, ":")

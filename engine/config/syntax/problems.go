@@ -37,7 +37,6 @@ type Problems struct {
 	silenced map[engine.SourcePosition]bool // places without paths at which further errors are dropped
 }
 
-// silencePlace drops further errors at a place.
 func (p *Problems) silencePlace(at engine.SourcePosition) {
 	if p.silenced == nil {
 		p.silenced = map[engine.SourcePosition]bool{}

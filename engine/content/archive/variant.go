@@ -7,7 +7,6 @@ import (
 
 var errVariant = errors.New("not a valid GVariant")
 
-// offsetSize returns the size of a framing offset in a container of n bytes.
 func offsetSize(n int) int {
 	switch {
 	case n <= 0xff:

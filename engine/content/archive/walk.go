@@ -26,7 +26,8 @@ type Report struct {
 func (r Report) IsComplete() bool { return len(r.Missing)+len(r.Damaged) == 0 }
 
 // Check reads a commit and lists the objects that are missing or damaged. It always reads metadata. It reads files only
-// with verify; without verify, it checks that they exist. It cannot list the objects below a missing directory.
+// with verify; without verify, it only checks that the files exist. It cannot list the objects below a missing
+// directory.
 func (r *Repository) Check(ctx context.Context, commit string, verify bool) (Report, error) {
 	var report Report
 	sizes, err := r.walkObjects(ctx, commit, func(o Object, err error) error {
@@ -149,7 +150,7 @@ func (r *Repository) inspectObject(o Object) (size int64, next []Object, err err
 	return int64(len(data)), next, err
 }
 
-// DeltaSize returns the size of the static delta with that superblock, or 0 if it cannot be read.
+// DeltaSize returns the size of the static delta with that superblock, or 0 if the delta cannot be read.
 func (r *Repository) DeltaSize(superblock string) int64 {
 	folder, err := r.root.Open(path.Dir(superblock))
 	if err != nil {

@@ -124,8 +124,8 @@ func (w *walker) visitBlob(ctx context.Context, b Blob) error {
 
 var errDamaged = errors.New("its contents do not have its digest")
 
-// checkBlob compares the size of a blob with its descriptor, and with verify
-// also its contents with its digest.
+// checkBlob compares the size of a blob with its descriptor. With verify, it
+// also compares the contents with the digest.
 func (l *Layout) checkBlob(ctx context.Context, b Blob, verify bool) error {
 	f, info, err := l.OpenBlob(b.Digest)
 	if err != nil {
@@ -159,7 +159,6 @@ func (r contextReader) Read(p []byte) (int, error) {
 	return r.in.Read(p)
 }
 
-// readManifest returns the manifest with its size and media type, and the blobs that it names.
 func (l *Layout) readManifest(b Blob) (Blob, []Blob, error) {
 	data, err := l.ReadManifest(b.Digest)
 	if err != nil {

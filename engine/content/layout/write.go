@@ -72,7 +72,7 @@ func (l *Layout) WriteBlob(ctx context.Context, b Blob, in io.Reader) error {
 }
 
 // replaceFile writes a file under a temporary name, and then renames it. After a loss of power, the file has its old or
-// its new contents. If a later file survives a loss of power, so do the earlier ones.
+// its new contents. If a file survives, all files that replaceFile wrote before survive, too.
 func (l *Layout) replaceFile(path, part string, write func(io.Writer) error) error {
 	if err := l.removeFile(part); err != nil { // left by an earlier run that was killed
 		return err

@@ -17,7 +17,6 @@ import (
 // remoteName is the remote in the repository of the mirror. Each pull sets its URL.
 const remoteName = "mirror"
 
-// updateCommits pulls the commits into the repository with ostree, which prints to out.
 func updateCommits(ctx context.Context, m engine.Mirror, up Upstream, out io.Writer) ([]ContentStatus, error) {
 	folder := m.Repository
 	for _, w := range up.Wanted {
@@ -85,8 +84,8 @@ func (r repository) pullCommits(ctx context.Context, url string, wanted []Wanted
 	return r.runOSTree(ctx, "summary", "--update")
 }
 
-// forgetDamaged removes damaged objects, and marks commits that lack objects as partial. ostree marks a commit so that
-// it has not fetched completely, and a pull looks for missing objects only in such commits. forgetDamaged reports
+// forgetDamaged removes damaged objects, and marks commits that lack objects as partial. ostree marks commits in the
+// same way while it fetches them, and a pull looks for missing objects only in marked commits. forgetDamaged reports
 // whether it found such a commit.
 func forgetDamaged(folder string, all []ContentStatus) (found bool, err error) {
 	root, err := os.OpenRoot(folder)

@@ -76,7 +76,6 @@ func (p pages) readContents() (Contents, error) {
 	return c, err
 }
 
-// readMembers reads all members. Their IDs are the keys.
 func (p pages) readMembers() ([]Member, error) {
 	page, err := p.openBucket("members")
 	if err != nil {

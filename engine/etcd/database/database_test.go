@@ -198,7 +198,7 @@ func TestReadDamaged(t *testing.T) {
 }
 
 // TestReadLies checks that Read does not trust the host. A host can report any size for its file and any revision for
-// its database; Read must not panic, and its revisions must not overflow.
+// its database; Read must not panic, and no sum of revisions may overflow.
 func TestReadLies(t *testing.T) {
 	t.Parallel()
 	file, want := readReal(t, 5)

@@ -86,7 +86,6 @@ func parseMeta(begin []byte, offset int) (pages, bool) {
 	}, true
 }
 
-// readPage reads a page with its overflow pages.
 func (p pages) readPage(number uint64) ([]byte, error) {
 	if number > uint64(p.end/p.size) {
 		return nil, fmt.Errorf("page %d is beyond its end", number)
@@ -112,7 +111,6 @@ func (p pages) readPage(number uint64) ([]byte, error) {
 	return page, nil
 }
 
-// listElements returns the elements of a page, and true if the page is a leaf.
 func listElements(page []byte) ([]element, bool, error) {
 	if len(page) < headerSize {
 		return nil, false, errors.New("a page is too short")
@@ -155,7 +153,6 @@ func (p pages) findLeaf(page []byte, choose func([]element) int) ([]element, err
 	return nil, errors.New("its pages are in a circle")
 }
 
-// openBucket returns the first page of a bucket.
 func (p pages) openBucket(name string) ([]byte, error) {
 	root, err := p.readPage(p.root)
 	if err != nil {

@@ -105,7 +105,6 @@ func pemBlock(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// makeCredentials creates the CA and the client's files, which are the same on every host.
 func (c *Cluster) makeCredentials(t testing.TB) {
 	t.Helper()
 	c.ca = newAuthority(t, c.options.Dates["ca"])

@@ -54,7 +54,7 @@ func (m Counters) Latency(host string, window time.Duration, exceptional int) en
 }
 
 // hasStall reports whether an observation took a second or more, the default time after which etcd elects another
-// leader. A disk that stalls completes few writes, so that Latency could otherwise ignore all slow ones.
+// leader. A disk that stalls completes few writes, and without hasStall Latency could ignore all of them.
 func (h Histogram) hasStall() bool {
 	var below uint64
 	for _, b := range h.Buckets {

@@ -65,7 +65,7 @@ func (h Histogram) countsSince(earlier Histogram) Histogram {
 	return delta
 }
 
-// addHistogram returns the observations of both histograms. If other has different bounds, it is from another version
+// addHistogram returns the observations of both histograms. A histogram with different bounds is from another version
 // of etcd, and is ignored.
 func (h Histogram) addHistogram(other Histogram) Histogram {
 	if len(h.Buckets) == 0 {

@@ -34,7 +34,6 @@ func Plan(s State) Forecast {
 	panic("restore: the steps of cluster " + s.Cluster + " do not end")
 }
 
-// applyStep returns the expected state after a step.
 func (s State) applyStep(step Step) State {
 	source := s.Source()
 	s.Hosts = slices.Clone(s.Hosts)

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/etcd/restore"
 )
 
-// three returns a cluster of three members. Each letter is the condition of one: d: data, stopped; r: data, runs; n: no
-// data; u: unreachable.
+// three returns a cluster of three members. Each letter is the condition of one member: d has data and is stopped, r
+// has data and runs, n has no data, u is unreachable.
 func three(conditions string) restore.State {
 	s := restore.State{Cluster: "main"}
 	var members []membership.Member

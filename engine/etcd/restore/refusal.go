@@ -36,7 +36,6 @@ func (s State) refuseRestore(kind RefusalKind, text string) *Refusal {
 	return &Refusal{Cluster: s.Cluster, Kind: kind, Text: text}
 }
 
-// checkQuorumLost returns a refusal if a quorum may live.
 func (s State) checkQuorumLost() error {
 	for _, h := range s.Hosts {
 		if h.Unreachable != "" && !s.IsLost(h.Name) {
@@ -52,7 +51,6 @@ func (s State) checkQuorumLost() error {
 	return nil
 }
 
-// checkRoster returns a refusal if a quorum of a member list may live.
 func (s State) checkRoster(r roster) error {
 	var living []string
 	voters := 0

@@ -71,7 +71,8 @@ const (
 // IsLost reports whether a person has said that a host or member is gone for good.
 func (s State) IsLost(name string) bool { return name != "" && slices.Contains(s.Lost, name) }
 
-// mayHaveMember reports whether the host may have a member of the cluster: its data may still be of use.
+// mayHaveMember reports whether a reachable host may have a member of the cluster: it has data, the data are not of a
+// replaced cluster, and no person has called the host lost.
 func (s State) mayHaveMember(h Host) bool {
 	return h.Unreachable == "" && h.HasData && !h.Replaced && !s.IsLost(h.Name)
 }
@@ -147,7 +148,6 @@ func (s State) listRosters() []roster {
 	return list
 }
 
-// quorumLives reports whether a quorum of the cluster is healthy.
 func (s State) quorumLives() bool {
 	c := membership.CountVoters(s.Answers)
 	return c.Voters > 0 && c.Healthy >= engine.QuorumOf(c.Voters)

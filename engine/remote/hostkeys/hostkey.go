@@ -14,7 +14,7 @@ import (
 
 // Refusal explains why a key is not accepted for a host.
 type Refusal struct {
-	Unknown bool   // known_hosts has no key for the host; false: it has another key, or the key is not valid
+	Unknown bool   // known_hosts has no key for the host; false: known_hosts has another key, or the key is not valid
 	Step    string // the action and its object
 	Err     error  // the cause
 	Hint    string // advice

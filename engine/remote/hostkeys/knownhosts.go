@@ -3,7 +3,7 @@ package hostkeys
 import (
 	"bytes"
 	"crypto/hmac"
-	"crypto/sha1" // known_hosts hashes names with it
+	"crypto/sha1" // for the hashed names in known_hosts
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -19,9 +19,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// KnownHosts holds the entries of known_hosts files. It has an index for plain names, because a fleet has many hosts.
-// It compares only lines with wildcards or hashed names one by one. sshd(8) describes the format. Matching works as in
-// OpenSSH.
+// KnownHosts holds the entries of known_hosts files. An index finds plain names fast. Only lines with wildcards or
+// hashed names are compared one by one. sshd(8) describes the format. Matching works as in OpenSSH.
 type KnownHosts struct {
 	files   []string
 	lines   []knownLine
@@ -142,7 +141,6 @@ func (k *KnownHosts) addLine(text, where string) error {
 	return nil
 }
 
-// parseHashedName reads "|1|SALT|HASH".
 func (l *knownLine) parseHashedName(name string) error {
 	parts := strings.Split(name, "|")
 	if len(parts) != 4 || parts[1] != "1" {

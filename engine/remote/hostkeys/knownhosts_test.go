@@ -26,7 +26,7 @@ func TestKnownHosts(t *testing.T) {
 		keys[i] = k
 	}
 	path := filepath.Join(t.TempDir(), "known_hosts")
-	// A * of the library matches at least one character, and a * of OpenSSH also none. No name here depends on the
+	// A * of the library matches one or more characters; a * of OpenSSH matches zero or more. No name here shows the
 	// difference.
 	hosts := rapid.SampledFrom([]string{"cd", "ab", "abc", "b.example", "10.0.0.1", "fe80::1"})
 	ports := rapid.SampledFrom([]string{"22", "2222"})

@@ -23,7 +23,6 @@ type Restrictions struct {
 	Network      string   // "tcp", or "tcp4" or "tcp6" by AddressFamily
 }
 
-// readRestrictions reads the restrictions of the endpoint. It refuses options that prevent every login.
 func (r *Resolver) readRestrictions(e *Endpoint) {
 	supported := ssh.SupportedAlgorithms()
 	x := &e.Restrictions

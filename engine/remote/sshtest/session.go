@@ -82,7 +82,6 @@ func (s *Server) sessionEnv() []string {
 	return append(env, s.config.Env...)
 }
 
-// forwardSignals sends SIGTERM to the whole process group, as sshd does.
 func forwardSignals(requests <-chan *ssh.Request, pid int) {
 	for r := range requests {
 		var sent struct{ Name string }
@@ -124,7 +123,6 @@ var signalNames = map[syscall.Signal]string{
 	syscall.SIGPIPE: "SIGPIPE", syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT",
 }
 
-// startCommand starts a command and records its process group, so that Close can end it.
 func (s *Server) startCommand(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
