@@ -15,8 +15,8 @@ import (
 )
 
 // Secrets reads passphrases and sudo passwords from the sources in the
-// inventory, or asks the operator at the terminal. It gets each of them only
-// once.
+// inventory, or asks the operator at the terminal. It gets each sudo password
+// only once, and remembers no passphrase.
 type Secrets struct {
 	ask   bool                                                   // -K: ask for the sudo password
 	query func(ctx context.Context, text string) ([]byte, error) // asks the operator without showing the answer
