@@ -13,7 +13,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// accountSite has core, with a password and keys, and wheel.
+// accountSite returns a host with the user core, who has a password and SSH keys,
+// and the group wheel.
 func accountSite(t *testing.T) *writeBox {
 	b := newWriteBox(t)
 	b.Put("/etc/passwd", "root:x:0:0::/root:/bin/sh\ncore:x:1000:1000:Core:/home/core:/bin/sh\n", 0o644)
@@ -79,7 +80,7 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 		t.Errorf("original hash %q", got)
 	}
 
-	// The hash comes back, and its original is not needed any more then.
+	// The hash is restored, and its original is removed.
 	w = b.accountWrite(nil, loginEdit{want: engine.User{Name: "core"}, was: &core, password: true, back: true},
 		loginEdit{want: engine.User{Name: "ann", Account: engine.Account{Absent: true}}, was: &engine.Login{}, account: true, keys: true})
 	b.mustWrite(w)
@@ -99,11 +100,11 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
 	const theirs = "ssh-rsa THEIRS their key"
 	type keysCase struct {
-		sshd, before string // authorized_keys; "-": none
+		sshd, before string // before: contents of authorized_keys; "-": no such file
 		keys         []string
-		after, own   string // own: authorized_keys.d/ignition
+		after, own   string // own: contents of authorized_keys.d/ignition
 	}
-	sites := map[string]map[string]keysCase{} // the users of one host, by its sshd
+	sites := map[string]map[string]keysCase{} // users by name, by the sshd of their host
 	for name, test := range map[string]keysCase{
 		"beside others":          {before: theirs, keys: []string{key1}, after: theirs + "\n# BEGIN holdfast\n" + key1 + "\n# END holdfast\n", own: "-"},
 		"no others":              {before: "-", keys: []string{key1}, after: "# BEGIN holdfast\n" + key1 + "\n# END holdfast\n", own: "-"},
@@ -162,7 +163,7 @@ func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
 	}
 }
 
-// A failure after accounts have changed restores them.
+// If a write fails after it has changed accounts, it restores the accounts.
 func TestAccountsAreUndone(t *testing.T) {
 	for name, sabotage := range map[string]func(*writeBox){
 		"password": func(b *writeBox) { b.Put("/fail-hash", "", 0o600) },

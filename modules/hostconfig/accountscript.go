@@ -127,8 +127,8 @@ func userLines(u loginEdit) []string {
 	}
 	switch {
 	case fresh && u.want.PasswordHash == "":
-		// Without this, sshd regards the account as locked and refuses keys,
-		// too.
+		// Without a password, sshd regards the account as locked, and refuses its
+		// keys, too.
 		list = append(list, "nopassword shadow "+quoted)
 	case fresh:
 		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")

@@ -15,7 +15,8 @@ func action(kind engine.ActionType, unit string) rules.Action {
 	return rules.Action{Action: engine.Action{Type: kind, Unit: unit}}
 }
 
-// unitStates returns answers of systemd about a unit, one for each query.
+// unitStates returns a function that prepares the answers of systemd about a
+// unit, one answer for each query.
 func unitStates(lines ...string) func(*writeBox) {
 	return func(b *writeBox) { b.Put("/looks", strings.Join(lines, "\n")+"\n", 0o644) }
 }
@@ -26,7 +27,7 @@ func TestActions(t *testing.T) {
 		prepare func(*writeBox)
 		code    int
 		says    string
-		log     string // in it
+		log     string // a part of the log
 	}{
 		"daemon-reload": {do: action(engine.ReloadDaemon, ""), log: "systemctl daemon-reload\n"},
 		"reload": {
@@ -133,7 +134,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// A restored original is forgotten after the record is written.
+// A restored original is removed after the record is written, not before.
 func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
 	b := crashSite(t)
 	w := b.crashWrite(false)
@@ -157,7 +158,8 @@ func TestAnActionNeedsTheHold(t *testing.T) {
 	b.Want(b.RunScript(recordScript(moduletest.By("r1"), []byte("x"), true)), 0, "")
 }
 
-// A quiet write does all of it, and records which action failed.
+// A quiet write replaces files, carries out actions and writes the record in one
+// script. The record names the action that failed.
 func TestAQuietWriteActsAndRecords(t *testing.T) {
 	b := newWriteBox(t)
 	b.Remove("var/lib/holdfast/hold.json")
@@ -189,7 +191,7 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 	b.Put("/units/crio.service", "active\n", 0o644)
 	b.Put("/etc/a/x", "", 0o644)
 	b.Put("/etc/mine", "", 0o644)
-	w := b.planWrite(contents{}, pathEdit{path: "/etc/a", mode: -1}) // says that it stays
+	w := b.planWrite(contents{}, pathEdit{path: "/etc/a", mode: -1}) // prints that the directory stays
 	text, uploads := w.buildScript()
 	out := b.RunScript("exec >&- 2>&-\n"+text, uploads)
 	if out.Code != 0 || b.Read(engine.RecordPath) != `{"before":1}` {
@@ -202,7 +204,7 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 	}
 }
 
-// The record may be left to another run, such as after a reboot.
+// Another run may write the record, such as after a reboot.
 func TestTheRecordOfAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	b := crashSite(t)
 	w := b.crashWrite(false)

@@ -12,9 +12,9 @@ import (
 	"holdfast/modules/shell"
 )
 
-// actScript returns the script of one action on a host that the run holds. If
-// the action fails or takes too long, the script makes failed the record of the
-// host and exits with ScriptActed.
+// actScript returns the script that carries out one action on a host that the run
+// holds. If the action fails or takes too long, the script writes failed as the
+// record of the host, and exits with ScriptActionFailed.
 func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, []engine.Upload) {
 	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
 	s := shell.Script{
@@ -26,8 +26,9 @@ func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, [
 }
 
 // recordScript returns the script that records the applied configuration after
-// all of it has taken effect, and ends the write of the run. If quiet, it
-// requires that nobody else holds the host; otherwise, that the run holds it.
+// everything has taken effect. The script also ends the write of the run. If
+// quiet, the script requires that nobody else holds the host. If not, it requires
+// that the run holds the host.
 func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []engine.Upload) {
 	check := hostscript.CheckHoldSnippet(owner)
 	if quiet {
@@ -40,8 +41,8 @@ func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []e
 	return shell.Strict + check + s.String(), []engine.Upload{{Name: "after", Data: after}}
 }
 
-// ActionSnippet returns the shell text that carries out one action, for a script
-// without a record.
+// ActionSnippet returns shell text that carries out one action, for a script that
+// writes no record.
 func ActionSnippet(a rules.Action) string { return actionScript + actLine(0, a) }
 
 func actLine(n int, a rules.Action) string {

@@ -8,12 +8,12 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// In a file that is appended to, holdfast owns only the appended text.
+// If a configuration appends to a file, holdfast owns only the appended text.
 func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 	for name, c := range map[string]struct {
 		host, base string // base "-": no original is kept
-		was, want  string // appended; want "-": it leaves the configuration
-		after      string // "-": the original comes back, or the file goes
+		was, want  string // appended texts; want "-": the file leaves the configuration
+		after      string // contents; "-": the original is restored, or the file is removed
 	}{
 		"others add lines":              {host: "own\nours\nforeign\n", base: "own\n", was: "ours\n", want: "ours\n", after: "own\nours\nforeign\n"},
 		"ours change in their place":    {host: "own\nours\nforeign\n", base: "own\n", was: "ours\n", want: "new\n", after: "own\nnew\nforeign\n"},
@@ -63,7 +63,8 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 	}
 }
 
-// A file that stays without the appended text gets the mode of its original.
+// If a file keeps lines of others after the appended text is removed, the file
+// gets the mode of its original.
 func TestARemainderHasTheModeOfItsOriginal(t *testing.T) {
 	for name, mode := range map[string]int{"of root": 0o600, "that its group may change": 0o660} {
 		t.Run(name, func(t *testing.T) {

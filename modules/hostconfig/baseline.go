@@ -8,11 +8,11 @@ import (
 	"holdfast/engine/rules"
 )
 
-// findBaseline sets x.was to the state that holdfast has given the host. After
-// an unfinished write and a boot, all that was written is in effect, and
-// deletions that were not carried out are still to be done. Without a boot, the
-// record is valid, and everything else that the write may have created is to be
-// undone.
+// findBaseline sets x.was to the state that holdfast has given the host. If a
+// write is unfinished and the host has booted since then, everything that was
+// written is in effect, and removals that the write did not reach are still to
+// do. If the host has not booted, the record is valid, and everything else that
+// the write may have created must be removed.
 func (x *configDiff) findBaseline(want engine.Config) {
 	a := x.facts.Applied
 	if a == nil {
@@ -56,23 +56,23 @@ func (x *configDiff) markOwned(c engine.Config) {
 	}
 }
 
-// filterWritten keeps the parts of a configuration that were written and not
-// removed again. Anything else at these paths belongs to the host.
+// filterWritten keeps the parts of a configuration that holdfast wrote and has
+// not removed. Anything else at these paths belongs to the host.
 func filterWritten(next engine.Config, has func(desiredEntry) bool) engine.Config {
 	ours := map[subject]bool{}
 	for _, e := range entriesOf(next) {
 		ours[e.about] = ours[e.about] || has(e)
 	}
-	units := map[subject]bool{} // that have no files
+	units := map[subject]bool{} // units without files
 	for _, u := range next.Units {
 		units[subject{rules.Unit, u.Name}] = len(unitEntries(u)) == 0
 	}
 	return dropSubjects(next, func(s subject) bool { return !ours[s] && !units[s] })
 }
 
-// wasWritten reports whether an entry was written and not removed again: the
-// host matches it, or its original is still kept, or holdfast owned the path
-// before and the original was not restored.
+// wasWritten reports whether holdfast wrote an entry and has not removed it. This
+// is so if the host matches the entry, or the original is still kept, or holdfast
+// owned the path before the unfinished write and the original was not restored.
 func (x *configDiff) wasWritten(e desiredEntry) bool {
 	return e.matchesHost(x.facts.Nodes) || x.facts.Saved[e.edit.path] || x.ownedBefore[e.edit.path]
 }
@@ -85,8 +85,8 @@ func setOf(list []string) map[string]bool {
 	return set
 }
 
-// joinConfigs returns first with those resources of second that first lacks and
-// the host has.
+// joinConfigs returns first, and adds the resources of second that are missing in
+// first and that the host has.
 func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEntry) bool) engine.Config {
 	there := map[string]bool{}
 	for _, e := range entriesOf(first) {
@@ -111,9 +111,10 @@ func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEn
 	return first
 }
 
-// joinUsers returns the users of first, and those that only second has. A user
-// in both keeps the hash and the SSH keys of second if first has none: an
-// interrupted write may not have removed them, or the account.
+// joinUsers returns the users of first, and the users that only second has. If
+// first desires a user to be absent who still exists, joinUsers returns the user
+// of second. If first sets no hash or no SSH keys for a user, joinUsers keeps
+// those of second: an interrupted write may not have removed them.
 func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
 	list := slices.Clone(first)
 	at := map[string]int{}
@@ -139,9 +140,9 @@ func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
 	return list
 }
 
-// withDeletedAccounts replaces the users and groups in was that are desired to
-// be absent and are absent: they are deleted already, which takes no second
-// reboot.
+// withDeletedAccounts replaces users and groups of was that are desired to be
+// absent and do not exist. Such accounts are deleted already, so deleting them
+// causes no second reboot.
 func (x *configDiff) withDeletedAccounts(was, want engine.Config) engine.Config {
 	gone := map[string]bool{}
 	for _, u := range want.Users {
@@ -159,8 +160,8 @@ func (x *configDiff) withDeletedAccounts(was, want engine.Config) engine.Config 
 	return was
 }
 
-// joinGroups joins groups as joinUsers joins users. It omits a group without a
-// hash that only second has: it stays on the host unchanged.
+// joinGroups joins groups as joinUsers joins users. It omits a group that only
+// second has and that has no hash: holdfast leaves such a group on the host.
 func (x *configDiff) joinGroups(first, second []engine.Group) []engine.Group {
 	list := slices.Clone(first)
 	at := map[string]int{}

@@ -42,7 +42,7 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
 	switch a := x.facts.Applied; {
 	case a == nil:
 		before.Config = x.matchingConfig()
-	case a.Unfinished != nil && a.Unfinished.Boot != x.boot: // all of it is in effect
+	case a.Unfinished != nil && a.Unfinished.Boot != x.boot: // everything that was written is in effect
 		before.Config, before.Existed = WithoutOSSettings(x.was), a.Existed
 		before.Config.KernelArgs = sortedSet(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
 	default:
@@ -57,8 +57,8 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
 		}
 	}
 	slices.Sort(before.Existed)
-	// Resources that an earlier unfinished write left behind and this write
-	// removes stay on record, in case this write is interrupted, too.
+	// This write removes resources that an earlier unfinished write left behind.
+	// They stay in the record, because this write may be interrupted, too.
 	u := &engine.UnfinishedWrite{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
@@ -97,7 +97,8 @@ func (x *configDiff) remainingOwned() []string {
 }
 
 // matchingConfig returns the part of the desired configuration that the host
-// has already. It becomes the record if there was none.
+// already matches. On a host without a record, this part is recorded before the
+// write.
 func (x *configDiff) matchingConfig() engine.Config {
 	differs := map[subject]bool{}
 	for _, c := range x.diff.Changes {
@@ -125,7 +126,7 @@ func dropMatching[T any](list []T, drop func(T) bool) []T {
 func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.edit.path]
-		// A file that exists and does not come from holdfast is the original.
+		// An existing file that holdfast does not own is the original.
 		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == engine.PathFile || n.Type == engine.PathLink)
 		original := x.hasRecord && e.edit.save
 		if e.matchesHost(x.facts.Nodes) && !x.followingLinks[e.about] && !original || x.isReportOnly(e.about) {
@@ -143,7 +144,7 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.leaving {
 		n, saved := x.facts.Nodes[e.edit.path], x.facts.Saved[e.edit.path]
 		existed := e.edit.kind == engine.PathDirectory && before[e.edit.path]
-		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write has restored it already
+		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write has restored the original
 		if n.Type == engine.PathMissing && !saved || existed || back {
 			continue
 		}

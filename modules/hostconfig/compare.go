@@ -11,10 +11,10 @@ import (
 	"holdfast/modules/hostconfig/observe"
 )
 
-// comparedConfig returns the observed configuration, without parts that have
-// not taken effect. A unit or user that the documents change is returned as it
-// was applied: only that version has the settings that the documents no longer
-// mention.
+// comparedConfig returns the observed configuration, without resources that have
+// not taken effect. It returns a unit or user that the documents change as it was
+// applied: only the applied version has the settings that the documents have
+// dropped.
 func (x *configDiff) comparedConfig() engine.Config {
 	old := engine.Config{Fixed: x.was.Fixed}
 	old.Files = comparedResources(x, resourceSides[engine.File]{rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile})
@@ -31,7 +31,7 @@ type resourceSides[T any] struct {
 	domain    rules.Domain
 	was, want []T
 	name      func(T) string
-	see       func(T) (T, bool) // returns the resource as the host has it, or false if the host does not have it
+	see       func(T) (T, bool) // returns the resource as observed, or false if the host does not have the resource
 }
 
 func comparedResources[T any](x *configDiff, r resourceSides[T]) []T {
@@ -50,7 +50,7 @@ func comparedResources[T any](x *configDiff, r resourceSides[T]) []T {
 			list = append(list, a)
 		case x.isReportOnly(s):
 			list = append(list, w)
-		case x.needsRedo(s): // it exists, but has no effect yet, or must be linked to its new target
+		case x.needsRedo(s): // the resource exists, but has no effect yet, or must be linked to its new target
 		case there:
 			list = append(list, seen)
 		}
@@ -68,7 +68,7 @@ func (x *configDiff) needsRedo(s subject) bool {
 }
 
 // needsNoRemoval reports whether a resource that leaves the configuration needs
-// no change: it does not exist any more, or it existed before holdfast.
+// no change, because the resource does not exist, or existed before holdfast.
 func (x *configDiff) needsNoRemoval(s subject) bool {
 	switch {
 	case x.needsRedo(s):
@@ -177,9 +177,9 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	return u, there
 }
 
-// enabledAs reports whether a state of systemctl is-enabled is the wanted one.
-// A unit that cannot be enabled or disabled (static, generated …) satisfies
-// both.
+// enabledAs reports whether a state that systemctl is-enabled prints is the
+// wanted state. A unit that cannot be enabled or disabled (static, generated …)
+// always is in the wanted state.
 func enabledAs(state string, wanted bool) bool {
 	switch state {
 	case "enabled":
@@ -250,8 +250,8 @@ func sortedSet(list []string) []string {
 
 func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }
 
-// seenMark precedes an observed digest in a field that otherwise has the
-// contents from a document: the two are never equal.
+// seenMark precedes the digest of observed contents in a field that otherwise has
+// contents from a document. The mark makes sure that the two are never equal.
 const seenMark = "seen "
 
 func cutSeenMark(contents string) (digest string, ok bool) {

@@ -15,7 +15,7 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// stopAt makes the next script stop at a point, and calls a function there.
+// stopAt makes the next script stop at a point, and run a shell command there.
 func (b *writeBox) stopAt(point, do string) {
 	b.T.Helper()
 	_ = os.Remove(b.At("/run/holdfast/fault-hit"))
@@ -23,7 +23,7 @@ func (b *writeBox) stopAt(point, do string) {
 	b.Put("/on-sleep", do, 0o600)
 }
 
-// awaitPoint requires that the script reaches the point.
+// awaitPoint requires that the script has reached the point.
 func (b *writeBox) awaitPoint(point string) {
 	b.T.Helper()
 	if !b.Exists("run/holdfast/fault-hit") {
@@ -63,7 +63,7 @@ func (b *writeBox) crashWrite(quiet bool) hostWrite {
 		pathEdit{path: "/etc/default.conf", mode: -1, restore: saved("/etc/default.conf")},
 		removedPath("/etc/going.conf"))
 	if b.Exists("var/lib/holdfast/applied.json") && b.Read(engine.RecordPath) == string(w.after) {
-		w.edits = w.edits[:5] // removed paths are not ours any more
+		w.edits = w.edits[:5] // holdfast does not own removed paths
 	}
 	w.units = []unitEdit{{name: "new.service", do: "enable"}}
 	w.quiet = quiet
@@ -96,10 +96,11 @@ func (b *writeBox) crashWritten() {
 	b.CheckClean()
 }
 
-// Killed at any point, the next run finishes. By default several runs on one host
-// are killed, each at a later point, before one finishes; up to "written" the script
-// does the same whether it acts itself or not, so each point there takes one of the
-// two, in turn.
+// If a write is killed at any point, the next write finishes the work. By default
+// one host has several writes that are killed, each at a later point, and a last
+// one that finishes. Up to the point "written", a script that carries out actions
+// does the same as one that does not. So each point up to there is tested with
+// one of the two, by turns.
 func TestAWriteThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 	points := []string{"locked", "unpacked", "checked", "prepared", "saved", "before", "groups", "users"}
 	for _, e := range crashSite(t).crashWrite(true).edits {
@@ -134,8 +135,9 @@ func TestAWriteThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// killAndFinish kills a write at each of the points, in their order, and then
-// requires that one finishes. A point that is a path is the one before it is replaced.
+// killAndFinish kills one write at each of the points, in order, and then
+// requires that the next write finishes. A path stands for the point right before
+// the path is replaced.
 func (b *writeBox) killAndFinish(points []string, quiet bool) {
 	b.T.Helper()
 	for _, point := range points {
@@ -160,7 +162,7 @@ func (b *writeBox) killAndFinish(points []string, quiet bool) {
 	b.crashWritten()
 }
 
-// rename returns the point right before a path is replaced.
+// rename returns the name of the point right before a path is replaced.
 func (w hostWrite) rename(path string) string {
 	for i, it := range newListing(w).items {
 		if it.path == path {
@@ -187,8 +189,8 @@ func TestARecordThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// A restored original is forgotten even if the run died right after the record,
-// and another run writes.
+// If a run dies right after it has written the record, the next run removes the
+// originals that were restored.
 func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	b := crashSite(t)
 	w := b.crashWrite(false)
@@ -208,8 +210,8 @@ func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	}
 }
 
-// A write that fails halfway is undone, also entries that were replaced or
-// removed already.
+// A write that fails halfway is undone. This includes entries that the write has
+// already replaced or removed.
 func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 	for point, sabotage := range map[string]string{
 		"/etc/foreign.conf": "rm $BOX/etc/.holdfast-*/*-*",
@@ -224,7 +226,7 @@ func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 			t.Parallel()
 			b := crashSite(t)
 			b.Put("/var/lib/holdfast/applied.json", "old record", 0o600)
-			for tool, path := range map[string]string{"rm": "./going.conf", "mv": "../link"} { // fails once
+			for tool, path := range map[string]string{"rm": "./going.conf", "mv": "../link"} { // the tool fails once for this path
 				b.AddTool(tool, fmt.Sprintf("case $* in *%s) [ ! -e $BOX/run/no-%s ] || { %s $BOX/run/no-*; echo no >&2; exit 1; };; esac; exec %s \"$@\"\n", path, tool, observetest.ToolPath(t, "rm"), observetest.ToolPath(t, tool)))
 			}
 			w := b.crashWrite(false)

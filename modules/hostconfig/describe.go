@@ -180,8 +180,6 @@ func (x *configDiff) describeUserChange(name string) (before, after string) {
 	return before, after
 }
 
-// describePassword takes the digest of the hash in the database, and never
-// shows the hash.
 func describePassword(digest string) string {
 	switch digest {
 	case engine.Digest(nil):

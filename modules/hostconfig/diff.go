@@ -28,19 +28,19 @@ type configDiff struct {
 	notInEffect     map[string]bool  // resources changed by an unfinished write: they may not be in effect
 	changedSubjects map[subject]bool // resources that differ between was and the documents
 	diff            rules.Diff
-	entries         []desiredEntry    // of want
-	leaving         []desiredEntry    // of was, but not of want
-	contents        map[string][]byte // by digest: contents of files that are appended to
+	entries         []desiredEntry    // entries of want
+	leaving         []desiredEntry    // entries of was that want does not have
+	contents        map[string][]byte // contents of files that text is appended to, by digest
 
-	origins     map[string]engine.AccountOrigin // as in engine.Record
+	origins     map[string]engine.AccountOrigin // see engine.Record
 	noDocuments bool
 }
 
-// newConfigDiff compares a host with its desired configuration. Drift counts
-// only with repair.
+// newConfigDiff compares a host with its desired configuration. Drift counts only
+// with repair.
 //
-// A change leads from the observed state to the desired state. Resources that
-// an unfinished write may have left without effect count as not observed.
+// A change leads from the observed state to the desired state. A resource counts
+// as not observed if an unfinished write may have changed it without effect.
 func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, error) {
 	switch {
 	case f.Config == nil:
@@ -56,7 +56,7 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	}
 	x := &configDiff{facts: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changedSubjects: map[subject]bool{}, notInEffect: map[string]bool{}, followingLinks: map[subject]bool{}, owned: map[string]bool{}, contents: map[string][]byte{}, noDocuments: d.NoDocuments}
 	x.findBaseline(WithoutOSSettings(*d.Config))
-	if d.NoDocuments { // only an installation can change these
+	if d.NoDocuments { // only a new installation can change these settings
 		x.desired.Fixed = x.was.Fixed
 	}
 	x.want = x.fillInherited(WithoutOSSettings(x.desired))
@@ -83,8 +83,8 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	return x, nil
 }
 
-// WithoutOSSettings returns a configuration without the settings that belong to
-// the OS.
+// WithoutOSSettings returns a configuration without the settings that the OS
+// module manages.
 func WithoutOSSettings(c engine.Config) engine.Config {
 	c.OSImage, c.ExtensionsImage, c.KernelType = "", "", ""
 	c.Extensions, c.KernelArgs, c.NoKernelArgs = nil, nil, nil
@@ -139,8 +139,8 @@ func (x *configDiff) findObstacles() error {
 	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findLockout())...)
 }
 
-// markFollowingLinks marks hard links whose targets are replaced: otherwise
-// they would still link to the old file.
+// markFollowingLinks marks hard links whose targets are replaced. Such a link
+// must be replaced, too, because it would still link to the old file.
 func (x *configDiff) markFollowingLinks() {
 	replaced := map[string]bool{}
 	for _, e := range x.entries {
@@ -200,8 +200,8 @@ func kindOf(c rules.Change) string {
 	return string(c.Domain)
 }
 
-// listChanges returns the changes to show. If the host matches but its record
-// differs, the record is the only change.
+// listChanges returns the changes to show. If the host matches and only its
+// record differs, the record is the one change.
 func (x *configDiff) listChanges() []engine.Change {
 	var list []engine.Change
 	for _, c := range x.diff.Changes {
@@ -243,7 +243,7 @@ func (x *configDiff) matchesRecord() bool {
 }
 
 // sameRecord reports whether two configurations have the same JSON. It compares
-// files without encoding them, because there may be thousands.
+// files field by field, because encoding thousands of files takes long.
 func sameRecord(a, b engine.Config) bool {
 	if !slices.EqualFunc(a.Files, b.Files, sameRecordedFile) {
 		return false

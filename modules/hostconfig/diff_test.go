@@ -12,7 +12,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// A unit that cannot be enabled now may become one that can when it is written.
+// A unit file without an Install section may get one when it is written. Then the
+// unit can be enabled.
 func TestUnitThatBecomesOneToEnable(t *testing.T) {
 	yes := true
 	c, _ := engine.Config{Units: []engine.Unit{{Name: "a.service", Contents: "[Install]\nWantedBy=multi-user.target\n", Enabled: &yes}}}.Compact()
@@ -31,8 +32,8 @@ func TestUnitThatBecomesOneToEnable(t *testing.T) {
 	}
 }
 
-// A configuration may enable instances of a template that it writes itself, and
-// units that it writes as files.
+// A configuration may enable instances of a template that it also writes, and
+// units that it also writes as files.
 func TestUnitsThatTheConfigurationBrings(t *testing.T) {
 	yes, mode := true, 0o644
 	d := func(units ...engine.Unit) engine.Desired {
@@ -49,8 +50,8 @@ func TestUnitsThatTheConfigurationBrings(t *testing.T) {
 	}
 }
 
-// The steps of a host use the comparison that returned its changes, unless
-// drift must be left out.
+// The steps of a host reuse the comparison that Diff made. They compare again
+// only if drift must be left out.
 func TestComparedOnce(t *testing.T) {
 	mode := 0o644
 	file := func(path, text string) engine.File {
@@ -68,7 +69,7 @@ func TestComparedOnce(t *testing.T) {
 		t.Fatalf("%v %v", changes, err)
 	}
 	want := Module{}.Steps(engine.Target{Desired: d, Facts: f}, changes)
-	unknown := engine.Target{Desired: d, Facts: engine.Facts{BootID: moduletest.Boot}} // that nothing can be compared with
+	unknown := engine.Target{Desired: d, Facts: engine.Facts{BootID: moduletest.Boot}} // facts that nothing can be compared with
 	if got := (Module{}).Steps(unknown, changes); len(want.Write) == 0 || !reflect.DeepEqual(got.Write, want.Write) {
 		t.Errorf("without facts %+v, with them %+v", got.Write, want.Write)
 	}
@@ -78,7 +79,7 @@ func TestComparedOnce(t *testing.T) {
 	}
 }
 
-// A unit that the host does not have is not enabled there.
+// A unit that does not exist on the host counts as disabled.
 func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 	no := false
 	c, _ := engine.Config{Units: []engine.Unit{{Name: "none.service", Enabled: &no}}}.Compact()
@@ -89,7 +90,8 @@ func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 	}
 }
 
-// A hard link whose target is replaced is replaced, too, which is no drift.
+// If the target of a hard link is replaced, the link is replaced, too. This is no
+// drift.
 func TestHardLinkFollows(t *testing.T) {
 	mode := 0o644
 	config := func(text string) *engine.Config {
@@ -116,8 +118,8 @@ func TestHardLinkFollows(t *testing.T) {
 	}
 }
 
-// A unit is disabled before it is removed. A unit that was only enabled is
-// preset, if the host has it.
+// A unit is disabled before its file is removed. If a configuration only enabled
+// a unit, the unit gets its preset, if the host has the unit.
 func TestUnitsThatLeave(t *testing.T) {
 	yes := true
 	was, _ := engine.Config{Units: []engine.Unit{
@@ -156,7 +158,7 @@ func TestSameRecord(t *testing.T) {
 	for i := range reflect.TypeFor[engine.File]().NumField() {
 		other := file
 		reflect.ValueOf(&other).Elem().Field(i).SetZero()
-		if reflect.ValueOf(file).Field(i).IsZero() { // a boolean, a sum or a place
+		if reflect.ValueOf(file).Field(i).IsZero() { // a boolean, a digest or a position
 			if f := reflect.ValueOf(&other).Elem().Field(i); f.Kind() == reflect.Bool {
 				f.SetBool(true)
 			}
@@ -170,7 +172,7 @@ func TestSameRecord(t *testing.T) {
 	}
 }
 
-// A password is shown by its digest, and its absence in words.
+// A plan shows a password as its digest, and a missing password as words.
 func TestPasswordsAreToldInWords(t *testing.T) {
 	for hash, want := range map[string]string{
 		"":      "no password, so that none is asked for",

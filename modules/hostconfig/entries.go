@@ -22,13 +22,13 @@ type subject struct {
 	name   string
 }
 
-// desiredEntry is a path that a configuration asks for.
+// desiredEntry is a path that a configuration sets.
 type desiredEntry struct {
 	about   subject
 	edit    pathEdit
-	keep    bool          // an existing file in its place is a problem and stays
-	inherit bool          // a file that is appended to
-	write   func() []byte // returns the contents; nil: they are in Desired.Contents
+	keep    bool          // an existing file at the path is a problem and stays
+	inherit bool          // text is appended to the file
+	write   func() []byte // returns the contents; nil: the contents are in Desired.Contents
 }
 
 func entriesOf(c engine.Config) []desiredEntry {

@@ -2,9 +2,10 @@
 
 package hostconfig
 
-import _ "embed" // the script
+import _ "embed" // embeds fault.sh
 
-// pointScript defines point(), which lets the lab stop a write half way.
+// pointScript defines the shell function point, which lets the lab stop a write
+// halfway.
 //
 //go:embed sh/fault.sh
 var pointScript string

@@ -10,8 +10,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// A hold that appears during the upload of a write stops it before anything is
-// replaced.
+// If somebody takes a hold while the files of a write are uploaded, the write
+// replaces nothing.
 func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
 	for name, quiet := range map[string]bool{"under its own hold, which was ended": false, "quiet": true} {
 		for _, point := range []string{"locked", "unpacked", "checked", "prepared"} {
@@ -44,7 +44,7 @@ func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
 	}
 }
 
-// differingLines returns the lines that only one of two trees has, without the
+// differingLines returns the lines that only one of two trees has. It ignores the
 // hold.
 func differingLines(before, after string) (added, gone []string) {
 	for line := range strings.Lines(after) {
@@ -60,8 +60,8 @@ func differingLines(before, after string) (added, gone []string) {
 	return added, gone
 }
 
-// From the first rename to the end, a quiet write prevents holds, and reports
-// who writes.
+// From the first rename to the end of a quiet write, nobody can take a hold. The
+// refusal names the run that writes.
 func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
 	for _, point := range []string{"saved", "replaced", "act 0", "recorded"} {
 		t.Run(point, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// hostileSite is a host with a directory that everybody can write to, and that
-// a configuration writes to. It has files of root with the same names.
+// hostileSite returns a host with a directory that everybody can write to, and a
+// write that changes this directory. Files of root elsewhere have the same names.
 func hostileSite(t *testing.T) (*writeBox, hostWrite) {
 	b := newWriteBox(t)
 	b.Put("/srv/app/changed.conf", "old\n", 0o644)
@@ -49,7 +49,7 @@ func hostileSite(t *testing.T) (*writeBox, hostWrite) {
 	return b, w
 }
 
-// rootOwned lists the files of root that nobody else may change or read.
+// rootOwned lists the files of root that no other account may change or read.
 func (b *writeBox) rootOwned() string {
 	b.T.Helper()
 	var list strings.Builder
@@ -64,7 +64,8 @@ func (b *writeBox) rootOwned() string {
 	return list.String()
 }
 
-// leakedFiles lists the files with the secret that other accounts can read.
+// leakedFiles lists the files that contain the secret and that other accounts can
+// read.
 func (b *writeBox) leakedFiles() []string {
 	b.T.Helper()
 	var list []string
@@ -86,11 +87,12 @@ func (b *writeBox) leakedFiles() []string {
 	return list
 }
 
-// At any time and with any action of an account in its directory: root writes
-// and reads nothing elsewhere, waits for nothing, and the next write finishes.
-// The same holds while a failed write is undone. By default each account acts
-// once in a write that fails, which does all that another does and undoes it,
-// and some in another, each at another time.
+// An account acts in its own directory at any moment of a write. Root must not
+// write or read elsewhere, must not wait, and the next write must finish. The
+// same holds while a failed write is undone. By default each kind of action
+// happens once, at a moment of its own, during a write that fails, which includes
+// all steps of a successful write. Some kinds also happen during a successful
+// write.
 func TestWritesAreSafeOnHostileGround(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		for i, how := range slices.Sorted(maps.Keys(observetest.Meddlers)) {
@@ -110,7 +112,8 @@ func TestWritesAreSafeOnHostileGround(t *testing.T) {
 	}
 }
 
-// meddledWrite reports whether the write has run a program with that number.
+// meddledWrite lets the account act before program n of a write. It reports
+// whether the write has run n programs.
 func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	t.Helper()
 	b, w := hostileSite(t)
@@ -137,7 +140,7 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	if observetest.CountPrograms(t, b.Root) < n {
 		return false
 	}
-	// The account stops, and somebody cleans up.
+	// From now on the account does nothing, and somebody cleans up.
 	b.Path = ""
 	b.Check(os.RemoveAll(b.At("/srv")))
 	b.Check(os.MkdirAll(b.At("/srv/app"), 0o777))
@@ -148,7 +151,8 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	return true
 }
 
-// A home is not created where an account could swap its parent meanwhile.
+// A home is not created below a directory in which an account could swap the
+// parent of the home meanwhile.
 func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
 	for home, says := range map[string]string{
 		"/srv/app/ann":     "would be made in a directory that others than root can change",
@@ -178,8 +182,8 @@ func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
 	}
 }
 
-// A process of a user may keep every file that it was given, and print without
-// end.
+// A process that runs as a user may keep every open file that it gets, and may
+// print without end.
 func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 	for name, runuser := range map[string]string{
 		"stays":  "(trap '' TERM; exec sleep 300) & exit 0\n",
@@ -206,7 +210,7 @@ func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 	}
 }
 
-// Reading keys ends, also if the file is a pipe, or very large.
+// Reading SSH keys ends even if the file is a pipe or very large.
 func TestKeysScriptReadsNoPipesAndNoFloods(t *testing.T) {
 	for name, prepare := range map[string]func(b *writeBox){
 		"pipe": func(b *writeBox) { b.Check(syscall.Mkfifo(b.At("/home/core/.ssh/authorized_keys"), 0o600)) },

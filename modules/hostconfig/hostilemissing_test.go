@@ -12,10 +12,9 @@ import (
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
-// An account can remove a file while paths are graded, and restore it before it
-// is used.
-
-// A write neither opens such a file to others nor loses it.
+// An account removes a file while paths are graded, and restores the file before
+// the write uses it. The write neither opens the file to other accounts nor loses
+// it.
 func TestWritesAreSafeFromFilesThatWereMissing(t *testing.T) {
 	for name, fails := range map[string]bool{"written": false, "undone": true} {
 		t.Run(name, func(t *testing.T) {

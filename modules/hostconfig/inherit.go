@@ -8,8 +8,8 @@ import (
 	"holdfast/modules/hostconfig/record"
 )
 
-// fillInherited computes the contents of files that are appended to, which
-// depend on the host. holdfast owns only the appended text.
+// fillInherited computes the contents of files that text is appended to. They
+// depend on the files of the host. holdfast owns only the appended text.
 func (x *configDiff) fillInherited(c engine.Config) engine.Config {
 	c.Files = slices.Clone(c.Files)
 	for i := range c.Files {
@@ -28,8 +28,8 @@ func (x *configDiff) fillInherited(c engine.Config) engine.Config {
 }
 
 // appendTo returns the contents of a file after appending (whole), and the part
-// of them that belongs to the host (rest). It replaces earlier appended text in
-// place, so that lines that others have added since then stay.
+// of them that belongs to the host (rest). It replaces text that was appended
+// earlier in place, so that lines that others have added later stay.
 func (x *configDiff) appendTo(f engine.File) (whole, rest []byte) {
 	n := x.facts.Nodes[f.Path]
 	if at, text, found := x.findAppended(f.Path); found {
@@ -39,7 +39,7 @@ func (x *configDiff) appendTo(f engine.File) (whole, rest []byte) {
 		}
 		return slices.Concat(n.Contents[:at.from], f.Append, n.Contents[at.to:]), rest
 	}
-	if at, found := findText(n, f.Append); found { // the host was provisioned with it
+	if at, found := findText(n, f.Append); found { // the host was provisioned with the text
 		return n.Contents, at.cutFrom(n.Contents)
 	}
 	rest = n.Contents
@@ -96,10 +96,10 @@ func (x *configDiff) firstBase(path string) string {
 	return ""
 }
 
-// remainingContents returns the contents that stay when a file that was only
-// appended to leaves the configuration: its earlier contents, and lines that
-// others have added. stays is false if the script only has to restore the
-// original.
+// remainingContents returns the contents that stay when a file leaves the
+// configuration to which text was only appended: the contents before appending,
+// and lines that others have added. stays is false if the script must remove the
+// file or restore its original.
 func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool) {
 	n := x.facts.Nodes[e.edit.path]
 	if !e.inherit || n.Type != engine.PathFile || n.Contents == nil {
@@ -115,8 +115,8 @@ func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool)
 	return rest, len(rest) > 0
 }
 
-// withFoundDigests sets the digests of recorded files that were appended to. It
-// takes them from the host if the appended text is still there.
+// withFoundDigests sets the digests of recorded files that text was appended to.
+// It takes a digest from the host if the file still has the appended text.
 func (x *configDiff) withFoundDigests(c engine.Config) engine.Config {
 	c.Files = slices.Clone(c.Files)
 	for i, f := range c.Files {
@@ -131,8 +131,8 @@ func (x *configDiff) withFoundDigests(c engine.Config) engine.Config {
 // span is a part of the contents of a file.
 type span struct{ from, to int }
 
-// cutFrom returns the contents without the span. The text after it starts on a
-// new line.
+// cutFrom returns the contents without the span. If text follows the span, it
+// starts on a new line.
 func (s span) cutFrom(contents []byte) []byte {
 	before, after := contents[:s.from], contents[s.to:]
 	if len(before) > 0 && len(after) > 0 && before[len(before)-1] != '\n' {
@@ -141,9 +141,10 @@ func (s span) cutFrom(contents []byte) []byte {
 	return slices.Concat(before, after)
 }
 
-// findText finds an appended text in this order: directly after the earlier
-// contents; at the last place where it forms whole lines; at the end of the
-// file, unless the earlier contents are known to end with a newline.
+// findText searches the appended text in these places, in order: directly after
+// the contents before appending; the last place where the text forms whole lines;
+// the end of the file. It omits the end if the contents before appending are
+// known to end with a newline.
 func findText(n engine.PathFacts, text []byte) (span, bool) {
 	if len(text) == 0 {
 		return span{}, false

@@ -9,8 +9,8 @@ import (
 )
 
 // A write is interrupted before it removes a hash, keys or an account, or after
-// it has set them. The next complete write removes everything that comes from
-// holdfast, also after a reboot in between.
+// it has set them. The next complete write removes everything that holdfast has
+// set, also after a reboot in between.
 func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
 	user := func(change func(*engine.User)) engine.Config {
 		u := engine.User{Name: "bob"}
@@ -73,8 +73,8 @@ func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
 	}
 }
 
-// An account that exists although its absence was desired before does not
-// belong to holdfast, and is never locked.
+// The documents desired an account to be absent, and the account exists although
+// holdfast has deleted it. It belongs to the host, and holdfast never locks it.
 func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
 	for name, stop := range map[string]int{"not deleted": 2, "made again": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
 	}
 }
 
-// Deleting an account takes no second reboot if a run has died between the
-// first reboot and its record.
+// If a run dies between the reboot that deletes an account and its record, the
+// next run does not reboot the host again.
 func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 	h := newAccountHost(map[string]engine.Login{"bob": {UID: 1000, Group: "bob", Password: "bob's own"}})
 	h.runOnce(t, engine.Config{Users: []engine.User{{Name: "bob", PasswordHash: passwordDigest()}}}, -1)
@@ -108,8 +108,9 @@ func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 	}
 }
 
-// A write that should restore the hash of a group is interrupted. The next one
-// restores it, also after a reboot in between, and keeps no other hash.
+// A write that restores the hash of a group is interrupted. The next write
+// restores the hash, also after a reboot in between, and keeps no other hash as
+// the original.
 func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 	hashed := engine.Config{Groups: []engine.Group{{Name: "web", PasswordHash: passwordDigest()}}}
 	for name, test := range map[string]struct{ before, unfinished, last engine.Config }{
@@ -142,7 +143,8 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 	}
 }
 
-// The origin of an account in a record of an earlier version is unknown.
+// A record of an earlier version of holdfast has no origins of accounts. These
+// origins count as unknown.
 func TestAccountsOfAnEarlierRecord(t *testing.T) {
 	record := &engine.Record{Schema: 1, Config: engine.Config{Users: []engine.User{
 		{Name: "core", PasswordHash: passwordDigest()}, {Name: "bob", PasswordHash: passwordDigest()}, {Name: "etcd", PasswordHash: passwordDigest()},

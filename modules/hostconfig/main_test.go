@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// TestMain lets garbage be: plans of small hosts are short-lived.
+// TestMain makes garbage collection rare, because the tests use little memory.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	os.Exit(pathtest.Run(m))

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/rules"
 )
 
-// modelHost is a host in memory that carries out writes by the rules in
-// configedits.go.
+// modelHost is a host in memory. It carries out writes by the rules that pathEdit
+// and unitEdit document.
 type modelHost struct {
 	nodes   map[string]engine.PathFacts
 	saved   map[string]engine.PathFacts
@@ -40,9 +40,9 @@ func (h *modelHost) gatherFacts() engine.Facts {
 	}}
 }
 
-// carryOut writes, and stops at a point: 0 before anything, n after the record
-// of the unfinished write and n-1 edits; -1 not at all, -2 when only originals
-// are left to forget, -3 before the record.
+// carryOut carries out a write up to a point. stop 0 is before everything; n is
+// after the record of the unfinished write and n-1 edits; -1 is the end; -2 is
+// before the restored originals are removed; -3 is before the record.
 func (h *modelHost) carryOut(w hostWrite, stop int) {
 	if stop == 0 {
 		return
@@ -114,8 +114,8 @@ func modelPolicy() []engine.Rule {
 	}
 }
 
-// anyConfig draws a configuration of some of the paths, as files or links, and
-// of a unit.
+// anyConfig draws a configuration that has some of the paths, as files or links,
+// and a unit.
 func anyConfig(t *rapid.T, name string) engine.Config {
 	var c engine.Config
 	for _, p := range modelPaths[:5] {
@@ -139,9 +139,9 @@ func anyConfig(t *rapid.T, name string) engine.Config {
 	return compact
 }
 
-// After any interruption, and with any next configuration, the next complete
-// run makes the host match; files from before holdfast are restored where the
-// configuration has nothing; and then nothing is left to do.
+// Runs are interrupted anywhere, and configurations change between them. The next
+// complete run makes the host match, restores files from before holdfast that the
+// configuration does not set, and leaves nothing to do.
 func TestConfigConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &modelHost{nodes: map[string]engine.PathFacts{}, saved: map[string]engine.PathFacts{}, units: map[string]string{"f.service": "disabled"}}
@@ -152,7 +152,7 @@ func TestConfigConverges(t *testing.T) {
 			switch rapid.IntRange(0, 3).Draw(t, "host has "+p) {
 			case 0:
 				h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("host's own")), Mode: 0o640}
-			case 1: // paths that may be desired later; without a record they count as provisioned
+			case 1: // the host already has paths that may be desired later; without a record they count as provisioned
 				if h.applied != nil {
 					h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("1")), Mode: 0o600}
 				}
@@ -211,8 +211,8 @@ func TestConfigConverges(t *testing.T) {
 	})
 }
 
-// addForeignLine adds a line to the file that is appended to, if it exists and
-// belongs to the host.
+// addForeignLine adds a line to the file that text is appended to, if the file
+// exists and belongs to the host.
 func (h *modelHost) addForeignLine(t *rapid.T) string {
 	n := h.nodes["/etc/appended"]
 	if n.Type != engine.PathFile || !rapid.Bool().Draw(t, "a foreign line") {
@@ -230,7 +230,7 @@ func (h *modelHost) simulateReboot() {
 	h.effect = maps.Clone(h.nodes)
 }
 
-// applyActions makes complete writes take effect.
+// applyActions makes the changes of complete writes take effect.
 func (h *modelHost) applyActions(x *configDiff) {
 	for _, c := range x.diff.Changes {
 		path := c.Name
@@ -247,7 +247,7 @@ func (h *modelHost) applyActions(x *configDiff) {
 
 func ptr[T any](v T) *T { return &v }
 
-// runOnce plans and carries out one run. A step may reboot the host.
+// runOnce plans one run and carries it out. Steps may reboot the host.
 func (h *modelHost) runOnce(t *rapid.T, d engine.Desired, stop int) {
 	changes, err := Module{}.Diff(d, h.gatherFacts())
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 // Module manages files, directories, links, units, users and groups.
 type Module struct{}
 
-// Name is the module's name in plans.
+// Name returns the name of the module in plans.
 func (Module) Name() string { return "config" }
 
-// Probe returns no command if no configuration is desired.
+// Probe returns no commands if no configuration is desired.
 func (Module) Probe(d engine.Desired) []engine.Command { return observe.Probe(d) }
 
 // Read adds the observed configuration to the facts.
@@ -24,8 +24,8 @@ func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	return observe.Read(d, o, f)
 }
 
-// Diff compares the host with its desired configuration. It marks drift, even
-// if drift is only reported.
+// Diff compares the host with its desired configuration. It marks drift even if
+// drift is only reported.
 func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if d.Config == nil || hasNothing(d, f) {
 		return nil, nil
@@ -45,7 +45,7 @@ func hasNothing(d engine.Desired, f engine.Facts) bool {
 	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
 }
 
-// Steps write the configuration and make it take effect.
+// Steps returns the steps that write the configuration and make it take effect.
 func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	repair, wanted := false, false
 	var x *configDiff
@@ -60,14 +60,14 @@ func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	}
 	if x == nil || !repair && x.hasDrift() {
 		var err error
-		if x, err = newConfigDiff(t.Desired, t.Facts, repair); err != nil { // Diff has then returned no changes
+		if x, err = newConfigDiff(t.Desired, t.Facts, repair); err != nil { // Diff has reported this error
 			return engine.Steps{}
 		}
 	}
 	return x.buildSteps(t)
 }
 
-// writeTimeout bounds a write: mostly the time of uploading it.
+// writeTimeout bounds a write. Most of this time is for the upload.
 const writeTimeout = engine.Duration(10 * time.Minute)
 
 func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
@@ -96,8 +96,8 @@ func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	return s
 }
 
-// endingServices lists the services that the configuration disables, masks or
-// no longer has. After a boot they need not run.
+// endingServices lists the services that the configuration disables, masks or no
+// longer has. After a boot these services need not run.
 func (x *configDiff) endingServices() []string {
 	var names []string
 	stays := map[string]bool{}
@@ -115,8 +115,8 @@ func (x *configDiff) endingServices() []string {
 	return names
 }
 
-// nonDisruptiveStep writes, acts and records in one script, to save round
-// trips.
+// nonDisruptiveStep returns the step that writes, acts and records in one script,
+// which saves round trips.
 func (x *configDiff) nonDisruptiveStep(t engine.Target, w hostWrite) engine.Step {
 	if w.isEmpty() && len(scriptedActions(x.diff.Actions)) == 0 {
 		text, uploads := recordScript(t.Owner(), w.after, true)

@@ -16,7 +16,7 @@ func noDocuments() engine.Desired {
 	return engine.Desired{Config: &engine.Config{}, NoDocuments: true}
 }
 
-// A host without documents that holdfast never wrote to is left alone.
+// If a host has no documents and no record, holdfast changes nothing on the host.
 func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
 	s := observetest.NewHost(t)
 	f := s.GatherFacts(noDocuments())
@@ -26,8 +26,8 @@ func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
 	}
 }
 
-// If a host has a record and no documents, everything is removed, with a clear
-// warning.
+// If a host has a record and no documents, the plan removes everything that the
+// record lists, and warns about it.
 func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.WriteFile("/etc/a", "1", 0o644)
@@ -48,7 +48,8 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	if slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Drift }) {
 		t.Error("a removal is taken for drift, which a pool may only report")
 	}
-	// Afterwards nothing is left to do, and files from an installation stay.
+	// Afterwards nothing is left to do. Files that an installation has written
+	// stay.
 	x, err := newConfigDiff(noDocuments(), f, true)
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +61,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	}
 }
 
-// A host with a record that cannot be parsed never matches, with documents or
-// without.
+// A record that cannot be parsed is always a problem, with documents or without.
 func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.WriteFile(engine.RecordPath, "hello\n", 0o600)
@@ -70,7 +70,7 @@ func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 	}
 }
 
-// Nothing is written if holdfast would lock the account that it logs in as.
+// If a write would lock the account that holdfast logs in as, nothing is written.
 func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 	record := &engine.Record{
 		Schema: engine.RecordSchema, Config: engine.Config{Users: []engine.User{{Name: "ops", SSHKeys: []string{key1}}}},
@@ -81,7 +81,7 @@ func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 	if changes, err := (Module{}).Diff(noDocuments(), f); err == nil || !strings.Contains(err.Error(), "logs in as ops") {
 		t.Errorf("%v %v", changes, err)
 	}
-	// An account that the host had before only causes a warning.
+	// If the host had the account before holdfast, the plan only warns.
 	record.Accounts["ops"] = engine.FoundAccount
 	changes, err := Module{}.Diff(noDocuments(), f)
 	if err != nil || len(changes) != 1 || !slices.ContainsFunc(changes[0].Warnings, func(w string) bool { return strings.Contains(w, "loses its last SSH key") }) {
@@ -94,13 +94,13 @@ func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 	}
 }
 
-// The plan reports links in paths, and file systems in memory.
+// The plan reports symbolic links in paths, and file systems in memory.
 func TestTheWayToAFileIsLookedAt(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.WriteFile("/srv/app/x", "", 0o644)
 	s.Link("/etc/app", "/srv/app")
 	s.Link("/home", "srv")
-	s.WriteRecord(engine.Record{Schema: engine.RecordSchema}) // all is in memory where the folder of the test is, as on a live system
+	s.WriteRecord(engine.Record{Schema: engine.RecordSchema}) // on a live system everything is in memory; here it is if the folder of the test is
 	d := engine.Desired{Config: &engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/app/deep/x"), observetest.EmptyFile("/etc/app/y"), observetest.EmptyFile("/home/z")}}}
 	f := s.GatherFacts(d)
 	f.Config.Fleeting = nil // the folder of the test may be in memory

@@ -2,6 +2,6 @@
 
 package hostconfig
 
-// pointScript defines point(), which does nothing: only programs built with the
-// tag "fault" can be stopped half way.
+// pointScript defines the shell function point, which does nothing here. Only
+// programs that are built with the tag "fault" can be stopped halfway.
 const pointScript = "point() { :; }\n"

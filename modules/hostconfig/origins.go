@@ -12,9 +12,9 @@ import (
 
 func groupName(name string) string { return rules.GroupName(name) }
 
-// findOrigins returns the origin of each desired account. An account that is
-// recorded without an origin comes from an earlier version; its origin stays
-// unknown unless the account is missing now.
+// findOrigins returns the recorded origins, and the origin of each desired
+// account. Records of earlier versions of holdfast have no origins: the origin of
+// such an account stays unknown, unless the account is missing now.
 func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	origins, recorded := map[string]engine.AccountOrigin{}, map[string]bool{}
 	if a := x.facts.Applied; a != nil {
@@ -49,9 +49,9 @@ func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	return origins
 }
 
-// originsAfter returns the origins to record after the write. An account that
-// holdfast locks is recorded as made by holdfast; an account that it leaves to
-// the host loses its entry.
+// originsAfter returns the origins to record after the write. It records an
+// account that holdfast locks as made by holdfast. An account that holdfast
+// leaves to the host loses its entry.
 func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 	origins := maps.Clone(x.origins)
 	for _, u := range x.want.Users {
@@ -67,7 +67,7 @@ func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 	for _, u := range x.leavingUsers() {
 		_, exists := x.facts.Users[u.Name]
 		switch {
-		case u.Account.Absent && exists: // its deletion failed, or others made it again: holdfast leaves the account as it is
+		case u.Account.Absent && exists: // its deletion failed, or others made the account again: holdfast leaves it to the host
 		case x.retiresUser(u.Name):
 			origins[u.Name] = engine.MadeAccount
 		default:
@@ -98,13 +98,13 @@ func (x *configDiff) leavingGroups() []engine.Group {
 	return dropMatching(x.was.Groups, func(g engine.Group) bool { return wanted[g.Name] })
 }
 
-// firstPersonUID is the lowest UID of accounts of persons.
+// firstPersonUID is the lowest UID of an account of a person.
 const firstPersonUID = 1000
 
 // retiresUser reports whether holdfast locks a user that leaves the
-// configuration. It does if it created the user and the UID is not 0. If the
-// origin is unknown, it locks the account of a person, unless it logs in as that
-// user.
+// configuration. It locks a user that it created, unless the UID is 0. If the
+// origin is unknown, it locks the account of a person, unless holdfast logs in as
+// that user.
 func (x *configDiff) retiresUser(name string) bool {
 	login, exists := x.facts.Users[name]
 	switch origin := x.origins[name]; {
@@ -116,16 +116,16 @@ func (x *configDiff) retiresUser(name string) bool {
 	return login.UID >= firstPersonUID && !login.Connects
 }
 
-// isRetired reports whether a desired account is locked in the way that
-// holdfast locks leaving accounts. It is false for an account that the
-// host had before holdfast: such an account is never unlocked.
+// isRetired reports whether a desired account is locked in the way that holdfast
+// locks leaving accounts. It returns false for an account that the host had
+// before holdfast: holdfast never unlocks such an account.
 func (x *configDiff) isRetired(name string) bool {
 	return x.facts.Users[name].Retired() && x.origins[name] != engine.FoundAccount
 }
 
 // keepsHash reports whether to save the current password hash of a user or group
-// as the original: only before holdfast replaces it for the first time. Any
-// later hash is holdfast's own or drift.
+// as the original. holdfast saves the hash only before it replaces one for the
+// first time. Any later hash comes from holdfast, or is drift.
 func (x *configDiff) keepsHash(name string) bool {
 	if x.origins[name] != engine.FoundAccount {
 		return false

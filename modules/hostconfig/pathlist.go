@@ -12,20 +12,20 @@ import (
 	"holdfast/modules/hostconfig/record"
 )
 
-// listedEdit is an edit with all defaults filled in, as scripts need it.
+// listedEdit is an edit with its defaults filled in, ready for a script.
 type listedEdit struct {
 	pathEdit
-	parent bool   // a parent directory, created only if it is missing
-	about  string // the path that needs it
-	source string // uploaded file with its contents, mode and owner
+	parent bool   // a parent directory, which is created only if it is missing
+	about  string // path that messages name: of the edit, or of the edit that needs this parent
+	source string // uploaded file with the contents, mode and owner of this path
 	owner  string
-	late   bool // the same write creates its owner
+	late   bool // the same write creates the owner of this path
 }
 
 // listing holds all edits of the file system, parents first.
 type listing struct {
 	items  []listedEdit
-	copies [][2]string // uploaded files to copy, because several paths need other owners or modes
+	copies [][2]string // source and target of uploaded files to copy, because paths with equal contents differ in owner or mode
 }
 
 func newListing(w hostWrite) listing {
@@ -56,8 +56,8 @@ func newListing(w hostWrite) listing {
 	return l
 }
 
-// sortEdits puts directories before their contents, and deletions last,
-// contents before their directory.
+// sortEdits puts directories before their contents. Deletions come last, contents
+// before their directory.
 func sortEdits(edits []pathEdit) []pathEdit {
 	return slices.SortedStableFunc(slices.Values(edits), func(a, b pathEdit) int {
 		switch aGoes, bGoes := a.kind == engine.PathMissing, b.kind == engine.PathMissing; {
@@ -108,7 +108,7 @@ func (it *listedEdit) fillDefaults() {
 }
 
 func (l *listing) assignSources() {
-	taken := map[string]string{} // by digest and name
+	taken := map[string]string{} // source by digest and name
 	count := map[string]int{}
 	for i := range l.items {
 		it := &l.items[i]

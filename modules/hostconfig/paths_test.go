@@ -13,7 +13,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// No character in a name has a meaning to the shell or the tools.
+// Names with characters that are special to the shell or to tools are written and
+// removed like all others.
 func TestStrangeNames(t *testing.T) {
 	b := newWriteBox(t)
 	data := contents{}
@@ -41,7 +42,8 @@ func TestStrangeNames(t *testing.T) {
 			t.Errorf("%q: %+v", e.path, b.Node(e.path))
 		}
 	}
-	// Now they are there, and are taken over.
+	// The entries exist now, with the desired contents. holdfast takes them into
+	// the record.
 	for i := range again {
 		again[i].save = true
 		data[again[i].path] = "again\n"
@@ -69,7 +71,7 @@ func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
 	b.mustWrite(b.planWrite(contents{"/etc/link": "new\n"},
 		pathEdit{path: "/etc/file", kind: engine.PathLink, data: "target", save: true},
 		pathEdit{path: "/etc/link", kind: engine.PathFile, mode: -1, save: true},
-		pathEdit{path: "/etc/two", kind: engine.PathLink, hard: true, data: "/etc/one"})) // unchanged: nothing to rename
+		pathEdit{path: "/etc/two", kind: engine.PathLink, hard: true, data: "/etc/one"})) // unchanged: no rename
 	if n := b.Node("/etc/file"); n.Target != "target" {
 		t.Errorf("%+v", n)
 	}
@@ -85,8 +87,8 @@ func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
 	}
 }
 
-// If the host had the default of the OS, the current default of the OS is
-// restored.
+// If the host had the default of the OS, removing the path restores the default
+// of the OS at that time.
 func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	b := newWriteBox(t)
 	for _, dir := range []string{"/etc", "/usr/etc"} {
@@ -121,8 +123,8 @@ func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	}
 }
 
-// If no original was kept, because the host always had the same contents, the
-// default of the OS is restored, too.
+// No original is kept if the host always had the same contents. Then removing the
+// path restores the default of the OS, too.
 func TestWhatTheOSShipsIsNotTakenAway(t *testing.T) {
 	b := newWriteBox(t)
 	for _, name := range []string{"/etc/same", "/usr/etc/same", "/etc/other", "/usr/local/same", "/usr/usr/local/same"} {
@@ -195,8 +197,8 @@ func TestSELinuxContexts(t *testing.T) {
 	}
 }
 
-// A signal ends the script while it can still leave everything unchanged; later
-// the script continues.
+// A signal ends the script as long as the script can leave everything unchanged.
+// Later, the script continues.
 func TestASignalNeverLeavesHalf(t *testing.T) {
 	for point, code := range map[string]int{"prepared": 143, "before": 0, "rename 2": 0, "units": 0} {
 		t.Run(point, func(t *testing.T) {
@@ -243,8 +245,8 @@ func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// The next write removes the temporary files that an interrupted write has
-// left, also in directories that it does not change.
+// The next write removes the temporary files that an interrupted write has left,
+// also in directories that the next write does not change.
 func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/d/there", "", 0o644)
@@ -263,7 +265,8 @@ func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 	b.mustWrite(b.planWrite(contents{"/etc/other": "x"}, writtenFile("/etc/other")))
 }
 
-// After the default of the OS is noted, no other original is kept.
+// After the script has noted that a path had the default of the OS, it keeps no
+// other original of this path.
 func TestTheMarkOfADefaultStays(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/foo", "shipped\n", 0o644)
@@ -276,7 +279,7 @@ func TestTheMarkOfADefaultStays(t *testing.T) {
 	}
 }
 
-// A link directly in / is followed only if the owner of / owns it.
+// A script follows a link directly in / only if the link has the same owner as /.
 func TestALinkInTheRootOfSomebodyElseIsNotFollowed(t *testing.T) {
 	b := newWriteBox(t)
 	b.Link("/mnt", "tmp")

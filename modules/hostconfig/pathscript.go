@@ -105,8 +105,8 @@ func (l listing) parentDirs() []string {
 	return slices.Compact(list)
 }
 
-// namesFunction returns the shell function that fails if a named user or group
-// is missing and the same write does not create it.
+// namesFunction returns the shell function names. It fails if a named user or
+// group is missing, unless the same write creates it.
 func (l listing) namesFunction() string {
 	var b strings.Builder
 	seen := map[string]bool{}
@@ -127,10 +127,11 @@ func (l listing) namesFunction() string {
 	return "names() {\n:\n" + b.String() + "}\n"
 }
 
-// sourcesFunction returns the shell function that sets modes and owners of the
-// uploaded files. A change of owner clears setuid bits, so modes are set last.
+// sourcesFunction returns the shell function sources, which sets the owners and
+// modes of the uploaded files. It sets modes last, because a change of the owner
+// clears setuid bits.
 func (l listing) sourcesFunction() string {
-	const most = 500 // words of a command
+	const most = 500 // most words of one command
 	var lines []string
 	for _, c := range l.copies {
 		lines = append(lines, "cp "+c[0]+" "+c[1])

@@ -8,7 +8,8 @@ import (
 )
 
 // A host that was provisioned with a configuration and its record needs no
-// change, and removes its own resources when the configuration shrinks.
+// change. When the configuration shrinks, holdfast removes the resources that
+// left it.
 func TestProvisionedHostsMatch(t *testing.T) {
 	mode, folder := 0o600, 0o755
 	owner := engine.Owner{User: "0", Group: "0"}

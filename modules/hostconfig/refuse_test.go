@@ -13,13 +13,13 @@ import (
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
-// Each case is refused with a reason, and nothing has changed.
+// Each of these writes is refused with a reason, and changes nothing.
 func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 	link := func(path, target string) pathEdit { return pathEdit{path: path, kind: engine.PathLink, data: target} }
 	for name, test := range map[string]struct {
 		prepare func(*writeBox)
 		edit    pathEdit
-		meddle  func(*writeBox, *hostWrite) // after the plan
+		meddle  func(*writeBox, *hostWrite) // changes the host or the write after the plan
 		code    int
 		says    string
 	}{
@@ -236,7 +236,7 @@ func TestOnlyOneWritesAtATime(t *testing.T) {
 	b.checkRefused(b.planWrite(contents{}, writtenFile("/etc/foo")), hostscript.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
 }
 
-// Links of the OS directly in / and as /usr/local are followed.
+// Scripts follow the links of the OS: those directly in /, and /usr/local.
 func TestTheLinksOfTheOSAreFollowed(t *testing.T) {
 	b := newWriteBox(t)
 	b.Check(os.Remove(b.At("/home")))

@@ -12,18 +12,18 @@ import (
 	"holdfast/engine"
 )
 
-// accountHost is a host with accounts, in memory, that carries out writes by
-// the rules of loginEdit.
+// accountHost is a host with accounts, in memory. It carries out writes by the
+// rules that loginEdit documents.
 type accountHost struct {
 	users   map[string]engine.Login
 	kept    map[string]string // original hashes
 	applied *engine.Record
 	boot    int
-	set     map[string]bool     // accounts that have a hash from holdfast, or had it and it drifted
-	own     map[string][]string // hashes that an account had before that
+	set     map[string]bool     // accounts whose hash holdfast has set; it may have drifted since
+	own     map[string][]string // hashes that an account had before holdfast set one
 	keyed   map[string]bool     // accounts that have SSH keys from holdfast
 	made    map[string]bool     // accounts that holdfast made
-	wrong   []string            // edits that nothing may ask for
+	wrong   []string            // edits that holdfast must never make
 }
 
 // newAccountHost returns a host with these accounts.
@@ -39,7 +39,7 @@ func (h *accountHost) gatherFacts() engine.Facts {
 	}}
 }
 
-// The hashes of the model.
+// The password hashes that the model uses.
 const (
 	starHash  = "*"
 	lockHash  = "!"
@@ -47,7 +47,8 @@ const (
 	intruder  = "intruder"
 )
 
-// carryOut writes, and stops after that number of steps; negative: at the end.
+// carryOut carries out a write. It stops after that number of steps; a negative
+// number means to finish.
 func (h *accountHost) carryOut(w hostWrite, stop int) {
 	step := func() bool { stop--; return stop == -1 }
 	if step() {
@@ -79,8 +80,8 @@ func (h *accountHost) carryOut(w hostWrite, stop int) {
 	}
 }
 
-// applyEdit changes an account, and returns its name if its original is not
-// needed any more.
+// applyEdit changes an account. It returns the name of the account if the
+// original hash must be removed.
 func (h *accountHost) applyEdit(u loginEdit) []string {
 	name := u.want.Name
 	login, exists := h.users[name]
@@ -147,7 +148,7 @@ func anyAccounts(t *rapid.T, name string) engine.Config {
 	return c
 }
 
-// driftRandomly changes an account as somebody on the host might.
+// driftRandomly changes an account like somebody on the host.
 func (h *accountHost) driftRandomly(t *rapid.T, name string) {
 	user := rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, name+"drifts")
 	login, exists := h.users[user]
@@ -191,10 +192,10 @@ func (h *accountHost) runOnce(t rapid.TB, c engine.Config, stop int) {
 	h.carryOut(w, stop)
 }
 
-// With any drift and any interruption: an account that holdfast created is
-// locked when it leaves, and open when it returns; an account that the host had
-// gets the hash from before holdfast set one, and never a later one; and then
-// nothing is left to do.
+// With any drift and any interruption, three things hold. An account that
+// holdfast created is locked when it leaves, and unlocked when it returns. An
+// account of the host gets back the hash that it had before holdfast set one, and
+// never a later hash. A complete run leaves nothing to do.
 func TestAccountsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newAccountHost(map[string]engine.Login{})
@@ -223,7 +224,7 @@ func TestAccountsConverge(t *testing.T) {
 		}
 		h.runOnce(t, engine.Config{}, -1)
 		h.checkAccounts(t, engine.Config{})
-		for name, login := range h.users { // an account that was unlocked after it left belongs to the host
+		for name, login := range h.users { // if somebody unlocks an account after it left, the account belongs to the host
 			leaves := slices.ContainsFunc(c.Users, func(u engine.User) bool { return u.Name == name })
 			if h.made[name] && leaves && !(login.Retired() && login.Password == lockHash && len(login.Keys) == 0) {
 				t.Fatalf("%s was made by holdfast, has left, and is %+v", name, login)
@@ -268,7 +269,7 @@ func (h *accountHost) checkAccounts(t rapid.TB, c engine.Config) {
 	}
 }
 
-// holdfast creates bob, his password drifts and is repaired, and he leaves.
+// holdfast creates bob. His password drifts and is repaired, and then he leaves.
 func TestAMadeAccountIsLocked(t *testing.T) {
 	for name, drift := range map[string]string{"emptied": emptyHash, "an intruder's": "$6$intruder$x"} {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRoomsHaveSecretNames: nobody can guess the name of a room, or of the file in it by which it is known: each has 128 random
-// bits of its own.
+// TestRoomsHaveSecretNames checks that nobody can guess the name of a room, or the name of the
+// token file in it: each has 128 random bits of its own.
 func TestRoomsHaveSecretNames(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("sh/room.sh")

@@ -38,8 +38,8 @@ func (x *configDiff) addUnitEdits(w *hostWrite) {
 	}
 }
 
-// addLeavingUnits disables units that are removed. It presets units that were
-// only enabled or disabled.
+// addLeavingUnits disables units whose files are removed. Other units that leave,
+// which were only enabled or disabled, get their preset.
 func (x *configDiff) addLeavingUnits(gone map[string]engine.Unit, add func(name, do string, early bool)) {
 	taken := unitsAmong(x.leaving)
 	for _, u := range x.was.Units {
@@ -65,8 +65,8 @@ func enabledWord(enabled bool) string {
 	return "disabled"
 }
 
-// rewritesUnit reports whether the unit file changes: a unit that cannot be
-// enabled now, without an Install section, may become one that can.
+// rewritesUnit reports whether the unit file changes. A unit without an Install
+// section cannot be enabled, but the new file may have one.
 func (x *configDiff) rewritesUnit(u engine.Unit) bool {
 	file := unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})
 	return u.Contents != "" && !file[0].matchesHost(x.facts.Nodes)

@@ -9,7 +9,7 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// writeBox is a host that configurations are written to.
+// writeBox is a fake host that configurations are written to.
 type writeBox struct{ *moduletest.Tree }
 
 func newWriteBox(t testing.TB) *writeBox {
@@ -17,8 +17,8 @@ func newWriteBox(t testing.TB) *writeBox {
 	return &writeBox{moduletest.NewTree(t)}
 }
 
-// planWrite returns a write of edits for the present state of the box. New
-// files belong to the user of the test.
+// planWrite returns a write of these edits, planned for the present state of the
+// box. New files belong to the user who runs the test.
 func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrite {
 	w := hostWrite{
 		owner: moduletest.By("r1"), boot: moduletest.Boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failure: func(string) []byte { return []byte(`{"failed":1}`) },
@@ -45,7 +45,7 @@ func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrit
 	return w
 }
 
-// contents are data for plan.
+// contents are the texts of files for planWrite, by path.
 type contents = map[string]string
 
 func writtenFile(path string) pathEdit {
@@ -58,8 +58,8 @@ func (b *writeBox) write(w hostWrite) engine.Output {
 	return b.RunScript(w.buildScript(moduletest.By("r1")))
 }
 
-// mustWrite writes and records, and requires that both succeed and leave no
-// temporary file.
+// mustWrite writes and records. It requires that both scripts succeed and leave
+// no temporary file.
 func (b *writeBox) mustWrite(w hostWrite) {
 	b.T.Helper()
 	b.Want(b.write(w), 0, "")
@@ -78,8 +78,7 @@ func (b *writeBox) record(w hostWrite) {
 	b.CheckClean()
 }
 
-// checkRefused requires that a write ends with this status, and that nothing
-// has changed.
+// checkRefused requires that a write ends with this status, and changes nothing.
 func (b *writeBox) checkRefused(w hostWrite, code int, says string) {
 	b.T.Helper()
 	before := b.ListTree()

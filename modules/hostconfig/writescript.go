@@ -1,7 +1,7 @@
 package hostconfig
 
 import (
-	_ "embed" // scripts
+	_ "embed" // embeds scripts
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +12,7 @@ import (
 	"holdfast/modules/shell"
 )
 
-// The scripts of a write, its actions and its record.
+// These scripts write a configuration, carry out actions and write the record.
 var (
 	//go:embed sh/room.sh
 	roomScript string
@@ -38,10 +38,10 @@ var (
 	recordedScript string
 )
 
-// buildScript returns the script of the whole write, and its uploads. The
-// script exits with ScriptHeld, ScriptChanged or ScriptNoSpace, or with 1 if a
-// write fails, each time with nothing changed. It exits with ScriptActed if all
-// is written, but an action has failed. If the write is quiet, only these
+// buildScript returns the script of the whole write, and its uploads. If the
+// write fails, the script changes nothing, and exits with ScriptHeld,
+// ScriptChanged, ScriptNoSpace or 1. If everything is written but an action
+// fails, it exits with ScriptActionFailed. During a quiet write, only these
 // holders may hold the host.
 func (w hostWrite) buildScript(holders ...engine.HoldOwner) (text string, uploads []engine.Upload) {
 	uploads = w.listUploads()
@@ -126,44 +126,44 @@ func uploadedFunction(uploads []engine.Upload) string {
 	return "uploaded() { printf %s " + hostscript.Quote(b.String()) + "; }\n"
 }
 
-// hostWrite is everything that one script writes to a host, wholly or not at
-// all.
+// hostWrite is a write to a host by one script, which writes everything or
+// nothing.
 type hostWrite struct {
 	owner   engine.HoldOwner // the run that must hold the host
-	quiet   bool             // without a hold: nobody else may hold the host
-	boot    string           // planned boot ID: with another one the script exits with ScriptChanged
+	quiet   bool             // writes without a hold; nobody else may hold the host
+	boot    string           // boot ID in the plan; on another boot the script exits with ScriptChanged
 	edits   []pathEdit       // parents before their contents; deletions last, in reverse order
-	groups  []groupEdit      // before users, as users are before files
+	groups  []groupEdit      // changed before users; users are changed before files
 	users   []loginEdit
-	units   []unitEdit                 // after the files
-	before  []byte                     // applied.json during the write: the old record, and the unfinished write
-	failure func(action string) []byte // returns applied.json for the case that this action fails
-	after   []byte                     // applied.json after all has taken effect
-	acts    []rules.Action             // done by the same script, if quiet
-	data    map[string][]byte          // by digest: contents and password hashes that edits name
+	units   []unitEdit                 // changed after files
+	before  []byte                     // the record during the write: the old record, and the unfinished write
+	failure func(action string) []byte // returns the record to write if this action fails
+	after   []byte                     // the record after everything has taken effect
+	acts    []rules.Action             // actions of the same script, if quiet
+	data    map[string][]byte          // contents and password hashes that edits name, by digest
 }
 
 // pathEdit is the change of one path.
 type pathEdit struct {
 	path        string
-	was         engine.PathFacts // at the time of the plan; if it differs now, nothing at all is written
-	kind        engine.PathType  // the new type; NoNode: remove it, or restore its original
-	hard        bool             // a hard link
-	mode        int              // permission bits; -1: unchanged, or 0644, or 0755 for a directory
-	user, group string           // names or decimal IDs; "": unchanged, or root
-	data        string           // of a file: digest of its contents; of a link: its target
+	was         engine.PathFacts // state in the plan; if the path differs now, the script writes nothing at all
+	kind        engine.PathType  // the new type; PathMissing: remove the path, or restore its original
+	hard        bool             // the link is a hard link
+	mode        int              // permission bits; -1: unchanged, or for new paths 0644, for new directories 0755
+	user, group string           // names or decimal IDs; "": unchanged, or root for new paths
+	data        string           // digest of the contents of a file, or target of a link
 	save        bool             // keep the existing file as the original
-	restore     bool             // when removed: an original is kept
+	restore     bool             // the path is removed, and has an original to restore
 }
 
 // groupEdit creates, changes or removes a group.
 type groupEdit struct {
 	want   engine.Group // PasswordHash is the digest of the hash, which is in data
 	exists bool
-	leaves bool // it is no longer desired, so only its password changes
-	keep   bool // the hash that it has now is kept as the original
-	back   bool // the hash that it had before holdfast is put back
-	lock   bool // no password is to be let in
+	leaves bool // the group leaves the configuration: only its password changes
+	keep   bool // keep the current hash as the original
+	back   bool // restore the hash from before holdfast
+	lock   bool // lock the password
 }
 
 // loginEdit creates, changes or removes an account with its password and SSH
@@ -171,32 +171,32 @@ type groupEdit struct {
 type loginEdit struct {
 	want     engine.User   // PasswordHash is the digest of the hash, which is in data
 	was      *engine.Login // nil: the account does not exist
-	account  bool          // create it, change it to want.Account, or remove it
+	account  bool          // create the account, change it to want.Account, or remove it
 	password bool          // set want.PasswordHash; if "", lock the password
-	keep     bool          // the hash that it has now is kept as the original
+	keep     bool          // keep the current hash as the original
 	back     bool          // instead, restore the hash from before holdfast
-	keys     bool          // make want.SSHKeys the SSH keys that holdfast manages; if empty, remove them
-	retire   bool          // it leaves, and holdfast created it: lock it
-	revive   bool          // it was retired, and is desired again
+	keys     bool          // set the SSH keys that holdfast manages to want.SSHKeys; if empty, remove them
+	retire   bool          // lock the account: it leaves, and holdfast created it
+	revive   bool          // unlock the account: it was retired, and is desired again
 }
 
-// unitEdit changes whether a unit is started at boot.
+// unitEdit enables, disables or presets a unit.
 type unitEdit struct {
 	name    string
-	enabled bool   // it is now
+	enabled bool   // the unit is enabled now
 	do      string // enable, disable or preset
-	early   bool   // before the files change: a unit is disabled before it is removed
+	early   bool   // run before files change: a unit is disabled before its file is removed
 }
 
-// unitFunctions returns the shell function units, which enables and disables
-// units early or late, and unitsback, which undoes that.
+// unitFunctions returns two shell functions: units enables and disables units
+// early or late, and unitsback undoes this.
 func unitFunctions(units []unitEdit) string {
 	var do, back strings.Builder
 	for _, when := range []string{"early", "late"} {
 		do.WriteString(when + ")\n:\n")
 		back.WriteString(when + ")\n:\n")
 		for _, verb := range []string{"disable", "preset", "enable"} {
-			var names, were, others []string // were enabled before
+			var names, were, others []string // were: enabled before; others: not
 			for _, u := range units {
 				switch {
 				case u.do != verb || u.early != (when == "early"):

@@ -10,8 +10,8 @@ import (
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
-// answerOf returns the output of a host that has n files of 4 KiB, which the
-// configuration asks for.
+// answerOf returns a host with n files of 4 KiB, a desired state with these
+// files, and the output of its probe.
 func answerOf(tb testing.TB, n int) (observetest.Host, engine.Desired, engine.Outputs) {
 	s := observetest.NewHost(tb)
 	c := engine.Config{}
@@ -53,7 +53,8 @@ func BenchmarkConfigRead(b *testing.B) {
 	}
 }
 
-// BenchmarkLook measures a probe of the configuration on the host.
+// BenchmarkLook measures how long the probe of the configuration runs on the
+// host.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{0, 500, 10000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {

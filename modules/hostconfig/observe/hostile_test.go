@@ -17,8 +17,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// hostileProbe is a host with files to probe in a directory that everybody can
-// write to.
+// hostileProbe returns a host with files to probe in a directory that everybody
+// can write to.
 func hostileProbe(t *testing.T) (observetest.Host, engine.Config) {
 	s := observetest.NewHost(t)
 	s.Check(os.Chmod(s.Root, 0o755))
@@ -35,9 +35,9 @@ func hostileProbe(t *testing.T) (observetest.Host, engine.Config) {
 	return s, engine.Config{Files: []engine.File{{Path: "/srv/app/app.conf", Inherit: true, Append: []byte("ours\n")}, observetest.EmptyFile("/srv/app/other.conf"), observetest.EmptyFile("/srv/app/new.conf")}}
 }
 
-// With any action of an account in its directory during a probe, no file of
-// root counts as one of the account, and the probe ends. By default each account
-// acts at a few moments, which differ from those of the others.
+// While an account acts in its directory during a probe, the probe ends, and
+// never takes a file of root for a file of the account. By default each kind of
+// action happens at a few moments, different ones for each kind.
 func TestLooksAreSafeOnHostileGround(t *testing.T) {
 	every := longtest.Pick(26, 1)
 	for i, how := range slices.Sorted(maps.Keys(observetest.Meddlers)) {
@@ -58,7 +58,7 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 						t.Errorf("%s before program %d: %s is not what its digest is of", how, n, path)
 					}
 				}
-				if observetest.CountPrograms(t, s.Root) < n+every-1 { // at the next moment it has ended
+				if observetest.CountPrograms(t, s.Root) < n+every-1 { // the probe has ended before the next moment
 					return
 				}
 			}
@@ -67,7 +67,7 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 }
 
 // The target of a link may be any text. No such text counts as another part of
-// the output.
+// the output of the probe.
 func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 	for name, target := range map[string]string{
 		"lines":    "x\n./etc/z\t./etc/z -> wanted",
@@ -97,7 +97,7 @@ func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 	}
 }
 
-// The same holds for parent directories that are links.
+// A parent directory that is a link may have any target, too.
 func TestLinksOnTheWayAreNoOtherAnswers(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.Check(os.MkdirAll(s.Root+"/srv/app", 0o777))
@@ -108,7 +108,8 @@ func TestLinksOnTheWayAreNoOtherAnswers(t *testing.T) {
 	}
 }
 
-// A file that its owner can swap is read like any other while nobody swaps it.
+// A probe reads a file that its owner can swap like any other file, as long as
+// nobody swaps it.
 func TestFilesOnHostileGroundAreRead(t *testing.T) {
 	s, c := hostileProbe(t)
 	f := s.MustRead(c)
@@ -119,8 +120,8 @@ func TestFilesOnHostileGroundAreRead(t *testing.T) {
 	}
 }
 
-// Appending does not open a file to others by owner or mode if an account could
-// have moved the file of another account there.
+// An account may have moved the file of another account to a path that holdfast
+// appends to. Appending never opens such a file to others by a new owner or mode.
 func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode int
@@ -150,8 +151,8 @@ func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// A file may become more open if only root can put another file in its place:
-// it has no secret of another account.
+// If only root can replace a file, appending may open it to others: it cannot be
+// the file of another account.
 func TestAppendingMayOpenAFileThatNobodyCanSwap(t *testing.T) {
 	s, config := hostileProbe(t)
 	for _, dir := range []string{"/srv", "/srv/app"} {
@@ -165,8 +166,8 @@ func TestAppendingMayOpenAFileThatNobodyCanSwap(t *testing.T) {
 	}
 }
 
-// Keys are not read through links that their user can create, but through links
-// of root.
+// Keys are not read through links that their user can create. They are read
+// through links of root.
 func TestKeysAreReadThroughLinksOfRootOnly(t *testing.T) {
 	s := observetest.HostWithAccounts(t)
 	s.Check(os.Chmod(s.Root, 0o755))
@@ -206,8 +207,8 @@ func TestReadScript(t *testing.T) {
 	}
 }
 
-// A file that was not graded as a file, or only for a moment, is not read by
-// its path.
+// The probe does not read a file by its path if the path was not graded as a
+// file, or was a file only for a moment.
 func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
 	for name, late := range map[string]string{
 		"before it is graded": "tr",
@@ -216,7 +217,8 @@ func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, c := hostileProbe(t)
 			file := hostscript.Quote(s.Root + "/srv/app/app.conf")
-			// It is away, or a pipe, until it is to be read, and is a link by then.
+			// Until the probe reads the path, the path is missing or a pipe. Then
+			// it is a link.
 			away := "mv " + file + " " + file + ".away 2>/dev/null\n"
 			if late == "pipe" {
 				s.Check(os.Remove(s.Root + "/srv/app/app.conf"))

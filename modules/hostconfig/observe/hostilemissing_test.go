@@ -10,7 +10,8 @@ import (
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
-// A probe does not follow such a link, and does not wait for such a pipe.
+// A probe follows no link that replaces a graded file, and does not wait for a
+// pipe.
 func TestLooksAreSafeFromFilesThatWereMissing(t *testing.T) {
 	for name, attack := range map[string]string{
 		"link": "ln -s $S/root/app.conf $S/srv/app/app.conf",
@@ -24,7 +25,7 @@ func TestLooksAreSafeFromFilesThatWereMissing(t *testing.T) {
 			for _, tool := range []string{"head", "tar"} {
 				s.WriteFile("/fake/"+tool, "#!/bin/sh\n"+script.Replace("[ ! -e $S/srv/app/app.conf ] || { rm $S/srv/app/app.conf; "+attack+"; }\n")+"exec "+observetest.ToolPath(t, tool)+" \"$@\"\n", 0o755)
 			}
-			opened := time.AfterFunc(20*time.Second, func() { // nobody waits for ever
+			opened := time.AfterFunc(20*time.Second, func() { // unblocks a probe that waits for the pipe
 				t.Error("the look waits for a pipe")
 				if f, err := os.OpenFile(s.Root+"/srv/app/app.conf", os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 					_ = f.Close()

@@ -1,7 +1,7 @@
 package observe
 
 import (
-	_ "embed" // the script
+	_ "embed" // embeds probe.sh
 	"strconv"
 	"strings"
 
@@ -16,12 +16,12 @@ var configProbeScript string
 // ProbeName is the name of the command that probes the configuration.
 const ProbeName = "configuration"
 
-// maxContents is the largest size in bytes of a file whose contents are read.
+// maxContents is the largest size, in bytes, of a file whose contents are read.
 const maxContents = 1 << 20
 
 // Probe returns the command that probes every resource of the desired
-// configuration and of the record on the host; none if no configuration is
-// desired.
+// configuration and of the record on the host. It returns no command if no
+// configuration is desired.
 func Probe(d engine.Desired) []engine.Command {
 	if d.Config == nil {
 		return nil

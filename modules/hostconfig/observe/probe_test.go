@@ -26,7 +26,7 @@ func TestNothingIsLookedAtWithoutConfiguration(t *testing.T) {
 	}
 }
 
-// oddPaths are paths that a script may handle wrongly.
+// oddPaths are paths that a script might handle wrongly.
 var oddPaths = []string{
 	"/etc/a b", "/etc/-n", "/etc/q'uote", `/etc/d"quote`, `/etc/back\slash`, `/etc/b\n`, "/etc/p%s%20", "/etc/ümläut ☃", "/etc/$(touch x)", "/etc/*",
 	"/etc/ lead", "/etc/trail ", "/etc/a&b<c>", `/etc/end\`, `/etc/end",`, "/etc/],", `/etc/\"x\\"`, "/etc/a -> b", "/etc/line\u2028separator", "/etc/x== digests", "/== end", "/etc/.",

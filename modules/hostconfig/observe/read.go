@@ -12,8 +12,9 @@ import (
 	"holdfast/modules/shell"
 )
 
-// Read adds the observed configuration to the facts. Output that it
-// cannot parse becomes a problem, and then nothing is written to the host.
+// Read adds the observed configuration to the facts. If it cannot parse the
+// output, it adds a problem. holdfast does not write to a host with such a
+// problem.
 func Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	if d.Config == nil {
 		return f
@@ -42,7 +43,7 @@ func Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 type probeReader struct {
 	facts     *engine.ConfigFacts
 	parts     map[string][]string // lines by section
-	requested map[string]bool     // paths
+	requested map[string]bool     // requested paths
 }
 
 func (l *probeReader) parseOutput(c engine.Config, text string) error {
@@ -116,7 +117,7 @@ func (l *probeReader) requestedPath(part, name string) (string, error) {
 	return "", malformedLineError(part, name)
 }
 
-// malformedLineError does not include the text of the line, which may be
+// malformedLineError returns an error without the text of the line, which may be
 // secret.
 func malformedLineError(part, line string) error {
 	return fmt.Errorf("%s: a line of %d bytes among the %s is not understood", ProbeName, len(line), part)

@@ -137,7 +137,8 @@ func TestKeysAreOnlyReadFromRegularFiles(t *testing.T) {
 	}
 }
 
-// tool returns the path of a real tool, for a fake of the same name.
+// tool returns the path of the real tool, which a fake tool of the same name
+// calls.
 func tool(t *testing.T, name string) string {
 	path, err := exec.LookPath(name)
 	if err != nil {

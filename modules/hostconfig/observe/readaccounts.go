@@ -48,7 +48,7 @@ func (l *probeReader) readUsers(engine.Config) error {
 	return nil
 }
 
-// readLogins reads lines KIND NAME TEXT.
+// readLogins reads lines of the form KIND NAME TEXT.
 func (l *probeReader) readLogins(engine.Config) error {
 	for _, line := range l.parts["logins"] {
 		w := strings.SplitN(line, "\t", 3)
@@ -61,7 +61,7 @@ func (l *probeReader) readLogins(engine.Config) error {
 		}
 		switch w[0] {
 		case "groups":
-			if names := strings.Fields(w[2]); len(names) > 0 { // the first is the primary one
+			if names := strings.Fields(w[2]); len(names) > 0 { // the first is the primary group
 				login.Group, login.Groups = names[0], names[1:]
 			}
 		case "password":

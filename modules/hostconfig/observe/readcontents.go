@@ -13,17 +13,18 @@ import (
 	"holdfast/modules/hostconfig/record"
 )
 
-// readContents reads KIND PATH BASE64. The contents must match the digest of
-// the same probe, because a local account may have put another file there for a
-// moment. An error is a problem for a file that is appended to; contents that
-// only help to choose a rule are ignored then.
+// readContents reads lines of the form KIND PATH BASE64. The contents must match
+// the digest in the same output, because a local account may have put another
+// file at the path for a moment. If they do not match, a file that text is
+// appended to becomes a problem. Contents that only help to choose a rule are
+// ignored.
 func (l *probeReader) readContents(c engine.Config) error {
 	appended := map[string]*engine.File{}
 	configs := []engine.Config{c}
 	if l.facts.Applied != nil {
 		configs = append(configs, record.Configs(*l.facts.Applied)...)
 	}
-	for _, c := range configs { // the desired one first: it decides owner and mode
+	for _, c := range configs { // the desired configuration first: it decides owner and mode
 		for i, f := range c.Files {
 			if f.Inherit && appended[f.Path] == nil {
 				appended[f.Path] = &c.Files[i]
@@ -66,8 +67,8 @@ func (l *probeReader) readContents(c engine.Config) error {
 	return nil
 }
 
-// contentsOf returns the contents of a file. An archive has its own header,
-// with the owner and mode of these contents.
+// contentsOf returns the contents of a file. If the probe has sent an archive,
+// its header has the owner and mode of exactly these contents.
 func contentsOf(n engine.PathFacts, kind, path string, data []byte) ([]byte, error) {
 	if kind == "archive" {
 		archive := tar.NewReader(bytes.NewReader(data))
@@ -100,9 +101,10 @@ func changedWhileReadError(path string) error {
 	return fmt.Errorf("%s: %s changed while it was read; run the command again", ProbeName, path)
 }
 
-// staysAsClosed refuses to append to a file in a directory that other accounts
-// can change, if that would give anybody more access. Otherwise an account
-// could move the file of another account there and get its contents.
+// staysAsClosed returns an error if appending would give anybody more access to a
+// file in a directory that other accounts can change. With such a file, an
+// account could move the file of another account to the path, and get its
+// contents.
 func staysAsClosed(f engine.File, n engine.PathFacts) error {
 	if NamesAccount(f.Owner.User, n.UID, n.User) && NamesAccount(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
 		return nil
@@ -118,8 +120,8 @@ func ownerName(n engine.PathFacts) string {
 	return strconv.Itoa(n.UID)
 }
 
-// NamesAccount reports whether wanted (a name, an ID, or "" for any) means the
-// account with that ID and name.
+// NamesAccount reports whether wanted (a name, an ID, or "" for any account)
+// means the account with that ID and name.
 func NamesAccount(wanted string, id int, name string) bool {
 	if wanted == "" {
 		return true

@@ -1,7 +1,7 @@
 package observe
 
 import (
-	_ "embed" // the script
+	_ "embed" // embeds readfile.sh
 	"strconv"
 
 	"holdfast/modules/shell"
@@ -10,9 +10,9 @@ import (
 //go:embed sh/readfile.sh
 var readFileScript string
 
-// ReadFileScript returns the script that prints at most limit bytes of a file
-// of a host, as root. It follows only links that root alone can have created,
-// and does not wait for a pipe.
+// ReadFileScript returns the script that prints at most limit bytes of a file of
+// a host, as root. The script follows a link only if nobody but root can have
+// created it, and does not wait for a pipe.
 func ReadFileScript(path string, limit int) string {
 	s := shell.Script{Vars: map[string]string{"root": "", "path": path, "limit": strconv.Itoa(limit)}, Text: shell.GroundScript + readFileScript}
 	return shell.Strict + "export LC_ALL=C\n" + s.String()

@@ -14,8 +14,8 @@ import (
 	"holdfast/modules/shell"
 )
 
-// readNodes reads MODE SIZE UID GID INODE USER GROUP PATH of each existing
-// path.
+// readNodes reads a line MODE SIZE UID GID INODE USER GROUP PATH for each
+// existing path.
 func (l *probeReader) readNodes(engine.Config) error {
 	for _, line := range l.parts["nodes"] {
 		w := strings.SplitN(line, "\t", 8)
@@ -45,9 +45,9 @@ func (l *probeReader) readNodes(engine.Config) error {
 	return nil
 }
 
-// maxDigested is the size in bytes from which files are not hashed, which would
-// take too long each time facts are gathered. No configuration can have such a
-// file.
+// maxDigested is the size, in bytes, from which files are not hashed. Hashing a
+// larger file each time facts are gathered would take too long. No configuration
+// can have such a file.
 const maxDigested = 100_000_000
 
 func nodeType(mode uint64) engine.PathType {
@@ -83,8 +83,8 @@ func (l *probeReader) readFileDigests(engine.Config) error {
 	return nil
 }
 
-// checkAllRead fails if a file was not read. Files below a link that does not
-// belong to the OS are never read.
+// checkAllRead returns an error if a file was not read. The probe never reads
+// files below a link that does not belong to the OS.
 func (l *probeReader) checkAllRead(engine.Config) error {
 	for _, p := range slices.Sorted(maps.Keys(l.facts.Nodes)) {
 		n := l.facts.Nodes[p]
@@ -106,7 +106,7 @@ func (l *probeReader) readTargets(engine.Config) error {
 		name, arrow, _ := strings.Cut(line, "\t")
 		p, err := l.requestedPath("targets", name)
 		target, ok := strings.CutPrefix(arrow, name+" -> ")
-		if err == nil && arrow == name { // no link any more
+		if err == nil && arrow == name { // the path is not a link any more
 			return changedWhileReadError(p)
 		}
 		if err != nil || !ok {
@@ -119,7 +119,8 @@ func (l *probeReader) readTargets(engine.Config) error {
 	return nil
 }
 
-// readLinks reads PATH, a tab, PATH -> TARGET for directories that are links.
+// readLinks reads a line PATH, a tab, PATH -> TARGET for each directory that is a
+// link.
 func (l *probeReader) readLinks(engine.Config) error {
 	for _, line := range l.parts["links"] {
 		name, arrow, _ := strings.Cut(line, "\t")

@@ -1,3 +1,3 @@
-// Package record encodes and decodes the record of a host: the file that says which
-// configuration holdfast has applied, and which write has not ended.
+// Package record encodes and decodes the record of a host: the file that says
+// which configuration holdfast has applied, and which write is unfinished.
 package record

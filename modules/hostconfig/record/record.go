@@ -11,12 +11,12 @@ import (
 	"holdfast/engine"
 )
 
-// MaxSize is the largest size of a record in bytes.
+// MaxSize is the largest size of a record, in bytes.
 const MaxSize = 16 << 20
 
 // Initial returns the file to put at engine.RecordPath of a host that is
-// provisioned with a (compact) configuration. It is unknown which of its
-// directories existed before, so none of them is removed when it leaves the
+// provisioned with a (compact) configuration. Nobody knows which of its
+// directories existed before. So holdfast removes none of them when it leaves the
 // configuration.
 func Initial(c engine.Config) []byte {
 	a := engine.Record{Schema: engine.RecordSchema, Config: c}
@@ -27,7 +27,7 @@ func Initial(c engine.Config) []byte {
 }
 
 // Configs returns the configurations that a record contains: the applied one, and
-// that of an unfinished write.
+// the one of an unfinished write.
 func Configs(a engine.Record) []engine.Config {
 	if a.Unfinished == nil {
 		return []engine.Config{a.Config}
@@ -45,8 +45,8 @@ func RecordedSubjects(a engine.Record) []string {
 	return list
 }
 
-// Encode encodes a record as JSON, one member a line. In front is a list
-// of its resources, which probe.sh reads without a parser.
+// Encode encodes a record as JSON, one member a line. The first member is the
+// list of resources, which probe.sh reads without a parser.
 func Encode(a engine.Record) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n\"about\":[\n")
@@ -66,7 +66,7 @@ func Encode(a engine.Record) []byte {
 	return b.Bytes()
 }
 
-// plainString encodes a string of JSON. It escapes only quotes and backslashes,
+// plainString encodes a JSON string. It escapes only quotes and backslashes,
 // unless the string has characters that no configuration has.
 func plainString(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\uFFFD' }) {
@@ -103,7 +103,7 @@ func Decode(text string) (*engine.Record, error) {
 	return &a, nil
 }
 
-// RepairHint is the advice for a record that cannot be used.
+// RepairHint tells the operator how to handle a record that cannot be used.
 const RepairHint = "put back a copy of it, or remove it: what is there counts as the host's own then"
 
 func unfinishedPaths(a engine.Record) []string {

@@ -12,8 +12,8 @@ import (
 // OriginalsDir is the directory of the files that a configuration has replaced.
 const OriginalsDir = engine.StateDir + "/originals"
 
-// subjectLines returns sorted lines: path, unit, user, owner (an account that
-// is only referred to) or group, a space, and the name.
+// subjectLines returns sorted lines. Each has a kind (path, unit, user, group, or
+// owner: an account that is only referred to), a space, and a name.
 func subjectLines(configs ...engine.Config) []string {
 	var list []string
 	name := func(kind, name string) {
@@ -69,13 +69,14 @@ func inheritLines(configs ...engine.Config) []string {
 	return slices.Compact(list)
 }
 
-// Subjects returns the lines that tell the script which resources to
-// probe, and which files to read because text is appended to them.
+// Subjects returns the lines that tell probe.sh which resources to probe, and
+// which files to read because text is appended to them.
 func Subjects(c engine.Config) []string {
 	return append(subjectLines(c), inheritLines(c)...)
 }
 
-// Paths returns the sorted paths that a configuration is about, units included.
+// Paths returns the sorted paths that a configuration sets, including those of
+// units.
 func Paths(c engine.Config) []string {
 	var list []string
 	for _, f := range c.Files {
@@ -99,9 +100,9 @@ func Paths(c engine.Config) []string {
 	return slices.Compact(list)
 }
 
-// OriginalName returns the file name of the original of a path, in the
-// directory of originals. A file NAME.default beside it means that the path had
-// the default of the OS from /usr/etc. No original has such a name.
+// OriginalName returns the file name of the original of a path, in the directory
+// of originals. A file NAME.default in that directory means that the path had the
+// default of the OS from /usr/etc. No original has a name that ends like this.
 func OriginalName(p string) string {
 	name := escapePath.Replace(path.Clean(p))
 	if len(name) > 200 || strings.HasSuffix(name, DefaultMark) {
@@ -112,6 +113,6 @@ func OriginalName(p string) string {
 
 var escapePath = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// DefaultMark ends the name of a file that marks the default of the OS as the
-// original.
+// DefaultMark ends the name of the file which says that the original of a path is
+// the default of the OS.
 const DefaultMark = ".default"

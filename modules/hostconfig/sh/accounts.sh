@@ -1,12 +1,12 @@
-# account runs a command that changes an account.
+# account NAME COMMAND... runs a command that changes an account.
 account() {
 	about="account $1"
 	shift
 	attempt "$@" </dev/null || refuse "$said"
 }
 
-# safehome refuses to let useradd create a home in a directory where other accounts can
-# swap files: useradd works with paths, and gives the files to the user. Arguments:
+# safehome fails if useradd would create the home in a directory where other accounts
+# can swap files: useradd works with paths, and gives the files to the user. Arguments:
 # user, home.
 safehome() {
 	about="account $1"
@@ -18,7 +18,7 @@ safehome() {
 
 accountfiles='passwd shadow group gshadow subuid subgid'
 
-# keepaccounts copies the account databases, for accountsback.
+# keepaccounts copies the account databases. accountsback restores these copies.
 keepaccounts() {
 	mkdir -p "$tx/accounts"
 	for file in $accountfiles; do
@@ -26,7 +26,8 @@ keepaccounts() {
 	done
 }
 
-# accountsback may lose changes that somebody else has made in these few moments.
+# accountsback restores the account databases. Changes that somebody else has made
+# since keepaccounts are lost.
 accountsback() {
 	[ -n "$accounts" ] || return 0
 	for file in $accountfiles; do
@@ -35,8 +36,8 @@ accountsback() {
 	done
 }
 
-# password sets the hash of a user (with chpasswd) or a group (chgpasswd). No process
-# list shows the hash. Arguments: command, name, file with the hash.
+# password sets the hash of a user (with chpasswd) or a group (chgpasswd). The hash
+# appears in no process list. Arguments: command, name, file with the hash.
 password() {
 	about="password of $2"
 	said=$({
@@ -46,8 +47,8 @@ password() {
 	} | "$1" -e 2>&1) || refuse "$said"
 }
 
-# hashname sets hash to the name of the original of the hash of a user (shadow) or group
-# (gshadow), and tool to the command that sets it. Arguments: database, name.
+# hashname sets hash to the file name of the original hash of a user (shadow) or group
+# (gshadow), and tool to the command that sets hashes. Arguments: database, name.
 hashname() {
 	about="password of $2"
 	case $1 in
@@ -56,9 +57,9 @@ hashname() {
 	esac
 }
 
-# keeppassword keeps the existing hash before holdfast first sets one. It runs before
-# the record is written: from then on the existing hash comes from holdfast, or is
-# drift, and never is an original.
+# keeppassword saves the existing hash before holdfast first sets one. It must run
+# before the record is written: after that, an existing hash comes from holdfast or is
+# drift, and is not the original.
 keeppassword() {
 	hashname "$@"
 	attempt getent "$1" -- "$2" || [ "$1" = gshadow ] || refuse "$said"
@@ -67,8 +68,8 @@ keeppassword() {
 	sync "$originals"
 }
 
-# oldpassword restores that hash. If none was kept, or there was no password, it locks
-# the password.
+# oldpassword restores the saved hash. If there is none, or there was no password, it
+# locks the password.
 oldpassword() {
 	hashname "$@"
 	if [ -s "$originals/$hash" ]; then
@@ -86,7 +87,8 @@ nopassword() {
 }
 
 # retire locks an account for good: passwords, keys and jobs are refused. sshd, su and
-# cron all refuse an expired account. No hash is left that unlocking would restore.
+# cron all refuse an expired account. retire also replaces the hash, so that unlocking
+# restores no password.
 retire() {
 	account "$1" usermod -e 1 -- "$1"
 	hashname shadow "$1"
@@ -95,7 +97,7 @@ retire() {
 	printf '%s\n' "$hash" >>"$tx/restored"
 }
 
-# remains prints the sessions of an account that was locked.
+# remains prints the sessions of a locked account.
 remains() {
 	sessions=$(loginctl list-sessions --no-legend --no-pager 2>/dev/null | while read -r session _ user _; do
 		[ "$user" != "$1" ] || printf ' %s' "$session"
@@ -103,13 +105,13 @@ remains() {
 	say "user $1 is locked and expired${sessions:+, and has sessions that go on until they end (loginctl terminate-user $1):$sessions}"
 }
 
-# sshkeys writes the lines of a file as the SSH keys of a user, with the rights of the
-# user: links in a home cannot make root write elsewhere.
+# sshkeys writes the lines of a file as the SSH keys of a user. It runs with the rights
+# of the user, so that links in a home cannot make root write elsewhere.
 sshkeys() {
 	about="SSH keys of $1"
 	home=$(getent passwd -- "$1" | cut -d: -f6)
 	[ -n "$home" ] || refuse "there is no such user"
-	# The user can take over a process of the user. So the process gets no file of root
+	# The user can take over this process. So the process gets no open file of root
 	# that it could keep, and the script waits neither for a pipe nor for endless
 	# output.
 	{
@@ -125,7 +127,8 @@ sshkeys() {
 	esac
 }
 
-# keysplace sets place: a file of their own for keys if sshd reads one.
+# keysplace sets place to fragment (a separate file for the keys) if sshd reads such a
+# file, else to block.
 keysplace() {
 	place=block
 	case $(sshd -T 2>/dev/null || :) in

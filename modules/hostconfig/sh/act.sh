@@ -1,5 +1,6 @@
-# act carries out an action: N, type, unit, seconds, and the same as text. It records a
-# failure, so that the next plan reboots the host.
+# act carries out an action. Arguments: N, type, unit, seconds, and the seconds as
+# text. If the action fails, act records the failure, so that the next plan reboots the
+# host.
 act() {
 	point "act $1"
 	what=$2${3:+ $3} done=0 now='' reason=''
@@ -9,7 +10,8 @@ act() {
 		*NeedDaemonReload=yes*) bounded "$4" systemctl daemon-reload ;;
 		esac
 	fi
-	# A unit that does not run reads its configuration when it starts.
+	# A reload of a stopped unit does nothing: the unit reads its configuration when it
+	# starts.
 	case $2:$done:$now in
 	reload:0:*LoadState=not-found*) ;;
 	reload:0:*ActiveState=inactive*)
@@ -40,9 +42,9 @@ act() {
 	exit 78
 }
 
-# settle checks a unit after an action: verb, unit, seconds, state before. It sets
-# reason if the unit has failed, does not start, or stops: a daemon that cannot use its
-# configuration may exit a moment after its start.
+# settle checks a unit after an action. Arguments: verb, unit, seconds, state before.
+# It sets reason if the unit has failed, does not start, or stops. A daemon that cannot
+# use its configuration may exit a moment after its start.
 settle() {
 	good=0 looks=0 first='' need=5
 	[ "$1" = restart ] || need=2

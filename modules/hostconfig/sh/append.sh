@@ -1,13 +1,14 @@
-# likeoriginal restores owner and mode of the original for a file that stays without the
-# appended text, because others have added lines to it. The original is not needed any
-# more.
+# likeoriginal restores the owner and mode of the original if a file stays without the
+# appended text because others have added lines to it. Afterwards the original is not
+# needed.
 likeoriginal() {
 	[ "$kind:$restore" = file:yes ] || return 0
 	printf '%s\n' "$orig" >>"$tx/restored"
 	original=$originals/$orig
 	[ ! -e "$original.default" ] || original=$root/usr$path
 	if [ ! -f "$original" ] || [ -L "$original" ]; then return 0; fi
-	# If an account could have moved the file of another account there, its mode stays.
+	# The mode stays if an account could have moved the file of another account to this
+	# path.
 	case $lf$even$lf in
 	*"$lf.$path$lf"*) ;;
 	*) firm "${path%/*}" || return 0 ;;

@@ -1,14 +1,14 @@
-# Stops a script that writes to a host, for tests only: in builds for production,
-# point() does nothing.
+# Stops a script that writes to a host, for tests only. In builds for production, point()
+# does nothing.
 #
-# A script stops at a named point if /run/holdfast/fault holds that name: it removes the
-# file, creates fault-hit, and waits for fault-go. The points, in order: locked,
-# unpacked, checked, prepared, saved, before, groups, users, rename N (before the Nth
-# entry of the list of edits is replaced or removed), replaced, keys, units, written,
-# act N, acted, record, recorded; while a write is undone: undoing, undone (all is
+# A script stops at a named point if /run/holdfast/fault contains the name: the script
+# removes the file, creates fault-hit, and waits for fault-go. The points, in order:
+# locked, unpacked, checked, prepared, saved, before, groups, users, rename N (before the
+# Nth entry of the list of edits is replaced or removed), replaced, keys, units, written,
+# act N, acted, record, recorded; while a write is undone: undoing, undone (everything is
 # restored).
 #
-# If /run/holdfast/trace exists, each point is added to it: run, point, kind of the
+# If /run/holdfast/trace exists, each point adds a line to it: run, point, kind of the
 # entry.
 point() {
 	[ ! -e /run/holdfast/trace ] || printf '%s %s %s\n' "${run-}" "$1" "${kind-}" >>/run/holdfast/trace

@@ -1,6 +1,6 @@
-# Runs as the user whose SSH keys are on standard input, one a line. Arguments:
-# home, and the place of the keys: fragment (a file of their own) or block (lines in
-# authorized_keys; others stay).
+# Runs as the user whose SSH keys are on standard input, one a line. Arguments: home,
+# and the place of the keys: fragment (a separate file) or block (lines in
+# authorized_keys; other lines stay).
 set -eu
 umask 077
 export LC_ALL=C
@@ -17,8 +17,8 @@ file() {
 	sync "${1%/*}"
 }
 
-# others prints the lines of standard input outside of our block. A block without an end
-# is ignored.
+# others prints the lines of standard input outside our block. It ignores the start of
+# a block that has no end.
 others() {
 	block='' inside=''
 	while IFS= read -r line || [ -n "$line" ]; do

@@ -1,14 +1,14 @@
 found() { [ -e "$1" ] || [ -L "$1" ]; }
 
-# The functions below are called for each entry of the list of edits; see
-# listedEdit.shellCall in configlists.go for the variables.
+# The script calls the functions below for each entry of the list of edits. See
+# listedEdit.shellCall in pathlist.go for their variables.
 
-# place reports paths that cannot be written to in their present state.
+# place reports paths that cannot be written to as they are.
 place() {
 	code=0
 	enter "$dir" || code=$?
 	case $code in
-	1) return ;; # a parent that is missing has been seen
+	1) return ;; # the missing parent is an entry of its own
 	2)
 		case $told in
 		*"|$about|"*) ;;
@@ -54,7 +54,7 @@ place() {
 	esac
 }
 
-# differs reports which property differs from the plan.
+# differs reports which property of the path differs from the plan.
 differs() {
 	[ "$kind" != parent ] || return 0
 	how=

@@ -1,6 +1,6 @@
-# recorded makes the file "after" the record when all has taken effect, and ends the
-# write. The list of originals that are no longer needed stays until they are removed;
-# see finish.
+# recorded makes the file "after" the record when everything has taken effect, and ends
+# the write. The list of restored originals stays until forget has removed the
+# originals.
 recorded() {
 	point record
 	mkdir -p "$tx"

@@ -1,14 +1,14 @@
-# attempt runs a command that may fail, and keeps its output.
+# attempt runs a command that may fail, and keeps its output in said.
 attempt() { said=$("$@" 2>&1); }
 
-# refuse ends the script because of the current entry.
+# refuse ends the script because of an error with the current entry.
 refuse() {
 	complain "$doing: $about: $*"
 	full "$*" && exit 77
 	exit 1
 }
 
-# prepare creates the new entry in the room of its directory, under the name $fresh.
+# prepare creates the new entry as $fresh in the room of its directory.
 prepare() {
 	context=
 	[ -z "$contexts" ] || IFS= read -r context <&7 || :
@@ -56,7 +56,8 @@ prepare() {
 	esac
 }
 
-# replace moves the new entry to its place, unless a directory with contents is there.
+# replace moves the new entry to its path. It fails if a directory with contents is
+# there.
 # shellcheck disable=SC2086 # an option or nothing
 replace() { mv $nocopy -fT "./$fresh" "../$name"; }
 
@@ -75,7 +76,7 @@ $rooms
 END
 }
 
-# belated prepares the entries of accounts that exist only now once more.
+# belated prepares an entry again if the write has created its owner since.
 belated() {
 	[ -n "$late" ] || return 0
 	case $kind in
@@ -96,9 +97,9 @@ belated() {
 	esac
 }
 
-# keep copies the existing file, unless it was copied with the files that are safe to
-# read by path. It links the file into a room, where it stays the same file even if its
-# name changes meaning; it must be the planned one.
+# keep copies the existing file. It skips files that are safe to read by path: they are
+# copied already. It links the file into a room, because the link stays the same file
+# even if its path changes. The file must be as planned.
 keep() {
 	case $was in
 	file | link) ;;
@@ -121,14 +122,15 @@ keep() {
 	exit 76
 }
 
-# copyfile stops at a file that grows without end.
+# copyfile copies a file. It stops at a size and time limit, because the file may grow
+# without end.
 copyfile() {
 	ulimit -f $((large / 512 + 1)) 2>/dev/null
 	timeout -k 5 120 cp -a "./old-$n" "$copy"
 }
 
-# preserve keeps the existing file as the original. It only notes a default of the OS,
-# because a later OS may have another default.
+# preserve keeps the existing file as the original. If the file is the default of the
+# OS, it only notes this, because a later OS may have another default.
 preserve() {
 	[ "$save" = yes ] && [ "$was" != none ] && ! found "$originals/$orig" && [ ! -e "$originals/$orig.default" ] || return 0
 	case $path in
@@ -154,7 +156,7 @@ default() {
 	esac
 }
 
-# swap replaces the entry, unless it is removed or is a hard link: those come last.
+# swap replaces an entry. It skips removals and hard links, which come last.
 swap() {
 	case $kind in
 	parent | hard | gone) return ;;
@@ -172,8 +174,8 @@ swap() {
 	esac
 }
 
-# attributes sets owner and mode of the current directory, if it is the new or the
-# planned one, and not another that has replaced it.
+# attributes sets owner and mode of the current directory. It fails if this is neither
+# the created nor the planned directory.
 attributes() {
 	id=$(stat -c '%d:%i' .)
 	now=$(stat -c '%f %u %g' .)
@@ -191,8 +193,8 @@ attributes() {
 	attempt chmod "$mode" . || refuse "$said"
 }
 
-# hardlink replaces the entry by a hard link, unless it is that link already: rename
-# does nothing for two links to the same file.
+# hardlink replaces the entry by a hard link. It does nothing if the entry is that link
+# already: rename does nothing for two links to the same file.
 hardlink() {
 	[ "$kind" = hard ] || return 0
 	point "rename $n"
@@ -232,7 +234,7 @@ leave() {
 	restored
 }
 
-# restored notes that the original is not needed after the record is written.
+# restored notes that the original can be removed after the record is written.
 restored() { [ "$restore" != yes ] || printf '%s\n' "$orig" >>"$tx/restored"; }
 
 # onward enters the directory of a removed entry, if the directory still exists.
@@ -246,5 +248,5 @@ onward() {
 	esac
 }
 
-# owned sets the owner of files: owner, files.
+# owned OWNER FILE... sets the owner of files.
 owned() { [ "$1" = "$me" ] || chown "$@"; }

@@ -1,11 +1,11 @@
-# A room is a directory of root that the write creates in a directory that it changes:
-# nobody else can swap its contents, and it stays in that directory, because moving it
-# takes the right to write to it. In a room, ../NAME is NAME in that directory.
+# A room is a directory of root inside a directory that the write changes. Nobody else
+# can swap the contents of a room, or move the room, because this takes the right to
+# write to it. In a room, ../NAME is NAME in the directory around it.
 #
 # It needs: tx, state, and the functions attempt, refuse and grounds (which prints all
 # directories that may get a room).
-room='' token='' # its name, and that of a file in it, which nobody else knows
-rooms=$lf        # directories that have one, each with / and a line end
+room='' token='' # name of each room, and of a file in it; nobody else knows them
+rooms=$lf        # directories that have a room, each with / and a newline
 
 # nameroom chooses the name and the token.
 nameroom() {
@@ -22,8 +22,8 @@ nameroom() {
 	done
 }
 
-# recordrooms writes name and token to disk, for a later cleanup, before it creates any
-# room.
+# recordrooms writes name and token to disk before any room exists, so that a later run
+# can clean up.
 recordrooms() {
 	{
 		printf '%s\n' "$room" "$token"
@@ -32,14 +32,15 @@ recordrooms() {
 	sync "$tx/rooms" "$tx" "$state/tx" "$state"
 }
 
-# inside enters the room of the current directory, which is open as descriptor 6 from
-# then on. A link to another room has another parent directory.
+# inside enters the room of the current directory, and opens this directory as
+# descriptor 6. It fails for a link to another room, which has another parent
+# directory.
 inside() {
 	command exec 6<. && cd -P "./$room/." 2>/dev/null && [ .. -ef /proc/self/fd/6 ] && [ -f "./$token" ]
 }
 
-# enterroom DIR enters the room of a directory, and creates it if necessary. It returns
-# the status of enter, or 3 if it cannot create the room ($said).
+# enterroom DIR enters the room of a directory. It creates the room if necessary. It
+# returns the status of enter, or 3 if it cannot create the room ($said).
 enterroom() {
 	[ "$spot" != "room $1" ] || return 0
 	spot=
@@ -80,15 +81,15 @@ needroom() {
 	esac
 }
 
-# emptyroom removes the room of the current directory, and stays there. It keeps a
-# directory with another name or token.
+# emptyroom removes the room of the current directory, and returns to this directory.
+# It keeps a directory with another name or token.
 emptyroom() {
 	[ -d "./$room" ] && [ ! -L "./$room" ] || return 0
 	if inside; then rm -rf -- ./*; fi
 	cd -P /proc/self/fd/6/. && rmdir "./$room" 2>/dev/null || :
 }
 
-# sweep removes the rooms of a list of recordrooms.
+# sweep removes the rooms in a list that recordrooms has written.
 sweep() {
 	{
 		IFS= read -r room && IFS= read -r token || return 0

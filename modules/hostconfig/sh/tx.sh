@@ -1,6 +1,6 @@
 # Shared by the scripts that write a configuration to a host. It needs: run (its ID),
-# doing (for messages) and root (prefix of all paths of configurations; empty on hosts).
-# point NAME marks a place where a test may stop the script; see fault.sh.
+# doing (the start of messages) and root (prefix of all paths of configurations; empty
+# on hosts). point NAME marks a place where a test may stop the script; see fault.sh.
 export LC_ALL=C
 PATH=$PATH:$root/usr/sbin:$root/sbin
 umask 077
@@ -14,7 +14,7 @@ trap '' HUP PIPE
 say() { printf '%s\n' "$*" 2>/dev/null || :; }
 complain() { printf '%s\n' "$*" >&2 || :; }
 
-# lock excludes other scripts that write. Scripts for holds have a lock of their own.
+# lock excludes other scripts that write. Scripts for holds use another lock.
 lock() {
 	[ -d "$state" ] || mkdir -m 0700 "$state"
 	case $(stat -c '%f %u' "$state") in
@@ -35,7 +35,7 @@ lock() {
 	point locked
 }
 
-# receive unpacks the archive on standard input into the transaction.
+# receive unpacks the archive on standard input into the directory of the write.
 receive() {
 	said=$({ mkdir -p "$tx/new" && tar -xf - -C "$tx/new" --no-same-owner --no-same-permissions; } 2>&1) || {
 		rm -rf "$tx/new"
@@ -47,23 +47,22 @@ receive() {
 }
 full() { case $1 in *'No space left on device'* | *'quota exceeded'*) ;; *) false ;; esac; }
 
-# record makes a file the record of the host, in one step.
+# record FILE replaces the record of the host in one step.
 record() {
 	rm -f "$state"/.applied.*
 	cp "$1" "$state/.applied.$$" && sync "$state/.applied.$$" &&
 		mv -fT "$state/.applied.$$" "$applied" && sync "$state"
 }
 
-# trim removes the write, except for the list of originals that are not needed after the
-# record is written.
+# trim removes the files of the write, except the list of restored originals.
 trim() {
 	cd /
 	rm -rf "$tx/new" "$tx/old" "$tx/accounts" "$tx/applied" "$tx/contexts" "$tx/password" "$tx/said" "$tx/code"
 	rmdir "$tx" 2>/dev/null || :
 }
 
-# forget ends all writes, and removes the originals that were restored. It runs after
-# the record has dropped their paths.
+# forget ends all writes, and removes the originals that were restored. It must run
+# after the record has dropped their paths.
 forget() {
 	for left in "$state"/tx/*; do
 		[ -e "$left/restored" ] || continue
@@ -75,7 +74,8 @@ forget() {
 	rm -rf "$state/tx"
 }
 
-# finish ends interrupted writes. A write whose record came last counts as one of them.
+# finish cleans up after interrupted writes. This includes a write that had only to
+# remove originals after its record.
 finish() {
 	for left in "$state"/tx/*/after; do
 		if [ -e "$left" ] && [ -e "$applied" ] && [ "$(sha256sum <"$left")" = "$(sha256sum <"$applied")" ]; then

@@ -1,4 +1,4 @@
-# ended runs at every exit before all is written, and restores the host.
+# ended runs at every exit before the write is complete, and restores the host.
 ended() {
 	code=$?
 	trap - EXIT
@@ -52,8 +52,8 @@ back() {
 	accountsback
 }
 
-# unback undoes a change by systemctl, also one that may not have happened: early or
-# late, verb, inverse verb, units.
+# unback undoes a change by systemctl, even if the change may not have happened.
+# Arguments: early or late, verb, inverse verb, units.
 unback() {
 	case $unitsdone in
 	*" $1 $2 "*) ;;
@@ -64,7 +64,7 @@ unback() {
 	timeout -k 10 300 systemctl "$verb" -- "$@" >/dev/null 2>&1 8>&- 9>&- || kept="$kept, whether these are enabled: $*"
 }
 
-# redirect creates a removed directory again, after its parent.
+# redirect creates a removed directory again. Its parent must exist.
 redirect() {
 	case $gone in
 	*" $n "*) ;;
@@ -103,7 +103,8 @@ putback() {
 	esac
 }
 
-# given reports whether this is the directory whose owner and mode were changed.
+# given reports whether the current directory is the one whose owner and mode the write
+# has changed.
 given() {
 	case $given in
 	*" $n=$1 "*) ;;

@@ -1,11 +1,11 @@
-# The script that writes a configuration to a host. Before it has updated the record,
-# any failure leaves the host unchanged; after that, a failure undoes the write. If it
-# is killed, the record has the unfinished write, and the next write repeats all of it.
+# The script that writes a configuration to a host. If it fails before it has updated
+# the record, the host is unchanged. If it fails later, it undoes the write. If it is
+# killed, the record names the unfinished write, and the next write repeats all of it.
 #
 # It needs: boot (ID of the boot at the time of the plan), the expected output for
-# present entries (statistics, digests, targets), hasaccounts (whether accounts change),
-# hasrests (whether files stay without the appended text), job (keys.sh), and the
-# functions of configlists.go and configaccounts.go.
+# existing entries (statistics, digests, targets), hasaccounts (whether accounts
+# change), hasrests (whether files stay without the appended text), job (keys.sh), and
+# the functions of pathscript.go and accountscript.go.
 wrong=
 problem() {
 	complain "write: $*"
@@ -43,7 +43,8 @@ receive
 }
 point unpacked
 
-# One comparison covers all entries; only if it fails, each entry is compared.
+# One comparison covers all entries. If it fails, each entry is compared, to name the
+# difference.
 edits place
 settled 1
 nowstatistics() { present | xargs -0 -r stat --printf '%f %u %g\n' --; }
@@ -75,7 +76,7 @@ edits prepare
 about='new files'
 syncrooms
 point prepared
-claim write # nobody may have taken the host while all that came, nor take it from here on
+claim write # fails if somebody took the host during the upload; from here on nobody can
 
 about='what is there now'
 mkdir -p "$tx/old" "$originals"
@@ -88,7 +89,7 @@ edits preserve
 originalhashes
 sync "$originals"
 point saved
-# From here on, the write is completed or undone.
+# From here on, the script completes the write or undoes it.
 if [ -e "$applied" ]; then cp "$applied" "$tx/applied"; fi
 trap '' TERM INT
 phase=writing

@@ -1,3 +1,3 @@
-// Package observetest has a fake host for tests of probes, and local accounts that
-// change files while root reads them.
+// Package observetest provides a fake host for tests of probes, and local
+// accounts that change files while root reads them.
 package observetest

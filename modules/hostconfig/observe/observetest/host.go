@@ -16,14 +16,14 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// Host is a tree that is probed like a host, with tools of its own.
+// Host is a tree that probes read like a host, with its own tools.
 type Host struct {
 	T    testing.TB
 	Root string // the directory of the tree
 }
 
-// probeTools answer from files below host: states/UNIT, passwd, group, shadow,
-// sshd.conf.
+// probeTools are fake tools. They answer from files in the tree: states/UNIT,
+// passwd, group, shadow, sshd.conf.
 var probeTools = map[string]string{
 	"systemctl": `[ "$1 $2" = "is-enabled --" ] || exit 64
 shift 2
@@ -75,7 +75,7 @@ func (s Host) WriteRecord(a engine.Record) {
 	s.WriteFile(engine.RecordPath, string(record.Encode(a)), 0o600)
 }
 
-// Probe runs the probe of a desired state.
+// Probe runs the probes of a desired state, and returns their output.
 func (s Host) Probe(d engine.Desired) engine.Outputs {
 	s.T.Helper()
 	commands := observe.Probe(d)

@@ -11,15 +11,15 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// Meddlers are actions of an account in a directory that everybody can write
-// to, $D, that try to make root read or write $S, which belongs to root. They
-// run right before a program of root.
+// Meddlers are actions of an account in $D, a directory that everybody can write
+// to. They try to make root read or write $S, which belongs to root. Each runs
+// right before a program that root runs.
 var Meddlers = map[string]string{
-	// A file that the write has created leads elsewhere.
+	// A temporary directory of the write becomes a link that leads elsewhere.
 	"rooms": `for r in $D/.holdfast-*; do [ -e $r ] || continue; mv $r $D/away; ln -s $S $r; done`,
-	// A predictable name is a link already.
+	// Names that the write might choose exist already, as links.
 	"guess": `for f in changed.conf new.conf original.conf; do ln -s $S/$f $D/.holdfast-$(printf %s /srv/app/$f | sha256sum | cut -c1-16); done`,
-	// The directory itself leads elsewhere.
+	// The directory becomes a link that leads elsewhere.
 	"directory": `mv $D $D.away; ln -s $S $D`,
 	"parent":    `mv $D $D.away; mkdir $D; for f in $D.away/*; do ln -s $S/${f##*/} $D; done`,
 	"names":     `for f in $D/*; do rm -rf $f; ln -s $S/${f##*/} $f; done`,
@@ -33,12 +33,13 @@ var MeddledTools = []string{"cp", "ln", "mv", "mkdir", "chown", "chmod", "rm", "
 
 // Meddling is an action of an account during a script of root.
 type Meddling struct {
-	How    string // of Meddlers
-	Before int    // it happens right before the script runs this many of MeddledTools
+	How    string // key of Meddlers
+	Before int    // number of the program of MeddledTools that it happens right before, from 1
 }
 
-// Prepare writes the tools that do it. The programs of a pipeline may run at once: each adds to the count, and one of those
-// that find it high enough acts.
+// Prepare writes fake tools that count their calls and run the action. The programs of a pipeline
+// may run at once: each adds to the count, and one of those that read a count of at least Before
+// acts.
 func (m Meddling) Prepare(t *testing.T, root string, write func(path, text string)) {
 	t.Helper()
 	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(Meddlers[m.How])+"\n")
@@ -51,7 +52,7 @@ func (m Meddling) Prepare(t *testing.T, root string, write func(path, text strin
 	}
 }
 
-// CountPrograms returns how many of MeddledTools were run.
+// CountPrograms returns how many programs of MeddledTools the script has run.
 func CountPrograms(t *testing.T, root string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "count"))
@@ -61,7 +62,7 @@ func CountPrograms(t *testing.T, root string) int {
 	return len(text)
 }
 
-// ToolPath returns the path of a program of this machine.
+// ToolPath returns the path of a program on this machine.
 func ToolPath(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -71,5 +72,5 @@ func ToolPath(t *testing.T, name string) string {
 	return path
 }
 
-// Secret is in files of root that no other account may read.
+// Secret is the text in files of root that no other account may read.
 const Secret = "the secret of root"

@@ -1,7 +1,7 @@
 # Probes every resource of the desired configuration (wanted) and of the record on the
-# host. It changes nothing. It needs: root (prefix of all paths of configurations; empty
-# on hosts), record, originals, wanted (see subjectLines), maxrecord and limit (bytes).
-# No name has a tab or a newline.
+# host. It changes nothing. It needs: root (prefix of all paths of configurations;
+# empty on hosts), record, originals, wanted (see subjectLines), maxrecord and limit
+# (bytes). No name contains a tab or a newline.
 set -euf
 export LC_ALL=C QUOTING_STYLE=literal
 PATH=$PATH:$root/usr/sbin:$root/sbin
@@ -12,12 +12,12 @@ IFS=$newline
 cd "$root/"
 
 say() { printf '%s\n' "$*"; }
-# targets prints PATH, a tab and PATH -> TARGET of links, one a line. A target may
-# contain line ends of an attacker.
+# targets prints a line PATH, a tab, PATH -> TARGET for each link. An attacker may put
+# newlines into a target.
 targets() { xargs -0 -r stat --printf='%n\t%N\0' -- | tr '\n\000' '\001\n'; }
 pick() { say "$all" | sed -n "s/^$1 //p"; }
 each() { tr '\n' '\0' | xargs -0 -r "$@"; }
-only() { # ORDINARY COMMAND...: an exit status that is none of these is passed on
+only() { # ORDINARY COMMAND...: passes on exit statuses that are not in ORDINARY
 	ordinary=$1
 	shift
 	"$@" || {
@@ -32,8 +32,8 @@ if [ -z "$wanted" ] && [ ! -e "$record" ] && [ ! -L "$record" ]; then
 	exit 0
 fi
 
-# The record lists its resources, one string of JSON a line (encodeApplied). A newline
-# stands for a backslash while the others are removed.
+# The record lists its resources, one JSON string a line (see Encode in record.go).
+# While the other backslashes are removed, a newline stands for an escaped backslash.
 applied=
 if [ -e "$record" ] || [ -L "$record" ]; then applied=$(head -c "$maxrecord" -- "$record"); fi
 if [ "${#applied}" -ge "$maxrecord" ]; then
@@ -60,7 +60,8 @@ all=$({
 say '== asked'
 say "$all" | sha256sum
 
-# A missing path is missing in the output; any other complaint of stat is a diagnostic.
+# stat reports missing paths as errors, which are dropped. Its other errors are
+# diagnostics.
 say '== nodes'
 nodes=$({
 	say "$all" | sed -n 's/^path /./p' |
@@ -75,8 +76,8 @@ say "$graded" | digests
 say '== targets'
 say "$nodes" | sed -n "s/^a.*$tab//p" | tr '\n' '\0' | targets
 
-# Parent directories are probed, too: links that do not belong to the OS (see enter in
-# ground.sh), and file systems in memory.
+# The probe also reads parent directories: links that do not belong to the OS (see
+# enter in ground.sh), and file systems in memory.
 dirs=$(say "$all" | sed -n 's/^path //p' | sed -n ':up
 s,/[^/]*$,,
 t above
@@ -100,9 +101,9 @@ tmpfs | ramfs) ;;
 *) say "$dirs" | each stat -f -c "%T$tab%n" -- 2>/dev/null | sed -n -e "s/^tmpfs$tab//p" -e "s/^ramfs$tab//p" ;;
 esac
 
-# show KIND PATH FILE prints the contents of a regular file, up to a byte more than the
-# limit. Unless only root can swap it, it prints an archive, whose header has the owner
-# of these contents at that moment.
+# show KIND PATH FILE prints the contents of a regular file, at most limit bytes. If
+# others than root can swap the file, show prints an archive: its header has the owner
+# of exactly these contents.
 show() {
 	if [ ! -f "$3" ] || [ -L "$3" ]; then return 0; fi
 	case $1:$newline$even$newline in
@@ -141,8 +142,8 @@ done
 say '== originals'
 if [ -d "$originals" ]; then ls -A -- "$originals"; fi
 
-# Before version 253, systemctl reports nothing for a unit that it does not find, and
-# stops; then each unit is queried alone.
+# Before version 253, systemctl stops without output at a unit that it does not find.
+# Then the script queries each unit alone.
 say '== units'
 units=$(pick unit)
 states=
@@ -163,7 +164,7 @@ say "$units"
 say '== states'
 say "$states"
 
-# The hash of a password stays on the host; only its digest is printed.
+# The hash of a password stays on the host. The script prints only its digest.
 say '== passwd'
 users=$(pick user)
 others=$(pick owner)

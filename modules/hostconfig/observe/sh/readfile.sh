@@ -1,4 +1,4 @@
-# Prints a file of the host. It needs: path and limit (bytes).
+# Prints a file of the host. It needs: path, and limit (in bytes).
 follow "$path" || {
 	case $? in
 	1) printf '%s\n' "No such file or directory" >&2 ;;
