@@ -9,7 +9,7 @@ import (
 	"holdfast/modules/osimage"
 )
 
-// FuzzRead feeds every module with any output of a host.
+// FuzzRead passes arbitrary output of a host to every module.
 func FuzzRead(f *testing.F) {
 	f.Add("ostree", "* lab "+moduletest.V1+".0\n    Version: 1.0\n", `{"deployments":[{"checksum":"`+moduletest.V1+`","booted":true}]}`)
 	f.Add("rpm-ostree", "  lab "+moduletest.V2+".0 (staged)\n", `{"deployments":[{"id":"lab-`+moduletest.V2+`.0","checksum":"`+moduletest.V2+`","staged":true}]}`)

@@ -1,9 +1,10 @@
-// Package modules lists the modules. Each is a package below it, for one kind of
-// resource on a host: the probes, the changes that follow from their output, and
-// the steps that make these changes.
+// Package modules lists the modules. Each module is a package in a folder below,
+// and manages one kind of resource on hosts. It defines the probes, compares
+// their output with the desired state, and returns the steps that make the
+// changes.
 //
-// The modules are pure like package engine: they observe hosts only through the
-// output of commands, and change them only through scripts in steps. They must
+// The modules are pure, like package engine: they observe hosts only through the
+// output of commands, and change hosts only through scripts in steps. They must
 // not read files, open connections, start goroutines or use a clock.
 package modules
 
@@ -14,7 +15,7 @@ import (
 	"holdfast/modules/osimage"
 )
 
-// All returns every module, in the order in which a host is changed.
+// All returns every module, in the order in which they change a host.
 func All() []engine.Module {
 	return []engine.Module{hoststate.Module{}, osimage.Module{}, hostconfig.Module{}}
 }

@@ -8,8 +8,8 @@ import (
 	"holdfast/modules/tasks"
 )
 
-// A play uses the same probes as other commands, so that status and plan have
-// the same facts.
+// A play uses the same probes as other commands. So status and plan have the same
+// facts.
 func TestPlaysLookAtTheSame(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{}}
 	probes := func(modules []engine.Module) (list []engine.Command) {

@@ -1,4 +1,4 @@
-// Package hoststate is the module that gathers the facts of every host: its
-// boot, clock, hold and units, signs of etcd, and the roll-outs that it
-// remembers. It changes nothing.
+// Package hoststate is the module that gathers the facts of every host: its boot,
+// clock, hold and units, signs of etcd, and the roll-outs that are recorded on
+// the host. It changes nothing.
 package hoststate

@@ -8,8 +8,9 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// TestSignsOfEtcd: a unit, a static pod or a listener is a sign that etcd runs
-// on a host, under any name. Connections to etcd elsewhere are none.
+// TestSignsOfEtcd checks that a unit, a static pod or a listener, under any name,
+// is a sign that etcd runs on a host. A connection to an etcd elsewhere is no
+// sign.
 func TestSignsOfEtcd(t *testing.T) {
 	const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 	for name, tc := range map[string]struct {
@@ -36,7 +37,7 @@ func TestSignsOfEtcd(t *testing.T) {
 			b := moduletest.NewBox(t)
 			tc.make(b)
 			f := b.ReadFacts(engine.Desired{}, Module{})
-			for i, sign := range f.Etcd { // the box is not the root
+			for i, sign := range f.Etcd { // paths of the box are not paths of a host
 				f.Etcd[i] = b.HostPaths(sign)
 			}
 			if !slices.Equal(f.Etcd, tc.want) || slices.ContainsFunc(f.Problems, func(p string) bool { return p[:4] == "etcd" }) {

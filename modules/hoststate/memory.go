@@ -16,19 +16,21 @@ import (
 )
 
 const (
-	// maxMemory bounds, in bytes, each file in which a host remembers
-	// roll-outs; holdfast writes far less.
+	// maxMemory is the largest size, in bytes, of each file in which a host
+	// records roll-outs. holdfast writes far less.
 	maxMemory = 64 << 10
-	// maxVersion bounds, in bytes, the version that is kept of the output of a
-	// version command.
+	// maxVersion is the largest size, in bytes, of a version. The rest of the
+	// output of a version command is dropped.
 	maxVersion = 200
-	// maxPools and maxName bound the last roll-out that a host reports.
+	// maxPools and maxName bound the roll-out that a host reports: its number of
+	// pools, and the bytes of a name.
 	maxPools = 1000
 	maxName  = 256
 )
 
-// memoryProbe reads the files in which the host remembers roll-outs, and runs
-// the version command if there is one. A missing file prints nothing.
+// memoryProbe returns commands that read the files in which the host records
+// roll-outs, and run the version command if there is one. For a missing file they
+// print nothing.
 func memoryProbe(version string) []engine.Command {
 	file := func(path string) string {
 		return "[ ! -e " + path + " ] || head -c " + strconv.Itoa(maxMemory+1) + " " + path + " 2>/dev/null || :"
@@ -41,13 +43,13 @@ func memoryProbe(version string) []engine.Command {
 	if version == "" {
 		return list
 	}
-	// Output beyond the limit must not block the command, nor hide its exit
-	// status.
+	// A version command that prints more than the limit must neither block nor
+	// lose its exit status.
 	return append(list, engine.Command{Name: "version", Script: "code=$({ { timeout -k 2 10 sh -c " + hostscript.Quote(version) + " 4>&-; echo $? >&3; } | { head -c 4096 >&4; cat >/dev/null; }; } 3>&1) 4>&1\nexit \"$code\""})
 }
 
-// readMemory adds the output of memoryProbe. It ignores text that holdfast
-// cannot have written.
+// readMemory adds the output of memoryProbe to the facts. It ignores text that
+// holdfast cannot have written.
 func readMemory(o engine.Outputs, f engine.Facts) engine.Facts {
 	f.Rollout, f.RolloutProblem = readRollout(memoryText(o["roll-out"]))
 	f.Updated = readTime(strings.TrimSpace(memoryText(o["updated"])))
@@ -65,8 +67,8 @@ func memoryText(out engine.Output) string {
 	return out.Stdout
 }
 
-// readRollout parses the last roll-out. It decides whether other hosts may
-// start, so it must have a form that holdfast writes.
+// readRollout parses the last roll-out. The last roll-out decides whether other
+// hosts may start, so readRollout accepts only the form that holdfast writes.
 func readRollout(text string) (r *engine.Rollout, problem string) {
 	r = &engine.Rollout{}
 	if json.Unmarshal([]byte(text), r) != nil || r.Run == "" || len(r.Targets) == 0 {

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine"
 )
 
-// A host reports its last roll-out to all others. Text that holdfast cannot
-// have written is a problem of this host, and refuses nothing.
+// A host reports its last roll-out, which affects all other hosts. Text that
+// holdfast cannot have written is a problem of this host, and no refusal.
 func TestAForgedRolloutIsNotBelieved(t *testing.T) {
 	many := map[string]string{}
 	for i := range 2000 {

@@ -12,43 +12,43 @@ import (
 	"holdfast/modules/shell"
 )
 
-// maxClock is the end of the year 9999 in Unix seconds; no later time can be
-// written as JSON.
+// maxClock is the end of the year 9999 in Unix seconds. JSON cannot express a
+// later time.
 const maxClock = 253402300800
 
-// orderedScript prints a third line if a reboot was ordered in this boot and
-// may still be delayed by an inhibitor of logind. The one of the kubelet lasts
-// for minutes (shutdownGracePeriod). A reboot that has not started after ten
-// minutes will not start.
+// orderedScript prints a third line if a reboot was ordered during this boot, and
+// an inhibitor of logind may still delay it. The inhibitor of the kubelet lasts
+// for minutes (shutdownGracePeriod). A reboot that has not started ten minutes
+// after the order will not start.
 const orderedScript = `if read -r at 2>/dev/null </run/holdfast/rebooting && read -r up rest </proc/uptime && [ "${up%%.*}" -lt $((at + 600)) ]; then echo ordered; fi`
 
 // etcdProbeScript prints signs that etcd runs on the host, one a line: the
-// manifest of a static pod, or a listener on a port of etcd. Units of etcd are
-// found among the services.
+// manifest of a static pod, or a listener on a port of etcd. The probe of
+// services finds units of etcd.
 const etcdProbeScript = `for f in /etc/kubernetes/manifests/etcd*; do if [ -f "$f" ]; then echo "static pod $f"; fi; done
 for p in "2379 094B" "2380 094C"; do
 	if grep -qsE "^ *[0-9]+: [0-9A-F]+:${p#* } [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6; then echo "a listener on port ${p% *}"; fi
 done`
 
 // Module gathers the facts of every host: its boot, clock, hold and units, and
-// the roll-outs that it remembers. It makes no changes.
+// the roll-outs that are recorded on the host. It makes no changes.
 type Module struct{}
 
-// Name is the module's name in plans.
+// Name returns the name of the module in plans.
 func (Module) Name() string { return "system" }
 
-// Probe returns the same commands for every host, and the version command of
-// its pool.
+// Probe returns the same commands for every host, except the version command,
+// which the pool of the host sets.
 func (Module) Probe(d engine.Desired) []engine.Command {
 	return append([]engine.Command{
 		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
 		{Name: "clock", Script: "date -u +%s"},
-		// Both exit with another status than 0 in most states.
+		// In most states both commands exit with a status other than 0.
 		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + hostscript.RebootUnit + " || :\n" + orderedScript},
 		{Name: "hold", Script: hostscript.HoldProbeScript()},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
-		// Not list-unit-files: it makes systemd read all unit files, which
-		// takes most of the time of a probe.
+		// The probe does not use list-unit-files. That command makes systemd read
+		// all unit files, which would take most of the time of the probe.
 		{Name: "services", Script: "systemctl show --property=Id,SubState,UnitFileState --state=running '*.service'"},
 		{Name: "etcd", Script: etcdProbeScript},
 		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + hostscript.StageUnit},
@@ -81,7 +81,7 @@ func (Module) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	return readMemory(o, f)
 }
 
-// maxEtcdSigns is how many signs of etcd are kept.
+// maxEtcdSigns is the largest number of signs of etcd in the facts.
 const maxEtcdSigns = 4
 
 func etcdSigns(services, looked string) []string {
@@ -97,8 +97,8 @@ func etcdSigns(services, looked string) []string {
 	return signs[:min(maxEtcdSigns, len(signs))]
 }
 
-// isStopping reports whether the host is shutting down. That includes a reboot
-// that was ordered, before systemd knows it.
+// isStopping reports whether the host is shutting down. It returns true as soon
+// as a reboot is ordered, before systemd knows about the reboot.
 func isStopping(states string) bool {
 	lines := strings.Split(strings.TrimSpace(states), "\n")
 	return lines[0] == "stopping" || slices.ContainsFunc(lines[1:], func(s string) bool {
@@ -106,8 +106,8 @@ func isStopping(states string) bool {
 	})
 }
 
-// Diff finds nothing to change.
+// Diff returns no changes.
 func (Module) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
 
-// Steps are none.
+// Steps returns no steps.
 func (Module) Steps(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }

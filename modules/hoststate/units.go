@@ -7,7 +7,8 @@ import (
 
 // unitNames returns the unit name on each line of systemctl list-units. The name
 // is in the first column. Some versions of systemd print a mark before a failed
-// unit, even with --plain; then the name is in the second. Only a name has a dot.
+// unit, even with --plain. Then the name is in the second column. A mark has no
+// dot, and every name has one.
 func unitNames(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -25,11 +26,11 @@ func isUnitName(word string) bool {
 	return dot > 0 && dot < len(word)-1
 }
 
-// enabledServices returns the running services that are enabled, and so run
-// again after a reboot. Generators of systemd make links of enabled-runtime at each
-// boot, for serial consoles for example. It reads the output of systemctl show, a
-// paragraph for each service. It omits user managers and sessions, which start and
-// stop with logins.
+// enabledServices returns the running services that are enabled, and so run again
+// after a reboot. It reads the output of systemctl show, which has a paragraph
+// for each service. It accepts enabled-runtime, because generators of systemd
+// create such links at each boot, for serial consoles for example. It omits user
+// managers and sessions, which start and stop with logins.
 func enabledServices(text string) []string {
 	var names []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {

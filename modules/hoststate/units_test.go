@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// A unit keeps its whole name, with any first character; the mark of a failed
-// unit is a column of its own.
+// A unit keeps its whole name, with any first character. The mark of a failed
+// unit is a separate column.
 func TestUnitNamesAreRead(t *testing.T) {
 	text := "xinetd.service loaded active running Internet superserver\n" +
 		"● failed.service loaded failed failed A unit\n" +
@@ -33,8 +33,8 @@ func TestAServiceThatBeginsWithXIsWaitedFor(t *testing.T) {
 	}
 }
 
-// The probe lists only services that run and are enabled: listing all units
-// takes longer than all other probes.
+// The probe queries only running services, because listing all units takes longer
+// than all other probes. The facts have only those that are enabled.
 func TestServicesThatRunAfterAReboot(t *testing.T) {
 	text := "Id=etcd.service\nSubState=running\nUnitFileState=enabled\n" +
 		"\nId=serial-getty@ttyS0.service\nSubState=running\nUnitFileState=enabled-runtime\n" +

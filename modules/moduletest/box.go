@@ -17,13 +17,14 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// Box is a host made of the fakes in testdata/fake.
+// Box is a fake host that uses the tools in testdata/fake.
 type Box struct {
 	T    testing.TB
 	Root string
 }
 
-// Digests of the OS of a host and the next two, and its boot ID.
+// These are the digests of the OS of a host and of the next two OS versions, and
+// the boot ID of the host.
 const (
 	V1   = "1111111111111111111111111111111111111111111111111111111111111111"
 	V2   = "2222222222222222222222222222222222222222222222222222222222222222"
@@ -31,7 +32,7 @@ const (
 	Boot = "0e2f3f5a-6b6c-4b8e-9d43-9a0c0f6a1c11"
 )
 
-// NewBox returns a host that has booted v1.
+// NewBox returns a host that has booted V1.
 func NewBox(t testing.TB) *Box {
 	t.Helper()
 	b := &Box{T: t, Root: t.TempDir()}
@@ -61,7 +62,7 @@ func (b *Box) Check(err error) {
 	}
 }
 
-// Write writes a line to a file of the host.
+// Write writes a file of the host: the text and a newline.
 func (b *Box) Write(name, text string) {
 	b.T.Helper()
 	b.Mkdir(filepath.Dir(name))
@@ -77,7 +78,7 @@ func (b *Box) Exists(name string) bool {
 	return err == nil
 }
 
-// Log returns the commands that the fake tools were given.
+// Log returns the commands that the fake tools have received.
 func (b *Box) Log() string {
 	text, err := os.ReadFile(filepath.Join(b.Root, "log"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -86,7 +87,6 @@ func (b *Box) Log() string {
 	return string(text)
 }
 
-// executeScript runs a script with its absolute paths moved into the box.
 func (b *Box) executeScript(script string) engine.Output {
 	b.T.Helper()
 	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/self/cgroup", "/sys/fs/cgroup", "/proc/net", "/etc/kubernetes", "/etc/containers", "/boot/ostree", "/ostree/deploy"} {
@@ -103,7 +103,7 @@ func (b *Box) executeScript(script string) engine.Output {
 	return engine.Output{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// ReadFacts gathers the facts of these modules as a run does.
+// ReadFacts gathers the facts of these modules like a run.
 func (b *Box) ReadFacts(d engine.Desired, all ...engine.Module) engine.Facts {
 	b.T.Helper()
 	var commands []engine.Command
@@ -121,14 +121,12 @@ func (b *Box) ReadFacts(d engine.Desired, all ...engine.Module) engine.Facts {
 	return f
 }
 
-// FakeTools returns the folder of the fake tools of hosts.
+// FakeTools returns the folder of the fake tools.
 func FakeTools(tb testing.TB) string {
 	tb.Helper()
 	return projectPath(tb, "testdata/fake")
 }
 
-// projectPath returns the path of a file of the project: tests run in the folder
-// of their package.
 func projectPath(tb testing.TB, name string) string {
 	tb.Helper()
 	dir, err := os.Getwd()
@@ -144,12 +142,12 @@ func projectPath(tb testing.TB, name string) string {
 	return ""
 }
 
-// Target returns the host of the tests, for run r1.
+// Target returns a host to plan for, in run r1.
 func Target(d engine.Desired, f engine.Facts) engine.Target {
 	return engine.Target{Host: engine.Host{Name: "w-1"}, Desired: d, Facts: f, Run: "r1"}
 }
 
-// Hold puts a hold on the host.
+// Hold writes a hold to the host.
 func (b *Box) Hold(kind engine.HoldKind, run string) {
 	h := engine.Hold{Kind: kind, Holder: "ann@bastion", Run: run, Reason: "test", Acquired: time.Unix(1, 0), Renewed: time.Unix(1, 0)}
 	text, err := json.Marshal(h)
@@ -157,7 +155,7 @@ func (b *Box) Hold(kind engine.HoldKind, run string) {
 	b.Write(engine.HoldPath, string(text))
 }
 
-// Want requires an exit status and a message.
+// Want requires this exit status, and this text in the output.
 func (b *Box) Want(out engine.Output, code int, says string) {
 	b.T.Helper()
 	if out.Code != code || !strings.Contains(out.Stdout+out.Stderr, says) {
@@ -165,16 +163,16 @@ func (b *Box) Want(out engine.Output, code int, says string) {
 	}
 }
 
-// OrderOf returns the script of the step that orders the reboot.
+// OrderOf returns the script of the step that orders a reboot.
 func OrderOf(steps []engine.Step) string {
 	return steps[slices.IndexFunc(steps, func(s engine.Step) bool { return s.Reboots })].Do.Exec.Script
 }
 
-// By returns a run of a bastion without an identity.
+// By returns the owner for a run of a bastion without an identity.
 func By(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }
 
 // HostPaths replaces the paths of the box in a text by paths of a host.
 func (b *Box) HostPaths(text string) string { return strings.ReplaceAll(text, b.Root, "") }
 
-// TheirHold is the hold of a person.
+// TheirHold is a maintenance hold of a person.
 const TheirHold = `{"kind":"maintenance","holder":"bob@b2","run":"m-1","reason":"DIMM swap"}`

@@ -17,9 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the cases in testdata expect")
 
-// RunCases compares the txtar files in testdata with results: the sections of a
-// case that begin with "want" are the results for the others. With -update it
-// rewrites them.
+// RunCases runs the cases in the txtar files in testdata. Sections whose names
+// begin with "want" are the expected results; the other sections are the input.
+// With -update, RunCases rewrites the expected results.
 func RunCases(t *testing.T, results func(t *testing.T, input []txtar.File) []txtar.File) {
 	t.Helper()
 	for _, path := range casePaths(t) {
@@ -60,24 +60,24 @@ func readCase(t *testing.T, path string) (comment []byte, input []txtar.File, wh
 	return archive.Comment, input, txtar.Format(archive)
 }
 
-// TestCases runs the cases of a module. In a case "desired" is JSON; a section
-// with the name of a command is its output, "NAME (exit 1)" with that status,
-// "NAME stderr" on standard error. "record" is the record on the host, "rejected
-// before" has digests that failed before, "pool" is JSON. Sections that begin
-// with "want" are the results of the module, for a host of an etcd cluster if
-// "cluster" is present.
+// TestCases runs the cases of a module. In a case, "desired" and "pool" are JSON.
+// A section with the name of a command is the output of the command: "NAME (exit
+// 1)" with that status, "NAME stderr" on standard error. "record" is the record
+// on the host, and "rejected before" lists digests that the host has rejected. If
+// there is a section "cluster", the host is a member of an etcd cluster. Sections
+// whose names begin with "want" are the expected results of the module.
 func TestCases(t *testing.T, m engine.Module) {
 	t.Helper()
 	RunCases(t, func(t *testing.T, input []txtar.File) []txtar.File { return runCase(t, m, input) })
 }
 
-// Plan has the results of a module for a case.
+// Plan is the result of a module for a case.
 type Plan struct {
 	desired engine.Desired
 	facts   engine.Facts
 	changes []engine.Change
 	steps   engine.Steps
-	err     error // of comparing
+	err     error // error of Diff
 }
 
 func planCase(t *testing.T, m engine.Module, input []txtar.File) Plan {
@@ -155,7 +155,7 @@ func readOutput(t *testing.T, outputs engine.Outputs, f txtar.File) {
 	outputs[name] = out
 }
 
-// Section returns a section of a case.
+// Section returns a section of a case with this name and text.
 func Section(name, text string) txtar.File {
 	return txtar.File{Name: name, Data: []byte(strings.TrimRight(text, "\n") + "\n")}
 }

@@ -1,3 +1,3 @@
-// Package moduletest helps the tests of modules with a fake host that runs
-// scripts with a real sh and fake tools, and golden cases of recorded output.
+// Package moduletest helps to test modules. It has a fake host that runs scripts
+// with a real sh and fake tools, and golden cases of recorded output.
 package moduletest

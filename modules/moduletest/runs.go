@@ -19,20 +19,22 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// runs holds the runs of scripts by script and files of the host. A script takes dozens of processes, and most tests begin
-// with the scripts that other tests begin with, on hosts in the same state.
+// runs holds results of scripts by script and files of the host. A script starts dozens of
+// processes, and most tests begin with the same scripts as other tests, on hosts in the same state.
 var runs sync.Map
 
-// savedRun is the result of a script that the first test with the same script and the same files has run.
+// savedRun is the result of a script. The first test with this script and these files has run the
+// script.
 type savedRun struct {
 	once  sync.Once
-	saved bool // false: each test has to run the script itself
+	saved bool // false: each test must run the script
 	out   engine.Output
 	log   string // lines that the script adds to the log of the fakes
 	files hostFiles
 }
 
-// hostFiles are all files of a host but the log, by their paths below its root.
+// hostFiles are all files of a host except the log, by their paths below its
+// root.
 type hostFiles map[string]hostFile
 
 type hostFile struct {
@@ -40,8 +42,9 @@ type hostFile struct {
 	text string // contents of a file or target of a link, see blankOut
 }
 
-// Run executes a script with its absolute paths moved into the box. By default the same script runs only once on hosts with the
-// same files; later calls repeat its output, its log and its changes of files. With HOLDFAST_LONG=1 it always runs.
+// Run executes a script in which absolute paths are replaced by paths in the box. By default the
+// same script runs only once on hosts with the same files. Later calls repeat its output, its log
+// and its changes of files. With HOLDFAST_LONG=1 each call runs the script.
 func (b *Box) Run(script string) engine.Output {
 	b.T.Helper()
 	if longtest.On() {
@@ -86,15 +89,15 @@ func (b *Box) appendLog(lines string) {
 	b.Check(log.Close())
 }
 
-// Names in stored texts for the root of the host and for the present time in seconds.
+// rootBlank and clockBlank stand for the root of the host and the present time,
+// in seconds, in saved texts.
 const rootBlank, clockBlank = "\x00root", "\x00clock"
 
 var (
 	clockLine = regexp.MustCompile(`(?m)^\d{10}$`)
-	lockTime  = regexp.MustCompile(`, since [-0-9T:]+Z`) // in a lock, which no script reads
+	lockTime  = regexp.MustCompile(`, since [-0-9T:]+Z`) // the time in a lock, which no script reads
 )
 
-// blankOut replaces the root of the host and the present time in a text.
 func (b *Box) blankOut(text string) string {
 	text = strings.ReplaceAll(text, b.Root, rootBlank)
 	return clockLine.ReplaceAllStringFunc(text, func(line string) string {
@@ -109,7 +112,8 @@ func (b *Box) fillIn(text string) string {
 	return strings.NewReplacer(rootBlank, b.Root, clockBlank, strconv.FormatInt(time.Now().Unix(), 10)).Replace(text)
 }
 
-// readFiles also reports whether changeFiles can make such files: those of one name that are no pipe or socket.
+// readFiles returns the files of the host. simple reports whether changeFiles can create all of
+// them: it cannot create pipes, sockets and files with several names.
 func (b *Box) readFiles() (files hostFiles, simple bool) {
 	b.T.Helper()
 	files, simple = hostFiles{}, true
@@ -141,7 +145,6 @@ func (b *Box) readFiles() (files hostFiles, simple bool) {
 	return files, simple
 }
 
-// runKey returns the key of a script on a host with these files.
 func (files hostFiles) runKey(script string) [sha256.Size]byte {
 	key := sha256.New()
 	fmt.Fprintf(key, "%q", script)
@@ -151,7 +154,8 @@ func (files hostFiles) runKey(script string) [sha256.Size]byte {
 	return [sha256.Size]byte(key.Sum(nil))
 }
 
-// changeFiles changes the files of the host from before to after, parents first. Files that stay are not touched.
+// changeFiles changes the files of the host from before to after, parents first. It does not touch
+// files that stay the same.
 func (b *Box) changeFiles(before, after hostFiles) {
 	b.T.Helper()
 	for name, old := range before {
@@ -170,7 +174,7 @@ func (b *Box) changeFiles(before, after hostFiles) {
 		case next.mode.IsRegular():
 			b.Check(os.WriteFile(path, []byte(b.fillIn(next.text)), 0o600))
 		default:
-			_ = os.Remove(path) // a link with another target
+			_ = os.Remove(path) // the link may exist, with another target
 			b.Check(os.Symlink(b.fillIn(next.text), path))
 			continue
 		}

@@ -11,8 +11,6 @@ import (
 	"holdfast/engine/shelltest"
 )
 
-// listSteps writes steps with the variables of their scripts. Other tests run the
-// scripts.
 func listSteps(steps engine.Steps) string {
 	var b strings.Builder
 	for _, s := range slices.Concat(steps.Stage, steps.Write, steps.Reboot, steps.Rollback) {
@@ -46,8 +44,9 @@ func listSteps(steps engine.Steps) string {
 	return b.String()
 }
 
-// CheckScripts checks the scripts of every step and probe of a module as hosts
-// are sent them: of each driver and step, the one of the first case.
+// CheckScripts checks the scripts of steps and probes of a module with sh and
+// shellcheck, as they are sent to hosts. It checks each step of each driver once,
+// as in the first case that has the step.
 func CheckScripts(t *testing.T, m engine.Module) {
 	t.Helper()
 	for name, script := range scriptsOfCases(t, m) {

@@ -20,13 +20,14 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// Tree is a host with a file system that scripts write to, below its root.
+// Tree is a fake host with a file system, below its root, that scripts may write
+// to.
 type Tree struct {
 	*Box
-	Path string // more of PATH, in front
+	Path string // folders to put in front of PATH
 }
 
-// NewTree returns a host with an empty file system that run r1 holds.
+// NewTree returns a host with an empty file system. Run r1 holds the host.
 func NewTree(t testing.TB) *Tree {
 	t.Helper()
 	b := &Tree{Box: NewBox(t)}
@@ -42,10 +43,10 @@ func NewTree(t testing.TB) *Tree {
 	return b
 }
 
-// At returns the path of a file of the host for the test.
+// At returns the path, for the test, of a file of the host.
 func (b *Tree) At(path string) string { return filepath.Join(b.Root, path) }
 
-// Put writes a file of the box with exactly these contents.
+// Put writes a file of the host with exactly this text.
 func (b *Tree) Put(path, text string, mode fs.FileMode) {
 	b.T.Helper()
 	b.Check(os.MkdirAll(filepath.Dir(b.At(path)), 0o755))
@@ -60,7 +61,7 @@ func (b *Tree) Link(path, target string) {
 	b.Check(os.Symlink(target, b.At(path)))
 }
 
-// Node returns the facts that the plan has about a path.
+// Node returns the facts about a path, as in a plan.
 func (b *Tree) Node(path string) engine.PathFacts {
 	b.T.Helper()
 	info, err := os.Lstat(b.At(path))
@@ -94,7 +95,7 @@ func (b *Tree) Read(path string) string {
 	return string(text)
 }
 
-// RunScript runs a script with its uploads, in a process group of its own.
+// RunScript runs a script with its uploads in a separate process group.
 func (b *Tree) RunScript(script string, uploads []engine.Upload) engine.Output {
 	b.T.Helper()
 	script = strings.Replace(script, "\nroot=''\n", "\nroot="+hostscript.Quote(b.Root)+"\n", 1)
@@ -114,11 +115,11 @@ func (b *Tree) RunScript(script string, uploads []engine.Upload) engine.Output {
 	b.Check(pack.Close())
 	name := b.At("script")
 	b.Check(os.WriteFile(name, []byte(script), 0o600))
-	shell := os.Getenv("HOLDFAST_TEST_SHELL") // another than sh, to try it
+	shell := os.Getenv("HOLDFAST_TEST_SHELL") // a shell to test instead of sh
 	if shell == "" {
 		shell = "sh"
 	}
-	ctx, cancel := context.WithTimeout(b.T.Context(), 2*time.Minute) // nothing may wait for ever
+	ctx, cancel := context.WithTimeout(b.T.Context(), 2*time.Minute) // no script may wait for ever
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, name)
 	cmd.WaitDelay = time.Second
@@ -145,8 +146,8 @@ func (b *Tree) CheckClean() {
 	}))
 }
 
-// ListTree returns all files of the box, without the private files of scripts,
-// with times: an untouched file is equal in two lists.
+// ListTree returns all files of the host with their times, so that a touched file
+// differs between two lists. It omits the private files of scripts.
 func (b *Tree) ListTree() string {
 	b.T.Helper()
 	var list strings.Builder
@@ -165,7 +166,7 @@ func (b *Tree) ListTree() string {
 		}
 		when := info.ModTime().String()
 		if d.IsDir() || name == engine.RecordPath {
-			when = "" // temporary files have been in it; the record may have been put back
+			when = "" // a directory that had temporary files, or a record that may have been restored
 		}
 		n := b.Node(name)
 		fmt.Fprintf(&list, "%s %+v %s\n", name, n, when)
@@ -190,7 +191,7 @@ func DifferingLinesOf(before, after string) string {
 	return b.String()
 }
 
-// AddTool adds a program in front of the host tools in PATH.
+// AddTool adds a program that is found in PATH before the tools of the host.
 func (b *Tree) AddTool(name, text string) {
 	b.T.Helper()
 	b.Put("/bin/"+name, "#!/bin/sh\n"+text, 0o755)

@@ -20,7 +20,7 @@ func (bootc) probeCommands() []engine.Command {
 	}
 }
 
-// bootcEntry is a boot entry in "bootc status --json", after bootc's
+// bootcEntry is a boot entry in "bootc status --json", as in bootc's
 // host-v1.schema.json.
 type bootcEntry struct {
 	Image *struct {
@@ -83,8 +83,8 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	return f
 }
 
-// toDeployment combines the status of bootc with the lock that ostree reports:
-// bootc before 1.12 does not report it.
+// toDeployment combines the status of bootc with the lock that ostree reports,
+// because bootc before 1.12 does not report the lock.
 func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
 	d := engine.Deployment{Pinned: e.Pinned, Locked: e.DownloadOnly}
 	if e.Ostree != nil {
@@ -102,11 +102,11 @@ func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployme
 	return d
 }
 
-// The features of a booted host that its update depends on.
+// These are features of a booted host on which its update depends.
 const (
-	composefsBackend = "composefs"       // deployments are not ostree's
-	localChanges     = "local-changes"   // made by rpm-ostree; bootc then refuses to update
-	signedImages     = "signed-required" // images must be signed, even if the default policy accepts unsigned ones
+	composefsBackend = "composefs"       // ostree does not manage the deployments
+	localChanges     = "local-changes"   // changes by rpm-ostree, with which bootc refuses to update
+	signedImages     = "signed-required" // images must be signed, even if the default policy accepts unsigned images
 )
 
 func (e bootcEntry) appendFeatures(booted bool, list []string) []string {
@@ -126,8 +126,8 @@ func (e bootcEntry) appendFeatures(booted bool, list []string) []string {
 }
 
 // errBootcArgs refuses every change of kernel arguments. From 1.15.2 on, bootc
-// can add some (loader-entries), but it can neither remove others nor stage
-// such a deployment locked.
+// can add arguments (loader-entries). But it can neither remove other arguments
+// nor stage such a deployment locked.
 var errBootcArgs = errors.New("the bootc driver changes no kernel arguments; those of a bootc host belong into its image, in /usr/lib/bootc/kargs.d")
 
 func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {

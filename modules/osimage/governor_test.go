@@ -11,7 +11,7 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// memberStage returns the stage step of a host with a member of etcd.
+// memberStage returns the script of the stage step of a host with an etcd member.
 func (b *osHost) memberStage(d engine.Desired) string {
 	changes := []engine.Change{{Module: "os"}}
 	tgt := moduletest.Target(d, b.gatherFacts(d))
@@ -27,8 +27,9 @@ func (b *osHost) sendPace(serial int64) []engine.Lever {
 	return hostscript.ReadLevers(out.Stdout)
 }
 
-// TestMembersStageUnderTheGovernor: the unit stages in a cgroup that begins frozen and is thawed at the end, if there is
-// one. If there is none, it stages all the same, and the host reports that.
+// TestMembersStageUnderTheGovernor checks that the unit stages in a cgroup that is frozen at the
+// start and thawed at the end. If the host has no such cgroup, the unit stages all the same, and
+// the host reports this.
 func TestMembersStageUnderTheGovernor(t *testing.T) {
 	const group = "sys/fs/cgroup/system.slice/holdfast-stage.service"
 	for name, prepare := range map[string]func(*osHost){
@@ -72,7 +73,8 @@ func (b *osHost) addGroup(group string) {
 	b.Mkdir(group + "/work")
 }
 
-// TestGovernorDoesNotFreezeADaemon: where a daemon does the work, nothing is frozen, and the host reports that.
+// TestGovernorDoesNotFreezeADaemon checks that nothing is frozen if a daemon does the work, and
+// that the host reports this.
 func TestGovernorDoesNotFreezeADaemon(t *testing.T) {
 	s := sites()["rpm-ostree deploy"]
 	b := newOSHost(t)

@@ -8,7 +8,7 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// osHost is a fake host whose OS is updated.
+// osHost is a fake host whose OS can be updated.
 type osHost struct{ *moduletest.Box }
 
 func newOSHost(t *testing.T) *osHost {
@@ -21,7 +21,8 @@ func (b *osHost) gatherFacts(d engine.Desired) engine.Facts {
 	return b.ReadFacts(d, hoststate.Module{}, Module{})
 }
 
-// steps plans the host in its present state; it must need a change of the OS.
+// steps plans an update of the OS for the present state of the host. The OS must
+// need a change.
 func (b *osHost) steps(d engine.Desired) engine.Steps {
 	b.T.Helper()
 	f := b.gatherFacts(d)
@@ -32,7 +33,7 @@ func (b *osHost) steps(d engine.Desired) engine.Steps {
 	return Module{}.Steps(moduletest.Target(d, f), changes)
 }
 
-// stage runs the stage step of a plan made now.
+// stage makes a plan and runs its stage step.
 func (b *osHost) stage(d engine.Desired) engine.Output {
 	b.T.Helper()
 	steps := b.steps(d).Stage
@@ -42,7 +43,7 @@ func (b *osHost) stage(d engine.Desired) engine.Output {
 	return b.Run(steps[0].Do.Exec.Script)
 }
 
-// finalize runs the finalize step of a plan made now.
+// finalize makes a plan and runs its finalize step.
 func (b *osHost) finalize(d engine.Desired) engine.Output {
 	b.T.Helper()
 	return b.Run(moduletest.OrderOf(b.steps(d).Reboot))

@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// kernelArgs is a change of kernel arguments. A removal takes the first
-// argument that is equal; additions are appended at the end.
+// kernelArgs is a change of kernel arguments. Each removal removes the first
+// argument that is equal. Additions are appended at the end.
 type kernelArgs struct {
 	remove []string // one element for each removal
 	add    []string
@@ -36,14 +36,15 @@ func (k kernelArgs) commandOptions(remove, add string) []string {
 	return list
 }
 
-// wantedArgs is the demand on the kernel arguments of a host.
+// wantedArgs are the kernel arguments that a host must have, and those that it
+// must not have.
 type wantedArgs struct {
-	present []string // in this order, one element for each occurrence
-	absent  []string // each once
+	present []string // arguments in order, one element for each occurrence
+	absent  []string // each argument once
 }
 
-// newWantedArgs returns the demand of a configuration. Arguments that the
-// record has and the configuration lacks are removed.
+// newWantedArgs returns the arguments that a configuration demands. It demands
+// the removal of arguments that are in the record and not in the configuration.
 func newWantedArgs(c engine.Config, record *engine.Record) wantedArgs {
 	gone := slices.Clone(c.NoKernelArgs)
 	if record != nil {
@@ -61,8 +62,8 @@ func newWantedArgs(c engine.Config, record *engine.Record) wantedArgs {
 	return w
 }
 
-// computeChange returns the change from now to the demand. Arguments that are
-// in neither list stay in place.
+// computeChange returns the change from now to the wanted arguments. Arguments
+// that are neither present nor absent in w keep their places.
 func (w wantedArgs) computeChange(now []string) kernelArgs {
 	var k kernelArgs
 	var have []string
@@ -81,8 +82,8 @@ func (w wantedArgs) computeChange(now []string) kernelArgs {
 	return k
 }
 
-// listChanges returns one change for each argument that differs, and none
-// exactly if computeChange is empty.
+// listChanges returns one change for each argument that differs. It returns none
+// if computeChange returns no change, and only then.
 func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	add := func(arg, before, after, verb, why string) {
@@ -110,7 +111,7 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	return list
 }
 
-// kernelArgument is the prefix of the resource of a change.
+// kernelArgument is the prefix of the resource in a change of an argument.
 const kernelArgument = "kernel argument "
 
 func (w wantedArgs) movedArgs(now []string) []string {
@@ -184,8 +185,8 @@ func kargsProblem(d engine.Desired) error {
 	return nil
 }
 
-// commandLine splits a kernel command line like the kernel does: at spaces
-// outside double quotes.
+// commandLine splits a kernel command line like the kernel: at spaces outside
+// double quotes.
 func commandLine(text string) []string {
 	quoted := false
 	return strings.FieldsFunc(text, func(r rune) bool {

@@ -13,7 +13,7 @@ import (
 func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	const now = "root=LABEL=root rw console=tty0 console=ttyS0 quiet"
 	cases := map[string]struct {
-		now, there, not, was string // was: recorded
+		now, there, not, was string // was: arguments in the record
 		remove, add          string
 		changes              string
 	}{
@@ -38,7 +38,7 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			record := &engine.Record{Unfinished: &engine.UnfinishedWrite{Config: engine.Config{KernelArgs: commandLine(c.was)}}}
-			for range 2 { // wherever it is recorded
+			for range 2 { // once in the unfinished write, once in the record
 				w := newWantedArgs(engine.Config{KernelArgs: commandLine(c.there), NoKernelArgs: commandLine(c.not)}, record)
 				k := w.computeChange(commandLine(c.now))
 				if !slices.Equal(k.remove, commandLine(c.remove)) || !slices.Equal(k.add, commandLine(c.add)) {
@@ -58,8 +58,8 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	}
 }
 
-// applied changes arguments like ostree: it adds, and then removes the first
-// ones. rpm-ostree removes first.
+// applied changes arguments like ostree, which adds arguments, and then removes
+// the first equal ones. rpm-ostree removes first.
 func applied(now []string, k kernelArgs, addFirst bool) []string {
 	now = slices.Clone(now)
 	if addFirst {

@@ -20,7 +20,8 @@ func (b *osHost) read(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// reboot lets the staged deployment take effect, if it is not locked.
+// reboot makes the staged deployment the booted one, unless the deployment is
+// locked.
 func (b *osHost) reboot() {
 	b.T.Helper()
 	if strings.HasSuffix(b.Log(), "rebooted unlocked\n") {
@@ -33,14 +34,15 @@ func (b *osHost) reboot() {
 	b.Write("proc/sys/kernel/random/boot_id", "another")
 }
 
-// withArgs adds kernel arguments to the desired state of a site. One argument
-// of newBox is removed, two are added.
+// withArgs adds kernel arguments to a desired state: it removes one argument of
+// the fake host, and adds two.
 func withArgs(d engine.Desired) engine.Desired {
 	d.Config = &engine.Config{KernelArgs: []string{"a=1", "$(touch${IFS}pwned)'b"}, NoKernelArgs: []string{"console=tty0"}}
 	return d
 }
 
-// onlyArgs desires kernel arguments, and the OS that is booted.
+// onlyArgs returns a desired state with kernel arguments and the OS that is
+// booted.
 func onlyArgs(driver string) engine.Desired {
 	return withArgs(engine.Desired{OS: &engine.OS{Driver: driver}})
 }
@@ -79,8 +81,8 @@ func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
 	})
 }
 
-// checkSettledArgs requires these kernel arguments, and that nothing is left to
-// do.
+// checkSettledArgs requires that the host has these kernel arguments, and that
+// nothing is left to do.
 func (b *osHost) checkSettledArgs(d engine.Desired, cmdline string) {
 	b.T.Helper()
 	f := b.gatherFacts(d)
@@ -101,7 +103,7 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 			t.Parallel()
 			b := newOSHost(t)
 			d := onlyArgs(driver)
-			// Somebody else has staged another OS, with other arguments.
+			// Somebody else stages another OS with other arguments.
 			b.Run("ostree pull lab lab/stable@" + moduletest.V3 + "; ostree admin deploy --stage --lock-finalization --karg-append=theirs lab:lab/stable")
 			b.Want(b.stage(d), 0, "staged and locked: "+moduletest.V1)
 			b.Hold(engine.RunHold, "r1")
@@ -179,7 +181,7 @@ func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {
 		d := engine.Desired{OS: &engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 		b.Hold(engine.RunHold, "r1")
 		b.Want(b.stage(withArgs(d)), 0, "staged and locked")
-		b.Want(b.stage(d), 0, "staged and locked") // the arguments are not wanted any more
+		b.Want(b.stage(d), 0, "staged and locked") // these arguments left the configuration
 		b.Want(b.finalize(d), 0, "rebooting into")
 		b.reboot()
 		b.checkSettledArgs(d, "root=LABEL=root rw console=tty0 ostree=/ostree/boot.1/lab/1/0")
@@ -231,7 +233,7 @@ func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
 	cases := map[string]struct {
 		d    engine.Desired
 		f    engine.Facts
-		says string // "": it is changed
+		says string // "": the arguments are changed
 	}{
 		"old ostree, one to go":        {args("ostree", a), booted, ""},
 		"old ostree, two to go":        {args("ostree", ab), booted, "removes only one kernel argument at once"},

@@ -11,10 +11,10 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// imageSites are the hosts that fetch images.
+// imageSites are the names of the hosts that fetch images.
 var imageSites = []string{"rpm-ostree image", "rpm-ostree signed image, layered", "bootc", "bootc 1.9", "bootc on ostree 2022.7"}
 
-// fromBastion returns the desired state with the bastion as its source.
+// fromBastion returns the desired state with the bastion as the source of its OS.
 func fromBastion(d engine.Desired) engine.Desired {
 	source := *d.OS
 	source.Source = engine.BastionSource
@@ -29,8 +29,9 @@ func (b *osHost) readSeen(path string) string {
 
 const theirs = "unqualified-search-registries = ['quay.io']"
 
-// TestAnImageComesFromTheBastion: the tool fetches under the name of the image, and finds it at the port of its loopback; what it
-// has staged does not know of that port. The configuration of the host stays as it is.
+// TestAnImageComesFromTheBastion checks that the tool fetches the image under its own name through
+// a port of the host's loopback. The staged deployment must not contain the port, and the
+// configuration of the host must not change.
 func TestAnImageComesFromTheBastion(t *testing.T) {
 	onSites(t, imageSites, func(b *osHost, s site, d engine.Desired) {
 		b.Write("etc/containers/registries.conf.d/theirs.conf", theirs)
@@ -58,7 +59,7 @@ func TestAnImageComesFromTheBastion(t *testing.T) {
 	})
 }
 
-// checkNoMirror checks that nothing on the host leads to the port.
+// checkNoMirror checks that no file on the host contains the port.
 func (b *osHost) checkNoMirror() {
 	b.T.Helper()
 	for _, dir := range []string{"etc", "ostree", "run/systemd", "staged", "run/holdfast/registries"} {
@@ -68,7 +69,8 @@ func (b *osHost) checkNoMirror() {
 	}
 }
 
-// TestAFailedFetchLeavesNoMirror: neither a failure nor a kill leaves a configuration that leads to the port.
+// TestAFailedFetchLeavesNoMirror checks that neither a failure nor a kill leaves a configuration
+// with the port.
 func TestAFailedFetchLeavesNoMirror(t *testing.T) {
 	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
 		d = fromBastion(d)
@@ -76,13 +78,13 @@ func TestAFailedFetchLeavesNoMirror(t *testing.T) {
 		b.Write("pull-fails", "error: reading manifest: connection refused")
 		b.Want(b.Run(script), 1, "connection refused")
 		b.checkNoMirror()
-		killed := strings.NewReplacer("writeregistries\n", "writeregistries; trap - EXIT; exit 137\n", "writeregistries || return 1", "writeregistries; trap - EXIT; exit 137").Replace(script) // as if killed: no trap runs
+		killed := strings.NewReplacer("writeregistries\n", "writeregistries; trap - EXIT; exit 137\n", "writeregistries || return 1", "writeregistries; trap - EXIT; exit 137").Replace(script) // like a kill: no trap runs
 		if killed == script {
 			b.T.Fatal("the script has no such line")
 		}
 		b.Remove("pull-fails")
 		b.Want(b.Run(killed), 137, "is not staged")
-		if d.OS.Driver == "rpm-ostree" { // bootc is alone in its namespace, and nobody reads the folder
+		if d.OS.Driver == "rpm-ostree" { // bootc has its own namespace, and no other process reads the folder
 			b.checkNoMirror()
 		}
 		b.Want(b.Run(script), 0, "staged and locked")
@@ -90,7 +92,8 @@ func TestAFailedFetchLeavesNoMirror(t *testing.T) {
 	})
 }
 
-// TestABusyDaemonFetchesNothing: a daemon that runs already cannot see the port. It may work for a person, so it is not stopped.
+// TestABusyDaemonFetchesNothing checks that a running daemon is neither used nor stopped: it cannot
+// use the port, and it may work for a person.
 func TestABusyDaemonFetchesNothing(t *testing.T) {
 	onSites(t, []string{"rpm-ostree image"}, func(b *osHost, _ site, d engine.Desired) {
 		b.Write("busy", "")
@@ -100,11 +103,12 @@ func TestABusyDaemonFetchesNothing(t *testing.T) {
 		}
 		b.Remove("busy")
 		b.checkNoMirror()
-		b.Want(b.stage(d), 0, "staged and locked") // as configured on the host
+		b.Want(b.stage(d), 0, "staged and locked") // without the bastion, the host fetches as configured
 	})
 }
 
-// TestAConfigurationThatCannotBeCopiedIsNotLeftOut: the tool never fetches without a part of the host's configuration.
+// TestAConfigurationThatCannotBeCopiedIsNotLeftOut checks that the tool does not fetch if a part of
+// the host's configuration cannot be copied.
 func TestAConfigurationThatCannotBeCopiedIsNotLeftOut(t *testing.T) {
 	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
 		b.Mkdir("etc/containers/registries.d")
@@ -117,8 +121,9 @@ func TestAConfigurationThatCannotBeCopiedIsNotLeftOut(t *testing.T) {
 	})
 }
 
-// TestOnlyFilesOfTheConfigurationAreCopied: a link in the configuration of the host, such as one to a folder, brings nothing that the
-// tool would not read, and a file that never ends brings no more than the bound.
+// TestOnlyFilesOfTheConfigurationAreCopied checks that the copy has only files that the tool reads,
+// even if the configuration of the host has a link to a folder, and that a file without end adds no
+// more bytes than the limit.
 func TestOnlyFilesOfTheConfigurationAreCopied(t *testing.T) {
 	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
 		const dir = "etc/containers/registries.d/"
@@ -158,7 +163,8 @@ func TestOnlyFilesOfTheConfigurationAreCopied(t *testing.T) {
 	}
 }
 
-// TestKernelArgumentsNeedNoMirror: the OS that a host runs is not fetched again.
+// TestKernelArgumentsNeedNoMirror checks that a host does not fetch the OS that
+// it runs.
 func TestKernelArgumentsNeedNoMirror(t *testing.T) {
 	u := osUpdate{os: engine.OS{Driver: "rpm-ostree", Image: image1, Source: engine.BastionSource}, digest: moduletest.V1, again: true}
 	if contentOf(u, engine.Facts{}) != nil || mirroredName(u) != "" {

@@ -12,13 +12,13 @@ import (
 	"holdfast/modules/shell"
 )
 
-// driver knows one tool that updates the OS of a host. Every driver is based on
-// ostree, which keeps the deployments and the lock of the staged one.
+// driver uses one tool that updates the OS of a host. Every such tool is based on
+// ostree, which keeps the deployments and the lock of the staged deployment.
 type driver interface {
 	// probeCommands returns the probes of the tool, without the ostree probes.
 	probeCommands() []engine.Command
-	// readStatus replaces the deployments of ostree in the facts by the ones
-	// that the tool reports.
+	// readStatus replaces the deployments in the facts, which come from ostree,
+	// by those that the tool reports.
 	readStatus(engine.Outputs, engine.Facts) engine.Facts
 	// checkUpdate returns the reason why the host cannot be updated, or nil.
 	checkUpdate(osUpdate, engine.Facts) error
@@ -33,12 +33,12 @@ type driver interface {
 	restoreFunctions() string
 }
 
-// osUpdate describes the next deployment of a host.
+// osUpdate describes the deployment that a host is to boot next.
 type osUpdate struct {
 	os     engine.OS
-	digest string     // of the OS
-	again  bool       // the booted OS, with other kernel arguments
-	args   kernelArgs // changes from the booted deployment
+	digest string     // digest of the OS
+	again  bool       // the update stages the booted OS with other kernel arguments
+	args   kernelArgs // changes of the arguments of the booted deployment
 }
 
 func driverOf(o engine.OS) (driver, error) {
@@ -53,14 +53,14 @@ func driverOf(o engine.OS) (driver, error) {
 	return nil, fmt.Errorf("no driver %q; there are ostree, rpm-ostree and bootc", o.Driver)
 }
 
-// Module updates the OS: staged while everything runs, it takes
+// Module updates the OS. It stages the OS while all services run. The OS takes
 // effect at a reboot.
 type Module struct{}
 
-// Name is the module's name in plans.
+// Name returns the name of the module in plans.
 func (Module) Name() string { return "os" }
 
-// Probe returns no command if no OS is desired.
+// Probe returns no commands if no OS is desired.
 func (Module) Probe(d engine.Desired) []engine.Command {
 	if d.OS == nil {
 		return nil
@@ -127,8 +127,8 @@ func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	return changes, nil
 }
 
-// Steps stage the OS with its kernel arguments, unless it is staged already,
-// and reboot into it.
+// Steps returns the steps that stage the OS with its kernel arguments, unless the
+// host has staged it, and reboot the host into it.
 func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	wanted := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Module == "os" })
 	if !wanted || t.Desired.OS == nil {
@@ -146,8 +146,8 @@ func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	return steps
 }
 
-// IsStaged reports whether the host has staged the deployment that makes these
-// changes.
+// IsStaged reports whether the host has staged the deployment that these changes
+// lead to.
 func IsStaged(d engine.Desired, f engine.Facts, changes []engine.Change) bool {
 	u := newUpdate(d, f, changes)
 	return f.Ready(u.digest, u.args.changeDigest())
@@ -184,8 +184,8 @@ func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	return wanted.listChanges(f.CmdLine, drift), nil
 }
 
-// checkLeftoverArgs reports kernel arguments that must be removed from a host
-// without an OS block, which has no tool to do so.
+// checkLeftoverArgs returns an error if kernel arguments must be removed from a
+// host without an OS block. holdfast has no tool to remove them there.
 func checkLeftoverArgs(d engine.Desired, f engine.Facts) error {
 	if gone := wantedOf(d, f).absent; len(gone) > 0 {
 		return fmt.Errorf(`kernel argument %s was set by holdfast and is not desired any more; an os block with a driver removes it: os { driver = "ostree" }`, textutil.Printable(gone[0]))
@@ -229,7 +229,8 @@ func freeBytes(text string) (int64, error) {
 	if len(fields) < 6 {
 		return 0, fmt.Errorf("df prints %q", text)
 	}
-	// The name of the device may contain spaces; the columns after it do not.
+	// The first column, the name of the device, may contain spaces. So columns
+	// are counted from the end.
 	kib, err := strconv.ParseInt(fields[len(fields)-3], 10, 53)
 	return kib * 1024, err
 }

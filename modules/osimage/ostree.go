@@ -9,7 +9,7 @@ import (
 	"holdfast/modules/shell"
 )
 
-// ostree updates hosts with the ostree command itself.
+// ostree updates hosts with the ostree command.
 type ostree struct{}
 
 func (ostree) probeCommands() []engine.Command { return nil }
@@ -56,8 +56,8 @@ func originFile(d engine.Deployment) string {
 	return "/ostree/deploy/" + d.ID[:max(i, 0)] + "/deploy/" + d.ID[i+1:] + ".origin"
 }
 
-// isOlder reports whether "TOOL YEAR.RELEASE" is older than the given release.
-// It regards an unknown format as newer.
+// isOlder reports whether "TOOL YEAR.RELEASE" is older than the given release. A
+// version in another format counts as newer.
 func isOlder(tool string, year, release int) bool {
 	var y, r int
 	_, version, _ := strings.Cut(tool, " ")

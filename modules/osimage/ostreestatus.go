@@ -10,11 +10,12 @@ import (
 )
 
 // ostreeProbe returns the probes for the deployments, the lock, and the failure
-// of the last finalize. JSON is available from ostree 2025.3 on, and lacks the
-// origin before 2026.2, so the text is always read, too.
+// of the last finalize. ostree prints JSON from 2025.3 on, without the origin
+// before 2026.2. So the probe always reads the text, too.
 //
-// When a finalize fails, ostree writes a stamp to /boot; at the next boot
-// ostree-boot-complete.service fails with its text, and removes it.
+// When a finalize fails, ostree writes a stamp to /boot. At the next boot,
+// ostree-boot-complete.service fails with the text of the stamp, and removes the
+// stamp.
 func ostreeProbe() []engine.Command {
 	return []engine.Command{
 		{Name: "ostree version", Script: "ostree --version"},
@@ -74,9 +75,9 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	return f
 }
 
-// stagedArgs returns the digest in the mark of a staging. It returns "" if the
-// checksum in the mark is not the one of the staged deployment: somebody else
-// has staged another one since.
+// stagedArgs returns the digest in the mark that a staging leaves. It returns ""
+// if the checksum in the mark is not the one of the staged deployment, because
+// somebody else has staged that deployment.
 func stagedArgs(text string) string {
 	f := strings.Fields(text)
 	if len(f) != 4 || f[0] != f[2] {

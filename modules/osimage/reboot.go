@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// syncTimeout bounds the time to write all cached data of a host to disk.
+	// syncTimeout bounds the time in which a host writes all cached data to disk.
 	syncTimeout = engine.Duration(3 * time.Minute)
 	// orderTimeout bounds the order to reboot. It is longer than the timeout on
 	// the host, so that the message of a refusal arrives.
 	orderTimeout = engine.Duration(2 * time.Minute)
 )
 
-// timeOrder notes the uptime of the host at which the order to reboot arrived.
+// timeOrder sets asked to the uptime of the host when the order to reboot
+// arrived.
 const timeOrder = "read -r asked rest </proc/uptime\n"
 
 func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
@@ -25,17 +26,17 @@ func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
 	return rebootSteps(t, "finalize", finalizeScript, vars)
 }
 
-// PlainReboot reboots into the running OS, for changes that take effect at
-// boot. It refuses if a deployment is staged and not locked, because the host
-// would boot that one. A reboot drops a staged and locked deployment, which
-// only has to be staged again.
+// PlainReboot returns the steps that reboot a host into the running OS, for
+// changes that take effect at boot. The reboot is refused if an unlocked
+// deployment is staged, because the host would boot that deployment. A reboot
+// drops a staged and locked deployment, which must then be staged again.
 func PlainReboot(t engine.Target) []engine.Step {
 	return rebootSteps(t, "reboot", plainRebootScript, map[string]string{"digest": "", "args": ""})
 }
 
-// rebootSteps sync the disks of the host, run a check, reboot the host if the
-// check passes, and wait for another boot with the OS of vars["digest"] (""
-// accepts any OS).
+// rebootSteps returns the steps that sync the disks, run a check, reboot the host
+// if the check passes, and wait for another boot with the OS vars["digest"] (""
+// for any OS).
 func rebootSteps(t engine.Target, name, check string, vars map[string]string) []engine.Step {
 	digest, what := vars["digest"], ""
 	if digest != "" {
@@ -51,21 +52,21 @@ func rebootSteps(t engine.Target, name, check string, vars map[string]string) []
 	}}
 }
 
-// syncDisks comes before the order to reboot, and before the last checks of the
-// engine, so that little is left to write after them.
+// syncDisks returns the step that runs before the order to reboot and before the
+// last checks of the engine. After these, little is left to write.
 func syncDisks(t engine.Target) engine.Step {
 	return shell.Step(t, "sync disks", shell.Strict+hostscript.CheckHoldSnippet(t.Owner())+syncScript, syncTimeout)
 }
 
-// rebootOrder is a reboot that the host carries out by itself.
+// rebootOrder describes a reboot that a transient unit of the host carries out.
 type rebootOrder struct {
-	name       string       // of the step
-	message    string       // ends messages about the reboot, after the name
-	check, job shell.Script // the check decides whether the job, which reboots the host, is started
+	name       string       // name of the step
+	message    string       // text after the name in messages about the reboot
+	check, job shell.Script // the job reboots the host, and starts only if the check passes
 }
 
-// orderReboot runs the check on a host that the run holds, and then starts the
-// job as a transient unit.
+// orderReboot returns the step that runs the check on a host that the run holds,
+// and then starts the job as a transient unit.
 func orderReboot(t engine.Target, o rebootOrder) engine.Step {
 	o.check.Vars["unit"], o.check.Vars["what"] = hostscript.RebootUnit, o.message
 	held := hostscript.CheckHoldSnippet(t.Owner())

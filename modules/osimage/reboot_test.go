@@ -11,7 +11,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// plainRebootStep returns the order to reboot for a host in its present state.
+// plainRebootStep returns the script that orders a reboot of the host in its
+// present state.
 func (b *osHost) plainRebootStep() string {
 	f := b.gatherFacts(engine.Desired{})
 	return moduletest.OrderOf(PlainReboot(moduletest.Target(engine.Desired{}, f)))
@@ -24,8 +25,8 @@ func TestAPlainRebootWaitsForAnyOSOfAnotherBoot(t *testing.T) {
 	}
 }
 
-// A step of its own syncs the disks, and then the engine checks etcd; the order
-// to reboot does nothing that may take as long.
+// A separate step syncs the disks, and after that step the engine checks etcd.
+// The order to reboot then does nothing that may take long.
 func TestARebootSyncsBeforeItsOrder(t *testing.T) {
 	b := newOSHost(t)
 	b.Hold(engine.RunHold, "r1")
@@ -44,7 +45,8 @@ func TestARebootSyncsBeforeItsOrder(t *testing.T) {
 	b.Want(b.Run(steps[0].Do.Exec.Script), hostscript.ScriptHeld, "not held by this run")
 }
 
-// A host does not reboot long after the order: etcd was checked before that.
+// A host does not reboot long after the order, because the check of etcd is too
+// old by then.
 func TestARebootThatComesLate(t *testing.T) {
 	b := newOSHost(t)
 	b.Hold(engine.RunHold, "r1")
@@ -60,9 +62,9 @@ func TestARebootThatComesLate(t *testing.T) {
 	b.Want(b.Run(script), 0, "rebooting")
 }
 
-// A host whose reboot is ordered is unavailable, also if logind delays the
-// shutdown. A host that has refused to reboot is available, and so is one whose
-// order is old.
+// A host with an ordered reboot is unavailable, even while logind delays the
+// shutdown. A host is available if it has refused to reboot, or if the order is
+// old.
 func TestARebootThatIsDelayed(t *testing.T) {
 	b := newOSHost(t)
 	b.Hold(engine.RunHold, "r1")
@@ -93,7 +95,7 @@ func TestAPlainReboot(t *testing.T) {
 		do   func(*osHost)
 		code int
 		says string
-		logs string // at the end; "": no reboot
+		logs string // end of the log; "": no reboot
 	}{
 		"nothing staged":         {func(b *osHost) {}, 0, "rebooting\n", "rebooted unlocked\n"},
 		"staged and locked":      {func(b *osHost) { b.Want(b.stage(d), 0, "staged and locked") }, 0, "rebooting\n", "rebooted locked\n"},
@@ -131,8 +133,8 @@ func TestAPlainReboot(t *testing.T) {
 	}
 }
 
-// A person who takes a hold after the check of the order to reboot, and before
-// its unit starts, keeps the host.
+// A person takes a hold after the check of the order to reboot, and before its
+// unit starts. Then the host does not reboot.
 func TestARebootAsksForTheHoldOnceMore(t *testing.T) {
 	b := newOSHost(t)
 	b.Hold(engine.RunHold, "r1")

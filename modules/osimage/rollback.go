@@ -9,14 +9,14 @@ import (
 	"holdfast/modules/shell"
 )
 
-// rollbackSteps make a host that has failed with a new OS boot the previous
-// one, once for each OS: an OS that was rejected before is not rolled back, so
-// that no host goes back and forth. There are no steps if the OS does not
-// change.
+// rollbackSteps returns the steps that make a host boot its previous OS after the
+// new OS has failed. It returns no steps if the OS does not change, or if the
+// host has rejected the new OS before: otherwise a host might go back and forth.
 //
-// The host notes the failed digest first. The previous deployment has its own
-// /etc from the time when the new one was finalized, with everything that the
-// run had written until then. That matches the record in /var.
+// First, the script adds the failed digest to the rejected digests of the host.
+// The previous deployment has its own /etc, which is as old as the finalize of
+// the new OS, and has everything that the run had written until then. So /etc
+// matches the record in /var.
 func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deployment) []engine.Step {
 	if t.Pool.OnFailure != engine.RollbackFailed || old == nil || u.digest == old.Digest || slices.Contains(t.Facts.Rejected, u.digest) {
 		return nil
@@ -34,13 +34,13 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 	order := orderReboot(t, rebootOrder{"roll back", " back into " + old.Digest, check, job})
 	return []engine.Step{syncDisks(t), order, {
 		Name: "wait for the previous OS", On: t.Host.Name,
-		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, // the ID of the failed boot is not known yet
+		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, // not by boot ID: the ID of the failed boot is not known yet
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
 	}}
 }
 
-// RollbackSteps returns the steps by which a host that an earlier run left with another
-// OS returns to its previous OS.
+// RollbackSteps returns the steps that roll back a host that an earlier run left
+// with another OS.
 func (Module) RollbackSteps(t engine.Target) []engine.Step {
 	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
 	if booted == nil || os == nil || hold == nil || hold.PreviousOS == "" || booted.Digest != os.Digest() {
@@ -54,8 +54,6 @@ func (Module) RollbackSteps(t engine.Target) []engine.Step {
 	return rollbackSteps(t, osUpdate{os: *os, digest: booted.Digest}, tool, &t.Facts.Deployments[i])
 }
 
-// commitOf returns the ostree commit of a deployment, also if its digest is of
-// an image.
 func commitOf(d engine.Deployment) string {
 	commit, _, _ := strings.Cut(d.ID[strings.LastIndex(d.ID, "-")+1:], ".")
 	if !shell.IsHexadecimal(commit, 64) {
@@ -64,9 +62,9 @@ func commitOf(d engine.Deployment) string {
 	return commit
 }
 
-// rolledBack reports whether the host was rolled back from an OS that is still
-// on its disk, until the next one is staged. Its record may have kernel
-// arguments of that OS.
+// rolledBack reports whether the host was rolled back from an OS that it still
+// has on disk. The record of such a host may have kernel arguments of that OS.
+// The next staging removes that OS.
 func rolledBack(f engine.Facts) bool {
 	return slices.ContainsFunc(f.Deployments, func(d engine.Deployment) bool {
 		return !d.Booted && !d.Staged && slices.Contains(f.Rejected, d.Digest)

@@ -16,7 +16,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// rollbackTarget returns a host of a pool whose failed hosts are rolled back.
+// rollbackTarget returns a host to plan for, in a pool that rolls failed hosts
+// back.
 func rollbackTarget(d engine.Desired, f engine.Facts) engine.Target {
 	t := moduletest.Target(d, f)
 	t.Pool.OnFailure = engine.RollbackFailed
@@ -24,7 +25,7 @@ func rollbackTarget(d engine.Desired, f engine.Facts) engine.Target {
 }
 
 // rollbackSteps returns the steps that roll the host back from the OS that it
-// will boot.
+// boots next.
 func (b *osHost) rollbackSteps(d engine.Desired) []engine.Step {
 	b.T.Helper()
 	f := b.gatherFacts(d)
@@ -33,7 +34,8 @@ func (b *osHost) rollbackSteps(d engine.Desired) []engine.Step {
 	return Module{}.Steps(rollbackTarget(d, f), changes).Rollback
 }
 
-// simulateBoot reboots: the first deployment takes effect, unless it is locked.
+// simulateBoot reboots the host into the staged deployment, if there is one that
+// is not locked, or else into the pending one.
 func (b *osHost) simulateBoot() {
 	b.T.Helper()
 	next := ""
@@ -54,8 +56,8 @@ func (b *osHost) simulateBoot() {
 	b.Write("proc/sys/kernel/random/boot_id", fmt.Sprint("boot-", strings.Count(b.Log(), "systemctl reboot")))
 }
 
-// failNewOS runs the host until its new OS fails, and returns the script that
-// rolls it back.
+// failNewOS updates the host to an OS that fails, and returns the script that
+// rolls the host back.
 func (b *osHost) failNewOS(d engine.Desired) string {
 	b.T.Helper()
 	b.Want(b.stage(d), 0, "staged and locked")
@@ -75,8 +77,8 @@ func (b *osHost) failNewOS(d engine.Desired) string {
 	return moduletest.OrderOf(steps)
 }
 
-// isBack requires that the host runs its previous OS for good, and that the
-// failed OS is not rolled back again.
+// isBack requires that the host runs its previous OS permanently, and does not
+// roll back from the failed OS again.
 func (b *osHost) isBack(d engine.Desired, digest string) {
 	b.T.Helper()
 	f := b.gatherFacts(d)
@@ -126,8 +128,8 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 	})
 }
 
-// A host that a dead run left with the new OS returns to the OS in its hold, by
-// the same script, as long as it still has that OS.
+// A dead run left a host with the new OS. As long as the host has the OS that its
+// hold names, the same script rolls the host back to that OS.
 func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 	backSites(t, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
@@ -155,8 +157,8 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 	})
 }
 
-// An OS that succeeds at a later attempt is removed from the rejected ones, by
-// the name under which it was added.
+// If a rejected OS succeeds later, the host removes it from the rejected digests,
+// under the same digest as it was added.
 func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 	backSites(t, func(b *osHost, s site, d engine.Desired) {
 		script := b.failNewOS(d)
@@ -177,9 +179,9 @@ func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 	})
 }
 
-// If ostree cannot change the order of deployments, it deploys the previous one
-// again. That one keeps its own kernel arguments, and does not get the
-// arguments of the failed one.
+// If ostree cannot change the order of deployments, the script deploys the
+// previous OS again. The new deployment keeps the kernel arguments of the
+// previous deployment, and does not get those of the failed one.
 func TestAnOldOSTreeGoesBackWithTheArgumentsOfBefore(t *testing.T) {
 	b := newOSHost(t)
 	b.Write("ostree-version", "2022.7")
@@ -237,7 +239,7 @@ func TestAHostThatIsNotAsExpectedIsNotRolledBack(t *testing.T) {
 	}
 }
 
-// on2 runs a test for one site under a name.
+// on2 runs a test for the site with this name, as a subtest.
 func on2(t *testing.T, name, siteName string, test func(*osHost, site, engine.Desired)) {
 	t.Run(name, func(t *testing.T) { onSites(t, []string{siteName}, test) })
 }
@@ -258,7 +260,7 @@ func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
 	}
 }
 
-// The tools of hosts swap the deployments back when they are called twice.
+// If the tools of hosts are called twice, they swap the deployments back.
 func TestARollbackThatIsDoneAgainStays(t *testing.T) {
 	backSites(t, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
@@ -293,7 +295,7 @@ func TestNotedDigestsAreFewAndOnce(t *testing.T) {
 	for i := range 150 {
 		old = append(old, fmt.Sprintf("%064x", i))
 	}
-	text := strings.Join(old, "\n") + "\n" + moduletest.V2 + "\n" + moduletest.V3 // no newline at the end
+	text := strings.Join(old, "\n") + "\n" + moduletest.V2 + "\n" + moduletest.V3 // without a newline at the end
 	b.Check(os.WriteFile(filepath.Join(b.Root, hostscript.RejectedPath), []byte(text), 0o600))
 	b.Want(b.Run(script), 0, "rebooting")
 	got := b.gatherFacts(d).Rejected
@@ -355,8 +357,8 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 	}
 }
 
-// The arguments of a rolled-back host are in a deployment that it does not run
-// any more: their absence is no drift.
+// After a rollback, the new arguments are in a deployment that the host no longer
+// runs. Their absence is no drift.
 func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 	want := engine.Config{KernelArgs: []string{"a"}}
 	f := engine.Facts{
@@ -367,13 +369,13 @@ func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) != 1 || changes[0].Drift {
 		t.Errorf("rolled back: %+v, %v", changes, err)
 	}
-	f.Deployments[1].Digest = moduletest.V3 // it has got another OS since
+	f.Deployments[1].Digest = moduletest.V3 // the host has another OS there by now
 	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) != 1 || !changes[0].Drift {
 		t.Errorf("updated since: %+v, %v", changes, err)
 	}
 }
 
-// An interrupted rollback can be repeated, and the host boots the previous OS.
+// An interrupted rollback can be repeated. Then the host boots the previous OS.
 func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 	onSites(t, []string{"ostree", "bootc"}, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
@@ -403,7 +405,8 @@ func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 }
 
 // runKilledAt kills the shell of a script at its nth command that changes
-// something or reads deployments; false if there is no nth.
+// something or reads deployments. It returns false if the script runs fewer such
+// commands.
 func (b *osHost) runKilledAt(script string, n int) bool {
 	b.T.Helper()
 	fakes := moduletest.FakeTools(b.T)

@@ -20,18 +20,18 @@ func (rpmOstree) probeCommands() []engine.Command {
 	}
 }
 
-// rpmDeployment is a deployment in "rpm-ostree status --json", as the daemon's
-// deployment_populate_variant and deployment_get_layered_info write it.
+// rpmDeployment is a deployment in "rpm-ostree status --json", as in the daemon's
+// functions deployment_populate_variant and deployment_get_layered_info.
 type rpmDeployment struct {
 	ID           string
 	Checksum     string
-	BaseChecksum string `json:"base-checksum"` // without layered packages
+	BaseChecksum string `json:"base-checksum"` // commit without layered packages
 	Version      string
 	Origin       string
 	Booted       bool
 	Staged       bool
 	Pinned       bool
-	Locked       bool   `json:"finalization-locked"` // seen only if the lock is a file
+	Locked       bool   `json:"finalization-locked"` // reported only if the lock is a file
 	Image        string `json:"container-image-reference"`
 	ImageDigest  string `json:"container-image-reference-digest"`
 }
@@ -50,7 +50,7 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		// The digests of ostree and rpm-ostree may differ.
+		// rpm-ostree may report other digests than ostree.
 		f.Deployments, f.Problems = nil, shell.AppendProblem(f.Problems, problem)
 		return f
 	}
@@ -112,10 +112,10 @@ func (rpmOstree) stageJob(u osUpdate, f engine.Facts) shell.Script {
 	return shell.Script{Vars: vars, Args: u.args.commandOptions("--delete=", "--append="), Text: registriesScript + rpmOstreeScript}
 }
 
-// imageReference returns the image in the form of rpm-ostree, with the same
-// verification as the booted one. If the booted one has none,
-// containers-policy.json of the host decides: "unverified" does not disable it,
-// but only accepts a policy that accepts every image.
+// imageReference returns the image in the form that rpm-ostree expects, with the
+// same verification as the booted image. If the booted image has none,
+// containers-policy.json of the host decides: "unverified" does not disable this
+// policy, but makes rpm-ostree accept a policy that accepts every image.
 func imageReference(image string, f engine.Facts) string {
 	origin := ""
 	if booted := f.Booted(); booted != nil {

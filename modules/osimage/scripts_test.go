@@ -44,8 +44,9 @@ func TestStagedOnceThenFinalized(t *testing.T) {
 	})
 }
 
-// TestAnOSComesFromTheBastion: the host pulls from the port of its loopback that the run has opened, with the remote that it is
-// configured with, and ends a transfer whose connection is lost.
+// TestAnOSComesFromTheBastion checks that the host pulls from the port of its loopback that the run
+// has opened, with the remote that is configured on the host. The host ends a transfer whose
+// connection is lost.
 func TestAnOSComesFromTheBastion(t *testing.T) {
 	onSites(t, []string{"ostree"}, func(b *osHost, _ site, d engine.Desired) {
 		os := *d.OS
@@ -94,7 +95,8 @@ func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
 	})
 }
 
-// planStage returns the stage step for a host without a staged deployment.
+// planStage returns the script of the stage step for a host without a staged
+// deployment.
 func (b *osHost) planStage(d engine.Desired) string {
 	f := b.gatherFacts(d)
 	for i := range f.Deployments {
@@ -126,7 +128,7 @@ func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
 	for name, s := range spoil {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newOSHost(t) // the script is the same for all drivers
+			b := newOSHost(t) // all drivers use the same script
 			d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 			b.Want(b.stage(d), 0, "staged and locked")
 			b.Hold(engine.RunHold, "r1")
@@ -171,7 +173,7 @@ func TestStageLeavesAHeldHostAlone(t *testing.T) {
 	if strings.Contains(b.Log(), "systemd-run") {
 		t.Error("something was staged")
 	}
-	b.Want(b.stage(d), 0, "staged and locked") // a plan with the hold of the run adopts it
+	b.Want(b.stage(d), 0, "staged and locked") // a new plan adopts the hold of run x1
 	b.Run("ostree admin undeploy 0")
 	b.Hold(engine.MaintenanceHold, "x1")
 	b.Want(b.stage(d), hostscript.ScriptHeld, "someone else")
@@ -221,7 +223,7 @@ func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
 			b.T.Error("it staged as well")
 		}
 
-		// The unit ends without having staged the wanted OS.
+		// The unit ends and has not staged the wanted OS.
 		b.Run("ostree admin undeploy 0")
 		b.Write("units/"+hostscript.StageUnit, "deactivating")
 		b.Write("on-sleep", `rm "$BOX/units/`+hostscript.StageUnit+`"`)
@@ -248,8 +250,8 @@ func TestMembersOfEtcdWriteObjectByObject(t *testing.T) {
 	}
 }
 
-// A hold that is taken after the check of a staging, and before its unit
-// starts, keeps the unit from staging.
+// A person takes a hold after the check of a staging, and before its unit starts.
+// Then the unit does not stage.
 func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
 	b := newOSHost(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}

@@ -14,7 +14,7 @@ const (
 	image2 = "quay.io/acme/os@sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 )
 
-// site is a driver with a host, and the expected log of a staging.
+// site is a driver with a fake host, and the log that a staging must leave.
 type site struct {
 	os   engine.OS
 	prep func(*osHost)
@@ -68,13 +68,13 @@ func sites() map[string]site {
 	}
 }
 
-// onEachSite runs a test for every driver on a fresh host.
+// onEachSite runs a test for every site, each time with a new host.
 func onEachSite(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
 	onSites(t, slices.Collect(maps.Keys(sites())), test)
 }
 
-// onEachTool runs a test once for every tool.
+// onEachTool runs a test once for every tool that updates the OS.
 func onEachTool(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
 	onSites(t, []string{"ostree", "rpm-ostree image", "bootc"}, test)

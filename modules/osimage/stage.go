@@ -1,7 +1,7 @@
 package osimage
 
 import (
-	_ "embed" // scripts
+	_ "embed" // embeds scripts
 	"strconv"
 	"strings"
 	"time"
@@ -11,8 +11,8 @@ import (
 	"holdfast/modules/shell"
 )
 
-// The scripts that run on hosts. Each gets its values as variables that
-// shell.Script.String sets first.
+// These scripts run on hosts. shell.Script.String puts the values of their
+// variables in front.
 var (
 	//go:embed sh/lib.sh
 	libScript string
@@ -85,8 +85,8 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	}
 	step := shell.Step(t, "stage", shell.Strict+free+stage.String(), timeout)
 	step.Do.Exec.Content = content
-	// The script continues after its connection is lost, so it may still start
-	// its unit.
+	// The script continues after its connection is lost, and may start its unit
+	// later.
 	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + hostscript.StageUnit + " || :; sleep 1; done"
 	return step
 }
@@ -113,11 +113,13 @@ func mirroredName(u osUpdate) string {
 	return name
 }
 
-// forgetMirror ends the way of the daemon of rpm-ostree to the bastion. A daemon that works may do so for a person, and goes on.
+// forgetMirror removes the configuration through which the daemon of rpm-ostree reaches the
+// bastion, and stops the daemon if it is idle. A busy daemon may work for a person, so it
+// continues.
 const forgetMirror = "rm -rf /run/systemd/system/rpm-ostreed.service.d/50-holdfast.conf /run/holdfast/registries; systemctl daemon-reload; if rpm-ostree status | grep -q ^State:.idle; then systemctl stop rpm-ostreed.service; fi"
 
-// governedBy returns how the staging of a host is slowed: "yes" in a cgroup of its own, "daemon" not at all, because
-// another unit does the work, "" not at all, because no etcd near it has limits.
+// governedBy returns how the staging of a host is slowed down: "yes" in its own cgroup; "daemon"
+// not at all, because another unit does the work; "" not at all, because no etcd nearby has limits.
 func governedBy(t engine.Target, tool driver) string {
 	switch {
 	case !t.Governed:
@@ -128,7 +130,8 @@ func governedBy(t engine.Target, tool driver) string {
 	return "daemon"
 }
 
-// setGovernorVars sets the variables of the governor. Until the bastion sends a pace, the unit stages at the floor.
+// setGovernorVars sets the variables of the governor. Until the bastion sends a pace, the unit
+// stages at the slowest pace.
 func setGovernorVars(vars map[string]string, governed string) {
 	vars["governed"] = governed
 	if governed != "yes" {

@@ -1,7 +1,7 @@
 package osimage
 
 import (
-	_ "embed" // script
+	_ "embed" // embeds stagedetcd.sh
 	"regexp"
 
 	"holdfast/engine"
@@ -17,8 +17,8 @@ func stagedEtcdProbe() engine.Command {
 	return engine.Command{Name: "staged etcd", Script: stagedEtcdScript}
 }
 
-// readStagedEtcd adds the version of etcd in the staged deployment. It is missing if the host runs no etcd of the OS, or
-// if the staged one prints no version.
+// readStagedEtcd adds the version of etcd in the staged deployment to the facts. The version is
+// missing if no unit of the host runs the etcd of the OS, or if the staged etcd prints no version.
 func readStagedEtcd(o engine.Outputs, f engine.Facts) engine.Facts {
 	match := etcdVersionLine.FindStringSubmatch(o["staged etcd"].Stdout)
 	if match == nil {

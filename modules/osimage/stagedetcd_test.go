@@ -11,13 +11,14 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// TestVersionOfStagedEtcd: the etcd of a staged OS is asked for its version, in its deployment and as nobody, if a unit
-// runs the etcd of the OS. Nothing else is run.
+// TestVersionOfStagedEtcd checks that the host asks the etcd of a staged OS for its version, inside
+// the deployment and as nobody, if a unit runs the etcd of the OS. The host runs no other program
+// of the staged OS.
 func TestVersionOfStagedEtcd(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 	for name, x := range map[string]struct {
-		unit, path string // of the booted OS
-		says       string // script of the staged etcd; "": there is none
+		unit, path string // unit of the booted OS, and path of its etcd
+		says       string // script of the staged etcd; "": the staged OS has no etcd
 		want       string
 	}{
 		"of the OS":              {"etcd.service", "/usr/bin/etcd", "echo 'etcd Version: 3.6.4'\necho 'Git SHA: 1234567'", "3.6.4"},
@@ -56,8 +57,8 @@ func TestVersionOfStagedEtcd(t *testing.T) {
 	}
 }
 
-// TestStagedEtcdLeavesNoOpenPipe: a process that the staged etcd starts, and that stays, keeps nobody waiting. If etcd has said its
-// version, it counts.
+// TestStagedEtcdLeavesNoOpenPipe checks that a process that the staged etcd starts and leaves
+// behind keeps nobody waiting. If etcd has printed its version, the version counts.
 func TestStagedEtcdLeavesNoOpenPipe(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 	for name, x := range map[string]struct{ says, want string }{
@@ -77,9 +78,9 @@ func TestStagedEtcdLeavesNoOpenPipe(t *testing.T) {
 			if f := b.gatherFacts(d); f.Staged().Etcd != x.want || len(f.Problems) > 0 {
 				t.Errorf("version %q, want %q: %q", f.Staged().Etcd, x.want, f.Problems)
 			}
-			end, err := os.OpenFile(pipe, os.O_RDWR, 0) // ends the process, if it has opened the pipe
+			end, err := os.OpenFile(pipe, os.O_RDWR, 0) // ends the process if it has opened the pipe
 			b.Check(err)
-			b.Check(os.Remove(pipe)) // and if it has not
+			b.Check(os.Remove(pipe)) // ends the process if it has not
 			b.Check(end.Close())
 		})
 	}

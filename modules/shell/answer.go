@@ -26,13 +26,13 @@ func LastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// AppendProblem appends to a copy, because other facts may share the list.
+// AppendProblem returns a copy of the list with s. It never changes the list,
+// which other facts may share.
 func AppendProblem(problems []string, s string) []string {
 	return append(problems[:len(problems):len(problems)], s)
 }
 
-// IsHexadecimal reports whether s has n lower-case hexadecimal digits and nothing
-// else.
+// IsHexadecimal reports whether s consists of n lower-case hexadecimal digits.
 func IsHexadecimal(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }

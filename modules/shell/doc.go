@@ -1,3 +1,3 @@
-// Package shell is the common ground of all modules: it builds the scripts that
-// their steps run on hosts, and reads the answers of their probes.
+// Package shell has the functions that all modules share: it builds the scripts
+// that steps run on hosts, and reads the output of probes.
 package shell

@@ -1,6 +1,6 @@
 package shell
 
-import _ "embed" // the script
+import _ "embed" // embeds ground.sh
 
 // GroundScript defines shell functions for paths that a local account may change
 // while root uses them.

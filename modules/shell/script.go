@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// Script is a shell script with variables and arguments. job, another script
-// for a transient unit, becomes a variable, too.
+// Script is a shell script with variables and arguments. Its Job is another
+// script, for a transient unit, and becomes the variable job.
 type Script struct {
 	Vars map[string]string
 	Args []string
@@ -17,7 +17,7 @@ type Script struct {
 	Text string
 }
 
-// String returns the whole script, with every value quoted.
+// String returns the whole script, with quoted values.
 func (s Script) String() string {
 	names := make([]string, 0, len(s.Vars))
 	for name := range s.Vars {
@@ -41,11 +41,11 @@ func (s Script) String() string {
 	return b.String() + s.Text
 }
 
-// Strict begins scripts that end at the first command that fails.
+// Strict starts scripts that end at the first command that fails.
 const Strict = "set -eu\n"
 
 // AllowedHolders returns the runs that may hold a host during a non-disruptive
-// change: this run, and a run whose hold it adopts.
+// change: this run, and the run whose hold this run adopts.
 func AllowedHolders(t engine.Target) []engine.HoldOwner {
 	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
 		return []engine.HoldOwner{t.Owner(), h.Owner()}

@@ -1,4 +1,4 @@
-// Package tasks has the modules of a play: those that make a host match as far
-// as the play has tasks for that, and those that carry out the other tasks once
-// on each host.
+// Package tasks has the modules of a play. Some make a host match its desired
+// state, as far as the play has tasks for this. The others carry out the
+// remaining tasks, once on each host.
 package tasks

@@ -13,8 +13,9 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// In a case "play", "desired" and "facts" are JSON; "cluster" names the cluster
-// of the host. The results are those of all modules of the play.
+// TestTasks runs the cases in testdata. In a case, "play", "desired" and "facts"
+// are JSON. "cluster" names the cluster of the host. The expected results are
+// those of all modules of the play.
 func TestTasks(t *testing.T) { moduletest.RunCases(t, taskResults) }
 
 func taskResults(t *testing.T, input []txtar.File) []txtar.File {
@@ -43,8 +44,8 @@ func taskResults(t *testing.T, input []txtar.File) []txtar.File {
 	return []txtar.File{moduletest.Section("want changes", changes), moduletest.Section("want steps", steps)}
 }
 
-// describePlay writes the changes and steps of all modules of a play, in the
-// order in which a host is changed.
+// describePlay returns the changes and steps of all modules of a play, in the
+// order in which they change a host.
 func describePlay(play engine.Play, to engine.Target) (changes, steps string, err error) {
 	var c strings.Builder
 	parts := map[string]*strings.Builder{}

@@ -11,15 +11,15 @@ import (
 // stagedOnly is the rule of changes that wait for another play.
 const stagedOnly = "playbook: staged only, for a later finalize"
 
-// taskOS updates the OS as far as a play has tasks for it.
+// taskOS is the OS module, limited to the tasks of a play.
 type taskOS struct {
 	osimage.Module
 	play engine.Play
 }
 
 // Diff returns the changes of the OS and of kernel arguments if the play
-// finalizes them. If it only stages, it returns them until they are staged,
-// without actions.
+// finalizes them. If the play only stages them, Diff returns changes without
+// actions until they are staged.
 func (m taskOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	switch {
 	case hasTask(m.play, engine.FinalizeTask, f.Host):
@@ -43,7 +43,8 @@ func (m taskOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	return changes, nil
 }
 
-// Steps stage, and finalize if the play does.
+// Steps returns the steps that stage, and, if the play finalizes, those that
+// finalize.
 func (m taskOS) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	s := m.Module.Steps(t, changes)
 	if !hasTask(m.play, engine.FinalizeTask, t.Host.Name) {
@@ -52,13 +53,13 @@ func (m taskOS) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	return s
 }
 
-// taskConfig writes the configuration if a play has a task for it.
+// taskConfig is the module of the configuration, limited to the tasks of a play.
 type taskConfig struct {
 	hostconfig.Module
 	play engine.Play
 }
 
-// Diff compares the host with its configuration.
+// Diff compares the host with its configuration if the play has a task for it.
 func (m taskConfig) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if !hasTask(m.play, engine.ConfigTask, f.Host) {
 		return nil, nil
@@ -66,7 +67,7 @@ func (m taskConfig) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, err
 	return m.Module.Diff(m.desiredForRecord(d, f), f)
 }
 
-// Steps write the configuration and make it take effect.
+// Steps returns the steps that write the configuration and make it take effect.
 func (m taskConfig) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	t.Desired = m.desiredForRecord(t.Desired, t.Facts)
 	return m.Module.Steps(t, changes)
@@ -74,8 +75,8 @@ func (m taskConfig) Steps(t engine.Target, changes []engine.Change) engine.Steps
 
 // desiredForRecord returns the desired state to record. If the play does not
 // finalize, kernel arguments and other settings of the OS stay as in the old
-// record. Otherwise, arguments that are not applied yet would count as drift,
-// and removed ones would be forgotten.
+// record. If the new ones were recorded, arguments that are not applied yet would
+// count as drift, and arguments that must be removed would be forgotten.
 func (m taskConfig) desiredForRecord(d engine.Desired, f engine.Facts) engine.Desired {
 	if d.Config == nil || hasTask(m.play, engine.FinalizeTask, f.Host) {
 		return d

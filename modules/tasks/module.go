@@ -8,31 +8,30 @@ import (
 	"holdfast/modules/hoststate"
 )
 
-// ForPlay returns the modules of a play, in the order in which a host is
-// changed. They use the probes of All. They return the changes that make a host
-// match only if the play has a task for them: "config" for the configuration,
-// "finalize" for the OS and kernel arguments, "stage" to put those on disk.
+// ForPlay returns the modules of a play, in the order in which they change a
+// host. They use the same probes as All. The first modules return the changes
+// that make a host match, and only if the play has a task for them: "config" for
+// the configuration, "finalize" for the OS and kernel arguments, "stage" to stage
+// these.
 //
-// All other tasks are carried out once on each host of a run: they return a
-// change until Facts.Finished. In a play without disruptive and matching tasks
-// every task returns a change. In other plays, non-disruptive tasks return
-// none, and are carried out only on hosts that another task changes. Tasks
-// before the actions are not repeated after an action has failed. These tasks,
-// and pre_tasks and post_tasks, come from the last module, which is also
+// The other modules carry out all other tasks, once on each host of a run. They
+// return a change for a task until Facts.Finished. In a play that has no
+// disruptive task and no task that makes a host match, every task returns a
+// change. In other plays, non-disruptive tasks return no change, and run only on
+// hosts that another task changes. Tasks before the actions are not repeated
+// after an action has failed. The last module is an engine.TaskModule: it also
+// returns the pre_tasks, the post_tasks and the non-disruptive tasks around the
+// changes of a host.
 //
-//	type Surround interface { Around(Target) (before, after []Step) }
-//
-// for hosts that have changes.
-//
-// A play with etcd_defrag goes through SkipNonMembers first.
+// A play with etcd_defrag must pass through SkipNonMembers first.
 func ForPlay(play engine.Play) []engine.Module {
 	return []engine.Module{
 		hoststate.Module{}, taskOS{play: play}, tasks{play, true}, taskConfig{play: play}, surroundingTasks{tasks{play, false}},
 	}
 }
 
-// SkipNonMembers returns the play in which hosts that are members of no etcd
-// cluster skip the tasks for their cluster.
+// SkipNonMembers returns the play in which hosts without an etcd cluster skip the
+// tasks for their cluster.
 func SkipNonMembers(play engine.Play, inv engine.Inventory) engine.Play {
 	tasks := make([]engine.Task, len(play.Tasks))
 	for i, t := range play.Tasks {
@@ -52,15 +51,15 @@ func SkipNonMembers(play engine.Play, inv engine.Inventory) engine.Play {
 	return play
 }
 
-// tasks is the module for tasks that are carried out once on each host of a
-// run. The early ones run before files are written.
+// tasks is the module for tasks that run once on each host of a run. If early, it
+// has the tasks that run before files are written.
 type tasks struct {
 	play  engine.Play
 	early bool
 }
 
-// Name is the module's name in errors. A change has the name of its task
-// instead.
+// Name returns the name of the module in errors. A change has the name of its
+// task instead.
 func (tasks) Name() string { return "tasks" }
 
 // Probe returns no commands.
@@ -69,8 +68,8 @@ func (tasks) Probe(engine.Desired) []engine.Command { return nil }
 // Read adds nothing to the facts.
 func (tasks) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
-// Diff returns the tasks that are left to do on the host, without those that
-// only surround others.
+// Diff returns the tasks that are left to do on the host. It omits tasks that
+// only surround the changes of others.
 func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if f.Finished {
 		return nil, nil
@@ -88,8 +87,8 @@ func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	return changes, nil
 }
 
-// Steps carry out the tasks that have changes, and the tasks between them.
-// Steps that run without a hold are set only if no task needs one.
+// Steps returns the steps of tasks that have changes, and of the tasks between
+// them. It sets steps without a hold only if no task needs a hold.
 func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	var s engine.Steps
 	if len(changes) == 0 {
@@ -115,11 +114,11 @@ func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 }
 
 // surroundingTasks is the module for the tasks that are not early, and for the
-// tasks before and after the changes of a host.
+// tasks around the changes of a host.
 type surroundingTasks struct{ tasks }
 
-// TasksAround returns the steps before the changes of a host, and those after its
-// return. It omits tasks that are done already.
+// TasksAround returns the steps before the changes of a host, and the steps after
+// the host has returned. It omits tasks that are finished.
 func (m surroundingTasks) TasksAround(t engine.Target) (before, after []engine.Step) {
 	var first, last []placedTask
 	for _, p := range arrangeTasks(m.play, t.Host.Name) {

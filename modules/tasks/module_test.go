@@ -18,7 +18,7 @@ func playOf(modules ...string) engine.Play {
 }
 
 // recorded returns the record of a host after a play, or nil if the play writes
-// none.
+// no record.
 func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Record {
 	t.Helper()
 	m := ForPlay(play)[3]
@@ -36,8 +36,8 @@ func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) 
 	return &a
 }
 
-// A play that writes the configuration and leaves the kernel arguments alone
-// does not record them: they would count as drift, or be forgotten.
+// A play writes the configuration and does not change the kernel arguments. It
+// does not record the arguments: they would count as drift, or be forgotten.
 func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	mode := 0o644
 	files := []engine.File{{Path: "/etc/a", Digest: engine.Digest([]byte("a")), Mode: &mode, Owner: engine.Owner{User: "0", Group: "0"}}}
@@ -62,8 +62,8 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 		t.Errorf("%v are on record", got)
 	}
 
-	// Written files are not written again. Recording the arguments is up to a
-	// play that finalizes.
+	// Written files are not written again. Only a play that finalizes records the
+	// arguments.
 	f.Config.Applied.Config.Files = files
 	f.Config.Nodes["/etc/a"] = engine.PathFacts{Type: engine.PathFile, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
 	if a := recorded(t, playOf("config"), d, f); a != nil {
@@ -74,7 +74,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	}
 }
 
-// A host that only reports drift is not staged for it.
+// Drift that is only reported is no reason to stage.
 func TestDriftIsNotStaged(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{KernelArgs: []string{"quiet"}}}
 	f := engine.Facts{
@@ -91,8 +91,8 @@ func TestDriftIsNotStaged(t *testing.T) {
 	}
 }
 
-// Hosts that are members of no etcd cluster skip tasks for their cluster, and
-// the original play is unchanged.
+// Hosts without an etcd cluster skip tasks for their cluster. The original play
+// does not change.
 func TestOnMembers(t *testing.T) {
 	play := playOf("etcd_defrag", "reboot")
 	play.Tasks[0].Skip = map[string]bool{"etcd-1": true}
@@ -111,8 +111,8 @@ func TestOnMembers(t *testing.T) {
 	}
 }
 
-// Tasks that the run has carried out on a host are not repeated for other
-// changes; tasks that surround any change are.
+// If a host needs other changes later in the run, finished tasks are not
+// repeated, but tasks around changes are.
 func TestAroundAFinishedHost(t *testing.T) {
 	play := playOf("config")
 	restart, look := service("a.service", false), command("true")
@@ -142,7 +142,7 @@ func TestAroundAFinishedHost(t *testing.T) {
 	}
 }
 
-// Exactly one module returns surrounding steps, or its tasks would run twice.
+// Exactly one module is an engine.TaskModule: with two, tasks would run twice.
 func TestOneModuleSurrounds(t *testing.T) {
 	n := 0
 	for _, m := range ForPlay(playOf("config")) {
@@ -155,12 +155,12 @@ func TestOneModuleSurrounds(t *testing.T) {
 	}
 }
 
-// A host that skips all tasks of a play is left alone, even if an earlier run
-// left it with another OS.
+// If a host skips all tasks of a play, the run does nothing on the host, even if
+// an earlier run left the host with another OS.
 func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 	play := playOf("config")
 	play.PreTasks, play.PostTasks = []engine.Task{command("true")}, []engine.Task{command("true")}
-	for host, want := range map[string]int{"w-1": 0, "w-2": 1} { // that skips it
+	for host, want := range map[string]int{"w-1": 0, "w-2": 1} { // number of steps on w-1, by the host that skips the play
 		play.Tasks[0].Skip = map[string]bool{host: true}
 		before, after := ForPlay(play)[4].(engine.TaskModule).TasksAround(moduletest.Target(engine.Desired{}, engine.Facts{Host: "w-1"}))
 		if len(before) != want || len(after) != want {
@@ -169,8 +169,7 @@ func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 	}
 }
 
-// Operators see the command or service of the playbook, not the script around
-// it.
+// Operators see the command or service in the playbook, not the script around it.
 func TestATaskSaysItsCommand(t *testing.T) {
 	for want, task := range map[string]engine.Task{
 		"touch /run/mark":                  {Command: &engine.CommandTask{Command: "touch /run/mark"}},

@@ -8,35 +8,34 @@ import (
 	"holdfast/engine"
 )
 
-// taskPlace is the part of the sequence of a host in which a task is carried
-// out.
+// taskPlace is the part of the sequence of a host in which a task runs.
 type taskPlace int
 
 const (
 	beforeDrain taskPlace = iota // before the drain
 	beforeWrite                  // after the drain, before files are written
 	withActions                  // among the actions
-	afterReturn                  // when the host is back
+	afterReturn                  // after the host has returned
 )
 
 // placedTask is a task with its place in the sequence of one host.
 type placedTask struct {
 	engine.Task
 	list   string // task, pre-task or post-task
-	number int    // in that list, from 1
+	number int    // number in list, from 1
 	at     taskPlace
-	change bool // the task is a change, and does not only surround others
+	change bool // the task is a change of its own, and does not only surround other changes
 }
 
 // arrangeTasks returns the tasks of a play for a host, in their order in the
-// playbook. The host is updated and rebooted once: at the first task for that.
-// Non-disruptive tasks before and after the others run before the drain and
-// after the return.
+// playbook. The host is updated and rebooted once, at the first task that asks
+// for an update or a reboot. Non-disruptive tasks at the start of the play run
+// before the drain. Those at its end run after the return.
 func arrangeTasks(play engine.Play, host string) []placedTask {
 	list := tasksOfHost(play.PreTasks, host, "pre-task", beforeDrain)
 	all := tasksOfHost(play.Tasks, host, "task", beforeDrain)
 	if len(all) == 0 {
-		return nil // no task to surround
+		return nil // there is no task to surround
 	}
 	matching, first, last := -1, -1, -1
 	for i, p := range all {
@@ -71,7 +70,7 @@ func arrangeTasks(play engine.Play, host string) []placedTask {
 }
 
 // tasksOfHost returns the tasks of a list that a host does not skip. It omits
-// tasks of other modules, which run before everything else.
+// staging and snapshot tasks, which other parts carry out before everything else.
 func tasksOfHost(tasks []engine.Task, host, list string, at taskPlace) []placedTask {
 	var some []placedTask
 	for i, t := range tasks {

@@ -10,8 +10,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// playSequence returns the names of the steps of a play on a member of an etcd
-// cluster of three, or on a worker, in a pool that drains.
+// playSequence returns the names of the steps of a play on a host in a pool that
+// drains. The host is a member of an etcd cluster of three, or a worker.
 func playSequence(play engine.Play, member bool) string {
 	pool := engine.Pool{Name: "p", Drain: &engine.Drain{Command: "drain", Undo: "undrain"}}
 	in := planner.Input{
@@ -48,8 +48,8 @@ func pause() engine.Task {
 	return engine.Task{Name: "pause", Module: engine.PauseTask, Pause: &engine.Pause{For: engine.Duration(time.Hour)}}
 }
 
-// The quorum of the cluster is checked before each disruption of a member, and
-// not only before the first.
+// The quorum of the cluster is checked before each disruption of a member, not
+// only before the first one.
 func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 	const (
 		ask   = "move etcd leader, check quorum, "
@@ -79,8 +79,8 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 	}
 }
 
-// Work returns to a host before the tasks after its return, unless these
-// disrupt it again.
+// Work returns to a host before the tasks after its return, unless these tasks
+// disrupt the host again.
 func TestWorkReturnsBeforeWhatDisruptsNothing(t *testing.T) {
 	begin := "hold, check budget, drain, sync disks, reboot, wait for boot, wait for units, "
 	look, flash := stepNames("look", command("true")), stepNames("flash", disruptive("flash"))

@@ -67,7 +67,8 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 	}
 }
 
-// The end of the error output of a command, after the line about its exit.
+// The message has the line about the exit, and then the end of the error output
+// of the command.
 func TestACommandThatSaysALot(t *testing.T) {
 	b := moduletest.NewTree(t)
 	out := b.RunScript(taskScript(command("yes | head -c 1000000 >&2; echo the end >&2; exit 1")), nil)
@@ -76,8 +77,8 @@ func TestACommandThatSaysALot(t *testing.T) {
 	}
 }
 
-// A command that takes too long is killed with its children, also those that
-// ignore signals; otherwise the script would wait for them.
+// A command that takes too long is killed with its children, even if they ignore
+// signals. Otherwise the script would wait for them.
 func TestACommandThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	sleep, err := exec.LookPath("sleep")
@@ -97,7 +98,7 @@ func TestACommandThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// The script leaves no file on the host at any exit, and may run again.
+// The script leaves no file on the host at any exit, and can run again.
 func TestACommandIsCutShort(t *testing.T) {
 	t.Parallel()
 	b := moduletest.NewTree(t)
@@ -118,10 +119,10 @@ func TestACommandIsCutShort(t *testing.T) {
 	b.Check(syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
 	feed := func() { b.Check(os.WriteFile(fifo, []byte("fed\n"), 0o600)) }
 	feed()
-	if rest, err := io.ReadAll(said); err != nil || string(rest) != "fed\n" { // the command has gone on, and has ended
+	if rest, err := io.ReadAll(said); err != nil || string(rest) != "fed\n" { // the command has continued to its end
 		t.Errorf("%q, %v", rest, err)
 	}
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // the shell was killed
 	if after := b.ListTree(); after != before {
 		t.Errorf("it has left\n%s", moduletest.DifferingLinesOf(before, after))
 	}
@@ -166,7 +167,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 		prepare func(*moduletest.Tree)
 		code    int
 		says    string
-		log     string // commands of systemctl
+		log     string // commands that systemctl has received
 	}{
 		"restart":                      {prepare: unit("active"), log: "restart a.service\n"},
 		"restart of what has failed":   {prepare: unit("failed"), log: "restart a.service\n"},
@@ -226,7 +227,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 	}
 }
 
-// sh runs a script that needs no box.
+// sh runs a script without a fake host.
 func sh(t *testing.T, script string) (code int, stderr string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
@@ -256,7 +257,7 @@ func TestWaitForAPort(t *testing.T) {
 		if code, _ := sh(t, portScript(port(conn.LocalAddr()))); code != 1 {
 			t.Errorf("%s is only connected: exit status %d", conn.LocalAddr(), code)
 		}
-		_ = conn.Close() // the result does not matter
+		_ = conn.Close() // an error does not matter here
 		_ = l.Close()
 		want := "nothing listens on TCP port " + strconv.Itoa(port(l.Addr())) + "\n"
 		if code, stderr := sh(t, portScript(port(l.Addr()))); code != 1 || stderr != want {
@@ -283,8 +284,8 @@ func TestWaitForAPath(t *testing.T) {
 	}
 }
 
-// A host is rebooted into its running OS, never into a staged one. An unlocked
-// staged deployment is refused.
+// A host is rebooted into its running OS, never into a staged one. If an unlocked
+// deployment is staged, the reboot is refused.
 func TestRebootOfAPlaybook(t *testing.T) {
 	b := moduletest.NewBox(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}

@@ -2,7 +2,7 @@ package tasks
 
 import (
 	"cmp"
-	_ "embed" // scripts
+	_ "embed" // embeds scripts
 	"errors"
 	"slices"
 	"strconv"
@@ -23,26 +23,26 @@ var (
 	taskServiceScript string
 )
 
-// Defaults for tasks whose playbook sets no timeout.
+// These are the timeouts of tasks whose playbook sets none.
 const (
 	defaultCommandTimeout = engine.Duration(5 * time.Minute)
 	defaultWaitTimeout    = engine.Duration(5 * time.Minute)
-	// defragTimeout is longer than etcd takes for 8 GiB, its recommended
-	// maximum, on a disk that writes 20 MB a second.
+	// defragTimeout is longer than etcd needs for 8 GiB, its recommended maximum,
+	// on a disk that writes 20 MB/s.
 	defragTimeout = engine.Duration(10 * time.Minute)
-	// stepMargin is the time that a step has in addition to the timeout on the
-	// host.
+	// stepMargin is how much longer the timeout of a step is than the timeout on
+	// the host.
 	stepMargin = engine.Duration(time.Minute)
 )
 
 var errNoBootID = errors.New("its boot ID is not known, so a reboot could not be told")
 
-// stepsOfTasks returns the steps of tasks that run one after the other at one
-// place. Before each task that disrupts a member, it moves leadership away and
-// checks the quorum of the cluster again, because the engine does so only
-// before the first action. After the task it waits for the member. The engine
-// does so after the last action. After a command it does not wait: the command
-// may have stopped the member for the next task.
+// stepsOfTasks returns the steps of tasks that run one after the other in one
+// place. Before each task that disrupts a member, a step moves the leadership
+// away, and another checks the quorum of the cluster. The engine does both only
+// before the first action. After the task, a step waits for the member. The
+// engine does this only after the last action. After a command, no step waits,
+// because the command may have stopped the member for the next task.
 func stepsOfTasks(t engine.Target, list []placedTask) (steps []engine.Step) {
 	for i, p := range list {
 		disrupts := t.Cluster != nil && needsHold(p.allActions())
@@ -89,11 +89,11 @@ func (p placedTask) taskSteps(t engine.Target) []engine.Step {
 	return nil
 }
 
-// hostCommand runs the command on the host. The host kills the command with its
-// process group after the timeout; processes that left the group survive. It
-// must not run twice if its answer is lost. If the playbook declares it as
-// non-disruptive, the host counts as unchanged even after a failure, and the
-// run can go back.
+// hostCommand returns the step that runs the command on the host. After the
+// timeout, the host kills the command with its process group. Processes that have
+// left the group survive. The command does not run twice if its answer is lost.
+// If the playbook declares the command as non-disruptive, the host counts as
+// unchanged even after a failure, and the run can go back.
 func (p placedTask) hostCommand(t engine.Target) engine.Step {
 	limit, failed := cmp.Or(p.Command.Timeout, defaultCommandTimeout), hostscript.ScriptCannot
 	if p.changesHost() {
@@ -121,8 +121,8 @@ func (p placedTask) serviceStep(t engine.Target) engine.Step {
 	return step
 }
 
-// holdCheck returns the check of the hold: a disruptive task needs the hold of
-// the run, any other task only leaves alone the holds of others.
+// holdCheck returns the script that checks the hold. A disruptive task needs the
+// hold of the run. For any other task, nobody else may hold the host.
 func (p placedTask) holdCheck(t engine.Target) string {
 	if needsHold(p.allActions()) {
 		return hostscript.CheckHoldSnippet(t.Owner())
@@ -145,9 +145,8 @@ func (p placedTask) defragSteps(t engine.Target) []engine.Step {
 	}}
 }
 
-// taskReboot reboots the host into the running OS. Its steps have the names of
-// other reboots: by them, a later run learns from the journal that it must wait
-// for the host.
+// taskReboot returns the steps that reboot the host into the running OS. The last
+// step waits for a boot of this OS.
 func taskReboot(t engine.Target) []engine.Step {
 	steps := osimage.PlainReboot(t)
 	for i, s := range steps {

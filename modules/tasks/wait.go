@@ -22,12 +22,12 @@ func waitGate(name string, w engine.WaitForTask, limit engine.Duration) *engine.
 	return &g
 }
 
-// portScript succeeds if a process listens on a TCP port of the host, on any
-// address: a socket in state 0A of /proc/net/tcp or tcp6, whose columns are
-// local address, remote address (all zero) and state, in hexadecimal (Linux,
-// Documentation/networking/proc_net_tcp). It needs no tool, and makes no
-// connection, which a service would see. It does not find a port that the
-// kernel forwards elsewhere.
+// portScript returns a script that succeeds if a process listens on a TCP port of
+// the host, on any address. The script looks for a socket in state 0A in
+// /proc/net/tcp or tcp6. Their columns are local address, remote address (all
+// zero) and state, in hexadecimal (Linux, Documentation/networking/proc_net_tcp).
+// The script needs no tool, and makes no connection, which a service would
+// notice. It does not find a port that the kernel forwards elsewhere.
 func portScript(port int) string {
 	return fmt.Sprintf(`case $(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null || :) in
 *:%04[1]X' 00000000:0000 0A '* | *:%04[1]X' 00000000000000000000000000000000:0000 0A '*) exit 0 ;;

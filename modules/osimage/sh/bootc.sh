@@ -1,7 +1,7 @@
-# bootc switch cannot stage a locked deployment (bootc upgrade can, but does nothing for
-# an image that is pinned by digest). So the script sets the lock of ostree first.
-# Replacing a staged deployment removes the lock, so the script removes an already
-# staged one before: a staged deployment always has index 0.
+# bootc switch cannot stage a locked deployment. (bootc upgrade can, but does nothing
+# for an image that is pinned by digest.) So the script sets the lock of ostree first.
+# Replacing a staged deployment would remove this lock, so the script first removes the
+# staged deployment, which always has index 0.
 stage() {
 	if [ -n "$etcd" ]; then ostree config --repo="$repo" set core.per-object-fsync true; fi
 	options=$policy

@@ -1,21 +1,22 @@
-# Runs the staging in a cgroup of its own below the unit, which is frozen but for short
-# slices. Before each slice its data are flushed, so that etcd on the same disk never waits
-# for more than one slice has written. It needs: slice, pause (milliseconds, until the
-# bastion sends others), safeslice, safepause (for a bastion that is silent).
+# Runs the staging in its own cgroup below the unit. The cgroup is frozen except for short slices.
+# Before each slice, the data of the last slice are written to disk, so that etcd on the same disk
+# never waits for the data of more than one slice. It needs: slice and pause (milliseconds, until
+# the bastion sends others), safeslice and safepause (if the bastion is silent).
 #
-# This loop is the main process of the unit. If it dies, systemd ends the unit, and the
-# frozen processes with it: signals end them even while they are frozen.
+# This loop is the main process of the unit. If it dies, systemd ends the unit and its frozen
+# processes: signals end even frozen processes.
 pacefile=$work/stage.pace
 leverfile=$work/stage.levers
-silence=15 # seconds without news from the bastion, after which the safe pace counts
+silence=15 # after this many seconds without a pace from the bastion, the safe pace is in force
 
-# notelever reports whether freezing is in force. Arguments: yes or no, and why not.
+# notelever reports whether freezing is in force. Arguments: yes or no, and the reason
+# for no.
 notelever() {
 	say "freeze $*" >"$leverfile.new"
 	mv "$leverfile.new" "$leverfile"
 }
 
-# makegroup makes the cgroup of the staging, frozen, and sets group.
+# makegroup makes the frozen cgroup of the staging, and sets group.
 makegroup() {
 	rm -f "$pacefile"
 	path='' group=''
@@ -48,7 +49,7 @@ makegroup() {
 
 setfreezer() { { printf '%s\n' "$1" >"$group/cgroup.freeze"; } 2>/dev/null; }
 
-# readgroup sets populated and frozen.
+# readgroup sets populated and frozen, as the kernel reports them.
 readgroup() {
 	populated=0 frozen=1
 	while read -r key value; do
@@ -63,7 +64,7 @@ joingroup() {
 	{ printf '0\n' >"$group/cgroup.procs"; } 2>/dev/null || notelever no "the staging cannot join its cgroup"
 }
 
-# awaitgroup waits until the staging is in the group, or for 5 s.
+# awaitgroup waits until the staging has joined the group, for at most 5 s.
 awaitgroup() {
 	tries=0
 	readgroup
@@ -74,7 +75,7 @@ awaitgroup() {
 	done
 }
 
-# freeze waits a moment for processes in the middle of a write.
+# freeze freezes the group, and waits a moment for processes in the middle of a write.
 freeze() {
 	setfreezer 1 || :
 	tries=0
@@ -86,8 +87,8 @@ freeze() {
 	done
 }
 
-# flush writes to disk the files that the staging has open for the moment, with unnamed ones.
-# The links in /proc lead to the open files themselves, also if their names have changed.
+# flush writes the files that the staging has open to disk. This includes files that have no name
+# any more: the links in /proc lead to the open files themselves.
 flush() {
 	set --
 	while read -r pid; do
@@ -100,7 +101,8 @@ flush() {
 
 seconds() { printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)); }
 
-# setpace takes the slice and the pause in milliseconds. A slice of 0 is none.
+# setpace sets the pace. Arguments: slice and pause in milliseconds. A slice of 0 means
+# to stay frozen.
 setpace() {
 	[ "$1 $2" != "$inforce" ] || return 0
 	inforce="$1 $2"
@@ -109,8 +111,8 @@ setpace() {
 	pausetime=$(seconds "$2")
 }
 
-# readpace reads the numbers that the bastion sends: a serial number, the pace, and the
-# safe pace.
+# readpace reads the latest numbers from the bastion: a serial number, the pace, and
+# the safe pace.
 readpace() {
 	read -r now _ </proc/uptime
 	now=${now%%.*}
@@ -128,7 +130,8 @@ readpace() {
 	setpace "$slice" "$pause"
 }
 
-# govern runs until the staging has ended. It leaves the group thawed.
+# govern freezes and thaws the group until the staging has ended. It leaves the group
+# thawed.
 govern() {
 	serial='' inforce='' heard=''
 	read -r heard _ </proc/uptime

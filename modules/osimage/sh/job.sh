@@ -1,17 +1,17 @@
-# Runs as the transient unit: calls the function stage of the driver, with options that
-# change kernel arguments. The output goes to the journal, and to a log that a script
-# can read that joins a unit of another script. Objects that were pulled stay on disk in
-# any case, so the next staging resumes an interrupted one.
+# Runs as the transient unit. It calls the function stage of the driver, with options
+# that change kernel arguments. The output goes to the journal, and to a log for a
+# script that waits for the unit of another script. Objects that were pulled stay on
+# disk in any case, so the next staging continues after them.
 set -eu
 umask 022
 rm -f "$0" "$work/stage.result" "$work/stage.levers"
-claim staging # and whoever takes a hold from here on finds the unit, and stops it
+claim staging # a person who takes a hold from here on finds this unit and stops it
 exec 9>&-
 if [ -n "$port" ]; then export no_proxy="${no_proxy:+$no_proxy,}127.0.0.1"; fi
 
 runstage() {
 	{
-		set +e # and on again in a subshell: in a condition it would mean nothing
+		set +e # the subshell sets -e again; in a condition -e would have no effect
 		(
 			set -e
 			stage "$@"
@@ -24,7 +24,7 @@ runstage() {
 if [ "$governed" = daemon ]; then notelever no "the daemon of the OS tool does the work, in a unit of its own"; fi
 if [ "$governed" = yes ] && makegroup; then
 	(
-		joingroup # and waits there, frozen
+		joingroup # the group is frozen, so this process waits
 		runstage "$@"
 	) &
 	awaitgroup

@@ -1,5 +1,5 @@
-# Shared by all OS scripts. It needs: digest, the planned OS, and args, a digest of the
-# planned change of kernel arguments, or nothing.
+# Shared by all OS scripts. It needs: digest (the planned OS), and args (a digest of
+# the planned change of kernel arguments, or nothing).
 export LC_ALL=C
 repo=/ostree/repo
 deployment=/run/ostree/staged-deployment
@@ -14,9 +14,9 @@ changed() {
 }
 
 # look sets staged to COMMIT.SERIAL of the staged deployment, or to nothing, and locked
-# to yes or no. It asks ostree with every driver: rpm-ostree does not report a lock that
-# is only in the deployment. Lines of deployments begin with two columns, all others are
-# indented further.
+# to yes or no. It asks ostree with every driver, because rpm-ostree does not report a
+# lock that is only in the deployment. Lines of deployments begin in the first two
+# columns, all other lines further right.
 look() {
 	staged='' locked=''
 	status=$(ostree admin status)
@@ -39,9 +39,9 @@ END
 	if [ "$locked" = no ] && [ -e "$lockfile" ]; then locked=yes; fi
 }
 
-# made reports whether a commit is the OS with that digest: it is the digest, or it was
-# made from the image with that digest. Packages layered by rpm-ostree are a commit on
-# top, so the parent counts then.
+# made reports whether a commit is the OS with that digest: the digest is the commit,
+# or the image that the commit was made from. Packages layered by rpm-ostree are a
+# commit on top, so the parent commit counts, too.
 made() { # COMMIT DIGEST
 	commit=$1
 	if [ "$(meta rpmostree.clientlayer)" = true ]; then
@@ -50,12 +50,12 @@ made() { # COMMIT DIGEST
 	[ "$commit" = "$2" ] || [ "$(meta ostree.manifest-digest)" = "'$2'" ]
 }
 
-# planned reports whether the staged deployment is the planned OS.
+# planned reports whether the staged deployment has the planned OS.
 planned() { [ -n "$staged" ] && made "${staged%.*}" "$digest"; }
 
 # argued reports whether the staged deployment has the planned kernel arguments. ostree
-# does not list them before the reboot. So the staging marks its deployment, and the
-# mark of another deployment does not count.
+# does not list them before the reboot. So the staging marks its deployment. The mark
+# of another deployment does not count.
 argued() {
 	has=''
 	if [ -e "$mark" ] && sum=$(stagedsum); then
@@ -73,7 +73,7 @@ stagedsum() {
 	say "${sum%% *}"
 }
 
-# note marks the staged deployment as having the planned kernel arguments. Locking or
+# note marks the staged deployment as one with the planned kernel arguments. Locking or
 # unlocking creates a new deployment, which needs a new mark.
 note() {
 	rm -f "$mark"
@@ -83,7 +83,7 @@ note() {
 meta() { ostree show --repo="$repo" --print-metadata-key="$1" "$commit" 2>/dev/null || :; }
 
 # lock prevents the staged deployment from taking effect at a reboot. Before ostree
-# 2023.8 the file is the only lock; later versions obey it, too.
+# 2023.8 this file is the only lock. Later versions obey it, too.
 lock() {
 	ostree admin lock-finalization >/dev/null 2>&1 || {
 		mkdir -p "${lockfile%/*}"
@@ -105,7 +105,7 @@ origin() {
 	done <"$1" >"$work/origin"
 }
 
-# prepare runs right before a reboot is ordered.
+# prepare runs right before a reboot is ordered. Other scripts replace it.
 prepare() { :; }
 
 unlock() {

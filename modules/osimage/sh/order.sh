@@ -1,5 +1,5 @@
-# Reboots in one transient unit, so that it continues if this script or its connection
-# ends. It needs: what (for messages), unit, job, and asked (uptime at which the order
+# Reboots in a transient unit, which continues if this script or its connection ends.
+# It needs: what (for messages), unit, job, and asked (uptime at which the order
 # arrived).
 [ -d "$work" ] || mkdir -m 0700 "$work"
 script=$(mktemp "$work/finalize.XXXXXX")
@@ -9,7 +9,7 @@ systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: reb
 	--property=After=ostree-finalize-staged.service /bin/sh "$script" || {
 	code=$?
 	rm -f "$script"
-	[ "$code" != 75 ] || checkhold # which says who has taken the host meanwhile
+	[ "$code" != 75 ] || checkhold # checkhold prints who took the host meanwhile
 	tail -n 20 "$work/finalize.log" >&2 || :
 	exit "$code"
 }

@@ -1,15 +1,14 @@
-# The ref is set to the planned commit, as if it were the latest of the remote, so that
-# the origin of the deployment stays a ref while its content is pinned. Signatures are
-# checked as configured for the remote on the host, also with the URL of the bastion,
-# which replaces only the address of the remote.
+# The script sets the ref to the planned commit, as if this were the latest commit of
+# the remote. So the origin of the deployment stays a ref, and its content is pinned.
+# Signatures are checked as configured for the remote on the host. The URL of the
+# bastion replaces only the address of the remote.
 #
-# Before a version between 2022.7 and 2025.2, a lock alone does not mean to stage: the
-# deployment would be written at once, to be booted next.
+# Before a version between 2022.7 and 2025.2, a lock alone does not mean to stage:
+# ostree would write the deployment at once, to be booted next.
 #
-# With an origin, the booted commit is deployed once more, with that file for its
-# origin, without the settings of one deployment alone, such as its pin. Kernel
-# arguments come from the booted deployment; additions are applied before the first ones
-# of a kind are deleted.
+# With an origin, the script deploys the booted commit again, with a copy of that file
+# as its origin. Kernel arguments come from the booted deployment. ostree adds
+# arguments before it deletes the first ones of a kind.
 stage() {
 	if [ -n "$origin" ]; then
 		origin "$origin"

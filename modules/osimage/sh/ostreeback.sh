@@ -1,6 +1,6 @@
-# Versions of ostree that cannot change the order of deployments deploy the previous
-# commit once more, with the kernel arguments of its boot loader entry. It then has the
-# current /etc, not its own.
+# Some versions of ostree cannot change the order of deployments. Then the script
+# deploys the previous commit again, with the kernel arguments of its boot loader
+# entry. The new deployment has the current /etc, not the previous one.
 restore() {
 	case $(ostree admin --help 2>&1) in
 	*set-default*)
@@ -19,8 +19,8 @@ restore() {
 }
 drop() { ostree admin undeploy 0; } # a staged deployment is always the first
 
-# arguments lists the kernel arguments of the previous deployment except ostree=, which
-# names a link to it.
+# arguments lists the kernel arguments of the previous deployment, except ostree=, the
+# link to the deployment.
 arguments() {
 	set +f
 	for entry in /boot/loader/entries/*.conf; do

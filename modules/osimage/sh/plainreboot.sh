@@ -1,6 +1,6 @@
 # Checks that a reboot returns to the running OS. A staged and locked deployment does
-# not take effect; the reboot drops it, and a later run stages it again. It needs: boot
-# (ID of the boot at the time of the plan).
+# not take effect: the reboot drops it, and a later run stages it again. It needs: boot
+# (ID of the boot in the plan).
 now=$(cat /proc/sys/kernel/random/boot_id)
 [ "$now" = "$boot" ] || changed "reboot: the host has rebooted since it was planned"
 if [ -e "$deployment" ]; then

@@ -1,14 +1,14 @@
-# Runs as the transient unit. It is ordered after ostree-finalize-staged.service, so
-# systemd stops it before that service, which then finds the deployment unlocked.
-# Without a digest it changes no deployment. It needs: asked (uptime, in seconds, at
-# which the order to reboot arrived).
+# Runs as the transient unit, which starts after ostree-finalize-staged.service. At
+# shutdown systemd stops the unit before that service, which then finds the deployment
+# unlocked. Without a digest the script changes no deployment. It needs: asked (uptime,
+# in seconds, at which the order to reboot arrived).
 set -eu
-trap '' HUP TERM # the shutdown it orders must not end it half way
+trap '' HUP TERM # the shutdown that this script orders must not end it halfway
 exec >"$work/finalize.log" 2>&1
 rm -f "$0"
-claim "a reboot" # which nobody takes the host from any more
+claim "a reboot" # from here on nobody can take a hold
 prepare
-timeout 5 sync || : # the little that has been written since all was
+timeout 5 sync || : # writes the data since the last sync
 read -r up rest </proc/uptime
 late=$((${up%%.*} - asked))
 [ "$late" -le 90 ] || {
@@ -19,12 +19,12 @@ allow() {
 	locked=no
 	[ -z "$digest" ] || unlock
 }
-# From here on the host counts as rebooting. logind may delay the shutdown, and this
-# unit ends before: only this file shows the reboot until it starts.
+# From here on, the host counts as rebooting. logind may delay the shutdown after this
+# unit has ended. Until the shutdown starts, only this file shows the reboot.
 read -r up rest </proc/uptime
 say "${up%%.*}" >"$work/rebooting"
 if allow && systemctl reboot; then exit 0; fi
-# The order may have arrived although systemctl reports a failure, because the bus stops
+# systemctl may report a failure although the order has arrived, because the bus stops
 # with all other services.
 n=0
 while [ "$n" -lt 10 ] && [ "$locked" = no ]; do

@@ -1,13 +1,13 @@
-# Lets skopeo, which fetches images for rpm-ostree and bootc, find the image at the port
-# of the bastion, under the name that it has anyway: the deployment and the signature
-# policy of the host know no other. No file in /etc changes; a missing directory is made,
-# because something must be there to mount on. An image from the bastion needs: port, and
-# mirrored (its name).
+# Makes skopeo, which fetches images for rpm-ostree and bootc, find the image at the
+# port of the bastion. The image keeps its name, because the deployment and the
+# signature policy of the host know no other name. No file in /etc changes. A missing
+# directory is made, because a mount needs a directory. An image from the bastion
+# needs: port, and mirrored (name of the image).
 registries=$work/registries
 mirrored=${mirrored:-}
 
-# writeregistries copies the configuration of registries, and adds the port. Signatures
-# are looked for where the image is.
+# writeregistries copies the configuration of registries, and adds the port of the
+# bastion, for the image and for its signatures.
 writeregistries() {
 	rm -rf "$registries"
 	for dir in registries.conf.d registries.d; do
@@ -20,10 +20,10 @@ writeregistries() {
 		"$port" >"$registries/registries.d/zz-holdfast.yaml"
 }
 
-# copyregistries copies the files that skopeo reads, and nothing else: a link may lead to
-# a device or to all of a disk, and the copy is in memory.
+# copyregistries copies only files that skopeo reads: a link may lead to a device or to
+# a whole disk, and the copy is in memory.
 copyregistries() {
-	most=2097152 # bytes of all files; usual are a few thousand
+	most=2097152 # limit of the bytes of all files; usual are a few thousand
 	left=$most
 	for file in /etc/containers/registries.conf.d/* /etc/containers/registries.conf.d/.* \
 		/etc/containers/registries.d/* /etc/containers/registries.d/.*; do
@@ -45,10 +45,10 @@ copyregistries() {
 	done
 }
 
-# withregistries runs a command that sees this configuration in /etc. It ends with the
-# command, however that ends.
+# withregistries runs a command that sees this configuration in /etc, in a mount
+# namespace that ends with the command.
 withregistries() {
-	writeregistries || return 1 # errexit means nothing in a condition
+	writeregistries || return 1 # errexit has no effect in a condition
 	# shellcheck disable=SC2016 # the inner shell expands these
 	unshare --mount sh -c '
 		for dir in registries.conf.d registries.d; do

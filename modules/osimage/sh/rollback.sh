@@ -1,7 +1,7 @@
-# Checks that the host runs the failed OS and still has the previous one, and notes the
-# failed one. It changes nothing else. It needs: bad and good (their digests), previous
-# (commit of the good one), tool (update tool of the host), rejected (file for failed
-# digests).
+# Checks that the host runs the failed OS and still has the previous one, and records
+# that the host rejects the failed one. It changes nothing else. It needs: bad and good
+# (their digests), previous (commit of the good one), tool (update tool of the host),
+# rejected (file of rejected digests).
 cannot() {
 	printf '%s\n' "rollback: $*; nothing was done" >&2
 	exit 79
@@ -19,7 +19,7 @@ ostree) ;;
 *) [ "$first" = "$previous" ] || [ "$marked" = "$previous" ] || cannot "$tool would go back to ${marked:-nothing}, which is not $good" ;;
 esac
 
-# The latest digests come last, and are the only ones needed.
+# The file keeps only the latest digests, in order: no others are needed.
 rm -f "$rejected".*
 umask 077
 {

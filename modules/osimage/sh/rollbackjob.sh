@@ -1,6 +1,6 @@
 # prepare makes the previous OS the one to boot next. It removes a staged deployment,
-# which would be booted instead, or hide the previous one from the tools. A second call
-# must find that nothing is left to do: the tools would swap the two once more. It
+# which would be booted instead, or would hide the previous OS from the tools. A second
+# call must change nothing, because the tools would swap the two deployments again. It
 # needs: previous (commit), good (digest), and the functions drop and restore.
 prepare() {
 	look

@@ -1,12 +1,11 @@
-# The daemon does the work, so it gets the priorities of the unit, too, while this runs.
-# It exits when it is idle. Only then may it be stopped, so that it starts again with
-# the priorities.
+# The daemon does the work, so it gets the priorities of the unit for that time. It must start
+# again to get them. An idle daemon can be stopped without harm; a busy one is not stopped.
 #
-# An image from the bastion needs a daemon that has started with the mounts. Its client may
-# be killed, so the unit removes them when it ends.
+# An image from the bastion needs a daemon that has started with the mounts. The client may be
+# killed, so the unit removes the mounts when the unit ends.
 #
-# Kernel arguments are changed in the staged deployment. An already staged one would
-# pass on its own arguments, so it is removed first if that matters.
+# Kernel arguments are changed in the staged deployment. An already staged deployment would pass on
+# its own arguments, so the script removes it first, unless its arguments are as planned.
 stage() {
 	dropin=/run/systemd/system/rpm-ostreed.service.d
 	trap 'rm -f "$dropin/50-holdfast.conf"; rmdir "$dropin" 2>/dev/null; systemctl daemon-reload' EXIT
@@ -44,8 +43,8 @@ deploy() {
 		rpm-ostree rebase $options "$image"
 		return
 	fi
-	# rpm-ostree refuses a rebase to the ref that it follows already; then, and only
-	# then, the script deploys.
+	# rpm-ostree refuses a rebase to the ref that it already follows. Only in this case
+	# the script uses rpm-ostree deploy.
 	refused=$work/rebase.err
 	if rpm-ostree rebase $options "$remote:$ref" "$digest" 2>"$refused"; then return; fi
 	cat "$refused"

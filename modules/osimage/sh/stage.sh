@@ -1,9 +1,9 @@
-# Puts the planned OS on disk as the staged, locked deployment. A transient unit does
-# the work, which outlives this script and its connection. It needs: unit, job (script),
-# sysroot, minfree (bytes), limit (seconds), governed (yes: it has a
-# cgroup of its own to be frozen in). For an OS from the bastion it has also
-# bastion (its identity), and port, where it answers on 127.0.0.1. The unit runs the
-# command after (without quotes) at its end, even if it is killed.
+# Stages the planned OS as a locked deployment. A transient unit does the work, and
+# continues if this script or its connection ends. It needs: unit, job (script),
+# sysroot, minfree (bytes), limit (seconds), governed (yes: the unit gets its own
+# cgroup, to be frozen in). An OS from the bastion also needs: bastion (its identity),
+# and port, where the bastion answers on 127.0.0.1. The unit runs the command after
+# (without quotes) at its end, even if the unit is killed.
 port=${port:-} bastion=${bastion:-} after=${after:-}
 about="holdfast: stage $digest${bastion:+ from bastion $bastion}"
 log=$work/stage.log
@@ -17,7 +17,7 @@ busy() {
 	esac
 }
 
-# settle waits for the end of the unit, and reports whether the OS is staged.
+# settle waits until the unit has ended, and reports whether the planned OS is staged.
 settle() {
 	while busy; do sleep 0.5; done
 	look
@@ -34,8 +34,9 @@ ready() {
 	exit 0
 }
 
-# A transfer from the bastion ends with its connection. The unit of an earlier connection
-# of the same bastion would only wait for nothing; what it has fetched stays.
+# A transfer from the bastion ends with its connection. If a unit of an earlier
+# connection of the same bastion still runs, it waits for data that will not come, so
+# the script stops the unit. Data that the unit has fetched stay.
 if [ -n "$bastion" ] && busy && [ "$(systemctl show --property=Description --value "$unit")" = "$about" ]; then
 	say "ending the transfer through an earlier connection"
 	systemctl stop "$unit" || :
@@ -67,17 +68,18 @@ printf '%s\n' "port=$port" "$job" >"$script"
 say "staging $digest"
 delegate=no
 if [ "$governed" = yes ]; then delegate=yes; fi
-# Low priority in every way there is; see docs/hosts.md for what helps when.
+# The unit has the lowest priority in every way; docs/hosts.md says which way helps
+# when.
 systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=IOSchedulingClass=idle --property=IOWeight=1 \
 	--property=CPUWeight=1 --property=Nice=19 --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=20 \
 	--property=Delegate="$delegate" ${after:+"--property=ExecStopPost=/bin/sh -c '$after'"} \
 	/bin/sh "$script" || {
 	rm -f "$script"
-	busy || exit 1 # else another run was faster: wait for what it does
+	busy || exit 1 # if busy, another run was faster: wait for its unit
 }
 if settle; then ready; fi
-checkhold # who has taken the host has stopped the unit
+checkhold # a person who took the host has stopped the unit
 
 say "stage: the deployment is not staged; the end of the log of $unit:" >&2
 tail -n 20 "$log" >&2 || :

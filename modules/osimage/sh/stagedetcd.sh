@@ -1,6 +1,6 @@
-# Prints the version of the etcd in the staged deployment, if a unit runs the etcd of the
-# OS. That etcd is asked as nobody, within the deployment, without a network, and where it
-# sees no process of the host, so that it reaches no data of the host.
+# Prints the version of the etcd in the staged deployment, if a unit runs the etcd of
+# the OS. That etcd runs as nobody, inside the deployment, without a network and
+# without other processes in sight, so that it reaches no data of the host.
 [ -e /run/ostree/staged-deployment ] || exit 0
 set -f
 path=''
@@ -30,7 +30,7 @@ set -- setpriv --no-new-privs chroot --userspec=65534:65534 --groups=65534 "$roo
 if unshare --net --pid --fork --kill-child true 2>/dev/null; then
 	set -- unshare --net --pid --fork --kill-child "$@"
 fi
-# The limit counts for all: a process that etcd leaves behind may keep the pipe open. dd
-# ends after one write of etcd, which is its first line. Only SIGKILL ends the first
-# process of a namespace.
+# The limit is for all processes: one that etcd leaves behind may keep the pipe open.
+# dd ends after one write of etcd, which has the first line. Only SIGKILL ends the
+# first process of a namespace.
 timeout -s KILL 5 sh -c '"$@" 2>/dev/null | dd bs=200 count=1 2>/dev/null' sh "$@" </dev/null 2>/dev/null

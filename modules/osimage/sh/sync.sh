@@ -1,3 +1,3 @@
-# Writes all cached data to disk: that may take long, and a reboot waits for it. The
-# kernel does not always let it be killed.
+# Writes all cached data to disk. This may take long, and a reboot would wait for it.
+# The kernel cannot always kill sync.
 timeout 120 sync || :

@@ -1,17 +1,18 @@
-# Paths of the host, on hostile ground: a local account may own a directory, a parent or
-# a file, and swap files between any two system calls. So a script enters a directory,
-# checks where it is, and from then on uses names in it, even if its path leads
-# elsewhere by then. See "Hostile ground" in engine/DESIGN.md.
+# Paths of the host, on hostile ground: a local account may own a file or any directory
+# of its path, and swap files between any two system calls. So a script enters a
+# directory, checks that it is the right one, and then uses only names in the current
+# directory. These stay right even if the path leads elsewhere by then. See "Hostile
+# ground" in engine/DESIGN.md.
 #
 # It needs: root (prefix of all paths of configurations; empty on hosts).
 uid=$(stat -c %u "$root/.")
 lf='
 '
-spot='' # where enter went last
+spot='' # the directory that enter has entered last
 
-# enter DIR enters a directory without following links in its path, except links of the
-# OS directly in / or as /usr/local. It returns 1 if the directory does not exist, and 2
-# if a link leads elsewhere ($link).
+# enter DIR enters a directory. It follows no links, except links of the OS: those
+# directly in /, and /usr/local. It returns 1 if the directory does not exist, and 2 if
+# another link is in the path ($link).
 enter() {
 	[ "$spot" != "in $1" ] || return 0
 	spot=
@@ -32,8 +33,8 @@ enter() {
 	return 2
 }
 
-# locate sets here to the path of the current directory. It asks the kernel: some shells
-# only remember the path that they used.
+# locate sets here to the path of the current directory. It asks the kernel, because
+# some shells only remember the path that they used.
 locate() {
 	here=$(readlink -n /proc/self/cwd && echo .) || here=
 	here=${here%.}
@@ -56,7 +57,7 @@ shortcut() {
 	return 1
 }
 
-# target sets base to the path in the text of a link of the OS.
+# target sets base to the path that a link of the OS contains.
 target() {
 	base=$(readlink "$root$1")
 	case $1:$base in
@@ -67,8 +68,8 @@ target() {
 	esac
 }
 
-# firm reports whether only root can change a directory and all its parents, so that
-# nobody else can swap the meaning of a path below.
+# firm reports whether only root can change a directory and all its parents. If so,
+# nobody else can change where a path below leads.
 firm() {
 	chain=$root/.
 	walked=
@@ -82,10 +83,11 @@ firm() {
 	[ -z "$weak" ]
 }
 
-# grade reads paths of the host, ./PATH, one a line, and prints those that exist:
-# =./PATH if only root can change or swap it, so that a script may read it by path;
-# otherwise !./PATH. A path that was missing for a moment is in neither list: only =
-# means that a path is safe. grade must run in the root of the host.
+# grade reads paths of the host, ./PATH, one a line, and prints those that exist. It
+# prints =./PATH if only root can change or swap the path, so that a script may use it
+# as a path. Otherwise it prints !./PATH. A path that was missing for a moment may be
+# in neither list: only = means that a path is safe. grade must run in the root
+# directory of the host.
 grade() (
 	IFS=$lf
 	set -f
@@ -130,11 +132,11 @@ grade() (
 	s/^/=/" || :
 )
 
-# large exceeds the size in bytes of any file of a configuration.
+# large is more than the size, in bytes, of any file of a configuration.
 large=100000000
 
-# digest prints the digest of a file ./NAME in the current directory, if it is a regular
-# file: it follows no link and waits for no pipe.
+# digest prints the digest of ./NAME in the current directory, if this is a regular
+# file. It follows no link, and does not wait for a pipe.
 digest() {
 	{
 		code=$({
@@ -147,8 +149,8 @@ digest() {
 	[ "$code" = 0 ]
 }
 
-# digests reads lines of grade, and prints "DIGEST  ./PATH" of readable files. It reads
-# all files that are safe to read by path in one process.
+# digests reads the output of grade, and prints "DIGEST  ./PATH" of readable files. It
+# reads all files that are safe as paths in one process.
 digests() {
 	graded=$(cat)
 	printf '%s\n' "$graded" | sed -n 's/^=//p' | tr '\n' '\0' | xargs -0 -r sha256sum -z -- | tr '\0' '\n'
@@ -159,9 +161,9 @@ digests() {
 	done
 }
 
-# follow PATH enters the directory of a path, and sets name to the rest of it. It
-# follows links that only root can have created. It returns 1 if the directory does not
-# exist, and 2 if another link is in the path.
+# follow PATH enters the directory of a path, and sets name to the last part of the
+# path. It follows only links that nobody but root can have created. It returns 1 if
+# the directory does not exist, and 2 if another link is in the path.
 follow() {
 	spot=
 	cd -P "$root/." || return 1

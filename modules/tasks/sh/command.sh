@@ -1,20 +1,20 @@
 # Runs a command of a playbook with sh, and kills it after the timeout. It needs:
-# command, limit (seconds), within (the same as text) and failed (the exit status for a
-# failure).
+# command, limit (seconds), within (limit as text) and failed (the exit status if the
+# command fails).
 #
-# Standard output is passed on immediately. Only the end of standard error is kept, so
-# that the line about the exit comes first.
+# The script passes standard output on at once. Of standard error it keeps only the
+# end, so that the line about the exit comes first.
 export LC_ALL=C
 claim "a command of a playbook"
 began=$(date +%s)
 exec 3>&1
 said=$({
-	# timeout creates a process group, which also has the children of the command.
-	# Processes of it that survive the signal are killed here.
+	# timeout creates a process group, which also has the children of the command. The
+	# script kills the processes of this group that survive the signal.
 	timeout -k 10 "$limit" sh -c "$command" 2>&1 >&3 3>&- 9>&- </dev/null &
 	group=$!
 	code=0
-	wait "$group" 2>/dev/null || code=$? # some shells say which signal it was
+	wait "$group" 2>/dev/null || code=$? # some shells print the signal that ended the process
 	took=$(($(date +%s) - began))
 	case $code in
 	124 | 137)

@@ -1,6 +1,6 @@
-# Checks a unit that a playbook restarts or reloads, before act does so. It needs: verb
-# and unit. The functions that act needs do nothing here: no configuration waits for the
-# unit, so a failure is not recorded.
+# Checks a unit before act restarts or reloads it for a playbook. It needs: verb and
+# unit. Some functions that act calls do nothing here: no configuration waits for the
+# unit, so no failure is recorded.
 export LC_ALL=C
 tx=''
 say() { printf '%s\n' "$*" 2>/dev/null || :; }
