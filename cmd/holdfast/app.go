@@ -20,9 +20,9 @@ import (
 type app struct {
 	stdin, stdout, stderr *os.File
 	soft                  context.Context
-	hard                  context.Context // ends when the command must end at once; nil: never
+	hard                  context.Context // ends when the command must end at once; nil: never ends
 	waits                 *input.Waits
-	gently                func(shown bool) // makes the first Ctrl-C end soft only, and without a message if the run shows one
+	gently                func(shown bool) // makes the first Ctrl-C end soft only; shown: without a message, because the run shows one
 
 	inventory []string
 	vars      []string
@@ -34,7 +34,7 @@ type app struct {
 	json      bool
 	askPass   bool
 	verbose   bool
-	diffs     bool // show contents of files
+	diffs     bool // show the contents of files
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -57,7 +57,7 @@ unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 	}
 	f := root.PersistentFlags()
 	f.StringArrayVarP(&a.inventory, "inventory", "i", defaultInventory(), "inventory: file or folder `PATH` (repeatable; default $HOLDFAST_INVENTORY, else inventory.hcl)")
-	f.Lookup("inventory").DefValue = "[]" // the usage text has the default
+	f.Lookup("inventory").DefValue = "[]" // the usage text names the default
 	f.StringArrayVar(&a.vars, "var", nil, "set a variable of the inventory: `NAME=VALUE` (repeatable)")
 	f.StringArrayVar(&a.varFiles, "var-file", nil, "`FILE` of NAME = VALUE lines (repeatable)")
 	f.StringVarP(&a.limit, "limit", "l", "", "hosts to work on, as an Ansible `PATTERN`: worker*:!worker-03:&zone=rack-a")
@@ -87,7 +87,8 @@ func isColourTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// askForYes asks a question on the terminal. Every answer but "yes" means no.
+// askForYes asks a question on the terminal. Any answer other than "yes" means
+// no.
 func (a *app) askForYes(text string) bool {
 	answer, err := terminal.Question{Text: text}.Ask(a.soft)
 	return err == nil && string(answer) == "yes"
@@ -101,8 +102,8 @@ func (a *app) newInputs() input.Files {
 	return input.NewFiles(ctx, a.waits)
 }
 
-// checkFlags refuses flags with an empty value. An empty --limit, for one, is a
-// mistake and would select all hosts.
+// checkFlags returns an error for a flag with an empty value. For example, an
+// empty --limit is a mistake that would select all hosts.
 func (a *app) checkFlags(cmd *cobra.Command) error {
 	var problems []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -136,7 +137,7 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// expectArgs checks the number of arguments. most is -1 if there is no upper
+// expectArgs checks the number of arguments. If most is -1, there is no upper
 // limit.
 func expectArgs(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

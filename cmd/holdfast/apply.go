@@ -142,7 +142,7 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	defer done()
 	a.gently(a.showsStopping())
 	end := s.run.Apply(ctx)
-	if !watcher.ended { // a journal that cannot be written hides the end of the run
+	if !watcher.ended { // if the journal cannot be written, the output lacks the end of the run
 		return failWith(end.Exit, errors.New(s.run.Hide(report.EndSentence(end.Cause))))
 	}
 	return exitWith(end.Exit)
@@ -173,8 +173,6 @@ func (a *app) selectWork(s *site, f applyFlags, saved *engine.Plan) error {
 	return nil
 }
 
-// canAsk returns an error if the command must ask the operator and has no
-// terminal.
 func (a *app) canAsk(f applyFlags) error {
 	switch {
 	case term.IsTerminal(int(a.stdin.Fd())):
@@ -187,14 +185,13 @@ func (a *app) canAsk(f applyFlags) error {
 	return nil
 }
 
-// endWatcher is a sink that remembers whether it has passed on the end of the
-// run.
+// endWatcher is a sink that records whether it has passed on the end of the run.
 type endWatcher struct {
 	report.Sink
 	ended bool
 }
 
-// Emit passes an event on.
+// Emit passes an event to the next sink.
 func (u *endWatcher) Emit(e engine.Event) error {
 	u.ended = u.ended || e.Type == engine.RunEnded
 	return u.Sink.Emit(e)
@@ -207,8 +204,8 @@ func (s *site) limitTo(p engine.Plan) {
 	}
 }
 
-// enterSite takes the lock of the site, and passes the run the holds and
-// failures of earlier runs of this bastion. It returns these runs.
+// enterSite takes the lock of the site. It tells the run the holds and failures
+// of earlier runs of this bastion, and returns these runs.
 func (s *site) enterSite() (left journal.EarlierRuns, unlock func(), err error) {
 	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: bastion.Clock{}.Now().Truncate(time.Second)}
 	left, unlock, err = journal.EnterSite(s.runsDir, s.inv.Site, s.holdOwner(), info)
@@ -282,9 +279,9 @@ func (a *app) newRunView(s *site, showPlan, asks bool) (report.Sink, func()) {
 	return live, live.Close
 }
 
-// showsStopping reports whether the output of the run shows the effect of
-// Ctrl-C to the operator. It does if it goes to the terminal, or to the same
-// place as standard error.
+// showsStopping reports whether the operator sees the effect of Ctrl-C in the
+// output of the run. It returns true if the output goes to a terminal, or if
+// standard error does not go to a terminal either.
 func (a *app) showsStopping() bool {
 	return !a.json && (term.IsTerminal(int(a.stdout.Fd())) || !term.IsTerminal(int(a.stderr.Fd())))
 }

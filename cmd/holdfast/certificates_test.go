@@ -9,15 +9,15 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// TestCertificatesThatEndSoon: status, plan and etcd status warn of a certificate that ends in ten days, and their exit
-// status stays. With an expired one they say which it is.
+// TestCertificatesThatEndSoon checks that status, plan and etcd status warn of a certificate that
+// expires in ten days, with unchanged exit codes. They name a certificate that has expired.
 func TestCertificatesThatEndSoon(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	months := etcdtest.Dates{From: -day, To: 90 * day}
 	for name, x := range map[string]struct {
 		server etcdtest.Dates
-		code   int // of etcd status
+		code   int // exit code of etcd status
 		text   string
 		kind   engine.CertificateProblemKind
 	}{
@@ -36,7 +36,7 @@ func TestCertificatesThatEndSoon(t *testing.T) {
 			}
 			for _, command := range [][]string{{"status"}, {"plan"}, {"etcd", "status", "--window", "0"}} {
 				p := startProgram(t, append(command, "-i", site)...)
-				_ = p.Wait() // exit statuses depend on the machine, which is a bare host
+				_ = p.Wait() // the exit code depends on the machine, which is the host here
 				if !strings.Contains(p.text(), x.text) {
 					t.Errorf("%s: %s", strings.Join(command, " "), p.text())
 				}

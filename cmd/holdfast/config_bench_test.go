@@ -13,10 +13,10 @@ import (
 	"holdfast/modules"
 )
 
-// BenchmarkConfigNoChange runs "holdfast apply --yes" over hosts that match:
+// BenchmarkConfigNoChange runs "holdfast apply --yes" over matching hosts with
 // 500 files of 4 KiB each. The time of an operation includes the hosts on the
-// same machine, each of which reads and hashes its files; bastion-cpu-ns/host
-// is the processor time of the program alone.
+// same machine, which read and hash their files. bastion-cpu-ns/host is the
+// processor time of the program alone.
 func BenchmarkConfigNoChange(b *testing.B) {
 	for _, n := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("hosts=%d/files=500", n), func(b *testing.B) {
@@ -32,8 +32,8 @@ func BenchmarkConfigNoChange(b *testing.B) {
 	}
 }
 
-// BenchmarkConfigQuiet changes a non-disruptive file on all hosts: gather,
-// write, gather.
+// BenchmarkConfigQuiet changes a non-disruptive file on all hosts, which takes
+// three round trips: gather, write, gather.
 func BenchmarkConfigQuiet(b *testing.B) {
 	for _, n := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("hosts=%d/files=500", n), func(b *testing.B) {
@@ -53,8 +53,8 @@ func BenchmarkConfigQuiet(b *testing.B) {
 	}
 }
 
-// BenchmarkConfigPlan plans 1,000 hosts of 500 files from the facts of one
-// host: once with hosts that all match, and once with one changed file on each.
+// BenchmarkConfigPlan plans 1,000 hosts with 500 files each, from the facts of
+// one host: first hosts that all match, then hosts with one changed file each.
 // Each host has its own copy of the facts, as in a run.
 func BenchmarkConfigPlan(b *testing.B) {
 	const hosts = 1000

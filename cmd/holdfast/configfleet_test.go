@@ -26,19 +26,19 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// configFleet is a fleet of hosts that run the real scripts, each in its own
-// box, and a site whose single pool configures many files. The program runs as
-// a separate process, so that its processor time does not include the hosts.
+// configFleet is a site with one pool that configures many files. Each of its
+// hosts runs the real scripts in its own box. The program runs as a separate
+// process, so that its processor time does not include the hosts.
 type configFleet struct {
 	tb      testing.TB
-	dir     string // the site, and the boxes below it
+	dir     string // folder of the site and of the boxes
 	servers []*sshtest.Server
 	files   map[string]string
 }
 
-// newConfigFleet makes n hosts that were provisioned from the output of
-// "holdfast render". Their files are hard links, which are replaced and never
-// written to.
+// newConfigFleet makes n hosts that were provisioned from the output of "holdfast
+// render". Their files are hard links to the same data: holdfast replaces files,
+// and never writes to them.
 func newConfigFleet(tb testing.TB, n, files int) *configFleet {
 	f := &configFleet{tb: tb, dir: tb.TempDir(), files: map[string]string{}}
 	for i := range files {
@@ -133,8 +133,8 @@ func (f *configFleet) startHost(box string, key ssh.PublicKey) *sshtest.Server {
 	return s
 }
 
-// belowRoot moves the paths of configurations below root in a script. The
-// script arrives as its length on a line, followed by its bytes.
+// belowRoot moves the absolute paths of a configuration in a script below root.
+// The script arrives as a line with its length, followed by its bytes.
 type belowRoot struct {
 	in    *bufio.Reader
 	root  string
@@ -164,8 +164,8 @@ func (r *belowRoot) Read(p []byte) (int, error) {
 	return r.in.Read(p)
 }
 
-// provisionHosts writes the rendered configuration to all hosts, as an
-// installation does.
+// provisionHosts writes the rendered configuration to all hosts, like an
+// installation.
 func (f *configFleet) provisionHosts() {
 	f.tb.Helper()
 	var doc struct {
@@ -209,7 +209,7 @@ func (f *configFleet) checkError(err error) {
 	}
 }
 
-// ran is the output and the processor time of one run of the program.
+// ran has the output and the processor time of one run of the program.
 type ran struct {
 	stdout string
 	cpu    time.Duration

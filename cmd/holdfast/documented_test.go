@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// documents are where command lines are shown.
+	// documents are patterns of files that show command lines.
 	documents = []string{"README.md", "docs/*.md", "playbooks/*.md", "inventories/*.*", "inventories/*/*.*", "examples/*.*", "examples/*/*.*"}
 	shown     = regexp.MustCompile("(?m)(^[ #$]*(?:.* && )?|`)holdfast ([a-z][^`\n]*)")
 	shellWord = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s"']+`)
@@ -43,7 +43,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// checkCommand checks one command line; false if it is prose.
+// checkCommand checks one command line. It returns false if the line is prose.
 func checkCommand(t *testing.T, page, line string, prose bool) bool {
 	line, _, _ = strings.Cut(line, " #")
 	line, _, _ = strings.Cut(line, " >")
@@ -64,7 +64,7 @@ func checkCommand(t *testing.T, page, line string, prose bool) bool {
 		t.Errorf("%s: holdfast %s: %v", page, line, err)
 		return true
 	}
-	// A command that is only mentioned, as in `holdfast hold`, needs no arguments.
+	// Prose may name a command without its arguments, as in `holdfast hold`.
 	if args := cmd.Flags().Args(); len(args) > 0 && !prose && cmd.Args != nil {
 		if err := cmd.Args(cmd, args); err != nil {
 			t.Errorf("%s: holdfast %s: %v", page, line, err)

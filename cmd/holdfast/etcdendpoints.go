@@ -69,8 +69,8 @@ func (a *app) etcdEndpoints(ctx context.Context, args []string, flags bool) erro
 	return exitWith(engine.ExitFailed)
 }
 
-// onlyCluster returns the cluster that the argument names. Without an argument, it returns the only cluster of the
-// inventory.
+// onlyCluster returns the cluster that the argument names, or, without an argument, the only
+// cluster of the inventory.
 func (s *site) onlyCluster(command string, args []string) (string, error) {
 	var names []string
 	for _, c := range s.inv.Clusters {

@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// TestEtcdEndpoints prints the client URLs of a real cluster in each form: with a member down and a learner, and of a
-// cluster that does not answer.
+// TestEtcdEndpoints checks the client URLs of a real cluster in each form: of a cluster with a dead
+// member and a learner, and of a cluster that does not answer.
 func TestEtcdEndpoints(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
@@ -25,7 +25,7 @@ func TestEtcdEndpoints(t *testing.T) {
 	run := func(code int, args ...string) (stdout, stderr string) {
 		t.Helper()
 		p := exec.Command(os.Args[0])
-		p.Args = append([]string{"holdfast", "etcd", "endpoints", "-i", site}, args...) // the first argument makes the test binary the program
+		p.Args = append([]string{"holdfast", "etcd", "endpoints", "-i", site}, args...) // with this first argument, the test binary is the program
 		p.Env = append(os.Environ(), "SSH_AUTH_SOCK=", "HOME="+t.TempDir())
 		var out, warnings strings.Builder
 		p.Stdout, p.Stderr = &out, &warnings

@@ -110,15 +110,13 @@ func (s *site) newMembersRun(ctx context.Context, args []string, f membersFlags)
 	return run, nil
 }
 
-// scriptHosts runs scripts on the hosts of a site.
+// scriptHosts runs scripts on the hosts of its site.
 type scriptHosts struct{ site *site }
 
-// Run runs a script on a host.
 func (h scriptHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
 	return h.runWithInput(ctx, host, script, nil)
 }
 
-// runWithInput runs a script on a host, with its standard input.
 func (h scriptHosts) runWithInput(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error) {
 	conn, err := h.site.hosts.Connect(ctx, host)
 	if err != nil {
@@ -175,7 +173,7 @@ func (a *app) membersApply(ctx context.Context, args []string, f membersFlags) e
 	return a.journalMembers(s, run, run.Apply)
 }
 
-// enterMembers makes the run the only one of the site, and finds the dead runs whose holds it may adopt.
+// enterMembers takes the lock of the site, and finds the dead runs whose holds this run may adopt.
 func (a *app) enterMembers(s *site, run *change.Run) (unlock func(), err error) {
 	if err := a.setBastionIdentity(s); err != nil {
 		return nil, err
@@ -189,7 +187,6 @@ func (a *app) enterMembers(s *site, run *change.Run) (unlock func(), err error) 
 	return unlock, nil
 }
 
-// journalMembers runs apply, and writes and shows its events.
 func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Context) error) error {
 	written, err := journal.Create(s.runsDir, s.run.ID)
 	if err != nil {
@@ -218,7 +215,7 @@ func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Contex
 	return exitWith(exit)
 }
 
-// membersEvents journals the events of a run and shows them.
+// membersEvents writes the events of a run to the journal, and shows them.
 type membersEvents struct {
 	journal *journal.Writer
 	view    report.Sink
@@ -246,8 +243,8 @@ func (m *membersEvents) emit(e engine.Event) error {
 	return m.view.Emit(e)
 }
 
-// planWriter returns the writer for the steps to come. With --json standard output has events only, so a person who is asked
-// reads the steps on standard error.
+// planWriter returns the writer for the planned steps. With --json, standard output has only
+// events. So if the command asks a question, the operator reads the steps on standard error.
 func (a *app) planWriter(asks bool) io.Writer {
 	switch {
 	case !a.json:
@@ -258,7 +255,8 @@ func (a *app) planWriter(asks bool) io.Writer {
 	return io.Discard
 }
 
-// approveMembers shows the plan and asks. done says that there is nothing to do.
+// approveMembers shows the plan and asks for approval. done is true if there is
+// nothing to do.
 func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlags) (done bool, err error) {
 	state, err := run.Settled(ctx)
 	if err != nil {

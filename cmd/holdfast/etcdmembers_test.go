@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPlanIsShownBeforeTheQuestion: nobody is asked about steps that were not shown, also with --json; standard output then has
-// events only.
+// TestPlanIsShownBeforeTheQuestion checks that the command shows the steps before it asks about
+// them, also with --json. Then standard output has only events.
 func TestPlanIsShownBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
 	stdout, stderr := &os.File{}, &os.File{}

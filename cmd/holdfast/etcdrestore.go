@@ -77,7 +77,8 @@ func (a *app) etcdRestore(ctx context.Context, args []string, f restoreFlags) er
 	return a.journalMembers(s, run, work.Apply)
 }
 
-// approveRestore shows the hosts, the loss and the steps, and asks for the name of the cluster.
+// approveRestore shows the hosts, the steps and the data that will be lost. Then it asks the
+// operator to type the name of the cluster.
 func (a *app) approveRestore(ctx context.Context, s *site, work *change.Restore, f restoreFlags) error {
 	state, err := work.Observe(ctx)
 	if err != nil {
@@ -101,12 +102,13 @@ func (a *app) approveRestore(ctx context.Context, s *site, work *change.Restore,
 	return nil
 }
 
-// maxListed bounds the snapshots that are shown.
+// maxListed is the largest number of snapshots that are shown.
 const maxListed = 5
 
-// listSaved returns the newest snapshots that runs have saved. One that cannot be read is left out.
+// listSaved returns the newest snapshots that runs have saved. It omits snapshots that cannot be
+// read.
 func listSaved(s *site, cluster string) []restore.Source {
-	paths, _ := s.clusters.ListSnapshots(cluster) // without them there is less to show
+	paths, _ := s.clusters.ListSnapshots(cluster) // an error only means fewer snapshots to show
 	var list []restore.Source
 	for _, path := range paths[:min(len(paths), maxListed)] {
 		file, err := change.ReadSnapshot(path)

@@ -26,7 +26,8 @@ type etcdStatusFlags struct {
 	watch  bool
 }
 
-// The window of latencies. A shorter one has too few observations for a p99.
+// These constants are the default and the limits of the window, in which
+// latencies are observed. A shorter window has too few observations for a p99.
 const (
 	defaultWindow = 5 * time.Second
 	minWindow     = time.Second
@@ -77,17 +78,17 @@ func (a *app) etcdStatus(ctx context.Context, names []string, f etcdStatusFlags)
 		return err
 	}
 	if f.watch {
-		a.gently(true) // Ctrl-C is the way to end it
+		a.gently(true) // with --watch, Ctrl-C is the normal end
 		ctx = a.soft
 	}
 	view := a.newEtcdView(s, f.watch)
 	defer view.close()
 	meter := s.clusters.NewMeter(names, f.window > 0)
 	measured := meter.Begin(ctx)
-	verdict := engine.Verdict{Exit: engine.ExitStopped} // until something is known
+	verdict := engine.Verdict{Exit: engine.ExitStopped} // until the first answer
 	for {
 		if measured || f.watch {
-			_ = bastion.Clock{}.Sleep(ctx, f.window) // the context's error is checked below
+			_ = bastion.Clock{}.Sleep(ctx, f.window) // an error of the context is checked below
 		}
 		clusters := meter.Read(ctx)
 		if ctx.Err() != nil {
@@ -104,7 +105,8 @@ func (a *app) etcdStatus(ctx context.Context, names []string, f etcdStatusFlags)
 	return exitWith(verdict.Exit)
 }
 
-// selectClusters returns the named clusters or, without names, those with a host within --limit.
+// selectClusters returns the named clusters. Without names, it returns the clusters that have a
+// host within --limit.
 func (s *site) selectClusters(names []string) ([]string, error) {
 	for _, n := range names {
 		if _, ok := s.inv.Cluster(n); !ok {
@@ -129,7 +131,7 @@ func (s *site) selectClusters(names []string) ([]string, error) {
 	return concerned, nil
 }
 
-// etcdView shows etcd clusters, once or again and again.
+// etcdView shows etcd clusters, once or repeatedly.
 type etcdView struct {
 	show  func([]engine.ClusterStatus) error
 	close func()
@@ -157,7 +159,7 @@ func (a *app) newEtcdView(s *site, watch bool) etcdView {
 		}
 	case watch:
 		view.show = func(clusters []engine.ClusterStatus) error {
-			var b bytes.Buffer // a reader gets each block at once
+			var b bytes.Buffer // one write for each block, so that readers get it whole
 			err := errors.Join(writeTime(&b, clusters), write(&b, clusters))
 			fmt.Fprintln(&b)
 			_, failed := b.WriteTo(a.stdout)

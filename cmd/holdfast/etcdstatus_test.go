@@ -19,7 +19,8 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// etcdSite writes an inventory of the hosts of a real cluster, and returns its path.
+// etcdSite writes an inventory with the hosts of a real cluster, and returns its
+// path.
 func etcdSite(t *testing.T, cluster *etcdtest.Cluster) string {
 	t.Helper()
 	var hosts strings.Builder
@@ -37,7 +38,8 @@ func etcdSite(t *testing.T, cluster *etcdtest.Cluster) string {
 	return path
 }
 
-// tlsBlock writes the client credentials of a cluster, and returns the block of the inventory with their paths.
+// tlsBlock writes the client credentials of a cluster. It returns a block for the inventory with
+// their paths.
 func tlsBlock(t *testing.T, cluster *etcdtest.Cluster) string {
 	t.Helper()
 	if cluster.TLS == nil {
@@ -58,11 +60,12 @@ func tlsBlock(t *testing.T, cluster *etcdtest.Cluster) string {
 	return block + "  }\n"
 }
 
-// readEtcdStatus runs etcd status with --json and checks its exit status.
+// readEtcdStatus runs etcd status with --json, checks its exit code and returns
+// its output.
 func readEtcdStatus(t *testing.T, code int, site string, args ...string) engine.ClusterStatus {
 	t.Helper()
 	p := startProgram(t, append([]string{"etcd", "status", "--json", "-i", site}, args...)...)
-	_ = p.Wait() // the exit status is checked below
+	_ = p.Wait() // the exit code is checked below
 	if got := p.ProcessState.ExitCode(); got != code {
 		t.Fatalf("exit status %d, want %d: %s", got, code, p.text())
 	}
@@ -73,8 +76,8 @@ func readEtcdStatus(t *testing.T, code int, site string, args ...string) engine.
 	return clusters[0]
 }
 
-// TestEtcdStatus checks the figures of a real cluster: all members are well, then there is an alarm, then one member is
-// dead, and then the quorum is lost.
+// TestEtcdStatus checks the figures of a real cluster in four states: all members are healthy,
+// there is an alarm, one member is dead, and the quorum is lost.
 func TestEtcdStatus(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
@@ -141,7 +144,7 @@ func TestEtcdStatus(t *testing.T) {
 	}
 }
 
-// raiseAlarm raises the alarm NOSPACE of a member.
+// raiseAlarm makes a member raise the alarm NOSPACE.
 func raiseAlarm(t *testing.T, cluster *etcdtest.Cluster) {
 	t.Helper()
 	request := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: cluster.Members[0].ID(), Alarm: pb.AlarmType_NOSPACE}
@@ -150,8 +153,8 @@ func raiseAlarm(t *testing.T, cluster *etcdtest.Cluster) {
 	}
 }
 
-// TestEtcdStatusWatch checks that --watch refreshes until Ctrl-C, below where nobody looks and in place on a terminal,
-// and ends with the exit status of the last refresh.
+// TestEtcdStatusWatch checks that --watch refreshes until Ctrl-C. It appends blocks if there is no
+// terminal, and replaces them on a terminal. Its exit code is the one of the last refresh.
 func TestEtcdStatusWatch(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
@@ -218,7 +221,7 @@ func TestEtcdStatusWatch(t *testing.T) {
 	}
 }
 
-// TestEtcdStatusWindow checks the bounds of the window.
+// TestEtcdStatusWindow checks the limits of the window.
 func TestEtcdStatusWindow(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

@@ -9,8 +9,8 @@ import (
 	"holdfast/engine"
 )
 
-// TestExamplesAreValid: whole sites to copy, with their documents, are valid
-// without a warning.
+// TestExamplesAreValid checks that the example sites and their documents are
+// valid, without a warning.
 func TestExamplesAreValid(t *testing.T) {
 	t.Setenv("HOLDFAST_VAR_commit", strings.Repeat("4", 64))
 	t.Setenv("HOLDFAST_VAR_token", "t0ken")

@@ -21,7 +21,7 @@ var faults = map[string]func(){
 		select {}
 	},
 	"stack overflow": func() {
-		debug.SetMaxStack(32 << 20) // by default it is 1 GB, which takes seconds to fill
+		debug.SetMaxStack(32 << 20) // the default of 1 GB takes seconds to fill
 		overflowStack(make([]byte, 1<<10))
 	},
 	"lack of memory": func() {
@@ -37,11 +37,11 @@ var faults = map[string]func(){
 //lint:ignore SA5007 to overflow the stack is its purpose
 func overflowStack(b []byte) int { return overflowStack(append(b, 1)[:len(b)]) + 1 }
 
-// TestFaultsAreNotTakenForWork checks that no fatal error ends the program with
-// an exit code about the site.
+// TestFaultsAreNotTakenForWork checks that after a fatal error the exit code says
+// nothing about the site.
 func TestFaultsAreNotTakenForWork(t *testing.T) {
 	const env = "TEST_FAULT"
-	if name := os.Getenv(env); name != "" { // the child
+	if name := os.Getenv(env); name != "" { // this process is the child
 		crash.AbortOnFatal()
 		os.Exit(int(func() (code engine.ExitCode) {
 			defer crash.RecoverPanic(os.Stderr, &code)

@@ -58,9 +58,9 @@ func hashOf(text string) string {
 	return "sha512-" + hex.EncodeToString(s[:])
 }
 
-// TestRemoteContents checks that contents with an address and a hash are
-// fetched once, with the headers of the document, and then cached: the server
-// may be down later.
+// TestRemoteContents checks that contents with an address and a hash are fetched
+// once, with the headers in the document, and then cached. Later the server may
+// be down.
 func TestRemoteContents(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "cache"))
@@ -100,7 +100,7 @@ func TestRemoteContents(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v %v", info, err)
 	}
-	// A changed file of the cache is not used.
+	// A cached file that has changed is not used.
 	if err := os.WriteFile(kept, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestRemoteContents(t *testing.T) {
 }
 
 // TestRemoteContentsThatCannotBeHad checks that errors name the position in the
-// document, without secrets of the address.
+// document, and contain no secrets of the address.
 func TestRemoteContentsThatCannotBeHad(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -155,7 +155,7 @@ func TestRemoteContentsThatCannotBeHad(t *testing.T) {
 }
 
 // TestRemoteContentsThatCannotBeKept checks that a bastion without a cache
-// fetches contents each time, and warns.
+// fetches contents each time, and prints a warning.
 func TestRemoteContentsThatCannotBeKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -27,7 +27,7 @@ import (
 // floodHosts returns hosts on which every script prints without end.
 func floodHosts(t *testing.T, n int) engine.Inventory {
 	t.Helper()
-	key := sshtest.Start(t, sshtest.Config{}) // whose identity is good for all
+	key := sshtest.Start(t, sshtest.Config{}) // all hosts accept the same key
 	block := []byte(strings.Repeat("x", 32<<10-1) + "\n")
 	endless := func(_ string, _ io.Reader, stdout, stderr io.Writer) int {
 		for _, w := range []io.Writer{stdout, stderr} {
@@ -56,8 +56,8 @@ func floodHosts(t *testing.T, n int) engine.Inventory {
 	return inv
 }
 
-// peakMemory runs f and returns the peak memory of the process above its memory
-// before.
+// peakMemory returns the peak memory of the process while f runs, minus its
+// memory before.
 func peakMemory(f func()) uint64 {
 	inUse := func() uint64 {
 		s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
@@ -81,9 +81,9 @@ func peakMemory(f func()) uint64 {
 	}
 }
 
-// TestFloodOfHosts checks that hosts that print without end fail with their
-// name and the limit, and that many of them cost no more memory than a few.
-// HOLDFAST_FLOOD_HOSTS is their number.
+// TestFloodOfHosts checks two properties of hosts that print without end. Each
+// fails with its name and the limit, and many hosts need no more memory than a
+// few.
 func TestFloodOfHosts(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("HOLDFAST_FLOOD_HOSTS"))
 	if err != nil {

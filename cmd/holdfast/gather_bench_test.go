@@ -28,13 +28,13 @@ import (
 	"holdfast/modules/hostconfig/observe"
 )
 
-// BenchmarkGather reads the facts of whole fleets as every command does: it
-// connects to each host, sends all probes at once and reads the replies. x-bare
-// is the ratio to the unavoidable work: a handshake and "true" on each of the
-// same servers, with the same concurrency. The servers answer from memory in
-// this process, so the work of the bastion is measured. x-bare-cpu is the same
-// ratio in processor time, which a busy machine does not affect. Both, and the
-// allocations, include the servers.
+// BenchmarkGather reads the facts of whole fleets like every command: it connects
+// to each host, sends all probes at once and reads the replies. x-bare is the
+// ratio to the unavoidable work: a login and "true" on the same servers, with the
+// same concurrency. The servers answer from memory in this process, so only the
+// bastion does real work. x-bare-cpu is the same ratio in processor time, which a
+// busy machine does not affect. The ratios and the allocations include the
+// servers.
 func BenchmarkGather(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 500} {
 		for _, hashed := range []bool{false, true} {
@@ -69,7 +69,7 @@ func (s *spent) addTimeOf(f func()) {
 
 func processorTime() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -84,7 +84,7 @@ type benchFleet struct {
 func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 	f := &benchFleet{desired: map[string]engine.Desired{}, inv: engine.Inventory{Site: "bench", Pools: []engine.Pool{{Name: "worker"}}}}
 	want := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: strings.Repeat("1", 64)}}
-	key := sshtest.Start(b, sshtest.Config{}) // whose identity is good for all
+	key := sshtest.Start(b, sshtest.Config{}) // all hosts accept the same key
 	reply := recordedOutputs(b, want)
 	var known strings.Builder
 	for i := range n {
@@ -109,7 +109,7 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 	return f
 }
 
-// gatherFacts gathers facts as plan and status do.
+// gatherFacts gathers facts like plan and status.
 func (f *benchFleet) gatherFacts(b *testing.B) {
 	f.rounds++
 	secrets, err := (&app{soft: b.Context()}).newSecrets(f.inv)
@@ -126,7 +126,8 @@ func (f *benchFleet) gatherFacts(b *testing.B) {
 	}
 }
 
-// logInBare logs in with the SSH library alone and runs "true", once per host.
+// logInBare logs in to every host with the SSH library alone, and runs "true"
+// once.
 func (f *benchFleet) logInBare(b *testing.B) {
 	f.rounds++
 	workers := pool.New().WithMaxGoroutines(64).WithErrors()
@@ -152,8 +153,8 @@ func (f *benchFleet) logInBare(b *testing.B) {
 	}
 }
 
-// checkVisitedOnce checks that every host received one connection and one
-// command each time.
+// checkVisitedOnce checks that in each round every host received one connection
+// and one command.
 func (f *benchFleet) checkVisitedOnce(b *testing.B) {
 	for i, s := range f.servers {
 		if s.Connections() != f.rounds || s.Sessions() != f.rounds {
@@ -162,13 +163,13 @@ func (f *benchFleet) checkVisitedOnce(b *testing.B) {
 	}
 }
 
-// reply is the recorded output of a host of the lab, with a mark to be
-// replaced.
+// reply is the recorded output of a host of the lab. The mark in it is replaced
+// by the mark of the probe.
 type reply struct{ stdout, stderr string }
 
 const anyMark = "=MARK="
 
-// recordedOutputs joins the recorded outputs of the modules' test cases.
+// recordedOutputs joins the recorded outputs in the test cases of the modules.
 func recordedOutputs(b *testing.B, want engine.Desired) reply {
 	outputs := map[string]string{}
 	for _, path := range []string{"hoststate/testdata/healthy.txtar", "osimage/testdata/ostree-behind.txtar"} {
@@ -201,7 +202,8 @@ func recordedOutputs(b *testing.B, want engine.Desired) reply {
 
 var markLine = regexp.MustCompile(`=holdfast-[0-9a-f]+`)
 
-// answerExec answers "true", and the launcher that receives a probe script.
+// answerExec answers two commands: "true", and the launcher that receives a probe
+// script.
 func (r reply) answerExec(line string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if line == "true" {
 		return 0

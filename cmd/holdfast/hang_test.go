@@ -81,11 +81,11 @@ func (s *started) text() string {
 func startProgram(t *testing.T, args ...string) *started {
 	t.Helper()
 	s := &started{Cmd: exec.Command(os.Args[0])}
-	s.Args = append([]string{"holdfast"}, args...) // the first argument makes the test binary the program
+	s.Args = append([]string{"holdfast"}, args...) // with this first argument, the test binary is the program
 	s.Env = append(os.Environ(), "SSH_AUTH_SOCK=", "HOME="+t.TempDir())
 	s.Stdout, s.Stderr = s, s
 	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	s.WaitDelay = time.Second // for processes it has left behind
+	s.WaitDelay = time.Second // the program may leave processes behind
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestHangs(t *testing.T) {
 	pipe := func(t *testing.T) (string, func()) {
 		path := makeFIFO(t)
 		w := make(chan struct{})
-		return path, func() { // when the program has it open
+		return path, func() { // returns when the program has opened the file
 			go func() {
 				defer close(w)
 				if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
@@ -137,7 +137,7 @@ func TestHangs(t *testing.T) {
 		t.Parallel()
 		pid := filepath.Join(t.TempDir(), "pid")
 		p := startProgram(t, "plan", "-i", hangingSite(t, `become_password_command = "trap '' TERM INT; sleep 600 & echo $! >`+pid+`.new; mv `+pid+`.new `+pid+`; wait; sleep 600"`))
-		for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) { // no event to wait for
+		for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) { // there is no event to wait for
 			if _, err := os.Stat(pid); err == nil {
 				break
 			}
@@ -156,7 +156,7 @@ func TestHangs(t *testing.T) {
 }
 
 // endsBySignal sends a signal and checks that the program ends as stopped, long
-// before it would end by itself.
+// before lastResort.
 func endsBySignal(t *testing.T, p *started) {
 	t.Helper()
 	began := time.Now()
@@ -177,7 +177,7 @@ func endsBySignal(t *testing.T, p *started) {
 	}
 }
 
-// hangingProgram is a program that waits for a disk that hangs.
+// hangingProgram is a program that waits for a disk that does not answer.
 func hangingProgram() {
 	waits := &input.Waits{}
 	signals := catchSignals(os.Stderr, waits)
@@ -198,7 +198,7 @@ func awaitText(t *testing.T, p *started, text string) {
 }
 
 // TestEndByForce checks that the second signal ends a program that ignores its
-// context, and prints the cause.
+// context, and that the program prints what it waits for.
 func TestEndByForce(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "hang-in-tests")
@@ -225,7 +225,7 @@ func makeFIFO(t *testing.T) string {
 	return path
 }
 
-// isProcessRunning reports whether a process runs. A zombie does not.
+// isProcessRunning reports whether a process runs. A zombie does not run.
 func isProcessRunning(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	_, rest, _ := strings.Cut(string(stat), ") ")

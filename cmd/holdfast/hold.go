@@ -68,7 +68,8 @@ with just its quorum; where it would not even have that, hold refuses.`,
 	return cmd
 }
 
-// maxReason limits the reason and ticket of a hold, in bytes.
+// maxReason is the largest size, in bytes, of the reason and of the ticket of a
+// hold.
 const maxReason = 2000
 
 func parseFor(s string) (engine.Duration, error) {
@@ -101,8 +102,8 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 	return exitWith(code)
 }
 
-// checkMayHold warns about a running run with the hosts in its plan, and
-// refuses to hold hosts without which their etcd cluster has no quorum.
+// checkMayHold warns if a run has the hosts in its plan. It returns an error if
+// an etcd cluster would have no quorum without these hosts.
 func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
@@ -135,7 +136,7 @@ func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 }
 
 // forecastQuorum returns the quorum of a cluster without the hosts. ok is false
-// if none of them is a member.
+// if none of these hosts is a member.
 func (s *site) forecastQuorum(ctx context.Context, cluster string, taken []string) (o engine.QuorumForecast, ok bool) {
 	members := s.inv.Members(cluster)
 	var names []string
@@ -169,7 +170,7 @@ func namesInBoth(a, b []string) []string {
 	return both
 }
 
-// runOnHosts runs a script on each selected host, prints the outcomes and
+// runOnHosts runs a script on each selected host, and prints the outcomes. It
 // returns the worst exit code.
 func (a *app) runOnHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
 	outlastReader()

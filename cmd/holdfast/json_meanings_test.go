@@ -1,7 +1,7 @@
 package main
 
-// everywhere describes fields that mean the same in all types and whose names
-// are clear in the code.
+// everywhere describes fields that mean the same in all types, if their names are
+// clear in the code.
 var everywhere = map[string]string{
 	"schema": "version of this format; it only grows", "site": "name of the site", "host": "name of the host",
 	"pool": "name of the pool", "cluster": "name of the etcd cluster", "zone": "zone of the host", "name": "name of it",
@@ -9,8 +9,8 @@ var everywhere = map[string]string{
 }
 
 // meanings describes fields, types and values by TYPE.FIELD, TYPE and "TYPE
-// VALUE" as in docs/json.md, if the code has no comment or one for readers of
-// code.
+// VALUE", for docs/json.md. It has those without a comment in the code, and those
+// with a comment for readers of code only.
 var meanings = map[string]string{
 	"Plan":           "What a run will do, and what it will not do and why. A host is in at most one batch and one lane, and then it is in `hosts`, too. No batch has two members of an etcd cluster. With a refusal there are no lanes and no batches.",
 	"Plan.matching":  "names of the hosts that match",

@@ -14,8 +14,8 @@ import (
 
 // source has the comments and constants of the printed types.
 type source struct {
-	comments map[string]string // PACKAGE.Type and PACKAGE.Type.Field to their comments
-	values   map[string][]word // PACKAGE.Type to its constants
+	comments map[string]string // comments by PACKAGE.Type and PACKAGE.Type.Field
+	values   map[string][]word // constants by PACKAGE.Type
 }
 
 // word is one value of a type whose values are listed.
@@ -79,7 +79,7 @@ func (s source) collectFields(name string, list *ast.StructType) {
 	}
 }
 
-// collectConstant adds a constant of a named type with a literal value.
+// collectConstant adds a constant if it has a named type and a literal value.
 func (s source) collectConstant(pkg string, spec *ast.ValueSpec) {
 	typ, ok := spec.Type.(*ast.Ident)
 	if !ok || len(spec.Values) != 1 {

@@ -10,9 +10,9 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// TestScriptsOnABareMachine runs scripts on a machine with the tools of a test
-// host only: no sudo, ostree, etcd or systemctl. All other tests run with traps
-// of these names in PATH. With HOLDFAST_LONG it runs all scripts.
+// TestScriptsOnABareMachine runs scripts on a machine that has only the tools of
+// a test host: no sudo, ostree, etcd or systemctl. All other tests have traps of
+// these names in PATH. With HOLDFAST_LONG, the test runs all scripts.
 func TestScriptsOnABareMachine(t *testing.T) {
 	t.Parallel()
 	tools := filepath.Join(t.TempDir(), "tools")

@@ -1,10 +1,10 @@
-// Command holdfast is a declarative reconciler for ostree-based bare-metal
-// hosts, run as a job: it reads an inventory, looks at the hosts over SSH,
-// plans the least disruptive way to make them match, and rolls that out in
-// batches that never cost an etcd cluster its quorum.
+// Command holdfast is a declarative reconciler for ostree-based bare-metal hosts,
+// run as a job. It reads an inventory, gathers facts of the hosts over SSH, and
+// plans the least disruptive way to make the hosts match. Then it rolls the
+// changes out in batches that never cost an etcd cluster its quorum.
 //
-// This package wires the others together: flags, adapters, exit status. One
-// file per command.
+// This package connects the other packages: flags, adapters, exit codes. Each
+// command has one file.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	_ "time/tzdata" // maintenance windows name time zones, and some bastions have no zone files; those of the system come first
+	_ "time/tzdata" // maintenance windows name time zones, and some bastions have no zone files; zone files of the system take precedence
 
 	"holdfast/cmd/holdfast/internal/crash"
 	"holdfast/engine"
@@ -25,7 +25,8 @@ func main() {
 	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
 }
 
-// exitError ends the program with a code, and prints its error if there is one.
+// exitError ends the program with an exit code. The program prints the error, if
+// there is one.
 type exitError struct {
 	code engine.ExitCode
 	err  error
@@ -77,7 +78,8 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 	return engine.ExitUsage
 }
 
-// printError prints an error, which may quote a host or a registry.
+// printError prints an error. It escapes the text, because an error may quote a
+// host or a registry.
 func printError(stderr *os.File, err error) {
 	fmt.Fprintln(stderr, "holdfast:", textutil.Printable(err.Error()))
 }

@@ -99,7 +99,6 @@ func (a *app) showMirror(m engine.Mirror, all []mirror.ContentStatus) error {
 	return exitWith(code)
 }
 
-// listObjects lists the first objects; --json has all of them.
 func (a *app) listObjects(state string, paths []string) {
 	const most = 10
 	for i, p := range paths {

@@ -12,14 +12,15 @@ import (
 	"holdfast/engine"
 )
 
-// TestErrorOfARegistryIsSafeToShow: a registry does not write to the terminal of the operator.
+// TestErrorOfARegistryIsSafeToShow checks that a registry cannot send control characters to the
+// terminal of the operator.
 func TestErrorOfARegistryIsSafeToShow(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v2/" {
 			return
 		}
 		w.WriteHeader(http.StatusForbidden)
-		_, _ = fmt.Fprint(w, `{"errors": [{"code": "DENIED", "message": "pay\u001b[2J\u202e first"}]}`) // the client may have gone
+		_, _ = fmt.Fprint(w, `{"errors": [{"code": "DENIED", "message": "pay\u001b[2J\u202e first"}]}`) // the client may have disconnected
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()

@@ -102,8 +102,8 @@ func (a *app) runPlan(ctx context.Context, out string, book playbookFlags, how f
 	return exitWith(verdict.Exit)
 }
 
-// planAll returns the plan of each play, or the single plan if there is no
-// playbook. Only the latter comes with the gathered facts.
+// planAll returns the plan of each play. Without a playbook it returns the only
+// plan, and the facts that the plan was made from.
 func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, error) {
 	if len(s.run.Plays) > 0 {
 		plans, err := s.run.PlanPlays(ctx)
@@ -113,8 +113,8 @@ func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, er
 	return []engine.Plan{plan}, sight, err
 }
 
-// showContents shows line by line how a plan, and drift, change files that are
-// neither secret nor binary nor large.
+// showContents shows line by line how a plan changes files, and how drift has
+// changed them. It omits files that are secret, binary or large.
 func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Gathered) error {
 	src := filediff.Source{Facts: sight.Facts, Desired: s.run.Desired, Sensitive: s.loaded.Sensitive, Forks: cmp.Or(a.forks, 32), Run: s.readOn}
 	list, err := src.PlanContents(ctx, plan)
@@ -124,7 +124,6 @@ func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight
 	return planview.WriteContents(a.stdout, list, termtext.Style{Colour: isColourTerminal(a.stdout)})
 }
 
-// readOn runs commands that only read on a host, in one round trip.
 func (s *site) readOn(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error) {
 	h, _ := s.inv.Host(host)
 	conn, err := s.hosts.Connect(ctx, h)
@@ -139,12 +138,12 @@ func (s *site) readOn(ctx context.Context, host string, commands []engine.Comman
 	return hostscript.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
 }
 
-// inheritIfIdle lets read-only commands treat holds as the next apply would:
-// unless a run of this bastion is running, all earlier runs are over. It
+// inheritIfIdle makes read-only commands treat holds like the next apply. Unless
+// a run of this bastion is running, all earlier runs are dead. inheritIfIdle
 // returns the history of the earlier runs.
 func (s *site) inheritIfIdle() (journal.History, error) {
 	left, err := journal.ObserveSite(s.runsDir, s.inv.Site, s.holdOwner())
-	if err != nil { // a run is under way, or the journals cannot be read: respect all holds
+	if err != nil { // a run is under way, or the journals cannot be read: all holds count
 		return journal.ReadHistory(s.runsDir, s.inv.Site)
 	}
 	s.inherit(left)

@@ -19,7 +19,7 @@ import (
 // playbookFlags are the flags of commands that accept a playbook.
 type playbookFlags struct {
 	tags, skipTags []string
-	file           string // "": none
+	file           string // "": no playbook
 }
 
 func (f *playbookFlags) addFlags(cmd *cobra.Command) {
@@ -80,7 +80,7 @@ func (a *app) readPlays(s *site, f playbookFlags) error {
 		})
 	}
 	if a.limit != "" && s.selectFn != nil && !slices.ContainsFunc(s.run.Plays, func(p rollout.Play) bool { return slices.ContainsFunc(s.inv.Hosts, p.Selected) }) {
-		return fmt.Errorf("%s: none of its plays is for a host within --limit %s", f.file, a.limit) // otherwise the run would do nothing and succeed
+		return fmt.Errorf("%s: none of its plays is for a host within --limit %s", f.file, a.limit) // without this error the run would do nothing and succeed
 	}
 	return nil
 }

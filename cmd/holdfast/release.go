@@ -17,12 +17,12 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// hostHold is the hold of a host as read from it.
+// hostHold is the hold that was read from a host.
 type hostHold struct {
 	host    engine.Host
-	err     error        // the host cannot be reached
-	hold    *engine.Hold // nil: none, or an unreadable one
-	problem string       // reason why it cannot be read
+	err     error        // the reason why the host cannot be reached
+	hold    *engine.Hold // nil: there is no hold, or it cannot be read
+	problem string       // the reason why the hold cannot be read
 	text    string       // content of the hold file
 }
 
@@ -46,14 +46,14 @@ func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
 	return seen
 }
 
-// isMine reports whether the same person on the same bastion took a maintenance
-// hold. Holds of earlier versions do not name their bastion.
+// isMine reports whether a hold is a maintenance hold that the same person took
+// on this bastion. Holds of earlier versions of holdfast do not name their
+// bastion.
 func (s *site) isMine(h engine.Hold) bool {
 	return h.Kind == engine.MaintenanceHold && h.Holder == bastion.Holder() && (h.Bastion == "" || h.Bastion == s.run.Start.Bastion)
 }
 
-// extendHolds moves the expiry of holds to a later time. It never shortens a
-// hold.
+// extendHolds extends holds to a later expiry. It never shortens a hold.
 func (a *app) extendHolds(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
 	outlastReader()
 	s, err := a.openSite(ctx, names)

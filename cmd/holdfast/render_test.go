@@ -11,8 +11,8 @@ import (
 	"holdfast/engine"
 )
 
-// TestRenderOnATerminal checks that render warns about secrets on a terminal
-// only; see testdata/script/render.txtar for the rest.
+// TestRenderOnATerminal checks that render warns about secrets only on a
+// terminal. testdata/script/render.txtar checks the rest.
 func TestRenderOnATerminal(t *testing.T) {
 	person, tty, err := terminalPair()
 	if err != nil {

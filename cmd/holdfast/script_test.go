@@ -22,8 +22,8 @@ import (
 )
 
 // TestMain makes the program a command of the scripts. If the tests run under
-// nohup, or in a CI that ignores SIGHUP, commands must not inherit that:
-// catching a signal here restores its default there.
+// nohup, or in a CI that ignores SIGHUP, the commands must not inherit that: a
+// signal that is caught here has its default action in the commands.
 func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -34,22 +34,22 @@ func TestMain(m *testing.M) {
 	testscript.Main(guarded{m}, map[string]func(){"holdfast": main})
 }
 
-// guarded are the tests with traps in their PATH.
+// guarded are the tests, with traps in their PATH.
 type guarded struct{ tests testscript.TestingM }
 
 func (g guarded) Run() int { return pathtest.Run(g.tests) }
 
-// TestScripts runs the real program against hosts on loopback that run real
-// scripts with sh and the fakes of package modules. Beside testscript's own,
-// there are these commands:
+// TestScripts runs the real program against hosts on loopback addresses. These hosts run real
+// scripts with sh and the fake tools of package modules. In addition to the commands of testscript,
+// scripts can use these:
 //
 //	host NAME [KEY=VALUE…]   starts a host and adds it to site/hosts.hcl, see hostOf
-//	halt NAME                ends it: nothing listens there any more
-//	lockkey FILE PASSPHRASE  makes a locked private key, the one that later hosts take
-//	exits CODE COMMAND…      like exec, and the exit status must be CODE
-//	interrupt CODE WHEN …    types Ctrl-C on a terminal, and the exit status must be CODE
-//	hangup CODE FILE …       takes the terminal away when a file is there, and the exit status must be CODE
-//	connections NAME N       so many connections were made to the host so far
+//	halt NAME                stops the host: nothing listens at its address any more
+//	lockkey FILE PASSPHRASE  makes a locked private key, which later hosts accept
+//	exits CODE COMMAND…      like exec; the exit code must be CODE
+//	interrupt CODE WHEN …    types Ctrl-C on a terminal; the exit code must be CODE
+//	hangup CODE FILE …       closes the terminal when FILE exists; the exit code must be CODE
+//	connections NAME N       requires that the host has received N connections
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// fleet has the hosts of a script, and the key that logs in to them.
+// fleet has the hosts of a script, and the key that can log in to them.
 type fleet struct {
 	hosts map[string]*testHost
 	key   ssh.PublicKey
@@ -94,7 +94,7 @@ func setUp(env *testscript.Env) error {
 	)
 }
 
-// defaultSite is site/site.hcl of scripts without one.
+// defaultSite is site/site.hcl for scripts that have none.
 const defaultSite = `site "test" {
   ssh {
     user        = "core"
@@ -122,7 +122,8 @@ func writeUnlessExists(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
-// newKey makes a private key file, locked unless the passphrase is empty.
+// newKey makes a private key file, which is locked unless the passphrase is
+// empty.
 func newKey(passphrase string) ([]byte, ssh.PublicKey, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 )
 
 // signals has the two requests of the operator: stop at a safe point (the first
-// Ctrl-C, or a lost terminal) and stop now (the second Ctrl-C). The first also
-// means stop now until a command with safe points calls gently. Its argument is
-// true if the output of the command shows the effect, so that no message is
-// needed.
+// Ctrl-C, or a lost terminal), and stop now (the second Ctrl-C). The first Ctrl-C
+// also means stop now, until a command with safe points calls gently.
+// gently(true) suppresses the message, because the output of the command shows
+// the effect.
 //
-// The program always ends: lastResort after the request to stop now, or with
-// the next signal. A read from a disk that hangs, for one, ignores every
-// context.
+// The program always ends: when lastResort has passed after the request to stop
+// now, or with the next signal. Some operations ignore every context, such as a
+// read from a disk that does not answer.
 type signals struct {
 	soft   context.Context
 	hard   context.Context
@@ -34,8 +34,8 @@ type signals struct {
 	stop   func()
 }
 
-// lastResort is how long the program may take to end by itself. Commands on the
-// bastion are killed earlier.
+// lastResort is how long the program may take to end after the request to stop
+// now. Commands on the bastion are killed earlier.
 const lastResort = 10 * time.Second
 
 func catchSignals(stderr *os.File, waits *input.Waits) signals {
@@ -44,7 +44,7 @@ func catchSignals(stderr *os.File, waits *input.Waits) signals {
 	l := &signalLoop{stderr: stderr, waits: waits, soft: soft, hard: hard, cancelSoft: cancelSoft, cancelHard: cancelHard}
 	caught := make(chan os.Signal, 4)
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup it is ignored
 		signal.Notify(caught, syscall.SIGHUP)
 	}
 	var wait conc.WaitGroup
@@ -75,7 +75,7 @@ func catchSignals(stderr *os.File, waits *input.Waits) signals {
 	return signals{soft: soft, hard: hard, gently: gently, stop: stop}
 }
 
-// signalLoop turns the signals of the operator into the ends of two contexts.
+// signalLoop ends two contexts when the operator sends signals.
 type signalLoop struct {
 	stderr                 *os.File
 	waits                  *input.Waits
@@ -95,9 +95,9 @@ func (l *signalLoop) handleSignal(got os.Signal) {
 		l.showMessage("stopped")
 		l.endNow()
 	case l.soft.Err() == nil:
-		l.cancelSoft() // before the message: a stopped terminal blocks it
+		l.cancelSoft() // before the message, because a stopped terminal blocks the message
 		l.showMessage(rollout.Stopping)
-	case got == syscall.SIGHUP: // the kernel and the shell both send it for one lost terminal
+	case got == syscall.SIGHUP: // the kernel and the shell both send SIGHUP for one lost terminal
 	default:
 		l.endNow()
 		l.showMessage(rollout.StoppingAtOnce)
@@ -124,9 +124,9 @@ func endByForce(stderr *os.File, waits *input.Waits) {
 	os.Exit(int(engine.ExitStopped))
 }
 
-// outlastReader turns SIGPIPE into a write error, for commands that must not
-// end in the middle of their work because stdout or stderr is closed. It does
-// not affect commands that holdfast starts.
+// outlastReader makes SIGPIPE a write error, for commands that must not end in
+// the middle of their work when stdout or stderr is closed. It does not affect
+// commands that holdfast starts.
 func outlastReader() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // children would inherit an ignored signal
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not ignored, because children would inherit that
 }

@@ -26,7 +26,7 @@ import (
 	"holdfast/modules/hostconfig/observe"
 )
 
-// site is an opened inventory with connections to its hosts and clusters.
+// site is a loaded inventory with connections to its hosts and clusters.
 type site struct {
 	loaded   inventory.Loaded
 	inv      engine.Inventory
@@ -54,18 +54,18 @@ func (a *app) loadInventory() (inventory.Loaded, error) {
 		src.VarFiles = append(src.VarFiles, rooted)
 	}
 	loaded, err := a.evaluateInventory(src)
-	if err == nil && len(loaded.Inventory.Hosts) == 0 { // otherwise every command would succeed
+	if err == nil && len(loaded.Inventory.Hosts) == 0 { // without this error every command would succeed
 		return loaded, fmt.Errorf("%s: the inventory has no hosts; add a host or a hosts block", strings.Join(a.inventory, ", "))
 	}
 	return loaded, err
 }
 
-// maxEvaluation limits the evaluation of an inventory. Inventories of large
-// sites take a few seconds. Tests shorten it.
+// maxEvaluation is the longest time for the evaluation of an inventory.
+// Inventories of large sites take a few seconds. Tests shorten this time.
 var maxEvaluation = 5 * time.Minute
 
-// evaluateInventory loads an inventory, and returns an error if that takes too
-// long: a few functions within loops can run for days.
+// evaluateInventory loads an inventory. It returns an error if that takes too
+// long: a few nested loops can run for days.
 func (a *app) evaluateInventory(src inventory.Source) (inventory.Loaded, error) {
 	type result struct {
 		loaded inventory.Loaded
@@ -84,7 +84,6 @@ func (a *app) evaluateInventory(src inventory.Source) (inventory.Loaded, error) 
 	}
 }
 
-// pathBelowRoot returns a path below / in the form of package fs.
 func pathBelowRoot(p string) (string, error) {
 	abs, err := filepath.Abs(p)
 	if err != nil {
@@ -96,8 +95,8 @@ func pathBelowRoot(p string) (string, error) {
 	return strings.TrimPrefix(abs, "/"), nil
 }
 
-// openSite loads the inventory and prepares the connections to its hosts
-// without connecting. names limit the hosts, together with --limit.
+// openSite loads the inventory and prepares the connections to its hosts. It does
+// not connect. names and --limit both limit the hosts.
 func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 	loaded, err := a.loadInventory()
 	if err != nil {
@@ -131,7 +130,7 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 			Sink: discard{}, Clock: bastion.Clock{}, Soft: a.soft, SetRate: s.hosts.SetRate,
 		},
 	}
-	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // an error leaves it empty: then no hold is this bastion's
+	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // after an error the identity stays empty, and no hold counts as one of this bastion
 		s.run.Start.Bastion = here.Identity
 	}
 	return s, nil
@@ -142,7 +141,7 @@ func (s *site) holdOwner() engine.HoldOwner {
 }
 
 // openDesired opens the site and reads the desired states, for commands that
-// compare hosts with them. The other commands work even with an invalid
+// compare hosts with them. Other commands work even with an invalid
 // configuration.
 func (a *app) openDesired(ctx context.Context) (*site, error) {
 	s, err := a.openSite(ctx, nil)
@@ -170,8 +169,8 @@ func (s *site) selectedHosts() []engine.Host {
 	return hosts
 }
 
-// gatherSelected gathers the facts of the selected hosts only, for commands
-// that do not need the whole site.
+// gatherSelected gathers the facts of the selected hosts only, for commands that
+// do not need the whole site.
 func (s *site) gatherSelected(ctx context.Context) (map[string]engine.Facts, error) {
 	s.run.Inventory.Hosts = s.selectedHosts()
 	return s.run.GatherHosts(ctx), ctx.Err()
@@ -200,7 +199,7 @@ func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.
 		}
 	}
 	both := func(h engine.Host) bool { return limit(h) && named(h) }
-	if len(names) > 0 && !slices.ContainsFunc(inv.Hosts, both) { // otherwise the command would do nothing and succeed
+	if len(names) > 0 && !slices.ContainsFunc(inv.Hosts, both) { // without this error the command would do nothing and succeed
 		return nil, fmt.Errorf("%s: none of these hosts is within --limit %s", strings.Join(names, ","), a.limit)
 	}
 	return both, nil
@@ -217,8 +216,9 @@ func (a *app) newConfigs(ctx context.Context, loaded inventory.Loaded) *desired.
 	return c
 }
 
-// setBastionIdentity makes sure that this bastion has an identity, and records it
-// in the run. The identity tells its holds from those of other bastions.
+// setBastionIdentity makes sure that this bastion has an identity, and adds it to
+// the run. The identity distinguishes the holds of this bastion from those of
+// other bastions.
 func (a *app) setBastionIdentity(s *site) error {
 	here, err := journal.EnsureBastion(bastion.StateDir(), bastion.ThisMachine())
 	if err != nil {
@@ -232,7 +232,7 @@ func (a *app) setBastionIdentity(s *site) error {
 }
 
 // newSecrets returns the secrets of the inventory. With -K it asks for the sudo
-// password at once, before other output and before a host needs it.
+// password immediately, before other output and before a host needs the password.
 func (a *app) newSecrets(inv engine.Inventory) (*bastion.Secrets, error) {
 	s := bastion.NewSecrets(inv, a.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
 		return terminal.Question{Text: text, Hidden: true}.Ask(ctx, a.soft)

@@ -9,7 +9,7 @@ import (
 )
 
 // TestInventoryThatTakesTooLongIsGivenUp checks that the evaluation of an
-// inventory ends at its limit with advice.
+// inventory ends when its time is over, with advice.
 func TestInventoryThatTakesTooLongIsGivenUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "site.hcl")
 	long := `site "s" {}

@@ -56,7 +56,7 @@ func (a *app) runStatus(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if status.Limited = a.limit != ""; !status.Limited { // the history is of whole pools
+	if status.Limited = a.limit != ""; !status.Limited { // the history is about whole pools
 		status = history.WithSince(status)
 	}
 	status = report.HideSensitive(status, s.loaded.Sensitive)

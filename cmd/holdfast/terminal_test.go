@@ -23,7 +23,7 @@ import (
 	"holdfast/cmd/holdfast/internal/terminal"
 )
 
-// terminalPair returns a terminal and the other end of it, for a person.
+// terminalPair returns a terminal and its other end, which a person would use.
 func terminalPair() (person, tty *os.File, err error) {
 	if person, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
 		return nil, nil, err
@@ -44,7 +44,7 @@ func terminalPair() (person, tty *os.File, err error) {
 	return person, tty, err
 }
 
-// screen is the output on a terminal so far.
+// screen is the output on a terminal until now.
 type screen struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -61,7 +61,7 @@ func watchTerminal(person *os.File, work *conc.WaitGroup) *screen {
 			n, err := person.Read(buf)
 			s.mu.Lock()
 			s.seen.Write(buf[:n])
-			s.end = err != nil // a read fails once nobody has the terminal open
+			s.end = err != nil // a read fails when no process has the terminal open
 			s.cond.Broadcast()
 			end := s.end
 			s.mu.Unlock()
@@ -73,8 +73,8 @@ func watchTerminal(person *os.File, work *conc.WaitGroup) *screen {
 	return s
 }
 
-// finalScreen returns the lines that an output leaves on a terminal. It knows the controls that move between lines and clear the
-// rest, and leaves out the others.
+// finalScreen returns the lines that an output leaves on a terminal. It carries out the control
+// sequences that move between lines and clear the rest, and drops all others.
 func finalScreen(output string) string {
 	lines := []string{""}
 	row := 0
@@ -106,8 +106,7 @@ func finalScreen(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// awaitText waits until the text is on the screen. Its error contains the
-// screen.
+// awaitText waits until the text is on the screen. An error contains the screen.
 func (s *screen) awaitText(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +119,7 @@ func (s *screen) awaitText(text string) error {
 	return nil
 }
 
-// endError returns an error if there will be no more output.
+// endError returns an error if no more output will follow.
 func (s *screen) endError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +135,8 @@ func (s *screen) text() string {
 	return s.seen.String()
 }
 
-// cmdInterrupt runs the program on a terminal and types Ctrl-C when a text
-// appears, or when a host is connected to (@NAME).
+// cmdInterrupt runs the program on a terminal. It types Ctrl-C when a text
+// appears, or when the host NAME receives a connection (@NAME).
 func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[2] != "holdfast" {
 		ts.Fatalf("usage: interrupt CODE TEXT|@HOST holdfast …")
@@ -153,7 +152,8 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// hangUp runs the program on a terminal and closes it when a file exists.
+// hangUp runs the program on a terminal, and closes the terminal when a file
+// exists.
 func hangUp(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[2] != "holdfast" {
 		ts.Fatalf("usage: hangup CODE FILE holdfast …")
@@ -166,13 +166,13 @@ func hangUp(ts *testscript.TestScript, neg bool, args []string) {
 			if err := seen.endError(); err != nil {
 				return err
 			}
-			time.Sleep(5 * time.Millisecond) // no event to wait for
+			time.Sleep(5 * time.Millisecond) // there is no event to wait for
 		}
 	})
 }
 
-// cmdAnswer runs the program on a terminal and types an answer, and Enter, each
-// time that a text appears.
+// cmdAnswer runs the program on a terminal. Each time a text appears, it types an
+// answer and Enter.
 func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	end := slices.Index(args, "holdfast")
 	if neg || end < 3 || end%2 == 0 {
@@ -191,13 +191,13 @@ func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// atTerminal runs the program on a terminal with a person, checks its exit code
-// and saves its output in the file screen.
+// atTerminal runs the program on a terminal with a person, checks its exit code,
+// and saves its output as the file screen.
 func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*os.File, *screen) error) {
 	person, tty, err := terminalPair()
 	ts.Check(err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Args = argv // the first argument makes the test binary the program
+	cmd.Args = argv // with this first argument, the test binary is the program
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"HOME", "XDG_STATE_HOME", "HOLDFAST_INVENTORY", "SSH_AUTH_SOCK", "PATH"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
@@ -221,8 +221,8 @@ func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*
 	}
 }
 
-// TestQuestionTypedAhead checks that text typed before a question does not
-// answer it.
+// TestQuestionTypedAhead checks that text that was typed before a question is not
+// an answer to it.
 func TestQuestionTypedAhead(t *testing.T) {
 	t.Parallel()
 	person, tty, err := terminalPair()
@@ -235,7 +235,7 @@ func TestQuestionTypedAhead(t *testing.T) {
 	if _, err := person.WriteString("yes\ny"); err != nil {
 		t.Fatal(err)
 	}
-	if err := seen.awaitText("yes\r\ny"); err != nil { // the terminal has it, and shows it
+	if err := seen.awaitText("yes\r\ny"); err != nil { // the terminal has received the text, and shows it
 		t.Fatal(err)
 	}
 	work.Go(func() {

@@ -23,11 +23,10 @@ type testHost struct {
 	box    string
 }
 
-// hostOf starts a host. The keys are pool, zone, etcd_cluster and address (as
-// in the inventory; by default worker, none, none and the next loopback
-// address), key=wrong (another host key than in known_hosts), and user, sudo
-// and silent (as in sshtest.Config). hcl=no leaves the host out of the
-// inventory.
+// hostOf starts a host. These keys are as in the inventory: pool (default
+// worker), zone and etcd_cluster (default none), and address (default the next
+// loopback address). With key=wrong, known_hosts has another host key. user, sudo
+// and silent are as in sshtest.Config. hcl=no omits the host from the inventory.
 func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, error) {
 	set := map[string]string{"pool": "worker", "address": fmt.Sprintf("127.0.0.%d", len(fleetOf(ts).hosts)+1)}
 	for _, a := range args {
@@ -60,13 +59,13 @@ func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, e
 	return h, h.addToInventory(ts, name, set)
 }
 
-// The OS versions of the hosts: they run the first.
+// These are the OS versions of the hosts, which run the first one at the start.
 const (
 	v1 = "1111111111111111111111111111111111111111111111111111111111111111"
 	v2 = "2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// writeState writes the state of the fakes.
+// writeState writes the files that the fake tools read.
 func (h *testHost) writeState() error {
 	for name, text := range map[string]string{
 		"ostree-version": "2025.2", "bootc-version": "1.16.9", "free": "2000000", "booted": v1 + " lab:lab/stable",
@@ -126,9 +125,9 @@ func appendFile(path, text string) error {
 	return f.Close()
 }
 
-// movedScript reads the input of a host's shell and moves the absolute paths of
-// the script into the box. The script arrives as its length on a line, followed
-// by its bytes; lines before it are passwords.
+// movedScript reads the input of a host's shell, and moves the absolute paths of
+// the script into the box. The script arrives as a line with its length, followed
+// by its bytes. Lines before that are passwords.
 type movedScript struct {
 	in    *bufio.Reader
 	box   string

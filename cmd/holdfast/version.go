@@ -9,8 +9,8 @@ import (
 
 // build identifies the program.
 type build struct {
-	Version string `json:"version"`            // of the release, or devel
-	Commit  string `json:"commit,omitempty"`   // the program was built from
+	Version string `json:"version"`            // version of the release, or devel
+	Commit  string `json:"commit,omitempty"`   // commit that the program was built from
 	Changed bool   `json:"modified,omitempty"` // the checkout had uncommitted changes
 }
 

@@ -1,4 +1,4 @@
-// Package crash ends the program after a fault so that nobody takes its exit code for a result.
+// Package crash ends the program after a fault, with an exit code that nobody takes for a result.
 package crash
 
 import (
@@ -12,15 +12,15 @@ import (
 )
 
 // AbortOnFatal makes fatal errors of the Go runtime, such as a stack overflow,
-// lack of memory or an unrecovered panic, end the process with SIGABRT. Go
-// would exit with 2, which means here that there is work to do. No core file
-// remains, because it could contain secrets.
+// lack of memory or an unrecovered panic, end the process with SIGABRT. Without
+// it, Go would exit with 2, which means in holdfast that there is work to do.
+// AbortOnFatal also prevents core files, which could contain secrets.
 func AbortOnFatal() {
 	debug.SetTraceback("crash")
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CORE, &limit) == nil {
 		limit.Cur = 0
-		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit) // lowering it is always allowed
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit) // a limit can always be lowered
 	}
 }
 

@@ -18,11 +18,11 @@ type Question struct {
 	Hidden bool // do not show the typed answer
 }
 
-// maxAnswer limits an answer, in bytes.
+// maxAnswer is the largest size of an answer, in bytes.
 const maxAnswer = 4096
 
-// Ask returns the answer, one line. It ends with the cause of the first
-// context that ends, so that Ctrl-C works during a question.
+// Ask returns the answer, which is one line. If one of the contexts ends, Ask
+// returns its cause, so that Ctrl-C works during a question.
 func (q Question) Ask(contexts ...context.Context) ([]byte, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -32,7 +32,7 @@ func (q Question) Ask(contexts ...context.Context) ([]byte, error) {
 	return q.AskAt(tty, contexts...)
 }
 
-// AskAt asks like Ask, at an open terminal.
+// AskAt asks like Ask, at a terminal that is open already.
 func (q Question) AskAt(tty *os.File, contexts ...context.Context) ([]byte, error) {
 	if q.Hidden {
 		show, err := hideTyping(tty)
@@ -53,7 +53,7 @@ func (q Question) AskAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 	}
 	answer, err := readLine(tty)
 	if q.Hidden || err != nil {
-		_, _ = fmt.Fprintln(tty) // the typed newline was not shown
+		_, _ = fmt.Fprintln(tty) // the newline that the operator typed was not shown
 	}
 	for _, ctx := range contexts {
 		if err != nil && ctx.Err() != nil {
@@ -63,8 +63,8 @@ func (q Question) AskAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 	return answer, err
 }
 
-// forgetTyped drops input from before a question, which cannot be its answer.
-// It does nothing without a terminal.
+// forgetTyped drops input that was typed before a question, because it cannot be
+// an answer. Without a terminal it does nothing.
 func forgetTyped(tty *os.File) {
 	if raw, err := tty.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = flushInput(int(fd)) })
@@ -88,7 +88,7 @@ func readLine(f *os.File) ([]byte, error) {
 }
 
 // hideTyping turns off the echo of the terminal until show is called. The file
-// stays in the mode in which a deadline ends a read.
+// stays in a mode in which a deadline ends a read.
 func hideTyping(tty *os.File) (show func(), err error) {
 	raw, err := tty.SyscallConn()
 	if err != nil {

@@ -4,13 +4,13 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// Requests that read and write the mode of a terminal.
+// These requests read and write the mode of a terminal.
 const (
 	readTermios  = unix.TIOCGETA
 	writeTermios = unix.TIOCSETA
 )
 
 func flushInput(fd int) error {
-	const reading = 1 // FREAD
+	const reading = 1 // FREAD of sys/fcntl.h
 	return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, reading)
 }

@@ -2,7 +2,7 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// Requests that read and write the mode of a terminal.
+// These requests read and write the mode of a terminal.
 const (
 	readTermios  = unix.TCGETS
 	writeTermios = unix.TCSETS
