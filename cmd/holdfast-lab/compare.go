@@ -45,8 +45,8 @@ func compareCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// printComparison measures by turns how long it takes to log in to all hosts
-// and to plan them, and prints the medians.
+// printComparison measures how long it takes to log in to all hosts, and to plan
+// them, by turns. It prints the medians.
 func printComparison(ctx context.Context, l *lab.Lab, rounds int, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "holdfast-")
 	if err != nil {

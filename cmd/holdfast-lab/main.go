@@ -1,6 +1,6 @@
-// Command holdfast-lab runs real test hosts on one machine: systemd, sshd, a
-// booted ostree deployment and etcd with TLS on each member, with power
-// switches, cables and disks that can fail.
+// Command holdfast-lab runs real test hosts on one machine, with systemd, sshd, a
+// booted ostree deployment and, on members, etcd with TLS. Their power switches,
+// cables and disks can fail.
 package main
 
 import (
@@ -32,7 +32,8 @@ func main() {
 	os.Exit(1)
 }
 
-// exitStatus is the exit status of a command that was run for the caller.
+// exitStatus is the exit status of a command that was run on behalf of the
+// caller.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -1,5 +1,5 @@
-// Package bench measures what an OS update of one etcd member costs the cluster,
-// in several ways, on real hosts with equal, slow disks.
+// Package bench measures, in several ways, how an OS update of one etcd member
+// affects the cluster, on real hosts with equal, slow disks.
 package bench
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const cluster = "main"
 
-// membersHCL describes the hosts: three members, and nothing else.
+// membersHCL describes the hosts: only three members.
 const membersHCL = `
 etcd_cluster "main" {}
 pool "etcd" {}
@@ -33,18 +33,18 @@ hosts "etcd" {
 // Bench is one series of measurements.
 type Bench struct {
 	Lab    *lab.Lab
-	Binary string // holdfast
+	Binary string // path of holdfast
 	Out    io.Writer
-	Logs   string // folder for the events and latencies of each run; "": none
+	Logs   string // folder for the events and latencies of each run; "": they are not kept
 
 	Ways  []Way
-	Runs  int   // of each way
-	Bytes int64 // of the update
+	Runs  int   // number of runs of each way
+	Bytes int64 // size of the update
 	Speed disk.Speed
 }
 
-// Run brings up a lab of its own for each run, and prints the table at the end. A
-// run that fails is printed, and the others go on.
+// Run brings up a new lab for each run, and prints the table at the end. If a run
+// fails, Run prints the error and continues with the next run.
 func (b *Bench) Run(ctx context.Context) error {
 	members, err := spec.Parse("members.hcl", []byte(membersHCL))
 	if err != nil {
@@ -88,7 +88,6 @@ func (b *Bench) tableTitle() string {
 		b.Bytes>>20, b.Speed.BytesPerSecond/1e6, b.Speed.IOPS, b.Runs)
 }
 
-// commitUpdate makes the update unless an earlier bench has made it.
 func (b *Bench) commitUpdate(ctx context.Context) (string, error) {
 	version := fmt.Sprintf("bench-%dM", b.Bytes>>20)
 	versions, err := b.Lab.Versions()
@@ -149,8 +148,8 @@ func (u update) measureIdleAndRun(ctx context.Context) (m moments, err error) {
 }
 
 const (
-	settleTime = 5 * time.Second  // after the boot
-	idleTime   = 20 * time.Second // of the measurement before the update
+	settleTime = 5 * time.Second  // wait after the boot
+	idleTime   = 20 * time.Second // duration of the measurement before the update
 )
 
 func (b *Bench) findLeader(ctx context.Context) (*lab.Host, error) {

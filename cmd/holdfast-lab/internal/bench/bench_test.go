@@ -11,7 +11,8 @@ import (
 
 var began = time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)
 
-// scrapedAt returns metrics with so many observations up to 8 ms, up to 256 ms, and in all.
+// scrapedAt returns metrics with three numbers of observations: those up to 8 ms, those up to 256
+// ms, and all.
 func scrapedAt(second int, quick, slow, all uint64) metrics.Counters {
 	h := metrics.Histogram{Buckets: []metrics.Bucket{{UpperBound: 0.008, Count: quick}, {UpperBound: 0.256, Count: slow}, {UpperBound: math.Inf(1), Count: all}}}
 	return metrics.Counters{WALFsync: h, BackendCommit: h, ScrapedAt: began.Add(time.Duration(second) * time.Second)}

@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// The goals for the time without the member.
+// These are the goals for the time in which the cluster lacks the member.
 const (
-	awaySlack   = 2 * time.Second // more than a bare reboot
+	awaySlack   = 2 * time.Second // in addition to a bare reboot
 	naiveFactor = 5               // how many times as long a naive update must take
 )
 
@@ -49,7 +49,8 @@ func (t *table) compareWithGoals() (lines []string) {
 
 func awayTime(r result) float64 { return float64(r.away) }
 
-// shareOfMachine explains an excess by the load of the machine, if members that were not staged exceeded the limit, too.
+// shareOfMachine explains an excess by the load of the machine, if members that were not staged
+// exceeded the limit, too.
 func shareOfMachine(worst, others float64) string {
 	if worst <= 1 || others <= 1 {
 		return ""

@@ -10,18 +10,18 @@ import (
 // worstWindow is the length of the windows that worstLatencies compares.
 const worstWindow = 10 * time.Second
 
-// The disk latencies of etcd, and their number.
+// These are the disk latencies of etcd, and their number.
 const (
 	walFsync = iota
 	backendCommit
 	latencyKinds
 )
 
-// spread are quantiles of a latency; max is the upper bound of its bucket, and
-// infinite in the last one.
+// spread has quantiles of a latency. max is the upper bound of its bucket, which
+// is infinite for the last bucket.
 type spread struct{ p50, p99, max time.Duration }
 
-// latencies are the spreads of both metrics.
+// latencies are the spreads of both disk latencies.
 type latencies [latencyKinds]spread
 
 func (l *latencies) raiseTo(other latencies) {
@@ -30,7 +30,7 @@ func (l *latencies) raiseTo(other latencies) {
 	}
 }
 
-// series are the scrapes of one member that it answered, oldest first.
+// series has the scrapes that one member has answered, oldest first.
 type series []metrics.Counters
 
 func seriesOf(samples []sample, host string) series {
@@ -43,7 +43,8 @@ func seriesOf(samples []sample, host string) series {
 	return s
 }
 
-// scrapesBetween returns the scrapes from the last one before a time to the first one after another.
+// scrapesBetween returns the scrapes between two times, with the last scrape before from and the
+// first one after to.
 func (s series) scrapesBetween(from, to time.Time) series {
 	first, last := 0, len(s)
 	for i, m := range s {
@@ -66,7 +67,8 @@ func (s series) overallLatencies() latencies {
 	return latencies{spreadOf(delta.WALFsync), spreadOf(delta.BackendCommit)}
 }
 
-// worstLatencies returns the highest values of all windows of worstWindow.
+// worstLatencies returns the highest values over all windows of length
+// worstWindow.
 func (s series) worstLatencies() latencies {
 	worst := s.overallLatencies()
 	for i := range worst {
@@ -81,7 +83,7 @@ func (s series) worstLatencies() latencies {
 			worst.raiseTo(s[first : last+1].overallLatencies())
 		}
 	}
-	if worst[walFsync].p99 == 0 { // it was shorter than a window
+	if worst[walFsync].p99 == 0 { // the series is shorter than a window
 		worst.raiseTo(s.overallLatencies())
 	}
 	return worst

@@ -31,7 +31,7 @@ type meter struct {
 	samples []sample
 }
 
-// startMeter begins to scrape. The caller must call stopScraping.
+// startMeter starts to scrape. The caller must call stopScraping.
 func startMeter(ctx context.Context, l *lab.Lab) (*meter, error) {
 	credentials := filepath.Join(l.Dir(), "pki", cluster)
 	config := etcd.Config{
@@ -77,7 +77,8 @@ func (m *meter) stopScraping() []sample {
 	return m.samples
 }
 
-// measureTaken returns the share of the processors' time that is taken for a while.
+// measureTaken measures for a while, and returns the used share of the
+// processors' time.
 func measureTaken(ctx context.Context, d time.Duration) (float64, error) {
 	before, err := idle.ReadProcessors()
 	if err != nil {

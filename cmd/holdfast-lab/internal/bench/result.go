@@ -11,20 +11,20 @@ import (
 
 // result is the outcome of one run.
 type result struct {
-	idle, during, worst latencies // of the member that is staged; of way (a), of the others
-	others              latencies // of the others during the same time, the highest: the machine's share
+	idle, during, worst latencies // latencies of the member that is staged; for way (a), of the others
+	others              latencies // highest latencies of the other members during the same time: the effect of the machine
 	excess              float64   // the highest p99 while staging, in relation to its limit
-	othersExcess        float64   // the same of the other members
-	taken               float64   // share of the processors' time that was taken before
+	othersExcess        float64   // excess of the other members
+	taken               float64   // used share of the processors' time before the update
 
 	writerIdle, writer time.Duration // p99 of writes, idle and while staging
-	gap                time.Duration // the longest one without a commit in the whole update
-	failed             int           // writes in the whole update
-	errors             []string      // of those
-	leadersLost        int           // in the whole update, without the change that a reboot of the leader takes
+	gap                time.Duration // the longest time without a commit in the whole update
+	failed             int           // failed writes in the whole update
+	errors             []string      // errors of the failed writes
+	leadersLost        int           // leaders lost in the whole update, except for the reboot of the leader
 	away               time.Duration // how long the cluster lacked the member
-	staged             time.Duration // how long staging took; of way (a) the whole update
-	slowed, paused     time.Duration // by the governor
+	staged             time.Duration // how long staging took; for way (a) the whole update
+	slowed, paused     time.Duration // how long the governor slowed and paused the staging
 }
 
 func summarizeResult(u update, m moments, samples []sample, record probe.Record) result {
@@ -38,7 +38,7 @@ func summarizeResult(u update, m moments, samples []sample, record probe.Record)
 			r.othersExcess = max(r.othersExcess, during.excessOver(idle))
 		}
 		if (h.Name == u.host.Name) == u.way.offline {
-			continue // it is away, or not staged
+			continue // the member is away, or is not staged
 		}
 		r.idle.raiseTo(idle)
 		r.during.raiseTo(during)
@@ -64,7 +64,8 @@ func summarizeResult(u update, m moments, samples []sample, record probe.Record)
 
 func defaultLimits() engine.Latency { return (*engine.Latency)(nil).WithDefaults() }
 
-// excessOver returns the highest p99 in relation to its limit, which the idle latency may raise.
+// excessOver returns the highest p99 in relation to its limit. The idle latency may raise the
+// limit.
 func (l latencies) excessOver(idle latencies) float64 {
 	limits := defaultLimits()
 	highest := 0.0
@@ -85,7 +86,8 @@ func (r result) String() string {
 	return text
 }
 
-// formatTime prints a duration with about three digits. The last bucket of etcd has no upper bound.
+// formatTime prints a duration with about three digits, and an infinite one as the last bucket of
+// etcd.
 func formatTime(d time.Duration) string {
 	switch {
 	case d == math.MaxInt64:

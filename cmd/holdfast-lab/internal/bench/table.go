@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// table collects the results by way.
+// table collects the results of each way.
 type table struct{ columns []column }
 
 type column struct {
@@ -27,7 +27,7 @@ func (t *table) addResult(w Way, r result) {
 	t.columns = append(t.columns, column{w, []result{r}})
 }
 
-// value reads one number of a result. Counts are numbers, times are nanoseconds.
+// value reads one number of a result. Times are in nanoseconds.
 type value func(result) float64
 
 func spreadValue(read func(result) latencies, metric int, quantile func(spread) time.Duration) value {
@@ -101,7 +101,6 @@ func (t *table) tableRows() [][]string {
 	return rows
 }
 
-// spreadCell has the medians of the three quantiles, and the worst p99 and maximum.
 func (c column) spreadCell(read func(result) latencies, metric int) string {
 	var cells []string
 	for _, quantile := range []func(spread) time.Duration{

@@ -32,7 +32,8 @@ type update struct {
 	host   *lab.Host
 }
 
-// moments are the times of a run, the load before it and the governor's delays.
+// moments has the times of a run, the load before the run, and the delays by the
+// governor.
 type moments struct {
 	idleBegan      time.Time
 	began, staged  time.Time // begin and end of the staging; in (a) and (r), of the whole run
@@ -61,7 +62,6 @@ func (u update) writeInventory() error {
 	return nil
 }
 
-// updateHost updates the host, and returns when its member is healthy again.
 func (u update) updateHost(ctx context.Context, m *moments) error {
 	ctx, cancel := context.WithTimeout(ctx, longestUpdate)
 	defer cancel()
@@ -72,7 +72,8 @@ func (u update) updateHost(ctx context.Context, m *moments) error {
 	m.began = time.Now()
 	switch {
 	case u.way.offline:
-		// The exit status means nothing: the reboot may end the connection first.
+		// The exit status does not matter, because the reboot may end the
+		// connection first.
 		_, _, _, _ = u.runScript(ctx)
 	case u.way.script != "":
 		_, stderr, code, err := u.runScript(ctx)

@@ -12,12 +12,12 @@ type Way struct {
 
 	offline  bool   // the member is away while its OS is fetched
 	bare     bool   // there is no update
-	script   string // stages the OS on the host; "": holdfast does it
+	script   string // stages the OS on the host; "": holdfast stages it
 	governed bool   // the cluster has latency limits
 	mirrored bool   // the bastion serves the OS
 }
 
-// Scripts get the remote, the ref and the commit as $1 to $3.
+// Scripts receive the remote, the ref and the commit as $1, $2 and $3.
 const (
 	naiveScript = `set -e
 systemctl stop etcd

@@ -1,6 +1,6 @@
-// Package demo shows the main task of holdfast on real hosts: a site of five
-// takes an OS update while a writer puts a key into etcd every 50 ms. The demo
-// prints the measurements.
+// Package demo shows the main task of holdfast on real hosts: it updates the OS
+// of five hosts while a writer puts a key into etcd every 50 ms. It prints the
+// measurements.
 package demo
 
 import (
@@ -29,12 +29,12 @@ type Demo struct {
 	Out *os.File // output of the demo and of holdfast
 }
 
-// Run brings the lab up, shows the update and checks every promise. It returns
-// an error with the broken ones. Promises that a busy machine cannot keep are
-// printed as missed.
+// Run brings the lab up, shows the update and checks every promise. Its error
+// lists the broken promises. If a busy machine explains a miss, Run prints it and
+// returns no error for it.
 func (d Demo) Run(ctx context.Context) error {
 	start := time.Now()
-	if err := d.Lab.Claim(); err != nil { // before the first build in it
+	if err := d.Lab.Claim(); err != nil { // before the first build in this folder
 		return err
 	}
 	var binary string
@@ -121,7 +121,7 @@ func (d Demo) buildBinary(ctx context.Context) (string, error) {
 }
 
 // Build compiles holdfast with build tags into a folder. The working directory
-// must be in its module.
+// must be in the module of holdfast.
 func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("build holdfast: %w", err)
@@ -150,8 +150,8 @@ func (d Demo) runHoldfast(ctx context.Context, code int, argv ...string) error {
 	return nil
 }
 
-// bareReboots measures for each member how long it does not answer when its
-// host reboots without an update.
+// bareReboots reboots each host without an update, and measures how long its
+// member does not answer.
 func (d Demo) bareReboots(ctx context.Context) (map[string]time.Duration, error) {
 	p, err := d.Lab.Probe(ctx, cluster)
 	if err != nil {
@@ -178,7 +178,7 @@ func (d Demo) rebootMembers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The exit status means nothing: the connection may end first.
+		// The exit status does not matter, because the connection may end first.
 		_, _, _, _ = h.Run(ctx, "sudo systemctl reboot")
 		if err := h.WaitUp(ctx, old); err != nil {
 			return err
@@ -190,7 +190,6 @@ func (d Demo) rebootMembers(ctx context.Context) error {
 	return nil
 }
 
-// checkBooted asks each host for its booted commit, independently of holdfast.
 func (d Demo) checkBooted(ctx context.Context, target string) error {
 	fmt.Fprintln(d.Out)
 	var wrong []error

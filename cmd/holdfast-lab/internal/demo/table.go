@@ -23,7 +23,7 @@ func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	for _, m := range r.Members {
 		row(m.Name+" away", fmt.Sprintf("%s (bare reboot: %s)", formatSeconds(m.Longest()), formatSeconds(bare[m.Name])))
 	}
-	_ = t.Flush() // the demo ignores write errors: its exit status tells the result
+	_ = t.Flush() // write errors are ignored, because the exit status has the result
 	for _, e := range r.Errors {
 		fmt.Fprintf(w, "  a write failed: %s\n", e)
 	}

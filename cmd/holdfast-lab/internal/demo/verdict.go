@@ -11,8 +11,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// Promises that the demo checks. A member may be down as long as during its own
-// bare reboot, and finalizeCost longer to write the new deployment.
+// These are the promises that the demo checks. A member may be down as long as in
+// its bare reboot, and finalizeCost longer to write the new deployment.
 const (
 	maxGap       = 250 * time.Millisecond
 	finalizeCost = 2 * time.Second
@@ -27,7 +27,7 @@ func findMisses(r probe.Report, bare map[string]time.Duration) []idle.Miss {
 	if r.Gap >= maxGap {
 		add(idle.Miss{Delay: r.Gap, Certain: r.Gap >= idle.QuorumLossGap}, "etcd committed nothing for %s; promised is less than %s", formatMillis(r.Gap), maxGap)
 	}
-	if r.MinVoters < r.Quorum { // a late answer counts as none; etcd commits nothing without a quorum
+	if r.MinVoters < r.Quorum { // a late answer counts as a missing one; etcd commits nothing without a quorum
 		add(idle.Miss{Delay: r.LongestBelow(r.Quorum), Certain: r.Gap >= idle.QuorumLossGap}, "only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum)
 	}
 	for _, m := range r.Members {
@@ -42,8 +42,9 @@ func findMisses(r probe.Report, bare map[string]time.Duration) []idle.Miss {
 }
 
 // reportMisses prints the promises that a busy machine or a slow disk missed, and
-// returns the broken ones as an error. A promise is broken if the machine was idle
-// before and after the update and its disk quick, or if neither can explain the result.
+// returns the broken ones as an error. A promise is broken in two cases: the
+// machine was idle before and after the update and its disk fast, or neither load
+// nor disk can explain the result.
 func (d Demo) reportMisses(ctx context.Context, list []idle.Miss, before idle.Load, stall time.Duration) error {
 	if len(list) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// memberReport returns a report of three members, one of which was down for
-// that long.
+// memberReport returns a report of three members. gap is the longest time without
+// a commit; away is how long one member was down.
 func memberReport(gap, away time.Duration) probe.Report {
 	r := probe.Report{Gap: gap, MinVoters: 2, Quorum: 2}
 	from := time.Unix(0, 0)

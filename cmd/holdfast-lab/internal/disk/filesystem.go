@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Requests of include/uapi/linux/fs.h and the ext4 documentation that the
-// unix package does not name.
+// These requests are in include/uapi/linux/fs.h and in the ext4 documentation,
+// and not in package unix.
 const (
 	ioctlThaw         = 0xC0045878 // FITHAW
 	ioctlExt4Shutdown = 0x8004587D // EXT4_IOC_SHUTDOWN
@@ -31,13 +31,13 @@ func Mount(device, dir string) error {
 	return nil
 }
 
-// Unmount thaws and unmounts the filesystem, and waits until it is closed. A
-// host that was killed while ostree had frozen its filesystem would otherwise
-// leave it frozen, invisible and mounted for ever.
+// Unmount thaws and unmounts the filesystem, and waits until it is closed. If a
+// host is killed while ostree has frozen its filesystem, and nobody thaws it, the
+// filesystem stays frozen, invisible and mounted.
 func Unmount(device, dir string) error {
 	thawErr := onDir(dir, ioctlThaw, 0)
 	if errors.Is(thawErr, unix.EINVAL) || errors.Is(thawErr, unix.EIO) {
-		thawErr = nil // not frozen, or shut down
+		thawErr = nil // the filesystem is not frozen, or is shut down
 	}
 	if err := unix.Unmount(dir, 0); err != nil {
 		return errors.Join(fmt.Errorf("unmount %s: %w", dir, err), thawErr)
@@ -56,8 +56,8 @@ func waitClosed(name string) error {
 	}
 }
 
-// Lose makes the filesystem drop everything that was not synced, like a power
-// cut. It must be unmounted afterwards.
+// Lose makes the filesystem drop all data that were not synced, like a power cut.
+// The caller must unmount it afterwards.
 func Lose(dir string) error {
 	if err := onDir(dir, ioctlExt4Shutdown, noLogFlush); err != nil {
 		return fmt.Errorf("shut down filesystem %s: %w", dir, err)
@@ -79,8 +79,8 @@ func onDir(dir string, request uintptr, argument uint32) error {
 }
 
 // MountBoot mounts an overlay on /boot of a directory host. ostree freezes the
-// filesystem of /boot when it writes boot entries. An overlay refuses that; the
-// filesystem of the machine would not.
+// filesystem of /boot when it writes boot entries. An overlay refuses to be
+// frozen; the filesystem of the machine would freeze.
 func MountBoot(boot, state string) error {
 	upper, work := filepath.Join(state, "boot.upper"), filepath.Join(state, "boot.work")
 	for _, dir := range []string{upper, work} {

@@ -1,8 +1,8 @@
-// Package disk manages the disk of a host: an image file behind two loop
-// devices, and the filesystem operations for power on and off. The upper device
-// carries the filesystem, and the lower one can be slowed down. Loop devices
-// are opened with autoclear: the kernel removes them with their last user, even
-// if the lab is killed.
+// Package disk manages the disk of a host: an image file behind two loop devices,
+// and the filesystem operations for power on and off. The upper device has the
+// filesystem. The lower device can be slowed down. Loop devices are opened with
+// autoclear: the kernel removes a device when its last user closes it, even if
+// the lab is killed.
 package disk
 
 import (
@@ -22,8 +22,8 @@ type Loop struct {
 }
 
 // Attach puts an image file behind a new pair of loop devices. Both use direct
-// I/O, so that the page cache holds the content once and a throttle on the
-// lower device has an effect.
+// I/O. So the page cache has the content only once, and a limit on the lower
+// device has an effect.
 func Attach(image string) (*Loop, error) {
 	if err := waitFree(image); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Attach(image string) (*Loop, error) {
 }
 
 // waitFree waits until no loop device uses the image. The processes of a killed
-// supervisor may still be ending, and two mounts of one disk would destroy it.
+// supervisor may still be ending. Two mounts would destroy the filesystem.
 func waitFree(image string) error {
 	for deadline := time.Now().Add(closeTimeout); ; time.Sleep(10 * time.Millisecond) {
 		used, err := inUse(image)
@@ -73,7 +73,7 @@ func inUse(image string) (bool, error) {
 // Device returns the path of the device with the filesystem.
 func (l *Loop) Device() string { return l.upper.Name() }
 
-// Lower returns the path of the device beneath it.
+// Lower returns the path of the lower device, which can be slowed down.
 func (l *Loop) Lower() string { return l.lower.Name() }
 
 // Close closes both devices. They vanish when the filesystem is unmounted.

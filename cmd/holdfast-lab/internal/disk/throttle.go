@@ -16,8 +16,8 @@ type Speed struct {
 }
 
 // Throttle limits devices through the root group of the blkio controller of
-// cgroup v1. In the root group a limit covers the I/O of processes, write-back
-// and the journal alike.
+// cgroup v1. In the root group, a limit applies to the I/O of processes, to
+// write-back and to the journal.
 type Throttle struct{ dir *os.File }
 
 // ErrNoThrottle means that this machine cannot slow disks down.

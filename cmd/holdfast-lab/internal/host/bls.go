@@ -17,7 +17,8 @@ type Entry struct {
 	Options string
 }
 
-// Deployment returns the path of the entry's deployment link, from its options.
+// Deployment returns the path of the entry's deployment link, which it finds in
+// the options.
 func (e Entry) Deployment() (string, error) {
 	for _, option := range strings.Fields(e.Options) {
 		if target, ok := strings.CutPrefix(option, "ostree="); ok {
@@ -47,8 +48,8 @@ func parseEntry(file, content string) (Entry, error) {
 }
 
 // DefaultEntry returns the entry that a boot loader boots by default: the one
-// with the highest version. File names do not matter, because they differ
-// between versions of ostree.
+// with the highest version. It ignores file names, because these differ between
+// versions of ostree.
 func DefaultEntry(boot fs.FS) (Entry, error) {
 	const dir = "loader/entries"
 	files, err := fs.ReadDir(boot, dir)

@@ -17,8 +17,8 @@ import (
 const cgroupMount = "/sys/fs/cgroup"
 
 // cgroup is the control group of a host. The supervisor mounts the version 2
-// hierarchy over /sys/fs/cgroup in its own mount namespace, so that the layout
-// is the same on machines with version 2 alone and with both versions.
+// hierarchy over /sys/fs/cgroup in its own mount namespace. So the layout is the
+// same on all machines, with version 2 alone or with both versions.
 type cgroup string
 
 func enterCgroups(lab, name string) (cgroup, error) {
@@ -39,8 +39,8 @@ func enterCgroups(lab, name string) (cgroup, error) {
 	return cgroup(group), nil
 }
 
-// mountCgroups does nothing on a machine with version 2 alone, where the kernel
-// would refuse a second mount.
+// mountCgroups mounts the version 2 hierarchy. On a machine with version 2 alone
+// it does nothing, because the kernel would refuse a second mount.
 func mountCgroups() error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(cgroupMount, &fs); err != nil {
@@ -56,15 +56,15 @@ func mountCgroups() error {
 }
 
 // removeSubgroups removes the groups of an earlier boot. The group of a killed
-// container must not be reused: recent kernels may kill a process at once that
-// systemd clones into it.
+// container must not be used again: when systemd clones a process into such a
+// group, recent kernels may kill the process immediately.
 func (c cgroup) removeSubgroups() error { return removeGroups(string(c), false) }
 
-// removeGroups kills the processes below a group and removes all groups there.
-// Processes remain only if a supervisor was killed.
+// removeGroups kills the processes below a group, and removes all groups there.
+// Such processes exist only if a supervisor was killed.
 func removeGroups(top string, itself bool) error {
 	for _, pid := range listProcesses(top) {
-		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+		_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
 	}
 	var dirs []string
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
@@ -79,8 +79,6 @@ func removeGroups(top string, itself bool) error {
 	return err
 }
 
-// removeGroup removes a group, and waits up to 2 s for processes that are
-// ending.
 func removeGroup(dir string) error {
 	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		err := unix.Rmdir(dir)
@@ -93,8 +91,8 @@ func removeGroup(dir string) error {
 	}
 }
 
-// findInit returns process 1 of the container. Killing it ends the whole
-// container at once; killing systemd-nspawn does not.
+// findInit returns process 1 of the container. To kill this process ends the
+// whole container immediately; to kill systemd-nspawn does not.
 func (c cgroup) findInit() (int, bool) {
 	for _, pid := range listProcesses(string(c)) {
 		if isContainerInit(pid) {

@@ -22,8 +22,8 @@ const rebootStatus = 133
 // nspawnState is the folder of systemd-nspawn for locks and sockets.
 const nspawnState = "/run/systemd/nspawn"
 
-// hideNspawn mounts a private state folder for the supervisor's systemd-nspawn,
-// so that nothing of it stays on the machine and labs do not share it.
+// hideNspawn mounts a private state folder for the systemd-nspawn of this
+// supervisor. So no state stays on the machine, and labs do not share state.
 func hideNspawn() error {
 	if err := os.MkdirAll(nspawnState, 0o755); err != nil {
 		return fmt.Errorf("make container state: %w", err)
@@ -34,13 +34,12 @@ func hideNspawn() error {
 	return nil
 }
 
-// boot is the choice of the boot loader for one start of a host.
+// boot is the deployment that the boot loader has chosen for one start of a host.
 type boot struct {
 	entry      Entry
 	deployment string // absolute path in the mounted system root
 }
 
-// chooseBoot plays the boot loader.
 func chooseBoot(root string) (boot, error) {
 	entry, err := DefaultEntry(os.DirFS(filepath.Join(root, "boot")))
 	if err != nil {
@@ -57,8 +56,8 @@ func chooseBoot(root string) (boot, error) {
 	return boot{entry: entry, deployment: dir}, nil
 }
 
-// writeInitialTree writes the files that the container's first process needs:
-// an empty tree with the links that make /usr usable, the script, and the
+// writeInitialTree writes the files that the first process of the container
+// needs: a tree with only the links that make /usr usable, the script, and the
 // kernel command line.
 func (f Folder) writeInitialTree(b boot) error {
 	dir := f.path("initrd")
@@ -87,7 +86,7 @@ func (f Folder) writeInitialTree(b boot) error {
 }
 
 // startContainer starts the container in its own control group and time
-// namespace, so that uptime counts from this boot.
+// namespace. So its uptime starts at zero.
 func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exec.Cmd, error) {
 	boottime, err := clockSeconds(unix.CLOCK_BOOTTIME)
 	if err != nil {
@@ -122,7 +121,7 @@ func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exe
 }
 
 func (f Folder) nspawnArgs(c Config, s Settings, b boot) []string {
-	// A host whose cable is pulled at power on gets a port that is on no bridge.
+	// If the cable is pulled at power on, the host gets a port without a bridge.
 	network := "--network-bridge=" + netns.Bridge
 	if s.Cut {
 		network = "--network-veth"

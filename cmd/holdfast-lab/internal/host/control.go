@@ -30,7 +30,7 @@ const (
 	// Freeze stops all processes of the host; Thaw resumes them.
 	Freeze Command = "freeze"
 	Thaw   Command = "thaw"
-	// Reload makes the host use its changed settings.
+	// Reload makes the host use its new settings.
 	Reload Command = "reload"
 	// Status asks for the State.
 	Status Command = "status"
@@ -40,13 +40,13 @@ const (
 type State string
 
 const (
-	// StateOff means powered off; no supervisor answers.
+	// StateOff: the host is powered off, and no supervisor answers.
 	StateOff State = "off"
-	// StatePost means in the firmware, before a boot.
+	// StatePost: the host is in its firmware, before a boot.
 	StatePost State = "post"
-	// StateOn means running, or at least trying to.
+	// StateOn: the host is running, or is starting.
 	StateOn State = "on"
-	// StateFrozen means hung.
+	// StateFrozen: the host is frozen, and does not answer.
 	StateFrozen State = "frozen"
 )
 
@@ -59,9 +59,9 @@ type request struct {
 	answer  chan string
 }
 
-// Tell sends a command to the host's supervisor and returns the answer. Off and
-// Lossy return when the host is off and its disk closed. Without a supervisor
-// it returns ErrOff.
+// Tell sends a command to the supervisor of the host, and returns the answer. Off
+// and Lossy return after the host is off and its disk is closed. Without a
+// supervisor, Tell returns ErrOff.
 func (f Folder) Tell(ctx context.Context, c Command) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", f.path("control"))
@@ -97,8 +97,8 @@ func (f Folder) State(ctx context.Context) (State, error) {
 	return State(answer), err
 }
 
-// lockHost makes sure that a host has one supervisor. The kernel releases the
-// lock with the process.
+// lockHost makes sure that a host has only one supervisor. The kernel releases
+// the lock when the process ends.
 func (f Folder) lockHost() (*os.File, error) {
 	file, err := os.OpenFile(f.path("lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -110,8 +110,8 @@ func (f Folder) lockHost() (*os.File, error) {
 	return file, nil
 }
 
-// listenControl opens the control socket. The caller holds the lock, so nobody
-// listens on an existing socket.
+// listenControl opens the control socket. The caller has the lock, so no other
+// process listens on a socket that exists already.
 func (f Folder) listenControl() (net.Listener, error) {
 	if err := os.Remove(f.path("control")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("listen for commands: %w", err)
@@ -124,7 +124,7 @@ func (f Folder) listenControl() (net.Listener, error) {
 }
 
 // acceptCommands passes commands to requests until the listener is closed. It
-// returns when all of them are answered or done is closed.
+// returns after all commands are answered, or done is closed.
 func acceptCommands(l net.Listener, requests chan<- request, done <-chan struct{}) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
@@ -159,7 +159,7 @@ func serveCommand(conn net.Conn, requests chan<- request, done <-chan struct{}) 
 	}
 }
 
-// IsAbandoned reports whether the host has no supervisor, not even one that starts or ends.
+// IsAbandoned reports whether the host has no supervisor, not even one that is starting or ending.
 func (f Folder) IsAbandoned() bool {
 	lock, err := f.lockHost()
 	return err == nil && lock.Close() == nil

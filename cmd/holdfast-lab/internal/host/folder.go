@@ -1,10 +1,11 @@
-// Package host is one machine of the lab: its disk, firmware, boot loader,
-// power switch and identity. One supervisor process per host plays all of them,
-// so a host continues to run after the command that started it.
+// Package host is one machine of the lab: its disk, firmware, boot loader, power
+// switch and identity. Each host has one supervisor process, which provides all
+// of these. So a host continues to run after the command that started it has
+// ended.
 //
-// A host is a systemd-nspawn container whose first process runs
-// ostree-prepare-root of its own operating system. As on a real machine, the
-// boot loader entries on the disk determine the booted deployment.
+// A host is a systemd-nspawn container. Its first process runs
+// ostree-prepare-root of the host's own operating system. As on a real machine,
+// the boot loader entries on the disk determine the booted deployment.
 package host
 
 import (
@@ -24,9 +25,9 @@ import (
 type Kind string
 
 const (
-	// OnLoop is an ext4 filesystem of its own.
+	// OnLoop is a separate ext4 filesystem.
 	OnLoop Kind = "loop"
-	// OnDir is a directory that shares unchanged files with all other hosts.
+	// OnDir is a directory. It shares unchanged files with all other hosts.
 	OnDir Kind = "dir"
 )
 
@@ -36,13 +37,13 @@ type Config struct {
 	// Group is the parent of the control groups of all hosts of the lab.
 	Group string `json:"group"`
 	Kind  Kind   `json:"kind"`
-	// Size of the disk, like "4G"; loop hosts only.
+	// Size is the size of the disk, such as "4G"; for loop hosts only.
 	Size string `json:"size,omitempty"`
 }
 
 // Settings can change while a host runs. They survive power cycles.
 type Settings struct {
-	// Post is how long the firmware takes before each boot but the first.
+	// Post is how long the firmware takes before each boot except the first.
 	Post time.Duration `json:"post,omitempty"`
 	// Cut is true while the network cable is pulled.
 	Cut bool `json:"cut,omitempty"`
@@ -58,11 +59,11 @@ func (f Folder) path(name string) string { return filepath.Join(string(f), name)
 // Image returns the path of a loop host's disk.
 func (f Folder) Image() string { return f.path("disk.img") }
 
-// Root returns the mount point of the system root, or the system root itself of
-// a directory host. The mount is visible to the supervisor only.
+// Root returns the mount point of the system root. For a directory host this is
+// the system root itself. Only the supervisor sees the mount.
 func (f Folder) Root() string { return f.path("disk") }
 
-// PowerLog returns the path of the log of boots and exits, one per line.
+// PowerLog returns the path of the log of boots and exits, with one event a line.
 func (f Folder) PowerLog() string { return f.path("power.log") }
 
 // Console returns the path of the host's console output.
@@ -84,7 +85,7 @@ func (f Folder) Settings() (s Settings, err error) {
 // use them.
 func (f Folder) SetSettings(s Settings) error { return replaceJSON(f.path("settings.json"), s) }
 
-// Create writes a host's configuration and the identity that its supervisor
+// Create writes the configuration of a host, and the identity that its supervisor
 // installs at the next boot. Package image makes the disk.
 func (f Folder) Create(c Config, id Identity) error {
 	if err := os.MkdirAll(f.Root(), 0o755); err != nil {
@@ -117,7 +118,6 @@ func readJSON(name string, v any) error {
 	return nil
 }
 
-// replaceJSON replaces a file atomically, so that no reader sees half of it.
 func replaceJSON(name string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {

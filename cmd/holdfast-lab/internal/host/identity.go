@@ -13,15 +13,15 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Identity distinguishes one host from the others, as an installer would.
+// Identity distinguishes a host from the others. An installer would set it.
 type Identity struct {
 	Host spec.Host
 	// Peers are all hosts of the lab, for /etc/hosts.
 	Peers []spec.Host
-	// HostKey is the host's SSH key in OpenSSH format, HostKeyPublic its public
-	// part; AuthorizedKey may log in as core.
+	// HostKey is the host's SSH key in OpenSSH format, and HostKeyPublic its
+	// public part. AuthorizedKey can log in as core.
 	HostKey, HostKeyPublic, AuthorizedKey string
-	// Etcd is set on members of an etcd cluster.
+	// Etcd is the member of an etcd cluster on this host, or nil.
 	Etcd *Member
 }
 
@@ -33,8 +33,8 @@ type Member struct {
 	Pair    pki.Pair
 }
 
-// File is one file of an identity. Path is relative to the deployment for
-// etc/… and to the state root for var/….
+// File is one file of an identity. For etc/…, Path is relative to the deployment;
+// for var/…, to the state root.
 type File struct {
 	Path    string      `json:"path"`
 	Content string      `json:"content,omitempty"`
@@ -67,7 +67,7 @@ func (id Identity) Files() []File {
 		{Path: "var/home/core", Mode: os.ModeDir | 0o755, Owner: "core"},
 		{Path: "var/home/core/.ssh", Mode: os.ModeDir | 0o700, Owner: "core"},
 		{Path: "var/home/core/.ssh/authorized_keys", Mode: 0o600, Owner: "core", Content: id.AuthorizedKey},
-		// Without this folder the first boot logs to /run only.
+		// Without this folder, the first boot logs only to /run.
 		{Path: "var/log/journal", Mode: os.ModeDir | os.ModeSetgid | 0o755},
 	}
 	if id.Etcd != nil {
@@ -111,8 +111,9 @@ func (id Identity) etcdFiles() []File {
 	}
 }
 
-// installFiles writes files below a deployment and its state root's var, and
-// syncs them: like the work of an installer they must survive a power cut.
+// installFiles writes files below a deployment and below the var of its state
+// root, and syncs them. They must survive a power cut, like the work of an
+// installer.
 func installFiles(files []File, deployment, stateroot string) error {
 	passwd, err := os.ReadFile(filepath.Join(deployment, "etc/passwd"))
 	if err != nil {

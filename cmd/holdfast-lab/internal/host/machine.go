@@ -17,8 +17,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/image"
 )
 
-// machine is a host with power. One goroutine owns it; commands reach it
-// through requests.
+// machine is a host with power. One goroutine owns it. Commands arrive through
+// requests.
 type machine struct {
 	Folder
 	config   Config
@@ -31,9 +31,9 @@ type machine struct {
 	frozen   bool
 }
 
-// Supervise runs a host until it is powered off. It must be called in a process
-// of its own, inside the lab's network namespace and in a private mount
-// namespace. The end of ctx cuts the power.
+// Supervise runs a host until its power is off. The caller must run it in a
+// separate process, inside the lab's network namespace and in a private mount
+// namespace. When ctx ends, Supervise cuts the power.
 func Supervise(ctx context.Context, f Folder) (err error) {
 	lock, err := f.lockHost()
 	if err != nil {
@@ -41,7 +41,7 @@ func Supervise(ctx context.Context, f Folder) (err error) {
 	}
 	m := &machine{Folder: f, requests: make(chan request)}
 	defer func() {
-		if err != nil { // before the lock, for those who wait for its end
+		if err != nil { // before the lock is released: others wait for the lock and then read this
 			m.logPower(FailEvent, err)
 		}
 		err = errors.Join(err, lock.Close())
@@ -80,8 +80,6 @@ func (m *machine) openMachine() (err error) {
 	return err
 }
 
-// runUntilOff plays firmware and power switch: it boots the host again until
-// the power is off.
 func (m *machine) runUntilOff(ctx context.Context) error {
 	for {
 		fresh, err := m.readIdentity()
@@ -102,8 +100,8 @@ func (m *machine) runUntilOff(ctx context.Context) error {
 	}
 }
 
-// waitFirmware waits for the duration of the firmware. It returns false if the
-// power goes off meanwhile.
+// waitFirmware waits as long as the firmware takes. It returns false if the power
+// is turned off meanwhile.
 func (m *machine) waitFirmware(ctx context.Context) bool {
 	timer := time.NewTimer(m.settings.Post)
 	defer timer.Stop()
@@ -116,7 +114,7 @@ func (m *machine) waitFirmware(ctx context.Context) bool {
 		case r := <-m.requests:
 			switch r.command {
 			case Off, Lossy, Soft:
-				return false // answered when the supervisor ends
+				return false // the request is answered when the supervisor ends
 			case Reset:
 				timer.Reset(m.settings.Post)
 				r.answer <- "ok"
@@ -131,7 +129,7 @@ func (m *machine) waitFirmware(ctx context.Context) bool {
 	}
 }
 
-// runOneBoot runs one boot from power on to exit, and reports whether another
+// runOneBoot runs one boot from power on to exit. It reports whether another boot
 // follows.
 func (m *machine) runOneBoot(ctx context.Context, fresh []File) (again bool, err error) {
 	if err := m.group.removeSubgroups(); err != nil {
@@ -176,7 +174,7 @@ func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, 
 		_ = cmd.Wait() // the exit code is enough
 		close(exited)
 	})
-	var next Command // ends this boot; "": none
+	var next Command // command that ends this boot; "": there is none
 	var cutAt time.Time
 	kill := time.NewTicker(20 * time.Millisecond)
 	defer kill.Stop()
@@ -206,8 +204,8 @@ func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, 
 }
 
 // handleCommand carries out a command on a running host. It returns the command
-// if this boot must end for it. The end of the supervisor then answers Off and
-// Lossy.
+// if this boot must end because of it. Off and Lossy are answered when the
+// supervisor ends.
 func (m *machine) handleCommand(ctx context.Context, cmd *exec.Cmd, r request) Command {
 	switch r.command {
 	case Off:
@@ -226,7 +224,7 @@ func (m *machine) handleCommand(ctx context.Context, cmd *exec.Cmd, r request) C
 		m.waiting = append(m.waiting, r)
 		return Reset
 	case Soft:
-		r.answer <- formatResult(cmd.Process.Signal(unix.SIGTERM)) // systemd-nspawn passes on its --kill-signal
+		r.answer <- formatResult(cmd.Process.Signal(unix.SIGTERM)) // systemd-nspawn then sends its --kill-signal to the container
 	case Freeze, Thaw:
 		frozen := r.command == Freeze
 		err := m.group.setFrozen(frozen)
@@ -256,20 +254,20 @@ func formatResult(err error) string {
 }
 
 // nspawnTimeout limits how long systemd-nspawn may take to notice that its
-// container has ended, or to start one that can be killed.
+// container has ended, or to start a container that can be killed.
 const nspawnTimeout = 5 * time.Second
 
-// killContainer ends the container. systemd-nspawn then cleans up and ends. It
-// is killed only after nspawnTimeout.
+// killContainer ends the container. Then systemd-nspawn cleans up and ends. If it
+// takes longer than nspawnTimeout, killContainer kills it.
 func (m *machine) killContainer(cmd *exec.Cmd, since time.Time) {
 	if pid, ok := m.group.findInit(); ok {
-		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+		_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
 	} else if time.Since(since) > nspawnTimeout {
 		_ = cmd.Process.Kill()
 	}
 }
 
-// The first words of lines of the power log.
+// These words start the lines of the power log.
 const (
 	bootEvent = "boot"
 	// ExitEvent is the end of a boot, with the status of its container.

@@ -51,8 +51,8 @@ func (m *machine) unmountDisk() error {
 	return errors.Join(disk.Unmount(m.loop.Device(), m.Root()), m.detachDisk())
 }
 
-// detachDisk removes the limit before it closes the devices. The next user of
-// the same device number must not inherit it.
+// detachDisk removes the limit before it closes the devices. Otherwise the next
+// user of the same device number would inherit the limit.
 func (m *machine) detachDisk() error {
 	var err error
 	if m.throttle != nil {

@@ -8,11 +8,12 @@ import (
 	"github.com/sourcegraph/conc"
 )
 
-// syncInterval is how often a DiskWatch syncs, as often as the probe of etcd writes.
+// syncInterval is how often a DiskWatch syncs: as often as the probe of etcd
+// writes.
 const syncInterval = 50 * time.Millisecond
 
-// DiskWatch syncs a small file again and again, beside etcd and on the same disk.
-// etcd commits nothing while its disk syncs nothing.
+// DiskWatch syncs a small file repeatedly, on the disk that etcd uses. While this
+// disk cannot sync, etcd cannot commit.
 type DiskWatch struct {
 	stop    chan struct{}
 	syncing conc.WaitGroup
@@ -20,7 +21,7 @@ type DiskWatch struct {
 	err     error
 }
 
-// WatchDisk begins to sync a file in dir.
+// WatchDisk starts to sync a file in dir.
 func WatchDisk(dir string) (*DiskWatch, error) {
 	f, err := os.CreateTemp(dir, "disk-watch-")
 	if err != nil {

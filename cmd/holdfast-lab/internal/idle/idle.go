@@ -1,6 +1,6 @@
-// Package idle measures how busy the machine is while nothing happens in the
-// lab, and how slow its disk is while something does. Both explain short delays of
-// etcd, and nothing else.
+// Package idle measures how busy the machine is while the lab is idle, and how
+// slow its disk is while the lab works. Both can explain short delays of etcd,
+// and nothing else.
 package idle
 
 import (
@@ -14,12 +14,13 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// QuorumLossGap is a time without a commit that no busy machine explains: etcd
-// lost its quorum, or a leader that was not moved.
+// QuorumLossGap is a time without a commit that no busy machine explains. It
+// means that etcd lost its quorum, or that the leader was not moved before its
+// host went down.
 const QuorumLossGap = 2 * time.Second
 
-// restTime is how long the machine is measured. A machine is busy above mostTaken,
-// the used share of its processors, or from slowGap on.
+// restTime is how long the load is measured. A machine is busy if it uses more
+// than the share mostTaken of its processors, or if the gap reaches slowGap.
 const (
 	restTime  = 5 * time.Second
 	mostTaken = 0.5
@@ -39,8 +40,8 @@ func (l Load) String() string {
 	return fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %d ms at a time", 100*l.Taken, l.Gap.Milliseconds())
 }
 
-// Measure measures the machine for five seconds. The lab must be idle, and the
-// cluster healthy.
+// Measure measures the load of the machine for five seconds. The lab must be
+// idle, and the cluster healthy.
 func Measure(ctx context.Context, l *lab.Lab, cluster string) (Load, error) {
 	p, err := l.Probe(ctx, cluster)
 	if err != nil {
@@ -59,7 +60,7 @@ func Measure(ctx context.Context, l *lab.Lab, cluster string) (Load, error) {
 	return Load{Gap: report.Gap, Taken: after.TakenSince(before)}, nil
 }
 
-// Processors is the time of all processors since the machine was booted.
+// Processors is the time of all processors since the machine has booted.
 type Processors struct{ idle, all int64 }
 
 // TakenSince returns the used share of the time since an earlier reading.

@@ -8,16 +8,17 @@ import (
 // Miss is a limit that a measurement exceeds.
 type Miss struct {
 	Text    string
-	Delay   time.Duration // of commits or answers; 0: a slow disk does not explain the miss
-	Certain bool          // whether no machine explains it
+	Delay   time.Duration // delay of commits or answers; 0: a slow disk does not explain the miss
+	Certain bool          // no busy machine explains the miss
 }
 
-// commitSlack is the part of a delay that the disk has no share in: the time between
-// two writes of the probe, and the network.
+// commitSlack is the part of a delay that does not depend on the disk: the time
+// between two writes of the probe, and the network.
 const commitSlack = 100 * time.Millisecond
 
-// IsExcused reports whether a busy machine explains the miss, or a disk on which a sync
-// took as long as stall. A write may wait for the sync before it, and then for its own.
+// IsExcused reports whether the miss is explained by a busy machine, or by a disk
+// on which a sync took as long as stall. A write may wait for the sync before it,
+// and then for its own sync.
 func (m Miss) IsExcused(load Load, stall time.Duration) bool {
 	switch {
 	case m.Certain:

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// commitFirst commits the shaped tree and removes it.
 func (s Store) commitFirst(ctx context.Context) error {
 	repo := "--repo=" + s.Repo()
 	if _, err := runCommand(ctx, "ostree", "init", repo, "--mode=archive"); err != nil {
@@ -23,7 +22,7 @@ func (s Store) commitFirst(ctx context.Context) error {
 	return s.keepBase()
 }
 
-// keepBase keeps the two facts of the first tree that later versions need, and
+// keepBase saves the two facts of the first tree that later versions need, and
 // removes the tree.
 func (s Store) keepBase() error {
 	release, err := kernelRelease(s.path("tree"))
@@ -48,7 +47,7 @@ var ErrVersionExists = errors.New("version exists")
 
 // Commit makes a version from the first one. It changes the checksum of kernel
 // and initramfs, a default file in /etc and the release file, and adds the
-// payload. Hosts see it as the newest commit of their branch.
+// payload. The new version is the newest commit of the branch that hosts follow.
 func (s Store) Commit(ctx context.Context, version string, payload Payload) (Version, error) {
 	list, err := s.Versions()
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package image builds the operating system of the hosts: a Debian tree shaped
-// for ostree, an ostree repository with its versions, and a pristine system
-// root from which every host's disk is copied. All of it is built once and
-// kept.
+// Package image builds the operating system of the hosts: a Debian tree in the
+// form that ostree needs, an ostree repository with the versions, and a pristine
+// system root. The disks of all hosts are copies of this root. All parts are
+// built once and kept.
 //
-// See https://ostreedev.github.io/ostree/adapting-existing/ for how a
-// distribution's tree becomes an ostree tree.
+// https://ostreedev.github.io/ostree/adapting-existing/ describes how the tree of
+// a distribution becomes an ostree tree.
 package image
 
 import (
@@ -29,7 +29,7 @@ const (
 	// First and Second are the versions that every lab has.
 	First, Second = "1.0", "2.0"
 
-	// format changes when older cached images become unusable.
+	// format must change when older cached images become unusable.
 	format = "2"
 )
 
@@ -63,8 +63,8 @@ func (s Store) path(elem ...string) string {
 	return filepath.Join(append([]string{s.Dir}, elem...)...)
 }
 
-// Build makes the image unless it exists: the first two versions and the
-// pristine system root.
+// Build makes the image unless it exists. The image has the first two versions
+// and the pristine system root.
 func (s Store) Build(ctx context.Context) error {
 	if have, err := os.ReadFile(s.path("format")); err == nil && string(have) == format {
 		return nil
@@ -95,7 +95,7 @@ func (s Store) Build(ctx context.Context) error {
 	return os.WriteFile(s.path("format"), []byte(format), 0o644)
 }
 
-// Versions lists the versions in the order they were made.
+// Versions lists the versions, oldest first.
 func (s Store) Versions() ([]Version, error) {
 	raw, err := os.ReadFile(s.path("versions.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,8 +130,6 @@ func (s Store) logDuration(name string, do func() error) error {
 	return err
 }
 
-// runCommand runs a command and returns its stdout. Errors contain the end of
-// its stderr.
 func runCommand(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stdout, stderr bytes.Buffer
@@ -152,7 +150,7 @@ func lastBytes(s string) string {
 const Deployments = "ostree/deploy/*/deploy/*.[0-9]*"
 
 // Remove removes a folder that may contain ostree deployments, whose roots are
-// immutable. Deployments is a pattern relative to the folder.
+// immutable. deployments is a pattern relative to the folder.
 func Remove(ctx context.Context, dir, deployments string) error {
 	roots, err := filepath.Glob(filepath.Join(dir, deployments))
 	if err != nil {

@@ -22,14 +22,15 @@ var tools = []struct{ path, pkg string }{
 	{"/usr/bin/unshare", "util-linux"},
 }
 
-// searched are tools whose folder differs between releases.
+// searched are tools whose folders differ between releases of the distribution.
 var searched = []struct{ name, pkg string }{
 	{"ip", "iproute2"},
 	{"mkfs.ext4", "e2fsprogs"},
 	{"chattr", "e2fsprogs"},
 }
 
-// InstallTools installs the packages that the lab needs and this machine lacks.
+// InstallTools installs the packages that the lab needs and that are missing on
+// this machine.
 func InstallTools(ctx context.Context, log func(format string, args ...any)) error {
 	if missing := missingPackages(); len(missing) > 0 {
 		log("install packages: %v", missing)
@@ -49,10 +50,11 @@ func InstallTools(ctx context.Context, log func(format string, args ...any)) err
 
 const machineIDFile = "/etc/machine-id"
 
-// lacksMachineID reports whether a machine has no ID, as in a container or a root file system that has never booted.
+// lacksMachineID reports whether a machine has no ID. This is so in a container, or in a root
+// filesystem that has never booted.
 func lacksMachineID(file string) bool {
 	id, err := os.ReadFile(file)
-	return err != nil || len(bytes.TrimSpace(id)) != 32 // hexadecimal digits
+	return err != nil || len(bytes.TrimSpace(id)) != 32 // a machine ID has 32 hexadecimal digits
 }
 
 func installPackages(ctx context.Context, missing []string) error {

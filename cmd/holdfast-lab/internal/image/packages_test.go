@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMachinesWithoutAnID: images of containers have an empty file, or none.
+// TestMachinesWithoutAnID checks an empty file and a missing one: container
+// images have either.
 func TestMachinesWithoutAnID(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "machine-id")
 	if !lacksMachineID(file) {

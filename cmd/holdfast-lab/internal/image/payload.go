@@ -16,7 +16,8 @@ type Payload []int64
 const (
 	equalSize = 5 << 20
 	largeSize = 50 << 20
-	// smallSizes is how many sizes small files have: 4 KiB and its multiples.
+	// smallSizes is the number of sizes of small files, which are multiples of 4
+	// KiB.
 	smallSizes = 31
 )
 
@@ -25,8 +26,8 @@ func EqualFiles(bytes int64) Payload {
 	return Payload{}.appendFiles(bytes, func(int) int64 { return equalSize })
 }
 
-// MixedFiles returns a payload like that of an OS update: the first half is files of
-// 50 MiB, the second half many files of 4 to 124 KiB.
+// MixedFiles returns a payload like an OS update: half of the bytes in files of
+// 50 MiB, the other half in many files of 4 to 124 KiB.
 func MixedFiles(bytes int64) Payload {
 	large := Payload{}.appendFiles(bytes/2/largeSize*largeSize, func(int) int64 { return largeSize })
 	return large.appendFiles(bytes-large.total(), func(i int) int64 { return int64(i*7%smallSizes+1) << 12 })

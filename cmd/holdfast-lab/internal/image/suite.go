@@ -9,7 +9,8 @@ import (
 // Suite is the Debian suite that hosts run.
 type Suite string
 
-// The suites that hosts can run, with their ostree when they were added.
+// These are the suites that hosts can run, each with its version of ostree when
+// the suite was added.
 const (
 	Bookworm Suite = "bookworm" // Debian 12, ostree 2022.7
 	Trixie   Suite = "trixie"   // Debian 13, ostree 2025.2

@@ -2,7 +2,7 @@ package image
 
 import "testing"
 
-// TestParseSuite checks that only the suites that were tried are taken.
+// TestParseSuite checks that only suites that were tested are accepted.
 func TestParseSuite(t *testing.T) {
 	for _, s := range Suites() {
 		if got, err := ParseSuite(string(s)); err != nil || got != s {

@@ -9,8 +9,8 @@ import (
 )
 
 // deployScript installs the first version into an empty system root. Meanwhile
-// /boot is a tmpfs: ostree freezes the filesystem of /boot, which must never be
-// the machine's own.
+// /boot is a tmpfs, because ostree freezes the filesystem of /boot, which must
+// not be a filesystem of the machine.
 const deployScript = `set -eu
 S=$1 REPO=$2 COMMIT=$3 REF=$4 OS=$5 REMOTE=$6 URL=$7
 mkdir -p "$S/boot" "$S.boot"
@@ -41,9 +41,9 @@ func (s Store) makeSysroot(ctx context.Context) error {
 	return os.Rename(s.path("sysroot.boot"), s.path("sysroot/boot"))
 }
 
-// CopyDisk makes a host's disk: an ext4 filesystem of the given size ("4G")
-// with the pristine system root. The first copy of a size takes seconds, later
-// ones a fraction of a second.
+// CopyDisk makes the disk of a host: an ext4 filesystem of the given size ("4G")
+// with the pristine system root. The first copy of a size takes seconds. Later
+// copies take a fraction of a second.
 func (s Store) CopyDisk(ctx context.Context, size, target string) error {
 	master := s.path("disk-" + size + ".img")
 	if _, err := os.Stat(master); errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +90,7 @@ for d in "$FROM"/ostree/deploy/*; do
 done
 `
 
-// CopyDir makes the system root of a host without a disk of its own.
+// CopyDir makes the system root of a host that has no separate disk.
 func (s Store) CopyDir(ctx context.Context, target string) error {
 	_, err := runCommand(ctx, "sh", "-c", copyDirScript, "sh", s.Sysroot(), target)
 	return err

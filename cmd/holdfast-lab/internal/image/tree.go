@@ -12,8 +12,8 @@ import (
 const included = "linux-image-cloud-amd64,systemd,systemd-sysv,udev,openssh-server,ostree,ostree-boot," +
 	"etcd-server,etcd-client,iproute2,ca-certificates,dbus,sudo,passwd"
 
-// excluded paths are not unpacked: hosts share the machine's kernel and need no
-// kernel modules, hardware database or manuals.
+// excluded paths are not unpacked. Hosts use the kernel of the machine, and need
+// no kernel modules, hardware database or manuals.
 var excluded = []string{
 	"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*",
 	"/usr/lib/modules/*/kernel/*", "/usr/lib/udev/hwdb.d/*",
@@ -33,7 +33,8 @@ func (s Store) bootstrapArgs() []string {
 	for _, pattern := range excluded {
 		args = append(args, "--dpkgopt=path-exclude="+pattern)
 	}
-	// A mirror that is not kept up to date would refuse testing after a week.
+	// Without this option, apt would refuse a mirror of testing that was not
+	// updated for a week.
 	args = append(args, `--aptopt=Acquire::Check-Valid-Until "false"`)
 	return append(args, string(s.Suite), s.path("tree"))
 }
@@ -50,7 +51,7 @@ func (s Store) shapeTree(ctx context.Context) error {
 	return nil
 }
 
-// tree is a Debian tree while it is shaped.
+// tree is a Debian tree that is being changed into an ostree tree.
 type tree struct{ root string }
 
 func (t tree) path(name string) string { return filepath.Join(t.root, name) }
@@ -85,9 +86,9 @@ func (t tree) runInside(ctx context.Context, args ...string) error {
 	return err
 }
 
-// forgetIdentity removes files that belong to a host, not to an image. The
-// machine ID becomes empty rather than absent: without the file systemd treats
-// the boot as the first one and resets the enabled units.
+// forgetIdentity removes files that belong to a host, not to an image. It empties
+// the machine ID and keeps the file: without the file, systemd would treat the
+// boot as the first one, and reset the enabled units.
 func (t tree) forgetIdentity(context.Context) error {
 	err := t.removeAll("etc/ssh/ssh_host_*", "etc/hostname", "etc/resolv.conf", "etc/fstab",
 		"etc/udev/hwdb.bin", "usr/lib/udev/hwdb.bin", ".updated", "run/*", "tmp/*")
@@ -97,8 +98,8 @@ func (t tree) forgetIdentity(context.Context) error {
 	return t.writeFile("etc/machine-id", "", 0o444)
 }
 
-// setUpUsers makes the user core. Its password is "*" (none), not "!" (locked),
-// because sshd refuses a locked user even with a key.
+// setUpUsers makes the user core. The password is "*" (no password), not "!"
+// (locked), because sshd refuses a locked user even with a key.
 func (t tree) setUpUsers(ctx context.Context) error {
 	if err := t.runInside(ctx, "useradd", "-u", "1000", "-U", "-M", "-d", "/var/home/core",
 		"-s", "/bin/bash", "-G", "adm", "-p", "*", "core"); err != nil {
@@ -111,8 +112,8 @@ func (t tree) setUpUsers(ctx context.Context) error {
 		"UseDNS no\nGSSAPIAuthentication no\nPasswordAuthentication no\nMaxStartups 50:30:200\n", 0o644)
 }
 
-// setUpUnits enables the units of a host. Debian's etcd.service starts before
-// the address exists and does not retry.
+// setUpUnits enables the units of a host. Debian's etcd.service starts before the
+// address exists, and does not retry. A drop-in changes both.
 func (t tree) setUpUnits(ctx context.Context) error {
 	if err := t.runInside(ctx, "systemctl", "enable", "ssh.service", "systemd-networkd.service"); err != nil {
 		return err
@@ -170,10 +171,10 @@ func (t tree) moveKernel(context.Context) error {
 	return t.writeFile(dir+"/initramfs.img", fakeInitramfs(First), 0o644)
 }
 
-// fakeInitramfs returns a stand-in for the initramfs. Hosts share the machine's
-// kernel, so nothing ever unpacks it, but ostree requires one in the commit and
-// derives the name of the boot folder from its content. Each version gets
-// another.
+// fakeInitramfs returns a replacement for the initramfs. Hosts use the kernel of
+// the machine, so nothing unpacks an initramfs. But ostree requires one in a
+// commit, and derives the name of the boot folder from its content. So each
+// version has another content.
 func fakeInitramfs(version string) string {
 	return strings.Repeat("initramfs of lab "+version+"\n", 64)
 }
@@ -213,7 +214,7 @@ func (t tree) linkTopLevel(context.Context) error {
 	return t.writeFile("usr/lib/ostree/prepare-root.conf", "[sysroot]\nreadonly=true\n", 0o644)
 }
 
-// markVersion writes the version and moves /etc. It comes last, because the
+// markVersion writes the version and moves /etc. It must run last, because the
 // tools of the other steps need /etc.
 func (t tree) markVersion(context.Context) error {
 	release, err := os.ReadFile(t.path("usr/lib/os-release"))

@@ -11,11 +11,12 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// checkPower returns an error if the host is off and has no supervisor: only the power switch brings it up again.
+// checkPower returns an error if the host is off and has no supervisor, because then only the power
+// switch can start the host.
 func (h *Host) checkPower(ctx context.Context) error {
 	state, err := h.State(ctx)
 	if err != nil || state != host.StateOff || !h.folder.IsAbandoned() {
-		return nil // it may answer later
+		return nil // the host may answer later
 	}
 	if err := h.supervisorError(); err != nil {
 		return err
@@ -38,7 +39,7 @@ func (h *Host) checkPower(ctx context.Context) error {
 }
 
 func (h *Host) consoleTail() string {
-	const most = 15 // lines
+	const most = 15 // most lines of the console
 	raw, err := os.ReadFile(h.Console())
 	if err != nil {
 		return fmt.Sprintf("there is no console log (%v)", err)

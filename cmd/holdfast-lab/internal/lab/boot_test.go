@@ -11,8 +11,9 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// TestWaitUpEndsWithTheHost: a host that has ended at boot is told at once, with its name and the end of its console, and not after
-// the time-out of a boot.
+// TestWaitUpEndsWithTheHost checks that WaitUp reports a host that ends during its boot
+// immediately, not after the timeout. The error has the name of the host and the end of its
+// console.
 func TestWaitUpEndsWithTheHost(t *testing.T) {
 	console := "old line\n" + strings.Repeat("some line\n", 100) + "\x1b[31mostree-prepare-root: exit 1\n"
 	for name, c := range map[string]struct {
@@ -68,7 +69,8 @@ func TestWaitUpEndsWithTheHost(t *testing.T) {
 	}
 }
 
-// TestWaitUpWaitsForALateSupervisor: a host whose supervisor holds its lock, but does not answer, may still come up.
+// TestWaitUpWaitsForALateSupervisor checks that WaitUp waits if a supervisor has the lock and does
+// not answer yet: the host may still come up.
 func TestWaitUpWaitsForALateSupervisor(t *testing.T) {
 	l := labIn(t, t.TempDir())
 	h := l.newHost(spec.Host{Name: "etcd-0", Index: 1})

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startDetached starts a hidden command of this program inside the lab's
-// network, detached from this process: in a session of its own, with private
-// mounts, adopted by process 1. Its output goes to log.
+// startDetached starts a hidden command of this program inside the lab's network,
+// and does not wait for it. The command has its own session and private mounts,
+// and is adopted by process 1. Its output goes to log.
 func (l *Lab) startDetached(ctx context.Context, log string, args ...string) error {
 	program, err := l.self()
 	if err != nil {
@@ -35,8 +35,8 @@ func (l *Lab) startDetached(ctx context.Context, log string, args ...string) err
 	return cmd.Wait()
 }
 
-// installSelf copies the running program for startDetached, because "go run"
-// removes the program that it made.
+// installSelf copies the running program into the lab, because "go run" removes
+// the program that it has built.
 func (l *Lab) installSelf() (string, error) {
 	target := l.path("bin", "holdfast-lab")
 	own, err := os.ReadFile("/proc/self/exe")

@@ -16,8 +16,8 @@ func (l *Lab) Has(s spec.Spec, suite image.Suite) bool {
 	return reflect.DeepEqual(l.state.Spec, s) && l.Suite() == suite
 }
 
-// Prepare installs the tools and builds the image of a suite without bringing
-// anything up. The first time takes minutes.
+// Prepare installs the tools and builds the image of a suite. It starts no hosts.
+// The first time takes minutes.
 func (l *Lab) Prepare(ctx context.Context, suite image.Suite) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 )
 
 // Down removes the hosts, the network and everything else that Up made, and
-// restores the machine's own settings. If all is true, Down removes the image, too;
-// else it stays for the next Up. Files of others in the lab's folder stay.
+// restores the settings of the machine. If all is true, Down also removes the
+// image; otherwise the next Up uses it again. Down never removes files of others
+// in the lab's folder.
 func (l *Lab) Down(ctx context.Context, all bool) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
@@ -48,12 +49,12 @@ func (l *Lab) tearDown(ctx context.Context) error {
 			return err
 		}
 	}
-	// Last, so that an interrupted Down can be repeated.
+	// This comes last, so that an interrupted Down can be repeated.
 	if err := os.Remove(l.path(stateName)); err != nil {
 		return err
 	}
 	l.state = state{}
-	l.self = sync.OnceValues(l.installSelf) // the next use must copy the program again: the copy was in a removed folder
+	l.self = sync.OnceValues(l.installSelf) // the copy of the program was in a removed folder, so the next use copies it again
 	return nil
 }
 

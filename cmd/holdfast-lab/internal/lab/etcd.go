@@ -17,11 +17,12 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// etcdTimeout limits the wait for a cluster on a busy machine.
+// etcdTimeout limits the wait for a cluster. It is long enough for a busy
+// machine.
 const etcdTimeout = 2 * time.Minute
 
-// EtcdConfig returns the configuration of a client inside the lab's network for
-// the named members of a cluster, or for all.
+// EtcdConfig returns the configuration of a client inside the lab's network. The
+// client connects to the named members of a cluster, or, without names, to all.
 func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, error) {
 	c, ok := l.state.Spec.Cluster(cluster)
 	if !ok {
@@ -53,7 +54,7 @@ func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, er
 	return config, nil
 }
 
-// EtcdHealth returns the status of one member. It is an error if the member
+// EtcdHealth returns the status of one member. It returns an error if the member
 // knows no leader or cannot read.
 func (h *Host) EtcdHealth(ctx context.Context) (*clientv3.StatusResponse, error) {
 	config, err := h.lab.EtcdConfig(h.Cluster, h.Name)
@@ -108,7 +109,8 @@ func (l *Lab) waitEtcd(ctx context.Context, hosts []*Host) error {
 	return p.Wait()
 }
 
-// Probe starts to watch the named members of a cluster, or all, from inside the lab's network.
+// Probe starts to watch the named members of a cluster, or all members if there are no names, from
+// inside the lab's network.
 func (l *Lab) Probe(ctx context.Context, cluster string, members ...string) (*probe.Probe, error) {
 	config, err := l.EtcdConfig(cluster, members...)
 	if err != nil {

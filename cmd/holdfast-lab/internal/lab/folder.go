@@ -14,8 +14,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/image"
 )
 
-// Names in the lab's folder. The lab removes no others, because people may put
-// files next to them.
+// These are the names in the lab's folder. The lab removes no other files,
+// because people may put files next to these.
 const (
 	lockName  = "lock"
 	stateName = "lab.json"
@@ -36,7 +36,7 @@ func imageNames() []string {
 	return names
 }
 
-// hostsNames are the names in a lab with hosts, in addition to lab.json.
+// hostsNames are the names that a lab with hosts has in addition to lab.json.
 var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"}
 
 func ownNames() []string {
@@ -44,7 +44,7 @@ func ownNames() []string {
 }
 
 // Claim makes the lab's folder unless it exists. It refuses a folder with other
-// files, because Down would remove parts of it.
+// files, because Down would remove some of them.
 func (l *Lab) Claim() error {
 	if err := checkOwnFolder(l.dir); err != nil {
 		return err
@@ -59,9 +59,9 @@ func (l *Lab) Claim() error {
 	return f.Close()
 }
 
-// checkOwnFolder refuses a folder that is neither empty nor a lab's. The folder
-// of a lab has the lock, which is made first. Before it has its image or state,
-// it has only names of the lab.
+// checkOwnFolder returns an error unless the folder is empty or belongs to a lab.
+// The folder of a lab always has the lock, which is made first. As long as it has
+// no image and no state, it has only names of the lab.
 func checkOwnFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +72,7 @@ func checkOwnFolder(dir string) error {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Name() != "lost+found" { // every new disk has one
+		if e.Name() != "lost+found" { // every new disk has this folder
 			names = append(names, e.Name())
 		}
 	}
@@ -92,23 +92,22 @@ func nameSome(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// removeAll removes the files of a lab, and the folder if it is empty then.
 func (l *Lab) removeAll(ctx context.Context) error {
 	for _, name := range imageNames() {
 		if err := image.Remove(ctx, l.path(name), "sysroot/"+image.Deployments); err != nil {
 			return err
 		}
 	}
-	for _, name := range ownNames() { // the images are removed already; the lock is the last
+	for _, name := range ownNames() { // the images are removed already; the lock comes last
 		if err := os.RemoveAll(l.path(name)); err != nil {
 			return err
 		}
 	}
-	err := unix.Rmdir(l.dir) // os.Remove would remove a symbolic link to it
+	err := unix.Rmdir(l.dir) // os.Remove would also remove a symbolic link to the folder
 	switch {
 	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST):
 		l.log("%s stays: there are files in it that are not the lab's", l.dir)
-	case err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTDIR): // a disk of its own, or a link
+	case err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTDIR): // the folder is a separate disk, or a link
 		return fmt.Errorf("remove lab folder: %w", err)
 	}
 	return nil

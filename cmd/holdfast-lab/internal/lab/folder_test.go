@@ -10,8 +10,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// makeFolder makes a folder with these entries; those that end in / are
-// folders.
+// makeFolder makes a folder with these entries. An entry that ends in / is a
+// folder.
 func makeFolder(t *testing.T, entries ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,8 +40,8 @@ func labIn(t *testing.T, dir string) *Lab {
 	return l
 }
 
-// TestAFolderWithOtherFilesIsRefused checks that a folder of somebody else in
-// --dir is refused before anything is made in it or removed from it.
+// TestAFolderWithOtherFilesIsRefused checks that --dir refuses a folder of
+// somebody else, before anything in the folder is made or removed.
 func TestAFolderWithOtherFilesIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, entries := range [][]string{

@@ -24,13 +24,13 @@ type Host struct {
 type Power string
 
 const (
-	// On turns the power on. It returns when the firmware runs, not when the
+	// On turns the power on. It returns as soon as the firmware runs, before the
 	// system is up.
 	On Power = "on"
-	// Off cuts the power; Lossy also loses data that was not synced to the disk.
+	// Off cuts the power. Lossy also loses data that were not synced to the disk.
 	Off   Power = "off"
 	Lossy Power = "lossy"
-	// Soft presses the power button and returns before the host is down.
+	// Soft presses the power button. It returns before the host is down.
 	Soft Power = "soft"
 	// Reset cuts the power and turns it on again.
 	Reset Power = "reset"
@@ -125,7 +125,7 @@ func (h *Host) sendCommand(ctx context.Context, c host.Command) error {
 	return nil
 }
 
-// Cut pulls the host's network cable until Heal, even over power cycles.
+// Cut pulls the network cable of the host until Heal, even across power cycles.
 func (h *Host) Cut(ctx context.Context) error {
 	return h.changeSettings(ctx, func(s *host.Settings) { s.Cut = true })
 }
@@ -172,7 +172,7 @@ func (h *Host) changeSettings(ctx context.Context, change func(*host.Settings)) 
 // PowerEvent is one line of a host's power log.
 type PowerEvent struct {
 	At time.Time
-	// The field holds "boot ENTRY DEPLOYMENT", "exit CODE" or "fail ERROR".
+	// What is "boot ENTRY DEPLOYMENT", "exit CODE" or "fail ERROR".
 	What string
 }
 
@@ -201,7 +201,8 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 // Console returns the path of the host's console output.
 func (h *Host) Console() string { return h.folder.Console() }
 
-// Sleep waits, and returns early with the error of a context that ends.
+// Sleep waits. If the context ends, it returns early with the error of the
+// context.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -1,7 +1,7 @@
 // Package lab runs real test hosts on one machine: hosts with systemd, sshd, a
-// booted ostree deployment and, on members, etcd with TLS, in a network of
-// their own. The commands of holdfast-lab and its scenarios use it. Everything
-// that changes hosts needs root.
+// booted ostree deployment and, on members, etcd with TLS, in a private network.
+// The commands of holdfast-lab and its scenarios use this package. All functions
+// that change hosts need root.
 package lab
 
 import (
@@ -37,40 +37,41 @@ var ErrDown = errors.New(`the lab is not up; "holdfast-lab up" brings it up`)
 // Logf prints messages about slow steps.
 type Logf func(format string, args ...any)
 
-// Lab is the lab of one folder.
+// Lab is the lab in one folder.
 type Lab struct {
 	dir   string
 	log   Logf
 	state state
 	// self installs this program in the lab, once, and returns its path.
 	self func() (string, error)
-	// suite is the suite of the next lab, if there is none; "" means the default.
+	// suite is the suite of the next lab, if there is none now; "" means the
+	// default.
 	suite image.Suite
 	// space is the network of this lab.
 	space netns.Namespace
 }
 
-// Options determine how hosts are made.
+// Options determine how Up makes hosts.
 type Options struct {
-	// Kind is host.OnLoop unless set.
+	// Kind is the kind of the hosts; host.OnLoop by default.
 	Kind host.Kind `json:"kind"`
-	// Suite is image.DefaultSuite unless set.
+	// Suite is the suite of the hosts; image.DefaultSuite by default.
 	Suite image.Suite `json:"suite,omitempty"`
-	// Size of the disk of loop hosts, "4G" unless set; Disks overrides it per
-	// host.
+	// Size is the disk size of loop hosts; "4G" by default. Disks overrides it
+	// for single hosts.
 	Size  string            `json:"size"`
 	Disks map[string]string `json:"disks,omitempty"`
-	// Post is how long the firmware takes before each boot but the first.
+	// Post is how long the firmware takes before each boot except the first.
 	Post time.Duration `json:"post,omitempty"`
 }
 
-// state is remembered between commands.
+// state is saved between commands.
 type state struct {
 	Spec    spec.Spec `json:"spec"`
 	Options Options   `json:"options"`
 	// Watches is the machine's original limit of inotify instances.
 	Watches string `json:"watches"`
-	// HostKeys are the hosts' SSH keys, User the key that may log in.
+	// HostKeys are the SSH keys of the hosts. User is the key that can log in.
 	HostKeys map[string]key `json:"host_keys"`
 	User     key            `json:"user"`
 }
@@ -80,7 +81,7 @@ type key struct {
 	Public  string `json:"public"`
 }
 
-// Open reads the lab in dir, which need not exist yet.
+// Open reads the lab in dir. The folder need not exist yet.
 func Open(dir string, log Logf) (*Lab, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -94,8 +95,9 @@ func Open(dir string, log Logf) (*Lab, error) {
 	return l, l.loadState()
 }
 
-// nameOf returns the name of the network namespace and the control group of the
-// lab in a folder. It differs between folders, so that labs do not interfere.
+// nameOf returns the name of the network namespace and of the control group of
+// the lab in a folder. The names of different folders differ, so that labs do not
+// affect each other.
 func nameOf(dir string) string {
 	const name = "holdfast-lab"
 	if dir == DefaultDir {
@@ -134,8 +136,6 @@ func (l *Lab) saveState() error {
 	return os.Rename(l.path(stateName+".new"), l.path(stateName))
 }
 
-// lockLab keeps other commands from changing the lab until the returned
-// function is called.
 func (l *Lab) lockLab(ctx context.Context) (func(), error) {
 	if err := checkOwnFolder(l.dir); err != nil {
 		return nil, err
@@ -169,11 +169,11 @@ func (l *Lab) lockLab(ctx context.Context) (func(), error) {
 // IsUp reports whether there are hosts, with or without power.
 func (l *Lab) IsUp() bool { return len(l.state.Spec.Hosts) > 0 }
 
-// Spec returns the description of the lab.
+// Spec returns the description of the hosts.
 func (l *Lab) Spec() spec.Spec { return l.state.Spec }
 
-// Site returns the folder with the inventory, known_hosts and SSH key for the
-// program under test.
+// Site returns the folder with the inventory, known_hosts and SSH key for
+// holdfast.
 func (l *Lab) Site() string { return l.path("site") }
 
 // Host finds a host by name.
@@ -201,7 +201,7 @@ func (l *Lab) newHost(h spec.Host) *Host {
 	return &Host{Host: h, lab: l, folder: host.Folder(l.path("hosts", h.Name))}
 }
 
-// DialContext connects from inside the lab's network.
+// DialContext opens a connection from inside the lab's network.
 func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return l.space.DialContext(ctx, network, address)
 }
@@ -209,8 +209,8 @@ func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Con
 // Start starts a command inside the lab's network.
 func (l *Lab) Start(cmd *exec.Cmd) error { return l.space.Start(cmd) }
 
-// Replace replaces this process by argv inside the lab's network. It returns
-// only after an error.
+// Replace replaces this process by argv inside the lab's network. It returns only
+// if there is an error.
 func (l *Lab) Replace(argv []string) error {
 	if !l.IsUp() {
 		return ErrDown
@@ -218,8 +218,8 @@ func (l *Lab) Replace(argv []string) error {
 	return l.space.Exec(argv)
 }
 
-// Exec runs a command inside the lab's network and returns its stdout and
-// stderr together.
+// Exec runs a command inside the lab's network. It returns stdout and stderr
+// together.
 func (l *Lab) Exec(ctx context.Context, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var out bytes.Buffer
@@ -231,7 +231,8 @@ func (l *Lab) Exec(ctx context.Context, argv ...string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Suite returns the suite that the hosts run or, without hosts, that they will run.
+// Suite returns the suite that the hosts run. Without hosts, it returns the suite
+// that they will run.
 func (l *Lab) Suite() image.Suite {
 	if l.IsUp() {
 		return cmp.Or(l.state.Options.Suite, image.DefaultSuite)
@@ -247,7 +248,7 @@ func (l *Lab) imageStore() image.Store {
 }
 
 // Commits returns the first two versions of the operating system. Hosts start
-// with v1; v2 is the update.
+// with v1. v2 is the update.
 func (l *Lab) Commits() (v1, v2 string, err error) {
 	versions, err := l.Versions()
 	if err != nil {
@@ -265,8 +266,8 @@ func (l *Lab) Versions() ([]image.Version, error) { return l.imageStore().Versio
 // Repository returns the folder with the OS repository, which is in archive mode.
 func (l *Lab) Repository() string { return l.imageStore().Repo() }
 
-// Commit makes another version with a payload of new data and returns its
-// commit.
+// Commit makes another version with a payload of new data. It returns the commit
+// of this version.
 func (l *Lab) Commit(ctx context.Context, version string, payload image.Payload) (string, error) {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 func (l *Lab) makeHosts(ctx context.Context, hosts []*Host) error {
-	// One after the other: the first disk of a size becomes the master of all.
+	// The disks are made one after the other, because the first disk of each size
+	// is the master of the others.
 	for _, h := range hosts {
 		if _, err := h.folder.Config(); err == nil {
 			continue
@@ -81,7 +82,6 @@ func (l *Lab) identityOf(h spec.Host) (host.Identity, error) {
 	return id, nil
 }
 
-// readPair reads a certificate and its key of a cluster: "ca" or "client".
 func (l *Lab) readPair(cluster, name string) (pki.Pair, error) {
 	cert, err1 := os.ReadFile(l.path("pki", cluster, name+".crt"))
 	key, err2 := os.ReadFile(l.path("pki", cluster, name+".key"))
@@ -92,9 +92,9 @@ func (l *Lab) readPair(cluster, name string) (pki.Pair, error) {
 }
 
 // Reset restores the state of hosts after the first Up: the first version, no
-// changed file, empty etcd, default settings. Members of an etcd cluster are
-// reset together, because the cluster would refuse a member that lost its data.
-// No name means all hosts.
+// changed files, empty etcd, default settings. It resets all members of an etcd
+// cluster together, because the cluster would refuse a member that lost its data.
+// Without names, Reset resets all hosts.
 func (l *Lab) Reset(ctx context.Context, names ...string) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {

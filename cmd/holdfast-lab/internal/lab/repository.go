@@ -19,9 +19,9 @@ import (
 // repoAddress is the address of the repository for hosts.
 const repoAddress = spec.Gateway + ":8080"
 
-// Serve serves the repository to the hosts. bytesPerSecond limits all of them
-// together; zero means no limit. A running server is replaced unless its limit
-// is the same.
+// Serve serves the repository to the hosts. All of them together get
+// bytesPerSecond; zero means no limit. Serve replaces a running server, unless it
+// has the same limit.
 func (l *Lab) Serve(ctx context.Context, bytesPerSecond int) error {
 	want := strconv.Itoa(bytesPerSecond)
 	if have, pid := l.findServer(); pid != 0 && have == want {
@@ -69,8 +69,6 @@ func (l *Lab) StopServing(ctx context.Context) error {
 	}
 }
 
-// claimServer records the calling process as the server until the returned file
-// is closed.
 func (l *Lab) claimServer(bytesPerSecond int) (io.Closer, error) {
 	f, err := os.OpenFile(l.path("serve.lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -98,8 +96,8 @@ func (l *Lab) ServeHere(ctx context.Context, bytesPerSecond int) error {
 	return errors.Join(serve.Run(ctx, repoAddress, l.imageStore().Repo(), bytesPerSecond), claim.Close())
 }
 
-// findServer returns the limit and the process of the running server, or 0 if
-// there is none.
+// findServer returns the limit and the process ID of the running server. The ID
+// is 0 if there is none.
 func (l *Lab) findServer() (limit string, pid int) {
 	f, err := os.Open(l.path("serve.lock"))
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/site"
 )
 
-// attemptTimeout limits one attempt to log in while waiting for a host.
+// attemptTimeout limits each attempt to log in while WaitUp waits for a host.
 const attemptTimeout = 3 * time.Second
 
 // Run runs a shell script on the host as user core, over a new connection. A
-// nonzero exit status is no error. It is -1 if the connection was lost before
-// the script ended.
+// nonzero exit status is not an error. The exit status is -1 if the connection
+// was lost before the script ended.
 func (h *Host) Run(ctx context.Context, script string) (stdout, stderr string, code int, err error) {
 	client, err := h.dialSSH(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (h *Host) Run(ctx context.Context, script string) (stdout, stderr string, c
 	return out.String(), errOut.String(), 0, nil
 }
 
-// Output runs a script that must succeed, and returns its stdout without
-// surrounding space.
+// Output runs a script that must succeed. It returns stdout without surrounding
+// white space.
 func (h *Host) Output(ctx context.Context, script string) (string, error) {
 	stdout, stderr, code, err := h.Run(ctx, script)
 	if err != nil {
@@ -88,13 +88,13 @@ func (h *Host) dialSSH(ctx context.Context) (*ssh.Client, error) {
 	return ssh.NewClient(c, channels, requests), nil
 }
 
-// BootID returns the identifier of the running boot.
+// BootID returns the ID of the running boot.
 func (h *Host) BootID(ctx context.Context) (string, error) {
 	return h.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
 }
 
-// WaitUp waits until the host answers with another boot ID than old, which may
-// be empty. It returns early if the host has ended.
+// WaitUp waits until the host answers with a boot ID other than old, which may be
+// empty. It returns early if the host has ended.
 func (h *Host) WaitUp(ctx context.Context, old string) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)

@@ -22,20 +22,23 @@ import (
 )
 
 const (
-	// defaultSize is the size of a host's disk; the file is sparse.
+	// defaultSize is the size of a host's disk, whose file is sparse.
 	defaultSize = "4G"
-	// watches is enough for hundreds of hosts: each systemd uses about five
-	// inotify instances and the kernel's default of 128 stops at 25 hosts.
+	// watches is enough for hundreds of hosts. Each systemd uses about five
+	// inotify instances, so the kernel's default of 128 is used up at 25 hosts.
 	watches = 8192
-	// bootAtOnce limits the hosts that boot together, for small machines.
+	// bootAtOnce is the largest number of hosts that boot at the same time,
+	// because machines may be small.
 	bootAtOnce = 5
-	// upTimeout limits one host's boot on a busy machine.
+	// upTimeout limits the boot of one host. It is long enough for a busy
+	// machine.
 	upTimeout = 3 * time.Minute
 )
 
-// Up brings the lab up: it installs and builds missing parts, makes missing
-// hosts, turns on the power of all, and waits until all answer and every etcd
-// cluster is healthy. A lab with other hosts must be taken down first.
+// Up brings the lab up. It installs and builds missing parts, makes missing
+// hosts, and turns on the power of all hosts. Then it waits until all hosts
+// answer and every etcd cluster is healthy. A lab with other hosts must be taken
+// down first.
 func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
@@ -84,7 +87,6 @@ func (l *Lab) makeLab(ctx context.Context, s spec.Spec, o Options) error {
 	return l.logDuration("make hosts", func() error { return l.makeHosts(ctx, l.Hosts()) })
 }
 
-// initState sets the properties of a new lab that must not change later.
 func (l *Lab) initState(s spec.Spec, o Options) error {
 	current, err := os.ReadFile(watchesPath)
 	if err != nil {

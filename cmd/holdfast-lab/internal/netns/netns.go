@@ -1,6 +1,6 @@
 // Package netns is the lab's network: one private network namespace with one
-// bridge and no route out. Hosts, the OS content server and the program under
-// test run in it, so that they cannot reach beyond the machine.
+// bridge and no route to the outside. Hosts, the server of OS content and
+// holdfast run in it, so that they cannot reach other machines.
 package netns
 
 import (
@@ -22,28 +22,31 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Bridge is the name of the bridge that joins the hosts, in each namespace.
+// Bridge is the name of the bridge that connects the hosts. It is the same in
+// each namespace.
 const Bridge = "hflab0"
 
 // Namespace is the name of a network namespace, as in "ip netns list".
 type Namespace string
 
-// folder is the folder of "ip netns".
+// folder is the folder in which "ip netns" keeps its namespaces.
 var folder = "/run/netns"
 
 func (n Namespace) path() string { return filepath.Join(folder, string(n)) }
 
-// errStale is the error of a name without a namespace: a file to which a namespace was bound before the machine was restarted.
+// errStale is the error for a name without a namespace: the file remains from a namespace that
+// existed before the machine was restarted.
 var errStale = errors.New("it is a plain file, left by a lab that was killed; holdfast-lab up makes the namespace anew")
 
-// exists reports whether the namespace exists. It removes the plain file that a killed lab has left in its place.
+// exists reports whether the namespace exists. It removes a plain file that a killed lab has left
+// under its name.
 func (n Namespace) exists() (bool, error) {
 	f, err := openNamespace(n.path())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case errors.Is(err, errStale):
-		return false, unix.Unlink(n.path()) // removes no folder
+		return false, unix.Unlink(n.path()) // Unlink does not remove a folder
 	case err != nil:
 		return false, err
 	}
@@ -102,7 +105,7 @@ func runIP(ctx context.Context, args ...string) error {
 }
 
 // Do calls fn on a thread inside the namespace. Processes and sockets that fn
-// itself opens, not goroutines that it starts, stay in the namespace.
+// opens stay in the namespace. Goroutines that fn starts do not.
 func (n Namespace) Do(fn func() error) (err error) {
 	var wg conc.WaitGroup
 	wg.Go(func() { err = n.doOnThread(fn) })
@@ -110,8 +113,8 @@ func (n Namespace) Do(fn func() error) (err error) {
 	return err
 }
 
-// doOnThread calls fn on a locked thread. If it cannot return to the outer
-// namespace, the thread stays locked and ends with its goroutine.
+// doOnThread calls fn on a locked thread. If the thread cannot return to the
+// outer namespace, it stays locked and ends with its goroutine.
 func (n Namespace) doOnThread(fn func() error) error {
 	runtime.LockOSThread()
 	outer, err := os.Open("/proc/thread-self/ns/net")
@@ -143,8 +146,8 @@ func (n Namespace) enterOnThread() error {
 	return nil
 }
 
-// DialContext connects from inside the namespace. The address must be numeric,
-// because the lab has no name service.
+// DialContext opens a connection from inside the namespace. The address must be
+// numeric, because the lab has no name service.
 func (n Namespace) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	var conn net.Conn
 	err := n.Do(func() (err error) {
@@ -158,8 +161,8 @@ func (n Namespace) DialContext(ctx context.Context, network, address string) (ne
 // Start starts cmd inside the namespace.
 func (n Namespace) Start(cmd *exec.Cmd) error { return n.Do(cmd.Start) }
 
-// Exec replaces the calling process by argv inside the namespace. It returns
-// only after an error.
+// Exec replaces the calling process by argv inside the namespace. It returns only
+// if there is an error.
 func (n Namespace) Exec(argv []string) error {
 	file, err := exec.LookPath(argv[0])
 	if err != nil {

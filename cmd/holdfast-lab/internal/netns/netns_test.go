@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestStaleNamespace: a plain file in place of a namespace, as after a restart of the machine, is named by its cause, and does not keep
-// the namespace from being made or removed.
+// TestStaleNamespace checks a plain file under the name of a namespace, as after a restart of the
+// machine. The error names the cause, and the namespace can still be made and removed.
 func TestStaleNamespace(t *testing.T) {
 	old := folder
 	folder = t.TempDir()
@@ -43,7 +43,8 @@ func TestStaleNamespace(t *testing.T) {
 	}
 }
 
-// TestOwnNamespaceIsOne: the namespace of this process is no plain file.
+// TestOwnNamespaceIsOne checks that the namespace of this process is not taken
+// for a plain file.
 func TestOwnNamespaceIsOne(t *testing.T) {
 	f, err := openNamespace("/proc/self/ns/net")
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Machine returns the container name of a host. It is short because the kernel
-// limits interface names to 15 characters.
+// Machine returns the container name of a host. The name is short, because the
+// kernel limits interface names to 15 characters.
 func Machine(index int) string { return fmt.Sprintf("lab%d", index) }
 
-// Plug connects or disconnects the cable of a host by the carrier of its port.
-// It must be called inside the namespace. A missing port is no error.
+// Plug connects or disconnects the cable of a host: it sets the carrier of the
+// port. The caller must be inside the namespace. A missing port is not an error.
 func Plug(ctx context.Context, index int, connected bool) error {
 	for _, port := range []string{"vb-" + Machine(index), "ve-" + Machine(index)} {
 		if _, err := net.InterfaceByName(port); err != nil {

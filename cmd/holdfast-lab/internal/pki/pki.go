@@ -1,5 +1,6 @@
-// Package pki makes the certificates of an etcd cluster: one authority per
-// cluster, one certificate per member and one for clients outside the cluster.
+// Package pki makes the certificates of an etcd cluster: one authority for the
+// cluster, one certificate for each member, and one for clients outside the
+// cluster.
 package pki
 
 import (
@@ -17,7 +18,7 @@ import (
 	"time"
 )
 
-// lifetime is far longer than the lifetime of a lab.
+// lifetime is far longer than any lab exists.
 const lifetime = 10 * 365 * 24 * time.Hour
 
 // Pair is a certificate and its private key in PEM.
@@ -85,8 +86,8 @@ func newTemplate(name string) (*x509.Certificate, error) {
 	}, nil
 }
 
-// signCertificate makes a key for the template. ca signs the certificate, or
-// the key itself if ca is nil.
+// signCertificate makes a key and signs the certificate of the template with ca.
+// If ca is nil, the certificate is signed with the new key.
 func signCertificate(template *x509.Certificate, ca *Pair) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -64,7 +64,7 @@ func handshake(t *testing.T, ca, server, client Pair, name string) error {
 	})
 	conn := tls.Client(b, clientConfig)
 	if clientErr = conn.Handshake(); clientErr == nil {
-		_, clientErr = conn.Read(make([]byte, 1)) // a refused certificate shows only now
+		_, clientErr = conn.Read(make([]byte, 1)) // a refused certificate causes an error only here
 		if serverErr == nil && clientErr != nil {
 			clientErr = nil
 		}

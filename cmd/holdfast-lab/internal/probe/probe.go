@@ -17,20 +17,20 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// Config describes the watched cluster. Zero durations get defaults.
+// Config describes the watched cluster. A zero duration means the default.
 type Config struct {
-	// Members of the cluster, all of them voters.
+	// Members lists all voters of the cluster.
 	Members []Member
-	// Etcd has TLS and dialer; its endpoints are not used.
+	// Etcd has the TLS configuration and the dialer. Its endpoints are not used.
 	Etcd clientv3.Config
-	// Every is the time between two writes, and between two questions to a
-	// member; 50 ms by default.
+	// Every is the time between two writes, and between two requests to a member;
+	// 50 ms by default.
 	Every time.Duration
-	// Timeout of a write; 2 s by default.
+	// Timeout is the timeout of a write; 2 s by default.
 	Timeout time.Duration
 }
 
-// Member is one member of the cluster and where its clients connect.
+// Member is one member of the cluster, with the address for its clients.
 type Member struct {
 	Name, Endpoint string
 }
@@ -56,8 +56,8 @@ type Probe struct {
 	samples []Sample
 }
 
-// Start begins to watch. It returns after the first successful write. Stop must
-// be called; ctx limits the start only.
+// Start starts the watch. It returns after the first successful write. The caller
+// must call Stop. ctx limits only the start.
 func Start(ctx context.Context, c Config) (*Probe, error) {
 	if c.Every == 0 {
 		c.Every = defaultEvery
@@ -81,7 +81,7 @@ func Start(ctx context.Context, c Config) (*Probe, error) {
 	return p, nil
 }
 
-// Stop ends the watch, waits for running writes and reports.
+// Stop ends the watch, waits for running writes and returns the report.
 func (p *Probe) Stop() (Report, error) {
 	record, err := p.StopRecord()
 	return Summarize(record), err
@@ -101,7 +101,7 @@ func (p *Probe) StopRecord() (Record, error) {
 	}, p.closeClients()
 }
 
-// Healthy returns how many voters answered the last request.
+// Healthy returns how many voters have answered their last request.
 func (p *Probe) Healthy() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,8 +132,8 @@ func (p *Probe) connectClients() (err error) {
 	return err
 }
 
-// newClient returns a client that reconnects quickly, so that a member counts
-// as healthy without delay.
+// newClient returns a client that reconnects quickly. So a member that is healthy
+// again counts as healthy without delay.
 func (p *Probe) newClient(endpoints ...string) (*clientv3.Client, error) {
 	c := p.config.Etcd
 	c.Endpoints = endpoints
@@ -159,8 +159,6 @@ func (p *Probe) closeClients() error {
 	return errors.Join(errs...)
 }
 
-// writeAtPace starts writes at a fixed pace, even if earlier writes have not
-// ended.
 func (p *Probe) writeAtPace(ctx context.Context) {
 	ticker := time.NewTicker(p.config.Every)
 	defer ticker.Stop()

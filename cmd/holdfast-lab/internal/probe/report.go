@@ -17,15 +17,15 @@ type Record struct {
 	Samples []Sample
 }
 
-// Write is one attempt to write. Err is empty if it was committed.
+// Write is one attempt to write. Err is empty if the write was committed.
 type Write struct {
 	Start time.Time
 	Took  time.Duration
 	Err   string
 }
 
-// Sample is one answer of one member, or a missing answer. Leader is 0 while
-// the member knows none; Term is its raft term.
+// Sample is one answer of a member, or a missing answer. Leader is 0 while the
+// member knows no leader. Term is the raft term of the member.
 type Sample struct {
 	At           time.Time
 	Member       string
@@ -33,8 +33,8 @@ type Sample struct {
 	Leader, Term uint64
 }
 
-// Between returns the part of the record between two times. A write belongs to the
-// part in which it began.
+// Between returns the part of the record between two times. A write belongs to
+// the part in which it started.
 func (r Record) Between(from, to time.Time) Record {
 	isWithin := func(t time.Time) bool { return !t.Before(from) && t.Before(to) }
 	part := Record{Members: r.Members, Start: from, End: to}
@@ -55,23 +55,23 @@ func (r Record) Between(from, to time.Time) Record {
 type Report struct {
 	// Took is how long the probe ran.
 	Took time.Duration
-	// Writes counts all attempts, Failed the unconfirmed ones, and Errors has
-	// the distinct reasons.
+	// Writes counts all attempts. Failed counts the writes that were not
+	// confirmed. Errors has their distinct reasons.
 	Writes, Failed int
 	Errors         []string
 	// P50, P99 and Max are latencies of committed writes.
 	P50, P99, Max time.Duration
-	// Gap is the longest time without a commit, beginning at GapAt.
+	// Gap is the longest time without a commit. It starts at GapAt.
 	Gap   time.Duration
 	GapAt time.Time
-	// Members in the order of the record.
+	// Members has the members in the order of the record.
 	Members []MemberReport
-	// LeaderChanges counts how often the cluster got another leader; Leaderless
-	// is the longest time in which members answered but knew none.
+	// LeaderChanges counts how often the cluster got another leader. Leaderless
+	// is the longest time in which members answered and knew no leader.
 	LeaderChanges int
 	Leaderless    time.Duration
-	// Voters counts the answering voters, one entry per change; MinVoters is the
-	// lowest count, and Quorum the required one.
+	// Voters has the number of answering voters, one entry for each change.
+	// MinVoters is the lowest number. Quorum is the required number.
 	Voters    []Voters
 	MinVoters int
 	Quorum    int
@@ -83,7 +83,8 @@ type MemberReport struct {
 	Away []Span
 }
 
-// Span is a time between two answers of a member, without an answer in it.
+// Span is the time between two answers of a member, if requests between them had
+// no answer.
 type Span struct {
 	From, To time.Time
 }
@@ -94,7 +95,7 @@ type Voters struct {
 	Count int
 }
 
-// Longest returns the longest time without an answer of the member.
+// Longest returns the longest time in which the member did not answer.
 func (m MemberReport) Longest() time.Duration {
 	var d time.Duration
 	for _, s := range m.Away {
@@ -103,7 +104,8 @@ func (m MemberReport) Longest() time.Duration {
 	return d
 }
 
-// LongestBelow returns the longest time in which fewer voters than least answered.
+// LongestBelow returns the longest time in which fewer than least voters
+// answered.
 func (r Report) LongestBelow(least int) time.Duration {
 	var longest, short time.Duration
 	for i, v := range r.Voters {
@@ -161,8 +163,8 @@ func (r *Report) addWrites(rec Record) {
 	}
 }
 
-// quantile returns the smallest of the sorted values that is not less than a
-// share q of them.
+// quantile returns the smallest value such that at least a share q of the sorted
+// values is not larger.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -174,8 +176,8 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[max(rank, 1)-1]
 }
 
-// findAbsences finds the times in which a member did not answer, from the last
-// answer before to the first one after. Before the first sample every member
+// findAbsences finds the times in which a member did not answer: from the last
+// answer before to the first answer after. Until its first sample, a member
 // counts as answering.
 func findAbsences(name string, rec Record, samples []Sample) []Span {
 	var spans []Span
@@ -209,7 +211,8 @@ func (r *Report) addVoters(rec Record) {
 			changes = append(changes, change{s.From, -1}, change{s.To, +1})
 		}
 	}
-	// At the same moment, a returning member counts first.
+	// If members return and leave at the same moment, the returning ones count
+	// first.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), b.by-a.by) })
 	count := len(rec.Members)
 	r.MinVoters = count
@@ -221,8 +224,8 @@ func (r *Report) addVoters(rec Record) {
 	}
 }
 
-// addLeaders counts leaders by term: a member that learns of a new leader late
-// must not count as a change back.
+// addLeaders counts leaders by term: if a member learns of a new leader late,
+// this must not count as another change.
 func (r *Report) addLeaders(rec Record, samples []Sample) {
 	var leader, term uint64
 	seen, lost := rec.Start, false

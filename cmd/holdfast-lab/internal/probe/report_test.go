@@ -25,11 +25,11 @@ func TestWrites(t *testing.T) {
 	if r.Writes != 20 || r.Failed != 3 || len(r.Errors) != 2 {
 		t.Errorf("writes %d, failed %d, errors %v", r.Writes, r.Failed, r.Errors)
 	}
-	// 17 committed, of 1…10 and 14…20 ms.
+	// 17 writes were committed, with latencies of 1…10 and 14…20 ms.
 	if r.P50 != dur(9) || r.P99 != dur(20) || r.Max != dur(20) {
 		t.Errorf("p50 %s, p99 %s, max %s", r.P50, r.P99, r.Max)
 	}
-	// From 450+10 to 650+14.
+	// The gap lasts from 450+10 to 650+14.
 	if r.Gap != dur(204) || !r.GapAt.Equal(at(460)) {
 		t.Errorf("gap %s at %s", r.Gap, r.GapAt)
 	}
@@ -113,8 +113,8 @@ func TestLeaders(t *testing.T) {
 	}
 	r := Summarize(record([]Sample{
 		sample(100, "a", 1, 2), sample(100, "b", 1, 2),
-		sample(150, "a", 2, 3), sample(150, "b", 1, 2), sample(200, "b", 2, 3), // b learns late
-		sample(250, "b", 0, 3), sample(300, "a", 0, 3), sample(400, "a", 2, 4), // the same again
+		sample(150, "a", 2, 3), sample(150, "b", 1, 2), sample(200, "b", 2, 3), // b learns of the new leader late
+		sample(250, "b", 0, 3), sample(300, "a", 0, 3), sample(400, "a", 2, 4), // the same leader again, in another term
 		sample(450, "a", 3, 5),
 	}, nil))
 	if r.LeaderChanges != 2 {

@@ -131,8 +131,8 @@ func cmdFree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdLeader puts the host of a cluster's leader into $leader, and the hosts of
-// the other members into $follower1, $follower2 and so on.
+// cmdLeader sets $leader to the host of a cluster's leader, and $follower1,
+// $follower2 and so on to the hosts of the other members.
 func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, "leader CLUSTER")
 	s := stageOf(ts)
@@ -166,13 +166,13 @@ func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// watch observes a cluster, and the disk under it.
+// watch observes a cluster, and the disk that its members use.
 type watch struct {
 	*probe.Probe
 	disk *idle.DiskWatch
 }
 
-// Stop ends both, and returns the report on the cluster and the longest stall of the disk.
+// Stop ends both watches. It returns the report on the cluster and the longest stall of the disk.
 func (w *watch) Stop() (probe.Report, time.Duration, error) {
 	r, err := w.Probe.Stop()
 	stall, diskErr := w.disk.Stop()
@@ -194,11 +194,11 @@ func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
 	s.watches[args[0]] = &watch{p, disk}
 }
 
-// cmdUnwatch ends a watch. By default all voters but one must have answered at
-// all times, and always a quorum; min= sets another number. failed= limits the
-// failed writes (default defaultFailed), gap= the longest time without a
-// commit, and away= lists the members that rebooted, in order. Delays that a
-// busy machine or a slow disk explains are only printed.
+// cmdUnwatch ends a watch and checks its report. At all times a quorum must have
+// answered, and all voters but one; min= sets another number. failed= is the
+// largest number of failed writes (defaultFailed by default). gap= is the longest
+// time without a commit. away= lists the members that must have rebooted, in
+// order. Delays that a busy machine or a slow disk explains are only printed.
 func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: unwatch CLUSTER [min=N] [failed=N] [gap=DURATION] [away=HOST,…]")
@@ -217,8 +217,8 @@ func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.checkReport(args[0], e.findMisses(r), stall))
 }
 
-// checkReport returns the misses of a report as an error. It only prints short delays
-// that the load of the machine or its disk explains.
+// checkReport returns the misses of a report as an error. If the load of the
+// machine or its disk explains them, it only prints them.
 func (s *stage) checkReport(cluster string, list []idle.Miss, stall time.Duration) error {
 	var load idle.Load
 	if len(list) > 0 && !slices.ContainsFunc(list, func(m idle.Miss) bool { return m.Certain }) {
@@ -234,8 +234,8 @@ func (s *stage) checkReport(cluster string, list []idle.Miss, stall time.Duratio
 	return err
 }
 
-// Default limits of a watch. A write to a member that shuts down may fail with a
-// connection error, and on a busy machine everything takes longer.
+// These are the default limits of a watch. A write to a member that shuts down
+// may fail with a connection error. On a busy machine everything takes longer.
 const (
 	defaultFailed = 5
 	defaultGap    = idle.QuorumLossGap

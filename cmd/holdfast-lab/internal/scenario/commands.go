@@ -68,7 +68,6 @@ func cmdOn(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// asRoot runs a shell script on a host as root. It must succeed.
 func (s *stage) asRoot(h *lab.Host, script string) error {
 	text := base64.StdEncoding.EncodeToString([]byte("set -eu\n" + script))
 	_, err := h.Output(s.ctx, "echo "+text+" | base64 -d | sudo sh")

@@ -9,7 +9,7 @@ import (
 )
 
 // commandsOf lists the commands of a scenario that change or check hosts, with
-// the kind of switch or signal, and its laws.
+// their kind of power switch or signal, and the laws that the scenario checks.
 func commandsOf(t *testing.T, s script) []string {
 	t.Helper()
 	text, err := fs.ReadFile(scripts, s.path)
@@ -37,17 +37,17 @@ func commandsOf(t *testing.T, s script) []string {
 	return found
 }
 
-// laws are words in scenarios that show which law of roll-outs they check, in
-// addition to the laws that all check.
+// laws are words in scenarios. Each shows that a scenario checks a certain law of
+// roll-outs, in addition to the laws that all scenarios check.
 var laws = []string{
 	"canary {", "window ", "paused", "failure_budget", "after ", "on_failure", "on_action_failure", "max_unavailable", "max_skew", "drain \"", "gate \"",
 	"policy {", "drift ", "allow_outage", "kargs", "playbook", "version_command", "continue-over", "best-effort", "lab zones", "lab small",
 }
 
 // TestCoreHasEveryKind checks that the core, which runs for each change, has
-// every kind of fault and check. Exceptions take several minutes and run with
-// --all: kills and power cuts at each point of a write or of a roll-out (the
-// core has one of each), a hostile account, and a second target.
+// every kind of fault and check. There are exceptions that take several minutes
+// and run only with --all: kills and power cuts at each point of a write or of a
+// roll-out (the core has one of each), a hostile account, and a second target.
 func TestCoreHasEveryKind(t *testing.T) {
 	all, err := listScripts()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// Scripts that write to a host stop at the point that faultFile names.
+// A script that writes to a host stops at the point that faultFile names.
 const (
 	faultFile = "/run/holdfast/fault"
 	faultHit  = "/run/holdfast/fault-hit"
@@ -60,20 +60,20 @@ func (s *stage) resumeWrite(h *lab.Host) error {
 	return err
 }
 
-// crashes interrupts writes at points, on the way from one configuration to
-// another and back, and checks that the next run completes them.
+// crashes changes hosts from one configuration to another and back, interrupts
+// the writes at points, and checks that the next run completes them.
 type crashes struct {
 	*stage
 	ts       *testscript.TestScript
-	power    bool // the hosts lose power; else holdfast is killed
+	power    bool // hosts lose power; if false, holdfast is killed
 	document string
 	versions [2]string // files with the old and the new document
 	trees    [2]string // names of the trees of the hosts after each version
 	hosts    []string
 }
 
-// cmdCrash crashes at each point. It tries as many points at once as there are
-// hosts.
+// cmdCrash interrupts writes at each point. It tries as many points at the same
+// time as there are hosts.
 func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 6 || args[0] != "bastion" && args[0] != "power" {
 		ts.Fatalf("usage: crash bastion|power DOCUMENT OLD NEW HOST,… POINT…")
@@ -95,7 +95,7 @@ func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 			c.crashAt(points, 1-way)
 			continue
 		}
-		way = 1 - way // one way only: a boot is slow
+		way = 1 - way // only one way for each point, because a boot is slow
 	}
 	if way == 0 {
 		c.applyVersion(0)
@@ -150,8 +150,8 @@ func (c *crashes) crashAt(points []string, version int) {
 	}
 }
 
-// awaitPoint waits until a host has reached its point. The run must not end
-// before.
+// awaitPoint waits until a host has reached its point. It returns an error if the
+// run ends before that.
 func (c *crashes) awaitPoint(name string) error {
 	h, j := c.findHost(c.ts, name), c.jobs["crash"]
 	return c.waitUntilOK(hitTime, func() error {
@@ -167,7 +167,6 @@ func (c *crashes) awaitPoint(name string) error {
 	})
 }
 
-// losePower cuts the power of hosts without a sync, and turns it on again.
 func (c *crashes) losePower(hosts []string) {
 	for _, name := range hosts {
 		c.ts.Check(c.findHost(c.ts, name).Power(c.ctx, lab.Lossy))
@@ -178,8 +177,6 @@ func (c *crashes) losePower(hosts []string) {
 	cmdUp(c.ts, false, hosts)
 }
 
-// checkNotHalfWritten checks that every resource matches one of the two
-// versions.
 func (c *crashes) checkNotHalfWritten(name, point string) {
 	t, err := c.readTree(c.findHost(c.ts, name))
 	c.ts.Check(err)

@@ -17,16 +17,16 @@ type expectation struct {
 	failed int
 	gap    time.Duration
 	away   []string
-	order  bool // compare away
+	order  bool // whether to compare away
 }
 
-// shortestReboot is longer than any late answer of a member that did not
+// shortestReboot is longer than the delay of any answer of a member that did not
 // reboot.
 const shortestReboot = 1200 * time.Millisecond
 
 // findMisses compares a report with the limits. A busy machine delays commits and
-// answers, but no shorter than idle.QuorumLossGap and shortestReboot; it makes
-// nothing fail and nothing reboot.
+// answers, but by less than idle.QuorumLossGap and shortestReboot. It causes no
+// failed writes and no reboots.
 func (e *expectation) findMisses(r probe.Report) []idle.Miss {
 	var list []idle.Miss
 	add := func(m idle.Miss, format string, args ...any) {
@@ -49,8 +49,8 @@ func (e *expectation) findMisses(r probe.Report) []idle.Miss {
 	return list
 }
 
-// judgeMisses returns the misses as an error, or as text if the machine explains
-// all of them.
+// judgeMisses returns the misses as an error. If the machine explains all of
+// them, it returns them as text.
 func judgeMisses(list []idle.Miss, load idle.Load, stall time.Duration) (excused string, err error) {
 	var texts []string
 	broken := false
@@ -67,8 +67,8 @@ func judgeMisses(list []idle.Miss, load idle.Load, stall time.Duration) (excused
 	return fmt.Sprintf("missed, the machine was busy or its disk slow (with nothing going on in the lab %s; %s): %s", load, idle.DescribeStall(stall), strings.Join(texts, "; ")), nil
 }
 
-// awayInOrder lists the members that did not answer for long enough to reboot,
-// once for each time, in order.
+// awayInOrder lists the members that did not answer for as long as a reboot
+// takes, once for each such time, in order.
 func awayInOrder(r probe.Report) []string {
 	type leave struct {
 		name string

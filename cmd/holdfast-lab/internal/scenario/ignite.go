@@ -18,8 +18,9 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// cmdIgnite applies an Ignition config to a host as at a first boot, as far as
-// the output of holdfast render needs it. Ignition must accept the config.
+// cmdIgnite applies an Ignition config to a host like a first boot. It handles
+// the parts of a config that holdfast render uses. Ignition must accept the
+// config.
 func cmdIgnite(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, "ignite HOST FILE")
 	c, report, err := v3_5.ParseCompatibleVersion([]byte(ts.ReadFile(args[1])))
@@ -57,8 +58,8 @@ func (i *ignition) addLine(format string, args ...any) {
 	fmt.Fprintf(&i.script, format+"\n", args...)
 }
 
-// addAccounts makes groups and users. Like Ignition on Fedora CoreOS it writes
-// SSH keys to a file of their own.
+// addAccounts adds the commands that make groups and users. Like Ignition on
+// Fedora CoreOS, they write SSH keys to a separate file.
 func (i *ignition) addAccounts(c types.Config) error {
 	for _, g := range c.Passwd.Groups {
 		i.addLine("getent group %s >/dev/null || groupadd %s", g.Name, g.Name)
@@ -116,7 +117,7 @@ func (i *ignition) addResources(c types.Config) error {
 	return nil
 }
 
-// unquoted is text that needs no quoting.
+// unquoted is text that the script contains without quotes.
 type unquoted string
 
 func (i *ignition) setOwnerAndMode(n types.Node, mode *int, otherwise int) {
@@ -159,9 +160,9 @@ func (i *ignition) addUnits(c types.Config) error {
 	return nil
 }
 
-// addKernelArguments changes the kernel arguments of the next boot. ostree
-// would add an entry with another name, which the lab's boot loader does not
-// prefer.
+// addKernelArguments adds the commands that change the kernel arguments of the
+// next boot. They edit the boot entry, because ostree would add an entry with
+// another name, which the lab's boot loader does not prefer.
 func (i *ignition) addKernelArguments(c types.Config) {
 	for _, a := range c.KernelArguments.ShouldExist {
 		i.addLine("sed -i %s /boot/loader/entries/*.conf; sync", "/^options /s|$| "+string(a)+"|")

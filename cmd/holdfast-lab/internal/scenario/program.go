@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// holdfastCommand returns a holdfast command with the site's inventory. The
-// first arguments may be "--site DIR".
+// holdfastCommand returns a holdfast command that uses the inventory of the site.
+// If args start with "--site DIR", it uses that site.
 func (s *stage) holdfastCommand(args []string) []string {
 	site := "site"
 	if len(args) > 1 && args[0] == "--site" {
@@ -27,8 +27,8 @@ func (s *stage) holdfastCommand(args []string) []string {
 	return append(argv, "-i", site+"/inventory.hcl")
 }
 
-// cmdHoldfast runs holdfast inside the lab's network and checks its exit code,
-// or one of several ("0|3").
+// cmdHoldfast runs holdfast inside the lab's network and checks its exit code.
+// "0|3" allows either code.
 func cmdHoldfast(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: holdfast CODE [--site DIR] ARGUMENT…")
@@ -53,7 +53,7 @@ func exitCode(ts *testscript.TestScript, err error) int {
 	return -1
 }
 
-// job is a holdfast that runs while the script continues.
+// job is a holdfast process that runs while the script continues.
 type job struct {
 	cmd  *exec.Cmd
 	out  output
@@ -61,11 +61,11 @@ type job struct {
 	err  error
 }
 
-// output is the stdout and stderr of a job so far.
+// output is the stdout and stderr of a job until now.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	more chan struct{} // closed at the next output
+	more chan struct{} // closed when more output arrives
 }
 
 // Write appends output.
@@ -79,8 +79,6 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// textSoFar returns the output so far, and a channel that is closed at the next
-// output.
 func (o *output) textSoFar() (string, <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -91,7 +89,7 @@ func (o *output) textSoFar() (string, <-chan struct{}) {
 }
 
 func (j *job) killAndWait() {
-	_ = j.cmd.Process.Kill() // it may have ended
+	_ = j.cmd.Process.Kill() // the process may have ended
 	<-j.done
 }
 
@@ -104,12 +102,13 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	j := &job{cmd: exec.CommandContext(s.ctx, argv[0], argv[1:]...), done: make(chan struct{})}
 	j.cmd.Dir = ts.MkAbs(".")
 	j.cmd.Env = os.Environ()
-	for _, name := range []string{"HOME", "XDG_STATE_HOME"} { // for the identity of the bastion
+	for _, name := range []string{"HOME", "XDG_STATE_HOME"} { // the identity of the bastion is below these folders
 		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
 	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// A command of the inventory that outlives a killed holdfast keeps its output open.
+	// A command of the inventory may outlive a killed holdfast, and keeps its
+	// output open.
 	j.cmd.WaitDelay = time.Second
 	ts.Check(s.Lab.Start(j.cmd))
 	s.jobs[args[0]] = j

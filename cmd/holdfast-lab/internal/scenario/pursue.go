@@ -16,21 +16,22 @@ import (
 	"holdfast/engine"
 )
 
-// pursuit updates hosts from one version of the OS to the other and back, again
-// and again, and interrupts the runs at events. If a run ends before an event,
-// the next run continues, so that many events cost little more than the
-// roll-outs themselves.
+// pursuit updates hosts from one version of the OS to the other and back,
+// repeatedly, and interrupts the runs at events. If a run ends before its event
+// happens, the next run waits for that event. So many events cost little more
+// time than the roll-outs themselves.
 type pursuit struct {
 	*stage
 	ts     *testscript.TestScript
 	hosts  []string
-	power  bool // a host loses power; else holdfast is killed
+	power  bool // a host loses power; if false, holdfast is killed
 	target int  // version of the current roll-out: 1 or 2
 	done   int  // completed roll-outs
 }
 
-// cmdPursue kills holdfast, or cuts the power of the host of an event, after
-// each of these events, and checks that the next runs finish the roll-out.
+// cmdPursue interrupts runs after each of these events: it kills holdfast, or
+// cuts the power of the host of the event. It checks that the next runs finish
+// the roll-out.
 func cmdPursue(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[0] != "bastion" && args[0] != "power" {
 		ts.Fatalf("usage: pursue bastion|power HOST,… EVENT…")
@@ -42,8 +43,8 @@ func cmdPursue(ts *testscript.TestScript, neg bool, args []string) {
 	p.finishRollout()
 }
 
-// strikeAt interrupts a run at the next such event. If the roll-out ends
-// before, the next one begins.
+// strikeAt interrupts a run at the next event of this kind. If the roll-out ends
+// before, strikeAt starts the next one.
 func (p *pursuit) strikeAt(event string) {
 	for range 3 {
 		host, came := p.runUntilEvent(event)
@@ -113,8 +114,9 @@ func (p *pursuit) strikeHost(j *job, host string) {
 	cmdUp(p.ts, false, p.hosts)
 }
 
-// checkRollout checks the end of a roll-out: every host runs its version, is
-// free and, if only holdfast was killed, has booted no more than once for it.
+// checkRollout checks the result of a roll-out: every host runs its version and
+// is not held. If only holdfast was killed, every host has booted once for each
+// roll-out.
 func (p *pursuit) checkRollout() {
 	cmdBooted(p.ts, false, append([]string{fmt.Sprint("v", p.target)}, p.hosts...))
 	cmdFree(p.ts, false, p.hosts)
@@ -153,7 +155,7 @@ func (p *pursuit) newJournal(before []string) string {
 }
 
 // readEvents returns the complete lines of a journal that it has not returned
-// before.
+// before. seen counts them.
 func readEvents(ts *testscript.TestScript, journal string, seen *int) []engine.Event {
 	if journal == "" {
 		return nil

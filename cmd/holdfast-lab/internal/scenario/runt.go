@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// runT implements testscript.T for a program: scenarios run one after the
-// other, and the log of a failed one is printed.
+// runT implements testscript.T for a program. Scenarios run one after the other.
+// The log of a failed scenario is printed.
 type runT struct {
 	ctx      context.Context
 	out      io.Writer
@@ -78,7 +78,7 @@ func indentLines(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 
-// Skip ends the scenario without an outcome.
+// Skip ends the scenario without a result.
 func (t *runT) Skip(args ...any) {
 	t.Log(args...)
 	t.skipped = cmp.Or(strings.TrimSpace(fmt.Sprint(args...)), "no reason")
@@ -97,10 +97,10 @@ func (t *runT) FailNow() {
 	panic(errLeave)
 }
 
-// Log keeps text until the outcome of the scenario is known.
+// Log keeps text until the result of the scenario is known.
 func (t *runT) Log(args ...any) { fmt.Fprintln(&t.log, args...) }
 
-// Parallel does nothing: there is one lab.
+// Parallel does nothing, because there is only one lab.
 func (t *runT) Parallel() {}
 
 // Verbose makes testscript log every command.

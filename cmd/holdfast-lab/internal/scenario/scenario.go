@@ -1,10 +1,10 @@
-// Package scenario runs testscript files against real hosts: scripts that
-// operate power switches, cables and disks, run holdfast, and check the state
-// of hosts and of etcd afterwards.
+// Package scenario runs testscript files against real hosts. These scripts
+// operate power switches, cables and disks, run holdfast, and check the state of
+// hosts and of etcd afterwards.
 //
-// The first command of a script names the lab it needs, so that scripts with
-// the same lab run one after the other in it. Every script starts with hosts at
-// their first boot. doc.txt describes the commands of scripts.
+// The first command of a script names the lab that the script needs. Scripts with
+// the same lab run one after the other in it. At the start of every script, the
+// hosts are at their first boot. doc.txt describes the commands of scripts.
 package scenario
 
 import (
@@ -43,14 +43,15 @@ func Doc() string { return doc }
 // Runner runs scenarios.
 type Runner struct {
 	Lab    *lab.Lab
-	Binary string // holdfast
-	Self   string // holdfast-lab
+	Binary string // path of holdfast
+	Self   string // path of holdfast-lab
 	Out    io.Writer
-	Suite  image.Suite // that hosts run
-	// Match selects scenarios by name; nil runs the core, or with All all.
+	Suite  image.Suite // suite that hosts run
+	// Match selects scenarios by name. If it is nil, the core runs, or with All
+	// every scenario.
 	Match *regexp.Regexp
 	All   bool
-	// Verbose prints the log of every scenario, not only of those that fail.
+	// Verbose prints the log of every scenario, not only of the failed ones.
 	Verbose bool
 }
 
@@ -60,8 +61,8 @@ type script struct {
 	core            bool
 }
 
-// Names lists all scenarios in the order they run, with "core" after the names
-// of core scenarios.
+// Names lists all scenarios in their order. "core" follows the names of core
+// scenarios.
 func Names() ([]string, error) {
 	all, err := listScripts()
 	if err != nil {
@@ -101,8 +102,8 @@ func listScripts() ([]script, error) {
 	return all, nil
 }
 
-// Run runs the selected scenarios one after the other. Its error names the
-// failed ones.
+// Run runs the selected scenarios one after the other. The error names the failed
+// scenarios.
 func (r *Runner) Run(ctx context.Context) error {
 	all, err := listScripts()
 	if err != nil {

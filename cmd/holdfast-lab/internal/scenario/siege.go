@@ -12,16 +12,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// planted matches a secret that a scenario has put on its hosts.
+// planted matches a secret that a scenario has written to its hosts.
 var planted = regexp.MustCompile(`PLANTED-[0-9a-f]{16}`)
 
-// siegeBound limits one run, including two gathers of at most a minute each,
-// and a write.
+// siegeBound limits one run. A run gathers facts twice, for at most a minute
+// each, and writes once.
 const siegeBound = 3 * time.Minute
 
 // cmdSiege applies two versions of a document by turns while something may make
-// runs fail, and checks that they end in time with a fitting exit code and show
-// no secret.
+// runs fail. It checks that each run ends in time with a fitting exit code and
+// shows no secret.
 func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, "siege TIMES DOCUMENT OLD NEW")
 	times, err := strconv.Atoi(args[0])
@@ -41,8 +41,6 @@ func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
 	s.printReport(ts, "%d runs in %.0f s, the longest %.1f s; how many ended with which exit code: %v", times, time.Since(began).Seconds(), longest.Seconds(), codes)
 }
 
-// runBounded runs holdfast to its end within siegeBound and returns its exit
-// code.
 func (s *stage) runBounded(ts *testscript.TestScript, args ...string) int {
 	cmdStart(ts, false, append([]string{"besieged"}, args...))
 	j := s.jobs["besieged"]
@@ -71,12 +69,12 @@ func (s *stage) printReport(ts *testscript.TestScript, format string, args ...an
 	fmt.Fprintf(s.Out, "\n    %s ", text)
 }
 
-// traceFile is the file on a host to which scripts append the points they
+// traceFile is the file on a host to which scripts append the points that they
 // reach.
 const traceFile = "/run/holdfast/trace"
 
-// writeCounts counts the runs that wrote to any host, and the writes over all
-// hosts by how far they came.
+// writeCounts has the number of runs that wrote to any host, and the number of
+// writes to all hosts that reached certain points.
 type writeCounts struct {
 	runs                                     map[string]bool
 	writes, removals, undos, restored, ended int

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cmdSmallDisk mounts a small file system on a folder of the bastion. Filling
-// it does not affect the rest of the machine.
+// cmdSmallDisk mounts a small filesystem on a folder of the bastion. If it is
+// full, the rest of the machine is not affected.
 func cmdSmallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, "smalldisk DIR SIZE")
 	dir := ts.MkAbs(args[0])

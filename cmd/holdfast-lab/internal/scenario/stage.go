@@ -13,7 +13,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// Time limits of one scenario, and of one of the core.
+// These are the time limits of a scenario, and of a core scenario.
 const (
 	limit     = 25 * time.Minute
 	coreLimit = 5 * time.Minute
@@ -27,7 +27,7 @@ type stage struct {
 	began   time.Time
 	watches map[string]*watch
 	jobs    map[string]*job
-	trees   map[string]tree // by name and host
+	trees   map[string]tree // trees by name and host
 }
 
 type stageKey struct{}
@@ -92,7 +92,6 @@ func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(copySite(ts.MkAbs("site"), ts.MkAbs(args[0])))
 }
 
-// copySite copies the files of a site, without the folders of its runs.
 func copySite(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -135,7 +134,6 @@ func (s *stage) findHost(ts *testscript.TestScript, name string) *lab.Host {
 	return h
 }
 
-// requireArgs refuses "!" and another number of arguments than in the usage.
 func requireArgs(ts *testscript.TestScript, neg bool, args []string, usage string) {
 	if neg || len(args) != len(strings.Fields(usage))-1 {
 		ts.Fatalf("usage: %s", usage)

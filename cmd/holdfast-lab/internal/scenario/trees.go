@@ -12,14 +12,14 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// tree describes the folders of a host that configurations concern: by path,
-// the kind, mode and owner of a resource, and its digest or target. Times are
-// not included.
+// tree describes those folders of a host that configurations write to. It has the
+// kind, mode and owner of each resource by path, and its digest or target, but no
+// times.
 type tree map[string]string
 
-// treeScript lists a tree in two parts. It omits backups and locks of useradd
-// and similar tools, the time stamp that systemd keeps for /usr, and the notice
-// of a hold.
+// treeScript lists a tree in two parts. It omits backups and locks of tools such
+// as useradd, the time stamp that systemd keeps for /usr, and the notice of a
+// hold.
 const treeScript = `sudo sh -c '
 set -f -- /etc/ /srv/ /opt/ /usr/local/ /var/home/
 not="-name .pwd.lock -o -name .updated -o -name passwd[-+] -o -name shadow[-+] -o -name group[-+] -o -name gshadow[-+] -o -name subuid[-+] -o -name subgid[-+] -o -name .bash_history -o -path /etc/motd.d*"
@@ -72,7 +72,7 @@ func (t tree) diffFrom(want tree) []string {
 	return wrong
 }
 
-// diffFromBoth lists resources that match neither tree. It ignores the
+// diffFromBoth lists the resources that match neither tree. It ignores the
 // temporary files that holdfast keeps next to a file until it renames them.
 func (t tree) diffFromBoth(a, b tree) []string {
 	var wrong []string

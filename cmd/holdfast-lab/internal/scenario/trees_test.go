@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// listedTree returns the output of a host: a directory, a link, and files with
-// one digit each for the digest.
+// listedTree returns output of treeScript: a directory, a link, and files. The
+// digest of a file has one digit.
 func listedTree(t *testing.T, files map[string]string) tree {
 	t.Helper()
 	nodes, sums := []string{"d\t755 0:0\t\t/etc/", "l\t777 0:0\ta b\t/etc/link"}, []string{}
@@ -27,7 +27,7 @@ func TestTrees(t *testing.T) {
 	fresh := listedTree(t, map[string]string{"/etc/both": "3", "/etc/come": "4"})
 	for name, c := range map[string]struct {
 		files map[string]string
-		wrong string // path that is neither old nor new
+		wrong string // path that matches neither the old nor the new tree
 	}{
 		"old":                 {map[string]string{"/etc/both": "1", "/etc/gone file": "2"}, ""},
 		"some of each":        {map[string]string{"/etc/both": "3", "/etc/gone file": "2", "/etc/come": "4"}, ""},

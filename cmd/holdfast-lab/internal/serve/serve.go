@@ -1,5 +1,5 @@
-// Package serve serves the operating system's repository to the hosts over
-// HTTP, with a limited rate.
+// Package serve serves the repository of the operating system to the hosts over
+// HTTP, at a limited rate.
 package serve
 
 import (
@@ -14,11 +14,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// chunk is the number of bytes per write under a limit.
+// chunk is the number of bytes of each write, if there is a limit.
 const chunk = 16 << 10
 
-// Run serves the files below dir on address until ctx ends. All connections
-// together get bytesPerSecond; zero means no limit.
+// Run serves the files below dir on address until ctx ends. bytesPerSecond is for
+// all connections together; zero means no limit.
 func Run(ctx context.Context, address, dir string, bytesPerSecond int) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

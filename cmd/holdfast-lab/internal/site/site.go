@@ -1,6 +1,6 @@
-// Package site writes the files that the program under test needs to reach the
-// lab: an inventory, known_hosts and an SSH key. Their paths are relative, so
-// that the folder can be copied. The package does no I/O.
+// Package site makes the files that holdfast needs to reach the lab: an
+// inventory, known_hosts and an SSH key. Their paths are relative, so that the
+// folder can be copied. The package does no I/O.
 package site
 
 import (
@@ -16,7 +16,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Names of the files in a site folder.
+// These are the names of the files in a site folder.
 const (
 	Inventory  = "inventory.hcl"
 	KnownHosts = "known_hosts"
@@ -61,7 +61,8 @@ pool "%s" {
 }
 `
 
-// RenderInventory writes the inventory of a lab, whose hosts follow a branch and run a commit of it.
+// RenderInventory returns the inventory of a lab. The hosts follow a branch, and run a commit of
+// it.
 func RenderInventory(s spec.Spec, ref, commit string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, head, KnownHosts, Identity, commit)
@@ -107,8 +108,8 @@ func RenderKnownHosts(s spec.Spec, keys map[string]string) []byte {
 	return []byte(b.String())
 }
 
-// NewKey makes an SSH key pair: the private part in OpenSSH format, the public
-// part as a line of authorized_keys.
+// NewKey makes an SSH key pair. The private key is in OpenSSH format, and the
+// public key is a line of authorized_keys.
 func NewKey(comment string) (private, public string, err error) {
 	pub, priv, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 //go:embed default.hcl
 var DefaultHCL []byte
 
-// document is the part of an inventory that determines the hosts. The rest is
-// ignored.
+// document is the part of an inventory that determines the hosts. Parse ignores
+// the rest.
 type document struct {
 	Clusters []named  `hcl:"etcd_cluster,block"`
 	Pools    []named  `hcl:"pool,block"`
@@ -48,7 +48,7 @@ type ranged struct {
 	Rest    hcl.Body `hcl:",remain"`
 }
 
-// Parse reads an inventory. Only errors use the name of the file.
+// Parse reads an inventory. It uses name only in errors.
 func Parse(name string, src []byte) (Spec, error) {
 	f, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -95,7 +95,7 @@ func (d document) toSpec() (Spec, error) {
 }
 
 // expandRange turns "01-03" into 01, 02, 03. All numbers have the width of the
-// first.
+// first one.
 func expandRange(r string) ([]string, error) {
 	first, last, ok := strings.Cut(r, "-")
 	lo, err1 := strconv.Atoi(first)

@@ -1,6 +1,6 @@
 // Package spec describes the hosts of a lab: their names, pools, etcd clusters,
-// zones and addresses. It reads them from part of an inventory and ignores the
-// rest. It does no I/O.
+// zones and addresses. It reads them from an inventory, and ignores the rest of
+// the inventory. It does no I/O.
 package spec
 
 import (
@@ -10,25 +10,26 @@ import (
 	"slices"
 )
 
-// Limits of the lab's network, a /24 whose first ten addresses are its own.
+// These are the limits of the lab's network, a /24. Its first ten addresses do
+// not belong to hosts.
 const (
 	// Network is the first three octets of the lab's network.
 	Network = "10.77.0"
-	// Gateway is the address of the lab's bridge, where OS content is served.
+	// Gateway is the address of the lab's bridge. OS content is served there.
 	Gateway = Network + ".1"
-	// MaxHosts is how many hosts fit into the network.
+	// MaxHosts is the number of hosts that fit into the network.
 	MaxHosts = 240
 
 	firstHost = 10
 )
 
-// Spec is a whole lab.
+// Spec describes a whole lab.
 type Spec struct {
 	Hosts    []Host    `json:"hosts"`
 	Clusters []Cluster `json:"clusters"`
 }
 
-// Host is one machine. Index counts from 1 in the order of the inventory and
+// Host is one machine. Index counts from 1, in the order of the inventory, and
 // determines the address.
 type Host struct {
 	Name    string `json:"name"`
@@ -76,10 +77,10 @@ func (s Spec) Pools() []string {
 	return pools
 }
 
-// A name becomes a host name, a file name and a part of a certificate.
+// A name is used as a host name, as a file name, and in a certificate.
 var nameRule = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// Validate returns all problems of s, joined.
+// Validate returns all problems of s, joined into one error.
 func (s Spec) Validate() error {
 	var errs []error
 	if len(s.Hosts) == 0 {
