@@ -9,8 +9,9 @@ import (
 	"holdfast/engine/config/registries"
 )
 
-// checkContents checks the contents of files that services parse, because the
-// host would fail only later. It returns all problems.
+// checkContents checks the contents of files that services parse, because an
+// error would otherwise show only when a service fails on the host. It returns
+// all problems.
 func checkContents(name string, contents []byte) []string {
 	switch {
 	case name == registries.File:

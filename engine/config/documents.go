@@ -151,9 +151,9 @@ func (l *loader) convertDocument(d *document) []*document {
 	return d.fetchAndCheck(ok, before)
 }
 
-// fetchAndCheck fetches remote contents and checks the document. It returns no
-// document if this one has errors: before is the number of earlier errors in
-// the report.
+// fetchAndCheck fetches remote contents and checks the document. It returns nil
+// if the document has errors. before is the number of errors that the report
+// had before.
 func (d *document) fetchAndCheck(ok bool, before int) []*document {
 	if ok && len(d.report.Errors) == before {
 		d.fetchContents()

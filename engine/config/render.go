@@ -15,7 +15,8 @@ import (
 // provisions a new host. It adds records, which no document may write, in
 // folders that only root can read. OS image, kernel type, extensions and FIPS
 // have no equivalent in Ignition. The result has the oldest version that can
-// express it, because the OS of the new host may be old. It contains secrets.
+// express it, because the OS of the new host may be old. The result contains
+// secrets.
 func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 	c := l.merged
 	c.Storage.Files, c.Storage.Directories = slices.Clone(c.Storage.Files), slices.Clone(c.Storage.Directories)

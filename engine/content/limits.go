@@ -39,7 +39,7 @@ func (l *limits) hostLimit(host string) *hostLimit {
 	return h
 }
 
-// setRate changes the rate of a host, but not beyond the rate for every host. With 0 it ends an earlier change.
+// setRate changes the rate of a host, but not beyond the rate for every host. A rate of 0 ends an earlier change.
 func (l *limits) setRate(host string, rate int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -47,7 +47,7 @@ func NewServer(m engine.Mirror) *Server {
 }
 
 // SetRate limits the bytes per second to a host from now on, but not below 32 KiB and not above the limit of the
-// inventory. With 0 it removes this limit. It may be called at any time.
+// inventory. A rate of 0 removes this limit. SetRate may be called at any time.
 func (s *Server) SetRate(host string, bytesPerSecond int64) { s.limits.setRate(host, bytesPerSecond) }
 
 // Close ends all work on the mirror and closes its folders.

@@ -18,8 +18,8 @@ type Peer struct {
 	Retired bool   // the host need not have a member
 
 	// Dial connects from the host itself, until the context ends. For an
-	// unreachable host it returns the reason. The facts then still contain the
-	// member of that host.
+	// unreachable host, Dial returns the reason; the facts then still contain
+	// the member of that host.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// ReadFile reads a file of the host as root.

@@ -103,7 +103,7 @@ func (c *credentials) tlsFor(p Peer, note func([]*x509.Certificate), protocol st
 }
 
 // explainEnd returns the reason why the member on a host has ended a connection, if the client certificate is the
-// reason. Otherwise it returns err.
+// reason, else err.
 func (c *credentials) explainEnd(host string, err, ended error) error {
 	if why := certificate.Refused(c.client, host, ended); why != nil {
 		return why

@@ -33,7 +33,7 @@ type Files struct {
 // progress.
 func NewFiles(ctx context.Context, waits *Waits) Files { return Files{ctx: ctx, waits: waits} }
 
-// Begin adds a wait to the list. end removes it.
+// Begin adds a wait to the list. end removes the wait.
 func (in Files) Begin(text string) (end func()) { return in.waits.Begin(text) }
 
 // ReadFile reads a whole file of at most maxInput bytes.

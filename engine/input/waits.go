@@ -14,7 +14,7 @@ type Waits struct {
 	m    map[int]string
 }
 
-// Begin adds a wait to the list. end removes it.
+// Begin adds a wait to the list. end removes the wait.
 func (w *Waits) Begin(text string) (end func()) {
 	if w == nil {
 		return func() {}

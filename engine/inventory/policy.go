@@ -86,8 +86,8 @@ func (b *builder) readRule(n *node) engine.Rule {
 	return rule
 }
 
-// readAction reads an action such as "restart chronyd". An unknown action gets a warning and is carried out as a
-// reboot, which is always enough.
+// readAction reads an action such as "restart chronyd". An unknown action gets a warning and becomes a reboot, because
+// a reboot makes every change take effect.
 func (b *builder) readAction(n *node, text string) engine.Action {
 	word, unit, _ := strings.Cut(strings.TrimSpace(text), " ")
 	kinds := []string{

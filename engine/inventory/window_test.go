@@ -5,8 +5,8 @@ import (
 	"testing/fstest"
 )
 
-// TestWindowLocation checks the time zone of a window. The JSON of an inventory
-// does not show it.
+// TestWindowLocation checks the time zone of a window, which the JSON of an
+// inventory does not show.
 func TestWindowLocation(t *testing.T) {
 	l, err := Load(Source{FS: fstest.MapFS{"a.hcl": {Data: []byte(`
 site "s" {

@@ -27,7 +27,7 @@ type routes struct {
 
 // connect returns the connection for key. Without a connection, or after its end, connect dials; other callers wait for
 // the same dial. A failure is kept for as long as the dial took (at most 10 s), so that hundreds of hosts behind a dead
-// jump host do not wait for it one after the other.
+// jump host do not wait one after the other.
 func (rs *routes) connect(ctx context.Context, key string, dial func() (*Host, error)) (*Host, error) {
 	for {
 		rs.mu.Lock()

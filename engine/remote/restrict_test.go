@@ -176,7 +176,7 @@ func TestKnownHostsCase(t *testing.T) {
 	}
 }
 
-// TestStricterConfig checks that restrictions of ssh_config apply, or that Dial refuses them with a reason. It never
+// TestStricterConfig checks that restrictions of ssh_config apply, or that Dial refuses them with a reason, and never
 // ignores them.
 func TestStricterConfig(t *testing.T) {
 	t.Parallel()

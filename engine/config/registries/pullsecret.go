@@ -51,7 +51,8 @@ func ReadPullSecret(contents []byte) (logins map[string]Login, wrong string) {
 	return secret.Auths, ""
 }
 
-// HasLogin reports whether there is a log-in for an image, or for a mirror of it.
+// HasLogin reports whether there is a log-in for an image, or for a mirror of
+// the image.
 func HasLogin(image string, logins map[string]Login, registries map[string]any) bool {
 	for _, name := range append(mirrorNames(image, registries), withoutTransport(image)) {
 		for scope := range logins {

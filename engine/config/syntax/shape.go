@@ -10,7 +10,7 @@ import (
 
 // ShapeChecker checks that a value has the fields and types of a Go type, by
 // the names in its json tags. encoding/json would ignore unknown fields, and
-// would accept names in other case.
+// would accept names in another case.
 type ShapeChecker struct {
 	File   string
 	Format string // kind of document, for messages

@@ -40,7 +40,8 @@ type Keys struct {
 // algorithms that known_hosts can verify come first: certificates if known_hosts has an authority for the host, then
 // the types of the known keys. A certificate has the type of the host key, not of the authority, so all types of
 // certificates are offered. The other types follow: if a host has only other keys, Check then refuses the key and can
-// show it. Without them, the negotiation would fail. HostKeyAlgorithms of ssh_config removes some algorithms.
+// show it. Without the other types, the negotiation would fail. HostKeyAlgorithms of ssh_config removes some
+// algorithms.
 func (k Keys) Algorithms() []string {
 	var authority bool
 	known := map[string]bool{}

@@ -13,8 +13,7 @@ type Hop struct {
 	port       int // 0 if not given
 }
 
-// parseJump reads "[user@]host[:port],…". Each hop may be written as ssh://user@host:port. For "none" and "" it returns
-// no hops.
+// parseJump reads "[user@]host[:port],…". Each hop may be written as ssh://user@host:port. "none" and "" mean no hops.
 func parseJump(s string) ([]Hop, error) {
 	if s == "" || strings.EqualFold(s, "none") {
 		return nil, nil

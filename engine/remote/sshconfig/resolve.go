@@ -165,8 +165,8 @@ func (r *Resolver) configNumber(keyword string, otherwise int) int {
 	return int(n)
 }
 
-// configTime reads a time of ssh_config: seconds, or a number with a unit such as 1m30s. For "none" and 0 it returns
-// otherwise.
+// configTime reads a time of ssh_config: seconds, or a number with a unit such as 1m30s. For "none", 0 and a missing
+// keyword, configTime returns otherwise.
 func (r *Resolver) configTime(keyword string, otherwise time.Duration) time.Duration {
 	v := r.configValue(keyword)
 	if v == "" || v == "0" || strings.EqualFold(v, "none") {
