@@ -85,9 +85,9 @@ func markHostChanges(steps []engine.Step) []engine.Step {
 }
 
 // withHold puts a sequence between the steps that take and release the hold.
-// The hold lasts longer than the timeouts of all steps together, by take.For.
-// If the sequence brings another OS, the host records the OS of each pool in
-// that roll-out.
+// The hold lasts longer than the timeouts of all steps together, by ten minutes
+// and take.For. If the sequence brings another OS, the host records the OS of
+// each pool in that roll-out.
 func withHold(t engine.Target, take engine.TakeHold, roll []engine.Step, newOS bool) []engine.Step {
 	take.For += engine.Duration(10*time.Minute) + sumTimeouts(roll)
 	take.Renewed = t.Facts.HoldRenewed()

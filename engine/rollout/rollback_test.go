@@ -320,7 +320,7 @@ func newRejectingSite() (*simulator.Site, *simulator.Host) {
 func repairNewOS(t *simulator.Traits) { t.Bad = "" }
 
 // An OS that succeeds at the second try is no longer rejected: the host can get
-// it again later without --retry-rejected, and can roll it back again.
+// it again later without --retry-rolled-back, and can roll it back again.
 func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, h := newRejectingSite()

@@ -23,8 +23,8 @@ func stopAtEvent(b *simulator.Bastion, n int) func(*rollout.Run) {
 }
 
 // TestStopped presses Ctrl-C once, after every event. Every host is then
-// completely updated or unchanged, no host is held, and the next run completes.
-// If a failed action requires a reboot, the host has a record of that.
+// completely updated or unchanged, and not held, and the next run completes. A
+// host whose action failed has a record of the failure, and may stay held.
 func TestStopped(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.interruptionPoints(t)

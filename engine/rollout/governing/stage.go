@@ -53,6 +53,8 @@ func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 	}
 }
 
+// isIdle reports whether nothing was staged since the previous sample, because
+// the host was frozen all the time.
 func (g *Stage) isIdle() bool {
 	if g.sent.Knobs.Slice > 0 || len(g.levers) == 0 || !g.levers[0].InForce {
 		g.pausedSamples = 0
