@@ -1,5 +1,5 @@
-# Runs as the user whose SSH keys are on standard input, one a line. Arguments: home,
-# and the place of the keys: fragment (a separate file) or block (lines in
+# Runs as the user whose SSH keys are on standard input, one a line. Arguments:
+# home, and the place of the keys: fragment (a separate file) or block (lines in
 # authorized_keys; other lines stay).
 set -eu
 umask 077
