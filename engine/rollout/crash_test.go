@@ -81,7 +81,7 @@ func faultAt(b *simulator.Bastion, call simulator.Call, f simulator.Fault) {
 	}
 }
 
-// TestKilled kills a run after every event and around every call. The next run
+// TestKilled kills a run after every event and after every call. The next run
 // of the same bastion finishes, whether it begins at once or after a pause: the
 // test assigns the pauses to the events in turn.
 func TestKilled(t *testing.T) {
