@@ -180,7 +180,7 @@ func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 		hostscript.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
 		hostscript.ScriptChanged: {Kind: KindChanged, Cause: "the host is not as planned any more; nothing was done"},
 		hostscript.ScriptNoSpace: {Kind: KindFull, Cause: "too little free space; nothing was done"},
-		hostscript.ScriptCannot:  {Kind: KindCannot, Cause: "the host does not let itself be changed so; it is as it was"},
+		hostscript.ScriptCannot:  {Kind: KindCannot, Cause: "the host refused the change; nothing was changed"},
 	}
 	f, ok := causes[reply.Code]
 	if !ok {
