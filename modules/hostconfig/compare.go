@@ -12,8 +12,8 @@ import (
 )
 
 // comparedConfig returns the observed configuration, without resources that have
-// not taken effect. It returns a unit or user that the documents change as it was
-// applied: only the applied version has the settings that the documents have
+// not taken effect. If the documents change a unit or user, it returns the
+// applied version: only that version has the settings that the documents have
 // dropped.
 func (x *configDiff) comparedConfig() engine.Config {
 	old := engine.Config{Fixed: x.was.Fixed}
