@@ -68,12 +68,13 @@ type Pace struct {
 	Pause Duration `json:"pause,omitempty"` // how long the unit stays frozen after its data were flushed
 }
 
-// FloorPace returns the slowest pace. In one slice of it, ostree writes about
-// 0.7 MB (a thawed ostree wrote 145 MB/s in a measurement). A disk of 50 MB/s
-// writes 0.7 MB in 15 ms, so less than one fsync in a hundred waits for these
-// data.
+// FloorPace returns the slowest pace. One slice of it takes about 2 ms,
+// including the start of a program that sleeps. In this time ostree writes
+// 0.3 MB (a thawed ostree wrote 145 MB/s in a measurement). A disk of 50 MB/s
+// writes 0.3 MB in 6 ms, so an fsync that waits for these data takes less than
+// 10 ms.
 func FloorPace() Pace {
-	return Pace{Slice: Duration(5 * time.Millisecond), Pause: Duration(time.Second)}
+	return Pace{Slice: Duration(time.Millisecond), Pause: Duration(200 * time.Millisecond)}
 }
 
 // Lever is a way to slow the staging of a host.

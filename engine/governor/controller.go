@@ -34,16 +34,19 @@ const (
 
 // The steps of the pace. The first rise is quick, because most disks are fast
 // enough for full speed. After the first excess the controller knows that this
-// disk is not.
+// disk is not. A rise that makes slices longer is slower: a large object may
+// follow small ones, and fills each slice.
 const (
-	firstPace  = 0.2
-	firstRise  = 0.1
-	laterRise  = 0.05
-	tooMuch    = 2.0  // multiple of the limit: the last few seconds are enough to slow down. A smaller excess may be chance, and needs a longer window
-	farTooMuch = 4.0  // multiple of the limit: the pace falls to the floor at once
-	calmShare  = 0.75 // share of the limit: the pace may rise only if the last minute was at or below it
-	cutFactor  = 0.5
-	leastPace  = 0.1 // a lower pace becomes the floor
+	firstPace   = 0.2
+	blindPace   = 0.1 // 3 MB/s of large objects on a disk of 50 MB/s
+	firstRise   = 0.1
+	firstLonger = 0.03 // rise that makes slices longer
+	laterRise   = 0.05
+	laterLonger = 0.003
+	tooMuch     = 2.0 // multiple of the limit: the last few seconds are enough to slow down. A smaller excess may be chance, and needs a longer window
+	farTooMuch  = 4.0 // multiple of the limit: the pace falls to the floor at once
+	cutFactor   = 0.5
+	leastPace   = 0.1 // a lower pace becomes the floor
 )
 
 // Decision has the knobs for the host until the next sample, and whether the staging must stop.
@@ -71,7 +74,11 @@ type Controller struct {
 
 // New returns the controller of a staging that begins.
 func New(s Settings) *Controller {
-	return &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun)}
+	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun)}
+	if s.Blind {
+		c.pace = blindPace
+	}
+	return c
 }
 
 // First returns the decision before the first sample.
@@ -101,7 +108,7 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	case complete && (!observed || !recent.isOver()):
 		c.endPause(now)
 		c.safe = c.pace
-		if long.shareOfLimit() <= calmShare {
+		if c.areCalm(readings) {
 			c.speedUp(now)
 		}
 	}
@@ -158,11 +165,15 @@ func (c *Controller) speedUp(now time.Time) {
 	if now.Sub(c.lastCut) < calmTime {
 		return
 	}
-	rise := laterRise
+	rise, longer := laterRise, laterLonger
 	if !c.experienced {
-		rise = firstRise
+		rise, longer = firstRise, firstLonger
 	}
-	c.pace = min(c.pace+rise, 1)
+	if c.pace < shortPause {
+		c.pace = min(c.pace+rise, shortPause)
+		return
+	}
+	c.pace = min(c.pace+longer, 1)
 }
 
 func (c *Controller) endPause(now time.Time) {

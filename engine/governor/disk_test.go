@@ -33,11 +33,19 @@ type disk struct {
 	next      time.Duration               // time of the next fsync
 	all       []observation               // fsyncs since the begin
 	stall     func() time.Duration        // delay of an fsync by the machine; nil: no delay
+	start     time.Duration               // time by which the start of a program makes each slice longer
+	turn      time.Duration               // time by which programs make each pause longer
+	flush     time.Duration               // time that each flush takes from the disk, besides its data
+	small     func(float64) bool          // whether the objects after that many bytes are small; nil: no small objects
 }
 
 type observation struct{ at, took time.Duration }
 
 const step = time.Millisecond
+
+// smallRate is how fast the host writes small objects, in bytes per second. The
+// host waits for the flush of each object of 10 KB, which takes 3 ms.
+const smallRate = 3e6
 
 // run simulates the disk for that time.
 func (d *disk) run(span time.Duration) {
@@ -49,14 +57,19 @@ func (d *disk) run(span time.Duration) {
 		case d.knobs.Slice == 0:
 			d.frozen = true
 		case d.frozen && d.backlog == 0 && d.phase <= 0:
-			d.frozen, d.phase = false, d.knobs.Slice
+			d.frozen, d.phase = false, d.knobs.Slice+d.start
 		case d.frozen && d.backlog > 0:
-			d.phase = d.knobs.Pause // the pause follows the flush
+			d.phase = d.knobs.Pause + d.turn // the pause follows the flush
 		case !d.frozen:
-			d.staged += d.producer * step.Seconds()
-			d.backlog += d.producer * step.Seconds()
+			written := d.producer * step.Seconds()
+			if d.small != nil && d.small(d.staged) {
+				written = min(written, smallRate*step.Seconds())
+			}
+			d.staged += written
+			d.backlog += written
 			if d.phase <= 0 {
-				d.frozen, d.phase = true, d.knobs.Pause
+				d.frozen, d.phase = true, d.knobs.Pause+d.turn
+				d.backlog += d.flush.Seconds() * d.bandwidth
 			}
 		}
 		if d.at >= d.next && d.fsyncs > 0 {

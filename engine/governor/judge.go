@@ -23,6 +23,8 @@ type Excess struct {
 	P99    time.Duration
 	Limit  time.Duration
 	Window time.Duration
+
+	idle time.Duration // p99 while nothing is staged; 0: not known
 }
 
 func (x Excess) shareOfLimit() float64 {
@@ -33,6 +35,16 @@ func (x Excess) shareOfLimit() float64 {
 }
 
 func (x Excess) isOver() bool { return x.shareOfLimit() > 1 }
+
+// calmShare is the share of the limit at or below which the pace may rise.
+const calmShare = 0.75
+
+// isCalm reports whether the latency leaves room below its limit. A limit that
+// the idle latency has raised is never far from that latency. Then the lower
+// half of the distance between them counts as room, too.
+func (x Excess) isCalm() bool {
+	return x.P99 <= max(time.Duration(calmShare*float64(x.Limit)), (x.idle+x.Limit)/2)
+}
 
 // Limits limit the disk latency of a member.
 type Limits struct{ WALFsync, BackendCommit time.Duration }
@@ -69,29 +81,44 @@ func durationOf(s float64) time.Duration { return time.Duration(s * float64(time
 // points.
 func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.LatencyPoint) (worst Excess, observed bool) {
 	for _, r := range readings {
-		if r.Missing {
-			continue
-		}
-		p, limits := point(r), c.limitsOf(r.Host).raisedBy(r.Idle)
-		for _, x := range []struct {
-			metric engine.LatencyMetric
-			p99    float64
-			bucket *engine.LatencyBucket
-			limit  time.Duration
-		}{
-			{engine.WALFsync, p.WALFsyncP99, p.WALFsyncBucket, limits.WALFsync},
-			{engine.BackendCommit, p.BackendCommitP99, p.BackendCommitBucket, limits.BackendCommit},
-		} {
-			if x.bucket == nil {
-				continue
-			}
-			excess := Excess{Host: r.Host, Metric: x.metric, P99: durationOf(x.p99), Limit: x.limit, Window: time.Duration(p.Window)}
-			if !observed || excess.shareOfLimit() > worst.shareOfLimit() {
-				worst, observed = excess, true
+		for _, x := range c.compareReading(r, point(r)) {
+			if !observed || x.shareOfLimit() > worst.shareOfLimit() {
+				worst, observed = x, true
 			}
 		}
 	}
 	return worst, observed
+}
+
+// areCalm reports whether all members have room below their limits, in the longest window.
+func (c *Controller) areCalm(readings []Reading) bool {
+	for _, r := range readings {
+		for _, x := range c.compareReading(r, r.Long) {
+			if !x.isCalm() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// compareReading compares the latencies of a point with the limits of the member, as far as it has written anything.
+func (c *Controller) compareReading(r Reading, p engine.LatencyPoint) []Excess {
+	if r.Missing {
+		return nil
+	}
+	var all []Excess
+	limits := c.limitsOf(r.Host).raisedBy(r.Idle)
+	add := func(metric engine.LatencyMetric, p99, idle float64, limit time.Duration) {
+		all = append(all, Excess{Host: r.Host, Metric: metric, P99: durationOf(p99), Limit: limit, Window: time.Duration(p.Window), idle: durationOf(idle)})
+	}
+	if p.WALFsyncBucket != nil {
+		add(engine.WALFsync, p.WALFsyncP99, r.Idle.WALFsyncP99, limits.WALFsync)
+	}
+	if p.BackendCommitBucket != nil {
+		add(engine.BackendCommit, p.BackendCommitP99, r.Idle.BackendCommitP99, limits.BackendCommit)
+	}
+	return all
 }
 
 func (c *Controller) limitsOf(host string) Limits {

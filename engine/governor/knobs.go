@@ -38,12 +38,19 @@ func FloorShare() float64 {
 // FloorRate is the lowest rate at which content is served, in bytes per second.
 const FloorRate = 1 << 20
 
+// shortPause is the pace without pauses. Below it, slices have their minimum:
+// short slices with short pauses fetch as much as long slices with long pauses,
+// but etcd waits less for each, and small objects, which are flushed one by
+// one, need many slices. Above it, slices grow.
+const shortPause = 0.4
+
 // knobsAt returns the knobs for a pace between 0 and 1. Slice and rate grow
 // exponentially, so that equal steps of the pace have equal relative effects.
 func knobsAt(pace float64) Knobs {
+	longer := max(pace-shortPause, 0) / (1 - shortPause)
 	return Knobs{
-		Slice: interpolateDuration(floorSlice, fullSlice, pace),
-		Pause: time.Duration(float64(floorPause) * math.Pow(1-pace, 3)).Round(time.Millisecond),
+		Slice: interpolateDuration(floorSlice, fullSlice, longer),
+		Pause: time.Duration(float64(floorPause) * math.Pow(max(1-pace/shortPause, 0), 3)).Round(time.Millisecond),
 		Rate:  int64(FloorRate * math.Pow(fullRate/FloorRate, pace)),
 	}
 }

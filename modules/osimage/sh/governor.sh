@@ -102,13 +102,14 @@ flush() {
 seconds() { printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)); }
 
 # setpace sets the pace. Arguments: slice and pause in milliseconds. A slice of 0 means
-# to stay frozen.
+# to stay frozen. A pause of 0 starts no program that sleeps, because slices are many then.
 setpace() {
 	[ "$1 $2" != "$inforce" ] || return 0
 	inforce="$1 $2"
 	slicetime=''
 	[ "$1" -eq 0 ] || slicetime=$(seconds "$1")
-	pausetime=$(seconds "$2")
+	pausetime=''
+	[ "$2" -eq 0 ] || pausetime=$(seconds "$2")
 }
 
 # readpace reads the latest numbers from the bastion: a serial number, the pace, and
@@ -142,7 +143,7 @@ govern() {
 		[ "$populated" = 1 ] || break
 		flush
 		readpace
-		sleep "$pausetime"
+		[ -z "$pausetime" ] || sleep "$pausetime"
 		while [ -z "$slicetime" ]; do
 			readpace
 			sleep 0.2
