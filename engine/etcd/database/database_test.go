@@ -12,14 +12,40 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"holdfast/engine/etcd/database"
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// readReal returns the database of a stopped member, and the name, ID and last revision of that member.
+// realDatabase is the database of a stopped member with its contents.
+type realDatabase struct {
+	file []byte
+	want database.Contents
+}
+
+// realDatabases has the databases by their number of keys. Starting a member takes longer than all else in these tests.
+var (
+	realDatabases = map[int]realDatabase{}
+	realLock      sync.Mutex
+)
+
+// readReal returns the database of a stopped member, and the name, ID and last revision of that member. The caller may change
+// the file.
 func readReal(t *testing.T, keys int) (file []byte, want database.Contents) {
+	t.Helper()
+	realLock.Lock()
+	defer realLock.Unlock()
+	made, ok := realDatabases[keys]
+	if !ok {
+		made.file, made.want = makeReal(t, keys)
+		realDatabases[keys] = made
+	}
+	return bytes.Clone(made.file), made.want
+}
+
+func makeReal(t *testing.T, keys int) (file []byte, want database.Contents) {
 	t.Helper()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
 	client, member := cluster.Client(t), cluster.Members[0]
@@ -136,8 +162,9 @@ func TestReadNewerState(t *testing.T) {
 func TestReadWhileChanging(t *testing.T) {
 	t.Parallel()
 	file, want := readReal(t, 5)
-	old := bytes.Clone(file)
 	number, root := lastState(file)
+	setState(file, 1-number, 1, 0) // a slow member writes many states
+	old := bytes.Clone(file)
 	setState(file, number, 9, root)
 	setState(old, number, 8, 0) // the pages of that state already have other contents
 	setState(old, 1-number, 7, 0)
