@@ -20,6 +20,8 @@ const maxOutput = 1 << 20
 type Commands struct {
 	Dir   string        // folder of the inventory
 	grace time.Duration // time for processes to end, and for output after the end of the command; 0: 5 s
+
+	filterTime time.Duration // time for a filter; 0: 1 minute
 }
 
 // Run runs a command in the inventory's folder, in a process group of its own,
