@@ -85,7 +85,7 @@ func within(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/rotation", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always makes the same plan: engine and modules use no files,
 // no network, no clock and no random numbers, and start no goroutines.
@@ -169,6 +169,7 @@ var neighbours = map[string]map[string]string{
 		"modules/tasks":             "its scripts check the hold, and quote their values",
 		"engine/etcd/change":        "its scripts take and check the hold, and quote their values",
 		"engine/filediff":           "a file of a host is read by a script with a quoted path",
+		"engine/etcd/pki":           "a key is made by a script with quoted names",
 	},
 	"holdfast/engine/etcd/restore": {
 		"engine/report/membersview": "the steps of a restore are shown before it",

@@ -1,0 +1,221 @@
+package pki
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/certificate"
+	"holdfast/engine/etcd/rotation"
+)
+
+// Facts are what the probe of a host has found.
+type Facts struct {
+	Files map[string][]byte // ca.crt, server.crt, peer.crt and client.crt, in PEM
+	Whole bool              // all files, with the keys, are as they were put in place
+	Uses  bool              // the settings of etcd name the folder
+
+	boot    string
+	started int64 // of etcd, in hundredths of a second since the boot; 0: it does not run
+	history []trustedSince
+}
+
+// trustedSince tells since when which CAs were in the file of trusted CAs.
+type trustedSince struct {
+	boot string
+	time int64
+	cas  []rotation.CA
+}
+
+// ReadFacts reads the output of the probe.
+func ReadFacts(output string) Facts {
+	f := Facts{Files: map[string][]byte{}}
+	for line := range strings.Lines(output) {
+		fields := append(strings.Fields(line), "", "", "", "")
+		switch fields[0] {
+		case "boot":
+			f.boot = fields[1]
+		case "started":
+			f.started, _ = strconv.ParseInt(fields[1], 10, 64) // 0: as if etcd did not run
+		case "uses":
+			f.Uses = true
+		case "whole":
+			f.Whole = true
+		case "file":
+			f.Files[fields[1]], _ = base64.StdEncoding.DecodeString(fields[2]) // a part is no certificate
+		case "trusted":
+			at, err := strconv.ParseInt(fields[2], 10, 64)
+			if err != nil {
+				continue
+			}
+			t := trustedSince{boot: fields[1], time: at}
+			for id := range strings.SplitSeq(fields[3], ",") {
+				t.cas = append(t.cas, rotation.CA(id))
+			}
+			f.history = append(f.history, t)
+		}
+	}
+	return f
+}
+
+// ID returns the identity of a CA.
+func ID(ca *x509.Certificate) rotation.CA {
+	sum := sha256.Sum256(ca.Raw)
+	return rotation.CA(hex.EncodeToString(sum[:]))
+}
+
+// CAs returns the CAs in the file of the host, by ID.
+func (f Facts) CAs() map[rotation.CA]*x509.Certificate {
+	list := map[rotation.CA]*x509.Certificate{}
+	for _, ca := range certificate.ParsePEM(f.Files["ca.crt"]) {
+		list[ID(ca)] = ca
+	}
+	return list
+}
+
+// File returns the IDs of the CAs in the file of the host, sorted.
+func (f Facts) File() []rotation.CA { return sortedIDs(f.CAs()) }
+
+func sortedIDs(cas map[rotation.CA]*x509.Certificate) []rotation.CA {
+	var list []rotation.CA
+	for id := range cas {
+		list = append(list, id)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Loaded returns the CAs that the running etcd has read when it started, or nothing if that is not known.
+func (f Facts) Loaded() []rotation.CA {
+	if f.started == 0 {
+		return f.File()
+	}
+	var loaded []rotation.CA
+	for _, t := range f.history {
+		if t.boot != f.boot || t.time < f.started {
+			loaded = t.cas
+		}
+	}
+	return loaded
+}
+
+// Judgement is what the certificates of a host are good for.
+type Judgement struct {
+	Problem string // why etcd cannot use them; "": it can
+	Due     string // why they are to be renewed; "": they are not
+	Issuers []rotation.CA
+}
+
+// KnownCAs are the CAs that the inventory and the hosts have.
+type KnownCAs struct {
+	Goal rotation.CA // of the inventory
+	ByID map[rotation.CA]*x509.Certificate
+}
+
+// Bundle returns some of the CAs.
+func (k KnownCAs) Bundle(ids []rotation.CA) (Bundle, error) {
+	b := Bundle{IDs: ids}
+	for _, id := range ids {
+		ca, known := k.ByID[id]
+		if !known {
+			return Bundle{}, fmt.Errorf("the CA %s is in no file any more", id)
+		}
+		b.PEM = append(b.PEM, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw})...)
+	}
+	return b, nil
+}
+
+// List returns the CAs with these IDs that are known.
+func (k KnownCAs) List(ids []rotation.CA) []*x509.Certificate {
+	var list []*x509.Certificate
+	for _, id := range ids {
+		if ca, known := k.ByID[id]; known {
+			list = append(list, ca)
+		}
+	}
+	return list
+}
+
+// Judge judges the certificates of a host at a time.
+func (f Facts) Judge(host engine.Host, known KnownCAs, now time.Time) Judgement {
+	if len(f.Files) == 0 {
+		return Judgement{Problem: "it has none"}
+	}
+	var j Judgement
+	for _, role := range Roles {
+		list := certificate.ParsePEM(f.Files[string(role)+".crt"])
+		if len(list) == 0 {
+			return Judgement{Problem: fmt.Sprintf("it has no %s certificate", role)}
+		}
+		leaf := list[0]
+		issuer, found := known.issuerOf(list, now)
+		if !found {
+			return Judgement{Problem: fmt.Sprintf("its %s certificate is of a CA that is in no file of trusted CAs", role)}
+		}
+		if !slices.Contains(j.Issuers, issuer) {
+			j.Issuers = append(j.Issuers, issuer)
+		}
+		described := certificate.Describe(leaf, role, host.Name, "")
+		p := NewProfile(host, role)
+		switch kind := described.ProblemKind(now); {
+		case kind.Fails():
+			j.Problem = cmp.Or(j.Problem, fmt.Sprintf("its %s certificate is valid from %s to %s only", role, dateOf(leaf.NotBefore), dateOf(leaf.NotAfter)))
+		case kind != "":
+			j.Due = cmp.Or(j.Due, fmt.Sprintf("its %s certificate expires on %s", role, dateOf(leaf.NotAfter)))
+		case !p.hasNames(leaf.DNSNames, leaf.IPAddresses) || leaf.Subject.CommonName != p.CommonName:
+			j.Due = cmp.Or(j.Due, fmt.Sprintf("its %s certificate is for other names", role))
+		}
+	}
+	if !f.Whole {
+		j.Problem = "a file is missing or damaged"
+	}
+	slices.Sort(j.Issuers)
+	return j
+}
+
+// FirstEnd returns when the first of several certificates in PEM expires.
+func FirstEnd(issued map[engine.CertificateRole][]byte) time.Time {
+	var first time.Time
+	for _, text := range issued {
+		for _, cert := range certificate.ParsePEM(text) {
+			if first.IsZero() || cert.NotAfter.Before(first) {
+				first = cert.NotAfter
+			}
+		}
+	}
+	return first
+}
+
+func dateOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// issuerOf returns the CA at the end of a chain: the one of the inventory if that is possible. Whether the chain is valid
+// now is another question.
+func (k KnownCAs) issuerOf(chain []*x509.Certificate, now time.Time) (rotation.CA, bool) {
+	between := x509.NewCertPool()
+	for _, cert := range chain[1:] {
+		between.AddCert(cert)
+	}
+	at := earliest(latest(now, chain[0].NotBefore), chain[0].NotAfter)
+	for _, id := range append([]rotation.CA{k.Goal}, sortedIDs(k.ByID)...) {
+		ca, known := k.ByID[id]
+		if !known {
+			continue
+		}
+		roots := x509.NewCertPool()
+		roots.AddCert(ca)
+		_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+		if err == nil {
+			return id, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,45 @@
+package pki
+
+import (
+	_ "embed" // scripts
+	"strings"
+
+	"holdfast/engine/hostscript"
+)
+
+//go:embed sh/enter.sh
+var enterScript string
+
+//go:embed sh/probe.sh
+var probeScript string
+
+//go:embed sh/request.sh
+var requestScript string
+
+//go:embed sh/finish.sh
+var finishScript string
+
+//go:embed sh/place.sh
+var placeScript string
+
+//go:embed sh/trust.sh
+var trustScript string
+
+// Place is where the certificates of etcd are on its hosts.
+type Place struct {
+	Folder   string // of root alone, with all folders above
+	Unit     string // of etcd
+	Settings string // the file of holdfast's settings of etcd
+
+	root string // prefix of all paths, for tests
+}
+
+// script returns a script with values for its variables.
+func (p Place) script(body string, values [][2]string) string {
+	values = append([][2]string{{"root", p.root}, {"dir", p.Folder}, {"unit", p.Unit}, {"settings", p.Settings}}, values...)
+	var b strings.Builder
+	for _, v := range values {
+		b.WriteString(v[0] + "=" + hostscript.Quote(v[1]) + "\n")
+	}
+	return b.String() + enterScript + body
+}

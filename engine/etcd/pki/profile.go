@@ -1,0 +1,86 @@
+package pki
+
+import (
+	"crypto/x509"
+	"net"
+	"slices"
+
+	"holdfast/engine"
+)
+
+// Profile is what a certificate is to say.
+type Profile struct {
+	Role       engine.CertificateRole // server, peer or client
+	CommonName string
+	Names      []string // of the host, in order: DNS names and IP addresses
+}
+
+// NewProfile returns the profile of a certificate of a host. A member presents its server certificate to clients, and its
+// peer certificate to other members; both name the address of the inventory, because etcd compares the names of a peer
+// with the address that it connects from. A client certificate names nothing but its user.
+func NewProfile(host engine.Host, role engine.CertificateRole) Profile {
+	if role == engine.ClientCertificate {
+		return Profile{Role: role, CommonName: clientUser}
+	}
+	names := []string{host.Address, host.Name}
+	if role == engine.ServerCertificate {
+		names = append(names, "localhost", "127.0.0.1", "::1")
+	}
+	p := Profile{Role: role, CommonName: host.Name}
+	for _, name := range names {
+		if name != "" && !slices.Contains(p.Names, name) {
+			p.Names = append(p.Names, name)
+		}
+	}
+	return p
+}
+
+// dnsNames and addresses split the names.
+func (p Profile) dnsNames() []string {
+	var names []string
+	for _, name := range p.Names {
+		if net.ParseIP(name) == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (p Profile) addresses() []net.IP {
+	var list []net.IP
+	for _, name := range p.Names {
+		if ip := net.ParseIP(name); ip != nil {
+			list = append(list, ip)
+		}
+	}
+	return list
+}
+
+// usages returns how the certificate may be used. A server is a client, too: etcd's gateway connects to its own member,
+// and a peer both listens and connects.
+func (p Profile) usages() []x509.ExtKeyUsage {
+	if p.Role == engine.ClientCertificate {
+		return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	}
+	return []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+}
+
+// hasNames reports whether a request or certificate has exactly the names of the profile.
+func (p Profile) hasNames(dns []string, addresses []net.IP) bool {
+	var names []string
+	for _, ip := range addresses {
+		names = append(names, ip.String())
+	}
+	var want []string
+	for _, ip := range p.addresses() {
+		want = append(want, ip.String())
+	}
+	return sameNames(dns, p.dnsNames()) && sameNames(names, want)
+}
+
+func sameNames(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(slices.Compact(a), slices.Compact(b))
+}

@@ -1,0 +1,103 @@
+package pki
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/hostscript"
+)
+
+// Roles are the uses of the certificates of a host, in order.
+var Roles = []engine.CertificateRole{engine.ServerCertificate, engine.PeerCertificate, engine.ClientCertificate}
+
+// clientUser is the user of etcd that holdfast is: if its authentication is on, the one that may do everything.
+const clientUser = "root"
+
+// RequestScript returns the script that makes new keys on a host and prints a certificate request for each. The keys stay
+// in a folder that only root can enter until PlaceScript. It exits with hostscript.ScriptCannot where there is no openssl.
+func (p Place) RequestScript(host engine.Host) (string, error) {
+	names := map[engine.CertificateRole]string{}
+	for _, role := range Roles {
+		profile := NewProfile(host, role)
+		list := make([]string, len(profile.Names))
+		for i, name := range profile.Names {
+			list[i] = "DNS:" + name
+			if net.ParseIP(name) != nil {
+				list[i] = "IP:" + name
+			}
+		}
+		for _, text := range append(list, profile.CommonName) {
+			if text == "" || strings.ContainsAny(text, "\n\r,;$\\#\"'= \t") {
+				return "", fmt.Errorf("certificates cannot have the name %q", text)
+			}
+		}
+		names[role] = strings.Join(list, ",")
+	}
+	return p.script(requestScript, [][2]string{
+		{"subject", host.Name},
+		{"user", clientUser},
+		{"serverNames", names[engine.ServerCertificate]},
+		{"peerNames", names[engine.PeerCertificate]},
+		{"missing", strconv.Itoa(hostscript.ScriptCannot)},
+	}), nil
+}
+
+// ReadRequests returns the requests that a host has printed, by role, in PEM.
+func ReadRequests(output string) (map[engine.CertificateRole][]byte, error) {
+	requests := map[engine.CertificateRole][]byte{}
+	for line := range strings.Lines(output) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 || fields[0] != "request" {
+			continue
+		}
+		text, err := base64.StdEncoding.DecodeString(fields[2])
+		if err != nil {
+			return nil, errors.New("the host printed no certificate request")
+		}
+		requests[engine.CertificateRole(fields[1])] = text
+	}
+	for _, role := range Roles {
+		if requests[role] == nil {
+			return nil, fmt.Errorf("the host printed no request for a %s certificate", role)
+		}
+	}
+	return requests, nil
+}
+
+// PlaceScript returns the script that puts certificates in place for the keys of the last request, with the CAs that
+// the host is to trust.
+func (p Place) PlaceScript(issued map[engine.CertificateRole][]byte, trusted Bundle) string {
+	values := trusted.values()
+	for _, role := range Roles {
+		values = append(values, [2]string{string(role), base64.StdEncoding.EncodeToString(issued[role])})
+	}
+	return p.script(finishScript+placeScript, values)
+}
+
+// TrustScript returns the script that puts a file of trusted CAs in place and restarts etcd.
+func (p Place) TrustScript(trusted Bundle) string {
+	return p.script(finishScript+trustScript, trusted.values())
+}
+
+// ProbeScript returns the script that prints the certificates on a host.
+func (p Place) ProbeScript() string { return p.script(probeScript, nil) }
+
+// Bundle are the CAs that a host is to trust.
+type Bundle struct {
+	PEM []byte
+	IDs []rotation.CA // sorted
+}
+
+func (b Bundle) values() [][2]string {
+	var ids []string
+	for _, id := range b.IDs {
+		ids = append(ids, string(id))
+	}
+	return [][2]string{{"ca", base64.StdEncoding.EncodeToString(b.PEM)}, {"cas", strings.Join(ids, ",")}}
+}

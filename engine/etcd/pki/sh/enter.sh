@@ -1,0 +1,54 @@
+# The folder of the certificates of etcd on a host. It and all folders above it belong to
+# root, and nobody else can write to them: so nothing in it can be swapped. Each folder is
+# entered from the one above, and the kernel is asked where that is.
+#
+# It needs: root (prefix of all paths; empty on hosts), dir (the folder).
+set -eu
+export LC_ALL=C
+umask 077
+kept='ca.crt server.crt server.key peer.crt peer.key client.crt client.key'
+most=65536 # bytes of a file
+
+fail() {
+	printf '%s\n' "$1" >&2
+	exit 1
+}
+
+# locate sets here to the current folder, as the kernel has it.
+locate() {
+	here=$(readlink -n /proc/self/cwd && echo .) || here=
+	here=${here%.}
+}
+
+# enter goes to the folder. It makes those that are missing if make is set, and returns 1
+# if one is missing and make is not.
+enter() {
+	cd -P "$root/."
+	uid=$(stat -c %u .)
+	locate
+	at=${here%/}
+	ahead=${dir#/}/
+	while [ -n "$ahead" ]; do
+		name=${ahead%%/*}
+		ahead=${ahead#*/}
+		if [ ! -e "./$name" ] && [ ! -L "./$name" ]; then
+			[ -n "$make" ] || return 1
+			(umask 022 && mkdir "./$name")
+		fi
+		cd -P "./$name" 2>/dev/null || fail "$at/$name is not a folder that can be entered"
+		at=$at/$name
+		locate
+		[ "$here" = "$at" ] || fail "the path $at is a link; name the folder that it leads to"
+		stat -c '%f %u' . | grep -q "^4.[02468ace][014589cd] $uid\$" ||
+			fail "$at can be changed by others than root; keys of etcd must be in a folder that is root's alone, all the way"
+	done
+	for name in $kept; do
+		if [ -L "./$name" ] && [ "$(readlink "./$name")" = "current/$name" ]; then continue; fi
+		if [ -e "./$name" ] || [ -L "./$name" ]; then
+			fail "$at/$name was not made by holdfast; move it away, or set another folder in the block ca"
+		fi
+	done
+}
+
+# mark prints some random digits.
+mark() { od -An -v -N 8 -tx1 /dev/urandom | tr -d ' \n'; }
