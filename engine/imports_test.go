@@ -230,6 +230,9 @@ var neighbours = map[string]map[string]string{
 		"engine/report/membersview": "the steps of a change of members are shown before it",
 		"engine/etcd/restore":       "a restored cluster grows by the steps of membership, and has the same members and records",
 	},
+	"holdfast/engine/etcd/rotation": {
+		"engine/etcd/membership": "members change only while all trust the CA of the others",
+	},
 	"holdfast/engine/journal": {
 		"engine/report/tables": "it shows the runs that journals tell of",
 		"engine/bastion":       "a journal is of one machine",

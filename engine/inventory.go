@@ -126,6 +126,18 @@ type ManagedMembers struct {
 	PeerPort int    `json:"peer_port"` // port on which the members listen for each other
 	DataDir  string `json:"data_dir"`  // data directory of etcd, on each member
 	Unit     string `json:"unit"`      // systemd service of etcd, on each member
+
+	CA *EtcdCA `json:"ca,omitempty"` // that issues their certificates; nil: somebody else does
+}
+
+// EtcdCA is a CA with which holdfast issues the certificates of a cluster.
+type EtcdCA struct {
+	Certificate string   `json:"certificate"`            // its file on the bastion
+	Key         string   `json:"key,omitempty"`          // its file on the bastion; "": SignCommand signs
+	SignCommand []string `json:"sign_command,omitempty"` // gets a request, and prints the certificate; none: Key signs
+	AlsoTrust   []string `json:"also_trust,omitempty"`   // files on the bastion with other CAs that members trust
+	Lifetime    Duration `json:"lifetime,omitempty"`     // of certificates that Key signs
+	Folder      string   `json:"folder"`                 // of keys and certificates on each member
 }
 
 // Snapshots has the folder of the snapshots that runs take, and how many of

@@ -13,7 +13,9 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/etcd/change"
+	"holdfast/engine/etcd/issuer"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/input"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/membersview"
@@ -75,7 +77,7 @@ func (a *app) openMembers(ctx context.Context, args []string, f membersFlags) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := s.newMembersRun(ctx, args, f)
+	run, err := a.newMembersRun(ctx, s, args, f)
 	if err != nil {
 		s.close()
 		return nil, nil, err
@@ -83,7 +85,7 @@ func (a *app) openMembers(ctx context.Context, args []string, f membersFlags) (*
 	return s, run, nil
 }
 
-func (s *site) newMembersRun(ctx context.Context, args []string, f membersFlags) (*change.Run, error) {
+func (a *app) newMembersRun(ctx context.Context, s *site, args []string, f membersFlags) (*change.Run, error) {
 	name, err := s.onlyCluster(f.command, args)
 	if err != nil {
 		return nil, err
@@ -92,12 +94,19 @@ func (s *site) newMembersRun(ctx context.Context, args []string, f membersFlags)
 	if spec.Managed == nil {
 		return nil, fmt.Errorf("%s: etcd cluster %s is not managed; set manage = true in its block", f.command, name)
 	}
-	cluster, err := s.clusters.Open(ctx, name)
-	if err != nil {
+	members := s.clusters.Members(name)
+	var certificates *change.Certificates
+	if ca := spec.Managed.CA; ca != nil {
+		signs, err := issuer.Open(*ca, signingBastion{a.newInputs(), bastion.Commands{Dir: s.loaded.Dir}})
+		if err != nil {
+			return nil, fmt.Errorf("%s: etcd cluster %s: %w", f.command, name, err)
+		}
+		certificates = &change.Certificates{Issuer: signs, Reconnect: members.Forget}
+	} else if _, err := s.clusters.Open(ctx, name); err != nil { // nothing can be done without credentials
 		return nil, failWith(engine.ExitFailed, err)
 	}
 	run := &change.Run{
-		Cluster: spec, Members: s.inv.Members(name), Named: f.remove, Etcd: cluster, Hosts: scriptHosts{s},
+		Cluster: spec, Members: s.inv.Members(name), Named: f.remove, Etcd: members, Hosts: scriptHosts{s}, Certificates: certificates,
 		Snapshot: func(ctx context.Context) (string, error) { return s.clusters.Snapshot(ctx, name) },
 		Emit:     func(engine.Event) error { return nil },
 	}
@@ -108,6 +117,12 @@ func (s *site) newMembersRun(ctx context.Context, args []string, f membersFlags)
 	}
 	run.Prepare()
 	return run, nil
+}
+
+// signingBastion is where the key of a CA is, or the command that has it.
+type signingBastion struct {
+	input.Files
+	bastion.Commands
 }
 
 // scriptHosts runs scripts on the hosts of its site.

@@ -59,6 +59,17 @@ func (c *Clusters) Open(ctx context.Context, name string) (*etcd.Cluster, error)
 	return o.cluster, err
 }
 
+// Forget closes the connection to a cluster. The next one reads the credentials again.
+func (c *Clusters) Forget(name string) {
+	o := c.clusterSlot(name)
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	if o.cluster != nil {
+		o.cluster.Close()
+		o.cluster = nil
+	}
+}
+
 func (c *Clusters) clusterSlot(name string) *clusterSlot {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,6 +6,9 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
 
 	"holdfast/engine"
 )
@@ -21,12 +24,16 @@ func (b *builder) readCluster(n *node) {
 	c.Snapshots.Keep, _ = r.readWholeNumber("snapshot_keep", "a number of snapshots", 1, 10_000)
 	c.Snapshots.MaxAge = r.readDuration("snapshot_max_age")
 	c.TLS = b.readTLS(n.childBlock("tls"))
-	c.Metrics = b.readMetrics(n, c)
 	if l := n.childBlock("latency"); l != nil {
 		lr := b.newReader(l)
 		c.Latency = &engine.Latency{WALFsyncP99: lr.readDuration("wal_fsync_p99"), BackendCommitP99: lr.readDuration("backend_commit_p99"), AbortAfter: lr.readDuration("abort_after")}
 	}
 	c.Managed = b.readManaged(n)
+	if ca := b.readCA(n, c.Managed != nil); ca != nil && c.Managed != nil {
+		c.Managed.CA = ca
+		c.TLS = &engine.TLS{CA: ca.Folder + "/ca.crt", Cert: ca.Folder + "/client.crt", Key: ca.Folder + "/client.key"}
+	}
+	c.Metrics = b.readMetrics(n, c)
 	b.inv.Clusters = append(b.inv.Clusters, c)
 }
 
@@ -57,6 +64,48 @@ func (b *builder) readManaged(n *node) *engine.ManagedMembers {
 		b.addError(n.args["data_dir"].Expr.Range(), fmt.Sprintf("%q cannot be the data directory", m.DataDir), "use a folder that is not in /, whose path has only letters, digits and @:._-")
 	}
 	return m
+}
+
+// minLifetime is the shortest lifetime of certificates. They are renewed when a third of it is left.
+const minLifetime = engine.Duration(time.Hour)
+
+// readCA reads the ca block of a cluster, which may be missing.
+func (b *builder) readCA(cluster *node, managed bool) *engine.EtcdCA {
+	n := cluster.childBlock("ca")
+	if n == nil {
+		return nil
+	}
+	r := b.newReader(n)
+	ca := &engine.EtcdCA{
+		Certificate: r.readPath("certificate"), Key: r.readPath("key"), SignCommand: r.readTexts("sign_command"),
+		AlsoTrust: r.readPaths("also_trust"), Lifetime: r.readDuration("lifetime"), Folder: cmp.Or(b.readHostPath(r, "folder"), "/etc/etcd/pki"),
+	}
+	at := func(name string) hcl.Range { return n.args[name].Expr.Range() }
+	hasKey, hasCommand := n.args["key"] != nil, n.args["sign_command"] != nil
+	if !managed {
+		b.addError(n.at, "the block ca has no effect without manage = true", "remove it, or set manage = true in the cluster")
+	}
+	if tls := cluster.childBlock("tls"); tls != nil {
+		b.addError(tls.at, "the cluster has the blocks ca and tls", "remove one: with ca, holdfast uses the credentials that it issues itself")
+	}
+	switch {
+	case hasKey && hasCommand:
+		b.addError(at("sign_command"), "the CA has a key and a sign_command", "remove one of them")
+	case !hasKey && !hasCommand:
+		b.addError(n.at, "the CA has no key", "add key, or sign_command for a key that is elsewhere")
+	case hasCommand && n.args["lifetime"] != nil:
+		b.addError(at("lifetime"), "lifetime has no effect with sign_command", "remove it: the command decides how long certificates are valid")
+	}
+	if n.args["lifetime"] != nil && ca.Lifetime > 0 && ca.Lifetime < minLifetime {
+		b.addError(at("lifetime"), "lifetime is too short", "at least 1h is needed; certificates are renewed when a third of it is left")
+	}
+	if ca.Lifetime == 0 && hasKey {
+		ca.Lifetime = engine.Duration(365 * 24 * time.Hour)
+	}
+	if strings.HasPrefix(ca.Folder, "/") && (!pathRule.MatchString(ca.Folder) || path.Clean(ca.Folder) != ca.Folder) {
+		b.addError(at("folder"), fmt.Sprintf("%q cannot be the folder of keys", ca.Folder), "use a folder that is not in /, whose path has only letters, digits and @:._-")
+	}
+	return ca
 }
 
 func (b *builder) readTLS(n *node) *engine.TLS {

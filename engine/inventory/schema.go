@@ -141,7 +141,15 @@ func etcdBlock() block {
 		{name: "data_dir", kind: text, fallback: "\"/var/lib/etcd/default\"", meaning: "etcd's data directory on its members; with `manage`. No mount point, but it may be a folder of one"},
 		{name: "unit", kind: text, fallback: "\"etcd.service\"", meaning: "systemd service that runs etcd on its members; with `manage`"},
 	}, blocks: []block{
-		tlsBlock("Client credentials, as paths on the members. Without it, plain HTTP."),
+		tlsBlock("Client credentials, as paths on the members. Without it, plain HTTP, unless there is a block `ca`."),
+		{name: "ca", meaning: "The CA with which `holdfast etcd members` issues and renews the certificates of members; with `manage`, and instead of `tls`.", arguments: []argument{
+			{name: "certificate", kind: text, required: true, meaning: "file on the bastion with its certificate. Another one replaces the CA"},
+			{name: "key", kind: text, meaning: "file on the bastion with its private key, without a passphrase"},
+			{name: "sign_command", kind: texts, filled: true, meaning: "program on the bastion that signs instead of `key`, with its arguments: it gets a PEM certificate request on standard input, and prints the PEM certificate, within 1 minute. No shell reads it", fallback: "the key in `key`"},
+			{name: "also_trust", kind: oneText, fallback: "[]", meaning: "files on the bastion with CAs that members trust, too: of clients, or the last one until its clients have other certificates"},
+			{name: "lifetime", kind: duration, fallback: "365d", meaning: "of the certificates that `key` signs"},
+			{name: "folder", kind: text, fallback: "\"/etc/etcd/pki\"", meaning: "folder of keys and certificates on the members. It and those above it must be root's alone"},
+		}},
 		{name: "latency", meaning: "Limits of its disk latency while hosts on or near it are staged. Without the block, staging is not governed. The limit of a member is at least 1.25 times its idle latency.", arguments: []argument{
 			{name: "wal_fsync_p99", kind: duration, fallback: "10ms", meaning: "99th percentile of `etcd_disk_wal_fsync_duration_seconds`"},
 			{name: "backend_commit_p99", kind: duration, fallback: "25ms", meaning: "99th percentile of `etcd_disk_backend_commit_duration_seconds`"},

@@ -34,6 +34,9 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 		return membership.State{}, context.Cause(ctx)
 	}
 	s.Problem, s.Members, s.Alarms = list.Problem, list.Members, list.Alarms
+	if r.Certificates != nil {
+		r.Certificates.addTo(&s, r.Cluster)
+	}
 	return s, r.nameMembers(&s)
 }
 
@@ -47,11 +50,10 @@ type probedHost struct {
 // probeHosts probes all hosts at once.
 func (r *Run) probeHosts(ctx context.Context) ([]probedHost, error) {
 	probed := make([]probedHost, len(r.Members))
-	var wg conc.WaitGroup
-	for i, h := range r.Members {
-		wg.Go(func() { probed[i] = r.observeHost(ctx, h) })
+	forEachHost(probed, func(i int) { probed[i] = r.observeHost(ctx, r.Members[i]) })
+	if r.Certificates != nil {
+		r.observeCertificates(ctx, probed)
 	}
-	wg.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -67,6 +69,14 @@ func (r *Run) probeHosts(ctx context.Context) ([]probedHost, error) {
 		probed[i].host.Replaced = r.replaced.hasData(probed[i].host.Name, probed[i].found.dataCluster)
 	}
 	return probed, nil
+}
+
+func forEachHost(hosts []probedHost, do func(i int)) {
+	var wg conc.WaitGroup
+	for i := range hosts {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
 }
 
 // listMembers asks the etcd of all hosts but of those with data of a cluster that was replaced. One host may say of another that
@@ -176,7 +186,7 @@ func (r *Run) joinSettings(step membership.MemberStep) settingsText {
 			initial = append(initial, name+"="+u)
 		}
 	}
-	return settingsText{name: step.Host, dataDir: r.Cluster.Managed.DataDir, peerURL: own, cluster: strings.Join(initial, ","), state: "existing"}
+	return settingsText{name: step.Host, dataDir: r.Cluster.Managed.DataDir, peerURL: own, cluster: strings.Join(initial, ","), state: "existing", ca: r.Cluster.Managed.CA}
 }
 
 func firstOr(list []string, other string) string {

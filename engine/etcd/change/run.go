@@ -37,8 +37,11 @@ type Run struct {
 	Paused  map[string]bool // hosts that the inventory keeps from any change
 	Named   []string        // members that a person wants removed, by name or ID
 
-	Etcd     Etcd
-	Hosts    Hosts
+	Etcd  Etcd
+	Hosts Hosts
+
+	Certificates *Certificates // nil: holdfast issues none
+
 	Snapshot func(context.Context) (string, error)
 	Emit     func(engine.Event) error // an error ends the run: nothing is done that cannot be journaled
 	Timeout  time.Duration            // for a learner to catch up
@@ -165,6 +168,10 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 		return where, err
 	case membership.Create:
 		return "", r.createCluster(ctx, step.Host)
+	case membership.Issue:
+		return r.issueCertificates(ctx, step)
+	case membership.TrustCA, membership.DropCA:
+		return "", r.trustCAs(ctx, step)
 	case membership.AddLearner:
 		if err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Adding)); err != nil {
 			return "", err
@@ -227,7 +234,7 @@ func (r *Run) createCluster(ctx context.Context, host string) error {
 	}
 	settings := settingsText{
 		name: host, dataDir: r.Cluster.Managed.DataDir, peerURL: r.peerURL(host), cluster: host + "=" + r.peerURL(host),
-		state: "new", token: r.Cluster.Name + "-" + r.Owner.Run,
+		state: "new", token: r.Cluster.Name + "-" + r.Owner.Run, ca: r.Cluster.Managed.CA,
 	}
 	if err := r.runScript(ctx, host, startScript(r.Owner, *r.Cluster.Managed, settings.String())); err != nil {
 		return err

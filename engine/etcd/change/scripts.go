@@ -131,11 +131,14 @@ printf '%s\n' "$times" | sort -g | awk '{ took[NR] = $1 } END { n = int((NR * 99
 // settingsText returns the settings of etcd for its first start.
 type settingsText struct {
 	name, dataDir, peerURL, cluster, state, token string
+
+	ca *engine.EtcdCA // nil: holdfast issues no certificates
 }
 
 func (s settingsText) String() string {
 	text := "ETCD_NAME=" + s.name + "\nETCD_DATA_DIR=" + s.dataDir + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + s.peerURL +
 		"\nETCD_INITIAL_CLUSTER=" + s.cluster + "\nETCD_INITIAL_CLUSTER_STATE=" + s.state + "\n"
+	text += certificateSettings(s.ca)
 	if s.token != "" {
 		text += "ETCD_INITIAL_CLUSTER_TOKEN=" + s.token + "\n"
 	}

@@ -56,6 +56,13 @@ func (s State) applyStep(step MemberStep) State {
 		s.Saved = true
 	case Preflight:
 		host.Checked = true
+	case Issue, TrustCA, DropCA:
+		if host.Certificates.Problem != "" && host.Running { // others accept it again
+			if m, listed := s.findMember(host.Name); listed {
+				s.memberOrNone(m.ID).Healthy = true
+			}
+		}
+		host.Certificates = host.Certificates.issued(step, s.CAsAfter(step), s.CA)
 	case Create:
 		host.Record = Creating
 		s.createCluster(host)
@@ -69,7 +76,7 @@ func (s State) applyStep(step MemberStep) State {
 			s.createCluster(host)
 			break
 		}
-		host.HasData, host.Running = true, true
+		host.HasData, host.Running, host.Certificates.Loaded = true, true, host.Certificates.File
 		m := s.memberOrNone(step.Member)
 		m.Name, m.Healthy, m.CaughtUp = step.Host, true, true
 	case Promote:
@@ -91,6 +98,7 @@ func (s State) applyStep(step MemberStep) State {
 // createCluster starts a cluster of one voter. There is nothing to save yet.
 func (s *State) createCluster(h *Host) {
 	h.HasData, h.Running, s.Saved = true, true, true
+	h.Certificates.Loaded = h.Certificates.File
 	m := forecastMember(h.Name)
 	m.Name, m.Healthy, m.Leader = h.Name, true, true
 	s.Members = []Member{m}

@@ -10,6 +10,18 @@ import (
 
 // Next returns the next step towards a voter on each host that is not retired, and no others. An error is a *Refusal.
 func Next(s State) (MemberStep, error) {
+	step, err := s.nextBroken()
+	if err == nil && step.Action == Done {
+		step, err = s.nextChange()
+	}
+	if err != nil {
+		return MemberStep{}, err
+	}
+	return s.issueFirst(step)
+}
+
+// nextChange returns the next step of a cluster whose members can use their certificates.
+func (s State) nextChange() (MemberStep, error) {
 	switch {
 	case s.Problem != "":
 		return MemberStep{}, s.refuseCluster(MembersUnknown, s.Problem)
@@ -24,7 +36,7 @@ func Next(s State) (MemberStep, error) {
 		return MemberStep{}, s.refuseCluster(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
 			"start the others, or if they are gone for good: holdfast etcd restore %s", c.Healthy, c.Voters, c.Quorum(), s.Cluster))
 	}
-	for _, next := range []func() (MemberStep, error){s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextMissing, s.nextLeaving} {
+	for _, next := range []func() (MemberStep, error){s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextCertificates, s.nextMissing, s.nextLeaving} {
 		if step, err := next(); err != nil || step.Action != Done {
 			return s.saveFirst(step), err
 		}

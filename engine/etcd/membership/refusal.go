@@ -78,6 +78,7 @@ const (
 	UnclaimedMember RefusalKind = "unclaimed member" // no host of the inventory names it, and nobody said that it is to go
 	UnhealthyVoter  RefusalKind = "unhealthy voter"  // it may come back
 	HealthyNamed    RefusalKind = "healthy named"    // a person names a healthy voter whose host is to have one
+	NoMargin        RefusalKind = "no margin"        // a member must restart, and the quorum needs it
 	HostNotReady    RefusalKind = "host not ready"   // a host that is to get a voter cannot have one
 )
 

@@ -1,6 +1,10 @@
 package membership
 
-import "slices"
+import (
+	"slices"
+
+	"holdfast/engine/etcd/rotation"
+)
 
 // State is the state of one cluster and of its hosts at one moment.
 type State struct {
@@ -15,6 +19,15 @@ type State struct {
 
 	// Saved is true if this run took a snapshot, or if the site wants none.
 	Saved bool
+
+	// CA is the one that issues the certificates of the members; "": holdfast issues none.
+	CA rotation.CA
+
+	// AlsoTrusted are other CAs that members are to trust.
+	AlsoTrusted []rotation.CA
+
+	// AllowOutage is true if the cluster may lose its quorum while a member restarts.
+	AllowOutage bool
 }
 
 // Member is one member as etcd lists it, with its health.
@@ -49,6 +62,8 @@ type Host struct {
 	Replaced    bool   // its data are of a cluster that a restore has replaced by this one
 	Running     bool   // the service of etcd runs
 	Record      Record // change that a run began there; "": none
+
+	Certificates Certificates
 
 	// Checked is true if the preflight of this run passed. Failed is why this run cannot add a member there: the preflight
 	// failed, or the learner did not catch up in time.

@@ -14,18 +14,24 @@ type MemberAction string
 // The actions. Done means that the cluster has the members that it should have.
 const (
 	Done       MemberAction = ""
-	Preflight  MemberAction = "preflight"   // checks a host that is to get a member: disk, clock, ports
-	Snapshot   MemberAction = "snapshot"    // saves the cluster to the bastion
-	Create     MemberAction = "create"      // starts a new cluster of one voter on a host
-	AddLearner MemberAction = "add learner" // records it on the host, and adds a learner for it
-	Start      MemberAction = "start"       // starts etcd of a member that is listed
-	Await      MemberAction = "await"       // waits until a learner has caught up
-	Promote    MemberAction = "promote"     // makes a learner vote
-	MoveLeader MemberAction = "move leader" // makes another voter lead
-	Remove     MemberAction = "remove"      // records it on the host, and removes its member
-	SetAside   MemberAction = "set aside"   // stops etcd, renames its data directory, and removes the record
-	Forget     MemberAction = "forget"      // removes the record of a change that is complete
+	Preflight  MemberAction = "preflight"          // checks a host that is to get a member: disk, clock, ports
+	Snapshot   MemberAction = "snapshot"           // saves the cluster to the bastion
+	Issue      MemberAction = "issue certificates" // makes keys on a host, and signs certificates for them
+	TrustCA    MemberAction = "trust CA"           // lets a host trust another CA, too, and restarts its etcd
+	DropCA     MemberAction = "drop CA"            // lets a host trust no CA that is not wanted, and restarts its etcd
+	Create     MemberAction = "create"             // starts a new cluster of one voter on a host
+	AddLearner MemberAction = "add learner"        // records it on the host, and adds a learner for it
+	Start      MemberAction = "start"              // starts etcd of a member that is listed
+	Await      MemberAction = "await"              // waits until a learner has caught up
+	Promote    MemberAction = "promote"            // makes a learner vote
+	MoveLeader MemberAction = "move leader"        // makes another voter lead
+	Remove     MemberAction = "remove"             // records it on the host, and removes its member
+	SetAside   MemberAction = "set aside"          // stops etcd, renames its data directory, and removes the record
+	Forget     MemberAction = "forget"             // removes the record of a change that is complete
 )
+
+// RestartsEtcd reports whether the step restarts a voter.
+func (a MemberAction) RestartsEtcd() bool { return a == TrustCA || a == DropCA }
 
 // ChangesMembership reports whether the step changes the member list of a cluster that exists.
 func (a MemberAction) ChangesMembership() bool {

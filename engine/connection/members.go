@@ -1,0 +1,74 @@
+package connection
+
+import (
+	"context"
+
+	"holdfast/engine/etcd"
+)
+
+// Members is a cluster whose members change. Its credentials may not exist yet, and may be replaced meanwhile.
+type Members struct {
+	clusters *Clusters
+	name     string
+}
+
+// Members returns a cluster by its name. It connects when that is needed.
+func (c *Clusters) Members(name string) Members { return Members{c, name} }
+
+// Members returns the member list. Without credentials it is empty, as if no member answered. It asks no etcd on the hosts that are
+// named.
+func (m Members) Members(ctx context.Context, without ...string) etcd.MemberList {
+	cluster, err := m.clusters.Open(ctx, m.name)
+	if err != nil {
+		return etcd.MemberList{}
+	}
+	return cluster.Members(ctx, without...)
+}
+
+func (m Members) do(ctx context.Context, do func(*etcd.Cluster) error) error {
+	cluster, err := m.clusters.Open(ctx, m.name)
+	if err != nil {
+		return err
+	}
+	return do(cluster)
+}
+
+// AddLearner adds a learner that other members reach at a URL.
+func (m Members) AddLearner(ctx context.Context, peerURL string) error {
+	return m.do(ctx, func(c *etcd.Cluster) error { return c.AddLearner(ctx, peerURL) })
+}
+
+// Promote makes a learner a voter.
+func (m Members) Promote(ctx context.Context, member string) error {
+	return m.do(ctx, func(c *etcd.Cluster) error { return c.Promote(ctx, member) })
+}
+
+// RemoveMember removes a member.
+func (m Members) RemoveMember(ctx context.Context, member string) error {
+	return m.do(ctx, func(c *etcd.Cluster) error { return c.RemoveMember(ctx, member) })
+}
+
+// MoveLeader moves leadership off a host.
+func (m Members) MoveLeader(ctx context.Context, host string) (to string, err error) {
+	return m.clusters.MoveLeader(ctx, m.name, host)
+}
+
+// Revision returns the revision of the member on a host.
+func (m Members) Revision(ctx context.Context, host string) (revision int64, err error) {
+	err = m.do(ctx, func(c *etcd.Cluster) error {
+		revision, err = c.Revision(ctx, host)
+		return err
+	})
+	return revision, err
+}
+
+// CheckPorts connects from a host to peer URLs. It needs no credentials, and there is nothing to connect to without any.
+func (m Members) CheckPorts(ctx context.Context, host string, urls []string) error {
+	if len(urls) == 0 {
+		return nil
+	}
+	return m.do(ctx, func(c *etcd.Cluster) error { return c.CheckPorts(ctx, host, urls) })
+}
+
+// Forget closes the connections. The next ones use the credentials that are on the hosts by then.
+func (m Members) Forget() { m.clusters.Forget(m.name) }

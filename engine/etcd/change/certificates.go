@@ -1,0 +1,161 @@
+package change
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/pki"
+	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
+)
+
+// Issuer signs the certificates of the members.
+type Issuer interface {
+	Certificate() *x509.Certificate // of the CA
+	Also() []*x509.Certificate      // other CAs that members are to trust
+	Sign(ctx context.Context, request *x509.CertificateRequest, text []byte, p pki.Profile) ([]byte, error)
+}
+
+// Certificates issues the certificates of a cluster.
+type Certificates struct {
+	Issuer    Issuer
+	Reconnect func() // reads the credentials of holdfast again before it connects next
+
+	known pki.KnownCAs
+	state membership.State // the last that was observed
+}
+
+func (r *Run) certificatePlace() pki.Place {
+	m := r.Cluster.Managed
+	return pki.Place{Folder: m.CA.Folder, Unit: m.Unit, Settings: settingsPath}
+}
+
+// observeCertificates gathers the certificates of all hosts that answer.
+func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
+	facts := make([]pki.Facts, len(hosts))
+	forEachHost(hosts, func(i int) {
+		if h := &hosts[i].host; h.Unreachable == "" {
+			facts[i], h.Unreachable = r.probeCertificates(ctx, r.Members[i])
+		}
+	})
+	ca := r.Certificates.Issuer.Certificate()
+	known := pki.KnownCAs{Goal: pki.ID(ca), ByID: map[rotation.CA]*x509.Certificate{pki.ID(ca): ca}}
+	for _, other := range r.Certificates.Issuer.Also() {
+		known.ByID[pki.ID(other)] = other
+	}
+	for _, f := range facts {
+		maps.Copy(known.ByID, f.CAs())
+	}
+	for i, f := range facts {
+		h := &hosts[i].host
+		if h.Unreachable != "" {
+			continue
+		}
+		j := f.Judge(r.Members[i], known, time.Now())
+		h.Certificates = membership.Certificates{
+			Problem: j.Problem, Due: j.Due, Foreign: h.HasData && !f.Uses,
+			File: f.File(), Loaded: f.Loaded(), Issuers: j.Issuers,
+		}
+	}
+	r.Certificates.known = known
+}
+
+// addTo adds the CAs that members are to trust to a state, and keeps it for the next step.
+func (c *Certificates) addTo(s *membership.State, cluster engine.Cluster) {
+	s.CA, s.AllowOutage = c.known.Goal, cluster.AllowOutage
+	for _, ca := range c.Issuer.Also() {
+		s.AlsoTrusted = append(s.AlsoTrusted, pki.ID(ca))
+	}
+	c.state = *s
+}
+
+func (r *Run) probeCertificates(ctx context.Context, h engine.Host) (f pki.Facts, unreachable string) {
+	ctx, cancel := context.WithTimeout(ctx, scriptTime)
+	defer cancel()
+	reply, err := r.Hosts.Run(ctx, h, r.certificatePlace().ProbeScript())
+	switch {
+	case err != nil:
+		return f, err.Error()
+	case reply.Code != 0:
+		return f, "its certificates cannot be read: " + textutil.Printable(textutil.FirstLine(reply.Stderr))
+	}
+	return pki.ReadFacts(reply.Stdout), ""
+}
+
+// issueCertificates lets a host make keys, and puts certificates for them in place.
+func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep) (string, error) {
+	host, _ := r.findHost(step.Host)
+	script, err := r.certificatePlace().RequestScript(host)
+	if err != nil {
+		return "", err
+	}
+	output, err := r.hostOutput(ctx, step.Host, r.scriptUnderHold("make keys of etcd", script))
+	if err != nil {
+		return "", err
+	}
+	requests, err := pki.ReadRequests(output)
+	if err != nil {
+		return "", err
+	}
+	known := r.Certificates.known
+	bundle, err := known.Bundle(r.Certificates.state.CAsAfter(step))
+	if err != nil {
+		return "", err
+	}
+	trust := pki.Trust{CAs: known.List([]rotation.CA{known.Goal}), Now: time.Now()}
+	issued := map[engine.CertificateRole][]byte{}
+	for _, role := range pki.Roles {
+		p := pki.NewProfile(host, role)
+		request, err := pki.ParseRequest(requests[role], p)
+		if err != nil {
+			return "", err
+		}
+		if issued[role], err = r.Certificates.Issuer.Sign(ctx, request, requests[role], p); err != nil {
+			return "", err
+		}
+		if err := pki.CheckIssued(issued[role], request, p, trust); err != nil {
+			return "", err
+		}
+	}
+	if err := r.runScript(ctx, step.Host, r.scriptUnderHold("put certificates of etcd in place", r.certificatePlace().PlaceScript(issued, bundle))); err != nil {
+		return "", err
+	}
+	r.Certificates.Reconnect()
+	first := pki.FirstEnd(issued)
+	return fmt.Sprintf("until %s", first.UTC().Format(time.DateOnly)), nil
+}
+
+// trustCAs lets a host trust other CAs, and restarts its etcd. What follows begins when all members are healthy again.
+func (r *Run) trustCAs(ctx context.Context, step membership.MemberStep) error {
+	bundle, err := r.Certificates.known.Bundle(r.Certificates.state.CAsAfter(step))
+	if err != nil {
+		return err
+	}
+	err = r.runScript(ctx, step.Host, r.scriptUnderHold("restart etcd", r.certificatePlace().TrustScript(bundle)))
+	r.Certificates.Reconnect()
+	return err
+}
+
+// scriptUnderHold returns a script that runs only under the hold of the run.
+func (r *Run) scriptUnderHold(operation, script string) string {
+	return "set -eu\nexport LC_ALL=C\n" + hostscript.CheckHoldSnippet(r.Owner) + "claim " + hostscript.Quote(operation) + "\n" + script
+}
+
+// certificateSettings returns the settings of etcd for its certificates.
+func certificateSettings(ca *engine.EtcdCA) string {
+	if ca == nil {
+		return ""
+	}
+	var text string
+	for _, role := range []struct{ prefix, name string }{{"ETCD_", "server"}, {"ETCD_PEER_", "peer"}} {
+		text += role.prefix + "CLIENT_CERT_AUTH=true\n" + role.prefix + "TRUSTED_CA_FILE=" + ca.Folder + "/ca.crt\n" +
+			role.prefix + "CERT_FILE=" + ca.Folder + "/" + role.name + ".crt\n" + role.prefix + "KEY_FILE=" + ca.Folder + "/" + role.name + ".key\n"
+	}
+	return text
+}

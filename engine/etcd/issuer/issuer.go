@@ -1,0 +1,85 @@
+// Package issuer signs the certificates of an etcd cluster, with the key of its
+// CA or by a command that has it.
+package issuer
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/certificate"
+	"holdfast/engine/etcd/pki"
+)
+
+// Bastion is where the files and commands of a CA are.
+type Bastion interface {
+	ReadFile(path string) ([]byte, error)
+	Filter(ctx context.Context, words []string, input []byte) ([]byte, error)
+}
+
+// Issuer signs for one cluster.
+type Issuer struct {
+	spec    engine.EtcdCA
+	bastion Bastion
+	text    []byte // of the certificate
+	cert    *x509.Certificate
+	also    []*x509.Certificate
+}
+
+// Open reads the certificate of a CA. The key is read only to sign.
+func Open(spec engine.EtcdCA, b Bastion) (*Issuer, error) {
+	text, err := b.ReadFile(spec.Certificate)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of the CA: %w", err)
+	}
+	list := certificate.ParsePEM(text)
+	switch {
+	case len(list) != 1:
+		return nil, fmt.Errorf("certificate of the CA: %s has %d PEM certificates, and must have one: of the CA that issues", spec.Certificate, len(list))
+	case !list[0].IsCA:
+		return nil, fmt.Errorf("certificate of the CA: %s has a certificate that is of no CA", spec.Certificate)
+	}
+	i := &Issuer{spec: spec, bastion: b, text: text, cert: list[0]}
+	for _, path := range spec.AlsoTrust {
+		text, err := b.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("also_trust: %w", err)
+		}
+		list := certificate.ParsePEM(text)
+		if len(list) == 0 || slices.ContainsFunc(list, func(c *x509.Certificate) bool { return !c.IsCA }) {
+			return nil, fmt.Errorf("also_trust: %s must have certificates of CAs, in PEM", path)
+		}
+		i.also = append(i.also, list...)
+	}
+	return i, nil
+}
+
+// Certificate returns the certificate of the CA.
+func (i *Issuer) Certificate() *x509.Certificate { return i.cert }
+
+// Also returns other CAs that members are to trust.
+func (i *Issuer) Also() []*x509.Certificate { return i.also }
+
+// Sign returns a certificate for a request, in PEM, with intermediate ones if there are any. It is not checked yet.
+func (i *Issuer) Sign(ctx context.Context, request *x509.CertificateRequest, text []byte, p pki.Profile) ([]byte, error) {
+	if len(i.spec.SignCommand) > 0 {
+		out, err := i.bastion.Filter(ctx, i.spec.SignCommand, text)
+		if err != nil {
+			return nil, fmt.Errorf("sign_command for the %s certificate: %w", p.Role, err)
+		}
+		return pki.CertificatesOnly(out), nil
+	}
+	key, err := i.bastion.ReadFile(i.spec.Key)
+	if err != nil {
+		return nil, fmt.Errorf("key of the CA: %w", err)
+	}
+	authority, err := pki.ParseAuthority(i.text, key)
+	if err != nil {
+		return nil, err
+	}
+	return authority.Issue(rand.Reader, request, p, pki.Validity{Now: time.Now(), Lifetime: time.Duration(i.spec.Lifetime)})
+}

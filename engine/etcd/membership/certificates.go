@@ -1,0 +1,213 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/engine/etcd/rotation"
+)
+
+// Certificates is the state of the certificates on a host that holdfast issues. It has a meaning only in a State with a CA.
+type Certificates struct {
+	Problem string // why etcd cannot use them: there are none, or they have expired; "": it can
+	Due     string // why they are to be issued anew although etcd can use them; "": they are not
+	Foreign bool   // etcd there uses certificates that were made elsewhere
+
+	File    []rotation.CA // in the file of trusted CAs
+	Loaded  []rotation.CA // that etcd has read when it started; those of the file if it does not run
+	Issuers []rotation.CA // of the certificates
+}
+
+func (h Host) trust() rotation.HostTrust {
+	c := h.Certificates
+	return rotation.HostTrust{Host: h.Name, File: c.File, Loaded: c.Loaded, Issuers: c.Issuers}
+}
+
+// issuesCertificates reports whether holdfast issues the certificates of the cluster.
+func (s State) issuesCertificates() bool { return s.CA != "" }
+
+func (s State) wantedTrust() rotation.Wanted {
+	return rotation.Wanted{Issuer: s.CA, Also: s.AlsoTrusted}
+}
+
+// hasMember reports whether the host has a member, or data of one while the members are not known.
+func (s State) hasMember(h Host) bool {
+	if s.Problem != "" || len(s.Members) == 0 {
+		return h.HasData
+	}
+	_, listed := s.findMember(h.Name)
+	return listed
+}
+
+// trustOfOthers returns the state of certificates that members use, in the order of the inventory but the leader last. One
+// host is left out, and so are those that do not answer and those whose certificates nobody can use.
+func (s State) trustOfOthers(except string) []rotation.HostTrust {
+	var list, last []rotation.HostTrust
+	for _, h := range s.Hosts {
+		if h.Name == except || h.Unreachable != "" || h.Certificates.Problem != "" || !s.hasMember(h) {
+			continue
+		}
+		if m, _ := s.findMember(h.Name); m.Leader {
+			last = append(last, h.trust())
+			continue
+		}
+		list = append(list, h.trust())
+	}
+	return append(list, last...)
+}
+
+// CAsAfter returns the CAs that the file of a host is to have after a step, sorted.
+func (s State) CAsAfter(step MemberStep) []rotation.CA {
+	if step.Action.RestartsEtcd() {
+		if next, more := rotation.NextStep(s.wantedTrust(), s.trustOfOthers("")); more && next.Host == step.Host {
+			return next.CAs
+		}
+	}
+	hosts := s.trustOfOthers(step.Host)
+	if h, _ := s.findHost(step.Host); s.hasMember(h) && h.Certificates.Problem == "" {
+		hosts = append(hosts, h.trust())
+	}
+	return rotation.NeededCAs(s.wantedTrust(), hosts)
+}
+
+// issue returns the step that issues the certificates of a host. It is refused while a member, or its own, would not
+// accept them.
+func (s State) issue(h Host, reason string) (MemberStep, error) {
+	judges := s.trustOfOthers(h.Name)
+	if own := h.trust(); s.hasMember(h) && h.HasData && len(own.Loaded) > 0 {
+		own.File = own.Loaded // its file is about to be replaced
+		judges = append(judges, own)
+	}
+	for _, other := range judges {
+		if !slices.Contains(other.Loaded, s.CA) || !slices.Contains(other.File, s.CA) {
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("host %s needs certificates (%s), and etcd on %s does not trust the CA that would issue them; "+
+				"name the CA in the inventory that the members trust, and replace it when all are healthy", h.Name, reason, other.Host))
+		}
+	}
+	return MemberStep{Action: Issue, Host: h.Name, Reason: reason}, nil
+}
+
+// nextBroken issues certificates that etcd cannot use any more. That needs no healthy cluster: it makes nothing worse.
+func (s State) nextBroken() (MemberStep, error) {
+	if !s.issuesCertificates() {
+		return MemberStep{}, nil
+	}
+	for _, h := range s.Hosts {
+		if c := h.Certificates; h.Unreachable == "" && h.HasData && s.hasMember(h) && c.Problem != "" && !c.Foreign {
+			return s.issue(h, c.Problem)
+		}
+	}
+	return MemberStep{}, nil
+}
+
+// nextCertificates renews certificates, and replaces the CA. It runs while all members are healthy voters.
+func (s State) nextCertificates() (MemberStep, error) {
+	if !s.issuesCertificates() {
+		return MemberStep{}, nil
+	}
+	var unreachable []string
+	for _, h := range s.Hosts {
+		switch {
+		case !s.hasMember(h):
+		case h.Unreachable != "":
+			unreachable = append(unreachable, h.Name)
+		case h.Certificates.Foreign:
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("etcd on host %s uses certificates that holdfast has not issued; remove the block ca from the cluster, "+
+				"or make the cluster anew with it", h.Name))
+		}
+	}
+	step, err := s.nextTrust()
+	if err == nil && step.Action != Done && len(unreachable) > 0 {
+		h, _ := s.findHost(unreachable[0])
+		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("certificates are to be issued, and host %s is unreachable (%s): which CAs its etcd trusts is not known", h.Name, h.Unreachable))
+	}
+	return step, err
+}
+
+func (s State) nextTrust() (MemberStep, error) {
+	hosts := s.trustOfOthers("")
+	next, more := rotation.NextStep(s.wantedTrust(), hosts)
+	if more && next.Kind == rotation.TrustCAs {
+		return s.restartWith(next)
+	}
+	if more {
+		h, _ := s.findHost(next.Host)
+		return s.issue(h, "the CA is replaced")
+	}
+	for _, trust := range hosts {
+		if h, _ := s.findHost(trust.Host); h.Certificates.Due != "" {
+			return s.issue(h, h.Certificates.Due)
+		}
+	}
+	return MemberStep{}, nil
+}
+
+// restartWith returns the step that writes the file of trusted CAs and restarts the member, or the one that must come
+// before.
+func (s State) restartWith(next rotation.Step) (MemberStep, error) {
+	m, _ := s.findMember(next.Host)
+	h, _ := s.findHost(next.Host)
+	c := s.countVoters()
+	switch {
+	case c.Margin() < 1 && !s.AllowOutage:
+		return MemberStep{}, s.refuseMember(NoMargin, m, fmt.Sprintf("the trusted CAs change, and %s must restart for it: %d of %d voters are healthy, the quorum is %d, none to spare; "+
+			"add voters, or set allow_outage = true", m.DisplayName(), c.Healthy, c.Voters, c.Quorum()))
+	case m.Leader && c.Voters > 1:
+		return MemberStep{Action: MoveLeader, Host: m.Host, Member: m.ID}, nil
+	}
+	step := MemberStep{Action: TrustCA, Host: next.Host, Member: m.ID, Reason: "it is to trust another CA, too"}
+	if !slices.ContainsFunc(next.CAs, func(ca rotation.CA) bool { return !slices.Contains(h.Certificates.Loaded, ca) }) {
+		step.Action, step.Reason = DropCA, "it trusts a CA that no member needs any more"
+	}
+	return step, nil
+}
+
+// issueFirst returns the issue of certificates instead of a step that starts etcd on a host without them, or that adds a
+// member there.
+func (s State) issueFirst(step MemberStep) (MemberStep, error) {
+	switch step.Action {
+	case Create, AddLearner, Start:
+	default:
+		return step, nil
+	}
+	h, known := s.findHost(step.Host)
+	if !s.issuesCertificates() || !known {
+		return step, nil
+	}
+	if reason := s.whyIssue(h); reason != "" {
+		return s.issue(h, reason)
+	}
+	return step, nil
+}
+
+// whyIssue returns why a host needs certificates before etcd starts there, or "".
+func (s State) whyIssue(h Host) string {
+	c, others := h.Certificates, s.trustOfOthers(h.Name)
+	trusted := func(ca rotation.CA) bool {
+		return ca == s.CA || len(others) > 0 && !slices.ContainsFunc(others, func(o rotation.HostTrust) bool { return !slices.Contains(o.Loaded, ca) })
+	}
+	switch {
+	case c.Problem != "":
+		return c.Problem
+	case c.Due != "":
+		return c.Due
+	case slices.ContainsFunc(c.Issuers, func(ca rotation.CA) bool { return !trusted(ca) }):
+		return "the members do not trust the CA of its certificates"
+	case !slices.Equal(c.File, rotation.NeededCAs(s.wantedTrust(), append(others, h.trust()))):
+		return "its file of trusted CAs is of another time"
+	}
+	return ""
+}
+
+// issued returns the expected state of a host's certificates after its file of trusted CAs was written.
+func (c Certificates) issued(step MemberStep, cas []rotation.CA, ca rotation.CA) Certificates {
+	c.File = cas
+	switch step.Action {
+	case TrustCA, DropCA:
+		c.Loaded = cas
+	case Issue:
+		c.Problem, c.Due, c.Issuers = "", "", []rotation.CA{ca}
+	default:
+	}
+	return c
+}
