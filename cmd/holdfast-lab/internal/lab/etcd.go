@@ -36,7 +36,7 @@ func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, er
 	if err != nil {
 		return clientv3.Config{}, err
 	}
-	tlsConfig, err := pki.Client(ca.Cert, client)
+	tlsConfig, err := pki.Client(append([]pki.Identity{{CA: ca.Cert, Pair: client}}, l.others...)...)
 	if err != nil {
 		return clientv3.Config{}, err
 	}
@@ -53,6 +53,20 @@ func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, er
 	}
 	return config, nil
 }
+
+// AddAuthority makes an authority that members of a cluster may have from now on.
+func (l *Lab) AddAuthority(name string) (pki.Pair, error) {
+	ca, err := pki.NewAuthority(name)
+	if err != nil {
+		return ca, err
+	}
+	client, err := ca.Issue("client")
+	l.others = append(l.others, pki.Identity{CA: ca.Cert, Pair: client})
+	return ca, err
+}
+
+// ForgetAuthorities removes those that were added.
+func (l *Lab) ForgetAuthorities() { l.others = nil }
 
 // EtcdHealth returns the status of one member. It returns an error if the member
 // knows no leader or cannot read.

@@ -25,6 +25,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/netns"
+	"holdfast/cmd/holdfast-lab/internal/pki"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
@@ -49,6 +50,8 @@ type Lab struct {
 	suite image.Suite
 	// space is the network of this lab.
 	space netns.Namespace
+	// others are authorities that a scenario has added, with clients.
+	others []pki.Identity
 }
 
 // Options determine how Up makes hosts.

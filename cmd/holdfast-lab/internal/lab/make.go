@@ -82,6 +82,9 @@ func (l *Lab) identityOf(h spec.Host) (host.Identity, error) {
 	return id, nil
 }
 
+// Authority returns the authority of a cluster.
+func (l *Lab) Authority(cluster string) (pki.Pair, error) { return l.readPair(cluster, "ca") }
+
 func (l *Lab) readPair(cluster, name string) (pki.Pair, error) {
 	cert, err1 := os.ReadFile(l.path("pki", cluster, name+".crt"))
 	key, err2 := os.ReadFile(l.path("pki", cluster, name+".key"))

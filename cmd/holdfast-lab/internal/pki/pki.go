@@ -58,18 +58,49 @@ func (ca Pair) Issue(names ...string) (Pair, error) {
 	return signCertificate(template, &ca)
 }
 
-// Client returns the TLS configuration of a client that presents pair and
-// trusts ca.
-func Client(ca []byte, pair Pair) (*tls.Config, error) {
-	cert, err := tls.X509KeyPair(pair.Cert, pair.Key)
+// Redate returns a certificate with another validity: for the same key and names.
+func (ca Pair) Redate(cert []byte, from, to time.Time) ([]byte, error) {
+	block, _ := pem.Decode(cert)
+	if block == nil {
+		return nil, errors.New("redate: no certificate")
+	}
+	template, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("read client certificate: %w", err)
+		return nil, fmt.Errorf("redate: %w", err)
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(ca) {
-		return nil, errors.New("read authority: no certificate")
+	signed, err := tls.X509KeyPair(ca.Cert, ca.Key)
+	if err != nil {
+		return nil, fmt.Errorf("read authority: %w", err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
+	template.NotBefore, template.NotAfter = from, to
+	der, err := x509.CreateCertificate(rand.Reader, template, signed.Leaf, template.PublicKey, signed.PrivateKey)
+	if err != nil {
+		return nil, fmt.Errorf("redate: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+}
+
+// Identity is a client certificate, and the authority of the members that accept it.
+type Identity struct {
+	CA   []byte
+	Pair Pair
+}
+
+// Client returns the TLS configuration of a client that has several identities, and presents the one that a member
+// accepts.
+func Client(identities ...Identity) (*tls.Config, error) {
+	config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+	for _, i := range identities {
+		cert, err := tls.X509KeyPair(i.Pair.Cert, i.Pair.Key)
+		if err != nil {
+			return nil, fmt.Errorf("read client certificate: %w", err)
+		}
+		if !config.RootCAs.AppendCertsFromPEM(i.CA) {
+			return nil, errors.New("read authority: no certificate")
+		}
+		config.Certificates = append(config.Certificates, cert)
+	}
+	return config, nil
 }
 
 func newTemplate(name string) (*x509.Certificate, error) {

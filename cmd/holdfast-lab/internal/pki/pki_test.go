@@ -45,12 +45,12 @@ func TestMutualTLS(t *testing.T) {
 
 func handshake(t *testing.T, ca, server, client Pair, name string) error {
 	t.Helper()
-	serverConfig, err := Client(ca.Cert, server)
+	serverConfig, err := Client(Identity{CA: ca.Cert, Pair: server})
 	if err != nil {
 		t.Fatal(err)
 	}
 	serverConfig.ClientCAs, serverConfig.ClientAuth = serverConfig.RootCAs, tls.RequireAndVerifyClientCert
-	clientConfig, err := Client(ca.Cert, client)
+	clientConfig, err := Client(Identity{CA: ca.Cert, Pair: client})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,6 +77,7 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 2 {
 		s.ctx, s.cancel = context.WithTimeout(s.ctx, coreLimit)
 	}
+	s.Lab.ForgetAuthorities()
 	ts.Check(s.bringUpLab(s.ctx, args[0]))
 	s.began = time.Now()
 	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))
