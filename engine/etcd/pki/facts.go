@@ -24,6 +24,8 @@ type Facts struct {
 	Whole bool              // all files, with the keys, are as they were put in place
 	Uses  bool              // the settings of etcd name the folder
 
+	unplaced bool // a run was cut short before it noted the time of the file of trusted CAs
+
 	boot    string
 	started int64 // of etcd, in hundredths of a second since the boot; 0: it does not run
 	history []trustedSince
@@ -48,6 +50,8 @@ func ReadFacts(output string) Facts {
 			f.started, _ = strconv.ParseInt(fields[1], 10, 64) // 0: as if etcd did not run
 		case "uses":
 			f.Uses = true
+		case "unplaced":
+			f.unplaced = true
 		case "whole":
 			f.Whole = true
 		case "file":
@@ -175,8 +179,11 @@ func (f Facts) Judge(host engine.Host, known KnownCAs, now time.Time) Judgement 
 			j.Due = cmp.Or(j.Due, fmt.Sprintf("its %s certificate is for other names", role))
 		}
 	}
-	if !f.Whole {
+	switch {
+	case !f.Whole:
 		j.Problem = "a file is missing or damaged"
+	case f.unplaced:
+		j.Due = cmp.Or(j.Due, "a run that ended early has put its certificates in place")
 	}
 	slices.Sort(j.Issuers)
 	return j

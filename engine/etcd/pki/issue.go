@@ -193,9 +193,15 @@ func earliest(a, b time.Time) time.Time {
 	return b
 }
 
+// maxIssued bounds a certificate with its chain, in bytes of PEM. The probe of a host reads no more.
+const maxIssued = 65536
+
 // CheckIssued checks a certificate before it goes to a host: it is of the key of the request, says what the profile says,
 // and is valid now under the CA. A command that signs requests may do as it likes; what it returns is checked the same.
 func CheckIssued(text []byte, request *x509.CertificateRequest, p Profile, under Trust) error {
+	if len(text) > maxIssued {
+		return fmt.Errorf("the issued certificate has %d bytes with its chain, and may have %d", len(text), maxIssued)
+	}
 	block := findBlock(text, "CERTIFICATE")
 	if block == nil {
 		return errors.New("no PEM certificate was issued")

@@ -1,3 +1,12 @@
+# notetime writes the time into a set that has none, because a run was cut short.
+notetime() {
+	if [ -f "$1/placed" ]; then return 0; fi
+	read -r up _ </proc/uptime
+	echo "$(cat /proc/sys/kernel/random/boot_id) ${up%.*}${up#*.}" >"$1/placed.new"
+	sync "$1/placed.new"
+	mv -fT "$1/placed.new" "$1/placed"
+}
+
 # finish completes the set of files in the current folder, $at/next, and makes it the one
 # that etcd uses, by the rename of one link. The sets before are kept, but only some.
 #
@@ -31,12 +40,7 @@ finish() {
 	new=new-$(mark)
 	ln -s "$set" "./$new"
 	mv -fT "./$new" ./current
-	if [ ! -f "./$set/placed" ]; then
-		read -r up _ </proc/uptime
-		echo "$(cat /proc/sys/kernel/random/boot_id) ${up%.*}${up#*.}" >"./$set/placed.new"
-		sync "./$set/placed.new"
-		mv -fT "./$set/placed.new" "./$set/placed"
-	fi
+	notetime "./$set"
 	for name in $kept; do
 		if [ -L "./$name" ]; then continue; fi
 		ln -s "current/$name" "./$new"

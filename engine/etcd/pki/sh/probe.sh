@@ -16,6 +16,10 @@ esac
 if grep -qxF "ETCD_CERT_FILE=$dir/server.crt" "$settings" 2>/dev/null; then echo uses; fi
 enter || exit 0
 [ -L ./current ] || exit 0
+whole=yes
+for name in $kept; do
+	if [ ! -L "./$name" ]; then whole=; fi
+done
 cd -P ./current || fail "$at/current leads nowhere"
 locate
 case ${here#"$at"/} in
@@ -23,7 +27,6 @@ set-*/* | "$here") fail "$at/current is not a link of holdfast" ;;
 set-*) ;;
 *) fail "$at/current is not a link of holdfast" ;;
 esac
-whole=yes
 for name in $kept; do
 	size=$(stat -c %s "./$name" 2>/dev/null) || size=-1
 	if [ "$size" -lt 0 ] || [ "$size" -gt "$most" ]; then whole=; fi
@@ -33,4 +36,5 @@ for name in ca.crt server.crt peer.crt client.crt; do
 	if [ -f "./$name" ]; then echo "file $name $(head -c "$most" "./$name" | base64 | tr -d '\n')"; fi
 done
 if [ -f ./trusted ]; then tail -n 100 ./trusted | head -c "$most" | sed 's/^/trusted /'; fi
+if [ ! -f ./placed ]; then echo unplaced; fi
 if [ -f ./placed ] && [ -f ./cas ]; then echo "trusted $(head -c 200 ./placed) $(head -c "$most" ./cas)"; fi

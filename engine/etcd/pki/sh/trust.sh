@@ -13,6 +13,8 @@ if [ "$(head -c "$most" ./current/cas)" != "$cas" ]; then
 	locate
 	[ "$here" = "$at/next" ] || fail "$at/next is a link"
 	finish
+else
+	notetime ./current
 fi
 systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
 timeout 100 systemctl restart "$unit" 9>&-
