@@ -154,6 +154,19 @@ func TestClientCertificateOfAnotherMember(t *testing.T) {
 	}
 }
 
+// TestNewestClientCertificate: a host whose member was removed keeps its certificates, which may be of a CA that was replaced since. Where
+// holdfast issues them, the newest are used.
+func TestNewestClientCertificate(t *testing.T) {
+	t.Parallel()
+	period := etcdtest.Dates{From: -time.Minute, To: time.Hour}
+	cluster := etcdtest.Start(t, 2, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"client": period}})
+	replaced := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
+	cfg := config(cluster)
+	cfg.NewestCredentials = true
+	cfg.Peers[0].ReadFile = replaced.Members[0].ReadFile
+	wellFacts(t, open(t, cfg).Gather(t.Context()), 2)
+}
+
 // TestCertificateErrorIsTyped checks that an operation that fails because of a certificate returns a
 // *certificate.Error.
 func TestCertificateErrorIsTyped(t *testing.T) {

@@ -36,9 +36,12 @@ type Config struct {
 	ClientPort int                     // port on which the members listen for clients
 	TLS        *engine.TLS             // nil: the members use no TLS
 	Metrics    *engine.MetricsListener // nil: the members serve their metrics on the client port
-	Peers      []Peer                  // every inventory host of the cluster, reachable or not
-	Timeout    time.Duration           // for one gather; 0: 5 s, and more for far hosts
-	Poll       time.Duration           // between two gathers while waiting; 0: 1 s
+	// NewestCredentials is true if holdfast issues the credentials. A host without a member may have old ones, of a CA that was replaced.
+	NewestCredentials bool
+
+	Peers   []Peer        // every inventory host of the cluster, reachable or not
+	Timeout time.Duration // for one gather; 0: 5 s, and more for far hosts
+	Poll    time.Duration // between two gathers while waiting; 0: 1 s
 }
 
 // A gather has two phases, each with two fifths of its time. A phase takes up

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sourcegraph/conc"
+
 	"holdfast/engine"
 	"holdfast/engine/etcd/certificate"
 )
@@ -26,6 +28,9 @@ type credentials struct {
 func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*credentials, error) {
 	if len(cfg.Peers) == 0 {
 		return nil, errors.New("the cluster has no hosts")
+	}
+	if cfg.NewestCredentials {
+		return readNewest(ctx, cfg, paths)
 	}
 	var causes []error
 	var first *credentials
@@ -47,6 +52,35 @@ func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*creden
 		return first, nil
 	}
 	return nil, joinDistinct(causes...)
+}
+
+// readNewest reads the client credentials of all peers, and returns those that were issued last. All members trust the CA that has
+// issued them. Those that are valid win over others.
+func readNewest(ctx context.Context, cfg Config, paths engine.TLS) (*credentials, error) {
+	list, causes := make([]*credentials, len(cfg.Peers)), make([]error, len(cfg.Peers))
+	var wg conc.WaitGroup
+	for i, p := range cfg.Peers {
+		wg.Go(func() {
+			var err error
+			if list[i], err = credentialsOf(ctx, p, paths, cfg.gatherTimeout()); err != nil {
+				causes[i] = fmt.Errorf("%s: %w", p.Host, err)
+			}
+		})
+	}
+	wg.Wait()
+	var best *credentials
+	fails := func(c *credentials) bool { return c.client.ProblemKind(time.Now()).Fails() }
+	for _, c := range list {
+		switch {
+		case c == nil:
+		case best == nil, fails(best) && !fails(c), fails(best) == fails(c) && c.client.NotBefore.After(best.client.NotBefore):
+			best = c
+		}
+	}
+	if best == nil {
+		return nil, joinDistinct(causes...)
+	}
+	return best, nil
 }
 
 // credentialsOf reads the credentials of one host. Its errors name paths and never contain contents, because one of the
