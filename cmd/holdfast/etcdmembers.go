@@ -15,11 +15,9 @@ import (
 	"holdfast/engine/etcd/change"
 	"holdfast/engine/etcd/issuer"
 	"holdfast/engine/etcd/membership"
-	"holdfast/engine/input"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/membersview"
-	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
 )
 
@@ -117,28 +115,6 @@ func (a *app) newMembersRun(ctx context.Context, s *site, args []string, f membe
 	}
 	run.Prepare()
 	return run, nil
-}
-
-// signingBastion is where the key of a CA is, or the command that has it.
-type signingBastion struct {
-	input.Files
-	bastion.Commands
-}
-
-// scriptHosts runs scripts on the hosts of its site.
-type scriptHosts struct{ site *site }
-
-func (h scriptHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
-	return h.runWithInput(ctx, host, script, nil)
-}
-
-func (h scriptHosts) runWithInput(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error) {
-	conn, err := h.site.hosts.Connect(ctx, host)
-	if err != nil {
-		return engine.Output{}, err
-	}
-	reply, err := conn.Run(ctx, rollout.Script{Text: script, Input: input})
-	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
 }
 
 func (a *app) membersPlan(ctx context.Context, args []string, f membersFlags) error {

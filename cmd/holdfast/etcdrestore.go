@@ -3,15 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"holdfast/cmd/holdfast/internal/terminal"
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/etcd/change"
 	"holdfast/engine/etcd/restore"
+	"holdfast/engine/input"
 	"holdfast/engine/report/membersview"
+	"holdfast/engine/rollout"
 )
 
 type restoreFlags struct {
@@ -117,4 +121,26 @@ func listSaved(s *site, cluster string) []restore.Source {
 		}
 	}
 	return list
+}
+
+// signingBastion is where the key of a CA is, or the command that has it.
+type signingBastion struct {
+	input.Files
+	bastion.Commands
+}
+
+// scriptHosts runs scripts on the hosts of its site.
+type scriptHosts struct{ site *site }
+
+func (h scriptHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
+	return h.runWithInput(ctx, host, script, nil)
+}
+
+func (h scriptHosts) runWithInput(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error) {
+	conn, err := h.site.hosts.Connect(ctx, host)
+	if err != nil {
+		return engine.Output{}, err
+	}
+	reply, err := conn.Run(ctx, rollout.Script{Text: script, Input: input})
+	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
 }

@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"maps"
 	"time"
@@ -75,6 +76,22 @@ func (c *Certificates) addTo(s *membership.State, cluster engine.Cluster) {
 	c.state = *s
 }
 
+// judgeFounder returns a function that returns why a host must get certificates before it starts a cluster of its own, or "".
+// Certificates that are issued next are for such a cluster.
+func (r *Run) judgeFounder() func(membership.Host) string {
+	if r.Certificates == nil {
+		return func(membership.Host) string { return "" }
+	}
+	s := membership.State{Cluster: r.Cluster.Name}
+	r.Certificates.addTo(&s, r.Cluster)
+	return func(h membership.Host) string {
+		if h.Unreachable != "" {
+			return ""
+		}
+		return s.WhyUncertified(h)
+	}
+}
+
 func (r *Run) probeCertificates(ctx context.Context, h engine.Host) (f pki.Facts, unreachable string) {
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
@@ -116,7 +133,8 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 		if err != nil {
 			return "", err
 		}
-		if issued[role], err = r.Certificates.Issuer.Sign(ctx, request, requests[role], p); err != nil {
+		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request.Raw}) // and nothing else that the host has printed
+		if issued[role], err = r.Certificates.Issuer.Sign(ctx, request, text, p); err != nil {
 			return "", err
 		}
 		if err := pki.CheckIssued(issued[role], request, p, trust); err != nil {
@@ -140,6 +158,24 @@ func (r *Run) trustCAs(ctx context.Context, step membership.MemberStep) error {
 	err = r.runScript(ctx, step.Host, r.scriptUnderHold("restart etcd", r.certificatePlace().TrustScript(bundle)))
 	r.Certificates.Reconnect()
 	return err
+}
+
+// maxRepeats bounds how often a run does the same step with certificates. It is more than once only if others change the same hosts.
+const maxRepeats = 2
+
+// countStep returns an error for a step with certificates that the run has done already, and that has not helped.
+func (r *Run) countStep(step membership.MemberStep) error {
+	if step.Action != membership.Issue && !step.Action.RestartsEtcd() {
+		return nil
+	}
+	if r.repeats[step]++; r.repeats[step] <= maxRepeats {
+		return nil
+	}
+	return &engine.Failure{
+		Host: step.Host, Step: string(step.Action),
+		Cause: fmt.Sprintf("it was done %d times, and is to be done again (%s): find out why its files do not stay as they were put in place",
+			maxRepeats, step.Reason),
+	}
 }
 
 // scriptUnderHold returns a script that runs only under the hold of the run.

@@ -8,18 +8,22 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"math/big"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/database"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/pki"
+	"holdfast/engine/etcd/restore"
 )
 
 // boxes are the hosts of a run.
@@ -44,6 +48,8 @@ func (noEtcd) Members(context.Context, ...string) etcd.MemberList { return etcd.
 type signer struct {
 	pki.Authority
 	sign func(text []byte) ([]byte, error) // after the CA
+
+	asked *[][]byte // the requests that it was to sign
 }
 
 func newSigner(t *testing.T) signer {
@@ -58,14 +64,15 @@ func newSigner(t *testing.T) signer {
 	check(t, err)
 	cert, err := x509.ParseCertificate(der)
 	check(t, err)
-	return signer{pki.Authority{Cert: cert, Key: key}, func(text []byte) ([]byte, error) { return text, nil }}
+	return signer{pki.Authority{Cert: cert, Key: key}, func(text []byte) ([]byte, error) { return text, nil }, new([][]byte)}
 }
 
 func (s signer) Certificate() *x509.Certificate { return s.Cert }
 
 func (s signer) Also() []*x509.Certificate { return nil }
 
-func (s signer) Sign(_ context.Context, request *x509.CertificateRequest, _ []byte, p pki.Profile) ([]byte, error) {
+func (s signer) Sign(_ context.Context, request *x509.CertificateRequest, text []byte, p pki.Profile) ([]byte, error) {
+	*s.asked = append(*s.asked, text)
 	text, err := s.Issue(rand.Reader, request, p, pki.Validity{Now: time.Now(), Lifetime: 1000 * time.Hour})
 	if err != nil {
 		return nil, err
@@ -183,5 +190,82 @@ func TestCertificatesUnderTheHold(t *testing.T) {
 	}
 	if _, err := os.Stat(b.root + "/etc/etcd"); err == nil {
 		t.Error("a key was made")
+	}
+}
+
+// TestRequestAlone: the issuer sees the request that was checked, and nothing else that a host has printed.
+func TestRequestAlone(t *testing.T) {
+	t.Parallel()
+	s := newSigner(t)
+	r, b := newCertificatesRun(t, s)
+	openssl, err := os.Readlink(b.root + "/bin/openssl")
+	check(t, errors.Join(err, os.Remove(b.root+"/bin/openssl")))
+	b.addTool("openssl", `[ "$1" != req ] || printf -- '-----BEGIN NEW CERTIFICATE REQUEST-----\nAAAA\n-----END NEW CERTIFICATE REQUEST-----\nhello\n'
+exec `+openssl+` "$@"`)
+	_, err = r.Observe(t.Context())
+	check(t, err)
+	_, err = r.issueCertificates(t.Context(), membership.MemberStep{Action: membership.Issue, Host: "etcd-0"})
+	check(t, err)
+	for _, text := range *s.asked {
+		if block, rest := pem.Decode(text); !strings.HasPrefix(string(text), "-----BEGIN CERTIFICATE REQUEST-----") || block == nil || len(rest) > 0 {
+			t.Errorf("%s", text)
+		}
+	}
+	if len(*s.asked) != 3 {
+		t.Errorf("%d requests", len(*s.asked))
+	}
+}
+
+// TestCertificatesOfARestore: a host that has none gets them before the new cluster starts there, with those of the inventory alone as
+// trusted CAs; those that can be used stay. The new cluster uses them.
+func TestCertificatesOfARestore(t *testing.T) {
+	t.Parallel()
+	run, b := newCertificatesRun(t, newSigner(t))
+	run.Members = append(run.Members, engine.Host{Name: "gone", Address: "10.0.0.2"})
+	r := &Restore{Run: run, Lost: []string{"gone"}, Snapshot: &SnapshotFile{SHA256: "00", Contents: database.Contents{
+		Revision: 7, Members: []database.Member{{ID: "1", Name: "etcd-0", PeerURLs: []string{"https://10.0.0.1:2380"}}, {ID: "2", Name: "gone"}},
+	}}}
+	r.Prepare()
+	r.checked["etcd-0"] = true
+	var done []restore.Action
+	for range 2 {
+		s, err := r.Observe(t.Context())
+		check(t, err)
+		step, err := restore.Next(s)
+		check(t, err)
+		done = append(done, step.Action)
+		if step.Action == restore.Issue {
+			_, err := r.carryOut(t.Context(), s, step)
+			check(t, err)
+		}
+	}
+	if !slices.Equal(done, []restore.Action{restore.Issue, restore.Build}) || !strings.HasPrefix(b.read("etc/etcd/pki/current/cas"), string(pki.ID(run.Certificates.Issuer.Certificate()))) {
+		t.Errorf("%v", done)
+	}
+	if text := r.newSettings("etcd-0", restore.Source{}).String(); !strings.Contains(text, "\nETCD_CERT_FILE=/etc/etcd/pki/server.crt\n") || !strings.Contains(text, "=https://10.0.0.1:") {
+		t.Error(text)
+	}
+}
+
+// TestCertificateStepsEnd: a step that does not help is not done again and again.
+func TestCertificateStepsEnd(t *testing.T) {
+	t.Parallel()
+	r := &Run{}
+	r.Prepare()
+	for _, a := range []membership.MemberAction{membership.Issue, membership.TrustCA, membership.DropCA} {
+		step := membership.MemberStep{Action: a, Host: "etcd-0", Member: "1", Reason: "it has none"}
+		other := step
+		other.Host = "etcd-1"
+		var f *engine.Failure
+		if err := errors.Join(r.countStep(step), r.countStep(step), r.countStep(other)); err != nil {
+			t.Error(err)
+		}
+		if err := r.countStep(step); !errors.As(err, &f) || f.Host != "etcd-0" || !strings.Contains(err.Error(), "it has none") {
+			t.Error(err)
+		}
+	}
+	await := membership.MemberStep{Action: membership.Await, Host: "etcd-0"}
+	if err := errors.Join(r.countStep(await), r.countStep(await), r.countStep(await)); err != nil {
+		t.Error(err)
 	}
 }

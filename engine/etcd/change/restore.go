@@ -124,6 +124,8 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 		return nothingDone, nil
 	}
 	switch step.Action {
+	case restore.Issue:
+		return r.Run.issueCertificates(ctx, membership.MemberStep{Action: membership.Issue, Host: host, Reason: step.Reason})
 	case restore.Build:
 		return r.buildData(ctx, s.Source(), host)
 	case restore.SetAside:
@@ -249,7 +251,7 @@ func (r *Restore) newSettings(host string, source restore.Source) settingsText {
 	own := r.Run.peerURL(host)
 	return settingsText{
 		name: host, dataDir: r.Run.Cluster.Managed.DataDir, peerURL: own, cluster: host + "=" + own,
-		state: "existing", token: r.Run.Cluster.Name + "-" + r.Run.Owner.Run,
+		state: "existing", token: r.Run.Cluster.Name + "-" + r.Run.Owner.Run, ca: r.Run.Cluster.Managed.CA,
 	}
 }
 

@@ -29,11 +29,13 @@ func (r *Restore) Observe(ctx context.Context) (restore.State, error) {
 		return restore.State{}, context.Cause(ctx)
 	}
 	s := restore.State{Cluster: r.Run.Cluster.Name, Problem: list.Problem, Answers: list.Members, Lost: r.Lost}
+	uncertified := r.Run.judgeFounder()
 	for _, p := range probed {
 		h := restore.Host{
 			Name: p.host.Name, Retired: p.host.Retired, Unreachable: p.host.Unreachable, HasData: p.host.HasData, DataOf: p.host.DataOf,
 			DataCluster: p.found.dataCluster, Replaced: r.Run.replaced.hasCluster(p.found.dataCluster), Running: p.host.Running,
 			Record: p.host.Record, Phase: p.found.phase, Of: p.found.of, Failed: r.failed[p.host.Name], Cleaned: r.cleaned[p.host.Name],
+			Uncertified: uncertified(p.host),
 		}
 		h.Checked = r.checked[h.Name]
 		if h.HasData && h.Unreachable == "" && !h.Replaced {

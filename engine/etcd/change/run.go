@@ -48,7 +48,8 @@ type Run struct {
 
 	saved           bool
 	accepted        map[membership.MemberStep]bool // without reasons
-	checked, failed map[string]string              // by host: result of the preflight; reason of a failure
+	repeats         map[membership.MemberStep]int
+	checked, failed map[string]string // by host: result of the preflight; reason of a failure
 	held            map[string]time.Time
 	names           map[string]string // names of named members, by ID
 	urls            map[string][]string
@@ -76,7 +77,7 @@ const LearnerTime = 10 * time.Minute
 func (r *Run) Prepare() {
 	r.saved = r.Cluster.NoSnapshot
 	r.checked, r.failed, r.held = map[string]string{}, map[string]string{}, map[string]time.Time{}
-	r.clocks = map[string]time.Duration{}
+	r.clocks, r.repeats = map[string]time.Duration{}, map[membership.MemberStep]int{}
 	if r.Timeout == 0 {
 		r.Timeout = LearnerTime
 	}
@@ -94,6 +95,9 @@ func (r *Run) Apply(ctx context.Context) (err error) {
 		}
 		if step.Action == membership.Done {
 			return r.releaseLeftovers(ctx)
+		}
+		if err := r.countStep(step); err != nil {
+			return err
 		}
 		if err := r.doStep(ctx, step); err != nil {
 			return err

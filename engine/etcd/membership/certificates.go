@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -100,7 +101,7 @@ func (s State) nextBroken() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// nextCertificates renews certificates, and replaces the CA. It runs while all members are healthy voters.
+// nextCertificates renews certificates, and replaces the CA. It is asked while all members are healthy voters.
 func (s State) nextCertificates() (MemberStep, error) {
 	if !s.issuesCertificates() {
 		return MemberStep{}, nil
@@ -122,6 +123,24 @@ func (s State) nextCertificates() (MemberStep, error) {
 		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("certificates are to be issued, and host %s is unreachable (%s): which CAs its etcd trusts is not known", h.Name, h.Unreachable))
 	}
 	return step, err
+}
+
+// nextTrusted renews certificates and replaces the CA. While a member must restart and there are too few voters for that, the
+// cluster grows first.
+func (s State) nextTrusted() (MemberStep, error) {
+	step, err := s.nextCertificates()
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || refusal.Kind != NoMargin {
+		return step, err
+	}
+	more, missingErr := s.nextMissing()
+	if missingErr != nil || more.Action == Done {
+		return step, err
+	}
+	if _, issueErr := s.issueFirst(MemberStep{Action: AddLearner, Host: more.Host}); issueErr != nil {
+		return step, err
+	}
+	return more, nil
 }
 
 func (s State) nextTrust() (MemberStep, error) {
@@ -151,7 +170,7 @@ func (s State) restartWith(next rotation.Step) (MemberStep, error) {
 	switch {
 	case c.Margin() < 1 && !s.AllowOutage:
 		return MemberStep{}, s.refuseMember(NoMargin, m, fmt.Sprintf("the trusted CAs change, and %s must restart for it: %d of %d voters are healthy, the quorum is %d, none to spare; "+
-			"add voters, or set allow_outage = true", m.DisplayName(), c.Healthy, c.Voters, c.Quorum()))
+			"add voters (with certificates of a CA that the members trust), or set allow_outage = true", m.DisplayName(), c.Healthy, c.Voters, c.Quorum()))
 	case m.Leader && c.Voters > 1:
 		return MemberStep{Action: MoveLeader, Host: m.Host, Member: m.ID}, nil
 	}
@@ -194,6 +213,24 @@ func (s State) whyIssue(h Host) string {
 	case slices.ContainsFunc(c.Issuers, func(ca rotation.CA) bool { return !trusted(ca) }):
 		return "the members do not trust the CA of its certificates"
 	case !slices.Equal(c.File, rotation.NeededCAs(s.wantedTrust(), append(others, h.trust()))):
+		return "its file of trusted CAs is of another time"
+	}
+	return ""
+}
+
+// WhyUncertified returns why a host must get certificates before it starts a cluster of its own, as after a restore, or "". There
+// is no other member then that has to trust them.
+func (s State) WhyUncertified(h Host) string {
+	c := h.Certificates
+	needed := rotation.NeededCAs(s.wantedTrust(), []rotation.HostTrust{h.trust()})
+	switch {
+	case !s.issuesCertificates():
+		return ""
+	case c.Problem != "":
+		return c.Problem
+	case c.Due != "":
+		return c.Due
+	case slices.ContainsFunc(needed, func(ca rotation.CA) bool { return !slices.Contains(c.File, ca) }):
 		return "its file of trusted CAs is of another time"
 	}
 	return ""

@@ -13,7 +13,7 @@ type Forecast struct {
 	Refusal *Refusal // reason why the restore ends; nil: the cluster then runs again
 }
 
-// maxSteps bounds a forecast. A restore takes at most five steps on each host.
+// maxSteps bounds a forecast. A restore takes at most six steps on each host.
 const maxSteps = 1000
 
 // Plan returns all steps until the cluster runs again, or until a refusal.
@@ -42,6 +42,8 @@ func (s State) applyStep(step Step) State {
 	switch step.Action {
 	case Preflight:
 		h.Checked = true
+	case Issue:
+		h.Uncertified = ""
 	case Build:
 		h.Running, h.Record, h.Phase, h.Of = false, membership.Restoring, Ready, source.Identity
 	case SetAside:

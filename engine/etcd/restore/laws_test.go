@@ -40,7 +40,7 @@ func newWorld(snapshot bool, kill string, voters []int, spare bool) *world {
 				w.lost = append(w.lost, m.name)
 			}
 		}
-		m.diskAtFirst = m.disk
+		m.diskAtFirst, m.certified = m.disk, m.disk != ""
 		w.hosts = append(w.hosts, m)
 	}
 	if spare {

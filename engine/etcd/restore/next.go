@@ -19,12 +19,13 @@ type Action string
 
 // The actions. After Finish, the cluster runs with one voter, and package membership adds the others.
 const (
-	Preflight Action = "preflight" // checks the host that will get the new data
-	Build     Action = "build"     // stops etcd on that host, and makes the new data beside the old data
-	SetAside  Action = "set aside" // stops etcd, and renames its data directory
-	Replace   Action = "replace"   // sets the old data aside, and puts the new data in their place
-	Start     Action = "start"     // starts the new cluster of one voter, and waits until it is healthy
-	Finish    Action = "finish"    // removes the record and the uploaded snapshot
+	Preflight Action = "preflight"          // checks the host that will get the new data
+	Issue     Action = "issue certificates" // makes keys on that host, and signs certificates for them
+	Build     Action = "build"              // stops etcd on that host, and makes the new data beside the old data
+	SetAside  Action = "set aside"          // stops etcd, and renames its data directory
+	Replace   Action = "replace"            // sets the old data aside, and puts the new data in their place
+	Start     Action = "start"              // starts the new cluster of one voter, and waits until it is healthy
+	Finish    Action = "finish"             // removes the record and the uploaded snapshot
 )
 
 // Next returns the next step. An error is a *Refusal.
@@ -38,6 +39,9 @@ func Next(s State) (Step, error) {
 	if placed, ok := s.findHost(func(h Host) bool { return h.Phase == Placed }); ok {
 		if step, ok := s.nextToClean(placed.Name); ok {
 			return step, nil
+		}
+		if placed.Uncertified != "" { // they have expired meanwhile
+			return Step{Action: Issue, Host: placed.Name, Reason: placed.Uncertified}, nil
 		}
 		return Step{Action: Start, Host: placed.Name}, nil
 	}
@@ -111,6 +115,8 @@ func (s State) nextBuild(source Source) (Step, error) {
 			failed = append(failed, h.Name+": "+h.Failed)
 		case !h.Checked:
 			return Step{Action: Preflight, Host: h.Name}, nil
+		case h.Uncertified != "": // while no data are touched yet
+			return Step{Action: Issue, Host: h.Name, Reason: h.Uncertified}, nil
 		default:
 			return Step{Action: Build, Host: h.Name, Reason: source.describeSource()}, nil
 		}

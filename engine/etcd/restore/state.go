@@ -32,6 +32,7 @@ type Host struct {
 	Unread      string // reason why the database cannot be read
 	Running     bool
 	Record      membership.Record
+	Uncertified string // why it must get certificates before etcd starts there; "": it need not
 
 	Phase Phase  // progress of a restore on this host
 	Of    string // identity of the source of that restore

@@ -37,6 +37,7 @@ type machine struct {
 	revision    int64
 	runs        bool
 	unfit       bool // has no etcdutl
+	certified   bool // has certificates that etcd can use
 	record      membership.Record
 	phase       restore.Phase
 	of          string
@@ -103,6 +104,9 @@ func (w *world) state() restore.State {
 			continue
 		}
 		h := restore.Host{Name: m.name, Retired: m.retired, Checked: w.checked[m.name], Cleaned: w.cleaned[m.name]}
+		if !m.certified {
+			h.Uncertified = "it has none"
+		}
 		if w.failed[m.name] {
 			h.Failed = "no etcdutl"
 		}
@@ -139,6 +143,9 @@ func (w *world) checkStep(step restore.Step) error {
 		if !w.checked[m.name] || m.retired && w.snapshot != nil {
 			return fmt.Errorf("new data on a host that was not checked, or is to go")
 		}
+		if !m.certified {
+			return fmt.Errorf("new data on a host on which they cannot be used")
+		}
 	case restore.SetAside:
 		if !complete {
 			return fmt.Errorf("old data are touched before the new ones are complete")
@@ -153,6 +160,9 @@ func (w *world) checkStep(step restore.Step) error {
 	case restore.Start:
 		if m.disk != newMember {
 			return fmt.Errorf("a start with the data of %q", m.disk)
+		}
+		if !m.certified {
+			return fmt.Errorf("a start without certificates")
 		}
 	}
 	if step.Action == restore.Replace || step.Action == restore.Start {
@@ -188,6 +198,8 @@ func (w *world) act(step restore.Step, identity string) {
 	switch step.Action {
 	case restore.Preflight:
 		w.checked[m.name], w.failed[m.name] = !m.unfit, m.unfit
+	case restore.Issue:
+		m.certified = !w.halfDone(step)
 	case restore.Build:
 		m.record, m.runs, m.phase = membership.Restoring, false, restore.Building
 		if !w.halfDone(step) {
@@ -208,6 +220,7 @@ func (w *world) act(step restore.Step, identity string) {
 		}
 		if !w.halfDone(step) {
 			m.disk, m.phase = newMember, restore.Placed
+			m.certified = w.kill == neverKilled // they expire meanwhile
 		}
 	case restore.Start:
 		m.runs = true
