@@ -39,34 +39,76 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// limitedConn writes no faster than the limits allow.
+// limitedConn writes no faster than the limits allow. It keeps short writes
+// until its caller reads or closes it. So the header and the content of a small
+// response are one SSH packet.
 type limitedConn struct {
 	net.Conn
 	listener *boundedListener
 	once     sync.Once
+
+	mu     sync.Mutex
+	unsent []byte // at most chunkSize
 }
 
-// Write writes in chunks. It writes each chunk when it is due.
+// Read sends the bytes that were kept, and reads.
+func (c *limitedConn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	err := c.sendUnsent()
+	c.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+// Write writes in chunks, each when it is due. It keeps
+// bytes that do not fill a chunk.
 func (c *limitedConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	written := 0
-	for len(p) > 0 {
-		part := p[:min(len(p), chunkSize)]
-		if err := c.listener.limits.waitToSend(c.listener.ctx, c.listener.host, len(part)); err != nil {
-			return written, err
+	for len(c.unsent)+len(p) >= chunkSize {
+		if len(c.unsent) > 0 {
+			if err := c.sendUnsent(); err != nil {
+				return written, err
+			}
+			continue
 		}
-		_ = c.SetWriteDeadline(time.Now().Add(stallLimit)) // on a closed connection, Write below fails
-		n, err := c.Conn.Write(part)
+		n, err := c.sendChunk(p[:chunkSize])
 		written += n
 		if err != nil {
 			return written, err
 		}
-		p = p[len(part):]
+		p = p[n:]
 	}
-	return written, nil
+	c.unsent = append(c.unsent, p...)
+	return written + len(p), nil
 }
 
-// Close ends the connection.
+func (c *limitedConn) sendUnsent() error {
+	if len(c.unsent) == 0 {
+		return nil
+	}
+	_, err := c.sendChunk(c.unsent)
+	c.unsent = c.unsent[:0]
+	return err
+}
+
+func (c *limitedConn) sendChunk(p []byte) (int, error) {
+	if err := c.listener.limits.waitToSend(c.listener.ctx, c.listener.host, len(p)); err != nil {
+		return 0, err
+	}
+	_ = c.SetWriteDeadline(time.Now().Add(stallLimit)) // a closed connection fails below
+	return c.Conn.Write(p)
+}
+
+// Close ends the connection. While another goroutine writes, it does not wait for that.
 func (c *limitedConn) Close() error {
 	c.once.Do(func() { c.listener.open.Add(-1) })
+	if c.mu.TryLock() {
+		_ = c.sendUnsent() // the host may have gone
+		c.mu.Unlock()
+	}
 	return c.Conn.Close()
 }
