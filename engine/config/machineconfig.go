@@ -9,7 +9,8 @@ import (
 	"holdfast/engine/config/syntax"
 )
 
-// machineSpec is the spec of a MachineConfig without its Ignition config.
+// machineSpec is the spec of a MachineConfig. Config is there for the check of
+// field names only; readIgnition reads the Ignition config.
 type machineSpec struct {
 	OSImageURL                     string   `json:"osImageURL"`
 	BaseOSExtensionsContainerImage string   `json:"baseOSExtensionsContainerImage"`
@@ -67,7 +68,7 @@ func (d *document) readMachineConfig(n *syntax.Node) bool {
 	}
 	meta, spec := n.Field("metadata"), n.Field("spec")
 	if d.name = meta.StringField("name"); d.name == "" {
-		d.addError(syntax.FieldPath{"metadata", "name"}, "is missing; give one, as in 99-worker-chrony: documents are merged in the order of their names")
+		d.addError(syntax.FieldPath{"metadata", "name"}, "is missing; give one, as in 99-worker-chrony: documents of a role are merged in the order of their names")
 	}
 	d.role = meta.Field("labels").StringField(roleLabel)
 	d.generated = meta.Field("annotations").Field(generatedAnnotation) != nil
@@ -103,7 +104,7 @@ func (d *document) checkSpec() {
 	}
 	for i, e := range d.spec.Extensions {
 		if !isPlainWord(e) {
-			d.report.AddError(d.specPlace("extensions", i), "is not the name of an extension; use letters, digits and . _ + - only")
+			d.report.AddError(d.specPlace("extensions", i), "is not the name of an extension; begin with a letter or digit, then use also . _ + -")
 		}
 	}
 	for i, a := range d.spec.KernelArguments {

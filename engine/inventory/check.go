@@ -25,7 +25,7 @@ func (b *builder) checkInventory() {
 	for _, c := range b.inv.Clusters {
 		switch n := members[c.Name]; {
 		case n > 7:
-			b.addWarning("etcd_cluster %q has %d members: more than 7 only make it slower", c.Name, n)
+			b.addWarning("etcd_cluster %q has %d members: more than 7 make every write slower; etcd recommends at most 7", c.Name, n)
 		case n > 0 && n%2 == 0:
 			b.addWarning("etcd_cluster %q has %d members: an even number survives no more failures than %d would", c.Name, n, n-1)
 		}
@@ -35,10 +35,10 @@ func (b *builder) checkInventory() {
 			b.addWarning("pool %q has no hosts", p.Name)
 		}
 		if c := p.Canary; c != nil && pools[p.Name] > 0 && c.Hosts.Of(pools[p.Name]) >= pools[p.Name] {
-			b.addWarning("pool %q: its canary is all of its hosts (%d), so no host follows; give it fewer hosts or remove it", p.Name, pools[p.Name])
+			b.addWarning("pool %q: its canary is all of its hosts (%d), so no host follows; reduce the canary's hosts, or remove the canary block", p.Name, pools[p.Name])
 		}
 		if p.MaxSkew != nil && len(p.After) == 0 {
-			b.addWarning("pool %q: max_skew has no effect without after, which names the pools to compare with", p.Name)
+			b.addWarning("pool %q: max_skew has no effect; set \"after\" to the pools to compare with", p.Name)
 		}
 		if p.Name == "all" && pools[p.Name] < len(b.inv.Hosts) {
 			b.addWarning("pool %q: -l all selects all hosts, not only this pool; rename it", p.Name)
@@ -49,9 +49,9 @@ func (b *builder) checkInventory() {
 	}
 }
 
-// checkEmptyClusters adds an error for every etcd cluster without hosts. Without the error, a run would disrupt the
-// members of that cluster as if they ran no etcd. After other errors it does nothing: a host with an error may be a
-// host of the cluster.
+// checkEmptyClusters adds an error for every etcd cluster without hosts. Its hosts probably lack etcd_cluster, and a
+// run would disrupt them as if they ran no etcd. After other errors checkEmptyClusters does nothing: a host with an
+// error may be a host of the cluster.
 func (b *builder) checkEmptyClusters() {
 	if b.diags.HasErrors() {
 		return
@@ -64,7 +64,7 @@ func (b *builder) checkEmptyClusters() {
 }
 
 // checkRetired adds an error for a retired host whose cluster holdfast does not
-// manage: no run would remove its member.
+// manage: members apply would never remove the member of that host.
 func (b *builder) checkRetired() {
 	if b.diags.HasErrors() {
 		return
@@ -94,13 +94,14 @@ func (b *builder) checkPredecessors(n *node) {
 	for _, name := range p.After {
 		b.checkReference(n, "after", name, "pool")
 	}
-	// Only the first pool of a cycle reports it.
+	// Only one pool reports the cycle: the one whose name sorts first.
 	if cycle := b.findCycle(n.label, n.label, map[string]bool{}); cycle != nil && n.label == slices.Min(cycle) {
 		b.addError(n.args["after"].Expr.Range(), "pools wait for each other", strings.Join(cycle, " comes after "))
 	}
 }
 
-// findCycle returns a path from pool along "after" to goal, or nil. Pools in visited lead nowhere.
+// findCycle returns a path from pool along "after" to goal, or nil. It skips the pools in
+// visited, which are searched already.
 func (b *builder) findCycle(pool, goal string, visited map[string]bool) []string {
 	if visited[pool] {
 		return nil

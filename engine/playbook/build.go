@@ -51,7 +51,7 @@ func buildWaitFor(l *loader, a arguments, t *engine.Task) {
 		l.addProblem(a.entries["path"].value, "the path is not absolute", "begin it with /")
 	}
 	if a.has("url") && !isURL(w.URL) {
-		l.addProblem(a.entries["url"].value, "the URL cannot be requested", "write http:// or https://, a host and a path")
+		l.addProblem(a.entries["url"].value, "the URL cannot be requested", "write http:// or https:// and a host, and a path if needed")
 	}
 	t.WaitFor = w
 }

@@ -17,13 +17,14 @@ var ErrDeclined = errors.New("not approved; nothing was changed")
 // ErrNoStep is the error of Step when the operator declines a batch.
 var ErrNoStep = errors.New("not approved: the run ends before this batch; what was done stays")
 
-// Plan gathers facts and plans. It changes nothing.
+// Plan gathers facts and makes a plan. It changes nothing.
 func (r *Run) Plan(ctx context.Context) (engine.Plan, Gathered, error) {
 	r.state = newRunState()
 	return r.makePlan(ctx)
 }
 
-// PlanPlays gathers facts once, and plans every play as if it were the first.
+// PlanPlays gathers facts and makes a plan for every play, as if each were the
+// first.
 func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
 	r.state = newRunState()
 	var plans []engine.Plan
@@ -44,7 +45,7 @@ func (r *Run) makePlan(ctx context.Context) (engine.Plan, Gathered, error) {
 		return engine.Plan{}, gathered, err
 	}
 	plan := gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
-	if !plan.HasWork() && r.addMissingClusters(ctx, gathered) { // the end of the run reports all clusters
+	if !plan.HasWork() && r.addMissingClusters(ctx, gathered) { // without work, the plan is the final report, which names all clusters
 		plan = gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
 	}
 	gathered.survey = planner.Survey{} // frees memory, which a large site needs
@@ -54,7 +55,7 @@ func (r *Run) makePlan(ctx context.Context) (engine.Plan, Gathered, error) {
 
 // Apply makes the hosts match: it plans, asks for approval, stages, and runs
 // batch by batch, with a new plan before each batch. It returns when the hosts
-// match, or when the next step is not safe. It carries out the plays of a
+// match, or when the run must not or cannot go on. It carries out the plays of a
 // playbook one after the other.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	r.state = newRunState()
@@ -65,7 +66,7 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	}
 	stop := r.journalInterrupts(ctx)
 	last, err := r.applyPlays(ctx)
-	_ = r.giveUpFallbacks(ctx, last[len(last)-1]) // the error is not lost: the run ended with another failure, or its last plan reports these hosts
+	_ = r.giveUpFallbacks(ctx, last[len(last)-1]) // these failures are noted already, and the end of the run names their hosts
 	r.gatherAtEnd(ctx, err)
 	stop()
 	end := r.finishRun(ctx, last, err)
@@ -75,9 +76,9 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	return end
 }
 
-// applyPlays carries out the plays and returns the last plan of each play. The
-// next play excludes the hosts that the play before it excluded, if their state
-// has not changed. Anything unsafe ends the run.
+// applyPlays carries out the plays and returns the last plan of each play. Each
+// play is planned from new facts. An error, a refusal, an unfinished roll-out or
+// a fatal failure ends the run.
 func (r *Run) applyPlays(ctx context.Context) (last []engine.Plan, err error) {
 	if len(r.Plays) == 0 {
 		plan, err := r.applyPlay(ctx)
@@ -129,8 +130,8 @@ func (r *Run) applyPlay(ctx context.Context) (engine.Plan, error) {
 	return r.carryOut(ctx, plan)
 }
 
-// maxPlanAge is the longest time between the gathering of facts and the batch
-// that relies on them.
+// maxPlanAge is the time that approval may take. After a longer time the run
+// plans again, because the facts are old.
 const maxPlanAge = 5 * time.Second
 
 func (r *Run) replanAndCheck(ctx context.Context) (engine.Plan, error) {
@@ -141,7 +142,7 @@ func (r *Run) replanAndCheck(ctx context.Context) (engine.Plan, error) {
 	return plan, r.state.checkPlan(plan)
 }
 
-// carryOut is the loop of a run. Each turn does one piece of work and then
+// carryOut is the loop of a play. Each turn does one piece of work and then
 // plans again, so that a batch begins with facts that were gathered directly
 // before it.
 func (r *Run) carryOut(ctx context.Context, plan engine.Plan) (engine.Plan, error) {
@@ -162,9 +163,10 @@ func (r *Run) carryOut(ctx context.Context, plan engine.Plan) (engine.Plan, erro
 }
 
 // runTurn does the next piece of work, in this order: recover the hosts of a
-// dead run, ask the before_run gates, stage all hosts once, stage hosts again
+// dead run, ask the before_run gates, stage all hosts once, stage again the hosts
 // that lost the staged OS, take the snapshot of etcd, wait for the soak of
-// canaries, ask the operator and the gates before a batch, run the batch.
+// canaries, ask the operator and the gates before a batch, run the batch. Most of
+// these do not apply to a batch that disrupts nothing.
 func (r *Run) runTurn(ctx context.Context, plan engine.Plan) error {
 	var b engine.Batch
 	if len(plan.Batches) > 0 {
@@ -220,8 +222,8 @@ func isNonDisruptive(plan engine.Plan, b engine.Batch) bool {
 }
 
 // onlyRecoversHosts reports whether all hosts of a batch only need to be
-// recovered. Such a batch comes first, because its hosts are unavailable until
-// then.
+// recovered. Such a batch comes first, because its hosts stay unavailable until
+// they are recovered.
 func onlyRecoversHosts(plan engine.Plan, b engine.Batch) bool {
 	for _, h := range b.Hosts {
 		if len(plan.Host(h).Changes) > 0 {

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// The kinds of failure that have exit codes of their own.
+// Short names of the failure kinds that this package uses.
 const (
 	KindUnreachable = engine.UnreachableFailure
 	KindHeld        = engine.HeldFailure
@@ -26,7 +26,7 @@ const (
 	KindAction      = engine.ActionFailure
 )
 
-// errStopped is the cause of every step that the operator's first Ctrl-C ends.
+// errStopped is the cause of failures after the operator stopped the run.
 var errStopped = errors.New("stopped by the operator")
 
 func asFailure(err error, host, step string) *engine.Failure {
@@ -47,7 +47,7 @@ func asFailure(err error, host, step string) *engine.Failure {
 	if whole.Step == "" {
 		whole.Step = step
 	}
-	// A script begins its message with the name of the step.
+	// Some scripts begin their message with the name of the step.
 	whole.Cause = contextErrors.Replace(strings.TrimPrefix(whole.Cause, whole.Step+": "))
 	return &whole
 }
@@ -82,8 +82,9 @@ func (x *failures) all() []*engine.Failure {
 
 func (x *failures) worst() *engine.Failure { return worstFailure(x.all()) }
 
-// worstFailure returns the failure to report: a fatal one, else the failure of
-// a host, else a hold or a stop. Among equal failures it returns the first.
+// worstFailure returns the failure to report: first an unsafe state, a refusal
+// or a failed journal, then the failure of a host, then a hold or a stop. Among
+// equal failures it returns the first.
 func worstFailure(list []*engine.Failure) *engine.Failure {
 	if len(list) == 0 {
 		return nil
@@ -100,8 +101,8 @@ func worstFailure(list []*engine.Failure) *engine.Failure {
 	return slices.MinFunc(list, func(a, b *engine.Failure) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// isHostFailure reports whether a failure counts against the failure budget of
-// a pool. Any other failure ends the run.
+// isHostFailure reports whether a failure budget may tolerate a failure. Any
+// other failure ends the run.
 func isHostFailure(f *engine.Failure) bool {
 	switch f.Kind {
 	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
@@ -110,9 +111,9 @@ func isHostFailure(f *engine.Failure) bool {
 	return true
 }
 
-// fatalFailure returns the failure that ends the run after a batch. It returns
-// nil, and warns, if each failure is within the failure budget of its pool and
-// no canary failed.
+// fatalFailure returns the failure in list that ends the run. It returns nil,
+// and warns, if each failure is within the failure budget of its pool or play
+// and no canary of the batch failed. With --best-effort, canaries may fail.
 func (r *Run) fatalFailure(b engine.Batch, list []*engine.Failure) *engine.Failure {
 	spent, failed := r.planInput(r.state.gathered).ExceededFailureBudget(), r.state.failureByHost()
 	tolerable := func(f *engine.Failure) bool {

@@ -24,8 +24,8 @@ func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	return observe.Read(d, o, f)
 }
 
-// Diff compares the host with its desired configuration. It marks drift even if
-// drift is only reported.
+// Diff compares the host with its desired configuration. Its changes include
+// drift, also for a pool that only reports drift.
 func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if d.Config == nil || hasNothing(d, f) {
 		return nil, nil
@@ -96,8 +96,8 @@ func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	return s
 }
 
-// endingServices lists the services that the configuration disables, masks or no
-// longer has. After a boot these services need not run.
+// endingServices lists the units that the configuration disables, masks or no
+// longer has. After a boot these units need not run.
 func (x *configDiff) endingServices() []string {
 	var names []string
 	stays := map[string]bool{}

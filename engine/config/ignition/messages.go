@@ -10,7 +10,7 @@ import (
 )
 
 // ExplainMessage translates a message of the Ignition or Butane library into a
-// text that says how to correct the document. It hides unknown messages,
+// text that names the problem and, where it can, the correction. It hides unknown messages,
 // because some of them quote the document, which may contain secrets.
 func ExplainMessage(message string) string {
 	for _, w := range translations {
@@ -27,7 +27,7 @@ func ExplainMessage(message string) string {
 	case strings.HasPrefix(message, "invalid unit content"):
 		return "is not a systemd unit file; it needs [Section] lines with NAME=VALUE below them"
 	case strings.Contains(message, "has no install section"), strings.Contains(message, "doesn't have Install section"):
-		return "is enabled without an [Install] section, so that enabling it does nothing; add one"
+		return "is enabled, but it or its template has no [Install] section, so that enabling it does nothing; add the section there"
 	}
 	return syntax.UnknownProblem
 }
@@ -37,19 +37,19 @@ type translation struct {
 	text string
 }
 
-// translations maps the errors that users of the Ignition library commonly
-// meet.
+// translations maps common errors of the Ignition library to the texts that
+// holdfast shows.
 var translations = []translation{
 	{errors.ErrDuplicate, "is in this document more than once; keep one"},
 	{errors.ErrInvalidVersion, "is not a version; write 3.4.0, for example"},
 	{errors.ErrUnknownVersion, "is not a supported version; use 3.0.0 to 3.5.0"},
-	{errors.ErrCompressionInvalid, "is not a compression; use gzip, or none"},
+	{errors.ErrCompressionInvalid, "is not a compression; use gzip, or remove compression"},
 	{errors.ErrFileUsedSymlink, "is a file below a path that is a link in this document; write the path the link leads to"},
 	{errors.ErrDirectoryUsedSymlink, "is a directory below a path that is a link in this document; write the path the link leads to"},
 	{errors.ErrLinkUsedSymlink, "is a link below a path that is a link in this document; write the path the link leads to"},
 	{errors.ErrLinkTargetRequired, "is missing; set the target of the link"},
 	{errors.ErrHardLinkToDirectory, "is a hard link to a directory; make it a symbolic one"},
-	{errors.ErrHardLinkSpecifiesOwner, "is a hard link, which has the owner of its target; remove it"},
+	{errors.ErrHardLinkSpecifiesOwner, "has no effect: a hard link has the owner of its target; remove this field"},
 	{errors.ErrOverwriteAndNilSource, "overwrites without contents; give contents.source, or remove overwrite"},
 	{errors.ErrVerificationAndNilSource, "is a hash without a source; give the source, or remove the hash"},
 	{errors.ErrFileIllegalMode, "is not a file mode; use 0 to 0777 (420 in JSON is 0644)"},
@@ -64,25 +64,25 @@ var translations = []translation{
 	{errors.ErrSourceRequired, "has no source; give one"},
 	{errors.ErrInvalidScheme, syntax.UnknownProblem},
 	{errors.ErrInvalidUrl, syntax.UnknownProblem},
-	{errors.ErrUnsupportedSchemeForHTTPHeaders, "has HTTP headers, and no http source; remove them"},
+	{errors.ErrUnsupportedSchemeForHTTPHeaders, "need an http or https source; remove them"},
 	{errors.ErrHashMalformed, "is not a hash; write sha256-… or sha512-… with hexadecimal digits"},
 	{errors.ErrHashWrongSize, "has the wrong length; sha256 has 64 hexadecimal digits, sha512 has 128"},
 	{errors.ErrHashUnrecognized, "has an unknown hash function; use sha256 or sha512"},
-	{errors.ErrDiskDeviceRequired, "has no device; name it"},
-	{errors.ErrPartitionNumbersCollide, "has a partition number twice; keep one"},
-	{errors.ErrPartitionsOverlap, "has partitions that overlap; correct start and size"},
-	{errors.ErrPartitionsMisaligned, "has misaligned partitions; correct start and size"},
+	{errors.ErrDiskDeviceRequired, "is missing; give the path of the disk"},
+	{errors.ErrPartitionNumbersCollide, "has the number of another partition; change one"},
+	{errors.ErrPartitionsOverlap, "overlaps another partition; correct start and size"},
+	{errors.ErrPartitionsMisaligned, "is misaligned; correct start and size"},
 	{errors.ErrFilesystemInvalidFormat, "is not a filesystem that Ignition makes; use xfs, ext4, btrfs, vfat or swap"},
 	{errors.ErrFormatNilWithOthers, "is missing; give the filesystem's format"},
-	{errors.ErrRaidLevelRequired, "has no level; give one"},
-	{errors.ErrRaidDevicesRequired, "has no devices; name them"},
+	{errors.ErrRaidLevelRequired, "is missing; give the level, raid1 for example"},
+	{errors.ErrRaidDevicesRequired, "is missing; name the devices of the array"},
 	{errors.ErrUnrecognizedRaidLevel, "is not a RAID level; use raid1, for example"},
-	{errors.ErrShouldNotExistWithOthers, "has shouldExist false together with other settings; remove one of them"},
+	{errors.ErrShouldNotExistWithOthers, "has shouldExist = false and other settings; remove shouldExist, or the other settings"},
 	{errors.ErrNeedLabelOrNumber, "has neither number nor label; give one"},
 	{errors.ErrDuplicateLabels, "has a label that another partition has; change one"},
 	{errors.ErrDoesntMatchGUIDRegex, "is not a GUID"},
 	{errors.ErrInvalidProxy, "is not a proxy; use an http or https URL"},
 	{errors.ErrTangThumbprintRequired, "is missing; give Tang's thumbprint"},
-	{errors.ErrPartitionsOverwritten, "is made on a device that has partitions"},
+	{errors.ErrPartitionsOverwritten, "is a disk with partitions, which the filesystem would overwrite; name a partition"},
 	{errors.ErrFilesystemImplicitWipe, "is wiped together with its disk"},
 }

@@ -32,7 +32,7 @@ func ReadSnapshot(path string) (*SnapshotFile, error) {
 	return f, nil
 }
 
-// OpenSnapshot checks a snapshot: the hash that etcd has appended, and that it has a revision and members.
+// OpenSnapshot checks that a snapshot matches the hash at its end and contains a revision and members.
 func OpenSnapshot(path string) (*SnapshotFile, error) {
 	f, readErr := ReadSnapshot(path)
 	if f == nil || errors.Is(readErr, database.ErrFormat) {

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// WriteRestore writes the state of the hosts, the writes that would be lost, and the steps.
+// WriteRestore shows the state of the hosts, how much data would be lost, and the steps.
 func WriteRestore(w io.Writer, s restore.State, f restore.Forecast, saved []restore.Source) error {
 	rows := [][]string{{"HOST", "ETCD", "DATA", "REVISION", "LAST WRITTEN"}}
 	for _, h := range s.Hosts {
@@ -34,7 +34,7 @@ func WriteRestore(w io.Writer, s restore.State, f restore.Forecast, saved []rest
 		fmt.Fprintf(&b, "%2d. %s\n", i+1, textutil.Printable(text))
 	}
 	if f.Refusal == nil {
-		b.WriteString("Then voters are added on the other hosts that are to have one, as holdfast etcd members apply does.\n")
+		b.WriteString("Then this command adds the other voters, in the same way as \"holdfast etcd members apply\".\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -62,7 +62,7 @@ func restoreRow(s restore.State, h restore.Host) []string {
 		row[2] += ", said to be lost"
 	}
 	if h.Phase != restore.NoPhase {
-		row[2] += ", restore " + string(h.Phase)
+		row[2] += ", restore is " + string(h.Phase)
 	}
 	return row
 }
@@ -75,15 +75,23 @@ func describeLoss(s restore.State, source restore.Source, saved []restore.Source
 	if source.Host == "" {
 		text = "source: the snapshot " + source.Path
 	}
-	text += fmt.Sprintf(", revision %d, last written %s\n", source.Revision, source.Time)
+	text += ", " + describeRevision(source) + "\n"
 	newest := s.Freshest(source, saved)
 	switch {
 	case newest.Revision > source.Revision && newest.Host != "":
-		text += fmt.Sprintf("LOST: %d revisions at least: the data of %s have revision %d (%s)\n", newest.Revision-source.Revision, newest.Host, newest.Revision, newest.Time)
+		text += fmt.Sprintf("WOULD BE LOST: at least %d revisions, because the data of %s have %s\n", newest.Revision-source.Revision, newest.Host, describeRevision(newest))
 	case newest.Revision > source.Revision:
-		text += fmt.Sprintf("LOST: %d revisions at least: the snapshot %s has revision %d (%s)\n", newest.Revision-source.Revision, newest.Path, newest.Revision, newest.Time)
+		text += fmt.Sprintf("WOULD BE LOST: at least %d revisions, because the snapshot %s has %s\n", newest.Revision-source.Revision, newest.Path, describeRevision(newest))
 	default:
-		text += "LOST: all writes after that. No later revision is known\n"
+		text += fmt.Sprintf("WOULD BE LOST: all writes after revision %d; no later revision is known\n", source.Revision)
 	}
 	return textutil.Printable(strings.TrimSuffix(text, "\n")) + "\n"
+}
+
+func describeRevision(s restore.Source) string {
+	text := fmt.Sprintf("revision %d", s.Revision)
+	if s.Time != "" {
+		text += ", last written " + s.Time
+	}
+	return text
 }

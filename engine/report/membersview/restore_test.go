@@ -31,14 +31,14 @@ b               stopped      cannot be read: page 3\x1b[2J is beyond its end  - 
 c               unreachable  not known, said to be lost                       -         -
 (this machine)  -            old.db                                           47100     2026-11-22 22:00:03 UTC
 source: the data of a, revision 48213, last written 2026-11-23 03:12:44 UTC
-LOST: all writes after that. No later revision is known
+WOULD BE LOST: all writes after revision 48213; no later revision is known
  1. preflight a
  2. build a (from the data of a, revision 48213)
  3. set aside b
  4. replace a
  5. start a
  6. finish a
-Then voters are added on the other hosts that are to have one, as holdfast etcd members apply does.
+Then this command adds the other voters, in the same way as "holdfast etcd members apply".
 `
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
@@ -46,7 +46,7 @@ Then voters are added on the other hosts that are to have one, as holdfast etcd 
 	b.Reset()
 	s.Snapshot = &restore.Source{Identity: "x", Path: "old.db", Data: saved[0].Data}
 	s.Snapshot.Members = members
-	if err := membersview.WriteRestore(&b, s, restore.Plan(s), nil); err != nil || !strings.Contains(b.String(), "LOST: 1113 revisions at least: the data of a have revision 48213 (2026-11-23 03:12:44 UTC)") {
+	if err := membersview.WriteRestore(&b, s, restore.Plan(s), nil); err != nil || !strings.Contains(b.String(), "WOULD BE LOST: at least 1113 revisions, because the data of a have revision 48213, last written 2026-11-23 03:12:44 UTC") {
 		t.Error(b.String(), err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/image"
 )
 
-// These are the names in the lab's folder. The lab removes no other files,
-// because people may put files next to these.
+// Names that every lab's folder has. A lab removes only its own names (ownNames)
+// from its folder, because people may put other files there.
 const (
 	lockName  = "lock"
 	stateName = "lab.json"
@@ -43,8 +43,8 @@ func ownNames() []string {
 	return slices.Concat(hostsNames, imageNames(), []string{stateName + ".new", stateName, lockName})
 }
 
-// Claim makes the lab's folder unless it exists. It refuses a folder with other
-// files, because Down would remove some of them.
+// Claim makes the lab's folder unless it exists. It refuses a folder that belongs
+// to no lab, because Down would remove files there that have names of a lab.
 func (l *Lab) Claim() error {
 	if err := checkOwnFolder(l.dir); err != nil {
 		return err
@@ -60,8 +60,9 @@ func (l *Lab) Claim() error {
 }
 
 // checkOwnFolder returns an error unless the folder is empty or belongs to a lab.
-// The folder of a lab always has the lock, which is made first. As long as it has
-// no image and no state, it has only names of the lab.
+// The folder of a lab has the lock, which is made first. A folder with the lock,
+// but without an image and without lab.json, belongs to a lab only if it has no
+// other files.
 func checkOwnFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +73,7 @@ func checkOwnFolder(dir string) error {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Name() != "lost+found" { // every new disk has this folder
+		if e.Name() != "lost+found" { // every new ext4 filesystem has this folder
 			names = append(names, e.Name())
 		}
 	}
@@ -107,7 +108,7 @@ func (l *Lab) removeAll(ctx context.Context) error {
 	switch {
 	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST):
 		l.log("%s stays: there are files in it that are not the lab's", l.dir)
-	case err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTDIR): // the folder is a separate disk, or a link
+	case err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTDIR): // EBUSY: a mount point; ENOTDIR: a link; both stay
 		return fmt.Errorf("remove lab folder: %w", err)
 	}
 	return nil
