@@ -316,11 +316,11 @@ func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	alive := targetOf(s)
-	alive.KeepAlive = 300 * time.Millisecond
+	alive.KeepAlive = time.Second
 	h := dialTarget(t, dialer(t, remote.Options{}), alive)
 	// A host that answers keepalives stays connected while its script is
 	// silent.
-	run(t, h, remote.Command{Script: "sleep 0.7"})
+	run(t, h, remote.Command{Script: "sleep 1.5"})
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})

@@ -72,7 +72,7 @@ func TestSudoRefuses(t *testing.T) {
 			asks.password = c.password
 			o := remote.Options{Secrets: asks}
 			if c.hidden {
-				o.StartTimeout = 500 * time.Millisecond
+				o.StartTimeout = 2 * time.Second
 			}
 			h := dialTarget(t, dialer(t, o), targetOf(s))
 			for range 2 { // the second run must not ask again
