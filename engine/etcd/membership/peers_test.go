@@ -147,13 +147,23 @@ func TestOpenShiftScaling(t *testing.T) {
 		{"uhho", "skip scaling down by one unhealthy machine, none pending deletion", "unclaimed member", ""},
 		{"uhhh", "the same", "unhealthy voter", ""},
 		{"Uhhh", "scaling down by one unhealthy machine from 4", "unhealthy voter", notDead},
+		{"Uhhh", "unhealthy member pending deletion is removed only if quorum is maintained", "unhealthy voter", notDead},
 		{"Xhhh", "the same", "remove h1", ""},
 		{"hhh", "no excessive machine", "done", ""},
 		{"hhho", "excessive machine without deletion", "unclaimed member", ""},
 		{"hhhHH", "scale down only by one machine at a time", "remove h4", ""},
+		{"hhhR", "no member for an excessive machine that is pending deletion", "done", ""},
+		{"hhhH", "excessive machine that is not known as a voting member", "remove h4", "there is no list of voters but that of etcd"},
+		{"hhR", "mismatch of the members between cache and cluster", "done", "there is no list of voters but that of etcd"},
+		{"Hhh", "member machine with deletion time, 3 replicas: not removed", "remove h1", "the inventory asks for two"},
+		{"Hhhf", "the same, with a new machine", "add learner h4", ""},
+		{"HHHh", "several pending deletion, and one new: one is removed", "remove h1", ""},
 		{"uhhH", "member not removed when unhealthy members found", "unhealthy voter", ""},
+		{"uhhH", "keep voting member pending deletion if cluster is unhealthy", "unhealthy voter", ""},
+		{"UUhhh", "one at a time when more than one is unhealthy and pending deletion", "unhealthy voter", notDead},
 		{"XXhhh", "one at a time when more than one is unhealthy and pending deletion", "remove h1", ""},
 		{"hhhL", "learning member pending deletion is removed", "remove h4", ""},
+		{"h", "a member with machine and node, or with one of them, is kept", "done", ""},
 		{"o", "a member without machine and node is removed", "nothing wanted", "nothing is inferred from absence"},
 		{"oh", "the same", "unclaimed member", "nothing is inferred from absence"},
 		{"h", "no new node: no member is added", "done", ""},
@@ -163,5 +173,24 @@ func TestOpenShiftScaling(t *testing.T) {
 		{"hl", "a learner is promoted", "promote h2", ""},
 		{"hO", "a learner without machine hook is not promoted", "unclaimed member", ""},
 		{"hL", "a learner pending deletion is not promoted", "remove h2", ""},
+	})
+}
+
+// TestOpenShiftSafeToScale has the cases of Test_CheckSafeToScaleCluster in pkg/operator/ceohelpers/bootstrap_test.go of
+// openshift/cluster-etcd-operator: whether a cluster may change now. Cases that differ only in the progress of the bootstrap are
+// left out: there is none here.
+func TestOpenShiftSafeToScale(t *testing.T) {
+	t.Parallel()
+	const grows = "a cluster grows from one voter, and a learner has no vote"
+	runPeerCases(t, []peerCase{
+		{"hhhf", "3 of 3 healthy: safe", "add learner h4", ""},
+		{"hhhH", "the same", "remove h4", ""},
+		{"hhf", "2 of 2 healthy, 3 required: not safe", "add learner h3", grows},
+		{"uhhf", "2 of 3 healthy: not safe", "unhealthy voter", ""},
+		{"uuhhhf", "3 of 5 healthy: not safe", "unhealthy voter", ""},
+		{"hf", "two nodes, 1 of 1 healthy, 2 required: not safe", "add learner h2", grows},
+		{"uhf", "two nodes, 1 of 2 healthy: not safe", "quorum lost", ""},
+		{"uhh", "two nodes, 2 of 3 healthy: not safe", "unhealthy voter", ""},
+		{"hR", "unsupported configuration, 1 of 1 healthy: safe", "done", ""},
 	})
 }
