@@ -34,11 +34,12 @@ type Hold struct {
 	Step       string    `json:"step,omitempty"` // step at which the run failed
 	Acquired   time.Time `json:"acquired"`
 	Renewed    time.Time `json:"renewed"`
-	Expires    time.Time `json:"expires,omitzero"`     // when the hold expires; zero: never
-	Units      []string  `json:"units,omitempty"`      // of a run: services that ran before the disruption, and must run again before the release
-	UnitsLeft  int       `json:"units_left,omitempty"` // number of services that did not fit into Units
-	PreviousOS string    `json:"from,omitempty"`       // of a run that brings another OS: digest of the OS before the run
-	Stopped    []string  `json:"stopped,omitempty"`    // reboot helpers that the run stopped and has to start again
+	Expires    time.Time `json:"expires,omitzero"`       // when the hold expires; zero: never
+	Units      []string  `json:"units,omitempty"`        // of a run: services that ran before the disruption, and must run again before the release
+	UnitsLeft  int       `json:"units_left,omitempty"`   // number of services that did not fit into Units
+	PreviousOS string    `json:"from,omitempty"`         // of a run that brings another OS: digest of the OS before the run
+	Stopped    []string  `json:"stopped,omitempty"`      // reboot helpers that the run stopped and has to start again
+	Cluster    string    `json:"etcd_cluster,omitempty"` // of a run that changes the members of this cluster
 }
 
 // Expired reports whether the hold has expired at the host's time now.

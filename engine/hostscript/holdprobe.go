@@ -25,7 +25,7 @@ const (
 // TruncateHold shortens a hold to fit into a hold file: it cuts long texts, keeps the
 // first units that fit, and counts the others.
 func TruncateHold(h engine.Hold) engine.Hold {
-	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.PreviousOS} {
+	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.PreviousOS, &h.Cluster} {
 		*text = truncateText(*text)
 	}
 	room := maxUnits

@@ -48,6 +48,7 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		{"ticket", h.Ticket},
 		{"step", h.Step},
 		{"from", h.PreviousOS},
+		{"etcd_cluster", h.Cluster},
 	} {
 		if f[1] != "" || f[0] == "reason" {
 			head = append(head, jsonField(f[0], f[1])+",")

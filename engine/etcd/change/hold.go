@@ -94,15 +94,18 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 		return err
 	}
 	take := engine.TakeHold{For: engine.Duration(holdTime)}
-	switch facts.HoldRelation(r.Owner, r.Dead) {
+	switch r.holdRelation(facts) {
 	case engine.NotHeld, engine.OwnHold:
-	case engine.AdoptHold, engine.ExpiredHold:
+	case engine.AdoptHold:
 		take.Adopt, take.Renewed = facts.Hold.Run, facts.Hold.Renewed
-	case engine.ForeignHold:
+	case engine.ForeignHold, engine.ExpiredHold:
 		delete(r.held, host)
 		return heldFailure(host, facts)
 	}
-	h := engine.Hold{Kind: engine.RunHold, Holder: r.Holder, Run: r.Owner.Run, Bastion: r.Owner.Bastion, Reason: "changing the members of etcd cluster " + r.Cluster.Name}
+	h := engine.Hold{
+		Kind: engine.RunHold, Holder: r.Holder, Run: r.Owner.Run, Bastion: r.Owner.Bastion, Cluster: r.Cluster.Name,
+		Reason: "changing the members of etcd cluster " + r.Cluster.Name,
+	}
 	if err := r.runScript(ctx, host, hostscript.TakeHoldScript(h, take)); err != nil {
 		return err
 	}
@@ -110,10 +113,21 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 	return nil
 }
 
+// holdRelation returns the relation of the run to the hold of a host. It adopts an expired hold only if a run took it that changed
+// the members of this cluster: that of a roll-out needs the recovery of a roll-out.
+func (r *Run) holdRelation(facts engine.Facts) engine.HoldRelation {
+	relation := facts.HoldRelation(r.Owner, r.Dead)
+	if relation == engine.ExpiredHold && facts.Hold.Cluster == r.Cluster.Name {
+		return engine.AdoptHold
+	}
+	return relation
+}
+
 func heldFailure(host string, facts engine.Facts) error {
 	f := &engine.Failure{Host: host, Step: "hold", Kind: engine.HeldFailure, Cause: facts.HoldProblem}
 	if facts.Hold != nil {
 		f.Cause = facts.Hold.String() + facts.DescribeClockSkew()
+		f.Hint = "if nobody works there any more: holdfast release --force " + host
 	}
 	return f
 }
@@ -142,7 +156,7 @@ func (r *Run) checkOthers(ctx context.Context, own string) error {
 		if err != nil {
 			continue
 		}
-		switch facts.HoldRelation(r.Owner, r.Dead) {
+		switch r.holdRelation(facts) {
 		case engine.ForeignHold, engine.ExpiredHold:
 			return heldFailure(h.Name, facts)
 		case engine.NotHeld, engine.OwnHold, engine.AdoptHold:
@@ -174,7 +188,7 @@ func (r *Run) releaseAll(ctx context.Context) error {
 func (r *Run) releaseLeftovers(ctx context.Context) error {
 	for _, h := range r.Members {
 		facts, err := r.readHold(ctx, h.Name)
-		if err != nil || facts.HoldRelation(r.Owner, r.Dead) != engine.AdoptHold {
+		if err != nil || r.holdRelation(facts) != engine.AdoptHold {
 			continue
 		}
 		if err := r.holdHost(ctx, h.Name); err != nil {

@@ -195,3 +195,62 @@ type failingHosts struct{ err error }
 func (f failingHosts) Run(context.Context, engine.Host, string) (engine.Output, error) {
 	return engine.Output{}, f.err
 }
+
+// heldHosts answers as hosts of which some are held, and counts which holds are adopted.
+type heldHosts struct {
+	holds   map[string]string
+	adopted []string
+}
+
+func (h *heldHosts) Run(_ context.Context, host engine.Host, script string) (engine.Output, error) {
+	switch {
+	case script == hostscript.HoldProbeScript() && h.holds[host.Name] == "":
+		return engine.Output{Code: hostscript.NoHold}, nil
+	case script == hostscript.HoldProbeScript():
+		return engine.Output{Stdout: h.holds[host.Name]}, nil
+	case strings.Contains(script, "adopt="):
+		h.adopted = append(h.adopted, host.Name)
+	}
+	return engine.Output{}, nil
+}
+
+// TestExpiredHolds: a hold that has expired is in nobody's way if a run took it that changed the members of this cluster: it
+// disrupted nothing. That of a roll-out is: its host needs the recovery of a roll-out.
+func TestExpiredHolds(t *testing.T) {
+	t.Parallel()
+	const times = `"acquired":"2020-01-01T00:00:00Z","renewed":"2020-01-01T00:00:00Z","expires":"2020-01-01T00:20:00Z"}`
+	const start = `{"kind":"run","holder":"bob@bastion-2","run":"r2","bastion":"b2","reason":"a reason",`
+	rollOut, ours, other := start+times, start+`"etcd_cluster":"main",`+times, start+`"etcd_cluster":"other",`+times
+	for name, c := range map[string]struct {
+		own, of string
+		fine    bool
+	}{
+		"of a change, on the host that changes": {ours, "", true},
+		"of a change, on another":               {"", ours, true},
+		"of a roll-out, on the host":            {rollOut, "", false},
+		"of a roll-out, on another":             {"", rollOut, false},
+		"of another cluster, on the host":       {other, "", false},
+		"of another cluster, on another":        {"", other, false},
+	} {
+		hosts := &heldHosts{holds: map[string]string{"a": c.own, "b": c.of}}
+		r := newFakeRun(&fakeHosts{}, &fakeEtcd{})
+		r.Hosts = hosts
+		err := r.takeHold(t.Context(), membership.MemberStep{Action: membership.AddLearner, Host: "a"})
+		var f *engine.Failure
+		switch {
+		case c.fine && (err != nil || !slices.Equal(hosts.adopted, []string{"a"})):
+			t.Errorf("%s: %v, %v", name, hosts.adopted, err)
+		case !c.fine && (!errors.As(err, &f) || f.Kind != engine.HeldFailure || !strings.Contains(f.Cause, "held by bob@bastion-2") || !strings.HasPrefix(f.Hint, "if nobody works there any more: holdfast release --force ")):
+			t.Errorf("%s: %v", name, err)
+		case !c.fine && slices.Contains(hosts.adopted, "b"), c.own != "" && !c.fine && len(hosts.adopted) > 0:
+			t.Errorf("%s: the hold is adopted", name)
+		}
+		if !c.fine {
+			continue
+		}
+		hosts.adopted = nil
+		if err := r.releaseLeftovers(t.Context()); err != nil || c.of != "" && !slices.Equal(hosts.adopted, []string{"b"}) {
+			t.Errorf("%s: at the end %v, %v", name, hosts.adopted, err)
+		}
+	}
+}
