@@ -12,7 +12,11 @@ import (
 type cluster struct {
 	name        string
 	allowOutage bool
-	members     []*Host
+	peers       []*peer
+	members     []*Host // of the peers that vote
+	moved       bool    // members is not what the observer of the laws has
+	numbers     int     // of the peers so far
+	alarms      []string
 	leader      *Host
 	elected     time.Time // when the members last elected a leader themselves
 }
@@ -30,11 +34,12 @@ func (c *cluster) countHealthy(now time.Time) int {
 func (c *cluster) quorum() int { return len(c.members)/2 + 1 }
 
 func (c *cluster) electLeader(now time.Time) {
+	c.joinPeers(now)
 	switch {
 	case c.countHealthy(now) < c.quorum():
 		c.leader = nil
 		return
-	case c.leader != nil && c.leader.hasHealthyMember(now):
+	case c.leader != nil && c.leader.hasHealthyMember(now) && !c.leader.member.learner:
 		return
 	}
 	for _, m := range c.members {
@@ -46,11 +51,14 @@ func (c *cluster) electLeader(now time.Time) {
 }
 
 func (c *cluster) clusterFacts(now time.Time) engine.ClusterFacts {
-	f := engine.ClusterFacts{Name: c.name}
-	for i, m := range c.members {
-		member := engine.Member{ID: fmt.Sprintf("%x", i+1), Name: m.Name, Host: m.Name, Healthy: m.hasHealthyMember(now) && c.leader != nil, Leader: c.leader == m}
+	f := engine.ClusterFacts{Name: c.name, Alarms: c.alarms}
+	for _, p := range c.peers {
+		m := p.host
+		member := engine.Member{ID: p.id, Name: p.name(), Host: m.Name, Learner: p.learner, Healthy: m.hasHealthyMember(now) && c.leader != nil && !p.learner, Leader: c.leader == m}
 		switch {
 		case member.Healthy:
+		case p.learner:
+			member.Problem = "it is a learner"
 		case !m.up:
 			member.Problem = "connection refused"
 		case !m.etcd:
@@ -85,6 +93,7 @@ func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 			return fmt.Errorf("no cluster %s", name)
 		}
 		facts = c.clusterFacts(now)
+		facts.Problem = b.unaccounted(c)
 		b.lawNotes().SeeCluster(name)
 		return nil
 	})

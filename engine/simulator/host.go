@@ -20,17 +20,18 @@ type Traits struct {
 	Settle   time.Duration // from the answer until its units run and its etcd member has caught up
 	Skew     time.Duration // how far its clock is ahead
 
-	DiskFull  bool     // a staging fails for lack of space
-	Forgetful bool     // the host loses a staged OS
-	NoReturn  bool     // the host does not come back from a reboot
-	OldOS     bool     // the host comes back from a reboot with the old OS
-	Stubborn  bool     // the host refuses to reboot
-	Failing   []string // units that have failed after a reboot
-	Missing   []string // units that do not run after a reboot
-	NoEtcd    bool     // its etcd member does not come back from a reboot
-	StagesOn  bool     // a new hold does not end a staging
-	Bad       string   // digest of an OS in which a unit fails
-	Unclear   string   // error of the module about its state
+	DiskFull  bool          // a staging fails for lack of space
+	Forgetful bool          // the host loses a staged OS
+	NoReturn  bool          // the host does not come back from a reboot
+	OldOS     bool          // the host comes back from a reboot with the old OS
+	Stubborn  bool          // the host refuses to reboot
+	Failing   []string      // units that have failed after a reboot
+	Missing   []string      // units that do not run after a reboot
+	NoEtcd    bool          // its etcd member does not come back from a reboot, and does not start
+	CatchUp   time.Duration // from the start of etcd until its learner may be promoted
+	StagesOn  bool          // a new hold does not end a staging
+	Bad       string        // digest of an OS in which a unit fails
+	Unclear   string        // error of the module about its state
 
 	ReadOnly  bool   // no setting can be written
 	ActFails  bool   // every action fails
@@ -45,6 +46,8 @@ type Host struct {
 	Name string
 
 	site    *Site
+	member  *peer     // of its cluster, as etcd lists it; nil: none
+	data    string    // ID of the member whose data it has
 	law     laws.Host // the host as the observer of the laws has it
 	host    engine.Host
 	traits  Traits
@@ -75,13 +78,14 @@ type Host struct {
 	ran     []string // units that ran when the hold was taken
 	failed  []string
 	etcd    bool
+	members memberHost
 	drained bool
 	lost    time.Time // when the host last became unavailable
 	reboots []string  // digests in the orders to reboot
 }
 
 func newHost(s *Site, h engine.Host, digest string) *Host {
-	host := &Host{Name: h.Name, site: s, host: h, up: true, boot: 1, booted: digest, etcd: h.Cluster != ""}
+	host := &Host{Name: h.Name, site: s, host: h, up: true, boot: 1, booted: digest, etcd: h.Cluster != "", members: memberHost{enabled: h.Cluster != ""}}
 	host.units = host.enabledUnits()
 	return host
 }
@@ -91,7 +95,7 @@ func (h *Host) enabledUnits() []string {
 	if !endsService(h.setting.effect) {
 		units = append(units, appUnit)
 	}
-	if h.host.Cluster != "" {
+	if h.members.enabled {
 		units = append(units, "etcd.service")
 	}
 	return units
@@ -152,7 +156,10 @@ func (h *Host) comeUp(at time.Time) {
 	}
 	h.staged, h.locked = "", false
 	h.setting.effect = h.setting.disk
-	h.etcd = h.host.Cluster != "" && !h.traits.NoEtcd
+	h.etcd = false
+	if h.members.enabled {
+		h.startEtcd(nil, at)
+	}
 	h.failed = slices.Clone(h.traits.Failing)
 	if h.traits.AppDies || h.traits.Bad != "" && h.traits.Bad == h.booted {
 		h.failed = append(h.failed, appUnit)
@@ -167,7 +174,7 @@ func (h *Host) comeUp(at time.Time) {
 }
 
 func (h *Host) hasHealthyMember(now time.Time) bool {
-	return h.up && h.etcd && !now.Before(h.since.Add(h.traits.Settle))
+	return h.up && h.etcd && h.member != nil && h.member.id == h.data && !now.Before(h.since.Add(h.traits.Settle))
 }
 
 func (h *Host) bootID() string { return fmt.Sprintf("%s-boot-%d", h.Name, h.boot) }

@@ -23,6 +23,7 @@ func (s *Site) observe() *laws.Observer {
 		if c.leader != nil {
 			seen.Leader = &c.leader.law
 		}
+		c.observeInto(seen)
 	}
 	return s.laws
 }
@@ -54,9 +55,6 @@ func (s *Site) addObserver() {
 	}
 	for _, c := range s.etcd {
 		seen := &laws.Cluster{Name: c.name, AllowOutage: c.allowOutage}
-		for _, m := range c.members {
-			seen.Members = append(seen.Members, &m.law)
-		}
 		s.laws.Clusters = append(s.laws.Clusters, seen)
 	}
 }
@@ -67,7 +65,7 @@ func (h *Host) observeInto(s *laws.State, now time.Time) {
 	s.Up, s.Cut, s.GoesDown, s.Returns, s.Lost = h.up, h.cut, !h.goes.IsZero(), !h.returns.IsZero(), h.lost
 	s.Booted, s.BootedAt, s.Staged, s.Reboots, s.Rejected = h.booted, h.bootedAt, h.staged, len(h.reboots), h.memory.rejected
 	s.Hold, s.Garbled, s.Freed, s.Drained = h.hold, h.garbage != "", h.freed, h.drained
-	s.Units, s.Healthy, s.Unclear = h.units, h.hasHealthyMember(now), h.traits.Unclear != ""
+	s.Units, s.Healthy, s.Unclear = h.units, h.hasHealthyMember(now) || h.up && h.member == nil, h.traits.Unclear != ""
 	h.setting.observeInto(&s.Setting)
 	s.Setting.Wanted, s.StagedBy = nil, ""
 	if word, ok := h.site.settings[h.Name]; ok {

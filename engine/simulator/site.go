@@ -47,7 +47,7 @@ func New(inv engine.Inventory, digest string) *Site {
 		s.hosts[h.Name] = newHost(s, h, digest)
 		s.all = append(s.all, s.hosts[h.Name])
 		if c := s.clusters[h.Cluster]; c != nil {
-			c.members = append(c.members, s.hosts[h.Name])
+			s.hosts[h.Name].data = c.addPeer(s.hosts[h.Name], false).id
 		}
 	}
 	for _, c := range s.clusters {

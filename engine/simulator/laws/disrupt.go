@@ -86,6 +86,9 @@ func (r *Run) checkCluster(c *Cluster, h *Host, down bool) {
 	if down && left < c.quorum() && !small {
 		r.reportViolation("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.Members), c.Name)
 	}
+	if down && c.Learner != nil && !wasUnseen(c.Added, r.gathered[c.Name]) {
+		r.reportViolation("%s goes down while %s of cluster %s is a learner", h.Name, c.Learner.Name, c.Name)
+	}
 	chosen := wasUnseen(c.Elected, r.gathered[c.Name]) // the members elected a leader, and no run could know
 	if down && c.Leader == h && len(c.Members) > 1 && left > 0 && !small && !chosen {
 		r.reportViolation("%s goes down while it leads cluster %s", h.Name, c.Name)

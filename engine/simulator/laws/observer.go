@@ -89,7 +89,9 @@ func (s Setting) isRecorded(word string) bool { return s.Record != nil && *s.Rec
 type Cluster struct {
 	Name        string
 	AllowOutage bool
-	Members     []*Host
+	Members     []*Host // that vote
+	Learner     *Host
+	Added       time.Time // when the learner was added
 	Leader      *Host
 	Elected     time.Time // when the members last chose a leader by themselves
 }

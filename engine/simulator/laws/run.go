@@ -22,6 +22,7 @@ type Run struct {
 	asked    *Asked
 	best     bool
 	retries  bool
+	named    []string
 }
 
 type begunStep struct {

@@ -1,0 +1,97 @@
+package laws
+
+import (
+	"slices"
+	"time"
+)
+
+// The laws of changes of etcd members.
+
+// Removed is a voter that is removed.
+type Removed struct {
+	ID      string
+	Serves  bool // it is healthy
+	HasData bool // its host has its data
+}
+
+// SetNamed notes the members that a person wants removed.
+func (r *Run) SetNamed(ids []string) { r.named = ids }
+
+// CheckAddLearner checks that the host is to have a member, and that no other member learns.
+func (r *Run) CheckAddLearner(c *Cluster, h *Host) {
+	r.CheckOwn(h, "given a member")
+	switch host, ok := r.observer.Inventory.Host(h.Name); {
+	case c.Learner != nil:
+		r.reportViolation("%s and %s of cluster %s learn at once", c.Learner.Name, h.Name, c.Name)
+	case !ok || host.Retired:
+		r.reportViolation("%s is given a member, and nobody wants one there", h.Name)
+	}
+	r.CheckPaused(h)
+}
+
+// CheckPromote checks that more than half of the voters serve afterwards, and that no roll-out has one.
+func (r *Run) CheckPromote(c *Cluster, h *Host) {
+	r.checkVoters(c, h, append(slices.Clone(c.Members), h))
+	if host, ok := r.observer.Inventory.Host(h.Name); !ok || host.Retired {
+		r.reportViolation("%s is given a vote, and nobody wants one there", h.Name)
+	}
+}
+
+// CheckRemove checks that somebody means the voter to go or that it is lost, and that more than half of the others serve afterwards.
+func (r *Run) CheckRemove(c *Cluster, h *Host, m Removed) {
+	host, ok := r.observer.Inventory.Host(h.Name)
+	named := slices.Contains(r.named, m.ID) || slices.Contains(r.named, h.Name)
+	switch meant := ok && host.Retired || named; {
+	case m.Serves && !meant:
+		r.reportViolation("the voter of %s serves, nobody wants it removed, and it is", h.Name)
+	case m.HasData && !meant:
+		r.reportViolation("the voter of %s may come back, nobody wants it removed, and it is", h.Name)
+	case m.Serves && c.Leader == h && !wasUnseen(c.Elected, r.gathered[c.Name]):
+		r.reportViolation("%s leads cluster %s, and its voter is removed", h.Name, c.Name)
+	}
+	others := slices.DeleteFunc(slices.Clone(c.Members), func(o *Host) bool { return o == h })
+	if m.Serves {
+		r.checkVoters(c, h, others)
+	}
+	r.checkMajority(c, others)
+}
+
+// checkVoters checks that all voters serve, apart from those that failed since the run looked, and that no roll-out has one.
+func (r *Run) checkVoters(c *Cluster, h *Host, voters []*Host) {
+	for _, m := range voters {
+		switch {
+		case m != h && m.isDisrupted():
+			r.reportViolation("the voters of cluster %s change at %s while %s is disrupted", c.Name, h.Name, m.Name)
+		case !m.Healthy && !wasUnseen(m.Lost, r.gathered[c.Name]):
+			r.reportViolation("the voters of cluster %s change at %s while %s is not healthy", c.Name, h.Name, m.Name)
+		}
+	}
+	r.checkMajority(c, voters)
+}
+
+func (r *Run) checkMajority(c *Cluster, voters []*Host) {
+	serve := 0
+	for _, m := range voters {
+		if m.Healthy || wasUnseen(m.Lost, r.gathered[c.Name]) {
+			serve++
+		}
+	}
+	if 2*serve <= len(voters) {
+		r.reportViolation("a change leaves %d of %d voters of cluster %s", serve, len(voters), c.Name)
+	}
+}
+
+// CheckSetAside checks that no member needs the data that are set aside.
+func (r *Run) CheckSetAside(h *Host, needed bool) {
+	r.CheckOwn(h, "freed of its data")
+	if needed {
+		r.reportViolation("the data of the member of %s are set aside", h.Name)
+	}
+}
+
+// CheckFounded checks that no cluster is founded on a host while a disk has data of a member of another one.
+func (w *Observer) CheckFounded(h *Host, other bool) {
+	if other {
+		w.report(h.Name + " founds a second cluster of the name " + h.Cluster + ", at " + w.Now.UTC().Format(time.TimeOnly))
+	}
+}

@@ -1,0 +1,263 @@
+package simulator
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/rollout"
+)
+
+// memberHost is the state of a host that changes of members leave there.
+type memberHost struct {
+	enabled  bool // etcd starts with the host
+	started  time.Time
+	record   string
+	settings map[string]string // with which etcd was set up
+}
+
+// RunMemberScript runs a script of package change on a host.
+func (b *Bastion) RunMemberScript(ctx context.Context, host engine.Host, text string) (rollout.Reply, error) {
+	if _, err := b.Connect(ctx, host); err != nil {
+		return rollout.Reply{}, err
+	}
+	h, verb := b.site.hosts[host.Name], b.memberVerb(text)
+	var reply rollout.Reply
+	err := b.deliverCall(ctx, Call{Verb: verb, Host: h.Name}, func(now time.Time) error {
+		if !h.up || h.cut {
+			return errLost
+		}
+		reply = h.runMemberScript(b, verb, text, now)
+		return nil
+	})
+	if errors.Is(err, errFails) {
+		return rollout.Reply{Code: 1, Stderr: err.Error() + "\n"}, nil
+	}
+	return reply, err
+}
+
+// memberVerb returns the verb of a script of package change.
+func (b *Bastion) memberVerb(text string) string {
+	switch text {
+	case hostscript.HoldProbeScript():
+		return "read hold"
+	case hostscript.CheckHoldScript(b.holdOwner()):
+		return "check hold"
+	}
+	for _, mark := range [][2]string{
+		{"\nadopt=", "hold"},
+		{"\nupdated=", "release"},
+		{"firstwal() {", "look"},
+		{"syncoften() {", "preflight"},
+		{"claim 'record a change of etcd members'", "record"},
+		{"claim 'end a change of etcd members'", "forget"},
+		{"claim 'start etcd'", "start etcd"},
+		{"claim 'set the data of etcd aside'", "set aside"},
+	} {
+		if strings.Contains(text, mark[0]) {
+			return mark[1]
+		}
+	}
+	return "other"
+}
+
+func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rollout.Reply {
+	switch verb {
+	case "read hold":
+		b.lawNotes().See(&h.law)
+		if !h.isHeld() {
+			return rollout.Reply{Code: hostscript.NoHold}
+		}
+		return h.printHold(0)
+	case "check hold":
+		return h.checkHold(b.holdOwner(), text)
+	case "hold":
+		return h.takeHold(b, text, now)
+	case "release":
+		return h.releaseHold(b, text, now)
+	case "look":
+		return rollout.Reply{Stdout: h.answerLook(now)}
+	case "preflight":
+		return rollout.Reply{Stdout: "sync 0.001 200\n"}
+	}
+	if !h.isHolder(b.holdOwner()) {
+		return h.refuseHeld()
+	}
+	h.site.addToLog("%s: %s on %s", b.ID, verb, h.Name)
+	switch verb {
+	case "record":
+		h.members.record = written(text, `printf '%s\n' `, ` >"$record.new"`)
+	case "forget":
+		h.members.record = ""
+	case "start etcd":
+		h.members.settings, h.members.enabled = map[string]string{}, true
+		for line := range strings.Lines(written(text, `printf '%s' `, ` >"$settings.new"`)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			h.members.settings[name] = value
+		}
+		h.startEtcd(b, now)
+		h.units = h.enabledUnits()
+	case "set aside":
+		b.law().CheckSetAside(&h.law, h.member != nil && h.member.id == h.data)
+		h.members, h.etcd, h.data = memberHost{}, false, ""
+		h.units = slices.DeleteFunc(h.units, func(u string) bool { return u == "etcd.service" })
+	default:
+		return notFound
+	}
+	return rollout.Reply{}
+}
+
+// written returns the text that a script prints to a file.
+func written(script, print, to string) string {
+	before, _, _ := strings.Cut(script, to)
+	return unquote(before[strings.LastIndex(before, print)+len(print):])
+}
+
+func (h *Host) answerLook(now time.Time) string {
+	text := fmt.Sprintf("clock %d\n", h.clockTime(now).Unix())
+	if h.etcd {
+		text += "running\n"
+	}
+	if h.members.record != "" {
+		text += "record " + h.members.record + "\n"
+	}
+	if h.data != "" {
+		text += "data\nwal " + hex.EncodeToString(encodeWAL(h.data)) + "\n"
+	}
+	return text
+}
+
+// startEtcd starts the etcd of the host with the data that are there, or as its settings say: it founds a cluster, or joins the one
+// that lists it, if the settings name exactly the members that are listed. The bastion is nil at a boot.
+func (h *Host) startEtcd(b *Bastion, now time.Time) {
+	c := h.site.clusters[h.host.Cluster]
+	h.etcd, h.members.started = false, now
+	switch {
+	case h.traits.NoEtcd:
+	case h.data != "":
+		h.etcd = true
+	case h.members.settings["ETCD_INITIAL_CLUSTER_STATE"] == "new":
+		c.found(h)
+	case h.member != nil && !h.member.joined && c.leader != nil && maps.Equal(c.peerURLs(h), settingsURLs(h.members.settings)):
+		h.data, h.etcd = h.member.id, true
+	}
+}
+
+// found makes a host the only voter of a new cluster. If the disks of all members of another one are lost, it is gone.
+func (c *cluster) found(h *Host) {
+	h.site.observe().CheckFounded(&h.law, slices.ContainsFunc(c.peers, func(p *peer) bool { return p.host.data == p.id }))
+	for _, p := range c.peers {
+		p.host.member = nil
+	}
+	c.peers = nil
+	h.data, h.etcd = c.addPeer(h, false).id, true
+}
+
+// peerURLs returns the names of the members by URL, as a member that joins has to know them.
+func (c *cluster) peerURLs(joins *Host) map[string]string {
+	names := map[string]string{}
+	for _, p := range c.peers {
+		names[PeerURL(p.host.host)] = p.name()
+		if p.host == joins {
+			names[PeerURL(p.host.host)] = joins.Name
+		}
+	}
+	return names
+}
+
+// PeerURL returns the URL at which the other members reach that of a host.
+func PeerURL(h engine.Host) string { return "http://" + h.Address + ":2380" }
+
+func settingsURLs(settings map[string]string) map[string]string {
+	names := map[string]string{}
+	for _, entry := range strings.Split(settings["ETCD_INITIAL_CLUSTER"], ",") {
+		name, url, _ := strings.Cut(entry, "=")
+		names[url] = name
+	}
+	return names
+}
+
+// Operations of tests on members, without holdfast.
+
+// LeaveCluster makes the host one that never had a member.
+func (h *Host) LeaveCluster() {
+	h.site.withLock(func(time.Time) {
+		if h.member != nil {
+			h.site.clusters[h.host.Cluster].removePeer(h.member)
+		}
+		h.members, h.etcd, h.data, h.units = memberHost{}, false, "", nil
+		h.units = h.enabledUnits()
+	})
+}
+
+// RestartMember starts the etcd of a host that has the data of a listed member.
+func (h *Host) RestartMember() {
+	h.site.withLock(func(time.Time) { h.etcd = h.etcd || h.up && h.member != nil && h.member.id == h.data })
+}
+
+// LoseData replaces the disk of etcd by an empty one. Its service ends.
+func (h *Host) LoseData() {
+	h.site.withLock(func(now time.Time) { h.data, h.etcd, h.lost = "", false, now })
+}
+
+// Alarm raises an alarm of the cluster, or clears it ("").
+func (s *Site) Alarm(cluster, alarm string) {
+	s.withLock(func(time.Time) {
+		s.clusters[cluster].alarms = nil
+		if alarm != "" {
+			s.clusters[cluster].alarms = []string{alarm}
+		}
+	})
+}
+
+// Membership describes the members of a cluster, and what changes have left on its hosts.
+type Membership struct {
+	Voters, Healthy, Learners []string // hosts
+	Records, Data             []string // hosts that have a record, and hosts that have data of no listed member
+	Leader                    string
+}
+
+// Membership returns the members of a cluster.
+func (s *Site) Membership(cluster string) (m Membership) {
+	s.withLock(func(now time.Time) {
+		c := s.clusters[cluster]
+		for _, p := range c.peers {
+			switch {
+			case p.learner:
+				m.Learners = append(m.Learners, p.host.Name)
+				continue
+			case p.host.hasHealthyMember(now):
+				m.Healthy = append(m.Healthy, p.host.Name)
+			}
+			m.Voters = append(m.Voters, p.host.Name)
+		}
+		if c.leader != nil {
+			m.Leader = c.leader.Name
+		}
+		for _, h := range s.all {
+			if h.host.Cluster != cluster {
+				continue
+			}
+			if h.members.record != "" {
+				m.Records = append(m.Records, h.Name)
+			}
+			if h.data != "" && (h.member == nil || h.member.id != h.data) {
+				m.Data = append(m.Data, h.Name)
+			}
+		}
+	})
+	return m
+}
+
+// HasMember reports whether a host has the data of a member that etcd lists.
+func (h *Host) HasMember() (has bool) {
+	h.site.withLock(func(time.Time) { has = h.member != nil && h.member.id == h.data })
+	return has
+}
