@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -25,6 +26,7 @@ type membersFlags struct {
 	command string
 	yes     bool
 	remove  []string
+	timeout time.Duration // for a learner to catch up
 }
 
 func (a *app) etcdMembersCommand() *cobra.Command {
@@ -49,7 +51,7 @@ members must not be changed now, and standard error has the reason.`,
 		Args:  expectArgs(0, 1),
 		Long: `apply prints the plan, asks, and carries it out. It gathers everything again
 before each step. A cluster grows before it shrinks. A new member is a learner
-until it has caught up, and is taken back if it does not within 10 minutes.
+until it has caught up, and is taken back if it does not within --learner-timeout.
 Data of removed members are set aside on their hosts, never deleted. A run that
 was killed is continued by the next one.
 
@@ -65,6 +67,7 @@ be reached; 6: stopped.`,
 		c.Flags().StringSliceVar(&f.remove, "remove-member", nil, "remove the member with this `NAME` or ID: it is dead, or on no host of the inventory (repeatable)")
 	}
 	apply.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	apply.Flags().DurationVar(&f.timeout, "learner-timeout", change.LearnerTime, "how long a new member may take to catch up")
 	cmd.AddCommand(plan, apply)
 	requireSubcommand(cmd)
 	return cmd
@@ -106,7 +109,7 @@ func (a *app) newMembersRun(ctx context.Context, s *site, args []string, f membe
 	run := &change.Run{
 		Cluster: spec, Members: s.inv.Members(name), Named: f.remove, Etcd: members, Hosts: scriptHosts{s}, Certificates: certificates,
 		Snapshot: func(ctx context.Context) (string, error) { return s.clusters.Snapshot(ctx, name) },
-		Emit:     func(engine.Event) error { return nil },
+		Emit:     func(engine.Event) error { return nil }, Timeout: f.timeout,
 	}
 	run.Paused = map[string]bool{}
 	for _, h := range run.Members {
