@@ -101,8 +101,7 @@ type changeRun struct {
 	named   []string
 	earlier []*simulator.Bastion
 
-	err    error // why it ended; nil: the members are as they should be
-	killed bool
+	err error // why it ended; nil: the members are as they should be
 }
 
 // apply does as the command does: it observes, plans, approves and carries the plan out.
@@ -150,15 +149,6 @@ func (c *changeRun) carryOut(ctx context.Context, r *change.Run) error {
 func (c *changeRun) emit(e engine.Event) error {
 	e.Schema, e.Run, e.Time = engine.EventSchema, c.bastion.ID, time.Now()
 	return c.bastion.Note(e)
-}
-
-// refusal returns the refusal with which the run ended, or nil.
-func (c *changeRun) refusal() *membership.Refusal {
-	var r *membership.Refusal
-	if errors.As(c.err, &r) {
-		return r
-	}
-	return nil
 }
 
 // managedInventory returns an inventory with that many hosts that are to have a voter.
