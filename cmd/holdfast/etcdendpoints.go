@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
+	"holdfast/engine/connection"
+	"holdfast/engine/etcd/hook"
 	"holdfast/engine/textutil"
 )
 
@@ -67,6 +71,18 @@ func (a *app) etcdEndpoints(ctx context.Context, args []string, flags bool) erro
 		return err
 	}
 	return exitWith(engine.ExitFailed)
+}
+
+// newHook returns the command that tells clients about the voters of a cluster.
+func (s *site) newHook(cluster engine.Cluster, members connection.Members) hook.Hook {
+	commands := bastion.Commands{Dir: s.loaded.Dir}
+	return hook.Hook{
+		Cluster: cluster.Name, Run: s.run.ID, Folder: filepath.Join(s.runsDir, "hooks", s.inv.Site), Endpoints: members.Endpoints,
+		Execute: func(ctx context.Context, env []string) (engine.Output, error) {
+			reply, err := commands.Run(ctx, cluster.Managed.Hook, env)
+			return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+		},
+	}
 }
 
 // onlyCluster returns the cluster that the argument names, or, without an argument, the only

@@ -111,6 +111,9 @@ func (a *app) newMembersRun(ctx context.Context, s *site, args []string, f membe
 		Snapshot: func(ctx context.Context) (string, error) { return s.clusters.Snapshot(ctx, name) },
 		Emit:     func(engine.Event) error { return nil }, Timeout: f.timeout,
 	}
+	if spec.Managed.Hook != "" {
+		run.Hook = s.newHook(spec, members)
+	}
 	run.Paused = map[string]bool{}
 	for _, h := range run.Members {
 		pool, _ := s.inv.Pool(h.Pool)

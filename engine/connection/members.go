@@ -62,6 +62,16 @@ func (m Members) Revision(ctx context.Context, host string) (revision int64, err
 	return revision, err
 }
 
+// Endpoints returns the client URLs of the voters.
+func (m Members) Endpoints(ctx context.Context) (urls []string, err error) {
+	err = m.do(ctx, func(c *etcd.Cluster) error {
+		endpoints, err := c.Endpoints(ctx)
+		urls = endpoints.URLs
+		return err
+	})
+	return urls, err
+}
+
 // CheckPorts connects from a host to peer URLs. It needs no credentials, and there is nothing to connect to without any.
 func (m Members) CheckPorts(ctx context.Context, host string, urls []string) error {
 	if len(urls) == 0 {

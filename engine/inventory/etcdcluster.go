@@ -47,9 +47,9 @@ func (b *builder) readManaged(n *node) *engine.ManagedMembers {
 	manage := r.readBool("manage", false)
 	m := &engine.ManagedMembers{
 		PeerPort: r.readPort("peer_port", 2380),
-		DataDir:  cmp.Or(b.readHostPath(r, "data_dir"), "/var/lib/etcd/default"), Unit: cmp.Or(r.readText("unit"), "etcd.service"),
+		DataDir:  cmp.Or(b.readHostPath(r, "data_dir"), "/var/lib/etcd/default"), Unit: cmp.Or(r.readText("unit"), "etcd.service"), Hook: r.readText("hook"),
 	}
-	for _, name := range []string{"peer_port", "data_dir", "unit"} {
+	for _, name := range []string{"peer_port", "data_dir", "unit", "hook"} {
 		if n.args[name] != nil && !manage {
 			b.addError(n.args[name].Expr.Range(), name+" has no effect without manage = true", "remove it, or set manage = true")
 		}

@@ -37,6 +37,9 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 	if r.Certificates != nil {
 		r.Certificates.addTo(&s, r.Cluster)
 	}
+	if err := r.observeHook(&s); err != nil {
+		return membership.State{}, err
+	}
 	return s, r.nameMembers(&s)
 }
 

@@ -135,6 +135,9 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 	case restore.Replace:
 		return r.Run.hostOutput(ctx, host, replaceScript(r.Run.Owner, m, r.replaced))
 	case restore.Start:
+		if err := r.Run.markHook(true); err != nil {
+			return "", err
+		}
 		return r.startCluster(ctx, host)
 	case restore.Finish:
 		return "", r.finishRestore(ctx, s, host)

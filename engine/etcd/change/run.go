@@ -27,6 +27,13 @@ type Hosts interface {
 	Run(ctx context.Context, host engine.Host, script string) (engine.Output, error)
 }
 
+// Hook tells the clients of the cluster about its voters.
+type Hook interface {
+	IsDue() (bool, error)
+	MarkDue() error // before a change of the voters
+	RunCommand(ctx context.Context) error
+}
+
 // Run changes the members of one cluster.
 type Run struct {
 	Cluster engine.Cluster // managed
@@ -41,6 +48,7 @@ type Run struct {
 	Hosts Hosts
 
 	Certificates *Certificates // nil: holdfast issues none
+	Hook         Hook          // nil: there is none
 
 	Snapshot func(context.Context) (string, error)
 	Emit     func(engine.Event) error // an error ends the run: nothing is done that cannot be journaled
@@ -152,6 +160,9 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 	if r.Paused[step.Host] {
 		return "", pausedFailure(step.Host, string(step.Action))
 	}
+	if step.Action == membership.RunHook {
+		return "", r.Hook.RunCommand(ctx)
+	}
 	if step.Action != membership.Snapshot && step.Action != membership.Preflight {
 		next, err := r.takeHoldFor(ctx, step)
 		switch {
@@ -160,6 +171,9 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 		case !next:
 			return nothingDone, nil
 		}
+	}
+	if err := r.markHook(step.ChangesVoters()); err != nil {
+		return "", err
 	}
 	switch step.Action {
 	case membership.Preflight:

@@ -103,6 +103,24 @@ func mayPass(err error, s membership.State) bool {
 	return false
 }
 
+// markHook remembers that the hook is due, if the voters are about to change.
+func (r *Run) markHook(changes bool) error {
+	if r.Hook == nil || !changes {
+		return nil
+	}
+	return r.Hook.MarkDue()
+}
+
+// observeHook adds to a state whether the hook is due.
+func (r *Run) observeHook(s *membership.State) (err error) {
+	if r.Hook == nil {
+		return nil
+	}
+	s.HasHook = true
+	s.HookDue, err = r.Hook.IsDue()
+	return err
+}
+
 // hasRecord reports whether a run has left a change unfinished, a moment ago perhaps.
 func hasRecord(s membership.State) bool {
 	return slices.ContainsFunc(s.Hosts, func(h membership.Host) bool { return h.Record != membership.NoRecord })

@@ -19,7 +19,7 @@ type PlannedStep struct {
 	After Count `json:"after"`
 }
 
-// maxSteps bounds a forecast. A host takes at most ten steps, and no cluster has more than a hundred members.
+// maxSteps bounds a forecast. A host takes at most twelve steps, and no cluster has more than a hundred members.
 const maxSteps = 2000
 
 // Plan returns all steps until the cluster has the members that it should have, or until a refusal.
@@ -51,6 +51,7 @@ func forecastMember(host string) Member {
 func (s State) applyStep(step MemberStep) State {
 	s.Members, s.Hosts = slices.Clone(s.Members), slices.Clone(s.Hosts)
 	host := s.hostOrNone(step.Host)
+	s.HookDue = s.HookDue && step.Action != RunHook || s.HasHook && step.ChangesVoters()
 	switch step.Action {
 	case Snapshot:
 		s.Saved = true
@@ -90,7 +91,7 @@ func (s State) applyStep(step MemberStep) State {
 		host.HasData, host.Running, host.Record, host.DataOf = false, false, NoRecord, ""
 	case Forget:
 		host.Record = NoRecord
-	case Done:
+	case RunHook, Done:
 	}
 	return s
 }

@@ -36,7 +36,7 @@ func (s State) nextChange() (MemberStep, error) {
 		return MemberStep{}, s.refuseCluster(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
 			"start the others, or if they are gone for good: holdfast etcd restore %s", c.Healthy, c.Voters, c.Quorum(), s.Cluster))
 	}
-	for _, next := range []func() (MemberStep, error){s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextTrusted, s.nextMissing, s.nextLeaving} {
+	for _, next := range []func() (MemberStep, error){s.nextHook, s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextTrusted, s.nextMissing, s.nextLeaving} {
 		if step, err := next(); err != nil || step.Action != Done {
 			return s.saveFirst(step), err
 		}
@@ -50,6 +50,14 @@ func (s State) saveFirst(step MemberStep) MemberStep {
 		return MemberStep{Action: Snapshot}
 	}
 	return step
+}
+
+// nextHook tells the clients of a change before the next one: else they might lose all members that they know.
+func (s State) nextHook() (MemberStep, error) {
+	if !s.HookDue {
+		return MemberStep{}, nil
+	}
+	return MemberStep{Action: RunHook, Reason: "the voters have changed"}, nil
 }
 
 // nextOfNew returns the next step of a cluster that does not exist yet. A host that does not answer, or has data, may

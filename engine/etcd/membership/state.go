@@ -20,6 +20,9 @@ type State struct {
 	// Saved is true if this run took a snapshot, or if the site wants none.
 	Saved bool
 
+	// HasHook is true if a command tells the clients of each change of the voters. HookDue is true if it has not yet told them of the last.
+	HasHook, HookDue bool
+
 	// CA is the one that issues the certificates of the members; "": holdfast issues none.
 	CA rotation.CA
 

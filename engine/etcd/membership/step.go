@@ -27,11 +27,17 @@ const (
 	MoveLeader MemberAction = "move leader"        // makes another voter lead
 	Remove     MemberAction = "remove"             // records it on the host, and removes its member
 	SetAside   MemberAction = "set aside"          // stops etcd, renames its data directory, and removes the record
+	RunHook    MemberAction = "run hook"           // runs the command that tells the clients about the voters
 	Forget     MemberAction = "forget"             // removes the record of a change that is complete
 )
 
 // RestartsEtcd reports whether the step restarts a voter.
 func (a MemberAction) RestartsEtcd() bool { return a == TrustCA || a == DropCA }
+
+// ChangesVoters reports whether clients need other URLs after the step.
+func (s MemberStep) ChangesVoters() bool {
+	return s.Action == Create || s.Action == Promote || s.Action == Remove || s.Action == Start && s.Member == ""
+}
 
 // ChangesMembership reports whether the step changes the member list of a cluster that exists.
 func (a MemberAction) ChangesMembership() bool {
