@@ -160,10 +160,7 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 	if r.Paused[step.Host] {
 		return "", pausedFailure(step.Host, string(step.Action))
 	}
-	if step.Action == membership.RunHook {
-		return "", r.Hook.RunCommand(ctx)
-	}
-	if step.Action != membership.Snapshot && step.Action != membership.Preflight {
+	if needsHold(step.Action) {
 		next, err := r.takeHoldFor(ctx, step)
 		switch {
 		case err != nil:
@@ -175,6 +172,14 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 	if err := r.markHook(step.ChangesVoters()); err != nil {
 		return "", err
 	}
+	return r.runAction(ctx, step)
+}
+
+func needsHold(a membership.MemberAction) bool {
+	return a != membership.Snapshot && a != membership.Preflight && a != membership.RunHook
+}
+
+func (r *Run) runAction(ctx context.Context, step membership.MemberStep) (string, error) {
 	switch step.Action {
 	case membership.Preflight:
 		return r.checkNewHost(ctx, step.Host), nil
@@ -184,6 +189,8 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 		where, err := r.Snapshot(ctx)
 		r.saved = err == nil
 		return where, err
+	case membership.RunHook:
+		return "", r.Hook.RunCommand(ctx)
 	case membership.Create:
 		return "", r.createCluster(ctx, step.Host)
 	case membership.Issue:
