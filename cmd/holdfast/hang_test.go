@@ -197,8 +197,8 @@ func awaitText(t *testing.T, p *started, text string) {
 	}
 }
 
-// TestEndByForce checks that the second signal ends a program that ignores its
-// context, and that the program prints what it waits for.
+// TestEndByForce checks that a second Ctrl-C ends a program that does not react
+// to the first, and that the program names the operation that hangs.
 func TestEndByForce(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "hang-in-tests")

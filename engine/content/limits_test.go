@@ -100,8 +100,8 @@ func (l load) fairShares() []float64 {
 	return shares
 }
 
-// TestRatesAreKeptAndFair checks that each host sends its fair share, whatever its number of connections, and that the
-// total rate is used up.
+// TestRatesAreKeptAndFair checks that each host sends at its fair share of the total rate. The number of its connections
+// does not matter, and hosts with a lower limit leave the rest of their share to the others.
 func TestRatesAreKeptAndFair(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := drawLoad(rt)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// opError is the error of a step on a cluster. It prints as one line that is safe on a terminal, whatever a member has
-// answered.
+// opError is the error of a step on a cluster. It prints the answer of a member, if err has one, as one line of printable
+// characters.
 type opError struct {
 	cluster, step string
 	err           error

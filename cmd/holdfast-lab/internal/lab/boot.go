@@ -27,7 +27,7 @@ func (h *Host) checkPower(ctx context.Context) error {
 	}
 	end, rest := "", ""
 	if len(events) > 0 {
-		end, rest, _ = strings.Cut(events[len(events)-1].What, " ")
+		end, rest, _ = strings.Cut(events[len(events)-1].Text, " ")
 	}
 	switch end {
 	case host.FailEvent:

@@ -171,9 +171,8 @@ func (h *Host) changeSettings(ctx context.Context, change func(*host.Settings)) 
 
 // PowerEvent is one line of a host's power log.
 type PowerEvent struct {
-	At time.Time
-	// What is "boot ENTRY DEPLOYMENT", "exit CODE" or "fail ERROR".
-	What string
+	At   time.Time
+	Text string // "boot ENTRY DEPLOYMENT", "exit CODE" or "fail ERROR"
 }
 
 // PowerLog lists the boots and exits of the host, oldest first.
@@ -189,11 +188,11 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 	var events []PowerEvent
 	for line := range strings.Lines(log) {
 		var ms int64
-		stamp, what, ok := strings.Cut(strings.TrimSpace(line), " ")
+		stamp, text, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if _, err := fmt.Sscan(stamp, &ms); err != nil || !ok {
 			return nil, fmt.Errorf("read power log: line %q", line)
 		}
-		events = append(events, PowerEvent{At: time.UnixMilli(ms), What: what})
+		events = append(events, PowerEvent{At: time.UnixMilli(ms), Text: text})
 	}
 	return events, nil
 }

@@ -64,7 +64,7 @@ func (s *stage) countBoots(h *lab.Host) (int, error) {
 	}
 	boots := 0
 	for _, e := range events {
-		if strings.HasPrefix(e.What, "boot ") && e.At.After(s.began) {
+		if strings.HasPrefix(e.Text, "boot ") && e.At.After(s.began) {
 			boots++
 		}
 	}
