@@ -123,7 +123,7 @@ func listSaved(s *site, cluster string) []restore.Source {
 	return list
 }
 
-// signingBastion is where the key of a CA is, or the command that has it.
+// signingBastion implements issuer.Bastion.
 type signingBastion struct {
 	input.Files
 	bastion.Commands

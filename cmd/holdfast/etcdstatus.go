@@ -26,8 +26,8 @@ type etcdStatusFlags struct {
 	watch  bool
 }
 
-// These constants are the default and the limits of the window, in which
-// latencies are observed. A shorter window has too few observations for a p99.
+// The default and the limits of --window. A shorter window has too few
+// observations for a p99.
 const (
 	defaultWindow = 5 * time.Second
 	minWindow     = time.Second
@@ -46,8 +46,8 @@ each p99 is exact only to its bucket. With --watch, status refreshes after each
 window until you press Ctrl-C: in place on a terminal, else below.
 
 Exit status 0: nothing is wrong with any cluster; 3: a member is not healthy or
-does not vote, or there is an alarm or another problem. With --watch it is that
-of the last refresh.`,
+does not vote, or there is an alarm or another problem. With --watch, it is about
+the last refresh.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdStatus(cmd.Context(), args, f) },
 	}
 	cmd.Flags().DurationVar(&f.window, "window", defaultWindow, "`DURATION` between the two scrapes of the metrics; 0: measure no latency")

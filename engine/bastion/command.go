@@ -16,7 +16,7 @@ import (
 // maxOutput limits each stream of a bastion command, in bytes.
 const maxOutput = 1 << 20
 
-// Commands runs the inventory's commands (drains, gates) with sh.
+// Commands runs the commands of the inventory, such as drains, gates and hooks.
 type Commands struct {
 	Dir   string        // folder of the inventory
 	grace time.Duration // time for processes to end, and for output after the end of the command; 0: 5 s
@@ -24,10 +24,11 @@ type Commands struct {
 	filterTime time.Duration // time for a filter; 0: 1 minute
 }
 
-// Run runs a command in the inventory's folder, in a process group of its own,
-// so that Ctrl-C in the terminal reaches only holdfast. A timeout ends all
-// processes of the group, with SIGKILL after the grace. Processes that a
-// successful command leaves behind continue, and their later output is lost.
+// Run runs a command with sh in the inventory's folder, in a process group of
+// its own, so that Ctrl-C in the terminal reaches only holdfast. When the
+// context ends, so do all processes of the group, by SIGKILL after the grace.
+// Processes that a successful command leaves behind continue, and their later
+// output is lost.
 func (b Commands) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
 	cmd := shellCommand(ctx, command)
 	cmd.Dir = b.Dir

@@ -59,7 +59,7 @@ func (c *Clusters) Open(ctx context.Context, name string) (*etcd.Cluster, error)
 	return o.cluster, err
 }
 
-// Forget closes the connection to a cluster. The next one reads the credentials again.
+// Forget closes the connection to a cluster. The next connection reads the credentials again.
 func (c *Clusters) Forget(name string) {
 	o := c.clusterSlot(name)
 	o.turn <- struct{}{}

@@ -6,17 +6,17 @@ import (
 	"holdfast/engine/etcd"
 )
 
-// Members is a cluster whose members change. Its credentials may not exist yet, and may be replaced meanwhile.
+// Members is a cluster whose members change. Its credentials may not exist yet, and a run may replace them.
 type Members struct {
 	clusters *Clusters
 	name     string
 }
 
-// Members returns a cluster by its name. It connects when that is needed.
+// Members returns a cluster by its name, without connecting to it.
 func (c *Clusters) Members(name string) Members { return Members{c, name} }
 
-// Members returns the member list. Without credentials it is empty, as if no member answered. It asks no etcd on the hosts that are
-// named.
+// Members returns the member list. It does not ask etcd on the hosts in without. If the cluster cannot be opened, for example
+// because it has no credentials yet, the list is empty, as if no member answered.
 func (m Members) Members(ctx context.Context, without ...string) etcd.MemberList {
 	cluster, err := m.clusters.Open(ctx, m.name)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m Members) Endpoints(ctx context.Context) (urls []string, err error) {
 	return urls, err
 }
 
-// CheckPorts connects from a host to peer URLs. It needs no credentials, and there is nothing to connect to without any.
+// CheckPorts connects from a host to peer URLs. Without URLs it needs no credentials, because a new cluster has neither.
 func (m Members) CheckPorts(ctx context.Context, host string, urls []string) error {
 	if len(urls) == 0 {
 		return nil
@@ -80,5 +80,5 @@ func (m Members) CheckPorts(ctx context.Context, host string, urls []string) err
 	return m.do(ctx, func(c *etcd.Cluster) error { return c.CheckPorts(ctx, host, urls) })
 }
 
-// Forget closes the connections. The next ones use the credentials that are on the hosts by then.
+// Forget closes the connections. The next connection reads the credentials from the hosts again.
 func (m Members) Forget() { m.clusters.Forget(m.name) }

@@ -2,7 +2,8 @@ package content
 
 import "time"
 
-// burst is the time that a bucket saves while nothing is sent. It evens out the delays of timers.
+// burst bounds how much a bucket catches up after it was not used: it then sends the bytes of this time at once. It
+// evens out the delays of timers.
 const burst = 50 * time.Millisecond
 
 // chunkSize is the number of bytes that are booked at once. It equals the size of a packet of SSH. All hosts use the

@@ -83,7 +83,7 @@ func serveImage(t *testing.T, folder ocilayout.Path, image v1.Hash) string {
 	return l.Addr().String()
 }
 
-func reference(t *testing.T, address string, digest v1.Hash) name.Digest {
+func digestReference(t *testing.T, address string, digest v1.Hash) name.Digest {
 	t.Helper()
 	r, err := name.NewDigest(address+"/os@"+digest.String(), name.Insecure)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestHostsPullImages(t *testing.T) {
 	}
 	once := sync.OnceFunc(stop)
 	t.Cleanup(once)
-	pulled, err := remote.Image(reference(t, l.Addr().String(), digest))
+	pulled, err := remote.Image(digestReference(t, l.Addr().String(), digest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestOnlyThePinnedImageIsServed(t *testing.T) {
 		"PUT /v2/os/manifests/latest":                             "405",
 		"DELETE /v2/os/manifests/" + digest:                       "405",
 	} {
-		got := ask(t, address, request+" HTTP/1.1\r\nHost: h\r\n")
+		got := sendRaw(t, address, request+" HTTP/1.1\r\nHost: h\r\n")
 		if !strings.HasPrefix(got, "HTTP/1.1 "+want) || strings.Contains(got, "SECRET") {
 			t.Errorf("%s answers %.200q, want %s", request, got, want)
 		}

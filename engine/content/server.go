@@ -22,8 +22,8 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// Server serves the mirror of the bastion. Hosts that fetch the same OS read its files from the page cache of the
-// bastion: the hosts of a lane stage within minutes of each other, and an OS has about 1 GB.
+// Server serves the mirror of the bastion. It needs no cache of its own: hosts stage the same OS within minutes of each
+// other, and the page cache of the bastion keeps its files, about 1 GB, for that time.
 type Server struct {
 	mirror  engine.Mirror
 	limits  *limits

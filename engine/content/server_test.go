@@ -86,8 +86,8 @@ func (h host) connect(t *testing.T) *remote.Host {
 	return c
 }
 
-// serve opens a port on the host, and returns its address and the progress of the transfer.
-func (h host) serve(t *testing.T, s *content.Server, commit string, wrap func(net.Listener) net.Listener) (url string, sent func() int64) {
+// serveCommit opens a port on the host, and returns its address and the progress of the transfer.
+func (h host) serveCommit(t *testing.T, s *content.Server, commit string, wrap func(net.Listener) net.Listener) (url string, sent func() int64) {
 	t.Helper()
 	l, err := h.connect(t).Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -107,7 +107,7 @@ func (h host) serve(t *testing.T, s *content.Server, commit string, wrap func(ne
 	return url, func() int64 { once(); return last.Load() }
 }
 
-func (h host) pull(t *testing.T, url, commit string) (string, error) {
+func (h host) pullCommit(t *testing.T, url, commit string) (string, error) {
 	t.Helper()
 	return ostreetest.Run(t, h.repo, "pull", "--url="+url, "lab", ref+"@"+commit)
 }
@@ -164,15 +164,15 @@ func TestHostsPullThroughTheirConnections(t *testing.T) {
 				left.Store(whole * 3 / 10)
 				wrap = func(l net.Listener) net.Listener { return cutListener{l, &left, sync.OnceFunc(h.server.Drop)} }
 			}
-			url, sent := h.serve(t, s, commit, wrap)
-			out, err := h.pull(t, url, commit)
+			url, sent := h.serveCommit(t, s, commit, wrap)
+			out, err := h.pullCommit(t, url, commit)
 			if i == 0 {
 				if err == nil {
 					t.Error("the pull did not notice that the connection was cut")
 				}
 				first := sent()
-				url, sent = h.serve(t, s, commit, nil)
-				if out, err = h.pull(t, url, commit); err != nil {
+				url, sent = h.serveCommit(t, s, commit, nil)
+				if out, err = h.pullCommit(t, url, commit); err != nil {
 					t.Errorf("%s: %v: %s", h.name, err, out)
 				}
 				if all := sent(); first < whole/5 || all < whole || all > whole*13/10 {
@@ -210,8 +210,8 @@ func TestStaticDeltasAreUsed(t *testing.T) {
 	ostreetest.MustRun(t, h.repo, "init", "--mode=bare-user")
 	ostreetest.MustRun(t, h.repo, "remote", "add", "--no-gpg-verify", "lab", "http://192.0.2.1/")
 	for _, commit := range []string{first, second} {
-		url, sent := h.serve(t, s, commit, nil)
-		out, err := h.pull(t, url, commit)
+		url, sent := h.serveCommit(t, s, commit, nil)
+		out, err := h.pullCommit(t, url, commit)
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -243,8 +243,8 @@ func TestHostsAcceptWhatIsSigned(t *testing.T) {
 	folder, commit := makeMirror(t)
 	ostreetest.MustRun(t, folder, "gpg-sign", "--gpg-homedir="+home, commit, "lab@example.org")
 	h := newHost(t, "host", "--set=gpg-verify=true", "--gpg-import="+key)
-	url, _ := h.serve(t, newServer(t, engine.Mirror{Repository: folder}), commit, nil)
-	if out, err := h.pull(t, url, commit); err != nil {
+	url, _ := h.serveCommit(t, newServer(t, engine.Mirror{Repository: folder}), commit, nil)
+	if out, err := h.pullCommit(t, url, commit); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -256,8 +256,8 @@ func TestHostsRefuseWhatTheyDoNotTrust(t *testing.T) {
 	folder, commit := makeMirror(t)
 	s := newServer(t, engine.Mirror{Repository: folder})
 	strict := newHost(t, "strict", "--set=gpg-verify=true")
-	url, _ := strict.serve(t, s, commit, nil)
-	if out, err := strict.pull(t, url, commit); err == nil || !strings.Contains(strings.ToLower(out), "gpg") {
+	url, _ := strict.serveCommit(t, s, commit, nil)
+	if out, err := strict.pullCommit(t, url, commit); err == nil || !strings.Contains(strings.ToLower(out), "gpg") {
 		t.Errorf("an unsigned commit: %v: %s", err, out)
 	}
 	err := filepath.Walk(filepath.Join(folder, "objects"), func(path string, info os.FileInfo, err error) error {
@@ -275,8 +275,8 @@ func TestHostsRefuseWhatTheyDoNotTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newHost(t, "host", "--no-gpg-verify")
-	url, _ = h.serve(t, s, commit, nil)
-	if out, err := h.pull(t, url, commit); err == nil || !strings.Contains(strings.ToLower(out), "corrupt") {
+	url, _ = h.serveCommit(t, s, commit, nil)
+	if out, err := h.pullCommit(t, url, commit); err == nil || !strings.Contains(strings.ToLower(out), "corrupt") {
 		t.Errorf("tampered objects: %v: %s", err, out)
 	}
 }
@@ -397,15 +397,15 @@ func TestOnlyFilesOfTheRepositoryAreServed(t *testing.T) {
 		{"GET /ostree/objects/ab/cd.filez HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n", "400"},
 		{"GET /ostree/config HTTP/1.1\r\nHost: h\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n", "431"},
 	} {
-		got := ask(t, address, c.request)
+		got := sendRaw(t, address, c.request)
 		if !strings.HasPrefix(got, "HTTP/1.1 "+c.want) || strings.Contains(got, "SECRET") {
 			t.Errorf("%.60q answers %.200q, want %s", c.request, got, c.want)
 		}
 	}
 }
 
-// ask sends a request unchanged, and returns the answer.
-func ask(t *testing.T, address, request string) string {
+// sendRaw sends a request unchanged, and returns the answer.
+func sendRaw(t *testing.T, address, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *throughputSite) startSSHD(b *testing.B, program string) {
 		}
 	})
 	address := fmt.Sprint("127.0.0.1:", s.port)
-	await(b, "sshd", func() bool {
+	awaitStart(b, "sshd", func() bool {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = c.Close()
@@ -125,7 +125,7 @@ func (s *throughputSite) startSSHD(b *testing.B, program string) {
 	})
 }
 
-func await(b *testing.B, name string, ready func() bool) {
+func awaitStart(b *testing.B, name string, ready func() bool) {
 	b.Helper()
 	for range 500 {
 		if ready() {
@@ -159,7 +159,7 @@ func (s *throughputSite) connectHosts(b *testing.B) {
 		check(b, master.Start())
 		s.masters = append(s.masters, master)
 		b.Cleanup(func() { _, _ = master.Process.Kill(), master.Wait() })
-		await(b, "ssh", func() bool { _, err := os.Stat(s.socket(i)); return err == nil })
+		awaitStart(b, "ssh", func() bool { _, err := os.Stat(s.socket(i)); return err == nil })
 		h, err := dialer.Dial(b.Context(), sshconfig.Target{
 			Name: fmt.Sprint("host", i), Address: "127.0.0.1", Port: s.port, User: s.account.Username, Config: "none",
 			Identities: []string{s.path("userkey")}, KnownHosts: []string{s.path("known_hosts")}, ConnectTimeout: time.Minute, KeepAlive: time.Minute,

@@ -25,11 +25,11 @@ func TestAlone(t *testing.T) {
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{
 		AddressOnly: true, QuotaBytes: 4 << 20, Names: func(int) string { return "infra\x1b[31m1" },
 	})
-	client := open(t, config(cluster))
+	client := openCluster(t, newConfig(cluster))
 
 	t.Run("observe", func(t *testing.T) {
 		facts := client.Gather(t.Context())
-		wellFacts(t, facts, 1)
+		checkHealthy(t, facts, 1)
 		if got := facts.Members[0].Name; got != "infra?[31m1" {
 			t.Errorf("name %q is not fit for a terminal", got)
 		}
@@ -42,14 +42,14 @@ func TestAlone(t *testing.T) {
 		if err == nil {
 			t.Fatal("moved")
 		}
-		contains(t, err.Error(), "etcd cluster main: move the leader off etcd-0: no other healthy voter")
+		checkText(t, err.Error(), "etcd cluster main: move the leader off etcd-0: no other healthy voter")
 	})
-	t.Run("damaged snapshot", func(t *testing.T) { damaged(t, cluster) })
-	t.Run("snapshot that breaks off", func(t *testing.T) { breaksOff(t, cluster) })
-	t.Run("connection that breaks", func(t *testing.T) { breaks(t, cluster) })
+	t.Run("damaged snapshot", func(t *testing.T) { refusesDamagedSnapshot(t, cluster) })
+	t.Run("snapshot that breaks off", func(t *testing.T) { refusesCutSnapshot(t, cluster) })
+	t.Run("connection that breaks", func(t *testing.T) { reportsBrokenConnection(t, cluster) })
 	t.Run("frozen", func(t *testing.T) {
-		client := open(t, config(cluster, dialling("etcd-0", silent(t)), func(c *etcd.Config) { c.Timeout = time.Second / 2 }))
-		contains(t, client.Gather(t.Context()).Problem, "no member answers: etcd-0: status: no answer in time")
+		client := openCluster(t, newConfig(cluster, redirectHost("etcd-0", startSilentServer(t)), func(c *etcd.Config) { c.Timeout = time.Second / 2 }))
+		checkText(t, client.Gather(t.Context()).Problem, "no member answers: etcd-0: status: no answer in time")
 	})
 	t.Run("no space", func(t *testing.T) { noSpace(t, cluster, client) })
 }
@@ -68,8 +68,8 @@ func (s spoiling) Read(p []byte) (int, error) {
 	return s.spoil(p, n)
 }
 
-// spoilt corrupts the data of every connection to the members.
-func spoilt(spoil func(p []byte, n int) (int, error)) func(*etcd.Config) {
+// corruptConnections corrupts the data of every connection to the members.
+func corruptConnections(spoil func(p []byte, n int) (int, error)) func(*etcd.Config) {
 	return func(c *etcd.Config) {
 		for i := range c.Peers {
 			dial := c.Peers[i].Dial
@@ -81,18 +81,18 @@ func spoilt(spoil func(p []byte, n int) (int, error)) func(*etcd.Config) {
 	}
 }
 
-// fill writes a value that is easy to find in a stream.
-func fill(t *testing.T, cluster *etcdtest.Cluster) {
+// putLongValue writes a value that is easy to find in a stream.
+func putLongValue(t *testing.T, cluster *etcdtest.Cluster) {
 	t.Helper()
 	if _, err := cluster.Client(t).Put(t.Context(), "k", strings.Repeat("v", 200_000)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func damaged(t *testing.T, cluster *etcdtest.Cluster) {
-	fill(t, cluster)
+func refusesDamagedSnapshot(t *testing.T, cluster *etcdtest.Cluster) {
+	putLongValue(t, cluster)
 	var once atomic.Bool
-	client := open(t, config(cluster, spoilt(func(p []byte, n int) (int, error) {
+	client := openCluster(t, newConfig(cluster, corruptConnections(func(p []byte, n int) (int, error) {
 		if i := bytes.Index(p[:n], []byte("vvvvvvvv")); i >= 0 && !once.Swap(true) {
 			p[i+4] = 'w'
 		}
@@ -101,9 +101,9 @@ func damaged(t *testing.T, cluster *etcdtest.Cluster) {
 	refusesSnapshot(t, client, "from infra?[31m1 on etcd-0: check the snapshot: its hash does not match: it is damaged")
 }
 
-func breaksOff(t *testing.T, cluster *etcdtest.Cluster) {
-	fill(t, cluster)
-	client := open(t, config(cluster, spoilt(func(p []byte, n int) (int, error) {
+func refusesCutSnapshot(t *testing.T, cluster *etcdtest.Cluster) {
+	putLongValue(t, cluster)
+	client := openCluster(t, newConfig(cluster, corruptConnections(func(p []byte, n int) (int, error) {
 		if bytes.Contains(p[:n], []byte("vvvvvvvv")) {
 			return 0, net.ErrClosed
 		}
@@ -112,10 +112,10 @@ func breaksOff(t *testing.T, cluster *etcdtest.Cluster) {
 	refusesSnapshot(t, client, "use of closed network connection")
 }
 
-// breaks checks that Gather reports a connection that breaks between two
+// reportsBrokenConnection checks that Gather reports a connection that breaks between two
 // requests, and does not wait for an answer.
-func breaks(t *testing.T, cluster *etcdtest.Cluster) {
-	client := open(t, config(cluster, spoilt(func(p []byte, n int) (int, error) {
+func reportsBrokenConnection(t *testing.T, cluster *etcdtest.Cluster) {
+	client := openCluster(t, newConfig(cluster, corruptConnections(func(p []byte, n int) (int, error) {
 		if bytes.Contains(p[:n], []byte("infra")) { // the member list
 			return n, net.ErrClosed
 		}
@@ -129,7 +129,7 @@ func breaks(t *testing.T, cluster *etcdtest.Cluster) {
 	for _, m := range facts.Members {
 		text += m.Problem
 	}
-	contains(t, text, "connection")
+	checkText(t, text, "connection")
 	if strings.Contains(text, "no answer in time") {
 		t.Errorf("waited for a broken connection: %s", text)
 	}
@@ -144,7 +144,7 @@ func refusesSnapshot(t *testing.T, client *etcd.Cluster, why string) {
 	if err == nil {
 		t.Fatal("took it")
 	}
-	contains(t, err.Error(), "etcd cluster main: snapshot to "+path, why)
+	checkText(t, err.Error(), "etcd cluster main: snapshot to "+path, why)
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) > 0 {
 		t.Errorf("left %v: %v", entries, err)
 	}
@@ -178,26 +178,26 @@ func TestAuth(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, User: "root"})
 	enableAuth(t, cluster.Client(t))
-	client := open(t, config(cluster))
+	client := openCluster(t, newConfig(cluster))
 
-	wellFacts(t, client.Gather(t.Context()), 1)
+	checkHealthy(t, client.Gather(t.Context()), 1)
 	if _, err := client.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db")); err != nil {
 		t.Errorf("root may take a snapshot: %v", err)
 	}
 
 	for user, why := range map[string]string{"holdfast": "permission denied", "nobody": "user name not found"} {
-		other := open(t, config(cluster, as(t, cluster, user)))
-		wellFacts(t, other.Gather(t.Context()), 1) // a member is healthy, although the user may not read its data
+		other := openCluster(t, newConfig(cluster, asUser(t, cluster, user)))
+		checkHealthy(t, other.Gather(t.Context()), 1) // a member is healthy, although the user may not read its data
 		_, err := other.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db"))
 		if err == nil {
 			t.Fatal("took a snapshot without permission")
 		}
-		contains(t, err.Error(), why, "role root")
+		checkText(t, err.Error(), why, "role root")
 	}
 }
 
-// as uses the client certificate of another user.
-func as(t *testing.T, cluster *etcdtest.Cluster, user string) func(*etcd.Config) {
+// asUser uses the client certificate of another user.
+func asUser(t *testing.T, cluster *etcdtest.Cluster, user string) func(*etcd.Config) {
 	t.Helper()
 	cert, key := cluster.Issue(t, user)
 	return func(c *etcd.Config) {
@@ -234,11 +234,11 @@ func enableAuth(t *testing.T, client *clientv3.Client) {
 func TestTwoClusters(t *testing.T) {
 	t.Parallel()
 	one, other := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
-	cfg := config(one)
-	cfg.Peers = append(cfg.Peers, config(other).Peers...)
+	cfg := newConfig(one)
+	cfg.Peers = append(cfg.Peers, newConfig(other).Peers...)
 	cfg.Peers[1].Host = "stray"
-	problem := open(t, cfg).Gather(t.Context()).Problem
-	contains(t, problem, "its hosts are in different etcd clusters", "stray is in ")
+	problem := openCluster(t, cfg).Gather(t.Context()).Problem
+	checkText(t, problem, "its hosts are in different etcd clusters", "stray is in ")
 	if strings.Contains(problem, "; host stray") {
 		t.Errorf("said twice: %s", problem)
 	}
@@ -252,12 +252,12 @@ func TestServerNames(t *testing.T) {
 			cluster := etcdtest.Start(t, 1, etcdtest.Options{
 				TLS: true, ServerNames: func(*etcdtest.Member) []string { return []string{name} },
 			})
-			facts := open(t, config(cluster)).Gather(t.Context())
+			facts := openCluster(t, newConfig(cluster)).Gather(t.Context())
 			if good {
-				wellFacts(t, facts, 1)
+				checkHealthy(t, facts, 1)
 				return
 			}
-			contains(t, facts.Problem, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) is for elsewhere.example, not for any of 127.0.0.1")
+			checkText(t, facts.Problem, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) is for elsewhere.example, not for any of 127.0.0.1")
 		})
 	}
 }
@@ -267,7 +267,7 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
 	const secret = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"
-	_, err := etcd.Open(t.Context(), config(cluster, func(c *etcd.Config) {
+	_, err := etcd.Open(t.Context(), newConfig(cluster, func(c *etcd.Config) {
 		read := c.Peers[0].ReadFile
 		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
 			if path == c.TLS.Key {
@@ -282,7 +282,7 @@ func TestOpen(t *testing.T) {
 	if err == nil {
 		t.Fatal("opened")
 	}
-	contains(t, err.Error(), "etcd cluster main: read the client credentials: etcd-0: pair ", "client.key", "; gone: read ")
+	checkText(t, err.Error(), "etcd cluster main: read the client credentials: etcd-0: pair ", "client.key", "; gone: read ")
 	if strings.Contains(err.Error(), "c2VjcmV0") {
 		t.Errorf("tells the key: %v", err)
 	}

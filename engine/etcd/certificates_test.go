@@ -42,8 +42,8 @@ func TestCertificatesAreFacts(t *testing.T) {
 	t.Parallel()
 	soon := etcdtest.Dates{From: -80 * day, To: 10*day + time.Hour}
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true, PeerTLS: true, Dates: allDates(map[string]etcdtest.Dates{"server": soon, "client": soon})})
-	facts := open(t, config(cluster)).Gather(t.Context())
-	wellFacts(t, facts, 3)
+	facts := openCluster(t, newConfig(cluster)).Gather(t.Context())
+	checkHealthy(t, facts, 3)
 	var got []string
 	for _, c := range facts.Certificates {
 		got = append(got, string(c.Role)+" "+c.Host+" "+c.Subject+" "+c.Issuer+" "+c.Path)
@@ -65,7 +65,7 @@ func TestCertificatesAreFacts(t *testing.T) {
 	if len(kinds) != 4 || kinds["server etcd-2"] != engine.CertificateExpiring || kinds["client etcd-0"] != engine.CertificateExpiring {
 		t.Errorf("problems %v", kinds)
 	}
-	contains(t, facts.CertificateProblems[0].Text, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expires in 10 days, on ", ": renew it on etcd-0")
+	checkText(t, facts.CertificateProblems[0].Text, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expires in 10 days, on ", ": renew it on etcd-0")
 	if err := facts.MayLose("etcd-0", nil, false); err != nil {
 		t.Errorf("certificates that end soon stop a disruption: %v", err)
 	}
@@ -97,8 +97,8 @@ func TestInvalidCertificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, PeerTLS: true, Dates: allDates(x.dates)})
-			facts := open(t, config(cluster)).Gather(t.Context())
-			contains(t, facts.Problem, append(x.text, "no member answers: etcd-0: ")...)
+			facts := openCluster(t, newConfig(cluster)).Gather(t.Context())
+			checkText(t, facts.Problem, append(x.text, "no member answers: etcd-0: ")...)
 			if strings.Contains(facts.Problem, "tls:") || strings.Contains(facts.Problem, "x509") {
 				t.Errorf("a riddle of TLS: %s", facts.Problem)
 			}
@@ -115,8 +115,8 @@ func TestForeignCA(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
 	other := etcdtest.NewCA(t)
-	facts := open(t, config(cluster, replaceFile("/etc/etcd/ca.crt", other))).Gather(t.Context())
-	contains(t, facts.Problem, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) is not from a CA in /etc/etcd/ca.crt of etcd-0, which has etcdtest CA: ")
+	facts := openCluster(t, newConfig(cluster, replaceFile("/etc/etcd/ca.crt", other))).Gather(t.Context())
+	checkText(t, facts.Problem, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) is not from a CA in /etc/etcd/ca.crt of etcd-0, which has etcdtest CA: ")
 }
 
 // TestForeignClient checks that the problem names a client certificate that the members refuse because another CA has
@@ -126,8 +126,8 @@ func TestForeignClient(t *testing.T) {
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
 	other := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
 	cert, key := other.Issue(t, "root")
-	facts := open(t, config(cluster, replaceFile(cluster.TLS.Cert, cert), replaceFile(cluster.TLS.Key, key))).Gather(t.Context())
-	contains(t, facts.Problem, "etcd on etcd-0 does not accept the client certificate /etc/etcd/client.crt on etcd-0 (root, issued by etcdtest CA): its --trusted-ca-file ")
+	facts := openCluster(t, newConfig(cluster, replaceFile(cluster.TLS.Cert, cert), replaceFile(cluster.TLS.Key, key))).Gather(t.Context())
+	checkText(t, facts.Problem, "etcd on etcd-0 does not accept the client certificate /etc/etcd/client.crt on etcd-0 (root, issued by etcdtest CA): its --trusted-ca-file ")
 }
 
 // TestClientCertificateOfAnotherMember checks that a valid client certificate on one host is enough. During a renewal,
@@ -136,7 +136,7 @@ func TestClientCertificateOfAnotherMember(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"client": {From: -2 * day, To: -day}}})
 	cert, key := cluster.Issue(t, "root")
-	cfg := config(cluster)
+	cfg := newConfig(cluster)
 	read := cfg.Peers[1].ReadFile
 	cfg.Peers[1].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
 		switch path {
@@ -147,8 +147,8 @@ func TestClientCertificateOfAnotherMember(t *testing.T) {
 		}
 		return read(ctx, path)
 	}
-	facts := open(t, cfg).Gather(t.Context())
-	wellFacts(t, facts, 3)
+	facts := openCluster(t, cfg).Gather(t.Context())
+	checkHealthy(t, facts, 3)
 	if kinds := problemsOf(facts); len(kinds) > 0 {
 		t.Errorf("problems %v", kinds)
 	}
@@ -161,10 +161,10 @@ func TestNewestClientCertificate(t *testing.T) {
 	period := etcdtest.Dates{From: -time.Minute, To: time.Hour}
 	cluster := etcdtest.Start(t, 2, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"client": period}})
 	replaced := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
-	cfg := config(cluster)
+	cfg := newConfig(cluster)
 	cfg.NewestCredentials = true
 	cfg.Peers[0].ReadFile = replaced.Members[0].ReadFile
-	wellFacts(t, open(t, cfg).Gather(t.Context()), 2)
+	checkHealthy(t, openCluster(t, cfg).Gather(t.Context()), 2)
 }
 
 // TestCertificateErrorIsTyped checks that an operation that fails because of a certificate returns a
@@ -172,7 +172,7 @@ func TestNewestClientCertificate(t *testing.T) {
 func TestCertificateErrorIsTyped(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"server": {From: -2 * day, To: -day}}})
-	_, err := open(t, config(cluster)).Scrape(t.Context(), "etcd-0")
+	_, err := openCluster(t, newConfig(cluster)).Scrape(t.Context(), "etcd-0")
 	var refused *certificate.Error
 	if !errors.As(err, &refused) || refused.Kind != engine.CertificateExpired || refused.Certificate.Role != engine.ServerCertificate {
 		t.Errorf("error %v", err)
@@ -207,8 +207,8 @@ func TestOldCA(t *testing.T) {
 		}
 		both = append(both, data...)
 	}
-	facts := open(t, config(cluster, replaceFile(cluster.TLS.CA, both))).Gather(t.Context())
-	wellFacts(t, facts, 1)
+	facts := openCluster(t, newConfig(cluster, replaceFile(cluster.TLS.CA, both))).Gather(t.Context())
+	checkHealthy(t, facts, 1)
 	if kinds := problemsOf(facts); len(kinds) > 0 || len(facts.Certificates) != 4 {
 		t.Errorf("problems %v of %+v", kinds, facts.Certificates)
 	}
@@ -219,8 +219,8 @@ func TestOldCA(t *testing.T) {
 func TestAutoTLS(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{PeerAutoTLS: true})
-	facts := open(t, config(cluster)).Gather(t.Context())
-	wellFacts(t, facts, 1)
+	facts := openCluster(t, newConfig(cluster)).Gather(t.Context())
+	checkHealthy(t, facts, 1)
 	if len(facts.Certificates) != 1 || facts.Certificates[0].Role != engine.PeerCertificate || !facts.Certificates[0].SelfSigned {
 		t.Errorf("certificates %+v", facts.Certificates)
 	}

@@ -14,9 +14,9 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// config returns the Config of a test cluster, after the changes. Its timeout
+// newConfig returns the Config of a test cluster, after the changes. Its timeout
 // is one minute, so that no test fails on a busy machine.
-func config(c *etcdtest.Cluster, change ...func(*etcd.Config)) etcd.Config {
+func newConfig(c *etcdtest.Cluster, change ...func(*etcd.Config)) etcd.Config {
 	cfg := etcd.Config{Name: "main", ClientPort: c.ClientPort, TLS: c.TLS, Timeout: time.Minute, Poll: 10 * time.Millisecond}
 	for _, m := range c.Members {
 		cfg.Peers = append(cfg.Peers, etcd.Peer{Host: m.Host, Address: m.Address, Dial: m.Dial, ReadFile: m.ReadFile})
@@ -27,7 +27,7 @@ func config(c *etcdtest.Cluster, change ...func(*etcd.Config)) etcd.Config {
 	return cfg
 }
 
-func open(t *testing.T, cfg etcd.Config) *etcd.Cluster {
+func openCluster(t *testing.T, cfg etcd.Config) *etcd.Cluster {
 	t.Helper()
 	c, err := etcd.Open(t.Context(), cfg)
 	if err != nil {
@@ -37,9 +37,9 @@ func open(t *testing.T, cfg etcd.Config) *etcd.Cluster {
 	return c
 }
 
-// see gathers facts until well returns true. With a short timeout for a member
+// gatherUntil gathers facts until well returns true. With a short timeout for a member
 // that never answers, a busy machine may also be late with other answers.
-func see(t *testing.T, client *etcd.Cluster, well func(engine.ClusterFacts) bool) engine.ClusterFacts {
+func gatherUntil(t *testing.T, client *etcd.Cluster, well func(engine.ClusterFacts) bool) engine.ClusterFacts {
 	t.Helper()
 	var facts engine.ClusterFacts
 	for range 50 {
@@ -51,8 +51,8 @@ func see(t *testing.T, client *etcd.Cluster, well func(engine.ClusterFacts) bool
 	return facts
 }
 
-// member returns the facts of the member on a host.
-func member(t *testing.T, facts engine.ClusterFacts, host string) engine.Member {
+// findMember returns the facts of the member on a host.
+func findMember(t *testing.T, facts engine.ClusterFacts, host string) engine.Member {
 	t.Helper()
 	for _, m := range facts.Members {
 		if m.Host == host {
@@ -63,7 +63,7 @@ func member(t *testing.T, facts engine.ClusterFacts, host string) engine.Member 
 	return engine.Member{}
 }
 
-func contains(t *testing.T, text string, parts ...string) {
+func checkText(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
@@ -72,7 +72,7 @@ func contains(t *testing.T, text string, parts ...string) {
 	}
 }
 
-func wellFacts(t *testing.T, facts engine.ClusterFacts, n int) {
+func checkHealthy(t *testing.T, facts engine.ClusterFacts, n int) {
 	t.Helper()
 	if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) != n || facts.CountHealthy() != n || facts.Leader() == "" {
 		t.Fatalf("not a well cluster of %d: %+v", n, facts)
@@ -87,7 +87,7 @@ func TestVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := etcdtest.Start(t, 1, options)
-			client := open(t, config(cluster, func(c *etcd.Config) {
+			client := openCluster(t, newConfig(cluster, func(c *etcd.Config) {
 				if options.TLS {
 					c.Metrics = &engine.MetricsListener{Port: etcdtest.MetricsPort}
 				}
@@ -95,7 +95,7 @@ func TestVersions(t *testing.T) {
 			deadline := time.Now().Add(time.Minute)
 			for {
 				facts := client.Gather(t.Context())
-				m := member(t, facts, "etcd-0")
+				m := findMember(t, facts, "etcd-0")
 				major, rest, _ := strings.Cut(m.Version, ".")
 				minor, _, answered := strings.Cut(rest, ".")
 				if want := major + "." + minor + ".0"; answered && facts.Version == want && m.StorageVersion == want {
@@ -113,11 +113,11 @@ func TestVersions(t *testing.T) {
 func TestThree(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true})
-	client := open(t, config(cluster))
+	client := openCluster(t, newConfig(cluster))
 
 	t.Run("observe", func(t *testing.T) {
 		facts := client.Gather(t.Context())
-		wellFacts(t, facts, 3)
+		checkHealthy(t, facts, 3)
 		for i, m := range cluster.Members {
 			got := facts.Members[i]
 			if got.Host != m.Host || got.Name != m.Name || got.RaftIndex == 0 || got.DBBytes == 0 || !strings.HasPrefix(got.Version, "3.") {
@@ -130,17 +130,17 @@ func TestThree(t *testing.T) {
 	})
 	t.Run("move leader", func(t *testing.T) { moveLeader(t, cluster, client) })
 	t.Run("snapshot", func(t *testing.T) { takeSnapshot(t, cluster, client) })
-	t.Run("scrape", func(t *testing.T) { scrape(t, cluster, client) })
-	t.Run("a member is frozen", func(t *testing.T) { frozen(t, cluster) })
+	t.Run("scrape", func(t *testing.T) { scrapesMetrics(t, cluster, client) })
+	t.Run("a member is frozen", func(t *testing.T) { reportsFrozenHost(t, cluster) })
 	t.Run("a member is stopped and comes back", func(t *testing.T) { comeBack(t, cluster, client) })
 	t.Run("wrong CA", func(t *testing.T) { wrongCA(t, cluster) })
 	t.Run("a host is not in the inventory", func(t *testing.T) {
-		two := open(t, config(cluster, func(c *etcd.Config) { c.Peers = c.Peers[:2] }))
-		contains(t, two.Gather(t.Context()).Problem, "member etcd-2 (http://", "is on no host of the inventory")
+		two := openCluster(t, newConfig(cluster, func(c *etcd.Config) { c.Peers = c.Peers[:2] }))
+		checkText(t, two.Gather(t.Context()).Problem, "member etcd-2 (http://", "is on no host of the inventory")
 	})
-	t.Run("learner", func(t *testing.T) { learner(t, cluster) })
-	t.Run("a member was added and not started", func(t *testing.T) { unstarted(t, cluster) })
-	t.Run("connections are closed", func(t *testing.T) { closes(t, cluster) })
+	t.Run("learner", func(t *testing.T) { reportsLearner(t, cluster) })
+	t.Run("a member was added and not started", func(t *testing.T) { reportsUnstartedMember(t, cluster) })
+	t.Run("connections are closed", func(t *testing.T) { closesConnections(t, cluster) })
 	t.Run("the quorum is lost", func(t *testing.T) { noQuorum(t, cluster) })
 }
 
@@ -183,10 +183,10 @@ func takeSnapshot(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster)
 	if info.Host == cluster.Leader(t).Host {
 		t.Errorf("taken from the leader, %s", info.Host)
 	}
-	only(t, path, 0o600)
+	checkOnlyFile(t, path, 0o600)
 }
 
-func only(t *testing.T, path string, mode os.FileMode) {
+func checkOnlyFile(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(path) {
@@ -197,7 +197,7 @@ func only(t *testing.T, path string, mode os.FileMode) {
 	}
 }
 
-func scrape(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
+func scrapesMetrics(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	before, err := client.Scrape(t.Context(), "etcd-1")
 	if err != nil {
 		t.Fatal(err)

@@ -54,8 +54,8 @@ func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*creden
 	return nil, joinDistinct(causes...)
 }
 
-// readNewest reads the client credentials of all peers, and returns those that were issued last. All members trust the CA that has
-// issued them. Those that are valid win over others.
+// readNewest reads the client credentials of all peers, and returns the newest valid ones. Without valid credentials, it
+// returns the newest. All members trust their CA, because a new CA issues certificates only after all members trust it.
 func readNewest(ctx context.Context, cfg Config, paths engine.TLS) (*credentials, error) {
 	list, causes := make([]*credentials, len(cfg.Peers)), make([]error, len(cfg.Peers))
 	var wg conc.WaitGroup

@@ -41,8 +41,8 @@ func leaveHoles(t *testing.T, cluster *etcdtest.Cluster, member *etcdtest.Member
 
 func sizeOn(t *testing.T, client *etcd.Cluster, host string) int64 {
 	t.Helper()
-	facts := see(t, client, func(f engine.ClusterFacts) bool { return f.CountHealthy() == len(f.Members) && f.Problem == "" })
-	return member(t, facts, host).DBBytes
+	facts := gatherUntil(t, client, func(f engine.ClusterFacts) bool { return f.CountHealthy() == len(f.Members) && f.Problem == "" })
+	return findMember(t, facts, host).DBBytes
 }
 
 // TestDefragment checks that Defragment returns the number of bytes that the
@@ -51,7 +51,7 @@ func sizeOn(t *testing.T, client *etcd.Cluster, host string) int64 {
 func TestDefragment(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
-	client := open(t, config(cluster))
+	client := openCluster(t, newConfig(cluster))
 	leader, follower, other := cluster.Leader(t), (*etcdtest.Member)(nil), (*etcdtest.Member)(nil)
 	for _, m := range cluster.Members {
 		if m != leader {
@@ -80,7 +80,7 @@ func TestDefragment(t *testing.T) {
 	if err == nil {
 		t.Fatal("the leader was asked")
 	}
-	contains(t, err.Error(), "etcd cluster main: defragment the member on "+leader.Host+": it leads 3 voters", "move the leader to another first")
+	checkText(t, err.Error(), "etcd cluster main: defragment the member on "+leader.Host+": it leads 3 voters", "move the leader to another first")
 	if is := sizeOn(t, client, leader.Host); is < was {
 		t.Errorf("the leader was defragmented: %d bytes before, %d after", was, is)
 	}
@@ -88,7 +88,7 @@ func TestDefragment(t *testing.T) {
 	if err == nil {
 		t.Fatal("defragmented a host of another cluster")
 	}
-	contains(t, err.Error(), "etcd-9 is not a host of the cluster")
+	checkText(t, err.Error(), "etcd-9 is not a host of the cluster")
 }
 
 // TestDefragmentAlone checks that Defragment accepts the only voter, and that
@@ -99,7 +99,7 @@ func TestDefragmentAlone(t *testing.T) {
 	leaveHoles(t, cluster, cluster.Members[0])
 
 	var sent atomic.Bool
-	cut := open(t, config(cluster, func(c *etcd.Config) {
+	cut := openCluster(t, newConfig(cluster, func(c *etcd.Config) {
 		dial := c.Peers[0].Dial
 		c.Peers[0].Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dial(ctx, network, address)
@@ -110,9 +110,9 @@ func TestDefragmentAlone(t *testing.T) {
 	if err == nil || !sent.Load() {
 		t.Fatalf("it was asked: %v, and answered: %v", sent.Load(), err)
 	}
-	contains(t, err.Error(), "it may still be busy")
+	checkText(t, err.Error(), "it may still be busy")
 
-	client := open(t, config(cluster))
+	client := openCluster(t, newConfig(cluster))
 	if err := client.AwaitMember(t.Context(), "etcd-0", func(string) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ type asking struct {
 func (a asking) Write(p []byte) (int, error) {
 	n, err := a.Conn.Write(p)
 	a.wrote.Write(p[:n])
-	if questions(a.wrote.Bytes()) >= 4 {
+	if countCalls(a.wrote.Bytes()) >= 4 {
 		a.sent.Store(true)
 	}
 	return n, err
@@ -156,9 +156,9 @@ func (a asking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// questions counts the HEADERS frames of an HTTP/2 client. Each call has one
+// countCalls counts the HEADERS frames of an HTTP/2 client. Each call has one
 // (RFC 9113, sections 3.4 and 4.1).
-func questions(sent []byte) int {
+func countCalls(sent []byte) int {
 	const preface, header, headers = 24, 9, 1
 	n := 0
 	for at := preface; at+header <= len(sent); {

@@ -127,7 +127,7 @@ func TestAlarmOfAnyMember(t *testing.T) {
 	for _, m := range members {
 		m.alarms = []*pb.AlarmMember{{MemberID: 3, Alarm: pb.AlarmType_NOSPACE}}
 	}
-	facts := open(t, cfg).Gather(t.Context())
+	facts := openCluster(t, cfg).Gather(t.Context())
 	if len(facts.Alarms) != 1 || facts.Alarms[0] != "NOSPACE on c" {
 		t.Errorf("alarms %q", facts.Alarms)
 	}
@@ -143,18 +143,18 @@ func TestLeaderByHearsay(t *testing.T) {
 		members, cfg := fakeCluster(t, "a", "b", "c")
 		members[1].status.Leader, members[1].status.RaftTerm = 2, 3
 		members[2].status.Leader, members[2].status.RaftTerm = 2, 3
-		if got := open(t, cfg).Gather(t.Context()).Leader(); got != "b" {
+		if got := openCluster(t, cfg).Gather(t.Context()).Leader(); got != "b" {
 			t.Errorf("leader on %q, want b: a is of an older term", got)
 		}
 	})
 	t.Run("a leader that does not answer", func(t *testing.T) {
 		_, cfg := fakeCluster(t, "a", "b", "c")
 		cfg.Peers[0].Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errAway }
-		leader, err := open(t, cfg).MoveLeader(t.Context(), "b")
+		leader, err := openCluster(t, cfg).MoveLeader(t.Context(), "b")
 		if err == nil {
 			t.Fatalf("the leader is on %s, it says, which does not answer", leader)
 		}
-		contains(t, err.Error(), "a on a leads but is not healthy: the host is away")
+		checkText(t, err.Error(), "a on a leads but is not healthy: the host is away")
 	})
 }
 
@@ -173,7 +173,7 @@ func TestAwaitMemberWaitsForOthers(t *testing.T) {
 			behind.status.RaftAppliedIndex = 100
 		}
 	}
-	if err := open(t, cfg).AwaitMember(t.Context(), "a", func(string) {}); err != nil {
+	if err := openCluster(t, cfg).AwaitMember(t.Context(), "a", func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	behind.change(func(*fakeMember) {
@@ -193,7 +193,7 @@ func TestBoundsOfAnswers(t *testing.T) {
 		for range 100 {
 			members[0].list = append(members[0].list, &pb.Member{ID: uint64(len(members[0].list) + 1), Name: "x"})
 		}
-		contains(t, open(t, cfg).Gather(t.Context()).Problem, "it has 101 members, and no cluster has more than 100")
+		checkText(t, openCluster(t, cfg).Gather(t.Context()).Problem, "it has 101 members, and no cluster has more than 100")
 	})
 	t.Run("alarms", func(t *testing.T) {
 		members, cfg := fakeCluster(t, "a")
@@ -201,7 +201,7 @@ func TestBoundsOfAnswers(t *testing.T) {
 		for i := range 1000 {
 			members[0].alarms = append(members[0].alarms, &pb.AlarmMember{MemberID: uint64(i), Alarm: pb.AlarmType_NOSPACE})
 		}
-		facts := open(t, cfg).Gather(t.Context())
+		facts := openCluster(t, cfg).Gather(t.Context())
 		if len(facts.Alarms) != 101 || facts.Alarms[100] != "900 more alarms" {
 			t.Errorf("%d alarms", len(facts.Alarms))
 		}
@@ -209,7 +209,7 @@ func TestBoundsOfAnswers(t *testing.T) {
 	t.Run("a long answer", func(t *testing.T) {
 		members, cfg := fakeCluster(t, "a")
 		members[0].status.Errors = []string{strings.Repeat("x", 5<<20)}
-		contains(t, open(t, cfg).Gather(t.Context()).Problem, "no member answers: a: status: ", "larger than max")
+		checkText(t, openCluster(t, cfg).Gather(t.Context()).Problem, "no member answers: a: status: ", "larger than max")
 	})
 	t.Run("metrics", func(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -225,10 +225,10 @@ func TestBoundsOfAnswers(t *testing.T) {
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", server.Listener.Addr().String())
 		}
-		_, err := open(t, cfg).Scrape(t.Context(), "a")
+		_, err := openCluster(t, cfg).Scrape(t.Context(), "a")
 		if err == nil {
 			t.Fatal("read metrics without end")
 		}
-		contains(t, err.Error(), "the metrics are longer than 4 MiB")
+		checkText(t, err.Error(), "the metrics are longer than 4 MiB")
 	})
 }

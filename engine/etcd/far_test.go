@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// delay returns a connection through a link that delays data by oneWay in each direction.
-func delay(far net.Conn, oneWay time.Duration) net.Conn {
+// delayConn returns a connection through a link that delays data by oneWay in each direction.
+func delayConn(far net.Conn, oneWay time.Duration) net.Conn {
 	near, link := net.Pipe()
-	go carry(far, link, oneWay)
-	go carry(link, far, oneWay)
+	go copyLate(far, link, oneWay)
+	go copyLate(link, far, oneWay)
 	return near
 }
 
-// carry copies data from one end to the other with a delay. After one end is closed, it closes both.
-func carry(to, from net.Conn, late time.Duration) {
+// copyLate copies data from one end to the other with a delay. After one end is closed, it closes both.
+func copyLate(to, from net.Conn, late time.Duration) {
 	type parcel struct {
 		due  time.Time
 		data []byte
@@ -58,7 +58,7 @@ func TestFarCluster(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return delay(c, oneWay), nil
+			return delayConn(c, oneWay), nil
 		}
 		cfg.Peers[i].RoundTrip = func() time.Duration { return 2 * oneWay }
 	}
@@ -70,7 +70,7 @@ func TestFarCluster(t *testing.T) {
 			t.Parallel()
 			cfg := cfg
 			cfg.Timeout = c.timeout
-			facts := open(t, cfg).Gather(t.Context())
+			facts := openCluster(t, cfg).Gather(t.Context())
 			if c.well && (facts.CountHealthy() != 3 || facts.Problem != "") {
 				t.Errorf("facts %+v", facts)
 			}

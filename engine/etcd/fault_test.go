@@ -18,9 +18,9 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// silent accepts connections and never answers, like the kernel of a frozen
+// startSilentServer accepts connections and never answers, like the kernel of a frozen
 // host.
-func silent(t *testing.T) string {
+func startSilentServer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -30,8 +30,8 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// dialling makes the connections to a host go to another address.
-func dialling(host, address string) func(*etcd.Config) {
+// redirectHost makes the connections to a host go to another address.
+func redirectHost(host, address string) func(*etcd.Config) {
 	return func(c *etcd.Config) {
 		for i, p := range c.Peers {
 			if p.Host == host {
@@ -43,11 +43,11 @@ func dialling(host, address string) func(*etcd.Config) {
 	}
 }
 
-func frozen(t *testing.T, cluster *etcdtest.Cluster) {
+func reportsFrozenHost(t *testing.T, cluster *etcdtest.Cluster) {
 	short := func(c *etcd.Config) { c.Timeout = time.Second }
-	client := open(t, config(cluster, short, dialling("etcd-2", silent(t))))
-	facts := see(t, client, func(f engine.ClusterFacts) bool { return f.CountHealthy() == 2 && f.Margin() == 0 })
-	contains(t, member(t, facts, "etcd-2").Problem, "does not answer")
+	client := openCluster(t, newConfig(cluster, short, redirectHost("etcd-2", startSilentServer(t))))
+	facts := gatherUntil(t, client, func(f engine.ClusterFacts) bool { return f.CountHealthy() == 2 && f.Margin() == 0 })
+	checkText(t, findMember(t, facts, "etcd-2").Problem, "does not answer")
 	if _, err := client.Scrape(t.Context(), "etcd-2"); err == nil {
 		t.Error("scraped a frozen host")
 	}
@@ -60,11 +60,11 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	m := cluster.Leader(t)
 	m.Stop()
 	facts := client.Gather(t.Context())
-	down := member(t, facts, m.Host)
+	down := findMember(t, facts, m.Host)
 	if down.Healthy || facts.CountHealthy() != 2 {
 		t.Fatalf("facts %+v", facts)
 	}
-	contains(t, down.Problem, "refused")
+	checkText(t, down.Problem, "refused")
 
 	awaitSaysWhatItSaw(t, cluster, m.Host)
 
@@ -74,7 +74,7 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	if err := <-back; err != nil {
 		t.Fatal(err)
 	}
-	wellFacts(t, client.Gather(t.Context()), 3)
+	checkHealthy(t, client.Gather(t.Context()), 3)
 }
 
 // awaitSaysWhatItSaw checks that the error of a wait names the conditions of
@@ -83,7 +83,7 @@ func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var dials atomic.Int64
-	client := open(t, config(cluster, func(c *etcd.Config) {
+	client := openCluster(t, newConfig(cluster, func(c *etcd.Config) {
 		for i := range c.Peers {
 			dial := c.Peers[i].Dial
 			c.Peers[i].Dial = func(dialCtx context.Context, network, address string) (net.Conn, error) {
@@ -99,7 +99,7 @@ func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("not the context's end: %v", err)
 	}
-	contains(t, err.Error(), "etcd cluster main: wait for the member on "+host+": member "+host+" is not healthy", "refused")
+	checkText(t, err.Error(), "etcd cluster main: wait for the member on "+host+": member "+host+" is not healthy", "refused")
 	if strings.Contains(err.Error(), "no member answers") {
 		t.Errorf("says what it saw too late: %v", err)
 	}
@@ -107,7 +107,7 @@ func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
 
 func wrongCA(t *testing.T, cluster *etcdtest.Cluster) {
 	other := etcdtest.NewCA(t)
-	client := open(t, config(cluster, func(c *etcd.Config) {
+	client := openCluster(t, newConfig(cluster, func(c *etcd.Config) {
 		read := c.Peers[0].ReadFile
 		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
 			if path == c.TLS.CA {
@@ -117,21 +117,21 @@ func wrongCA(t *testing.T, cluster *etcdtest.Cluster) {
 		}
 	}))
 	facts := client.Gather(t.Context())
-	contains(t, facts.Problem, "no member answers: etcd-0: ", "is not from a CA in /etc/etcd/ca.crt of etcd-0", "; etcd-2: ")
+	checkText(t, facts.Problem, "no member answers: etcd-0: ", "is not from a CA in /etc/etcd/ca.crt of etcd-0", "; etcd-2: ")
 	if facts.MayLose("etcd-0", nil, true) == nil {
 		t.Error("may lose a member of a cluster that cannot be seen")
 	}
 }
 
-func learner(t *testing.T, cluster *etcdtest.Cluster) {
+func reportsLearner(t *testing.T, cluster *etcdtest.Cluster) {
 	m := cluster.AddLearner(t)
-	client := open(t, config(cluster))
+	client := openCluster(t, newConfig(cluster))
 	facts := client.Gather(t.Context())
-	got := member(t, facts, m.Host)
+	got := findMember(t, facts, m.Host)
 	if facts.Problem != "" || !got.Learner || got.Healthy || len(facts.Voters()) != 3 || facts.CountHealthy() != 3 {
 		t.Errorf("facts %+v", facts)
 	}
-	contains(t, got.Problem, "learner")
+	checkText(t, got.Problem, "learner")
 	if err := client.AwaitMember(t.Context(), "etcd-0", func(string) {}); err != nil {
 		t.Errorf("a voter is back though there is a learner: %v", err)
 	}
@@ -141,24 +141,24 @@ func learner(t *testing.T, cluster *etcdtest.Cluster) {
 	if _, err := cluster.Client(t).MemberRemove(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, client.Gather(t.Context()).Problem, `host etcd-3 has etcd_cluster = "main" but is not in the cluster's member list`)
+	checkText(t, client.Gather(t.Context()).Problem, `host etcd-3 has etcd_cluster = "main" but is not in the cluster's member list`)
 }
 
-func unstarted(t *testing.T, cluster *etcdtest.Cluster) {
+func reportsUnstartedMember(t *testing.T, cluster *etcdtest.Cluster) {
 	m := cluster.AddUnstarted(t)
-	facts := open(t, config(cluster)).Gather(t.Context())
-	got := member(t, facts, m.Host) // found by the address in its peer URL
+	facts := openCluster(t, newConfig(cluster)).Gather(t.Context())
+	got := findMember(t, facts, m.Host) // found by the address in its peer URL
 	if got.Healthy || facts.CountHealthy() != 3 || got.Name != got.ID {
 		t.Errorf("facts %+v", facts)
 	}
-	contains(t, got.Problem, "has not started", "etcdctl member remove "+got.ID)
+	checkText(t, got.Problem, "has not started", "etcdctl member remove "+got.ID)
 }
 
-// closes checks that only the connections of scrapes stay open, and that Close
+// closesConnections checks that only the connections of scrapes stay open, and that Close
 // ends those, too. Other calls run at the same time.
-func closes(t *testing.T, cluster *etcdtest.Cluster) {
+func closesConnections(t *testing.T, cluster *etcdtest.Cluster) {
 	var conns counted
-	client := open(t, config(cluster, conns.count))
+	client := openCluster(t, newConfig(cluster, conns.count))
 	var wg conc.WaitGroup
 	for range 4 {
 		wg.Go(func() { client.Gather(t.Context()) })
@@ -209,18 +209,18 @@ func (c *closing) Close() error {
 }
 
 func noQuorum(t *testing.T, cluster *etcdtest.Cluster) {
-	client := open(t, config(cluster, func(c *etcd.Config) { c.Timeout = time.Second; c.Peers = c.Peers[:3] }))
+	client := openCluster(t, newConfig(cluster, func(c *etcd.Config) { c.Timeout = time.Second; c.Peers = c.Peers[:3] }))
 	last := cluster.Leader(t)
 	for _, m := range cluster.Members[:3] {
 		if m != last {
 			m.Stop()
 		}
 	}
-	facts := see(t, client, func(f engine.ClusterFacts) bool { return len(f.Members) > 0 })
+	facts := gatherUntil(t, client, func(f engine.ClusterFacts) bool { return len(f.Members) > 0 })
 	if facts.CountHealthy() != 0 || facts.Margin() != -2 {
 		t.Errorf("facts %+v", facts)
 	}
-	contains(t, member(t, facts, last.Host).Problem, "linearizable read: no answer in time")
+	checkText(t, findMember(t, facts, last.Host).Problem, "linearizable read: no answer in time")
 	for _, m := range cluster.Members {
 		if facts.MayLose(m.Host, nil, true) == nil {
 			t.Errorf("may lose %s without a quorum", m.Host)

@@ -155,8 +155,8 @@ func (c *Cluster) changeMembers(ctx context.Context, step string, do func(contex
 	return nil
 }
 
-// IsPassing reports whether etcd has refused a change only temporarily: right after another change, while it elects a
-// leader, or because a learner lacks a few entries.
+// IsPassing reports whether a later try of a change may succeed: etcd has refused it right after another change, while it
+// elected a leader, or because a learner lacked a few entries, or etcd has not answered in time.
 func IsPassing(err error) bool {
 	for _, passing := range []error{
 		rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrNoLeader,

@@ -17,7 +17,7 @@ func TestChangeMembers(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
 	learner := cluster.AddUnstarted(t)
-	client := open(t, config(cluster))
+	client := openCluster(t, newConfig(cluster))
 	await := func(want string) etcd.MemberList {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -54,7 +54,7 @@ func TestChangeMembers(t *testing.T) {
 
 	cluster.Members = cluster.Members[:1] // the other member was removed
 	started := cluster.AddLearner(t)
-	client = open(t, config(cluster))
+	client = openCluster(t, newConfig(cluster))
 	list = await("etcd-0 voter healthy; " + started.Name + " learner healthy caught up")
 	if err := client.CheckPorts(t.Context(), "etcd-0", list.PeerURLs[list.Members[1].ID]); err != nil {
 		t.Error(err)
@@ -72,9 +72,9 @@ func TestChangeMembers(t *testing.T) {
 	if err := client.RemoveMember(t.Context(), strconv.FormatUint(cluster.Members[0].ID(), 16)); err != nil {
 		t.Fatal(err)
 	}
-	remaining := config(cluster)
+	remaining := newConfig(cluster)
 	remaining.Peers = remaining.Peers[1:] // a request may crash an etcd that stops after its removal
-	client = open(t, remaining)
+	client = openCluster(t, remaining)
 	await(started.Name + " voter healthy")
 	if err := client.RemoveMember(t.Context(), "nonsense"); err == nil {
 		t.Error("a member without an ID is removed")
@@ -118,11 +118,11 @@ func describeMember(m membership.Member) string {
 func TestMembersWithoutReplaced(t *testing.T) {
 	t.Parallel()
 	cluster, old := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
-	cfg := config(cluster)
-	back := config(old).Peers[0]
+	cfg := newConfig(cluster)
+	back := newConfig(old).Peers[0]
 	back.Host = "back"
 	cfg.Peers = append(cfg.Peers, back)
-	client := open(t, cfg)
+	client := openCluster(t, cfg)
 	if list := client.Members(t.Context()); list.Problem == "" {
 		t.Errorf("two clusters are taken for one: %+v", list)
 	}

@@ -51,7 +51,7 @@ func TestMetricsListener(t *testing.T) {
 				set.TLS = &credentials
 			}
 			var dialed dialedPorts
-			client := open(t, config(cluster, func(c *etcd.Config) { c.Metrics = set }, dialed.watchPeers))
+			client := openCluster(t, newConfig(cluster, func(c *etcd.Config) { c.Metrics = set }, dialed.watchPeers))
 			metrics, err := client.Scrape(t.Context(), "etcd-0")
 			if err != nil || metrics.WALFsync.Count() == 0 {
 				t.Fatalf("%+v, %v", metrics, err)
@@ -59,7 +59,7 @@ func TestMetricsListener(t *testing.T) {
 			if got := strings.Join(dialed.ports, " "); got != "2381" {
 				t.Errorf("dialed ports %s", got)
 			}
-			if wellFacts(t, client.Gather(t.Context()), 1); dialed.ports[1] != "2379" {
+			if checkHealthy(t, client.Gather(t.Context()), 1); dialed.ports[1] != "2379" {
 				t.Errorf("dialed ports %s", dialed.ports)
 			}
 		})
@@ -76,7 +76,7 @@ func TestMetricsCredentials(t *testing.T) {
 	listener := serveMetrics(t, other)
 	paths := engine.TLS{CA: "/etc/etcd/metrics-ca.crt", Cert: "/etc/etcd/metrics.crt", Key: "/etc/etcd/metrics.key"}
 	missing := ""
-	cfg := config(cluster, func(c *etcd.Config) {
+	cfg := newConfig(cluster, func(c *etcd.Config) {
 		c.Metrics = &engine.MetricsListener{Port: 9979, TLS: &paths}
 		c.Peers[0].Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if strings.HasSuffix(address, ":9979") {
@@ -96,24 +96,24 @@ func TestMetricsCredentials(t *testing.T) {
 			return m.ReadFile(ctx, path)
 		}
 	})
-	if metrics, err := open(t, cfg).Scrape(t.Context(), "etcd-0"); err != nil || metrics.WALFsync.Count() == 0 {
+	if metrics, err := openCluster(t, cfg).Scrape(t.Context(), "etcd-0"); err != nil || metrics.WALFsync.Count() == 0 {
 		t.Errorf("with credentials of its own: %+v, %v", metrics, err)
 	}
 
 	missing = paths.Key
-	client := open(t, cfg)
+	client := openCluster(t, cfg)
 	_, err := client.Scrape(t.Context(), "etcd-0")
 	if err == nil {
 		t.Fatal("scraped without a key")
 	}
-	contains(t, err.Error(), "etcd cluster main: metrics of the member on etcd-0:", "read the client credentials for metrics: etcd-0: read /etc/etcd/metrics.key")
+	checkText(t, err.Error(), "etcd cluster main: metrics of the member on etcd-0:", "read the client credentials for metrics: etcd-0: read /etc/etcd/metrics.key")
 	if strings.Contains(err.Error(), "PRIVATE KEY") {
 		t.Errorf("the error shows a key: %v", err)
 	}
-	wellFacts(t, client.Gather(t.Context()), 1)
+	checkHealthy(t, client.Gather(t.Context()), 1)
 
 	missing, cfg.Metrics.TLS = "", cluster.TLS
-	if _, err := open(t, cfg).Scrape(t.Context(), "etcd-0"); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := openCluster(t, cfg).Scrape(t.Context(), "etcd-0"); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("with the cluster's CA: %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 var errDown = errors.New("connection refused")
 
-// members returns a member list with the IDs 1, 2 …
-func members(names ...string) []*pb.Member {
+// memberList returns a member list with the IDs 1, 2 …
+func memberList(names ...string) []*pb.Member {
 	var list []*pb.Member
 	for i, name := range names {
 		list = append(list, &pb.Member{ID: uint64(i + 1), Name: name, PeerURLs: []string{"https://10.0.0." + string(rune('1'+i)) + ":2380"}})
@@ -20,8 +20,8 @@ func members(names ...string) []*pb.Member {
 	return list
 }
 
-// says returns the answer of a healthy member. Member 1 leads.
-func says(host string, id uint64, list []*pb.Member) answer {
+// healthyAnswer returns the answer of a healthy member. Member 1 leads.
+func healthyAnswer(host string, id uint64, list []*pb.Member) answer {
 	return answer{
 		host: host, readAsked: true, committed: 100, members: list,
 		status: &clientv3.StatusResponse{
@@ -30,7 +30,7 @@ func says(host string, id uint64, list []*pb.Member) answer {
 	}
 }
 
-func but(a answer, change func(*answer)) answer {
+func changeAnswer(a answer, change func(*answer)) answer {
 	change(&a)
 	return a
 }
@@ -46,51 +46,51 @@ type factCase struct {
 // factCases are states of members and hosts that real members cannot reach
 // quickly.
 func factCases() map[string]factCase {
-	three := members("a", "b", "c")
+	three := memberList("a", "b", "c")
 	down := answer{host: "c", err: errDown}
 	return map[string]factCase{
-		"well": {answers: []answer{says("a", 1, three), says("b", 2, three), says("c", 3, three)}},
+		"well": {answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), healthyAnswer("c", 3, three)}},
 		"a dead member is placed by its name": {
-			answers: []answer{says("a", 1, three), says("b", 2, three), down},
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), down},
 			ill:     "c on c: connection refused",
 		},
 		"a dead member is placed by its address": {
-			answers: []answer{says("a", 1, three), says("b", 2, three), {host: "h", address: "10.0.0.3", err: errDown}},
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), {host: "h", address: "10.0.0.3", err: errDown}},
 			ill:     "c on h: connection refused",
 		},
 		"a dead member is placed where it was seen before": {
-			answers: []answer{says("a", 1, three), says("b", 2, three), {host: "h", err: errDown}},
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), {host: "h", err: errDown}},
 			known:   map[uint64]string{3: "h"},
 			ill:     "c on h: connection refused",
 		},
 		"a dead member is not placed on a host that answers as another": {
-			answers: []answer{says("a", 1, three), says("c", 2, three)},
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("c", 2, three)},
 			known:   map[uint64]string{3: "c"},
 			problem: "member c (https://10.0.0.3:2380) is on no host of the inventory",
 			ill:     "c on : no host of the inventory answers as this member",
 		},
 		"behind": {
-			answers: []answer{says("a", 1, three), says("b", 2, three), but(says("c", 3, three), func(a *answer) {
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), changeAnswer(healthyAnswer("c", 3, three), func(a *answer) {
 				a.status.RaftAppliedIndex = 93
 			})},
 			ill: "c on c: it is 7 entries behind",
 		},
 		"cannot read": {
-			answers: []answer{says("a", 1, three), says("b", 2, three), but(says("c", 3, nil), func(a *answer) {
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), changeAnswer(healthyAnswer("c", 3, nil), func(a *answer) {
 				a.readErr = errors.New("linearizable read: no answer in time")
 			})},
 			ill: "c on c: linearizable read: no answer in time (0 entries behind)",
 		},
 		"not started": {
-			answers: []answer{says("a", 1, members("a", "b", "")), says("b", 2, members("a", "b", "")), {host: "c", address: "10.0.0.3", err: errDown}},
+			answers: []answer{healthyAnswer("a", 1, memberList("a", "b", "")), healthyAnswer("b", 2, memberList("a", "b", "")), {host: "c", address: "10.0.0.3", err: errDown}},
 			ill:     "3 on c: it was added to the cluster but has not started",
 		},
 		"two hosts are one member": {
-			answers: []answer{says("a", 1, three), says("b", 2, three), says("c", 3, three), says("d", 3, three)},
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), healthyAnswer("c", 3, three), healthyAnswer("d", 3, three)},
 			problem: "hosts c and d both answer as member c: check their addresses",
 		},
 		"removed": {
-			answers: []answer{says("a", 1, three), says("b", 2, three), says("c", 3, three), but(says("d", 9, nil), func(a *answer) {
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), healthyAnswer("c", 3, three), changeAnswer(healthyAnswer("d", 9, nil), func(a *answer) {
 				a.readErr = errDown
 			})},
 			problem: `host d has etcd_cluster = "main" but is not in the cluster's member list (etcd there says it is member 9, which was removed)`,
@@ -124,7 +124,7 @@ func TestFacts(t *testing.T) {
 }
 
 func leaderlessAnswer(host string, id uint64, list []*pb.Member) answer {
-	return but(says(host, id, list), func(a *answer) {
+	return changeAnswer(healthyAnswer(host, id, list), func(a *answer) {
 		a.status.Leader, a.readErr = 0, errDown
 		a.status.Errors = []string{"etcdserver: no leader"}
 	})
@@ -133,7 +133,7 @@ func leaderlessAnswer(host string, id uint64, list []*pb.Member) answer {
 // TestAlarmTexts checks that alarms in the status of members count even if the
 // alarms cannot be listed. A missing leader is no alarm.
 func TestAlarmTexts(t *testing.T) {
-	a := leaderlessAnswer("a", 1, members("a"))
+	a := leaderlessAnswer("a", 1, memberList("a"))
 	if newClusterView([]answer{a}, nil).hasAlarms() {
 		t.Error("no leader is taken for an alarm")
 	}

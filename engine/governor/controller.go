@@ -138,10 +138,10 @@ func (c *Controller) isMissingLong(now time.Time) bool {
 	return !c.missingSince.IsZero() && now.Sub(c.missingSince) >= missingTime
 }
 
-// slowDown halves the pace. It does so at most once in the window of the
-// latency that was too high, because observations from before a cut do not
-// judge the pace after the cut. A latency that is far too high cuts the pace at
-// once. At the floor, slowDown begins a pause instead.
+// slowDown halves the pace, but not again within the time window, because
+// observations from before a cut do not judge the pace after the cut. A latency
+// far above its limit sets the pace to the floor at once. At the floor,
+// slowDown begins a pause instead.
 func (c *Controller) slowDown(now time.Time, ratio float64, window time.Duration) {
 	c.experienced = true
 	c.safe = min(c.safe, c.pace*cutFactor)

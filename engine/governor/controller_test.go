@@ -27,9 +27,9 @@ func drawDisk(t *rapid.T) *disk {
 // as a run does.
 func (d *disk) idleSettings() governor.Settings {
 	d.knobs = governor.Knobs{}
-	d.run(governor.WindowTime)
+	d.simulate(governor.WindowTime)
 	d.at, d.next = 0, 0
-	common := limits.Raised(d.point(time.Hour))
+	common := limits.Raised(d.latencyPoint(time.Hour))
 	d.fsync = nil
 	return governor.Settings{Common: common, AbortAfter: time.Hour}
 }
@@ -40,7 +40,7 @@ func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
 		s := d.idleSettings()
-		later := d.govern(s, 3*time.Minute).after(time.Minute)
+		later := d.governStaging(s, 3*time.Minute).samplesAfter(time.Minute)
 		over := 0
 		for _, x := range later {
 			if x.decision.Stop != "" {
@@ -56,7 +56,7 @@ func TestConverges(t *testing.T) {
 		if feasible := burst+3*d.base.Seconds() < s.Common.WALFsync.Seconds(); feasible && over > len(later)*2/3 {
 			t.Errorf("over its limit in %d of %d windows", over, len(later))
 		}
-		staged := later.last().staged - later[0].staged
+		staged := later.lastSample().staged - later[0].staged
 		if least := governor.FloorShare() * d.producer * 119; staged < least {
 			t.Errorf("%.1f MB staged in two minutes, the floor is %.1f", staged/1e6, least/1e6)
 		}
@@ -69,7 +69,7 @@ func TestFastDiskGetsFullSpeed(t *testing.T) {
 	for _, fsyncs := range []int{0, 100} { // 0: a cluster without writes
 		d := newDisk(1)
 		d.bandwidth, d.fsyncs = 5e9, fsyncs
-		last := d.govern(governor.Settings{Common: limits, AbortAfter: time.Hour}, 30*time.Second).last()
+		last := d.governStaging(governor.Settings{Common: limits, AbortAfter: time.Hour}, 30*time.Second).lastSample()
 		if last.knobs.Pause != 0 || last.decision.State != engine.GovernorFree {
 			t.Errorf("%d fsyncs per second: %+v", fsyncs, last.decision)
 		}
@@ -82,7 +82,7 @@ func TestOscillationIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDisk(t)
 		d.noise = 0
-		later := d.govern(d.idleSettings(), 4*time.Minute).after(90 * time.Second)
+		later := d.governStaging(d.idleSettings(), 4*time.Minute).samplesAfter(90 * time.Second)
 		cuts := 0
 		for i := 1; i < len(later); i++ {
 			before, now := later[i-1].knobs, later[i].knobs
@@ -107,7 +107,7 @@ func TestFloor(t *testing.T) {
 		d.load = drawLoad(t)
 		s := d.idleSettings()
 		s.AbortAfter = time.Hour
-		all := d.govern(s, 5*time.Minute)
+		all := d.governStaging(s, 5*time.Minute)
 		var runs, pause time.Duration
 		for _, x := range all {
 			if x.knobs.Slice == 0 {
@@ -150,7 +150,7 @@ func TestAbort(t *testing.T) {
 			}
 			return 0
 		}
-		last := d.govern(s, 10*time.Minute).last()
+		last := d.governStaging(s, 10*time.Minute).lastSample()
 		x := last.decision
 		if x.Stop != engine.StopLatency || x.Over.Host != "etcd-0" || x.Over.Metric != engine.WALFsync || x.Over.P99 <= x.Over.Limit || x.Over.Limit != s.Common.WALFsync {
 			t.Fatalf("%s: %+v", last.at, x)
@@ -175,7 +175,7 @@ func TestNoAbortWhileLimitsAreKept(t *testing.T) {
 			}
 			return 0
 		}
-		if last := d.govern(s, 5*time.Minute).last(); last.decision.Stop != "" {
+		if last := d.governStaging(s, 5*time.Minute).lastSample(); last.decision.Stop != "" {
 			t.Errorf("%s: %+v", last.at, last.decision)
 		}
 	})
@@ -184,7 +184,7 @@ func TestNoAbortWhileLimitsAreKept(t *testing.T) {
 // TestDeadline checks that the staging stops at the deadline on any disk.
 func TestDeadline(t *testing.T) {
 	d := newDisk(1)
-	last := d.govern(governor.Settings{Common: limits, AbortAfter: time.Hour, Deadline: began.Add(90 * time.Second)}, time.Hour).last()
+	last := d.governStaging(governor.Settings{Common: limits, AbortAfter: time.Hour, Deadline: began.Add(90 * time.Second)}, time.Hour).lastSample()
 	if last.decision.Stop != engine.StopDeadline || last.at != 90*time.Second {
 		t.Errorf("%s: %+v", last.at, last.decision)
 	}
@@ -200,15 +200,15 @@ func TestMissingSampleIsNotGood(t *testing.T) {
 		d.missing = func(at time.Duration) bool { return at > from }
 		s := d.idleSettings()
 		s.AbortAfter = time.Minute
-		all := d.govern(s, 10*time.Minute)
+		all := d.governStaging(s, 10*time.Minute)
 		before := governor.Knobs{}
-		for i, x := range all.after(from + time.Second) {
+		for i, x := range all.samplesAfter(from + time.Second) {
 			if k := x.decision.Knobs; i > 0 && before.Slice > 0 && (k.Slice > before.Slice || k.Rate > before.Rate) {
 				t.Fatalf("at %s it went from %+v to %+v", x.at, before, k)
 			}
 			before = x.decision.Knobs
 		}
-		if x := all.last().decision; x.Stop != engine.StopMissing || x.Over.Host != "etcd-0" {
+		if x := all.lastSample().decision; x.Stop != engine.StopMissing || x.Over.Host != "etcd-0" {
 			t.Errorf("%+v", x)
 		}
 	})
@@ -223,7 +223,7 @@ func TestSafeKnobsWereObserved(t *testing.T) {
 		d.load = drawLoad(t)
 		s := d.idleSettings()
 		confirmed := governor.New(governor.Settings{Common: s.Common}).First().Safe // the floor
-		for _, x := range d.govern(s, 2*time.Minute) {
+		for _, x := range d.governStaging(s, 2*time.Minute) {
 			good := x.reading.Recent.WALFsyncP99 <= s.Common.WALFsync.Seconds()
 			if good && x.knobs.Rate > confirmed.Rate {
 				confirmed = x.knobs

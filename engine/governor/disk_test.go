@@ -47,8 +47,8 @@ const step = time.Millisecond
 // host waits for the flush of each object of 10 KB, which takes 3 ms.
 const smallRate = 3e6
 
-// run simulates the disk for that time.
-func (d *disk) run(span time.Duration) {
+// simulate simulates the disk for that time.
+func (d *disk) simulate(span time.Duration) {
 	for end := d.at + span; d.at < end; d.at += step {
 		speed := d.bandwidth * (1 - d.load(d.at)) * step.Seconds()
 		d.backlog = max(d.backlog-speed, 0)
@@ -93,7 +93,7 @@ func (d *disk) run(span time.Duration) {
 	d.fsync = d.fsync[old:]
 }
 
-func (d *disk) point(window time.Duration) engine.LatencyPoint {
+func (d *disk) latencyPoint(window time.Duration) engine.LatencyPoint {
 	from, _ := slices.BinarySearchFunc(d.fsync, d.at-window, compareTime)
 	all := d.fsync[from:]
 	p := engine.LatencyPoint{Host: "etcd-0", Window: engine.Duration(window)}
@@ -123,8 +123,8 @@ func nthLongest(all []observation, n int) time.Duration {
 	return longest[n-1]
 }
 
-func (d *disk) reading() governor.Reading {
-	return governor.Reading{Host: "etcd-0", Missing: d.missing(d.at), Recent: d.point(governor.RecentTime), Window: d.point(governor.WindowTime), Long: d.point(governor.LongTime)}
+func (d *disk) takeReading() governor.Reading {
+	return governor.Reading{Host: "etcd-0", Missing: d.missing(d.at), Recent: d.latencyPoint(governor.RecentTime), Window: d.latencyPoint(governor.WindowTime), Long: d.latencyPoint(governor.LongTime)}
 }
 
 // trace is the course of a governed staging, with a tick for each sample.
@@ -140,8 +140,8 @@ type tick struct {
 
 var began = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
-// govern runs a staging for at most that time, with a sample each second.
-func (d *disk) govern(s governor.Settings, span time.Duration) trace {
+// governStaging runs a staging for at most that time, with a sample each second.
+func (d *disk) governStaging(s governor.Settings, span time.Duration) trace {
 	s.Began = began
 	if s.Members == 0 {
 		s.Members = 1
@@ -152,8 +152,8 @@ func (d *disk) govern(s governor.Settings, span time.Duration) trace {
 	d.frozen = true
 	for d.at < span {
 		d.knobs = decision.Knobs
-		d.run(time.Second)
-		r := d.reading()
+		d.simulate(time.Second)
+		r := d.takeReading()
 		decision = c.AddSample(began.Add(d.at), []governor.Reading{r})
 		all = append(all, tick{d.at, d.knobs, decision, r, d.staged})
 		if decision.Stop != "" {
@@ -163,9 +163,9 @@ func (d *disk) govern(s governor.Settings, span time.Duration) trace {
 	return all
 }
 
-func (t trace) last() tick { return t[len(t)-1] }
+func (t trace) lastSample() tick { return t[len(t)-1] }
 
-func (t trace) after(at time.Duration) trace {
+func (t trace) samplesAfter(at time.Duration) trace {
 	i := slices.IndexFunc(t, func(x tick) bool { return x.at > at })
 	if i < 0 {
 		return nil

@@ -10,10 +10,10 @@ import (
 type Reading struct {
 	Host    string
 	Missing bool                // the member did not answer
-	Recent  engine.LatencyPoint // latency of the last few seconds, without the slowest observations: far above the limit it slows the pace
-	Window  engine.LatencyPoint // latency of a longer window, in which a p99 has a meaning: above the limit it slows the pace
-	Long    engine.LatencyPoint // latency of a window that is long enough for a p99: the pace does not rise while it is above the limit
-	Idle    engine.LatencyPoint // latency of the newest time in which nothing was staged: it raises the limits
+	Recent  engine.LatencyPoint // latency over RecentTime; the pace is slowed only if it is far above the limit
+	Window  engine.LatencyPoint // latency over WindowTime; the pace is slowed if it is above the limit
+	Long    engine.LatencyPoint // latency over LongTime; the pace is slowed if it is above the limit, and rises only if it leaves room below the limit
+	Idle    engine.LatencyPoint // latency of the newest time in which nothing was staged; it may raise the limits
 }
 
 // Excess compares the latency of a member with its limit.

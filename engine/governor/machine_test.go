@@ -60,7 +60,7 @@ type outcome struct {
 func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 	d.knobs, d.frozen = governor.Knobs{}, true
 	first := d.scrape()
-	d.run(governor.WindowTime)
+	d.simulate(governor.WindowTime)
 	idle := d.scrape().Since(first)
 	settings := governor.Settings{
 		Common: limits, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(idle.Latency("etcd-0", 0))}, Members: 1,
@@ -72,7 +72,7 @@ func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 	var o outcome
 	for d.staged < bytes && o.took < longest && o.stop == "" {
 		d.knobs = decision.Knobs
-		d.run(time.Second)
+		d.simulate(time.Second)
 		o.took += time.Second
 		if frozen++; d.knobs.Slice > 0 {
 			frozen = 0
@@ -84,7 +84,7 @@ func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 		o.stop = decision.Stop
 	}
 	d.knobs = governor.Knobs{}
-	d.run(max(governor.LongTime-o.took, 0))
+	d.simulate(max(governor.LongTime-o.took, 0))
 	o.idle, o.during = idle.Latency("", 0).WALFsyncP99, d.scrape().Since(from).Latency("", 0).WALFsyncP99
 	o.limit = settings.Limits["etcd-0"].WALFsync.Seconds()
 	return o

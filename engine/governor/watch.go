@@ -18,14 +18,13 @@ type Counters interface {
 	Latency(host string, exceptional int) engine.LatencyPoint
 }
 
-// The number of slow observations that do not count, in Reading.Window and in
-// the other readings. A window has a few hundred observations at most, so that
-// its p99 is about the slowest of them, and any busy machine has slow moments.
-// In LongTime, 1 % of the observations is more than these numbers, so the p99
-// decides.
+// The number of slowest observations that do not count, because any busy
+// machine has slow moments. In a few hundred observations, the p99 is about the
+// slowest of them. In LongTime, 1 % of the observations is more than these
+// numbers, so that the p99 itself decides.
 const (
-	maxExceptionalInWindow = 5
-	maxExceptional         = 3
+	maxExceptionalInWindow = 5 // in Reading.Window
+	maxExceptional         = 3 // in Reading.Recent and Reading.Long
 )
 
 // Scrape is the answer of one member.
@@ -61,9 +60,9 @@ type stampedCounters struct {
 func NewWatch(idle map[string]Counters) *Watch { return &Watch{idle: idle} }
 
 // AddScrapes adds one scrape of each member and returns the readings. The first
-// scrape of a member has no earlier one to compare with. paused is true if
-// nothing was staged since the previous scrapes, so that the observations are
-// idle ones.
+// scrape of a member has no earlier one to compare with, so its reading is
+// missing. paused is true if nothing was staged since the previous scrapes, so
+// that the new observations show the idle latency.
 func (w *Watch) AddScrapes(now time.Time, scrapes []Scrape, paused bool) []Reading {
 	readings := make([]Reading, 0, len(scrapes))
 	for _, s := range scrapes {

@@ -16,7 +16,7 @@ import (
 )
 
 // Writer writes the events of a run to disk, one JSON object per line. An event is on disk when Emit returns,
-// except progress and samples, whose loss is harmless.
+// except progress, samples and states of the governor, whose loss is harmless.
 type Writer struct{ f *os.File }
 
 // Create creates the journal of a run in dir, and dir if needed.

@@ -64,10 +64,10 @@ func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
 	return journals[max(0, len(journals)-maxJournals):]
 }
 
-// withoutPlan cuts the plan out of the line of an event, because the plan is
-// most of a journal, slow to parse, and not used here. The plan is the last
-// field of an event. A quote inside a text is always escaped, so these bytes
-// occur only at the begin of the plan.
+// withoutPlan cuts the plan out of the line of a Planned event, because plans
+// are most of a journal, slow to parse, and not used here. No other field
+// follows the plan in such an event. A quote inside a text is always escaped, so
+// the bytes that withoutPlan looks for occur only at the begin of the plan.
 func withoutPlan(line []byte) []byte {
 	head, _, found := bytes.Cut(line, []byte(`,"plan":{`))
 	if !found || !bytes.Contains(head, []byte(`"type":"`+engine.Planned+`"`)) {
@@ -145,10 +145,10 @@ type EarlierRuns struct {
 	History
 }
 
-// SummarizeRuns collects the holds and reboots that earlier runs of a site have
-// left. The caller must hold the lock of the site, so that all other runs of
-// this bastion are over. Runs of other bastions, whose journals came with a
-// copied folder, may still be active.
+// SummarizeRuns finds the dead runs of a site, and the reboots that they may
+// have left. All other runs of this bastion must be over: the caller has the
+// lock of the site, or checks it as ObserveSite does. Runs of other bastions,
+// whose journals came with a copied folder, may still be active.
 func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 	left := EarlierRuns{Runs: runs, Rebooting: map[string]string{}, History: foldRuns(runs, site, self.Run)}
 	latest := true

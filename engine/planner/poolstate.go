@@ -125,7 +125,7 @@ func (w *poolState) describeClosedWindow() string {
 }
 
 func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
-	wards := map[string]*poolState{}
+	states := map[string]*poolState{}
 	site := &siteBudget{seatCount{unavailable: len(s.unavailable)}}
 	if in.Inventory.MaxUnavailable.Set {
 		site.limit = in.Inventory.MaxUnavailable.Of(len(in.Inventory.Hosts))
@@ -140,11 +140,11 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 			w.failedHosts, w.play = s.allDegraded(in.Inventory.Pools), in.Play.Name
 		}
 		w.countCanaries(in.Now, x.sizes[p.Name], s.passedCanaries[p.Name])
-		wards[p.Name] = w
+		states[p.Name] = w
 	}
-	for name, w := range wards {
+	for name, w := range states {
 		for _, first := range x.predecessorsOf(name) {
-			w.predecessors = append(w.predecessors, wards[first])
+			w.predecessors = append(w.predecessors, states[first])
 		}
 	}
 	missing := map[string]engine.ExclusionKind{}
@@ -152,7 +152,7 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 		missing[e.Host] = e.Kind
 	}
 	for _, h := range in.Inventory.Hosts {
-		w := wards[h.Pool]
+		w := states[h.Pool]
 		if s.unavailable[h.Name] != "" {
 			w.unavailable = append(w.unavailable, h.Name)
 		}
@@ -160,7 +160,7 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 			w.excludedHost = h.Name + " is " + string(why)
 		}
 	}
-	return wards
+	return states
 }
 
 func (in Input) playHasFailureBudget() bool {

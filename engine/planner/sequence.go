@@ -12,8 +12,8 @@ import (
 
 // newHostPlan composes the sequence of one host in the order of execution:
 // hold, check quorum, drain, write, sync disks, move the etcd leader, reboot,
-// wait for recovery, release. One step writes a non-disruptive change, without
-// a hold. A host that is only staged has no sequence.
+// wait for recovery, release. Steps without a hold write non-disruptive
+// changes. A host that is only staged has no sequence.
 func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, adopt string) engine.HostPlan {
 	hp := engine.HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,

@@ -19,7 +19,7 @@ type Ports struct {
 	Sink     Sink
 	Clock    Clock
 
-	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0: the host gets no more content; nil: there is no content
+	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0 removes the limit; nil: there is no content
 
 	Approve func(context.Context, engine.Plan) error // asks the operator; nil: the plan is approved
 	Step    func(context.Context, engine.Plan) error // asks the operator before each disruptive batch; nil: the batch is approved

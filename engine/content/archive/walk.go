@@ -57,7 +57,7 @@ func (r *Repository) Check(ctx context.Context, commit string, verify bool) (Rep
 // Incomplete is the error for a commit that lacks objects.
 type Incomplete struct {
 	Commit  string
-	Missing int // at least; missing metadata may name more objects
+	Missing int // number of objects that are known to be missing; missing metadata may name more
 }
 
 // Error returns the commit and the number of missing objects.
@@ -65,9 +65,9 @@ func (e Incomplete) Error() string {
 	return fmt.Sprintf("commit %s lacks %d of its objects", e.Commit, e.Missing)
 }
 
-// Size returns the number of bytes that a host with the commit have needs for another commit. The size is too large if
-// the mirror lacks the commit have, or if the host uses a static delta. The error is an Incomplete if the commit lacks
-// objects.
+// Size returns the size of the objects of a commit that are not objects of the commit have, which the host already has.
+// It is larger than the transfer if the mirror lacks the commit have, or if the host uses a static delta. The error is
+// an Incomplete if the commit lacks objects.
 func (r *Repository) Size(ctx context.Context, commit, have string) (int64, error) {
 	lacks := Incomplete{Commit: commit}
 	sizes, err := r.walkObjects(ctx, commit, func(_ Object, err error) error {

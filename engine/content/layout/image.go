@@ -49,7 +49,7 @@ func (i Image) Size() int64 {
 // Incomplete is the error for an image that lacks blobs.
 type Incomplete struct {
 	Digest  string
-	Missing int // at least; a missing manifest may name more blobs
+	Missing int // number of blobs that are known to be missing; a missing manifest may name more
 }
 
 // Error returns the image and the number of missing blobs.

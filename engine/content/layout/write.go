@@ -72,7 +72,7 @@ func (l *Layout) WriteBlob(ctx context.Context, b Blob, in io.Reader) error {
 }
 
 // replaceFile writes a file under a temporary name, and then renames it. After a loss of power, the file has its old or
-// its new contents. If a file survives, all files that replaceFile wrote before survive, too.
+// its new contents; once replaceFile has returned without an error, it has the new ones.
 func (l *Layout) replaceFile(path, part string, write func(io.Writer) error) error {
 	if err := l.removeFile(part); err != nil { // left by an earlier run that was killed
 		return err

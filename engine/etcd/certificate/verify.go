@@ -29,7 +29,7 @@ func (a Authorities) Describe() []engine.Certificate {
 	return list
 }
 
-func (a Authorities) pool() *x509.CertPool {
+func (a Authorities) certPool() *x509.CertPool {
 	roots := x509.NewCertPool()
 	for _, ca := range a.List {
 		roots.AddCert(ca)
@@ -60,9 +60,9 @@ func Verify(chain []*x509.Certificate, host string, trusted Authorities, names [
 	for _, cert := range chain[1:] {
 		between.AddCert(cert)
 	}
-	options := x509.VerifyOptions{Roots: trusted.pool(), Intermediates: between, CurrentTime: time.Now()}
+	options := x509.VerifyOptions{Roots: trusted.certPool(), Intermediates: between, CurrentTime: time.Now()}
 	if _, err := leaf.Verify(options); err != nil {
-		return explain(err, chain, host, trusted)
+		return explainRefusal(err, chain, host, trusted)
 	}
 	for _, name := range names {
 		if name != "" && leaf.VerifyHostname(name) == nil {
@@ -74,8 +74,8 @@ func Verify(chain []*x509.Certificate, host string, trusted Authorities, names [
 		server, namesText(leaf), strings.Join(names, ", "))}
 }
 
-// explain returns a refusal of crypto/x509 with the certificate that it is about, and with the next step.
-func explain(err error, chain []*x509.Certificate, host string, trusted Authorities) error {
+// explainRefusal returns a refusal of crypto/x509 with the certificate that it is about, and with the next step.
+func explainRefusal(err error, chain []*x509.Certificate, host string, trusted Authorities) error {
 	described := DescribeChain(chain, engine.ServerCertificate, host)
 	for _, ca := range trusted.List {
 		if slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return bytes.Equal(c.RawIssuer, ca.RawSubject) }) {
@@ -91,12 +91,12 @@ func explain(err error, chain []*x509.Certificate, host string, trusted Authorit
 	server := described[0]
 	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
 		return &Error{Certificate: server, cause: err, text: fmt.Sprintf("%s is not from a CA in %s of %s, which has %s: "+
-			"add the CA that issued it to that file, or issue the certificate by a CA in it", server, trusted.Path, trusted.Host, trusted.names())}
+			"add the CA that issued it to that file, or issue the certificate by a CA in it", server, trusted.Path, trusted.Host, trusted.namesText())}
 	}
 	return &Error{Certificate: server, cause: err, text: fmt.Sprintf("%s is refused: %v", server, err)}
 }
 
-func (a Authorities) names() string {
+func (a Authorities) namesText() string {
 	var names []string
 	for _, ca := range a.List {
 		names = append(names, subjectOf(ca))

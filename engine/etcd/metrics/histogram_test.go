@@ -20,8 +20,8 @@ var bounds = func() []float64 {
 	return append(list, math.Inf(1))
 }()
 
-// observe returns a histogram of durations in seconds.
-func observe(durations []float64) Histogram {
+// makeHistogram returns a histogram of durations in seconds.
+func makeHistogram(durations []float64) Histogram {
 	h := Histogram{}
 	for _, bound := range bounds {
 		b := Bucket{UpperBound: bound}
@@ -48,7 +48,7 @@ func TestQuantileKeepsTheBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		durations := genDurations(1).Draw(t, "durations")
 		q := rapid.Float64Range(0.0001, 1).Draw(t, "q")
-		got, ok := observe(durations).Quantile(q)
+		got, ok := makeHistogram(durations).Quantile(q)
 		if !ok {
 			t.Fatal("no estimate")
 		}
@@ -66,7 +66,7 @@ func TestQuantileKeepsTheBucket(t *testing.T) {
 // TestQuantileGrows checks that a larger q never has a smaller quantile.
 func TestQuantileGrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := observe(genDurations(1).Draw(t, "durations"))
+		h := makeHistogram(genDurations(1).Draw(t, "durations"))
 		q := rapid.Float64Range(0.0001, 1).Draw(t, "q")
 		r := rapid.Float64Range(q, 1).Draw(t, "r")
 		a, _ := h.Quantile(q)
@@ -82,17 +82,17 @@ func TestQuantileGrows(t *testing.T) {
 func TestSinceIsWhatCameAfter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := genDurations(0).Draw(t, "before"), genDurations(0).Draw(t, "after")
-		first := Counters{WALFsync: observe(before), LeaderChanges: 3, Started: 1}
-		second := Counters{WALFsync: observe(append(slices.Clone(before), after...)), LeaderChanges: 5, Started: 1}
+		first := Counters{WALFsync: makeHistogram(before), LeaderChanges: 3, Started: 1}
+		second := Counters{WALFsync: makeHistogram(append(slices.Clone(before), after...)), LeaderChanges: 5, Started: 1}
 		delta := second.Since(first)
-		if !slices.Equal(delta.WALFsync.Buckets, observe(after).Buckets) || delta.LeaderChanges != 2 {
+		if !slices.Equal(delta.WALFsync.Buckets, makeHistogram(after).Buckets) || delta.LeaderChanges != 2 {
 			t.Fatalf("delta %+v", delta)
 		}
 		if _, ok := delta.WALFsync.Quantile(0.99); ok != (len(after) > 0) {
 			t.Fatal("an estimate of nothing, or none of something")
 		}
-		restarted := Counters{WALFsync: observe(after), LeaderChanges: 4, Started: 2}
-		if got := restarted.Since(first); !slices.Equal(got.WALFsync.Buckets, observe(after).Buckets) || got.LeaderChanges != 4 {
+		restarted := Counters{WALFsync: makeHistogram(after), LeaderChanges: 4, Started: 2}
+		if got := restarted.Since(first); !slices.Equal(got.WALFsync.Buckets, makeHistogram(after).Buckets) || got.LeaderChanges != 4 {
 			t.Fatalf("after a restart %+v", got)
 		}
 		restarted.Started = 1 // the start time hides the restart; only a bucket with fewer observations can show it

@@ -88,9 +88,9 @@ func (s State) findHost(fits func(Host) bool) (Host, bool) {
 	return s.Hosts[i], true
 }
 
-// nextToClean returns the step that sets the old data of a host other than chosen aside and stops etcd on that host. If
-// etcd without data kept running, it could create a cluster of its own. Hosts that are already members of the new
-// cluster need no step.
+// nextToClean returns the step that stops etcd on a host other than chosen, and sets its old data aside. A host without
+// data needs the step, too: etcd that kept running there could create a cluster of its own. Members of the new cluster
+// need none.
 func (s State) nextToClean(chosen string) (Step, bool) {
 	for _, h := range s.Hosts {
 		joined := s.quorumLives() && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name })

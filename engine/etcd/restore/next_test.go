@@ -8,9 +8,9 @@ import (
 	"holdfast/engine/etcd/restore"
 )
 
-// three returns a cluster of three members. Each letter is the condition of one member: d has data and is stopped, r
+// threeHosts returns a cluster of three members. Each letter is the condition of one member: d has data and is stopped, r
 // has data and runs, n has no data, u is unreachable.
-func three(conditions string) restore.State {
+func threeHosts(conditions string) restore.State {
 	s := restore.State{Cluster: "main"}
 	var members []membership.Member
 	for _, name := range []string{"a", "b", "c"} {
@@ -47,32 +47,32 @@ func TestRefusals(t *testing.T) {
 		change func(*restore.State)
 		want   string
 	}{
-		{"alive", three("rrr"), func(s *restore.State) {
+		{"alive", threeHosts("rrr"), func(s *restore.State) {
 			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}, {Learner: true, Healthy: true}}
 		}, "3 voters, 2 answer: the quorum of 2 lives"},
-		{"alive again after new data were built", three("rrr"), func(s *restore.State) {
+		{"alive again after new data were built", threeHosts("rrr"), func(s *restore.State) {
 			s.Hosts[0].Record, s.Hosts[0].Phase = membership.Restoring, restore.Ready
 			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}}
 		}, "3 voters, 2 answer: the quorum of 2 lives"},
-		{"stopped", three("ddn"), nil, "3 voters (as the data of b says), 2 have their data (a, b): the quorum of 2 may live"},
-		{"unreachable", three("dnu"), nil, "host c is unreachable (no route): its member may live; if it is gone for good, say so: --lost c"},
-		{"a living one is said to be lost", three("rrn"), func(s *restore.State) {
+		{"stopped", threeHosts("ddn"), nil, "3 voters (as the data of b says), 2 have their data (a, b): the quorum of 2 may live"},
+		{"unreachable", threeHosts("dnu"), nil, "host c is unreachable (no route): its member may live; if it is gone for good, say so: --lost c"},
+		{"a living one is said to be lost", threeHosts("rrn"), func(s *restore.State) {
 			s.Lost = []string{"a", "b", "c"}
 			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}}
 		}, "3 voters, 2 answer: the quorum of 2 lives"},
-		{"elsewhere", three("dnn"), func(s *restore.State) {
+		{"elsewhere", threeHosts("dnn"), func(s *restore.State) {
 			s.Hosts[0].Data.Members = append(s.Hosts[0].Data.Members[:2:2], membership.Member{ID: "9", Name: "far"})
 		}, "voter far is on no host of the inventory: it may live; if it is gone for good, say so: --lost far"},
-		{"no source", three("nnn"), nil, "name a snapshot: holdfast etcd restore main FILE"},
-		{"unreadable", three("dnn"), func(s *restore.State) { s.Hosts[0].Unread = "page 3 is beyond its end" }, "(a: page 3 is beyond its end)"},
-		{"foreign by names", three("nnn"), func(s *restore.State) { s.Snapshot = snapshot("x", "y") }, "none of its members x (1x), y (1y) is on a host of the inventory"},
-		{"foreign by data", three("dnn"), func(s *restore.State) {
+		{"no source", threeHosts("nnn"), nil, "name a snapshot: holdfast etcd restore main FILE"},
+		{"unreadable", threeHosts("dnn"), func(s *restore.State) { s.Hosts[0].Unread = "page 3 is beyond its end" }, "(a: page 3 is beyond its end)"},
+		{"foreign by names", threeHosts("nnn"), func(s *restore.State) { s.Snapshot = snapshot("x", "y") }, "none of its members x (1x), y (1y) is on a host of the inventory"},
+		{"foreign by data", threeHosts("dnn"), func(s *restore.State) {
 			s.Snapshot = snapshot("a", "b")
 			s.Snapshot.Members[0].ID, s.Snapshot.Members[1].ID = "2a", "2b"
 		}, "its members are a (2a), b (2b); those of the data on the hosts are a (1a), b (1b), c (1c)"},
-		{"replaced data are no source", three("dnn"), func(s *restore.State) { s.Hosts[0].Replaced = true }, "no reachable host has data of it"},
-		{"not known", three("dnn"), func(s *restore.State) { s.Problem = "its hosts are in different clusters" }, "its hosts are in different clusters"},
-		{"no tools", three("dnn"), func(s *restore.State) { s.Hosts[0].Failed = "no etcdutl" }, "no host can have the new data: a: no etcdutl"},
+		{"replaced data are no source", threeHosts("dnn"), func(s *restore.State) { s.Hosts[0].Replaced = true }, "no reachable host has data of it"},
+		{"not known", threeHosts("dnn"), func(s *restore.State) { s.Problem = "its hosts are in different clusters" }, "its hosts are in different clusters"},
+		{"no tools", threeHosts("dnn"), func(s *restore.State) { s.Hosts[0].Failed = "no etcdutl" }, "no host can have the new data: a: no etcdutl"},
 	} {
 		if c.change != nil {
 			c.change(&c.state)
@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 // number of voters.
 func TestSources(t *testing.T) {
 	t.Parallel()
-	s := three("dnd")
+	s := threeHosts("dnd")
 	s.Hosts[1].Unreachable = "" // b answers and has lost its data
 	s.Lost = []string{"a"}
 	if got := s.Source(); got.Host != "c" || got.Revision != 12 {
@@ -97,7 +97,7 @@ func TestSources(t *testing.T) {
 	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Host != "c" || f.Steps[0].Action != restore.Preflight {
 		t.Errorf("%+v", f)
 	}
-	s = three("ddn")
+	s = threeHosts("ddn")
 	stale := s.Hosts[0].Data.Members[:1]
 	s.Hosts[0].Data.Members = stale // a was the only member when it wrote its data
 	s.Hosts[1].HasData = false
@@ -109,7 +109,7 @@ func TestSources(t *testing.T) {
 // TestInterruptedGoesOnlyOnWithItsSource checks that new data from another source are built again.
 func TestInterruptedGoesOnlyOnWithItsSource(t *testing.T) {
 	t.Parallel()
-	s := three("dnn")
+	s := threeHosts("dnn")
 	s.Hosts[0].Record, s.Hosts[0].Phase, s.Hosts[0].Of = membership.Restoring, restore.Ready, s.Source().Identity
 	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Action != restore.SetAside {
 		t.Errorf("%+v", f)

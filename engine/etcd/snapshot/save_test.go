@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stream returns a snapshot as etcd sends it: a database of whole pages, then
+// makeSnapshot returns a snapshot as etcd sends it: a database of whole pages, then
 // the SHA-256 of the database.
-func stream(pages int) []byte {
+func makeSnapshot(pages int) []byte {
 	body := bytes.Repeat([]byte{7}, pages*pageSize)
 	sum := sha256.Sum256(body)
 	return append(body, sum[:]...)
@@ -25,7 +25,7 @@ func TestSaveSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.db")
 	rapid.Check(t, func(t *rapid.T) {
-		whole := stream(rapid.IntRange(1, 5).Draw(t, "pages"))
+		whole := makeSnapshot(rapid.IntRange(1, 5).Draw(t, "pages"))
 		size, _, err := Save(path, iotest.HalfReader(bytes.NewReader(whole)), 1<<20)
 		saved, readErr := os.ReadFile(path)
 		if err != nil || readErr != nil || size != int64(len(whole)) || !bytes.Equal(saved, whole) {
@@ -63,7 +63,7 @@ func TestSaveSnapshot(t *testing.T) {
 // TestSaveEmptySnapshot checks that a stream with only the hash of an empty
 // database is refused.
 func TestSaveEmptySnapshot(t *testing.T) {
-	if _, _, err := Save(filepath.Join(t.TempDir(), "x.db"), bytes.NewReader(stream(0)), 1<<20); err == nil {
+	if _, _, err := Save(filepath.Join(t.TempDir(), "x.db"), bytes.NewReader(makeSnapshot(0)), 1<<20); err == nil {
 		t.Fatal("accepted")
 	}
 }

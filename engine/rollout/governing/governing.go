@@ -26,7 +26,7 @@ type Ports struct {
 	Clock   Clock
 	Scrape  func(ctx context.Context, cluster string) []governor.Scrape
 	Send    func(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error)
-	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0: the host gets no more content; nil: there is no content
+	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0 removes the limit; nil: there is no content
 	Emit    func(engine.Event)
 }
 

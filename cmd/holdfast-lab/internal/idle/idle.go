@@ -1,6 +1,6 @@
 // Package idle measures how busy the machine is while the lab is idle, and how
 // slow its disk is while the lab works. Both can explain short delays of etcd,
-// and nothing else.
+// but no other broken promise.
 package idle
 
 import (

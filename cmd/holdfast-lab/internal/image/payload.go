@@ -30,7 +30,7 @@ func EqualFiles(bytes int64) Payload {
 // 50 MiB, the other half in many files of 4 to 124 KiB.
 func MixedFiles(bytes int64) Payload {
 	large := Payload{}.appendFiles(bytes/2/largeSize*largeSize, func(int) int64 { return largeSize })
-	return large.appendFiles(bytes-large.total(), func(i int) int64 { return int64(i*7%smallSizes+1) << 12 })
+	return large.appendFiles(bytes-large.totalSize(), func(i int) int64 { return int64(i*7%smallSizes+1) << 12 })
 }
 
 func (p Payload) appendFiles(bytes int64, size func(i int) int64) Payload {
@@ -42,7 +42,7 @@ func (p Payload) appendFiles(bytes int64, size func(i int) int64) Payload {
 	return p
 }
 
-func (p Payload) total() (sum int64) {
+func (p Payload) totalSize() (sum int64) {
 	for _, n := range p {
 		sum += n
 	}

@@ -21,7 +21,7 @@ func TestPayloads(t *testing.T) {
 		for _, n := range c.payload {
 			most = max(most, n)
 		}
-		if got := c.payload.total(); got != c.total || len(c.payload) < c.files || int(most) != c.most {
+		if got := c.payload.totalSize(); got != c.total || len(c.payload) < c.files || int(most) != c.most {
 			t.Errorf("%s: %d bytes in %d files of at most %d", name, got, len(c.payload), most)
 		}
 	}

@@ -54,7 +54,8 @@ func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, er
 	return config, nil
 }
 
-// AddAuthority makes an authority that members of a cluster may have from now on.
+// AddAuthority makes another CA for members of a cluster. From now on, the clients of the lab trust it and have a
+// certificate from it.
 func (l *Lab) AddAuthority(name string) (pki.Pair, error) {
 	ca, err := pki.NewAuthority(name)
 	if err != nil {
@@ -65,7 +66,7 @@ func (l *Lab) AddAuthority(name string) (pki.Pair, error) {
 	return ca, err
 }
 
-// ForgetAuthorities removes those that were added.
+// ForgetAuthorities removes the CAs that AddAuthority has made from the clients of the lab.
 func (l *Lab) ForgetAuthorities() { l.others = nil }
 
 // EtcdHealth returns the status of one member. It returns an error if the member

@@ -51,7 +51,7 @@ func TestAFolderWithOtherFilesIsRefused(t *testing.T) {
 		{"lab.json"},
 	} {
 		dir := makeFolder(t, entries...)
-		before := names(t, dir)
+		before := listNames(t, dir)
 		l := labIn(t, dir)
 		for what, do := range map[string]func() error{
 			"up":   func() error { return l.Up(t.Context(), spec.Spec{}, Options{}) },
@@ -63,7 +63,7 @@ func TestAFolderWithOtherFilesIsRefused(t *testing.T) {
 				t.Errorf("%s in a folder with %s: %v", what, entries, err)
 			}
 		}
-		if after := names(t, dir); after != before {
+		if after := listNames(t, dir); after != before {
 			t.Errorf("a folder with %s has %s now", before, after)
 		}
 	}
@@ -107,12 +107,12 @@ func TestDownAllLeavesWhatIsNotTheLabs(t *testing.T) {
 	if err := labIn(t, dir).removeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := names(t, dir); left != ".git notes.txt" {
+	if left := listNames(t, dir); left != ".git notes.txt" {
 		t.Errorf("left are %q", left)
 	}
 }
 
-func names(t *testing.T, dir string) string {
+func listNames(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {

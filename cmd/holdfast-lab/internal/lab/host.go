@@ -148,7 +148,7 @@ func (h *Host) Slow(ctx context.Context, speed disk.Speed) error {
 	return h.changeSettings(ctx, func(s *host.Settings) { s.Speed = speed })
 }
 
-// SetPost sets how long the firmware takes before each boot.
+// SetPost sets how long the firmware takes before each boot except the first.
 func (h *Host) SetPost(ctx context.Context, d time.Duration) error {
 	return h.changeSettings(ctx, func(s *host.Settings) { s.Post = d })
 }

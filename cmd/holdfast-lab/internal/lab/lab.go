@@ -50,7 +50,8 @@ type Lab struct {
 	suite image.Suite
 	// space is the network of this lab.
 	space netns.Namespace
-	// others are authorities that a scenario has added, with clients.
+	// others has the CAs that a scenario has added, each with a client
+	// certificate.
 	others []pki.Identity
 }
 

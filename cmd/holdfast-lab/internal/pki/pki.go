@@ -58,7 +58,7 @@ func (ca Pair) Issue(names ...string) (Pair, error) {
 	return signCertificate(template, &ca)
 }
 
-// Redate returns a certificate with another validity: for the same key and names.
+// Redate returns a certificate for the same key and names with another validity.
 func (ca Pair) Redate(cert []byte, from, to time.Time) ([]byte, error) {
 	block, _ := pem.Decode(cert)
 	if block == nil {

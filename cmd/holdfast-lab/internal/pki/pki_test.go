@@ -23,11 +23,11 @@ func TestMutualTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"etcd-0", "10.77.0.11", "127.0.0.1", "localhost"} {
-		if err := handshake(t, ca, server, client, name); err != nil {
+		if err := tryHandshake(t, ca, server, client, name); err != nil {
 			t.Errorf("as %s: %v", name, err)
 		}
 	}
-	if err := handshake(t, ca, server, client, "10.77.0.12"); err == nil {
+	if err := tryHandshake(t, ca, server, client, "10.77.0.12"); err == nil {
 		t.Error("a member is accepted under another member's address")
 	}
 	other, err := NewAuthority("other")
@@ -38,12 +38,12 @@ func TestMutualTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := handshake(t, ca, server, stranger, "etcd-0"); err == nil {
+	if err := tryHandshake(t, ca, server, stranger, "etcd-0"); err == nil {
 		t.Error("a client of another cluster is accepted")
 	}
 }
 
-func handshake(t *testing.T, ca, server, client Pair, name string) error {
+func tryHandshake(t *testing.T, ca, server, client Pair, name string) error {
 	t.Helper()
 	serverConfig, err := Client(Identity{CA: ca.Cert, Pair: server})
 	if err != nil {

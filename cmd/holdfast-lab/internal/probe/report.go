@@ -163,8 +163,8 @@ func (r *Report) addWrites(rec Record) {
 	}
 }
 
-// quantile returns the smallest value such that at least a share q of the sorted
-// values is not larger.
+// quantile returns the smallest of the sorted values for which a share q of them
+// is not larger.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -7,40 +7,40 @@ import (
 
 var t0 = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func at(ms int) time.Time { return t0.Add(time.Duration(ms) * time.Millisecond) }
+func timeAt(ms int) time.Time { return t0.Add(time.Duration(ms) * time.Millisecond) }
 
-func dur(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
+func millis(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-func record(samples []Sample, writes []Write) Record {
-	return Record{Members: []string{"a", "b", "c"}, Start: t0, End: at(1000), Samples: samples, Writes: writes}
+func newRecord(samples []Sample, writes []Write) Record {
+	return Record{Members: []string{"a", "b", "c"}, Start: t0, End: timeAt(1000), Samples: samples, Writes: writes}
 }
 
 func TestWrites(t *testing.T) {
 	var writes []Write
 	for i := range 20 {
-		writes = append(writes, Write{Start: at(50 * i), Took: dur(i + 1)})
+		writes = append(writes, Write{Start: timeAt(50 * i), Took: millis(i + 1)})
 	}
 	writes[10].Err, writes[11].Err, writes[12].Err = "reset", "reset", "deadline"
-	r := Summarize(record(nil, writes))
+	r := Summarize(newRecord(nil, writes))
 	if r.Writes != 20 || r.Failed != 3 || len(r.Errors) != 2 {
 		t.Errorf("writes %d, failed %d, errors %v", r.Writes, r.Failed, r.Errors)
 	}
 	// 17 writes were committed, with latencies of 1…10 and 14…20 ms.
-	if r.P50 != dur(9) || r.P99 != dur(20) || r.Max != dur(20) {
+	if r.P50 != millis(9) || r.P99 != millis(20) || r.Max != millis(20) {
 		t.Errorf("p50 %s, p99 %s, max %s", r.P50, r.P99, r.Max)
 	}
 	// The gap lasts from 450+10 to 650+14.
-	if r.Gap != dur(204) || !r.GapAt.Equal(at(460)) {
+	if r.Gap != millis(204) || !r.GapAt.Equal(timeAt(460)) {
 		t.Errorf("gap %s at %s", r.Gap, r.GapAt)
 	}
 }
 
 func TestGapCountsTheEnds(t *testing.T) {
-	r := Summarize(record(nil, []Write{{Start: at(290), Took: dur(10)}}))
-	if r.Gap != dur(700) || !r.GapAt.Equal(at(300)) {
+	r := Summarize(newRecord(nil, []Write{{Start: timeAt(290), Took: millis(10)}}))
+	if r.Gap != millis(700) || !r.GapAt.Equal(timeAt(300)) {
 		t.Errorf("gap %s at %s", r.Gap, r.GapAt)
 	}
-	if r := Summarize(record(nil, nil)); r.Gap != dur(1000) || r.P50 != 0 {
+	if r := Summarize(newRecord(nil, nil)); r.Gap != millis(1000) || r.P50 != 0 {
 		t.Errorf("without a write: gap %s, p50 %s", r.Gap, r.P50)
 	}
 }
@@ -48,32 +48,32 @@ func TestGapCountsTheEnds(t *testing.T) {
 func TestQuantile(t *testing.T) {
 	var hundred []time.Duration
 	for i := range 100 {
-		hundred = append(hundred, dur(i+1))
+		hundred = append(hundred, millis(i+1))
 	}
 	for _, c := range []struct {
 		q    float64
 		want int
 	}{{0, 1}, {0.01, 1}, {0.5, 50}, {0.99, 99}, {0.991, 100}, {1, 100}} {
-		if got := quantile(hundred, c.q); got != dur(c.want) {
+		if got := quantile(hundred, c.q); got != millis(c.want) {
 			t.Errorf("quantile %v = %s, want %d ms", c.q, got, c.want)
 		}
 	}
 }
 
 func TestAwayAndVoters(t *testing.T) {
-	r := Summarize(record([]Sample{
-		{At: at(100), Member: "a", Up: true, Leader: 1, Term: 2},
-		{At: at(100), Member: "b", Up: true, Leader: 1, Term: 2},
-		{At: at(200), Member: "a"},
-		{At: at(300), Member: "b", Up: true, Leader: 1, Term: 2},
-		{At: at(350), Member: "b"},
-		{At: at(500), Member: "a", Up: true, Leader: 1, Term: 2},
-		{At: at(600), Member: "b"},
+	r := Summarize(newRecord([]Sample{
+		{At: timeAt(100), Member: "a", Up: true, Leader: 1, Term: 2},
+		{At: timeAt(100), Member: "b", Up: true, Leader: 1, Term: 2},
+		{At: timeAt(200), Member: "a"},
+		{At: timeAt(300), Member: "b", Up: true, Leader: 1, Term: 2},
+		{At: timeAt(350), Member: "b"},
+		{At: timeAt(500), Member: "a", Up: true, Leader: 1, Term: 2},
+		{At: timeAt(600), Member: "b"},
 	}, nil))
-	if got := r.Members[0].Longest(); got != dur(400) {
+	if got := r.Members[0].Longest(); got != millis(400) {
 		t.Errorf("a was away %s", got)
 	}
-	if got := r.Members[1].Longest(); got != dur(700) {
+	if got := r.Members[1].Longest(); got != millis(700) {
 		t.Errorf("b, which did not come back, was away %s", got)
 	}
 	if got := r.Members[2].Longest(); got != 0 {
@@ -85,13 +85,13 @@ func TestAwayAndVoters(t *testing.T) {
 }
 
 func TestOneAfterAnotherIsNotTwoAtOnce(t *testing.T) {
-	r := Summarize(record([]Sample{
-		{At: at(100), Member: "a", Up: true},
-		{At: at(200), Member: "a"},
-		{At: at(300), Member: "a", Up: true},
-		{At: at(300), Member: "b", Up: true},
-		{At: at(400), Member: "b"},
-		{At: at(500), Member: "b", Up: true},
+	r := Summarize(newRecord([]Sample{
+		{At: timeAt(100), Member: "a", Up: true},
+		{At: timeAt(200), Member: "a"},
+		{At: timeAt(300), Member: "a", Up: true},
+		{At: timeAt(300), Member: "b", Up: true},
+		{At: timeAt(400), Member: "b"},
+		{At: timeAt(500), Member: "b", Up: true},
 	}, nil))
 	if r.MinVoters != 2 {
 		t.Errorf("fewest voters %d", r.MinVoters)
@@ -109,9 +109,9 @@ func TestOneAfterAnotherIsNotTwoAtOnce(t *testing.T) {
 
 func TestLeaders(t *testing.T) {
 	sample := func(ms int, member string, leader, term uint64) Sample {
-		return Sample{At: at(ms), Member: member, Up: true, Leader: leader, Term: term}
+		return Sample{At: timeAt(ms), Member: member, Up: true, Leader: leader, Term: term}
 	}
-	r := Summarize(record([]Sample{
+	r := Summarize(newRecord([]Sample{
 		sample(100, "a", 1, 2), sample(100, "b", 1, 2),
 		sample(150, "a", 2, 3), sample(150, "b", 1, 2), sample(200, "b", 2, 3), // b learns of the new leader late
 		sample(250, "b", 0, 3), sample(300, "a", 0, 3), sample(400, "a", 2, 4), // the same leader again, in another term
@@ -120,7 +120,7 @@ func TestLeaders(t *testing.T) {
 	if r.LeaderChanges != 2 {
 		t.Errorf("%d leader changes", r.LeaderChanges)
 	}
-	if r.Leaderless != dur(200) {
+	if r.Leaderless != millis(200) {
 		t.Errorf("leaderless %s", r.Leaderless)
 	}
 }

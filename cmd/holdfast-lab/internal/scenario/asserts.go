@@ -194,8 +194,8 @@ func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
 	s.watches[args[0]] = &watch{p, disk}
 }
 
-// cmdUnwatch ends a watch and checks its report. At all times a quorum must have
-// answered, and all voters but one; min= sets another number. failed= is the
+// cmdUnwatch ends a watch and checks its report. At all times, a quorum and all
+// voters but one must have answered; min= sets another number. failed= is the
 // largest number of failed writes (defaultFailed by default). gap= is the longest
 // time without a commit. away= lists the members that must have rebooted, in
 // order. Delays that a busy machine or a slow disk explains are only printed.

@@ -47,8 +47,8 @@ type Runner struct {
 	Self   string // path of holdfast-lab
 	Out    io.Writer
 	Suite  image.Suite // suite that hosts run
-	// Match selects scenarios by name. If it is nil, the core runs, or with All
-	// every scenario.
+	// Match selects scenarios by name. nil selects the core scenarios, or with
+	// All every scenario.
 	Match *regexp.Regexp
 	All   bool
 	// Verbose prints the log of every scenario, not only of the failed ones.
