@@ -10,10 +10,9 @@ import (
 
 // Config is the desired configuration of one host, merged from its documents.
 // Package engine/config reads it, and package engine/rules compares two
-// Configs. A compact Config has digests in place of large or secret contents;
-// see Compact. Lists are sorted by name or path, except KernelArgs, whose order
-// matters. A Config contains secrets (file contents, password hashes): hosts
-// record it, and no output prints it.
+// Configs. A compact Config has digests in place of contents and password
+// hashes; see Compact. Lists are sorted by name or path, except KernelArgs,
+// whose order matters. No output prints a Config, because it contains secrets.
 type Config struct {
 	OSImage         string      `json:"os_image,omitempty"`         // osImageURL of a MachineConfig
 	ExtensionsImage string      `json:"extensions_image,omitempty"` // container image with the extensions
@@ -162,8 +161,8 @@ func (p SourcePosition) String() string {
 // applied.
 const RecordPath = StateDir + "/applied.json"
 
-// Record is the record of the configuration that holdfast applied to a host. It
-// is compact: it has no contents of files and no hashes of passwords.
+// Record is the record of the configuration that holdfast applied to a host.
+// Its configurations are compact.
 type Record struct {
 	Schema     int              `json:"schema"`
 	Config     Config           `json:"config"`

@@ -36,7 +36,8 @@ type Config struct {
 	ClientPort int                     // port on which the members listen for clients
 	TLS        *engine.TLS             // nil: the members use no TLS
 	Metrics    *engine.MetricsListener // nil: the members serve their metrics on the client port
-	// NewestCredentials is true if holdfast issues the credentials. A host without a member may have old ones, of a CA that was replaced.
+	// NewestCredentials is true if holdfast issues the credentials. The newest are used then, because a host without a member may have
+	// credentials from a CA that was replaced.
 	NewestCredentials bool
 
 	Peers   []Peer        // every inventory host of the cluster, reachable or not

@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// Join returns the certificates of all lists, and each CA once, which several members may present.
+// Join joins lists of certificates. A CA that several members present is in the result once.
 func Join(lists ...[]engine.Certificate) []engine.Certificate {
 	var joined []engine.Certificate
 	for _, cert := range slices.Concat(lists...) {

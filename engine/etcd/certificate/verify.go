@@ -37,9 +37,9 @@ func (a Authorities) certPool() *x509.CertPool {
 	return roots
 }
 
-// Error is a certificate that TLS refuses.
+// Error is the error for a certificate that TLS refuses.
 type Error struct {
-	Kind        engine.CertificateProblemKind // "": for another reason than the time
+	Kind        engine.CertificateProblemKind // "": the reason is not its validity
 	Certificate engine.Certificate
 	text        string
 	cause       error // nil: none

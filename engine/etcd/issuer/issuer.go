@@ -1,5 +1,5 @@
 // Package issuer signs the certificates of an etcd cluster, with the key of its
-// CA or by a command that has it.
+// CA or by a command that has the key.
 package issuer
 
 import (
@@ -15,7 +15,7 @@ import (
 	"holdfast/engine/etcd/pki"
 )
 
-// Bastion is where the files and commands of a CA are.
+// Bastion reads the files of a CA and runs its sign_command.
 type Bastion interface {
 	ReadFile(path string) ([]byte, error)
 	Filter(ctx context.Context, words []string, input []byte) ([]byte, error)
@@ -64,7 +64,8 @@ func (i *Issuer) Certificate() *x509.Certificate { return i.cert }
 // Also returns other CAs that members are to trust.
 func (i *Issuer) Also() []*x509.Certificate { return i.also }
 
-// Sign returns a certificate for a request, in PEM, with intermediate ones if there are any. It is not checked yet.
+// Sign returns a certificate for a request in PEM, with any intermediate certificates. The caller must check it, because a
+// command may return anything.
 func (i *Issuer) Sign(ctx context.Context, request *x509.CertificateRequest, text []byte, p pki.Profile) ([]byte, error) {
 	if len(i.spec.SignCommand) > 0 {
 		out, err := i.bastion.Filter(ctx, i.spec.SignCommand, text)

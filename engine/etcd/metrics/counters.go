@@ -45,7 +45,7 @@ func (m Counters) Plus(other Counters) Counters {
 
 // Latency estimates the p99 of the disk latencies in a window. If exceptional is not 0, it ignores that number of the
 // slowest observations of a metric, but at most half of them, where that leads to a lower estimate. If a metric has an
-// observation of a second or more, Latency ignores none of its observations.
+// observation of more than about a second, Latency ignores none of its observations.
 func (m Counters) Latency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
 	point := engine.LatencyPoint{Host: host, Window: engine.Duration(window)}
 	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional)
@@ -53,8 +53,8 @@ func (m Counters) Latency(host string, window time.Duration, exceptional int) en
 	return point
 }
 
-// hasStall reports whether an observation took a second or more, the default time after which etcd elects another
-// leader. A disk that stalls completes few writes, and without hasStall Latency could ignore all of them.
+// hasStall reports whether an observation took more than about a second, the default time after which etcd elects
+// another leader. A disk that stalls completes few writes, and without hasStall Latency could ignore all of them.
 func (h Histogram) hasStall() bool {
 	var below uint64
 	for _, b := range h.Buckets {
