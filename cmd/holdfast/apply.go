@@ -165,7 +165,7 @@ func (a *app) selectWork(s *site, f applyFlags, saved *engine.Plan) error {
 		return err
 	}
 	if saved != nil && len(s.run.Plays) > 1 {
-		return errors.New("apply: a saved plan is that of one play; choose the play with --tags, as when it was saved")
+		return errors.New("apply: a saved plan is for one play; choose the play with --tags, as when it was saved")
 	}
 	if saved != nil && saved.Play != "" && len(s.run.Plays) == 0 {
 		return fmt.Errorf("apply: %s is the plan of play %q of a playbook; give that playbook, too", f.saved, saved.Play)

@@ -11,8 +11,8 @@ func wasRolledBack(t engine.Target) bool {
 	return os != nil && booted != nil && booted.Digest != os.Digest() && slices.Contains(t.Facts.Rejected, os.Digest())
 }
 
-// rollbackSteps replace the rest of a host's sequence if the host fails with
-// another OS. They reach from the quorum check to the release.
+// rollbackSteps returns the steps that replace the rest of a host's sequence if
+// the host fails with another OS, from the quorum check to the release.
 func rollbackSteps(t engine.Target, steps engine.Steps, drained bool) []engine.Step {
 	if len(steps.Rollback) == 0 {
 		return nil

@@ -32,7 +32,7 @@ type Bastion struct {
 	Takes   func(Command) time.Duration             // returns how long a local command takes; may be nil
 	Answer  func(url string) (int, string)          // answers of web servers; nil: they do not answer
 	Asked   *laws.Asked                             // options of the run, for the laws; nil: read from the run
-	Knows   *engine.Inventory                       // the inventory of the run; nil: that of the site
+	Knows   *engine.Inventory                       // the inventory of the run; nil: the inventory of the site
 
 	site  *Site
 	clock Clock

@@ -13,9 +13,9 @@ type cluster struct {
 	name        string
 	allowOutage bool
 	peers       []*peer
-	members     []*Host // of the peers that vote
-	moved       bool    // members is not what the observer of the laws has
-	numbers     int     // of the peers so far
+	members     []*Host // hosts of the peers that vote
+	moved       bool    // peers have changed since the observer of the laws got them
+	numbers     int     // number of peers that were ever added
 	alarms      []string
 	leader      *Host
 	elected     time.Time // when the members last elected a leader themselves

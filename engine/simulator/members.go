@@ -56,7 +56,7 @@ func (c *cluster) updateVoters() {
 	}
 }
 
-// joinPeers gives names to members that have started: they tell the leader.
+// joinPeers names the members that have started. In etcd, a member sends its name to the leader.
 func (c *cluster) joinPeers(now time.Time) {
 	for _, p := range c.peers {
 		if !p.joined && c.leader != nil && p.host.hasHealthyMember(now) && !now.Before(p.host.members.started.Add(time.Second)) {
@@ -106,7 +106,7 @@ func (b *Bastion) unaccounted(c *cluster) string {
 	return ""
 }
 
-// Peer is a member, as the list of etcd has it and a bastion sees it.
+// Peer is an entry of etcd's member list, with the health that a bastion observes.
 type Peer struct {
 	ID, Name, Host                     string
 	Learner, Leader, Healthy, CaughtUp bool
@@ -172,7 +172,8 @@ func (c *cluster) describe(now time.Time) string {
 	return text
 }
 
-// AddLearner adds a learner for a host. Like etcd, it refuses while a voter is down, but it would add a second one.
+// AddLearner adds a learner for a host. Like etcd, it refuses while a voter is down. Unlike etcd, it adds a second learner, and
+// a law reports that.
 func (b *Bastion) AddLearner(ctx context.Context, name, host string) error {
 	return b.changePeers(ctx, Call{Verb: "add learner", Cluster: name, Host: host}, func(c *cluster, now time.Time) error {
 		h := b.site.hosts[host]
@@ -205,7 +206,7 @@ func (b *Bastion) Promote(ctx context.Context, name, id string) error {
 	})
 }
 
-// RemoveMember removes a member. It refuses nothing that etcd could do.
+// RemoveMember removes a member. Unlike etcd, it refuses no dangerous removal. Laws report those.
 func (b *Bastion) RemoveMember(ctx context.Context, name, id string) error {
 	return b.changePeers(ctx, Call{Verb: "remove member", Cluster: name, Host: id}, func(c *cluster, now time.Time) error {
 		p := c.findPeer(id)
@@ -254,7 +255,7 @@ func (b *Bastion) Note(e engine.Event) error {
 	return nil
 }
 
-// JournaledRuns returns earlier runs as their journals have them.
+// JournaledRuns reads earlier runs from their journals.
 func JournaledRuns(earlier ...*Bastion) []journal.Run {
 	var runs []journal.Run
 	for _, b := range earlier {
@@ -263,11 +264,11 @@ func JournaledRuns(earlier ...*Bastion) []journal.Run {
 	return runs
 }
 
-// encodeWAL returns the beginning of a WAL file with the ID of its member, as hexadecimal etcd writes it.
+// encodeWAL returns the beginning of a WAL file, with the IDs of the member and of the cluster.
 func encodeWAL(member string) []byte {
-	id, _ := strconv.ParseUint(member, 16, 64) // of this package
+	id, _ := strconv.ParseUint(member, 16, 64) // the simulator makes only hexadecimal IDs
 	ids := binary.AppendUvarint([]byte{1 << 3}, id)
-	ids = append(ids, 2<<3, 1) // of the cluster
+	ids = append(ids, 2<<3, 1) // ID of the cluster
 	record := append([]byte{1 << 3, 1, 3<<3 | 2, byte(len(ids))}, ids...)
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(record))), record...)
 }

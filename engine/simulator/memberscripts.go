@@ -15,12 +15,12 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// memberHost is the state of a host that changes of members leave there.
+// memberHost is the state that changes of members leave on a host.
 type memberHost struct {
 	enabled  bool // etcd starts with the host
 	started  time.Time
 	record   string
-	settings map[string]string // with which etcd was set up
+	settings map[string]string // settings of etcd, by name
 }
 
 // RunMemberScript runs a script of package change on a host.
@@ -93,12 +93,12 @@ func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rol
 	h.site.addToLog("%s: %s on %s", b.ID, verb, h.Name)
 	switch verb {
 	case "record":
-		h.members.record = written(text, `printf '%s\n' `, ` >"$record.new"`)
+		h.members.record = printedText(text, `printf '%s\n' `, ` >"$record.new"`)
 	case "forget":
 		h.members.record = ""
 	case "start etcd":
 		h.members.settings, h.members.enabled = map[string]string{}, true
-		for line := range strings.Lines(written(text, `printf '%s' `, ` >"$settings.new"`)) {
+		for line := range strings.Lines(printedText(text, `printf '%s' `, ` >"$settings.new"`)) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 			h.members.settings[name] = value
 		}
@@ -114,8 +114,8 @@ func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rol
 	return rollout.Reply{}
 }
 
-// written returns the text that a script prints to a file.
-func written(script, print, to string) string {
+// printedText returns the text that a script prints to a file.
+func printedText(script, print, to string) string {
 	before, _, _ := strings.Cut(script, to)
 	return unquote(before[strings.LastIndex(before, print)+len(print):])
 }
@@ -134,8 +134,8 @@ func (h *Host) answerLook(now time.Time) string {
 	return text
 }
 
-// startEtcd starts the etcd of the host with the data that are there, or as its settings say: it founds a cluster, or joins the one
-// that lists it, if the settings name exactly the members that are listed. The bastion is nil at a boot.
+// startEtcd starts the etcd of the host. Without data, its settings decide: etcd founds a new cluster, or it joins the cluster
+// that lists it. It joins only if the settings name exactly the listed members. The bastion is nil at a boot.
 func (h *Host) startEtcd(b *Bastion, now time.Time) {
 	c := h.site.clusters[h.host.Cluster]
 	h.etcd, h.members.started = false, now
@@ -144,14 +144,14 @@ func (h *Host) startEtcd(b *Bastion, now time.Time) {
 	case h.data != "":
 		h.etcd = true
 	case h.members.settings["ETCD_INITIAL_CLUSTER_STATE"] == "new":
-		c.found(h)
+		c.foundCluster(h)
 	case h.member != nil && !h.member.joined && c.leader != nil && maps.Equal(c.peerURLs(h), settingsURLs(h.members.settings)):
 		h.data, h.etcd = h.member.id, true
 	}
 }
 
-// found makes a host the only voter of a new cluster. If the disks of all members of another one are lost, it is gone.
-func (c *cluster) found(h *Host) {
+// foundCluster makes a host the only voter of a new cluster, which replaces the cluster before.
+func (c *cluster) foundCluster(h *Host) {
 	h.site.observe().CheckFounded(&h.law, slices.ContainsFunc(c.peers, func(p *peer) bool { return p.host.data == p.id }))
 	for _, p := range c.peers {
 		p.host.member = nil
@@ -160,7 +160,7 @@ func (c *cluster) found(h *Host) {
 	h.data, h.etcd = c.addPeer(h, false).id, true
 }
 
-// peerURLs returns the names of the members by URL, as a member that joins has to know them.
+// peerURLs returns the names of the members by URL, as the settings of a joining member must have them.
 func (c *cluster) peerURLs(joins *Host) map[string]string {
 	names := map[string]string{}
 	for _, p := range c.peers {
@@ -172,7 +172,7 @@ func (c *cluster) peerURLs(joins *Host) map[string]string {
 	return names
 }
 
-// PeerURL returns the URL at which the other members reach that of a host.
+// PeerURL returns the URL at which other members reach the member of a host.
 func PeerURL(h engine.Host) string { return "http://" + h.Address + ":2380" }
 
 func settingsURLs(settings map[string]string) map[string]string {
@@ -186,7 +186,7 @@ func settingsURLs(settings map[string]string) map[string]string {
 
 // Operations of tests on members, without holdfast.
 
-// LeaveCluster makes the host one that never had a member.
+// LeaveCluster removes the member of the host and all its traces, as if the host never had a member.
 func (h *Host) LeaveCluster() {
 	h.site.withLock(func(time.Time) {
 		if h.member != nil {
@@ -217,7 +217,7 @@ func (s *Site) Alarm(cluster, alarm string) {
 	})
 }
 
-// Membership describes the members of a cluster, and what changes have left on its hosts.
+// Membership has the members of a cluster, and the records and old data on its hosts.
 type Membership struct {
 	Voters, Healthy, Learners []string // hosts
 	Records, Data             []string // hosts that have a record, and hosts that have data of no listed member

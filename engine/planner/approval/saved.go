@@ -16,7 +16,7 @@ import (
 // the leader of a cluster, the time.
 func CheckSame(p engine.Plan, saved engine.Plan) error {
 	if p.Play != saved.Play {
-		return fmt.Errorf("the saved plan is that of play %q, and this is play %q", saved.Play, p.Play)
+		return fmt.Errorf("the saved plan is for play %q, and this is play %q", saved.Play, p.Play)
 	}
 	if len(saved.Refusals)+len(saved.Unfinished) > 0 {
 		return fmt.Errorf("the saved plan begins nothing, as it was refused\nplan again")

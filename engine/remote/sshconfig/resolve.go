@@ -153,10 +153,10 @@ func (r *Resolver) configValues(keyword string) []string {
 	return v
 }
 
-func (r *Resolver) configNumber(keyword string, otherwise int) int {
+func (r *Resolver) configNumber(keyword string, fallback int) int {
 	v := r.configValue(keyword)
 	if v == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.ParseUint(v, 10, 16)
 	if err != nil || n == 0 {
@@ -166,11 +166,11 @@ func (r *Resolver) configNumber(keyword string, otherwise int) int {
 }
 
 // configTime reads a time of ssh_config: seconds, or a number with a unit such as 1m30s. For "none", 0 and a missing
-// keyword, configTime returns otherwise.
-func (r *Resolver) configTime(keyword string, otherwise time.Duration) time.Duration {
+// keyword, configTime returns fallback.
+func (r *Resolver) configTime(keyword string, fallback time.Duration) time.Duration {
 	v := r.configValue(keyword)
 	if v == "" || v == "0" || strings.EqualFold(v, "none") {
-		return otherwise
+		return fallback
 	}
 	if n, err := strconv.ParseUint(v, 10, 31); err == nil {
 		return time.Duration(n) * time.Second

@@ -15,9 +15,9 @@ import (
 
 // View shows a run on a terminal. It writes the lines of package lines without
 // single steps, and below them the live status, from the first staging or batch
-// to the end of the run. It reads no input, catches no signal and queries no
-// terminal, because the program does so. If the terminal accepts no output
-// during the live status, as after Ctrl-S, the run continues.
+// to the end of the run. It leaves input and signals to the program, and
+// queries no terminal. If the terminal accepts no output during the live status,
+// as after Ctrl-S, the run continues.
 type View struct {
 	plain  lines.Writer
 	status *Status

@@ -17,7 +17,7 @@ type Removed struct {
 // SetNamed notes the members that a person wants removed.
 func (r *Run) SetNamed(ids []string) { r.named = ids }
 
-// CheckAddLearner checks that the host is to have a member, and that no other member learns.
+// CheckAddLearner checks that the inventory wants a member on the host, and that the cluster has no other learner.
 func (r *Run) CheckAddLearner(c *Cluster, h *Host) {
 	r.CheckOwn(h, "given a member")
 	switch host, ok := r.observer.Inventory.Host(h.Name); {
@@ -29,7 +29,7 @@ func (r *Run) CheckAddLearner(c *Cluster, h *Host) {
 	r.CheckPaused(h)
 }
 
-// CheckPromote checks that more than half of the voters serve afterwards, and that no roll-out has one.
+// CheckPromote checks the voters after the promotion with checkVoters, and that the inventory wants a voter on the host.
 func (r *Run) CheckPromote(c *Cluster, h *Host) {
 	r.checkVoters(c, h, append(slices.Clone(c.Members), h))
 	if host, ok := r.observer.Inventory.Host(h.Name); !ok || host.Retired {
@@ -37,7 +37,8 @@ func (r *Run) CheckPromote(c *Cluster, h *Host) {
 	}
 }
 
-// CheckRemove checks that somebody means the voter to go or that it is lost, and that more than half of the others serve afterwards.
+// CheckRemove checks that a voter is removed only if a person wants it removed or if it is dead, that it does not lead, and
+// that more than half of the other voters are healthy.
 func (r *Run) CheckRemove(c *Cluster, h *Host, m Removed) {
 	host, ok := r.observer.Inventory.Host(h.Name)
 	named := slices.Contains(r.named, m.ID) || slices.Contains(r.named, h.Name)
@@ -56,7 +57,8 @@ func (r *Run) CheckRemove(c *Cluster, h *Host, m Removed) {
 	r.checkMajority(c, others)
 }
 
-// checkVoters checks that all voters serve, apart from those that failed since the run looked, and that no roll-out has one.
+// checkVoters checks that all voters are healthy, as far as the run could know, and that no roll-out disrupts the host of
+// another voter.
 func (r *Run) checkVoters(c *Cluster, h *Host, voters []*Host) {
 	for _, m := range voters {
 		switch {
@@ -89,7 +91,7 @@ func (r *Run) CheckSetAside(h *Host, needed bool) {
 	}
 }
 
-// CheckFounded checks that no cluster is founded on a host while a disk has data of a member of another one.
+// CheckFounded checks that no cluster is founded while a host has data of a member of the cluster before; other reports that.
 func (w *Observer) CheckFounded(h *Host, other bool) {
 	if other {
 		w.report(h.Name + " founds a second cluster of the name " + h.Cluster + ", at " + w.Now.UTC().Format(time.TimeOnly))

@@ -34,12 +34,12 @@ var MeddledTools = []string{"cp", "ln", "mv", "mkdir", "chown", "chmod", "rm", "
 // Meddling is an action of an account during a script of root.
 type Meddling struct {
 	How    string // key of Meddlers
-	Before int    // number of the program of MeddledTools that it happens right before, from 1
+	Before int    // the action happens directly before this call of a program of MeddledTools, counted from 1
 }
 
 // Prepare writes fake tools that count their calls and run the action. The programs of a pipeline
-// may run at once: each adds to the count, and one of those that read a count of at least Before
-// acts.
+// may run at the same time. Only one program runs the action, among those that read a count of at
+// least Before.
 func (m Meddling) Prepare(t *testing.T, root string, write func(path, text string)) {
 	t.Helper()
 	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(Meddlers[m.How])+"\n")
