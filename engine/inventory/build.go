@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -22,6 +23,7 @@ type builder struct {
 	hostByAddress map[string]string               // by address, port and jump hosts
 	siteSSH       engine.SSH
 	poolSSH       map[string]engine.SSH
+	retired       []retiredHost
 
 	sitePolicy  []engine.Rule
 	siteBudget  engine.CountOrPercent // of failures
@@ -43,7 +45,9 @@ func (b *builder) buildInventory() {
 	for _, n := range b.root.childBlocks("pool") {
 		b.readPool(n)
 	}
-	for _, n := range b.root.childBlocks("host") {
+	hosts := b.root.childBlocks("host")
+	b.inv.Hosts = slices.Grow(b.inv.Hosts, len(hosts))
+	for _, n := range hosts {
 		b.readHost(n, n.label, "")
 	}
 	for _, n := range b.root.childBlocks("hosts") {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"holdfast/engine"
 )
 
 func (b *builder) checkInventory() {
@@ -63,22 +61,26 @@ func (b *builder) checkEmptyClusters() {
 	}
 }
 
+// retiredHost is a host with etcd_retired, or a host of such a range.
+type retiredHost struct {
+	block   *node
+	cluster string
+}
+
 // checkRetired adds an error for a retired host whose cluster holdfast does not
-// manage: members apply would never remove the member of that host.
+// manage: members apply would never remove the member of that host. A range has
+// one error.
 func (b *builder) checkRetired() {
 	if b.diags.HasErrors() {
 		return
 	}
-	for _, n := range append(b.root.childBlocks("host"), b.root.childBlocks("hosts")...) {
-		i := slices.IndexFunc(b.inv.Hosts, func(h engine.Host) bool {
-			return h.Name == n.label || n.args["range"] != nil && strings.HasPrefix(h.Name, n.label+"-")
-		})
-		if i < 0 || !b.inv.Hosts[i].Retired {
+	var last *node
+	for _, h := range b.retired {
+		if c, ok := b.inv.Cluster(h.cluster); h.block == last || ok && c.Managed != nil {
 			continue
 		}
-		if c, ok := b.inv.Cluster(b.inv.Hosts[i].Cluster); !ok || c.Managed == nil {
-			b.addError(n.args["etcd_retired"].Expr.Range(), "etcd_retired has no effect without an etcd_cluster that has manage = true", "remove it, or set manage = true in the cluster")
-		}
+		last = h.block
+		b.addError(h.block.args["etcd_retired"].Expr.Range(), "etcd_retired has no effect without an etcd_cluster that has manage = true", "remove it, or set manage = true in the cluster")
 	}
 }
 

@@ -98,6 +98,9 @@ func (b *builder) readHost(n *node, name, id string) {
 	h.Configs = b.readConfigs(r)
 	b.checkRepeatedConfigs(n, h)
 	b.inv.Hosts = append(b.inv.Hosts, h)
+	if h.Retired {
+		b.retired = append(b.retired, retiredHost{n, h.Cluster})
+	}
 	b.checkReference(n, "pool", h.Pool, "pool")
 	b.checkReference(n, "etcd_cluster", h.Cluster, "etcd_cluster")
 	b.checkReference(n, "near_etcd_cluster", h.NearCluster, "etcd_cluster")
