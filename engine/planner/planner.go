@@ -122,6 +122,9 @@ func (in Input) withSelection() Input {
 // notBlocked returns the plans of the hosts that are not blocked. A host that
 // waits for its window counts as not blocked.
 func notBlocked(work []engine.HostPlan, blocked []engine.Exclusion) []engine.HostPlan {
+	if len(blocked) == 0 {
+		return slices.Clone(work)
+	}
 	out := map[string]bool{}
 	for _, x := range blocked {
 		out[x.Host] = x.Kind != engine.Closed

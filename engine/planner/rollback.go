@@ -17,16 +17,17 @@ func rollbackSteps(t engine.Target, steps engine.Steps, drained bool) []engine.S
 	if len(steps.Rollback) == 0 {
 		return nil
 	}
-	back := append(withQuorumCheck(t, steps.Rollback), recoverySteps(t, engine.Steps{StoppedServices: steps.StoppedServices}, drained)...)
+	back := append(appendReboot(nil, t, steps.Rollback), recoverySteps(t, engine.Steps{StoppedServices: steps.StoppedServices}, drained)...)
 	return append(back, releaseStep(t, engine.Release{}))
 }
 
-// withQuorumCheck inserts the move of the leader and the last quorum check
-// directly before the reboot, because the steps before the reboot may take
-// long.
-func withQuorumCheck(t engine.Target, reboot []engine.Step) []engine.Step {
+// appendReboot appends a reboot to a sequence. It inserts the move of the leader
+// and the last quorum check directly before the reboot, because the steps before
+// the reboot may take long.
+func appendReboot(sequence []engine.Step, t engine.Target, reboot []engine.Step) []engine.Step {
 	i := max(0, slices.IndexFunc(reboot, func(s engine.Step) bool { return s.Reboots }))
-	return slices.Concat(reboot[:i], leaderSteps(t), markHostChanges(reboot[i:]))
+	sequence = append(append(sequence, reboot[:i]...), leaderSteps(t)...)
+	return appendHostChanges(sequence, reboot[i:])
 }
 
 // previousOS returns the digest of the OS to return to: the booted OS if the host gets

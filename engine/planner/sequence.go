@@ -20,7 +20,7 @@ func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, a
 		Adopt: adopt, Changes: changes, Actions: engine.MergeActions(changes, steps.Actions), Stage: engine.MarkStaging(steps.Stage),
 	}
 	if hp.NonDisruptive() && len(steps.NonDisruptive) > 0 {
-		hp.Sequence = append(append(slices.Clone(steps.Before), markHostChanges(steps.NonDisruptive)...), steps.After...)
+		hp.Sequence = append(appendHostChanges(slices.Clone(steps.Before), steps.NonDisruptive), steps.After...)
 		return hp
 	}
 	if len(changes) == 0 || stagesOnly(steps) {
@@ -41,8 +41,11 @@ func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, a
 	return hp
 }
 
+// stepsAround is the number of steps that most hosts have around those of the modules.
+const stepsAround = 4
+
 func disruptionSteps(hp engine.HostPlan, t engine.Target, steps engine.Steps) []engine.Step {
-	var roll []engine.Step
+	roll := make([]engine.Step, 0, stepsAround+len(steps.Before)+len(steps.Write)+len(steps.Act)+len(steps.Reboot)+len(steps.Record)+len(steps.After))
 	if hp.Disruptive() {
 		roll = append(roll, quorumStep(t, hp.Adopt != "" || t.Repair)...)
 		roll = append(roll, budgetStep(t, hp.Adopt)...)
@@ -56,14 +59,14 @@ func disruptionSteps(hp engine.HostPlan, t engine.Target, steps engine.Steps) []
 	if waited && len(steps.Reboot) == 0 { // the steps before may have taken long, so check the quorum again before anything is written
 		roll = append(roll, quorumStep(t, true)...)
 	}
-	roll = append(roll, markHostChanges(steps.Write)...)
+	roll = appendHostChanges(roll, steps.Write)
 	if len(steps.Reboot) > 0 {
-		roll = append(roll, withQuorumCheck(t, steps.Reboot)...)
+		roll = appendReboot(roll, t, steps.Reboot)
 	} else {
 		if hp.Disruptive() { // the actions may stop the member
 			roll = append(roll, leaderSteps(t)...)
 		}
-		roll = append(roll, markHostChanges(steps.Act)...)
+		roll = appendHostChanges(roll, steps.Act)
 	}
 	return append(roll, steps.Record...)
 }
@@ -76,12 +79,13 @@ func stagesOnly(s engine.Steps) bool {
 	return len(s.Stage) > 0 && len(s.Write)+len(s.Act)+len(s.Reboot)+len(s.Record)+len(s.NonDisruptive) == 0
 }
 
-func markHostChanges(steps []engine.Step) []engine.Step {
-	out := append([]engine.Step(nil), steps...)
-	for i := range out {
-		out[i].ChangesHost = out[i].ChangesHost || out[i].Do.Exec != nil
+// appendHostChanges appends steps to a sequence, and marks those that change the host.
+func appendHostChanges(sequence, steps []engine.Step) []engine.Step {
+	for _, s := range steps {
+		s.ChangesHost = s.ChangesHost || s.Do.Exec != nil
+		sequence = append(sequence, s)
 	}
-	return out
+	return sequence
 }
 
 // withHold puts a sequence between the steps that take and release the hold.
