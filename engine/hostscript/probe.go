@@ -14,7 +14,13 @@ import (
 // it. The standard input of a command is empty, because the rest of the script
 // may follow on the input of the shell.
 func ProbeScript(commands []engine.Command, mark string) string {
+	const around = 100 // bytes that are added around each command
+	size := around
+	for _, c := range commands {
+		size += len(c.Script) + 2*len(mark) + around
+	}
 	var b strings.Builder
+	b.Grow(size)
 	b.WriteString("export LC_ALL=C\n")
 	for i, c := range commands {
 		fmt.Fprintf(&b, "( %s\n) </dev/null\nrc=$?; printf '\\n%s %d %%d\\n' \"$rc\"; printf '\\n%s %d\\n' >&2\n",

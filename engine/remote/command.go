@@ -2,8 +2,8 @@ package remote
 
 import (
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -55,8 +55,11 @@ const (
 )
 
 func (c Command) encodeScript() []byte {
-	s := c.Script + "\n" + lastLine
-	return fmt.Appendf(nil, "%d\n%s", len(s), s)
+	const end, maxDigits = "\n" + lastLine, 20
+	text := make([]byte, 0, maxDigits+len("\n")+len(c.Script)+len(end))
+	text = strconv.AppendInt(text, int64(len(c.Script)+len(end)), 10)
+	text = append(append(text, '\n'), c.Script...)
+	return append(text, end...)
 }
 
 func (c Command) checkCommand(ep endpoint) error {

@@ -141,7 +141,7 @@ type parts [][]byte
 // The first piece has leastPart bytes. Each further piece is twice as large as
 // the piece before, up to mostPart bytes.
 const (
-	leastPart = 4 << 10
+	leastPart = 1 << 10
 	mostPart  = 1 << 20
 )
 
