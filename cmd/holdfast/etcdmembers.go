@@ -56,8 +56,9 @@ Data of removed members are set aside on their hosts, never deleted. A run that
 was killed is continued by the next one.
 
 Exit status 0: the members are as they should be; 3: a step failed, or the
-members must not be changed now; 4: somebody else holds a host; 5: a host cannot
-be reached; 6: stopped.`,
+members must not be changed now; 4: somebody else holds a host, the inventory
+pauses it, or a step is needed that was not approved; 5: a host cannot be
+reached; 6: stopped.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			outlastReader()
 			return a.membersApply(cmd.Context(), args, f)

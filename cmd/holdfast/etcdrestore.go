@@ -42,8 +42,8 @@ one voter, and grows to the hosts of the inventory as etcd members apply does. A
 restore that was interrupted is continued by the next one.
 
 Exit status 0: the members are as they should be; 3: a step failed, or there must
-be no restore now; 4: somebody else holds a host; 5: a host cannot be reached;
-6: stopped.`,
+be no restore now; 4: somebody else holds a host, the inventory pauses it, or a
+step is needed that was not approved; 5: a host cannot be reached; 6: stopped.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			outlastReader()
 			return a.etcdRestore(cmd.Context(), args, f)
