@@ -36,7 +36,8 @@ type Member struct {
 }
 
 const (
-	key           = "holdfast-lab/probe"
+	keys          = "holdfast-lab/probe/" // each write has a key of its own
+	readTimeout   = 30 * time.Second
 	statusTimeout = time.Second
 	defaultEvery  = 50 * time.Millisecond
 	defaultWrite  = 2 * time.Second
@@ -50,6 +51,7 @@ type Probe struct {
 	cancel  context.CancelFunc
 	wg      conc.WaitGroup
 	started time.Time
+	prefix  string // of the keys
 
 	mu      sync.Mutex
 	writes  []Write
@@ -65,11 +67,11 @@ func Start(ctx context.Context, c Config) (*Probe, error) {
 	if c.Timeout == 0 {
 		c.Timeout = defaultWrite
 	}
-	p := &Probe{config: c}
+	p := &Probe{config: c, prefix: keys + strconv.FormatInt(time.Now().UnixNano(), 10) + "/"}
 	if err := p.connectClients(); err != nil {
 		return nil, errors.Join(err, p.closeClients())
 	}
-	if _, err := p.writer.Put(ctx, key, "start"); err != nil {
+	if _, err := p.writer.Put(ctx, p.prefix+"start", ""); err != nil {
 		return nil, errors.Join(fmt.Errorf("start probe: %w", err), p.closeClients())
 	}
 	running, cancel := context.WithCancel(context.Background())
@@ -99,6 +101,29 @@ func (p *Probe) StopRecord() (Record, error) {
 	return Record{
 		Members: names, Start: p.started, End: stopped, Writes: p.writes, Samples: p.samples,
 	}, p.closeClients()
+}
+
+// LostKeys ends the writes, and returns the keys of writes that were confirmed and that the cluster does not have.
+func (p *Probe) LostKeys(ctx context.Context) ([]string, error) {
+	p.cancel()
+	p.wg.Wait()
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	reply, err := p.writer.Get(ctx, p.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of the probe: %w", err)
+	}
+	found := map[string]bool{}
+	for _, kv := range reply.Kvs {
+		found[string(kv.Key)] = true
+	}
+	var lost []string
+	for _, w := range p.writes {
+		if w.Err == "" && !found[w.Key] {
+			lost = append(lost, w.Key)
+		}
+	}
+	return lost, nil
 }
 
 // Healthy returns how many voters have answered their last request.
@@ -177,8 +202,8 @@ func (p *Probe) writeAtPace(ctx context.Context) {
 func (p *Probe) writeOne(i int) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.config.Timeout)
 	defer cancel()
-	w := Write{Start: time.Now()}
-	_, err := p.writer.Put(ctx, key, strconv.Itoa(i))
+	w := Write{Key: p.prefix + strconv.Itoa(i), Start: time.Now()}
+	_, err := p.writer.Put(ctx, w.Key, "")
 	w.Took = time.Since(w.Start)
 	if err != nil {
 		w.Err = err.Error()

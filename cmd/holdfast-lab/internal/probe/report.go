@@ -19,6 +19,7 @@ type Record struct {
 
 // Write is one attempt to write. Err is empty if the write was committed.
 type Write struct {
+	Key   string
 	Start time.Time
 	Took  time.Duration
 	Err   string

@@ -198,10 +198,11 @@ func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
 // voters but one must have answered; min= sets another number. failed= is the
 // largest number of failed writes (defaultFailed by default). gap= is the longest
 // time without a commit. away= lists the members that must have rebooted, in
-// order. Delays that a busy machine or a slow disk explains are only printed.
+// order. With lost=, all keys are read back, and lost= is the largest number of
+// confirmed writes that may be missing. Delays that a busy machine or a slow disk explains are only printed.
 func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: unwatch CLUSTER [min=N] [failed=N] [gap=DURATION] [away=HOST,…]")
+		ts.Fatalf("usage: unwatch CLUSTER [min=N] [failed=N] [gap=DURATION] [away=HOST,…] [lost=N]")
 	}
 	s := stageOf(ts)
 	p := s.watches[args[0]]
@@ -209,11 +210,20 @@ func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("nobody watches %s", args[0])
 	}
 	delete(s.watches, args[0])
+	var lost []string
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "lost=") }) {
+		var err error
+		lost, err = p.LostKeys(s.ctx)
+		ts.Check(err)
+	}
 	r, stall, err := p.Stop()
 	ts.Check(err)
 	ts.Logf("%s%s", r, strings.Join(r.Errors, "\n"))
 	e := expectation{min: max(len(r.Members)-1, r.Quorum), failed: defaultFailed, gap: defaultGap}
 	ts.Check(e.parseArgs(args[1:]))
+	if len(lost) > e.lost {
+		ts.Fatalf("%d of %d confirmed writes are lost, the first is %s", len(lost), r.Writes-r.Failed, lost[0])
+	}
 	ts.Check(s.checkReport(args[0], e.findMisses(r), stall))
 }
 
@@ -252,6 +262,8 @@ func (e *expectation) parseArgs(args []string) error {
 			e.failed, err = strconv.Atoi(value)
 		case "gap":
 			e.gap, err = time.ParseDuration(value)
+		case "lost":
+			e.lost, err = strconv.Atoi(value)
 		case "away":
 			e.away = slices.DeleteFunc(strings.Split(value, ","), func(s string) bool { return s == "" })
 			e.order = true

@@ -86,13 +86,17 @@ func cmdPower(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: up HOST…")
+		ts.Fatalf("usage: up [os] HOST…")
 	}
 	s := stageOf(ts)
+	osOnly := args[0] == "os"
+	if osOnly {
+		args = args[1:]
+	}
 	for _, name := range args {
 		h := s.findHost(ts, name)
 		ts.Check(h.WaitUp(s.ctx, ""))
-		if h.Cluster != "" {
+		if h.Cluster != "" && !osOnly {
 			ts.Check(h.WaitEtcd(s.ctx))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 type expectation struct {
 	min    int
 	failed int
+	lost   int // confirmed writes
 	gap    time.Duration
 	away   []string
 	order  bool // whether to compare away
