@@ -7,7 +7,7 @@ package hostscript
 // holdLib opens the state directory, takes the lock against other hold scripts,
 // and defines functions for all bodies. It does not change a hold.
 const holdLib = `
-[ -d "$dir" ] || mkdir -m 0700 "$dir"
+[ -d "$dir" ] || (umask 077 && mkdir -p "$dir")
 exec 9>>"$dir/lock"
 ` + lockLines + `echo 'another hold script' >"$dir/lock"
 rm -f "$dir"/.hold.*

@@ -161,7 +161,7 @@ func checkSnippet(must bool, owners ...engine.HoldOwner) string {
 		"case $hold in\nnone) " + missing + ";;\n" + strings.Join(own, "") +
 		"*) printf '%s\\n' \"$hold\"; printf '%s\\n' 'hold: the host is held by someone else; nothing was done' >&2; exit " +
 		fmt.Sprint(ScriptHeld) + " ;;\nesac\n}\n" +
-		"claim() {\n[ -d " + engine.StateDir + " ] || mkdir -m 0700 " + engine.StateDir + "\nexec 9>>" + lockPath + "\n" + lockLines +
+		"claim() {\n[ -d " + engine.StateDir + " ] || (umask 077 && mkdir -p " + engine.StateDir + ")\nexec 9>>" + lockPath + "\n" + lockLines +
 		"checkhold\nprintf '%s\\n' " + Quote("run "+run) + "\", $1, since $(date -u +%Y-%m-%dT%H:%M:%SZ)\" >" + lockPath + "\n}\n" +
 		"checkhold\n"
 }

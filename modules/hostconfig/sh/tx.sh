@@ -16,7 +16,7 @@ complain() { printf '%s\n' "$*" >&2 || :; }
 
 # lock excludes other scripts that write. Scripts for holds use another lock.
 lock() {
-	[ -d "$state" ] || mkdir -m 0700 "$state"
+	[ -d "$state" ] || (umask 077 && mkdir -p "$state") # with -p, two runs may make it at once
 	case $(stat -c '%f %u' "$state") in
 	"41c0 $uid") ;;
 	4*" $uid") chmod 0700 "$state" ;;
