@@ -8,12 +8,12 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,8 +77,8 @@ func isSameKey(a, b crypto.PublicKey) bool {
 	return ok && x.Equal(b)
 }
 
-// ParseRequest reads the certificate request that a host has made. It must be signed by its key, for the names of the
-// profile and no other. It may ask for nothing else, because a command that signs requests may copy all of it.
+// ParseRequest reads the certificate request that a host has made. It must be signed by its key, for the names and uses of
+// the profile and no other. It may ask for nothing else, because a command that signs requests may copy all of it.
 func ParseRequest(text []byte, want Profile) (*x509.CertificateRequest, error) {
 	block := findBlock(text, "CERTIFICATE REQUEST")
 	if block == nil {
@@ -105,14 +105,11 @@ func ParseRequest(text []byte, want Profile) (*x509.CertificateRequest, error) {
 			return nil, fmt.Errorf("the host asks for a certificate with the extension %s", extension.Id)
 		}
 	}
-	return request, nil
+	if err := want.checkExtensions(request.Extensions); err != nil {
+		return nil, fmt.Errorf("the host asks for a certificate %w", err)
+	}
+	return request, checkAttributes(request)
 }
-
-// The extensions that a request may have: subjectAltName and extKeyUsage (RFC 5280).
-var (
-	oidNames  = asn1.ObjectIdentifier{2, 5, 29, 17}
-	oidUsages = asn1.ObjectIdentifier{2, 5, 29, 37}
-)
 
 // minRSA is the smallest RSA key, in bits.
 const minRSA = 2048
@@ -179,19 +176,8 @@ func (v Validity) check(ca *x509.Certificate) error {
 	return nil
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
+func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
 // maxIssued bounds a certificate with its chain, in bytes of PEM. The probe of a host reads no more.
 const maxIssued = 65536
@@ -216,12 +202,13 @@ func CheckIssued(text []byte, request *x509.CertificateRequest, p Profile, under
 		return fmt.Errorf("the issued certificate is to be renewed already: it is valid from %s to %s; let it be issued for longer", dateOf(cert.NotBefore), dateOf(cert.NotAfter))
 	case !isSameKey(cert.PublicKey, request.PublicKey):
 		return errors.New("the issued certificate is for another key")
-	case cert.IsCA:
-		return errors.New("the issued certificate is one of a CA")
-	case cert.Subject.CommonName != p.CommonName:
+	case !p.isNamed(cert.Subject):
 		return fmt.Errorf("the issued certificate is for %q, not for %q", cert.Subject.CommonName, p.CommonName)
-	case !p.hasNames(cert.DNSNames, cert.IPAddresses):
+	case !p.hasNames(cert.DNSNames, cert.IPAddresses) || len(cert.EmailAddresses)+len(cert.URIs) > 0:
 		return fmt.Errorf("the issued certificate is for other names than %s", strings.Join(p.Names, ", "))
+	}
+	if err := p.checkPowers(cert); err != nil {
+		return err
 	}
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	for _, ca := range under.CAs {

@@ -78,6 +78,11 @@ func newRequestFor(t *testing.T, key crypto.Signer, template x509.CertificateReq
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}
+	purposes := []int{1, 2}
+	if len(names) == 0 {
+		purposes = []int{2}
+	}
+	template.ExtraExtensions = append(template.ExtraExtensions, usageExtension(t, purposes...))
 	der, err := x509.CreateCertificateRequest(rand.Reader, &template, key)
 	if err != nil {
 		t.Fatal(err)
