@@ -36,7 +36,7 @@ const bastionFile = "bastion.json"
 // machine, it returns the zero value, which owns no hold.
 func ReadBastion(dir string, here Machine) (Bastion, error) {
 	path := filepath.Join(dir, bastionFile)
-	text, err := os.ReadFile(path)
+	text, err := readSmallFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Bastion{}, nil
 	}

@@ -89,7 +89,7 @@ func Read(path string, each func(engine.Event) error) error {
 }
 
 func readLines(path string, each func(line []byte) error) error {
-	f, err := os.Open(path)
+	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}

@@ -21,7 +21,7 @@ const (
 // readEnd reads a run from the first and the last line of its journal. It returns false for a run without an
 // end, and for other files.
 func readEnd(dir, id string) (Run, bool) {
-	f, err := os.Open(journalPath(dir, id))
+	f, err := openRegular(journalPath(dir, id), os.O_RDONLY)
 	if err != nil {
 		return Run{}, false
 	}

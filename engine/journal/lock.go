@@ -15,7 +15,7 @@ import (
 	"holdfast/engine"
 )
 
-// maxLock is the number of bytes that are read of a lock.
+// maxLock is the number of bytes that are read of a lock, and of the identity of a bastion.
 const maxLock = 64 << 10
 
 // A run tries lockTries times to take a lock, with pauses of lockPause.
@@ -52,7 +52,7 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock site: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, site+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openRegular(filepath.Join(dir, site+".lock"), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("lock site: %w", err)
 	}
@@ -137,7 +137,7 @@ func ObserveSite(dir, site string, self engine.HoldOwner) (EarlierRuns, error) {
 // readIdleOwner returns the last owner of the lock of a site. The error is a
 // *BusyError if the owner still has the lock.
 func readIdleOwner(dir, site string) (LockInfo, error) {
-	f, err := os.Open(filepath.Join(dir, site+".lock"))
+	f, err := openRegular(filepath.Join(dir, site+".lock"), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return LockInfo{}, nil // no run has ever begun
 	}
@@ -158,7 +158,7 @@ func readIdleOwner(dir, site string) (LockInfo, error) {
 // only if this run was the last owner, so that a list of old runs never blocks
 // a new run.
 func hasLock(dir, site, run string) bool {
-	f, err := os.Open(filepath.Join(dir, filepath.Base(site+".lock")))
+	f, err := openRegular(filepath.Join(dir, filepath.Base(site+".lock")), os.O_RDONLY)
 	if err != nil {
 		return false
 	}

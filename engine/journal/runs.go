@@ -77,7 +77,7 @@ func withoutPlan(line []byte) []byte {
 }
 
 func readRun(dir, id string) Run {
-	f, err := os.Open(journalPath(dir, id))
+	f, err := openRegular(journalPath(dir, id), os.O_RDONLY)
 	if err != nil {
 		return Run{ID: id, Problem: fmt.Errorf("read journal: %w", err).Error()}
 	}
