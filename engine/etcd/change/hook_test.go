@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,5 +64,67 @@ func TestHookIsRemembered(t *testing.T) {
 	}
 	if want := []string{"mark", "mark", "hook", "hook"}; !slices.Equal(done, want) {
 		t.Errorf("%q", done)
+	}
+}
+
+// recordingHosts are hosts of which one has a record.
+type recordingHosts struct {
+	fakeHosts
+	host   string
+	record membership.Record
+	done   *[]string
+}
+
+// Run answers probes, and removes the record.
+func (f *recordingHosts) Run(ctx context.Context, h engine.Host, script string) (engine.Output, error) {
+	switch {
+	case strings.Contains(script, "firstwal newwal") && h.Name == f.host && f.record != membership.NoRecord:
+		return engine.Output{Stdout: "running\ndata\nrecord " + string(f.record) + "\n"}, nil
+	case strings.Contains(script, "firstwal newwal"):
+		return engine.Output{Stdout: "running\ndata\n"}, nil
+	case h.Name == f.host && strings.Contains(script, `rm -f "$record"`):
+		f.record = membership.NoRecord
+		*f.done = append(*f.done, "end")
+	}
+	return f.fakeHosts.Run(ctx, h, script)
+}
+
+// TestAnotherBastionRunsTheHook checks that the record of a change on a host tells another bastion that the hook may be due. It runs once,
+// before the record is removed.
+func TestAnotherBastionRunsTheHook(t *testing.T) {
+	t.Parallel()
+	a := membership.Member{ID: "1", Name: "a", Host: "a", Healthy: true, Leader: true}
+	b := membership.Member{ID: "2", Name: "b", Host: "b", Healthy: true}
+	learner := b
+	learner.Learner, learner.CaughtUp = true, true
+	for _, x := range []struct {
+		record  membership.Record
+		members []membership.Member
+		want    string
+	}{
+		{membership.Adding, []membership.Member{a, b}, "hook end"},
+		{membership.Creating, []membership.Member{a, b}, "hook end"},
+		{membership.Restoring, []membership.Member{a, b}, "hook end"},
+		{membership.Removing, []membership.Member{a}, "hook end"},
+		{membership.Removing, []membership.Member{a, b}, ""},
+		{membership.Adding, []membership.Member{a, learner}, ""}, // it does not vote yet
+		{membership.NoRecord, []membership.Member{a, b}, ""},
+	} {
+		var done []string
+		hosts := &recordingHosts{host: "b", record: x.record, done: &done}
+		r := newFakeRun(&hosts.fakeHosts, &fakeEtcd{members: x.members})
+		r.Hosts, r.Hook, r.Emit = hosts, &fakeHook{done: &done}, func(engine.Event) error { return nil }
+		r.Members[1].Retired = x.record == membership.Removing
+		s, err := r.Observe(t.Context())
+		if err != nil || s.HookDue != (x.want != "") {
+			t.Errorf("%s, %d members: due %t, %v", x.record, len(x.members), s.HookDue, err)
+		}
+		if x.want == "" {
+			continue
+		}
+		err = r.Apply(t.Context())
+		if got := strings.Join(done, " "); got != x.want || err != nil {
+			t.Errorf("%s, %d members: %q, want %q; %v", x.record, len(x.members), got, x.want, err)
+		}
 	}
 }

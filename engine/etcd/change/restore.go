@@ -140,6 +140,9 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 		}
 		return r.startCluster(ctx, host)
 	case restore.Finish:
+		if err := r.Run.markHook(true); err != nil { // another bastion may have started it
+			return "", err
+		}
 		return "", r.finishRestore(ctx, s, host)
 	case restore.Preflight:
 	}

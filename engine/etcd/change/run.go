@@ -58,6 +58,7 @@ type Run struct {
 	accepted        map[membership.MemberStep]bool // without reasons
 	repeats         map[membership.MemberStep]int
 	checked, failed map[string]string // by host: result of the preflight; reason of a failure
+	hookDone        bool              // it has succeeded since this run last changed the voters
 	held            map[string]time.Time
 	names           map[string]string // names of named members, by ID
 	urls            map[string][]string
@@ -190,7 +191,7 @@ func (r *Run) runAction(ctx context.Context, step membership.MemberStep) (string
 		r.saved = err == nil
 		return where, err
 	case membership.RunHook:
-		return "", r.Hook.RunCommand(ctx)
+		return "", r.runHook(ctx)
 	case membership.Create:
 		return "", r.createCluster(ctx, step.Host)
 	case membership.Issue:

@@ -46,8 +46,14 @@ sync "$state"
 `)
 }
 
+// forgetScript ends a change. A host that has founded a cluster joins from then on: without its data, its etcd would found another.
 func forgetScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
-	return underHold(owner, m, "end a change of etcd members", roomLibrary+clearRoom+`rm -f "$record"
+	return underHold(owner, m, "end a change of etcd members", roomLibrary+clearRoom+`if grep -qxF ETCD_INITIAL_CLUSTER_STATE=new "$settings" 2>/dev/null; then
+	sed 's/^ETCD_INITIAL_CLUSTER_STATE=new$/ETCD_INITIAL_CLUSTER_STATE=existing/' "$settings" >"$settings.new"
+	sync "$settings.new"
+	mv -fT "$settings.new" "$settings"
+fi
+rm -f "$record"
 sync "$state"
 `)
 }

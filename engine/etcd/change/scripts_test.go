@@ -175,3 +175,31 @@ func TestSyncsAreDescribed(t *testing.T) {
 		}
 	}
 }
+
+// TestFounderJoinsFromThenOn: once the first member votes, its host can no longer found a cluster of its own, even if somebody
+// removes its data. Its etcd is not restarted for that.
+func TestFounderJoinsFromThenOn(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	settings := settingsText{name: "etcd-0", dataDir: "/var/lib/etcd/default", peerURL: "http://h", cluster: "etcd-0=http://h", state: "new", token: "new"}
+	b.write("var/lib/holdfast/etcd-member", string(membership.Creating)+"\n")
+	if code, out := b.run(startScript(testOwner, b.members, settings.String())); code != 0 {
+		t.Fatal(code, out)
+	}
+	b.addTool("systemctl", `echo "$@" >>"`+b.root+`/calls"`)
+	settings.state = "existing"
+	for range 2 {
+		if code, out := b.run(forgetScript(testOwner, b.members)); code != 0 {
+			t.Fatal(code, out)
+		}
+		if text, err := os.ReadFile(b.root + "/var/lib/holdfast/etcd-member.env"); err != nil || string(text) != settings.String() {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+	if text, err := os.ReadFile(b.root + "/calls"); err == nil {
+		t.Errorf("systemctl %s", text)
+	}
+	if names := strings.Join(b.list("var/lib/holdfast"), " "); strings.Contains(names, "new") || strings.Contains(names, "etcd-member ") {
+		t.Error(names)
+	}
+}

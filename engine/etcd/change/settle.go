@@ -108,16 +108,26 @@ func (r *Run) markHook(changes bool) error {
 	if r.Hook == nil || !changes {
 		return nil
 	}
+	r.hookDone = false
 	return r.Hook.MarkDue()
 }
 
-// observeHook adds to a state whether the hook is due.
+// runHook runs the hook.
+func (r *Run) runHook(ctx context.Context) error {
+	err := r.Hook.RunCommand(ctx)
+	r.hookDone = err == nil
+	return err
+}
+
+// observeHook adds to a state whether the hook is due. If another bastion has changed the voters, only the record on the host tells:
+// it stays there until the hook has succeeded.
 func (r *Run) observeHook(s *membership.State) (err error) {
 	if r.Hook == nil {
 		return nil
 	}
 	s.HasHook = true
 	s.HookDue, err = r.Hook.IsDue()
+	s.HookDue = s.HookDue || !r.hookDone && s.HasChangedVoters()
 	return err
 }
 

@@ -1,5 +1,7 @@
 package membership
 
+import "slices"
+
 // MemberStep is one step of a change of membership.
 type MemberStep struct {
 	Action MemberAction `json:"action"`
@@ -37,6 +39,21 @@ func (a MemberAction) RestartsEtcd() bool { return a == TrustCA || a == DropCA }
 // ChangesVoters reports whether clients need other URLs after the step.
 func (s MemberStep) ChangesVoters() bool {
 	return s.Action == Create || s.Action == Promote || s.Action == Remove || s.Action == Start && s.Member == ""
+}
+
+// HasChangedVoters reports whether a host has the record of a change of its voter that is made, but not complete.
+func (s State) HasChangedVoters() bool {
+	return s.Problem == "" && slices.ContainsFunc(s.Hosts, func(h Host) bool {
+		m, listed := s.findMember(h.Name)
+		switch h.Record {
+		case Creating, Adding, Restoring:
+			return listed && !m.Learner
+		case Removing:
+			return !listed && len(s.Members) > 0
+		case NoRecord:
+		}
+		return false
+	})
 }
 
 // ChangesMembership reports whether the step changes the member list of a cluster that exists.
