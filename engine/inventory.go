@@ -130,6 +130,22 @@ type ManagedMembers struct {
 	Hook string `json:"hook,omitempty"` // command on the bastion after each change of the voters
 
 	CA *EtcdCA `json:"ca,omitempty"` // that issues their certificates; nil: somebody else does
+
+	Settings *EtcdSettings `json:"settings,omitempty"` // of etcd; nil: somebody else sets all of them
+}
+
+// EtcdSettings are settings of etcd on the members of a cluster. Those that are
+// missing are set by somebody else, or have the defaults of etcd.
+type EtcdSettings struct {
+	QuotaBackendBytes       int64    `json:"quota_backend_bytes,omitempty"`
+	HeartbeatInterval       Duration `json:"heartbeat_interval,omitempty"`
+	ElectionTimeout         Duration `json:"election_timeout,omitempty"`
+	AutoCompactionMode      string   `json:"auto_compaction_mode,omitempty"`      // periodic or revision
+	AutoCompactionRetention string   `json:"auto_compaction_retention,omitempty"` // as etcd reads it
+	DeriveURLs              bool     `json:"derive_urls,omitempty"`               // whether the URLs follow from addresses and ports
+	User                    string   `json:"user,omitempty"`                      // of the systemd service
+
+	Positions map[string]string `json:"-"` // FILE:LINE:COLUMN of each setting, by its name
 }
 
 // EtcdCA is a CA with which holdfast issues the certificates of a cluster.

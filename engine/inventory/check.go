@@ -20,6 +20,7 @@ func (b *builder) checkInventory() {
 	}
 	b.checkEmptyClusters()
 	b.checkRetired()
+	b.checkDerivedURLs()
 	for _, c := range b.inv.Clusters {
 		switch n := members[c.Name]; {
 		case n > 7:

@@ -151,6 +151,7 @@ func etcdBlock() block {
 			{name: "lifetime", kind: duration, fallback: "365d", meaning: "of the certificates that `key` signs"},
 			{name: "folder", kind: text, fallback: "\"/etc/etcd/pki\"", meaning: "folder of keys and certificates on the members. It and those above it must be root's alone"},
 		}},
+		settingsBlock(),
 		{name: "latency", meaning: "Limits of its disk latency while hosts on or near it are staged. Without the block, staging is not governed. The limit of a member is at least 1.25 times its idle latency.", arguments: []argument{
 			{name: "wal_fsync_p99", kind: duration, fallback: "10ms", meaning: "99th percentile of `etcd_disk_wal_fsync_duration_seconds`"},
 			{name: "backend_commit_p99", kind: duration, fallback: "25ms", meaning: "99th percentile of `etcd_disk_backend_commit_duration_seconds`"},
@@ -160,6 +161,18 @@ func etcdBlock() block {
 			{name: "port", kind: number, required: true, meaning: "port of the listener, on the member's loopback or address"},
 			{name: "scheme", kind: text, fallback: "\"https\" with a tls block in it, else \"http\"", meaning: "\"http\" or \"https\", as in the URL; https without a tls block uses the cluster's"},
 		}, blocks: []block{tlsBlock("Client credentials for the metrics, if they are not the cluster's.")}},
+	}}
+}
+
+func settingsBlock() block {
+	return block{name: "settings", meaning: "Settings of etcd on its members, which `holdfast etcd members` writes and changes, one member at a time; with `manage`. Settings that are missing are etcd's own, or those of the unit.", arguments: []argument{
+		{name: "quota_backend_bytes", kind: text, meaning: "size at which the database accepts no more writes: bytes, or a number with a unit such as \"4GiB\""},
+		{name: "heartbeat_interval", kind: duration, meaning: "between the heartbeats of the leader, in whole milliseconds"},
+		{name: "election_timeout", kind: duration, meaning: "without a heartbeat, until a member starts an election: at least five times `heartbeat_interval`, at most 50s"},
+		{name: "auto_compaction_mode", kind: text, fallback: "\"periodic\" with `auto_compaction_retention`", meaning: "\"periodic\" or \"revision\""},
+		{name: "auto_compaction_retention", kind: text, meaning: "history that is kept: hours or a duration such as \"30m\" (periodic), or a number of revisions; \"0\" keeps all"},
+		{name: "derive_urls", kind: boolean, fallback: "false", meaning: "sets the URLs for clients to the address of the host and 127.0.0.1 with `client_port`, and those for other members to the address with `peer_port`. Each address must be an IP address"},
+		{name: "user", kind: text, fallback: "the unit's", meaning: "account that etcd runs as. It cannot be changed on a member"},
 	}}
 }
 
