@@ -1,0 +1,138 @@
+package setting
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Found is what a host has.
+type Found struct {
+	Values  Values // of the file that holdfast has written and the unit reads
+	Unread  bool   // a run was cut short before it restarted etcd with them
+	User    string // as which the unit runs; "": root
+	OwnUser string // that holdfast has set for the unit; "": none
+}
+
+// Judgement says how the settings of a member differ from those of the inventory.
+type Judgement struct {
+	Change string // differences that a restart with other settings removes; "": none
+	Clash  string // why no member may have the wanted settings now; "": they may
+	Fixed  string // differences that only another member removes; "": none
+}
+
+// Compare compares the settings of the etcd that runs on a host. Its database has that many bytes.
+func (w Wanted) Compare(f Found, database int64) Judgement {
+	var j Judgement
+	placed, changes := w.On(f), []string(nil)
+	for _, name := range sortedNames(placed.Values, f.Values) {
+		if from, to := f.Values[name], placed.Values[name]; from != to {
+			changes = append(changes, describe(name, from, to))
+		}
+	}
+	j.Change = strings.Join(changes, "; ")
+	if j.Change == "" && f.Unread {
+		j.Change = "a run that ended early has written its settings, and not restarted it"
+	}
+	if j.Change != "" {
+		j.Clash = cmp.Or(w.clashOfTimes(f.Values), w.clashOfQuota(f.Values, database))
+	}
+	if from, to := cmp.Or(f.User, "root"), w.User; to != "" && from != to || to == "" && f.OwnUser != "" {
+		j.Fixed = w.position("user") + describe("user", from, to)
+	}
+	return j
+}
+
+// On returns the wanted settings, but with those of the host that no member can be given.
+func (w Wanted) On(f Found) Wanted {
+	placed := Wanted{Values: w.Values, User: f.OwnUser}
+	if w.User == cmp.Or(f.User, "root") {
+		placed.User = w.User
+	}
+	return placed
+}
+
+func sortedNames(a, b Values) []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func describe(name, from, to string) string {
+	return fmt.Sprintf("%s: %s → %s", name, cmp.Or(from, "not set"), cmp.Or(to, "not set"))
+}
+
+// position returns the place of a setting in the inventory, for the beginning of a sentence, or that of the block.
+func (w Wanted) position(name string) string {
+	if at := cmp.Or(w.positions[name], w.positions["settings"]); at != "" {
+		return at + ": "
+	}
+	return ""
+}
+
+// clashOfTimes returns why members with the old and with the new times would not work together: a leader must send two heartbeats
+// before any member starts an election.
+func (w Wanted) clashOfTimes(old Values) string {
+	const defaultHeartbeat, defaultElection = 100, 1000 // of etcd, in milliseconds
+	for _, pair := range []struct{ beats, waits Values }{{w.Values, old}, {old, w.Values}} {
+		beat, wait := pair.beats.number(heartbeat, defaultHeartbeat), pair.waits.number(election, defaultElection)
+		if 2*beat > wait {
+			return fmt.Sprintf("%smembers with heartbeat_interval %d ms and with election_timeout %d ms would run side by side during the change, and start elections; "+
+				"change them in two runs, a longer election_timeout first and a shorter one last", w.position(election), beat, wait)
+		}
+	}
+	return ""
+}
+
+// clashOfQuota returns why the quota is too small for the database.
+func (w Wanted) clashOfQuota(old Values, database int64) string {
+	const defaultQuota = 2 << 30 // of etcd
+	limit := w.Values.number(quota, defaultQuota)
+	if limit > database || w.Values[quota] == old[quota] {
+		return ""
+	}
+	return fmt.Sprintf("%sits database has %d bytes, and with quota_backend_bytes %d etcd would accept no more writes; "+
+		"set more, or compact and defragment it first", w.position(quota), database, limit)
+}
+
+func (v Values) number(name string, fallback int64) int64 {
+	if n, err := strconv.ParseInt(v[name], 10, 64); err == nil {
+		return n
+	}
+	return fallback
+}
+
+// Dropin returns the drop-in with which the unit reads the settings from a file, or "" if there are none.
+func (w Wanted) Dropin(file string) string {
+	if len(w.Values) == 0 && w.User == "" {
+		return ""
+	}
+	text := "# written by holdfast etcd members\n[Service]\nEnvironmentFile=" + file + "\n"
+	if w.User != "" {
+		text += "User=" + w.User + "\n"
+	}
+	return text
+}
+
+// NewFound returns what a host without a member has.
+func NewFound() Found { return Found{Values: Values{}} }
+
+// ReadLine reads a line of a probe, and reports whether it is about settings.
+func (f *Found) ReadLine(word, rest string) bool {
+	switch word {
+	case "setting":
+		f.Values.AddLine(rest)
+	case "unread":
+		f.Unread = true
+	case "user":
+		f.User = rest
+	case "ownuser":
+		f.OwnUser = rest
+	default:
+		return false
+	}
+	return true
+}
