@@ -64,7 +64,7 @@ func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
 }
 
 func (v clusterView) memberState(m *pb.Member, f engine.Member) membership.Member {
-	s := membership.Member{ID: f.ID, Host: f.Host, Learner: f.Learner, Leader: f.Leader, Healthy: f.Healthy, Problem: f.Problem}
+	s := membership.Member{ID: f.ID, Host: f.Host, Learner: f.Learner, Leader: f.Leader, Healthy: f.Healthy, Problem: f.Problem, Database: f.DBBytes}
 	if m.Name != "" {
 		s.Name = f.Name
 	}

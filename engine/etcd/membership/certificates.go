@@ -59,7 +59,7 @@ func (s State) trustOfOthers(except string) []rotation.HostTrust {
 
 // CAsAfter returns the CAs that the file of a host is to have after a step, sorted.
 func (s State) CAsAfter(step MemberStep) []rotation.CA {
-	if step.Action.RestartsEtcd() {
+	if step.Action.changesTrust() {
 		if next, more := rotation.NextStep(s.wantedTrust(), s.trustOfOthers("")); more && next.Host == step.Host {
 			return next.CAs
 		}
@@ -166,19 +166,27 @@ func (s State) nextTrust() (MemberStep, error) {
 func (s State) restartWith(next rotation.Step) (MemberStep, error) {
 	m, _ := s.findMember(next.Host)
 	h, _ := s.findHost(next.Host)
-	c := s.countVoters()
-	switch {
-	case c.Margin() < 1 && !s.AllowOutage:
-		return MemberStep{}, s.refuseMember(NoMargin, m, fmt.Sprintf("the trusted CAs change, and %s must restart for it: %d of %d voters are healthy, the quorum is %d, none to spare; "+
-			"add voters (with certificates of a CA that the members trust), or set allow_outage = true", m.DisplayName(), c.Healthy, c.Voters, c.Quorum()))
-	case m.Leader && c.Voters > 1:
-		return MemberStep{Action: MoveLeader, Host: m.Host, Member: m.ID}, nil
+	if before, err := s.prepareRestart(m, "the trusted CAs change", "add voters (with certificates of a CA that the members trust)"); err != nil || before.Action != Done {
+		return before, err
 	}
 	step := MemberStep{Action: TrustCA, Host: next.Host, Member: m.ID, Reason: "it is to trust another CA, too"}
 	if !slices.ContainsFunc(next.CAs, func(ca rotation.CA) bool { return !slices.Contains(h.Certificates.Loaded, ca) }) {
 		step.Action, step.Reason = DropCA, "it trusts a CA that no member needs any more"
 	}
 	return step, nil
+}
+
+// prepareRestart returns the step before a voter may restart, or Done. It refuses if the quorum needs the voter.
+func (s State) prepareRestart(m Member, cause, advice string) (MemberStep, error) {
+	c := s.countVoters()
+	switch {
+	case c.Margin() < 1 && !s.AllowOutage:
+		return MemberStep{}, s.refuseMember(NoMargin, m, fmt.Sprintf("%s, and %s must restart for it: %d of %d voters are healthy, the quorum is %d, none to spare; "+
+			"%s, or set allow_outage = true", cause, m.DisplayName(), c.Healthy, c.Voters, c.Quorum(), advice))
+	case m.Leader && c.Voters > 1:
+		return MemberStep{Action: MoveLeader, Host: m.Host, Member: m.ID}, nil
+	}
+	return MemberStep{}, nil
 }
 
 // issueFirst returns the issue of certificates instead of a step that starts etcd on a host without them, or that adds a

@@ -64,6 +64,9 @@ func (s State) applyStep(step MemberStep) State {
 			}
 		}
 		host.Certificates = host.Certificates.issued(step, s.CAsAfter(step), s.CA)
+	case Configure:
+		host.Settings.Change, host.Settings.Clash = "", ""
+		host.Certificates.Loaded = host.Certificates.File
 	case Create:
 		host.Record = Creating
 		s.createCluster(host)

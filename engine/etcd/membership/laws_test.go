@@ -198,6 +198,8 @@ func tryWorld(t *testing.T, kinds []voterKind, voters []int, learner string, fre
 	if all, serving := w.tally(); 2*serving <= all {
 		obstacles = append(obstacles, membership.QuorumLost)
 	}
+	settings, mayLackMargin := w.setSettings(learner, mode)
+	obstacles = append(obstacles, settings...)
 	wanted := 0
 	for _, m := range w.hosts {
 		if !m.unlisted && !m.retired {
@@ -216,9 +218,35 @@ func tryWorld(t *testing.T, kinds []voterKind, voters []int, learner string, fre
 		w.checkEnd(t)
 		return
 	}
-	if !slices.Contains(obstacles, refusal.Kind) {
+	if !slices.Contains(obstacles, refusal.Kind) && (refusal.Kind != membership.NoMargin || !mayLackMargin) {
 		t.Fatalf("it refuses (%s: %v), but only %v stands in the way\n%s", refusal.Kind, refusal, obstacles, w)
 	}
+}
+
+// setSettings gives some hosts of the world other settings than the inventory has. It returns the causes for which these stand in
+// the way, and whether the quorum may need a voter that must restart for them. Which ones follows from the world, so that there
+// are no more worlds.
+func (w *world) setSettings(learner string, mode int) (obstacles []membership.RefusalKind, mayLackMargin bool) {
+	kinds := []string{"", "old", "", "old", "harmful", "fixed"}
+	differ := len(w.hosts) + len(learner) + mode
+	w.outage = differ%7 == 0
+	for i, m := range w.hosts {
+		p := w.peerOn(m.name)
+		if p == nil || !w.serves(p) || p.learner {
+			continue
+		}
+		m.settings = kinds[(differ+i*(differ/len(kinds)))%len(kinds)]
+		switch {
+		case !w.stays(p):
+		case m.settings == "harmful":
+			obstacles = append(obstacles, membership.SettingsClash)
+		case m.settings == "fixed":
+			obstacles = append(obstacles, membership.SettingFixed)
+		case m.settings == "old":
+			mayLackMargin = !w.outage
+		}
+	}
+	return obstacles, mayLackMargin
 }
 
 // checkEnd states what is true of a cluster that has the members that it should have.
@@ -231,7 +259,7 @@ func (w *world) checkEnd(t *testing.T) {
 			if p != nil || !m.apart && m.record != membership.NoRecord {
 				t.Fatalf("%s still has a member or a record\n%s", m.name, w)
 			}
-		case p == nil || p.learner || !w.serves(p) || m.record != membership.NoRecord:
+		case p == nil || p.learner || !w.serves(p) || m.settings != "" || m.record != membership.NoRecord:
 			t.Fatalf("%s has no voter that serves, or a record\n%s", m.name, w)
 		}
 	}

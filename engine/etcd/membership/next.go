@@ -36,7 +36,7 @@ func (s State) nextChange() (MemberStep, error) {
 		return MemberStep{}, s.refuseCluster(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
 			"start the others, or if they are gone for good: holdfast etcd restore %s", c.Healthy, c.Voters, c.Quorum(), s.Cluster))
 	}
-	for _, next := range []func() (MemberStep, error){s.nextHook, s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextTrusted, s.nextMissing, s.nextLeaving} {
+	for _, next := range []func() (MemberStep, error){s.nextHook, s.nextLeftover, s.checkMembers, s.nextDead, s.nextUnhealthy, s.nextLearner, s.nextTrusted, s.checkClash, s.nextMissing, s.nextConfigured, s.nextLeaving, s.checkFixed} {
 		if step, err := next(); err != nil || step.Action != Done {
 			return s.saveFirst(step), err
 		}

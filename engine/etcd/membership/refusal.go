@@ -79,6 +79,8 @@ const (
 	UnhealthyVoter  RefusalKind = "unhealthy voter"  // it may come back
 	HealthyNamed    RefusalKind = "healthy named"    // a person names a healthy voter whose host is to have one
 	NoMargin        RefusalKind = "no margin"        // a member must restart, and the quorum needs it
+	SettingsClash   RefusalKind = "settings clash"   // a member with the wanted settings would harm the others, or itself
+	SettingFixed    RefusalKind = "setting fixed"    // a setting differs that a member keeps as long as it is there
 	HostNotReady    RefusalKind = "host not ready"   // a host that is to get a voter cannot have one
 )
 

@@ -43,6 +43,7 @@ type Member struct {
 	Healthy  bool   // a voter: answers a linearizable read and has caught up; a learner: answers
 	CaughtUp bool   // a learner that may be promoted
 	Problem  string // why it is not healthy
+	Database int64  // bytes of its database; 0: not known
 
 	isForecast bool // etcd does not list it: a forecast has added it
 }
@@ -67,11 +68,19 @@ type Host struct {
 	Record      Record // change that a run began there; "": none
 
 	Certificates Certificates
+	Settings     Settings
 
 	// Checked is true if the preflight of this run passed. Failed is why this run cannot add a member there: the preflight
 	// failed, or the learner did not catch up in time.
 	Checked bool
 	Failed  string
+}
+
+// Settings says how the settings of etcd on a host with a member differ from those of the inventory.
+type Settings struct {
+	Change string // differences that a restart with other settings removes; "": none
+	Clash  string // why no member may have the wanted settings now; "": they may
+	Fixed  string // differences that only another member removes; "": none
 }
 
 // Record is a note on a host that a run writes before it changes the membership of the host, and removes afterwards.

@@ -29,12 +29,15 @@ const (
 	MoveLeader MemberAction = "move leader"        // makes another voter lead
 	Remove     MemberAction = "remove"             // records it on the host, and removes its member
 	SetAside   MemberAction = "set aside"          // stops etcd, renames its data directory, and removes the record
+	Configure  MemberAction = "configure"          // writes the settings of etcd on a host, and restarts its etcd
 	RunHook    MemberAction = "run hook"           // runs the command that tells the clients about the voters
 	Forget     MemberAction = "forget"             // removes the record of a change that is complete
 )
 
 // RestartsEtcd reports whether the step restarts a voter.
-func (a MemberAction) RestartsEtcd() bool { return a == TrustCA || a == DropCA }
+func (a MemberAction) RestartsEtcd() bool { return a.changesTrust() || a == Configure }
+
+func (a MemberAction) changesTrust() bool { return a == TrustCA || a == DropCA }
 
 // ChangesVoters reports whether clients need other URLs after the step.
 func (s MemberStep) ChangesVoters() bool {

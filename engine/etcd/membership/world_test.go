@@ -19,6 +19,7 @@ type world struct {
 
 	// What a run remembers, and a killed run forgets.
 	saved           bool
+	outage          bool // a restart may cost the quorum
 	checked, failed map[string]bool
 
 	cutShort bool            // each change is cut short the first time
@@ -44,6 +45,8 @@ type machine struct {
 	slow     bool // a learner never catches up
 	replaced bool // its data are of a cluster that a restore has replaced
 	record   membership.Record
+	settings string   // of its etcd; "": those of the inventory
+	restarts int      // with other settings
 	aside    []string // data that were set aside
 }
 
@@ -112,7 +115,7 @@ func (w *world) tally() (voters, serving int) {
 }
 
 func (w *world) state() membership.State {
-	s := membership.State{Cluster: "main", Named: w.named, Saved: w.saved}
+	s := membership.State{Cluster: "main", Named: w.named, Saved: w.saved, AllowOutage: w.outage}
 	for _, p := range w.members {
 		m := membership.Member{ID: p.id, Learner: p.learner, Healthy: w.serves(p), Leader: w.leader == p.id && w.serves(p)}
 		if p.joined {
@@ -138,6 +141,14 @@ func (w *world) state() membership.State {
 			h.HasData, h.Running, h.Record, h.Replaced = m.disk != "", m.runs, m.record, m.replaced
 			if m.disk != foreign {
 				h.DataOf = m.disk
+			}
+			switch m.settings {
+			case "old":
+				h.Settings.Change = "old → new"
+			case "harmful":
+				h.Settings.Change, h.Settings.Clash = "old → new", "the new ones harm others"
+			case "fixed":
+				h.Settings.Fixed = "fixed"
 			}
 		}
 		s.Hosts = append(s.Hosts, h)
@@ -184,6 +195,11 @@ func (w *world) act(step membership.MemberStep) {
 		}
 		m.disk = w.addPeer(m.name, false, true).id
 		m.runs = true
+	case membership.Configure:
+		m.restarts++
+		if !w.halfDone(step) {
+			m.settings = ""
+		}
 	case membership.AddLearner:
 		m.record = membership.Adding
 		if !w.halfDone(step) {
@@ -220,7 +236,7 @@ func (w *world) act(step membership.MemberStep) {
 		if m.disk != "" {
 			m.aside = append(m.aside, m.disk)
 		}
-		m.disk, m.record, m.replaced = "", membership.NoRecord, false
+		m.disk, m.record, m.replaced, m.settings = "", membership.NoRecord, false, ""
 	case membership.Forget:
 		m.record = membership.NoRecord
 	}
@@ -273,9 +289,13 @@ func (w *world) checkStep(step membership.MemberStep) error {
 			return fmt.Errorf("a member for a host that is not to have one, or cannot have one")
 		case !w.checked[m.name]:
 			return fmt.Errorf("a host without preflight")
+		case slices.ContainsFunc(w.members, func(p *peer) bool { return w.stays(p) && w.machine(p.host).settings == "harmful" }):
+			return fmt.Errorf("a new member with settings that harm others")
 		case step.Action == membership.AddLearner && w.isLastHalf(voters):
 			return fmt.Errorf("an even number of voters for the sake of one host, while others cannot have a member")
 		}
+	case membership.Configure:
+		return w.checkConfigure(p, m)
 	case membership.Start:
 		if m.apart || m.disk != "" && (p != nil && m.disk != p.id || m.disk == foreign) {
 			return fmt.Errorf("a start with the data of %q", m.disk)
@@ -289,6 +309,44 @@ func (w *world) checkStep(step membership.MemberStep) error {
 	case membership.SetAside:
 		if m.record == membership.NoRecord && !m.replaced || w.peerOn(m.name) != nil {
 			return fmt.Errorf("data set aside that no run is known to have left, or that a member needs")
+		}
+	}
+	return nil
+}
+
+// stays reports whether a voter is to go on serving.
+func (w *world) stays(p *peer) bool {
+	m := w.machine(p.host)
+	return !p.learner && !m.retired && !m.unlisted && !slices.Contains(w.named, p.id)
+}
+
+// checkConfigure states the laws of a restart of a member with other settings.
+func (w *world) checkConfigure(p *peer, m *machine) error {
+	voters, serving := w.tally()
+	switch {
+	case p == nil || !w.serves(p) || !w.stays(p):
+		return fmt.Errorf("a restart of no voter that stays")
+	case serving != voters:
+		return fmt.Errorf("a second voter goes down")
+	case 2*(serving-1) <= voters && !w.outage:
+		return fmt.Errorf("a restart leaves %d of %d voters", serving-1, voters)
+	case w.leader == p.id && voters > 1:
+		return fmt.Errorf("the leader restarts")
+	case slices.ContainsFunc(w.members, func(p *peer) bool { return p.learner }):
+		return fmt.Errorf("a restart while a member learns")
+	case m.settings != "old":
+		return fmt.Errorf("a restart with settings that are %q", m.settings)
+	case m.restarts > 1 || m.restarts == 1 && !w.cutShort:
+		return fmt.Errorf("a restart for nothing")
+	}
+	for _, h := range w.hosts {
+		if q := w.peerOn(h.name); !h.unlisted && !h.retired && q == nil {
+			return fmt.Errorf("a restart before %s has a member: more could be spared then", h.name)
+		}
+	}
+	for _, q := range w.members {
+		if w.stays(q) && w.machine(q.host).settings == "harmful" {
+			return fmt.Errorf("a restart with settings that harm %s", q.host)
 		}
 	}
 	return nil

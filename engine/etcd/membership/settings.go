@@ -1,0 +1,62 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+)
+
+// listMisconfigured returns the voters that stay and whose host has other settings than the inventory, by a test. The leader
+// is the last.
+func (s State) listMisconfigured(differs func(Settings) bool) []Member {
+	var list, last []Member
+	for _, m := range s.listVoters() {
+		h, _ := s.findHost(m.Host)
+		switch {
+		case s.isLeaving(m) || h.Unreachable != "" || !differs(h.Settings):
+		case m.Leader:
+			last = append(last, m)
+		default:
+			list = append(list, m)
+		}
+	}
+	return append(list, last...)
+}
+
+// checkClash refuses settings of the inventory that no member may have while another has the old ones: neither a new member
+// nor one that restarts.
+func (s State) checkClash() (MemberStep, error) {
+	for _, m := range s.listMisconfigured(func(t Settings) bool { return t.Clash != "" }) {
+		h, _ := s.findHost(m.Host)
+		return MemberStep{}, s.refuseMember(SettingsClash, m, fmt.Sprintf("member %s: %s", m.DisplayName(), h.Settings.Clash))
+	}
+	return MemberStep{}, nil
+}
+
+// nextConfigured gives a voter the settings of the inventory. By then, all voters are healthy, and all hosts that are to have one do.
+func (s State) nextConfigured() (MemberStep, error) {
+	list := s.listMisconfigured(func(t Settings) bool { return t.Change != "" })
+	if len(list) == 0 {
+		return MemberStep{}, nil
+	}
+	away := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Unreachable != "" && s.hasMember(h) })
+	if away >= 0 {
+		h := s.Hosts[away]
+		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("settings of etcd are to change, and host %s is unreachable (%s): the settings of its etcd are not known", h.Name, h.Unreachable))
+	}
+	m := list[0]
+	if before, err := s.prepareRestart(m, "the settings of etcd change", "add voters"); err != nil || before.Action != Done {
+		return before, err
+	}
+	h, _ := s.findHost(m.Host)
+	return MemberStep{Action: Configure, Host: m.Host, Member: m.ID, Reason: h.Settings.Change}, nil
+}
+
+// checkFixed refuses, when nothing else is left to do, members with settings that only another member can have.
+func (s State) checkFixed() (MemberStep, error) {
+	for _, m := range s.listMisconfigured(func(t Settings) bool { return t.Fixed != "" }) {
+		h, _ := s.findHost(m.Host)
+		return MemberStep{}, s.refuseMember(SettingFixed, m, fmt.Sprintf("%s: a member cannot change that; undo it in the inventory, or replace member %s: "+
+			"set etcd_retired = true on host %s, members apply, remove it again, members apply", h.Settings.Fixed, m.DisplayName(), m.Host))
+	}
+	return MemberStep{}, nil
+}
