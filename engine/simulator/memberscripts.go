@@ -21,6 +21,7 @@ type memberHost struct {
 	started  time.Time
 	record   string
 	settings map[string]string // settings of etcd, by name
+	tuned    string            // settings of the inventory
 }
 
 // RunMemberScript runs a script of package change on a host.
@@ -58,6 +59,7 @@ func (b *Bastion) memberVerb(text string) string {
 		{"syncoften() {", "preflight"},
 		{"claim 'record a change of etcd members'", "record"},
 		{"claim 'end a change of etcd members'", "forget"},
+		{"claim 'configure etcd'", "configure"},
 		{"claim 'start etcd'", "start etcd"},
 		{"claim 'set the data of etcd aside'", "set aside"},
 	} {
@@ -102,8 +104,13 @@ func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rol
 			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 			h.members.settings[name] = value
 		}
+		h.members.tuned = writtenSettings(text)
 		h.startEtcd(b, now)
 		h.units = h.enabledUnits()
+	case "configure":
+		b.law().CheckConfigure(b.site.observedCluster(h.host.Cluster), &h.law)
+		h.members.tuned = writtenSettings(text)
+		h.etcd, h.since, h.lost = !h.traits.NoEtcd, now, now
 	case "set aside":
 		b.law().CheckSetAside(&h.law, h.member != nil && h.member.id == h.data)
 		h.members, h.etcd, h.data = memberHost{}, false, ""
@@ -120,6 +127,15 @@ func printedText(script, print, to string) string {
 	return unquote(before[strings.LastIndex(before, print)+len(print):])
 }
 
+// writtenSettings returns the settings of the inventory that a script writes, if it writes any.
+func writtenSettings(script string) string {
+	const to = ` >"$tuned.new"`
+	if !strings.Contains(script, to) {
+		return ""
+	}
+	return printedText(script, `printf '%s' `, to)
+}
+
 func (h *Host) answerLook(now time.Time) string {
 	text := fmt.Sprintf("clock %d\n", h.clockTime(now).Unix())
 	if h.etcd {
@@ -127,6 +143,9 @@ func (h *Host) answerLook(now time.Time) string {
 	}
 	if h.members.record != "" {
 		text += "record " + h.members.record + "\n"
+	}
+	for line := range strings.Lines(h.members.tuned) {
+		text += "setting " + line
 	}
 	if h.data != "" {
 		text += "data\nwal " + hex.EncodeToString(encodeWAL(h.data)) + "\n"
@@ -254,6 +273,12 @@ func (s *Site) Membership(cluster string) (m Membership) {
 		}
 	})
 	return m
+}
+
+// EtcdSettings returns the settings of the inventory that the etcd of the host has, as lines.
+func (h *Host) EtcdSettings() (lines string) {
+	h.site.withLock(func(time.Time) { lines = h.members.tuned })
+	return lines
 }
 
 // HasMember reports whether a host has the data of a member that etcd lists.

@@ -69,7 +69,7 @@ func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
 
 // addTo adds the CAs that members are to trust to a state, and keeps it for the next step.
 func (c *Certificates) addTo(s *membership.State, cluster engine.Cluster) {
-	s.CA, s.AllowOutage = c.known.Goal, cluster.AllowOutage
+	s.CA = c.known.Goal
 	for _, ca := range c.Issuer.Also() {
 		s.AlsoTrusted = append(s.AlsoTrusted, pki.ID(ca))
 	}
@@ -141,7 +141,9 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 			return "", err
 		}
 	}
-	if err := r.runScript(ctx, step.Host, r.scriptUnderHold("put certificates of etcd in place", r.certificatePlace().PlaceScript(issued, bundle))); err != nil {
+	place := r.certificatePlace()
+	place.User = r.userOf(host)
+	if err := r.runScript(ctx, step.Host, r.scriptUnderHold("put certificates of etcd in place", place.PlaceScript(issued, bundle))); err != nil {
 		return "", err
 	}
 	r.Certificates.Reconnect()

@@ -121,7 +121,7 @@ func TestCertificatesBeforeTheFirstMember(t *testing.T) {
 	if len(done) != 2 || done[0] != membership.Issue || done[1] != membership.Create {
 		t.Errorf("%v", done)
 	}
-	settings := settingsText{name: "etcd-0", ca: r.Cluster.Managed.CA}.String()
+	settings := settingsText{name: "etcd-0", managed: *r.Cluster.Managed}.String()
 	b.write("var/lib/holdfast/etcd-member.env", settings)
 	for _, line := range []string{"ETCD_CLIENT_CERT_AUTH=true", "ETCD_CERT_FILE=/etc/etcd/pki/server.crt", "ETCD_PEER_KEY_FILE=/etc/etcd/pki/peer.key", "ETCD_PEER_TRUSTED_CA_FILE=/etc/etcd/pki/ca.crt"} {
 		if !strings.Contains(settings, line+"\n") {

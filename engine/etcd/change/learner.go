@@ -21,7 +21,7 @@ func (r *Run) promoteLearner(ctx context.Context, step membership.MemberStep) er
 // startMember starts the etcd of a member, and waits until it has data. An etcd that does not start is taken back by the next
 // step.
 func (r *Run) startMember(ctx context.Context, step membership.MemberStep) (string, error) {
-	if err := r.runScript(ctx, step.Host, startScript(r.Owner, *r.Cluster.Managed, r.joinSettings(step).String())); err != nil {
+	if err := r.startEtcd(ctx, step.Host, r.joinSettings(step)); err != nil {
 		return "", err
 	}
 	started, err := r.waitUnderHold(ctx, step.Host, settleTime, func() (bool, error) {

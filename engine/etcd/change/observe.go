@@ -15,6 +15,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/setting"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/textutil"
 )
@@ -25,13 +26,14 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 	if err != nil {
 		return membership.State{}, err
 	}
-	s := membership.State{Cluster: r.Cluster.Name, Saved: r.saved}
-	for _, p := range probed {
-		s.Hosts = append(s.Hosts, p.host)
-	}
+	s := membership.State{Cluster: r.Cluster.Name, Saved: r.saved, AllowOutage: r.Cluster.AllowOutage}
 	list := r.listMembers(ctx, probed)
 	if ctx.Err() != nil {
 		return membership.State{}, context.Cause(ctx)
+	}
+	r.compareSettings(probed, list.Members)
+	for _, p := range probed {
+		s.Hosts = append(s.Hosts, p.host)
 	}
 	s.Problem, s.Members, s.Alarms = list.Problem, list.Members, list.Alarms
 	if r.Certificates != nil {
@@ -60,12 +62,15 @@ func (r *Run) probeHosts(ctx context.Context) ([]probedHost, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r.replaced = replacedClusters{}
+	r.replaced, r.tuned = replacedClusters{}, map[string]setting.Found{}
 	clear(r.clocks)
 	for _, p := range probed {
 		r.replaced.mergeLines(p.found.replaced)
 		if p.host.Unreachable == "" {
 			r.clocks[p.host.Name] = p.ahead
+			if p.host.HasData {
+				r.tuned[p.host.Name] = p.found.settings
+			}
 		}
 	}
 	for i := range probed {
@@ -189,7 +194,7 @@ func (r *Run) joinSettings(step membership.MemberStep) settingsText {
 			initial = append(initial, name+"="+u)
 		}
 	}
-	return settingsText{name: step.Host, dataDir: r.Cluster.Managed.DataDir, peerURL: own, cluster: strings.Join(initial, ","), state: "existing", ca: r.Cluster.Managed.CA}
+	return settingsText{name: step.Host, managed: *r.Cluster.Managed, peerURL: own, cluster: strings.Join(initial, ","), state: "existing"}
 }
 
 func firstOr(list []string, other string) string {

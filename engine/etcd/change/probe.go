@@ -10,10 +10,11 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/restore"
+	"holdfast/engine/etcd/setting"
 )
 
 // probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
-// "restore PHASE SOURCE" with "newwal HEX", and a line "replaced …" for each line of replacedPath.
+// "setting NAME=VALUE" and "user NAME" (package setting), "restore PHASE SOURCE" with "newwal HEX", and a line "replaced …" for each line of replacedPath.
 func probeScript(m engine.ManagedMembers) string {
 	return setVariables(m) + roomLibrary + `echo "clock $(date -u +%s)"
 firstwal() {
@@ -26,6 +27,12 @@ case $(systemctl is-active "$unit" || :) in
 active | activating | reloading) echo running ;;
 esac
 [ ! -e "$record" ] || printf 'record %s\n' "$(head -c 100 "$record" | tr -d '\n')"
+if grep -qxF "EnvironmentFile=$tuned" "$tuning" 2>/dev/null; then
+	head -c 4096 "$tuned" 2>/dev/null | sed 's/^/setting /'
+	sed -n 's/^User=/ownuser /p' "$tuning"
+fi
+[ ! -e "$unread" ] || echo unread
+echo "user $(systemctl show -p User --value "$unit")"
 [ ! -e "$replaced" ] || head -c 16384 "$replaced" | sed 's/^/replaced /'
 (
 	enterroom || exit 0
@@ -60,10 +67,11 @@ type hostState struct {
 	newCluster string // ID of the cluster that the restore has built
 
 	replaced replacedClusters
+	settings setting.Found
 }
 
 func readProbe(output string) hostState {
-	var s hostState
+	s := hostState{settings: setting.NewFound()}
 	for line := range strings.Lines(output) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch word {
@@ -87,6 +95,8 @@ func readProbe(output string) hostState {
 			s.phase, s.of = restore.Phase(phase), of
 		case "replaced":
 			s.replaced.addLine(rest)
+		default:
+			s.settings.ReadLine(word, rest)
 		}
 	}
 	if s.phase == restore.Placed {

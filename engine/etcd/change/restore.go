@@ -256,15 +256,15 @@ func (r *Restore) newSettings(host string, source restore.Source) settingsText {
 	}
 	own := r.Run.peerURL(host)
 	return settingsText{
-		name: host, dataDir: r.Run.Cluster.Managed.DataDir, peerURL: own, cluster: host + "=" + own,
-		state: "existing", token: r.Run.Cluster.Name + "-" + r.Run.Owner.Run, ca: r.Run.Cluster.Managed.CA,
+		name: host, managed: *r.Run.Cluster.Managed, peerURL: own, cluster: host + "=" + own,
+		state: "existing", token: r.Run.Cluster.Name + "-" + r.Run.Owner.Run,
 	}
 }
 
 // startCluster starts the new cluster, and waits until its voter is healthy and has the revision.
 func (r *Restore) startCluster(ctx context.Context, host string) (string, error) {
 	settings := r.newSettings(host, restore.Source{})
-	if err := r.Run.runScript(ctx, host, startScript(r.Run.Owner, *r.Run.Cluster.Managed, settings.String())); err != nil {
+	if err := r.Run.startEtcd(ctx, host, settings); err != nil {
 		return "", err
 	}
 	if err := r.Run.awaitFirst(ctx, host, string(restore.Start)); err != nil {

@@ -128,7 +128,7 @@ func buildScript(owner engine.HoldOwner, m engine.ManagedMembers, d newData) str
 etcdutl snapshot restore ./snapshot.db --data-dir ./restored.part --name `+q(s.name)+` --initial-cluster `+q(s.cluster)+` \
 	--initial-cluster-token `+q(s.token)+` --initial-advertise-peer-urls `+q(s.peerURL)+` \
 	--bump-revision `+strconv.FormatInt(d.bump, 10)+` --mark-compacted`+skip+` >./log 2>&1 9>&- || { tail -c 500 ./log >&2; exit 1; }
-user=$(systemctl show -p User --value "$unit")
+[ -n "$user" ] || user=$(systemctl show -p User --value "$unit")
 group=$(systemctl show -p Group --value "$unit")
 [ -n "$user" ] || user=root
 [ -n "$group" ] || group=$(id -gn "$user")

@@ -9,6 +9,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/setting"
 )
 
 // Etcd is the cluster that a run changes.
@@ -64,6 +65,7 @@ type Run struct {
 	urls            map[string][]string
 	members         []membership.Member
 	replaced        replacedClusters
+	tuned           map[string]setting.Found // by host with data of etcd
 	clocks          map[string]time.Duration // by host: how far its clock is ahead of the bastion's
 }
 
@@ -198,6 +200,8 @@ func (r *Run) runAction(ctx context.Context, step membership.MemberStep) (string
 		return r.issueCertificates(ctx, step)
 	case membership.TrustCA, membership.DropCA:
 		return "", r.trustCAs(ctx, step)
+	case membership.Configure:
+		return "", r.configure(ctx, step)
 	case membership.AddLearner:
 		if err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Adding)); err != nil {
 			return "", err
@@ -259,10 +263,10 @@ func (r *Run) createCluster(ctx context.Context, host string) error {
 		return err
 	}
 	settings := settingsText{
-		name: host, dataDir: r.Cluster.Managed.DataDir, peerURL: r.peerURL(host), cluster: host + "=" + r.peerURL(host),
-		state: "new", token: r.Cluster.Name + "-" + r.Owner.Run, ca: r.Cluster.Managed.CA,
+		name: host, managed: *r.Cluster.Managed, peerURL: r.peerURL(host), cluster: host + "=" + r.peerURL(host),
+		state: "new", token: r.Cluster.Name + "-" + r.Owner.Run,
 	}
-	if err := r.runScript(ctx, host, startScript(r.Owner, *r.Cluster.Managed, settings.String())); err != nil {
+	if err := r.startEtcd(ctx, host, settings); err != nil {
 		return err
 	}
 	err = r.awaitFirst(ctx, host, string(membership.Create))

@@ -5,19 +5,35 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/setting"
 	"holdfast/engine/hostscript"
 )
 
-// Files on a host. systemd reads settingsPath when it starts etcd; its settings win over those of the unit.
+// Files on a host. systemd reads settingsPath and tunedPath when it starts etcd; their settings win over those of the unit.
 const (
 	recordPath   = engine.StateDir + "/etcd-member"
 	settingsPath = engine.StateDir + "/etcd-member.env"
-	placePath    = engine.StateDir + "/etcd-restore"  // end of the name of the folder in which a restore works
-	replacedPath = engine.StateDir + "/etcd-replaced" // clusters that a restore has replaced
+	tunedPath    = engine.StateDir + "/etcd-settings.env"    // settings of the inventory
+	unreadPath   = engine.StateDir + "/etcd-settings.unread" // is there while etcd may not have read them
+	placePath    = engine.StateDir + "/etcd-restore"         // end of the name of the folder in which a restore works
+	replacedPath = engine.StateDir + "/etcd-replaced"        // clusters that a restore has replaced
 )
 
 func dropinPath(unit string) string {
 	return "/etc/systemd/system/" + unit + ".d/50-holdfast-member.conf"
+}
+
+// tuningPath returns the path of the drop-in that names tunedPath. Its settings win over those of dropinPath.
+func tuningPath(unit string) string {
+	return "/etc/systemd/system/" + unit + ".d/51-holdfast-settings.conf"
+}
+
+// wantedUser returns the account that the inventory wants etcd to run as; "": that of the unit.
+func wantedUser(m engine.ManagedMembers) string {
+	if m.Settings == nil {
+		return ""
+	}
+	return m.Settings.User
 }
 
 func setVariables(m engine.ManagedMembers) string {
@@ -25,6 +41,7 @@ func setVariables(m engine.ManagedMembers) string {
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"parent=" + hostscript.Quote(path.Clean(dir)) + "\nbase=" + hostscript.Quote(base) + "\nunit=" + hostscript.Quote(m.Unit) + "\n" +
 		"record=" + recordPath + "\nsettings=" + settingsPath + "\ndropin=" + hostscript.Quote(dropinPath(m.Unit)) + "\n" +
+		"user=" + hostscript.Quote(wantedUser(m)) + "\ntuned=" + tunedPath + "\nunread=" + unreadPath + "\ntuning=" + hostscript.Quote(tuningPath(m.Unit)) + "\n" +
 		"state=" + engine.StateDir + "\nplace=" + placePath + "\nreplaced=" + replacedPath + "\n"
 }
 
@@ -60,8 +77,8 @@ sync "$state"
 
 // startScript sets etcd up to join or to found a cluster, and starts it. It does not wait until etcd is ready: etcd is not
 // before it has joined.
-func startScript(owner engine.HoldOwner, m engine.ManagedMembers, settings string) string {
-	return underHold(owner, m, "start etcd", `printf '%s' `+hostscript.Quote(settings)+` >"$settings.new"
+func startScript(owner engine.HoldOwner, settings settingsText, wanted setting.Wanted) string {
+	return underHold(owner, settings.managed, "start etcd", `printf '%s' `+hostscript.Quote(settings.String())+` >"$settings.new"
 sync "$settings.new"
 mv -fT "$settings.new" "$settings"
 mkdir -p "${dropin%/*}"
@@ -69,10 +86,11 @@ chmod 0755 "${dropin%/*}"
 printf '%s\n' '# written by holdfast etcd members' '[Service]' "EnvironmentFile=$settings" >"$dropin.new"
 chmod 0644 "$dropin.new"
 mv -fT "$dropin.new" "$dropin"
-systemctl daemon-reload 9>&-
+`+writeSettings(wanted)+`systemctl daemon-reload 9>&-
 systemctl enable "$unit" 9>&-
 systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
 systemctl restart --no-block "$unit" 9>&-
+rm -f "$unread"
 `)
 }
 
@@ -83,7 +101,7 @@ func setAsideScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
 
 const setAsideBody = `systemctl disable "$unit" 9>&- || :
 systemctl stop "$unit" 9>&-
-` + enterParent + renameAside + `rm -f "$dropin" "$settings"
+` + enterParent + renameAside + `rm -f "$dropin" "$settings" "$tuning" "$tuning.old" "$tuned" "$tuned.old" "$unread"
 systemctl daemon-reload 9>&-
 ` + roomLibrary + clearRoom + `rm -f "$record"
 sync "$state"
@@ -121,6 +139,7 @@ const measureSyncs = `syncoften() {
 // their number.
 func preflightScript(m engine.ManagedMembers) string {
 	return setVariables(m) + measureSyncs + `systemctl cat "$unit" >/dev/null 2>&1 || { echo "there is no unit $unit; install etcd" >&2; exit 1; }
+[ -z "$user" ] || id "$user" >/dev/null 2>&1 || { echo "there is no account $user; make it, or set another user in the block settings" >&2; exit 1; }
 [ -d "$parent" ] || { echo "there is no folder $parent; make it, writable for etcd" >&2; exit 1; }
 ` + enterParent + `! mountpoint -q "./$base" || { echo "$parent/$base is a mount point, and cannot be renamed; use a folder in it as data_dir" >&2; exit 1; }
 free=$(df -Pk . | awk 'NR == 2 { print $4 }')
@@ -136,15 +155,18 @@ printf '%s\n' "$times" | sort -g | awk '{ took[NR] = $1 } END { n = int((NR * 99
 
 // settingsText returns the settings of etcd for its first start.
 type settingsText struct {
-	name, dataDir, peerURL, cluster, state, token string
+	name, peerURL, cluster, state, token string
 
-	ca *engine.EtcdCA // nil: holdfast issues no certificates
+	managed engine.ManagedMembers
 }
 
 func (s settingsText) String() string {
-	text := "ETCD_NAME=" + s.name + "\nETCD_DATA_DIR=" + s.dataDir + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + s.peerURL +
+	text := "ETCD_NAME=" + s.name + "\nETCD_DATA_DIR=" + s.managed.DataDir + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=" + s.peerURL +
 		"\nETCD_INITIAL_CLUSTER=" + s.cluster + "\nETCD_INITIAL_CLUSTER_STATE=" + s.state + "\n"
-	text += certificateSettings(s.ca)
+	text += certificateSettings(s.managed.CA)
+	if tuned := s.managed.Settings; tuned != nil && tuned.DeriveURLs {
+		text += "ETCD_LISTEN_PEER_URLS=" + s.peerURL + "\n" // members never get another peer URL
+	}
 	if s.token != "" {
 		text += "ETCD_INITIAL_CLUSTER_TOKEN=" + s.token + "\n"
 	}

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/setting"
 	"holdfast/engine/pathtest"
 )
 
@@ -181,9 +182,9 @@ func TestSyncsAreDescribed(t *testing.T) {
 func TestFounderJoinsFromThenOn(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	settings := settingsText{name: "etcd-0", dataDir: "/var/lib/etcd/default", peerURL: "http://h", cluster: "etcd-0=http://h", state: "new", token: "new"}
+	settings := settingsText{name: "etcd-0", managed: b.members, peerURL: "http://h", cluster: "etcd-0=http://h", state: "new", token: "new"}
 	b.write("var/lib/holdfast/etcd-member", string(membership.Creating)+"\n")
-	if code, out := b.run(startScript(testOwner, b.members, settings.String())); code != 0 {
+	if code, out := b.run(startScript(testOwner, settings, setting.Wanted{})); code != 0 {
 		t.Fatal(code, out)
 	}
 	b.addTool("systemctl", `echo "$@" >>"`+b.root+`/calls"`)

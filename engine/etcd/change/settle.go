@@ -78,7 +78,7 @@ func (r *Run) Accept(f membership.Forecast) {
 // back, and data that it sets aside, follow from an addition or a removal.
 func (r *Run) mayDo(step membership.MemberStep) bool {
 	switch step.Action {
-	case membership.Create, membership.AddLearner, membership.Remove, membership.TrustCA, membership.DropCA:
+	case membership.Create, membership.AddLearner, membership.Remove, membership.TrustCA, membership.DropCA, membership.Configure:
 		step.Reason = ""
 		return r.accepted[step] || r.failed[step.Host] != ""
 	default:
@@ -98,7 +98,8 @@ func mayPass(err error, s membership.State) bool {
 	case membership.HostNotReady: // its etcd has just been started, and has not written its ID yet
 		i := slices.IndexFunc(s.Hosts, func(h membership.Host) bool { return h.Name == refusal.Host })
 		return i >= 0 && s.Hosts[i].Running && s.Hosts[i].Record == membership.Adding
-	case membership.NothingWanted, membership.HasAlarm, membership.SeveralLearners, membership.UnclaimedMember, membership.HealthyNamed, membership.NoMargin:
+	case membership.NothingWanted, membership.HasAlarm, membership.SeveralLearners, membership.UnclaimedMember, membership.HealthyNamed, membership.NoMargin,
+		membership.SettingsClash, membership.SettingFixed:
 	}
 	return false
 }

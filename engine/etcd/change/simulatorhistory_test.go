@@ -26,6 +26,7 @@ type membersHistory struct {
 type membersAct struct {
 	by, pause int
 	wanted    []bool // hosts that are to have a voter
+	quota     int64  // of etcd
 	second    int    // seconds after which a second bastion changes members as well; -1: never
 	rollOut   int    // seconds after which a roll-out begins; -1: never
 	knowsAll  bool   // the roll-out knows the new hosts
@@ -100,6 +101,7 @@ func drawAct(t *rapid.T, hosts int) membersAct {
 	for range hosts {
 		a.wanted = append(a.wanted, rapid.SampledFrom([]bool{true, true, false}).Draw(t, "wanted"))
 	}
+	a.quota = rapid.SampledFrom([]int64{0, 0, 4 << 30, 8 << 30}).Draw(t, "quota")
 	a.wanted[0] = a.wanted[0] || !slices.Contains(a.wanted, true)
 	for range rapid.IntRange(0, 4).Draw(t, "incidents") {
 		a.incidents = append(a.incidents, membersIncident{

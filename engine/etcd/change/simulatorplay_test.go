@@ -16,6 +16,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/setting"
 	"holdfast/engine/simulator"
 )
 
@@ -44,8 +45,12 @@ func (h *membersHistory) play() error {
 	return h.playEnd()
 }
 
-// setInventory sets the OS that roll-outs bring, and the hosts that are to have a voter.
-func (h *membersHistory) setInventory(digest string, wanted []bool) {
+// setInventory sets the OS that roll-outs bring, the hosts that are to have a voter, and the settings of etcd.
+func (h *membersHistory) setInventory(digest string, wanted []bool, quota int64) {
+	h.site.Inventory.Clusters = slices.Clone(h.site.Inventory.Clusters)
+	managed := *h.site.Inventory.Clusters[0].Managed
+	managed.Settings = &engine.EtcdSettings{QuotaBackendBytes: quota}
+	h.site.Inventory.Clusters[0].Managed = &managed
 	h.site.Inventory.Hosts = slices.Clone(h.site.Inventory.Hosts)
 	for i := range wanted {
 		h.site.Inventory.Hosts[i].Retired = !wanted[i]
@@ -57,7 +62,7 @@ func (h *membersHistory) setInventory(digest string, wanted []bool) {
 }
 
 func (h *membersHistory) playAct(i int, a membersAct) error {
-	h.setInventory([]string{simulator.V2, simulator.V3}[i%2], a.wanted)
+	h.setInventory([]string{simulator.V2, simulator.V3}[i%2], a.wanted, a.quota)
 	names := []string{"members", "second", "roll-out"}
 	runs := make([]*simulator.Bastion, len(names))
 	for n, name := range names {
@@ -194,7 +199,7 @@ func (h *membersHistory) playEnd() error {
 		if h.isExplained(err) {
 			return h.verify()
 		}
-		h.rollOut(h.newBastion(fmt.Sprint("end", i, "-roll-out"), "b2"), h.runs, false)
+		h.rollOut(h.newBastion(fmt.Sprint("end", i, "-roll-out"), "b2"), h.runs, i == 1) // of two, one knows all voters
 		time.Sleep(mendTime)
 	}
 	if err := h.verify(); err != nil {
@@ -213,7 +218,8 @@ func (h *membersHistory) releaseHolds() {
 	}
 }
 
-// isExplained reports whether a person has to do something first, and the error says so: a quorum has lost its disks.
+// isExplained reports whether a person has to do something first, and the error says so: a quorum has lost its disks, or other
+// settings need a restart of a member that the quorum needs.
 func (h *membersHistory) isExplained(err error) bool {
 	var r *membership.Refusal
 	if !errors.As(err, &r) || r.Text == "" {
@@ -225,7 +231,7 @@ func (h *membersHistory) isExplained(err error) bool {
 			kept++
 		}
 	}
-	return r.Kind == membership.QuorumLost && 2*kept <= len(m.Voters)
+	return r.Kind == membership.QuorumLost && 2*kept <= len(m.Voters) || r.Kind == membership.NoMargin && len(m.Voters) < 3
 }
 
 func (h *membersHistory) verifyMembers() error {
@@ -239,6 +245,12 @@ func (h *membersHistory) verifyMembers() error {
 	slices.Sort(m.Voters)
 	if !slices.Equal(m.Voters, wanted) || len(m.Healthy) != len(wanted) || len(m.Learners)+len(m.Records) > 0 {
 		return fmt.Errorf("a run says that the members are as they should be, and they are %+v", m)
+	}
+	cluster, _ := h.site.Inventory.Cluster(mainCluster)
+	for _, host := range h.site.Inventory.Hosts {
+		if got, want := h.site.Host(host.Name).EtcdSettings(), setting.NewWanted(cluster, host).Values.File(); !host.Retired && got != want {
+			return fmt.Errorf("a run says that the members are as they should be, and %s has the settings %q, not %q", host.Name, got, want)
+		}
 	}
 	for _, host := range h.site.Hosts() {
 		if hold := host.Hold(); hold != nil && hold.Cluster != "" && !hold.Expired(time.Now()) {

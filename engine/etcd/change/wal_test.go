@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd/etcdtest"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/setting"
 	"holdfast/engine/shelltest"
 )
 
@@ -57,7 +58,8 @@ func TestShellcheck(t *testing.T) {
 		"probe":     probeScript(m),
 		"record":    recordScript(owner, m, membership.Adding),
 		"forget":    forgetScript(owner, m),
-		"start":     startScript(owner, m, settingsText{name: "etcd-0", cluster: "etcd-0=http://10.0.0.1:2380"}.String()),
+		"start":     startScript(owner, settingsText{name: "etcd-0", cluster: "etcd-0=http://10.0.0.1:2380", managed: m}, setting.Wanted{}),
+		"configure": configureScript(owner, m, setting.Wanted{Values: setting.Values{"quota_backend_bytes": "1"}, User: "etcd"}),
 		"set aside": setAsideScript(owner, m),
 		"preflight": preflightScript(m),
 

@@ -29,6 +29,7 @@ var trustScript string
 type Place struct {
 	Folder   string // of root alone, with all folders above
 	Unit     string // of etcd
+	User     string // that the unit will have; "": the one that it has
 	Settings string // the file of holdfast's settings of etcd
 
 	root string // prefix of all paths, for tests
@@ -36,7 +37,7 @@ type Place struct {
 
 // script returns a script with values for its variables.
 func (p Place) script(body string, values [][2]string) string {
-	values = append([][2]string{{"root", p.root}, {"dir", p.Folder}, {"unit", p.Unit}, {"settings", p.Settings}}, values...)
+	values = append([][2]string{{"root", p.root}, {"dir", p.Folder}, {"unit", p.Unit}, {"user", p.User}, {"settings", p.Settings}}, values...)
 	var b strings.Builder
 	for _, v := range values {
 		b.WriteString(v[0] + "=" + hostscript.Quote(v[1]) + "\n")

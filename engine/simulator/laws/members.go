@@ -83,6 +83,13 @@ func (r *Run) checkMajority(c *Cluster, voters []*Host) {
 	}
 }
 
+// CheckConfigure checks that a member may restart with other settings.
+func (r *Run) CheckConfigure(c *Cluster, h *Host) {
+	r.CheckOwn(h, "configured")
+	r.CheckPaused(h)
+	r.checkCluster(c, h, true)
+}
+
 // CheckSetAside checks that no member needs the data that are set aside.
 func (r *Run) CheckSetAside(h *Host, needed bool) {
 	r.CheckOwn(h, "freed of its data")

@@ -1,0 +1,102 @@
+package change
+
+import (
+	"context"
+	"slices"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/setting"
+	"holdfast/engine/hostscript"
+)
+
+// compareSettings compares the settings on the hosts of members with those of the inventory.
+func (r *Run) compareSettings(hosts []probedHost, members []membership.Member) {
+	for i := range hosts {
+		h := &hosts[i].host
+		listed := slices.IndexFunc(members, func(m membership.Member) bool { return m.Host == h.Name })
+		found, known := r.tuned[h.Name]
+		if !known || listed < 0 {
+			continue
+		}
+		j := setting.NewWanted(r.Cluster, r.Members[i]).Compare(found, members[listed].Database)
+		h.Settings = membership.Settings{Change: j.Change, Clash: j.Clash, Fixed: j.Fixed}
+	}
+}
+
+// userOf returns the account for which the unit of a host is or will be set up by holdfast; "": that of the unit itself.
+func (r *Run) userOf(h engine.Host) string {
+	wanted := setting.NewWanted(r.Cluster, h)
+	if found, known := r.tuned[h.Name]; known {
+		return wanted.On(found).User
+	}
+	return wanted.User
+}
+
+// startEtcd sets etcd up on a host and starts it.
+func (r *Run) startEtcd(ctx context.Context, host string, settings settingsText) error {
+	h, _ := r.findHost(host)
+	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h)))
+}
+
+// configure gives a member the settings of the inventory, and restarts it. What follows begins when all members are healthy again.
+func (r *Run) configure(ctx context.Context, step membership.MemberStep) error {
+	h, _ := r.findHost(step.Host)
+	wanted := setting.NewWanted(r.Cluster, h).On(r.tuned[step.Host])
+	return r.runScript(ctx, step.Host, configureScript(r.Owner, *r.Cluster.Managed, wanted))
+}
+
+// writeSettings writes the settings and the drop-in, or removes them if there are none. Until they are read, there is a mark.
+func writeSettings(w setting.Wanted) string {
+	text := `mkdir -p "${tuning%/*}"
+chmod 0755 "${tuning%/*}"
+: >"$unread"
+sync "$state"
+`
+	for _, file := range []struct{ variable, text, mode string }{{"tuned", w.Values.File(), "0600"}, {"tuning", w.Dropin(tunedPath), "0644"}} {
+		path := `"$` + file.variable
+		if w.Dropin(tunedPath) == "" {
+			text += "rm -f " + path + "\"\n"
+			continue
+		}
+		text += `printf '%s' ` + hostscript.Quote(file.text) + ` >` + path + `.new"
+chmod ` + file.mode + ` ` + path + `.new"
+sync ` + path + `.new"
+mv -fT ` + path + `.new" ` + path + `"
+`
+	}
+	return text
+}
+
+// configureScript writes other settings and restarts etcd. If etcd does not start with them, it gets back those that it had. An
+// etcd that takes long to start is left to start.
+func configureScript(owner engine.HoldOwner, m engine.ManagedMembers, w setting.Wanted) string {
+	return underHold(owner, m, "configure etcd", `if [ ! -e "$unread" ]; then # else they are copies already
+	for file in "$tuned" "$tuning"; do
+		rm -f "$file.old"
+		if [ -e "$file" ]; then
+			cp "$file" "$file.old"
+			sync "$file.old"
+		fi
+	done
+fi
+`+writeSettings(w)+`systemctl daemon-reload 9>&-
+systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
+status=0
+timeout 80 systemctl restart "$unit" 2>/dev/null 9>&- || status=$?
+if [ "$status" != 0 ] && [ "$status" != 124 ]; then
+	for file in "$tuned" "$tuning"; do
+		if [ -e "$file.old" ]; then mv -fT "$file.old" "$file"; else rm -f "$file"; fi
+	done
+	systemctl daemon-reload 9>&-
+	systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
+	systemctl restart --no-block "$unit" 9>&-
+fi
+rm -f "$unread" "$tuned.old" "$tuning.old"
+sync "$state"
+if [ "$status" != 0 ] && [ "$status" != 124 ]; then
+	echo "$unit does not start with these settings, and was started with the old ones: journalctl -u $unit" >&2
+	exit 1
+fi
+`)
+}
