@@ -41,14 +41,14 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "holdfast",
 		Short: "Keep ostree-based hosts in their desired state without costing etcd its quorum",
-		Long: `holdfast reads an inventory of hosts and their desired state, looks at the
-hosts over SSH, plans the least disruptive way to make them match, and rolls
-that out in batches that never cost an etcd cluster its quorum.
+		Long: `holdfast reads an inventory of hosts and their desired state, gathers facts of
+the hosts over SSH, plans the least disruptive way to make them match, and changes
+them in batches that never cost an etcd cluster its quorum.
 
 Exit status: 0 every host matches; 1 usage or configuration error; 2 there is
-work to do (plan, status); 3 a roll-out stopped or a host failed; 4 refused
-because of a hold, another run, a pause, a closed maintenance window or an
-unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
+work to do; 3 a roll-out stopped or a host failed; 4 refused because of a hold,
+another run, a pause, a closed maintenance window or an unfinished roll-out;
+5 hosts unreachable; 6 stopped by you. docs/exit-codes.md has the details.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       readBuild().String(),
@@ -62,7 +62,7 @@ unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 	f.StringArrayVar(&a.varFiles, "var-file", nil, "`FILE` of NAME = VALUE lines (repeatable)")
 	f.StringVarP(&a.limit, "limit", "l", "", "hosts to work on, as an Ansible `PATTERN`: worker*:!worker-03:&zone=rack-a")
 	f.StringVar(&a.runsDir, "runs", os.Getenv("HOLDFAST_RUNS"), "`FOLDER` of journals, snapshots and locks (default: runs beside the inventory, or $HOLDFAST_RUNS)")
-	f.IntVarP(&a.forks, "forks", "f", 0, "`N` hosts are worked on at the same time (default 64 for looking, 8 for staging)")
+	f.IntVarP(&a.forks, "forks", "f", 0, "number `N` of hosts at the same time (default 64, and 8 for staging)")
 	f.BoolVar(&a.json, "json", false, "print JSON instead of text (docs/json.md)")
 	f.BoolVarP(&a.askPass, "ask-become-pass", "K", false, "ask for the sudo password on the terminal")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "show every step, its command and its timeout")

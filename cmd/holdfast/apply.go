@@ -42,17 +42,17 @@ func (a *app) applyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply [PLAYBOOK]",
 		Short: "Make the hosts match: plan, ask, stage, and roll out batch by batch",
-		Long: `apply plans as plan does, asks, and carries the plan out: it stages the new OS
-everywhere while everything runs, then takes the hosts batch by batch: hold,
-check quorum, drain, move the etcd leader, reboot, wait until everything is
-back, release. Hosts whose changes disrupt nothing are written to without all
-that. Before each batch it looks at all hosts again; it does nothing that was
-not in the plan. A plan that was saved with --limit keeps it. With a playbook
-(docs/playbooks.md) it carries out that, play by play, and asks before each.
+		Long: `apply plans as plan does, asks, and carries the plan out. It stages the new OS
+on all hosts while they keep running. Then it disrupts the hosts batch by batch:
+hold, check quorum, drain, move the etcd leader, reboot, wait for recovery,
+release. Changes that disrupt nothing are made without these steps. Before each
+batch, apply gathers the facts of all hosts again; it does nothing that was not
+in the plan. A plan that was saved with --limit keeps it. With a playbook
+(docs/playbooks.md), apply carries out its plays, and asks before each.
 
-Ctrl-C once: no new batch, each host goes to a safe point and is released.
-Twice: stop at once; holds stay, and the next run goes on from there. A lost
-terminal is like the first Ctrl-C.`,
+After one Ctrl-C, apply starts no batch, brings each host to a safe point and
+releases it. After two, it stops at once; holds stay, and the next run continues.
+A lost terminal counts as the first Ctrl-C.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			outlastReader()
 			if err := f.book.parseArgs(args); err != nil {
@@ -65,10 +65,10 @@ terminal is like the first Ctrl-C.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().StringVar(&f.saved, "plan", "", "carry out exactly the plan in `FILE`, saved by plan --out, or refuse if a host has moved on")
-	cmd.Flags().StringVar(&f.onHeld, "on-held", "skip", "what to do about hosts that somebody else holds: `skip` them, or refuse to run")
+	cmd.Flags().StringVar(&f.saved, "plan", "", "carry out exactly the plan in `FILE`, saved by plan --out; refuse if a host has changed since")
+	cmd.Flags().StringVar(&f.onHeld, "on-held", "skip", "if somebody else holds hosts, `skip` them, or refuse to run")
 	cmd.Flags().BoolVar(&f.step, "step", false, "ask before each batch that disrupts hosts")
-	cmd.Flags().BoolVar(&f.bestEffort, "best-effort", false, "go on with the healthy hosts of pools in which hosts have failed, within all other limits")
+	cmd.Flags().BoolVar(&f.bestEffort, "best-effort", false, "continue with the healthy hosts of pools in which hosts have failed, within all other limits")
 	cmd.Flags().BoolVar(&f.overIncomplete, "continue-over-incomplete", false, "roll out another OS although an earlier one has not reached every host")
 	cmd.Flags().BoolVar(&f.retryRolledBack, "retry-rolled-back", false, "try an OS again on hosts that were rolled back from it")
 	addRepair(cmd, &f.repair)
@@ -78,7 +78,7 @@ terminal is like the first Ctrl-C.`,
 }
 
 func addRepair(cmd *cobra.Command, hosts *[]string) {
-	cmd.Flags().StringSliceVar(hosts, "repair-member", nil, "disrupt `HOST` although its own etcd member is not healthy: the work is to repair it (repeatable)")
+	cmd.Flags().StringSliceVar(hosts, "repair-member", nil, "disrupt `HOST`, to repair it, although its own etcd member is unhealthy (repeatable)")
 }
 
 func addAnyEtcdVersion(cmd *cobra.Command, allowed *bool) {

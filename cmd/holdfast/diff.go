@@ -26,9 +26,9 @@ func (a *app) diffCommand() *cobra.Command {
 		Use:   "diff OLD NEW",
 		Short: "Show what changes between two configurations, and what that takes",
 		Long: `diff compares two configurations, each a file or a folder of Butane, Ignition
-and MachineConfig documents (docs/configs.md). It shows every change, and the
-actions that make them take effect, in order, with the rule for each. It needs
-no inventory and no host.
+and MachineConfig documents (docs/configs.md). It shows every change with its
+rule, and the actions that make the changes take effect, in order. It needs no
+inventory and no host.
 
 Exit status: 0 nothing changes; 2 something changes; 1 a document is invalid,
 or the change needs a new installation.`,
@@ -36,7 +36,7 @@ or the change needs a new installation.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runDiff(cmd.Context(), args, explain) },
 	}
 	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
-	cmd.Flags().BoolVar(&explain, "explain", false, "say for each change what about it changed, and why its rule asks for what it does")
+	cmd.Flags().BoolVar(&explain, "explain", false, "show for each change which fields differ, and why its rule requires its actions")
 	return cmd
 }
 

@@ -23,9 +23,9 @@ func (a *app) etcdCommand() *cobra.Command {
 		Use:   "snapshot [CLUSTER] [FILE]",
 		Short: "Save a cluster's data to this machine and check its hash",
 		Args:  expectArgs(0, 2),
-		Long: `snapshot saves the data of a cluster to a file, CLUSTER-TIME.db if no other is
-named, and checks its hash. A file that is there is never replaced. Where the
-inventory has one cluster its name may be left out.`,
+		Long: `snapshot saves the data of a cluster to a file (default CLUSTER-TIME.db), and
+checks its hash. It never replaces a file. With one cluster in the inventory,
+its name may be omitted.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdSnapshot(cmd.Context(), args) },
 	})
 	requireSubcommand(cmd)
@@ -46,7 +46,7 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 		return err
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("etcd snapshot: %s is there already, and is not replaced; name another file", path)
+		return fmt.Errorf("etcd snapshot: %s exists already; name another file", path)
 	}
 	cluster, err := s.clusters.Open(ctx, name)
 	if err != nil {

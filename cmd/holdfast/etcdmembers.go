@@ -36,10 +36,9 @@ func (a *app) etcdMembersCommand() *cobra.Command {
 		Use:   "plan [CLUSTER]",
 		Short: "Print the steps of apply, or why there must be none",
 		Args:  expectArgs(0, 1),
-		Long: `plan prints the steps from the members that the cluster has to a voter on each
-host that names the cluster and is not retired, with the number of voters after
-each step. It changes nothing. With one cluster in the inventory, its name may be
-omitted.
+		Long: `plan prints the steps after which each host of the cluster has a voter, and
+retired hosts have none, with the number of voters after each step. It changes
+nothing. With one cluster in the inventory, its name may be omitted.
 
 Exit status 0: the members are as they should be; 2: there are steps; 3: the
 members must not be changed now, and standard error has the reason.`,
@@ -49,11 +48,11 @@ members must not be changed now, and standard error has the reason.`,
 		Use:   "apply [CLUSTER]",
 		Short: "Carry the steps out, one member at a time",
 		Args:  expectArgs(0, 1),
-		Long: `apply prints the plan, asks, and carries it out. It gathers everything again
+		Long: `apply prints the plan, asks, and carries it out. It gathers all facts again
 before each step. A cluster grows before it shrinks. A new member is a learner
-until it has caught up, and is taken back if it does not within --learner-timeout.
-Data of removed members are set aside on their hosts, never deleted. A run that
-was killed is continued by the next one.
+until it has caught up; if this takes longer than --learner-timeout, apply removes
+it again. Data of removed members are set aside on their hosts, never deleted. If
+a run was killed, the next one continues.
 
 Exit status 0: the members are as they should be; 3: a step failed, or the
 members must not be changed now; 4: somebody else holds a host, the inventory
@@ -65,7 +64,7 @@ reached; 6: stopped.`,
 		},
 	}
 	for _, c := range []*cobra.Command{plan, apply} {
-		c.Flags().StringSliceVar(&f.remove, "remove-member", nil, "remove the member with this `NAME` or ID: it is dead, or on no host of the inventory (repeatable)")
+		c.Flags().StringSliceVar(&f.remove, "remove-member", nil, "remove the member with this `NAME` or ID, which is dead, or on no host of the inventory (repeatable)")
 	}
 	apply.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	apply.Flags().DurationVar(&f.timeout, "learner-timeout", change.LearnerTime, "how long a new member may take to catch up")

@@ -29,17 +29,17 @@ func (a *app) etcdRestoreCommand() *cobra.Command {
 		Use:   "restore CLUSTER [SNAPSHOT]",
 		Short: "Make a cluster again whose quorum is lost for good",
 		Args:  expectArgs(1, 2),
-		Long: `restore makes a cluster with manage = true again, out of a snapshot that was
-saved on this machine, or else out of the freshest data directory on its hosts.
-All later writes are lost. It prints what it found on the hosts, what would be
-lost, and its steps, asks for the name of the cluster, and carries them out.
+		Long: `restore makes a cluster with manage = true again, from a snapshot that was saved
+on this machine, or else from the newest data directory on its hosts. All later
+writes are lost. It prints the state of each host, what would be lost, and its
+steps. Then it asks for the name of the cluster, and carries the steps out.
 
 It refuses while a quorum lives, or may live. A host that does not answer may
-have a living member: if it is gone for good, say so with --lost.
+have a living member; if the host is gone for good, name it with --lost.
 
 Old data are set aside on their hosts, never deleted. The new cluster begins with
-one voter, and grows to the hosts of the inventory as etcd members apply does. A
-restore that was interrupted is continued by the next one.
+one voter, and grows to the hosts of the inventory as with etcd members apply. If
+a restore was interrupted, the next one continues.
 
 Exit status 0: the members are as they should be; 3: a step failed, or there must
 be no restore now; 4: somebody else holds a host, the inventory pauses it, or a
@@ -49,7 +49,7 @@ step is needed that was not approved; 5: a host cannot be reached; 6: stopped.`,
 			return a.etcdRestore(cmd.Context(), args, f)
 		},
 	}
-	cmd.Flags().StringSliceVar(&f.lost, "lost", nil, "the host, or member, with this `NAME` is gone for good: it will never come back with its data (repeatable)")
+	cmd.Flags().StringSliceVar(&f.lost, "lost", nil, "the host or member with this `NAME` will never come back with its data (repeatable)")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	return cmd
 }

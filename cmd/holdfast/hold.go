@@ -31,14 +31,14 @@ func (a *app) holdCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hold HOST… --reason REASON",
 		Short: "Keep hosts from being staged, written to or rebooted, for maintenance",
-		Long: `hold puts a maintenance hold on hosts: until it is released, no run stages,
+		Long: `hold puts a maintenance hold on hosts. Until it is released, no run stages,
 writes to or reboots them, and they count as unavailable for budgets and etcd
-quorum. It never replaces a hold that is there; --extend gives one of your own
-more time. Whoever logs in to the host sees who holds it and why.
+quorum. It never replaces another hold; --extend extends one of your own. A login
+on the host shows the holder and the reason.
 
-A staging that is under way on the host is stopped. hold warns of a run of this
-bastion that has the host in its plan, and where an etcd cluster would be left
-with just its quorum; where it would not even have that, hold refuses.`,
+A staging in progress on the host is stopped. hold warns if a run of this bastion
+has the host in its plan, and if an etcd cluster has no more than its quorum
+without the hosts. It refuses if the cluster would lose its quorum.`,
 		Example: `  holdfast hold worker-03 --reason "DIMM swap" --ticket OPS-17 --for 4h
   holdfast hold worker-03 --extend --for 2d`,
 		Args: expectArgs(1, -1),
@@ -60,11 +60,11 @@ with just its quorum; where it would not even have that, hold refuses.`,
 			return a.runHold(cmd.Context(), args, f, d)
 		},
 	}
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why (required, but with --extend)")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "reason, required without --extend")
 	cmd.Flags().StringVar(&f.ticket, "ticket", "", "ticket the hold belongs to")
-	cmd.Flags().StringVar(&f.lasts, "for", "", "how long it is expected to take (4h, 4d); a hold that has run out is reported, not ended")
-	cmd.Flags().BoolVar(&f.extend, "extend", false, "give your hold that is there more time, from now on")
-	cmd.Flags().BoolVar(&f.force, "force", false, "hold hosts even where their etcd cluster would have no quorum left without them; with --extend, also other people's holds")
+	cmd.Flags().StringVar(&f.lasts, "for", "", "expected time (4h, 4d); an expired hold is reported, not ended")
+	cmd.Flags().BoolVar(&f.extend, "extend", false, "extend your hold to the time of --for from now")
+	cmd.Flags().BoolVar(&f.force, "force", false, "hold hosts although their etcd cluster loses its quorum; with --extend, extend holds of other people, too")
 	return cmd
 }
 
@@ -119,7 +119,7 @@ func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 			continue
 		}
 		if both := namesInBoth(planned, taken); len(both) > 0 {
-			fmt.Fprintf(a.stderr, "holdfast: warning: run %s of %s is under way and has %s in its plan; it leaves out what is held before it begins with it\n", r.ID, textutil.Printable(r.Holder), strings.Join(textutil.FoldNames(both), ", "))
+			fmt.Fprintf(a.stderr, "holdfast: warning: run %s of %s is under way and has %s in its plan; it excludes hosts that are held before it begins to work on them\n", r.ID, textutil.Printable(r.Holder), strings.Join(textutil.FoldNames(both), ", "))
 		}
 	}
 	for _, c := range s.inv.Clusters {

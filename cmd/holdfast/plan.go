@@ -29,16 +29,17 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [PLAYBOOK]",
 		Short: "Show what apply would do, and why; touch nothing",
-		Long: `plan looks at the hosts and shows every change, the actions it takes and the
-rule that gave them, the batches, what is excluded and why, and warnings. It
-touches nothing. Of many changes with one rule it shows some; --verbose shows
-all, why each is made, and every step. Drift is what was changed on a host since
-it was applied; it is shown apart. Exit status 0: every host matches; 2: there
-is work to do, or drift that a pool only reports; 3: it would not be safe, or an
-etcd cluster is not healthy; 4:
-all that is left is held, paused or outside of its window, or an earlier roll-out
-is unfinished; 5: all that is left cannot be reached. Of a playbook it shows
-every play, as if it were the first.`,
+		Long: `plan gathers facts of the hosts, and shows the changes with their actions and
+rules, the batches, the excluded hosts with the reason, and warnings. It changes
+nothing. Of many changes with one rule it shows some; --verbose shows all, the
+reason for each, and every step. Drift, which is a change that somebody made on a
+host since its configuration was applied, is shown apart. Of a playbook, plan
+shows every play as if it were the first.
+
+Exit status 0: every host matches; 2: there is work to do, or drift that a pool
+only reports; 3: it would not be safe, or an etcd cluster is unhealthy; 4: an
+earlier roll-out is unfinished, or all hosts that differ are held, paused or
+outside of their window; 5: hosts are unreachable, and all others match.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := book.parseArgs(args); err != nil {
 				return err

@@ -30,11 +30,11 @@ func (f *playbookFlags) addFlags(cmd *cobra.Command) {
 func (f *playbookFlags) parseArgs(args []string) error {
 	switch {
 	case len(args) > 1:
-		return fmt.Errorf("%q is one word too many; there is one playbook, and hosts are chosen with --limit", args[1])
+		return fmt.Errorf("%q is one word too many: a command accepts one playbook; choose hosts with --limit", args[1])
 	case len(args) == 1:
 		f.file = args[0]
 	case len(f.tags) > 0 || len(f.skipTags) > 0:
-		return fmt.Errorf("--tags and --skip-tags choose among the tasks of a playbook, and none is given")
+		return fmt.Errorf("--tags and --skip-tags select tasks of a playbook; name the playbook")
 	}
 	return nil
 }

@@ -98,16 +98,15 @@ func (a *app) releaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release HOST…",
 		Short: "End maintenance holds",
-		Long: `release ends your maintenance holds, and says what they were for. Those of
-other people, or from other bastions, are ended with --force only: ask who holds
-the host. A hold that a run has taken is ended by that run, or taken up by the
-next one; --force ends it all the same: do so only when you know that the run is
-dead and what state the host is in. --force also ends what is no hold that can be
-read, and shows it.`,
+		Long: `release ends your maintenance holds, and prints their reasons. It ends the holds
+of other people or bastions only with --force: ask the holder first. The hold of a
+run is ended by that run, or by the next one, which adopts it. --force ends it,
+too: use it only if you know that the run is dead, and in which state the host is.
+--force also ends a hold that cannot be read, and prints it.`,
 		Args: expectArgs(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.releaseHolds(cmd.Context(), args, force) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "end a run's hold, other people's, and what cannot be read, too")
+	cmd.Flags().BoolVar(&force, "force", false, "end holds of runs, of other people, and holds that cannot be read, too")
 	return cmd
 }
 

@@ -19,12 +19,13 @@ func (a *app) renderCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "render HOST",
 		Short: "Print a host's merged Ignition config, to provision it with",
-		Long: `render merges the configurations of one host and prints them as one Ignition
-config, which a new machine is provisioned with. It has contents from
-elsewhere embedded, and the record of what was applied, so that a host that
-was provisioned from it has nothing to change.
+		Long: `render merges the configurations of one host, and prints them as one Ignition
+config, to provision a new machine with it. The config embeds contents from
+elsewhere, and the record of the applied configuration. So a host that was
+provisioned with it has nothing to change.
 
-It holds secrets. What Ignition cannot say is told on standard error.`,
+It contains secrets. Standard error names the parts of the configuration that
+Ignition cannot express.`,
 		Args: expectArgs(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runRender(cmd.Context(), args[0]) },
 	}

@@ -75,10 +75,9 @@ func (a *app) pruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove journals of old runs that nothing needs any more",
-		Long: `prune removes journals of runs that ended well: those older than --older-than,
-and of these not the newest --keep. A journal stays that a later run needs: of a
-run that did not end well or not at all, or that tells which hosts failed or
-which pools are complete.`,
+		Long: `prune removes the journals of runs that ended with 0 and began longer ago than
+--older-than. It keeps the newest --keep runs of each site, and the journals that
+tell later runs which hosts failed, and which pools are complete.`,
 		Args: expectArgs(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			var age engine.Duration
@@ -103,7 +102,7 @@ which pools are complete.`,
 			return err
 		},
 	}
-	cmd.Flags().IntVar(&keep, "keep", 20, "the newest `N` runs stay, whatever their age")
-	cmd.Flags().StringVar(&older, "older-than", "30d", "only runs that began longer ago than `AGE` go")
+	cmd.Flags().IntVar(&keep, "keep", 20, "keep the newest `N` runs of each site, at any age")
+	cmd.Flags().StringVar(&older, "older-than", "30d", "remove only runs that began longer ago than `AGE`")
 	return cmd
 }

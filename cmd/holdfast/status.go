@@ -20,17 +20,17 @@ func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the fleet by pool, its holds and its etcd clusters; complete or not",
-		Long: `status looks at every host and tells where it stands: updated, pending, staged,
-drifted, updating, degraded, paused, held or unreachable. A host has drifted if
-it was changed since its configuration was applied and its pool only reports
-that; it is paused if it differs and the inventory says that nothing is to be
-done about it; it is degraded if a run failed on it, if it was rolled back from
-the OS that it is to run, or if its state is not understood. A pool is complete
-if all its hosts are updated; since when it is, or is not, is what the runs of
-this bastion have seen. With --limit it looks at these hosts, their pools and
-clusters alone. Exit status 0: complete; 2: there is work to do, or
-drift; 3: an etcd cluster is not healthy; 5: everything that can be reached
-matches.`,
+		Long: `status shows the state of every host: updated, pending, staged, drifted,
+updating, degraded, paused, held or unreachable. A host has drifted if it was
+changed since its configuration was applied, and its pool only reports that. It
+is paused if it differs, and the inventory pauses it. It is degraded if a run
+failed on it, if it was rolled back from the OS that it should run, or if its
+state is unclear. A pool is complete if all its hosts are updated; journals of
+this bastion tell since when. With --limit, status shows only these hosts, their
+pools and clusters.
+
+Exit status 0: all hosts are updated; 2: there is work to do, or drift; 3: an
+etcd cluster is unhealthy; 5: hosts are unreachable, and all others are updated.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStatus(cmd.Context()) },
 	}
