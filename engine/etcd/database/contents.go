@@ -72,8 +72,10 @@ func (p pages) readContents() (Contents, error) {
 			return c, fmt.Errorf("its last revision is %d, which no cluster reaches", c.Revision)
 		}
 	}
-	c.Members, err = p.readMembers()
-	return c, err
+	if c.Members, err = p.readMembers(); err != nil {
+		return c, err
+	}
+	return c, p.correctLearners(c.Members)
 }
 
 func (p pages) readMembers() ([]Member, error) {
