@@ -22,7 +22,7 @@ type app struct {
 	soft                  context.Context
 	hard                  context.Context // ends when the command must end at once; nil: never ends
 	waits                 *input.Waits
-	gently                func(shown bool) // lets the first Ctrl-C end only soft; shown: the output of the command shows that, so there is no message
+	gently                func(shown bool) // after it, the first Ctrl-C ends only soft; shown: without a message, because the command shows it
 
 	inventory []string
 	vars      []string

@@ -49,8 +49,8 @@ func (e *Error) Error() string { return e.text }
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// Verify checks that the certificate that a member presents is valid now, for a server, from one of the CAs, and for
-// one of the names. The error is an *Error if the member presents any.
+// Verify checks the certificate that a member presents: it must be valid now, for a server, for one of the names, and
+// signed by one of the CAs. If the member presents a certificate, the error is an *Error.
 func Verify(chain []*x509.Certificate, host string, trusted Authorities, names []string) error {
 	if len(chain) == 0 {
 		return errors.New("the member presents no certificate")
@@ -74,7 +74,7 @@ func Verify(chain []*x509.Certificate, host string, trusted Authorities, names [
 		server, namesText(leaf), strings.Join(names, ", "))}
 }
 
-// explainRefusal returns a refusal of crypto/x509 with the certificate that it is about, and with the next step.
+// explainRefusal returns an error that names the certificate that crypto/x509 refuses, and the next step of the operator.
 func explainRefusal(err error, chain []*x509.Certificate, host string, trusted Authorities) error {
 	described := DescribeChain(chain, engine.ServerCertificate, host)
 	for _, ca := range trusted.List {
