@@ -216,17 +216,17 @@ func (l *Latency) WithDefaults() Latency {
 
 // Host returns the host with that name.
 func (inv Inventory) Host(name string) (Host, bool) {
-	return findByName(inv.Hosts, name, func(h Host) string { return h.Name })
+	return findByName(inv.Hosts, name, func(h *Host) string { return h.Name })
 }
 
 // Pool returns the pool with that name.
 func (inv Inventory) Pool(name string) (Pool, bool) {
-	return findByName(inv.Pools, name, func(p Pool) string { return p.Name })
+	return findByName(inv.Pools, name, func(p *Pool) string { return p.Name })
 }
 
 // Cluster returns the etcd cluster with that name.
 func (inv Inventory) Cluster(name string) (Cluster, bool) {
-	return findByName(inv.Clusters, name, func(c Cluster) string { return c.Name })
+	return findByName(inv.Clusters, name, func(c *Cluster) string { return c.Name })
 }
 
 // Members returns the hosts that name this cluster, in inventory order.
@@ -240,10 +240,10 @@ func (inv Inventory) Members(cluster string) []Host {
 	return hosts
 }
 
-func findByName[T any](list []T, name string, key func(T) string) (T, bool) {
-	for _, x := range list {
-		if key(x) == name {
-			return x, true
+func findByName[T any](list []T, name string, key func(*T) string) (T, bool) {
+	for i := range list {
+		if key(&list[i]) == name {
+			return list[i], true
 		}
 	}
 	var none T
