@@ -218,6 +218,10 @@ func TestKeysScriptReadsNoPipesAndNoFloods(t *testing.T) {
 			b.Put("/home/core/.ssh/authorized_keys", "", 0o600)
 			b.Check(os.Truncate(b.At("/home/core/.ssh/authorized_keys"), 10<<30))
 		},
+		"largest": func(b *writeBox) {
+			b.Put("/home/core/.ssh/authorized_keys", "", 0o600)
+			b.Check(os.Truncate(b.At("/home/core/.ssh/authorized_keys"), 1<<20))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -226,11 +230,27 @@ func TestKeysScriptReadsNoPipesAndNoFloods(t *testing.T) {
 			b.Mkdir("home/core/.ssh")
 			prepare(b)
 			out := b.write(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true}))
-			if name == "large" {
+			switch {
+			case name == "large":
 				b.Want(out, 1, "has more than 1 MiB; remove some by hand")
-			} else if out.Code != 0 && out.Code != 1 && out.Code != hostscript.ScriptCannot {
+			case name == "largest" && out.Code != 0,
+				out.Code != 0 && out.Code != 1 && out.Code != hostscript.ScriptCannot:
 				t.Errorf("%d %s", out.Code, out.Stderr)
 			}
 		})
+	}
+}
+
+// A killed write has left the list of its rooms. Somebody has made a directory
+// with the name of a room since: it stays, and the next write does its work.
+func TestADirectoryNamedLikeARoomStays(t *testing.T) {
+	t.Parallel()
+	b := newWriteBox(t)
+	b.Mkdir("var/lib/holdfast/tx/r0")
+	b.Put("/var/lib/holdfast/tx/r0/rooms", ".holdfast-1\ntoken\n/srv\n", 0o600)
+	b.Put("/srv/.holdfast-1/theirs", "theirs", 0o644)
+	b.Want(b.write(b.planWrite(contents{"/etc/x": "new"}, writtenFile("/etc/x"))), 0, "")
+	if b.Read("/etc/x") != "new" || b.Read("/srv/.holdfast-1/theirs") != "theirs" || b.Exists("var/lib/holdfast/tx/r0") {
+		t.Error("the write is incomplete, or has removed files of others")
 	}
 }
