@@ -32,7 +32,7 @@ type desiredEntry struct {
 }
 
 func entriesOf(c engine.Config) []desiredEntry {
-	var list []desiredEntry
+	list := make([]desiredEntry, 0, len(c.Directories)+len(c.Files)+len(c.Links)+len(c.Units))
 	for _, d := range c.Directories {
 		e := pathEdit{path: d.Path, kind: engine.PathDirectory, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
 		list = append(list, desiredEntry{about: subject{rules.Directory, d.Path}, edit: e})

@@ -11,6 +11,9 @@ import (
 // fillInherited computes the contents of files that text is appended to. They
 // depend on the files of the host. holdfast owns only the appended text.
 func (x *configDiff) fillInherited(c engine.Config) engine.Config {
+	if !inheritsAny(c.Files) {
+		return c
+	}
 	c.Files = slices.Clone(c.Files)
 	for i := range c.Files {
 		f := &c.Files[i]
@@ -118,6 +121,9 @@ func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool)
 // withFoundDigests sets the digests of recorded files that text was appended to.
 // It takes a digest from the host if the file still has the appended text.
 func (x *configDiff) withFoundDigests(c engine.Config) engine.Config {
+	if !inheritsAny(c.Files) {
+		return c
+	}
 	c.Files = slices.Clone(c.Files)
 	for i, f := range c.Files {
 		n := x.facts.Nodes[f.Path]
@@ -174,6 +180,9 @@ func (x *configDiff) resolvedConfig() engine.Config {
 }
 
 func withoutHostDigests(c engine.Config) engine.Config {
+	if !inheritsAny(c.Files) {
+		return c
+	}
 	c.Files = slices.Clone(c.Files)
 	for i := range c.Files {
 		if c.Files[i].Inherit {
@@ -181,4 +190,8 @@ func withoutHostDigests(c engine.Config) engine.Config {
 		}
 	}
 	return c
+}
+
+func inheritsAny(files []engine.File) bool {
+	return slices.ContainsFunc(files, func(f engine.File) bool { return f.Inherit })
 }
