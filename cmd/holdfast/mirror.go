@@ -93,19 +93,9 @@ func (a *app) showMirror(m engine.Mirror, all []mirror.ContentStatus) error {
 		}
 		fmt.Fprintf(a.stdout, "  %s: %s; %s, %s; for %s\n", name, state,
 			termtext.FormatCount(s.Objects, unit, unit+"s"), termtext.FormatBytes(s.Bytes), strings.Join(s.Pools, ", "))
-		a.listObjects("missing", s.Missing)
-		a.listObjects("damaged", s.Damaged)
+		for _, line := range s.ListFaults("    ") {
+			fmt.Fprintln(a.stdout, line)
+		}
 	}
 	return exitWith(code)
-}
-
-func (a *app) listObjects(state string, paths []string) {
-	const most = 10
-	for i, p := range paths {
-		if i == most && len(paths) > most+1 {
-			fmt.Fprintf(a.stdout, "    and %d more %s\n", len(paths)-i, state)
-			return
-		}
-		fmt.Fprintf(a.stdout, "    %s: %s\n", state, p)
-	}
 }

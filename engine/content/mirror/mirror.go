@@ -58,6 +58,28 @@ type ContentStatus struct {
 // IsComplete reports whether hosts can fetch the commit or image.
 func (s ContentStatus) IsComplete() bool { return len(s.Missing)+len(s.Damaged) == 0 }
 
+// mostFaults is the number of missing, and of damaged objects that ListFaults names.
+const mostFaults = 10
+
+// ListFaults returns an indented line for each missing and each damaged object. If there are many, it names only the
+// first ones and counts the others.
+func (s ContentStatus) ListFaults(indent string) []string {
+	var lines []string
+	for _, kind := range []struct {
+		state string
+		paths []string
+	}{{"missing", s.Missing}, {"damaged", s.Damaged}} {
+		for i, path := range kind.paths {
+			if i == mostFaults && len(kind.paths) > mostFaults+1 {
+				lines = append(lines, fmt.Sprintf("%sand %d more %s", indent, len(kind.paths)-i, kind.state))
+				break
+			}
+			lines = append(lines, indent+kind.state+": "+path)
+		}
+	}
+	return lines
+}
+
 // Check reads every object of the commits and images, and compares its contents with its digest.
 func Check(ctx context.Context, m engine.Mirror, wanted []Wanted) ([]ContentStatus, error) {
 	var all []ContentStatus

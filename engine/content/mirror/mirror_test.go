@@ -79,6 +79,20 @@ func TestUpdateThenCheck(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(tree, "untouched")); !os.IsNotExist(err) {
 		t.Errorf("something was made although a commit has no ref: %v", err)
 	}
+	lost, _ := filepath.Glob(filepath.Join(upstream, "objects/*/*.filez"))
+	if err := os.Remove(lost[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(lost[1], []byte("damaged"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Update(t.Context(), engine.Mirror{Repository: filepath.Join(t.TempDir(), "other")}, Upstream{upstream, wanted}, &out)
+	for i, state := range []string{"missing", "damaged"} {
+		name, _ := filepath.Rel(upstream, lost[i])
+		if err == nil || !strings.Contains(err.Error(), state+": "+name) {
+			t.Errorf("from a folder with a lost and a damaged object: %v, want %s: %s", err, state, name)
+		}
+	}
 	if _, err := Update(t.Context(), m, Upstream{filepath.Join(tree, "none"), wanted}, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
 		t.Errorf("from nowhere: %v", err)
 	}

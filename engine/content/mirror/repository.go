@@ -52,12 +52,31 @@ func updateCommits(ctx context.Context, m engine.Mirror, up Upstream, out io.Wri
 		return nil, errors.Join(pullErr, err)
 	}
 	if !repaired {
-		return all, pullErr
+		return all, errors.Join(pullErr, checkSource(ctx, up, pullErr))
 	}
 	if err := r.pullCommits(ctx, url, up.Wanted); err != nil {
-		return nil, err
+		return nil, errors.Join(err, checkSource(ctx, up, err))
 	}
 	return Check(ctx, m, up.Wanted)
+}
+
+// checkSource returns an error with the objects that a folder lacks or that are damaged there, after a failed pull:
+// ostree names only the first of them. It checks folders in archive mode only.
+func checkSource(ctx context.Context, up Upstream, pullErr error) error {
+	if pullErr == nil || strings.Contains(up.From, "://") {
+		return nil
+	}
+	all, err := Check(ctx, engine.Mirror{Repository: up.From}, up.Wanted)
+	if err != nil {
+		return nil // it is no repository that can be checked, and the pull said why it failed
+	}
+	var errs []error
+	for _, s := range all {
+		if !s.IsComplete() {
+			errs = append(errs, fmt.Errorf("%s does not have all of %s %s:\n%s", up.From, engine.ShortDigest(s.Commit), s.Ref, strings.Join(s.ListFaults("  "), "\n")))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // repository runs the ostree tool on a repository.
