@@ -41,6 +41,15 @@ func cmdHoldfast(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// cmdInside runs a program of the bastion inside the lab's network.
+func cmdInside(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: inside COMMAND [ARGUMENT…]")
+	}
+	s := stageOf(ts)
+	ts.Check(ts.Exec(s.Self, append([]string{"--dir", s.Lab.Dir(), "exec", "--"}, args...)...))
+}
+
 func exitCode(ts *testscript.TestScript, err error) int {
 	var exit *exec.ExitError
 	switch {
