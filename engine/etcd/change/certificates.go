@@ -69,7 +69,10 @@ func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
 
 // addTo adds the CAs that members are to trust to a state, and keeps it for the next step.
 func (c *Certificates) addTo(s *membership.State, cluster engine.Cluster) {
-	s.CA = c.known.Goal
+	s.CA, s.CANames = c.known.Goal, map[rotation.CA]string{}
+	for id, ca := range c.known.ByID {
+		s.CANames[id] = ca.Subject.String()
+	}
 	for _, ca := range c.Issuer.Also() {
 		s.AlsoTrusted = append(s.AlsoTrusted, pki.ID(ca))
 	}

@@ -99,7 +99,7 @@ func mayPass(err error, s membership.State) bool {
 		i := slices.IndexFunc(s.Hosts, func(h membership.Host) bool { return h.Name == refusal.Host })
 		return i >= 0 && s.Hosts[i].Running && s.Hosts[i].Record == membership.Adding
 	case membership.NothingWanted, membership.HasAlarm, membership.SeveralLearners, membership.UnclaimedMember, membership.HealthyNamed, membership.NoMargin,
-		membership.SettingsClash, membership.SettingFixed:
+		membership.SettingsClash, membership.SettingFixed, membership.UnknownCA:
 	}
 	return false
 }

@@ -85,7 +85,11 @@ func (s State) issue(h Host, reason string) (MemberStep, error) {
 				"name the CA in the inventory that the members trust, and replace it when all are healthy", h.Name, reason, other.Host))
 		}
 	}
-	return MemberStep{Action: Issue, Host: h.Name, Reason: reason}, nil
+	step := MemberStep{Action: Issue, Host: h.Name, Reason: reason}
+	if err := s.checkSpread(h, s.CAsAfter(step)); err != nil {
+		return MemberStep{}, err
+	}
+	return step, nil
 }
 
 // nextBroken issues certificates that etcd cannot use any more. That needs no healthy cluster: it makes nothing worse.
@@ -130,7 +134,10 @@ func (s State) nextCertificates() (MemberStep, error) {
 func (s State) nextTrusted() (MemberStep, error) {
 	step, err := s.nextCertificates()
 	var refusal *Refusal
-	if !errors.As(err, &refusal) || refusal.Kind != NoMargin {
+	switch {
+	case errors.As(err, &refusal) && refusal.Kind == UnknownCA:
+		return s.removeIntruder(err)
+	case refusal == nil || refusal.Kind != NoMargin:
 		return step, err
 	}
 	more, missingErr := s.nextMissing()
@@ -166,12 +173,23 @@ func (s State) nextTrust() (MemberStep, error) {
 func (s State) restartWith(next rotation.Step) (MemberStep, error) {
 	m, _ := s.findMember(next.Host)
 	h, _ := s.findHost(next.Host)
+	for _, trust := range s.trustOfOthers("") {
+		other, _ := s.findHost(trust.Host)
+		if err := s.checkSpread(other, next.CAs); err != nil {
+			return MemberStep{}, err
+		}
+	}
 	if before, err := s.prepareRestart(m, "the trusted CAs change", "add voters (with certificates of a CA that the members trust)"); err != nil || before.Action != Done {
 		return before, err
 	}
-	step := MemberStep{Action: TrustCA, Host: next.Host, Member: m.ID, Reason: "it is to trust another CA, too"}
-	if !slices.ContainsFunc(next.CAs, func(ca rotation.CA) bool { return !slices.Contains(h.Certificates.Loaded, ca) }) {
-		step.Action, step.Reason = DropCA, "it trusts a CA that no member needs any more"
+	step := MemberStep{Action: TrustCA, Host: next.Host, Member: m.ID}
+	if added := s.describeNew(next.CAs, h.Certificates.Loaded); added != "" {
+		step.Reason = "it is to trust the CA " + added + ", too"
+		return step, nil
+	}
+	step.Action, step.Reason = DropCA, "it trusts a CA that no member needs any more"
+	if dropped := s.describeNew(slices.Concat(h.Certificates.File, h.Certificates.Loaded), next.CAs); dropped != "" {
+		step.Reason = "no member needs the CA " + dropped + " any more"
 	}
 	return step, nil
 }

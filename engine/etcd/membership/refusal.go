@@ -81,6 +81,7 @@ const (
 	NoMargin        RefusalKind = "no margin"        // a member must restart, and the quorum needs it
 	SettingsClash   RefusalKind = "settings clash"   // a member with the wanted settings would harm the others, or itself
 	SettingFixed    RefusalKind = "setting fixed"    // a setting differs that a member keeps as long as it is there
+	UnknownCA       RefusalKind = "unknown CA"       // others would have to trust a CA that nobody vouches for
 	HostNotReady    RefusalKind = "host not ready"   // a host that is to get a voter cannot have one
 )
 

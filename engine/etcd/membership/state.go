@@ -29,6 +29,9 @@ type State struct {
 	// AlsoTrusted are other CAs that members are to trust.
 	AlsoTrusted []rotation.CA
 
+	// CANames has the subjects of CAs, as people know them.
+	CANames map[rotation.CA]string
+
 	// AllowOutage is true if the cluster may lose its quorum while a member restarts.
 	AllowOutage bool
 }

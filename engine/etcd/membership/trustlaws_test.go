@@ -265,6 +265,9 @@ func TestTrustIsSafeAndEnds(t *testing.T) {
 				if ends++; ends%longtest.Pick(7, 1) == 0 || start.n == 1 {
 					w.checkEnd(t, goal)
 				}
+				if ends%longtest.Pick(28, 1) == 0 {
+					w.checkIntruder(t, goal)
+				}
 				s := w.state(goal)
 				step, err := membership.Next(s)
 				if err != nil || step.Action == membership.Done {

@@ -1,0 +1,66 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/textutil"
+)
+
+// checkSpread refuses to let a host trust a CA for which only another host vouches: root there can write any CA into its files. A
+// replacement of the CA never needs that, because each member trusts the issuers of all others before they present certificates of
+// them. Only a host without a member, or without usable certificates, gets other CAs than those of the inventory, if all members
+// trust them.
+func (s State) checkSpread(h Host, cas []rotation.CA) error {
+	judges := s.trustOfOthers(h.Name)
+	member := s.hasMember(h) && h.HasData && h.Certificates.Problem == ""
+	for _, ca := range cas {
+		wanted := ca == s.CA || slices.Contains(s.AlsoTrusted, ca)
+		vouched := !member && !slices.ContainsFunc(judges, func(j rotation.HostTrust) bool { return !slices.Contains(j.File, ca) })
+		if wanted || vouched || slices.Contains(h.Certificates.File, ca) {
+			continue
+		}
+		source := h
+		if i := slices.IndexFunc(judges, func(j rotation.HostTrust) bool { return slices.Contains(j.Issuers, ca) }); i >= 0 {
+			source, _ = s.findHost(judges[i].Host)
+		}
+		r := s.refuseHost(source, fmt.Sprintf("etcd on host %s uses certificates of the CA %s, which host %s would have to trust, and which is not in the inventory; "+
+			"if it is yours, name it in also_trust; otherwise somebody else may be root on %s: retire the host, or move the folder of its certificates away",
+			source.Name, s.describeCA(ca), h.Name, source.Name))
+		r.Kind = UnknownCA
+		return r
+	}
+	return nil
+}
+
+// describeCA returns the subject and the fingerprint of a CA. A host may have written the subject.
+func (s State) describeCA(ca rotation.CA) string {
+	return fmt.Sprintf(`"%s" (SHA-256 %s)`, textutil.Printable(textutil.KeepTail(s.CANames[ca], maxSubject)), ca)
+}
+
+// maxSubject bounds the subject of a CA in a message, in bytes.
+const maxSubject = 200
+
+// describeNew returns the CAs of a list that are not in another one, each once.
+func (s State) describeNew(list, known []rotation.CA) string {
+	var names []string
+	for _, ca := range slices.Compact(slices.Sorted(slices.Values(list))) {
+		if !slices.Contains(known, ca) {
+			names = append(names, s.describeCA(ca))
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+// removeIntruder returns the removal of a member that is to go, if a CA is refused that its host may have brought.
+func (s State) removeIntruder(refusal error) (MemberStep, error) {
+	if missing, err := s.nextMissing(); err != nil || missing.Action != Done {
+		return MemberStep{}, refusal
+	}
+	if step, err := s.nextLeaving(); err == nil && step.Action != Done {
+		return step, nil
+	}
+	return MemberStep{}, refusal
+}
