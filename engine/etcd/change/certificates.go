@@ -128,7 +128,7 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 	if err != nil {
 		return "", err
 	}
-	trust := pki.Trust{CAs: known.List([]rotation.CA{known.Goal}), Now: time.Now()}
+	cas := known.List([]rotation.CA{known.Goal})
 	issued := map[engine.CertificateRole][]byte{}
 	for _, role := range pki.Roles {
 		p := pki.NewProfile(host, role)
@@ -140,7 +140,7 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 		if issued[role], err = r.Certificates.Issuer.Sign(ctx, request, text, p); err != nil {
 			return "", err
 		}
-		if err := pki.CheckIssued(issued[role], request, p, trust); err != nil {
+		if err := pki.CheckIssued(issued[role], request, p, pki.Trust{CAs: cas, Now: time.Now()}); err != nil {
 			return "", err
 		}
 	}
