@@ -98,6 +98,9 @@ func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rol
 		h.members.record = printedText(text, `printf '%s\n' `, ` >"$record.new"`)
 	case "forget":
 		h.members.record = ""
+		if h.members.settings["ETCD_INITIAL_CLUSTER_STATE"] == "new" {
+			h.members.settings["ETCD_INITIAL_CLUSTER_STATE"] = "existing"
+		}
 	case "start etcd":
 		h.members.settings, h.members.enabled = map[string]string{}, true
 		for line := range strings.Lines(printedText(text, `printf '%s' `, ` >"$settings.new"`)) {
