@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// The extensions that a request may have: subjectAltName and extKeyUsage (RFC 5280). It asks for them in one attribute (RFC 2986).
+// The extensions that a request may have, in one attribute (RFC 2986): subjectAltName and extKeyUsage (RFC 5280).
 var (
 	oidNames            = asn1.ObjectIdentifier{2, 5, 29, 17}
 	oidUsages           = asn1.ObjectIdentifier{2, 5, 29, 37}
@@ -31,8 +31,8 @@ var purposeIDs = map[x509.ExtKeyUsage]asn1.ObjectIdentifier{
 	x509.ExtKeyUsageClientAuth: {1, 3, 6, 1, 5, 5, 7, 3, 2},
 }
 
-// checkAttributes refuses a request with another attribute than one for extensions. Go's parser ignores the others, but a
-// command that signs requests may not.
+// checkAttributes refuses a request with attributes other than one for extensions. Go's parser ignores such attributes,
+// but a command that signs requests may use them.
 func checkAttributes(request *x509.CertificateRequest) error {
 	var body struct {
 		Raw        asn1.RawContent
@@ -57,8 +57,8 @@ func checkAttributes(request *x509.CertificateRequest) error {
 	return errors.New("the host asks for a certificate with other attributes than one for extensions")
 }
 
-// checkExtensions refuses names and uses other than those of the profile, of any kind. Go's parser ignores kinds of names
-// that it does not know.
+// checkExtensions refuses names of other kinds than DNS names and IP addresses, which Go's parser ignores, and uses other
+// than those of the profile.
 func (p Profile) checkExtensions(list []pkix.Extension) error {
 	used := false
 	for _, extension := range list {
@@ -97,7 +97,7 @@ func (p Profile) hasUsages(value []byte) bool {
 	return !slices.ContainsFunc(p.usages(), func(usage x509.ExtKeyUsage) bool { return !slices.ContainsFunc(found, purposeIDs[usage].Equal) })
 }
 
-// checkPowers refuses a certificate that could issue others, or that may be used for more than the profile says.
+// checkPowers refuses a certificate that can issue others, or that allows other uses than the profile.
 func (p Profile) checkPowers(cert *x509.Certificate) error {
 	switch {
 	case cert.IsCA:
@@ -113,7 +113,7 @@ func (p Profile) checkPowers(cert *x509.Certificate) error {
 	return nil
 }
 
-// isNamed reports whether the subject has one common name, of the profile.
+// isNamed reports whether the subject has exactly one common name, that of the profile.
 func (p Profile) isNamed(subject pkix.Name) bool {
 	named := 0
 	for _, attribute := range subject.Names {

@@ -18,20 +18,20 @@ import (
 	"holdfast/engine/etcd/rotation"
 )
 
-// Facts are what the probe of a host has found.
+// Facts are the results of the probe of a host.
 type Facts struct {
 	Files map[string][]byte // ca.crt, server.crt, peer.crt and client.crt, in PEM
-	Whole bool              // all files, with the keys, are as they were put in place
+	Whole bool              // all files, also the keys, are there and unchanged since they were put in place
 	Uses  bool              // the settings of etcd name the folder
 
-	unplaced bool // a run was cut short before it noted the time of the file of trusted CAs
+	unplaced bool // a run was interrupted before it noted the time of the file of trusted CAs
 
 	boot    string
 	started int64 // of etcd, in hundredths of a second since the boot; 0: it does not run
 	history []trustedSince
 }
 
-// trustedSince tells since when which CAs were in the file of trusted CAs.
+// trustedSince has the CAs of one version of the file of trusted CAs, and its time.
 type trustedSince struct {
 	boot string
 	time int64
@@ -98,7 +98,8 @@ func sortedIDs(cas map[rotation.CA]*x509.Certificate) []rotation.CA {
 	return list
 }
 
-// Loaded returns the CAs that the running etcd has read when it started, or nothing if that is not known.
+// Loaded returns the CAs that the running etcd read when it started, or nothing if they are unknown. If etcd does not
+// run, these are the CAs in the file.
 func (f Facts) Loaded() []rotation.CA {
 	if f.started == 0 {
 		return f.File()
@@ -112,10 +113,10 @@ func (f Facts) Loaded() []rotation.CA {
 	return loaded
 }
 
-// Judgement is what the certificates of a host are good for.
+// Judgement is the state of the certificates of a host.
 type Judgement struct {
 	Problem string // why etcd cannot use them; "": it can
-	Due     string // why they are to be renewed; "": they are not
+	Due     string // why they must be renewed; "": they need not be
 	Issuers []rotation.CA
 }
 
@@ -125,7 +126,7 @@ type KnownCAs struct {
 	ByID map[rotation.CA]*x509.Certificate
 }
 
-// Bundle returns some of the CAs.
+// Bundle returns the CAs with these IDs. All of them must be known.
 func (k KnownCAs) Bundle(ids []rotation.CA) (Bundle, error) {
 	b := Bundle{IDs: ids}
 	for _, id := range ids {
@@ -204,8 +205,8 @@ func FirstEnd(issued map[engine.CertificateRole][]byte) time.Time {
 
 func dateOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// issuerOf returns the CA at the end of a chain: the one of the inventory if that is possible. Whether the chain is valid
-// now is another question.
+// issuerOf returns the known CA that signed a chain, preferably that of the inventory. The first certificate of the chain
+// need not be valid now.
 func (k KnownCAs) issuerOf(chain []*x509.Certificate, now time.Time) (rotation.CA, bool) {
 	between := x509.NewCertPool()
 	for _, cert := range chain[1:] {

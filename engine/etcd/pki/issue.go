@@ -22,7 +22,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Authority is a CA whose key is at hand.
+// Authority is a CA with its key.
 type Authority struct {
 	Cert *x509.Certificate
 	Key  crypto.Signer
@@ -133,8 +133,8 @@ func checkKey(key crypto.PublicKey) error {
 // startEarly is how long before now a certificate begins, because clocks differ.
 const startEarly = 5 * time.Minute
 
-// Issue signs a certificate for the key of a request. It ends with the CA at the latest. The profile alone says what is
-// in it: of the request it takes only the key.
+// Issue signs a certificate for the key of a request. It takes only the key from the request, and everything else from the
+// profile. The certificate expires with the CA at the latest.
 func (a Authority) Issue(random io.Reader, request *x509.CertificateRequest, p Profile, validity Validity) ([]byte, error) {
 	if err := validity.check(a.Cert); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (a Authority) Issue(random io.Reader, request *x509.CertificateRequest, p P
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
-// Validity is when a certificate is issued, and for how long.
+// Validity has the time and the lifetime of a new certificate.
 type Validity struct {
 	Now      time.Time
 	Lifetime time.Duration
@@ -179,11 +179,11 @@ func (v Validity) check(ca *x509.Certificate) error {
 func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
 func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
-// maxIssued bounds a certificate with its chain, in bytes of PEM. The probe of a host reads no more.
+// maxIssued limits a certificate with its chain, in bytes of PEM. The probe of a host reads no more.
 const maxIssued = 65536
 
-// CheckIssued checks a certificate before it goes to a host: it is of the key of the request, says what the profile says,
-// and is valid now under the CA. A command that signs requests may do as it likes; what it returns is checked the same.
+// CheckIssued checks a certificate before it goes to a host, also if a command has signed it: its key must be that of the
+// request, its names and uses must be those of the profile, and it must be valid now under one of the CAs.
 func CheckIssued(text []byte, request *x509.CertificateRequest, p Profile, under Trust) error {
 	if len(text) > maxIssued {
 		return fmt.Errorf("the issued certificate has %d bytes with its chain, and may have %d", len(text), maxIssued)
@@ -237,7 +237,7 @@ func CertificatesOnly(text []byte) []byte {
 	return out
 }
 
-// Trust are the CAs that members trust, and the time at which they look.
+// Trust has the CAs that members trust, and the time for which validity is checked.
 type Trust struct {
 	CAs []*x509.Certificate
 	Now time.Time

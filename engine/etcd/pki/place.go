@@ -25,12 +25,12 @@ var placeScript string
 //go:embed sh/trust.sh
 var trustScript string
 
-// Place is where the certificates of etcd are on its hosts.
+// Place has the names on a host that scripts for certificates need.
 type Place struct {
-	Folder   string // of root alone, with all folders above
+	Folder   string // of the certificates; only root may write to it and to the folders above
 	Unit     string // of etcd
 	User     string // that the unit will have; "": the one that it has
-	Settings string // the file of holdfast's settings of etcd
+	Settings string // path of holdfast's settings of etcd
 
 	root string // prefix of all paths, for tests
 }

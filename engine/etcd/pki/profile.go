@@ -8,16 +8,16 @@ import (
 	"holdfast/engine"
 )
 
-// Profile is what a certificate is to say.
+// Profile has the required contents of a certificate.
 type Profile struct {
 	Role       engine.CertificateRole // server, peer or client
 	CommonName string
-	Names      []string // of the host, in order: DNS names and IP addresses
+	Names      []string // DNS names and IP addresses of the host
 }
 
 // NewProfile returns the profile of a certificate of a host. A member presents its server certificate to clients, and its
 // peer certificate to other members; both name the address of the inventory, because etcd compares the names of a peer
-// with the address that it connects from. A client certificate names nothing but its user.
+// with the address that it connects from. A client certificate names only its user.
 func NewProfile(host engine.Host, role engine.CertificateRole) Profile {
 	if role == engine.ClientCertificate {
 		return Profile{Role: role, CommonName: clientUser}
@@ -35,7 +35,7 @@ func NewProfile(host engine.Host, role engine.CertificateRole) Profile {
 	return p
 }
 
-// dnsNames and addresses split the names.
+// dnsNames returns the names that are not IP addresses.
 func (p Profile) dnsNames() []string {
 	var names []string
 	for _, name := range p.Names {
@@ -56,8 +56,8 @@ func (p Profile) addresses() []net.IP {
 	return list
 }
 
-// usages returns how the certificate may be used. A server is a client, too: etcd's gateway connects to its own member,
-// and a peer both listens and connects.
+// usages returns the allowed uses. A server certificate is for clients, too, because etcd's gateway connects to its own
+// member. A peer both listens and connects.
 func (p Profile) usages() []x509.ExtKeyUsage {
 	if p.Role == engine.ClientCertificate {
 		return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}

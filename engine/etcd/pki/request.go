@@ -16,11 +16,11 @@ import (
 // Roles are the uses of the certificates of a host, in order.
 var Roles = []engine.CertificateRole{engine.ServerCertificate, engine.PeerCertificate, engine.ClientCertificate}
 
-// clientUser is the user of etcd that holdfast is: if its authentication is on, the one that may do everything.
+// clientUser is the etcd user of holdfast. With etcd's authentication, root may do everything.
 const clientUser = "root"
 
 // RequestScript returns the script that makes new keys on a host and prints a certificate request for each. The keys stay
-// in a folder that only root can enter until PlaceScript. It exits with hostscript.ScriptCannot where there is no openssl.
+// in a folder that only root can enter, until PlaceScript runs. Without openssl, it exits with hostscript.ScriptCannot.
 func (p Place) RequestScript(host engine.Host) (string, error) {
 	names := map[engine.CertificateRole]string{}
 	for _, role := range Roles {
@@ -70,8 +70,8 @@ func ReadRequests(output string) (map[engine.CertificateRole][]byte, error) {
 	return requests, nil
 }
 
-// PlaceScript returns the script that puts certificates in place for the keys of the last request, with the CAs that
-// the host is to trust.
+// PlaceScript returns the script that puts certificates for the keys of the last request in place, and the file of trusted
+// CAs.
 func (p Place) PlaceScript(issued map[engine.CertificateRole][]byte, trusted Bundle) string {
 	values := trusted.values()
 	for _, role := range Roles {
@@ -88,7 +88,7 @@ func (p Place) TrustScript(trusted Bundle) string {
 // ProbeScript returns the script that prints the certificates on a host.
 func (p Place) ProbeScript() string { return p.script(probeScript, nil) }
 
-// Bundle are the CAs that a host is to trust.
+// Bundle has the CAs for the file of trusted CAs.
 type Bundle struct {
 	PEM []byte
 	IDs []rotation.CA // sorted

@@ -8,7 +8,7 @@ type CA string
 // Wanted is the goal of a rotation.
 type Wanted struct {
 	Issuer CA   // of all certificates
-	Also   []CA // that members are to trust, too, because clients have certificates of them
+	Also   []CA // that members must trust, too, because clients have certificates from them
 }
 
 func (w Wanted) trusted() []CA { return sortedSet(append([]CA{w.Issuer}, w.Also...)) }
@@ -17,7 +17,7 @@ func (w Wanted) trusted() []CA { return sortedSet(append([]CA{w.Issuer}, w.Also.
 type HostTrust struct {
 	Host    string
 	File    []CA // in the file of trusted CAs
-	Loaded  []CA // that its etcd has read when it started; etcd does not read that file again
+	Loaded  []CA // that its etcd read when it started; etcd does not read the file again
 	Issuers []CA // of its server, peer and client certificates, which etcd reads for each connection
 }
 
@@ -27,19 +27,18 @@ type StepKind string
 // The steps.
 const (
 	TrustCAs StepKind = "trust"   // write the file of trusted CAs, and restart the member
-	Reissue  StepKind = "reissue" // issue the certificates of the host anew, by the new CA
+	Reissue  StepKind = "reissue" // issue the certificates of the host again, with the new CA
 )
 
 // Step is the next step of a rotation.
 type Step struct {
 	Kind StepKind
 	Host string
-	CAs  []CA // that the host is to trust, sorted
+	CAs  []CA // for the file of trusted CAs, sorted
 }
 
-// NextStep returns the next step on the way to a cluster that trusts only what is wanted, or false if there is none left. One
-// host at a time is changed. Before a step, and at any moment during it, every member trusts the issuers of the
-// certificates that all members present.
+// NextStep returns the next step towards a cluster that trusts only the wanted CAs, or false if there is none. A step
+// changes one host. Before and during each step, every member trusts the issuers of the certificates that members present.
 func NextStep(goal Wanted, hosts []HostTrust) (Step, bool) {
 	needed := NeededCAs(goal, hosts)
 	for _, h := range hosts {
@@ -61,7 +60,7 @@ func NextStep(goal Wanted, hosts []HostTrust) (Step, bool) {
 	return Step{}, false
 }
 
-// NeededCAs returns the CAs that every member must trust, sorted: those that are wanted, and the issuers of all certificates in use.
+// NeededCAs returns the CAs that every member must trust, sorted: the wanted CAs, and the issuers of all certificates in use.
 func NeededCAs(goal Wanted, hosts []HostTrust) []CA {
 	needed := goal.trusted()
 	for _, h := range hosts {
