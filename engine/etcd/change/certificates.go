@@ -19,17 +19,17 @@ import (
 // Issuer signs the certificates of the members.
 type Issuer interface {
 	Certificate() *x509.Certificate // of the CA
-	Also() []*x509.Certificate      // other CAs that members are to trust
+	Also() []*x509.Certificate      // other CAs that members must trust
 	Sign(ctx context.Context, request *x509.CertificateRequest, text []byte, p pki.Profile) ([]byte, error)
 }
 
 // Certificates issues the certificates of a cluster.
 type Certificates struct {
 	Issuer    Issuer
-	Reconnect func() // reads the credentials of holdfast again before it connects next
+	Reconnect func() // makes the next connection read the credentials of holdfast again
 
 	known pki.KnownCAs
-	state membership.State // the last that was observed
+	state membership.State // the last observed state
 }
 
 func (r *Run) certificatePlace() pki.Place {
@@ -67,7 +67,7 @@ func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
 	r.Certificates.known = known
 }
 
-// addTo adds the CAs that members are to trust to a state, and keeps it for the next step.
+// addTo adds the CAs of the inventory to a state, and keeps the state for the next step.
 func (c *Certificates) addTo(s *membership.State, cluster engine.Cluster) {
 	s.CA, s.CANames = c.known.Goal, map[rotation.CA]string{}
 	for id, ca := range c.known.ByID {
@@ -79,8 +79,8 @@ func (c *Certificates) addTo(s *membership.State, cluster engine.Cluster) {
 	c.state = *s
 }
 
-// judgeFounder returns a function that returns why a host must get certificates before it starts a cluster of its own, or "".
-// Certificates that are issued next are for such a cluster.
+// judgeFounder returns a function that returns why a host needs new certificates before it starts a new cluster, or "". The
+// next step that issues certificates then does so for a new cluster.
 func (r *Run) judgeFounder() func(membership.Host) string {
 	if r.Certificates == nil {
 		return func(membership.Host) string { return "" }
@@ -154,7 +154,8 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 	return fmt.Sprintf("until %s", first.UTC().Format(time.DateOnly)), nil
 }
 
-// trustCAs lets a host trust other CAs, and restarts its etcd. What follows begins when all members are healthy again.
+// trustCAs writes the file of trusted CAs of a host, and restarts its etcd. The next step waits until all members are
+// healthy again.
 func (r *Run) trustCAs(ctx context.Context, step membership.MemberStep) error {
 	bundle, err := r.Certificates.known.Bundle(r.Certificates.state.CAsAfter(step))
 	if err != nil {
@@ -165,10 +166,11 @@ func (r *Run) trustCAs(ctx context.Context, step membership.MemberStep) error {
 	return err
 }
 
-// maxRepeats bounds how often a run does the same step with certificates. It is more than once only if others change the same hosts.
+// maxRepeats limits how often a run does the same step with certificates. A step is repeated only if somebody else changes
+// the same hosts.
 const maxRepeats = 2
 
-// countStep returns an error for a step with certificates that the run has done already, and that has not helped.
+// countStep counts a step with certificates. It returns an error if the run has done this step maxRepeats times.
 func (r *Run) countStep(step membership.MemberStep) error {
 	if step.Action != membership.Issue && !step.Action.RestartsEtcd() {
 		return nil

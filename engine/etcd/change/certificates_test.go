@@ -138,7 +138,8 @@ func TestCertificatesBeforeTheFirstMember(t *testing.T) {
 	}
 }
 
-// TestCertificatesThatAreRefused: what an issuer returns is checked, and without a certificate nothing on the host changes.
+// TestCertificatesThatAreRefused checks that a bad answer of an issuer ends the step with an error, and that no certificate is
+// put in place on the host then.
 func TestCertificatesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	other := newSigner(t)

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// takeHoldFor takes the hold for a step, and reports whether the step is still the next. After a new hold it observes the cluster
-// again: until then, another run may have changed it.
+// takeHoldFor takes the hold for a step, and reports whether the step is still the next. After a new hold, it observes the
+// cluster again, because another run may have changed it before.
 func (r *Run) takeHoldFor(ctx context.Context, step membership.MemberStep) (next bool, err error) {
 	return r.takeHoldIf(ctx, step, func() (bool, error) {
 		s, err := r.Observe(ctx)
@@ -21,11 +21,11 @@ func (r *Run) takeHoldFor(ctx context.Context, step membership.MemberStep) (next
 		}
 		now, err := membership.Next(s)
 		now.Reason = step.Reason
-		return err == nil && now == step, nil // the next step tells of a refusal
+		return err == nil && now == step, nil // the next call of Next returns the refusal
 	})
 }
 
-// takeHoldIf takes the hold for a step. If the hold is new, it asks whether the step is still the next.
+// takeHoldIf takes the hold for a step. If the hold is new, it calls isNext.
 func (r *Run) takeHoldIf(ctx context.Context, step membership.MemberStep, isNext func() (bool, error)) (next bool, err error) {
 	before := len(r.held)
 	if err := r.takeHold(ctx, step); err != nil || len(r.held) == before {
@@ -34,8 +34,9 @@ func (r *Run) takeHoldIf(ctx context.Context, step membership.MemberStep, isNext
 	return isNext()
 }
 
-// takeHold takes the hold of the host that a step changes, or of the first host that answers if that one does not. It
-// takes the hold first, and then looks at the other hosts of the cluster: of two runs at once, at least one sees the other.
+// takeHold takes the hold of the host that a step changes. If that host does not answer and the step may go on without it,
+// takeHold takes the hold of the first host that answers. Then it reads the holds of the other hosts of the cluster. In this
+// order, at least one of two runs sees the other.
 func (r *Run) takeHold(ctx context.Context, step membership.MemberStep) error {
 	var errs []error
 	for _, host := range r.holdOrder(step.Host) {
@@ -61,7 +62,7 @@ func isDoneByEtcd(a membership.MemberAction) bool {
 	return a == membership.Promote || a == membership.MoveLeader || a == membership.Remove
 }
 
-// mayBeGone reports whether a step may be about a host that does not answer.
+// mayBeGone reports whether a step is possible although its host does not answer.
 func mayBeGone(a membership.MemberAction) bool { return a == membership.Remove }
 
 func (r *Run) holdOrder(first string) []string {
@@ -113,8 +114,8 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// holdRelation returns the relation of the run to the hold of a host. It adopts an expired hold only if a run took it that changed
-// the members of this cluster: that of a roll-out needs the recovery of a roll-out.
+// holdRelation returns the relation of the run to the hold of a host. A run adopts an expired hold only if it is of a run
+// that changed the members of this cluster. The hold of a roll-out needs the recovery of a roll-out.
 func (r *Run) holdRelation(facts engine.Facts) engine.HoldRelation {
 	relation := facts.HoldRelation(r.Owner, r.Dead)
 	if relation == engine.ExpiredHold && facts.Hold.Cluster == r.Cluster.Name {
@@ -145,8 +146,8 @@ func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
 	return facts, nil
 }
 
-// checkOthers refuses if anybody else holds another host of the cluster. A host that does not answer is left out: a
-// run that holds it looks at the other hosts as well, and sees this run.
+// checkOthers refuses if anybody else holds another host of the cluster. It skips a host that does not answer: a run that
+// holds that host also reads the other holds, and sees the hold of this run.
 func (r *Run) checkOthers(ctx context.Context, own string) error {
 	for _, h := range r.Members {
 		if h.Name == own {
@@ -184,7 +185,8 @@ func (r *Run) releaseAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// releaseLeftovers ends the holds that dead runs like this one have left: they have nothing left to do.
+// releaseLeftovers adopts the holds of dead runs that changed members of this cluster, so that releaseAll ends them. No step
+// is left for these holds.
 func (r *Run) releaseLeftovers(ctx context.Context) error {
 	for _, h := range r.Members {
 		facts, err := r.readHold(ctx, h.Name)

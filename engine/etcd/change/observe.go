@@ -20,7 +20,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Observe gathers everything that the next step depends on.
+// Observe gathers all facts for the next step.
 func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 	probed, err := r.probeHosts(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 	return s, r.nameMembers(&s)
 }
 
-// probedHost is a host with everything that its probe found.
+// probedHost is a host with the results of its probe.
 type probedHost struct {
 	host  membership.Host
 	found hostState
@@ -87,8 +87,8 @@ func forEachHost(hosts []probedHost, do func(i int)) {
 	wg.Wait()
 }
 
-// listMembers asks the etcd of all hosts but of those with data of a cluster that was replaced. One host may say of another that
-// its data are; so as long as a quorum of that cluster is healthy, the members are not known.
+// listMembers asks etcd on all hosts except those with data of a replaced cluster. Only other hosts may claim that this
+// cluster was replaced. So while a quorum of it is healthy, the members count as unknown.
 func (r *Run) listMembers(ctx context.Context, probed []probedHost) etcd.MemberList {
 	var replaced, others []string
 	for _, p := range probed {
@@ -110,8 +110,8 @@ func (r *Run) listMembers(ctx context.Context, probed []probedHost) etcd.MemberL
 	return list
 }
 
-// nameMembers finds the members that a person has named. The IDs are those of the first time: a member that is added
-// again under the same name is another one.
+// nameMembers finds the IDs of the members that a person has named. It does so once, because a member that is added again
+// under the same name is another member.
 func (r *Run) nameMembers(s *membership.State) error {
 	if r.names == nil && s.Problem == "" {
 		r.names = map[string]string{}
@@ -162,8 +162,8 @@ func (r *Run) findHost(host string) (engine.Host, bool) {
 	return r.Members[i], true
 }
 
-// peerURL returns the URL at which the member of a host listens for the others: in the scheme that they use, or that
-// clients use if there is none yet.
+// peerURL returns the URL at which the member of a host listens for other members. It has their scheme, or, without other
+// members, the scheme of the clients.
 func (r *Run) peerURL(host string) string {
 	scheme := "http"
 	if r.Cluster.TLS != nil {
@@ -180,8 +180,8 @@ func (r *Run) peerURL(host string) string {
 	return scheme + "://" + net.JoinHostPort(h.Address, strconv.Itoa(r.Cluster.Managed.PeerPort))
 }
 
-// joinSettings returns the settings with which the member of a host joins the others. A member without a name has never
-// started: the only one is the one that joins.
+// joinSettings returns the settings with which the member of a host joins the others. In etcd's list, it has no name until
+// it starts, so its name is that of the host.
 func (r *Run) joinSettings(step membership.MemberStep) settingsText {
 	var initial []string
 	own := r.peerURL(step.Host)
@@ -204,7 +204,8 @@ func firstOr(list []string, other string) string {
 	return other
 }
 
-// checkNewHost checks a host that is to get a member, and returns a message: the times of its disk, or why it cannot get one.
+// checkNewHost checks a host that should get a member. It returns a message: the times of its disk, or the reason why it
+// cannot get a member.
 func (r *Run) checkNewHost(ctx context.Context, host string) string {
 	fail := func(reason string) string {
 		r.failed[host] = reason
@@ -239,7 +240,7 @@ func (r *Run) checkNewHost(ctx context.Context, host string) string {
 	return r.checked[host]
 }
 
-// describeSyncs returns the measurement of a preflight beside the p99 that etcd advises (etcd, hardware recommendations).
+// describeSyncs returns the p99 that a preflight measured, and the p99 that etcd recommends (etcd, hardware recommendations).
 func describeSyncs(output string) string {
 	var seconds float64
 	var number int

@@ -105,8 +105,8 @@ func readProbe(output string) hostState {
 	return s
 }
 
-// replacedClusters are the clusters that restores have replaced, as the hosts remember them. A host that was away during a
-// restore may have data of any of them, so all its data count as replaced, unless they are of the new cluster.
+// replacedClusters has the clusters that restores have replaced, as recorded on the hosts. A host that was unreachable during
+// a restore may have data of any of them. So all its data count as replaced, unless they are of the new cluster.
 type replacedClusters struct {
 	clusters []string
 	away     []awayHost
@@ -114,7 +114,7 @@ type replacedClusters struct {
 
 type awayHost struct{ name, newCluster string }
 
-// maxReplaced bounds what hosts remember: lines in all.
+// maxReplaced limits the lines that a host records.
 const maxReplaced = 200
 
 func (r *replacedClusters) addLine(line string) {
@@ -134,7 +134,7 @@ func (r *replacedClusters) mergeLines(other replacedClusters) {
 	}
 }
 
-// String returns the lines that hosts keep.
+// String returns the lines that a host records.
 func (r replacedClusters) String() string {
 	var b strings.Builder
 	for _, c := range r.clusters {
@@ -151,8 +151,8 @@ func (r replacedClusters) hasCluster(cluster string) bool {
 	return cluster != "" && slices.Contains(r.clusters, cluster)
 }
 
-// hasData reports whether the data of a host are of a cluster that was replaced. That a host was away during a restore counts
-// until the next restore has replaced that cluster, too.
+// hasData reports whether the data of a host are of a replaced cluster. The absence of a host during a restore counts until
+// another restore replaces the cluster of the first.
 func (r replacedClusters) hasData(host, cluster string) bool {
 	return r.hasCluster(cluster) || cluster != "" && slices.ContainsFunc(r.away, func(a awayHost) bool {
 		return a.name == host && a.newCluster != cluster && !r.hasCluster(a.newCluster)

@@ -18,24 +18,24 @@ import (
 // others, by the steps of package membership.
 type Restore struct {
 	Run      *Run          // prepared
-	Snapshot *SnapshotFile // nil: the freshest data directory
+	Snapshot *SnapshotFile // nil: use the freshest data directory
 	Lost     []string      // hosts and members that are gone for good
 
-	// Upload runs a script with that on its standard input.
+	// Upload runs a script with input on its standard input.
 	Upload func(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error)
 
 	approved         string // identity of the source that a person has approved; "": new data of an earlier run are complete
-	highest          int64  // revision that clients may know
+	highest          int64  // highest revision that clients may know
 	checked, cleaned map[string]bool
 	failed           map[string]string
 	data             map[string]restore.Data
 	peerURLs         map[string][]string
 	seen             replacedClusters // clusters whose data this run has seen
-	replaced         replacedClusters // to be remembered by the hosts
-	revision         int64            // that the new cluster must have; 0: not known
+	replaced         replacedClusters // for the record on the hosts
+	revision         int64            // required of the new cluster; 0: unknown
 }
 
-// SnapshotFile is a snapshot on the bastion, which was checked.
+// SnapshotFile is a snapshot on the bastion, whose contents were read.
 type SnapshotFile struct {
 	Path     string
 	Size     int64
@@ -44,7 +44,7 @@ type SnapshotFile struct {
 	Contents database.Contents
 }
 
-// Bounds of a restore. The long steps are shorter than a hold, which is renewed before each of them.
+// Limits of a restore. The times are shorter than a hold, which is renewed before each long script.
 const (
 	uploadTime = 15 * time.Minute
 	buildTime  = 15 * time.Minute
@@ -57,7 +57,7 @@ func (r *Restore) Prepare() {
 	r.data, r.peerURLs = map[string]restore.Data{}, map[string][]string{}
 }
 
-// Accept notes that a person has approved the forecast. highest is the highest revision that is known: those of the new
+// Accept notes that a person has approved the forecast. highest is the highest known revision; the revisions of the new
 // cluster begin above it.
 func (r *Restore) Accept(f restore.Forecast, highest int64) {
 	r.approved, r.highest = f.Source.Identity, highest
@@ -105,7 +105,7 @@ func (r *Restore) doStep(ctx context.Context, s restore.State, step restore.Step
 	})
 }
 
-// carryOut does a step, and returns a message about its outcome.
+// carryOut carries out a step, and returns a message about the outcome.
 func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.Step) (string, error) {
 	host, m := step.Host, *r.Run.Cluster.Managed
 	if r.Run.Paused[host] {
@@ -157,7 +157,7 @@ func (r *Restore) isNext(ctx context.Context, step restore.Step) (bool, error) {
 	}
 	now, err := restore.Next(s)
 	now.Reason = step.Reason
-	return err == nil && now == step, nil // the next step tells of a refusal
+	return err == nil && now == step, nil // the next call of Next returns the refusal
 }
 
 func (r *Restore) checkHost(ctx context.Context, host string) string {
@@ -180,7 +180,7 @@ func (r *Restore) checkHost(ctx context.Context, host string) string {
 	return message
 }
 
-// buildData makes the new data beside the old ones, and checks them.
+// buildData makes the new data beside the old data, and checks the new data.
 func (r *Restore) buildData(ctx context.Context, source restore.Source, host string) (string, error) {
 	if source.Identity != r.approved {
 		return "", &engine.Failure{
@@ -232,7 +232,7 @@ func (r *Restore) uploadSnapshot(ctx context.Context, host string) error {
 	return err
 }
 
-// runLong runs a script that may take as long as its data are large.
+// runLong runs a script whose time depends on the size of the data.
 func (r *Restore) runLong(ctx context.Context, host, script string) error {
 	if err := r.Run.renewHold(ctx, host); err != nil {
 		return err
@@ -245,8 +245,8 @@ func (r *Restore) runLong(ctx context.Context, host, script string) error {
 	return err
 }
 
-// newSettings returns the settings of the new cluster of one voter. Its token is of this run, and so its ID is new. If its data
-// are ever lost, "existing" keeps etcd from founding another cluster.
+// newSettings returns the settings of the new cluster of one voter. The token contains the ID of this run, so the cluster gets
+// a new ID. The state "existing" prevents that etcd makes another cluster after a loss of the data.
 func (r *Restore) newSettings(host string, source restore.Source) settingsText {
 	if len(r.Run.urls) == 0 {
 		r.Run.urls = map[string][]string{}
@@ -277,7 +277,7 @@ func (r *Restore) startCluster(ctx context.Context, host string) (string, error)
 	return fmt.Sprintf("revision %d", revision), err
 }
 
-// finishRestore notes on all hosts which clusters are replaced: old data that come back later are recognised by that.
+// finishRestore records the replaced clusters on all hosts that answer. So later runs recognise old data that come back.
 func (r *Restore) finishRestore(ctx context.Context, s restore.State, host string) error {
 	owner, m := r.Run.Owner, *r.Run.Cluster.Managed
 	for _, h := range s.Hosts {

@@ -18,7 +18,7 @@ import (
 	"holdfast/engine/etcd/restore"
 )
 
-// Observe gathers everything that the next step depends on.
+// Observe gathers all facts for the next step.
 func (r *Restore) Observe(ctx context.Context) (restore.State, error) {
 	probed, err := r.Run.probeHosts(ctx)
 	if err != nil {
@@ -118,8 +118,8 @@ func (r *Restore) hostOf(s restore.State, m membership.Member) string {
 	return ""
 }
 
-// noteReplaced finds the clusters that the new one replaces: all of which this run has seen data, and those that earlier
-// restores made. Hosts remember them only from the moment on when the new data are in their place.
+// noteReplaced finds the clusters that the new cluster replaces: all clusters whose data this run has seen, and the clusters
+// of earlier restores. The hosts record them only when the new data are in their place.
 func (r *Restore) noteReplaced(probed []probedHost) {
 	newCluster := ""
 	for _, p := range probed {
@@ -133,7 +133,7 @@ func (r *Restore) noteReplaced(probed []probedHost) {
 	r.replaced = replacedClusters{}
 	r.replaced.mergeLines(r.seen)
 	for _, a := range r.Run.replaced.away {
-		r.replaced.addLine("cluster " + a.newCluster) // else a host that was away then would have replaced data for ever
+		r.replaced.addLine("cluster " + a.newCluster) // otherwise all data of a host that was away then would count as replaced for ever
 	}
 	r.replaced.mergeLines(r.Run.replaced)
 	r.replaced.clusters = slices.DeleteFunc(r.replaced.clusters, func(c string) bool { return c == newCluster })

@@ -25,7 +25,7 @@ const roomLibrary = `enterroom() {
 const enterRoom = `enterroom || { echo "the folder of the restore in $parent is gone; begin again" >&2; exit 1; }
 `
 
-// clearRoom removes the folder of a restore. The data that were in the data directory before are never in it.
+// clearRoom removes the folder of a restore. The old data of etcd are never in this folder.
 const clearRoom = `if enterroom; then
 	rm -rf ./restored ./restored.part ./snapshot.db ./source ./source.new ./log
 	cd -P "$parent"
@@ -34,8 +34,8 @@ fi
 rm -f "$place"
 `
 
-// revisionBump is added to the revision. No cluster writes so much between a snapshot and its loss, so clients that watch
-// see that revisions which they know are gone, and read everything again.
+// revisionBump is added to the revision. No cluster has so many writes between a snapshot and its loss. So clients that watch
+// notice that their revisions are gone, and read everything again.
 const revisionBump = 1_000_000_000
 
 // toolsScript checks that the host can restore a database of that size.
@@ -102,7 +102,7 @@ sync ./snapshot.db
 `)
 }
 
-// enterDatabase makes a folder with a database the current one.
+// enterDatabase enters a folder with a database.
 func enterDatabase(folder string) string {
 	return `cd -P ` + folder + ` 2>/dev/null || { echo "there is no database of etcd" >&2; exit 1; }
 [ "$(pwd -P)" = ` + folder + ` ] || { echo "a folder of the database is a link" >&2; exit 1; }
@@ -110,7 +110,7 @@ func enterDatabase(folder string) string {
 `
 }
 
-// newData says how the data directory of a cluster of one voter is made.
+// newData describes the data directory of a new cluster of one voter.
 type newData struct {
 	settings settingsText
 	copied   bool  // from a data directory: the database has no hash
@@ -137,7 +137,7 @@ sync -f ./restored.part/member/snap/db
 `)
 }
 
-// completeScript notes that the new data are complete and checked.
+// completeScript records that the new data are complete and checked.
 func completeScript(owner engine.HoldOwner, m engine.ManagedMembers, identity string) string {
 	return underHold(owner, m, "restore etcd", roomLibrary+enterRoom+`mv -nT ./restored.part ./restored
 [ ! -e ./restored.part ]
@@ -148,7 +148,7 @@ sync .
 `)
 }
 
-// noteReplaced lets the host remember which clusters are replaced.
+// noteReplaced records the replaced clusters on the host.
 func noteReplaced(r replacedClusters) string {
 	return `printf '%s' ` + hostscript.Quote(r.String()) + ` >"$replaced.new"
 sync "$replaced.new"

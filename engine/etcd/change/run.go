@@ -23,7 +23,7 @@ type Etcd interface {
 	Revision(ctx context.Context, host string) (int64, error)
 }
 
-// Hosts runs scripts as root. The error is about the connection.
+// Hosts runs scripts as root. An error means that the connection failed.
 type Hosts interface {
 	Run(ctx context.Context, host engine.Host, script string) (engine.Output, error)
 }
@@ -42,7 +42,7 @@ type Run struct {
 	Owner   engine.HoldOwner
 	Holder  string
 	Dead    []string        // runs of this bastion that ended without releasing their holds
-	Paused  map[string]bool // hosts that the inventory keeps from any change
+	Paused  map[string]bool // hosts that the inventory pauses
 	Named   []string        // members that a person wants removed, by name or ID
 
 	Etcd  Etcd
@@ -52,7 +52,7 @@ type Run struct {
 	Hook         Hook          // nil: there is none
 
 	Snapshot func(context.Context) (string, error)
-	Emit     func(engine.Event) error // an error ends the run: nothing is done that cannot be journaled
+	Emit     func(engine.Event) error // an error ends the run, because every step must be in the journal
 	Timeout  time.Duration            // for a learner to catch up
 
 	saved           bool
@@ -71,14 +71,14 @@ type Run struct {
 
 // Times of a run.
 const (
-	waitTime       = time.Second      // between two looks at the cluster
+	waitTime       = time.Second      // between two observations of the cluster
 	settleTime     = time.Minute      // until the cluster is healthy again after a step
 	createTime     = 2 * time.Minute  // until the first member answers
 	holdTime       = 20 * time.Minute // of a hold; longer than any step
 	renewTime      = 2 * time.Minute  // after which a hold is renewed
 	scriptTime     = 2 * time.Minute
 	snapshotTime   = time.Duration(engine.SnapshotTimeout)
-	clockTolerance = time.Second // between members; etcd warns from there on
+	clockTolerance = time.Second // between members; etcd warns about a larger difference
 )
 
 // LearnerTime is how long a learner may take to catch up.
@@ -94,8 +94,8 @@ func (r *Run) Prepare() {
 	}
 }
 
-// Apply changes the members until they are those of the inventory. It returns a *membership.Refusal if something stands
-// in the way. Holds are released in any case.
+// Apply changes the members until they match the inventory. It returns a *membership.Refusal if the members must not be
+// changed now. It always releases its holds.
 func (r *Run) Apply(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.releaseAll(context.WithoutCancel(ctx))) }()
 	last := membership.MemberStep{}
@@ -158,7 +158,7 @@ func pausedFailure(host, step string) *engine.Failure {
 	return &engine.Failure{Host: host, Step: step, Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
 }
 
-// carryOut does a step, and returns a message about its outcome.
+// carryOut carries out a step, and returns a message about the outcome.
 func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string, error) {
 	if r.Paused[step.Host] {
 		return "", pausedFailure(step.Host, string(step.Action))
@@ -230,7 +230,7 @@ func (r *Run) runAction(ctx context.Context, step membership.MemberStep) (string
 	return "", fmt.Errorf("there is no step %q", step.Action)
 }
 
-// retryRefused repeats a change that etcd refuses only for now. It renews the hold of the host meanwhile.
+// retryRefused repeats a change while etcd refuses it temporarily, and renews the hold of the host.
 func (r *Run) retryRefused(ctx context.Context, host string, change func() error) error {
 	var refusal error
 	_, err := r.waitUnderHold(ctx, host, settleTime, func() (bool, error) {

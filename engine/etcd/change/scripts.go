@@ -9,12 +9,13 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// Files on a host. systemd reads settingsPath and tunedPath when it starts etcd; their settings win over those of the unit.
+// Files on a host. systemd reads settingsPath and tunedPath when it starts etcd; their settings take precedence over those of
+// the unit.
 const (
 	recordPath   = engine.StateDir + "/etcd-member"
 	settingsPath = engine.StateDir + "/etcd-member.env"
 	tunedPath    = engine.StateDir + "/etcd-settings.env"    // settings of the inventory
-	unreadPath   = engine.StateDir + "/etcd-settings.unread" // is there while etcd may not have read them
+	unreadPath   = engine.StateDir + "/etcd-settings.unread" // exists while etcd may not have read tunedPath
 	placePath    = engine.StateDir + "/etcd-restore"         // end of the name of the folder in which a restore works
 	replacedPath = engine.StateDir + "/etcd-replaced"        // clusters that a restore has replaced
 )
@@ -23,7 +24,7 @@ func dropinPath(unit string) string {
 	return "/etc/systemd/system/" + unit + ".d/50-holdfast-member.conf"
 }
 
-// tuningPath returns the path of the drop-in that names tunedPath. Its settings win over those of dropinPath.
+// tuningPath returns the path of the drop-in that names tunedPath. Its settings take precedence over those of dropinPath.
 func tuningPath(unit string) string {
 	return "/etc/systemd/system/" + unit + ".d/51-holdfast-settings.conf"
 }
@@ -45,8 +46,8 @@ func setVariables(m engine.ManagedMembers) string {
 		"state=" + engine.StateDir + "\nplace=" + placePath + "\nreplaced=" + replacedPath + "\n"
 }
 
-// enterParent makes the folder of the data directory the current one. An account may own it: from here on, nobody can
-// lead the script elsewhere.
+// enterParent enters the folder above the data directory. An account may own that folder. After enterParent, nobody can lead
+// the script to another folder.
 const enterParent = `cd -P "$parent"
 [ "$(pwd -P)" = "$parent" ] || { echo "the path $parent is a link" >&2; exit 1; }
 `
@@ -75,8 +76,8 @@ sync "$state"
 `)
 }
 
-// startScript sets etcd up to join or to found a cluster, and starts it. It does not wait until etcd is ready: etcd is not
-// before it has joined.
+// startScript sets etcd up to join or to make a cluster, and starts it. It does not wait until etcd is ready, because etcd is
+// ready only after it has joined.
 func startScript(owner engine.HoldOwner, settings settingsText, wanted setting.Wanted) string {
 	return underHold(owner, settings.managed, "start etcd", `printf '%s' `+hostscript.Quote(settings.String())+` >"$settings.new"
 sync "$settings.new"

@@ -24,7 +24,7 @@ func (r *Run) compareSettings(hosts []probedHost, members []membership.Member) {
 	}
 }
 
-// userOf returns the account for which the unit of a host is or will be set up by holdfast; "": that of the unit itself.
+// userOf returns the account that holdfast sets for the unit of a host; "": it keeps that of the unit.
 func (r *Run) userOf(h engine.Host) string {
 	wanted := setting.NewWanted(r.Cluster, h)
 	if found, known := r.tuned[h.Name]; known {
@@ -39,14 +39,15 @@ func (r *Run) startEtcd(ctx context.Context, host string, settings settingsText)
 	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h)))
 }
 
-// configure gives a member the settings of the inventory, and restarts it. What follows begins when all members are healthy again.
+// configure gives a member the settings of the inventory, and restarts it. The next step waits until all members are healthy
+// again.
 func (r *Run) configure(ctx context.Context, step membership.MemberStep) error {
 	h, _ := r.findHost(step.Host)
 	wanted := setting.NewWanted(r.Cluster, h).On(r.tuned[step.Host])
 	return r.runScript(ctx, step.Host, configureScript(r.Owner, *r.Cluster.Managed, wanted))
 }
 
-// writeSettings writes the settings and the drop-in, or removes them if there are none. Until they are read, there is a mark.
+// writeSettings writes the settings and the drop-in, or removes them if there are none. It first makes the file unreadPath.
 func writeSettings(w setting.Wanted) string {
 	text := `mkdir -p "${tuning%/*}"
 chmod 0755 "${tuning%/*}"
@@ -68,8 +69,8 @@ mv -fT ` + path + `.new" ` + path + `"
 	return text
 }
 
-// configureScript writes other settings and restarts etcd. If etcd does not start with them, it gets back those that it had. An
-// etcd that takes long to start is left to start.
+// configureScript writes other settings and restarts etcd. If etcd does not start with them, it gets the old settings again. If
+// the start takes too long, the script ends, and etcd continues to start.
 func configureScript(owner engine.HoldOwner, m engine.ManagedMembers, w setting.Wanted) string {
 	return underHold(owner, m, "configure etcd", `if [ ! -e "$unread" ]; then # else they are copies already
 	for file in "$tuned" "$tuning"; do

@@ -26,14 +26,14 @@ func (r *Run) nextSettled(ctx context.Context, last membership.MemberStep) (memb
 	return step, err
 }
 
-// Settled observes until the cluster has settled, if a run that was killed has left a change unfinished: that may have
-// been a moment ago.
+// Settled observes the cluster. If a killed run has left a change unfinished, Settled waits until the cluster has settled,
+// because the run may have been killed a moment ago.
 func (r *Run) Settled(ctx context.Context) (membership.State, error) {
 	return r.awaitSettled(ctx, false)
 }
 
-// awaitSettled observes until no refusal is only for now. After a step, a voter that was just promoted may lack a few entries,
-// and one that was just removed may have led.
+// awaitSettled observes the cluster until no refusal is temporary. After a step, a promoted voter may lack a few entries, and
+// a removed voter may have been the leader.
 func (r *Run) awaitSettled(ctx context.Context, changed bool) (s membership.State, err error) {
 	_, err = r.waitUnderHold(ctx, "", settleTime, func() (bool, error) {
 		if s, err = r.Observe(ctx); err != nil {
@@ -45,8 +45,8 @@ func (r *Run) awaitSettled(ctx context.Context, changed bool) (s membership.Stat
 	return s, err
 }
 
-// waitUnderHold calls done each second until it reports true or fails, and returns false at the limit. It renews the hold of the
-// host meanwhile, if the run has it.
+// waitUnderHold calls done each second until it returns true or an error, and returns false at the limit. Meanwhile it renews
+// the hold of the host, if the run has it.
 func (r *Run) waitUnderHold(ctx context.Context, host string, limit time.Duration, done func() (bool, error)) (bool, error) {
 	until := time.Now().Add(limit)
 	for {
@@ -74,8 +74,8 @@ func (r *Run) Accept(f membership.Forecast) {
 	}
 }
 
-// mayDo reports whether a step was approved. Only those count that nothing else entails: a learner that this run takes
-// back, and data that it sets aside, follow from an addition or a removal.
+// mayDo reports whether a run may carry out a step. Steps that follow from approved steps need no approval, such as the
+// removal of a learner that failed, or setting data aside.
 func (r *Run) mayDo(step membership.MemberStep) bool {
 	switch step.Action {
 	case membership.Create, membership.AddLearner, membership.Remove, membership.TrustCA, membership.DropCA, membership.Configure:
@@ -86,7 +86,7 @@ func (r *Run) mayDo(step membership.MemberStep) bool {
 	}
 }
 
-// mayPass reports whether a refusal may be only for now, while the cluster gets used to a change.
+// mayPass reports whether a refusal may be temporary, because the cluster has just changed.
 func mayPass(err error, s membership.State) bool {
 	var refusal *membership.Refusal
 	if !errors.As(err, &refusal) {
@@ -104,7 +104,7 @@ func mayPass(err error, s membership.State) bool {
 	return false
 }
 
-// markHook remembers that the hook is due, if the voters are about to change.
+// markHook records that the hook is due, if the voters are about to change.
 func (r *Run) markHook(changes bool) error {
 	if r.Hook == nil || !changes {
 		return nil
@@ -120,8 +120,8 @@ func (r *Run) runHook(ctx context.Context) error {
 	return err
 }
 
-// observeHook adds to a state whether the hook is due. If another bastion has changed the voters, only the record on the host tells:
-// it stays there until the hook has succeeded.
+// observeHook adds to a state whether the hook is due. If another bastion has changed the voters, only the record on the host
+// shows it. The record stays until the hook has succeeded.
 func (r *Run) observeHook(s *membership.State) (err error) {
 	if r.Hook == nil {
 		return nil
@@ -132,7 +132,7 @@ func (r *Run) observeHook(s *membership.State) (err error) {
 	return err
 }
 
-// hasRecord reports whether a run has left a change unfinished, a moment ago perhaps.
+// hasRecord reports whether a run has left a change unfinished.
 func hasRecord(s membership.State) bool {
 	return slices.ContainsFunc(s.Hosts, func(h membership.Host) bool { return h.Record != membership.NoRecord })
 }

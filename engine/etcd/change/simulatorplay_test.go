@@ -176,7 +176,7 @@ func (h *membersHistory) verify() error {
 	return nil
 }
 
-// playEnd mends all faults. A run then ends with the voters that are wanted, or tells what a person has to do.
+// playEnd mends all faults, and then checks that a run ends with the wanted voters, or with an error that isExplained accepts.
 func (h *membersHistory) playEnd() error {
 	h.site.Alarm(mainCluster, "")
 	for _, host := range h.site.Hosts() {
@@ -218,8 +218,8 @@ func (h *membersHistory) releaseHolds() {
 	}
 }
 
-// isExplained reports whether a person has to do something first, and the error says so: a quorum has lost its disks, or other
-// settings need a restart of a member that the quorum needs.
+// isExplained reports whether a refusal is right, because a person must act first: at least half of the voters have lost their
+// data, or other settings need the restart of a member that the quorum needs.
 func (h *membersHistory) isExplained(err error) bool {
 	var r *membership.Refusal
 	if !errors.As(err, &r) || r.Text == "" {

@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Bounds of the command.
+// Limits of the command.
 const (
 	commandTime = 5 * time.Minute
 	shownOutput = 1000 // bytes of its output that a failure shows
@@ -24,7 +24,7 @@ const (
 type Hook struct {
 	Cluster string
 	Run     string // ID of the run
-	Folder  string // folder of the files that remember due commands; it is made if it is missing
+	Folder  string // folder of the files of due commands; it is made if it is missing
 
 	// Execute runs the command on the bastion.
 	Execute func(ctx context.Context, env []string) (engine.Output, error)
@@ -44,7 +44,7 @@ func (h Hook) IsDue() (bool, error) {
 	return err == nil, err
 }
 
-// MarkDue remembers that the command is due. When it returns, a power cut cannot make it forgotten.
+// MarkDue records that the command is due. When it has returned without an error, the record survives a power cut.
 func (h Hook) MarkDue() error {
 	if err := os.MkdirAll(h.Folder, 0o700); err != nil {
 		return fmt.Errorf("remember that the hook is due: %w", err)
@@ -59,7 +59,7 @@ func (h Hook) MarkDue() error {
 	return nil
 }
 
-// syncFolders syncs the folder and those that may have been made with it.
+// syncFolders syncs the folder, and the folders above that MarkDue may have made.
 func (h Hook) syncFolders() error {
 	var errs []error
 	for _, path := range []string{h.Folder, filepath.Dir(h.Folder), filepath.Dir(filepath.Dir(h.Folder))} {
@@ -72,7 +72,7 @@ func (h Hook) syncFolders() error {
 	return errors.Join(errs...)
 }
 
-// RunCommand runs the command with the client URLs of the cluster. If it succeeds, it is no longer due.
+// RunCommand runs the command with the client URLs of the cluster. If the command succeeds, it is no longer due.
 func (h Hook) RunCommand(ctx context.Context) error {
 	urls, err := h.Endpoints(ctx)
 	if err != nil {
