@@ -116,7 +116,7 @@ type Cluster struct {
 	Timeout     Duration         `json:"timeout,omitempty"` // timeout of one probe of its members; 0: holdfast chooses the timeout by the distance of the members
 	Snapshots   Snapshots        `json:"snapshots,omitzero"`
 	NoSnapshot  bool             `json:"no_snapshot,omitempty"`  // snapshot = false: holdfast takes no snapshot before the first disruption
-	AllowOutage bool             `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots
+	AllowOutage bool             `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots or restarts
 	Managed     *ManagedMembers  `json:"managed,omitempty"`      // manage = true; nil: holdfast does not add or remove its members
 }
 

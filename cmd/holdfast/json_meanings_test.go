@@ -188,7 +188,7 @@ var meanings = map[string]string{
 	"MetricsListener.port": "TCP port", "MetricsListener.tls": "client credentials; missing: plain HTTP",
 	"Cluster.timeout":      "of one look at its members; missing: it follows how far away they are",
 	"Cluster.no_snapshot":  "whether no snapshot is taken before the first disruption",
-	"Cluster.allow_outage": "whether a cluster of 1 or 2 voters may lose its quorum while a member reboots",
+	"Cluster.allow_outage": "whether a cluster of 1 or 2 voters may lose its quorum while a member reboots or restarts",
 	"TLS.ca":               "path of the CA's certificate on the members", "TLS.cert": "path of the certificate on the members", "TLS.key": "path of its private key on the members",
 
 	"Diff.changes": "the changes", "Diff.actions": "actions that make all changes take effect, in order; `none` if there is no action",

@@ -135,7 +135,7 @@ func etcdBlock() block {
 		{name: "snapshot_keep", kind: number, fallback: "10", meaning: "how many snapshots are kept; a run that takes one removes others. The newest is always kept, and so are those of unfinished runs"},
 		{name: "snapshot_max_age", kind: duration, fallback: "30d", meaning: "snapshots that are older are removed, too"},
 		{name: "timeout", kind: duration, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "for gathering facts from all members; a member that does not answer within two fifths of it is unhealthy"},
-		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
+		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots or restarts; without it, this is refused"},
 		{name: "manage", kind: boolean, fallback: "false", meaning: "lets `holdfast etcd members` add and remove its members, until the hosts that name it are its voters"},
 		{name: "peer_port", kind: number, fallback: "2380", meaning: "port its members listen on for each other; with `manage`"},
 		{name: "data_dir", kind: text, fallback: "\"/var/lib/etcd/default\"", meaning: "etcd's data directory on its members; with `manage`. No mount point, but it may be a folder of one"},

@@ -8,14 +8,14 @@ import (
 	"holdfast/engine/etcd/rotation"
 )
 
-// Certificates is the state of the certificates on a host that holdfast issues. It has a meaning only in a State with a CA.
+// Certificates is the state of the certificates that holdfast issues on a host. It has a meaning only in a State with a CA.
 type Certificates struct {
 	Problem string // why etcd cannot use them: there are none, or they have expired; "": it can
-	Due     string // why they are to be issued anew although etcd can use them; "": they are not
-	Foreign bool   // etcd there uses certificates that were made elsewhere
+	Due     string // why they must be issued again although etcd can use them; "": they need not be
+	Foreign bool   // etcd on the host uses certificates that holdfast has not issued
 
 	File    []rotation.CA // in the file of trusted CAs
-	Loaded  []rotation.CA // that etcd has read when it started; those of the file if it does not run
+	Loaded  []rotation.CA // that etcd read when it started; those of the file if it does not run
 	Issuers []rotation.CA // of the certificates
 }
 
@@ -40,8 +40,8 @@ func (s State) hasMember(h Host) bool {
 	return listed
 }
 
-// trustOfOthers returns the state of certificates that members use, in the order of the inventory but the leader last. One
-// host is left out, and so are those that do not answer and those whose certificates nobody can use.
+// trustOfOthers returns the state of certificates that members use, in the order of the inventory, but the leader last. It
+// omits one host, hosts that do not answer, and hosts whose certificates etcd cannot use.
 func (s State) trustOfOthers(except string) []rotation.HostTrust {
 	var list, last []rotation.HostTrust
 	for _, h := range s.Hosts {
@@ -57,7 +57,7 @@ func (s State) trustOfOthers(except string) []rotation.HostTrust {
 	return append(list, last...)
 }
 
-// CAsAfter returns the CAs that the file of a host is to have after a step, sorted.
+// CAsAfter returns the CAs that the file of a host must have after a step, sorted.
 func (s State) CAsAfter(step MemberStep) []rotation.CA {
 	if step.Action.changesTrust() {
 		if next, more := rotation.NextStep(s.wantedTrust(), s.trustOfOthers("")); more && next.Host == step.Host {
@@ -71,8 +71,8 @@ func (s State) CAsAfter(step MemberStep) []rotation.CA {
 	return rotation.NeededCAs(s.wantedTrust(), hosts)
 }
 
-// issue returns the step that issues the certificates of a host. It is refused while a member, or its own, would not
-// accept them.
+// issue returns the step that issues the certificates of a host. It refuses while another member, or the running etcd of
+// the host itself, does not trust the CA.
 func (s State) issue(h Host, reason string) (MemberStep, error) {
 	judges := s.trustOfOthers(h.Name)
 	if own := h.trust(); s.hasMember(h) && h.HasData && len(own.Loaded) > 0 {
@@ -92,7 +92,8 @@ func (s State) issue(h Host, reason string) (MemberStep, error) {
 	return step, nil
 }
 
-// nextBroken issues certificates that etcd cannot use any more. That needs no healthy cluster: it makes nothing worse.
+// nextBroken replaces certificates that etcd cannot use any more. The cluster need not be healthy, because this cannot make
+// it worse.
 func (s State) nextBroken() (MemberStep, error) {
 	if !s.issuesCertificates() {
 		return MemberStep{}, nil
@@ -105,7 +106,7 @@ func (s State) nextBroken() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// nextCertificates renews certificates, and replaces the CA. It is asked while all members are healthy voters.
+// nextCertificates renews certificates, and replaces the CA. The caller makes sure that all members are healthy voters.
 func (s State) nextCertificates() (MemberStep, error) {
 	if !s.issuesCertificates() {
 		return MemberStep{}, nil
@@ -129,8 +130,8 @@ func (s State) nextCertificates() (MemberStep, error) {
 	return step, err
 }
 
-// nextTrusted renews certificates and replaces the CA. While a member must restart and there are too few voters for that, the
-// cluster grows first.
+// nextTrusted renews certificates and replaces the CA. If a member must restart, and the cluster has too few voters for
+// that, the cluster grows first.
 func (s State) nextTrusted() (MemberStep, error) {
 	step, err := s.nextCertificates()
 	var refusal *Refusal
@@ -168,7 +169,7 @@ func (s State) nextTrust() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// restartWith returns the step that writes the file of trusted CAs and restarts the member, or the one that must come
+// restartWith returns the step that writes the file of trusted CAs and restarts the member, or a step that must come
 // before.
 func (s State) restartWith(next rotation.Step) (MemberStep, error) {
 	m, _ := s.findMember(next.Host)
@@ -207,8 +208,8 @@ func (s State) prepareRestart(m Member, cause, advice string) (MemberStep, error
 	return MemberStep{}, nil
 }
 
-// issueFirst returns the issue of certificates instead of a step that starts etcd on a host without them, or that adds a
-// member there.
+// issueFirst returns a step that issues certificates, instead of a step that starts etcd, or adds a member, on a host
+// without good certificates.
 func (s State) issueFirst(step MemberStep) (MemberStep, error) {
 	switch step.Action {
 	case Create, AddLearner, Start:
@@ -225,7 +226,7 @@ func (s State) issueFirst(step MemberStep) (MemberStep, error) {
 	return step, nil
 }
 
-// whyIssue returns why a host needs certificates before etcd starts there, or "".
+// whyIssue returns why a host needs new certificates before etcd starts there, or "".
 func (s State) whyIssue(h Host) string {
 	c, others := h.Certificates, s.trustOfOthers(h.Name)
 	trusted := func(ca rotation.CA) bool {
@@ -244,8 +245,8 @@ func (s State) whyIssue(h Host) string {
 	return ""
 }
 
-// WhyUncertified returns why a host must get certificates before it starts a cluster of its own, as after a restore, or "". There
-// is no other member then that has to trust them.
+// WhyUncertified returns why a host needs new certificates before it starts a new cluster, for example in a restore, or "".
+// In a new cluster, no other member must trust them.
 func (s State) WhyUncertified(h Host) string {
 	c := h.Certificates
 	needed := rotation.NeededCAs(s.wantedTrust(), []rotation.HostTrust{h.trust()})
@@ -262,7 +263,7 @@ func (s State) WhyUncertified(h Host) string {
 	return ""
 }
 
-// issued returns the expected state of a host's certificates after its file of trusted CAs was written.
+// issued returns the expected state of a host's certificates after a step that writes its file of trusted CAs.
 func (c Certificates) issued(step MemberStep, cas []rotation.CA, ca rotation.CA) Certificates {
 	c.File = cas
 	switch step.Action {

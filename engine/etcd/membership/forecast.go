@@ -10,7 +10,7 @@ import (
 // Forecast is how a change of membership will go if every step succeeds.
 type Forecast struct {
 	Steps   []PlannedStep `json:"steps"`
-	Refusal *Refusal      `json:"refusal,omitempty"` // why it ends there; nil: the cluster then has the members that it should have
+	Refusal *Refusal      `json:"refusal,omitempty"` // why no further step is allowed; nil: the cluster then has the wanted members
 }
 
 // PlannedStep is a step with the number of voters after it.
@@ -19,10 +19,10 @@ type PlannedStep struct {
 	After Count `json:"after"`
 }
 
-// maxSteps bounds a forecast. A host takes at most twelve steps, and no cluster has more than a hundred members.
+// maxSteps limits a forecast. A host needs at most twelve steps, and no cluster has more than a hundred members.
 const maxSteps = 2000
 
-// Plan returns all steps until the cluster has the members that it should have, or until a refusal.
+// Plan returns all steps until the cluster has the wanted members, or until a refusal.
 func Plan(s State) Forecast {
 	var f Forecast
 	for range maxSteps {
@@ -36,7 +36,7 @@ func Plan(s State) Forecast {
 		}
 		s = s.applyStep(step)
 		if _, listed := s.findMember(step.Host); listed && s.memberOrNone(step.Member).isForecast {
-			step.Member = "" // etcd gives it an ID when it is added
+			step.Member = "" // unknown until etcd adds the member
 		}
 		f.Steps = append(f.Steps, PlannedStep{MemberStep: step, After: s.countVoters()})
 	}
@@ -99,7 +99,7 @@ func (s State) applyStep(step MemberStep) State {
 	return s
 }
 
-// createCluster starts a cluster of one voter. There is nothing to save yet.
+// createCluster starts a cluster of one voter. It needs no snapshot, because there are no data.
 func (s *State) createCluster(h *Host) {
 	h.HasData, h.Running, s.Saved = true, true, true
 	h.Certificates.Loaded = h.Certificates.File
@@ -118,7 +118,7 @@ func (s State) moveLeader(from string) {
 	}
 }
 
-// hostOrNone returns the host to change, or one that nobody sees.
+// hostOrNone returns the host, or a new one that is not in the state, so that changes of it have no effect.
 func (s State) hostOrNone(name string) *Host {
 	for i := range s.Hosts {
 		if s.Hosts[i].Name == name && s.Hosts[i].Unreachable == "" {
@@ -137,10 +137,11 @@ func (s State) memberOrNone(id string) *Member {
 	return &Member{}
 }
 
-// recommendedVoters is the largest number of voters that etcd recommends: each write waits for more than half of them.
+// recommendedVoters is the largest number of voters that etcd recommends, because each write waits for more than half of
+// them.
 const recommendedVoters = 7
 
-// Warnings warns of an unwise number of voters that the cluster should have.
+// Warnings warns of an unwise number of wanted voters.
 func Warnings(s State) []string {
 	wanted := 0
 	for _, h := range s.Hosts {

@@ -9,10 +9,9 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// checkSpread refuses to let a host trust a CA for which only another host vouches: root there can write any CA into its files. A
-// replacement of the CA never needs that, because each member trusts the issuers of all others before they present certificates of
-// them. Only a host without a member, or without usable certificates, gets other CAs than those of the inventory, if all members
-// trust them.
+// checkSpread refuses to let a host trust a new CA that is not in the inventory, because root on another host may have put this CA
+// into its own files. Replacing the CA never needs that: before a member presents certificates of an issuer, all others already
+// trust this issuer. A host without a member, or without usable certificates, may also get CAs that all members trust.
 func (s State) checkSpread(h Host, cas []rotation.CA) error {
 	judges := s.trustOfOthers(h.Name)
 	member := s.hasMember(h) && h.HasData && h.Certificates.Problem == ""
@@ -40,7 +39,7 @@ func (s State) describeCA(ca rotation.CA) string {
 	return fmt.Sprintf(`"%s" (SHA-256 %s)`, textutil.Printable(textutil.KeepTail(s.CANames[ca], maxSubject)), ca)
 }
 
-// maxSubject bounds the subject of a CA in a message, in bytes.
+// maxSubject limits the subject of a CA in a message, in bytes.
 const maxSubject = 200
 
 // describeNew returns the CAs of a list that are not in another one, each once.
@@ -54,7 +53,7 @@ func (s State) describeNew(list, known []rotation.CA) string {
 	return strings.Join(names, " and ")
 }
 
-// removeIntruder returns the removal of a member that is to go, if a CA is refused that its host may have brought.
+// removeIntruder returns the removal of an unwanted member, instead of the refusal of a CA that its host may have brought.
 func (s State) removeIntruder(refusal error) (MemberStep, error) {
 	if missing, err := s.nextMissing(); err != nil || missing.Action != Done {
 		return MemberStep{}, refusal

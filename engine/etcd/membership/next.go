@@ -8,7 +8,7 @@ import (
 	"holdfast/engine"
 )
 
-// Next returns the next step towards a voter on each host that is not retired, and no others. An error is a *Refusal.
+// Next returns the next step towards a voter on each host that is not retired, and no other members. An error is a *Refusal.
 func Next(s State) (MemberStep, error) {
 	step, err := s.nextBroken()
 	if err == nil && step.Action == Done {
@@ -44,7 +44,7 @@ func (s State) nextChange() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// saveFirst returns a snapshot instead of the first change of the membership.
+// saveFirst returns a snapshot instead of a change of the membership, unless there is a snapshot.
 func (s State) saveFirst(step MemberStep) MemberStep {
 	if step.Action.ChangesMembership() && !s.Saved {
 		return MemberStep{Action: Snapshot}
@@ -52,7 +52,7 @@ func (s State) saveFirst(step MemberStep) MemberStep {
 	return step
 }
 
-// nextHook tells the clients of a change before the next one: else they might lose all members that they know.
+// nextHook tells the clients about a change before the next change. Otherwise all members that they know may be removed.
 func (s State) nextHook() (MemberStep, error) {
 	if !s.HookDue {
 		return MemberStep{}, nil
@@ -60,8 +60,8 @@ func (s State) nextHook() (MemberStep, error) {
 	return MemberStep{Action: RunHook, Reason: "the voters have changed"}, nil
 }
 
-// nextOfNew returns the next step of a cluster that does not exist yet. A host that does not answer, or has data, may
-// have a member of a cluster that is only down: then there must not be a second one.
+// nextOfNew returns the next step of a cluster that does not exist yet. It refuses if a host does not answer, or has data:
+// the cluster may exist and only be down, and there must not be a second one.
 func (s State) nextOfNew() (MemberStep, error) {
 	first := s.Hosts[slices.IndexFunc(s.Hosts, func(h Host) bool { return !h.Retired })]
 	for _, h := range s.Hosts {
@@ -87,7 +87,7 @@ func (s State) nextOfNew() (MemberStep, error) {
 	switch {
 	case first.Failed != "":
 		return MemberStep{}, s.refuseHost(first, fmt.Sprintf("host %s cannot have the first member: %s", first.Name, first.Failed))
-	case first.HasData: // the killed run was starting it
+	case first.HasData: // a killed run has started it
 		return MemberStep{Action: Start, Host: first.Name, Reason: "a run that ended early was creating the cluster"}, nil
 	case !first.Checked:
 		return MemberStep{Action: Preflight, Host: first.Name}, nil
@@ -113,7 +113,8 @@ func (s State) nextLeftover() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// checkMembers refuses members that nobody has accounted for.
+// checkMembers refuses several learners, unnamed members without a host in the inventory, and named members that are
+// healthy voters of hosts that should have a voter.
 func (s State) checkMembers() (MemberStep, error) {
 	if learners := s.listLearners(); len(learners) > 1 {
 		return MemberStep{}, s.refuseCluster(SeveralLearners, fmt.Sprintf("it has %d learners, and there must be at most one; promote or remove the others: etcdctl member remove ID", len(learners)))
@@ -130,7 +131,7 @@ func (s State) checkMembers() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// nextDead removes a dead voter. It costs no healthy voter, and the quorum never gets larger.
+// nextDead removes a dead voter. No healthy voter is lost, and the quorum does not grow.
 func (s State) nextDead() (MemberStep, error) {
 	for _, m := range s.listVoters() {
 		if s.isDead(m) {
@@ -144,8 +145,8 @@ func (s State) nextDead() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// nextUnhealthy starts a voter that was added and never started, and refuses other unhealthy voters: nothing is changed
-// while one is down that may come back.
+// nextUnhealthy starts a voter that was added and never started. It refuses any other unhealthy voter: while a voter is
+// down that may come back, nothing changes.
 func (s State) nextUnhealthy() (MemberStep, error) {
 	for _, m := range s.listVoters() {
 		if m.Healthy {
@@ -168,7 +169,7 @@ func (s State) nextUnhealthy() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// nextLearner finishes the learner that a run has added, or takes it back.
+// nextLearner makes the learner that a run has added a voter, or removes it again.
 func (s State) nextLearner() (MemberStep, error) {
 	learners := s.listLearners()
 	if len(learners) == 0 {
@@ -199,12 +200,12 @@ func (s State) nextLearner() (MemberStep, error) {
 	return MemberStep{Action: Start, Host: m.Host, Member: m.ID}, nil
 }
 
-// nextMissing adds a learner for the first host without a member, once all such hosts are checked. It adds none if others
-// are refused and an odd number of voters would only become even.
+// nextMissing adds a learner for the first host without a member, after all such hosts are checked. If only one of several
+// hosts can have a member, and the number of voters is odd, it refuses: one more voter would not allow more failures.
 func (s State) nextMissing() (MemberStep, error) {
 	var candidates []Host
 	var refused []string
-	var host Host // the last that is refused
+	var host Host // the last in refused
 	for _, h := range s.Hosts {
 		if _, listed := s.findMember(h.Name); listed || h.Retired {
 			continue
@@ -243,7 +244,8 @@ func (h Host) whyRefused() string {
 	return h.Failed
 }
 
-// nextLeaving removes a voter that is to go. By then, all voters are healthy, and all hosts that are to have one do.
+// nextLeaving removes a voter that is no longer wanted. The caller makes sure that all voters are healthy, and that all
+// hosts that should have a voter have one.
 func (s State) nextLeaving() (MemberStep, error) {
 	leaving := slices.DeleteFunc(s.listVoters(), func(m Member) bool { return !s.isLeaving(m) })
 	if len(leaving) == 0 {

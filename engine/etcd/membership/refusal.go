@@ -71,18 +71,18 @@ type RefusalKind string
 // The kinds.
 const (
 	MembersUnknown  RefusalKind = "members unknown"  // nobody knows the members
-	NothingWanted   RefusalKind = "nothing wanted"   // no host is to have a voter
+	NothingWanted   RefusalKind = "nothing wanted"   // no host should have a voter
 	HasAlarm        RefusalKind = "alarm"            // etcd has raised an alarm
 	QuorumLost      RefusalKind = "quorum lost"      // too few voters are healthy for any change
 	SeveralLearners RefusalKind = "several learners" // somebody else changes the membership
-	UnclaimedMember RefusalKind = "unclaimed member" // no host of the inventory names it, and nobody said that it is to go
-	UnhealthyVoter  RefusalKind = "unhealthy voter"  // it may come back
-	HealthyNamed    RefusalKind = "healthy named"    // a person names a healthy voter whose host is to have one
+	UnclaimedMember RefusalKind = "unclaimed member" // a member is on no host of the inventory, and no person has named it for removal
+	UnhealthyVoter  RefusalKind = "unhealthy voter"  // a voter is down that may come back
+	HealthyNamed    RefusalKind = "healthy named"    // a person names a healthy voter for removal, but its host should have one
 	NoMargin        RefusalKind = "no margin"        // a member must restart, and the quorum needs it
 	SettingsClash   RefusalKind = "settings clash"   // a member with the wanted settings would harm the others, or itself
-	SettingFixed    RefusalKind = "setting fixed"    // a setting differs that a member keeps as long as it is there
-	UnknownCA       RefusalKind = "unknown CA"       // others would have to trust a CA that nobody vouches for
-	HostNotReady    RefusalKind = "host not ready"   // a host that is to get a voter cannot have one
+	SettingFixed    RefusalKind = "setting fixed"    // a setting differs that only a new member can have
+	UnknownCA       RefusalKind = "unknown CA"       // other members would have to trust a CA that is only known from a host
+	HostNotReady    RefusalKind = "host not ready"   // a host should get a voter, but cannot have one now
 )
 
 func (s State) refuseCluster(kind RefusalKind, text string) *Refusal {

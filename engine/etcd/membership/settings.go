@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// listMisconfigured returns the voters that stay and whose host has other settings than the inventory, by a test. The leader
-// is the last.
+// listMisconfigured returns the voters that stay and whose settings satisfy differs. The leader is the last.
 func (s State) listMisconfigured(differs func(Settings) bool) []Member {
 	var list, last []Member
 	for _, m := range s.listVoters() {
@@ -22,8 +21,7 @@ func (s State) listMisconfigured(differs func(Settings) bool) []Member {
 	return append(list, last...)
 }
 
-// checkClash refuses settings of the inventory that no member may have while another has the old ones: neither a new member
-// nor one that restarts.
+// checkClash refuses settings of the inventory that no member may have while another member has the old settings.
 func (s State) checkClash() (MemberStep, error) {
 	for _, m := range s.listMisconfigured(func(t Settings) bool { return t.Clash != "" }) {
 		h, _ := s.findHost(m.Host)
@@ -32,7 +30,8 @@ func (s State) checkClash() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// nextConfigured gives a voter the settings of the inventory. By then, all voters are healthy, and all hosts that are to have one do.
+// nextConfigured gives a voter the settings of the inventory. The caller makes sure that all voters are healthy, and that
+// all hosts that should have a voter have one.
 func (s State) nextConfigured() (MemberStep, error) {
 	list := s.listMisconfigured(func(t Settings) bool { return t.Change != "" })
 	if len(list) == 0 {
@@ -51,7 +50,7 @@ func (s State) nextConfigured() (MemberStep, error) {
 	return MemberStep{Action: Configure, Host: m.Host, Member: m.ID, Reason: h.Settings.Change}, nil
 }
 
-// checkFixed refuses, when nothing else is left to do, members with settings that only another member can have.
+// checkFixed refuses members with settings that only a new member can have. It is the last check of all.
 func (s State) checkFixed() (MemberStep, error) {
 	for _, m := range s.listMisconfigured(func(t Settings) bool { return t.Fixed != "" }) {
 		h, _ := s.findHost(m.Host)

@@ -20,13 +20,14 @@ type State struct {
 	// Saved is true if this run took a snapshot, or if the site wants none.
 	Saved bool
 
-	// HasHook is true if a command tells the clients of each change of the voters. HookDue is true if it has not yet told them of the last.
+	// HasHook is true if a command tells the clients about each change of the voters. HookDue is true if it has not succeeded
+	// since the last change.
 	HasHook, HookDue bool
 
-	// CA is the one that issues the certificates of the members; "": holdfast issues none.
+	// CA issues the certificates of the members; "": holdfast issues none.
 	CA rotation.CA
 
-	// AlsoTrusted are other CAs that members are to trust.
+	// AlsoTrusted has other CAs that members must trust.
 	AlsoTrusted []rotation.CA
 
 	// CANames has the subjects of CAs, as people know them.
@@ -62,28 +63,28 @@ func (m Member) DisplayName() string {
 // Host is a host of the inventory that names the cluster.
 type Host struct {
 	Name        string
-	Retired     bool   // its voter is to be removed; else the host is to have a voter
+	Retired     bool   // its voter must be removed; other hosts should have a voter
 	Unreachable string // why; "": it answers, and the fields below are known
 	HasData     bool   // there is a data directory of etcd
 	DataOf      string // ID of the member whose data it has; "": not known
 	Replaced    bool   // its data are of a cluster that a restore has replaced by this one
 	Running     bool   // the service of etcd runs
-	Record      Record // change that a run began there; "": none
+	Record      Record // change that a run began on the host; "": none
 
 	Certificates Certificates
 	Settings     Settings
 
-	// Checked is true if the preflight of this run passed. Failed is why this run cannot add a member there: the preflight
-	// failed, or the learner did not catch up in time.
+	// Checked is true if the preflight of this run passed. Failed is the reason why this run cannot add a member on the host:
+	// the preflight failed, or the learner did not catch up in time.
 	Checked bool
 	Failed  string
 }
 
-// Settings says how the settings of etcd on a host with a member differ from those of the inventory.
+// Settings has the differences between the settings of etcd on a host with a member and those of the inventory.
 type Settings struct {
 	Change string // differences that a restart with other settings removes; "": none
 	Clash  string // why no member may have the wanted settings now; "": they may
-	Fixed  string // differences that only another member removes; "": none
+	Fixed  string // differences that only a new member removes; "": none
 }
 
 // Record is a note on a host that a run writes before it changes the membership of the host, and removes afterwards.
@@ -134,20 +135,20 @@ func (s State) countVoters() Count { return CountVoters(s.Members) }
 
 func (s State) isNamed(m Member) bool { return slices.Contains(s.Named, m.ID) }
 
-// isWanted reports whether the host of the member is to have a voter.
+// isWanted reports whether the host of the member should have a voter.
 func (s State) isWanted(m Member) bool {
 	h, ok := s.findHost(m.Host)
 	return ok && !h.Retired
 }
 
-// isLeaving reports whether somebody has said that the member is to be removed.
+// isLeaving reports whether the member must be removed: its host is retired, or a person has named it.
 func (s State) isLeaving(m Member) bool {
 	h, ok := s.findHost(m.Host)
 	return s.isNamed(m) || ok && h.Retired
 }
 
 // isDead reports whether the member will never come back: a person has named it, or its host answers and does not have
-// its data. A host that does not answer proves nothing: it may be cut off, and its member alive.
+// its data. A host that does not answer proves nothing: its member may be alive, and only the network interrupted.
 func (s State) isDead(m Member) bool {
 	if m.Healthy {
 		return false

@@ -5,7 +5,7 @@ import "slices"
 // MemberStep is one step of a change of membership.
 type MemberStep struct {
 	Action MemberAction `json:"action"`
-	Host   string       `json:"host,omitempty"`   // where the step happens, or whose member it is about
+	Host   string       `json:"host,omitempty"`   // that the step changes, or whose member it changes
 	Member string       `json:"member,omitempty"` // ID of the member, if etcd lists it already
 	Reason string       `json:"reason,omitempty"`
 }
@@ -13,21 +13,21 @@ type MemberStep struct {
 // MemberAction is the kind of a step.
 type MemberAction string
 
-// The actions. Done means that the cluster has the members that it should have.
+// The actions. Done means that the cluster has the wanted members.
 const (
 	Done       MemberAction = ""
-	Preflight  MemberAction = "preflight"          // checks a host that is to get a member: disk, clock, ports
+	Preflight  MemberAction = "preflight"          // checks a host that should get a member: disk, clock, ports
 	Snapshot   MemberAction = "snapshot"           // saves the cluster to the bastion
 	Issue      MemberAction = "issue certificates" // makes keys on a host, and signs certificates for them
 	TrustCA    MemberAction = "trust CA"           // lets a host trust another CA, too, and restarts its etcd
-	DropCA     MemberAction = "drop CA"            // lets a host trust no CA that is not wanted, and restarts its etcd
+	DropCA     MemberAction = "drop CA"            // lets a host trust only the wanted CAs, and restarts its etcd
 	Create     MemberAction = "create"             // starts a new cluster of one voter on a host
-	AddLearner MemberAction = "add learner"        // records it on the host, and adds a learner for it
+	AddLearner MemberAction = "add learner"        // writes a record on the host, and adds a learner for it
 	Start      MemberAction = "start"              // starts etcd of a member that is listed
 	Await      MemberAction = "await"              // waits until a learner has caught up
-	Promote    MemberAction = "promote"            // makes a learner vote
-	MoveLeader MemberAction = "move leader"        // makes another voter lead
-	Remove     MemberAction = "remove"             // records it on the host, and removes its member
+	Promote    MemberAction = "promote"            // makes a learner a voter
+	MoveLeader MemberAction = "move leader"        // makes another voter the leader
+	Remove     MemberAction = "remove"             // writes a record on the host, and removes its member
 	SetAside   MemberAction = "set aside"          // stops etcd, renames its data directory, and removes the record
 	Configure  MemberAction = "configure"          // writes the settings of etcd on a host, and restarts its etcd
 	RunHook    MemberAction = "run hook"           // runs the command that tells the clients about the voters
@@ -44,7 +44,7 @@ func (s MemberStep) ChangesVoters() bool {
 	return s.Action == Create || s.Action == Promote || s.Action == Remove || s.Action == Start && s.Member == ""
 }
 
-// HasChangedVoters reports whether a host has the record of a change of its voter that is made, but not complete.
+// HasChangedVoters reports whether a host has the record of a change that has changed the voters, but is not complete.
 func (s State) HasChangedVoters() bool {
 	return s.Problem == "" && slices.ContainsFunc(s.Hosts, func(h Host) bool {
 		m, listed := s.findMember(h.Name)
