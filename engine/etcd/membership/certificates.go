@@ -71,9 +71,9 @@ func (s State) CAsAfter(step MemberStep) []rotation.CA {
 	return rotation.NeededCAs(s.wantedTrust(), hosts)
 }
 
-// issue returns the step that issues the certificates of a host. It refuses while another member, or the running etcd of
+// issueStep returns the step that issues the certificates of a host. It refuses while another member, or the running etcd of
 // the host itself, does not trust the CA.
-func (s State) issue(h Host, reason string) (MemberStep, error) {
+func (s State) issueStep(h Host, reason string) (MemberStep, error) {
 	judges := s.trustOfOthers(h.Name)
 	if own := h.trust(); s.hasMember(h) && h.HasData && len(own.Loaded) > 0 {
 		own.File = own.Loaded // its file is about to be replaced
@@ -100,7 +100,7 @@ func (s State) nextBroken() (MemberStep, error) {
 	}
 	for _, h := range s.Hosts {
 		if c := h.Certificates; h.Unreachable == "" && h.HasData && s.hasMember(h) && c.Problem != "" && !c.Foreign {
-			return s.issue(h, c.Problem)
+			return s.issueStep(h, c.Problem)
 		}
 	}
 	return MemberStep{}, nil
@@ -159,11 +159,11 @@ func (s State) nextTrust() (MemberStep, error) {
 	}
 	if more {
 		h, _ := s.findHost(next.Host)
-		return s.issue(h, "the CA is replaced")
+		return s.issueStep(h, "the CA is replaced")
 	}
 	for _, trust := range hosts {
 		if h, _ := s.findHost(trust.Host); h.Certificates.Due != "" {
-			return s.issue(h, h.Certificates.Due)
+			return s.issueStep(h, h.Certificates.Due)
 		}
 	}
 	return MemberStep{}, nil
@@ -221,7 +221,7 @@ func (s State) issueFirst(step MemberStep) (MemberStep, error) {
 		return step, nil
 	}
 	if reason := s.whyIssue(h); reason != "" {
-		return s.issue(h, reason)
+		return s.issueStep(h, reason)
 	}
 	return step, nil
 }
@@ -263,8 +263,8 @@ func (s State) WhyUncertified(h Host) string {
 	return ""
 }
 
-// issued returns the expected state of a host's certificates after a step that writes its file of trusted CAs.
-func (c Certificates) issued(step MemberStep, cas []rotation.CA, ca rotation.CA) Certificates {
+// afterStep returns the expected state of a host's certificates after a step that writes its file of trusted CAs.
+func (c Certificates) afterStep(step MemberStep, cas []rotation.CA, ca rotation.CA) Certificates {
 	c.File = cas
 	switch step.Action {
 	case TrustCA, DropCA:

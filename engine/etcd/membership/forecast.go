@@ -63,7 +63,7 @@ func (s State) applyStep(step MemberStep) State {
 				s.memberOrNone(m.ID).Healthy = true
 			}
 		}
-		host.Certificates = host.Certificates.issued(step, s.CAsAfter(step), s.CA)
+		host.Certificates = host.Certificates.afterStep(step, s.CAsAfter(step), s.CA)
 	case Configure:
 		host.Settings.Change, host.Settings.Clash = "", ""
 		host.Certificates.Loaded = host.Certificates.File

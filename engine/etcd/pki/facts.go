@@ -212,7 +212,7 @@ func (k KnownCAs) issuerOf(chain []*x509.Certificate, now time.Time) (rotation.C
 	for _, cert := range chain[1:] {
 		between.AddCert(cert)
 	}
-	at := earliest(latest(now, chain[0].NotBefore), chain[0].NotAfter)
+	at := earliestTime(latestTime(now, chain[0].NotBefore), chain[0].NotAfter)
 	for _, id := range append([]rotation.CA{k.Goal}, sortedIDs(k.ByID)...) {
 		ca, known := k.ByID[id]
 		if !known {

@@ -146,7 +146,7 @@ func (a Authority) Issue(random io.Reader, request *x509.CertificateRequest, p P
 	serial[0] = serial[0]&0x7f | 0x40 // positive, and of full length
 	template := &x509.Certificate{
 		SerialNumber: new(big.Int).SetBytes(serial), Subject: pkix.Name{CommonName: p.CommonName},
-		NotBefore: latest(validity.Now.Add(-startEarly), a.Cert.NotBefore), NotAfter: earliest(validity.Now.Add(validity.Lifetime), a.Cert.NotAfter),
+		NotBefore: latestTime(validity.Now.Add(-startEarly), a.Cert.NotBefore), NotAfter: earliestTime(validity.Now.Add(validity.Lifetime), a.Cert.NotAfter),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: p.usages(), BasicConstraintsValid: true,
 		DNSNames: p.dnsNames(), IPAddresses: p.addresses(),
 	}
@@ -176,8 +176,8 @@ func (v Validity) check(ca *x509.Certificate) error {
 	return nil
 }
 
-func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
-func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+func latestTime(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
+func earliestTime(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
 // maxIssued limits a certificate with its chain, in bytes of PEM. The probe of a host reads no more.
 const maxIssued = 65536

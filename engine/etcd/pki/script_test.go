@@ -112,7 +112,7 @@ func knownOf(goal Authority, cas ...Authority) KnownCAs {
 	return k
 }
 
-func (b *box) issue(ca Authority) {
+func (b *box) placeCertificates(ca Authority) {
 	b.t.Helper()
 	bundle, err := knownOf(ca).Bundle([]rotation.CA{ID(ca.Cert)})
 	check(b.t, err)
@@ -132,7 +132,7 @@ func TestScripts(t *testing.T) {
 	keys := map[string]bool{}
 	for range 6 {
 		b.request(ca) // of a run that was cut short
-		b.issue(ca)
+		b.placeCertificates(ca)
 		key, err := os.ReadFile(b.file("peer.key"))
 		check(t, err)
 		keys[string(key)] = true
@@ -212,7 +212,7 @@ func TestTrustScript(t *testing.T) {
 	b := newBox(t)
 	old, _, _ := newCA(t, "old", 400*day)
 	next, _, _ := newCA(t, "next", 400*day)
-	b.issue(old)
+	b.placeCertificates(old)
 	key, err := os.ReadFile(b.file("server.key"))
 	check(t, err)
 	b.tool("systemctl", `[ "$1" != restart ] || grep -c BEGIN `+b.file("ca.crt")+` >>`+b.root+`/restarts`)
@@ -238,8 +238,8 @@ func TestTrustScript(t *testing.T) {
 	if len(f.history) != 2 || len(f.history[0].cas) != 1 || len(f.history[1].cas) != 2 || f.history[0].time > f.history[1].time {
 		t.Errorf("%+v", f.history)
 	}
-	b.issue(next) // a renewal that changes the CAs adds to the history, and one that does not leaves it
-	b.issue(next)
+	b.placeCertificates(next) // a renewal that changes the CAs adds to the history, and one that does not leaves it
+	b.placeCertificates(next)
 	if f := b.probe(); len(f.history) != 3 || len(f.history[2].cas) != 1 {
 		t.Errorf("%+v", f.history)
 	}
@@ -267,7 +267,7 @@ func TestFolderOfOthers(t *testing.T) {
 		}, "is not a folder"},
 	} {
 		b := newBox(t)
-		b.issue(ca)
+		b.placeCertificates(ca)
 		if name == "a file of somebody" {
 			check(t, os.Remove(b.file("peer.crt")))
 		}
@@ -287,7 +287,7 @@ func TestPlaceChecksKeys(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	ca, _, _ := newCA(t, "etcd-ca", 400*day)
-	b.issue(ca)
+	b.placeCertificates(ca)
 	before, err := os.Readlink(b.file("current"))
 	check(t, err)
 	late := b.request(ca)
@@ -346,12 +346,12 @@ func TestPlaceCutShort(t *testing.T) {
 	b := newBox(t)
 	old, _, _ := newCA(t, "old", 400*day)
 	next, _, _ := newCA(t, "next", 400*day)
-	b.issue(old)
+	b.placeCertificates(old)
 	check(t, os.Remove(b.file("peer.key")))
 	if j := b.probe().Judge(host, knownOf(old), noon); j.Problem != "a file is missing or damaged" {
 		t.Errorf("%+v", j)
 	}
-	b.issue(old)
+	b.placeCertificates(old)
 	if j := b.probe().Judge(host, knownOf(old), noon); j.Problem != "" || j.Due != "" {
 		t.Errorf("%+v", j)
 	}
