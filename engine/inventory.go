@@ -143,6 +143,8 @@ type EtcdSettings struct {
 	AutoCompactionMode      string   `json:"auto_compaction_mode,omitempty"`      // periodic or revision
 	AutoCompactionRetention string   `json:"auto_compaction_retention,omitempty"` // as etcd reads it
 	DeriveURLs              bool     `json:"derive_urls,omitempty"`               // whether the URLs follow from addresses and ports
+	WALDir                  string   `json:"wal_dir,omitempty"`                   // folder of the write-ahead log; "": in the data directory
+	WALOnOwnDisk            bool     `json:"wal_on_own_disk,omitempty"`           // whether that folder must be on a disk of its own
 	User                    string   `json:"user,omitempty"`                      // of the systemd service
 
 	Positions map[string]string `json:"-"` // FILE:LINE:COLUMN of each setting, by its name

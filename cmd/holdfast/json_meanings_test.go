@@ -172,6 +172,7 @@ var meanings = map[string]string{
 	"EtcdSettings.quota_backend_bytes": "bytes at which the database accepts no more writes", "EtcdSettings.heartbeat_interval": "between the heartbeats of the leader",
 	"EtcdSettings.election_timeout": "without a heartbeat, until a member starts an election", "EtcdSettings.auto_compaction_mode": "`periodic` or `revision`; missing: `periodic`",
 	"EtcdSettings.auto_compaction_retention": "history that is kept, as etcd reads it", "EtcdSettings.derive_urls": "whether the URLs follow from addresses and ports",
+	"EtcdSettings.wal_dir": "folder of the write-ahead log; missing: in the data directory", "EtcdSettings.wal_on_own_disk": "whether that folder must be on a disk of its own",
 	"EtcdSettings.user":  "account that etcd runs as; missing: that of the unit",
 	"EtcdCA":             "A CA with which holdfast issues the certificates of a cluster.",
 	"EtcdCA.certificate": "its file on the bastion", "EtcdCA.key": "its file on the bastion; missing: the command signs",

@@ -33,7 +33,7 @@ func (b *builder) readCluster(n *node) {
 		c.Managed.CA = ca
 		c.TLS = &engine.TLS{CA: ca.Folder + "/ca.crt", Cert: ca.Folder + "/client.crt", Key: ca.Folder + "/client.key"}
 	}
-	if settings := b.readSettings(n, c.Managed != nil); c.Managed != nil {
+	if settings := b.readSettings(n, c.Managed); c.Managed != nil {
 		c.Managed.Settings = settings
 	}
 	c.Metrics = b.readMetrics(n, c)

@@ -3,6 +3,7 @@ package inventory
 import (
 	"fmt"
 	"net/netip"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ const (
 var accountRule = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,30}$`)
 
 // readSettings reads the settings block of a cluster, which may be missing.
-func (b *builder) readSettings(cluster *node, managed bool) *engine.EtcdSettings {
+func (b *builder) readSettings(cluster *node, managed *engine.ManagedMembers) *engine.EtcdSettings {
 	n := cluster.childBlock("settings")
 	if n == nil {
 		return nil
@@ -45,9 +46,11 @@ func (b *builder) readSettings(cluster *node, managed bool) *engine.EtcdSettings
 	for name, a := range n.args {
 		s.Positions[name] = describePosition(a.Expr.Range())
 	}
-	if !managed {
+	s.WALDir, s.WALOnOwnDisk = b.readHostPath(r, "wal_dir"), r.readBool("wal_on_own_disk", false)
+	if managed == nil {
 		b.addError(n.at, "the block settings has no effect without manage = true", "remove it, or set manage = true in the cluster")
 	}
+	b.checkWALDir(n, *s, managed)
 	b.checkQuota(n, s.QuotaBackendBytes, cluster.label)
 	b.checkElection(n, *s)
 	b.checkCompaction(n, *s)
@@ -123,6 +126,23 @@ func (b *builder) checkCompaction(n *node, s engine.EtcdSettings) {
 	}
 	if s.AutoCompactionMode != "" && n.args["auto_compaction_retention"] == nil {
 		b.addError(at("auto_compaction_mode"), "auto_compaction_mode has no effect without auto_compaction_retention", "add it, or remove the mode")
+	}
+}
+
+func (b *builder) checkWALDir(n *node, s engine.EtcdSettings, managed *engine.ManagedMembers) {
+	if s.WALDir == "" {
+		if a := n.args["wal_on_own_disk"]; a != nil && n.args["wal_dir"] == nil {
+			b.addError(a.Expr.Range(), "wal_on_own_disk has no effect without wal_dir", "add wal_dir, or remove it")
+		}
+		return
+	}
+	at := n.args["wal_dir"].Expr.Range()
+	switch {
+	case !strings.HasPrefix(s.WALDir, "/"): // has an error already
+	case !pathRule.MatchString(s.WALDir) || path.Clean(s.WALDir) != s.WALDir:
+		b.addError(at, fmt.Sprintf("%q cannot be the folder of the write-ahead log", s.WALDir), "use a folder that is not in /, whose path has only letters, digits and @:._-")
+	case managed != nil && (strings.HasPrefix(s.WALDir+"/", managed.DataDir+"/") || strings.HasPrefix(managed.DataDir+"/", s.WALDir+"/")):
+		b.addError(at, fmt.Sprintf("wal_dir %q and data_dir %q are one in the other", s.WALDir, managed.DataDir), "use a folder beside data_dir, or on another disk")
 	}
 }
 

@@ -172,6 +172,8 @@ func settingsBlock() block {
 		{name: "auto_compaction_mode", kind: text, fallback: "\"periodic\" with `auto_compaction_retention`", meaning: "\"periodic\" or \"revision\""},
 		{name: "auto_compaction_retention", kind: text, meaning: "history that is kept: hours or a duration such as \"30m\" (periodic), or a number of revisions; \"0\" keeps all"},
 		{name: "derive_urls", kind: boolean, fallback: "false", meaning: "sets the URLs for clients to the address of the host and 127.0.0.1 with `client_port`, and those for other members to the address with `peer_port`. Each address must be an IP address"},
+		{name: "wal_dir", kind: text, fallback: "a folder in `data_dir`", meaning: "folder of the write-ahead log. No mount point, but it may be a folder of one. It cannot be changed on a member"},
+		{name: "wal_on_own_disk", kind: boolean, fallback: "false", meaning: "whether a host gets a member only if `wal_dir` is on another disk than `data_dir` and the system"},
 		{name: "user", kind: text, fallback: "the unit's", meaning: "account that etcd runs as. It cannot be changed on a member"},
 	}}
 }

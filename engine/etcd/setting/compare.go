@@ -40,19 +40,35 @@ func (w Wanted) Compare(f Found, database int64) Judgement {
 	if j.Change != "" {
 		j.Clash = cmp.Or(w.clashOfTimes(f.Values), w.clashOfQuota(f.Values, database))
 	}
+	var fixed []string
 	if from, to := cmp.Or(f.User, "root"), w.User; to != "" && from != to || to == "" && f.OwnUser != "" {
-		j.Fixed = w.position("user") + describe("user", from, to)
+		fixed = append(fixed, w.position("user")+describe("user", from, to))
 	}
+	if from, to := f.Values[walDir], w.Values[walDir]; from != to {
+		fixed = append(fixed, w.position(walDir)+describe(walDir, from, to))
+	}
+	j.Fixed = strings.Join(fixed, "; ")
 	return j
 }
 
 // On returns the wanted settings, but with those of the host that no member can be given.
 func (w Wanted) On(f Found) Wanted {
-	placed := Wanted{Values: w.Values, User: f.OwnUser}
+	placed := w.WithWAL(f.Values[walDir])
+	placed.User = f.OwnUser
 	if w.User == cmp.Or(f.User, "root") {
 		placed.User = w.User
 	}
 	return placed
+}
+
+// WithWAL returns the settings with another folder of the write-ahead log; "": it is in the data directory.
+func (w Wanted) WithWAL(folder string) Wanted {
+	w.Values = maps.Clone(w.Values)
+	delete(w.Values, walDir)
+	if folder != "" {
+		w.Values[walDir] = folder
+	}
+	return w
 }
 
 func sortedNames(a, b Values) []string {

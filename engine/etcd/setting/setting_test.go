@@ -89,6 +89,10 @@ func TestCompare(t *testing.T) {
 		},
 		"other user":   {want: &engine.EtcdSettings{User: "etcd"}, found: foundOf("", "", ""), fixed: "a.hcl:4:5: user: root → etcd"},
 		"user removed": {want: &engine.EtcdSettings{}, found: foundOf("", "etcd", "etcd"), fixed: "a.hcl:4:5: user: etcd → not set"},
+		"other folder of the log": {
+			want: &engine.EtcdSettings{WALDir: "/b", QuotaBackendBytes: 1 << 30}, found: foundOf("ETCD_WAL_DIR=/a\n", "", ""),
+			change: "quota_backend_bytes: not set → 1073741824", fixed: "a.hcl:3:3: wal_dir: /a → /b",
+		},
 		"user of unit": {want: &engine.EtcdSettings{User: "etcd"}, found: foundOf("", "etcd", "")},
 	} {
 		if x.want != nil {
@@ -103,7 +107,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestOn: a change of other settings does not change the user of a member.
+// TestOn: a change of other settings changes neither the user nor the folder of the log of a member.
 func TestOn(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct{ wanted, unit, own, want string }{
@@ -112,5 +116,9 @@ func TestOn(t *testing.T) {
 		if got := wantedOf(&engine.EtcdSettings{User: x.wanted}).On(foundOf("", x.unit, x.own)).User; got != x.want {
 			t.Errorf("%+v: %q", x, got)
 		}
+	}
+	w := wantedOf(&engine.EtcdSettings{WALDir: "/b"})
+	if on := w.On(foundOf("ETCD_WAL_DIR=/a\n", "", "")); on.Values.File() != "ETCD_WAL_DIR=/a\n" || w.On(setting.NewFound()).Values.File() != "" || w.Values.File() != "ETCD_WAL_DIR=/b\n" {
+		t.Errorf("%+v", on)
 	}
 }

@@ -19,6 +19,7 @@ const (
 	quota     = "quota_backend_bytes"
 	heartbeat = "heartbeat_interval"
 	election  = "election_timeout"
+	walDir    = "wal_dir"
 )
 
 // File returns the file of environment variables that etcd reads, in order, or "" if there are no settings.
@@ -60,6 +61,7 @@ func NewWanted(c engine.Cluster, h engine.Host) Wanted {
 		}
 	}
 	set(quota, strconv.FormatInt(s.QuotaBackendBytes, 10))
+	set(walDir, s.WALDir)
 	set(heartbeat, milliseconds(s.HeartbeatInterval))
 	set(election, milliseconds(s.ElectionTimeout))
 	if s.AutoCompactionRetention != "" {
