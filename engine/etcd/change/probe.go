@@ -43,7 +43,7 @@ echo "user $(systemctl show -p User --value "$unit")"
 	cd -P ./restored/member/wal 2>/dev/null || exit 0
 	firstwal newwal
 )
-[ -e "$parent/$base" ] || [ -L "$parent/$base" ] || exit 0
+` + probeWAL + `[ -e "$parent/$base" ] || [ -L "$parent/$base" ] || exit 0
 cd -P "$parent/$base" 2>/dev/null || { echo "$parent/$base is not a folder that can be entered" >&2; exit 1; }
 [ "$(pwd -P)" = "$parent/$base" ] || { echo "the path $parent/$base is a link" >&2; exit 1; }
 [ -z "$(ls -A)" ] || echo data

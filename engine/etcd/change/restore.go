@@ -264,7 +264,7 @@ func (r *Restore) newSettings(host string, source restore.Source) settingsText {
 // startCluster starts the new cluster, and waits until its voter is healthy and has the revision.
 func (r *Restore) startCluster(ctx context.Context, host string) (string, error) {
 	settings := r.newSettings(host, restore.Source{})
-	if err := r.Run.startEtcd(ctx, host, settings); err != nil {
+	if err := r.Run.startRestored(ctx, host, settings); err != nil {
 		return "", err
 	}
 	if err := r.Run.awaitFirst(ctx, host, string(restore.Start)); err != nil {

@@ -166,7 +166,7 @@ func replaceScript(owner engine.HoldOwner, m engine.ManagedMembers, r replacedCl
 	return underHold(owner, m, "replace the data of etcd", roomLibrary+enterRoom+`[ -d ./restored ] || { echo "there are no new data" >&2; exit 1; }
 node=$(stat -c %d:%i ./restored)
 systemctl stop "$unit" 9>&-
-`+enterParent+renameAside+`mv -nT "./$name/restored" "./$base"
+`+setWALAside+enterParent+renameAside+`mv -nT "./$name/restored" "./$base"
 [ "$(stat -c %d:%i "./$base" 2>/dev/null)" = "$node" ] || { echo "somebody else changes $parent: the new data are not in $base" >&2; exit 1; }
 sync .
 sync "./$name"

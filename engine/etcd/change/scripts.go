@@ -43,7 +43,7 @@ func setVariables(m engine.ManagedMembers) string {
 		"parent=" + hostscript.Quote(path.Clean(dir)) + "\nbase=" + hostscript.Quote(base) + "\nunit=" + hostscript.Quote(m.Unit) + "\n" +
 		"record=" + recordPath + "\nsettings=" + settingsPath + "\ndropin=" + hostscript.Quote(dropinPath(m.Unit)) + "\n" +
 		"user=" + hostscript.Quote(wantedUser(m)) + "\ntuned=" + tunedPath + "\nunread=" + unreadPath + "\ntuning=" + hostscript.Quote(tuningPath(m.Unit)) + "\n" +
-		"state=" + engine.StateDir + "\nplace=" + placePath + "\nreplaced=" + replacedPath + "\n"
+		walVariables(m) + "state=" + engine.StateDir + "\nplace=" + placePath + "\nreplaced=" + replacedPath + "\n"
 }
 
 // enterParent enters the folder above the data directory. An account may own that folder. After enterParent, nobody can lead
@@ -87,11 +87,11 @@ chmod 0755 "${dropin%/*}"
 printf '%s\n' '# written by holdfast etcd members' '[Service]' "EnvironmentFile=$settings" >"$dropin.new"
 chmod 0644 "$dropin.new"
 mv -fT "$dropin.new" "$dropin"
-`+writeSettings(wanted)+`systemctl daemon-reload 9>&-
+`+writeSettings(wanted)+`rm -f "$unread" "$tuned.old" "$tuning.old"
+systemctl daemon-reload 9>&-
 systemctl enable "$unit" 9>&-
 systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
 systemctl restart --no-block "$unit" 9>&-
-rm -f "$unread"
 `)
 }
 
@@ -102,13 +102,13 @@ func setAsideScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
 
 const setAsideBody = `systemctl disable "$unit" 9>&- || :
 systemctl stop "$unit" 9>&-
-` + enterParent + renameAside + `rm -f "$dropin" "$settings" "$tuning" "$tuning.old" "$tuned" "$tuned.old" "$unread"
+` + setWALAside + enterParent + renameAside + `rm -f "$dropin" "$settings" "$tuning" "$tuning.old" "$tuned" "$tuned.old" "$unread"
 systemctl daemon-reload 9>&-
 ` + roomLibrary + clearRoom + `rm -f "$record"
 sync "$state"
 `
 
-// renameAside renames the data directory in the current folder.
+// renameAside renames $base in the current folder, $parent.
 const renameAside = `if [ -e "./$base" ] || [ -L "./$base" ]; then
 	aside=$base.removed-$(date -u +%Y%m%dT%H%M%SZ)-$$
 	mv -nT "./$base" "./$aside" # some versions report no error if the new name exists
@@ -136,16 +136,12 @@ const measureSyncs = `syncoften() {
 }
 `
 
-// preflightScript checks the host, and prints the p99 of synced writes to the disk of the data directory, in seconds, and
-// their number.
+// preflightScript checks the host, and prints the p99 of synced writes to the disk of the write-ahead log, in seconds, and their
+// number.
 func preflightScript(m engine.ManagedMembers) string {
 	return setVariables(m) + measureSyncs + `systemctl cat "$unit" >/dev/null 2>&1 || { echo "there is no unit $unit; install etcd" >&2; exit 1; }
 [ -z "$user" ] || id "$user" >/dev/null 2>&1 || { echo "there is no account $user; make it, or set another user in the block settings" >&2; exit 1; }
-[ -d "$parent" ] || { echo "there is no folder $parent; make it, writable for etcd" >&2; exit 1; }
-` + enterParent + `! mountpoint -q "./$base" || { echo "$parent/$base is a mount point, and cannot be renamed; use a folder in it as data_dir" >&2; exit 1; }
-free=$(df -Pk . | awk 'NR == 2 { print $4 }')
-[ "$free" -ge 1048576 ] || { echo "$parent has only $free KiB free, and etcd needs at least 1 GiB" >&2; exit 1; }
-test=.holdfast-disk-test-$(od -An -v -N 16 -tx1 /dev/urandom | tr -d ' \n')
+` + checkFolders + `test=.holdfast-disk-test-$(od -An -v -N 16 -tx1 /dev/urandom | tr -d ' \n')
 trap 'rm -f "./$test"' EXIT
 trap 'exit 1' HUP INT TERM
 set -C # the file is new, and nobody's link

@@ -39,6 +39,12 @@ func (r *Run) startEtcd(ctx context.Context, host string, settings settingsText)
 	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h)))
 }
 
+// startRestored starts etcd with restored data, which have their write-ahead log in the data directory.
+func (r *Run) startRestored(ctx context.Context, host string, settings settingsText) error {
+	h, _ := r.findHost(host)
+	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h).WithWAL("")))
+}
+
 // configure gives a member the settings of the inventory, and restarts it. The next step waits until all members are healthy
 // again.
 func (r *Run) configure(ctx context.Context, step membership.MemberStep) error {
@@ -47,19 +53,17 @@ func (r *Run) configure(ctx context.Context, step membership.MemberStep) error {
 	return r.runScript(ctx, step.Host, configureScript(r.Owner, *r.Cluster.Managed, wanted))
 }
 
-// writeSettings writes the settings and the drop-in, or removes them if there are none. It first makes the file unreadPath.
+// writeSettings writes the settings and the drop-in that names them, or removes them if there are none. With the drop-in alone etcd
+// would not start, so it is written last and removed first.
 func writeSettings(w setting.Wanted) string {
+	if w.Dropin(tunedPath) == "" {
+		return "rm -f \"$tuning\" \"$tuned\"\n"
+	}
 	text := `mkdir -p "${tuning%/*}"
 chmod 0755 "${tuning%/*}"
-: >"$unread"
-sync "$state"
 `
 	for _, file := range []struct{ variable, text, mode string }{{"tuned", w.Values.File(), "0600"}, {"tuning", w.Dropin(tunedPath), "0644"}} {
 		path := `"$` + file.variable
-		if w.Dropin(tunedPath) == "" {
-			text += "rm -f " + path + "\"\n"
-			continue
-		}
 		text += `printf '%s' ` + hostscript.Quote(file.text) + ` >` + path + `.new"
 chmod ` + file.mode + ` ` + path + `.new"
 sync ` + path + `.new"
@@ -69,26 +73,35 @@ mv -fT ` + path + `.new" ` + path + `"
 	return text
 }
 
-// configureScript writes other settings and restarts etcd. If etcd does not start with them, it gets the old settings again. If
-// the start takes too long, the script ends, and etcd continues to start.
+// configureScript writes other settings and restarts etcd. It first copies the old files and makes the file unreadPath. If etcd does
+// not start with the new settings, it gets the old ones again. If the start takes too long, the script ends, and etcd continues to
+// start.
 func configureScript(owner engine.HoldOwner, m engine.ManagedMembers, w setting.Wanted) string {
 	return underHold(owner, m, "configure etcd", `if [ ! -e "$unread" ]; then # else they are copies already
 	for file in "$tuned" "$tuning"; do
 		rm -f "$file.old"
 		if [ -e "$file" ]; then
-			cp "$file" "$file.old"
+			cp -p "$file" "$file.old"
 			sync "$file.old"
 		fi
 	done
+	: >"$unread"
+	sync "$state"
 fi
 `+writeSettings(w)+`systemctl daemon-reload 9>&-
 systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
 status=0
 timeout 80 systemctl restart "$unit" 2>/dev/null 9>&- || status=$?
 if [ "$status" != 0 ] && [ "$status" != 124 ]; then
-	for file in "$tuned" "$tuning"; do
-		if [ -e "$file.old" ]; then mv -fT "$file.old" "$file"; else rm -f "$file"; fi
-	done
+	if [ -e "$tuning.old" ]; then
+		for file in "$tuned" "$tuning"; do
+			[ -e "$file.old" ] || continue
+			cp -p "$file.old" "$file.new"
+			mv -fT "$file.new" "$file"
+		done
+	else
+		rm -f "$tuning" "$tuned"
+	fi
 	systemctl daemon-reload 9>&-
 	systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
 	systemctl restart --no-block "$unit" 9>&-

@@ -1,0 +1,158 @@
+package change
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/setting"
+)
+
+// newWALBox is a host whose inventory wants the log in a folder of its own.
+func newWALBox(t *testing.T) *box {
+	t.Helper()
+	b := newConfigureBox(t)
+	check(t, os.MkdirAll(b.root+"/disk", 0o755))
+	b.members.Settings = &engine.EtcdSettings{WALDir: b.root + "/disk/wal"}
+	return b
+}
+
+func (b *box) startWith(wal string) {
+	b.t.Helper()
+	wanted := setting.Wanted{Values: setting.Values{"quota_backend_bytes": "7"}}.WithWAL(wal)
+	if code, out := b.run(startScript(testOwner, settingsText{name: "etcd-0", managed: b.members}, wanted)); code != 0 {
+		b.t.Fatal(code, out)
+	}
+}
+
+// TestProbeFindsTheLog: whose data a host has follows from the log where its etcd has it. A log that is left from another member
+// counts as data, so that no new member gets it.
+func TestProbeFindsTheLog(t *testing.T) {
+	t.Parallel()
+	const inData, onDisk = "wal 696e2064617461\n", "wal 6f6e206469736b\n" // "in data", "on disk"
+	for name, x := range map[string]struct {
+		started, wal   string // "-": not started
+		inData, onDisk bool
+		want           string
+	}{
+		"new host":             {started: "-", want: ""},
+		"new host, log left":   {started: "-", onDisk: true, want: "data\n" + onDisk},
+		"log on disk":          {started: "/disk/wal", onDisk: true, want: "data\n" + onDisk},
+		"log in data, no disk": {started: "", inData: true, want: "data\n" + inData},
+		"log in data, other log left": {
+			started: "", inData: true, onDisk: true, want: "data\n" + inData, // its etcd does not know of the other
+		},
+		"not set up, log in data": {started: "-", inData: true, want: "data\n" + inData},
+	} {
+		b := newWALBox(t)
+		if x.started != "-" {
+			wal := x.started
+			if wal != "" {
+				wal = b.root + wal
+			}
+			b.startWith(wal)
+		}
+		if x.inData {
+			b.write("etcd/default/member/wal/0.wal", "in data")
+		}
+		if x.onDisk {
+			b.write("disk/wal/0.wal", "on disk")
+		}
+		code, out := b.run(probeScript(b.members))
+		_, found, _ := strings.Cut(out, "user etcd\n")
+		if code != 0 || found != x.want {
+			t.Errorf("%s: %d %q, want %q", name, code, found, x.want)
+		}
+	}
+}
+
+// TestLogIsNoLink: nobody leads the probe or a removal elsewhere.
+func TestLogIsNoLink(t *testing.T) {
+	t.Parallel()
+	b := newWALBox(t)
+	b.startWith(b.root + "/disk/wal")
+	b.write("elsewhere/wal/0.wal", "precious")
+	check(t, errors.Join(os.Remove(b.root+"/disk"), os.Symlink("elsewhere", b.root+"/disk")))
+	for name, script := range map[string]string{"probe": probeScript(b.members), "set aside": setAsideScript(testOwner, b.members)} {
+		if code, out := b.run(script); code == 0 || !strings.Contains(out, "is a link") {
+			t.Errorf("%s: %d %s", name, code, out)
+		}
+	}
+	if len(b.list("elsewhere/wal")) != 1 {
+		t.Error("the folder elsewhere was renamed")
+	}
+}
+
+// TestLogIsSetAside: the log goes with the data of its member, also where the script was cut short in between.
+func TestLogIsSetAside(t *testing.T) {
+	t.Parallel()
+	b := newWALBox(t)
+	b.startWith(b.root + "/disk/wal")
+	b.write("etcd/default/member/snap/db", "data")
+	b.write("disk/wal/0.wal", "log")
+	b.addTool("mv", `case $* in *default*) exit 1 ;; esac; PATH=${PATH#*:}; exec mv "$@"`)
+	if code, out := b.run(setAsideScript(testOwner, b.members)); code == 0 {
+		t.Fatal(out)
+	}
+	check(t, os.Remove(b.root+"/bin/mv"))
+	code, out := b.run(setAsideScript(testOwner, b.members))
+	disk, data := strings.Join(b.list("disk"), " "), strings.Join(b.list("etcd"), " ")
+	if code != 0 || !strings.HasPrefix(disk, "wal.removed-") || !strings.HasPrefix(data, "default.removed-") || strings.Contains(disk+data, " ") {
+		t.Error(code, out, disk, data)
+	}
+}
+
+// TestRestoreLeavesTheOldLog: restored data have their log in the data directory, and etcd does not get the old one.
+func TestRestoreLeavesTheOldLog(t *testing.T) {
+	t.Parallel()
+	b := newRestoreBox(t)
+	check(t, os.MkdirAll(b.root+"/disk", 0o755))
+	b.members.Settings = &engine.EtcdSettings{WALDir: b.root + "/disk/wal"}
+	b.startWith(b.root + "/disk/wal")
+	b.write("disk/wal/0.wal", "log")
+	b.bring("new data")
+	b.mustRun(completeScript(testOwner, b.members, "x"))
+	b.mustRun(replaceScript(testOwner, b.members, replacedClusters{}))
+	if disk := strings.Join(b.list("disk"), " "); !strings.HasPrefix(disk, "wal.removed-") || b.read("etcd/default/member/snap/db") != "new data" {
+		t.Error(disk)
+	}
+	r := &Run{Members: []engine.Host{{Name: "etcd-0"}}, Owner: testOwner, Hosts: boxes{"etcd-0": b}}
+	r.Cluster.Managed = &engine.ManagedMembers{Settings: &engine.EtcdSettings{WALDir: "/disk/wal", QuotaBackendBytes: 7}}
+	check(t, r.startRestored(t.Context(), "etcd-0", settingsText{name: "etcd-0", managed: b.members}))
+	if text := b.read(tunedPath); text != "ETCD_QUOTA_BACKEND_BYTES=7\n" {
+		t.Error(text)
+	}
+}
+
+// TestPreflightOfTheLog: the folder of the log is checked as the one of the data is, and its disk if the inventory wants that.
+func TestPreflightOfTheLog(t *testing.T) {
+	t.Parallel()
+	b := newWALBox(t)
+	disk := func(number string) {
+		b.addTool("stat", `case $* in "-c %d .") echo `+number+` ;; "-c %d . / "*) echo 5; echo 7; exit 1 ;; *) PATH=${PATH#*:}; exec stat "$@" ;; esac`)
+	}
+	for name, x := range map[string]struct {
+		device string
+		own    bool
+		want   string
+	}{
+		"shared": {"5", false, "sync "}, "own": {"6", true, "sync "},
+		"of the data": {"5", true, "is on the disk of data_dir or of the system"}, "of the system": {"7", true, "is on the disk of data_dir or of the system"},
+	} {
+		disk(x.device)
+		b.members.Settings.WALOnOwnDisk = x.own
+		if _, out := b.run(preflightScript(b.members)); !strings.Contains(out, x.want) || strings.Contains(out, "sync ") != (x.want == "sync ") {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+	b.addTool("mountpoint", `[ "$2" = ./wal ]`)
+	if _, out := b.run(preflightScript(b.members)); !strings.Contains(out, "use a folder in it as wal_dir") {
+		t.Error(out)
+	}
+	check(t, os.RemoveAll(b.root+"/disk"))
+	if _, out := b.run(preflightScript(b.members)); !strings.Contains(out, "/disk; make it, writable for etcd") {
+		t.Error(out)
+	}
+}
