@@ -68,7 +68,7 @@ func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
 }
 
 // addTo adds the CAs of the inventory to a state, and keeps the state for the next step.
-func (c *Certificates) addTo(s *membership.State, cluster engine.Cluster) {
+func (c *Certificates) addTo(s *membership.State) {
 	s.CA, s.CANames = c.known.Goal, map[rotation.CA]string{}
 	for id, ca := range c.known.ByID {
 		s.CANames[id] = ca.Subject.String()
@@ -86,7 +86,7 @@ func (r *Run) judgeFounder() func(membership.Host) string {
 		return func(membership.Host) string { return "" }
 	}
 	s := membership.State{Cluster: r.Cluster.Name}
-	r.Certificates.addTo(&s, r.Cluster)
+	r.Certificates.addTo(&s)
 	return func(h membership.Host) string {
 		if h.Unreachable != "" {
 			return ""

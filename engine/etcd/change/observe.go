@@ -37,7 +37,7 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 	}
 	s.Problem, s.Members, s.Alarms = list.Problem, list.Members, list.Alarms
 	if r.Certificates != nil {
-		r.Certificates.addTo(&s, r.Cluster)
+		r.Certificates.addTo(&s)
 	}
 	if err := r.observeHook(&s); err != nil {
 		return membership.State{}, err
