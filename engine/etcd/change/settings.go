@@ -77,7 +77,7 @@ mv -fT ` + path + `.new" ` + path + `"
 // not start with the new settings, it gets the old ones again. If the start takes too long, the script ends, and etcd continues to
 // start.
 func configureScript(owner engine.HoldOwner, m engine.ManagedMembers, w setting.Wanted) string {
-	return underHold(owner, m, "configure etcd", `if [ ! -e "$unread" ]; then # else they are copies already
+	return underHold(owner, m, "configure etcd", checkLog(w)+`if [ ! -e "$unread" ]; then # else they are copies already
 	for file in "$tuned" "$tuning"; do
 		rm -f "$file.old"
 		if [ -e "$file" ]; then

@@ -2,6 +2,7 @@ package change
 
 import (
 	"holdfast/engine"
+	"holdfast/engine/etcd/setting"
 	"holdfast/engine/hostscript"
 )
 
@@ -42,6 +43,21 @@ const setWALAside = findWAL + `if [ -n "$wal" ] && [ -d "${wal%/*}" ]; then
 		` + enterParent + renameAside + `	)
 fi
 `
+
+// checkLog ends a script if etcd would begin an empty log after a restart: a voter that has lost its log forgets its votes.
+func checkLog(w setting.Wanted) string {
+	text := `if [ -e "$tuning" ] && [ ! -e "$tuned" ]; then
+	echo "the file $tuned is gone; write it again, with the variables that etcd runs with (/proc/PID/environ)" >&2
+	exit 1
+fi
+`
+	if folder := w.WAL(); folder != "" {
+		text += "set -- " + hostscript.Quote(folder) + `/*.wal
+[ -e "$1" ] || { echo "${1%/*} has no log of etcd; is its disk mounted?" >&2; exit 1; }
+`
+	}
+	return text
+}
 
 // checkFolders checks the folders of the data directory and of the log, and leaves the script in the folder whose disk has the log.
 const checkFolders = `checkfolder() {

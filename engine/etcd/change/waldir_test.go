@@ -156,3 +156,29 @@ func TestPreflightOfTheLog(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestMemberIsNotRestartedWithoutItsLog: with another or an empty folder, etcd would begin an empty log, and a voter would forget its
+// votes.
+func TestMemberIsNotRestartedWithoutItsLog(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		lose func(b *box) error
+		want string
+	}{
+		"disk not mounted": {func(b *box) error { return os.RemoveAll(b.root + "/disk/wal") }, "/disk/wal has no log of etcd; is its disk mounted?"},
+		"settings lost":    {func(b *box) error { return os.Remove(b.root + tunedPath) }, "etcd-settings.env is gone"},
+	} {
+		b := newWALBox(t)
+		b.startWith(b.root + "/disk/wal")
+		b.write("disk/wal/0.wal", "log")
+		check(t, x.lose(b))
+		b.addTool("systemctl", `case $1 in restart) : >"`+b.root+`/restarted" ;; esac`)
+		wanted := wantedQuota("8").On(configured(t, b))
+		if code, out := b.run(configureScript(testOwner, b.members, wanted)); code != 1 || !strings.Contains(out, x.want) {
+			t.Errorf("%s: %d %s", name, code, out)
+		}
+		if _, err := os.Stat(b.root + "/restarted"); err == nil || configured(t, b).Unread {
+			t.Errorf("%s: it was restarted, or other settings were written", name)
+		}
+	}
+}

@@ -71,6 +71,9 @@ func (w Wanted) WithWAL(folder string) Wanted {
 	return w
 }
 
+// WAL returns the folder of the write-ahead log; "": it is in the data directory.
+func (w Wanted) WAL() string { return w.Values[walDir] }
+
 func sortedNames(a, b Values) []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(names)
