@@ -129,7 +129,11 @@ func (w Wanted) Dropin(file string) string {
 	if len(w.Values) == 0 && w.User == "" {
 		return ""
 	}
-	text := "# written by holdfast etcd members\n[Service]\nEnvironmentFile=" + file + "\n"
+	text := "# written by holdfast etcd members\n"
+	if folder := w.WAL(); folder != "" { // on a disk that is not mounted, etcd would begin an empty log
+		text += "[Unit]\nRequiresMountsFor=" + folder + "\n"
+	}
+	text += "[Service]\nEnvironmentFile=" + file + "\n"
 	if w.User != "" {
 		text += "User=" + w.User + "\n"
 	}

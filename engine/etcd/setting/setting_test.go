@@ -107,6 +107,16 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestDropinWaitsForTheDisk: etcd must not start with an empty log because the disk of its log is not mounted.
+func TestDropinWaitsForTheDisk(t *testing.T) {
+	t.Parallel()
+	w := wantedOf(&engine.EtcdSettings{WALDir: "/disk/wal"})
+	const want = "# written by holdfast etcd members\n[Unit]\nRequiresMountsFor=/disk/wal\n[Service]\nEnvironmentFile=/f\n"
+	if got := w.Dropin("/f"); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestOn: a change of other settings changes neither the user nor the folder of the log of a member.
 func TestOn(t *testing.T) {
 	t.Parallel()
