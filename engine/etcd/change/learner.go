@@ -3,10 +3,13 @@ package change
 import (
 	"context"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/textutil"
 )
 
 func (r *Run) promoteLearner(ctx context.Context, step membership.MemberStep) error {
@@ -21,7 +24,12 @@ func (r *Run) promoteLearner(ctx context.Context, step membership.MemberStep) er
 // startMember starts the etcd of a member, and waits until it has data. If etcd does not start, the next step removes the
 // member again.
 func (r *Run) startMember(ctx context.Context, step membership.MemberStep) (string, error) {
-	if err := r.startEtcd(ctx, step.Host, r.joinSettings(step)); err != nil {
+	settings := r.joinSettings(step)
+	if strings.ContainsFunc(settings.cluster+settings.peerURL, isSpecial) {
+		return "", fmt.Errorf("the list of members has a name or a peer URL that cannot be in a file of settings: %q; if you have not given it, "+
+			"somebody else may be root on a member", textutil.KeepTail(settings.cluster, 1000))
+	}
+	if err := r.startEtcd(ctx, step.Host, settings); err != nil {
 		return "", err
 	}
 	started, err := r.waitUnderHold(ctx, step.Host, settleTime, func() (bool, error) {
@@ -38,6 +46,9 @@ func (r *Run) startMember(ctx context.Context, step membership.MemberStep) (stri
 	r.failed[step.Host] = fmt.Sprintf("etcd does not start within %s: journalctl -u %s", engine.Duration(settleTime).Trimmed(), r.Cluster.Managed.Unit)
 	return r.failed[step.Host], nil
 }
+
+// isSpecial reports whether a character of a value can end it, or make it go on in the next line of a file of settings (systemd.exec).
+func isSpecial(c rune) bool { return unicode.IsControl(c) || strings.ContainsRune(`"'\`, c) }
 
 // awaitLearner waits until the learner may be promoted. If it takes too long, the next step removes it again.
 func (r *Run) awaitLearner(ctx context.Context, step membership.MemberStep) (string, error) {
