@@ -73,6 +73,22 @@ mv -fT ` + path + `.new" ` + path + `"
 	return text
 }
 
+// giveKeys makes the keys of certificates readable for the account that etcd runs as: they may be those of an earlier member, with another
+// account. Only root can change their folder.
+func giveKeys(ca *engine.EtcdCA) string {
+	if ca == nil {
+		return ""
+	}
+	return "keys=" + hostscript.Quote(ca.Folder) + `/current
+owner=$(systemctl show -p User --value "$unit")
+if [ -n "$owner" ]; then
+	for key in "$keys/server.key" "$keys/peer.key"; do
+		[ ! -e "$key" ] || chown "$owner" "$key"
+	done
+fi
+`
+}
+
 // configureScript writes other settings and restarts etcd. It first copies the old files and makes the file unreadPath. If etcd does
 // not start with the new settings, it gets the old ones again. If the start takes too long, the script ends, and etcd continues to
 // start.

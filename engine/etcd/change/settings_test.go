@@ -165,3 +165,20 @@ func TestPreflightOfTheUser(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfTheNextUser: a member that is replaced because of another user can read the keys that its host still has.
+func TestKeysOfTheNextUser(t *testing.T) {
+	t.Parallel()
+	b := newConfigureBox(t)
+	b.members.CA = &engine.EtcdCA{Folder: b.root + "/pki"}
+	b.addTool("chown", `echo "$*" >>"`+b.root+`/owners"`)
+	b.write("owners", "")
+	started := startScript(testOwner, settingsText{name: "etcd-0", managed: b.members}, wantedQuota("7"))
+	b.mustRun(started) // without keys
+	b.write("pki/current/server.key", "key")
+	b.write("pki/current/peer.key", "key")
+	b.mustRun(started)
+	if got, want := b.read("owners"), "etcd "+b.root+"/pki/current/server.key\netcd "+b.root+"/pki/current/peer.key\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
