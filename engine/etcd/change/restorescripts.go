@@ -165,6 +165,7 @@ func noteScript(owner engine.HoldOwner, m engine.ManagedMembers, r replacedClust
 func replaceScript(owner engine.HoldOwner, m engine.ManagedMembers, r replacedClusters) string {
 	return underHold(owner, m, "replace the data of etcd", roomLibrary+enterRoom+`[ -d ./restored ] || { echo "there are no new data" >&2; exit 1; }
 node=$(stat -c %d:%i ./restored)
+systemctl disable "$unit" 9>&- || : # a boot before the next step would start it without its log
 systemctl stop "$unit" 9>&-
 `+setWALAside+enterParent+renameAside+`mv -nT "./$name/restored" "./$base"
 [ "$(stat -c %d:%i "./$base" 2>/dev/null)" = "$node" ] || { echo "somebody else changes $parent: the new data are not in $base" >&2; exit 1; }

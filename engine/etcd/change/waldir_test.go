@@ -114,7 +114,11 @@ func TestRestoreLeavesTheOldLog(t *testing.T) {
 	b.write("disk/wal/0.wal", "log")
 	b.bring("new data")
 	b.mustRun(completeScript(testOwner, b.members, "x"))
+	b.addTool("systemctl", `[ "$1" != disable ] || ls "`+b.root+`/disk" >"`+b.root+`/disabled"`)
 	b.mustRun(replaceScript(testOwner, b.members, replacedClusters{}))
+	if b.read("disabled") != "wal\n" {
+		t.Error("after a power cut, etcd would start without its log")
+	}
 	if disk := strings.Join(b.list("disk"), " "); !strings.HasPrefix(disk, "wal.removed-") || b.read("etcd/default/member/snap/db") != "new data" {
 		t.Error(disk)
 	}
