@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"holdfast/engine/textutil"
 )
 
 // Found is what a host has.
@@ -32,6 +34,9 @@ func (w Wanted) Compare(f Found, database int64) Judgement {
 		if from, to := f.Values[name], placed.Values[name]; from != to {
 			changes = append(changes, describe(name, from, to))
 		}
+	}
+	if more := len(changes) - mostChanges; more > 0 {
+		changes = append(changes[:mostChanges], fmt.Sprintf("and %d more", more))
 	}
 	j.Change = strings.Join(changes, "; ")
 	if j.Change == "" && f.Unread {
@@ -80,8 +85,15 @@ func sortedNames(a, b Values) []string {
 	return slices.Compact(names)
 }
 
+// Limits of the text of a change, because a host can print anything: the number of settings, and the bytes of each part.
+const (
+	mostChanges = 20
+	mostBytes   = 200
+)
+
 func describe(name, from, to string) string {
-	return fmt.Sprintf("%s: %s → %s", name, cmp.Or(from, "not set"), cmp.Or(to, "not set"))
+	text := func(s string) string { return textutil.Printable(textutil.KeepTail(s, mostBytes)) }
+	return fmt.Sprintf("%s: %s → %s", text(name), cmp.Or(text(from), "not set"), cmp.Or(text(to), "not set"))
 }
 
 // position returns the place of a setting in the inventory, for the beginning of a sentence, or that of the block.

@@ -1,6 +1,7 @@
 package setting_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,25 @@ func TestDropinWaitsForTheDisk(t *testing.T) {
 	const want = "# written by holdfast etcd members\n[Unit]\nRequiresMountsFor=/disk/wal\n[Service]\nEnvironmentFile=/f\n"
 	if got := w.Dropin("/f"); got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestHostileSettings: a host can print anything about its settings. It cannot hide steps of a plan with control characters, or
+// fill the terminal.
+func TestHostileSettings(t *testing.T) {
+	t.Parallel()
+	f := foundOf("ETCD_\x1b[8mNAME=\x1b[2J\rx\nETCD_WAL_DIR=/\x1b[2J\n", "\x1b[2J", "\x1b[2J")
+	for i := range 5000 {
+		f.Values.AddLine(fmt.Sprintf("ETCD_X%d=%s", i, strings.Repeat("x", 500)))
+	}
+	j := wantedOf(&engine.EtcdSettings{User: "etcd", WALDir: "/b"}).Compare(f, 0)
+	for _, text := range []string{j.Change, j.Fixed} {
+		if text == "" || strings.ContainsAny(text, "\x1b\r") || len(text) > 6000 {
+			t.Errorf("%d bytes: %.200q", len(text), text)
+		}
+	}
+	if !strings.Contains(j.Change, "; and 49") {
+		t.Errorf("%.6000q", j.Change)
 	}
 }
 
