@@ -20,7 +20,7 @@ func (r *Run) compareSettings(hosts []probedHost, members []membership.Member) {
 			continue
 		}
 		j := setting.NewWanted(r.Cluster, r.Members[i]).Compare(found, members[listed].Database)
-		h.Settings = membership.Settings{Change: j.Change, Clash: j.Clash, Fixed: j.Fixed}
+		h.Settings = membership.Settings{Change: j.Change, Clash: j.Clash, Fixed: j.Fixed, Unread: found.Unread}
 	}
 }
 

@@ -42,12 +42,19 @@ func (s State) nextConfigured() (MemberStep, error) {
 		h := s.Hosts[away]
 		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("settings of etcd are to change, and host %s is unreachable (%s): the settings of its etcd are not known", h.Name, h.Unreachable))
 	}
-	m := list[0]
+	m := list[max(0, slices.IndexFunc(list, s.hasUnread))]
 	if before, err := s.prepareRestart(m, "the settings of etcd change", "add voters"); err != nil || before.Action != Done {
 		return before, err
 	}
 	h, _ := s.findHost(m.Host)
 	return MemberStep{Action: Configure, Host: m.Host, Member: m.ID, Reason: h.Settings.Change}, nil
+}
+
+// hasUnread reports whether a run ended early on the host of a member. Its script may still be about to restart etcd: another script there
+// waits for it, but one on another host would restart a second voter.
+func (s State) hasUnread(m Member) bool {
+	h, _ := s.findHost(m.Host)
+	return h.Settings.Unread
 }
 
 // checkFixed refuses members with settings that only a new member can have. It is the last check of all.

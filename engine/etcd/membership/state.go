@@ -85,6 +85,7 @@ type Settings struct {
 	Change string // differences that a restart with other settings removes; "": none
 	Clash  string // why no member may have the wanted settings now; "": they may
 	Fixed  string // differences that only a new member removes; "": none
+	Unread bool   // a run ended early, and perhaps before it restarted etcd
 }
 
 // Record is a note on a host that a run writes before it changes the membership of the host, and removes afterwards.
