@@ -28,7 +28,7 @@ func (x *configDiff) describeChange(c rules.Change) (before, after string) {
 	}
 	for _, e := range x.leaving {
 		if _, stays := x.remainingContents(e); stays && e.about == s {
-			after = "without what holdfast appended"
+			after = "without the text that holdfast appended"
 		}
 	}
 	return before, after
@@ -175,7 +175,7 @@ func (x *configDiff) describeUserChange(name string) (before, after string) {
 	case there && x.retiresUser(name):
 		after = "locked and expired, without the keys of holdfast"
 	case there:
-		after = "as the host had it, without the keys and the password of holdfast"
+		after = "stays, without the keys and the password of holdfast"
 	}
 	return before, after
 }
@@ -183,7 +183,7 @@ func (x *configDiff) describeUserChange(name string) (before, after string) {
 func describePassword(digest string) string {
 	switch digest {
 	case engine.Digest(nil):
-		return "no password, so that none is asked for"
+		return "an empty password, so a login asks for none"
 	case engine.Digest([]byte("!")), engine.Digest([]byte("*")), engine.Digest([]byte("!!")), engine.Digest([]byte("!*")):
 		return "no password, and locked"
 	}
@@ -206,7 +206,7 @@ func (x *configDiff) describeGroupChange(name string) (before, after string) {
 		before = fmt.Sprintf("GID %d", gid)
 	}
 	if before != absent {
-		after = "as it is, no longer of holdfast"
+		after = "stays, and holdfast no longer manages it"
 	}
 	for _, g := range x.want.Groups {
 		switch {

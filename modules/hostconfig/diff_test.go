@@ -175,7 +175,7 @@ func TestSameRecord(t *testing.T) {
 // A plan shows a password as its digest, and a missing password as words.
 func TestPasswordsAreToldInWords(t *testing.T) {
 	for hash, want := range map[string]string{
-		"":      "no password, so that none is asked for",
+		"":      "an empty password, so a login asks for none",
 		"!":     "no password, and locked",
 		"!!":    "no password, and locked",
 		"*":     "no password, and locked",
