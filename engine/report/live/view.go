@@ -13,11 +13,11 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// View shows a run on a terminal. It writes the lines of package lines without
-// single steps, and below them the live status, from the first staging or batch
-// to the end of the run. It leaves input and signals to the program, and
-// queries no terminal. If the terminal accepts no output during the live status,
-// as after Ctrl-S, the run continues.
+// View shows a run on a terminal. It writes the lines of a terse lines.Writer.
+// Below them it shows the live status, from the first staging or batch to the
+// end of the run. It reads no input, handles no signals, and sends no queries
+// to the terminal. If the terminal accepts no output during the live status, as
+// after Ctrl-S, the run continues.
 type View struct {
 	plain  lines.Writer
 	status *Status
@@ -28,7 +28,7 @@ type View struct {
 	wait conc.WaitGroup
 }
 
-// New shows a run on out, which is a terminal.
+// New returns a View that shows a run on out, which must be a terminal.
 func New(out io.Writer, style termtext.Style, showPlan bool) *View {
 	return &View{plain: lines.Writer{W: out, Style: style, Plan: showPlan, Terse: true}, status: NewStatus(style), out: out}
 }
@@ -77,7 +77,8 @@ func (l *View) stopStatus() {
 	l.feed = nil
 }
 
-// liveEvent is an event for the live status, with its permanent line if it has one.
+// liveEvent is an event for the live status, and the line to print above the
+// status, or "".
 type liveEvent struct {
 	line  string
 	event engine.Event
