@@ -1,5 +1,5 @@
-// Package sampling samples the etcd clusters during a run. The run reports
-// samples, and decides nothing by them.
+// Package sampling samples the etcd clusters during a run. The run reports the
+// samples, but bases no decision on them.
 package sampling
 
 import (
@@ -21,7 +21,7 @@ type Ports struct {
 	Emit   func(engine.Event) error
 }
 
-// Clock returns the time and lets it pass.
+// Clock sleeps for a duration, or until the context ends.
 type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
@@ -31,8 +31,10 @@ const (
 	sampleTimeout = 30 * time.Second
 )
 
-// Start samples each cluster of a plan in a goroutine of its own until stop is
-// called, so that a slow cluster does not delay the others.
+// Start samples each cluster that has a host in the plan, unless all its hosts
+// there are changed without a disruption. Each cluster has a goroutine of its
+// own, so a slow cluster does not delay the others. stop ends the sampling and
+// waits for the goroutines.
 func Start(ctx context.Context, p Ports, plan engine.Plan) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg conc.WaitGroup
