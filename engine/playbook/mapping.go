@@ -32,7 +32,7 @@ func (l *loader) readMapping(n *yaml.Node) map[string]entry {
 
 // vocabulary lists the keys that a mapping may have.
 type vocabulary struct {
-	owner       string // the owner of the mapping, for messages
+	owner       string // subject of messages about the mapping, such as "a play"
 	fields      []field
 	more        []string          // further keys, which the caller reads itself
 	unsupported map[string]string // advice for known keys that are not supported
@@ -64,9 +64,9 @@ func (l *loader) readFields(n *yaml.Node, allowed vocabulary) map[string]entry {
 	return entries
 }
 
-// values holds the values of a mapping's keys by their kind: string, bool,
-// int, engine.Duration, []engine.CountOrPercent or []string. Missing and invalid values
-// are absent.
+// values maps the keys of a mapping to their values. The kind of a field decides
+// the type of its value: string, bool, int, engine.Duration,
+// []engine.CountOrPercent or []string. Missing and invalid values are absent.
 type values map[string]any
 
 func (v values) textOf(name string) string { return typedValue[string](v, name) }
