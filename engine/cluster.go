@@ -13,7 +13,7 @@ import (
 type ClusterFacts struct {
 	Name    string   `json:"name"`
 	Members []Member `json:"members,omitempty"`
-	Problem string   `json:"problem,omitempty"` // why there are no facts, or how the members differ from the inventory
+	Problem string   `json:"problem,omitempty"` // why there are no facts, or why the cluster is not as expected: it has no leader, or its members do not match the inventory
 	Alarms  []string `json:"alarms,omitempty"`
 	Version string   `json:"version,omitempty"` // cluster version of etcd, a lower bound for the version of each member; missing: not known
 
@@ -25,7 +25,7 @@ type ClusterFacts struct {
 type Member struct {
 	ID        string `json:"id"` // hexadecimal, as etcdctl prints it
 	Name      string `json:"name"`
-	Host      string `json:"host,omitempty"` // inventory host of the member: the host that reports this member ID, else the host with its name or address
+	Host      string `json:"host,omitempty"` // inventory host of the member: the host that reports this member ID, else a silent host that reported it before, or that has its name or address
 	Learner   bool   `json:"learner,omitempty"`
 	Healthy   bool   `json:"healthy"`           // the member answers a linearizable read and has caught up
 	Problem   string `json:"problem,omitempty"` // why the member is not healthy
@@ -95,10 +95,10 @@ func (c ClusterFacts) Margin() int { return c.CountHealthy() - QuorumOf(len(c.Vo
 // away are the other hosts that are down or may go down at any moment: held by
 // somebody, unreachable, or in the same batch. The host may go down if the
 // remaining healthy voters are at least a quorum and every other voter is
-// healthy. It must not go down while the cluster has an alarm or a learner,
-// while members would refuse each other after a restart, or if not exactly one
-// voter is known to run on the host. allowOutage waives the quorum for clusters
-// of one or two voters, which cannot spare any.
+// healthy and not away. It must not go down while the cluster has a Problem, an
+// alarm or a learner, or while members would refuse each other after a restart.
+// Exactly one voter must be known to run on the host. allowOutage waives the
+// quorum for clusters of one or two voters, which cannot spare any.
 func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) error {
 	if c.Problem != "" {
 		return c.quorumError(c.Problem)
@@ -108,7 +108,7 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 	}
 	voters := c.Voters()
 	if len(voters) < len(c.Members) {
-		return c.quorumError("a learner is being added; wait until it is promoted or remove it")
+		return c.quorumError("it has a learner; wait until the learner is promoted, or remove it")
 	}
 	lost, left, problems := 0, 0, []string(nil)
 	for _, m := range voters {
@@ -151,9 +151,9 @@ func (c ClusterFacts) quorumError(reason string) error {
 	return fmt.Errorf("etcd cluster %s: %s", c.Name, reason)
 }
 
-// FindProblems returns the problems of the cluster, each as a sentence. An
-// unhealthy member is no problem if explained reports another reason for its
-// host, such as a hold.
+// FindProblems returns one text for each problem of the cluster. An unhealthy
+// member is no problem if explained reports another reason for its host, such
+// as a hold.
 func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 	var out []string
 	if c.Problem != "" {
@@ -193,10 +193,10 @@ func (c ClusterFacts) FindUnhealthy(explained func(host string) bool) (Unhealthy
 	return u, true
 }
 
-// UnhealthyMember returns why a host must not be disrupted while its own member
-// is unhealthy. It returns "" if the member is healthy or the host has no
-// member. The loss of such a host costs the cluster no voter. But a person may
-// have stopped the member on purpose, and a reboot starts it.
+// UnhealthyMember returns why a host must not be disrupted while its own voter
+// is unhealthy. It returns "" if the voter is healthy or the host has no voter.
+// The loss of a host with an unhealthy voter costs the cluster no healthy voter.
+// But a person may have stopped the member on purpose, and a reboot starts it.
 func (c ClusterFacts) UnhealthyMember(host string) string {
 	for _, m := range c.Voters() {
 		if m.Host == host && host != "" && !m.Healthy {
@@ -219,12 +219,12 @@ type QuorumForecast struct {
 	Unavailable []string // other voters that do not count, each with the reason
 }
 
-// LosesQuorum reports whether too few voters would remain for a quorum, or
-// whether the forecast is not known.
+// LosesQuorum reports whether too few voters would remain for a quorum. It
+// returns true if the forecast is not known.
 func (o QuorumForecast) LosesQuorum() bool { return o.Problem != "" || o.Remaining < o.Quorum }
 
-// ForecastQuorum counts the voters that remain when a person takes the hosts in
-// taken. away maps other hosts that may be down to the reason.
+// ForecastQuorum counts the voters that remain when the taken hosts go down. The
+// keys of away are other hosts that may be down, and its values are the reasons.
 func (c ClusterFacts) ForecastQuorum(taken []string, away map[string]string) QuorumForecast {
 	o := QuorumForecast{Cluster: c.Name, Problem: c.Problem}
 	if c.Problem != "" {
@@ -252,10 +252,10 @@ func (c ClusterFacts) ForecastQuorum(taken []string, away map[string]string) Quo
 // voter may fail.
 func (o QuorumForecast) HasNoMargin() bool { return o.Problem == "" && o.Remaining == o.Quorum }
 
-// String returns the arithmetic for people.
+// String describes the forecast with its numbers.
 func (o QuorumForecast) String() string {
 	if o.Problem != "" {
-		return fmt.Sprintf("etcd cluster %s: whether its quorum would be left is not known: %s", o.Cluster, o.Problem)
+		return fmt.Sprintf("etcd cluster %s: it is not known whether a quorum would be left: %s", o.Cluster, o.Problem)
 	}
 	s := fmt.Sprintf("etcd cluster %s: %d of %d voters would be left without %s, the quorum is %d", o.Cluster, o.Remaining, o.Voters, strings.Join(o.Disrupted, ", "), o.Quorum)
 	if len(o.Unavailable) > 0 {

@@ -26,7 +26,7 @@ func TestOutlookOfACluster(t *testing.T) {
 		"one, and another down":    {sick, []string{"e-0"}, nil, true, false, "etcd cluster main: 1 of 3 voters would be left without e-0, the quorum is 2 (e-2 is not healthy)"},
 		"the one that is down":     {sick, []string{"e-2"}, nil, false, true, "etcd cluster main: 2 of 3 voters would be left without e-2, the quorum is 2"},
 		"one of five":              {five, []string{"e-0"}, nil, false, false, "etcd cluster main: 4 of 5 voters would be left without e-0, the quorum is 3"},
-		"a cluster nobody can see": {engine.ClusterFacts{Name: "main", Problem: "no member answers"}, []string{"e-0"}, nil, true, false, "etcd cluster main: whether its quorum would be left is not known: no member answers"},
+		"a cluster nobody can see": {engine.ClusterFacts{Name: "main", Problem: "no member answers"}, []string{"e-0"}, nil, true, false, "etcd cluster main: it is not known whether a quorum would be left: no member answers"},
 	} {
 		o := c.facts.ForecastQuorum(c.taken, c.away)
 		if o.LosesQuorum() != c.lost || o.HasNoMargin() != c.tight || o.String() != c.text {
