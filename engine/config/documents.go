@@ -90,7 +90,7 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 
 func (l *loader) splitChunks(text, shown string) []syntax.YAMLChunk {
 	if strings.Count(text, "\n---")+strings.Count(text, "\n...") > syntax.MaxYAMLDocuments {
-		l.problems.AddError(engine.SourcePosition{File: shown}, "has more than %d documents; write fewer into one file", syntax.MaxYAMLDocuments)
+		l.problems.AddError(engine.SourcePosition{File: shown}, "has more than %d document markers (--- or ...); write fewer documents into one file", syntax.MaxYAMLDocuments)
 		return nil
 	}
 	return syntax.SplitYAML([]byte(text))
@@ -152,8 +152,8 @@ func (l *loader) convertDocument(d *document) []*document {
 }
 
 // fetchAndCheck fetches remote contents and checks the document. It returns nil
-// if the document has errors. before is the number of errors that the report
-// had before.
+// if the document has errors. ok is false if the document could not be read.
+// before is the number of errors in the report from earlier documents.
 func (d *document) fetchAndCheck(ok bool, before int) []*document {
 	if ok && len(d.report.Errors) == before {
 		d.fetchContents()
@@ -196,7 +196,7 @@ func (l *loader) convertButane(source *syntax.Node, c syntax.YAMLChunk, in docum
 		n = syntax.ReadYAML(d.file, syntax.YAMLChunk{Text: out}, &inner)
 	}
 	if n == nil {
-		d.addError(nil, "has a translation by Butane that is not valid; simplify the document")
+		d.addError(nil, "cannot be read after its translation by Butane; simplify the document")
 		return nil
 	}
 	if n.StringField("kind") == machineKind {
