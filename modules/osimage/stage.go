@@ -85,8 +85,8 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	}
 	step := shell.Step(t, "stage", shell.Strict+free+stage.String(), timeout)
 	step.Do.Exec.Content = content
-	// The script continues after its connection is lost, and may start its unit
-	// later.
+	// The script may outlive its connection and start its unit later, so Abort
+	// stops the unit several times.
 	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + hostscript.StageUnit + " || :; sleep 1; done"
 	return step
 }
@@ -118,8 +118,9 @@ func mirroredName(u osUpdate) string {
 // continues.
 const forgetMirror = "rm -rf /run/systemd/system/rpm-ostreed.service.d/50-holdfast.conf /run/holdfast/registries; systemctl daemon-reload; if rpm-ostree status | grep -q ^State:.idle; then systemctl stop rpm-ostreed.service; fi"
 
-// governedBy returns how the staging of a host is slowed down: "yes" in its own cgroup; "daemon"
-// not at all, because another unit does the work; "" not at all, because no etcd nearby has limits.
+// governedBy returns whether the governor slows the staging of a host: "yes", or one of two reasons
+// for no. "daemon" means that a daemon does the work outside of the staging unit. "" means that no
+// etcd cluster on or near the host has limits of latency.
 func governedBy(t engine.Target, tool driver) string {
 	switch {
 	case !t.Governed:
