@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// maxNoise bounds the kept output before the script, in bytes.
+// maxNoise is the number of bytes that an output keeps from before the script.
 const maxNoise = 64 << 10
 
 // output receives one output stream of a session: first the output before the script, then the output of the script,
@@ -19,7 +19,7 @@ type output struct {
 
 	mu       sync.Mutex
 	noise    []byte
-	ahead    int // bytes before the script
+	ahead    int // bytes received until the script runs
 	kept     parts
 	isClosed bool // drop all further output
 	ready    bool
@@ -47,7 +47,7 @@ func (o *output) Write(p []byte) (int, error) {
 // has two outputs.
 const readSize = 4 << 10
 
-// ReadFrom replaces the buffer of io.Copy, which is eight times as large.
+// ReadFrom reads with a smaller buffer than io.Copy, which would allocate eight times as much.
 func (o *output) ReadFrom(r io.Reader) (int64, error) {
 	var total int64
 	buf := make([]byte, readSize)

@@ -11,7 +11,7 @@ import (
 
 // sudo holds the password for one host.
 type sudo struct {
-	mu       chan struct{} // held during a prompt
+	mu       chan struct{} // a mutex for the other fields, as a channel: the end of a context ends the wait for it
 	asked    bool
 	password []byte
 	err      error
@@ -42,11 +42,11 @@ func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 		return nil, context.Cause(ctx)
 	}
 	if bytes.ContainsAny(password, "\n\x00") {
-		password, err = nil, errors.New("the password has more than one line")
+		password, err = nil, errors.New("the password contains a line break or a NUL byte")
 	}
 	if err == nil && password != nil {
-		// One try before other commands use the password: several commands with a wrong password could lock the
-		// account.
+		// Try the password once before other commands use it, because several commands with a wrong password could lock
+		// the account.
 		_, err = h.executeCommand(ctx, Command{Script: ":", MaxOutput: defaultMaxOutput}, linePassword, password)
 		if k := KindOf(err); err != nil && k != SudoPassword && k != NoSudo {
 			return nil, err
@@ -58,8 +58,8 @@ func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 
 var errPasswordNeeded = errors.New("sudo wants a password")
 
-// startError explains why a script did not start. It uses the output before the script and the exit status. The
-// messages are from sudo 1.8, sudo 1.9 and sudo-rs in the C locale.
+// startError explains why a script did not start, from the exit status and the output of the login shell or sudo. It
+// recognizes the messages of sudo 1.8, sudo 1.9 and sudo-rs in the C locale.
 func (x *execution) startError(code int) error {
 	said, _ := x.err.printedBefore()
 	said = strings.ReplaceAll(said, passwordPrompt, "")
@@ -69,7 +69,7 @@ func (x *execution) startError(code int) error {
 		step = "start a shell as " + ep.UserAndAddress()
 		out, _ := x.out.printedBefore()
 		return ep.newError(NoShell, step, fmt.Errorf("it ended with status %d before the script started: %s", code, oneLine(said+" "+out)),
-			"check that the account has a login shell, and the host env, sh and dd")
+			"check that the account has a login shell, and that the host has env and sh")
 	}
 	has := func(words ...string) bool {
 		for _, w := range words {
@@ -86,7 +86,7 @@ func (x *execution) startError(code int) error {
 		return ep.newError(SudoPassword, step, fmt.Errorf("the password of %s is wrong: %s", ep.User, oneLine(said)), "")
 	case has("a password is required", "terminal is required", "authentication is required"):
 		return ep.newError(SudoPassword, step, errPasswordNeeded,
-			"give it with -K, become_password_file or become_password_command, or allow it without one in sudoers: "+ep.User+" ALL=(ALL) NOPASSWD: ALL")
+			"give the password with -K, become_password_file or become_password_command, or allow sudo without a password in sudoers: "+ep.User+" ALL=(ALL) NOPASSWD: ALL")
 	case code == 127 && has("sudo"):
 		return ep.newError(NoSudo, step, fmt.Errorf("there is no sudo: %s", oneLine(said)), "install it, or log in as root")
 	case has("must have a tty"):

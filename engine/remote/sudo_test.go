@@ -63,7 +63,7 @@ func TestSudoRefuses(t *testing.T) {
 		{"terminal", "tty", "", remote.NoSudo, []string{"requiretty"}, false},
 		{"no password given", "password:right", "", remote.SudoPassword, []string{"wants a password", "NOPASSWD"}, false},
 		{"wrong password", "password:right", "wrong", remote.SudoPassword, []string{"the password of core is wrong"}, false},
-		{"several lines", "password:right", "right\nrm", remote.SudoPassword, []string{"more than one line"}, false},
+		{"several lines", "password:right", "right\nrm", remote.SudoPassword, []string{"a line break"}, false},
 		{"prompt of its own", "hidden:right", "right", remote.NoSudo, []string{"did not start within", "Verification code:"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
