@@ -13,8 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// runT implements testscript.T for a program. Scenarios run one after the other.
-// The log of a failed scenario is printed.
+// runT implements testscript.T outside of go test. Scenarios run one after the
+// other. runT prints the log of a scenario that failed, and of every scenario if
+// verbose is set.
 type runT struct {
 	ctx      context.Context
 	out      io.Writer
@@ -78,7 +79,7 @@ func indentLines(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 
-// Skip ends the scenario without a result.
+// Skip ends the scenario as skipped.
 func (t *runT) Skip(args ...any) {
 	t.Log(args...)
 	t.skipped = cmp.Or(strings.TrimSpace(fmt.Sprint(args...)), "no reason")
@@ -97,11 +98,11 @@ func (t *runT) FailNow() {
 	panic(errLeave)
 }
 
-// Log keeps text until the result of the scenario is known.
+// Log adds a line to the log of the scenario.
 func (t *runT) Log(args ...any) { fmt.Fprintln(&t.log, args...) }
 
 // Parallel does nothing, because there is only one lab.
 func (t *runT) Parallel() {}
 
-// Verbose makes testscript log every command.
+// Verbose makes testscript keep the log of sections that succeeded.
 func (t *runT) Verbose() bool { return true }
