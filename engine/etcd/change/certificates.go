@@ -32,8 +32,9 @@ type Certificates struct {
 	state membership.State // the last observed state
 }
 
-func (r *Run) certificatePlace() pki.Place {
-	m := r.Cluster.Managed
+func (r *Run) certificatePlace() pki.Place { return placeOf(*r.Cluster.Managed) }
+
+func placeOf(m engine.ManagedMembers) pki.Place {
 	return pki.Place{Folder: m.CA.Folder, Unit: m.Unit, Settings: settingsPath}
 }
 

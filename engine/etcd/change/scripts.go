@@ -89,7 +89,7 @@ chmod 0644 "$dropin.new"
 mv -fT "$dropin.new" "$dropin"
 `+writeSettings(wanted)+`rm -f "$unread" "$tuned.old" "$tuning.old"
 systemctl daemon-reload 9>&-
-`+giveKeys(settings.managed.CA)+`systemctl enable "$unit" 9>&-
+`+giveKeys(settings.managed)+`systemctl enable "$unit" 9>&-
 systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
 systemctl restart --no-block "$unit" 9>&-
 `)

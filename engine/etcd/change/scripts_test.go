@@ -65,6 +65,7 @@ func (b *box) run(script string) (int, string) {
 	for _, dir := range []string{"/var/lib/holdfast", "/etc/systemd/system"} {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
+	script = strings.ReplaceAll(script, "\nroot=''\n", "\nroot='"+b.root+"'\n") // of the scripts of package pki
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Stdin = strings.NewReader(b.input)
 	cmd.Env = []string{"PATH=" + b.root + "/bin:" + pathtest.Tools()}

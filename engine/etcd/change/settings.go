@@ -73,20 +73,12 @@ mv -fT ` + path + `.new" ` + path + `"
 	return text
 }
 
-// giveKeys makes the keys of certificates readable for the account that etcd runs as: they may be those of an earlier member, with another
-// account. Only root can change their folder.
-func giveKeys(ca *engine.EtcdCA) string {
-	if ca == nil {
+// giveKeys makes the keys of certificates readable for the account that etcd runs as.
+func giveKeys(m engine.ManagedMembers) string {
+	if m.CA == nil {
 		return ""
 	}
-	return "keys=" + hostscript.Quote(ca.Folder) + `/current
-owner=$(systemctl show -p User --value "$unit")
-if [ -n "$owner" ]; then
-	for key in "$keys/server.key" "$keys/peer.key"; do
-		[ ! -e "$key" ] || chown "$owner" "$key"
-	done
-fi
-`
+	return "(\n" + placeOf(m).OwnScript() + ")\n"
 }
 
 // configureScript writes other settings and restarts etcd. It first copies the old files and makes the file unreadPath. If etcd does

@@ -25,7 +25,7 @@ func newConfigureBox(t *testing.T) *box {
 	b := newBox(t)
 	b.addTool("systemctl", `case $* in
 "restart etcd.service") ! grep -q refused "`+b.root+tunedPath+`" 2>/dev/null ;;
-"show -p User --value etcd.service") echo etcd ;;
+"show -p User --value etcd.service" | "show --property=User --value etcd.service") echo etcd ;;
 esac`)
 	return b
 }
@@ -166,19 +166,26 @@ func TestPreflightOfTheUser(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheNextUser: a member that is replaced because of another user can read the keys that its host still has.
+// TestKeysOfTheNextUser tests that a member that replaces another can read the keys of its host, although it runs as another
+// user. If others can change a folder of their path, the keys are left alone, and etcd does not start.
 func TestKeysOfTheNextUser(t *testing.T) {
 	t.Parallel()
 	b := newConfigureBox(t)
-	b.members.CA = &engine.EtcdCA{Folder: b.root + "/pki"}
-	b.addTool("chown", `echo "$*" >>"`+b.root+`/owners"`)
+	b.members.CA = &engine.EtcdCA{Folder: "/pki"}
+	b.addTool("chown", `echo "$(pwd -P) $*" >>"`+b.root+`/owners"`)
 	b.write("owners", "")
 	started := startScript(testOwner, settingsText{name: "etcd-0", managed: b.members}, wantedQuota("7"))
 	b.mustRun(started) // without keys
 	b.write("pki/current/server.key", "key")
 	b.write("pki/current/peer.key", "key")
+	check(t, os.Chmod(b.root+"/pki", 0o777))
+	if code, out := b.run(started); code == 0 || !strings.Contains(out, "can be changed by others than root") || b.read("owners") != "" {
+		t.Errorf("%d, %s, %s", code, out, b.read("owners"))
+	}
+	check(t, os.Chmod(b.root+"/pki", 0o755))
 	b.mustRun(started)
-	if got, want := b.read("owners"), "etcd "+b.root+"/pki/current/server.key\netcd "+b.root+"/pki/current/peer.key\n"; got != want {
+	folder := b.root + "/pki/current "
+	if got, want := b.read("owners"), folder+"-h etcd ./server.key\n"+folder+"-h etcd ./peer.key\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

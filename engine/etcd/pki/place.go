@@ -25,6 +25,9 @@ var placeScript string
 //go:embed sh/trust.sh
 var trustScript string
 
+//go:embed sh/own.sh
+var ownScript string
+
 // Place has the names on a host that scripts for certificates need.
 type Place struct {
 	Folder   string // of the certificates; only root may write to it and to the folders above
@@ -44,3 +47,7 @@ func (p Place) script(body string, values [][2]string) string {
 	}
 	return b.String() + enterScript + body
 }
+
+// OwnScript returns a script that gives the keys to the account that etcd runs as: they may be those of an earlier member,
+// with another account. It must run in a subshell if others follow, because it ends the shell.
+func (p Place) OwnScript() string { return p.script(ownScript, nil) }

@@ -334,7 +334,7 @@ func TestShellcheck(t *testing.T) {
 	p := Place{Folder: "/etc/etcd/pki", Unit: "etcd.service", Settings: "/var/lib/holdfast/etcd-member.env"}
 	request, err := p.RequestScript(host)
 	check(t, err)
-	for name, script := range map[string]string{"request": request, "place": p.PlaceScript(nil, Bundle{}), "trust": p.TrustScript(Bundle{}), "probe": p.ProbeScript()} {
+	for name, script := range map[string]string{"request": request, "place": p.PlaceScript(nil, Bundle{}), "trust": p.TrustScript(Bundle{}), "own": p.OwnScript(), "probe": p.ProbeScript()} {
 		shelltest.Check(t, name, script)
 	}
 }
