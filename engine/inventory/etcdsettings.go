@@ -104,7 +104,7 @@ func (b *builder) checkElection(n *node, s engine.EtcdSettings) {
 	}
 }
 
-// checkCompaction checks that etcd reads the retention as it is meant.
+// checkCompaction refuses a retention that etcd would refuse, or would read as something else in this mode.
 func (b *builder) checkCompaction(n *node, s engine.EtcdSettings) {
 	at := func(name string) hcl.Range { return n.args[name].Expr.Range() }
 	count, err := strconv.ParseUint(s.AutoCompactionRetention, 10, 32)

@@ -201,7 +201,7 @@ func (r *Run) runAction(ctx context.Context, step membership.MemberStep) (string
 	case membership.TrustCA, membership.DropCA:
 		return "", r.trustCAs(ctx, step)
 	case membership.Configure:
-		return "", r.configure(ctx, step)
+		return "", r.configureMember(ctx, step)
 	case membership.AddLearner:
 		if err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Adding)); err != nil {
 			return "", err

@@ -45,9 +45,9 @@ func (r *Run) startRestored(ctx context.Context, host string, settings settingsT
 	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h).WithWAL("")))
 }
 
-// configure gives a member the settings of the inventory, and restarts it. The next step waits until all members are healthy
-// again.
-func (r *Run) configure(ctx context.Context, step membership.MemberStep) error {
+// configureMember writes the settings of the inventory to the host of a member, and restarts its etcd. It does not wait until
+// the member is healthy: the next step does.
+func (r *Run) configureMember(ctx context.Context, step membership.MemberStep) error {
 	h, _ := r.findHost(step.Host)
 	wanted := setting.NewWanted(r.Cluster, h).On(r.tuned[step.Host])
 	return r.runScript(ctx, step.Host, configureScript(r.Owner, *r.Cluster.Managed, wanted))

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// configured returns what the probe finds after a script.
-func configured(t *testing.T, b *box) setting.Found {
+// probeSettings runs the probe, and returns the settings that it finds.
+func probeSettings(t *testing.T, b *box) setting.Found {
 	t.Helper()
 	code, out := b.run(probeScript(b.members))
 	if code != 0 {
@@ -41,7 +41,7 @@ func TestConfigure(t *testing.T) {
 	if code, out := b.run(configureScript(testOwner, b.members, wantedQuota("7"))); code != 0 {
 		t.Fatal(code, out)
 	}
-	if f := configured(t, b); f.Values.File() != "ETCD_QUOTA_BACKEND_BYTES=7\n" || f.Unread || f.User != "etcd" || f.OwnUser != "etcd" {
+	if f := probeSettings(t, b); f.Values.File() != "ETCD_QUOTA_BACKEND_BYTES=7\n" || f.Unread || f.User != "etcd" || f.OwnUser != "etcd" {
 		t.Errorf("%+v", f)
 	}
 	if info, err := os.Stat(b.root + tunedPath); err != nil || info.Mode().Perm() != 0o600 {
@@ -51,7 +51,7 @@ func TestConfigure(t *testing.T) {
 	if code, out := b.run(configureScript(testOwner, b.members, setting.Wanted{})); code != 0 {
 		t.Fatal(code, out)
 	}
-	if f := configured(t, b); len(f.Values) > 0 || f.OwnUser != "" || len(b.list("etc/systemd/system/etcd.service.d")) > 0 {
+	if f := probeSettings(t, b); len(f.Values) > 0 || f.OwnUser != "" || len(b.list("etc/systemd/system/etcd.service.d")) > 0 {
 		t.Errorf("%+v", f)
 	}
 	for _, name := range b.list("var/lib/holdfast") {
@@ -72,7 +72,7 @@ func TestConfigureGoesBack(t *testing.T) {
 				t.Fatal(code, out)
 			}
 		}
-		want := configured(t, b)
+		want := probeSettings(t, b)
 		script := configureScript(testOwner, b.members, wantedQuota("refused"))
 		for _, at := range []string{"status=0\n", "\tsystemctl daemon-reload", "\t\t\tcp -p \"$file.old\" \"$file.new\"", `rm -f "$unread" "$tuned.old"`} {
 			cut := "exit 7\n"
@@ -85,7 +85,7 @@ func TestConfigureGoesBack(t *testing.T) {
 			if code, out := b.run(strings.Replace(script, at, cut+at, 1)); code != 7 {
 				t.Fatal(at, code, out)
 			}
-			if f := configured(t, b); !f.Unread {
+			if f := probeSettings(t, b); !f.Unread {
 				t.Errorf("cut at %q: %+v", at, f)
 			}
 		}
@@ -93,7 +93,7 @@ func TestConfigureGoesBack(t *testing.T) {
 		if code != 1 || !strings.Contains(out, "does not start with these settings") {
 			t.Error(code, out)
 		}
-		if f := configured(t, b); f.Values.File() != want.Values.File() || f.Unread || f.OwnUser != want.OwnUser {
+		if f := probeSettings(t, b); f.Values.File() != want.Values.File() || f.Unread || f.OwnUser != want.OwnUser {
 			t.Errorf("%+v, want %+v", f, want)
 		}
 	}
@@ -104,7 +104,7 @@ func TestSettingsWithoutDropin(t *testing.T) {
 	t.Parallel()
 	b := newConfigureBox(t)
 	b.write(tunedPath, "ETCD_QUOTA_BACKEND_BYTES=7\n")
-	if f := configured(t, b); len(f.Values) > 0 {
+	if f := probeSettings(t, b); len(f.Values) > 0 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -117,7 +117,7 @@ func TestSettingsLeaveWithTheMember(t *testing.T) {
 	if code, out := b.run(started); code != 0 {
 		t.Fatal(code, out)
 	}
-	if f := configured(t, b); f.Values.File() != "ETCD_QUOTA_BACKEND_BYTES=7\n" || f.Unread {
+	if f := probeSettings(t, b); f.Values.File() != "ETCD_QUOTA_BACKEND_BYTES=7\n" || f.Unread {
 		t.Errorf("%+v", f)
 	}
 	if code, out := b.run(setAsideScript(testOwner, b.members)); code != 0 {
@@ -136,7 +136,7 @@ func TestConfigureUnderTheHold(t *testing.T) {
 	if code, _ := b.run(configureScript(testOwner, b.members, wantedQuota("7"))); code != hostscript.ScriptHeld {
 		t.Error(code)
 	}
-	if f := configured(t, b); len(f.Values) > 0 || f.Unread {
+	if f := probeSettings(t, b); len(f.Values) > 0 || f.Unread {
 		t.Errorf("%+v", f)
 	}
 }

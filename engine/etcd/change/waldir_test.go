@@ -177,11 +177,11 @@ func TestMemberIsNotRestartedWithoutItsLog(t *testing.T) {
 		b.write("disk/wal/0.wal", "log")
 		check(t, x.lose(b))
 		b.addTool("systemctl", `case $1 in restart) : >"`+b.root+`/restarted" ;; esac`)
-		wanted := wantedQuota("8").On(configured(t, b))
+		wanted := wantedQuota("8").On(probeSettings(t, b))
 		if code, out := b.run(configureScript(testOwner, b.members, wanted)); code != 1 || !strings.Contains(out, x.want) {
 			t.Errorf("%s: %d %s", name, code, out)
 		}
-		if _, err := os.Stat(b.root + "/restarted"); err == nil || configured(t, b).Unread {
+		if _, err := os.Stat(b.root + "/restarted"); err == nil || probeSettings(t, b).Unread {
 			t.Errorf("%s: it was restarted, or other settings were written", name)
 		}
 	}

@@ -23,8 +23,8 @@ func replaceText(t *testing.T, file []byte, expression, text string) []byte {
 	})
 }
 
-// TestVotersAreThoseOfRaft: etcd 3.5.1 to 3.5.19 do not write into the list of members that a learner votes now. A member is a learner
-// only if the configuration of raft says so.
+// TestVotersAreThoseOfRaft tests that the configuration of raft decides which members vote. etcd 3.5.1 to 3.5.19 promote a learner
+// there, but not in the list of members.
 func TestVotersAreThoseOfRaft(t *testing.T) {
 	t.Parallel()
 	file, _ := readReal(t, 5)

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/etcd/rotation"
 )
 
-// intrude lets the root of a host use certificates of a CA of its own.
-func intrude(s membership.State, host int) membership.State {
+// addForeignCA lets the root of a host use certificates of a CA of its own.
+func addForeignCA(s membership.State, host int) membership.State {
 	c := &s.Hosts[host].Certificates
 	c.File, c.Loaded, c.Issuers = []rotation.CA{"evil", "old"}, []rotation.CA{"evil", "old"}, []rotation.CA{"evil"}
 	s.CANames = map[rotation.CA]string{"evil": "CN=ours", "old": "CN=etcd-ca", "new": "CN=etcd-next"}
@@ -23,11 +23,11 @@ func intrude(s membership.State, host int) membership.State {
 func TestForeignCAIsNotSpread(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]membership.State{
-		"of a follower":               intrude(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 1),
-		"of the leader":               intrude(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 0),
-		"of one of two":               intrude(newTrustWorld(2, 0, true).state(rotation.Wanted{Issuer: "old"}), 1),
-		"while the CA is replaced":    intrude(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "new"}), 1),
-		"while another host is added": intrude(newTrustWorld(3, 1, false).state(rotation.Wanted{Issuer: "old"}), 1),
+		"of a follower":               addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 1),
+		"of the leader":               addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 0),
+		"of one of two":               addForeignCA(newTrustWorld(2, 0, true).state(rotation.Wanted{Issuer: "old"}), 1),
+		"while the CA is replaced":    addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "new"}), 1),
+		"while another host is added": addForeignCA(newTrustWorld(3, 1, false).state(rotation.Wanted{Issuer: "old"}), 1),
 	} {
 		step, err := membership.Next(s)
 		var refusal *membership.Refusal
@@ -39,12 +39,12 @@ func TestForeignCAIsNotSpread(t *testing.T) {
 			t.Errorf("%s: %s: %s", name, refusal.Host, refusal.Text)
 		}
 	}
-	s := intrude(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 1)
+	s := addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 1)
 	s.Hosts[1].Retired = true
 	if step, err := membership.Next(s); err != nil || step.Action != membership.Remove || step.Host != "h1" {
 		t.Errorf("retired: %+v, %v", step, err)
 	}
-	s = intrude(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old", Also: []rotation.CA{"evil"}}), 1)
+	s = addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old", Also: []rotation.CA{"evil"}}), 1)
 	if step, err := membership.Next(s); err != nil || step.Action != membership.TrustCA || !strings.Contains(step.Reason, `"CN=ours" (SHA-256 evil)`) {
 		t.Errorf("named in the inventory: %+v, %v", step, err)
 	}
@@ -98,15 +98,15 @@ func TestStepsNameTheirCAs(t *testing.T) {
 	}
 }
 
-// checkIntruder checks that a CA of one member's root gets to no other host, in whatever state the cluster is. If no other member has
-// usable certificates, there is nobody else to ask.
+// checkIntruder lets the root of each member in turn add a CA of its own. No other host may be told to trust this CA. There is
+// one exception: if no other member has usable certificates, nobody can contradict, and a host without usable ones may get it.
 func (w trustWorld) checkIntruder(t *testing.T, goal rotation.Wanted) {
 	t.Helper()
 	for i := range w.n {
 		if h := w.hosts[i]; !h.listed || h.loaded == 0 || h.issuer == 0 || h.expired {
 			continue
 		}
-		s := intrude(w.state(goal), i)
+		s := addForeignCA(w.state(goal), i)
 		step, err := membership.Next(s)
 		if err != nil || step.Action != membership.Issue && !step.Action.RestartsEtcd() || indexOf(step) == i {
 			continue

@@ -30,8 +30,8 @@ func (s State) checkClash() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// nextConfigured gives a voter the settings of the inventory. The caller makes sure that all voters are healthy, and that
-// all hosts that should have a voter have one.
+// nextConfigured returns the next step towards voters with the settings of the inventory. Before a call, all voters must be
+// healthy, and each host that should have a voter must have one.
 func (s State) nextConfigured() (MemberStep, error) {
 	list := s.listMisconfigured(func(t Settings) bool { return t.Change != "" })
 	if len(list) == 0 {

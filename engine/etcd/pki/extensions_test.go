@@ -16,7 +16,7 @@ import (
 )
 
 // encode returns the DER of a value.
-func encode(t *testing.T, value any) []byte {
+func encodeASN1(t *testing.T, value any) []byte {
 	t.Helper()
 	der, err := asn1.Marshal(value)
 	check(t, err)
@@ -35,7 +35,7 @@ func usageExtension(t *testing.T, purposes ...int) pkix.Extension {
 		}
 		list = append(list, id)
 	}
-	return pkix.Extension{Id: oidUsages, Value: encode(t, list)}
+	return pkix.Extension{Id: oidUsages, Value: encodeASN1(t, list)}
 }
 
 // peerNames are the names of the profile peer, as in subjectAltName.
@@ -48,14 +48,14 @@ func peerNames(more ...asn1.RawValue) []asn1.RawValue {
 
 func nameExtension(t *testing.T, names []asn1.RawValue) pkix.Extension {
 	t.Helper()
-	return pkix.Extension{Id: oidNames, Value: encode(t, names)}
+	return pkix.Extension{Id: oidNames, Value: encodeASN1(t, names)}
 }
 
 // otherKinds are names that Go's parser ignores.
 func otherKinds(t *testing.T) map[string]asn1.RawValue {
-	directory := encode(t, pkix.Name{CommonName: "admin"}.ToRDNSequence())
+	directory := encodeASN1(t, pkix.Name{CommonName: "admin"}.ToRDNSequence())
 	return map[string]asn1.RawValue{
-		"otherName":                   {Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: append(encode(t, asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 20, 2, 3}), 0xa0, 4, 0x0c, 2, 'a', '@')},
+		"otherName":                   {Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: append(encodeASN1(t, asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 20, 2, 3}), 0xa0, 4, 0x0c, 2, 'a', '@')},
 		"directoryName":               {Class: asn1.ClassContextSpecific, Tag: 4, IsCompound: true, Bytes: directory},
 		"registeredID":                {Class: asn1.ClassContextSpecific, Tag: 8, Bytes: []byte{0x2a, 3}},
 		"an address of another class": {Class: asn1.ClassApplication, Tag: 7, Bytes: []byte{10, 0, 0, 1}},
@@ -80,15 +80,15 @@ func signRequest(t *testing.T, key *ecdsa.PrivateKey, attributes ...any) []byte 
 	t.Helper()
 	public, err := x509.MarshalPKIXPublicKey(key.Public())
 	check(t, err)
-	r := request{Subject: asn1.RawValue{FullBytes: encode(t, pkix.Name{CommonName: "etcd-0"}.ToRDNSequence())}, PublicKey: asn1.RawValue{FullBytes: public}}
+	r := request{Subject: asn1.RawValue{FullBytes: encodeASN1(t, pkix.Name{CommonName: "etcd-0"}.ToRDNSequence())}, PublicKey: asn1.RawValue{FullBytes: public}}
 	for _, a := range attributes {
-		r.Attributes = append(r.Attributes, asn1.RawValue{FullBytes: encode(t, a)})
+		r.Attributes = append(r.Attributes, asn1.RawValue{FullBytes: encodeASN1(t, a)})
 	}
-	body := encode(t, r)
+	body := encodeASN1(t, r)
 	sum := sha256.Sum256(body)
 	signature, err := ecdsa.SignASN1(rand.Reader, key, sum[:])
 	check(t, err)
-	der := encode(t, struct {
+	der := encodeASN1(t, struct {
 		Body      asn1.RawValue
 		Algorithm pkix.AlgorithmIdentifier
 		Signature asn1.BitString
@@ -137,7 +137,8 @@ func TestRequestAsksForNothingElse(t *testing.T) {
 	}
 }
 
-// TestIssuedCertificateMayNothingElse: a command that signs does not give a host other uses or names, or the power of a CA.
+// TestIssuedCertificateMayNothingElse tests that a certificate with other uses or names, or with the power of a CA, is refused.
+// A command that signs may return one.
 func TestIssuedCertificateMayNothingElse(t *testing.T) {
 	ca, _, _ := newCA(t, "etcd-ca", 100*day)
 	key := newKey(t, elliptic.P256())

@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Found is what a host has.
+// Found has the settings of etcd that a probe has found on a host.
 type Found struct {
 	Values  Values // of the file that holdfast has written and the unit reads
 	Unread  bool   // a run was cut short before it restarted etcd with them
@@ -32,7 +32,7 @@ func (w Wanted) Compare(f Found, database int64) Judgement {
 	placed, changes := w.On(f), []string(nil)
 	for _, name := range sortedNames(placed.Values, f.Values) {
 		if from, to := f.Values[name], placed.Values[name]; from != to {
-			changes = append(changes, describe(name, from, to))
+			changes = append(changes, describeChange(name, from, to))
 		}
 	}
 	if more := len(changes) - mostChanges; more > 0 {
@@ -47,10 +47,10 @@ func (w Wanted) Compare(f Found, database int64) Judgement {
 	}
 	var fixed []string
 	if from, to := cmp.Or(f.User, "root"), w.User; to != "" && from != to || to == "" && f.OwnUser != "" {
-		fixed = append(fixed, w.position("user")+describe("user", from, to))
+		fixed = append(fixed, w.prefixPosition("user")+describeChange("user", from, to))
 	}
 	if from, to := f.Values[walDir], w.Values[walDir]; from != to {
-		fixed = append(fixed, w.position(walDir)+describe(walDir, from, to))
+		fixed = append(fixed, w.prefixPosition(walDir)+describeChange(walDir, from, to))
 	}
 	j.Fixed = strings.Join(fixed, "; ")
 	return j
@@ -91,13 +91,13 @@ const (
 	mostBytes   = 200
 )
 
-func describe(name, from, to string) string {
+func describeChange(name, from, to string) string {
 	text := func(s string) string { return textutil.Printable(textutil.KeepTail(s, mostBytes)) }
 	return fmt.Sprintf("%s: %s → %s", text(name), cmp.Or(text(from), "not set"), cmp.Or(text(to), "not set"))
 }
 
-// position returns the place of a setting in the inventory, for the beginning of a sentence, or that of the block.
-func (w Wanted) position(name string) string {
+// prefixPosition returns the place of a setting in the inventory, for the beginning of a sentence, or that of the block.
+func (w Wanted) prefixPosition(name string) string {
 	if at := cmp.Or(w.positions[name], w.positions["settings"]); at != "" {
 		return at + ": "
 	}
@@ -109,10 +109,10 @@ func (w Wanted) position(name string) string {
 func (w Wanted) clashOfTimes(old Values) string {
 	const defaultHeartbeat, defaultElection = 100, 1000 // of etcd, in milliseconds
 	for _, pair := range []struct{ beats, waits Values }{{w.Values, old}, {old, w.Values}} {
-		beat, wait := pair.beats.number(heartbeat, defaultHeartbeat), pair.waits.number(election, defaultElection)
+		beat, wait := pair.beats.readNumber(heartbeat, defaultHeartbeat), pair.waits.readNumber(election, defaultElection)
 		if 2*beat > wait {
 			return fmt.Sprintf("%smembers with heartbeat_interval %d ms and with election_timeout %d ms would run side by side during the change, and start elections; "+
-				"change them in two runs, a longer election_timeout first and a shorter one last", w.position(election), beat, wait)
+				"change them in two runs, a longer election_timeout first and a shorter one last", w.prefixPosition(election), beat, wait)
 		}
 	}
 	return ""
@@ -121,15 +121,15 @@ func (w Wanted) clashOfTimes(old Values) string {
 // clashOfQuota returns why the quota is too small for the database.
 func (w Wanted) clashOfQuota(old Values, database int64) string {
 	const defaultQuota = 2 << 30 // of etcd
-	limit := w.Values.number(quota, defaultQuota)
+	limit := w.Values.readNumber(quota, defaultQuota)
 	if limit > database || w.Values[quota] == old[quota] {
 		return ""
 	}
 	return fmt.Sprintf("%sits database has %d bytes, and with quota_backend_bytes %d etcd would accept no more writes; "+
-		"set more, or compact and defragment it first", w.position(quota), database, limit)
+		"set more, or compact and defragment it first", w.prefixPosition(quota), database, limit)
 }
 
-func (v Values) number(name string, fallback int64) int64 {
+func (v Values) readNumber(name string, fallback int64) int64 {
 	if n, err := strconv.ParseInt(v[name], 10, 64); err == nil {
 		return n
 	}
@@ -152,7 +152,7 @@ func (w Wanted) Dropin(file string) string {
 	return text
 }
 
-// NewFound returns what a host without a member has.
+// NewFound returns the settings of a host without a member: none.
 func NewFound() Found { return Found{Values: Values{}} }
 
 // ReadLine reads a line of a probe, and reports whether it is about settings.

@@ -25,7 +25,7 @@ func foundOf(file, user, ownUser string) setting.Found {
 	return f
 }
 
-// TestFile: etcd gets what the inventory has, in the form in which etcd reads it.
+// TestFile tests that the file has the settings of the inventory, as variables that etcd reads.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	w := wantedOf(&engine.EtcdSettings{

@@ -39,7 +39,7 @@ func (v Values) AddLine(line string) {
 	}
 }
 
-// Wanted is what an inventory wants of the etcd of a host.
+// Wanted has the settings that the inventory wants for the etcd of a host.
 type Wanted struct {
 	Values Values
 	User   string // of the unit; "": that of the unit itself
@@ -62,8 +62,8 @@ func NewWanted(c engine.Cluster, h engine.Host) Wanted {
 	}
 	set(quota, strconv.FormatInt(s.QuotaBackendBytes, 10))
 	set(walDir, s.WALDir)
-	set(heartbeat, milliseconds(s.HeartbeatInterval))
-	set(election, milliseconds(s.ElectionTimeout))
+	set(heartbeat, formatMilliseconds(s.HeartbeatInterval))
+	set(election, formatMilliseconds(s.ElectionTimeout))
 	if s.AutoCompactionRetention != "" {
 		w.Values["auto_compaction_mode"] = "periodic"
 		set("auto_compaction_mode", s.AutoCompactionMode)
@@ -77,7 +77,7 @@ func NewWanted(c engine.Cluster, h engine.Host) Wanted {
 	return w
 }
 
-func milliseconds(d engine.Duration) string {
+func formatMilliseconds(d engine.Duration) string {
 	return strconv.FormatInt(time.Duration(d).Milliseconds(), 10)
 }
 
