@@ -7,12 +7,14 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/longtest"
 )
 
 // TestCertificatesThatEndSoon checks that status, plan and etcd status warn of a certificate that
 // expires in ten days, with unchanged exit codes. They name a certificate that has expired.
 func TestCertificatesThatEndSoon(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	const day = 24 * time.Hour
 	months := etcdtest.Dates{From: -day, To: 90 * day}
 	for name, x := range map[string]struct {

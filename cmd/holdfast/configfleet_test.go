@@ -265,6 +265,7 @@ func (f *configFleet) readToolLog(host int) string {
 // gather, write, gather.
 func TestConfigRoundTrips(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	hosts := longtest.Pick(4, 50)
 	f := newConfigFleet(t, hosts, longtest.Pick(50, 500))
 	seen := f.checkVisits(nil, 0, 0)

@@ -17,6 +17,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/connection"
+	"holdfast/engine/longtest"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
@@ -85,6 +86,7 @@ func peakMemory(f func()) uint64 {
 // fails with its name and the limit, and many hosts need no more memory than a
 // few.
 func TestFloodOfHosts(t *testing.T) {
+	longtest.SkipSlow(t)
 	n, err := strconv.Atoi(os.Getenv("HOLDFAST_FLOOD_HOSTS"))
 	if err != nil {
 		n = 16

@@ -15,6 +15,7 @@ import (
 // these names in PATH. With HOLDFAST_LONG, the test runs all scripts.
 func TestScriptsOnABareMachine(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	tools := filepath.Join(t.TempDir(), "tools")
 	if err := pathtest.Link(tools); err != nil {
 		t.Fatal(err)

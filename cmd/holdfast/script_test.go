@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/crypto/ssh"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
@@ -50,6 +52,8 @@ func (g guarded) Run() int { return pathtest.Run(g.tests) }
 //	interrupt CODE WHEN …    types Ctrl-C on a terminal; the exit code must be CODE
 //	hangup CODE FILE …       closes the terminal when FILE exists; the exit code must be CODE
 //	connections NAME N       requires that the host has received N connections
+//
+// The condition [slow] is true if slow tests must run, see package longtest.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -59,10 +63,18 @@ func TestScripts(t *testing.T) {
 		ContinueOnError:     os.Getenv("EXPLORE") != "",
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setUp,
+		Condition:           holdsInScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": cmdExits, "connections": cmdConnections, "interrupt": cmdInterrupt, "hangup": hangUp, "answer": cmdAnswer,
 		},
 	})
+}
+
+func holdsInScript(condition string) (bool, error) {
+	if condition == "slow" {
+		return longtest.Slow(), nil
+	}
+	return false, fmt.Errorf("unknown condition %q", condition)
 }
 
 // fleet has the hosts of a script, and the key that can log in to them.

@@ -92,8 +92,9 @@ func TestVersions(t *testing.T) {
 					c.Metrics = &engine.MetricsListener{Port: etcdtest.MetricsPort}
 				}
 			}))
-			deadline := time.Now().Add(time.Minute)
-			for {
+			deadline, poll := time.Now().Add(time.Minute), time.NewTicker(50*time.Millisecond)
+			defer poll.Stop()
+			for ; ; <-poll.C {
 				facts := client.Gather(t.Context())
 				m := findMember(t, facts, "etcd-0")
 				major, rest, _ := strings.Cut(m.Version, ".")

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
@@ -55,6 +56,7 @@ func (b *box) withoutFlock() {
 // TestAPowerCutLeavesNoHoldOrAWholeOne kills each script at its nth command,
 // for every n.
 func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
+	longtest.SkipSlow(t)
 	scripts := map[string]string{
 		"take":    hostscript.HoldScript(runHold("r1"), hour, "", nil),
 		"adopt":   hostscript.HoldScript(runHold("r1"), hour, "r0", nil),

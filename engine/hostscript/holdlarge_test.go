@@ -8,11 +8,13 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 )
 
 // TestHoldOfAHostWithThousandsOfServices checks that a very large hold can be
 // taken, read by the probe script, adopted, marked as failed and released.
 func TestHoldOfAHostWithThousandsOfServices(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, c := range map[string]struct{ services, length, kept int }{
 		"2,000 services":                         {2000, 60, 2000},
 		"20,000 services with the longest names": {20000, 255, 762},

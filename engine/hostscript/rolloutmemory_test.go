@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
@@ -172,6 +173,7 @@ func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 // running the script again ends with the new content.
 func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	old, next := &engine.Rollout{Run: "r0", Targets: map[string]string{"p": "1111"}}, &engine.Rollout{Run: "r1", Targets: map[string]string{"p": "2222"}}
 	for n := 1; ; n++ {
 		b := newBox(t)

@@ -1,15 +1,29 @@
-// Package longtest limits the tests that could try cases without end: random worlds, moments at which something is
-// killed, sizes. By default they try enough cases to notice a mistake, and all tests take about a minute and a half.
-// With HOLDFAST_LONG=1 they try all cases. RAPID_CHECKS=2000 does the same for the properties of pgregory.net/rapid.
+// Package longtest limits the tests that take long. By default all tests together take about a minute on two cores.
+// With HOLDFAST_SLOW=1, as in CI, the slow tests run, too: those that start hundreds of programs and repeat, for other
+// states of a host or moments of a power cut, what a quicker test shows. With HOLDFAST_LONG=1 these run as well, and
+// tests that could try cases without end (random worlds, moments at which something is killed, sizes) try all cases.
+// RAPID_CHECKS=2000 does the same for the properties of pgregory.net/rapid.
 package longtest
 
 import (
 	"flag"
 	"os"
+	"testing"
 )
 
 // On reports whether tests must try all cases.
 func On() bool { return os.Getenv("HOLDFAST_LONG") != "" }
+
+// Slow reports whether slow tests must run.
+func Slow() bool { return On() || os.Getenv("HOLDFAST_SLOW") != "" }
+
+// SkipSlow skips the test, which is a slow one, unless slow tests must run.
+func SkipSlow(t testing.TB) {
+	t.Helper()
+	if !Slow() {
+		t.Skip("slow; HOLDFAST_SLOW=1 runs it")
+	}
+}
 
 // Pick returns all if tests must try all cases, else usual.
 func Pick(usual, all int) int {

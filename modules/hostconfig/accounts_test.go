@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -98,6 +99,7 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 }
 
 func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
+	longtest.SkipSlow(t)
 	const theirs = "ssh-rsa THEIRS their key"
 	type keysCase struct {
 		sshd, before string // before: contents of authorized_keys; "-": no such file

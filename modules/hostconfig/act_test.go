@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/engine/rules"
 	"holdfast/modules/moduletest"
 )
@@ -136,6 +137,7 @@ func TestActions(t *testing.T) {
 
 // A restored original is removed after the record is written, not before.
 func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := crashSite(t)
 	w := b.crashWrite(false)
 	b.Want(b.write(w), 0, "")
@@ -206,6 +208,7 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 
 // Another run may write the record, such as after a reboot.
 func TestTheRecordOfAnotherRunForgetsWhatWasPutBack(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := crashSite(t)
 	w := b.crashWrite(false)
 	b.Want(b.write(w), 0, "")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -66,6 +67,7 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 // If a file keeps lines of others after the appended text is removed, the file
 // gets the mode of its original.
 func TestARemainderHasTheModeOfItsOriginal(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, mode := range map[string]int{"of root": 0o600, "that its group may change": 0o660} {
 		t.Run(name, func(t *testing.T) {
 			b := newWriteBox(t)

@@ -102,6 +102,7 @@ func (b *writeBox) crashWritten() {
 // does the same as one that does not. So each point up to there is tested with
 // one of the two, by turns.
 func TestAWriteThatIsCutShortIsFinishedByTheNext(t *testing.T) {
+	longtest.SkipSlow(t)
 	points := []string{"locked", "unpacked", "checked", "prepared", "saved", "before", "groups", "users"}
 	for _, e := range crashSite(t).crashWrite(true).edits {
 		points = append(points, e.path)
@@ -192,6 +193,7 @@ func TestARecordThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 // If a run dies right after it has written the record, the next run removes the
 // originals that were restored.
 func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := crashSite(t)
 	w := b.crashWrite(false)
 	b.Want(b.write(w), 0, "")
@@ -213,6 +215,7 @@ func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 // A write that fails halfway is undone. This includes entries that the write has
 // already replaced or removed.
 func TestWhatFailsHalfWayIsUndone(t *testing.T) {
+	longtest.SkipSlow(t)
 	for point, sabotage := range map[string]string{
 		"/etc/foreign.conf": "rm $BOX/etc/.holdfast-*/*-*",
 		"/etc/a/b/new.conf": "rm $BOX/etc/a/b/.holdfast-*/*-*",

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -63,6 +64,7 @@ func differingLines(before, after string) (added, gone []string) {
 // From the first rename to the end of a quiet write, nobody can take a hold. The
 // refusal names the run that writes.
 func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
+	longtest.SkipSlow(t)
 	for _, point := range []string{"saved", "replaced", "act 0", "recorded"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()

@@ -154,6 +154,7 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 // A home is not created below a directory in which an account could swap the
 // parent of the home meanwhile.
 func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
+	longtest.SkipSlow(t)
 	for home, says := range map[string]string{
 		"/srv/app/ann":     "would be made in a directory that others than root can change",
 		"/srv/app/new/ann": "would be made in a directory that others than root can change",
@@ -185,6 +186,7 @@ func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
 // A process that runs as a user may keep every open file that it gets, and may
 // print without end.
 func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, runuser := range map[string]string{
 		"stays":  "(trap '' TERM; exec sleep 300) & exit 0\n",
 		"floods": "exec cat /dev/zero\n",

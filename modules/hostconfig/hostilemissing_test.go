@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
@@ -16,6 +17,7 @@ import (
 // the write uses it. The write neither opens the file to other accounts nor loses
 // it.
 func TestWritesAreSafeFromFilesThatWereMissing(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, fails := range map[string]bool{"written": false, "undone": true} {
 		t.Run(name, func(t *testing.T) {
 			b := newWriteBox(t)

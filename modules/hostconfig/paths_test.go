@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
 )
@@ -16,6 +17,7 @@ import (
 // Names with characters that are special to the shell or to tools are written and
 // removed like all others.
 func TestStrangeNames(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	data := contents{}
 	var made, again []pathEdit
@@ -90,6 +92,7 @@ func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
 // If the host had the default of the OS, removing the path restores the default
 // of the OS at that time.
 func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	for _, dir := range []string{"/etc", "/usr/etc"} {
 		b.Put(dir+"/same", "shipped\n", 0o644)
@@ -225,6 +228,7 @@ func TestASignalNeverLeavesHalf(t *testing.T) {
 }
 
 func TestAnOriginalComesBackIntoADirectoryThatIsGone(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	b.Put("/etc/d/e/foo", "theirs\n", 0o600)
 	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", kind: engine.PathFile, mode: 0o644, save: true}))
@@ -236,6 +240,7 @@ func TestAnOriginalComesBackIntoADirectoryThatIsGone(t *testing.T) {
 }
 
 func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	b.Put("/etc/old/x/y", "", 0o644)
 	b.mustWrite(b.planWrite(contents{"/etc/a/b/c": "c"}, removedPath("/etc/old"), removedPath("/etc/old/x"), removedPath("/etc/old/x/y"), writtenFile("/etc/a/b/c"),

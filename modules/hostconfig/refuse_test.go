@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
@@ -190,6 +191,7 @@ func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 }
 
 func TestAFullDiskChangesNothing(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, tool := range map[string][2]string{
 		"while it is sent":            {"tar", "echo 'tar: x: Cannot write: No space left on device' >&2; exit 2\n"},
 		"while files are written":     {"cp", "case $* in */etc/*|*./file-*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
@@ -238,6 +240,7 @@ func TestOnlyOneWritesAtATime(t *testing.T) {
 
 // Scripts follow the links of the OS: those directly in /, and /usr/local.
 func TestTheLinksOfTheOSAreFollowed(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	b.Check(os.Remove(b.At("/home")))
 	for path, target := range map[string]string{"/home": "var/home", "/usr/local": "../var/usrlocal", "/opt": "var/opt"} {

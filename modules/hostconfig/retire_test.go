@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 )
 
 // accountHost is a host with accounts, in memory. It carries out writes by the
@@ -271,6 +272,7 @@ func (h *accountHost) checkAccounts(t rapid.TB, c engine.Config) {
 
 // holdfast creates bob. His password drifts and is repaired, and then he leaves.
 func TestAMadeAccountIsLocked(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, drift := range map[string]string{"emptied": emptyHash, "an intruder's": "$6$intruder$x"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/engine/planner"
 	"holdfast/modules/moduletest"
 )
@@ -58,6 +59,7 @@ func forArgs(t *testing.T, test func(*osHost, site, engine.Desired)) {
 }
 
 func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
+	longtest.SkipSlow(t)
 	forArgs(t, func(b *osHost, s site, d engine.Desired) {
 		f := b.gatherFacts(d)
 		changes, err := Module{}.Diff(d, f)
@@ -128,6 +130,7 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 }
 
 func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
+	longtest.SkipSlow(t)
 	stagers := map[string]func(*osHost, engine.Desired){
 		"without arguments": func(b *osHost, d engine.Desired) {
 			b.Run("ostree admin deploy --stage --lock-finalization lab:lab/stable")
@@ -176,6 +179,7 @@ func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
 }
 
 func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {
+	longtest.SkipSlow(t)
 	for _, driver := range []string{"ostree", "rpm-ostree"} {
 		b := newOSHost(t)
 		d := engine.Desired{OS: &engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
@@ -189,6 +193,7 @@ func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {
 }
 
 func TestAnUnlockedDeploymentIsLockedAgainWithItsArguments(t *testing.T) {
+	longtest.SkipSlow(t)
 	onSites(t, []string{"ostree", "rpm-ostree image"}, func(b *osHost, s site, d engine.Desired) {
 		d = withArgs(d)
 		b.Want(b.stage(d), 0, "staged and locked")

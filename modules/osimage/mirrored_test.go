@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -125,6 +126,7 @@ func TestAConfigurationThatCannotBeCopiedIsNotLeftOut(t *testing.T) {
 // even if the configuration of the host has a link to a folder, and that a file without end adds no
 // more bytes than the limit.
 func TestOnlyFilesOfTheConfigurationAreCopied(t *testing.T) {
+	longtest.SkipSlow(t)
 	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
 		const dir = "etc/containers/registries.d/"
 		b.Write(dir+".hidden.yaml", theirs)

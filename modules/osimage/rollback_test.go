@@ -106,6 +106,7 @@ func backSites(t *testing.T, test func(*osHost, site, engine.Desired)) {
 }
 
 func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
+	longtest.SkipSlow(t)
 	backSites(t, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
 		before := b.read("proc/cmdline")
@@ -131,6 +132,7 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 // A dead run left a host with the new OS. As long as the host has the OS that its
 // hold names, the same script rolls the host back to that OS.
 func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
+	longtest.SkipSlow(t)
 	backSites(t, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
 		b.failNewOS(d)
@@ -160,6 +162,7 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 // If a rejected OS succeeds later, the host removes it from the rejected digests,
 // under the same digest as it was added.
 func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
+	longtest.SkipSlow(t)
 	backSites(t, func(b *osHost, s site, d engine.Desired) {
 		script := b.failNewOS(d)
 		b.Want(b.Run(script), 0, "rebooting back into")
@@ -183,6 +186,7 @@ func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 // previous OS again. The new deployment keeps the kernel arguments of the
 // previous deployment, and does not get those of the failed one.
 func TestAnOldOSTreeGoesBackWithTheArgumentsOfBefore(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newOSHost(t)
 	b.Write("ostree-version", "2022.7")
 	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}})
@@ -206,6 +210,7 @@ func TestAnOldOSTreeGoesBackWithTheArgumentsOfBefore(t *testing.T) {
 }
 
 func TestAHostThatIsNotAsExpectedIsNotRolledBack(t *testing.T) {
+	longtest.SkipSlow(t)
 	swap := func(b *osHost) { b.Write("rollback", moduletest.V3+" lab:lab/stable") }
 	cases := map[string]struct {
 		site string
@@ -245,6 +250,7 @@ func on2(t *testing.T, name, siteName string, test func(*osHost, site, engine.De
 }
 
 func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
+	longtest.SkipSlow(t)
 	for _, locked := range []bool{true, false} {
 		onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 			old := b.gatherFacts(d).Booted().Digest
@@ -262,6 +268,7 @@ func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
 
 // If the tools of hosts are called twice, they swap the deployments back.
 func TestARollbackThatIsDoneAgainStays(t *testing.T) {
+	longtest.SkipSlow(t)
 	backSites(t, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
 		script := b.failNewOS(d)
@@ -377,6 +384,7 @@ func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 
 // An interrupted rollback can be repeated. Then the host boots the previous OS.
 func TestARollbackCutShortIsDoneAgain(t *testing.T) {
+	longtest.SkipSlow(t)
 	onSites(t, []string{"ostree", "bootc"}, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
 		script := b.failNewOS(d)

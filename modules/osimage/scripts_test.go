@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -71,6 +72,7 @@ func listFiles(dir string) string {
 }
 
 func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
+	longtest.SkipSlow(t)
 	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 		b.Want(b.stage(d), 0, "staged and locked")
 		script := b.steps(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/x", Commit: moduletest.V3}}).Stage[0].Do.Exec.Script
@@ -145,6 +147,7 @@ func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
 }
 
 func TestAnUnlockedDeploymentNeverStaysWithoutAReboot(t *testing.T) {
+	longtest.SkipSlow(t)
 	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 		b.Want(b.stage(d), 0, "staged and locked")
 		b.Hold(engine.RunHold, "r1")
@@ -232,6 +235,7 @@ func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
 }
 
 func TestMembersOfEtcdWriteObjectByObject(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, s := range sites() {
 		b := newOSHost(t)
 		if s.prep != nil {

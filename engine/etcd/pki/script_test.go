@@ -14,6 +14,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 	"holdfast/engine/shelltest"
 )
@@ -209,6 +210,7 @@ func TestLoaded(t *testing.T) {
 // TestTrustScript: the file of CAs changes, the keys do not, and etcd restarts after it. The history tells since when.
 func TestTrustScript(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	b := newBox(t)
 	old, _, _ := newCA(t, "old", 400*day)
 	next, _, _ := newCA(t, "next", 400*day)
@@ -248,6 +250,7 @@ func TestTrustScript(t *testing.T) {
 // TestFolderOfOthers: nothing is written where anybody else could swap it, or where something else is already.
 func TestFolderOfOthers(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	ca, _, _ := newCA(t, "etcd-ca", 400*day)
 	for name, x := range map[string]struct {
 		spoil func(b *box) error
@@ -343,6 +346,7 @@ func TestShellcheck(t *testing.T) {
 // was not noted, nobody relies on what etcd has read, and the next run notes it.
 func TestPlaceCutShort(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	b := newBox(t)
 	old, _, _ := newCA(t, "old", 400*day)
 	next, _, _ := newCA(t, "next", 400*day)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
@@ -27,6 +28,7 @@ func answerOf(tb testing.TB, n int) (observetest.Host, engine.Desired, engine.Ou
 }
 
 func TestManyFiles(t *testing.T) {
+	longtest.SkipSlow(t)
 	_, d, outputs := answerOf(t, 500)
 	f := observe.Read(d, outputs, engine.Facts{}).Config
 	if f.Problem != "" || len(f.Nodes) != 500 {

@@ -123,6 +123,7 @@ func TestFilesOnHostileGroundAreRead(t *testing.T) {
 // An account may have moved the file of another account to a path that holdfast
 // appends to. Appending never opens such a file to others by a new owner or mode.
 func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, c := range map[string]struct {
 		mode int
 		file engine.File
@@ -210,6 +211,7 @@ func TestReadScript(t *testing.T) {
 // The probe does not read a file by its path if the path was not graded as a
 // file, or was a file only for a moment.
 func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, late := range map[string]string{
 		"before it is graded": "tr",
 		"pipe":                "pipe",

@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/longtest"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
 // A probe follows no link that replaces a graded file, and does not wait for a
 // pipe.
 func TestLooksAreSafeFromFilesThatWereMissing(t *testing.T) {
+	longtest.SkipSlow(t)
 	for name, attack := range map[string]string{
 		"link": "ln -s $S/root/app.conf $S/srv/app/app.conf",
 		"pipe": "mkfifo $S/srv/app/app.conf",

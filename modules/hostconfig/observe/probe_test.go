@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/hostconfig/observe/observetest"
 	"holdfast/modules/hostconfig/record"
@@ -103,6 +104,7 @@ func TestKindsOfNodes(t *testing.T) {
 }
 
 func TestRecordThatIsNotUnderstood(t *testing.T) {
+	longtest.SkipSlow(t)
 	whole := string(record.Encode(engine.Record{Schema: 1, Config: engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/a"), observetest.EmptyFile("/etc/b")}}}))
 	compact := &bytes.Buffer{}
 	if err := json.Compact(compact, []byte(whole)); err != nil {
