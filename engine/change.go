@@ -10,8 +10,8 @@ import (
 // Change is one difference between a host and its desired state.
 type Change struct {
 	Module   string   `json:"module"`         // name of its module
-	Resource string   `json:"resource"`       // name of the resource
-	Kind     string   `json:"kind,omitempty"` // kind of the resource, where a module has several: file, unit, user
+	Resource string   `json:"resource"`       // kind and name of the resource
+	Kind     Kind     `json:"kind,omitempty"` // kind of the resource, where a module has several
 	Before   string   `json:"before"`         // state before, for people; secrets as digests
 	After    string   `json:"after"`
 	Rule     string   `json:"rule"`            // rule that demands these actions
@@ -24,6 +24,29 @@ type Change struct {
 
 	Kept any `json:"-"` // result of the comparison, which the module keeps for its steps; nil in plans
 }
+
+// The names of the modules whose changes other packages know.
+const (
+	OSModule     = "os"
+	ConfigModule = "config"
+)
+
+// Kind is a kind of resource.
+type Kind string
+
+// The kinds of resource.
+const (
+	FileKind      Kind = "file"            // file
+	DirectoryKind Kind = "directory"       // directory
+	LinkKind      Kind = "link"            // hard or symbolic link
+	UnitKind      Kind = "unit"            // systemd unit with its drop-ins, its enablement and its mask
+	UserKind      Kind = "user"            // user with password hash and SSH keys
+	GroupKind     Kind = "group"           // group
+	KernelArgKind Kind = "kernel argument" // kernel argument
+)
+
+// Name returns the name of a file, unit or kernel argument.
+func (c Change) Name() string { return strings.TrimPrefix(c.Resource, string(c.Kind)+" ") }
 
 // Same reports whether two changes are the same piece of work.
 func (c Change) Same(d Change) bool {

@@ -78,6 +78,7 @@ type Unit struct {
 	Dropins  []Dropin       `json:"dropins,omitempty"`
 	Enabled  *bool          `json:"enabled,omitempty"` // nil: holdfast does not change it
 	Masked   *bool          `json:"masked,omitempty"`  // nil: holdfast does not change it
+	Observed string         `json:"-"`                 // of a host: the digest of its contents, if they are not those of the document
 	From     SourcePosition `json:"-"`
 }
 
@@ -85,6 +86,7 @@ type Unit struct {
 type Dropin struct {
 	Name     string `json:"name"`
 	Contents string `json:"contents"`
+	Observed string `json:"-"` // of a host: the digest of its contents, if they are not those of the document
 }
 
 // User is an account. holdfast does not change fields that are empty or nil.
@@ -94,6 +96,7 @@ type User struct {
 	PasswordHash string         `json:"password_hash,omitempty"` // as in shadow(5)
 	Account      Account        `json:"account"`
 	Retired      bool           `json:"-"` // of an observed account: holdfast has locked the account
+	Observed     string         `json:"-"` // of a host: the hash of its password, if it is not that of the document
 	From         SourcePosition `json:"-"`
 }
 

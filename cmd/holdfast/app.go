@@ -132,7 +132,7 @@ func hasEmpty(v pflag.Value) bool {
 
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%q is one word too many; hosts are chosen with --limit", args[0])
+		return fmt.Errorf("unexpected argument %q; select hosts with --limit", args[0])
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (a *app) diffCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
-		Short: "Show what changes between two configurations, and what that takes",
+		Short: "Show the changes between two configurations, and the actions they need",
 		Long: `diff compares two configurations, each a file or a folder of Butane, Ignition
 and MachineConfig documents (docs/configs.md). It shows every change with its
 rule, and the actions that make the changes take effect, in order. It needs no

@@ -28,7 +28,7 @@ func (a *app) planCommand() *cobra.Command {
 	var repair []string
 	cmd := &cobra.Command{
 		Use:   "plan [PLAYBOOK]",
-		Short: "Show what apply would do, and why; touch nothing",
+		Short: "Show the changes that apply would make, and why; touch nothing",
 		Long: `plan gathers facts of the hosts, and shows the changes with their actions and
 rules, the batches, the excluded hosts with the reason, and warnings. It changes
 nothing. Of many changes with one rule it shows some; --verbose shows all, the

@@ -30,7 +30,7 @@ func (f *playbookFlags) addFlags(cmd *cobra.Command) {
 func (f *playbookFlags) parseArgs(args []string) error {
 	switch {
 	case len(args) > 1:
-		return fmt.Errorf("%q is one word too many: a command accepts one playbook; choose hosts with --limit", args[1])
+		return fmt.Errorf("unexpected argument %q: a command accepts one playbook; select hosts with --limit", args[1])
 	case len(args) == 1:
 		f.file = args[0]
 	case len(f.tags) > 0 || len(f.skipTags) > 0:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sourcegraph/conc/pool"
 
@@ -85,15 +84,14 @@ func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wa
 	}
 	var list []wantedContents
 	for _, c := range changes {
-		kind, name, _ := strings.Cut(c.Resource, " ")
 		switch {
-		case c.Module != "config":
-		case kind == "file":
-			if w, ok := wantedFile(d, f, name); ok {
+		case c.Module != engine.ConfigModule:
+		case c.Kind == engine.FileKind:
+			if w, ok := wantedFile(d, f, c.Name()); ok {
 				list = append(list, w)
 			}
-		case kind == "unit":
-			list = append(list, wantedUnit(d, name)...)
+		case c.Kind == engine.UnitKind:
+			list = append(list, wantedUnit(d, c.Name())...)
 		}
 	}
 	return list

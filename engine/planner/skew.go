@@ -99,7 +99,7 @@ func (k *skew) listWarnings() (list []string) {
 		list = append(list, "the version of an OS is not known before it is staged: max_skew is checked then")
 	}
 	if len(k.target) > 0 && len(k.unknownVersion) > 0 {
-		list = append(list, fmt.Sprintf("the versions that these run are not known: %s; so max_skew does not count them, and a version_command in their pool would say it", strings.Join(textutil.FoldNames(k.unknownVersion), ", ")))
+		list = append(list, fmt.Sprintf("max_skew does not count %s: the versions of their OS are not known; a version_command in their pool prints them", strings.Join(textutil.FoldNames(k.unknownVersion), ", ")))
 	}
 	return list
 }

@@ -136,7 +136,7 @@ func TestSkewOfPools(t *testing.T) {
 // The plan names a host whose version is not compared.
 func TestSkewNamesWhatIsNotCompared(t *testing.T) {
 	p := newVersionSite("4.14.0", "4.14.0>4.15.0", "4.14.0", 1, func(in *planner.Input) { in.Facts["c"].Deployments[0].Version = "" })
-	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "these run are not known: c;") {
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "does not count c: the versions of their OS are not known") {
 		t.Errorf("%q", p.Warnings)
 	}
 }

@@ -49,11 +49,11 @@ func mainClause(c engine.EndCause) string {
 	switch c.Kind {
 	case engine.DeclinedEnd:
 		if c.Play != "" {
-			return "not approved: play " + c.Play + " was not begun; what plays before it did stays"
+			return "not approved: play " + c.Play + " was not begun; the results of earlier plays stay"
 		}
 		return "not approved; nothing was changed"
 	case engine.DeclinedBatchEnd:
-		return "not approved: the run ends before this batch; what was done stays"
+		return "not approved: the run ends before this batch; earlier batches stay as they are"
 	case engine.StoppedEnd:
 		return "stopped at once by the operator; holds stay, and the next run goes on from here"
 	case engine.FailedEnd:
@@ -93,7 +93,7 @@ func incompleteParts(c engine.EndCause) []string {
 		parts = append(parts, exclusionsText(c.Excluded))
 	}
 	if len(c.Drift) > 0 {
-		parts = append(parts, strings.Join(textutil.FoldNames(c.Drift), ", ")+": drift, which is only to be reported; holdfast plan says what")
+		parts = append(parts, strings.Join(textutil.FoldNames(c.Drift), ", ")+": drift, which is only reported; holdfast plan shows it")
 	}
 	return parts
 }

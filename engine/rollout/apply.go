@@ -15,7 +15,7 @@ import (
 var ErrDeclined = errors.New("not approved; nothing was changed")
 
 // ErrNoStep is the error of Step when the operator declines a batch.
-var ErrNoStep = errors.New("not approved: the run ends before this batch; what was done stays")
+var ErrNoStep = errors.New("not approved: the run ends before this batch; earlier batches stay as they are")
 
 // Plan gathers facts and makes a plan. It changes nothing.
 func (r *Run) Plan(ctx context.Context) (engine.Plan, Gathered, error) {
@@ -172,31 +172,25 @@ func (r *Run) runTurn(ctx context.Context, plan engine.Plan) error {
 	if len(plan.Batches) > 0 {
 		b = plan.Batches[0]
 	}
-	switch batch := len(b.Hosts) > 0; {
-	case batch && onlyRecoversHosts(plan, b):
+	isBatch := len(b.Hosts) > 0
+	if isBatch && onlyRecoversHosts(plan, b) {
 		return r.runBatch(ctx, plan)
-	case !r.state.started && len(plan.Start) > 0:
+	}
+	if !r.state.started && len(plan.Start) > 0 {
 		r.state.started = true
 		return asError(r.askGates(ctx, batchOfAll(plan), plan.Start, 0))
-	case batch && isNonDisruptive(plan, b) && (r.state.play == nil || !r.state.mustStageFirst(plan) && len(plan.Before) == 0):
-	case r.state.mustStageFirst(plan):
-		r.state.stagedAll = true
-		return r.stageLanes(ctx, plan, plan.Lanes)
-	case needsStage(plan, b):
-		return r.stageLanes(ctx, plan, lanesOf(plan.Lanes, b))
-	case len(plan.Before) > 0:
-		return r.takeSnapshots(ctx, plan)
-	case b.Soak > 0:
-		return asError(r.waitForSoak(ctx, b))
-	case r.Step != nil && r.state.agreed != joinNames(b.Hosts):
-		r.state.agreed = joinNames(b.Hosts)
-		return r.Step(ctx, plan)
 	}
-	if len(b.Before) > 0 && r.state.gated != joinNames(b.Hosts) {
+	needsNoPreparation := isBatch && isNonDisruptive(plan, b) && (r.state.play == nil || !r.state.mustStageFirst(plan) && len(plan.Before) == 0)
+	if !needsNoPreparation {
+		if done, err := r.prepareBatch(ctx, plan, b); done {
+			return err
+		}
+	}
+	if len(b.Before) > 0 && !slices.Equal(r.state.gated, b.Hosts) {
 		if f := r.askGatesBefore(ctx, b, r.state.batches+1); f != nil {
 			return f
 		}
-		r.state.gated = joinNames(b.Hosts)
+		r.state.gated = b.Hosts
 		return nil
 	}
 	return r.runBatch(ctx, plan)

@@ -50,7 +50,7 @@ func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.Awa
 		case f.BootID != "" && f.BootID == left:
 			return "the host has not gone down", nil
 		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // the host may still be booting
-			return "it answers, but what it has booted is not known: " + strings.Join(f.Problems, "; "), nil
+			return "it answers, but its booted OS is not known: " + strings.Join(f.Problems, "; "), nil
 		case left == "" && want.Digest != "" && f.Booted().Digest != want.Digest:
 			left = f.BootID
 			return "the host has not gone down", nil

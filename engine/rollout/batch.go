@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 func (r *Run) runBatch(ctx context.Context, plan engine.Plan) error {
 	b := plan.Batches[0]
 	began := r.Clock.Now()
-	r.state.batches, r.state.gated, r.state.agreed = r.state.batches+1, "", ""
+	r.state.batches, r.state.gated, r.state.agreed = r.state.batches+1, nil, nil
 	number := r.state.batches
 	r.state.sharedGather = r.newSharedGather(plan)
 	if err := r.emitEvent(engine.Event{Type: engine.BatchStarted, Batch: number, Hosts: b.Hosts, Canaries: b.Canaries, Message: joinNames(b.Hosts)}); err != nil {
@@ -45,6 +46,26 @@ func (r *Run) runBatch(ctx context.Context, plan engine.Plan) error {
 	}
 	r.noteEvent(engine.Event{Type: engine.BatchEnded, Batch: number, Canaries: b.Canaries, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
 	return nil
+}
+
+// prepareBatch does the next thing that must happen before the gates of a batch. It returns false if nothing is left.
+func (r *Run) prepareBatch(ctx context.Context, plan engine.Plan, b engine.Batch) (done bool, err error) {
+	switch {
+	case r.state.mustStageFirst(plan):
+		r.state.stagedAll = true
+		return true, r.stageLanes(ctx, plan, plan.Lanes)
+	case needsStage(plan, b):
+		return true, r.stageLanes(ctx, plan, lanesOf(plan.Lanes, b))
+	case len(plan.Before) > 0:
+		return true, r.takeSnapshots(ctx, plan)
+	case b.Soak > 0:
+		return true, asError(r.waitForSoak(ctx, b))
+	case r.Step != nil && !slices.Equal(r.state.agreed, b.Hosts):
+		r.state.agreed = b.Hosts
+		return true, r.Step(ctx, plan)
+	default:
+		return false, nil
+	}
 }
 
 func joinNames(names []string) string { return strings.Join(names, ", ") }

@@ -144,7 +144,7 @@ func TestGateAnswers(t *testing.T) {
 		"no match":        {matching, reply{200, `{"ok": false}`}, `HTTP 200 from http://app:8080/healthz, and the body does not match "\"ok\": *true": {"ok": false}`},
 		"match of 500":    {matching, reply{500, `{"ok": true}`}, `HTTP 500 from http://app:8080/healthz: {"ok": true}`},
 		"a sample":        {query, promResult("vector", aSample), ""},
-		"no sample":       {query, promResult("vector", "[]"), "http://prom:9090 has no sample for the query: what it compares does not hold, or there is none of it"},
+		"no sample":       {query, promResult("vector", "[]"), "http://prom:9090 has no sample for the query: the comparison is false, or the metric does not exist"},
 		"scalar":          {query, promResult("scalar", `[1435781451.781,"0.5"]`), ""},
 		"scalar, endless": {query, promResult("scalar", `[1435781451.781,"-Inf"]`), ""},
 		"scalar 0":        {query, promResult("scalar", `[1435781451.781,"0"]`), "http://prom:9090 gives 0 for the query"},

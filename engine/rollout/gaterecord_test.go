@@ -18,7 +18,7 @@ import (
 // bad answer it checks the problem, and whether the gate is asked again.
 func TestGateRecorded(t *testing.T) {
 	const (
-		noSample = "http://prom:9090 has no sample for the query: what it compares does not hold, or there is none of it"
+		noSample = "http://prom:9090 has no sample for the query: the comparison is false, or the metric does not exist"
 		lacks    = `remote_read: error sending request: Post "http://127.0.0.1:39098/read": dial tcp 127.0.0.1:39098: connect: connection refused`
 		password = "HTTP 401 from http://prom:9090, and gates send no password; a command can, such as curl --netrc-file: Unauthorized"
 		refuses  = "http://prom:9090 refuses the query: "

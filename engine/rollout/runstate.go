@@ -27,8 +27,8 @@ type runState struct {
 	facts     map[string]engine.Facts // facts of the last plan
 	started   bool                    // the before_run gates were asked
 	stagedAll bool                    // the lanes were staged once
-	gated     string                  // hosts of the batch whose gates had good answers
-	agreed    string                  // hosts of the batch that the operator approved
+	gated     []string                // hosts of the batch whose gates had good answers
+	agreed    []string                // hosts of the batch that the operator approved
 
 	sharedGather *sharedGather // facts that the hosts of the current batch share
 
@@ -61,7 +61,7 @@ func (p *runState) mustStageFirst(plan engine.Plan) bool {
 }
 
 func (p *runState) beginPlay(play *Play) {
-	p.play, p.earlier, p.approved, p.started, p.stagedAll, p.gated, p.agreed = play, p.batches, nil, false, false, "", ""
+	p.play, p.earlier, p.approved, p.started, p.stagedAll, p.gated, p.agreed = play, p.batches, nil, false, false, nil, nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.begun, p.staged = map[string]time.Time{}, map[string]bool{}, map[string]int{}
@@ -141,7 +141,7 @@ func (p *runState) mayStage(host string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.staged[host] == mostStagings {
-		return fmt.Errorf("it was staged %d times, and what was staged is not there", mostStagings)
+		return fmt.Errorf("it was staged %d times, and the staged OS is not there", mostStagings)
 	}
 	p.staged[host]++
 	return nil

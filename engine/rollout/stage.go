@@ -70,7 +70,7 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lan
 			r.abortStep(ctx, hp, s)
 		}
 		if failure.Kind == KindStopped {
-			failure.Cause = errStopped.Error() + "; what has arrived stays on the host"
+			failure.Cause = errStopped.Error() + "; fetched objects stay on the host"
 			r.abortStep(ctx, hp, s)
 			return failure
 		}

@@ -16,7 +16,7 @@ func (c *comparison) compareUnits(old, new engine.Config) {
 
 func changedUnitParts(a, b engine.Unit) []string {
 	var sides []string
-	if a.Contents != b.Contents {
+	if a.Contents != b.Contents || a.Observed != b.Observed {
 		sides = append(sides, "contents")
 	}
 	key := func(d engine.Dropin) string { return d.Name }

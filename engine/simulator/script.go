@@ -160,7 +160,7 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	case h.bootID() != boot || !h.goes.IsZero():
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "finalize: the host has rebooted since it was planned\n"}
 	case digest == plain && h.staged != "" && !h.locked:
-		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "reboot: what is staged would be booted\n"}
+		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "reboot: the staged OS would be booted\n"}
 	case digest != plain && (h.staged != digest || !h.locked):
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "finalize: nothing is staged\n"}
 	case h.traits.Stubborn:

@@ -145,7 +145,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	if u.Contents != "" {
 		there = there || node.Type != engine.PathMissing
 		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(x.facts.Nodes) {
-			u.Contents = seenMark + node.Digest
+			u.Contents, u.Observed = "", node.Digest
 		}
 	}
 	u.Dropins = nil
@@ -157,7 +157,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 		}
 		there = true
 		if !e.matchesHost(x.facts.Nodes) {
-			d.Contents = seenMark + n.Digest
+			d.Contents, d.Observed = "", n.Digest
 		}
 		u.Dropins = append(u.Dropins, d)
 	}
@@ -167,7 +167,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	}
 	if state := x.facts.Units[u.Name]; u.Enabled != nil {
 		exists := state != "not-found" && state != ""
-		nothing := u.Contents == "" && len(dropins) == 0 && !*u.Enabled // a missing unit is not enabled
+		nothing := u.Contents == "" && u.Observed == "" && len(dropins) == 0 && !*u.Enabled // a missing unit is not enabled
 		there = there || exists || nothing
 		if !enabledAs(state, *u.Enabled) {
 			is := !*u.Enabled
@@ -203,7 +203,7 @@ func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
 		u.SSHKeys = keys
 	}
 	if u.PasswordHash != "" && u.PasswordHash != login.Password {
-		u.PasswordHash = seenMark + login.Password
+		u.PasswordHash, u.Observed = "", login.Password
 	}
 	u.Account, u.Retired = seenAccount(u.Account, login), x.isRetired(u.Name)
 	return u, true
@@ -249,11 +249,3 @@ func sortedSet(list []string) []string {
 }
 
 func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }
-
-// seenMark precedes the digest of observed contents in a field that otherwise has
-// contents from a document. The mark makes sure that the two are never equal.
-const seenMark = "seen "
-
-func cutSeenMark(contents string) (digest string, ok bool) {
-	return strings.CutPrefix(contents, seenMark)
-}

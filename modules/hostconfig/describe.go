@@ -110,16 +110,16 @@ func (x *configDiff) describeUnitChange(name string) (before, after string) {
 
 func describeUnit(u engine.Unit) string {
 	var parts []string
-	if u.Contents != "" {
-		digest, seen := cutSeenMark(u.Contents)
-		if !seen {
+	if u.Contents != "" || u.Observed != "" {
+		digest := u.Observed
+		if digest == "" {
 			digest = engine.Digest([]byte(u.Contents))
 		}
 		parts = append(parts, "sha256:"+engine.ShortDigest(digest))
 	}
 	for _, d := range u.Dropins {
-		digest, seen := cutSeenMark(d.Contents)
-		if !seen {
+		digest := d.Observed
+		if digest == "" {
 			digest = engine.Digest([]byte(d.Contents))
 		}
 		parts = append(parts, d.Name+" sha256:"+engine.ShortDigest(digest))

@@ -193,11 +193,11 @@ func (x *configDiff) isDrift(s subject) bool {
 
 func (x *configDiff) isReportOnly(s subject) bool { return !x.repair && x.isDrift(s) }
 
-func kindOf(c rules.Change) string {
+func kindOf(c rules.Change) engine.Kind {
 	if _, group := rules.GroupOf(c.Name); c.Domain == rules.User && group {
-		return "group"
+		return engine.GroupKind
 	}
-	return string(c.Domain)
+	return engine.Kind(c.Domain)
 }
 
 // listChanges returns the changes to show. If the host matches and only its
@@ -210,7 +210,7 @@ func (x *configDiff) listChanges() []engine.Change {
 			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Domain == rules.User]
 		}
 		list = append(list, engine.Change{
-			Module: "config", Kind: kindOf(c), Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
+			Module: engine.ConfigModule, Kind: kindOf(c), Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
 			Rule: c.Rule, Verb: string(c.Verb), Why: c.Why, Drift: x.isDrift(subject{c.Domain, c.Name}), Actions: c.Actions,
 			Warnings: x.changeWarnings(c),
 		})
@@ -221,14 +221,14 @@ func (x *configDiff) listChanges() []engine.Change {
 	if len(list) > 0 || x.matchesRecord() {
 		return list
 	}
-	before, why := "absent", "the host matches; what leaves the configuration later is known from the record"
+	before, why := "absent", "the host matches; the record is needed to notice later removals from the configuration"
 	if u := x.unfinishedWrite(); u != nil {
 		before, why = "unfinished, by run "+u.Run, "the host matches, and that is not on record"
 	} else if x.hasRecord {
-		before, why = "of another configuration", "what differs is not about files, units, users or groups"
+		before, why = "of another configuration", "the difference concerns no files, units, users or groups"
 	}
 	return []engine.Change{{
-		Module: "config", Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: string(rules.Update), Why: why,
+		Module: engine.ConfigModule, Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: string(rules.Update), Why: why,
 		Rule: "built-in: a record changes nothing else", Actions: []engine.Action{{Type: engine.NoAction}},
 	}}
 }

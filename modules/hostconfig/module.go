@@ -50,7 +50,7 @@ func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	repair, wanted := false, false
 	var x *configDiff
 	for _, c := range changes {
-		if c.Module == "config" {
+		if c.Module == engine.ConfigModule {
 			wanted, repair = true, repair || c.Drift
 			x, _ = c.Kept.(*configDiff)
 		}

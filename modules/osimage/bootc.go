@@ -137,7 +137,7 @@ func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {
 	for _, feature := range f.Features {
 		switch feature {
 		case composefsBackend:
-			return errors.New("booted from bootc's composefs backend; only what its ostree backend stages can be locked")
+			return errors.New("booted from bootc's composefs backend; only deployments of its ostree backend can be locked")
 		case localChanges:
 			return errors.New("booted with changes made by rpm-ostree, which bootc does not update; rpm-ostree reset undoes them")
 		}

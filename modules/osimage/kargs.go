@@ -88,7 +88,7 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	add := func(arg, before, after, verb, why string) {
 		list = append(list, engine.Change{
-			Module: "os", Kind: "kernel argument", Resource: kernelArgument + textutil.Printable(arg), Before: before, After: after,
+			Module: engine.OSModule, Kind: engine.KernelArgKind, Resource: string(engine.KernelArgKind) + " " + textutil.Printable(arg), Before: before, After: after,
 			Rule: "fixed: kernel arguments", Verb: verb, Why: why, Drift: drift,
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 		})
@@ -110,9 +110,6 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	}
 	return list
 }
-
-// kernelArgument is the prefix of the resource in a change of an argument.
-const kernelArgument = "kernel argument "
 
 func (w wantedArgs) movedArgs(now []string) []string {
 	was, is := commonElements(now, w.present), commonElements(w.present, now)

@@ -109,7 +109,7 @@ func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	}
 	if digest := d.OS.Digest(); digest != "" && digest != booted.Digest {
 		changes = append([]engine.Change{{
-			Module: "os", Resource: "os",
+			Module: engine.OSModule, Resource: "os",
 			Before: describeDeployment(*booted), After: engine.ShortDigest(digest),
 			Rule:    "built-in: an OS image takes effect at a reboot",
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
@@ -130,7 +130,7 @@ func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 // Steps returns the steps that stage the OS with its kernel arguments, unless the
 // host has staged it, and reboot the host into it.
 func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	wanted := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Module == "os" })
+	wanted := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Module == engine.OSModule })
 	if !wanted || t.Desired.OS == nil {
 		return engine.Steps{}
 	}
@@ -157,8 +157,8 @@ func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpda
 	u := osUpdate{os: *d.OS, again: true}
 	for _, c := range changes {
 		switch {
-		case c.Module != "os":
-		case strings.HasPrefix(c.Resource, kernelArgument):
+		case c.Module != engine.OSModule:
+		case c.Kind == engine.KernelArgKind:
 			u.args = wantedOf(d, f).computeChange(f.CmdLine)
 		default:
 			u.again, u.digest = false, d.OS.Digest()
@@ -210,7 +210,7 @@ func recordOf(f engine.Facts) *engine.Record {
 func notBootedError(f engine.Facts) error {
 	for _, p := range f.Problems {
 		if tool, _, ok := strings.Cut(p, " status: "); ok && !strings.Contains(tool, ":") {
-			return fmt.Errorf("what it has booted is not known: %s", p)
+			return fmt.Errorf("its booted OS is not known: %s", p)
 		}
 	}
 	return errors.New("not booted from an ostree deployment")

@@ -22,14 +22,14 @@ func splitChanges(changes []engine.Change, kind func(engine.Change) bool) (other
 
 func isDrift(c engine.Change) bool { return c.Drift }
 
-func isOS(c engine.Change) bool { return c.Module == "os" }
+func isOS(c engine.Change) bool { return c.Module == engine.OSModule }
 
 func (v *planView) writeDrift() {
 	if len(v.p.Drift) == 0 {
 		return
 	}
 	v.writeLine("%s", v.style.Bold(driftTitle))
-	v.writeLine("  only reported, by drift = \"report\" of their pool; what would undo it:")
+	v.writeLine("  only reported, by drift = \"report\" of their pool; these changes would undo it:")
 	var order []string
 	hosts := map[string][]engine.HostDrift{}
 	for _, d := range v.p.Drift {

@@ -54,7 +54,7 @@ func CountKinds(changes []engine.Change) string {
 	var order []string
 	n := map[string]int{}
 	for _, c := range changes {
-		kind := cmp.Or(c.Kind, c.Resource)
+		kind := cmp.Or(string(c.Kind), c.Resource)
 		if n[kind] == 0 {
 			order = append(order, kind)
 		}

@@ -136,7 +136,7 @@ func (v *planView) writeSteps(hp engine.HostPlan) {
 	v.writeStepList("      ", hp.Stage)
 	v.writeStepList("      ", hp.Sequence)
 	if len(hp.Rollback) > 0 {
-		v.writeLine("    %s", v.style.Faint("instead of what is left, if it fails once it has rebooted:"))
+		v.writeLine("    %s", v.style.Faint("instead of the remaining steps, if it fails after its reboot:"))
 		v.writeStepList("      ", hp.Rollback)
 	}
 }

@@ -15,7 +15,7 @@ const ownContents = "(differs from host to host)"
 // although the contents in this change differ. It may do so for a file, because
 // one template may make it for all hosts.
 func mayDifferByHost(c engine.Change) bool {
-	return c.Module == "config" && strings.HasPrefix(c.Resource, "file ")
+	return c.Module == engine.ConfigModule && c.Kind == engine.FileKind
 }
 
 func changeShape(c engine.Change) string {

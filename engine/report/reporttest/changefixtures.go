@@ -112,10 +112,10 @@ var (
 	trust         = []engine.Action{{Type: engine.RestartUnit, Unit: "coreos-update-ca-trust.service"}, {Type: engine.RestartUnit, Unit: "crio.service"}}
 )
 
-func kindOfResource(resource string) string {
+func kindOfResource(resource string) engine.Kind {
 	kind, name, _ := strings.Cut(resource, " ")
 	if strings.HasPrefix(name, "group/") {
-		return "group"
+		return engine.GroupKind
 	}
-	return kind
+	return engine.Kind(kind)
 }

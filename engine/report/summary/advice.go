@@ -70,7 +70,7 @@ func (s *Summary) beyondLimitAdvice() string {
 	if rest := withoutFlag(args, "--limit", "-l"); len(rest) < len(args) || len(s.savedPlanLimit()) > 0 {
 		return "for the hosts outside of the limit: " + commandLine("apply", rest)
 	}
-	return "to see what is left to do: " + commandLine("plan", planArguments(s.args))
+	return "to see the remaining work: " + commandLine("plan", planArguments(s.args))
 }
 
 func (s *Summary) hasFailures() bool {

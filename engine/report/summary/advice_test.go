@@ -32,7 +32,7 @@ func TestAdvice(t *testing.T) {
 			[]string{"apply", "-y", "-i", "a.hcl", "--var", "commit=1", "--runs=r", "--step", "night.yaml", "--tags", "x", "--on-held", "skip"},
 			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20}) },
 			engine.RunEnd{Pools: open},
-			"to see what is left to do: holdfast plan -i a.hcl --var 'commit=1' '--runs=r'\n",
+			"to see the remaining work: holdfast plan -i a.hcl --var 'commit=1' '--runs=r'\n",
 		},
 		"a saved plan and a limit": {
 			[]string{"apply", "--plan", "p.plan", "-l", "worker-01"},

@@ -15,6 +15,6 @@ func TestReportedDriftEnds(t *testing.T) {
 	var s reporttest.Script
 	s.StartRun("apply", "--yes")
 	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
-	s.EndRun(engine.ExitWork, "incomplete: edge-[01-03]: drift, which is only to be reported; holdfast plan says what")
+	s.EndRun(engine.ExitWork, "incomplete: edge-[01-03]: drift, which is only reported; holdfast plan shows it")
 	reporttest.CompareGolden(t, "end-drift", s.PrintEnding(t))
 }

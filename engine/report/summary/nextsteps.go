@@ -133,7 +133,7 @@ func (s *Summary) driftLines() []string {
 		lines = append(lines, "drifted: "+termtext.FoldHosts(hosts[what])+": "+what)
 	}
 	return append(lines, `apply leaves that alone, by drift = "report" of their pools`,
-		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
+		"to keep these changes: put them into the documents; to undo them: take drift = \"report\" out of the pool")
 }
 
 // maxReason is the longest reason that is shown in full, in bytes. Longer

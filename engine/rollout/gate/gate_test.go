@@ -159,7 +159,7 @@ func TestPrometheusAnswers(t *testing.T) {
 		"a sample":           {200, data("vector", `[{"metric":{},"value":[1,"1"]}]`), ""},
 		"a sample of 0":      {200, data("vector", `[{"metric":{},"value":[1,"0"]}]`), ""},
 		"a histogram":        {200, data("vector", `[{"metric":{},"histogram":[1,{}]}]`), ""},
-		"no sample":          {200, data("vector", `[]`), who + "has no sample for the query: what it compares does not hold, or there is none of it"},
+		"no sample":          {200, data("vector", `[]`), who + "has no sample for the query: the comparison is false, or the metric does not exist"},
 		"no number":          {200, data("vector", `[{"value":[1,"NaN"]}]`), who + "gives NaN for the query"},
 		"one number":         {200, data("vector", `[{"value":[1,"NaN"]},{"value":[1,"2"]}]`), ""},
 		"a scalar":           {200, data("scalar", `[1,"2"]`), ""},

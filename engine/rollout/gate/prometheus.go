@@ -83,7 +83,7 @@ func (a answer) judgeReply(who string, reply promReply) answer {
 		case err != nil:
 			a.problem, a.detail = strange, err.Error()
 		case !found:
-			a.problem = who + " has no sample for the query: what it compares does not hold, or there is none of it"
+			a.problem = who + " has no sample for the query: the comparison is false, or the metric does not exist"
 		case !number:
 			a.problem = who + " gives NaN for the query"
 		}

@@ -150,7 +150,7 @@ func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 	e := governorOf(d.Over)
 	e.State, e.Stopped = g.state, d.Stop
 	g.emitGovernor(e)
-	f := &engine.Failure{Kind: engine.LatencyFailure, Hint: "what has arrived stays on the host; the next run goes on with it"}
+	f := &engine.Failure{Kind: engine.LatencyFailure, Hint: "fetched objects stay on the host, and the next run continues with them"}
 	abortAfter := engine.Duration(g.controller.AbortAfter).Trimmed()
 	switch d.Stop {
 	case engine.StopDeadline:
@@ -160,7 +160,7 @@ func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 		f.Cause = fmt.Sprintf("the member on %s has not answered for %s; staging was stopped to protect etcd", cmp.Or(e.Member, "a host"), abortAfter)
 	default:
 		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, its limit %s, for %s at the slowest pace; staging was stopped to protect etcd", e.Metric, e.Member, e.P99, e.Limit, abortAfter)
-		f.Hint = "find out what else uses the disk of " + e.Member + "; " + f.Hint
+		f.Hint = "find out which programs use the disk of " + e.Member + "; " + f.Hint
 	}
 	return f
 }

@@ -98,7 +98,7 @@ func (l *probeReader) readRecord(c engine.Config) error {
 	}
 	sum := engine.Digest([]byte(strings.Join(list, "\n") + "\n"))
 	if first, _, _ := strings.Cut(strings.Join(l.parts["asked"], ""), " "); first != sum {
-		return fmt.Errorf("%s is not as holdfast writes it: its list of what it is about is of something else; %s", engine.RecordPath, record.RepairHint)
+		return fmt.Errorf("%s is not as holdfast writes it: its list of subjects does not belong to its configuration; %s", engine.RecordPath, record.RepairHint)
 	}
 	l.requested, l.facts.Nodes = map[string]bool{}, map[string]engine.PathFacts{}
 	for _, config := range configs {

@@ -184,7 +184,7 @@ func TestLineAboutSomethingElseIsAProblem(t *testing.T) {
 
 func TestWhatCannotBeReadIsAProblem(t *testing.T) {
 	c := engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/a")}}
-	for tool, says := range map[string]string{"stat": "stat: cannot", "sha256sum": "sha256sum: ", "xargs": "xargs: ", "sort": "list of what it is about"} {
+	for tool, says := range map[string]string{"stat": "stat: cannot", "sha256sum": "sha256sum: ", "xargs": "xargs: ", "sort": "its list of subjects"} {
 		s := observetest.NewHost(t)
 		s.WriteFile("/etc/a", "x", 0o644)
 		text := "#!/bin/sh\necho '" + tool + ": cannot read a thing: Input/output error' >&2\nexit 1\n"

@@ -92,7 +92,7 @@ func contentsOf(n engine.PathFacts, kind, path string, data []byte) ([]byte, err
 
 func checkContentSize(path string, data []byte) error {
 	if len(data) > maxContents {
-		return fmt.Errorf("%s has more than %d MiB, which is too much to append to, or to take out again what was appended; shorten it, or give its contents instead", path, maxContents>>20)
+		return fmt.Errorf("%s has more than %d MiB, which is too much to append to, or to remove an addition from; shorten it, or give its contents instead", path, maxContents>>20)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func staysAsClosed(f engine.File, n engine.PathFacts) error {
 	if NamesAccount(f.Owner.User, n.UID, n.User) && NamesAccount(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
 		return nil
 	}
-	return fmt.Errorf("%s is %s's with mode %04o, in a directory that others than root can change; with another owner or more rights it would open what is in it: "+
+	return fmt.Errorf("%s is %s's with mode %04o, in a directory that others than root can change; with another owner or more rights, others could read it: "+
 		"change its owner and mode on the host, or give its contents instead of appending", f.Path, ownerName(n), n.Mode)
 }
 

@@ -104,7 +104,7 @@ func Decode(text string) (*engine.Record, error) {
 }
 
 // RepairHint tells the operator how to handle a record that cannot be used.
-const RepairHint = "put back a copy of it, or remove it: what is there counts as the host's own then"
+const RepairHint = "put back a copy of it, or remove it: then the files that are there count as the host's own"
 
 func unfinishedPaths(a engine.Record) []string {
 	if a.Unfinished == nil {

@@ -37,7 +37,7 @@ func (q Question) AskAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 	if q.Hidden {
 		show, err := hideTyping(tty)
 		if err != nil {
-			return nil, fmt.Errorf("hide what is typed: %w", err)
+			return nil, fmt.Errorf("hide typed text: %w", err)
 		}
 		defer show()
 	}
