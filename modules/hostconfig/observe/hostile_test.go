@@ -131,11 +131,11 @@ func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 	}{
 		"as it is":     {0o600, engine.File{}, ""},
 		"less":         {0o644, engine.File{Mode: new(0o600)}, ""},
-		"more":         {0o600, engine.File{Mode: new(0o644)}, "would open what is in it"},
+		"more":         {0o600, engine.File{Mode: new(0o644)}, "others could read it"},
 		"its owner":    {0o600, engine.File{Owner: engine.Owner{User: strconv.Itoa(os.Getuid())}}, ""},
-		"other owner":  {0o600, engine.File{Owner: engine.Owner{User: "4711"}}, "would open what is in it"},
-		"other group":  {0o600, engine.File{Owner: engine.Owner{Group: "4711"}}, "would open what is in it"},
-		"named owner":  {0o600, engine.File{Owner: engine.Owner{User: "nobody-here"}}, "would open what is in it"},
+		"other owner":  {0o600, engine.File{Owner: engine.Owner{User: "4711"}}, "others could read it"},
+		"other group":  {0o600, engine.File{Owner: engine.Owner{Group: "4711"}}, "others could read it"},
+		"named owner":  {0o600, engine.File{Owner: engine.Owner{User: "nobody-here"}}, "others could read it"},
 		"no such file": {0, engine.File{Owner: engine.Owner{User: "4711"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
