@@ -56,7 +56,7 @@ func TestFaultsAreNotTakenForWork(t *testing.T) {
 				t.Skip("the race detector needs more memory than the limit, and then ends the program itself")
 			}
 			child := exec.Command(os.Args[0], "-test.run=^TestFaultsAreNotTakenForWork$")
-			child.Env = append(os.Environ(), env+"="+name)
+			child.Env = append(os.Environ(), env+"="+name, "TMPDIR="+t.TempDir()) // it cleans nothing up
 			out, err := child.CombinedOutput()
 			var ended *exec.ExitError
 			if !errors.As(err, &ended) {

@@ -29,7 +29,7 @@ func TestPlanContents(t *testing.T) {
 		}
 		desired.Config.Files = append(desired.Config.Files, f)
 		desired.Contents[f.Digest] = []byte(is)
-		changes = append(changes, engine.Change{Module: "config", Resource: "file " + path})
+		changes = append(changes, engine.Change{Module: "config", Kind: engine.FileKind, Resource: "file " + path})
 	}
 	var read []string
 	src := Source{

@@ -21,8 +21,8 @@ func planOf(c engine.Change, fallback bool, actions ...engine.Action) engine.Pla
 func TestCheckFallback(t *testing.T) {
 	reload := engine.Action{Type: engine.ReloadUnit, Unit: "crio.service"}
 	drain, reboot := engine.Action{Type: engine.DrainAction}, engine.Action{Type: engine.RebootAction}
-	file := engine.Change{Resource: "file /a", Before: "1", After: "2", Verb: "update"}
-	other := engine.Change{Resource: "file /b", Before: "1", After: "2", Verb: "update"}
+	file := engine.Change{Kind: engine.FileKind, Resource: "file /a", Before: "1", After: "2", Verb: "update"}
+	other := engine.Change{Kind: engine.FileKind, Resource: "file /b", Before: "1", After: "2", Verb: "update"}
 	record := engine.Change{Resource: engine.RecordResource, After: "of this configuration"}
 	none := engine.Action{Type: engine.NoAction}
 	for name, c := range map[string]struct {
@@ -58,7 +58,7 @@ func TestCheckFallback(t *testing.T) {
 func TestMoved(t *testing.T) {
 	none := engine.Action{Type: engine.NoAction}
 	change := func(before, verb string) engine.Plan {
-		return planOf(engine.Change{Resource: "file /a", Before: before, After: "2", Verb: verb}, false, none)
+		return planOf(engine.Change{Kind: engine.FileKind, Resource: "file /a", Before: before, After: "2", Verb: verb}, false, none)
 	}
 	record := func(before string) engine.Plan {
 		return planOf(engine.Change{Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: "update"}, false, none)

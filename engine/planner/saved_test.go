@@ -154,7 +154,7 @@ func TestSame(t *testing.T) {
 func TestSameChange(t *testing.T) {
 	none := engine.Action{Type: engine.NoAction}
 	file := func(why string) engine.Plan {
-		return planOf(engine.Change{Resource: "file /a", Before: "1", After: "2", Verb: "update", Why: why}, false, none)
+		return planOf(engine.Change{Kind: engine.FileKind, Resource: "file /a", Before: "1", After: "2", Verb: "update", Why: why}, false, none)
 	}
 	err := approval.CheckSame(file("owner"), file("mode"))
 	if err == nil || !strings.Contains(err.Error(), "w: file /a is another change now (owner), and was: mode") {
@@ -164,7 +164,7 @@ func TestSameChange(t *testing.T) {
 		t.Error(err)
 	}
 	restart, reboot := engine.Action{Type: engine.RestartUnit, Unit: "x"}, engine.Action{Type: engine.RebootAction}
-	c := engine.Change{Resource: "file /a", After: "2"}
+	c := engine.Change{Kind: engine.FileKind, Resource: "file /a", After: "2"}
 	if approval.CheckSame(planOf(c, false, reboot), planOf(c, true, restart)) == nil {
 		t.Error("a saved plan allows for a reboot in place of an action that has not failed in its run")
 	}
