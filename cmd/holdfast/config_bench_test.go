@@ -92,7 +92,7 @@ func planInput(b *testing.B, hosts int, changed bool) planner.Input {
 	facts := s.run.GatherHosts(b.Context())["w-00"]
 	text, err := json.Marshal(facts)
 	f.checkError(err)
-	in := planner.Input{Inventory: s.inv, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{}, Modules: modules.All(), Run: "r1"}
+	in := planner.Input{Request: planner.Request{Inventory: s.inv, Desired: map[string]engine.Desired{}, Modules: modules.All()}, Facts: map[string]engine.Facts{}, Run: "r1"}
 	first := s.inv.Hosts[0]
 	in.Inventory.Hosts = nil
 	for i := range hosts {

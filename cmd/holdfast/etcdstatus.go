@@ -116,7 +116,7 @@ func (s *site) selectClusters(names []string) ([]string, error) {
 	if len(s.inv.Clusters) == 0 {
 		return nil, errors.New("etcd status: the inventory has no etcd cluster")
 	}
-	concerned := planner.ClustersConcerned(planner.Input{Inventory: s.inv, Selected: s.selectFn})
+	concerned := planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: s.inv, Selected: s.selectFn}})
 	if len(names) > 0 { // named clusters do not depend on --limit
 		concerned = nil
 		for _, c := range s.inv.Clusters {

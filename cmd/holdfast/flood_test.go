@@ -18,6 +18,7 @@ import (
 	"holdfast/engine/bastion"
 	"holdfast/engine/connection"
 	"holdfast/engine/longtest"
+	"holdfast/engine/planner"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
@@ -94,7 +95,7 @@ func TestFloodOfHosts(t *testing.T) {
 	inv := floodHosts(t, n)
 	hosts := connection.NewHosts(remote.Options{}, observe.ReadFileScript)
 	defer hosts.Close()
-	run := rollout.Run{Options: rollout.Options{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All()}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}}
+	run := rollout.Run{Options: rollout.Options{Request: planner.Request{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All()}}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}}
 	var facts map[string]engine.Facts
 	began := time.Now()
 	peak := peakMemory(func() { facts = run.GatherHosts(t.Context()) })

@@ -18,6 +18,7 @@ import (
 	"holdfast/engine/hostpattern"
 	"holdfast/engine/inventory"
 	"holdfast/engine/journal"
+	"holdfast/engine/planner"
 	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
@@ -121,9 +122,9 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 	s.clusters = connection.NewClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		Options: rollout.Options{
-			ID:        id,
-			Start:     engine.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
-			Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn, Forks: a.forks,
+			ID:      id,
+			Start:   engine.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
+			Request: planner.Request{Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn}, Forks: a.forks,
 		},
 		Ports: rollout.Ports{
 			Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir}, Web: web.Client{Agent: "holdfast/" + buildID()},

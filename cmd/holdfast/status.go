@@ -50,8 +50,8 @@ func (a *app) runStatus(ctx context.Context) error {
 		s.narrowToSelected()
 	}
 	status := planner.NewStatus(planner.Input{
-		Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
-		Facts: s.run.GatherHosts(ctx), Clusters: s.run.GatherClusters(ctx), Run: s.run.ID, Bastion: s.run.Start.Bastion, Dead: s.run.Dead,
+		Request: planner.Request{Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn, Dead: s.run.Dead},
+		Facts:   s.run.GatherHosts(ctx), Clusters: s.run.GatherClusters(ctx), Run: s.run.ID, Bastion: s.run.Start.Bastion,
 	})
 	if err := ctx.Err(); err != nil {
 		return err

@@ -15,8 +15,7 @@ import (
 // they do not run when the next run gathers facts.
 func TestUnitsOfLeftOverHold(t *testing.T) {
 	in := planner.Input{
-		Run: "r2", Bastion: thisBastion, Dead: []string{"r1"},
-		Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}},
+		Run: "r2", Bastion: thisBastion, Request: planner.Request{Dead: []string{"r1"}, Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}}},
 		Facts: map[string]engine.Facts{"w-1": {
 			Running: []string{"a.service"}, Failed: []string{"b.service", "old.service"},
 			Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service", "b.service", "c.service"}},

@@ -12,36 +12,40 @@ import (
 
 // Input has everything on which a plan depends.
 type Input struct {
-	Inventory engine.Inventory
-	Desired   map[string]engine.Desired
-	Facts     map[string]engine.Facts
-	Clusters  map[string]engine.ClusterFacts
-	Modules   []engine.Module
-	Run       string                 // ID of the run that plans
-	Bastion   string                 // identity of its bastion; "": the bastion could keep no identity, and no hold counts as taken by this bastion
-	Dead      []string               // runs of this bastion that ended without releasing their holds
-	Selected  func(engine.Host) bool // --limit; nil selects every host
-	Saved     map[string]struct{}    // clusters of which this run has taken a snapshot
-	Approved  *engine.Plan           // the approved plan, whose excluded hosts stay excluded; nil before the approval
-	Ran       map[string][]string    // services that ran on a host before an action failed there in this run
+	Request
+	Facts    map[string]engine.Facts
+	Clusters map[string]engine.ClusterFacts
+	Run      string              // ID of the run that plans
+	Bastion  string              // identity of its bastion; "": the bastion could keep no identity, and no hold counts as taken by this bastion
+	Saved    map[string]struct{} // clusters of which this run has taken a snapshot
+	Approved *engine.Plan        // the approved plan, whose excluded hosts stay excluded; nil before the approval
+	Ran      map[string][]string // services that ran on a host before an action failed there in this run
 
 	Now            time.Time            // time of the plan, by the bastion's clock
 	Began          time.Time            // start of the run, by the bastion's clock
 	Batches        int                  // number of batches that this run has begun
 	Done           map[string]time.Time // hosts that this run has brought to their desired state, and when
 	Failed         map[string]string    // hosts that failed in this run, and how; the run does not try them again
-	Retry          []string             // hosts that failed in the previous run; they go before others
 	ActionFailed   map[string]bool      // hosts on which an action failed in this play, and that a reboot may recover
 	AdoptedEarlier map[string]bool      // hosts that an earlier play of this run has adopted
-	CompletedOS    map[string]string    // OS with which a run of this bastion last saw all hosts of a pool, by pool
 	Play           *engine.Play         // play of a playbook; nil: every host is made to match
+}
 
-	BestEffort     bool // failed hosts do not stop the other hosts of their pool
-	OverIncomplete bool // an OS may be rolled out although the previous roll-out has not reached every host
-	AnyEtcdVersion bool // an OS may be booted whose etcd is older than the cluster, or skips a minor version
-	RetryRejected  bool // an OS is tried again on a host that was rolled back from it
+// Request is the work that a run was asked for. It stays the same during the run.
+type Request struct {
+	Inventory   engine.Inventory
+	Desired     map[string]engine.Desired
+	Modules     []engine.Module
+	Selected    func(engine.Host) bool // --limit; nil selects every host
+	Dead        []string               // runs of this bastion that ended without releasing their holds
+	Retry       []string               // hosts that failed in the previous run; they go before others
+	CompletedOS map[string]string      // OS with which a run of this bastion last saw all hosts of a pool, by pool
 
-	Repair []string // hosts that may be disrupted although their own etcd member is not healthy, because the work repairs it
+	BestEffort     bool     // failed hosts do not stop the other hosts of their pool
+	OverIncomplete bool     // an OS may be rolled out although the previous roll-out has not reached every host
+	AnyEtcdVersion bool     // an OS may be booted whose etcd is older than the cluster, or skips a minor version
+	RetryRejected  bool     // an OS is tried again on a host that was rolled back from it
+	Repair         []string // hosts that may be disrupted although their own etcd member is not healthy, because the work repairs it
 }
 
 // Survey is the comparison of all hosts with their desired states. It has no

@@ -14,7 +14,7 @@ import (
 // nowhere is unknown, unless the inventory names its version.
 func newVersionSite(control, first, second string, skew int, say func(*planner.Input)) engine.Plan {
 	w := &world{pools: []engine.Pool{{Name: "control"}, {Name: "worker", After: []string{"control"}, MaxSkew: &skew}}}
-	in := planner.Input{Facts: map[string]engine.Facts{}, Desired: map[string]engine.Desired{}}
+	in := planner.Input{Facts: map[string]engine.Facts{}, Request: planner.Request{Desired: map[string]engine.Desired{}}}
 	work := map[string]string{}
 	facts := map[string]engine.Facts{}
 	desired := map[string]engine.Desired{}

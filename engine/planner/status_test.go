@@ -62,8 +62,7 @@ func (c statusCase) status() engine.Status {
 		Hosts: []engine.Host{{Name: "w-1", Pool: "w", Paused: c.hostPaused}},
 	}
 	return planner.NewStatus(planner.Input{
-		Inventory: inv, Desired: inv.Desired(), Facts: map[string]engine.Facts{"w-1": f}, Now: now, RetryRejected: true, Bastion: thisBastion, Dead: c.dead,
-		Modules: []engine.Module{osModule{}, fakeModule{work: map[string]string{"w-1": c.fake}}},
+		Request: planner.Request{Inventory: inv, Desired: inv.Desired(), RetryRejected: true, Dead: c.dead, Modules: []engine.Module{osModule{}, fakeModule{work: map[string]string{"w-1": c.fake}}}}, Facts: map[string]engine.Facts{"w-1": f}, Now: now, Bastion: thisBastion,
 	})
 }
 
@@ -131,11 +130,10 @@ func TestOSOfAPool(t *testing.T) {
 		return engine.Desired{OS: &engine.OS{Driver: "bootc", Image: "quay.example/os@sha256:" + name}}
 	}
 	in := planner.Input{
-		Inventory: engine.Inventory{
+		Request: planner.Request{Inventory: engine.Inventory{
 			Pools: []engine.Pool{{Name: "z", OS: &engine.OS{Commit: newOS}}, {Name: "b"}, {Name: "a", OS: &engine.OS{Driver: "bootc"}}, {Name: "none"}},
 			Hosts: []engine.Host{{Name: "a-1", Pool: "a"}, {Name: "a-2", Pool: "a"}, {Name: "b-1", Pool: "b"}, {Name: "b-2", Pool: "b"}},
-		},
-		Desired: map[string]engine.Desired{"a-1": image("aa"), "a-2": image("aa"), "b-1": image("aa"), "b-2": image("bb")},
+		}, Desired: map[string]engine.Desired{"a-1": image("aa"), "a-2": image("aa"), "b-1": image("aa"), "b-2": image("bb")}},
 	}
 	var got []string
 	for _, p := range planner.NewStatus(in).Pools {

@@ -40,9 +40,8 @@ func TestAHoldWithoutABastionTellsHowItEnds(t *testing.T) {
 	const advice = "holdfast release --force w-1 ends it"
 	for bastion, want := range map[string]bool{"": true, "another": false} {
 		p := planner.NewPlan(planner.Input{
-			Run: "r2", Bastion: "this", Dead: []string{"r1"},
-			Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}},
-			Facts:     map[string]engine.Facts{"w-1": {BootID: "x", Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: bastion}}},
+			Run: "r2", Bastion: "this", Request: planner.Request{Dead: []string{"r1"}, Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}}},
+			Facts: map[string]engine.Facts{"w-1": {BootID: "x", Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: bastion}}},
 		})
 		if len(p.Excluded) != 1 || strings.Contains(p.Excluded[0].Reason, advice) != want {
 			t.Errorf("bastion %q: %v, want the advice %q: %t", bastion, p.Excluded, advice, want)
@@ -54,9 +53,9 @@ func TestAHoldWithoutABastionTellsHowItEnds(t *testing.T) {
 // roll-out.
 func TestAForgedRolloutRefusesNothing(t *testing.T) {
 	in := planner.Input{
-		Run:       "r2",
-		Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}},
-		Facts:     map[string]engine.Facts{"w-1": {RolloutProblem: "number 9223372036854775807 is not plausible"}},
+		Run:     "r2",
+		Request: planner.Request{Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}}},
+		Facts:   map[string]engine.Facts{"w-1": {RolloutProblem: "number 9223372036854775807 is not plausible"}},
 	}
 	p := planner.NewPlan(in)
 	if len(p.Unfinished) > 0 || len(p.Refusals) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "w-1: /var/lib/holdfast/rollout.json is not believed") {

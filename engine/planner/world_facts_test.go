@@ -11,16 +11,13 @@ import (
 // input returns the part of the world that a planner sees.
 func (w *world) input() planner.Input {
 	in := planner.Input{
-		Inventory: engine.Inventory{Site: "test", Pools: w.pools, MaxUnavailable: w.site},
-		Desired:   map[string]engine.Desired{},
-		Facts:     map[string]engine.Facts{},
-		Clusters:  map[string]engine.ClusterFacts{},
-		Run:       thisRun,
-		Bastion:   thisBastion,
-		Dead:      []string{deadRun},
-		Now:       now,
-		Failed:    map[string]string{},
-		Repair:    w.repair,
+		Request:  planner.Request{Inventory: engine.Inventory{Site: "test", Pools: w.pools, MaxUnavailable: w.site}, Desired: map[string]engine.Desired{}, Dead: []string{deadRun}, Repair: w.repair},
+		Facts:    map[string]engine.Facts{},
+		Clusters: map[string]engine.ClusterFacts{},
+		Run:      thisRun,
+		Bastion:  thisBastion,
+		Now:      now,
+		Failed:   map[string]string{},
 	}
 	work, ignored := map[string]string{}, map[string]bool{}
 	for _, m := range w.hosts {

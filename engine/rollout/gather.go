@@ -189,7 +189,7 @@ func randomMark() string {
 
 // GatherClusters gathers every etcd cluster of the inventory that has a selected member.
 func (r *Run) GatherClusters(ctx context.Context) map[string]engine.ClusterFacts {
-	return r.gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Inventory: r.Inventory, Selected: r.Selected}))
+	return r.gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: r.Inventory, Selected: r.Selected}}))
 }
 
 func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]engine.ClusterFacts {

@@ -25,25 +25,13 @@ type Play struct {
 
 // Options are the settings of a run. The run does not change them.
 type Options struct {
-	Start     engine.RunStart
-	ID        string
-	Inventory engine.Inventory
-	Desired   map[string]engine.Desired
-	Modules   []engine.Module
-	Selected  func(engine.Host) bool
-	Plays     []Play // plays of a playbook, one after the other; empty: all hosts are made to match
+	planner.Request
 
-	Dead        []string          // runs of this bastion that ended without releasing their holds
-	Awaited     map[string]string // hosts that a dead run was rebooting, and the ID of that run; the run waits for these hosts
-	Retry       []string          // hosts that failed in the previous run, and now come first
-	CompletedOS map[string]string // the last OS that a run of this bastion found on all hosts of a pool, by pool
-
-	RefuseHeld     bool     // the run is refused if somebody else holds a host
-	BestEffort     bool     // other hosts of a pool may start after hosts have failed
-	AnyEtcdVersion bool     // an OS may be booted whose etcd version the cluster does not support
-	OverIncomplete bool     // another OS may be rolled out although the last roll-out is unfinished
-	RetryRejected  bool     // hosts try an OS again that they rejected
-	Repair         []string // hosts that may be disrupted although their own etcd member is unhealthy
+	Start      engine.RunStart
+	ID         string
+	Plays      []Play            // plays of a playbook, one after the other; empty: all hosts are made to match
+	Awaited    map[string]string // hosts that a dead run was rebooting, and the ID of that run; the run waits for these hosts
+	RefuseHeld bool              // the run is refused if somebody else holds a host
 
 	Forks    int           // number of hosts that are gathered or staged in parallel; 0: 64 and 8
 	Interval time.Duration // time between two probes of a condition; 0: 500 ms
@@ -76,10 +64,10 @@ func (r *Run) planInput(s Gathered) planner.Input {
 		r.state.began = r.Clock.Now()
 	}
 	in := planner.Input{
-		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
-		Modules: r.Modules, Run: r.ID, Bastion: r.Start.Bastion, Dead: r.Dead, Selected: r.Selected, Saved: r.state.saved, Approved: r.state.approved, Ran: r.state.runningBefore(),
-		Now: r.Clock.Now(), Began: r.state.began, Batches: r.state.batches - r.state.earlier, Done: r.state.doneSince(), Failed: r.state.failureByHost(), Retry: r.Retry, ActionFailed: r.state.hostsWithFailedAction(), AdoptedEarlier: r.state.adoptedHosts(), CompletedOS: r.CompletedOS,
-		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected, Repair: r.Repair, AnyEtcdVersion: r.AnyEtcdVersion,
+		Request: r.Request, Facts: s.Facts, Clusters: s.Clusters,
+		Run: r.ID, Bastion: r.Start.Bastion, Saved: r.state.saved, Approved: r.state.approved, Ran: r.state.runningBefore(),
+		Now: r.Clock.Now(), Began: r.state.began, Batches: r.state.batches - r.state.earlier, Done: r.state.doneSince(), Failed: r.state.failureByHost(),
+		ActionFailed: r.state.hostsWithFailedAction(), AdoptedEarlier: r.state.adoptedHosts(),
 	}
 	if r.state.play != nil {
 		in.Play, in.Modules, in.Selected = &r.state.play.Play, r.state.play.Modules, r.state.play.Selected

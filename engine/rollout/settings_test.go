@@ -223,7 +223,7 @@ func statusOf(t *testing.T, site *simulator.Site) map[string]engine.HostState {
 	b := site.Bastion("run-status")
 	states := map[string]engine.HostState{}
 	r := b.Run()
-	in := planner.Input{Inventory: r.Inventory, Desired: r.Desired, Facts: r.GatherHosts(t.Context()), Modules: r.Modules, Run: r.ID}
+	in := planner.Input{Request: planner.Request{Inventory: r.Inventory, Desired: r.Desired, Modules: r.Modules}, Facts: r.GatherHosts(t.Context()), Run: r.ID}
 	for _, h := range planner.NewStatus(in).Hosts {
 		states[h.Host] = h.State
 	}

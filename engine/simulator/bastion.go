@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/journal"
+	"holdfast/engine/planner"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator/laws"
 	"holdfast/engine/wire"
@@ -77,7 +78,7 @@ func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
 		Options: rollout.Options{
 			Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
-			Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules(),
+			Request: planner.Request{Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules()},
 		},
 		Ports: rollout.Ports{Hosts: b, Clusters: b, Local: local{b}, Web: b, Sink: b, Clock: b.clock},
 	}

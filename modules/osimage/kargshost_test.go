@@ -263,8 +263,8 @@ func TestAHostIsStagedOnlyWithItsArguments(t *testing.T) {
 	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}})
 	state := func(f engine.Facts) engine.HostState {
 		return planner.NewStatus(planner.Input{
-			Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "p"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "p"}}},
-			Desired:   map[string]engine.Desired{"w-1": d}, Facts: map[string]engine.Facts{"w-1": f}, Modules: []engine.Module{Module{}},
+			Request: planner.Request{Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "p"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "p"}}}, Desired: map[string]engine.Desired{"w-1": d}, Modules: []engine.Module{Module{}}},
+			Facts:   map[string]engine.Facts{"w-1": f},
 		}).Hosts[0].State
 	}
 	b.Want(b.stage(d), 0, "staged and locked")

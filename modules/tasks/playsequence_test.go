@@ -15,8 +15,8 @@ import (
 func playSequence(play engine.Play, member bool) string {
 	pool := engine.Pool{Name: "p", Drain: &engine.Drain{Command: "drain", Undo: "undrain"}}
 	in := planner.Input{
-		Inventory: engine.Inventory{Pools: []engine.Pool{pool}}, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{},
-		Clusters: map[string]engine.ClusterFacts{}, Modules: ForPlay(play), Play: &play, Run: "r1", Now: time.Unix(1e9, 0),
+		Request: planner.Request{Inventory: engine.Inventory{Pools: []engine.Pool{pool}}, Desired: map[string]engine.Desired{}, Modules: ForPlay(play)}, Facts: map[string]engine.Facts{},
+		Clusters: map[string]engine.ClusterFacts{}, Play: &play, Run: "r1", Now: time.Unix(1e9, 0),
 	}
 	cluster := engine.ClusterFacts{Name: "main"}
 	for i, name := range []string{"a", "b", "c"} {
