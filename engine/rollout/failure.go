@@ -105,10 +105,13 @@ func worstFailure(list []*engine.Failure) *engine.Failure {
 // other failure ends the run.
 func isHostFailure(f *engine.Failure) bool {
 	switch f.Kind {
+	case "", KindUnreachable, KindChanged, KindFull, KindCannot, engine.LatencyFailure, KindAction:
+		return true
 	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
 		return false
+	default:
+		return false // nobody has decided that such a failure is tolerable
 	}
-	return true
 }
 
 // fatalFailure returns the failure in list that ends the run. It returns nil,
