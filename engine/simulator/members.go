@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
 	"holdfast/engine/journal"
 	"holdfast/engine/simulator/laws"
 )
@@ -183,7 +184,7 @@ func (b *Bastion) AddLearner(ctx context.Context, name, host string) error {
 		case c.countHealthy(now) < len(c.members):
 			return ErrUnhealthy
 		}
-		b.law().CheckAddLearner(b.site.observedCluster(name), &h.law)
+		b.law().CheckAddLearner(b.site.observedCluster(name), &h.law, h.members.record == string(membership.Adding))
 		c.addPeer(h, true)
 		return nil
 	})

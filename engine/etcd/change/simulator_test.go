@@ -101,6 +101,8 @@ type changeRun struct {
 	named   []string
 	earlier []*simulator.Bastion
 
+	sabotage func(*change.Run) // nil, or breaks a law
+
 	err error // why it ended; nil: the members are as they should be
 }
 
@@ -115,6 +117,9 @@ func (c *changeRun) apply(ctx context.Context) {
 			Etcd: simulatedEtcd{c.bastion, c.inv}, Hosts: simulatedHosts{c.bastion},
 			Snapshot: func(ctx context.Context) (string, error) { return c.bastion.Snapshot(ctx, mainCluster) },
 			Emit:     c.emit,
+		}
+		if c.sabotage != nil {
+			c.sabotage(r)
 		}
 		r.Prepare()
 		state, err := r.Settled(ctx)

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"holdfast/engine/etcd/change"
 	"holdfast/engine/simulator"
 )
 
@@ -17,6 +18,9 @@ type membersHistory struct {
 	lags          []time.Duration // of calls, by turns
 	catchUp       time.Duration
 	acts          []membersAct
+
+	sabotage func(*change.Run) // of each run that changes members
+	paused   bool              // the pool is, and no run knows it
 
 	site *simulator.Site
 	runs []*simulator.Bastion

@@ -27,6 +27,7 @@ func (h *membersHistory) play() error {
 	if h.drained {
 		inv.Pools[0].Drain = &engine.Drain{Command: "drain", Undo: "undrain"}
 	}
+	inv.Pools[0].Paused = h.paused
 	h.site = simulator.New(inv, simulator.V1)
 	for i, host := range h.site.Hosts() {
 		host.Change(func(t *simulator.Traits) {
@@ -147,7 +148,7 @@ const (
 func (h *membersHistory) changeMembers(b *simulator.Bastion, earlier []*simulator.Bastion) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endless)
 	defer cancel()
-	c := changeRun{bastion: b, inv: h.site.Inventory, earlier: earlier}
+	c := changeRun{bastion: b, inv: h.site.Inventory, earlier: earlier, sabotage: h.sabotage}
 	c.apply(ctx)
 	return errors.Join(c.err, ctx.Err())
 }

@@ -17,14 +17,17 @@ type Removed struct {
 // SetNamed notes the members that a person wants removed.
 func (r *Run) SetNamed(ids []string) { r.named = ids }
 
-// CheckAddLearner checks that the inventory wants a member on the host, and that the cluster has no other learner.
-func (r *Run) CheckAddLearner(c *Cluster, h *Host) {
+// CheckAddLearner checks that the inventory wants a member on the host, that the cluster has no other learner, and that the host
+// has a record of the change: otherwise nobody could tell a learner that a killed run left from one that a person added.
+func (r *Run) CheckAddLearner(c *Cluster, h *Host, recorded bool) {
 	r.CheckOwn(h, "given a member")
 	switch host, ok := r.observer.Inventory.Host(h.Name); {
 	case c.Learner != nil:
 		r.reportViolation("%s and %s of cluster %s learn at once", c.Learner.Name, h.Name, c.Name)
 	case !ok || host.Retired:
 		r.reportViolation("%s is given a member, and nobody wants one there", h.Name)
+	case !recorded:
+		r.reportViolation("%s is given a member, and has no record of it", h.Name)
 	}
 	r.CheckPaused(h)
 }
