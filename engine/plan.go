@@ -250,4 +250,10 @@ const (
 	EtcdSupported EtcdUpdateKind = "supported" // the minor version of the cluster, or the next
 	EtcdDowngrade EtcdUpdateKind = "downgrade" // older than the cluster: etcd does not start
 	EtcdSkips     EtcdUpdateKind = "skips"     // skips a minor version
+
+	EtcdForgetsPromotions   EtcdUpdateKind = "forgets promotions"    // from an etcd that has not stored which learners were promoted: the new etcd may take voters for learners, and not start
+	EtcdMayForgetPromotions EtcdUpdateKind = "may forget promotions" // the same, if nobody knows whether members were learners: the plan only warns
 )
+
+// IsRefused reports whether a plan refuses such an update.
+func (k EtcdUpdateKind) IsRefused() bool { return k != EtcdSupported && k != EtcdMayForgetPromotions }

@@ -82,7 +82,7 @@ func addRepair(cmd *cobra.Command, hosts *[]string) {
 }
 
 func addAnyEtcdVersion(cmd *cobra.Command, allowed *bool) {
-	cmd.Flags().BoolVar(allowed, "any-etcd-version", false, "boot an OS although its etcd is older than the cluster, or skips a minor version")
+	cmd.Flags().BoolVar(allowed, "any-etcd-version", false, "boot an OS although its etcd is older than the cluster, skips a minor version, or may not know the voters")
 }
 
 func (s *site) setRepairHosts(names []string) error {

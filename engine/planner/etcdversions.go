@@ -1,10 +1,12 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/version"
 )
 
 // etcdUpdates returns the hosts that boot another version of etcd. The version
@@ -17,11 +19,12 @@ func (in Input) etcdUpdates(x index, work []engine.HostPlan) []engine.EtcdUpdate
 			continue
 		}
 		facts := in.Clusters[hp.Cluster]
-		u := engine.EtcdUpdate{Host: hp.Host, Cluster: hp.Cluster, To: in.stagedEtcd(hp.Host, x.members[hp.Cluster], os.Digest()), ClusterVersion: leastEtcdVersion(facts)}
+		u := engine.EtcdUpdate{Host: hp.Host, Cluster: hp.Cluster, To: in.stagedEtcd(hp.Host, x.members[hp.Cluster], os.Digest())}
 		if i := slices.IndexFunc(facts.Members, func(m engine.Member) bool { return m.Host == hp.Host }); i >= 0 {
 			u.From = facts.Members[i].Version
 		}
-		if u, ok := newEtcdUpdate(u); ok && u.From != u.To {
+		cluster, _ := in.Inventory.Cluster(hp.Cluster)
+		if u, ok := newEtcdUpdate(u, facts, cluster.Managed != nil); ok && u.From != u.To {
 			updates = append(updates, u)
 		}
 	}
@@ -40,8 +43,11 @@ func (in Input) stagedEtcd(host string, members []string, digest string) string 
 func (in Input) addEtcdUpdates(p *engine.Plan, updates []engine.EtcdUpdate) {
 	p.EtcdUpdates, p.AnyEtcdVersion = updates, in.AnyEtcdVersion
 	for _, u := range updates {
-		if in.AnyEtcdVersion && u.Kind != engine.EtcdSupported {
+		switch {
+		case in.AnyEtcdVersion && u.Kind.IsRefused():
 			p.Warnings = append(p.Warnings, u.Text+"; it is booted nevertheless (--any-etcd-version)")
+		case u.Kind == engine.EtcdMayForgetPromotions:
+			p.Warnings = append(p.Warnings, u.Text)
 		}
 	}
 	if in.AnyEtcdVersion {
@@ -55,7 +61,7 @@ func (in Input) addEtcdUpdates(p *engine.Plan, updates []engine.EtcdUpdate) {
 func (in Input) refusedEtcd(updates []engine.EtcdUpdate) map[string]engine.EtcdUpdate {
 	refused := map[string]engine.EtcdUpdate{}
 	for _, u := range updates {
-		if u.Kind != engine.EtcdSupported && !in.AnyEtcdVersion {
+		if u.Kind.IsRefused() && !in.AnyEtcdVersion {
 			refused[u.Host] = u
 		}
 	}
@@ -68,26 +74,43 @@ func (in Input) refusedEtcd(updates []engine.EtcdUpdate) map[string]engine.EtcdU
 // the cluster has a newer version (MustDetectDowngrade in etcd's
 // server/etcdserver/version/downgrade.go). ok is false if one of the versions
 // is not understood.
-func newEtcdUpdate(u engine.EtcdUpdate) (_ engine.EtcdUpdate, ok bool) {
-	to, ok := parseMinor(u.To)
-	runs, okRuns := parseMinor(u.ClusterVersion)
+func newEtcdUpdate(u engine.EtcdUpdate, facts engine.ClusterFacts, managed bool) (_ engine.EtcdUpdate, ok bool) {
+	u.ClusterVersion = leastEtcdVersion(facts)
+	to, ok := version.ParseMinor(u.To)
+	runs, okRuns := version.ParseMinor(u.ClusterVersion)
 	if !ok || !okRuns {
 		return engine.EtcdUpdate{}, false
 	}
 	has := fmt.Sprintf("%s: the staged OS has etcd %s", u.Host, u.To)
 	switch {
-	case to.isBefore(runs):
+	case to.IsBefore(runs):
 		u.Kind = engine.EtcdDowngrade
 		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: an older etcd does not start there; stage an OS with etcd %s, or take the cluster down to %s first (etcdctl downgrade)", has, u.Cluster, runs, runs, to)
-	case to.major != runs.major || to.minor > runs.minor+1:
-		next := minorVersion{runs.major, runs.minor + 1}
+	case to.Major != runs.Major || runs.Next().IsBefore(to):
 		u.Kind = engine.EtcdSkips
-		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: etcd does not support updates that skip a minor version; update all members to %s first", has, u.Cluster, runs, next)
+		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: etcd does not support updates that skip a minor version; update all members to %s first", has, u.Cluster, runs, runs.Next())
+	case storesNoPromotions(cmp.Or(u.From, oldestMember(facts))) && runs.IsBefore(to):
+		u.Kind = engine.EtcdForgetsPromotions
+		grown := fmt.Sprintf("and holdfast adds members of cluster %s as learners", u.Cluster)
+		if !managed {
+			u.Kind = engine.EtcdMayForgetPromotions
+			grown = fmt.Sprintf("if members of cluster %s were added as learners", u.Cluster)
+		}
+		u.Text = fmt.Sprintf("%s, and its member runs %s: etcd 3.5 before 3.5.20 does not store that a learner was promoted, so etcd %s may take voters for learners and not start, %s; "+
+			"update all members to the newest etcd 3.5 first", has, orUnknown(u.From), to, grown)
 	default:
 		u.Kind = engine.EtcdSupported
 		u.Text = fmt.Sprintf("%s; its member runs %s, and cluster %s is at %s", has, orUnknown(u.From), u.Cluster, runs)
 	}
 	return u, true
+}
+
+// storesNoPromotions reports whether this etcd keeps a promoted learner as a learner in the store that etcd 3.6 reads
+// (https://etcd.io/blog/2025/upgrade_from_3.5_to_3.6_issue).
+func storesNoPromotions(text string) bool {
+	var major, minor, patch int
+	n, _ := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch)
+	return n == 3 && major == 3 && minor == 5 && patch < 20
 }
 
 func orUnknown(version string) string {
@@ -97,29 +120,20 @@ func orUnknown(version string) string {
 	return version
 }
 
-type minorVersion struct{ major, minor int }
-
-func parseMinor(text string) (v minorVersion, ok bool) {
-	n, _ := fmt.Sscanf(text, "%d.%d", &v.major, &v.minor)
-	return v, n == 2
-}
-
-func (v minorVersion) isBefore(w minorVersion) bool {
-	return v.major < w.major || v.major == w.major && v.minor < w.minor
-}
-
-func (v minorVersion) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
-
 // leastEtcdVersion returns the version below which no member of the cluster may
 // be: the cluster version, else the oldest version of a member, or "".
 func leastEtcdVersion(c engine.ClusterFacts) string {
 	if c.Version != "" {
 		return c.Version
 	}
+	return oldestMember(c)
+}
+
+func oldestMember(c engine.ClusterFacts) string {
 	oldest := ""
 	for _, m := range c.Members {
-		v, ok := parseMinor(m.Version)
-		if o, known := parseMinor(oldest); ok && (!known || v.isBefore(o)) {
+		v, ok := version.ParseMinor(m.Version)
+		if o, known := version.ParseMinor(oldest); ok && (!known || v.IsBefore(o)) {
 			oldest = m.Version
 		}
 	}

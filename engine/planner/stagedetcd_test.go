@@ -25,11 +25,16 @@ func TestEtcdOfStagedOS(t *testing.T) {
 		staged         string // version in the OS that etcd-1 has staged
 		digest         string // digest of that OS
 		cluster, runs  string // cluster version, and version of the members
+		managed        bool
 		insists        bool
 		kind           engine.EtcdUpdateKind // "": the plan names no update
 		refused, warns bool
+		warnsOf        string
 	}{
-		{name: "the next minor version", staged: "3.6.4", digest: "new", cluster: "3.5.0", runs: "3.5.16", kind: engine.EtcdSupported},
+		{name: "the next minor version", staged: "3.6.4", digest: "new", cluster: "3.5.0", runs: "3.5.20", kind: engine.EtcdSupported},
+		{name: "the next minor version, promotions not stored", staged: "3.6.4", digest: "new", cluster: "3.5.0", runs: "3.5.16", kind: engine.EtcdMayForgetPromotions, warnsOf: "before 3.5.20"},
+		{name: "managed, promotions not stored", staged: "3.6.4", digest: "new", cluster: "3.5.0", runs: "3.5.19", managed: true, kind: engine.EtcdForgetsPromotions, refused: true},
+		{name: "managed, insisted", staged: "3.6.4", digest: "new", cluster: "3.5.0", runs: "3.5.19", managed: true, insists: true, kind: engine.EtcdForgetsPromotions, warns: true},
 		{name: "a patch", staged: "3.5.17", digest: "new", cluster: "3.5.0", runs: "3.5.16", kind: engine.EtcdSupported},
 		{name: "an older patch", staged: "3.5.15", digest: "new", cluster: "3.5.0", runs: "3.5.16", kind: engine.EtcdSupported},
 		{name: "the same", staged: "3.5.16", digest: "new", cluster: "3.5.0", runs: "3.5.16"},
@@ -50,6 +55,9 @@ func TestEtcdOfStagedOS(t *testing.T) {
 			}
 			in := w.input()
 			in.Modules, in.AnyEtcdVersion = []engine.Module{bootingModule{fakeModule{work}}}, tc.insists
+			if tc.managed {
+				in.Inventory.Clusters[0].Managed = &engine.ManagedMembers{}
+			}
 			f := in.Facts["etcd-1"]
 			f.Deployments = []engine.Deployment{{Digest: tc.digest, Staged: true, Locked: true, Etcd: tc.staged}}
 			in.Facts["etcd-1"] = f
@@ -74,6 +82,9 @@ func TestEtcdOfStagedOS(t *testing.T) {
 			}
 			if warned := strings.Contains(strings.Join(p.Warnings, "; "), "(--any-etcd-version)"); warned != tc.warns || (p.Settings["--any-etcd-version"] == "true") != tc.insists {
 				t.Errorf("warnings %q, settings %v", p.Warnings, p.Settings)
+			}
+			if !strings.Contains(strings.Join(p.Warnings, "; "), tc.warnsOf) {
+				t.Errorf("warnings %q", p.Warnings)
 			}
 		})
 	}

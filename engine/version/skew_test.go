@@ -61,3 +61,16 @@ func TestSkew(t *testing.T) {
 		})
 	}
 }
+
+func TestMinor(t *testing.T) {
+	for text, want := range map[string]string{"3.6.4": "3.6", "3.10": "3.10", "v3.6": "", "3": "", "": ""} {
+		v, ok := version.ParseMinor(text)
+		if ok != (want != "") || ok && v.String() != want {
+			t.Errorf("%q: %v, %t", text, v, ok)
+		}
+	}
+	old, late := version.Minor{Major: 3, Minor: 9}, version.Minor{Major: 3, Minor: 10}
+	if !old.IsBefore(late) || late.IsBefore(old) || old.IsBefore(old) || old.Next() != late || late.IsBefore(version.Minor{Major: 2, Minor: 11}) {
+		t.Error("the order of versions is wrong")
+	}
+}

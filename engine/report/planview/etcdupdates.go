@@ -3,7 +3,6 @@ package planview
 import (
 	"fmt"
 
-	"holdfast/engine"
 	"holdfast/engine/report/termtext"
 )
 
@@ -11,7 +10,7 @@ func (v *planView) writeEtcdUpdates() {
 	var order []string
 	hosts := map[string][]string{}
 	for _, u := range v.p.EtcdUpdates {
-		if u.Kind != engine.EtcdSupported {
+		if u.Kind.IsRefused() {
 			continue
 		}
 		versions := u.To

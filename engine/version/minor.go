@@ -1,0 +1,23 @@
+package version
+
+import "fmt"
+
+// Minor is a minor version, such as 3.6.
+type Minor struct{ Major, Minor int }
+
+// ParseMinor returns the minor version of a version such as "3.6.4". ok is false if the text does not begin with two numbers.
+func ParseMinor(text string) (v Minor, ok bool) {
+	n, _ := fmt.Sscanf(text, "%d.%d", &v.Major, &v.Minor)
+	return v, n == 2
+}
+
+// IsBefore reports whether the version is older than another.
+func (v Minor) IsBefore(w Minor) bool {
+	return v.Major < w.Major || v.Major == w.Major && v.Minor < w.Minor
+}
+
+// Next returns the next minor version.
+func (v Minor) Next() Minor { return Minor{v.Major, v.Minor + 1} }
+
+// String returns both numbers, with a dot between them.
+func (v Minor) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
