@@ -154,6 +154,11 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/version": {
 		"engine/inventory": "a version that cannot be compared is an error",
 		"engine/planner":   "pools may differ by max_skew minor versions",
+
+		"engine/etcd":            "a list of members has the oldest of their versions",
+		"engine/etcd/change":     "a new member says which version of etcd it has",
+		"engine/etcd/membership": "a new member must not be older than its cluster",
+		"modules/osimage":        "so does a staged OS",
 	},
 	"holdfast/engine/hostscript": {
 		"engine/config":             "no configuration may write the paths of holdfast itself",

@@ -27,6 +27,8 @@ type membersFlags struct {
 	yes     bool
 	remove  []string
 	timeout time.Duration // for a learner to catch up
+
+	anyVersion bool // of etcd on new hosts
 }
 
 func (a *app) etcdMembersCommand() *cobra.Command {
@@ -65,6 +67,7 @@ reached; 6: stopped.`,
 	}
 	for _, c := range []*cobra.Command{plan, apply} {
 		c.Flags().StringSliceVar(&f.remove, "remove-member", nil, "remove the member with this `NAME` or ID, which is dead, or on no host of the inventory (repeatable)")
+		c.Flags().BoolVar(&f.anyVersion, "any-etcd-version", false, "add a member although its etcd is older than the cluster, or more than one minor version newer")
 	}
 	apply.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	apply.Flags().DurationVar(&f.timeout, "learner-timeout", change.LearnerTime, "how long a new member may take to catch up")
@@ -110,6 +113,7 @@ func (a *app) newMembersRun(ctx context.Context, s *site, args []string, f membe
 		Cluster: spec, Members: s.inv.Members(name), Named: f.remove, Etcd: members, Hosts: scriptHosts{s}, Certificates: certificates,
 		Snapshot: func(ctx context.Context) (string, error) { return s.clusters.Snapshot(ctx, name) },
 		Emit:     func(engine.Event) error { return nil }, Timeout: f.timeout,
+		AnyVersion: f.anyVersion,
 	}
 	if spec.Managed.Hook != "" {
 		run.Hook = s.newHook(spec, members)

@@ -17,6 +17,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/version"
 )
 
 // MemberList is etcd's own list of members, with the health of each member.
@@ -24,6 +25,7 @@ type MemberList struct {
 	Members  []membership.Member
 	PeerURLs map[string][]string // by ID
 	Alarms   []string
+	Version  string // cluster version, or the oldest version of a member if that is not known; "": neither is known
 	Problem  string // the reason why the members are not known; without any answer, Problem and Members are empty
 }
 
@@ -38,7 +40,7 @@ func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
 	if view.bestAnswer < 0 {
 		return MemberList{}
 	}
-	list := MemberList{PeerURLs: map[string][]string{}, Alarms: facts.Alarms}
+	list := MemberList{PeerURLs: map[string][]string{}, Alarms: facts.Alarms, Version: leastVersion(facts)}
 	problems := append(view.otherClusters(), view.sharedMemberIDs()...)
 	if view.members == nil {
 		problems = append(problems, "no member returns the member list: "+oneLine(view.answers[view.bestAnswer].listErr))
@@ -61,6 +63,18 @@ func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
 		list.PeerURLs[f.ID] = view.members[i].PeerURLs
 	}
 	return list
+}
+
+// leastVersion returns the version below which no new member may be.
+func leastVersion(facts engine.ClusterFacts) string {
+	if facts.Version != "" {
+		return facts.Version
+	}
+	var texts []string
+	for _, m := range facts.Members {
+		texts = append(texts, versionText(m.Version))
+	}
+	return version.Oldest(texts)
 }
 
 func (v clusterView) memberState(m *pb.Member, f engine.Member) membership.Member {

@@ -130,12 +130,9 @@ func leastEtcdVersion(c engine.ClusterFacts) string {
 }
 
 func oldestMember(c engine.ClusterFacts) string {
-	oldest := ""
+	var texts []string
 	for _, m := range c.Members {
-		v, ok := version.ParseMinor(m.Version)
-		if o, known := version.ParseMinor(oldest); ok && (!known || v.IsBefore(o)) {
-			oldest = m.Version
-		}
+		texts = append(texts, m.Version)
 	}
-	return oldest
+	return version.Oldest(texts)
 }

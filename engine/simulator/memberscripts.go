@@ -57,6 +57,7 @@ func (b *Bastion) memberVerb(text string) string {
 		{"\nupdated=", "release"},
 		{"firstwal() {", "look"},
 		{"syncoften() {", "preflight"},
+		{"--clear-groups", "version"},
 		{"claim 'record a change of etcd members'", "record"},
 		{"claim 'end a change of etcd members'", "forget"},
 		{"claim 'configure etcd'", "configure"},
@@ -86,6 +87,8 @@ func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rol
 		return h.releaseHold(b, text, now)
 	case "look":
 		return rollout.Reply{Stdout: h.answerLook(now)}
+	case "version":
+		return rollout.Reply{Stdout: "etcd Version: 3.6.4\n"}
 	case "preflight":
 		return rollout.Reply{Stdout: "sync 0.001 200\n"}
 	}

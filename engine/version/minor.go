@@ -1,6 +1,9 @@
 package version
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+)
 
 // Minor is a minor version, such as 3.6.
 type Minor struct{ Major, Minor int }
@@ -21,3 +24,26 @@ func (v Minor) Next() Minor { return Minor{v.Major, v.Minor + 1} }
 
 // String returns both numbers, with a dot between them.
 func (v Minor) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// Oldest returns the version with the oldest minor version, or "" if none has one.
+func Oldest(texts []string) string {
+	oldest := ""
+	for _, text := range texts {
+		v, ok := ParseMinor(text)
+		if o, known := ParseMinor(oldest); ok && (!known || v.IsBefore(o)) {
+			oldest = text
+		}
+	}
+	return oldest
+}
+
+// etcdLine is the first line that "etcd --version" prints.
+var etcdLine = regexp.MustCompile(`^etcd Version: ([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}[0-9A-Za-z.+-]{0,40})\n`)
+
+// ReadEtcd returns the version in the output of "etcd --version", or "" if it has none.
+func ReadEtcd(output string) string {
+	if match := etcdLine.FindStringSubmatch(output); match != nil {
+		return match[1]
+	}
+	return ""
+}

@@ -44,6 +44,7 @@ func (f *fakeHosts) Run(_ context.Context, _ engine.Host, script string) (engine
 type fakeEtcd struct {
 	Etcd
 	changes, refuse int
+	version         string
 	members         []membership.Member
 	old             []membership.Member // of another cluster: the answer if the host of the first of members is not asked
 }
@@ -52,7 +53,7 @@ func (f *fakeEtcd) Members(_ context.Context, without ...string) etcd.MemberList
 	if len(f.members) > 0 && slices.Contains(without, f.members[0].Host) {
 		return etcd.MemberList{Members: f.old}
 	}
-	return etcd.MemberList{Members: f.members}
+	return etcd.MemberList{Members: f.members, Version: f.version}
 }
 
 func (f *fakeEtcd) change() error {

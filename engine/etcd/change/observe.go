@@ -26,16 +26,17 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 	if err != nil {
 		return membership.State{}, err
 	}
-	s := membership.State{Cluster: r.Cluster.Name, Saved: r.saved, AllowOutage: r.Cluster.AllowOutage}
+	s := membership.State{Cluster: r.Cluster.Name, Saved: r.saved, AllowOutage: r.Cluster.AllowOutage, AnyVersion: r.AnyVersion}
 	list := r.listMembers(ctx, probed)
 	if ctx.Err() != nil {
 		return membership.State{}, context.Cause(ctx)
 	}
 	r.compareSettings(probed, list.Members)
+	r.askVersions(ctx, probed)
 	for _, p := range probed {
 		s.Hosts = append(s.Hosts, p.host)
 	}
-	s.Problem, s.Members, s.Alarms = list.Problem, list.Members, list.Alarms
+	s.Problem, s.Members, s.Alarms, s.Version = list.Problem, list.Members, list.Alarms, list.Version
 	if r.Certificates != nil {
 		r.Certificates.addTo(&s)
 	}

@@ -45,6 +45,8 @@ type Run struct {
 	Paused  map[string]bool // hosts that the inventory pauses
 	Named   []string        // members that a person wants removed, by name or ID
 
+	AnyVersion bool // a host may get a member although its etcd does not fit to the cluster
+
 	Etcd  Etcd
 	Hosts Hosts
 
@@ -66,6 +68,7 @@ type Run struct {
 	members         []membership.Member
 	replaced        replacedClusters
 	tuned           map[string]setting.Found // by host with data of etcd
+	versions        map[string]string        // of etcd, by host without data
 	clocks          map[string]time.Duration // by host: how far its clock is ahead of the bastion's
 }
 
@@ -88,6 +91,7 @@ const LearnerTime = 10 * time.Minute
 func (r *Run) Prepare() {
 	r.saved = r.Cluster.NoSnapshot
 	r.checked, r.failed, r.held = map[string]string{}, map[string]string{}, map[string]time.Time{}
+	r.versions = map[string]string{}
 	r.clocks, r.repeats = map[string]time.Duration{}, map[membership.MemberStep]int{}
 	if r.Timeout == 0 {
 		r.Timeout = LearnerTime

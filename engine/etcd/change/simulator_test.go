@@ -32,7 +32,7 @@ func (e simulatedEtcd) Members(ctx context.Context, _ ...string) etcd.MemberList
 	if err != nil {
 		return etcd.MemberList{Problem: err.Error()}
 	}
-	list := etcd.MemberList{PeerURLs: map[string][]string{}, Alarms: alarms}
+	list := etcd.MemberList{PeerURLs: map[string][]string{}, Alarms: alarms, Version: "3.6.0"}
 	for _, p := range peers {
 		m := membership.Member{ID: p.ID, Name: p.Name, Host: p.Host, Learner: p.Learner, Leader: p.Leader, Healthy: p.Healthy, CaughtUp: p.CaughtUp}
 		h, ok := e.inv.Host(p.Host)

@@ -62,6 +62,7 @@ func TestShellcheck(t *testing.T) {
 		"configure": configureScript(owner, m, setting.Wanted{Values: setting.Values{"quota_backend_bytes": "1"}, User: "etcd"}),
 		"set aside": setAsideScript(owner, m),
 		"preflight": preflightScript(m),
+		"version":   versionScript(m),
 
 		"tools":     toolsScript(m, 1<<30),
 		"open room": openRoomScript(owner, m),

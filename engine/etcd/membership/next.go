@@ -210,7 +210,7 @@ func (s State) nextMissing() (MemberStep, error) {
 		if _, listed := s.findMember(h.Name); listed || h.Retired {
 			continue
 		}
-		if reason := h.whyRefused(); reason != "" {
+		if reason := s.whyRefused(h); reason != "" {
 			refused, host = append(refused, h.Name+": "+reason), h
 		} else {
 			candidates = append(candidates, h)
@@ -230,18 +230,20 @@ func (s State) nextMissing() (MemberStep, error) {
 		return MemberStep{}, s.refuseHost(host, fmt.Sprintf("only host %s of those without a member can have one (%s): with %d voters the quorum is %d, so %d may fail, no more than with %d",
 			candidates[0].Name, strings.Join(refused, "; "), voters+1, more, voters+1-more, voters))
 	}
-	return MemberStep{Action: AddLearner, Host: candidates[0].Name}, nil
+	return MemberStep{Action: AddLearner, Host: candidates[0].Name, Reason: s.describeVersions(candidates[0])}, nil
 }
 
 // whyRefused returns why the host can have no member now; "": it can.
-func (h Host) whyRefused() string {
+func (s State) whyRefused(h Host) string {
 	switch {
 	case h.Unreachable != "":
 		return h.Unreachable
 	case h.HasData:
 		return "it has data of etcd that are of no listed member; move them aside"
+	case h.Failed != "":
+		return h.Failed
 	}
-	return h.Failed
+	return s.versionProblem(h)
 }
 
 // nextLeaving removes a voter that is no longer wanted. The caller makes sure that all voters are healthy, and that all

@@ -33,6 +33,12 @@ type State struct {
 	// CANames has the subjects of CAs, as people know them.
 	CANames map[rotation.CA]string
 
+	// Version is the cluster version of etcd, or the oldest version of a member if that is not known; "": neither is known.
+	Version string
+
+	// AnyVersion is true if a host may get a member although its etcd does not fit to Version.
+	AnyVersion bool
+
 	// AllowOutage is true if the cluster may lose its quorum while a member restarts.
 	AllowOutage bool
 }
@@ -70,6 +76,7 @@ type Host struct {
 	Replaced    bool   // its data are of a cluster that a restore has replaced by this one
 	Running     bool   // the service of etcd runs
 	Record      Record // change that a run began on the host; "": none
+	Etcd        string // version of its etcd, if it has no data; "": not known
 
 	Certificates Certificates
 	Settings     Settings
