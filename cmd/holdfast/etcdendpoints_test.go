@@ -54,6 +54,17 @@ func TestEtcdEndpoints(t *testing.T) {
 		t.Errorf("standard error has %q", warning)
 	}
 
+	text, err := os.ReadFile(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(site, []byte(strings.Replace(string(text), "timeout =", "manage = true\n  timeout =", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, warning := run(3); !strings.Contains(warning, "holdfast etcd members apply main --remove-member") {
+		t.Errorf("standard error has %q", warning)
+	}
+
 	for _, m := range cluster.Members {
 		m.Stop()
 	}

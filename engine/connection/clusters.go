@@ -85,6 +85,7 @@ func (c *Clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 		return nil, fmt.Errorf("no etcd cluster %q in the inventory", name)
 	}
 	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS, Metrics: spec.Metrics, Timeout: time.Duration(spec.Timeout)}
+	cfg.Managed = spec.Managed != nil
 	cfg.NewestCredentials = spec.Managed != nil && spec.Managed.CA != nil
 	for _, h := range c.inv.Members(name) {
 		cfg.Peers = append(cfg.Peers, etcd.Peer{

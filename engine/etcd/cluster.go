@@ -36,6 +36,8 @@ type Config struct {
 	ClientPort int                     // port on which the members listen for clients
 	TLS        *engine.TLS             // nil: the members use no TLS
 	Metrics    *engine.MetricsListener // nil: the members serve their metrics on the client port
+	Managed    bool                    // holdfast adds and removes the members
+
 	// NewestCredentials is true if holdfast issues the credentials. The newest are used then, because a host without a member may have
 	// credentials from a CA that was replaced.
 	NewestCredentials bool

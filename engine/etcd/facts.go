@@ -52,9 +52,10 @@ func (v clusterView) memberFacts(m *pb.Member) engine.Member {
 func (v clusterView) memberProblem(m *pb.Member) string {
 	i, spoke := v.answerOf[m.ID]
 	switch {
+	case m.Name == "" && v.managed != "":
+		return fmt.Sprintf("it was added to the cluster but has not started: go on with holdfast etcd members apply %s, or remove it: %s", v.managed, v.removeCommand(m.ID))
 	case m.Name == "":
-		return fmt.Sprintf("it was added to the cluster but has not started: start etcd at %s, "+
-			"or remove it: etcdctl member remove %s", peerURLs(m), hexID(m.ID))
+		return fmt.Sprintf("it was added to the cluster but has not started: start etcd at %s, or remove it: %s", peerURLs(m), v.removeCommand(m.ID))
 	case !spoke:
 		return v.silenceReason(m)
 	case m.IsLearner:

@@ -152,6 +152,10 @@ func reportsUnstartedMember(t *testing.T, cluster *etcdtest.Cluster) {
 		t.Errorf("facts %+v", facts)
 	}
 	checkText(t, got.Problem, "has not started", "etcdctl member remove "+got.ID)
+	managed := newConfig(cluster)
+	managed.Managed = true
+	facts = openCluster(t, managed).Gather(t.Context())
+	checkText(t, findMember(t, facts, m.Host).Problem, "has not started", "holdfast etcd members apply main --remove-member "+got.ID)
 }
 
 // closesConnections checks that only the connections of scrapes stay open, and that Close

@@ -104,6 +104,9 @@ func (c *Cluster) arrangeAnswers(answers []answer) clusterView {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := newClusterView(answers, c.hosts)
+	if c.cfg.Managed {
+		v.managed = c.cfg.Name
+	}
 	for id, host := range v.hosts {
 		c.hosts[id] = host
 	}

@@ -66,12 +66,24 @@ func (v clusterView) unknownMembers(name string) []string {
 	var problems []string
 	for _, m := range v.members {
 		if v.hosts[m.ID] == "" {
+			retire := ""
+			if v.managed != "" {
+				retire = " (and etcd_retired = true if its voter is to go)"
+			}
 			problems = append(problems, fmt.Sprintf("member %s (%s) is on no host of the inventory: add its host with "+
-				"etcd_cluster = %q, or start etcd there, or remove it: etcdctl member remove %s",
-				v.nameOf(m.ID), peerURLs(m), name, hexID(m.ID)))
+				"etcd_cluster = %q%s, or start etcd there, or remove it: %s",
+				v.nameOf(m.ID), peerURLs(m), name, retire, v.removeCommand(m.ID)))
 		}
 	}
 	return problems
+}
+
+// removeCommand returns the command that removes a member. Of a managed cluster, etcdctl would remove it without the checks of holdfast.
+func (v clusterView) removeCommand(id uint64) string {
+	if v.managed != "" {
+		return fmt.Sprintf("holdfast etcd members apply %s --remove-member %s", v.managed, v.nameOf(id))
+	}
+	return "etcdctl member remove " + hexID(id)
 }
 
 func (v clusterView) unlistedHosts(name string) []string {
@@ -93,8 +105,12 @@ func (v clusterView) unlistedHosts(name string) []string {
 		default:
 			reason = fmt.Sprintf("etcd there says it is member %s, which was removed", hexID(a.memberID()))
 		}
+		add := "add it to the cluster"
+		if v.managed != "" {
+			add = "add a member there: holdfast etcd members apply " + v.managed
+		}
 		problems = append(problems, fmt.Sprintf("host %s has etcd_cluster = %q but is not in the cluster's member list (%s): "+
-			"add it to the cluster, or remove etcd_cluster from the host", a.host, name, reason))
+			"%s, or remove etcd_cluster from the host", a.host, name, reason, add))
 	}
 	return problems
 }

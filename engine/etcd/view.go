@@ -18,6 +18,7 @@ type clusterView struct {
 	hosts      map[uint64]string // hosts by member
 	leader     uint64            // 0: none
 	committed  uint64            // highest raft index that was committed before the reads
+	managed    string            // name of the cluster, if holdfast adds and removes its members; "": somebody else does
 }
 
 // newClusterView combines the answers. known holds the hosts of members from earlier answers.

@@ -123,6 +123,41 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// TestAdviceOfManaged: members of a managed cluster are added and removed with holdfast, and those of others with etcdctl.
+func TestAdviceOfManaged(t *testing.T) {
+	t.Parallel()
+	gone := []answer{healthyAnswer("a", 1, memberList("a", "b", "c")), healthyAnswer("b", 2, memberList("a", "b", "c"))}
+	fresh := []answer{healthyAnswer("a", 1, memberList("a", "b", "")), healthyAnswer("b", 2, memberList("a", "b", "")), {host: "c", address: "10.0.0.3", err: errDown}, {host: "d", err: errDown}}
+	for managed, want := range map[string][]string{
+		"main": {
+			`add its host with etcd_cluster = "main" (and etcd_retired = true if its voter is to go), or start etcd there, or remove it: holdfast etcd members apply main --remove-member c`,
+			"host d has", "add a member there: holdfast etcd members apply main, or remove etcd_cluster",
+			"go on with holdfast etcd members apply main, or remove it: holdfast etcd members apply main --remove-member 3",
+		},
+		"": {
+			`add its host with etcd_cluster = "main", or start etcd there, or remove it: etcdctl member remove 3`,
+			"host d has", "add it to the cluster, or remove etcd_cluster",
+			"start etcd at https://10.0.0.3:2380, or remove it: etcdctl member remove 3",
+		},
+	} {
+		text := ""
+		for _, answers := range [][]answer{gone, fresh} {
+			v := newClusterView(answers, nil)
+			v.managed = managed
+			facts := v.clusterFacts("main")
+			text += facts.Problem
+			for _, m := range facts.Members {
+				text += m.Problem
+			}
+		}
+		for _, w := range want {
+			if !strings.Contains(text, w) || managed != "" && strings.Contains(text, "etcdctl") {
+				t.Errorf("no %q in %s", w, text)
+			}
+		}
+	}
+}
+
 func leaderlessAnswer(host string, id uint64, list []*pb.Member) answer {
 	return changeAnswer(healthyAnswer(host, id, list), func(a *answer) {
 		a.status.Leader, a.readErr = 0, errDown
