@@ -158,6 +158,8 @@ type EtcdCA struct {
 	AlsoTrust   []string `json:"also_trust,omitempty"`   // files on the bastion with other CAs that members trust
 	Lifetime    Duration `json:"lifetime,omitempty"`     // of certificates that Key signs
 	Folder      string   `json:"folder"`                 // of keys and certificates on each member
+
+	Positions map[string]string `json:"-"` // FILE:LINE:COLUMN of each argument, by its name
 }
 
 // Snapshots has the folder of the snapshots that runs take, and how many of

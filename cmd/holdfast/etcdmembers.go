@@ -61,6 +61,9 @@ members must not be changed now; 4: somebody else holds a host, the inventory
 pauses it, or a step is needed that was not approved; 5: a host cannot be
 reached; 6: stopped.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.timeout <= 0 {
+				return fmt.Errorf("etcd members apply: --learner-timeout must be longer than 0, not %s; without the flag it is %s", f.timeout, engine.Duration(change.LearnerTime).Trimmed())
+			}
 			outlastReader()
 			return a.membersApply(cmd.Context(), args, f)
 		},

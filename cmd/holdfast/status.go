@@ -152,7 +152,11 @@ func (a *app) validateCommand() *cobra.Command {
 			if err := a.readPlays(plays, book); err != nil {
 				return err
 			}
-			for _, w := range append(loaded.Warnings, c.Warnings...) {
+			absent, err := a.checkAuthorities(loaded)
+			if err != nil {
+				return err
+			}
+			for _, w := range slices.Concat(loaded.Warnings, c.Warnings, absent) {
 				fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 			}
 			if a.json {

@@ -21,12 +21,12 @@ func (b *builder) checkInventory() {
 	b.checkEmptyClusters()
 	b.checkRetired()
 	b.checkDerivedURLs()
-	for _, c := range b.inv.Clusters {
-		switch n := members[c.Name]; {
+	for _, block := range b.root.childBlocks("etcd_cluster") {
+		switch n, at := members[block.label], describePosition(block.at); {
 		case n > 7:
-			b.addWarning("etcd_cluster %q has %d members: more than 7 make every write slower; etcd recommends at most 7", c.Name, n)
+			b.addWarning("%s: etcd_cluster %q has %d members: more than 7 make every write slower; etcd recommends at most 7", at, block.label, n)
 		case n > 0 && n%2 == 0:
-			b.addWarning("etcd_cluster %q has %d members: an even number survives no more failures than %d would", c.Name, n, n-1)
+			b.addWarning("%s: etcd_cluster %q has %d members: an even number survives no more failures than %d would", at, block.label, n, n-1)
 		}
 	}
 	for _, p := range b.inv.Pools {

@@ -29,6 +29,7 @@ func (b *builder) readCluster(n *node) {
 		c.Latency = &engine.Latency{WALFsyncP99: lr.readDuration("wal_fsync_p99"), BackendCommitP99: lr.readDuration("backend_commit_p99"), AbortAfter: lr.readDuration("abort_after")}
 	}
 	c.Managed = b.readManaged(n)
+	b.checkPeerPort(n, c)
 	if ca := b.readCA(n, c.Managed != nil); ca != nil && c.Managed != nil {
 		c.Managed.CA = ca
 		c.TLS = &engine.TLS{CA: ca.Folder + "/ca.crt", Cert: ca.Folder + "/client.crt", Key: ca.Folder + "/client.key"}
@@ -69,6 +70,19 @@ func (b *builder) readManaged(n *node) *engine.ManagedMembers {
 	return m
 }
 
+// checkPeerPort refuses a peer port that is also the client port: etcd could not listen on both.
+func (b *builder) checkPeerPort(n *node, c engine.Cluster) {
+	if c.Managed == nil || c.Managed.PeerPort != c.ClientPort {
+		return
+	}
+	for _, name := range []string{"peer_port", "client_port"} {
+		if n.args[name] != nil { // at least one of them is there, because the defaults differ
+			b.addError(n.args[name].Expr.Range(), fmt.Sprintf("peer_port and client_port are both %d", c.ClientPort), "use two ports: etcd listens on both, by default on 2380 and 2379")
+			return
+		}
+	}
+}
+
 // minLifetime is the shortest lifetime of certificates. They are renewed when a third of it is left.
 const minLifetime = engine.Duration(time.Hour)
 
@@ -82,6 +96,10 @@ func (b *builder) readCA(cluster *node, managed bool) *engine.EtcdCA {
 	ca := &engine.EtcdCA{
 		Certificate: r.readPath("certificate"), Key: r.readPath("key"), SignCommand: r.readTexts("sign_command"),
 		AlsoTrust: r.readPaths("also_trust"), Lifetime: r.readDuration("lifetime"), Folder: cmp.Or(b.readHostPath(r, "folder"), "/etc/etcd/pki"),
+		Positions: map[string]string{},
+	}
+	for name, a := range n.args {
+		ca.Positions[name] = describePosition(a.Expr.Range())
 	}
 	at := func(name string) hcl.Range { return n.args[name].Expr.Range() }
 	hasKey, hasCommand := n.args["key"] != nil, n.args["sign_command"] != nil
@@ -141,6 +159,9 @@ func (b *builder) readMetrics(cluster *node, c engine.Cluster) *engine.MetricsLi
 	}
 	if m.Port == c.ClientPort && m.Port != 0 {
 		b.addError(r.node.args["port"].Expr.Range(), "the metrics have the client port", "remove the metrics block: holdfast reads them from the client port by default")
+	}
+	if c.Managed != nil && m.Port == c.Managed.PeerPort && m.Port != c.ClientPort {
+		b.addError(r.node.args["port"].Expr.Range(), fmt.Sprintf("the metrics have the peer port, %d", m.Port), "use the port that listen-metrics-urls of etcd has")
 	}
 	return m
 }

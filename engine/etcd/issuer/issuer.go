@@ -6,7 +6,9 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -32,30 +34,83 @@ type Issuer struct {
 
 // Open reads the certificate of a CA. The key is read only to sign.
 func Open(spec engine.EtcdCA, b Bastion) (*Issuer, error) {
-	text, err := b.ReadFile(spec.Certificate)
-	if err != nil {
-		return nil, fmt.Errorf("certificate of the CA: %w", err)
+	i := &Issuer{spec: spec, bastion: b}
+	var err error
+	if i.text, i.cert, err = readCertificate(spec, b); err != nil {
+		return nil, err
 	}
-	list := certificate.ParsePEM(text)
-	switch {
-	case len(list) != 1:
-		return nil, fmt.Errorf("certificate of the CA: %s has %d PEM certificates, and must have one: of the CA that issues", spec.Certificate, len(list))
-	case !list[0].IsCA:
-		return nil, fmt.Errorf("certificate of the CA: %s has a certificate that is of no CA", spec.Certificate)
-	}
-	i := &Issuer{spec: spec, bastion: b, text: text, cert: list[0]}
 	for _, path := range spec.AlsoTrust {
-		text, err := b.ReadFile(path)
+		list, err := readOther(path, b)
 		if err != nil {
-			return nil, fmt.Errorf("also_trust: %w", err)
-		}
-		list := certificate.ParsePEM(text)
-		if len(list) == 0 || slices.ContainsFunc(list, func(c *x509.Certificate) bool { return !c.IsCA }) {
-			return nil, fmt.Errorf("also_trust: %s must have certificates of CAs, in PEM", path)
+			return nil, err
 		}
 		i.also = append(i.also, list...)
 	}
 	return i, nil
+}
+
+func readCertificate(spec engine.EtcdCA, b Bastion) ([]byte, *x509.Certificate, error) {
+	text, err := b.ReadFile(spec.Certificate)
+	if err != nil {
+		return nil, nil, fmt.Errorf("certificate of the CA: %w", err)
+	}
+	list := certificate.ParsePEM(text)
+	switch {
+	case len(list) != 1:
+		return nil, nil, fmt.Errorf("certificate of the CA: %s has %d PEM certificates, and must have one: of the CA that issues", spec.Certificate, len(list))
+	case !list[0].IsCA:
+		return nil, nil, fmt.Errorf("certificate of the CA: %s has a certificate that is of no CA", spec.Certificate)
+	}
+	return text, list[0], nil
+}
+
+func readOther(path string, b Bastion) ([]*x509.Certificate, error) {
+	text, err := b.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("also_trust: %w", err)
+	}
+	list := certificate.ParsePEM(text)
+	if len(list) == 0 || slices.ContainsFunc(list, func(c *x509.Certificate) bool { return !c.IsCA }) {
+		return nil, fmt.Errorf("also_trust: %s must have certificates of CAs, in PEM", path)
+	}
+	return list, nil
+}
+
+// Problem is a file of a CA that cannot be used.
+type Problem struct {
+	Argument string // that names the file
+	Err      error
+}
+
+// IsAbsent reports whether the file cannot be read on this machine. It may be there on another one.
+func (p Problem) IsAbsent() bool {
+	return errors.Is(p.Err, fs.ErrNotExist) || errors.Is(p.Err, fs.ErrPermission)
+}
+
+// CheckFiles reads all files of a CA, also its key.
+func CheckFiles(spec engine.EtcdCA, b Bastion) []Problem {
+	var problems []Problem
+	text, _, err := readCertificate(spec, b)
+	if err != nil {
+		problems = append(problems, Problem{"certificate", err})
+	}
+	if spec.Key != "" {
+		key, keyErr := b.ReadFile(spec.Key)
+		switch {
+		case keyErr != nil:
+			problems = append(problems, Problem{"key", fmt.Errorf("key of the CA: %w", keyErr)})
+		case err == nil:
+			if _, err := pki.ParseAuthority(text, key); err != nil {
+				problems = append(problems, Problem{"key", err})
+			}
+		}
+	}
+	for _, path := range spec.AlsoTrust {
+		if _, err := readOther(path, b); err != nil {
+			problems = append(problems, Problem{"also_trust", err})
+		}
+	}
+	return problems
 }
 
 // Certificate returns the certificate of the CA.

@@ -129,3 +129,33 @@ func TestSign(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCheckFiles: each file of a CA that cannot be used is named by its argument. Those that are only absent may be on another machine.
+func TestCheckFiles(t *testing.T) {
+	b := newBastion(t)
+	other := newBastion(t)
+	b.files["other.key"] = other.files["ca.key"]
+	for _, c := range []struct {
+		spec         engine.EtcdCA
+		wrong, apart string // arguments of files that are wrong, and that are absent
+	}{
+		{engine.EtcdCA{Certificate: "ca.crt", Key: "ca.key", AlsoTrust: []string{"two.crt"}}, "", ""},
+		{engine.EtcdCA{Certificate: "ca.crt", SignCommand: []string{"sign"}}, "", ""},
+		{engine.EtcdCA{Certificate: "missing", Key: "missing", AlsoTrust: []string{"missing", "ca.crt"}}, "", "certificate key also_trust"},
+		{engine.EtcdCA{Certificate: "leaf.crt", Key: "ca.key"}, "certificate", ""},
+		{engine.EtcdCA{Certificate: "ca.crt", Key: "empty"}, "key", ""},
+		{engine.EtcdCA{Certificate: "ca.crt", Key: "other.key", AlsoTrust: []string{"leaf.crt"}}, "key also_trust", ""},
+	} {
+		var wrong, absent []string
+		for _, p := range CheckFiles(c.spec, b) {
+			if p.IsAbsent() {
+				absent = append(absent, p.Argument)
+			} else {
+				wrong = append(wrong, p.Argument)
+			}
+		}
+		if strings.Join(wrong, " ") != c.wrong || strings.Join(absent, " ") != c.apart {
+			t.Errorf("%+v: wrong %q, absent %q", c.spec, wrong, absent)
+		}
+	}
+}
