@@ -1,6 +1,7 @@
 package restore_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type world struct {
 	kill     string // moment at which runs are killed
 	cut      map[string]bool
 	log      []string
+	lie      func(*restore.State) // nil, or breaks a law: holdfast believes the result
 }
 
 type machine struct {
@@ -122,6 +124,9 @@ func (w *world) state() restore.State {
 			}
 		}
 		s.Hosts = append(s.Hosts, h)
+	}
+	if w.lie != nil {
+		w.lie(&s)
 	}
 	return s
 }
@@ -237,27 +242,35 @@ func (w *world) act(step restore.Step, identity string) {
 // success.
 func (w *world) play(t *testing.T) *restore.Refusal {
 	t.Helper()
+	refusal, broken := w.run()
+	if broken != nil {
+		t.Fatalf("%v\n%s", broken, w)
+	}
+	return refusal
+}
+
+// run lets a run work until it ends, and returns the refusal, and the law that it breaks.
+func (w *world) run() (_ *restore.Refusal, broken error) {
 	for range 12 * (len(w.hosts) + 2) {
 		s := w.state()
 		step, err := restore.Next(s)
 		if err != nil {
-			return err.(*restore.Refusal)
+			return err.(*restore.Refusal), nil
 		}
 		w.log = append(w.log, fmt.Sprint(step.Action, " ", step.Host))
 		if err := w.checkStep(step); err != nil {
-			t.Fatalf("%s: %v\n%s", step.Action, err, w)
+			return nil, fmt.Errorf("%s: %w", step.Action, err)
 		}
 		w.act(step, s.Source().Identity)
 		if w.finished {
-			return nil
+			return nil, nil
 		}
 		if w.kill == killedBetween && step.Action != restore.Preflight && !w.cut[fmt.Sprint(step)] {
 			w.cut[fmt.Sprint(step)] = true
 			w.forget()
 		}
 	}
-	t.Fatalf("it does not end\n%s", w)
-	return nil
+	return nil, errors.New("it does not end")
 }
 
 func (w *world) String() string {
