@@ -121,17 +121,21 @@ var freshKinds = []struct {
 	{machine{replaced: true, runs: true, disk: "m97"}, nil}, // it was away while the cluster was restored
 }
 
-// TestLaws lets a run change every cluster: up to seven voters of every condition and role × learners × new hosts. Runs are
-// killed never, after every step, and in the middle of every step. By default, it takes every 13th world.
-func TestLaws(t *testing.T) {
-	t.Parallel()
-	var all, few []voterKind
+func allVoterKinds() (all []voterKind) {
 	for _, c := range []string{"healthy", "dead", "cut off", "stopped", "replaced"} {
 		for _, r := range []string{"wanted", "retired", "named", "unlisted", "unlisted, named"} {
 			all = append(all, voterKind{c, r})
 		}
 	}
-	few = []voterKind{{"healthy", "wanted"}, {"healthy", "retired"}, {"dead", "wanted"}, {"cut off", "retired"}, {"stopped", "named"}}
+	return all
+}
+
+// TestLaws lets a run change every cluster: up to seven voters of every condition and role × learners × new hosts. Runs are
+// killed never, after every step, and in the middle of every step. By default, it takes every 13th world.
+func TestLaws(t *testing.T) {
+	t.Parallel()
+	all := allVoterKinds()
+	few := []voterKind{{"healthy", "wanted"}, {"healthy", "retired"}, {"dead", "wanted"}, {"cut off", "retired"}, {"stopped", "named"}}
 	names := slices.Sorted(maps.Keys(learnerKinds))
 	worlds, tried := 0, 0
 	try := func(kinds []voterKind, fresh [][]int) func([]int) {

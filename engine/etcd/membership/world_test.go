@@ -1,6 +1,7 @@
 package membership_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type world struct {
 	cutShort bool            // each change is cut short the first time
 	cut      map[string]bool // changes that were
 	log      []string
+
+	lie func(*membership.State) // nil, or breaks a law: holdfast believes the result
 }
 
 // peer is a member in etcd's list.
@@ -152,6 +155,9 @@ func (w *world) state() membership.State {
 			}
 		}
 		s.Hosts = append(s.Hosts, h)
+	}
+	if w.lie != nil {
+		w.lie(&s)
 	}
 	return s
 }
@@ -386,30 +392,38 @@ func (w *world) checkRemoval(p *peer, m *machine) error {
 // play lets a run work until it ends, and returns why it ended.
 func (w *world) play(t *testing.T, forgets bool) *membership.Refusal {
 	t.Helper()
+	refusal, broken := w.run(forgets)
+	if broken != nil {
+		t.Fatalf("%v\n%s", broken, w)
+	}
+	return refusal
+}
+
+// run lets a run work until it ends, and returns why it ended, and the law that it breaks.
+func (w *world) run(forgets bool) (_ *membership.Refusal, broken error) {
 	w.electLeader()
 	for range 12 * (len(w.hosts) + len(w.members) + 2) {
 		step, err := membership.Next(w.state())
 		if err != nil {
-			return err.(*membership.Refusal)
+			return err.(*membership.Refusal), nil
 		}
 		if step.Action == membership.Done {
-			return nil
+			return nil, nil
 		}
 		w.log = append(w.log, strings.TrimSpace(fmt.Sprint(step.Action, " ", step.Host, " ", step.Member)))
 		if err := w.checkStep(step); err != nil {
-			t.Fatalf("%v\n%s", err, w)
+			return nil, err
 		}
 		before, _ := w.tally()
 		w.act(step)
 		if after, serving := w.tally(); step.Action.ChangesMembership() && (2*serving <= after || max(before-after, after-before) > 1) {
-			t.Fatalf("%d of %d voters serve after %s\n%s", serving, after, step.Action, w)
+			return nil, fmt.Errorf("%d of %d voters serve after %s", serving, after, step.Action)
 		}
 		if forgets && step.Action != membership.Preflight && step.Action != membership.Snapshot {
 			w.saved, w.checked = false, map[string]bool{}
 		}
 	}
-	t.Fatalf("it does not end\n%s", w)
-	return nil
+	return nil, errors.New("it does not end")
 }
 
 func (w *world) String() string {
