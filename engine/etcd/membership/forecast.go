@@ -101,7 +101,7 @@ func (s State) applyStep(step MemberStep) State {
 
 // createCluster starts a cluster of one voter. It needs no snapshot, because there are no data.
 func (s *State) createCluster(h *Host) {
-	h.HasData, h.Running, s.Saved = true, true, true
+	h.HasData, h.Running, s.Saved, s.Version = true, true, true, h.Etcd
 	h.Certificates.Loaded = h.Certificates.File
 	m := forecastMember(h.Name)
 	m.Name, m.Healthy, m.Leader = h.Name, true, true

@@ -40,6 +40,11 @@ func TestVersionOfNewMember(t *testing.T) {
 			t.Errorf("%+v: %+v", x, f)
 		}
 	}
+	fresh := stateOf("fff")
+	fresh.Hosts[0].Etcd, fresh.Hosts[1].Etcd, fresh.Hosts[2].Etcd = "3.6.4", "3.5.16", "3.6.4"
+	if f := membership.Plan(fresh); f.Refusal == nil || !strings.Contains(f.Refusal.Text, "h2: its etcd is 3.5.16, and the cluster is at 3.6: ") {
+		t.Errorf("the plan of a new cluster hides that one of its hosts has an older etcd: %+v", f)
+	}
 	one := stateOf("hff") // the other one alone would make the number of voters even
 	one.Version, one.Hosts[1].Etcd, one.Hosts[2].Etcd = "3.6.0", "3.5.16", "3.6.4"
 	if f := membership.Plan(one); f.Refusal == nil || len(f.Steps) > 0 || !strings.Contains(f.Refusal.Text, "an older etcd does not start there") {
