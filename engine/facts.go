@@ -47,12 +47,16 @@ type Rollout struct {
 	Run     string            `json:"run"`              // ID of the run that began the roll-out on the host
 	Number  int               `json:"number,omitempty"` // number of the roll-out at the site, because clocks cannot show which is the newest; 0: it has no number yet
 	Targets map[string]string `json:"targets"`          // OS of each pool of the site, by digest
+	Over    []string          `json:"over,omitempty"`   // runs of earlier roll-outs with the same number
 }
 
 // MaxRollout is the highest number of a roll-out. Roll-outs after it share this
-// number, and the run IDs, which sort by time, decide which is newer. A higher
-// number is not trusted.
+// number. Then Over and the run IDs, which sort by time, decide which is newer.
+// A higher number is not trusted.
 const MaxRollout = 1_000_000
+
+// MaxOver is the number of runs that Over has at most.
+const MaxOver = 32
 
 // Deployment is one OS version on a host's disk.
 type Deployment struct {
@@ -122,8 +126,9 @@ func (f Facts) WithRunning(services []string) Facts {
 
 // After reports whether the roll-out r began after other, or other is nil. The
 // roll-out of the given run is the newest. The numbers of the others decide,
-// because the clocks of bastions differ. With equal numbers the run IDs decide,
-// which sort by those clocks.
+// because the clocks of bastions differ. With equal numbers a roll-out that was
+// begun over the other one is newer, else the run IDs decide, which sort by
+// those clocks.
 func (r *Rollout) After(other *Rollout, run string) bool {
 	switch {
 	case other == nil:
@@ -132,6 +137,8 @@ func (r *Rollout) After(other *Rollout, run string) bool {
 		return other.Run != run
 	case r.Number != other.Number:
 		return r.Number > other.Number
+	case slices.Contains(r.Over, other.Run) != slices.Contains(other.Over, r.Run):
+		return slices.Contains(r.Over, other.Run)
 	}
 	return r.Run > other.Run
 }

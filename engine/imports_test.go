@@ -167,6 +167,7 @@ var neighbours = map[string]map[string]string{
 		"engine/rollout":            "a run asks for holds, and reads the exit statuses of scripts",
 		"engine/rollout/governing":  "a pace is sent to a host by script",
 		"engine/report/summary":     "a command is shown as it can be typed",
+		"engine/report/planview":    "a refusal names the file of a host that it follows from",
 		"modules/hostconfig":        "its scripts check the hold, and quote their values",
 		"modules/hoststate":         "it reads the hold, and files that releases write",
 		"modules/osimage":           "its scripts check the hold, and note a rejected OS",

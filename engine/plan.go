@@ -33,8 +33,9 @@ type Plan struct {
 	Before            []Step             `json:"before,omitempty"` // steps that run once, before the first disruption
 	Lanes             []Lane             `json:"lanes,omitempty"`
 	Batches           []Batch            `json:"batches,omitempty"`
-	Refusals          []string           `json:"refusals,omitempty"`   // why nothing may start
-	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"` // hosts that an earlier roll-out has not reached: no roll-out of another OS may begin
+	Refusals          []string           `json:"refusals,omitempty"`    // why nothing may start
+	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"`  // hosts that an earlier roll-out has not reached: no roll-out of another OS may begin
+	RecordedOn        []string           `json:"recorded_on,omitempty"` // hosts that have recorded the unfinished roll-out
 	Warnings          []string           `json:"warnings,omitempty"`
 	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts that have problems, whether or not these hosts have work
 	Drift             []HostDrift        `json:"drift,omitempty"`         // drift that pools only report

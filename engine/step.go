@@ -130,6 +130,7 @@ type TakeHold struct {
 	Targets       map[string]string `json:"targets,omitempty"` // OS of each pool, by digest, if a roll-out begins here; the host records them
 	RolloutRun    string            `json:"began,omitempty"`   // the first run of that roll-out; the host records it
 	RolloutNumber int               `json:"number,omitempty"`  // number of that roll-out; the host records it
+	RolloutOver   []string          `json:"over,omitempty"`    // runs of earlier roll-outs with this number; the host records them
 }
 
 // Release ends the run's hold.

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"time"
+
+	"holdfast/engine"
 )
 
 // NewRunID returns a run ID that sorts by time. It has 64 random bits, because a run
@@ -11,7 +13,7 @@ import (
 func NewRunID(now time.Time) string {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // documented to never fail
-	return now.UTC().Format("20060102-150405") + "-" + hex.EncodeToString(b)
+	return engine.NewRunID(now, b)
 }
 
 // NewHoldID returns the ID of a hold that belongs to no run.

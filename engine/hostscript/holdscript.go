@@ -28,7 +28,7 @@ const (
 func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine.Rollout) string {
 	t := engine.TakeHold{For: lasts, Adopt: adopt}
 	if roll != nil {
-		t.Targets, t.RolloutRun, t.RolloutNumber = roll.Targets, roll.Run, roll.Number
+		t.Targets, t.RolloutRun, t.RolloutNumber, t.RolloutOver = roll.Targets, roll.Run, roll.Number, roll.Over
 	}
 	return TakeHoldScript(h, t)
 }
@@ -75,6 +75,10 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		note = jsonField("run", t.RolloutRun) + ",\n" + `"targets":` + string(targets)
 		if t.RolloutNumber > 0 {
 			note += fmt.Sprintf(",\n\"number\":%d", t.RolloutNumber)
+		}
+		if len(t.RolloutOver) > 0 {
+			over, _ := json.Marshal(t.RolloutOver) // strings always marshal
+			note += ",\n" + `"over":` + string(over)
 		}
 	}
 	return holdVars(h.Owner()) +

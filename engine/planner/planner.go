@@ -93,6 +93,9 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 		Excluded:   append(slices.Clip(survey.excluded), schedule.blocked...),
 		Unfinished: findUnfinishedHosts(in, x, survey), LastRollout: x.last, Rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), CertificateProblems: in.certificateProblems(), Repair: in.Repair,
 	}
+	if len(p.Unfinished) > 0 {
+		p.RecordedOn = recordingHosts(in, *x.last)
+	}
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}

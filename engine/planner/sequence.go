@@ -96,7 +96,7 @@ func withHold(t engine.Target, take engine.TakeHold, roll []engine.Step, newOS b
 	take.For += engine.Duration(10*time.Minute) + sumTimeouts(roll)
 	take.Renewed = t.Facts.HoldRenewed()
 	if newOS {
-		take.Targets, take.RolloutRun, take.RolloutNumber = t.Rollout.Targets, t.Rollout.Run, t.Rollout.Number
+		take.Targets, take.RolloutRun, take.RolloutNumber, take.RolloutOver = t.Rollout.Targets, t.Rollout.Run, t.Rollout.Number, t.Rollout.Over
 	}
 	take.PreviousOS = previousOS(t, newOS)
 	first := engine.Step{Name: "hold", On: t.Host.Name, Do: engine.Op{TakeHold: &take}, Timeout: engine.CommandTimeout}

@@ -42,8 +42,8 @@ func surveyHosts(in Input, x index) surveyResult {
 		if !ok {
 			f.Unreachable = "not gathered"
 		}
-		if f.RolloutProblem != "" {
-			s.addWarning("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, hostscript.RolloutPath, f.RolloutProblem)
+		if _, problem := readRollout(f); problem != "" {
+			s.addWarning("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, hostscript.RolloutPath, problem)
 		}
 		why, reason := in.standingOf(f).exclusion(), ""
 		if why != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"holdfast/engine"
 )
@@ -72,11 +73,41 @@ func (in Input) describeEndedRollouts(x index) (said []string) {
 func lastRollout(in Input) *engine.Rollout {
 	var last *engine.Rollout
 	for _, h := range in.Inventory.Hosts {
-		if r := in.Facts[h.Name].Rollout; r != nil && r.After(last, in.Run) {
+		if r, _ := readRollout(in.Facts[h.Name]); r != nil && r.After(last, in.Run) {
 			last = r
 		}
 	}
 	return last
+}
+
+// maxClockError is how far the clocks of two bastions may differ. It is more
+// than the difference between two time zones, because a clock may have been set
+// to the local time. The number of a roll-out does not depend on any clock.
+const maxClockError = 24 * time.Hour
+
+// readRollout returns the roll-out that a host reports, or why it is not
+// believed: a run that has not begun cannot have begun a roll-out.
+func readRollout(f engine.Facts) (r *engine.Rollout, problem string) {
+	if f.Rollout == nil {
+		return nil, f.RolloutProblem
+	}
+	began, ok := engine.ParseRunID(f.Rollout.Run)
+	if ok && !f.GatheredAt.IsZero() && began.After(f.GatheredAt.Add(maxClockError)) {
+		return nil, fmt.Sprintf("run %s would begin in the future", f.Rollout.Run)
+	}
+	return f.Rollout, ""
+}
+
+// recordingHosts returns the hosts that report this roll-out, so that an
+// operator can find the host that reports a roll-out which nobody has begun.
+func recordingHosts(in Input, roll engine.Rollout) []string {
+	var names []string
+	for _, h := range in.Inventory.Hosts {
+		if r, _ := readRollout(in.Facts[h.Name]); r != nil && r.Run == roll.Run && r.Number == roll.Number {
+			names = append(names, h.Name)
+		}
+	}
+	return names
 }
 
 func startsOtherRollout(in Input, s surveyResult, last engine.Rollout) bool {
@@ -110,7 +141,7 @@ func continuedRollout(in Input, x index) engine.Rollout {
 	case maps.Equal(last.Targets, x.targets):
 		return *last
 	case in.OverIncomplete || !isUnfinished(in, x, *last):
-		return engine.Rollout{Run: in.Run, Number: min(last.Number+1, engine.MaxRollout), Targets: x.targets}
+		return nextRollout(in, x)
 	}
 	targets := maps.Clone(x.targets)
 	for pool, digest := range last.Targets {
@@ -119,6 +150,24 @@ func continuedRollout(in Input, x index) engine.Rollout {
 		}
 	}
 	return engine.Rollout{Run: last.Run, Number: last.Number, Targets: targets}
+}
+
+// nextRollout returns the roll-out that follows the last one. If the numbers are
+// used up, it names all roll-outs with the same number that hosts report, so
+// that it is newer than each of them, whatever time their run IDs have.
+func nextRollout(in Input, x index) engine.Rollout {
+	next := engine.Rollout{Run: in.Run, Number: min(x.last.Number+1, engine.MaxRollout), Targets: x.targets}
+	if next.Number > x.last.Number {
+		return next
+	}
+	over := append(slices.Clone(x.last.Over), x.last.Run)
+	for _, h := range in.Inventory.Hosts {
+		if r, _ := readRollout(in.Facts[h.Name]); r != nil && r.Number == next.Number && !slices.Contains(over, r.Run) {
+			over = append(over, r.Run)
+		}
+	}
+	next.Over = over[max(0, len(over)-engine.MaxOver):]
+	return next
 }
 
 func isUnfinished(in Input, x index, roll engine.Rollout) bool {

@@ -45,7 +45,7 @@ func (h *Host) Remember(r Remembered) {
 func (m memory) rememberedFacts() Remembered {
 	r := Remembered{Updated: m.updated, Rejected: slices.Clone(m.rejected)}
 	if m.rollout != nil {
-		r.Rollout = &engine.Rollout{Run: m.rollout.Run, Number: m.rollout.Number, Targets: maps.Clone(m.rollout.Targets)}
+		r.Rollout = &engine.Rollout{Run: m.rollout.Run, Number: m.rollout.Number, Targets: maps.Clone(m.rollout.Targets), Over: slices.Clone(m.rollout.Over)}
 	}
 	return r
 }

@@ -75,8 +75,8 @@ func readRollout(text string) (r *engine.Rollout, problem string) {
 		return nil, ""
 	}
 	switch {
-	case !isName(r.Run):
-		return nil, "its run has no plausible ID"
+	case isForeignID(r.Run) || len(r.Over) > engine.MaxOver || slices.ContainsFunc(r.Over, isForeignID):
+		return nil, "its run has no ID that holdfast makes"
 	case r.Number < 0 || r.Number > engine.MaxRollout:
 		return nil, fmt.Sprintf("number %d is not plausible", r.Number)
 	case len(r.Targets) > maxPools:
@@ -88,6 +88,11 @@ func readRollout(text string) (r *engine.Rollout, problem string) {
 		}
 	}
 	return r, ""
+}
+
+func isForeignID(run string) bool {
+	_, ok := engine.ParseRunID(run)
+	return !ok
 }
 
 func isName(text string) bool {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,18 +19,24 @@ func TestAForgedRolloutIsNotBelieved(t *testing.T) {
 		many[fmt.Sprint("pool-", i)] = "x"
 	}
 	one := map[string]string{"w": "4d1f"}
+	const run = "20260302-100000-0123456789abcdef"
 	for name, c := range map[string]struct {
 		forged   engine.Rollout
 		believed bool
 	}{
-		"as holdfast writes it":  {engine.Rollout{Run: "20260302-100000-0123456789abcdef", Number: 12, Targets: one}, true},
-		"the highest":            {engine.Rollout{Run: "r", Number: engine.MaxRollout, Targets: one}, true},
-		"a number without bound": {engine.Rollout{Run: "r", Number: math.MaxInt, Targets: one}, false},
-		"a negative number":      {engine.Rollout{Run: "r", Number: -1, Targets: one}, false},
-		"control characters":     {engine.Rollout{Run: "r\x1b[2J", Targets: one}, false},
+		"as holdfast writes it":  {engine.Rollout{Run: run, Number: 12, Targets: one}, true},
+		"the highest":            {engine.Rollout{Run: run, Number: engine.MaxRollout, Targets: one}, true},
+		"a number without bound": {engine.Rollout{Run: run, Number: math.MaxInt, Targets: one}, false},
+		"a negative number":      {engine.Rollout{Run: run, Number: -1, Targets: one}, false},
+		"as before":              {engine.Rollout{Run: "20260302-100000-01ef", Targets: one}, true},
+		"over others":            {engine.Rollout{Run: run, Number: engine.MaxRollout, Targets: one, Over: slices.Repeat([]string{run}, engine.MaxOver)}, true},
+		"over more than it may":  {engine.Rollout{Run: run, Number: engine.MaxRollout, Targets: one, Over: slices.Repeat([]string{run}, engine.MaxOver+1)}, false},
+		"over no run":            {engine.Rollout{Run: run, Number: engine.MaxRollout, Targets: one, Over: []string{"r"}}, false},
+		"an ID that never sorts": {engine.Rollout{Run: "r", Number: engine.MaxRollout, Targets: one}, false},
+		"control characters":     {engine.Rollout{Run: "20260302-100000-\x1b[2J", Targets: one}, false},
 		"a long ID":              {engine.Rollout{Run: strings.Repeat("r", 300), Targets: one}, false},
-		"a long OS":              {engine.Rollout{Run: "r", Targets: map[string]string{"w": strings.Repeat("d", 300)}}, false},
-		"more pools than a site": {engine.Rollout{Run: "r", Targets: many}, false},
+		"a long OS":              {engine.Rollout{Run: run, Targets: map[string]string{"w": strings.Repeat("d", 300)}}, false},
+		"more pools than a site": {engine.Rollout{Run: run, Targets: many}, false},
 	} {
 		text, err := json.Marshal(c.forged)
 		if err != nil {

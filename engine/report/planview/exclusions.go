@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
@@ -75,7 +76,26 @@ func (v *planView) writeUnfinished() {
 			v.writeLine("      %s", u.Target)
 		}
 	}
-	v.writeLine("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
+	v.writeLine("  %s", "to leave it unfinished: add --continue-over-incomplete")
+	for _, l := range RecordLines(v.p) {
+		v.writeLine("  %s", l)
+	}
+	v.writeLine("")
+}
+
+// RecordLines returns lines about the hosts that have recorded the unfinished
+// roll-out of a plan. If no run has begun it, one of them made it up.
+func RecordLines(p engine.Plan) []string {
+	if len(p.RecordedOn) == 0 {
+		return nil
+	}
+	const shown = 8
+	hosts := textutil.FoldNames(p.RecordedOn)
+	names := strings.Join(textutil.AndMore(hosts[:min(shown, len(hosts))], len(hosts)), ", ")
+	return []string{
+		"that roll-out is recorded on " + names + ", in " + hostscript.RolloutPath,
+		"if no run began it: remove that file there, and find out who wrote it",
+	}
 }
 
 // UnfinishedLines groups hosts with the same reason. Unless all is set, it

@@ -28,6 +28,9 @@ func TestWriteRollout(t *testing.T) {
 		unfinished.Unfinished = append(unfinished.Unfinished, engine.UnfinishedHost{Host: fmt.Sprintf("worker-%02d", i+1), Reason: "runs ffe304ca31ef, and not bc30253b4147 of run 20261120-220000-aa11c35e7f90d284", Target: strings.Repeat("bc30253b41475566", 4)})
 	}
 	unfinished.Unfinished = append(unfinished.Unfinished, engine.UnfinishedHost{Host: "gpu-0", Reason: "is not known to run bc30253b4147 of run 20261120-220000-aa11c35e7f90d284"})
+	for i := range 8 {
+		unfinished.RecordedOn = append(unfinished.RecordedOn, fmt.Sprintf("worker-%02d", i+4))
+	}
 	canaries := engine.Plan{}
 	for i := range 9 {
 		name := fmt.Sprintf("worker-%d", i)

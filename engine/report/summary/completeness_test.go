@@ -72,7 +72,7 @@ func TestCompleteness(t *testing.T) {
 		},
 		"end-unfinished": func(s *reporttest.Script) {
 			s.StartRun()
-			p := engine.Plan{Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}, {Host: "worker-02", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}}}
+			p := engine.Plan{RecordedOn: []string{"worker-03"}, Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}, {Host: "worker-02", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}}}
 			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
 			s.EndIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "refused: an earlier roll-out has not reached every host", Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Pending: 12}, engine.Pending)})
 		},

@@ -28,6 +28,7 @@ func (s *Summary) NextSteps(end engine.RunEnd) []string {
 	for _, l := range planview.UnfinishedLines(s.plan.Unfinished, false) {
 		lines = append(lines, "unfinished: "+l)
 	}
+	lines = append(lines, planview.RecordLines(s.plan)...)
 	told := end.Cause
 	if _, cut := s.ShortReason(end); cut { // a cut reason names only some hosts, so list all of them
 		told = engine.EndCause{}
