@@ -2,6 +2,7 @@ package config
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
@@ -137,6 +138,8 @@ type forbiddenPath struct {
 	above  bool   // no file or link may replace a parent directory either
 }
 
+const ownPathReason = "is where holdfast keeps its own state; use another path"
+
 var forbiddenPaths = listForbiddenPaths()
 
 func listForbiddenPaths() []forbiddenPath {
@@ -146,8 +149,8 @@ func listForbiddenPaths() []forbiddenPath {
 			list = append(list, forbiddenPath{path: p, reason: reason, above: above})
 		}
 	}
-	add(true, "is where holdfast keeps its own state; use another path", hostscript.OwnPaths()...)
-	for _, base := range []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow"} {
+	add(true, ownPathReason, hostscript.OwnPaths()...)
+	for _, base := range []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/subuid", "/etc/subgid"} {
 		add(true, "is where the host keeps its accounts, and other programs write it too; use passwd.users and passwd.groups", base, base+"-")
 	}
 	add(false, "is the kernel's and not stored anywhere; use sysctl.d or a kernel argument", "/proc")
@@ -159,6 +162,10 @@ func listForbiddenPaths() []forbiddenPath {
 // refusePath refuses a forbidden path. A directory may be a parent of such a
 // path; a file or a link may not.
 func (d *document) refusePath(path string, isDirectory bool, at syntax.FieldPath) {
+	if isOwnDropin(path) {
+		d.addError(at, "%s", ownPathReason)
+		return
+	}
 	for _, f := range forbiddenPaths {
 		switch {
 		case path == f.path || strings.HasPrefix(path, f.path+"/"):
@@ -169,6 +176,13 @@ func (d *document) refusePath(path string, isDirectory bool, at syntax.FieldPath
 			return
 		}
 	}
+}
+
+func isOwnDropin(path string) bool {
+	rest, ok := strings.CutPrefix(path, hostscript.UnitDir+"/")
+	folder, rest, _ := strings.Cut(rest, "/")
+	name, _, _ := strings.Cut(rest, "/")
+	return ok && strings.HasSuffix(folder, ".d") && slices.Contains(hostscript.OwnDropins(), name)
 }
 
 func (d *document) refuseUnit(name string, dropins []string, at syntax.FieldPath) {

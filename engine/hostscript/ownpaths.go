@@ -18,10 +18,13 @@ const (
 	// HelperDropin is the drop-in that prevents a unit of RebootHelpers from
 	// starting.
 	HelperDropin = "50-holdfast.conf"
+	// MemberDropin and SettingsDropin are drop-ins of the unit that runs etcd.
+	MemberDropin   = "50-holdfast-member.conf"
+	SettingsDropin = "51-holdfast-settings.conf"
 )
 
-// OwnPaths lists every file and folder of a host that is holdfast's own. No
-// configuration may write there.
+// OwnPaths lists every file and folder of a host that is holdfast's own, but for
+// OwnDropins of units that an inventory names. No configuration may write there.
 func OwnPaths() []string {
 	paths := []string{engine.StateDir, RunDir, NoticePath, NoticeTextPath}
 	for _, unit := range []string{StageUnit, RebootUnit} {
@@ -30,8 +33,15 @@ func OwnPaths() []string {
 	for _, unit := range RebootHelpers() {
 		paths = append(paths, UnitDir+"/"+unit+".d/"+HelperDropin)
 	}
+	for _, dropin := range OwnDropins() {
+		paths = append(paths, UnitDir+"/etcd.service.d/"+dropin)
+	}
 	return paths
 }
+
+// OwnDropins lists the names of drop-ins that are holdfast's own in the drop-in
+// folder of every unit. An inventory may name the unit that runs etcd.
+func OwnDropins() []string { return []string{MemberDropin, SettingsDropin} }
 
 // RebootHelpers returns the units that reboot a host by themselves. While a
 // host is held, these units are stopped, and a condition prevents them from

@@ -21,12 +21,12 @@ const (
 )
 
 func dropinPath(unit string) string {
-	return "/etc/systemd/system/" + unit + ".d/50-holdfast-member.conf"
+	return hostscript.UnitDir + "/" + unit + ".d/" + hostscript.MemberDropin
 }
 
 // tuningPath returns the path of the drop-in that names tunedPath. Its settings take precedence over those of dropinPath.
 func tuningPath(unit string) string {
-	return "/etc/systemd/system/" + unit + ".d/51-holdfast-settings.conf"
+	return hostscript.UnitDir + "/" + unit + ".d/" + hostscript.SettingsDropin
 }
 
 // wantedUser returns the account that the inventory wants etcd to run as; "": that of the unit.
