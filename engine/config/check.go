@@ -167,13 +167,46 @@ func (d *document) refusePath(path string, isDirectory bool, at syntax.FieldPath
 		return
 	}
 	for _, f := range forbiddenPaths {
-		switch {
-		case path == f.path || strings.HasPrefix(path, f.path+"/"):
-			d.addError(at, "%s", f.reason)
+		if reason := f.refusal(path, isDirectory); reason != "" {
+			d.addError(at, "%s", reason)
 			return
-		case path != "" && f.above && !isDirectory && strings.HasPrefix(f.path, path+"/"):
-			d.addError(at, "is a directory above %s, which %s", f.path, f.reason)
-			return
+		}
+	}
+}
+
+// refusal returns why a document must not write this path; "" if it may.
+func (f forbiddenPath) refusal(path string, isDirectory bool) string {
+	switch {
+	case path == f.path || strings.HasPrefix(path, f.path+"/"):
+		return f.reason
+	case path != "" && f.above && !isDirectory && strings.HasPrefix(f.path, path+"/"):
+		return "is a directory above " + f.path + ", which " + f.reason
+	}
+	return ""
+}
+
+// refuseOwnFolders refuses entries in folders that are holdfast's own on these
+// hosts only. It looks at the merged documents: the documents themselves are
+// shared with other hosts, which may have such entries.
+func (b *builder) refuseOwnFolders(folders []string) {
+	for _, folder := range folders {
+		own := forbiddenPath{folder, "is where holdfast keeps keys and certificates of etcd on this host; use another path, or leave the block ca out of the cluster", true}
+		refuse := func(path string, isDirectory bool, entry, field string) {
+			if reason := own.refusal(path, isDirectory); reason != "" {
+				b.problems.AddError(b.places.entryPlace("node "+entry, field), "%s", reason)
+			}
+		}
+		for _, f := range b.merged.Storage.Files {
+			refuse(f.Path, false, f.Path, "path")
+		}
+		for _, f := range b.merged.Storage.Directories {
+			refuse(f.Path, true, f.Path, "path")
+		}
+		for _, l := range b.merged.Storage.Links {
+			refuse(l.Path, false, l.Path, "path")
+			if l.Hard != nil && *l.Hard && l.Target != nil {
+				refuse(*l.Target, false, l.Path, "target")
+			}
 		}
 	}
 }

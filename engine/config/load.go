@@ -29,6 +29,10 @@ type Source struct {
 	// secrets need an entry for its registry.
 	OSImage string
 
+	// OwnFolders are folders of the hosts that holdfast itself writes because of
+	// the inventory.
+	OwnFolders []string
+
 	// Fetch fetches remote contents; nil refuses them. Its error is a short
 	// cause without the address.
 	Fetch func(Remote) ([]byte, error)
@@ -109,6 +113,7 @@ func Load(src Source) (Loaded, error) {
 	}
 	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), places: locateEntries(docs), problems: &l.problems, contents: &src.Cache.contents, osImage: src.OSImage}
 	checkMerged(b.merged, b.places, &l.problems)
+	b.refuseOwnFolders(src.OwnFolders)
 	b.buildConfig()
 	b.checkMergedContents()
 	if err := l.problems.AsError(); err != nil {

@@ -98,14 +98,26 @@ func (c *Configs) groupOf(h engine.Host) *configGroup {
 	if pool.OS != nil {
 		image = pool.OS.Image
 	}
-	key := fmt.Sprintf("%q %q %q", image, sourceKey(pool.Configs, "pool "+pool.Name), sourceKey(h.Configs, "host "+h.Name))
+	own := c.ownFolders(h)
+	key := fmt.Sprintf("%q %q %q %q", image, own, sourceKey(pool.Configs, "pool "+pool.Name), sourceKey(h.Configs, "host "+h.Name))
 	if c.groups[key] == nil {
-		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.Fetch, Cache: c.read, Known: c.site.Read}}
+		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.Fetch, Cache: c.read, Known: c.site.Read, OwnFolders: own}}
 		s.addSources(pool.Configs, "pool "+pool.Name)
 		s.addSources(h.Configs, "host "+h.Name)
 		c.groups[key] = c.loadGroup(s)
 	}
 	return c.groups[key]
+}
+
+// ownFolders returns the folders that holdfast writes on a host because of its
+// etcd cluster.
+func (c *Configs) ownFolders(h engine.Host) []string {
+	for _, cluster := range c.site.Inventory.Clusters {
+		if cluster.Name == h.Cluster && cluster.Managed != nil && cluster.Managed.CA != nil {
+			return []string{cluster.Managed.CA.Folder}
+		}
+	}
+	return nil
 }
 
 // sourceKey returns the key of a list of sources. A text in the inventory

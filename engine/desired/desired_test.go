@@ -94,3 +94,43 @@ func BenchmarkDesired(b *testing.B) {
 		})
 	}
 }
+
+// TestDocumentsLeaveTheFolderOfKeysAlone checks that no document of a member
+// writes into the folder in which holdfast keeps the keys and certificates of
+// its cluster. The same document may do so on other hosts.
+func TestDocumentsLeaveTheFolderOfKeysAlone(t *testing.T) {
+	const document = `variant: fcos
+version: 1.5.0
+storage:
+  files:
+    - path: /etc/etcd/keys/ca.crt
+      contents: {inline: x}
+    - path: /etc/etcd/keys-of-mine
+      contents: {inline: x}
+  links:
+    - path: /srv/key
+      target: /etc/etcd/keys/peer.key
+      hard: true
+`
+	const ca = "  manage = true\n  ca {\n    certificate = \"ca.crt\"\n    key = \"ca.key\"\n    folder = \"/etc/etcd/keys\"\n  }\n"
+	for name, c := range map[string]struct{ cluster, host, refused string }{
+		"a member":         {ca, "  etcd_cluster = \"main\"\n", "e.bu:5:13: storage.files[0].path: is where holdfast keeps"},
+		"another host":     {ca, "", ""},
+		"keys of somebody": {"", "  etcd_cluster = \"main\"\n", ""},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"site.hcl": "site \"s\" {}\npool \"e\" {}\nhost \"a\" {\n  address = \"192.0.2.1\"\n  pool = \"e\"\n  configs = [\"e.bu\"]\n" + c.host + "}\n" +
+				"host \"b\" {\n  address = \"192.0.2.2\"\n  pool = \"e\"\n  etcd_cluster = \"main\"\n}\netcd_cluster \"main\" {\n" + c.cluster + "}\n",
+			"e.bu": document,
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := configsIn(t, dir).States()
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused) || !strings.Contains(err.Error(), "e.bu:11:15: storage.links[0].target") || strings.Count(err.Error(), "\n") != 1) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
