@@ -208,7 +208,7 @@ func (p Plan) EndCause() EndCause {
 	}
 	c.Kind, c.UnhealthyClusters, c.Excluded = MatchedEnd, p.UnhealthyClusters, p.Excluded
 	c.Drift = p.driftingHosts()
-	if len(c.UnhealthyClusters)+len(c.Excluded)+len(c.Drift) > 0 {
+	if !p.Verdict().Complete {
 		c.Kind = IncompleteEnd
 	}
 	return c

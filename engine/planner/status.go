@@ -6,14 +6,16 @@ import "holdfast/engine"
 func NewStatus(in Input) engine.Status {
 	in = in.withSelection()
 	in.RetryRejected = false // a host stays rolled back until a retry succeeds
-	s := engine.Status{Schema: engine.StatusSchema, Site: in.Inventory.Site, Complete: true}
+	s := engine.Status{Schema: engine.StatusSchema, Site: in.Inventory.Site}
 	pools := map[string]*engine.PoolStatus{}
 	for _, p := range in.Inventory.Pools {
-		s.Pools = append(s.Pools, engine.PoolStatus{Name: p.Name, Counts: map[engine.HostState]int{}, Complete: true, OS: digestOf(p.OS)})
+		s.Pools = append(s.Pools, engine.PoolStatus{Name: p.Name, Counts: map[engine.HostState]int{}, OS: digestOf(p.OS)})
 	}
 	for i := range s.Pools {
 		pools[s.Pools[i].Name] = &s.Pools[i]
 	}
+	var all []engine.HostStatus
+	ofPool := map[string][]engine.HostStatus{}
 	for _, h := range in.Inventory.Hosts {
 		hs := in.hostStatus(h)
 		pool := pools[h.Pool]
@@ -24,9 +26,7 @@ func NewStatus(in Input) engine.Status {
 		}
 		pool.Total++
 		pool.Counts[hs.State]++
-		if hs.State != engine.Updated {
-			pool.Complete, s.Complete = false, false
-		}
+		all, ofPool[h.Pool] = append(all, hs), append(ofPool[h.Pool], hs)
 		if in.Selected(h) {
 			s.Hosts = append(s.Hosts, hs)
 		}
@@ -38,7 +38,12 @@ func NewStatus(in Input) engine.Status {
 		}
 	}
 	s.UnhealthyClusters = in.unhealthyClusters()
-	s.Complete = s.Complete && len(s.UnhealthyClusters) == 0
+	in.Selected = nil
+	s.Complete = judgeHosts(all, in.withSelection().unhealthyClusters()).Complete
+	for i := range s.Pools {
+		p := &s.Pools[i]
+		p.Complete = judgeHosts(ofPool[p.Name], nil).Complete
+	}
 	return s
 }
 
@@ -145,8 +150,14 @@ func summarizeChanges(changes []engine.Change) string {
 // has no refusals: a host that is held, paused or degraded is work for
 // somebody.
 func StatusVerdict(s engine.Status) engine.Verdict {
-	f := engine.Findings{UnhealthyClusters: s.UnhealthyClusters}
-	for _, h := range s.Hosts {
+	return judgeHosts(s.Hosts, s.UnhealthyClusters)
+}
+
+// judgeHosts returns the verdict that makes a host, a pool or a site complete,
+// and from which status has its exit code.
+func judgeHosts(hosts []engine.HostStatus, unhealthy []engine.UnhealthyCluster) engine.Verdict {
+	f := engine.Findings{UnhealthyClusters: unhealthy}
+	for _, h := range hosts {
 		switch h.State {
 		case engine.Updated:
 		case engine.Unreached:

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func planEndText(c engine.EndCause) string {
 	case engine.UnfinishedEnd:
 		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + unfinishedText(c.Unfinished)
 	case engine.IncompleteEnd:
-		return "incomplete: " + strings.Join(incompleteParts(c), "; ")
+		return "incomplete: " + cmp.Or(strings.Join(incompleteParts(c), "; "), "hosts are left with work; holdfast plan shows it")
 	case engine.MatchedEnd:
 		if c.Limited {
 			return "every host within the limit matches"

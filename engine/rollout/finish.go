@@ -122,18 +122,19 @@ func (r *Run) countPools(ctx context.Context, end *engine.RunEnd) {
 		in.Clusters = r.gatherMissingClusters(ctx, in)
 	}
 	status := planner.NewStatus(in)
-	end.Pools, end.Complete = status.Pools, status.Complete && end.Exit == engine.ExitOK
+	end.Pools, end.Complete = status.Pools, end.Verdict.And(planner.StatusVerdict(status)).Complete
 }
 
 func (r *Run) playsEndCause(last []engine.Plan) engine.EndCause {
 	if len(r.Plays) == 0 {
 		return last[0].EndCause()
 	}
-	worst, cause := engine.ExitOK, engine.EndCause{Kind: engine.PlayedEnd}
+	cause := engine.EndCause{Kind: engine.PlayedEnd}
+	verdict := engine.NewVerdict(engine.Findings{})
 	for _, plan := range last {
-		exit := withoutWaitingLanes(plan).Verdict().Exit
-		if exit != worst && exit.Worse(worst) == exit {
-			worst, cause = exit, plan.EndCause()
+		before := verdict.Exit
+		if verdict = verdict.And(withoutWaitingLanes(plan).Verdict()); verdict.Exit != before {
+			cause = plan.EndCause()
 			cause.Play = plan.Play
 		}
 	}
@@ -147,7 +148,7 @@ func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	end.Cause.Journal = err.Error()
 	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})
 	end.Verdict = engine.NewVerdict(end.Verdict.Findings)
-	end.Exit, end.Complete = end.Verdict.Exit, false
+	end.Exit, end.Complete = end.Verdict.Exit, end.Verdict.Complete
 	return end
 }
 

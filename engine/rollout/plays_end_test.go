@@ -42,5 +42,8 @@ func TestPlaysThatWereNotBegun(t *testing.T) {
 		if !slices.Equal(end.NotBegun, []string{"two", "three"}) {
 			t.Errorf("%v not begun", end.NotBegun)
 		}
+		if len(end.Pools) == 0 || !end.Pools[0].Complete || end.Complete {
+			t.Errorf("all hosts match, and the run was stopped, but complete is %t: %+v", end.Complete, end.Pools)
+		}
 	})
 }
