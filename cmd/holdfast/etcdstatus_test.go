@@ -23,9 +23,14 @@ import (
 // path.
 func etcdSite(t *testing.T, cluster *etcdtest.Cluster) string {
 	t.Helper()
+	return etcdSiteWith(t, cluster, func(c sshtest.Config) *sshtest.Server { return sshtest.Start(t, c) })
+}
+
+func etcdSiteWith(t *testing.T, cluster *etcdtest.Cluster, start func(sshtest.Config) *sshtest.Server) string {
+	t.Helper()
 	var hosts strings.Builder
 	for _, m := range cluster.Members {
-		s := sshtest.Start(t, sshtest.Config{Address: m.Address})
+		s := start(sshtest.Config{Address: m.Address})
 		fmt.Fprintf(&hosts, "host %q {\n  address = %q\n  pool = \"etcd\"\n  etcd_cluster = \"main\"\n  ssh {\n    port = %d\n    identity = %q\n    known_hosts = %q\n  }\n}\n",
 			m.Host, m.Address, s.Port(), s.Identity, s.KnownHosts)
 	}

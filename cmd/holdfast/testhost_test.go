@@ -34,29 +34,36 @@ func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, e
 		set[k] = v
 	}
 	h := &testHost{box: filepath.Join(ts.Getenv("WORK"), "hosts", name)}
-	fakes, err := filepath.Abs("../../testdata/fake")
-	if err != nil {
-		return nil, err
-	}
-	more, err := filepath.Abs("testdata/bin")
-	if err != nil {
-		return nil, err
-	}
-	if err := h.writeState(); err != nil {
-		return nil, err
-	}
-	bin := filepath.Join(h.box, "home", "bin")
-	h.server, err = sshtest.New(filepath.Join(h.box, "home"), sshtest.Config{
+	err := h.start(sshtest.Config{
 		Address: set["address"],
 		User:    set["user"], Sudo: set["sudo"], Silent: set["silent"] == "yes", Authorized: []ssh.PublicKey{fleetOf(ts).key},
-		Env:   []string{"BOX=" + h.box, "FAKES=" + fakes, "PATH=" + strings.Join([]string{bin, more, fakes, filepath.Join(h.box, "home", "tools")}, ":")},
-		Input: func(r io.Reader) io.Reader { return &movedScript{in: bufio.NewReader(r), box: h.box} },
 	})
 	if err != nil {
 		return nil, err
 	}
 	ts.Setenv(strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"_PORT", strconv.Itoa(h.server.Port()))
 	return h, h.addToInventory(ts, name, set)
+}
+
+// start starts the host. Its commands find the fake tools, and scripts see the
+// files in its box.
+func (h *testHost) start(c sshtest.Config) error {
+	fakes, err := filepath.Abs("../../testdata/fake")
+	if err != nil {
+		return err
+	}
+	more, err := filepath.Abs("testdata/bin")
+	if err != nil {
+		return err
+	}
+	if err := h.writeState(); err != nil {
+		return err
+	}
+	bin := filepath.Join(h.box, "home", "bin")
+	c.Env = []string{"BOX=" + h.box, "FAKES=" + fakes, "PATH=" + strings.Join([]string{bin, more, fakes, filepath.Join(h.box, "home", "tools")}, ":")}
+	c.Input = func(r io.Reader) io.Reader { return &movedScript{in: bufio.NewReader(r), box: h.box} }
+	h.server, err = sshtest.New(filepath.Join(h.box, "home"), c)
+	return err
 }
 
 // These are the OS versions of the hosts, which run the first one at the start.
