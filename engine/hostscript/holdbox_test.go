@@ -74,7 +74,7 @@ func (b *box) run(script string) (stdout, stderr string, code int) {
 	check(b.t, err)
 	_, err = file.WriteString(script)
 	check(b.t, errors.Join(err, file.Close()))
-	cmd := exec.Command("sh", file.Name())
+	cmd := exec.Command(pathtest.Shell(), file.Name())
 	cmd.Env = []string{"PATH=" + b.path, "BOX=" + b.root, "TMPDIR=" + b.root}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

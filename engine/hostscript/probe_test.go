@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/pathtest"
 )
 
 const mark = "=holdfast-0123456789abcdef"
@@ -18,7 +19,7 @@ const mark = "=holdfast-0123456789abcdef"
 // runProbe pipes the script to the standard input of a real sh, as SSH does.
 func runProbe(t interface{ Fatal(...any) }, commands []engine.Command) (stdout, stderr string) {
 	var out, errs bytes.Buffer
-	sh := exec.Command("sh")
+	sh := exec.Command(pathtest.Shell())
 	sh.Stdin, sh.Stdout, sh.Stderr = strings.NewReader(hostscript.ProbeScript(commands, mark)), &out, &errs
 	if err := sh.Run(); err != nil {
 		t.Fatal(err)

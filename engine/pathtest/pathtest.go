@@ -5,6 +5,7 @@
 package pathtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,13 +29,20 @@ var trapped = strings.Fields(`
 	kubectl loginctl mount ostree passwd pkexec podman poweroff reboot rpm-ostree run0 runuser setpriv shutdown sshd su sudo
 	systemctl systemd-run umount useradd userdel usermod`)
 
+// TestShell is the environment variable with a shell, for example bash, that is the sh of all test hosts.
+const TestShell = "HOLDFAST_TEST_SHELL"
+
 // Link fills a folder with links to the tools of a host.
 func Link(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("link tools: %w", err)
 	}
 	for _, name := range tools {
-		path, err := exec.LookPath(name)
+		program := name
+		if name == "sh" {
+			program = cmp.Or(os.Getenv(TestShell), name)
+		}
+		path, err := exec.LookPath(program)
 		if errors.Is(err, exec.ErrNotFound) && name != "sh" {
 			continue
 		}
@@ -58,6 +66,13 @@ func Tools() string {
 		panic("pathtest.Tools is called without pathtest.Run in TestMain")
 	}
 	return toolsDir
+}
+
+// Shell returns the path of the sh that runs the scripts of hosts: that of the machine, or TestShell. A shell that
+// starts as sh behaves as on hosts where it is /bin/sh.
+func Shell() string {
+	_ = os.Getenv(TestShell) // go test takes a result from its cache only if the variables are the same that tests have read
+	return filepath.Join(Tools(), "sh")
 }
 
 // Tests are the tests of a package. *testing.M implements it.

@@ -60,6 +60,29 @@ func TestTrapsAreNoticed(t *testing.T) {
 	}
 }
 
+// TestTheShellOfHosts checks that all test hosts have the shell that TestShell names.
+func TestTheShellOfHosts(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("this machine has no bash")
+	}
+	bash, err = filepath.EvalSymlinks(bash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(pathtest.TestShell, "bash")
+	dir := filepath.Join(t.TempDir(), "bin")
+	if err := pathtest.Link(dir); err != nil {
+		t.Fatal(err)
+	}
+	if shell, err := filepath.EvalSymlinks(filepath.Join(dir, "sh")); err != nil || shell != bash {
+		t.Errorf("%s, %v", shell, err)
+	}
+	if pathtest.Shell() != filepath.Join(pathtest.Tools(), "sh") {
+		t.Errorf("scripts run with %s", pathtest.Shell())
+	}
+}
+
 // TestHostsHaveNoPathOfTheMachine checks that tests use this package for the PATH of hosts, and never the PATH of the
 // machine.
 func TestHostsHaveNoPathOfTheMachine(t *testing.T) {

@@ -92,7 +92,7 @@ func (b *Box) executeScript(script string) engine.Output {
 	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/self/cgroup", "/sys/fs/cgroup", "/proc/net", "/etc/kubernetes", "/etc/containers", "/boot/ostree", "/ostree/deploy"} {
 		script = strings.ReplaceAll(script, path, b.Root+path)
 	}
-	cmd := exec.Command("sh", "-c", script)
+	cmd := exec.Command(pathtest.Shell(), "-c", script)
 	cmd.Env = []string{"PATH=" + FakeTools(b.T) + ":" + pathtest.Tools(), "BOX=" + b.Root}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

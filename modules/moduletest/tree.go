@@ -115,13 +115,9 @@ func (b *Tree) RunScript(script string, uploads []engine.Upload) engine.Output {
 	b.Check(pack.Close())
 	name := b.At("script")
 	b.Check(os.WriteFile(name, []byte(script), 0o600))
-	shell := os.Getenv("HOLDFAST_TEST_SHELL") // a shell to test instead of sh
-	if shell == "" {
-		shell = "sh"
-	}
 	ctx, cancel := context.WithTimeout(b.T.Context(), 2*time.Minute) // no script may wait for ever
 	defer cancel()
-	cmd := exec.CommandContext(ctx, shell, name)
+	cmd := exec.CommandContext(ctx, pathtest.Shell(), name)
 	cmd.WaitDelay = time.Second
 	cmd.Env = []string{"PATH=" + b.Path + FakeTools(b.T) + ":" + pathtest.Tools(), "BOX=" + b.Root}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

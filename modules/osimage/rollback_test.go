@@ -432,7 +432,7 @@ func (b *osHost) runKilledAt(script string, n int) bool {
 	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/proc/sys", "/ostree/deploy"} {
 		script = strings.ReplaceAll(script, path, b.Root+path)
 	}
-	cmd := exec.Command("sh", "-c", script+"\n:\n")
+	cmd := exec.Command(pathtest.Shell(), "-c", script+"\n:\n")
 	cmd.Env = []string{"PATH=" + dir + ":" + fakes + ":" + pathtest.Tools(), "BOX=" + b.Root}
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -15,6 +15,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/pathtest"
 	"holdfast/modules/moduletest"
 	"holdfast/modules/osimage"
 )
@@ -107,7 +108,7 @@ func TestACommandIsCutShort(t *testing.T) {
 	task := command("echo begun; cat " + fifo)
 	task.Command.Timeout = engine.Duration(20 * time.Second)
 	before := b.ListTree()
-	cmd := exec.Command("sh", "-c", strings.ReplaceAll(taskScript(task), "/var/lib/holdfast", b.Root+"/var/lib/holdfast"))
+	cmd := exec.Command(pathtest.Shell(), "-c", strings.ReplaceAll(taskScript(task), "/var/lib/holdfast", b.Root+"/var/lib/holdfast"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err := cmd.StdoutPipe()
 	b.Check(err)
@@ -230,7 +231,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 // sh runs a script without a fake host.
 func sh(t *testing.T, script string) (code int, stderr string) {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", script)
+	cmd := exec.Command(pathtest.Shell(), "-c", script)
 	var b strings.Builder
 	cmd.Stderr = &b
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {

@@ -66,7 +66,7 @@ func (b *box) run(script string) (int, string) {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
 	script = strings.ReplaceAll(script, "\nroot=''\n", "\nroot='"+b.root+"'\n") // of the scripts of package pki
-	cmd := exec.Command("sh", "-c", script)
+	cmd := exec.Command(pathtest.Shell(), "-c", script)
 	cmd.Stdin = strings.NewReader(b.input)
 	cmd.Env = []string{"PATH=" + b.root + "/bin:" + pathtest.Tools()}
 	out, err := cmd.CombinedOutput()

@@ -57,7 +57,7 @@ func (b *box) tool(name, body string) {
 
 // run runs a script with descriptor 9, as after a claim.
 func (b *box) run(script string) (string, error) {
-	cmd := exec.Command("sh", "-c", "exec 9>/dev/null\n"+script)
+	cmd := exec.Command(pathtest.Shell(), "-c", "exec 9>/dev/null\n"+script)
 	cmd.Env = []string{"PATH=" + b.path}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -322,10 +322,7 @@ func TestRequestScript(t *testing.T) {
 	b.path = b.root + "/bin"
 	script, err := b.place.RequestScript(host)
 	check(t, err)
-	if _, err := exec.LookPath("/bin/sh"); err != nil {
-		t.Skip(err)
-	}
-	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd := exec.Command(pathtest.Shell(), "-c", script)
 	cmd.Env = []string{"PATH=" + b.path}
 	out, _ := cmd.CombinedOutput() // the exit status is checked
 	if cmd.ProcessState.ExitCode() != 79 || !strings.Contains(string(out), "this host has no openssl") {

@@ -82,7 +82,7 @@ func (s Host) Probe(d engine.Desired) engine.Outputs {
 	text := hostscript.ProbeScript(commands, "b05e21")
 	text = strings.ReplaceAll(text, engine.StateDir, s.Root+engine.StateDir)
 	text = strings.Replace(text, "\nroot=''\n", "\nroot="+hostscript.Quote(s.Root)+"\n", 1)
-	cmd := exec.Command("sh")
+	cmd := exec.Command(pathtest.Shell())
 	cmd.Stdin = strings.NewReader(text)
 	cmd.Env = []string{"PATH=" + s.Root + "/fake:" + pathtest.Tools(), "BOX=" + s.Root + "/fake"}
 	var stdout, stderr bytes.Buffer
