@@ -19,7 +19,7 @@ func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, [
 	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
 	s := shell.Script{
 		Vars: map[string]string{"run": owner.Run, "doing": a.String(), "root": ""},
-		Text: pointScript + shell.GroundScript + roomScript + txScript + actionScript + "lock\nreceive\nclaim \"$doing\"\n" + actLine(0, a) +
+		Text: pointScript + hostscript.GroundScript + roomScript + txScript + actionScript + "lock\nreceive\nclaim \"$doing\"\n" + actLine(0, a) +
 			"point acted\ntrim\n",
 	}
 	return shell.Strict + hostscript.CheckHoldSnippet(owner) + s.String(), uploads
@@ -36,7 +36,7 @@ func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []e
 	}
 	s := shell.Script{
 		Vars: map[string]string{"run": owner.Run, "doing": "record", "root": ""},
-		Text: pointScript + shell.GroundScript + roomScript + txScript + recordedScript + "lock\nreceive\nclaim \"$doing\"\nrecorded\n",
+		Text: pointScript + hostscript.GroundScript + roomScript + txScript + recordedScript + "lock\nreceive\nclaim \"$doing\"\nrecorded\n",
 	}
 	return shell.Strict + check + s.String(), []engine.Upload{{Name: "after", Data: after}}
 }

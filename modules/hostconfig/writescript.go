@@ -58,7 +58,7 @@ func (w hostWrite) buildScript(holders ...engine.HoldOwner) (text string, upload
 		},
 		Job: keysScript,
 		Text: strings.Join([]string{
-			pointScript, shell.GroundScript, roomScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
+			pointScript, hostscript.GroundScript, roomScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
 			list.shellFunctions(), accounts.shellFunctions(), unitFunctions(w.units), uploadedFunction(uploads),
 			writeScript, w.closingLines(),
 		}, ""),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/shell"
 )
@@ -26,7 +27,7 @@ func Probe(d engine.Desired) []engine.Command {
 	if d.Config == nil {
 		return nil
 	}
-	look := shell.Script{Text: shell.GroundScript + configProbeScript, Vars: map[string]string{
+	look := shell.Script{Text: hostscript.GroundScript + configProbeScript, Vars: map[string]string{
 		"root":      "",
 		"record":    engine.RecordPath,
 		"originals": record.OriginalsDir,

@@ -50,21 +50,21 @@ shortcut() {
 	esac
 	if [ -L "$root$top" ] && [ "$(stat -c %u "$root$top")" = "$(stat -c %u "$root/.")" ]; then
 		target "$top"
-		[ "$here" = "$root$base${1#"$top"}" ] && firm "$base"
+		[ "$here" = "$root$goal${1#"$top"}" ] && firm "$goal"
 		return
 	fi
 	top=
 	return 1
 }
 
-# target sets base to the path that a link of the OS contains.
+# target sets goal to the path that a link of the OS contains.
 target() {
-	base=$(readlink "$root$1")
-	case $1:$base in
+	goal=$(readlink "$root$1")
+	case $1:$goal in
 	*:/*) ;;
-	/usr/local:../*) base=/${base#../} ;;
-	/usr/local:*) base=/usr/$base ;;
-	*) base=/${base#../} ;;
+	/usr/local:../*) goal=/${goal#../} ;;
+	/usr/local:*) goal=/usr/$goal ;;
+	*) goal=/${goal#../} ;;
 	esac
 }
 
@@ -105,7 +105,7 @@ grade() (
 		esac
 		if [ -L "$top" ]; then
 			target "${top#.}"
-			if firm "$base"; then links="$links$lf$top$lf"; fi
+			if firm "$goal"; then links="$links$lf$top$lf"; fi
 		fi
 	done
 	weak=$(printf '%s\n' "$above" | tr '\n' '\0' | xargs -0 stat -c '%f %u %n' -- 2>/dev/null |
