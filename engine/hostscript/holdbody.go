@@ -86,7 +86,7 @@ if [ -n "$note" ]; then
 $note
 }"
 	had=
-	if [ -f "$rollout" ]; then had=$(cat "$rollout"); fi
+	if [ -f "$rollout" ]; then had=$(tr '\000' '?' <"$rollout"); fi # sh would leave zero bytes out
 	if [ "$had" = "$note" ]; then
 		note=
 	else

@@ -83,6 +83,11 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 		want("r4", second)
 		b.mustRun(hostscript.ReleaseScript(ownerOf("r4"), engine.Release{}))
 	}
+	text, err := os.ReadFile(b.root + hostscript.RolloutPath)
+	check(t, err)
+	b.writeFile(hostscript.RolloutPath, "\x00"+string(text))
+	take("r4", "", "r4", second)
+	want("r4", second)
 }
 
 func TestAHostRemembersWhenItWasUpdated(t *testing.T) {
