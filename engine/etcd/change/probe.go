@@ -16,10 +16,10 @@ import (
 // probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
 // "setting NAME=VALUE" and "user NAME" (package setting), "restore PHASE SOURCE" with "newwal HEX", and a line "replaced …" for each line of replacedPath.
 func probeScript(m engine.ManagedMembers) string {
-	return setVariables(m) + roomLibrary + `echo "clock $(date -u +%s)"
+	return scriptHead(m) + roomLibrary + `echo "clock $(date -u +%s)"
 firstwal() {
-	for file in *.wal; do
-		echo "$1 $(dd if="./$file" bs=512 count=1 iflag=nofollow,nonblock 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
+	for file in "$2"/*.wal; do
+		echo "$1 $(dd if="$file" bs=512 count=1 iflag=nofollow,nonblock 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
 		break
 	done
 }
@@ -40,16 +40,13 @@ echo "user $(systemctl show -p User --value "$unit")"
 	[ ! -e ./source ] || phase=placed
 	[ ! -e ./source ] || [ ! -d ./restored ] || phase=ready
 	printf 'restore %s %s\n' "$phase" "$(head -c 300 ./source 2>/dev/null | tr -d '\n')"
-	cd -P ./restored/member/wal 2>/dev/null || exit 0
-	firstwal newwal
+	[ ! -d ./restored/member/wal ] || firstwal newwal ./restored/member/wal
 )
 ` + probeWAL + `[ -e "$parent/$base" ] || [ -L "$parent/$base" ] || exit 0
-cd -P "$parent/$base" 2>/dev/null || { echo "$parent/$base is not a folder that can be entered" >&2; exit 1; }
-[ "$(pwd -P)" = "$parent/$base" ] || { echo "the path $parent/$base is a link" >&2; exit 1; }
+enterfolder "$parent/$base"
 [ -z "$(ls -A)" ] || echo data
-cd -P member/wal 2>/dev/null || exit 0
-[ "$(pwd -P)" = "$parent/$base/member/wal" ] || exit 0
-firstwal wal
+enter "$parent/$base/member/wal" || exit 0
+firstwal wal .
 `
 }
 

@@ -11,14 +11,14 @@ import (
 
 // A restore works in a folder beside the data directory, which only root may enter: an account may own the folder above,
 // and the new data must be on the same file system. The folder has the uploaded snapshot, the new data (restored.part until
-// they are checked), and then the identity of their source.
+// they are checked), and then the identity of their source. Nobody else can change anything in it. So a script that has entered
+// it may use paths below it, and .. for the folder above, whatever the path of the folder leads to by then.
 const roomLibrary = `enterroom() {
 	name=
 	[ ! -e "$place" ] || name=$(head -c 32 "$place" | tr -cd 0-9a-f)
 	[ -n "$name" ] || return 1
 	name=.holdfast-restore-$name
-	cd -P "$parent/$name" 2>/dev/null || return 1
-	[ "$(pwd -P)" = "$parent/$name" ] && [ "$(stat -c '%u %a' .)" = "$(id -u) 700" ]
+	enter "$parent/$name" && [ "$(stat -c '%u %a' .)" = "$(id -u) 700" ]
 }
 `
 
@@ -28,8 +28,9 @@ const enterRoom = `enterroom || { echo "the folder of the restore in $parent is 
 // clearRoom removes the folder of a restore. The old data of etcd are never in this folder.
 const clearRoom = `if enterroom; then
 	rm -rf ./restored ./restored.part ./snapshot.db ./source ./source.new ./log
-	cd -P "$parent"
-	rmdir "./$name" || :
+	rmdir "../$name" || :
+	cd /
+	spot=
 fi
 rm -f "$place"
 `
@@ -41,7 +42,7 @@ const revisionBump = 1_000_000_000
 // toolsScript checks that the host can restore a database of that size.
 func toolsScript(m engine.ManagedMembers, size int64) string {
 	needed := 2*size>>10 + 1<<20
-	return setVariables(m) + `command -v etcdutl >/dev/null || { echo "there is no etcdutl; install it, of the same version as etcd" >&2; exit 1; }
+	return scriptHead(m) + `command -v etcdutl >/dev/null || { echo "there is no etcdutl; install it, of the same version as etcd" >&2; exit 1; }
 help=$(etcdutl snapshot restore --help 2>&1) || :
 for flag in --bump-revision --mark-compacted; do
 	case $help in *"$flag"*) ;; *)
@@ -94,7 +95,7 @@ esac
 set -C
 exec 8>./snapshot.db
 set +C
-`+enterDatabase(`"$parent/$base/member/snap"`)+`size=$(stat -c %s ./db)
+`+enterDatabase+hasDatabase("./db")+`size=$(stat -c %s ./db)
 dd if=./db bs=1M iflag=nofollow,nonblock,count_bytes count="$size" 2>/dev/null >&8
 exec 8>&-
 `+enterRoom+`[ "$(stat -c %s ./snapshot.db)" = "$size" ] || { echo "the database cannot be copied" >&2; exit 1; }
@@ -102,11 +103,13 @@ sync ./snapshot.db
 `)
 }
 
-// enterDatabase enters a folder with a database.
-func enterDatabase(folder string) string {
-	return `cd -P ` + folder + ` 2>/dev/null || { echo "there is no database of etcd" >&2; exit 1; }
-[ "$(pwd -P)" = ` + folder + ` ] || { echo "a folder of the database is a link" >&2; exit 1; }
-[ -f ./db ] && [ ! -L ./db ] || { echo "there is no database of etcd" >&2; exit 1; }
+// enterDatabase enters the folder of the database of the data directory.
+const enterDatabase = `enterfolder "$parent/$base/member/snap" "there is no database of etcd"
+`
+
+// hasDatabase ends a script if there is no database.
+func hasDatabase(file string) string {
+	return `[ -f ` + file + ` ] && [ ! -L ` + file + ` ] || { echo "there is no database of etcd" >&2; exit 1; }
 `
 }
 
@@ -167,21 +170,21 @@ func replaceScript(owner engine.HoldOwner, m engine.ManagedMembers, r replacedCl
 node=$(stat -c %d:%i ./restored)
 systemctl disable "$unit" 9>&- || : # a boot before the next step would start it without its log
 systemctl stop "$unit" 9>&-
-`+setWALAside+enterParent+renameAside+`mv -nT "./$name/restored" "./$base"
-[ "$(stat -c %d:%i "./$base" 2>/dev/null)" = "$node" ] || { echo "somebody else changes $parent: the new data are not in $base" >&2; exit 1; }
+`+setWALAside+enterParent+renameAside+enterRoom+`mv -nT ./restored "../$base"
+[ "$(stat -c %d:%i "../$base" 2>/dev/null)" = "$node" ] || { echo "somebody else changes $parent: the new data are not in $base" >&2; exit 1; }
+sync ..
 sync .
-sync "./$name"
 `+noteReplaced(r))
 }
 
 // readScript prints the size and the time of a database, and then a part of it, in base64. It reads the database of the
 // data directory, or the one that a restore has built.
 func readScript(m engine.ManagedMembers, built bool, offset, length int64) string {
-	enter := enterDatabase(`"$parent/$base/member/snap"`)
+	enter, db := enterDatabase, "./db"
 	if built {
-		enter = roomLibrary + enterRoom + enterDatabase(`"$parent/$name/restored.part/member/snap"`)
+		enter, db = roomLibrary+enterRoom, "./restored.part/member/snap/db"
 	}
-	return setVariables(m) + enter + fmt.Sprintf(`stat -c '%%s %%Y' ./db
-dd if=./db bs=64K iflag=nofollow,nonblock,skip_bytes,count_bytes skip=%d count=%d 2>/dev/null | base64 -w 0
-`, offset, length)
+	return scriptHead(m) + enter + hasDatabase(db) + fmt.Sprintf(`stat -c '%%s %%Y' %s
+dd if=%s bs=64K iflag=nofollow,nonblock,skip_bytes,count_bytes skip=%d count=%d 2>/dev/null | base64 -w 0
+`, db, db, offset, length)
 }

@@ -37,23 +37,43 @@ func wantedUser(m engine.ManagedMembers) string {
 	return m.Settings.User
 }
 
-func setVariables(m engine.ManagedMembers) string {
+// scriptHead returns the first lines of every script: variables, and functions that enter folders.
+func scriptHead(m engine.ManagedMembers) string {
 	dir, base := path.Split(m.DataDir)
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"parent=" + hostscript.Quote(path.Clean(dir)) + "\nbase=" + hostscript.Quote(base) + "\nunit=" + hostscript.Quote(m.Unit) + "\n" +
 		"record=" + recordPath + "\nsettings=" + settingsPath + "\ndropin=" + hostscript.Quote(dropinPath(m.Unit)) + "\n" +
 		"user=" + hostscript.Quote(wantedUser(m)) + "\ntuned=" + tunedPath + "\nunread=" + unreadPath + "\ntuning=" + hostscript.Quote(tuningPath(m.Unit)) + "\n" +
-		walVariables(m) + "state=" + engine.StateDir + "\nplace=" + placePath + "\nreplaced=" + replacedPath + "\n"
+		walVariables(m) + "state=" + engine.StateDir + "\nplace=" + placePath + "\nreplaced=" + replacedPath + "\n" +
+		"root=\n" + hostscript.GroundScript + enterLibrary
 }
 
-// enterParent enters the folder above the data directory. An account may own that folder. After enterParent, nobody can lead
-// the script to another folder.
-const enterParent = `cd -P "$parent"
-[ "$(pwd -P)" = "$parent" ] || { echo "the path $parent is a link" >&2; exit 1; }
+// enterLibrary defines enterfolder, which enters a folder or ends the script. An account may own the folder or one above it, and
+// swap it at any moment. After enterfolder, nobody can lead the script to another folder. With a second argument, that is the
+// message if there is no folder.
+const enterLibrary = `enterfolder() {
+	code=0
+	enter "$1" || code=$?
+	case $code in
+	0) ;;
+	2)
+		echo "the path $1 is a link" >&2
+		exit 1
+		;;
+	*)
+		echo "${2-$1 is not a folder that can be entered}" >&2
+		exit 1
+		;;
+	esac
+}
+`
+
+// enterParent enters the folder above the data directory.
+const enterParent = `enterfolder "$parent"
 `
 
 func underHold(owner engine.HoldOwner, m engine.ManagedMembers, operation, body string) string {
-	return setVariables(m) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + body
+	return scriptHead(m) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + body
 }
 
 func recordScript(owner engine.HoldOwner, m engine.ManagedMembers, r membership.Record) string {
@@ -139,7 +159,7 @@ const measureSyncs = `syncoften() {
 // preflightScript checks the host, and prints the p99 of synced writes to the disk of the write-ahead log, in seconds, and their
 // number.
 func preflightScript(m engine.ManagedMembers) string {
-	return setVariables(m) + measureSyncs + `systemctl cat "$unit" >/dev/null 2>&1 || { echo "there is no unit $unit; install etcd" >&2; exit 1; }
+	return scriptHead(m) + measureSyncs + `systemctl cat "$unit" >/dev/null 2>&1 || { echo "there is no unit $unit; install etcd" >&2; exit 1; }
 [ -z "$user" ] || id "$user" >/dev/null 2>&1 || { echo "there is no account $user; make it, or set another user in the block settings" >&2; exit 1; }
 ` + checkFolders + `test=.holdfast-disk-test-$(od -An -v -N 16 -tx1 /dev/urandom | tr -d ' \n')
 trap 'rm -f "./$test"' EXIT

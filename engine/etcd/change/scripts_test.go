@@ -1,6 +1,7 @@
 package change
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
@@ -23,6 +25,7 @@ type box struct {
 	root    string
 	members engine.ManagedMembers
 	input   string // of scripts
+	path    string // folders to put in front of PATH
 }
 
 func newBox(t *testing.T) *box {
@@ -66,9 +69,11 @@ func (b *box) run(script string) (int, string) {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
 	script = strings.ReplaceAll(script, "\nroot=''\n", "\nroot='"+b.root+"'\n") // of the scripts of package pki
-	cmd := exec.Command(pathtest.Shell(), "-c", script)
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute) // no script may wait for ever
+	defer cancel()
+	cmd := exec.CommandContext(ctx, pathtest.Shell(), "-c", script)
 	cmd.Stdin = strings.NewReader(b.input)
-	cmd.Env = []string{"PATH=" + b.root + "/bin:" + pathtest.Tools()}
+	cmd.Env = []string{"PATH=" + b.path + b.root + "/bin:" + pathtest.Tools()}
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

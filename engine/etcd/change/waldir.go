@@ -27,10 +27,9 @@ const findWAL = `if [ -e "$tuning" ]; then wal=$(sed -n 's/^ETCD_WAL_DIR=//p' "$
 // probeWAL prints "data" and "wal HEX" for a folder outside of the data directory, in which firstwal looks.
 const probeWAL = findWAL + `if [ -n "$wal" ] && { [ -e "$wal" ] || [ -L "$wal" ]; }; then
 	(
-		cd -P "$wal" 2>/dev/null || { echo "$wal is not a folder that can be entered" >&2; exit 1; }
-		[ "$(pwd -P)" = "$wal" ] || { echo "the path $wal is a link" >&2; exit 1; }
+		enterfolder "$wal"
 		if [ -n "$(ls -A)" ]; then echo data; fi
-		firstwal wal
+		firstwal wal .
 	)
 fi
 `

@@ -45,7 +45,7 @@ func (p Place) script(body string, values [][2]string) string {
 	for _, v := range values {
 		b.WriteString(v[0] + "=" + hostscript.Quote(v[1]) + "\n")
 	}
-	return b.String() + enterScript + body
+	return b.String() + enterScript + hostscript.GroundScript + body
 }
 
 // OwnScript returns a script that gives the keys to the account that etcd runs as: they may be those of an earlier member,

@@ -319,7 +319,7 @@ func TestRequestScript(t *testing.T) {
 		}
 	}
 	check(t, os.Remove(b.root+"/bin/openssl"))
-	b.path = b.root + "/bin"
+	b.path = b.root + "/bin:" + pathtest.Tools()
 	script, err := b.place.RequestScript(host)
 	check(t, err)
 	cmd := exec.Command(pathtest.Shell(), "-c", script)

@@ -1,8 +1,9 @@
 # The folder of the certificates of etcd on a host. It and all folders above it belong to
-# root, and nobody else can write to them: so nothing in it can be swapped. Each folder is
-# entered from the one above, and the kernel is asked where that is.
+# root, and nobody else can write to them: so nothing in it can be swapped. Each of them is
+# checked from within, from the top.
 #
-# It needs: root (prefix of all paths; empty on hosts), dir (the folder).
+# It needs: root (prefix of all paths; empty on hosts), dir (the folder), and the functions
+# of ground.sh, which follow it.
 set -eu
 export LC_ALL=C
 umask 077
@@ -14,34 +15,31 @@ fail() {
 	exit 1
 }
 
-# locate sets here to the current folder, as the kernel has it.
-locate() {
-	here=$(readlink -n /proc/self/cwd && echo .) || here=
-	here=${here%.}
-}
-
-# enter goes to the folder. It makes those that are missing if make is set, and returns 1
-# if one is missing and make is not.
-enter() {
-	cd -P "$root/."
-	uid=$(stat -c %u .)
-	locate
-	at=${here%/}
-	ahead=${dir#/}/
-	while [ -n "$ahead" ]; do
-		name=${ahead%%/*}
-		ahead=${ahead#*/}
+# enterfolder goes to the folder. It makes those that are missing if make is set, and
+# returns 1 if one is missing and make is not. It sets at to the path of the folder.
+enterfolder() {
+	at=$root
+	below=
+	enter "$below"
+	wanted=${dir#/}/
+	while [ -n "$wanted" ]; do
+		name=${wanted%%/*}
+		wanted=${wanted#*/}
 		if [ ! -e "./$name" ] && [ ! -L "./$name" ]; then
 			[ -n "$make" ] || return 1
 			(umask 022 && mkdir "./$name")
 		fi
-		cd -P "./$name" 2>/dev/null || fail "$at/$name is not a folder that can be entered"
-		at=$at/$name
-		locate
+		below=$below/$name
+		at=$root$below
+		code=0
+		enter "$below" || code=$?
+		[ "$code" != 1 ] || fail "$at is not a folder that can be entered"
+		# Links of the OS are refused, too.
 		[ "$here" = "$at" ] || fail "the path $at is a link; name the folder that it leads to"
 		stat -c '%f %u' . | grep -q "^4.[02468ace][014589cd] $uid\$" ||
 			fail "$at can be changed by others than root; keys of etcd must be in a folder that is root's alone, all the way"
 	done
+	spot= # the callers go further
 	for name in $kept; do
 		if [ -L "./$name" ] && [ "$(readlink "./$name")" = "current/$name" ]; then continue; fi
 		if [ -e "./$name" ] || [ -L "./$name" ]; then

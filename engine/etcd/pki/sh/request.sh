@@ -7,10 +7,10 @@ command -v openssl >/dev/null || {
 	exit "$missing"
 }
 make=yes
-enter
+enterfolder
 rm -rf ./next
 mkdir ./next
-cd -P ./next
+cd -P ./next || fail "$at/next cannot be entered"
 locate
 [ "$here" = "$at/next" ] || fail "$at/next cannot be entered"
 for role in server peer client; do

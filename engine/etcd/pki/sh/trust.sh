@@ -1,7 +1,7 @@
 # Puts another file of trusted CAs in place, with the same keys and certificates, and
 # restarts etcd. Needs: ca (PEM in base64), cas (IDs of the CAs), unit.
 make=
-enter || fail "$dir is gone"
+enterfolder || fail "$dir is gone"
 [ -L ./current ] || fail "$at has no certificates"
 if [ "$(head -c "$most" ./current/cas)" != "$cas" ]; then
 	rm -rf ./next
@@ -9,7 +9,7 @@ if [ "$(head -c "$most" ./current/cas)" != "$cas" ]; then
 	for name in server.crt server.key peer.crt peer.key client.crt client.key; do
 		ln -P "./current/$name" "./next/$name"
 	done
-	cd -P ./next
+	cd -P ./next || fail "$at/next cannot be entered"
 	locate
 	[ "$here" = "$at/next" ] || fail "$at/next is a link"
 	finish
