@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +39,9 @@ var swaps = []struct{ name, file, link string }{
 	{"folder above the keys", "etc/etcd", "precious"},
 }
 
+// oldData is as long as the secret.
+var oldData = strings.Repeat("o", len(observetest.Secret))
+
 // newHostileBox is a host with old data and a log in folders of an account, and with files of root that have the same names
 // elsewhere.
 func newHostileBox(t *testing.T) *box {
@@ -46,6 +50,7 @@ func newHostileBox(t *testing.T) *box {
 	check(t, os.Mkdir(b.root+"/disk", 0o755))
 	b.members.Settings = &engine.EtcdSettings{WALDir: b.root + "/disk/wal"}
 	b.members.CA = &engine.EtcdCA{Folder: "/etc/etcd/pki"}
+	b.write("etcd/default/member/snap/db", oldData)
 	b.write("disk/wal/0.wal", "log")
 	b.write("etcd/default/member/wal/0.wal", "log")
 	b.write("etc/etcd/pki/current/server.key", "key")
@@ -183,6 +188,46 @@ func swappedPlay(t *testing.T, file, link string, n int, back bool) bool {
 	return len(b.read("count")) >= n
 }
 
+// TestDatabasesThatAreReplaced: an account replaces only the database, directly before root reads it. Root reads no target of a
+// link, and does not wait for a pipe.
+func TestDatabasesThatAreReplaced(t *testing.T) {
+	t.Parallel()
+	for _, put := range []string{"ln -s $S/default/member/snap/db ./db", "mkfifo ./db"} {
+		b := newHostileBox(t)
+		b.mustRun(openRoomScript(testOwner, b.members))
+		b.addTool("dd", "rm -f ./db; "+strings.ReplaceAll(put, "$S", b.root+"/precious")+"; exec "+observetest.ToolPath(t, "dd")+" \"$@\"")
+		for name, script := range map[string]string{"copy": copyScript(testOwner, b.members), "read": readScript(b.members, false, 0, 100)} {
+			b.write("etcd/default/member/snap/fresh", oldData)
+			check(t, os.Rename(b.root+"/etcd/default/member/snap/fresh", b.root+"/etcd/default/member/snap/db"))
+			began := time.Now()
+			code, out := b.run(script)
+			if leaked := b.leaked(); len(leaked) > 0 || hasSecret(out) || code < 0 || time.Since(began) > 30*time.Second {
+				t.Errorf("%s, %s: %v, %d %s %v", put, name, time.Since(began), code, out, leaked)
+			}
+		}
+	}
+}
+
+// TestRenamesStayInTheirFolder: an account swaps the room or the folder of the data directory directly before root renames there.
+func TestRenamesStayInTheirFolder(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct{ call, file string }{{"*restored*", "etcd/.holdfast-restore-*"}, {"*default.removed-*", "etcd"}} {
+		b := newHostileBox(t)
+		b.bring("new data")
+		b.mustRun(completeScript(testOwner, b.members, "x"))
+		before := b.listPrecious()
+		mv := observetest.ToolPath(t, "mv")
+		b.addTool("mv", "case $* in "+x.call+") for file in "+b.root+"/"+x.file+"; do "+mv+" $file $file.away; ln -s "+b.root+"/precious $file; done; : >"+b.root+"/acted ;; esac\nexec "+mv+" \"$@\"")
+		code, out := b.run(replaceScript(testOwner, b.members, replacedClusters{}))
+		if _, err := os.Stat(b.root + "/acted"); err != nil {
+			t.Errorf("%s: nothing was swapped: %d %s", x.call, code, out)
+		}
+		if after := b.listPrecious(); after != before {
+			t.Errorf("%s: %d %s\n%s\n%s", x.call, code, out, before, after)
+		}
+	}
+}
+
 // TestFoldersThatAreSwappedAllTheTime: an account exchanges a folder with a link all the time. Some shells compute the path of a
 // folder before they enter it, so they cannot tell where they are.
 func TestFoldersThatAreSwappedAllTheTime(t *testing.T) {
@@ -207,7 +252,7 @@ func TestFoldersThatAreSwappedAllTheTime(t *testing.T) {
 	}
 	for range runs {
 		code, out := b.run(readScript(b.members, false, 0, 100) + "echo\n")
-		if code == 0 && strings.Contains(out, base64.StdEncoding.EncodeToString([]byte("old data"))) {
+		if code == 0 && strings.Contains(out, base64.StdEncoding.EncodeToString([]byte(oldData))) {
 			read++
 		}
 		if hasSecret(out) {
