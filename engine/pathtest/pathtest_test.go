@@ -86,7 +86,7 @@ func TestTheShellOfHosts(t *testing.T) {
 // TestHostsHaveNoPathOfTheMachine checks that tests use this package for the PATH of hosts, and never the PATH of the
 // machine.
 func TestHostsHaveNoPathOfTheMachine(t *testing.T) {
-	for _, pattern := range []string{"../*_test.go", "../*/*_test.go", "../*/*/*.go", "../../modules/*_test.go", "../../cmd/holdfast/*_test.go"} {
+	for _, pattern := range []string{"../*_test.go", "../*/*_test.go", "../*/*/*.go", "../../modules/*_test.go", "../../modules/*/*.go", "../../modules/*/*/*.go", "../../modules/*/*/*/*.go", "../../cmd/holdfast/internal/*/*.go", "../../cmd/holdfast/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

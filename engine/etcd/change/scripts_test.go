@@ -69,7 +69,7 @@ func (b *box) run(script string) (int, string) {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
 	script = strings.ReplaceAll(script, "\nroot=''\n", "\nroot='"+b.root+"'\n") // of the scripts of package pki
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute) // no script may wait for ever
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)              // no script may wait for ever
 	defer cancel()
 	cmd := exec.CommandContext(ctx, pathtest.Shell(), "-c", script)
 	cmd.Stdin = strings.NewReader(b.input)
