@@ -285,7 +285,13 @@ func TestAMadeAccountIsLocked(t *testing.T) {
 			if b.Exists("var/lib/holdfast/originals/password-bob") {
 				t.Errorf("drift is kept as an original: %q", b.Read("/var/lib/holdfast/originals/password-bob"))
 			}
-			b.mustWrite(b.accountWrite(nil, loginEdit{want: engine.User{Name: "bob"}, was: &login, retire: true, password: true, keys: true}))
+			b.AddTool("loginctl", "printf '%s\\n' ' 7 1500 bob seat0' '12 1000 core -' 'c3 1500 bob -'\n")
+			leaving := b.accountWrite(nil, loginEdit{want: engine.User{Name: "bob"}, was: &login, retire: true, password: true, keys: true})
+			out := b.write(leaving)
+			if b.Want(out, 0, ""); !strings.Contains(out.Stdout+out.Stderr, "has sessions that go on until they end (loginctl terminate-user bob): 7 c3\n") {
+				t.Errorf("the sessions are not told: %s%s", out.Stdout, out.Stderr)
+			}
+			b.record(leaving)
 			if shadow := b.Read("/etc/shadow"); !strings.Contains(shadow, "bob:!:20000:0:99999:7::1:\n") {
 				t.Errorf("shadow:\n%s", shadow)
 			}
