@@ -27,6 +27,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"tree": cmdTree, "same": cmdSame, "clean": cmdClean,
 		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege, "toll": cmdToll,
 		"authority": cmdAuthority, "redate": cmdRedate, "leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "unwatch": cmdUnwatch,
+		"numbers": cmdNumbers, "killeach": cmdKillEach,
 	}
 }
 

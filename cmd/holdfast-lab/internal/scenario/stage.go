@@ -27,7 +27,8 @@ type stage struct {
 	began   time.Time
 	watches map[string]*watch
 	jobs    map[string]*job
-	trees   map[string]tree // trees by name and host
+	numbers map[string]*numbers // by cluster
+	trees   map[string]tree     // trees by name and host
 }
 
 type stageKey struct{}
@@ -43,7 +44,7 @@ func stageOf(ts *testscript.TestScript) *stage {
 func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
-		s := &stage{Runner: r, ctx: ctx, cancel: cancel, watches: map[string]*watch{}, jobs: map[string]*job{}, trees: map[string]tree{}}
+		s := &stage{Runner: r, ctx: ctx, cancel: cancel, watches: map[string]*watch{}, jobs: map[string]*job{}, numbers: map[string]*numbers{}, trees: map[string]tree{}}
 		env.Values[stageKey{}] = s
 		env.Defer(func() {
 			for _, j := range s.jobs {
@@ -51,6 +52,9 @@ func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 			}
 			for _, w := range s.watches {
 				_, _, _ = w.Stop() // the scenario has failed already
+			}
+			for _, n := range s.numbers {
+				_ = n.stop() // the scenario has failed, or does not need it any more
 			}
 			s.cancel()
 			cancel()
