@@ -124,19 +124,12 @@ func (l *Lab) waitEtcd(ctx context.Context, hosts []*Host) error {
 	return p.Wait()
 }
 
-// Probe starts to watch the named members of a cluster, or all members if there are no names, from
-// inside the lab's network.
+// Probe starts to watch a cluster from inside the lab's network. The client writes through the named members, or,
+// without names, through the voters that the cluster has at the moment.
 func (l *Lab) Probe(ctx context.Context, cluster string, members ...string) (*probe.Probe, error) {
 	config, err := l.EtcdConfig(cluster, members...)
 	if err != nil {
 		return nil, err
 	}
-	c, _ := l.state.Spec.Cluster(cluster)
-	watch := probe.Config{Etcd: config}
-	for _, name := range c.Hosts {
-		if len(members) == 0 || slices.Contains(members, name) {
-			watch.Members = append(watch.Members, probe.Member{Name: name, Endpoint: config.Endpoints[len(watch.Members)]})
-		}
-	}
-	return probe.Start(ctx, watch)
+	return probe.Start(ctx, probe.Config{Etcd: config, Fixed: len(members) > 0})
 }

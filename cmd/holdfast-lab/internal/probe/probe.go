@@ -1,6 +1,6 @@
 // Package probe watches an etcd cluster from the outside. It writes a key at a
-// fixed pace through all members, asks each member for its status, and reports
-// the effects that clients would notice.
+// fixed pace, reads the member list, asks each member for its status, and reports
+// the effects that clients would notice. Members may come and go meanwhile.
 package probe
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sourcegraph/conc"
@@ -19,20 +20,16 @@ import (
 
 // Config describes the watched cluster. A zero duration means the default.
 type Config struct {
-	// Members lists all voters of the cluster.
-	Members []Member
-	// Etcd has the TLS configuration and the dialer. Its endpoints are not used.
+	// Etcd has the TLS configuration, the dialer, and the first endpoints.
 	Etcd clientv3.Config
+	// Fixed makes the client write only through the first endpoints. Otherwise it
+	// writes through all voters that the cluster has at the moment.
+	Fixed bool
 	// Every is the time between two writes, and between two requests to a member;
 	// 50 ms by default.
 	Every time.Duration
 	// Timeout is the timeout of a write; 2 s by default.
 	Timeout time.Duration
-}
-
-// Member is one member of the cluster, with the address for its clients.
-type Member struct {
-	Name, Endpoint string
 }
 
 const (
@@ -47,13 +44,16 @@ const (
 type Probe struct {
 	config  Config
 	writer  *clientv3.Client
-	clients []*clientv3.Client
 	cancel  context.CancelFunc
 	wg      conc.WaitGroup
 	started time.Time
-	prefix  string // of the keys
+	ended   time.Time
+	prefix  string        // of the keys
+	leader  atomic.Uint64 // ID of the member that was last said to lead
 
 	mu      sync.Mutex
+	lists   []List
+	avoided []string // names of members
 	writes  []Write
 	samples []Sample
 }
@@ -68,18 +68,23 @@ func Start(ctx context.Context, c Config) (*Probe, error) {
 		c.Timeout = defaultWrite
 	}
 	p := &Probe{config: c, prefix: keys + strconv.FormatInt(time.Now().UnixNano(), 10) + "/"}
-	if err := p.connectClients(); err != nil {
-		return nil, errors.Join(err, p.closeClients())
+	var err error
+	if p.writer, err = p.newClient(c.Etcd.Endpoints...); err != nil {
+		return nil, err
 	}
 	if _, err := p.writer.Put(ctx, p.prefix+"start", ""); err != nil {
-		return nil, errors.Join(fmt.Errorf("start probe: %w", err), p.closeClients())
+		return nil, errors.Join(fmt.Errorf("start probe: %w", err), p.writer.Close())
 	}
+	p.started = time.Now()
+	first, err := readList(ctx, p.writer)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start probe: %w", err), p.writer.Close())
+	}
+	p.addList(List{After: p.started, By: p.started, Members: first})
 	running, cancel := context.WithCancel(context.Background())
-	p.cancel, p.started = cancel, time.Now()
+	p.cancel = cancel
 	p.wg.Go(func() { p.writeAtPace(running) })
-	for i, m := range c.Members {
-		p.wg.Go(func() { p.watchMember(running, p.clients[i], m) })
-	}
+	p.wg.Go(func() { p.followMembers(running) })
 	return p, nil
 }
 
@@ -91,22 +96,23 @@ func (p *Probe) Stop() (Report, error) {
 
 // StopRecord ends the watch, waits for running writes and returns all observations.
 func (p *Probe) StopRecord() (Record, error) {
-	stopped := time.Now()
-	p.cancel()
-	p.wg.Wait()
-	names := make([]string, 0, len(p.config.Members))
-	for _, m := range p.config.Members {
-		names = append(names, m.Name)
-	}
-	return Record{
-		Members: names, Start: p.started, End: stopped, Writes: p.writes, Samples: p.samples,
-	}, p.closeClients()
+	p.end()
+	return Record{Start: p.started, End: p.ended, Lists: p.lists, Writes: p.writes, Samples: p.samples}, p.writer.Close()
 }
 
-// LostKeys ends the writes, and returns the keys of writes that were confirmed and that the cluster does not have.
-func (p *Probe) LostKeys(ctx context.Context) ([]string, error) {
+// end ends the watch, and waits for running writes. Only the first call has an
+// effect.
+func (p *Probe) end() {
+	if p.ended.IsZero() {
+		p.ended = time.Now()
+	}
 	p.cancel()
 	p.wg.Wait()
+}
+
+// LostKeys ends the watch, and returns the keys of writes that were confirmed and that the cluster does not have.
+func (p *Probe) LostKeys(ctx context.Context) ([]string, error) {
+	p.end()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	reply, err := p.writer.Get(ctx, p.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
@@ -126,37 +132,6 @@ func (p *Probe) LostKeys(ctx context.Context) ([]string, error) {
 	return lost, nil
 }
 
-// Healthy returns how many voters have answered their last request.
-func (p *Probe) Healthy() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := map[string]bool{}
-	for _, s := range p.samples {
-		last[s.Member] = s.Up
-	}
-	n := 0
-	for _, up := range last {
-		if up {
-			n++
-		}
-	}
-	return n
-}
-
-func (p *Probe) connectClients() (err error) {
-	var endpoints []string
-	for _, m := range p.config.Members {
-		client, err := p.newClient(m.Endpoint)
-		if err != nil {
-			return err
-		}
-		p.clients = append(p.clients, client)
-		endpoints = append(endpoints, m.Endpoint)
-	}
-	p.writer, err = p.newClient(endpoints...)
-	return err
-}
-
 // newClient returns a client that reconnects quickly. So a member that is healthy
 // again counts as healthy without delay.
 func (p *Probe) newClient(endpoints ...string) (*clientv3.Client, error) {
@@ -172,16 +147,6 @@ func (p *Probe) newClient(endpoints ...string) (*clientv3.Client, error) {
 		return nil, fmt.Errorf("start probe: %w", err)
 	}
 	return client, nil
-}
-
-func (p *Probe) closeClients() error {
-	var errs []error
-	for _, c := range append(p.clients, p.writer) {
-		if c != nil {
-			errs = append(errs, c.Close())
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func (p *Probe) writeAtPace(ctx context.Context) {
@@ -211,29 +176,4 @@ func (p *Probe) writeOne(i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes = append(p.writes, w)
-}
-
-func (p *Probe) watchMember(ctx context.Context, client *clientv3.Client, m Member) {
-	ticker := time.NewTicker(p.config.Every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		attempt, cancel := context.WithTimeout(ctx, statusTimeout)
-		status, err := client.Status(attempt, m.Endpoint)
-		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		s := Sample{At: time.Now(), Member: m.Name, Up: err == nil}
-		if err == nil {
-			s.Leader, s.Term = status.Leader, status.RaftTerm
-		}
-		p.mu.Lock()
-		p.samples = append(p.samples, s)
-		p.mu.Unlock()
-	}
 }

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,9 +9,9 @@ import (
 
 // Record contains all observations of a probe.
 type Record struct {
-	Members []string
 	Start   time.Time
 	End     time.Time
+	Lists   []List // each differs from the one before
 	Writes  []Write
 	Samples []Sample
 }
@@ -26,11 +25,13 @@ type Write struct {
 }
 
 // Sample is one answer of a member, or a missing answer. Leader is 0 while the
-// member knows no leader. Term is the raft term of the member.
+// member knows no leader. Term is the raft term of the member, or 0 if it was not
+// asked who leads. Pending says that the watch of the member ended before it
+// answered; At is then the time at which it was asked.
 type Sample struct {
 	At           time.Time
-	Member       string
-	Up           bool
+	Member       uint64 // ID
+	Up, Pending  bool
 	Leader, Term uint64
 }
 
@@ -38,7 +39,7 @@ type Sample struct {
 // the part in which it started.
 func (r Record) Between(from, to time.Time) Record {
 	isWithin := func(t time.Time) bool { return !t.Before(from) && t.Before(to) }
-	part := Record{Members: r.Members, Start: from, End: to}
+	part := Record{Start: from, End: to, Lists: r.Lists}
 	for _, w := range r.Writes {
 		if isWithin(w.Start) {
 			part.Writes = append(part.Writes, w)
@@ -65,17 +66,25 @@ type Report struct {
 	// Gap is the longest time without a commit. It starts at GapAt.
 	Gap   time.Duration
 	GapAt time.Time
-	// Members has the members in the order of the record.
+	// Members has all members, in the order in which they came.
 	Members []MemberReport
 	// LeaderChanges counts how often the cluster got another leader. Leaderless
 	// is the longest time in which members answered and knew no leader.
 	LeaderChanges int
 	Leaderless    time.Duration
 	// Voters has the number of answering voters, one entry for each change.
-	// MinVoters is the lowest number. Quorum is the required number.
+	// MinVoters is the lowest number. Quorum is the number that the voters at the
+	// beginning needed. Least has the fewest voters to spare.
 	Voters    []Voters
 	MinVoters int
 	Quorum    int
+	Least     Voters
+	// Changes has the number of voters in the member list, one entry for each
+	// change. Joined has the learners that became voters.
+	Changes []int
+	Joined  []Joining
+
+	confirmed []Write // in the order in which they began
 }
 
 // MemberReport lists the times in which a member did not answer.
@@ -90,12 +99,6 @@ type Span struct {
 	From, To time.Time
 }
 
-// Voters is the number of answering voters from a moment on.
-type Voters struct {
-	At    time.Time
-	Count int
-}
-
 // Longest returns the longest time in which the member did not answer.
 func (m MemberReport) Longest() time.Duration {
 	var d time.Duration
@@ -105,39 +108,35 @@ func (m MemberReport) Longest() time.Duration {
 	return d
 }
 
-// LongestBelow returns the longest time in which fewer than least voters
-// answered.
-func (r Report) LongestBelow(least int) time.Duration {
-	var longest, short time.Duration
-	for i, v := range r.Voters {
-		if v.Count >= least {
-			short = 0
-			continue
-		}
-		until := r.Voters[0].At.Add(r.Took)
-		if i+1 < len(r.Voters) {
-			until = r.Voters[i+1].At
-		}
-		short += until.Sub(v.At)
-		longest = max(longest, short)
-	}
-	return longest
-}
-
 // Summarize turns a record into a report.
 func Summarize(rec Record) Report {
-	r := Report{
-		Took: rec.End.Sub(rec.Start), Writes: len(rec.Writes),
-		Quorum: len(rec.Members)/2 + 1,
-	}
+	r := Report{Took: rec.End.Sub(rec.Start), Writes: len(rec.Writes)}
 	samples := slices.SortedStableFunc(slices.Values(rec.Samples), func(a, b Sample) int { return a.At.Compare(b.At) })
-	r.addWrites(rec)
-	for _, name := range rec.Members {
-		r.Members = append(r.Members, MemberReport{Name: name, Away: findAbsences(name, rec, samples)})
+	members := listPresences(rec, samples)
+	for _, m := range members {
+		r.addMember(m)
 	}
-	r.addVoters(rec)
+	r.addWrites(rec)
+	r.addVoters(rec, members)
+	r.Quorum = r.Voters[0].Quorum()
+	r.addChanges(rec)
 	r.addLeaders(rec, samples)
 	return r
+}
+
+// addMember adds the absences of a member. A member that was replaced by one of
+// the same name is the same member to people. A member without a name never
+// started.
+func (r *Report) addMember(m presence) {
+	if m.member.Name == "" {
+		return
+	}
+	i := slices.IndexFunc(r.Members, func(known MemberReport) bool { return known.Name == m.member.Name })
+	if i < 0 {
+		i = len(r.Members)
+		r.Members = append(r.Members, MemberReport{Name: m.member.Name})
+	}
+	r.Members[i].Away = append(r.Members[i].Away, m.away...)
 }
 
 func (r *Report) addWrites(rec Record) {
@@ -153,7 +152,9 @@ func (r *Report) addWrites(rec Record) {
 		}
 		took = append(took, w.Took)
 		commits = append(commits, w.Start.Add(w.Took))
+		r.confirmed = append(r.confirmed, w)
 	}
+	slices.SortFunc(r.confirmed, func(a, b Write) int { return a.Start.Compare(b.Start) })
 	slices.Sort(took)
 	r.P50, r.P99, r.Max = quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1)
 	slices.SortFunc(commits, time.Time.Compare)
@@ -177,61 +178,13 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[max(rank, 1)-1]
 }
 
-// findAbsences finds the times in which a member did not answer: from the last
-// answer before to the first answer after. Until its first sample, a member
-// counts as answering.
-func findAbsences(name string, rec Record, samples []Sample) []Span {
-	var spans []Span
-	last, gone := rec.Start, false
-	for _, s := range samples {
-		if s.Member != name {
-			continue
-		}
-		if s.Up && gone {
-			spans = append(spans, Span{From: last, To: s.At})
-		}
-		if s.Up {
-			last = s.At
-		}
-		gone = !s.Up
-	}
-	if gone {
-		spans = append(spans, Span{From: last, To: rec.End})
-	}
-	return spans
-}
-
-func (r *Report) addVoters(rec Record) {
-	type change struct {
-		at time.Time
-		by int
-	}
-	var changes []change
-	for _, m := range r.Members {
-		for _, s := range m.Away {
-			changes = append(changes, change{s.From, -1}, change{s.To, +1})
-		}
-	}
-	// If members return and leave at the same moment, the returning ones count
-	// first.
-	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), b.by-a.by) })
-	count := len(rec.Members)
-	r.MinVoters = count
-	r.Voters = []Voters{{At: rec.Start, Count: count}}
-	for _, c := range changes {
-		count += c.by
-		r.MinVoters = min(r.MinVoters, count)
-		r.Voters = append(r.Voters, Voters{At: c.at, Count: count})
-	}
-}
-
 // addLeaders counts leaders by term: if a member learns of a new leader late,
 // this must not count as another change.
 func (r *Report) addLeaders(rec Record, samples []Sample) {
 	var leader, term uint64
 	seen, lost := rec.Start, false
 	for _, s := range samples {
-		if !s.Up {
+		if !s.Up || s.Term == 0 {
 			continue
 		}
 		if s.Leader == 0 {
@@ -258,8 +211,11 @@ func (r *Report) addLeaders(rec Record, samples []Sample) {
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "writes %d, failed %d; latency p50 %s, p99 %s, max %s\n", r.Writes, r.Failed, formatMillis(r.P50), formatMillis(r.P99), formatMillis(r.Max))
-	fmt.Fprintf(&b, "longest time without a commit %s; leader changes %d; fewest voters %d of %d (quorum %d)\n",
-		formatMillis(r.Gap), r.LeaderChanges, r.MinVoters, len(r.Members), r.Quorum)
+	fmt.Fprintf(&b, "longest time without a commit %s at %s; leader changes %d\n", formatMillis(r.Gap), r.GapAt.Format(time.TimeOnly), r.LeaderChanges)
+	fmt.Fprintf(&b, "voters %s; fewest answering %d; smallest spare %s at %s\n", r.Sizes(), r.MinVoters, r.Least, r.Least.At.Format(time.TimeOnly))
+	for _, j := range r.Joined {
+		fmt.Fprintf(&b, "%s became a voter after %s\n", j.Name, j.Took.Round(100*time.Millisecond))
+	}
 	for _, m := range r.Members {
 		fmt.Fprintf(&b, "%s away %s\n", m.Name, formatMillis(m.Longest()))
 	}

@@ -11,8 +11,24 @@ func timeAt(ms int) time.Time { return t0.Add(time.Duration(ms) * time.Milliseco
 
 func millis(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
 
+// a, b and c are members.
+var (
+	a = Member{ID: 1, Name: "a", URL: "https://a"}
+	b = Member{ID: 2, Name: "b", URL: "https://b"}
+	c = Member{ID: 3, Name: "c", URL: "https://c"}
+)
+
+func listAt(after, by int, members ...Member) List {
+	return List{After: timeAt(after), By: timeAt(by), Members: members}
+}
+
+func learner(m Member) Member {
+	m.Learner = true
+	return m
+}
+
 func newRecord(samples []Sample, writes []Write) Record {
-	return Record{Members: []string{"a", "b", "c"}, Start: t0, End: timeAt(1000), Samples: samples, Writes: writes}
+	return Record{Start: t0, End: timeAt(1000), Lists: []List{listAt(0, 0, a, b, c)}, Samples: samples, Writes: writes}
 }
 
 func TestWrites(t *testing.T) {
@@ -62,13 +78,13 @@ func TestQuantile(t *testing.T) {
 
 func TestAwayAndVoters(t *testing.T) {
 	r := Summarize(newRecord([]Sample{
-		{At: timeAt(100), Member: "a", Up: true, Leader: 1, Term: 2},
-		{At: timeAt(100), Member: "b", Up: true, Leader: 1, Term: 2},
-		{At: timeAt(200), Member: "a"},
-		{At: timeAt(300), Member: "b", Up: true, Leader: 1, Term: 2},
-		{At: timeAt(350), Member: "b"},
-		{At: timeAt(500), Member: "a", Up: true, Leader: 1, Term: 2},
-		{At: timeAt(600), Member: "b"},
+		{At: timeAt(100), Member: a.ID, Up: true, Leader: 1, Term: 2},
+		{At: timeAt(100), Member: b.ID, Up: true, Leader: 1, Term: 2},
+		{At: timeAt(200), Member: a.ID},
+		{At: timeAt(300), Member: b.ID, Up: true, Leader: 1, Term: 2},
+		{At: timeAt(350), Member: b.ID},
+		{At: timeAt(500), Member: a.ID, Up: true, Leader: 1, Term: 2},
+		{At: timeAt(600), Member: b.ID},
 	}, nil))
 	if got := r.Members[0].Longest(); got != millis(400) {
 		t.Errorf("a was away %s", got)
@@ -86,17 +102,17 @@ func TestAwayAndVoters(t *testing.T) {
 
 func TestOneAfterAnotherIsNotTwoAtOnce(t *testing.T) {
 	r := Summarize(newRecord([]Sample{
-		{At: timeAt(100), Member: "a", Up: true},
-		{At: timeAt(200), Member: "a"},
-		{At: timeAt(300), Member: "a", Up: true},
-		{At: timeAt(300), Member: "b", Up: true},
-		{At: timeAt(400), Member: "b"},
-		{At: timeAt(500), Member: "b", Up: true},
+		{At: timeAt(100), Member: a.ID, Up: true},
+		{At: timeAt(200), Member: a.ID},
+		{At: timeAt(300), Member: a.ID, Up: true},
+		{At: timeAt(300), Member: b.ID, Up: true},
+		{At: timeAt(400), Member: b.ID},
+		{At: timeAt(500), Member: b.ID, Up: true},
 	}, nil))
 	if r.MinVoters != 2 {
 		t.Errorf("fewest voters %d", r.MinVoters)
 	}
-	want := []int{3, 2, 3, 2, 3}
+	want := []int{3, 2, 3}
 	if len(r.Voters) != len(want) {
 		t.Fatalf("voters %v", r.Voters)
 	}
@@ -108,14 +124,14 @@ func TestOneAfterAnotherIsNotTwoAtOnce(t *testing.T) {
 }
 
 func TestLeaders(t *testing.T) {
-	sample := func(ms int, member string, leader, term uint64) Sample {
-		return Sample{At: timeAt(ms), Member: member, Up: true, Leader: leader, Term: term}
+	sample := func(ms int, member Member, leader, term uint64) Sample {
+		return Sample{At: timeAt(ms), Member: member.ID, Up: true, Leader: leader, Term: term}
 	}
 	r := Summarize(newRecord([]Sample{
-		sample(100, "a", 1, 2), sample(100, "b", 1, 2),
-		sample(150, "a", 2, 3), sample(150, "b", 1, 2), sample(200, "b", 2, 3), // b learns of the new leader late
-		sample(250, "b", 0, 3), sample(300, "a", 0, 3), sample(400, "a", 2, 4), // the same leader again, in another term
-		sample(450, "a", 3, 5),
+		sample(100, a, 1, 2), sample(100, b, 1, 2),
+		sample(150, a, 2, 3), sample(150, b, 1, 2), sample(200, b, 2, 3), // b learns of the new leader late
+		sample(250, b, 0, 3), sample(300, a, 0, 3), sample(400, a, 2, 4), // the same leader again, in another term
+		sample(450, a, 3, 5),
 	}, nil))
 	if r.LeaderChanges != 2 {
 		t.Errorf("%d leader changes", r.LeaderChanges)

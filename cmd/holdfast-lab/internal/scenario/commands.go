@@ -26,7 +26,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"login": cmdLogin, "script": cmdScript, "ignite": cmdIgnite,
 		"tree": cmdTree, "same": cmdSame, "clean": cmdClean,
 		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege, "toll": cmdToll,
-		"authority": cmdAuthority, "redate": cmdRedate, "leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "unwatch": cmdUnwatch,
+		"authority": cmdAuthority, "redate": cmdRedate, "leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "avoid": cmdAvoid, "unwatch": cmdUnwatch,
 		"numbers": cmdNumbers, "killeach": cmdKillEach,
 	}
 }

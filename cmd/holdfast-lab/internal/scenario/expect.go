@@ -14,6 +14,7 @@ import (
 // expectation contains the limits for the report of a watch.
 type expectation struct {
 	min    int
+	quorum bool // whether the quorum of the moment must always be there
 	failed int
 	lost   int // confirmed writes
 	gap    time.Duration
@@ -24,6 +25,10 @@ type expectation struct {
 // shortestReboot is longer than the delay of any answer of a member that did not
 // reboot.
 const shortestReboot = 1200 * time.Millisecond
+
+// proofInterval is longer than the time between two confirmed writes, each of which
+// proves that the cluster has its quorum.
+const proofInterval = 200 * time.Millisecond
 
 // findMisses compares a report with the limits. A busy machine delays commits and
 // answers, but by less than idle.QuorumLossGap and shortestReboot. It causes no
@@ -37,6 +42,9 @@ func (e *expectation) findMisses(r probe.Report) []idle.Miss {
 	if r.MinVoters < e.min {
 		late := r.LongestBelow(e.min)
 		add(idle.Miss{Delay: late, Certain: r.Gap >= idle.QuorumLossGap || late > shortestReboot}, "only %d voters answered at some moment, not %d", r.MinVoters, e.min)
+	}
+	if late := r.LongestWithoutQuorum(); e.quorum && late > proofInterval {
+		add(idle.Miss{Delay: late, Certain: r.Gap >= idle.QuorumLossGap || late > shortestReboot}, "no quorum answered at %s: spare %s", r.Least.At.Format(time.TimeOnly), r.Least)
 	}
 	if r.Failed > e.failed {
 		add(idle.Miss{Certain: true}, "%d writes failed, more than %d", r.Failed, e.failed)

@@ -53,6 +53,8 @@ type Runner struct {
 	All   bool
 	// Verbose prints the log of every scenario, not only of the failed ones.
 	Verbose bool
+
+	results []watchResult
 }
 
 // script is one scenario.
@@ -129,6 +131,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			Files: files, Setup: r.newStage(ctx), Cmds: scriptCommands(), Condition: isMet, RequireExplicitExec: true,
 		})
 	})
+	fmt.Fprint(r.Out, formatResults(r.results))
 	fmt.Fprintf(r.Out, "%s, %.0f s\n", t.countOutcomes(), time.Since(began).Seconds())
 	if len(t.failures) > 0 {
 		return fmt.Errorf("failed: %s", strings.Join(t.failures, ", "))
