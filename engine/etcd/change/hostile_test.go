@@ -141,6 +141,7 @@ func hasSecret(out string) bool {
 // removal. Root neither reads nor changes anything elsewhere, and does not wait. By default each swap happens at one moment.
 func TestScriptsAreSafeOnHostileGround(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	for i, swap := range swaps {
 		t.Run(swap.name, func(t *testing.T) {
 			t.Parallel()

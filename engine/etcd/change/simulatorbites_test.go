@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/change"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/longtest"
 )
 
 // lyingEtcd changes each member list before a run sees it.
@@ -98,6 +99,7 @@ const (
 // shows the violation.
 func TestSimulatorBites(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	hideRetired := func(r *change.Run) {
 		for i := range r.Members {
 			r.Members[i].Retired = false

@@ -97,6 +97,7 @@ func lies() map[string]func(*membership.State) {
 // TestLawsBite breaks each law in one way, and checks that some world shows it.
 func TestLawsBite(t *testing.T) {
 	t.Parallel()
+	longtest.SkipSlow(t)
 	kinds, learners := allVoterKinds(), slices.Sorted(maps.Keys(learnerKinds))
 	for broken, lie := range lies() {
 		t.Run(broken, func(t *testing.T) {
