@@ -40,3 +40,7 @@ func FewerChecks(usual string) {
 		_ = flag.Set("rapid.checks", usual) // a package without properties has no such flag
 	}
 }
+
+// WaitTogether lets up to eight tests of a package run side by side, because they mostly wait. By default there are as many as
+// processors. -parallel overrides it. Call it in TestMain.
+func WaitTogether() { _ = flag.Set("test.parallel", "8") } // every test binary has the flag
