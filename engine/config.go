@@ -78,15 +78,21 @@ type Unit struct {
 	Dropins  []Dropin       `json:"dropins,omitempty"`
 	Enabled  *bool          `json:"enabled,omitempty"` // nil: holdfast does not change it
 	Masked   *bool          `json:"masked,omitempty"`  // nil: holdfast does not change it
-	Observed string         `json:"-"`                 // of a host: the digest of its contents, if they are not those of the document
+	Observed ObservedFile   `json:"-"`                 // file of a host that is not as in the document; zero: it is
 	From     SourcePosition `json:"-"`
 }
 
 // Dropin is a drop-in file NAME.conf of a unit.
 type Dropin struct {
-	Name     string `json:"name"`
-	Contents string `json:"contents"`
-	Observed string `json:"-"` // of a host: the digest of its contents, if they are not those of the document
+	Name     string       `json:"name"`
+	Contents string       `json:"contents"`
+	Observed ObservedFile `json:"-"` // file of a host that is not as in the document; zero: it is
+}
+
+// ObservedFile identifies what a host has in the place of a file.
+type ObservedFile struct {
+	Type   PathType
+	Digest string // of a file
 }
 
 // User is an account. holdfast does not change fields that are empty or nil.
@@ -96,7 +102,7 @@ type User struct {
 	PasswordHash string         `json:"password_hash,omitempty"` // as in shadow(5)
 	Account      Account        `json:"account"`
 	Retired      bool           `json:"-"` // of an observed account: holdfast has locked the account
-	Observed     string         `json:"-"` // of a host: the hash of its password, if it is not that of the document
+	ObservedHash string         `json:"-"` // password hash of a host that is not as in the document
 	From         SourcePosition `json:"-"`
 }
 

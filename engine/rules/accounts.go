@@ -48,7 +48,7 @@ func changedUserParts(a, b engine.User) []string {
 	if !slices.Equal(sortUnique(a.SSHKeys), sortUnique(b.SSHKeys)) {
 		sides = append(sides, "SSH keys")
 	}
-	if a.PasswordHash != b.PasswordHash || a.Observed != b.Observed {
+	if a.PasswordHash != b.PasswordHash || a.ObservedHash != b.ObservedHash {
 		sides = append(sides, "password hash")
 	}
 	if a.Retired != b.Retired {

@@ -141,11 +141,11 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	there := false
 	node := x.facts.Nodes[unitDir+u.Name]
 	masked := node.Type == engine.PathLink && node.Target == maskTarget
-	dropins := u.Dropins
-	if u.Contents != "" {
+	dropins, hasContents := u.Dropins, u.Contents != ""
+	if hasContents {
 		there = there || node.Type != engine.PathMissing
 		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(x.facts.Nodes) {
-			u.Contents, u.Observed = "", node.Digest
+			u.Contents, u.Observed = "", engine.ObservedFile{Type: node.Type, Digest: node.Digest}
 		}
 	}
 	u.Dropins = nil
@@ -157,7 +157,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 		}
 		there = true
 		if !e.matchesHost(x.facts.Nodes) {
-			d.Contents, d.Observed = "", n.Digest
+			d.Contents, d.Observed = "", engine.ObservedFile{Type: n.Type, Digest: n.Digest}
 		}
 		u.Dropins = append(u.Dropins, d)
 	}
@@ -167,7 +167,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	}
 	if state := x.facts.Units[u.Name]; u.Enabled != nil {
 		exists := state != "not-found" && state != ""
-		nothing := u.Contents == "" && u.Observed == "" && len(dropins) == 0 && !*u.Enabled // a missing unit is not enabled
+		nothing := !hasContents && len(dropins) == 0 && !*u.Enabled // a missing unit is not enabled
 		there = there || exists || nothing
 		if !enabledAs(state, *u.Enabled) {
 			is := !*u.Enabled
@@ -203,7 +203,7 @@ func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
 		u.SSHKeys = keys
 	}
 	if u.PasswordHash != "" && u.PasswordHash != login.Password {
-		u.PasswordHash, u.Observed = "", login.Password
+		u.PasswordHash, u.ObservedHash = "", login.Password
 	}
 	u.Account, u.Retired = seenAccount(u.Account, login), x.isRetired(u.Name)
 	return u, true

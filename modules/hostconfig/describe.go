@@ -108,21 +108,24 @@ func (x *configDiff) describeUnitChange(name string) (before, after string) {
 	return before, after
 }
 
+func describeContents(contents string, observed engine.ObservedFile) string {
+	switch {
+	case observed == (engine.ObservedFile{}):
+		return "sha256:" + engine.ShortDigest(engine.Digest([]byte(contents)))
+	case observed.Digest == "":
+		return string(observed.Type)
+	default:
+		return "sha256:" + engine.ShortDigest(observed.Digest)
+	}
+}
+
 func describeUnit(u engine.Unit) string {
 	var parts []string
-	if u.Contents != "" || u.Observed != "" {
-		digest := u.Observed
-		if digest == "" {
-			digest = engine.Digest([]byte(u.Contents))
-		}
-		parts = append(parts, "sha256:"+engine.ShortDigest(digest))
+	if u.Contents != "" || u.Observed != (engine.ObservedFile{}) {
+		parts = append(parts, describeContents(u.Contents, u.Observed))
 	}
 	for _, d := range u.Dropins {
-		digest := d.Observed
-		if digest == "" {
-			digest = engine.Digest([]byte(d.Contents))
-		}
-		parts = append(parts, d.Name+" sha256:"+engine.ShortDigest(digest))
+		parts = append(parts, d.Name+" "+describeContents(d.Contents, d.Observed))
 	}
 	for _, f := range []struct {
 		is      *bool

@@ -90,6 +90,29 @@ func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 	}
 }
 
+// A unit that the host does not have is created, also if it is to stay disabled.
+func TestMissingUnitIsCreated(t *testing.T) {
+	no := false
+	c := engine.Config{Units: []engine.Unit{{Name: "app.service", Contents: "[Service]\n", Enabled: &no}}}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{}, Units: map[string]string{"app.service": "not-found"}}}
+	changes, err := (Module{}).Diff(engine.Desired{Config: &c}, f)
+	if err != nil || len(changes) != 1 || changes[0].Verb != "create" {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
+// A link in the place of an empty drop-in is a difference.
+func TestEmptyDropinIsCompared(t *testing.T) {
+	const path = "/etc/systemd/system/app.service.d/10-empty.conf"
+	c := engine.Config{Units: []engine.Unit{{Name: "app.service", Dropins: []engine.Dropin{{Name: "10-empty.conf"}}}}}
+	node := engine.PathFacts{Type: engine.PathLink, Target: "/dev/null", User: "root", Group: "root", Mode: 0o777}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{path: node}}}
+	changes, err := (Module{}).Diff(engine.Desired{Config: &c}, f)
+	if err != nil || len(changes) != 1 || changes[0].Resource != "unit app.service" || changes[0].Verb != "update" || !strings.Contains(changes[0].Before, "link") {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
 // If the target of a hard link is replaced, the link is replaced, too. This is no
 // drift.
 func TestHardLinkFollows(t *testing.T) {
