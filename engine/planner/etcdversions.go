@@ -86,7 +86,7 @@ func newEtcdUpdate(u engine.EtcdUpdate, facts engine.ClusterFacts, managed bool)
 	case to.IsBefore(runs):
 		u.Kind = engine.EtcdDowngrade
 		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: an older etcd does not start there; stage an OS with etcd %s, or take the cluster down to %s first (etcdctl downgrade)", has, u.Cluster, runs, runs, to)
-	case to.Major != runs.Major || runs.Next().IsBefore(to):
+	case to.SkipsAfter(runs):
 		u.Kind = engine.EtcdSkips
 		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: etcd does not support updates that skip a minor version; update all members to %s first", has, u.Cluster, runs, runs.Next())
 	case storesNoPromotions(cmp.Or(u.From, oldestMember(facts))) && runs.IsBefore(to):

@@ -19,6 +19,9 @@ func (v Minor) IsBefore(w Minor) bool {
 	return v.Major < w.Major || v.Major == w.Major && v.Minor < w.Minor
 }
 
+// SkipsAfter reports whether an update from w to v skips a minor version, or changes the major one.
+func (v Minor) SkipsAfter(w Minor) bool { return v.Major != w.Major || w.Next().IsBefore(v) }
+
 // Next returns the next minor version.
 func (v Minor) Next() Minor { return Minor{v.Major, v.Minor + 1} }
 

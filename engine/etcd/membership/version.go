@@ -17,7 +17,7 @@ func (s State) versionProblem(h Host) string {
 		return ""
 	case has.IsBefore(runs):
 		return fmt.Sprintf("its etcd is %s, and the cluster is at %s: an older etcd does not start there; install etcd %s or %s", h.Etcd, runs, runs, runs.Next())
-	case has.Major != runs.Major || runs.Next().IsBefore(has):
+	case has.SkipsAfter(runs):
 		return fmt.Sprintf("its etcd is %s, and the cluster is at %s: a member may be at most one minor version newer, that is %s; "+
 			"install etcd %s or %s, or add it nevertheless with --any-etcd-version", h.Etcd, runs, runs.Next(), runs, runs.Next())
 	}
