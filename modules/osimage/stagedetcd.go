@@ -4,6 +4,7 @@ import (
 	_ "embed" // embeds stagedetcd.sh
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/version"
 )
 
@@ -11,7 +12,7 @@ import (
 var stagedEtcdScript string
 
 func stagedEtcdProbe() engine.Command {
-	return engine.Command{Name: "staged etcd", Script: stagedEtcdScript}
+	return engine.Command{Name: "staged etcd", Script: hostscript.AskVersionScript + stagedEtcdScript}
 }
 
 // readStagedEtcd adds the version of etcd in the staged deployment to the facts. The version is

@@ -26,11 +26,4 @@ done <<END
 $status
 END
 [ -n "$root" ] && [ -x "$root$path" ] || exit 0
-set -- setpriv --no-new-privs chroot --userspec=65534:65534 --groups=65534 "$root" "$path" --version
-if unshare --net --pid --fork --kill-child true 2>/dev/null; then
-	set -- unshare --net --pid --fork --kill-child "$@"
-fi
-# The limit is for all processes: one that etcd leaves behind may keep the pipe open.
-# dd ends after one write of etcd, which has the first line. Only SIGKILL ends the
-# first process of a namespace.
-timeout -s KILL 5 sh -c '"$@" 2>/dev/null | dd bs=200 count=1 2>/dev/null' sh "$@" </dev/null 2>/dev/null
+askversion setpriv --no-new-privs chroot --userspec=65534:65534 --groups=65534 "$root" "$path" --version
