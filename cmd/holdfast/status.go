@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -145,15 +146,11 @@ func (a *app) validateCommand() *cobra.Command {
 				return err
 			}
 			c := a.newConfigs(cmd.Context(), loaded)
-			if _, err := c.States(); err != nil {
-				return err
-			}
+			_, configErr := c.States()
 			plays := &site{inv: inv, run: &rollout.Run{}}
-			if err := a.readPlays(plays, book); err != nil {
-				return err
-			}
-			absent, err := a.checkAuthorities(loaded)
-			if err != nil {
+			playErr := a.readPlays(plays, book)
+			absent, authorityErr := a.checkAuthorities(loaded)
+			if err := errors.Join(configErr, playErr, authorityErr); err != nil {
 				return err
 			}
 			for _, w := range slices.Concat(loaded.Warnings, c.Warnings, absent) {
