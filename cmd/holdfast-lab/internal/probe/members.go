@@ -33,7 +33,7 @@ type Member struct {
 	Learner   bool
 }
 
-func (l List) voters() []Member {
+func (l List) listVoters() []Member {
 	return slices.DeleteFunc(slices.Clone(l.Members), func(m Member) bool { return m.Learner })
 }
 
@@ -79,7 +79,7 @@ func (p *Probe) setEndpoints() {
 		return
 	}
 	var staying, all []string
-	for _, m := range p.lists[len(p.lists)-1].voters() {
+	for _, m := range p.lists[len(p.lists)-1].listVoters() {
 		if m.URL == "" {
 			continue
 		}

@@ -32,7 +32,7 @@ func awaitVoters(t *testing.T, p *Probe, want int) {
 	awaitSuccess(t, func(context.Context) bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.lists[len(p.lists)-1].voters()) == want
+		return len(p.lists[len(p.lists)-1].listVoters()) == want
 	})
 }
 

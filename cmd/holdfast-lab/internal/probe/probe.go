@@ -96,13 +96,13 @@ func (p *Probe) Stop() (Report, error) {
 
 // StopRecord ends the watch, waits for running writes and returns all observations.
 func (p *Probe) StopRecord() (Record, error) {
-	p.end()
+	p.endWatch()
 	return Record{Start: p.started, End: p.ended, Lists: p.lists, Writes: p.writes, Samples: p.samples}, p.writer.Close()
 }
 
-// end ends the watch, and waits for running writes. Only the first call has an
+// endWatch ends the watch, and waits for running writes. Only the first call has an
 // effect.
-func (p *Probe) end() {
+func (p *Probe) endWatch() {
 	if p.ended.IsZero() {
 		p.ended = time.Now()
 	}
@@ -112,7 +112,7 @@ func (p *Probe) end() {
 
 // LostKeys ends the watch, and returns the keys of writes that were confirmed and that the cluster does not have.
 func (p *Probe) LostKeys(ctx context.Context) ([]string, error) {
-	p.end()
+	p.endWatch()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	reply, err := p.writer.Get(ctx, p.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())

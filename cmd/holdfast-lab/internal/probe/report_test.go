@@ -22,7 +22,7 @@ func listAt(after, by int, members ...Member) List {
 	return List{After: timeAt(after), By: timeAt(by), Members: members}
 }
 
-func learner(m Member) Member {
+func asLearner(m Member) Member {
 	m.Learner = true
 	return m
 }

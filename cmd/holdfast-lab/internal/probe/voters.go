@@ -213,7 +213,7 @@ func votersAt(t time.Time, lists []List, members []presence) Voters {
 			continue
 		}
 		v := Voters{At: t}
-		for _, m := range l.voters() {
+		for _, m := range l.listVoters() {
 			v.Listed++
 			if i := slices.IndexFunc(members, func(p presence) bool { return p.member.ID == m.ID }); members[i].answersAt(t) {
 				v.Count++
@@ -229,7 +229,7 @@ func votersAt(t time.Time, lists []List, members []presence) Voters {
 func (r *Report) addChanges(rec Record) {
 	entered := map[uint64]time.Time{} // learners
 	for _, l := range rec.Lists {
-		if n := len(l.voters()); len(r.Changes) == 0 || r.Changes[len(r.Changes)-1] != n {
+		if n := len(l.listVoters()); len(r.Changes) == 0 || r.Changes[len(r.Changes)-1] != n {
 			r.Changes = append(r.Changes, n)
 		}
 		for _, m := range l.Members {

@@ -8,10 +8,10 @@ import (
 
 // A member grows a cluster of a, and votes from 500 to 550 ms on.
 func growRecord(samples ...Sample) Record {
-	unstarted := learner(Member{ID: b.ID})
+	unstarted := asLearner(Member{ID: b.ID})
 	return Record{
 		Start: t0, End: timeAt(1000), Samples: samples,
-		Lists: []List{listAt(0, 0, a), listAt(100, 150, unstarted, a), listAt(300, 350, a, learner(b)), listAt(500, 550, a, b)},
+		Lists: []List{listAt(0, 0, a), listAt(100, 150, unstarted, a), listAt(300, 350, a, asLearner(b)), listAt(500, 550, a, b)},
 	}
 }
 
@@ -69,8 +69,8 @@ func TestVotersFollowTheList(t *testing.T) {
 			Record{
 				Start: t0, End: timeAt(1000), Samples: []Sample{down(50, b), up(700, Member{ID: 9})},
 				Lists: []List{
-					listAt(0, 0, a, b, c), listAt(200, 250, a, c), listAt(300, 350, learner(Member{ID: 9}), a, c),
-					listAt(400, 450, a, learner(Member{ID: 9, Name: "b", URL: b.URL}), c), listAt(800, 850, a, Member{ID: 9, Name: "b", URL: b.URL}, c),
+					listAt(0, 0, a, b, c), listAt(200, 250, a, c), listAt(300, 350, asLearner(Member{ID: 9}), a, c),
+					listAt(400, 450, a, asLearner(Member{ID: 9, Name: "b", URL: b.URL}), c), listAt(800, 850, a, Member{ID: 9, Name: "b", URL: b.URL}, c),
 				},
 			}, [][2]int{{2, 3}, {2, 2}, {3, 3}}, 0, 0,
 		},

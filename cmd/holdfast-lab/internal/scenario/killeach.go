@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/engine"
 )
 
 // killer repeats a command of holdfast, and kills each run at the first event at
@@ -51,32 +52,18 @@ func (k *killer) strikeNext(args []string) bool {
 	before := k.journalFiles()
 	cmdStart(k.ts, false, append([]string{k.name}, args...))
 	j := k.jobs[k.name]
-	journal, seen := "", 0
-	for {
-		ended := isClosed(j.done)
-		if journal == "" {
-			journal = k.newJournal(before)
-		}
-		for _, e := range readEvents(k.ts, journal, &seen) {
-			event := strings.Join(strings.Fields(string(e.Type)+" "+e.Step+" "+e.Host), " ")
-			if slices.Contains(k.struck, event) {
-				continue
-			}
-			k.struck = append(k.struck, event)
-			k.killRun(j)
-			return true
-		}
-		if ended {
+	found := k.followRun(j, before, func(e engine.Event) bool {
+		event := strings.Join(strings.Fields(string(e.Type)+" "+e.Step+" "+e.Host), " ")
+		if slices.Contains(k.struck, event) {
 			return false
 		}
-		select {
-		case <-j.done:
-		case <-k.ctx.Done():
-			text, _ := j.out.textSoFar()
-			k.ts.Fatalf("killeach: no end of %s:\n%s", k.name, text)
-		case <-time.After(2 * time.Millisecond):
-		}
+		k.struck = append(k.struck, event)
+		return true
+	})
+	if found {
+		k.killRun(j)
 	}
+	return found
 }
 
 // killRun kills a run, and keeps the output of the first.

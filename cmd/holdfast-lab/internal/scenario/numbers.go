@@ -57,7 +57,7 @@ func cmdNumbers(ts *testscript.TestScript, neg bool, args []string) {
 	case args[0] == "begin" && len(args) == 2:
 		ts.Check(s.beginNumbers(args[1]))
 	case args[0] == "end" && len(args) == 2:
-		ts.Check(n.stop())
+		ts.Check(n.endWrites())
 	case args[0] == "more" && len(args) == 3:
 		ts.Check(s.waitForNumbers(n, int(parseNumber(ts, args[2]))))
 	case args[0] == "check" && len(args) > 2:
@@ -69,7 +69,7 @@ func cmdNumbers(ts *testscript.TestScript, neg bool, args []string) {
 
 func (s *stage) beginNumbers(cluster string) error {
 	if n := s.numbers[cluster]; n != nil {
-		if err := n.stop(); err != nil {
+		if err := n.endWrites(); err != nil {
 			return err
 		}
 	}
@@ -88,8 +88,8 @@ func (s *stage) beginNumbers(cluster string) error {
 	return s.waitForNumbers(n, 1)
 }
 
-// stop ends the writes. It may be called again.
-func (n *numbers) stop() error {
+// endWrites ends the writes. It may be called again.
+func (n *numbers) endWrites() error {
 	if n.client == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (n *numbers) writeNumber(ctx context.Context, key string) {
 	n.confirmed = append(n.confirmed, w)
 }
 
-func (n *numbers) count() (confirmed int, lastErr error) {
+func (n *numbers) countWrites() (confirmed int, lastErr error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.confirmed), n.lastErr
@@ -134,9 +134,9 @@ func (n *numbers) count() (confirmed int, lastErr error) {
 
 // waitForNumbers waits until so many more writes are confirmed.
 func (s *stage) waitForNumbers(n *numbers, more int) error {
-	before, _ := n.count()
+	before, _ := n.countWrites()
 	return s.waitUntilOK(time.Minute, func() error {
-		now, lastErr := n.count()
+		now, lastErr := n.countWrites()
 		if now < before+more {
 			return errors.Join(fmt.Errorf("%d more writes are confirmed, not %d", now-before, more), lastErr)
 		}
@@ -148,7 +148,7 @@ func (s *stage) waitForNumbers(n *numbers, more int) error {
 // holdfast has promised in the output in a file, and no others.
 func (s *stage) checkNumbers(ts *testscript.TestScript, args []string) {
 	n := s.numbers[args[0]]
-	ts.Check(n.stop())
+	ts.Check(n.endWrites())
 	said, err := readSaidLoss(ts.ReadFile(args[1]))
 	ts.Check(err)
 	demand, err := parseNumbersDemand(args[2:])
@@ -157,10 +157,10 @@ func (s *stage) checkNumbers(ts *testscript.TestScript, args []string) {
 	ts.Check(err)
 	found, err := readNumbers(s.ctx, config, n.prefix)
 	ts.Check(err)
-	loss, err := said.compare(n.confirmed, found)
+	loss, err := said.compareNumbers(n.confirmed, found)
 	ts.Logf("%s; %d writes were not confirmed\n%s", loss, n.failed, said)
 	ts.Check(err)
-	ts.Check(demand.check(loss, said))
+	ts.Check(demand.checkLoss(loss, said))
 }
 
 // readNumbers returns the revisions of the keys with the prefix.

@@ -34,15 +34,15 @@ func TestNumbersAgree(t *testing.T) {
 	writes, found := newNumbers(5)
 	delete(found, "key3")
 	delete(found, "key4")
-	loss, err := said.compare(writes, found)
-	if err != nil || len(loss.kept) != 3 || len(loss.lost) != 2 || loss.span() != time.Second {
+	loss, err := said.compareNumbers(writes, found)
+	if err != nil || len(loss.kept) != 3 || len(loss.lost) != 2 || loss.lostTime() != time.Second {
 		t.Fatalf("%s, %v", loss, err)
 	}
-	if err := (numbersDemand{lost: 2, within: time.Second, time: time.Second}).check(loss, said); err != nil {
+	if err := (numbersDemand{lost: 2, within: time.Second, time: time.Second}).checkLoss(loss, said); err != nil {
 		t.Error(err)
 	}
 	for _, d := range []numbersDemand{{lost: 3}, {within: time.Millisecond}, {time: time.Millisecond / 2}} {
-		if d.check(loss, said) == nil {
+		if d.checkLoss(loss, said) == nil {
 			t.Errorf("%+v: a loss that is not as demanded is accepted", d)
 		}
 	}
@@ -66,7 +66,7 @@ func TestNumbersDisagree(t *testing.T) {
 		delete(found, "key3")
 		delete(found, "key4")
 		change.spoil(writes, found, &said)
-		if _, err := said.compare(writes, found); err == nil || !strings.Contains(err.Error(), change.want) {
+		if _, err := said.compareNumbers(writes, found); err == nil || !strings.Contains(err.Error(), change.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

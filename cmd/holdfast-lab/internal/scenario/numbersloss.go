@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -54,20 +53,20 @@ func (l numbersLoss) String() string {
 	}
 	first, end := l.lost[0], l.lost[len(l.lost)-1]
 	return text + fmt.Sprintf("; %d are lost, with revisions %d to %d, confirmed from %s to %s UTC, in the last %s of the cluster", len(l.lost),
-		first.revision, end.revision, first.ended.UTC().Format(clock), end.ended.UTC().Format(clock), l.span().Round(time.Millisecond))
+		first.revision, end.revision, first.ended.UTC().Format(clock), end.ended.UTC().Format(clock), l.lostTime().Round(time.Millisecond))
 }
 
-// span returns the time from the first lost write to the last confirmed one.
-func (l numbersLoss) span() time.Duration {
+// lostTime returns the time from the first lost write to the last confirmed one.
+func (l numbersLoss) lostTime() time.Duration {
 	if len(l.lost) == 0 {
 		return 0
 	}
 	return l.last.Sub(l.lost[0].ended)
 }
 
-// compare returns an error if a confirmed write up to the revision is missing,
+// compareNumbers returns an error if a confirmed write up to the revision is missing,
 // or a later one is there.
-func (l saidLoss) compare(confirmed []numberedWrite, found map[string]int64) (numbersLoss, error) {
+func (l saidLoss) compareNumbers(confirmed []numberedWrite, found map[string]int64) (numbersLoss, error) {
 	var loss numbersLoss
 	var errs []error
 	for _, w := range confirmed {
@@ -103,8 +102,7 @@ type numbersDemand struct {
 }
 
 func parseNumbersDemand(args []string) (d numbersDemand, err error) {
-	for _, a := range args {
-		key, value, _ := strings.Cut(a, "=")
+	err = parseSettings(args, func(key, value string) (err error) {
 		switch key {
 		case "lost":
 			d.lost, err = strconv.Atoi(value)
@@ -115,19 +113,17 @@ func parseNumbersDemand(args []string) (d numbersDemand, err error) {
 		default:
 			err = errors.New("not known")
 		}
-		if err != nil {
-			return d, fmt.Errorf("read %s: %w", a, err)
-		}
-	}
-	return d, nil
+		return err
+	})
+	return d, err
 }
 
-// check checks a loss that compare has accepted.
-func (d numbersDemand) check(loss numbersLoss, said saidLoss) error {
+// checkLoss checks a loss that compareNumbers has accepted.
+func (d numbersDemand) checkLoss(loss numbersLoss, said saidLoss) error {
 	if len(loss.lost) < d.lost {
 		return fmt.Errorf("%d confirmed writes are lost, and not %d", len(loss.lost), d.lost)
 	}
-	if span := loss.span(); d.within > 0 && span > d.within {
+	if span := loss.lostTime(); d.within > 0 && span > d.within {
 		return fmt.Errorf("writes of the last %s are lost, and not only of the last %s", span, d.within)
 	}
 	if off := said.at.Sub(loss.kept[len(loss.kept)-1].ended).Abs(); d.time > 0 && off > d.time {

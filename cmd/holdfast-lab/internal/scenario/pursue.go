@@ -1,14 +1,9 @@
 package scenario
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -61,35 +56,20 @@ func (p *pursuit) runUntilEvent(event string) (host string, came bool) {
 	before := p.journalFiles()
 	cmdStart(p.ts, false, []string{"pursued", "apply", "--yes", p.targetFlag()})
 	j := p.jobs["pursued"]
-	var journal string
-	seen := 0
-	for {
-		ended := isClosed(j.done)
-		if journal == "" {
-			journal = p.newJournal(before)
-		}
-		for _, e := range readEvents(p.ts, journal, &seen) {
-			if matchesEvent(e, event) {
-				p.strikeHost(j, e.Host)
-				return e.Host, true
-			}
-		}
-		if ended {
-			if code := j.cmd.ProcessState.ExitCode(); code != 0 {
-				text, _ := j.out.textSoFar()
-				p.ts.Fatalf("pursue: a run that nothing happened to ended with %d before %q:\n%s", code, event, text)
-			}
-			delete(p.jobs, "pursued")
-			return "", false
-		}
-		select {
-		case <-j.done:
-		case <-p.ctx.Done():
-			text, _ := j.out.textSoFar()
-			p.ts.Fatalf("pursue: no end before %q:\n%s", event, text)
-		case <-time.After(2 * time.Millisecond):
-		}
+	came = p.followRun(j, before, func(e engine.Event) bool {
+		host = e.Host
+		return matchesEvent(e, event)
+	})
+	if came {
+		p.strikeHost(j, host)
+		return host, true
 	}
+	if code := j.cmd.ProcessState.ExitCode(); code != 0 {
+		text, _ := j.out.textSoFar()
+		p.ts.Fatalf("pursue: a run that nothing happened to ended with %d before %q:\n%s", code, event, text)
+	}
+	delete(p.jobs, "pursued")
+	return "", false
 }
 
 func (p *pursuit) strikeHost(j *job, host string) {
@@ -140,51 +120,7 @@ func (p *pursuit) targetFlag() string {
 	return "--var=commit=" + p.ts.Getenv(fmt.Sprint("v", p.target))
 }
 
-func (p *pursuit) journalFiles() []string {
-	files, _ := filepath.Glob(p.ts.MkAbs("site/runs/*.jsonl")) // the pattern is well formed
-	return files
-}
-
-func (p *pursuit) newJournal(before []string) string {
-	for _, f := range p.journalFiles() {
-		if !slices.Contains(before, f) {
-			return f
-		}
-	}
-	return ""
-}
-
-// readEvents returns the complete lines of a journal that it has not returned
-// before. seen counts them.
-func readEvents(ts *testscript.TestScript, journal string, seen *int) []engine.Event {
-	if journal == "" {
-		return nil
-	}
-	text, err := os.ReadFile(journal)
-	ts.Check(err)
-	var events []engine.Event
-	for {
-		line, _, whole := bytes.Cut(text[*seen:], []byte("\n"))
-		if !whole {
-			return events
-		}
-		*seen += len(line) + 1
-		var e engine.Event
-		ts.Check(json.Unmarshal(line, &e))
-		events = append(events, e)
-	}
-}
-
 func matchesEvent(e engine.Event, event string) bool {
 	kind, step, _ := strings.Cut(event, " ")
 	return string(e.Type) == kind && (step == "" || e.Step == step)
-}
-
-func isClosed(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
 }

@@ -54,7 +54,7 @@ func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 				_, _, _ = w.Stop() // the scenario has failed already
 			}
 			for _, n := range s.numbers {
-				_ = n.stop() // the scenario has failed, or does not need it any more
+				_ = n.endWrites() // the scenario has failed, or does not need it any more
 			}
 			s.cancel()
 			cancel()

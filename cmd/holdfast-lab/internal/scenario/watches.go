@@ -127,15 +127,23 @@ func newExpectation(r probe.Report) expectation {
 
 func (e *expectation) parseArgs(args []string) error {
 	given := map[string]bool{}
-	for _, a := range args {
-		key, value, _ := strings.Cut(a, "=")
+	err := parseSettings(args, func(key, value string) error {
 		given[key] = true
-		if err := e.parseLimit(key, value); err != nil {
-			return fmt.Errorf("read %s: %w", a, err)
-		}
-	}
+		return e.parseLimit(key, value)
+	})
 	if given["min"] && !given["quorum"] {
 		e.quorum = false
+	}
+	return err
+}
+
+// parseSettings passes each argument KEY=VALUE to the function, and ends at its first error.
+func parseSettings(args []string, parse func(key, value string) error) error {
+	for _, a := range args {
+		key, value, _ := strings.Cut(a, "=")
+		if err := parse(key, value); err != nil {
+			return fmt.Errorf("read %s: %w", a, err)
+		}
 	}
 	return nil
 }
