@@ -167,15 +167,15 @@ func (d *document) refusePath(path string, isDirectory bool, at syntax.FieldPath
 		return
 	}
 	for _, f := range forbiddenPaths {
-		if reason := f.refusal(path, isDirectory); reason != "" {
+		if reason := f.refusePath(path, isDirectory); reason != "" {
 			d.addError(at, "%s", reason)
 			return
 		}
 	}
 }
 
-// refusal returns why a document must not write this path; "" if it may.
-func (f forbiddenPath) refusal(path string, isDirectory bool) string {
+// refusePath returns why a document must not write this path; "" if it may.
+func (f forbiddenPath) refusePath(path string, isDirectory bool) string {
 	switch {
 	case path == f.path || strings.HasPrefix(path, f.path+"/"):
 		return f.reason
@@ -192,7 +192,7 @@ func (b *builder) refuseOwnFolders(folders []string) {
 	for _, folder := range folders {
 		own := forbiddenPath{folder, "is where holdfast keeps keys and certificates of etcd on this host; use another path, or leave the block ca out of the cluster", true}
 		refuse := func(path string, isDirectory bool, entry, field string) {
-			if reason := own.refusal(path, isDirectory); reason != "" {
+			if reason := own.refusePath(path, isDirectory); reason != "" {
 				b.problems.AddError(b.places.entryPlace("node "+entry, field), "%s", reason)
 			}
 		}

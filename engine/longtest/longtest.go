@@ -1,6 +1,6 @@
-// Package longtest limits the tests that take long. By default all tests together take about a minute on two cores.
-// With HOLDFAST_SLOW=1, as in CI, the slow tests run, too: those that start hundreds of programs and repeat, for other
-// states of a host or moments of a power cut, what a quicker test shows. With HOLDFAST_LONG=1 these run as well, and
+// Package longtest limits the tests that take long. By default all tests together take a minute and a half at most on two cores.
+// With HOLDFAST_SLOW=1, as in CI, the slow tests run, too: they start hundreds of programs and repeat a quicker test for
+// other states of a host or moments of a power cut. With HOLDFAST_LONG=1 these run as well, and
 // tests that could try cases without end (random worlds, moments at which something is killed, sizes) try all cases.
 // RAPID_CHECKS=2000 does the same for the properties of pgregory.net/rapid.
 package longtest

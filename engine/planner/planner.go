@@ -31,7 +31,8 @@ type Input struct {
 	Play           *engine.Play         // play of a playbook; nil: every host is made to match
 }
 
-// Request is the work that a run was asked for. It stays the same during the run.
+// Request is the work that a run was asked for. Each play of a playbook has its own modules and hosts; all else stays
+// the same during the run.
 type Request struct {
 	Inventory   engine.Inventory
 	Desired     map[string]engine.Desired

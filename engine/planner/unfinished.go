@@ -153,8 +153,8 @@ func continuedRollout(in Input, x index) engine.Rollout {
 }
 
 // nextRollout returns the roll-out that follows the last one. If the numbers are
-// used up, it names all roll-outs with the same number that hosts report, so
-// that it is newer than each of them, whatever time their run IDs have.
+// used up, it names all roll-outs with the same number that hosts report. So it
+// is newer than each of them, also than those with a later run ID.
 func nextRollout(in Input, x index) engine.Rollout {
 	next := engine.Rollout{Run: in.Run, Number: min(x.last.Number+1, engine.MaxRollout), Targets: x.targets}
 	if next.Number > x.last.Number {

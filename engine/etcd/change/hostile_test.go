@@ -22,8 +22,8 @@ import (
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
-// swaps are the files that an account puts aside, in the root of the host, and what it puts in their place: "": a pipe, else a
-// link. Everything below precious belongs to root.
+// An account puts each of these files aside and puts a link in its place, or a pipe where link is "". The paths begin at the root
+// of the host. Everything below precious belongs to root.
 var swaps = []struct{ name, file, link string }{
 	{"folder of the data directory", "etcd", "precious"},
 	{"data directory", "etcd/default", "precious/default"},
@@ -110,8 +110,8 @@ func (b *box) listPrecious() string {
 	return list.String()
 }
 
-// leaked lists the files outside of precious that have the secret.
-func (b *box) leaked() []string {
+// findLeaks lists the files outside of precious that have the secret.
+func (b *box) findLeaks() []string {
 	b.t.Helper()
 	var list []string
 	check(b.t, filepath.WalkDir(b.root, func(path string, d fs.DirEntry, err error) error {
@@ -183,7 +183,7 @@ func swappedPlay(t *testing.T, file, link string, n int, back bool) bool {
 	if after := b.listPrecious(); after != before {
 		t.Errorf("before program %d, back %v: what is root's has changed\n%s\n%s\n%s", n, back, before, after, log.String())
 	}
-	if leaked := b.leaked(); len(leaked) > 0 || hasSecret(log.String()) {
+	if leaked := b.findLeaks(); len(leaked) > 0 || hasSecret(log.String()) {
 		t.Errorf("before program %d, back %v: the secret is in %v\n%s", n, back, leaked, log.String())
 	}
 	return len(b.read("count")) >= n
@@ -202,7 +202,7 @@ func TestDatabasesThatAreReplaced(t *testing.T) {
 			check(t, os.Rename(b.root+"/etcd/default/member/snap/fresh", b.root+"/etcd/default/member/snap/db"))
 			began := time.Now()
 			code, out := b.run(script)
-			if leaked := b.leaked(); len(leaked) > 0 || hasSecret(out) || code < 0 || time.Since(began) > 30*time.Second {
+			if leaked := b.findLeaks(); len(leaked) > 0 || hasSecret(out) || code < 0 || time.Since(began) > 30*time.Second {
 				t.Errorf("%s, %s: %v, %d %s %v", put, name, time.Since(began), code, out, leaked)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // A restore works in a folder beside the data directory, which only root may enter: an account may own the folder above,
 // and the new data must be on the same file system. The folder has the uploaded snapshot, the new data (restored.part until
 // they are checked), and then the identity of their source. Nobody else can change anything in it. So a script that has entered
-// it may use paths below it, and .. for the folder above, whatever the path of the folder leads to by then.
+// it may use paths below it, and .. for the folder above, also when an account has swapped one of the folders above by then.
 const roomLibrary = `enterroom() {
 	name=
 	[ ! -e "$place" ] || name=$(head -c 32 "$place" | tr -cd 0-9a-f)

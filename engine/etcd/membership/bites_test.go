@@ -36,7 +36,7 @@ func hideFresh(hides func(membership.Host) bool) func(*membership.State) {
 }
 
 // lies break a law each, whose text is the key.
-func lies() map[string]func(*membership.State) {
+func listLies() map[string]func(*membership.State) {
 	allHealthy := lieAboutMembers(func(m *membership.Member) { m.Healthy = m.Healthy || !m.Learner })
 	noLeader := lieAboutMembers(func(m *membership.Member) { m.Leader = false })
 	noneRetired := lieAboutHosts(func(h *membership.Host) { h.Retired = false })
@@ -99,7 +99,7 @@ func TestLawsBite(t *testing.T) {
 	t.Parallel()
 	longtest.SkipSlow(t)
 	kinds, learners := allVoterKinds(), slices.Sorted(maps.Keys(learnerKinds))
-	for broken, lie := range lies() {
+	for broken, lie := range listLies() {
 		t.Run(broken, func(t *testing.T) {
 			t.Parallel()
 			shown, seen := false, map[string]int{}

@@ -15,9 +15,9 @@ fail() {
 	exit 1
 }
 
-# enterfolder goes to the folder. It makes those that are missing if make is set, and
+# enterkeys goes to the folder. It makes those that are missing if make is set, and
 # returns 1 if one is missing and make is not. It sets at to the path of the folder.
-enterfolder() {
+enterkeys() {
 	at=$root
 	below=
 	enter "$below"

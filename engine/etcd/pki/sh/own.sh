@@ -1,7 +1,7 @@
 # Gives the keys of etcd on a host to the account of the unit, which may be another one
 # than before. It does nothing if there are no keys. Needs: unit.
 make=
-enterfolder || exit 0
+enterkeys || exit 0
 cd -P ./current 2>/dev/null || exit 0
 locate
 [ "${here%/*}" = "$at" ] || fail "$at/current leads out of its folder"

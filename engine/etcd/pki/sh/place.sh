@@ -2,7 +2,7 @@
 # rename. Needs: server, peer, client and ca (PEM in base64), cas (IDs of the CAs), unit,
 # user (of the unit, if that is not set yet).
 make=
-enterfolder || fail "$dir is gone"
+enterkeys || fail "$dir is gone"
 cd -P ./next 2>/dev/null || fail "the new keys are gone; run it again"
 locate
 [ "$here" = "$at/next" ] || fail "$at/next is a link"

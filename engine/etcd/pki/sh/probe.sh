@@ -14,7 +14,7 @@ case $pid in
 	;;
 esac
 if grep -qxF "ETCD_CERT_FILE=$dir/server.crt" "$settings" 2>/dev/null; then echo uses; fi
-enterfolder || exit 0
+enterkeys || exit 0
 [ -L ./current ] || exit 0
 whole=yes
 for name in $kept; do

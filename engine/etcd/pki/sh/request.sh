@@ -7,7 +7,7 @@ command -v openssl >/dev/null || {
 	exit "$missing"
 }
 make=yes
-enterfolder
+enterkeys
 rm -rf ./next
 mkdir ./next
 cd -P ./next || fail "$at/next cannot be entered"

@@ -1,7 +1,7 @@
 # Puts another file of trusted CAs in place, with the same keys and certificates, and
 # restarts etcd. Needs: ca (PEM in base64), cas (IDs of the CAs), unit.
 make=
-enterfolder || fail "$dir is gone"
+enterkeys || fail "$dir is gone"
 [ -L ./current ] || fail "$at has no certificates"
 if [ "$(head -c "$most" ./current/cas)" != "$cas" ]; then
 	rm -rf ./next
