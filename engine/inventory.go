@@ -157,6 +157,7 @@ type EtcdCA struct {
 	SignCommand []string `json:"sign_command,omitempty"` // gets a request, and prints the certificate; none: Key signs
 	AlsoTrust   []string `json:"also_trust,omitempty"`   // files on the bastion with other CAs that members trust
 	Lifetime    Duration `json:"lifetime,omitempty"`     // of certificates that Key signs
+	ServerNames []string `json:"server_names,omitempty"` // DNS names and IP addresses that server certificates have besides those of their host
 	Folder      string   `json:"folder"`                 // of keys and certificates on each member
 
 	Positions map[string]string `json:"-"` // FILE:LINE:COLUMN of each argument, by its name

@@ -177,7 +177,7 @@ var meanings = map[string]string{
 	"EtcdCA":             "A CA with which holdfast issues the certificates of a cluster.",
 	"EtcdCA.certificate": "its file on the bastion", "EtcdCA.key": "its file on the bastion; missing: the command signs",
 	"EtcdCA.sign_command": "gets a certificate request, and prints the certificate; missing: the key signs", "EtcdCA.also_trust": "files on the bastion with other CAs that members trust",
-	"EtcdCA.lifetime": "of certificates that the key signs", "EtcdCA.folder": "folder of keys and certificates on each member",
+	"EtcdCA.lifetime": "of certificates that the key signs", "EtcdCA.server_names": "DNS names and IP addresses that server certificates have besides those of their host", "EtcdCA.folder": "folder of keys and certificates on each member",
 	"Host.etcd_retired":    "whether its member is to be removed from the etcd cluster",
 	"RunStart.cluster":     "etcd cluster whose members the run changes; missing: the run is a roll-out",
 	"Run.cluster":          "etcd cluster whose members it changed; missing: it was a roll-out",

@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"path"
 	"regexp"
 	"strings"
@@ -95,7 +96,7 @@ func (b *builder) readCA(cluster *node, managed bool) *engine.EtcdCA {
 	r := b.newReader(n)
 	ca := &engine.EtcdCA{
 		Certificate: r.readPath("certificate"), Key: r.readPath("key"), SignCommand: r.readTexts("sign_command"),
-		AlsoTrust: r.readPaths("also_trust"), Lifetime: r.readDuration("lifetime"), Folder: cmp.Or(b.readHostPath(r, "folder"), "/etc/etcd/pki"),
+		AlsoTrust: r.readPaths("also_trust"), ServerNames: b.readServerNames(r), Lifetime: r.readDuration("lifetime"), Folder: cmp.Or(b.readHostPath(r, "folder"), "/etc/etcd/pki"),
 		Positions: map[string]string{},
 	}
 	for name, a := range n.args {
@@ -127,6 +128,33 @@ func (b *builder) readCA(cluster *node, managed bool) *engine.EtcdCA {
 		b.addError(at("folder"), fmt.Sprintf("%q cannot be the folder of keys", ca.Folder), "use a folder that is not in /, whose path has only letters, digits and @:._-")
 	}
 	return ca
+}
+
+// serverNameRule accepts DNS names as in RFC 1123, also for all names below one.
+var serverNameRule = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// maxServerNames bounds the size of certificates.
+const maxServerNames = 50
+
+func (b *builder) readServerNames(r reader) []string {
+	names := r.readOneOrMore("server_names")
+	for _, name := range names {
+		if !isServerName(name) {
+			b.addError(r.node.args["server_names"].Expr.Range(), fmt.Sprintf("%q is not a DNS name in lower case, and not an IP address", name), "write it without scheme and port, such as etcd.example.com")
+		}
+	}
+	if len(names) > maxServerNames {
+		b.addError(r.node.args["server_names"].Expr.Range(), fmt.Sprintf("there are %d server_names", len(names)), fmt.Sprintf("name at most %d", maxServerNames))
+	}
+	return names
+}
+
+func isServerName(name string) bool {
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return ip.Zone() == ""
+	}
+	last := name[strings.LastIndex(name, ".")+1:]
+	return len(name) <= 253 && serverNameRule.MatchString(name) && strings.Trim(last, "0123456789") != "" // not a mistyped address
 }
 
 func (b *builder) readTLS(n *node) *engine.TLS {

@@ -148,6 +148,7 @@ func etcdBlock() block {
 			{name: "key", kind: text, meaning: "file on the bastion with its private key, without a passphrase"},
 			{name: "sign_command", kind: texts, filled: true, meaning: "program on the bastion that signs instead of `key`, with its arguments: it gets a PEM certificate request on standard input, and prints the PEM certificate, within 1 minute. No shell reads it", fallback: "the key in `key`"},
 			{name: "also_trust", kind: oneText, fallback: "[]", meaning: "files on the bastion with CAs that members trust, too: of clients, or the last one until its clients have other certificates"},
+			{name: "server_names", kind: oneText, fallback: "[]", meaning: "DNS names and IP addresses that server certificates have besides those of their host: of a load balancer, or a name that leads to all members"},
 			{name: "lifetime", kind: duration, fallback: "365d", meaning: "of the certificates that `key` signs"},
 			{name: "folder", kind: text, fallback: "\"/etc/etcd/pki\"", meaning: "folder of keys and certificates on the members. It and those above it must be root's alone"},
 		}},

@@ -34,6 +34,10 @@ type Certificates struct {
 
 func (r *Run) certificatePlace() pki.Place { return placeOf(*r.Cluster.Managed) }
 
+func (r *Run) certificateSubject(h engine.Host) pki.Subject {
+	return pki.Subject{Host: h, ServerNames: r.Cluster.Managed.CA.ServerNames}
+}
+
 func placeOf(m engine.ManagedMembers) pki.Place {
 	return pki.Place{Folder: m.CA.Folder, Unit: m.Unit, Settings: settingsPath}
 }
@@ -59,7 +63,7 @@ func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
 		if h.Unreachable != "" {
 			continue
 		}
-		j := f.Judge(r.Members[i], known, time.Now())
+		j := f.Judge(r.certificateSubject(r.Members[i]), known, time.Now())
 		h.Certificates = membership.Certificates{
 			Problem: j.Problem, Due: j.Due, Foreign: h.HasData && !f.Uses,
 			File: f.File(), Loaded: f.Loaded(), Issuers: j.Issuers,
@@ -112,7 +116,8 @@ func (r *Run) probeCertificates(ctx context.Context, h engine.Host) (f pki.Facts
 // issueCertificates lets a host make keys, and puts certificates for them in place.
 func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep) (string, error) {
 	host, _ := r.findHost(step.Host)
-	script, err := r.certificatePlace().RequestScript(host)
+	subject := r.certificateSubject(host)
+	script, err := r.certificatePlace().RequestScript(subject)
 	if err != nil {
 		return "", err
 	}
@@ -132,7 +137,7 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 	cas := known.List([]rotation.CA{known.Goal})
 	issued := map[engine.CertificateRole][]byte{}
 	for _, role := range pki.Roles {
-		p := pki.NewProfile(host, role)
+		p := pki.NewProfile(subject, role)
 		request, err := pki.ParseRequest(requests[role], p)
 		if err != nil {
 			return "", err

@@ -101,7 +101,7 @@ func TestOpen(t *testing.T) {
 // TestSign: the key or the command signs. Of the output of a command only certificates are left.
 func TestSign(t *testing.T) {
 	b := newBastion(t)
-	p := pki.NewProfile(engine.Host{Name: "etcd-0"}, engine.ClientCertificate)
+	p := pki.NewProfile(pki.Subject{Host: engine.Host{Name: "etcd-0"}}, engine.ClientCertificate)
 	request, err := pki.ParseRequest(b.files["request"], p)
 	if err != nil {
 		t.Fatal(err)

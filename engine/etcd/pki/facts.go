@@ -151,7 +151,7 @@ func (k KnownCAs) List(ids []rotation.CA) []*x509.Certificate {
 }
 
 // Judge judges the certificates of a host at a time.
-func (f Facts) Judge(host engine.Host, known KnownCAs, now time.Time) Judgement {
+func (f Facts) Judge(host Subject, known KnownCAs, now time.Time) Judgement {
 	if len(f.Files) == 0 {
 		return Judgement{Problem: "it has none"}
 	}

@@ -91,7 +91,7 @@ func newRequestFor(t *testing.T, key crypto.Signer, template x509.CertificateReq
 }
 
 var (
-	host = engine.Host{Name: "etcd-0", Address: "10.0.0.1"}
+	host = Subject{engine.Host{Name: "etcd-0", Address: "10.0.0.1"}, []string{"etcd.example.com", "*.example.com", "2001:db8::1", "etcd-0"}}
 	peer = NewProfile(host, engine.PeerCertificate)
 	year = Validity{Now: noon, Lifetime: 365 * day}
 )
@@ -100,7 +100,7 @@ var (
 func TestIssue(t *testing.T) {
 	ca, _, _ := newCA(t, "etcd-ca", 100*day)
 	for role, names := range map[engine.CertificateRole]string{
-		engine.ServerCertificate: "etcd-0,localhost,10.0.0.1,127.0.0.1,::1",
+		engine.ServerCertificate: "etcd-0,localhost,etcd.example.com,*.example.com,10.0.0.1,127.0.0.1,::1,2001:db8::1",
 		engine.PeerCertificate:   "etcd-0,10.0.0.1",
 		engine.ClientCertificate: "",
 	} {

@@ -12,19 +12,25 @@ import (
 type Profile struct {
 	Role       engine.CertificateRole // server, peer or client
 	CommonName string
-	Names      []string // DNS names and IP addresses of the host
+	Names      []string // DNS names and IP addresses, without repetitions
+}
+
+// Subject is a host that gets certificates.
+type Subject struct {
+	engine.Host
+	ServerNames []string // DNS names and IP addresses that its server certificate has besides those of the host
 }
 
 // NewProfile returns the profile of a certificate of a host. A member presents its server certificate to clients, and its
 // peer certificate to other members; both name the address of the inventory, because etcd compares the names of a peer
 // with the address that it connects from. A client certificate names only its user.
-func NewProfile(host engine.Host, role engine.CertificateRole) Profile {
+func NewProfile(host Subject, role engine.CertificateRole) Profile {
 	if role == engine.ClientCertificate {
 		return Profile{Role: role, CommonName: clientUser}
 	}
 	names := []string{host.Address, host.Name}
 	if role == engine.ServerCertificate {
-		names = append(names, "localhost", "127.0.0.1", "::1")
+		names = append(append(names, "localhost", "127.0.0.1", "::1"), host.ServerNames...)
 	}
 	p := Profile{Role: role, CommonName: host.Name}
 	for _, name := range names {

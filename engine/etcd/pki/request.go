@@ -21,7 +21,7 @@ const clientUser = "root"
 
 // RequestScript returns the script that makes new keys on a host and prints a certificate request for each. The keys stay
 // in a folder that only root can enter, until PlaceScript runs. Without openssl, it exits with hostscript.ScriptCannot.
-func (p Place) RequestScript(host engine.Host) (string, error) {
+func (p Place) RequestScript(host Subject) (string, error) {
 	names := map[engine.CertificateRole]string{}
 	for _, role := range Roles {
 		profile := NewProfile(host, role)

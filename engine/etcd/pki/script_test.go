@@ -159,13 +159,14 @@ func TestScripts(t *testing.T) {
 	}
 	f := b.probe()
 	for name, x := range map[string]struct {
-		host engine.Host
+		host Subject
 		now  time.Time
 		want Judgement
 	}{
 		"ends soon":       {host, noon.Add(340 * day), Judgement{Due: "its server certificate expires on 2027-11-23"}},
 		"is over":         {host, noon.Add(366 * day), Judgement{Problem: "its server certificate is valid from 2026-11-23 to 2027-11-23 only"}},
-		"another address": {engine.Host{Name: "etcd-0", Address: "10.0.0.9"}, noon, Judgement{Due: "its server certificate is for other names"}},
+		"another address": {Subject{engine.Host{Name: "etcd-0", Address: "10.0.0.9"}, host.ServerNames}, noon, Judgement{Due: "its server certificate is for other names"}},
+		"another name":    {Subject{host.Host, []string{"etcd.example.com"}}, noon, Judgement{Due: "its server certificate is for other names"}},
 	} {
 		if j := f.Judge(x.host, knownOf(ca), x.now); j.Due != x.want.Due || j.Problem != x.want.Problem {
 			t.Errorf("%s: %+v", name, j)
@@ -314,7 +315,7 @@ func TestRequestScript(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	for _, bad := range []string{"a,DNS:evil.example", "a\nsubjectAltName=DNS:evil.example", "$ENV::HOME", ""} {
-		if _, err := b.place.RequestScript(engine.Host{Name: bad, Address: "10.0.0.1"}); err == nil {
+		if _, err := b.place.RequestScript(Subject{Host: engine.Host{Name: bad, Address: "10.0.0.1"}}); err == nil {
 			t.Errorf("accepted %q", bad)
 		}
 	}
