@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"holdfast/engine/textutil"
 )
@@ -238,7 +239,7 @@ func (c Config) Compact() (Config, map[string][]byte) {
 		if !f.Inherit && f.Digest == "" {
 			whole := f.Contents
 			if len(f.Append) > 0 {
-				whole = append(append([]byte(nil), f.Contents...), f.Append...)
+				whole = slices.Concat(f.Contents, f.Append)
 			}
 			if f.Digest = f.Sum; f.Digest == "" {
 				f.Digest = Digest(whole)

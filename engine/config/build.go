@@ -102,16 +102,8 @@ func (b *builder) buildFile(f types.File) engine.File {
 	out := engine.File{Path: f.Path, Mode: f.Mode, From: at}
 	own := b.contents.contentOf(f.Contents)
 	out.Contents, out.Sum = own.data, own.digest
-	for _, r := range f.Append {
-		out.Append = append(out.Append, b.contents.contentOf(r).data...)
-	}
-	if len(out.Append) > 0 {
+	if out.Append = b.joinAppended(f, len(own.data)); len(out.Append) > 0 {
 		out.Sum = ""
-		if wrong := b.contents.countBytes(len(out.Append)); wrong != "" {
-			b.problems.AddError(at, "append: %s", wrong)
-		} else if len(out.Contents)+len(out.Append) > maxContents {
-			b.problems.AddError(at, "append: the file is larger than 64 MiB; put files of that size into the OS image")
-		}
 	}
 	out.Inherit = f.Contents.Source == nil
 	if out.Inherit {
@@ -124,6 +116,37 @@ func (b *builder) buildFile(f types.File) engine.File {
 		out.Mode = &mode
 	}
 	return out
+}
+
+// joinAppended returns the contents that documents append to a file whose own
+// contents have the given size. It counts them before it copies them: the same
+// contents may be appended to the files of many hosts.
+func (b *builder) joinAppended(f types.File, own int) []byte {
+	size := 0
+	for _, r := range f.Append {
+		size += len(b.contents.contentOf(r).data)
+	}
+	if size == 0 {
+		return nil
+	}
+	at := b.places.entryPlace("node " + f.Path)
+	if most := b.contents.limits.file; own+size > most {
+		b.problems.AddError(at, "append: the file is larger than %d MiB; put files of that size into the OS image", most>>20)
+		return nil
+	}
+	kept := size
+	if f.Contents.Source != nil { // the complete file is kept, too
+		kept += own + size
+	}
+	if wrong := b.contents.countBytes(kept); wrong != "" {
+		b.problems.AddError(at, "append: %s", wrong)
+		return nil
+	}
+	joined := make([]byte, 0, size)
+	for _, r := range f.Append {
+		joined = append(joined, b.contents.contentOf(r).data...)
+	}
+	return joined
 }
 
 func nodeOwner(n types.Node, fallback string) engine.Owner {

@@ -16,7 +16,7 @@ func checkContents(name string, contents []byte) []string {
 	switch {
 	case name == registries.File:
 		return registries.Check(contents, false)
-	case strings.HasPrefix(name, registries.Folder) && path.Ext(name) == ".conf" && path.Dir(name)+"/" == registries.Folder:
+	case isInRegistriesFolder(name):
 		return registries.Check(contents, true)
 	case registries.IsPullSecret(name):
 		if _, wrong := registries.ReadPullSecret(contents); wrong != "" {
@@ -26,10 +26,19 @@ func checkContents(name string, contents []byte) []string {
 	return nil
 }
 
+func isInRegistriesFolder(name string) bool {
+	return strings.HasPrefix(name, registries.Folder) && path.Ext(name) == ".conf" && path.Dir(name)+"/" == registries.Folder
+}
+
+// isChecked reports whether checkContents checks a file.
+func isChecked(name string) bool {
+	return name == registries.File || isInRegistriesFolder(name) || registries.IsPullSecret(name)
+}
+
 func (b *builder) checkMergedContents() {
 	var configured map[string]any
 	for _, f := range b.out.Files {
-		if f.Inherit {
+		if f.Inherit || !isChecked(f.Path) {
 			continue
 		}
 		text := fullContents(f)

@@ -22,15 +22,16 @@ import (
 )
 
 // limits bounds the decoded and decompressed contents: a few bytes of a
-// document can expand to gigabytes. All values are bytes.
+// document can expand to gigabytes. The first four values are bytes.
 type limits struct {
 	file     int // one file
 	document int // all files of one document
-	all      int // all files of all documents, including appended contents
+	all      int // all contents that a run unpacks or keeps
 	texts    int // the source text of all documents
+	values   int // number of values in all documents that a run keeps
 }
 
-var defaultLimits = limits{file: maxContents, document: 512 << 20, all: 2 << 30, texts: 2 << 30}
+var defaultLimits = limits{file: maxContents, document: 512 << 20, all: 2 << 30, texts: 2 << 30, values: 10_000_000}
 
 // maxContents is the maximum size of a file in bytes, after decompression.
 const maxContents = 64 << 20
@@ -41,8 +42,11 @@ const maxContents = 64 << 20
 type contentStore struct {
 	limits limits
 	list   []content
-	bytes  int // total size of the contents
+	// bytes counts the contents that were decoded, also those that were
+	// refused, the sources that are kept, and the appended contents.
+	bytes  int
 	texts  int // total size of the documents read
+	values int // number of values in the documents that are in memory
 }
 
 // content is the decoded content of one source.
@@ -56,6 +60,14 @@ type content struct {
 func (c *contentStore) countText(n int) (wrong string) {
 	if c.texts += n; c.texts > c.limits.texts {
 		return fmt.Sprintf("exceeds the limit of %d MiB for all documents; put files of that size into the OS image", c.limits.texts>>20)
+	}
+	return ""
+}
+
+// countValues counts the values of a document.
+func (c *contentStore) countValues(n int) (wrong string) {
+	if c.values += n; c.values > c.limits.values {
+		return fmt.Sprintf("exceeds the limit of %d values for all documents; write fewer, with fewer aliases", c.limits.values)
 	}
 	return ""
 }
@@ -97,8 +109,30 @@ func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 	return types.Resource{Source: &source}
 }
 
+// sizeLimit returns the maximum size of the next content of the document, and
+// the message about a larger one.
+func (d *document) sizeLimit() (most int, tooMuch string) {
+	most, tooMuch = d.contentsLeft()
+	if file := d.contents.limits.file; file <= most {
+		most, tooMuch = file, fmt.Sprintf("has more than %d MiB; put files of that size into the OS image", file>>20)
+	}
+	return most, tooMuch
+}
+
+// contentsLeft returns how many more bytes of contents the document may have,
+// and the message about more.
+func (d *document) contentsLeft() (most int, tooMuch string) {
+	l := d.contents.limits
+	most, tooMuch = l.document-d.contentBytes, fmt.Sprintf("exceeds the limit of %d MiB for the contents of this document", l.document>>20)
+	if left := l.all - d.contents.bytes; left < most {
+		most, tooMuch = left, fmt.Sprintf("exceeds the limit of %d MiB for the contents of all documents", l.all>>20)
+	}
+	return max(most, 0), tooMuch + "; put files of that size into the OS image"
+}
+
 // decodeContents decodes and verifies the contents of a resource, stores them,
-// and replaces the resource with a reference to them.
+// and replaces the resource with a reference to them. It decodes nothing more
+// after a limit of the document or the run: the document is refused anyway.
 func (d *document) decodeContents(r *types.Resource, at syntax.FieldPath) {
 	before := *r
 	if r.Source == nil {
@@ -113,65 +147,67 @@ func (d *document) decodeContents(r *types.Resource, at syntax.FieldPath) {
 		*r = types.Resource{Source: &source}
 		return
 	}
-	most := d.contents.limits.file
-	tooMuch := fmt.Sprintf("has more than %d MiB; put files of that size into the OS image", most>>20)
-	if left := d.contents.limits.document - d.contentBytes; left < most {
-		most = left
-		tooMuch = fmt.Sprintf("exceeds the limit of %d MiB for the contents of this document; put files of that size into the OS image", d.contents.limits.document>>20)
-	}
-	data, field, wrong := decodeResource(before, most)
-	if wrong == errTooLong.Error() {
-		if d.hasReportedLimit { // only the first file is reported
-			return
-		}
-		wrong, d.hasReportedLimit = tooMuch, most < d.contents.limits.file
-	}
-	if wrong != "" {
-		d.addError(at.With(field...), "%s", wrong)
+	if d.hasReportedLimit {
 		return
 	}
-	d.contentBytes += len(data)
-	if wrong := d.contents.countBytes(len(data)); wrong != "" {
-		d.addError(at.With("source"), "%s", wrong)
+	most, tooMuch := d.sizeLimit()
+	got := decodeResource(before, most)
+	d.contentBytes += got.bytes
+	d.contents.bytes += got.bytes
+	if got.isTooLong {
+		got.wrong, d.hasReportedLimit = tooMuch, most < d.contents.limits.file
+	}
+	if got.wrong != "" {
+		d.addError(at.With(got.field...), "%s", got.wrong)
 		return
 	}
-	x := content{data: data}
+	x := content{data: got.data}
 	if stringOrEmpty(before.Compression) == "" {
 		before.Compression = nil
 	}
 	if header, _, _ := strings.Cut(*before.Source, ","); before.Compression != nil || !strings.HasSuffix(header, ";base64") {
 		source := strings.Clone(*before.Source)
 		x.original = types.Resource{Source: &source, Compression: before.Compression}
+		d.contents.bytes += len(source)
 	}
 	*r = d.contents.addContent(x)
 }
 
-// decodeResource returns the content of a resource, at most limit bytes. On
-// failure it returns the field and the problem.
-func decodeResource(r types.Resource, limit int) (data []byte, field syntax.FieldPath, wrong string) {
+// decoded is the result of decodeResource.
+type decoded struct {
+	data      []byte
+	bytes     int              // size of the data, or the bytes that were decompressed until the data were refused
+	isTooLong bool             // the data are longer than the limit
+	field     syntax.FieldPath // field with the problem
+	wrong     string           // the problem
+}
+
+// decodeResource returns the content of a resource, at most limit bytes.
+func decodeResource(r types.Resource, limit int) decoded {
+	source := syntax.FieldPath{"source"}
 	if !strings.HasPrefix(*r.Source, "data:") {
-		return nil, syntax.FieldPath{"source"}, remoteProblem(r)
+		return decoded{field: source, wrong: remoteProblem(r)}
 	}
 	data, ok := ignition.DecodeDataURL(*r.Source)
 	if !ok {
-		return nil, syntax.FieldPath{"source"}, "is not a data: URL; encode the contents again"
+		return decoded{field: source, wrong: "is not a data: URL; encode the contents again"}
 	}
+	size := len(data)
 	if r.Compression != nil && *r.Compression == "gzip" {
 		var err error
-		switch data, err = decompressGzip(data, limit); {
+		switch data, size, err = decompressGzip(data, limit); {
 		case err == errTooLong: //nolint:errorlint // decompressGzip does not wrap it
-			return nil, syntax.FieldPath{"source"}, err.Error()
 		case err != nil:
-			return nil, syntax.FieldPath{"compression"}, "is gzip, but the source is not gzip data; encode the contents again"
+			return decoded{bytes: size, field: syntax.FieldPath{"compression"}, wrong: "is gzip, but the source is not gzip data; encode the contents again"}
 		}
 	}
-	if len(data) > limit {
-		return nil, syntax.FieldPath{"source"}, errTooLong.Error()
+	if size > limit {
+		return decoded{bytes: size, field: source, isTooLong: true}
 	}
 	if r.Verification.Hash != nil && !matchesHash(data, *r.Verification.Hash) {
-		return nil, syntax.FieldPath{"verification", "hash"}, "is not the hash of the contents (after decompression); correct it or remove it"
+		return decoded{bytes: size, field: syntax.FieldPath{"verification", "hash"}, wrong: "is not the hash of the contents (after decompression); correct it or remove it"}
 	}
-	return data, nil, ""
+	return decoded{data: data, bytes: size}
 }
 
 func remoteProblem(r types.Resource) string {
@@ -192,19 +228,30 @@ func remoteProblem(r types.Resource) string {
 // errTooLong means that decompressed data exceed their limit.
 var errTooLong = errors.New("too long")
 
-func decompressGzip(data []byte, limit int) ([]byte, error) {
+// decompressGzip decompresses at most limit bytes. It also returns the size of
+// the data. After an error, this is the number of bytes that it decompressed.
+// It first decompresses without keeping anything, so that a bomb takes no
+// memory, and other data take no more than their size.
+func decompressGzip(data []byte, limit int) (out []byte, size int, err error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	out, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
-	if err != nil {
-		return nil, err
+	n, err := io.Copy(io.Discard, io.LimitReader(r, int64(limit)+1))
+	switch size = int(n); {
+	case err != nil:
+		return nil, size, err
+	case size > limit:
+		return nil, size, errTooLong
 	}
-	if len(out) > limit {
-		return nil, errTooLong
+	if err := r.Reset(bytes.NewReader(data)); err != nil {
+		return nil, size, err
 	}
-	return out, r.Close()
+	out = make([]byte, size)
+	if _, err := io.ReadFull(r, out); err != nil {
+		return nil, size, err
+	}
+	return out, size, r.Close()
 }
 
 // matchesHash compares data with a hash such as sha256-…. It accepts unknown

@@ -26,9 +26,11 @@ type document struct {
 	generated        bool
 	ignition         types.Config
 	contents         *contentStore // the contents of the files of ignition
-	contentBytes     int           // total size of the decoded files
-	hasReportedLimit bool          // the limit of contentBytes was exceeded and reported
+	contentBytes     int           // total size of the decoded files, also of those that were refused
+	hasReportedLimit bool          // a limit of the document or the run was exceeded and reported
 	fetch            func(Remote) ([]byte, error)
+	fetchedBytes     int // total size of the fetched files
+	failedFetches    int
 	report           *syntax.Problems
 }
 

@@ -63,7 +63,7 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 		return nil
 	}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		if n := syntax.ReadJSON(shown, text, &l.problems); n != nil {
+		if n := syntax.ReadJSON(shown, text, &l.problems); n != nil && l.countValues(n, shown) {
 			defer n.DropLongText()
 			return nameDocuments(l.convertValue(n, shown), stem)
 		}
@@ -75,6 +75,8 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 		switch {
 		case n == nil:
 			continue
+		case !l.countValues(n, shown):
+			return nil
 		case n.Field("variant") != nil:
 			docs = append(docs, l.convertButane(n, c, document{file: shown, dir: t.Dir})...)
 		default:
@@ -86,6 +88,20 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 		l.problems.AddError(engine.SourcePosition{File: shown}, "has no document; write one, or remove the file")
 	}
 	return nameDocuments(docs, stem)
+}
+
+// countValues counts the values of a document, and reports whether the limit of
+// the run allows them: aliases can repeat values many times in every document.
+func (l *loader) countValues(n *syntax.Node, shown string) bool {
+	count := n.CountValues()
+	if _, isText := l.src.Texts[shown]; isText {
+		l.textValues += count
+	}
+	wrong := l.src.Cache.contents.countValues(count)
+	if wrong != "" {
+		l.problems.AddError(engine.SourcePosition{File: shown, Line: n.Line}, "%s", wrong)
+	}
+	return wrong == ""
 }
 
 func (l *loader) splitChunks(text, shown string) []syntax.YAMLChunk {

@@ -28,7 +28,7 @@ func (r Remote) Contents(fetched []byte) ([]byte, error) {
 	data := fetched
 	if r.Gzip {
 		var err error
-		if data, err = decompressGzip(fetched, maxContents); err != nil {
+		if data, _, err = decompressGzip(fetched, maxContents); err != nil {
 			return nil, errors.New("it is not gzip data, or it is larger than 64 MiB")
 		}
 	}
@@ -67,14 +67,23 @@ func (d *document) fetchContents() {
 	}
 }
 
+// maxFailedFetches is the number of failed downloads after which a document
+// fetches nothing more.
+const maxFailedFetches = 8
+
 // embedRemote fetches a resource and returns it with embedded contents. If the
-// fetch fails, it reports the error and returns an empty resource.
+// fetch fails, it reports the error and returns an empty resource. It fetches
+// nothing more after a limit, or after too many failures: the document is
+// refused anyway.
 func (d *document) embedRemote(r types.Resource, at syntax.FieldPath) types.Resource {
 	if r.Source == nil || r.Verification.Hash == nil {
 		return r
 	}
 	if u, err := url.Parse(*r.Source); err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return r
+	}
+	if d.hasReportedLimit || d.failedFetches >= maxFailedFetches {
+		return types.Resource{}
 	}
 	remote := Remote{URL: *r.Source, Hash: *r.Verification.Hash, Gzip: r.Compression != nil && *r.Compression == "gzip"}
 	for _, h := range r.HTTPHeaders {
@@ -84,7 +93,16 @@ func (d *document) embedRemote(r types.Resource, at syntax.FieldPath) types.Reso
 	}
 	data, err := d.fetch(remote)
 	if err != nil {
+		d.failedFetches++
 		d.addError(at.With("source"), "cannot be fetched from %s: %v", remote.Redacted(), err)
+		return types.Resource{}
+	}
+	// decodeContents counts the contents only after all of them were fetched.
+	d.fetchedBytes += len(data)
+	most, tooMuch := d.contentsLeft()
+	if d.fetchedBytes > most {
+		d.hasReportedLimit = true
+		d.addError(at.With("source"), "%s", tooMuch)
 		return types.Resource{}
 	}
 	embedded := "data:;base64," + base64.StdEncoding.EncodeToString(data)

@@ -86,15 +86,15 @@ func TestLimitsTogether(t *testing.T) {
 		limits limits
 		want   string // "" is no error
 	}{
-		{"within all", []string{"a.ign", "b.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20}, ""},
-		{"a file", []string{"a.ign"}, limits{2 << 20, 7 << 20, 13 << 20, 1 << 20}, "a.ign:2:57: storage.files[0].contents.source: has more than 2 MiB"},
-		{"a document", []string{"a.ign"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "a.ign:3:57: storage.files[1].contents.source: exceeds the limit of 5 MiB for the contents of this document"},
-		{"all documents", []string{"a.ign", "b.ign", "c.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20}, "c.ign:2:57: storage.files[0].contents.source: exceeds the limit of 19 MiB for the contents of all documents"},
-		{"all texts", []string{"a.ign", "d.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "d.ign: exceeds the limit of 1 MiB for all documents"},
+		{"within all", []string{"a.ign", "b.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20, 1000}, ""},
+		{"a file", []string{"a.ign"}, limits{2 << 20, 7 << 20, 13 << 20, 1 << 20, 1000}, "a.ign:2:57: storage.files[0].contents.source: has more than 2 MiB"},
+		{"a document", []string{"a.ign"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20, 1000}, "a.ign:3:57: storage.files[1].contents.source: exceeds the limit of 5 MiB for the contents of this document"},
+		{"all documents", []string{"a.ign", "b.ign", "c.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20, 1000}, "c.ign:2:57: storage.files[0].contents.source: exceeds the limit of 19 MiB for the contents of all documents"},
+		{"all texts", []string{"a.ign", "d.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20, 1000}, "d.ign: exceeds the limit of 1 MiB for all documents"},
 		{"a device", []string{"device.ign"}, defaultLimits, "device.ign: is not a regular file"},
-		{"a large local file", []string{"large.bu"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "large.bu:6:25: storage.files[0].contents.local: has more than 4 MiB"},
+		{"a large local file", []string{"large.bu"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20, 1000}, "large.bu:6:25: storage.files[0].contents.local: has more than 4 MiB"},
 		{"a local file that is none", []string{"zero.bu"}, defaultLimits, "zero.bu:6:25: storage.files[0].contents.local: is not a regular file"},
-		{"a large tree", []string{"tree.bu"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "tree.bu:5:14: storage.trees[0].local: exceeds the limit of 5 MiB for the local files"},
+		{"a large tree", []string{"tree.bu"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20, 1000}, "tree.bu:5:14: storage.trees[0].local: exceeds the limit of 5 MiB for the local files"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cache := NewCache()

@@ -98,6 +98,7 @@ func Load(src Source) (Loaded, error) {
 		src.Cache = NewCache()
 	}
 	l := &loader{src: src}
+	defer func() { src.Cache.contents.values -= l.textValues }() // nothing keeps these documents
 	var docs []*document
 	for _, p := range src.Paths {
 		found := l.loadPath(p)
@@ -128,8 +129,9 @@ func Load(src Source) (Loaded, error) {
 
 // loader reads the documents of a Source.
 type loader struct {
-	src      Source
-	problems syntax.Problems
+	src        Source
+	problems   syntax.Problems
+	textValues int // number of values in documents that are not files
 }
 
 func (l *loader) displayPath(p string) string {

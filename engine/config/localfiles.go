@@ -13,6 +13,10 @@ import (
 // document.
 const maxLocalFiles = 100_000
 
+// maxLocalBytes is the maximum size of the local files of a Butane document in
+// bytes. The library needs many times their size.
+const maxLocalBytes = syntax.MaxDocument
+
 // localsFit reports whether the local files of a Butane document are within the
 // limits. The library reads local files completely, even devices.
 func (l *loader) localsFit(d *document) bool {
@@ -83,14 +87,15 @@ func (c *localFiles) countLocal(local string, at syntax.FieldPath) {
 
 func (c *localFiles) countFile(info fs.FileInfo, at syntax.FieldPath) {
 	limits := c.d.contents.limits
+	most := min(limits.document, maxLocalBytes)
 	c.bytes += info.Size()
 	switch {
 	case !info.Mode().IsRegular():
 		c.addError(at, "is not a regular file; name a regular file")
 	case info.Size() > int64(limits.file):
 		c.addError(at, "has more than %d MiB; put files of that size into the OS image", limits.file>>20)
-	case c.bytes > int64(limits.document):
-		c.addError(at, "exceeds the limit of %d MiB for the local files of this document; put files of that size into the OS image", limits.document>>20)
+	case c.bytes > int64(most):
+		c.addError(at, "exceeds the limit of %d MiB for the local files of this document; put files of that size into the OS image", most>>20)
 	}
 }
 

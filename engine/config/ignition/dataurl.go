@@ -43,7 +43,7 @@ var commonHeads = map[string]bool{
 }
 
 func unescapePercent(s string) (data []byte, ok bool) {
-	data = make([]byte, 0, len(s))
+	data = make([]byte, 0, max(0, len(s)-2*strings.Count(s, "%")))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {

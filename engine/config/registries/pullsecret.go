@@ -29,6 +29,9 @@ func IsPullSecret(path string) bool { return pullSecrets[path] }
 // problem. The problem quotes nothing of the file, not even names of fields
 // and registries: in a malformed file, a password may be anywhere.
 func ReadPullSecret(contents []byte) (logins map[string]Login, wrong string) {
+	if wrong := checkSize(contents); wrong != "" {
+		return nil, wrong
+	}
 	const form = `{"auths":{"REGISTRY":{"auth":"…"}}}, with auth the base64 of user:password`
 	var secret struct {
 		Auths map[string]Login `json:"auths"`

@@ -45,8 +45,22 @@ func Check(contents []byte, inFolder bool) []string {
 	return r.problems
 }
 
+// maxSize is the maximum size of a file that this package parses, in bytes. The
+// parsers need many times the memory of a file.
+const maxSize = 1 << 20
+
+func checkSize(contents []byte) (wrong string) {
+	if len(contents) > maxSize {
+		return fmt.Sprintf("has more than %d MiB, which is too much for a list of registries; correct it", maxSize>>20)
+	}
+	return ""
+}
+
 // Parse returns the tables of a registries.conf, or its problem.
 func Parse(contents []byte) (registries map[string]any, wrong string) {
+	if wrong := checkSize(contents); wrong != "" {
+		return nil, wrong
+	}
 	_, err := toml.Decode(string(contents), &registries)
 	var at toml.ParseError
 	switch {

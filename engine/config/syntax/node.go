@@ -97,6 +97,15 @@ func (n *Node) DropLongText() {
 	}
 }
 
+// CountValues returns the number of values in the tree.
+func (n *Node) CountValues() int {
+	count := 1
+	for _, item := range n.Items {
+		count += item.CountValues()
+	}
+	return count
+}
+
 // NamesLocalFile reports whether any field "local" of a Butane document names
 // a file of the same folder.
 func (n *Node) NamesLocalFile(file string) bool {
