@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if slices.Equal(os.Args, []string{"holdfast", "hang-in-tests"}) {
 		hangingProgram()
 	}
+	if len(os.Args) > 1 && os.Args[0] == "holdfast" && os.Args[1] == "measure-in-tests" {
+		measureProgram()
+	}
 	testscript.Main(guarded{m}, map[string]func(){"holdfast": main})
 }
 
