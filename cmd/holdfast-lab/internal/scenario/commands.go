@@ -25,7 +25,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"booted": cmdBooted, "boots": cmdBoots, "held": cmdHeld, "free": cmdFree,
 		"login": cmdLogin, "script": cmdScript, "ignite": cmdIgnite,
 		"tree": cmdTree, "same": cmdSame, "clean": cmdClean,
-		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege, "toll": cmdToll,
+		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege, "repeat": cmdRepeat, "toll": cmdToll,
 		"authority": cmdAuthority, "redate": cmdRedate, "leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "avoid": cmdAvoid, "unwatch": cmdUnwatch,
 		"numbers": cmdNumbers, "killeach": cmdKillEach,
 	}

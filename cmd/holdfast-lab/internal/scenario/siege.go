@@ -19,6 +19,9 @@ var planted = regexp.MustCompile(`PLANTED-[0-9a-f]{16}`)
 // each, and writes once.
 const siegeBound = 3 * time.Minute
 
+// siegeCodes lists the exit codes that a besieged apply or plan may have.
+var siegeCodes = []int{0, 2, 3, 4}
+
 // cmdSiege applies two versions of a document by turns while something may make
 // runs fail. It checks that each run ends in time with a fitting exit code and
 // shows no secret.
@@ -32,16 +35,37 @@ func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
 		text := ts.ReadFile(args[2+i%2])
 		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 		if i%10 == 0 {
-			s.runBounded(ts, "plan")
+			s.runBounded(ts, siegeCodes, "plan")
 		}
 		start := time.Now()
-		codes[s.runBounded(ts, "apply", "--yes")]++
+		codes[s.runBounded(ts, siegeCodes, "apply", "--yes")]++
 		longest = max(longest, time.Since(start))
 	}
 	s.printReport(ts, "%d runs in %.0f s, the longest %.1f s; how many ended with which exit code: %v", times, time.Since(began).Seconds(), longest.Seconds(), codes)
 }
 
-func (s *stage) runBounded(ts *testscript.TestScript, args ...string) int {
+// cmdRepeat repeats a command that only reads, while something may make it fail.
+// It has the checks of cmdSiege.
+func cmdRepeat(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: repeat TIMES CODE ARGUMENT…")
+	}
+	times, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var allowed []int
+	for code := range strings.SplitSeq(args[1], "|") {
+		n, err := strconv.Atoi(code)
+		ts.Check(err)
+		allowed = append(allowed, n)
+	}
+	s, codes := stageOf(ts), map[int]int{}
+	for range times {
+		codes[s.runBounded(ts, allowed, args[2:]...)]++
+	}
+	s.printReport(ts, "%d times %s; how many ended with which exit code: %v", times, strings.Join(args[2:], " "), codes)
+}
+
+func (s *stage) runBounded(ts *testscript.TestScript, codes []int, args ...string) int {
 	cmdStart(ts, false, append([]string{"besieged"}, args...))
 	j := s.jobs["besieged"]
 	select {
@@ -57,7 +81,7 @@ func (s *stage) runBounded(ts *testscript.TestScript, args ...string) int {
 		ts.Fatalf("a secret of a host is in the output of %s: %s", args[0], secret)
 	}
 	code := j.cmd.ProcessState.ExitCode()
-	if !slices.Contains([]int{0, 2, 3, 4}, code) {
+	if !slices.Contains(codes, code) {
 		ts.Fatalf("holdfast %s: exit code %d", args[0], code)
 	}
 	return code
