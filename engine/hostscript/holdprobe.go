@@ -54,8 +54,7 @@ const NoHold = 3
 // is too large, the script prints only its beginning. Without a hold, it exits
 // with NoHold. Every probe of a host includes this script.
 func HoldProbeScript() string {
-	return "export LC_ALL=C\n[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit " + strconv.Itoa(NoHold) + "\n" +
-		"head -c " + strconv.Itoa(MaxHold+1) + " " + engine.HoldPath
+	return Assign([][2]string{{"file", engine.HoldPath}, {"most", strconv.Itoa(MaxHold + 1)}}) + probeHoldScript
 }
 
 // ReadHold parses the output of a HoldProbeScript. For a file that is not a

@@ -81,15 +81,15 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 			note += ",\n" + `"over":` + string(over)
 		}
 	}
-	return holdVars(h.Owner()) +
-		"adopt=" + Quote(adoptLine) + "\n" +
-		"seen=" + Quote(seenLine) + "\n" +
-		"note=" + Quote(note) + "\n" +
-		"rollout=" + RolloutPath + "\n" +
-		"head=" + Quote(strings.Join(head, "\n")) + "\n" +
-		"lasts=" + inSeconds(t.For) + "\n" +
-		"motd=" + Quote(noticeText(h)) + "\n" +
-		holdLib + takeBody
+	return holdScript(h.Owner(), takeHoldScript, [][2]string{
+		{"adopt", adoptLine},
+		{"seen", seenLine},
+		{"note", note},
+		{"rollout", RolloutPath},
+		{"head", strings.Join(head, "\n")},
+		{"lasts", inSeconds(t.For)},
+		{"motd", noticeText(h)},
+	})
 }
 
 // FailHoldScript returns the script that writes the failed step and the reason into the run's own hold. The hold then
@@ -97,7 +97,7 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 // the hold is not the run's, the script prints it and exits with ScriptHeld.
 func FailHoldScript(owner engine.HoldOwner, reason, step string) string {
 	failed := jsonField("reason", truncateText(reason)) + ",\n" + jsonField("step", truncateText(step)) + ","
-	return holdVars(owner) + "failed=" + Quote(failed) + "\n" + holdLib + failBody
+	return holdScript(owner, failHoldScript, [][2]string{{"failed", failed}})
 }
 
 // ReleaseScript returns the script that ends the hold of the run, removes the
@@ -112,22 +112,22 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 	if r.Updated {
 		when, accepts = UpdatedPath, r.Accepts
 	}
-	return holdVars(owner) +
-		"updated=" + Quote(when) + "\n" +
-		"accepts=" + Quote(accepts) + "\n" +
-		"boot=" + Quote(r.BootID) + "\n" +
-		"rejected=" + RejectedPath + "\n" +
-		holdLib + releaseBody
+	return holdScript(owner, releaseHoldScript, [][2]string{
+		{"updated", when}, {"accepts", accepts}, {"boot", r.BootID}, {"rejected", RejectedPath},
+	})
 }
 
 // EndHoldScript returns the script that ends the hold that a HoldProbeScript
 // printed, even an unreadable one. If the host has another hold by now, the
 // script prints and keeps that hold, and exits with ScriptHeld.
 func EndHoldScript(printed string) string {
-	return holdVars(engine.HoldOwner{}) +
-		"shown=" + engine.Digest([]byte(printed)) + "\n" +
-		"updated=\naccepts=\nboot=\nrejected=" + RejectedPath + "\n" +
-		holdLib + releaseBody
+	return holdScript(engine.HoldOwner{}, releaseHoldScript, [][2]string{
+		{"shown", engine.Digest([]byte(printed))},
+		{"updated", ""},
+		{"accepts", ""},
+		{"boot", ""},
+		{"rejected", RejectedPath},
+	})
 }
 
 // CheckHoldSnippet returns the first lines of every disruptive script. They end
@@ -138,67 +138,57 @@ func EndHoldScript(printed string) string {
 // takes or ends a hold meanwhile. A hold script that waits too long for the
 // lock prints the text of the lock file. Children that may outlive the script
 // must close descriptor 9.
-func CheckHoldSnippet(owner engine.HoldOwner) string { return checkSnippet(true, owner) }
+func CheckHoldSnippet(owner engine.HoldOwner) string {
+	return checkSnippet("yes", owner, engine.HoldOwner{})
+}
 
 // CheckFreeSnippet returns the first lines of a script that disrupts nothing but must not touch a host that somebody
-// else holds. They end the script with ScriptHeld if the hold belongs to none of the owners. owners[0] is the run of
-// the script. The lines define the same functions as CheckHoldSnippet.
-func CheckFreeSnippet(owners ...engine.HoldOwner) string { return checkSnippet(false, owners...) }
+// else holds. They end the script with ScriptHeld unless the hold belongs to owner, the run of the script, or to adopted,
+// whose hold this run adopts (zero: none). The lines define the same functions as CheckHoldSnippet.
+func CheckFreeSnippet(owner, adopted engine.HoldOwner) string {
+	return checkSnippet("", owner, adopted)
+}
 
-func checkSnippet(must bool, owners ...engine.HoldOwner) string {
-	var own []string
-	for _, o := range owners {
-		if o.Run != "" {
-			own = append(own, "*"+Quote(ownerLines(o))+"*) ;;\n")
-		}
-	}
-	missing := ""
-	if must {
-		missing = "printf '%s\\n' 'hold: the host is not held by this run; nothing was done' >&2; exit " + fmt.Sprint(ScriptHeld) + " "
-	}
-	run := ""
-	if len(owners) > 0 {
-		run = owners[0].Run
-	}
-	return "checkhold() {\nhold=none\n" +
-		"if [ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ]; then hold=$(cat " + engine.HoldPath + ") || hold=unreadable; fi\n" +
-		"case $hold in\nnone) " + missing + ";;\n" + strings.Join(own, "") +
-		"*) printf '%s\\n' \"$hold\"; printf '%s\\n' 'hold: the host is held by someone else; nothing was done' >&2; exit " +
-		fmt.Sprint(ScriptHeld) + " ;;\nesac\n}\n" +
-		"claim() {\n[ -d " + engine.StateDir + " ] || (umask 077 && mkdir -p " + engine.StateDir + ")\nexec 9>>" + lockPath + "\n" + lockLines +
-		"checkhold\nprintf '%s\\n' " + Quote("run "+run) + "\", $1, since $(date -u +%Y-%m-%dT%H:%M:%SZ)\" >" + lockPath + "\n}\n" +
-		"checkhold\n"
+func checkSnippet(must string, owner, adopted engine.HoldOwner) string {
+	return Assign([][2]string{
+		{"holdpath", engine.HoldPath},
+		{"holdlock", lockPath},
+		{"holdrun", owner.Run},
+		{"holdown", ownerLines(owner)},
+		{"holdadopted", ownerLines(adopted)},
+		{"holdmust", must},
+	}) + lockScript + checkHoldScript
 }
 
 // lockPath is the file that scripts lock before they change a hold or act under
 // it. Its text names the script that took the lock last.
 const lockPath = engine.StateDir + "/lock"
 
-// lockLines lock descriptor 9. If another script keeps the lock for 30 s, they
-// print the text of the lock file and end the script.
-const lockLines = `if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
-	printf '%s\n' "hold: for 30 s the host has been busy with $(head -c 200 ` + lockPath + `); nothing was done, try again when that is over" >&2
-	exit 75
-fi
-`
-
-// holdVars returns the lines that set the variables of all hold scripts. A run
-// without an ID owns no hold.
-func holdVars(owner engine.HoldOwner) string {
-	own := ""
-	if owner.Run != "" {
-		own = ownerLines(owner)
-	}
-	return "set -eu\numask 077\nexport LC_ALL=C\n" +
-		"dir=" + engine.StateDir + "\nfile=" + engine.HoldPath + "\n" +
-		"motdfile=" + NoticePath + "\nmotdtext=" + NoticeTextPath + "\nunits=" + UnitDir + "\ndropin=" + HelperDropin + "\n" +
-		"stageunit=" + StageUnit + "\n" +
-		"helpers=" + Quote(strings.Join(RebootHelpers(), " ")) + "\n" +
-		"own=" + Quote(own) + "\nshown=\nmost=" + fmt.Sprint(MaxHold+1) + "\n"
+// holdScript returns a hold script: the variables of all of them, those of its own, and
+// its text after an empty line.
+func holdScript(owner engine.HoldOwner, text string, variables [][2]string) string {
+	return "set -eu\numask 077\nexport LC_ALL=C\n" + Assign([][2]string{
+		{"dir", engine.StateDir},
+		{"file", engine.HoldPath},
+		{"holdlock", lockPath},
+		{"motdfile", NoticePath},
+		{"motdtext", NoticeTextPath},
+		{"units", UnitDir},
+		{"dropin", HelperDropin},
+		{"stageunit", StageUnit},
+		{"helpers", strings.Join(RebootHelpers(), " ")},
+		{"own", ownerLines(owner)},
+		{"shown", ""},
+		{"most", fmt.Sprint(MaxHold + 1)},
+	}) + Assign(variables) + "\n" + lockScript + holdLibScript + text
 }
 
+// ownerLines returns the lines of a hold that name its owner. A run without an ID owns no hold.
 func ownerLines(o engine.HoldOwner) string {
-	if o.Bastion == "" {
+	switch {
+	case o.Run == "":
+		return ""
+	case o.Bastion == "":
 		return jsonField("run", o.Run)
 	}
 	return jsonField("run", o.Run) + ",\n" + jsonField("bastion", o.Bastion)

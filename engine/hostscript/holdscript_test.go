@@ -40,7 +40,7 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	for _, script := range []string{
 		hostscript.HoldScript(runHold("r2"), hour, "", nil), hostscript.HoldScript(runHold("r2"), hour, "r3", nil),
 		hostscript.HoldScript(runHold(""), hour, "", nil), hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}), hostscript.ReleaseScript(ownerOf(""), engine.Release{}),
-		hostscript.FailHoldScript(ownerOf("r2"), "x", "y"), hostscript.CheckHoldSnippet(ownerOf("r2")), hostscript.CheckFreeSnippet(ownerOf("r2")),
+		hostscript.FailHoldScript(ownerOf("r2"), "x", "y"), hostscript.CheckHoldSnippet(ownerOf("r2")), hostscript.CheckFreeSnippet(ownerOf("r2"), engine.HoldOwner{}),
 	} {
 		if other := readHold(t, b.mustBeRefused(script)); other.Run != "r1" {
 			t.Errorf("printed %+v", other)
@@ -54,7 +54,7 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 		t.Error("something is left after release")
 	}
 	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
-	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r1")))
+	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}))
 	b.mustBeRefused(hostscript.CheckHoldSnippet(ownerOf("r1")))
 	b.mustBeRefused(hostscript.FailHoldScript(ownerOf("r1"), "x", "y"))
 	b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "", nil))
@@ -151,13 +151,13 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 }
 
 func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
-	for name, text := range map[string]string{"empty": "", "garbage": "\x00\xff{", "cut": "{\n\"kind\":\"run\",\n\"holder\":\"a\",\n"} {
+	for name, text := range map[string]string{"empty": "", "none": "none\n", "garbage": "\x00\xff{", "cut": "{\n\"kind\":\"run\",\n\"holder\":\"a\",\n"} {
 		b := newBox(t)
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
 		for _, script := range []string{
 			hostscript.HoldScript(runHold("r1"), hour, "r0", nil), hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}),
-			hostscript.FailHoldScript(ownerOf("r1"), "", ""), hostscript.CheckHoldSnippet(ownerOf("r1")), hostscript.CheckFreeSnippet(ownerOf("r1")), hostscript.CheckFreeSnippet(),
+			hostscript.FailHoldScript(ownerOf("r1"), "", ""), hostscript.CheckHoldSnippet(ownerOf("r1")), hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}), hostscript.CheckFreeSnippet(engine.HoldOwner{}, engine.HoldOwner{}),
 		} {
 			b.mustBeRefused(script)
 			if got, err := os.ReadFile(b.root + engine.HoldPath); err != nil || string(got) != text {
@@ -169,7 +169,7 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 	check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 	check(t, os.Symlink("/nowhere", b.root+engine.HoldPath))
 	b.mustBeRefused(hostscript.HoldScript(runHold("r1"), hour, "", nil))
-	b.mustBeRefused(hostscript.CheckFreeSnippet(ownerOf("r1")))
+	b.mustBeRefused(hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}))
 }
 
 func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {

@@ -18,11 +18,8 @@ const (
 // with another serial number arrives. If none arrives for 15 s, the unit uses the safe pace. The script prints which
 // levers are in force, for ReadLevers. Until the unit has written its levers, the script prints and sends nothing.
 func PaceScript(serial int64, pace, safe engine.Pace) string {
-	return "set -eu\numask 077\n" +
-		"[ -e " + leverFile + " ] || exit 0\n" +
-		fmt.Sprintf("printf '%%s\\n' '%d %s %s' >%s.new\n", serial, paceNumbers(pace), paceNumbers(safe), paceFile) +
-		"mv " + paceFile + ".new " + paceFile + "\n" +
-		"cat " + leverFile + "\n"
+	text := fmt.Sprint(serial, " ", paceNumbers(pace), " ", paceNumbers(safe))
+	return Assign([][2]string{{"levers", leverFile}, {"pacefile", paceFile}, {"pace", text}}) + paceScript
 }
 
 func paceNumbers(p engine.Pace) string {

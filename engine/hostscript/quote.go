@@ -14,6 +14,16 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// Assign returns the lines that assign values to the variables of a script, each a name and its value. They stand in front of
+// the script: no value is put into its text.
+func Assign(variables [][2]string) string {
+	var b strings.Builder
+	for _, v := range variables {
+		b.WriteString(v[0] + "=" + Quote(v[1]) + "\n")
+	}
+	return b.String()
+}
+
 // harmless lists the characters that have no meaning to a shell anywhere inside an argument. "=" and "~" are not among
 // them.
 const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-"

@@ -24,7 +24,8 @@ func TestShellcheck(t *testing.T) {
 		"end":         hostscript.EndHoldScript("held by ann@bastion"),
 		"look":        hostscript.HoldProbeScript(),
 		"check":       hostscript.CheckHoldScript(owner),
-		"free":        "set -e\n" + hostscript.CheckFreeSnippet(owner),
+		"free":        "set -e\n" + hostscript.CheckFreeSnippet(owner, engine.HoldOwner{}),
+		"pace":        hostscript.PaceScript(1, engine.FloorPace(), engine.FloorPace()),
 		"probe":       hostscript.ProbeScript([]engine.Command{{Name: "a", Script: "uptime"}, {Name: "b", Script: "uname -r"}}, "mark"),
 	} {
 		t.Run(name, func(t *testing.T) { shelltest.Check(t, name, script) })

@@ -32,7 +32,7 @@ func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, [
 func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []engine.Upload) {
 	check := hostscript.CheckHoldSnippet(owner)
 	if quiet {
-		check = hostscript.CheckFreeSnippet(owner)
+		check = hostscript.CheckFreeSnippet(owner, engine.HoldOwner{})
 	}
 	s := shell.Script{
 		Vars: map[string]string{"run": owner.Run, "doing": "record", "root": ""},

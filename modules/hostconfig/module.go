@@ -123,11 +123,12 @@ func (x *configDiff) nonDisruptiveStep(t engine.Target, w hostWrite) engine.Step
 		return withUploads(shell.Step(t, "record", text, engine.Duration(time.Minute)), uploads)
 	}
 	w.quiet, w.acts = true, scriptedActions(x.diff.Actions)
+	_, w.adopted = shell.AllowedHolders(t)
 	limit := writeTimeout
 	for _, a := range w.acts {
 		limit += ActionStepTimeout(a)
 	}
-	text, uploads := w.buildScript(shell.AllowedHolders(t)...)
+	text, uploads := w.buildScript()
 	step := withUploads(shell.Step(t, "write", text, limit), uploads)
 	step.Do.Exec.Fallback = !t.Desired.StopOnError && len(w.acts) > 0
 	return step

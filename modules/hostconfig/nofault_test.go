@@ -14,7 +14,7 @@ import (
 // A file in /run/holdfast cannot stop the scripts of a production build.
 func TestHostsAreSentNoTestHook(t *testing.T) {
 	w := crashSite(t).crashWrite(true)
-	write, _ := w.buildScript(moduletest.By("r1"))
+	write, _ := w.buildScript()
 	act, _ := actScript(moduletest.By("r1"), rules.Action{Action: engine.Action{Type: engine.ReloadDaemon}}, nil)
 	record, _ := recordScript(moduletest.By("r1"), nil, false)
 	for name, script := range map[string]string{"write": write, "act": act, "record": record} {

@@ -55,7 +55,7 @@ func removedPath(path string) pathEdit { return pathEdit{path: path, mode: -1} }
 
 func (b *writeBox) write(w hostWrite) engine.Output {
 	b.T.Helper()
-	return b.RunScript(w.buildScript(moduletest.By("r1")))
+	return b.RunScript(w.buildScript())
 }
 
 // mustWrite writes and records. It requires that both scripts succeed and leave

@@ -41,9 +41,8 @@ var (
 // buildScript returns the script of the whole write, and its uploads. If the
 // write fails, the script changes nothing, and exits with ScriptHeld,
 // ScriptChanged, ScriptNoSpace or 1. If everything is written but an action
-// fails, it exits with ScriptActionFailed. During a quiet write, only these
-// holders may hold the host.
-func (w hostWrite) buildScript(holders ...engine.HoldOwner) (text string, uploads []engine.Upload) {
+// fails, it exits with ScriptActionFailed.
+func (w hostWrite) buildScript() (text string, uploads []engine.Upload) {
 	uploads = w.listUploads()
 	list := newListing(w)
 	accounts := newAccountList(w)
@@ -63,12 +62,12 @@ func (w hostWrite) buildScript(holders ...engine.HoldOwner) (text string, upload
 			writeScript, w.closingLines(),
 		}, ""),
 	}
-	return shell.Strict + w.holdCheck(holders) + s.String(), uploads
+	return shell.Strict + w.holdCheck() + s.String(), uploads
 }
 
-func (w hostWrite) holdCheck(holders []engine.HoldOwner) string {
+func (w hostWrite) holdCheck() string {
 	if w.quiet {
-		return hostscript.CheckFreeSnippet(holders...)
+		return hostscript.CheckFreeSnippet(w.owner, w.adopted)
 	}
 	return hostscript.CheckHoldSnippet(w.owner)
 }
@@ -131,6 +130,7 @@ func uploadedFunction(uploads []engine.Upload) string {
 type hostWrite struct {
 	owner   engine.HoldOwner // the run that must hold the host
 	quiet   bool             // writes without a hold; nobody else may hold the host
+	adopted engine.HoldOwner // whose hold does not prevent a quiet write; zero: none
 	boot    string           // boot ID in the plan; on another boot the script exits with ScriptChanged
 	edits   []pathEdit       // parents before their contents; deletions last, in reverse order
 	groups  []groupEdit      // changed before users; users are changed before files

@@ -19,7 +19,7 @@ func listSteps(steps engine.Steps) string {
 			fmt.Fprintf(&b, "\tnot %s, but %s\n", cmp.Or(s.Do.AwaitBoot.BootID, "the boot it is in"), s.Do.AwaitBoot.Digest)
 			continue
 		}
-		for line := range strings.Lines(s.Do.Exec.Script) {
+		for line := range strings.Lines(ShortenHoldCheck(s.Do.Exec.Script)) {
 			line = strings.TrimPrefix(line, "job='")
 			name, _, ok := strings.Cut(line, "=")
 			if strings.HasPrefix(line, "#") {
@@ -42,6 +42,25 @@ func listSteps(steps engine.Steps) string {
 		fmt.Fprintf(&b, "not waited for: %s\n", strings.Join(steps.StoppedServices, ", "))
 	}
 	return b.String()
+}
+
+// ShortenHoldCheck replaces each check of the hold in a script, and in its job, by the variables that tell whose hold is needed.
+func ShortenHoldCheck(script string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(script, "holdpath=")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		var check string
+		check, script, _ = strings.Cut(rest, "\ncheckhold\n")
+		for line := range strings.Lines(check) {
+			if name, _, _ := strings.Cut(line, "="); name == "holdown" || name == "holdadopted" || name == "holdmust" {
+				b.WriteString(line)
+			}
+		}
+	}
 }
 
 // CheckScripts checks the scripts of steps and probes of a module with sh and

@@ -65,7 +65,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	}
 	governed := governedBy(t, tool)
 	setGovernorVars(job.Vars, governed)
-	free := hostscript.CheckFreeSnippet(shell.AllowedHolders(t)...)
+	free := hostscript.CheckFreeSnippet(shell.AllowedHolders(t))
 	job.Text = libScript + job.Text + governorScript + free + jobScript
 	stage := shell.Script{
 		Vars: map[string]string{

@@ -26,7 +26,7 @@ func (s Script) String() string {
 	slices.Sort(names)
 	var b strings.Builder
 	for _, name := range names {
-		b.WriteString(name + "=" + hostscript.Quote(s.Vars[name]) + "\n")
+		b.WriteString(hostscript.Assign([][2]string{{name, s.Vars[name]}}))
 	}
 	if len(s.Args) > 0 {
 		b.WriteString("set --")
@@ -45,12 +45,12 @@ func (s Script) String() string {
 const Strict = "set -eu\n"
 
 // AllowedHolders returns the runs that may hold a host during a non-disruptive
-// change: this run, and the run whose hold this run adopts.
-func AllowedHolders(t engine.Target) []engine.HoldOwner {
+// change: this run, and the run whose hold this run adopts (zero: none).
+func AllowedHolders(t engine.Target) (run, adopted engine.HoldOwner) {
 	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
-		return []engine.HoldOwner{t.Owner(), h.Owner()}
+		adopted = h.Owner()
 	}
-	return []engine.HoldOwner{t.Owner()}
+	return t.Owner(), adopted
 }
 
 // Step returns a step that runs a script on the host.

@@ -109,16 +109,17 @@ func showStep(s engine.Step) string {
 		}
 		return b.String() + "\n\t" + string(do) + "\n"
 	}
-	if strings.Contains(s.Do.Exec.Script, "not held by this run") {
+	script := moduletest.ShortenHoldCheck(s.Do.Exec.Script)
+	if strings.Contains(script, "holdmust=yes\n") {
 		b.WriteString(", needs the hold")
 	}
 	b.WriteString("\n")
-	for line := range strings.Lines(s.Do.Exec.Script) {
+	for line := range strings.Lines(script) {
 		if strings.HasPrefix(line, "#") {
 			break
 		}
 		name, _, ok := strings.Cut(line, "=")
-		if ok && name != "hold" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
+		if ok && !strings.HasPrefix(name, "hold") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
 			b.WriteString("\t" + line)
 		}
 	}

@@ -127,7 +127,7 @@ func (p placedTask) holdCheck(t engine.Target) string {
 	if needsHold(p.allActions()) {
 		return hostscript.CheckHoldSnippet(t.Owner())
 	}
-	return hostscript.CheckFreeSnippet(shell.AllowedHolders(t)...)
+	return hostscript.CheckFreeSnippet(shell.AllowedHolders(t))
 }
 
 func needsHold(actions []engine.Action) bool {

@@ -2,7 +2,6 @@ package pki
 
 import (
 	_ "embed" // scripts
-	"strings"
 
 	"holdfast/engine/hostscript"
 )
@@ -41,11 +40,7 @@ type Place struct {
 // script returns a script with values for its variables.
 func (p Place) script(body string, values [][2]string) string {
 	values = append([][2]string{{"root", p.root}, {"dir", p.Folder}, {"unit", p.Unit}, {"user", p.User}, {"settings", p.Settings}}, values...)
-	var b strings.Builder
-	for _, v := range values {
-		b.WriteString(v[0] + "=" + hostscript.Quote(v[1]) + "\n")
-	}
-	return b.String() + enterScript + hostscript.GroundScript + body
+	return hostscript.Assign(values) + enterScript + hostscript.GroundScript + body
 }
 
 // OwnScript returns a script that gives the keys to the account that etcd runs as: they may be those of an earlier member,

@@ -1,0 +1,29 @@
+# checkhold ends the script if somebody else holds the host. It needs: holdpath, holdown and
+# holdadopted (lines of a hold that name the run and a run whose hold it adopts; '': none),
+# and holdmust (yes: a host without a hold is refused, too).
+checkhold() {
+	if [ ! -e "$holdpath" ] && [ ! -L "$holdpath" ]; then
+		[ -n "$holdmust" ] || return 0
+		printf '%s\n' 'hold: the host is not held by this run; nothing was done' >&2
+		exit 75
+	fi
+	hold=$(cat "$holdpath") || hold=unreadable
+	for holder in "$holdown" "$holdadopted"; do
+		case $hold in
+		*"$holder"*) [ -z "$holder" ] || return 0 ;;
+		esac
+	done
+	printf '%s\n' "$hold"
+	printf '%s\n' 'hold: the host is held by someone else; nothing was done' >&2
+	exit 75
+}
+
+# claim OPERATION takes the lock of holds, writes the run and the operation into the lock
+# file, and checks the hold again. It needs: holdrun, and the variables of lock.sh.
+claim() {
+	takelock
+	checkhold
+	printf '%s\n' "run $holdrun, $1, since $(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$holdlock"
+}
+
+checkhold

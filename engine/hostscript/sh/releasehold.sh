@@ -1,0 +1,41 @@
+# Ends the hold of the run. The part after the removal of the hold also runs on a host
+# without a hold, so that a release finishes an earlier release that was interrupted. It
+# needs: own, shown, most (bytes of a hold), updated (file for the time; '': none), accepts
+# (digest of an OS that is not rejected any more; '': none), rejected (file of the rejected
+# ones), boot (for which that is so; '': any), helpers, units, dropin, motdfile and motdtext.
+if found; then
+	if [ -n "$shown" ]; then
+		[ "$(head -c "$most" "$file" 2>/dev/null | sha256sum | cut -c1-64)" = "$shown" ] || held
+	else
+		has "$old" "$own" || held
+	fi
+	if [ -n "$updated" ]; then
+		stamp "$now" >"$tmp"
+		sync "$tmp"
+		mv -fT "$tmp" "$updated"
+		sync "$dir"
+	fi
+	if [ -n "$accepts" ] && [ -f "$rejected" ] && { [ -z "$boot" ] || [ "$(cat /proc/sys/kernel/random/boot_id)" = "$boot" ]; }; then
+		while read -r line || [ -n "$line" ]; do
+			[ "$line" = "$accepts" ] || printf '%s\n' "$line"
+		done <"$rejected" >"$tmp"
+		sync "$tmp"
+		mv -fT "$tmp" "$rejected"
+		sync "$dir"
+	fi
+	rm -rf "$file" # somebody may have made it a folder
+	sync "$dir"
+fi
+rm -f "$motdfile" "$motdtext"
+reload=
+for unit in $helpers; do
+	[ -e "$units/$unit.d/$dropin" ] || continue
+	if has "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then
+		systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
+	fi
+	# Last: a drop-in that is left tells the next release to finish this one.
+	rm -f "$units/$unit.d/$dropin"
+	rmdir "$units/$unit.d" 2>/dev/null || :
+	reload=yes
+done
+if [ -n "$reload" ]; then systemctl daemon-reload; fi

@@ -1,0 +1,97 @@
+# Takes, renews or adopts a hold, and prints it. It needs: own (lines of the hold that name
+# its owner), adopt (line of the run whose hold may be adopted; '': none), seen (line with
+# the time at which that hold was renewed; '': any), head (first lines of the new hold),
+# lasts (seconds; 0: for ever), note and rollout (the roll-out to record, and its file),
+# helpers, units, dropin, stageunit, motd, motdfile and motdtext.
+acquired=$(stamp "$now")
+how=new
+if found; then
+	if has "$old" "$own"; then
+		how=replace
+		if has "$old" '"acquired":"'; then
+			acquired=${old#*'"acquired":"'}
+			acquired=${acquired%%\"*}
+		fi
+	elif has "$old" "$adopt" && has "$old" '"kind":"run"' && { [ -z "$seen" ] || has "$old" "$seen"; }; then
+		how=adopt
+	else
+		held
+	fi
+fi
+
+# The conditions are written before the hold, and the hold names the helpers
+# before they are stopped. So a release starts them again after any interruption.
+reload=
+for unit in $helpers; do
+	systemctl cat "$unit" >/dev/null 2>&1 || continue
+	if [ ! -e "$units/$unit.d/$dropin" ]; then
+		(umask 022 && mkdir -p "$units/$unit.d" &&
+			printf '[Unit]\nConditionPathExists=!%s\n' "$file" >"$units/$unit.d/$dropin")
+		reload=yes
+	fi
+	if ! has "$stopped" "\"$unit\"" && systemctl is-active --quiet "$unit"; then
+		stopped="${stopped:+$stopped,}\"$unit\""
+	fi
+done
+if [ -n "$reload" ]; then systemctl daemon-reload; fi
+
+until=
+{
+	printf '{\n%s\n"acquired":"%s",\n' "$head" "$acquired"
+	if [ "$lasts" -gt 0 ]; then printf '"expires":"%s",\n' "$(stamp $((now + lasts)))"; fi
+	if [ -n "$stopped" ]; then printf '"stopped":[%s],\n' "$stopped"; fi
+	printf '"renewed":"%s"\n}\n' "$(stamp "$now")"
+} >"$tmp"
+sync "$tmp"
+
+# The roll-out is written to disk before the hold, so that a full disk is found
+# before anything has happened. The file gets its name after the hold.
+if [ -n "$note" ]; then
+	note="{
+$note
+}"
+	had=
+	if [ -f "$rollout" ]; then had=$(tr '\000' '?' <"$rollout"); fi # sh would leave zero bytes out
+	if [ "$had" = "$note" ]; then
+		note=
+	else
+		printf '%s\n' "$note" >"$tmp.rollout"
+		sync "$tmp.rollout"
+	fi
+fi
+if [ "$how" = new ]; then
+	ln "$tmp" "$file" 2>/dev/null || held
+	rm -f "$tmp"
+else
+	mv -f "$tmp" "$file"
+fi
+sync "$dir"
+if [ -n "$note" ]; then
+	mv -fT "$tmp.rollout" "$rollout"
+	sync "$dir"
+fi
+
+for unit in $helpers; do
+	if has "$stopped" "\"$unit\""; then systemctl stop "$unit" 9>&-; fi
+done
+
+# Staging needs no hold, so a new hold stops it. A staging unit that has started
+# takes the lock and checks the hold, so a unit that starts later stops itself.
+if [ "$how" != replace ]; then
+	case $(systemctl show --property=ActiveState --value "$stageunit" 2>/dev/null 9>&-) in
+	active | activating | reloading | deactivating)
+		systemctl stop "$stageunit" 9>&- || printf '%s\n' "hold: $stageunit cannot be stopped" >&2
+		;;
+	esac
+fi
+if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
+# The user who logs in reads the notice, so its text lies outside of $dir. /etc
+# has only a link to the text: each OS has its own copy of /etc, and a release
+# removes the link from one copy, but the text for all.
+(
+	umask 022
+	printf '%s since %s%s. Do not reboot or change it; "holdfast release" on the bastion ends the hold.\n' "$motd" "$acquired" "$until" >"$motdtext"
+	mkdir -p "${motdfile%/*}"
+	ln -sf "$motdtext" "$motdfile"
+) || printf '%s\n' "hold: $motdfile cannot be written" >&2
+cat "$file"

@@ -1,0 +1,38 @@
+package hostscript
+
+import _ "embed" // embeds scripts
+
+// Scripts for several packages.
+var (
+	// GroundScript defines shell functions for paths that a local account may change
+	// while root uses them. Scripts enter directories only with them.
+	//
+	//go:embed sh/ground.sh
+	GroundScript string
+
+	// AskVersionScript defines askversion, which runs a program that prints its version and is not trusted.
+	//
+	//go:embed sh/askversion.sh
+	AskVersionScript string
+)
+
+// Parts of the scripts of this package. Assign puts the values of their
+// variables in front.
+var (
+	//go:embed sh/lock.sh
+	lockScript string
+	//go:embed sh/holdlib.sh
+	holdLibScript string
+	//go:embed sh/takehold.sh
+	takeHoldScript string
+	//go:embed sh/failhold.sh
+	failHoldScript string
+	//go:embed sh/releasehold.sh
+	releaseHoldScript string
+	//go:embed sh/checkhold.sh
+	checkHoldScript string
+	//go:embed sh/probehold.sh
+	probeHoldScript string
+	//go:embed sh/pace.sh
+	paceScript string
+)
