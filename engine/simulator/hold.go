@@ -11,17 +11,19 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// holdVariables returns the variables in a hold script of package hostscript. A
-// simulated host uses their values, so that a test detects a wrong hold.
-func holdVariables(script string) map[string]string {
-	rest, _, _ := strings.Cut(script, "\n\n")
+// scriptVariables returns the variables of a script, which an empty line ends. A simulated
+// host uses their values, so that a test detects a wrong hold or setting.
+func scriptVariables(script string) map[string]string {
 	vars := map[string]string{}
-	for rest != "" {
+	for script != "" {
 		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
-		for strings.Count(line, "'")%2 != 0 && rest != "" { // a quoted value continues on the next line
+		line, script, _ = strings.Cut(script, "\n")
+		if line == "" {
+			break
+		}
+		for strings.Count(line, "'")%2 != 0 && script != "" { // a quoted value continues on the next line
 			var more string
-			more, rest, _ = strings.Cut(rest, "\n")
+			more, script, _ = strings.Cut(script, "\n")
 			line += "\n" + more
 		}
 		if name, value, ok := strings.Cut(line, "="); ok {
@@ -63,7 +65,7 @@ func (h *Host) clockTime(now time.Time) time.Time {
 }
 
 func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply {
-	vars := holdVariables(script)
+	vars := scriptVariables(script)
 	owner := parseHoldFields(vars["own"]).Owner()
 	mine := h.isHolder(owner)
 	adopted := h.hold != nil && h.garbage == "" && h.hold.Kind == engine.RunHold && h.hold.Run == parseHoldFields(vars["adopt"]).Run && h.hold.Run != ""
@@ -85,7 +87,7 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 }
 
 func (h *Host) failHold(script string, now time.Time) rollout.Reply {
-	vars := holdVariables(script)
+	vars := scriptVariables(script)
 	owner := parseHoldFields(vars["own"]).Owner()
 	if !h.isHolder(owner) {
 		return h.refuseHeld()
@@ -97,7 +99,7 @@ func (h *Host) failHold(script string, now time.Time) rollout.Reply {
 }
 
 func (h *Host) releaseHold(b *Bastion, script string, now time.Time) rollout.Reply {
-	vars := holdVariables(script)
+	vars := scriptVariables(script)
 	owner := parseHoldFields(vars["own"]).Owner()
 	switch {
 	case !h.isHeld():

@@ -98,7 +98,7 @@ func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rol
 	h.site.addToLog("%s: %s on %s", b.ID, verb, h.Name)
 	switch verb {
 	case "record":
-		h.members.record = printedText(text, `printf '%s\n' `, ` >"$record.new"`)
+		h.members.record = scriptVariables(text)["newrecord"]
 	case "forget":
 		h.members.record = ""
 		if h.members.settings["ETCD_INITIAL_CLUSTER_STATE"] == "new" {
@@ -106,16 +106,16 @@ func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rol
 		}
 	case "start etcd":
 		h.members.settings, h.members.enabled = map[string]string{}, true
-		for line := range strings.Lines(printedText(text, `printf '%s' `, ` >"$settings.new"`)) {
+		for line := range strings.Lines(scriptVariables(text)["newsettings"]) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 			h.members.settings[name] = value
 		}
-		h.members.tuned = writtenSettings(text)
+		h.members.tuned = scriptVariables(text)["tunedtext"]
 		h.startEtcd(b, now)
 		h.units = h.enabledUnits()
 	case "configure":
 		b.law().CheckConfigure(b.site.observedCluster(h.host.Cluster), &h.law)
-		h.members.tuned = writtenSettings(text)
+		h.members.tuned = scriptVariables(text)["tunedtext"]
 		h.etcd, h.since, h.lost = !h.traits.NoEtcd, now, now
 	case "set aside":
 		b.law().CheckSetAside(&h.law, h.member != nil && h.member.id == h.data)
@@ -125,21 +125,6 @@ func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rol
 		return notFound
 	}
 	return rollout.Reply{}
-}
-
-// printedText returns the text that a script prints to a file.
-func printedText(script, print, to string) string {
-	before, _, _ := strings.Cut(script, to)
-	return unquote(before[strings.LastIndex(before, print)+len(print):])
-}
-
-// writtenSettings returns the settings of the inventory that a script writes, if it writes any.
-func writtenSettings(script string) string {
-	const to = ` >"$tuned.new"`
-	if !strings.Contains(script, to) {
-		return ""
-	}
-	return printedText(script, `printf '%s' `, to)
 }
 
 func (h *Host) answerLook(now time.Time) string {

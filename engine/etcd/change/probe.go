@@ -15,40 +15,7 @@ import (
 
 // probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
 // "setting NAME=VALUE" and "user NAME" (package setting), "restore PHASE SOURCE" with "newwal HEX", and a line "replaced …" for each line of replacedPath.
-func probeScript(m engine.ManagedMembers) string {
-	return scriptHead(m) + roomLibrary + `echo "clock $(date -u +%s)"
-firstwal() {
-	for file in "$2"/*.wal; do
-		echo "$1 $(dd if="$file" bs=512 count=1 iflag=nofollow,nonblock 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
-		break
-	done
-}
-case $(systemctl is-active "$unit" || :) in
-active | activating | reloading) echo running ;;
-esac
-[ ! -e "$record" ] || printf 'record %s\n' "$(head -c 100 "$record" | tr -d '\n')"
-if grep -qxF "EnvironmentFile=$tuned" "$tuning" 2>/dev/null; then
-	head -c 4096 "$tuned" 2>/dev/null | sed 's/^/setting /'
-	sed -n 's/^User=/ownuser /p' "$tuning"
-fi
-[ ! -e "$unread" ] || echo unread
-echo "user $(systemctl show -p User --value "$unit")"
-[ ! -e "$replaced" ] || head -c 16384 "$replaced" | sed 's/^/replaced /'
-(
-	enterroom || exit 0
-	phase=building
-	[ ! -e ./source ] || phase=placed
-	[ ! -e ./source ] || [ ! -d ./restored ] || phase=ready
-	printf 'restore %s %s\n' "$phase" "$(head -c 300 ./source 2>/dev/null | tr -d '\n')"
-	[ ! -d ./restored/member/wal ] || firstwal newwal ./restored/member/wal
-)
-` + probeWAL + `[ -e "$parent/$base" ] || [ -L "$parent/$base" ] || exit 0
-enterfolder "$parent/$base"
-[ -z "$(ls -A)" ] || echo data
-enter "$parent/$base/member/wal" || exit 0
-firstwal wal .
-`
-}
+func probeScript(m engine.ManagedMembers) string { return freeScript(m, body{nil, probeText}) }
 
 // hostState is the state that a probe found on a host.
 type hostState struct {

@@ -8,19 +8,9 @@ import (
 	"holdfast/engine/version"
 )
 
-// versionScript prints the version of the etcd of the unit. This etcd runs as nobody, without a network and without other processes in
-// sight. The script prints nothing if the unit runs another program, such as podman.
+// versionScript prints the version of the etcd of the unit, or nothing if the unit runs another program, such as podman.
 func versionScript(m engine.ManagedMembers) string {
-	return "set -eu\nexport LC_ALL=C\nunit=" + hostscript.Quote(m.Unit) + "\n" + hostscript.AskVersionScript + `set -f
-path=''
-for word in $(systemctl show --property=ExecStart "$unit"); do
-	case $word in
-	path=/*/etcd) path=${word#path=} ;;
-	esac
-done
-[ -n "$path" ] && [ -x "$path" ] || exit 0
-askversion setpriv --no-new-privs --reuid=65534 --regid=65534 --clear-groups "$path" --version || :
-`
+	return "set -eu\nexport LC_ALL=C\n" + hostscript.Assign([][2]string{{"unit", m.Unit}}) + hostscript.AskVersionScript + versionText
 }
 
 // askVersions asks each host that may get a member for the version of its etcd, once in a run.
