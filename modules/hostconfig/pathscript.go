@@ -54,7 +54,7 @@ func (l listing) shellFunctions() string {
 	}
 	was := paths(engine.PathFile, engine.PathLink)
 	return "edits() {\nspot=''\n" + calls.String() + "}\n" +
-		"absent() {\nfor file in" + quoteWords(paths(engine.PathMissing)) + "; do ! found \"$root$file\" || return 1; done\n}\n" +
+		absentFunction(paths(engine.PathMissing)) +
 		printFunction("present", `"$root"%s\\0`, paths(engine.PathFile, engine.PathDirectory, engine.PathLink)) +
 		printFunction("files", `.%s\\n`, paths(engine.PathFile)) +
 		printFunction("links", `"$root"%s\\0`, paths(engine.PathLink)) +
@@ -63,6 +63,10 @@ func (l listing) shellFunctions() string {
 		printFunction("places", `%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, true })) +
 		printFunction("grounds", `%s\\n`, l.parentDirs()) +
 		l.directoriesFunction() + l.namesFunction() + l.sourcesFunction()
+}
+
+func absentFunction(list []string) string {
+	return "absent() {\nfor file in" + quoteWords(list) + "; do ! found \"$root$file\" || return 1; done\n}\n"
 }
 
 func printFunction(name, format string, list []string) string {

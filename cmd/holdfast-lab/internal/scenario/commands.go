@@ -70,9 +70,13 @@ func cmdOn(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func (s *stage) asRoot(h *lab.Host, script string) error {
-	text := base64.StdEncoding.EncodeToString([]byte("set -eu\n" + script))
-	_, err := h.Output(s.ctx, "echo "+text+" | base64 -d | sudo sh")
+	_, err := h.Output(s.ctx, rootCommand("set -eu\n"+script))
 	return err
+}
+
+// rootCommand returns a command that runs a script as root.
+func rootCommand(script string) string {
+	return "echo " + base64.StdEncoding.EncodeToString([]byte(script)) + " | base64 -d | sudo sh"
 }
 
 func cmdPower(ts *testscript.TestScript, neg bool, args []string) {

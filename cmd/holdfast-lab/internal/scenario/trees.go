@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	_ "embed" // embeds scripts
 	"fmt"
 	"maps"
 	"path"
@@ -17,18 +18,11 @@ import (
 // times.
 type tree map[string]string
 
-// treeScript lists a tree in two parts. It omits backups and locks of tools such
-// as useradd, the time stamp that systemd keeps for /usr, and the notice of a
-// hold.
-const treeScript = `sudo sh -c '
-set -f -- /etc/ /srv/ /opt/ /usr/local/ /var/home/
-not="-name .pwd.lock -o -name .updated -o -name passwd[-+] -o -name shadow[-+] -o -name group[-+] -o -name gshadow[-+] -o -name subuid[-+] -o -name subgid[-+] -o -name .bash_history -o -path /etc/motd.d*"
-find "$@" ! \( $not \) -printf "%y\t%m %U:%G\t%l\t%p\n"
-echo ==
-find "$@" ! \( $not \) -type f -print0 | xargs -0 sha256sum --'`
+//go:embed sh/tree.sh
+var treeScript string
 
 func (s *stage) readTree(h *lab.Host) (tree, error) {
-	out, err := h.Output(s.ctx, treeScript)
+	out, err := h.Output(s.ctx, rootCommand(treeScript))
 	if err != nil {
 		return nil, err
 	}
