@@ -132,15 +132,15 @@ type signingBastion struct {
 // scriptHosts runs scripts on the hosts of its site.
 type scriptHosts struct{ site *site }
 
-func (h scriptHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
+func (h scriptHosts) Run(ctx context.Context, host engine.Host, script change.Script) (engine.Output, error) {
 	return h.runWithInput(ctx, host, script, nil)
 }
 
-func (h scriptHosts) runWithInput(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error) {
+func (h scriptHosts) runWithInput(ctx context.Context, host engine.Host, script change.Script, input io.Reader) (engine.Output, error) {
 	conn, err := h.site.hosts.Connect(ctx, host)
 	if err != nil {
 		return engine.Output{}, err
 	}
-	reply, err := conn.Run(ctx, rollout.Script{Text: script, Input: input})
+	reply, err := conn.Run(ctx, rollout.Script{Text: script.Text, Input: input})
 	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
 }

@@ -166,7 +166,9 @@ func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (e
 		commands = append(commands, m.Probe(desired)...)
 	}
 	mark := randomMark()
-	reply, err := run(ctx, h.Name, Script{Purpose: ProbeScript, Text: hostscript.ProbeScript(commands, mark), Timeout: gatherTimeout})
+	reply, err := run(ctx, h.Name, Script{
+		Purpose: ProbeScript, Probe: Probe{commands, mark}, Text: hostscript.ProbeScript(commands, mark), Timeout: gatherTimeout,
+	})
 	if err != nil {
 		return engine.Facts{}, err
 	}

@@ -38,10 +38,17 @@ type Script struct {
 	Content  *engine.Content       // content that the script fetches from the bastion, through the port in its variable port; nil: none
 	Transfer func(engine.Progress) // gets the progress of the transfer of Content; may be nil
 
-	// Purpose is the reason for the script, and Op is the operation of a
-	// StepScript. Simulated hosts act on both.
+	// Purpose is the reason for the script, Op is the operation of a StepScript,
+	// and Probe has the parts of a ProbeScript. Simulated hosts act on them.
 	Purpose Purpose
 	Op      engine.Op
+	Probe   Probe
+}
+
+// Probe has the arguments from which hostscript.ProbeScript makes a script.
+type Probe struct {
+	Commands []engine.Command
+	Mark     string
 }
 
 // Purpose is the reason for which a run sends a script to a host.

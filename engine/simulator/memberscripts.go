@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcd/change"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 )
@@ -25,17 +26,17 @@ type memberHost struct {
 }
 
 // RunMemberScript runs a script of package change on a host.
-func (b *Bastion) RunMemberScript(ctx context.Context, host engine.Host, text string) (rollout.Reply, error) {
+func (b *Bastion) RunMemberScript(ctx context.Context, host engine.Host, s change.Script) (rollout.Reply, error) {
 	if _, err := b.Connect(ctx, host); err != nil {
 		return rollout.Reply{}, err
 	}
-	h, verb := b.site.hosts[host.Name], b.memberVerb(text)
+	h := b.site.hosts[host.Name]
 	var reply rollout.Reply
-	err := b.deliverCall(ctx, Call{Verb: verb, Host: h.Name}, func(now time.Time) error {
+	err := b.deliverCall(ctx, Call{Verb: string(s.Purpose), Host: h.Name}, func(now time.Time) error {
 		if !h.up || h.cut {
 			return errLost
 		}
-		reply = h.runMemberScript(b, verb, text, now)
+		reply = h.runMemberScript(b, s, now)
 		return nil
 	})
 	if errors.Is(err, errFails) {
@@ -44,84 +45,64 @@ func (b *Bastion) RunMemberScript(ctx context.Context, host engine.Host, text st
 	return reply, err
 }
 
-// memberVerb returns the verb of a script of package change.
-func (b *Bastion) memberVerb(text string) string {
-	switch text {
-	case hostscript.HoldProbeScript():
-		return "read hold"
-	case hostscript.CheckHoldScript(b.holdOwner()):
-		return "check hold"
-	}
-	for _, mark := range [][2]string{
-		{"\nadopt=", "hold"},
-		{"\nupdated=", "release"},
-		{"firstwal() {", "look"},
-		{"syncoften() {", "preflight"},
-		{"--clear-groups", "version"},
-		{"claim 'record a change of etcd members'", "record"},
-		{"claim 'end a change of etcd members'", "forget"},
-		{"claim 'configure etcd'", "configure"},
-		{"claim 'start etcd'", "start etcd"},
-		{"claim 'set the data of etcd aside'", "set aside"},
-	} {
-		if strings.Contains(text, mark[0]) {
-			return mark[1]
-		}
-	}
-	return "other"
-}
-
-func (h *Host) runMemberScript(b *Bastion, verb, text string, now time.Time) rollout.Reply {
-	switch verb {
-	case "read hold":
+func (h *Host) runMemberScript(b *Bastion, s change.Script, now time.Time) rollout.Reply {
+	switch s.Purpose {
+	case change.ReadHold:
 		b.lawNotes().See(&h.law)
 		if !h.isHeld() {
 			return rollout.Reply{Code: hostscript.NoHold}
 		}
 		return h.printHold(0)
-	case "check hold":
-		return h.checkHold(b.holdOwner(), text)
-	case "hold":
-		return h.takeHold(b, text, now)
-	case "release":
-		return h.releaseHold(b, text, now)
-	case "look":
+	case change.CheckHold:
+		return h.checkHold(b.holdOwner(), s.Text)
+	case change.TakeHold:
+		return h.takeHold(b, s.Text, now)
+	case change.ReleaseHold:
+		return h.releaseHold(b, s.Text, now)
+	case change.ProbeHost:
 		return rollout.Reply{Stdout: h.answerLook(now)}
-	case "version":
+	case change.AskVersion:
 		return rollout.Reply{Stdout: "etcd Version: 3.6.4\n"}
-	case "preflight":
+	case change.CheckNewHost:
 		return rollout.Reply{Stdout: "sync 0.001 200\n"}
+	default:
+		return h.changeMember(b, s, now)
 	}
+}
+
+// changeMember carries out a script that needs the hold of the run.
+func (h *Host) changeMember(b *Bastion, s change.Script, now time.Time) rollout.Reply {
 	if !h.isHolder(b.holdOwner()) {
 		return h.refuseHeld()
 	}
-	h.site.addToLog("%s: %s on %s", b.ID, verb, h.Name)
-	switch verb {
-	case "record":
-		h.members.record = scriptVariables(text)["newrecord"]
-	case "forget":
+	h.site.addToLog("%s: %s on %s", b.ID, s.Purpose, h.Name)
+	vars := scriptVariables(s.Text)
+	switch s.Purpose {
+	case change.RecordChange:
+		h.members.record = vars["newrecord"]
+	case change.EndChange:
 		h.members.record = ""
 		if h.members.settings["ETCD_INITIAL_CLUSTER_STATE"] == "new" {
 			h.members.settings["ETCD_INITIAL_CLUSTER_STATE"] = "existing"
 		}
-	case "start etcd":
+	case change.StartEtcd:
 		h.members.settings, h.members.enabled = map[string]string{}, true
-		for line := range strings.Lines(scriptVariables(text)["newsettings"]) {
+		for line := range strings.Lines(vars["newsettings"]) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 			h.members.settings[name] = value
 		}
-		h.members.tuned = scriptVariables(text)["tunedtext"]
+		h.members.tuned = vars["tunedtext"]
 		h.startEtcd(b, now)
 		h.units = h.enabledUnits()
-	case "configure":
+	case change.ConfigureEtcd:
 		b.law().CheckConfigure(b.site.observedCluster(h.host.Cluster), &h.law)
-		h.members.tuned = scriptVariables(text)["tunedtext"]
+		h.members.tuned = vars["tunedtext"]
 		h.etcd, h.since, h.lost = !h.traits.NoEtcd, now, now
-	case "set aside":
+	case change.SetDataAside:
 		b.law().CheckSetAside(&h.law, h.member != nil && h.member.id == h.data)
 		h.members, h.etcd, h.data = memberHost{}, false, ""
 		h.units = slices.DeleteFunc(h.units, func(u string) bool { return u == "etcd.service" })
-	default:
+	default: // of a restore or of certificates, which the simulator does not have
 		return notFound
 	}
 	return rollout.Reply{}

@@ -44,7 +44,7 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 	case rollout.StepScript: // the operation decides, see below
 	case rollout.ProbeScript:
 		b.lawNotes().See(&h.law)
-		return h.answerProbe(s.Text, now)
+		return h.answerProbe(s, now)
 	case rollout.ReadHoldScript:
 		if !h.isHeld() {
 			return rollout.Reply{Code: hostscript.NoHold}
@@ -104,22 +104,20 @@ func (h *Host) obeyOrder(b *Bastion, text string, now time.Time) rollout.Reply {
 	return notFound
 }
 
-// probeStart begins each script of hostscript.ProbeScript.
-const probeStart = "export LC_ALL=C\n( "
-
-func (h *Host) answerProbe(text string, now time.Time) rollout.Reply {
+// answerProbe refuses a script that does not run the commands of its probe.
+func (h *Host) answerProbe(s rollout.Script, now time.Time) rollout.Reply {
+	p := s.Probe
+	if s.Text != hostscript.ProbeScript(p.Commands, p.Mark) {
+		return notFound
+	}
 	var reply rollout.Reply
-	commands := strings.TrimPrefix(text, probeStart)
-	for _, c := range strings.Split("\n"+commands, "\n( ") {
-		command, closing, _ := strings.Cut(strings.TrimPrefix(c, "\n"), "\n")
-		_, mark, _ := strings.Cut(closing, `printf '\n`)
-		mark, _, _ = strings.Cut(mark, " %d") // drop the number after the random mark
+	for i, c := range p.Commands {
 		out, code := []byte(nil), 127
-		if command == factsScript {
+		if c.Script == factsScript {
 			out, code = encodeFacts(h.hostFacts(now)), 0
 		}
-		reply.Stdout += fmt.Sprintf("%s\n%s %d\n", out, mark, code)
-		reply.Stderr += "\n" + mark + "\n"
+		reply.Stdout += fmt.Sprintf("%s\n%s %d %d\n", out, p.Mark, i, code)
+		reply.Stderr += fmt.Sprintf("\n%s %d\n", p.Mark, i)
 	}
 	return reply
 }

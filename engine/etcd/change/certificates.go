@@ -103,7 +103,7 @@ func (r *Run) judgeFounder() func(membership.Host) string {
 func (r *Run) probeCertificates(ctx context.Context, h engine.Host) (f pki.Facts, unreachable string) {
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
-	reply, err := r.Hosts.Run(ctx, h, r.certificatePlace().ProbeScript())
+	reply, err := r.Hosts.Run(ctx, h, Script{ReadCertificates, r.certificatePlace().ProbeScript()})
 	switch {
 	case err != nil:
 		return f, err.Error()
@@ -121,7 +121,7 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 	if err != nil {
 		return "", err
 	}
-	output, err := r.hostOutput(ctx, step.Host, r.scriptUnderHold("make keys of etcd", script))
+	output, err := r.hostOutput(ctx, step.Host, r.scriptUnderHold("make keys of etcd", Script{MakeKeys, script}))
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +152,7 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 	}
 	place := r.certificatePlace()
 	place.User = r.userOf(host)
-	if err := r.runScript(ctx, step.Host, r.scriptUnderHold("put certificates of etcd in place", place.PlaceScript(issued, bundle))); err != nil {
+	if err := r.runScript(ctx, step.Host, r.scriptUnderHold("put certificates of etcd in place", Script{PlaceCertificates, place.PlaceScript(issued, bundle)})); err != nil {
 		return "", err
 	}
 	r.Certificates.Reconnect()
@@ -167,7 +167,7 @@ func (r *Run) trustCAs(ctx context.Context, step membership.MemberStep) error {
 	if err != nil {
 		return err
 	}
-	err = r.runScript(ctx, step.Host, r.scriptUnderHold("restart etcd", r.certificatePlace().TrustScript(bundle)))
+	err = r.runScript(ctx, step.Host, r.scriptUnderHold("restart etcd", Script{TrustCAs, r.certificatePlace().TrustScript(bundle)}))
 	r.Certificates.Reconnect()
 	return err
 }
@@ -192,8 +192,9 @@ func (r *Run) countStep(step membership.MemberStep) error {
 }
 
 // scriptUnderHold returns a script that runs only under the hold of the run.
-func (r *Run) scriptUnderHold(operation, script string) string {
-	return "set -eu\nexport LC_ALL=C\n" + hostscript.CheckHoldSnippet(r.Owner) + "claim " + hostscript.Quote(operation) + "\n" + script
+func (r *Run) scriptUnderHold(operation string, s Script) Script {
+	s.Text = "set -eu\nexport LC_ALL=C\n" + hostscript.CheckHoldSnippet(r.Owner) + "claim " + hostscript.Quote(operation) + "\n" + s.Text
+	return s
 }
 
 // certificateSettings returns the settings of etcd for its certificates.

@@ -30,11 +30,12 @@ import (
 type boxes map[string]*box
 
 // Run runs a script in the box of a host.
-func (b boxes) Run(_ context.Context, host engine.Host, script string) (engine.Output, error) {
+func (b boxes) Run(_ context.Context, host engine.Host, script Script) (engine.Output, error) {
 	if b[host.Name] == nil {
 		return engine.Output{}, errors.New("no route to host")
 	}
-	code, out := b[host.Name].run(strings.ReplaceAll(script, "root=''\n", "root="+b[host.Name].root+"\n"))
+	script.Text = strings.ReplaceAll(script.Text, "root=''\n", "root="+b[host.Name].root+"\n")
+	code, out := b[host.Name].run(script)
 	return engine.Output{Stdout: out, Stderr: out, Code: code}, nil
 }
 

@@ -52,7 +52,7 @@ func (r *Run) takeHold(ctx context.Context, step membership.MemberStep) error {
 		if err := r.checkOthers(ctx, host); err != nil || !isDoneByEtcd(step.Action) {
 			return err
 		}
-		return r.runScript(ctx, host, hostscript.CheckHoldScript(r.Owner))
+		return r.runScript(ctx, host, Script{CheckHold, hostscript.CheckHoldScript(r.Owner)})
 	}
 	return errors.Join(errs...)
 }
@@ -107,7 +107,7 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 		Kind: engine.RunHold, Holder: r.Holder, Run: r.Owner.Run, Bastion: r.Owner.Bastion, Cluster: r.Cluster.Name,
 		Reason: "changing the members of etcd cluster " + r.Cluster.Name,
 	}
-	if err := r.runScript(ctx, host, hostscript.TakeHoldScript(h, take)); err != nil {
+	if err := r.runScript(ctx, host, Script{TakeHold, hostscript.TakeHoldScript(h, take)}); err != nil {
 		return err
 	}
 	r.held[host] = time.Now()
@@ -137,7 +137,7 @@ func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
 	h, _ := r.findHost(host)
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
-	reply, err := r.Hosts.Run(ctx, h, hostscript.HoldProbeScript())
+	reply, err := r.Hosts.Run(ctx, h, Script{ReadHold, hostscript.HoldProbeScript()})
 	if err != nil {
 		return engine.Facts{}, &engine.Failure{Host: host, Step: "hold", Kind: engine.UnreachableFailure, Cause: err.Error()}
 	}
@@ -171,7 +171,7 @@ func (r *Run) releaseHold(ctx context.Context, host string) error {
 		return nil
 	}
 	delete(r.held, host)
-	if err := r.runScript(ctx, host, hostscript.ReleaseScript(r.Owner, engine.Release{})); err != nil {
+	if err := r.runScript(ctx, host, Script{ReleaseHold, hostscript.ReleaseScript(r.Owner, engine.Release{})}); err != nil {
 		return fmt.Errorf("release %s: %w", host, err)
 	}
 	return nil

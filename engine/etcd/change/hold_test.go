@@ -25,17 +25,23 @@ type fakeHosts struct {
 	started int
 }
 
-func (f *fakeHosts) Run(_ context.Context, _ engine.Host, script string) (engine.Output, error) {
-	switch {
-	case script == hostscript.CheckHoldScript(testOwner):
+func (f *fakeHosts) Run(_ context.Context, _ engine.Host, script Script) (engine.Output, error) {
+	switch script.Purpose {
+	case CheckHold:
+		if script.Text != hostscript.CheckHoldScript(testOwner) {
+			return engine.Output{Code: hostscript.ScriptHeld}, nil
+		}
 		f.checked++
 		return f.check, nil
-	case script == hostscript.HoldProbeScript():
+	case ReadHold:
 		return engine.Output{Code: hostscript.NoHold}, nil
-	case strings.Contains(script, "adopt="): // takes the hold
+	case TakeHold:
 		f.taken++
-	case strings.Contains(script, "ETCD_INITIAL_CLUSTER_STATE=new"):
-		f.started++
+	case StartEtcd:
+		if strings.Contains(script.Text, "ETCD_INITIAL_CLUSTER_STATE=new") {
+			f.started++
+		}
+	default: // done
 	}
 	return engine.Output{}, nil
 }
@@ -193,7 +199,7 @@ func TestLostHoldEndsTheWait(t *testing.T) {
 
 type failingHosts struct{ err error }
 
-func (f failingHosts) Run(context.Context, engine.Host, string) (engine.Output, error) {
+func (f failingHosts) Run(context.Context, engine.Host, Script) (engine.Output, error) {
 	return engine.Output{}, f.err
 }
 
@@ -203,13 +209,13 @@ type heldHosts struct {
 	adopted []string
 }
 
-func (h *heldHosts) Run(_ context.Context, host engine.Host, script string) (engine.Output, error) {
+func (h *heldHosts) Run(_ context.Context, host engine.Host, script Script) (engine.Output, error) {
 	switch {
-	case script == hostscript.HoldProbeScript() && h.holds[host.Name] == "":
+	case script.Purpose == ReadHold && h.holds[host.Name] == "":
 		return engine.Output{Code: hostscript.NoHold}, nil
-	case script == hostscript.HoldProbeScript():
+	case script.Purpose == ReadHold:
 		return engine.Output{Stdout: h.holds[host.Name]}, nil
-	case strings.Contains(script, "adopt="):
+	case script.Purpose == TakeHold:
 		h.adopted = append(h.adopted, host.Name)
 	}
 	return engine.Output{}, nil

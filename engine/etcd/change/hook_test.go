@@ -76,13 +76,13 @@ type recordingHosts struct {
 }
 
 // Run answers probes, and removes the record.
-func (f *recordingHosts) Run(ctx context.Context, h engine.Host, script string) (engine.Output, error) {
+func (f *recordingHosts) Run(ctx context.Context, h engine.Host, script Script) (engine.Output, error) {
 	switch {
-	case strings.Contains(script, "firstwal newwal") && h.Name == f.host && f.record != membership.NoRecord:
+	case script.Purpose == ProbeHost && h.Name == f.host && f.record != membership.NoRecord:
 		return engine.Output{Stdout: "running\ndata\nrecord " + string(f.record) + "\n"}, nil
-	case strings.Contains(script, "firstwal newwal"):
+	case script.Purpose == ProbeHost:
 		return engine.Output{Stdout: "running\ndata\n"}, nil
-	case h.Name == f.host && strings.Contains(script, `rm -f "$record"`):
+	case h.Name == f.host && script.Purpose == EndChange:
 		f.record = membership.NoRecord
 		*f.done = append(*f.done, "end")
 	}

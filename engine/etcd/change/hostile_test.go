@@ -167,7 +167,7 @@ func swappedPlay(t *testing.T, file, link string, n int, back bool) bool {
 	b.prepareSwap(file, link, n, back)
 	settings := settingsText{name: "etcd-0", managed: b.members}
 	var log strings.Builder
-	for _, script := range []string{
+	for _, script := range []Script{
 		probeScript(b.members), toolsScript(b.members, 10), preflightScript(b.members),
 		openRoomScript(testOwner, b.members), copyScript(testOwner, b.members), readScript(b.members, false, 0, 100),
 		buildScript(testOwner, b.members, newData{copied: true, settings: settings}), readScript(b.members, true, 0, 100),
@@ -197,7 +197,7 @@ func TestDatabasesThatAreReplaced(t *testing.T) {
 		b := newHostileBox(t)
 		b.mustRun(openRoomScript(testOwner, b.members))
 		b.addTool("dd", "rm -f ./db; "+strings.ReplaceAll(put, "$S", b.root+"/precious")+"; exec "+observetest.ToolPath(t, "dd")+" \"$@\"")
-		for name, script := range map[string]string{"copy": copyScript(testOwner, b.members), "read": readScript(b.members, false, 0, 100)} {
+		for name, script := range map[string]Script{"copy": copyScript(testOwner, b.members), "read": readScript(b.members, false, 0, 100)} {
 			b.write("etcd/default/member/snap/fresh", oldData)
 			check(t, os.Rename(b.root+"/etcd/default/member/snap/fresh", b.root+"/etcd/default/member/snap/db"))
 			began := time.Now()
@@ -252,7 +252,9 @@ func TestFoldersThatAreSwappedAllTheTime(t *testing.T) {
 		runs = longtest.Pick(500, 5000)
 	}
 	for range runs {
-		code, out := b.run(readScript(b.members, false, 0, 100) + "echo\n")
+		script := readScript(b.members, false, 0, 100)
+		script.Text += "echo\n"
+		code, out := b.run(script)
 		if code == 0 && strings.Contains(out, base64.StdEncoding.EncodeToString([]byte(oldData))) {
 			read++
 		}

@@ -251,12 +251,12 @@ func describeSyncs(output string) string {
 	return fmt.Sprintf("p99 of %d synced writes %.1f ms; etcd advises less than 10 ms", number, seconds*1000)
 }
 
-func (r *Run) runScript(ctx context.Context, host, script string) error {
+func (r *Run) runScript(ctx context.Context, host string, script Script) error {
 	_, err := r.hostOutput(ctx, host, script)
 	return err
 }
 
-func (r *Run) hostOutput(ctx context.Context, host, script string) (string, error) {
+func (r *Run) hostOutput(ctx context.Context, host string, script Script) (string, error) {
 	h, ok := r.findHost(host)
 	if !ok {
 		return "", fmt.Errorf("%s is not a host of the cluster", host)

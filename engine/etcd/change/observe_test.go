@@ -12,7 +12,7 @@ import (
 // answerAll answers each script of each host with the same text.
 type answerAll string
 
-func (a answerAll) Run(context.Context, engine.Host, string) (engine.Output, error) {
+func (a answerAll) Run(context.Context, engine.Host, Script) (engine.Output, error) {
 	return engine.Output{Stdout: string(a)}, nil
 }
 

@@ -15,7 +15,9 @@ import (
 
 // probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
 // "setting NAME=VALUE" and "user NAME" (package setting), "restore PHASE SOURCE" with "newwal HEX", and a line "replaced …" for each line of replacedPath.
-func probeScript(m engine.ManagedMembers) string { return freeScript(m, body{nil, probeText}) }
+func probeScript(m engine.ManagedMembers) Script {
+	return freeScript(m, body{ProbeHost, nil, probeText})
+}
 
 // hostState is the state that a probe found on a host.
 type hostState struct {

@@ -22,7 +22,7 @@ type Restore struct {
 	Lost     []string      // hosts and members that are gone for good
 
 	// Upload runs a script with input on its standard input.
-	Upload func(ctx context.Context, host engine.Host, script string, input io.Reader) (engine.Output, error)
+	Upload func(ctx context.Context, host engine.Host, script Script, input io.Reader) (engine.Output, error)
 
 	approved         string // identity of the source that a person has approved; "": new data of an earlier run are complete
 	highest          int64  // highest revision that clients may know
@@ -233,7 +233,7 @@ func (r *Restore) uploadSnapshot(ctx context.Context, host string) error {
 }
 
 // runLong runs a script whose time depends on the size of the data.
-func (r *Restore) runLong(ctx context.Context, host, script string) error {
+func (r *Restore) runLong(ctx context.Context, host string, script Script) error {
 	if err := r.Run.renewHold(ctx, host); err != nil {
 		return err
 	}

@@ -19,19 +19,19 @@ type restoringHosts struct {
 	foreign bool   // somebody else holds "b"
 }
 
-func (f *restoringHosts) Run(_ context.Context, host engine.Host, script string) (engine.Output, error) {
+func (f *restoringHosts) Run(_ context.Context, host engine.Host, script Script) (engine.Output, error) {
 	switch {
-	case script == hostscript.HoldProbeScript() && host.Name == "b" && f.foreign:
+	case script.Purpose == ReadHold && host.Name == "b" && f.foreign:
 		return engine.Output{Stdout: theirHold}, nil
-	case script == hostscript.HoldProbeScript():
+	case script.Purpose == ReadHold:
 		return engine.Output{Code: hostscript.NoHold}, nil
-	case strings.Contains(script, "adopt="):
+	case script.Purpose == TakeHold:
 		f.onHold()
-	case strings.Contains(script, "firstwal") && host.Name == "a":
+	case script.Purpose == ProbeHost && host.Name == "a":
 		return engine.Output{Stdout: "clock 1\nrecord restoring\nrestore ready x\n"}, nil
-	case strings.Contains(script, "firstwal"):
+	case script.Purpose == ProbeHost:
 		return engine.Output{Stdout: "clock 1\nrunning\n"}, nil
-	case strings.Contains(script, "set the data of etcd aside"):
+	case script.Purpose == SetDataAside:
 		f.done = append(f.done, "set aside "+host.Name)
 	}
 	return engine.Output{}, nil

@@ -26,7 +26,7 @@ mkdir -p restored.part/member/snap && cp "$3" restored.part/member/snap/db`)
 	return b
 }
 
-func (b *box) mustRun(script string) string {
+func (b *box) mustRun(script Script) string {
 	b.t.Helper()
 	code, out := b.run(script)
 	if code != 0 {
@@ -171,7 +171,7 @@ func TestCopyOfDatabase(t *testing.T) {
 	b.addTool("systemctl", "exit 0")
 	db := b.members.DataDir + "/member/snap/db"
 	check(t, errors.Join(os.Rename(db, b.root+"/secret"), os.Symlink(b.root+"/secret", db)))
-	for name, script := range map[string]string{"copy": copyScript(testOwner, b.members), "read": readScript(b.members, false, 0, 100)} {
+	for name, script := range map[string]Script{"copy": copyScript(testOwner, b.members), "read": readScript(b.members, false, 0, 100)} {
 		if code, out := b.run(script); code != 1 || !strings.Contains(out, "no database") {
 			t.Errorf("%s: %d %s", name, code, out)
 		}

@@ -25,7 +25,7 @@ type Etcd interface {
 
 // Hosts runs scripts as root. An error means that the connection failed.
 type Hosts interface {
-	Run(ctx context.Context, host engine.Host, script string) (engine.Output, error)
+	Run(ctx context.Context, host engine.Host, script Script) (engine.Output, error)
 }
 
 // Hook tells the clients of the cluster about its voters.

@@ -37,18 +37,21 @@ func wantedUser(m engine.ManagedMembers) string {
 	return m.Settings.User
 }
 
-// body is a script after its checks: the values of its variables, and its text.
+// body is a script after its checks: its purpose, the values of its variables, and its text.
 type body struct {
+	purpose   Purpose
 	variables [][2]string
 	text      string
 }
 
 // freeScript returns a script that needs no hold. Its text follows the variables and functions of all scripts.
-func freeScript(m engine.ManagedMembers, b body) string { return scriptHead(m, b.variables) + b.text }
+func freeScript(m engine.ManagedMembers, b body) Script {
+	return Script{b.purpose, scriptHead(m, b.variables) + b.text}
+}
 
 // heldScript returns a script that runs only under the hold of the owner.
-func heldScript(owner engine.HoldOwner, m engine.ManagedMembers, operation string, b body) string {
-	return scriptHead(m, b.variables) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + b.text
+func heldScript(owner engine.HoldOwner, m engine.ManagedMembers, operation string, b body) Script {
+	return Script{b.purpose, scriptHead(m, b.variables) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + b.text}
 }
 
 // scriptHead returns the first lines of scripts: variables, and after an empty line functions.
@@ -81,29 +84,31 @@ func wantedLog(m engine.ManagedMembers) string {
 	return m.Settings.WALDir
 }
 
-func recordScript(owner engine.HoldOwner, m engine.ManagedMembers, r membership.Record) string {
-	return heldScript(owner, m, "record a change of etcd members", body{[][2]string{{"newrecord", string(r)}}, recordText})
+func recordScript(owner engine.HoldOwner, m engine.ManagedMembers, r membership.Record) Script {
+	return heldScript(owner, m, "record a change of etcd members", body{RecordChange, [][2]string{{"newrecord", string(r)}}, recordText})
 }
 
 // forgetScript ends a change.
-func forgetScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
-	return heldScript(owner, m, "end a change of etcd members", body{nil, forgetText})
+func forgetScript(owner engine.HoldOwner, m engine.ManagedMembers) Script {
+	return heldScript(owner, m, "end a change of etcd members", body{EndChange, nil, forgetText})
 }
 
 // startScript sets etcd up to join or to make a cluster, and starts it.
-func startScript(owner engine.HoldOwner, settings settingsText, wanted setting.Wanted) string {
+func startScript(owner engine.HoldOwner, settings settingsText, wanted setting.Wanted) Script {
 	variables := append(tunedVariables(wanted), [2]string{"newsettings", settings.String()})
-	return heldScript(owner, settings.managed, "start etcd", body{variables, putSettingsText + setupText + giveKeys(settings.managed) + startText})
+	return heldScript(owner, settings.managed, "start etcd", body{StartEtcd, variables, putSettingsText + setupText + giveKeys(settings.managed) + startText})
 }
 
 // setAsideScript stops etcd and renames its data directory.
-func setAsideScript(owner engine.HoldOwner, m engine.ManagedMembers) string {
-	return heldScript(owner, m, "set the data of etcd aside", body{nil, setAsideText})
+func setAsideScript(owner engine.HoldOwner, m engine.ManagedMembers) Script {
+	return heldScript(owner, m, "set the data of etcd aside", body{SetDataAside, nil, setAsideText})
 }
 
 // preflightScript checks the host, and prints the p99 of synced writes to the disk of the write-ahead log, in seconds, and their
 // number.
-func preflightScript(m engine.ManagedMembers) string { return freeScript(m, body{nil, preflightText}) }
+func preflightScript(m engine.ManagedMembers) Script {
+	return freeScript(m, body{CheckNewHost, nil, preflightText})
+}
 
 // settingsText returns the settings of etcd for its first start.
 type settingsText struct {

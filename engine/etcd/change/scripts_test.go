@@ -63,8 +63,9 @@ func (b *box) addTool(name, body string) {
 }
 
 // run executes a script, and returns the exit status and both outputs.
-func (b *box) run(script string) (int, string) {
+func (b *box) run(s Script) (int, string) {
 	b.t.Helper()
+	script := s.Text
 	for _, dir := range []string{"/var/lib/holdfast", "/etc/systemd/system"} {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}

@@ -66,7 +66,7 @@ func giveKeys(m engine.ManagedMembers) string {
 }
 
 // configureScript writes other settings and restarts etcd.
-func configureScript(owner engine.HoldOwner, m engine.ManagedMembers, w setting.Wanted) string {
+func configureScript(owner engine.HoldOwner, m engine.ManagedMembers, w setting.Wanted) Script {
 	variables := append(tunedVariables(w), [2]string{"logdir", w.WAL()})
-	return heldScript(owner, m, "configure etcd", body{variables, putSettingsText + configureText})
+	return heldScript(owner, m, "configure etcd", body{ConfigureEtcd, variables, putSettingsText + configureText})
 }

@@ -82,7 +82,7 @@ func TestConfigureGoesBack(t *testing.T) {
 				}
 				cut = "[ \"$file\" = \"$tuned\" ] || exit 7\n"
 			}
-			if code, out := b.run(strings.Replace(script, at, cut+at, 1)); code != 7 {
+			if code, out := b.run(Script{Text: strings.Replace(script.Text, at, cut+at, 1)}); code != 7 {
 				t.Fatal(at, code, out)
 			}
 			if f := probeSettings(t, b); !f.Unread {

@@ -89,7 +89,7 @@ func translateRefusal(err error) error {
 type simulatedHosts struct{ run *simulator.Bastion }
 
 // Run runs a script.
-func (h simulatedHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
+func (h simulatedHosts) Run(ctx context.Context, host engine.Host, script change.Script) (engine.Output, error) {
 	reply, err := h.run.RunMemberScript(ctx, host, script)
 	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
 }

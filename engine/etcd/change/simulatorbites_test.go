@@ -59,41 +59,35 @@ func (e *lazyEtcd) Members(ctx context.Context, without ...string) etcd.MemberLi
 	return list
 }
 
-// deafHosts skip the scripts that have one of some marks, and tell the run that they did them.
+// deafHosts skip the scripts of some purposes, and tell the run that they did them.
 type deafHosts struct {
 	change.Hosts
 
-	skip []string
+	skip []change.Purpose
 }
 
-func (h deafHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
-	if slices.ContainsFunc(h.skip, func(mark string) bool { return strings.Contains(script, mark) }) {
+func (h deafHosts) Run(ctx context.Context, host engine.Host, script change.Script) (engine.Output, error) {
+	if slices.Contains(h.skip, script.Purpose) {
 		return engine.Output{}, nil
 	}
 	return h.Hosts.Run(ctx, host, script)
 }
 
 // skipScripts makes hosts skip scripts.
-func skipScripts(marks ...string) func(*change.Run) {
-	return func(r *change.Run) { r.Hosts = deafHosts{r.Hosts, marks} }
+func skipScripts(purposes ...change.Purpose) func(*change.Run) {
+	return func(r *change.Run) { r.Hosts = deafHosts{r.Hosts, purposes} }
 }
 
 // emptyHosts tell of no data, of no etcd that runs, and of no record.
 type emptyHosts struct{ change.Hosts }
 
-func (h emptyHosts) Run(ctx context.Context, host engine.Host, script string) (engine.Output, error) {
+func (h emptyHosts) Run(ctx context.Context, host engine.Host, script change.Script) (engine.Output, error) {
 	reply, err := h.Hosts.Run(ctx, host, script)
-	if strings.Contains(script, "firstwal() {") {
+	if script.Purpose == change.ProbeHost {
 		reply.Stdout, _, _ = strings.Cut(reply.Stdout, "\n") // the first line has the clock
 	}
 	return reply, err
 }
-
-// Marks of the scripts of package change.
-const (
-	recordMark = "claim 'record a change of etcd members'"
-	takeMark   = "\nadopt="
-)
 
 // TestSimulatorBites lets every run that changes members break a law, in one way after the other, and checks that some history
 // shows the violation.
@@ -110,8 +104,8 @@ func TestSimulatorBites(t *testing.T) {
 		paused   bool
 		broken   string
 	}{
-		"record of a learner": {skipScripts(recordMark), false, "is given a member, and has no record of it"},
-		"hold of a learner":   {skipScripts(recordMark, takeMark), false, "is given a member without a hold"},
+		"record of a learner": {skipScripts(change.RecordChange), false, "is given a member, and has no record of it"},
+		"hold of a learner":   {skipScripts(change.RecordChange, change.TakeHold), false, "is given a member without a hold"},
 		"learner of a paused": {nil, true, "is paused, and is touched"},
 		"one learner": {lieAboutMembers(func(m *membership.Member) {
 			m.Healthy, m.Learner = m.Healthy || m.Learner, false

@@ -9,8 +9,9 @@ import (
 )
 
 // versionScript prints the version of the etcd of the unit, or nothing if the unit runs another program, such as podman.
-func versionScript(m engine.ManagedMembers) string {
-	return "set -eu\nexport LC_ALL=C\n" + hostscript.Assign([][2]string{{"unit", m.Unit}}) + hostscript.AskVersionScript + versionText
+func versionScript(m engine.ManagedMembers) Script {
+	text := "set -eu\nexport LC_ALL=C\n" + hostscript.Assign([][2]string{{"unit", m.Unit}}) + hostscript.AskVersionScript + versionText
+	return Script{AskVersion, text}
 }
 
 // askVersions asks each host that may get a member for the version of its etcd, once in a run.

@@ -54,7 +54,7 @@ func FuzzReadWAL(f *testing.F) {
 func TestShellcheck(t *testing.T) {
 	owner := engine.HoldOwner{Run: "r1", Bastion: "b1"}
 	m := engine.ManagedMembers{PeerPort: 2380, DataDir: "/var/lib/etcd/default", Unit: "etcd.service"}
-	for name, script := range map[string]string{
+	for name, script := range map[string]Script{
 		"probe":     probeScript(m),
 		"record":    recordScript(owner, m, membership.Adding),
 		"forget":    forgetScript(owner, m),
@@ -75,6 +75,6 @@ func TestShellcheck(t *testing.T) {
 		"read":      readScript(m, false, 0, 512),
 		"read new":  readScript(m, true, 0, 512),
 	} {
-		t.Run(name, func(t *testing.T) { shelltest.Check(t, name, script) })
+		t.Run(name, func(t *testing.T) { shelltest.Check(t, name, script.Text) })
 	}
 }

@@ -75,7 +75,7 @@ func TestLogIsNoLink(t *testing.T) {
 	b.startWith(b.root + "/disk/wal")
 	b.write("elsewhere/wal/0.wal", "precious")
 	check(t, errors.Join(os.Remove(b.root+"/disk"), os.Symlink("elsewhere", b.root+"/disk")))
-	for name, script := range map[string]string{"probe": probeScript(b.members), "set aside": setAsideScript(testOwner, b.members)} {
+	for name, script := range map[string]Script{"probe": probeScript(b.members), "set aside": setAsideScript(testOwner, b.members)} {
 		if code, out := b.run(script); code == 0 || !strings.Contains(out, "is a link") {
 			t.Errorf("%s: %d %s", name, code, out)
 		}
