@@ -82,7 +82,7 @@ func (f *recordingHosts) Run(ctx context.Context, h engine.Host, script Script) 
 		return engine.Output{Stdout: "running\ndata\nrecord " + string(f.record) + "\n"}, nil
 	case script.Purpose == ProbeHost:
 		return engine.Output{Stdout: "running\ndata\n"}, nil
-	case h.Name == f.host && script.Purpose == EndChange:
+	case h.Name == f.host && (script.Purpose == EndChange || script.Purpose == SetDataAside):
 		f.record = membership.NoRecord
 		*f.done = append(*f.done, "end")
 	}

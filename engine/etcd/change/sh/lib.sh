@@ -25,7 +25,7 @@ enterfolder() {
 # data must be on the same file system. The room has the uploaded snapshot, the new data
 # (restored.part until they are checked), and then the identity of their source. Nobody
 # else can change anything in it. So a script that has entered it may use paths below it,
-# and .. for the folder above, whatever the path of the room leads to by then.
+# and .. for the folder above, also when somebody has swapped a folder of its path since.
 enterroom() {
 	name=
 	[ ! -e "$place" ] || name=$(head -c 32 "$place" | tr -cd 0-9a-f)
