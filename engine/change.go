@@ -21,8 +21,6 @@ type Change struct {
 	Drift    bool     `json:"drift,omitempty"` // the host has changed, and its desired state has not
 	Warnings []string `json:"-"`               // warnings of the plan for the operator, before the approval
 	Actions  []Action `json:"actions"`
-
-	Kept any `json:"-"` // result of the comparison, which the module keeps for its steps; nil in plans
 }
 
 // The names of the modules whose changes other packages know.

@@ -1,22 +1,40 @@
 package engine
 
-// Module knows one kind of resource: the probes on a host, the changes, and
-// their steps. Modules are pure: they know a host only from the output of their
-// commands.
-type Module interface {
-	// Name returns the name of the module in plans and playbooks.
-	Name() string
+// Module knows one kind of resource, in up to four parts. A module that lacks a
+// part has nil there. All parts are pure: they know a host only from the output
+// of commands.
+type Module struct {
+	Name     string          // name in plans and playbooks
+	Observer Observer        // reads the facts of hosts
+	Changes  ChangePlanner   // finds the changes of hosts, with their steps
+	Tasks    TaskPlanner     // surrounds the changes of all modules with tasks
+	Rollback RollbackPlanner // returns hosts of dead runs to their previous OS
+}
+
+// Observer reads the facts of one kind of resource.
+type Observer interface {
 	// Probe lists the commands that read facts. These commands never change a
 	// host.
 	Probe(Desired) []Command
 	// Read adds the outputs of the commands to the facts.
 	Read(Desired, Outputs, Facts) Facts
+}
+
+// ChangePlanner finds the changes of one kind of resource.
+type ChangePlanner interface {
 	// Diff compares a reached host with its desired state. An error means that
 	// the state of the host is not understood and that the host must not be
 	// touched.
-	Diff(Desired, Facts) ([]Change, error)
-	// Steps returns the steps that make the module's changes on a host.
-	Steps(Target, []Change) Steps
+	Diff(Desired, Facts) (Difference, error)
+}
+
+// Difference has the changes that a ChangePlanner has found on a host.
+type Difference struct {
+	Changes []Change
+	// Steps returns the steps that make some of the changes, at least one. The
+	// function may use the result of the comparison, which only its own module
+	// can read. It is nil if there are no changes.
+	Steps func(Target, []Change) Steps
 }
 
 // Command is one probe on a host.
@@ -73,9 +91,9 @@ type Steps struct {
 	StoppedServices []string // services that run and are stopped on purpose
 }
 
-// RollbackModule is a module that can return a host to its previous OS after the run
-// that updated it has died.
-type RollbackModule interface {
+// RollbackPlanner can return a host to its previous OS after the run that updated
+// the host has died.
+type RollbackPlanner interface {
 	// RollbackSteps returns the steps for a host that runs its desired OS and
 	// is still held by the dead run. The hold names the previous OS. The result
 	// is empty unless the pool asks for a rollback and the host still has the
@@ -83,9 +101,9 @@ type RollbackModule interface {
 	RollbackSteps(Target) []Step
 }
 
-// TaskModule is a module with further steps for hosts that have changes: the
-// tasks of a playbook that run before and after these changes.
-type TaskModule interface {
+// TaskPlanner has further steps for hosts that have changes: the tasks of a
+// playbook that run before and after these changes.
+type TaskPlanner interface {
 	// TasksAround returns the steps before the drain and after the recovery of the host.
 	TasksAround(Target) (before, after []Step)
 }

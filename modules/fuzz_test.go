@@ -19,7 +19,7 @@ func FuzzRead(f *testing.F) {
 		d := engine.Desired{OS: &engine.OS{Driver: name, Commit: moduletest.V2, Remote: "r", Ref: "b"}}
 		outputs := engine.Outputs{}
 		for _, m := range All() {
-			for i, c := range m.Probe(d) {
+			for i, c := range m.Observer.Probe(d) {
 				outputs[c.Name] = engine.Output{Stdout: []string{text, other}[i%2], Stderr: text, Code: len(other) % 3}
 				if len(text)%2 == 0 {
 					outputs[c.Name] = engine.Output{Stdout: other}
@@ -28,7 +28,7 @@ func FuzzRead(f *testing.F) {
 		}
 		facts := engine.Facts{BootID: moduletest.Boot}
 		for _, m := range All() {
-			facts = m.Read(d, outputs, facts)
+			facts = m.Observer.Read(d, outputs, facts)
 		}
 		if facts.Hold != nil && facts.HoldProblem != "" {
 			t.Errorf("a hold and a problem: %+v", facts)
@@ -41,10 +41,12 @@ func FuzzRead(f *testing.F) {
 		if _, err := json.Marshal(facts); err != nil {
 			t.Error(err)
 		}
-		changes, err := osimage.Module{}.Diff(d, facts)
-		if err == nil && len(changes) == 0 && (facts.Booted() == nil || facts.Booted().Digest != moduletest.V2) {
+		found, err := osimage.Module().Changes.Diff(d, facts)
+		if err == nil && len(found.Changes) == 0 && (facts.Booted() == nil || facts.Booted().Digest != moduletest.V2) {
 			t.Errorf("nothing to do on %+v", facts)
 		}
-		osimage.Module{}.Steps(moduletest.Target(d, facts), changes)
+		if len(found.Changes) > 0 {
+			found.Steps(moduletest.Target(d, facts), found.Changes)
+		}
 	})
 }

@@ -17,5 +17,5 @@ import (
 
 // All returns every module, in the order in which they change a host.
 func All() []engine.Module {
-	return []engine.Module{hoststate.Module{}, osimage.Module{}, hostconfig.Module{}}
+	return []engine.Module{hoststate.Module(), osimage.Module(), hostconfig.Module()}
 }

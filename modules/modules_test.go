@@ -14,7 +14,9 @@ func TestPlaysLookAtTheSame(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{}}
 	probes := func(modules []engine.Module) (list []engine.Command) {
 		for _, m := range modules {
-			list = append(list, m.Probe(d)...)
+			if m.Observer != nil {
+				list = append(list, m.Observer.Probe(d)...)
+			}
 		}
 		return list
 	}

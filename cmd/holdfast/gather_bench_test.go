@@ -185,7 +185,7 @@ func recordedOutputs(b *testing.B, want engine.Desired) reply {
 	var r reply
 	i := 0
 	for _, m := range modules.All() {
-		for _, c := range m.Probe(want) {
+		for _, c := range m.Observer.Probe(want) {
 			out, code := outputs[c.Name], 0
 			if o, ok := outputs[c.Name+" (exit 1)"]; ok {
 				out, code = o, 1

@@ -167,24 +167,22 @@ func (d difference) bringsOS(f engine.Facts) bool {
 func (in Input) compareHost(t engine.Target) (d difference, err error) {
 	all := &d.steps
 	for _, m := range in.Modules {
-		found, err := m.Diff(t.Desired, t.Facts)
-		if err != nil {
-			return difference{}, fmt.Errorf("%s: %w", m.Name(), err)
+		if m.Changes == nil {
+			continue
 		}
+		x, err := m.Changes.Diff(t.Desired, t.Facts)
+		if err != nil {
+			return difference{}, fmt.Errorf("%s: %w", m.Name, err)
+		}
+		found := x.Changes
 		if t.Desired.ReportDrift {
 			d.drift = append(d.drift, filterDrift(found, true)...)
 			found = filterDrift(found, false)
-			for i := range d.drift {
-				d.drift[i].Kept = nil
-			}
 		}
 		if len(found) == 0 {
 			continue
 		}
-		steps := m.Steps(t, found)
-		for i := range found {
-			found[i].Kept = nil
-		}
+		steps := x.Steps(t, found)
 		d.changes = append(d.changes, found...)
 		all.Stage = append(all.Stage, steps.Stage...)
 		all.Write = append(all.Write, steps.Write...)
@@ -219,8 +217,8 @@ func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 	}
 	var before, after []engine.Step
 	for _, m := range in.Modules {
-		if around, ok := m.(engine.TaskModule); ok {
-			b, a := around.TasksAround(t)
+		if m.Tasks != nil {
+			b, a := m.Tasks.TasksAround(t)
 			before, after = append(before, b...), append(after, a...)
 		}
 	}
@@ -242,8 +240,8 @@ func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 // of a dead run. It returns the given steps if there are any.
 func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step {
 	for _, m := range in.Modules {
-		if r, ok := m.(engine.RollbackModule); ok && len(steps) == 0 {
-			steps = r.RollbackSteps(t)
+		if m.Rollback != nil && len(steps) == 0 {
+			steps = m.Rollback.RollbackSteps(t)
 		}
 	}
 	return steps

@@ -36,9 +36,9 @@ func TestReleaseAccepts(t *testing.T) {
 				f.Deployments = []engine.Deployment{{Digest: c.booted, Booted: true}}
 			}
 			in.Facts["worker-0"], in.RetryRejected = f, true
-			in.Modules = []engine.Module{awaits{fakeModule{map[string]string{}}, c.await}}
+			in.Modules = []engine.Module{namedFake(awaits{fakeModule{map[string]string{}}, c.await})}
 			if c.boots {
-				in.Modules = []engine.Module{awaits{fakeModule{map[string]string{"worker-0": "reboot"}}, c.await}}
+				in.Modules = []engine.Module{namedFake(awaits{fakeModule{map[string]string{"worker-0": "reboot"}}, c.await})}
 			}
 			roll := planner.NewPlan(in).Host("worker-0").Sequence
 			if got := roll[len(roll)-1].Do.Release; got == nil || *got != c.want {
@@ -54,8 +54,14 @@ type awaits struct {
 	boot engine.AwaitBoot
 }
 
-func (m awaits) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	steps := m.fakeModule.Steps(t, changes)
+func (m awaits) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	x, err := m.fakeModule.Diff(d, f)
+	x.Steps = m.planSteps
+	return x, err
+}
+
+func (m awaits) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
+	steps := m.fakeModule.planSteps(t, changes)
 	steps.Reboot = append(steps.Reboot, engine.Step{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &m.boot}})
 	return steps
 }

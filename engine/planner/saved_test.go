@@ -15,8 +15,14 @@ import (
 // host.
 type bootModule struct{ fakeModule }
 
-func (m bootModule) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	s := m.fakeModule.Steps(t, changes)
+func (m bootModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	x, err := m.fakeModule.Diff(d, f)
+	x.Steps = m.planSteps
+	return x, err
+}
+
+func (m bootModule) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
+	s := m.fakeModule.planSteps(t, changes)
 	if len(s.Reboot) > 0 {
 		s.Reboot[0].Do.Exec.Script = "true # " + t.Run
 		s.Reboot = append(s.Reboot, engine.Step{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID}}, Timeout: 1e9})
@@ -27,8 +33,14 @@ func (m bootModule) Steps(t engine.Target, changes []engine.Change) engine.Steps
 // stagedModule is a bootModule whose OS is staged on every host.
 type stagedModule struct{ bootModule }
 
-func (m stagedModule) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	s := m.bootModule.Steps(t, changes)
+func (m stagedModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	x, err := m.bootModule.Diff(d, f)
+	x.Steps = m.planSteps
+	return x, err
+}
+
+func (m stagedModule) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
+	s := m.bootModule.planSteps(t, changes)
 	s.Stage = nil
 	return s
 }
@@ -85,7 +97,9 @@ func TestSame(t *testing.T) {
 	serial.Serial = []engine.CountOrPercent{{Count: 3, Set: true}}
 	moved := savedPlay("true")
 	moved.Tasks[0].Line = 7
-	staged := func(_ *world, in *planner.Input) { in.Modules[0] = stagedModule{in.Modules[0].(bootModule)} }
+	staged := func(_ *world, in *planner.Input) {
+		in.Modules[0].Changes = stagedModule{in.Modules[0].Changes.(bootModule)}
+	}
 	for name, c := range map[string]struct {
 		then, now func(*world, *planner.Input)
 		says      string // "": the plans are the same
@@ -108,8 +122,8 @@ func TestSame(t *testing.T) {
 		"rebooted":          {nil, facts("worker-0", func(f *engine.Facts) { f.BootID = "boot-2" }), "worker-0: it has rebooted"},
 		"released":          {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: that its hold is adopted is in the saved plan, but not to be done any more"},
 		"left behind since": {func(_ *world, in *planner.Input) { f := in.Facts["worker-2"]; f.Hold = nil; in.Facts["worker-2"] = f }, nil, "worker-2: its hold is to be adopted, which is not in the saved plan"},
-		"other actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].(bootModule).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
-		"fewer actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].(bootModule).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
+		"other actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].Changes.(bootModule).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
+		"fewer actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].Changes.(bootModule).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
 		"max_unavailable":   {nil, worker(func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{Percent: 100, Set: true} }), "pool worker: max_unavailable is 100% now, and was 1"},
 		"budget of the site": {nil, func(_ *world, in *planner.Input) {
 			in.Inventory.MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
@@ -132,7 +146,7 @@ func TestSame(t *testing.T) {
 			plan := func(change func(*world, *planner.Input)) engine.Plan {
 				w := savedWorld()
 				in := w.input()
-				in.Modules = []engine.Module{bootModule{in.Modules[0].(fakeModule)}}
+				in.Modules[0].Changes = bootModule{in.Modules[0].Changes.(fakeModule)}
 				if change != nil {
 					change(w, &in)
 				}

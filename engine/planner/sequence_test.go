@@ -220,7 +220,7 @@ func TestActionsMerge(t *testing.T) {
 		}
 		w := &world{pools: []engine.Pool{{Name: "worker"}}, hosts: []*machine{worker(0)}}
 		in := w.input()
-		in.Modules = []engine.Module{m}
+		in.Modules = []engine.Module{namedFake(m)}
 		got := planner.NewPlan(in).Hosts[0].Actions
 		reboot := slices.ContainsFunc(got, func(a engine.Action) bool { return a.Type == engine.RebootAction })
 		for _, c := range m.changes {
@@ -243,16 +243,12 @@ func TestActionsMerge(t *testing.T) {
 }
 
 // actionModule finds the same changes on every host.
-type actionModule struct {
-	fakeModule
-	changes []engine.Change
-}
+type actionModule struct{ changes []engine.Change }
 
-func (m actionModule) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) {
-	return m.changes, nil
+func (m actionModule) Diff(engine.Desired, engine.Facts) (engine.Difference, error) {
+	noSteps := func(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }
+	return engine.Difference{Changes: m.changes, Steps: noSteps}, nil
 }
-
-func (m actionModule) Steps(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }
 
 func TestTimeoutDefaults(t *testing.T) {
 	minutes := func(n int) engine.Duration { return engine.Duration(time.Duration(n) * time.Minute) }

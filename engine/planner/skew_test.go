@@ -36,7 +36,7 @@ func newVersionSite(control, first, second string, skew int, say func(*planner.I
 		facts[name], desired[name] = f, engine.Desired{OS: &engine.OS{Commit: to}}
 	}
 	in = w.input()
-	in.Facts, in.Desired, in.Modules = facts, desired, []engine.Module{versionModule{}}
+	in.Facts, in.Desired, in.Modules = facts, desired, []engine.Module{namedFake(versionModule{})}
 	if say != nil {
 		say(&in)
 	}
@@ -44,16 +44,16 @@ func newVersionSite(control, first, second string, skew int, say func(*planner.I
 }
 
 // versionModule boots the desired OS.
-type versionModule struct{ fakeModule }
+type versionModule struct{}
 
-func (versionModule) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m versionModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	if f.Booted() == nil || f.Booted().Digest == d.OS.Commit {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
-	return []engine.Change{{Resource: "os", After: d.OS.Commit, Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}}}, nil
+	return engine.Difference{Steps: m.planSteps, Changes: []engine.Change{{Resource: "os", After: d.OS.Commit, Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}}}}, nil
 }
 
-func (versionModule) Steps(t engine.Target, _ []engine.Change) engine.Steps {
+func (versionModule) planSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	steps := engine.Steps{Reboot: []engine.Step{{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: t.Desired.OS.Commit}}, Timeout: 1}}}
 	if t.Facts.Staged() == nil {
 		steps.Stage = []engine.Step{{Name: "stage", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "true"}}, Timeout: 1}}

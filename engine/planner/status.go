@@ -108,11 +108,14 @@ func (in Input) changesOf(h engine.Host, f engine.Facts) ([]engine.Change, error
 	}
 	var all []engine.Change
 	for _, m := range in.Modules {
-		changes, err := m.Diff(in.Desired[h.Name], f)
+		if m.Changes == nil {
+			continue
+		}
+		x, err := m.Changes.Diff(in.Desired[h.Name], f)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, changes...)
+		all = append(all, x.Changes...)
 	}
 	return all, nil
 }

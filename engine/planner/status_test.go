@@ -16,16 +16,16 @@ const (
 )
 
 // osModule stages and boots the desired OS, as far as a status shows it.
-type osModule struct{ fakeModule }
+type osModule struct{}
 
-func (osModule) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m osModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	if f.Booted().Digest == d.OS.Digest() {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
-	return []engine.Change{{Module: "os", Resource: "os", Before: "old", After: "new", Rule: "built-in", Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}}}, nil
+	return engine.Difference{Steps: m.planSteps, Changes: []engine.Change{{Module: "os", Resource: "os", Before: "old", After: "new", Rule: "built-in", Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}}}}, nil
 }
 
-func (osModule) Steps(t engine.Target, _ []engine.Change) engine.Steps {
+func (osModule) planSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	s := engine.Steps{Reboot: []engine.Step{{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: t.Desired.OS.Digest()}}}}}
 	if !t.Facts.Ready(t.Desired.OS.Digest(), "") {
 		s.Stage = []engine.Step{{Name: "stage", On: t.Host.Name}}
@@ -62,7 +62,7 @@ func (c statusCase) status() engine.Status {
 		Hosts: []engine.Host{{Name: "w-1", Pool: "w", Paused: c.hostPaused}},
 	}
 	return planner.NewStatus(planner.Input{
-		Request: planner.Request{Inventory: inv, Desired: inv.Desired(), RetryRejected: true, Dead: c.dead, Modules: []engine.Module{osModule{}, fakeModule{work: map[string]string{"w-1": c.fake}}}}, Facts: map[string]engine.Facts{"w-1": f}, Now: now, Bastion: thisBastion,
+		Request: planner.Request{Inventory: inv, Desired: inv.Desired(), RetryRejected: true, Dead: c.dead, Modules: []engine.Module{namedFake(osModule{}), namedFake(fakeModule{work: map[string]string{"w-1": c.fake}})}}, Facts: map[string]engine.Facts{"w-1": f}, Now: now, Bastion: thisBastion,
 	})
 }
 

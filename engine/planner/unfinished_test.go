@@ -14,7 +14,7 @@ import (
 func TestUnfinishedWithoutOS(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "a"}, {Name: "b"}}, hosts: []*machine{{name: "a-0", pool: "a"}, {name: "b-0", pool: "b", work: "os"}}}
 	in := w.input()
-	in.Modules = []engine.Module{versionModule{}}
+	in.Modules = []engine.Module{namedFake(versionModule{})}
 	last := &engine.Rollout{Run: "run-0", Targets: map[string]string{"a": "v1", "b": "v1"}}
 	in.Facts["a-0"] = engine.Facts{Host: "a-0", BootID: "x", Rollout: last}
 	in.Facts["b-0"] = engine.Facts{Host: "b-0", BootID: "x", Rollout: last, Deployments: []engine.Deployment{{Digest: "v1", Booted: true}}}
@@ -69,7 +69,7 @@ func TestAForgedRolloutRefusesNothing(t *testing.T) {
 func TestARejectedRolloutIsGivenUp(t *testing.T) {
 	w := &world{pools: []engine.Pool{{Name: "a"}}, hosts: []*machine{{name: "a-0", pool: "a", work: "os"}, {name: "a-1", pool: "a", work: "os"}}}
 	in := w.input()
-	in.Modules = []engine.Module{versionModule{}}
+	in.Modules = []engine.Module{namedFake(versionModule{})}
 	last := &engine.Rollout{Run: "run-1", Number: 2, Targets: map[string]string{"a": "v2"}}
 	facts := func(host string, rejected ...string) engine.Facts {
 		return engine.Facts{Host: host, BootID: "x", Rollout: last, Rejected: rejected, Deployments: []engine.Deployment{{Digest: "v1", Booted: true}}}

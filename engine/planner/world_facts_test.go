@@ -36,7 +36,7 @@ func (w *world) input() planner.Input {
 			in.Clusters[name] = w.clusterFacts(name)
 		}
 	}
-	in.Modules = []engine.Module{fakeModule{work}}
+	in.Modules = []engine.Module{namedFake(fakeModule{work})}
 	in.Selected = func(h engine.Host) bool { return !ignored[h.Name] }
 	return in
 }
@@ -90,17 +90,14 @@ func (w *world) clusterFacts(name string) engine.ClusterFacts {
 // fakeModule has the work of each host in a map.
 type fakeModule struct{ work map[string]string }
 
-func (fakeModule) Name() string { return "fake" }
+// namedFake returns a module that only makes changes.
+func namedFake(c engine.ChangePlanner) engine.Module { return engine.Module{Name: "fake", Changes: c} }
 
-func (fakeModule) Probe(engine.Desired) []engine.Command { return nil }
-
-func (fakeModule) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
-
-func (f fakeModule) Diff(_ engine.Desired, facts engine.Facts) ([]engine.Change, error) {
+func (f fakeModule) Diff(_ engine.Desired, facts engine.Facts) (engine.Difference, error) {
 	c := engine.Change{Module: "fake", Resource: "os", Before: "old", After: "new", Rule: "built in"}
 	switch f.work[facts.Host] {
 	case "unclear":
-		return nil, errors.New("two deployments are booted")
+		return engine.Difference{}, errors.New("two deployments are booted")
 	case "reboot":
 		c.Actions = []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
 	case "restart":
@@ -108,12 +105,12 @@ func (f fakeModule) Diff(_ engine.Desired, facts engine.Facts) ([]engine.Change,
 	case "quiet":
 		c.Actions = []engine.Action{{Type: engine.NoAction}}
 	default:
-		return nil, nil
+		return engine.Difference{}, nil
 	}
-	return []engine.Change{c}, nil
+	return engine.Difference{Changes: []engine.Change{c}, Steps: f.planSteps}, nil
 }
 
-func (fakeModule) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+func (fakeModule) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
 	step := func(name string) []engine.Step {
 		return []engine.Step{{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "true # " + name}}, Timeout: 1e9}}
 	}

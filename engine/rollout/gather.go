@@ -163,7 +163,9 @@ func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (e
 	desired := r.Desired[h.Name]
 	var commands []engine.Command
 	for _, m := range r.Modules {
-		commands = append(commands, m.Probe(desired)...)
+		if m.Observer != nil {
+			commands = append(commands, m.Observer.Probe(desired)...)
+		}
 	}
 	mark := randomMark()
 	reply, err := run(ctx, h.Name, Script{
@@ -178,7 +180,9 @@ func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (e
 	}
 	facts := engine.Facts{Host: h.Name, GatheredAt: r.Clock.Now().UTC()}
 	for _, m := range r.Modules {
-		facts = m.Read(desired, outputs, facts)
+		if m.Observer != nil {
+			facts = m.Observer.Read(desired, outputs, facts)
+		}
 	}
 	return facts, nil
 }

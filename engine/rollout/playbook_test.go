@@ -15,16 +15,18 @@ import (
 	"holdfast/modules/tasks"
 )
 
-// looking is a module that reads the OS of hosts and changes nothing.
-type looking struct{ simulator.Module }
-
-func (looking) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
+// looking returns a module that reads the OS of hosts and changes nothing.
+func looking() engine.Module {
+	m := simulator.Module()
+	m.Changes = nil
+	return m
+}
 
 // aPlay returns a play with the modules of its tasks, and the modules of
 // simulated hosts.
 func aPlay(p engine.Play, first ...engine.Module) rollout.Play {
 	if len(first) == 0 {
-		first = []engine.Module{looking{}}
+		first = []engine.Module{looking()}
 	}
 	all := tasks.ForPlay(p)
 	return rollout.Play{Play: p, Modules: append(first, all[2], all[4]), Selected: func(engine.Host) bool { return true }}
@@ -64,7 +66,7 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 		b := site.Bastion("run-1")
 		p := engine.Play{Name: "p", Tasks: []engine.Task{{Name: "config", Module: engine.ConfigTask}}, PostTasks: []engine.Task{plainTask("verify")}}
 		b.Command = failCommand("verify", "worker-0")
-		end := applyRun(b, withPlays(aPlay(p, looking{}, simulator.Settings{})))
+		end := applyRun(b, withPlays(aPlay(p, looking(), simulator.Settings())))
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0 has failed (verify: exit status 1)"), checkLaws(site))
 		if !slices.Equal(end.Failed, []string{"worker-0"}) {
 			t.Errorf("%v failed", end.Failed)
@@ -72,27 +74,25 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 	})
 }
 
-// staging is the module of a task that only stages the OS.
-type staging struct{ simulator.Module }
+// staging returns the module of a task that only stages the OS.
+func staging() engine.Module { return engine.Module{Name: "simulator", Changes: stagedOS{}} }
 
-func (m staging) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
-	changes, err := m.Module.Diff(d, f)
-	if err != nil || len(changes) == 0 || f.Ready(d.OS.Digest(), "") {
-		return nil, err
+type stagedOS struct{}
+
+func (stagedOS) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	x, err := simulator.Module().Changes.Diff(d, f)
+	if err != nil || len(x.Changes) == 0 || f.Ready(d.OS.Digest(), "") {
+		return engine.Difference{}, err
 	}
-	for i := range changes {
-		changes[i].Actions = []engine.Action{{Type: engine.NoAction}}
+	for i := range x.Changes {
+		x.Changes[i].Actions = []engine.Action{{Type: engine.NoAction}}
 	}
-	return changes, nil
+	planSteps := x.Steps
+	x.Steps = func(t engine.Target, changes []engine.Change) engine.Steps {
+		return engine.Steps{Stage: planSteps(t, changes).Stage}
+	}
+	return x, nil
 }
-
-func (m staging) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	return engine.Steps{Stage: m.Module.Steps(t, changes).Stage}
-}
-
-func (staging) Probe(engine.Desired) []engine.Command { return nil }
-
-func (staging) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
 var stageTask = engine.Task{Name: "stage", Module: engine.StageTask}
 
@@ -117,10 +117,10 @@ func TestAPlayStagesAndSavesFirst(t *testing.T) {
 		modules []engine.Module
 		want    []string
 	}{
-		"command":  {simulator.Fleet(0, 1), "", []engine.Task{stageTask, plainTask("tell")}, []engine.Module{looking{}, staging{}}, []string{"worker-0 stage", "worker-0 tell"}},
-		"config":   {simulator.Fleet(0, 1), "none-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, simulator.Settings{}}, []string{"worker-0 stage", "worker-0 write"}},
-		"reboot":   {simulator.Fleet(0, 1), "reboot-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, simulator.Settings{}}, []string{"worker-0 stage", "worker-0 write", "worker-0 reboot", "worker-0 stage"}},
-		"snapshot": {noOS(simulator.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, plainTask("compact")}, []engine.Module{looking{}}, []string{"main snapshot etcd", "etcd-0 compact"}},
+		"command":  {simulator.Fleet(0, 1), "", []engine.Task{stageTask, plainTask("tell")}, []engine.Module{looking(), staging()}, []string{"worker-0 stage", "worker-0 tell"}},
+		"config":   {simulator.Fleet(0, 1), "none-2", []engine.Task{stageTask, config}, []engine.Module{looking(), staging(), simulator.Settings()}, []string{"worker-0 stage", "worker-0 write"}},
+		"reboot":   {simulator.Fleet(0, 1), "reboot-2", []engine.Task{stageTask, config}, []engine.Module{looking(), staging(), simulator.Settings()}, []string{"worker-0 stage", "worker-0 write", "worker-0 reboot", "worker-0 stage"}},
+		"snapshot": {noOS(simulator.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, plainTask("compact")}, []engine.Module{looking()}, []string{"main snapshot etcd", "etcd-0 compact"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

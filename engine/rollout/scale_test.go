@@ -23,16 +23,16 @@ func TestManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { failOnErrors(t, updateTwice(newSite(inv))) })
 }
 
-// counted is a module that counts the comparisons of hosts.
+// counted counts the comparisons of hosts.
 type counted struct {
-	engine.Module
+	engine.ChangePlanner
 
 	compared *int
 }
 
-func (m counted) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m counted) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	*m.compared++
-	return m.Module.Diff(d, f)
+	return m.ChangePlanner.Diff(d, f)
 }
 
 // A run compares each host once for its survey and its plan.
@@ -41,7 +41,7 @@ func TestHostsAreComparedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := simulator.Large(20, 2, 3)
 		run, compared := newSite(inv).Bastion("run-0").Run(), 0
-		run.Modules[0] = counted{run.Modules[0], &compared}
+		run.Modules[0].Changes = counted{run.Modules[0].Changes, &compared}
 		plan, _, err := run.Plan(t.Context())
 		if err != nil || len(plan.Hosts) != len(inv.Hosts) || compared != len(inv.Hosts) {
 			t.Errorf("%v: %d hosts were compared %d times", err, len(plan.Hosts), compared)

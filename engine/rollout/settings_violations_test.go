@@ -13,7 +13,6 @@ import (
 
 // tampered is the module of settings with one defect.
 type tampered struct {
-	simulator.Settings
 	facts   func(*engine.Facts)
 	actions []engine.Action
 	target  func(*engine.Target)
@@ -27,29 +26,31 @@ func (m tampered) tamperFacts(f engine.Facts) engine.Facts {
 	return f
 }
 
-func (m tampered) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
-	changes, err := m.Settings.Diff(d, m.tamperFacts(f))
-	for i := range changes {
+func (m tampered) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	x, err := simulator.Settings().Changes.Diff(d, m.tamperFacts(f))
+	for i := range x.Changes {
 		if m.actions != nil {
-			changes[i].Actions = m.actions
+			x.Changes[i].Actions = m.actions
 		}
 	}
-	return changes, err
+	planSteps := x.Steps
+	x.Steps = func(t engine.Target, changes []engine.Change) engine.Steps {
+		t.Facts = m.tamperFacts(t.Facts)
+		if m.target != nil {
+			m.target(&t)
+		}
+		s := planSteps(t, changes)
+		if m.steps != nil {
+			m.steps(&s)
+		}
+		return s
+	}
+	return x, err
 }
 
-func (m tampered) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	t.Facts = m.tamperFacts(t.Facts)
-	if m.target != nil {
-		m.target(&t)
-	}
-	s := m.Settings.Steps(t, changes)
-	if m.steps != nil {
-		m.steps(&s)
-	}
-	return s
+func (m tampered) installInto(r *rollout.Run) {
+	r.Modules = []engine.Module{simulator.Module(), {Name: "settings", Changes: m}}
 }
-
-func (m tampered) installInto(r *rollout.Run) { r.Modules = []engine.Module{simulator.Module{}, m} }
 
 // TestSettingLawsBite makes a run break each law about settings, and checks
 // that the violation is found.

@@ -18,7 +18,7 @@ import (
 func withPlay(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 	p.Name, p.Hosts = "p", "all"
 	all := tasks.ForPlay(p)
-	look := []engine.Module{lookOnly{}}
+	look := []engine.Module{looking()}
 	if len(match) > 0 {
 		look = nil // one of the modules reads the hosts
 	}
@@ -27,11 +27,6 @@ func withPlay(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 		r.Plays = append(r.Plays, rollout.Play{Play: p, Modules: append(ms, all[4]), Selected: func(engine.Host) bool { return true }})
 	}
 }
-
-// lookOnly reads hosts and finds no work.
-type lookOnly struct{ simulator.Module }
-
-func (lookOnly) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
 
 // tellTask returns a non-disruptive task that runs a command on the bastion.
 func tellTask(command string) engine.Task {
@@ -101,7 +96,7 @@ func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
 				site := newSite(simulator.Fleet(3, 0))
 				b := site.Bastion("run-1")
 				change(site, b)
-				end := applyRun(b, withPlay(engine.Play{}, simulator.Module{}, harmless{}))
+				end := applyRun(b, withPlay(engine.Play{}, simulator.Module(), engine.Module{Name: "simulator", Tasks: harmless{}}))
 				failOnErrors(t, checkLaws(site), checkEnd(end, engine.ExitFailed))
 				for _, h := range site.Hosts() {
 					failOnErrors(t, checkUntouched(h))
@@ -114,12 +109,8 @@ func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
 	}
 }
 
-// harmless is a module with a command on each host before the drain.
-type harmless struct{ lookOnly }
-
-func (harmless) Probe(engine.Desired) []engine.Command { return nil }
-
-func (harmless) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
+// harmless has a command on each host before the drain.
+type harmless struct{}
 
 func (harmless) TasksAround(t engine.Target) (before, after []engine.Step) {
 	step := modulesStep(t)
@@ -130,7 +121,7 @@ func (harmless) TasksAround(t engine.Target) (before, after []engine.Step) {
 // modulesStep returns a command on a host, as a module composes it.
 func modulesStep(t engine.Target) engine.Step {
 	p := engine.Play{Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
-	before, _ := tasks.ForPlay(p)[4].(engine.TaskModule).TasksAround(t)
+	before, _ := tasks.ForPlay(p)[4].Tasks.TasksAround(t)
 	return before[0]
 }
 
@@ -142,7 +133,7 @@ func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
 		site := newSite(simulator.Fleet(0, 2))
 		plays := func(r *rollout.Run) {
 			withPlay(engine.Play{Tasks: []engine.Task{matchingTask(engine.StageTask)}})(r)
-			withPlay(loadBalancedPlay(), simulator.Module{})(r)
+			withPlay(loadBalancedPlay(), simulator.Module())(r)
 		}
 		first := site.Bastion("run-1")
 		first.Watch = func(e engine.Event) {
@@ -191,7 +182,7 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 			return nil
 		}
 	}
-	alone := withPlay(loadBalancedPlay(), simulator.Module{})
+	alone := withPlay(loadBalancedPlay(), simulator.Module())
 	for name, c := range map[string]struct {
 		first func(*simulator.Bastion)
 		plays []func(*rollout.Run)
@@ -237,8 +228,8 @@ func TestTasksAreNotDoneAgainBeforeAFallback(t *testing.T) {
 			b := site.Bastion("run-1")
 			config := matchingTask(engine.ConfigTask)
 			failOnErrors(t, checkEnd(applyRun(b,
-				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre")}, Tasks: []engine.Task{disruptingTask("m", "migrate"), config}, PostTasks: []engine.Task{tellTask("post")}}, simulator.Settings{}),
-				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre2")}, Tasks: []engine.Task{disruptingTask("m", "migrate2"), config}}, simulator.Settings{}),
+				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre")}, Tasks: []engine.Task{disruptingTask("m", "migrate"), config}, PostTasks: []engine.Task{tellTask("post")}}, simulator.Settings()),
+				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre2")}, Tasks: []engine.Task{disruptingTask("m", "migrate2"), config}}, simulator.Settings()),
 			), engine.ExitOK), checkSettings(site, 1))
 			drains := ""
 			if want == "drain-restart-2" {

@@ -13,22 +13,24 @@ import (
 
 const factsScript = "simulator facts"
 
-// Module updates the OS of hosts that exist only in memory.
-type Module struct{}
-
 // Modules returns the modules of a run.
-func Modules() []engine.Module { return []engine.Module{Module{}, Settings{}} }
+func Modules() []engine.Module { return []engine.Module{Module(), Settings()} }
 
-// Name returns the name of the module in plans.
-func (Module) Name() string { return "simulator" }
+// Module returns the module that updates the OS of hosts that exist only in
+// memory.
+func Module() engine.Module {
+	return engine.Module{Name: "simulator", Observer: osModule{}, Changes: osModule{}, Rollback: osModule{}}
+}
+
+type osModule struct{}
 
 // Probe returns the command that reads the facts.
-func (Module) Probe(engine.Desired) []engine.Command {
+func (osModule) Probe(engine.Desired) []engine.Command {
 	return []engine.Command{{Name: "facts", Script: factsScript}}
 }
 
 // Read returns the facts that the host sent.
-func (Module) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+func (osModule) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	facts, err := decodeFacts(o["facts"].Stdout)
 	if err != nil {
 		f.Problems = append(f.Problems, err.Error())
@@ -39,27 +41,27 @@ func (Module) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 }
 
 // Diff compares the booted OS with the desired one.
-func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (osModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	booted := f.Booted()
 	switch {
 	case d.OS == nil:
-		return nil, nil
+		return engine.Difference{}, nil
 	case len(f.Problems) > 0:
-		return nil, errors.New(strings.Join(f.Problems, "; "))
+		return engine.Difference{}, errors.New(strings.Join(f.Problems, "; "))
 	case booted == nil:
-		return nil, errors.New("nothing is booted")
+		return engine.Difference{}, errors.New("nothing is booted")
 	case booted.Digest == d.OS.Digest():
-		return nil, nil
+		return engine.Difference{}, nil
 	}
-	return []engine.Change{{
+	return engine.Difference{Steps: updateSteps, Changes: []engine.Change{{
 		Module: "simulator", Resource: "os", Before: booted.Version, After: d.OS.Digest(), Rule: "an OS takes effect at a reboot",
 		Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
-	}}, nil
+	}}}, nil
 }
 
-// Steps returns the steps that stage the OS, unless it is staged already, and
+// updateSteps returns the steps that stage the OS, unless it is staged already, and
 // reboot into it.
-func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
+func updateSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	digest, timeouts := t.Desired.OS.Digest(), t.Pool.Timeouts.WithDefaults()
 	steps := engine.Steps{Reboot: rebootSteps(t, digest), Rollback: rollbackSteps(t, digest)}
 	if !t.Facts.Ready(digest, "") {

@@ -20,8 +20,10 @@ const (
 // separated by commas. Its tasks may be stage, config, finalize, reboot and the
 // commands above.
 func NewPlay(p engine.Play) rollout.Play {
+	os, settings, operations := Module(), Settings(), playOperations{p}
+	os.Changes, settings.Changes = playOS{p}, playSettings{p}
 	return rollout.Play{
-		Play: p, Modules: []engine.Module{playOS{play: p}, playSettings{play: p}, playOperations{p}},
+		Play: p, Modules: []engine.Module{os, settings, {Name: "deeds", Changes: operations, Tasks: operations}},
 		Selected: func(h engine.Host) bool { return selectsHost(p, h) },
 	}
 }
@@ -31,68 +33,47 @@ func selectsHost(p engine.Play, h engine.Host) bool {
 }
 
 // playOS updates the OS with the tasks of a play.
-type playOS struct {
-	Module
-
-	play engine.Play
-}
+type playOS struct{ play engine.Play }
 
 // Diff compares the OS. A play that only stages skips hosts on which the OS is
 // staged.
-func (m playOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m playOS) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	stages, finalizes := m.play.Has(engine.StageTask), m.play.Has(engine.FinalizeTask)
 	if !stages && !finalizes {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
-	changes, err := m.Module.Diff(d, f)
-	if finalizes || err != nil || len(changes) == 0 {
-		return changes, err
+	x, err := osModule{}.Diff(d, f)
+	if finalizes || err != nil || len(x.Changes) == 0 {
+		return x, err
 	}
 	if f.Ready(d.OS.Digest(), "") {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
-	changes[0].Rule, changes[0].Actions = "it is only staged", []engine.Action{{Type: engine.NoAction}}
-	return changes, nil
+	x.Changes[0].Rule, x.Changes[0].Actions = "it is only staged", []engine.Action{{Type: engine.NoAction}}
+	x.Steps = stageOnly
+	return x, nil
 }
 
-// Steps returns the steps that stage the OS, and reboot if the play finalizes.
-func (m playOS) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	s := m.Module.Steps(t, changes)
-	if !m.play.Has(engine.FinalizeTask) {
-		s = engine.Steps{Stage: s.Stage}
-	}
-	return s
+func stageOnly(t engine.Target, changes []engine.Change) engine.Steps {
+	return engine.Steps{Stage: updateSteps(t, changes).Stage}
 }
 
 // playSettings changes the setting if a play has a config task.
-type playSettings struct {
-	Settings
-
-	play engine.Play
-}
+type playSettings struct{ play engine.Play }
 
 // Diff compares the setting with the desired one.
-func (m playSettings) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m playSettings) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	if !m.play.Has(engine.ConfigTask) {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
-	return m.Settings.Diff(d, f)
+	return settings{}.Diff(d, f)
 }
 
 // playOperations carries out commands and reboots, once on each host of a run.
 type playOperations struct{ play engine.Play }
 
-// Name returns the name of the module in errors.
-func (playOperations) Name() string { return "deeds" }
-
-// Probe returns no commands, because the facts of Module are enough.
-func (playOperations) Probe(engine.Desired) []engine.Command { return nil }
-
-// Read adds no facts.
-func (playOperations) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
-
 // Diff returns the operations that the run has not carried out yet.
-func (m playOperations) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m playOperations) Diff(_ engine.Desired, f engine.Facts) (engine.Difference, error) {
 	var changes []engine.Change
 	for _, t := range m.play.Tasks {
 		actions := []engine.Action{{Type: engine.NoAction}}
@@ -100,7 +81,7 @@ func (m playOperations) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change,
 		case f.Finished, !isOperation(t), !disruptsHost(t) && !m.isNonDisruptive():
 			continue
 		case t.Module == engine.RebootTask && f.BootID == "":
-			return nil, errors.New("its boot is not known")
+			return engine.Difference{}, errors.New("its boot is not known")
 		case t.Module == engine.RebootTask:
 			actions = rebootActions()
 		case disruptsHost(t):
@@ -108,11 +89,11 @@ func (m playOperations) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change,
 		}
 		changes = append(changes, engine.Change{Module: t.Module, Resource: t.Name, After: "task of " + m.play.Name, Rule: "playbook", Actions: actions})
 	}
-	return changes, nil
+	return engine.Difference{Changes: changes, Steps: m.planSteps}, nil
 }
 
-// Steps returns the steps of the operations.
-func (m playOperations) Steps(t engine.Target, _ []engine.Change) (s engine.Steps) {
+// planSteps returns the steps of the operations.
+func (m playOperations) planSteps(t engine.Target, _ []engine.Change) (s engine.Steps) {
 	for _, task := range m.play.Tasks {
 		switch {
 		case task.Module == engine.RebootTask:

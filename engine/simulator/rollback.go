@@ -72,7 +72,7 @@ func rollbackSteps(t engine.Target, digest string) []engine.Step {
 }
 
 // RollbackSteps returns the rollback steps for a host of a dead run.
-func (Module) RollbackSteps(t engine.Target) []engine.Step {
+func (osModule) RollbackSteps(t engine.Target) []engine.Step {
 	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
 	if booted == nil || os == nil || booted.Digest != os.Digest() || hold == nil || hold.PreviousOS == "" {
 		return nil

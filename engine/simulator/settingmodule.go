@@ -10,11 +10,14 @@ import (
 	"holdfast/engine"
 )
 
-// Settings is a module for the one setting of every host: a word that is on
-// disk, in effect and on record. The word names its actions: "reload-3",
+// Settings returns the module for the one setting of every host: a word that is
+// on disk, in effect and on record. The word names its actions: "reload-3",
 // "drain-reload-4", "restart-5", "restart-end-6" (the service ends),
 // "reboot-7", "none-8". The module decides like the module for configurations.
-type Settings struct{}
+// The facts of Module contain the setting.
+func Settings() engine.Module { return engine.Module{Name: "settings", Changes: settings{}} }
+
+type settings struct{}
 
 // settingPath is the path of the setting in a configuration.
 const settingPath = "/etc/setting"
@@ -81,15 +84,6 @@ func (o settingOrder) scriptText(verb string) string {
 	return "simulator " + verb + " " + string(text)
 }
 
-// Name returns the name of the module in plans.
-func (Settings) Name() string { return "settings" }
-
-// Probe returns no commands, because the facts of Module contain the setting.
-func (Settings) Probe(engine.Desired) []engine.Command { return nil }
-
-// Read adds no facts.
-func (Settings) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
-
 // settingDiff is the difference between a host and its setting.
 type settingDiff struct {
 	want, disk string
@@ -133,28 +127,28 @@ func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
 }
 
 // Diff compares the setting with the desired one.
-func (Settings) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (settings) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	if d.Config == nil {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
 	x, err := newSettingDiff(d, f)
 	if err != nil {
-		return nil, err
+		return engine.Difference{}, err
 	}
 	c := engine.Change{Module: "settings", Resource: "setting", Before: x.disk, After: x.want, Rule: x.rule, Verb: "update", Drift: x.drift, Actions: x.actions}
 	switch {
 	case x.differs:
-		return []engine.Change{c}, nil
+		return engine.Difference{Changes: []engine.Change{c}, Steps: planSettingSteps}, nil
 	case x.applied != nil && x.applied.Unfinished == nil && wordOf(x.applied.Config) == x.want:
-		return nil, nil
+		return engine.Difference{}, nil
 	}
 	c.Resource, c.Before, c.After, c.Drift, c.Rule = engine.RecordResource, "absent", "of this setting", false, "a record changes nothing else"
 	c.Actions = []engine.Action{{Type: engine.NoAction}}
-	return []engine.Change{c}, nil
+	return engine.Difference{Changes: []engine.Change{c}, Steps: planSettingSteps}, nil
 }
 
-// Steps returns the steps that write the setting and make it take effect.
-func (Settings) Steps(t engine.Target, _ []engine.Change) engine.Steps {
+// planSettingSteps returns the steps that write the setting and make it take effect.
+func planSettingSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	x, err := newSettingDiff(t.Desired, t.Facts)
 	if err != nil { // then Diff has returned no changes
 		return engine.Steps{}

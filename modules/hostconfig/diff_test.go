@@ -42,10 +42,10 @@ func TestUnitsThatTheConfigurationBrings(t *testing.T) {
 	}
 	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Units: map[string]string{"a@1.service": "not-found", "file.service": "not-found", "none.service": "not-found"}}}
 	ok := d(engine.Unit{Name: "a@.service", Contents: "[Service]\n"}, engine.Unit{Name: "a@1.service", Enabled: &yes}, engine.Unit{Name: "file.service", Enabled: &yes})
-	if _, err := (Module{}).Diff(ok, f); err != nil {
+	if _, err := findChanges(ok, f); err != nil {
 		t.Error(err)
 	}
-	if _, err := (Module{}).Diff(d(engine.Unit{Name: "none.service", Enabled: &yes}), f); err == nil {
+	if _, err := findChanges(d(engine.Unit{Name: "none.service", Enabled: &yes}), f); err == nil {
 		t.Error("none.service is to be enabled, and nobody has it")
 	}
 }
@@ -64,16 +64,17 @@ func TestComparedOnce(t *testing.T) {
 		return engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte(text)), Mode: mode}
 	}
 	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: &engine.Record{Schema: 1, Config: was}, Nodes: map[string]engine.PathFacts{"/etc/a": node("old"), "/etc/b": node("drifted")}}}
-	changes, err := (Module{}).Diff(d, f)
+	found, err := module{}.Diff(d, f)
+	changes := found.Changes
 	if err != nil || len(changes) != 2 || !changes[1].Drift {
 		t.Fatalf("%v %v", changes, err)
 	}
-	want := Module{}.Steps(engine.Target{Desired: d, Facts: f}, changes)
+	want := found.Steps(engine.Target{Desired: d, Facts: f}, changes)
 	unknown := engine.Target{Desired: d, Facts: engine.Facts{BootID: moduletest.Boot}} // facts that nothing can be compared with
-	if got := (Module{}).Steps(unknown, changes); len(want.Write) == 0 || !reflect.DeepEqual(got.Write, want.Write) {
+	if got := found.Steps(unknown, changes); len(want.Write) == 0 || !reflect.DeepEqual(got.Write, want.Write) {
 		t.Errorf("without facts %+v, with them %+v", got.Write, want.Write)
 	}
-	only := Module{}.Steps(engine.Target{Desired: d, Facts: f}, changes[:1])
+	only := found.Steps(engine.Target{Desired: d, Facts: f}, changes[:1])
 	if reflect.DeepEqual(only.Write, want.Write) {
 		t.Error("what has drifted is written, although it is only to be reported")
 	}
@@ -84,7 +85,7 @@ func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 	no := false
 	c, _ := engine.Config{Units: []engine.Unit{{Name: "none.service", Enabled: &no}}}.Compact()
 	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: &engine.Record{Schema: 1, Config: c}, Units: map[string]string{"none.service": "not-found"}}}
-	changes, err := (Module{}).Diff(engine.Desired{Config: &c}, f)
+	changes, err := findChanges(engine.Desired{Config: &c}, f)
 	if err != nil || len(changes) > 0 {
 		t.Errorf("changes %v, %v", changes, err)
 	}
@@ -95,7 +96,7 @@ func TestMissingUnitIsCreated(t *testing.T) {
 	no := false
 	c := engine.Config{Units: []engine.Unit{{Name: "app.service", Contents: "[Service]\n", Enabled: &no}}}
 	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{}, Units: map[string]string{"app.service": "not-found"}}}
-	changes, err := (Module{}).Diff(engine.Desired{Config: &c}, f)
+	changes, err := findChanges(engine.Desired{Config: &c}, f)
 	if err != nil || len(changes) != 1 || changes[0].Verb != "create" {
 		t.Errorf("%+v, %v", changes, err)
 	}
@@ -107,7 +108,7 @@ func TestEmptyDropinIsCompared(t *testing.T) {
 	c := engine.Config{Units: []engine.Unit{{Name: "app.service", Dropins: []engine.Dropin{{Name: "10-empty.conf"}}}}}
 	node := engine.PathFacts{Type: engine.PathLink, Target: "/dev/null", User: "root", Group: "root", Mode: 0o777}
 	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{path: node}}}
-	changes, err := (Module{}).Diff(engine.Desired{Config: &c}, f)
+	changes, err := findChanges(engine.Desired{Config: &c}, f)
 	if err != nil || len(changes) != 1 || changes[0].Resource != "unit app.service" || changes[0].Verb != "update" || !strings.Contains(changes[0].Before, "link") {
 		t.Errorf("%+v, %v", changes, err)
 	}
@@ -128,7 +129,7 @@ func TestHardLinkFollows(t *testing.T) {
 		Applied: &engine.Record{Schema: 1, Config: *config("1")}, Nodes: map[string]engine.PathFacts{"/etc/a": node, "/etc/b": node},
 	}}
 	d := engine.Desired{Config: config("2")}
-	changes, err := Module{}.Diff(d, f)
+	changes, err := findChanges(d, f)
 	if err != nil || len(changes) != 2 || changes[1].Resource != "link /etc/b" || changes[1].Drift {
 		t.Fatalf("changes %+v, %v", changes, err)
 	}
@@ -136,7 +137,7 @@ func TestHardLinkFollows(t *testing.T) {
 	if err != nil || len(x.buildWrite(engine.Target{Desired: d, Run: "r1"}).edits) != 2 {
 		t.Errorf("the link is not written: %v", err)
 	}
-	if changes, err := (Module{}).Diff(engine.Desired{Config: config("1")}, f); err != nil || len(changes) > 0 {
+	if changes, err := findChanges(engine.Desired{Config: config("1")}, f); err != nil || len(changes) > 0 {
 		t.Errorf("changes %+v, %v", changes, err)
 	}
 }

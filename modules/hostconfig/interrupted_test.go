@@ -102,7 +102,7 @@ func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 	gone := engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}
 	h.runOnce(t, gone, 3)
 	h.boot++
-	changes, err := Module{}.Diff(engine.Desired{Config: &gone}, h.gatherFacts())
+	changes, err := findChanges(engine.Desired{Config: &gone}, h.gatherFacts())
 	if err != nil || len(changes) != 1 || changes[0].Resource != engine.RecordResource {
 		t.Errorf("%+v, %v", changes, err)
 	}

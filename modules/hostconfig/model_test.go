@@ -179,7 +179,7 @@ func TestConfigConverges(t *testing.T) {
 		foreign := h.addForeignLine(t)
 		d := engine.Desired{Config: ptr(anyConfig(t, "last ")), Policy: modelPolicy()}
 		h.runOnce(t, d, -1)
-		if changes, err := (Module{}).Diff(d, h.gatherFacts()); err != nil || len(changes) > 0 {
+		if changes, err := findChanges(d, h.gatherFacts()); err != nil || len(changes) > 0 {
 			t.Fatalf("not done: %v %v", changes, err)
 		}
 		if i := slices.IndexFunc(d.Config.Files, func(f engine.File) bool { return f.Inherit }); i >= 0 {
@@ -249,7 +249,7 @@ func ptr[T any](v T) *T { return &v }
 
 // runOnce plans one run and carries it out. Steps may reboot the host.
 func (h *modelHost) runOnce(t *rapid.T, d engine.Desired, stop int) {
-	changes, err := Module{}.Diff(d, h.gatherFacts())
+	changes, err := findChanges(d, h.gatherFacts())
 	if err != nil {
 		t.Fatal(err)
 	}

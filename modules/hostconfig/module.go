@@ -1,6 +1,7 @@
 package hostconfig
 
 import (
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -10,66 +11,55 @@ import (
 	"holdfast/modules/shell"
 )
 
-// Module manages files, directories, links, units, users and groups.
-type Module struct{}
+// Module returns the module that manages files, directories, links, units, users
+// and groups.
+func Module() engine.Module {
+	return engine.Module{Name: engine.ConfigModule, Observer: module{}, Changes: module{}}
+}
 
-// Name returns the name of the module in plans.
-func (Module) Name() string { return "config" }
+type module struct{}
 
 // Probe returns no commands if no configuration is desired.
-func (Module) Probe(d engine.Desired) []engine.Command { return observe.Probe(d) }
+func (module) Probe(d engine.Desired) []engine.Command { return observe.Probe(d) }
 
 // Read adds the observed configuration to the facts.
-func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+func (module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	return observe.Read(d, o, f)
 }
 
 // Diff compares the host with its desired configuration. Its changes include
 // drift, also for a pool that only reports drift.
-func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (module) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	if d.Config == nil || hasNothing(d, f) {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
 	x, err := newConfigDiff(d, f, true)
 	if err != nil {
-		return nil, err
+		return engine.Difference{}, err
 	}
-	changes := x.listChanges()
-	for i := range changes {
-		changes[i].Kept = x
-	}
-	return changes, nil
+	return engine.Difference{Changes: x.listChanges(), Steps: func(t engine.Target, changes []engine.Change) engine.Steps {
+		t.Desired = d
+		repair := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Drift })
+		if repair || !x.hasDrift() {
+			return x.buildSteps(t)
+		}
+		onlyWanted, err := newConfigDiff(d, f, false)
+		if err != nil { // the comparison above would have failed, too
+			return engine.Steps{}
+		}
+		return onlyWanted.buildSteps(t)
+	}}, nil
 }
 
 func hasNothing(d engine.Desired, f engine.Facts) bool {
 	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
 }
 
-// Steps returns the steps that write the configuration and make it take effect.
-func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	repair, wanted := false, false
-	var x *configDiff
-	for _, c := range changes {
-		if c.Module == engine.ConfigModule {
-			wanted, repair = true, repair || c.Drift
-			x, _ = c.Kept.(*configDiff)
-		}
-	}
-	if !wanted {
-		return engine.Steps{}
-	}
-	if x == nil || !repair && x.hasDrift() {
-		var err error
-		if x, err = newConfigDiff(t.Desired, t.Facts, repair); err != nil { // Diff has reported this error
-			return engine.Steps{}
-		}
-	}
-	return x.buildSteps(t)
-}
-
 // writeTimeout bounds a write. Most of this time is for the upload.
 const writeTimeout = engine.Duration(10 * time.Minute)
 
+// buildSteps returns the steps that write the configuration and make it take
+// effect.
 func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	w := x.buildWrite(t)
 	var s engine.Steps

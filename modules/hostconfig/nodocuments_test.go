@@ -20,7 +20,7 @@ func noDocuments() engine.Desired {
 func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
 	s := observetest.NewHost(t)
 	f := s.GatherFacts(noDocuments())
-	changes, err := Module{}.Diff(noDocuments(), f)
+	changes, err := findChanges(noDocuments(), f)
 	if err != nil || len(changes) > 0 || f.Config.Problem != "" {
 		t.Errorf("%v %v %+v", changes, err, f.Config)
 	}
@@ -38,7 +38,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	}
 	s.WriteRecord(engine.Record{Schema: engine.RecordSchema, Config: c})
 	f := s.GatherFacts(noDocuments())
-	changes, err := Module{}.Diff(noDocuments(), f)
+	changes, err := findChanges(noDocuments(), f)
 	if err != nil || len(changes) != 2 {
 		t.Fatalf("%v %v", changes, err)
 	}
@@ -56,7 +56,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	}
 	_, after := x.buildRecords("r")
 	f.Config.Applied = &after
-	if changes, err := (Module{}).Diff(noDocuments(), f); err != nil || len(changes) > 0 || len(after.Config.Fixed) != 1 {
+	if changes, err := findChanges(noDocuments(), f); err != nil || len(changes) > 0 || len(after.Config.Fixed) != 1 {
 		t.Errorf("%v %v %+v", changes, err, after)
 	}
 }
@@ -65,7 +65,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.WriteFile(engine.RecordPath, "hello\n", 0o600)
-	if changes, err := (Module{}).Diff(noDocuments(), s.GatherFacts(noDocuments())); err == nil {
+	if changes, err := findChanges(noDocuments(), s.GatherFacts(noDocuments())); err == nil {
 		t.Errorf("%v", changes)
 	}
 }
@@ -78,18 +78,18 @@ func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 	}
 	login := engine.Login{UID: 1001, Group: "ops", Keys: []string{key1}, Connects: true}
 	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{"ops": login}}}
-	if changes, err := (Module{}).Diff(noDocuments(), f); err == nil || !strings.Contains(err.Error(), "logs in as ops") {
+	if changes, err := findChanges(noDocuments(), f); err == nil || !strings.Contains(err.Error(), "logs in as ops") {
 		t.Errorf("%v %v", changes, err)
 	}
 	// If the host had the account before holdfast, the plan only warns.
 	record.Accounts["ops"] = engine.FoundAccount
-	changes, err := Module{}.Diff(noDocuments(), f)
+	changes, err := findChanges(noDocuments(), f)
 	if err != nil || len(changes) != 1 || !slices.ContainsFunc(changes[0].Warnings, func(w string) bool { return strings.Contains(w, "loses its last SSH key") }) {
 		t.Errorf("%v %v", changes, err)
 	}
 	login.OtherKeys = 1
 	f.Config.Users["ops"] = login
-	if changes, _ := (Module{}).Diff(noDocuments(), f); len(changes[0].Warnings) != 1 {
+	if changes, _ := findChanges(noDocuments(), f); len(changes[0].Warnings) != 1 {
 		t.Errorf("%q", changes[0].Warnings)
 	}
 }
@@ -104,7 +104,7 @@ func TestTheWayToAFileIsLookedAt(t *testing.T) {
 	d := engine.Desired{Config: &engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/app/deep/x"), observetest.EmptyFile("/etc/app/y"), observetest.EmptyFile("/home/z")}}}
 	f := s.GatherFacts(d)
 	f.Config.Fleeting = nil // the folder of the test may be in memory
-	_, err := Module{}.Diff(d, f)
+	_, err := findChanges(d, f)
 	if err == nil || !strings.Contains(err.Error(), "/etc/app/deep/x: /etc/app is a symbolic link to /srv/app; write the path it leads to") || strings.Contains(err.Error(), "/home") {
 		t.Errorf("%v", err)
 	}
@@ -112,7 +112,7 @@ func TestTheWayToAFileIsLookedAt(t *testing.T) {
 		t.Errorf("a link is told twice: %v", err)
 	}
 	f.Config.Links, f.Config.Fleeting = nil, []string{"/etc/app"}
-	if _, err := (Module{}).Diff(d, f); err == nil || !strings.Contains(err.Error(), "a reboot removes the file") {
+	if _, err := findChanges(d, f); err == nil || !strings.Contains(err.Error(), "a reboot removes the file") {
 		t.Errorf("%v", err)
 	}
 }

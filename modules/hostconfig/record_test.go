@@ -25,10 +25,10 @@ func TestProvisionedHostsMatch(t *testing.T) {
 			"/etc/d": {Type: engine.PathDirectory, Mode: folder},
 		},
 	}}
-	if changes, err := (Module{}).Diff(engine.Desired{Config: &full}, facts); err != nil || len(changes) > 0 {
+	if changes, err := findChanges(engine.Desired{Config: &full}, facts); err != nil || len(changes) > 0 {
 		t.Errorf("%v; changes %+v", err, changes)
 	}
-	changes, err := Module{}.Diff(engine.Desired{Config: &engine.Config{OSImage: full.OSImage, KernelArgs: full.KernelArgs}}, facts)
+	changes, err := findChanges(engine.Desired{Config: &engine.Config{OSImage: full.OSImage, KernelArgs: full.KernelArgs}}, facts)
 	if err != nil || len(changes) != 1 || changes[0].Resource != "file /etc/a" || changes[0].Verb != "delete" {
 		t.Errorf("%v; changes %+v", err, changes)
 	}

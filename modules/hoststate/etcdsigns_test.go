@@ -36,7 +36,7 @@ func TestSignsOfEtcd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := moduletest.NewBox(t)
 			tc.make(b)
-			f := b.ReadFacts(engine.Desired{}, Module{})
+			f := b.ReadFacts(engine.Desired{}, Module())
 			for i, sign := range f.Etcd { // paths of the box are not paths of a host
 				f.Etcd[i] = b.HostPaths(sign)
 			}

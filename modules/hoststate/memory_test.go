@@ -16,7 +16,7 @@ import (
 
 func TestWhatAHostRemembers(t *testing.T) {
 	b := moduletest.NewBox(t)
-	f := b.ReadFacts(engine.Desired{}, Module{})
+	f := b.ReadFacts(engine.Desired{}, Module())
 	if f.Rollout != nil || !f.Updated.IsZero() || f.Rejected != nil || f.Version != "" || len(f.Problems) > 0 {
 		t.Errorf("a new host remembers %+v", f)
 	}
@@ -24,13 +24,13 @@ func TestWhatAHostRemembers(t *testing.T) {
 	targets := map[string]string{"workers": moduletest.V2, `a "quoted" pool`: moduletest.V3}
 	const run, before = "20260302-100000-0123456789abcdef", "20260301-100000-01ef"
 	b.Want(b.Run(hostscript.HoldScript(h, 0, "", &engine.Rollout{Run: run, Number: engine.MaxRollout, Targets: targets, Over: []string{before, run}})), 0, "")
-	f = b.ReadFacts(engine.Desired{}, Module{})
+	f = b.ReadFacts(engine.Desired{}, Module())
 	if f.Rollout == nil || f.Rollout.Run != run || f.Rollout.Number != engine.MaxRollout || !slices.Equal(f.Rollout.Over, []string{before, run}) || len(f.Rollout.Targets) != 2 || f.Rollout.Targets["workers"] != moduletest.V2 || f.Rollout.Targets[`a "quoted" pool`] != moduletest.V3 {
 		t.Errorf("it remembers %+v", f.Rollout)
 	}
 	b.Write(hostscript.RejectedPath, moduletest.V2+"\n\n"+moduletest.V2+"\nno digest\n"+moduletest.V3+" \nsha256:"+moduletest.V1+"\n"+moduletest.V1+"0\n"+strings.ToUpper(strings.Repeat("ab", 32))+"\n\x00\xff\nsha256:")
 	b.Write(hostscript.UpdatedPath, "2026-11-22T04:05:06Z")
-	f = b.ReadFacts(engine.Desired{}, Module{})
+	f = b.ReadFacts(engine.Desired{}, Module())
 	if got := strings.Join(f.Rejected, " "); got != moduletest.V2+" "+moduletest.V3+" sha256:"+moduletest.V1 {
 		t.Errorf("rejected %s", got)
 	}
@@ -49,7 +49,7 @@ func TestGarbageInWhatAHostRemembersIsAsGoodAsNothing(t *testing.T) {
 		for _, path := range []string{hostscript.RolloutPath, hostscript.UpdatedPath, hostscript.RejectedPath} {
 			b.Write(path, text)
 		}
-		f := b.ReadFacts(engine.Desired{}, Module{})
+		f := b.ReadFacts(engine.Desired{}, Module())
 		if f.Rollout != nil || !f.Updated.IsZero() || f.Rejected != nil || len(f.Problems) > 0 || !f.Reached() {
 			t.Errorf("%.40q is read as %+v, %s, %v (%v)", text, f.Rollout, f.Updated, f.Rejected, f.Problems)
 		}
@@ -61,7 +61,7 @@ func TestGarbageInWhatAHostRemembersIsAsGoodAsNothing(t *testing.T) {
 	for _, path := range []string{hostscript.RolloutPath, hostscript.UpdatedPath, hostscript.RejectedPath} {
 		b.Mkdir(path)
 	}
-	if f := b.ReadFacts(engine.Desired{}, Module{}); f.Rollout != nil || len(f.Problems) > 0 {
+	if f := b.ReadFacts(engine.Desired{}, Module()); f.Rollout != nil || len(f.Problems) > 0 {
 		t.Errorf("directories are read as %+v", f)
 	}
 }
@@ -81,7 +81,7 @@ func TestTheVersionOfAHost(t *testing.T) {
 		"read -r x <$HOME; kill -9 $$":         "",
 	} {
 		b := moduletest.NewBox(t)
-		f := b.ReadFacts(engine.Desired{VersionCommand: command}, Module{})
+		f := b.ReadFacts(engine.Desired{VersionCommand: command}, Module())
 		if f.Version != want || len(f.Problems) > 0 {
 			t.Errorf("%q gives %q, want %q (%v)", command, f.Version, want, f.Problems)
 		}
@@ -95,7 +95,7 @@ func TestAVersionCommandThatHangsIsEnded(t *testing.T) {
 	b := moduletest.NewBox(t)
 	started := filepath.Join(b.Root, "started")
 	var script string
-	for _, c := range (Module{}).Probe(engine.Desired{VersionCommand: ": >" + started + "; while :; do :; done"}) {
+	for _, c := range (observer{}).Probe(engine.Desired{VersionCommand: ": >" + started + "; while :; do :; done"}) {
 		if c.Name == "version" {
 			script = strings.Replace(c.Script, "-k 2 10 ", "-k 2 0.3 ", 1)
 		}

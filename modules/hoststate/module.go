@@ -30,16 +30,16 @@ for p in "2379 094B" "2380 094C"; do
 	if grep -qsE "^ *[0-9]+: [0-9A-F]+:${p#* } [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6; then echo "a listener on port ${p% *}"; fi
 done`
 
-// Module gathers the facts of every host: its boot, clock, hold and units, and
-// the roll-outs that are recorded on the host. It makes no changes.
-type Module struct{}
+// Module returns the module that gathers the facts of every host: its boot,
+// clock, hold and units, and the roll-outs that are recorded on the host. It
+// makes no changes.
+func Module() engine.Module { return engine.Module{Name: "system", Observer: observer{}} }
 
-// Name returns the name of the module in plans.
-func (Module) Name() string { return "system" }
+type observer struct{}
 
 // Probe returns the same commands for every host, except the version command,
 // which the pool of the host sets.
-func (Module) Probe(d engine.Desired) []engine.Command {
+func (observer) Probe(d engine.Desired) []engine.Command {
 	return append([]engine.Command{
 		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
 		{Name: "clock", Script: "date -u +%s"},
@@ -56,7 +56,7 @@ func (Module) Probe(d engine.Desired) []engine.Command {
 }
 
 // Read adds the output of the probes to the facts.
-func (Module) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+func (observer) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	text := func(name string) string {
 		out, problem := shell.Output(o, name)
 		if problem != "" {
@@ -105,9 +105,3 @@ func isStopping(states string) bool {
 		return slices.Contains([]string{"active", "activating", "deactivating", "reloading", "ordered"}, s)
 	})
 }
-
-// Diff returns no changes.
-func (Module) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
-
-// Steps returns no steps.
-func (Module) Steps(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }

@@ -25,7 +25,7 @@ func TestUnitNamesAreRead(t *testing.T) {
 }
 
 func TestAServiceThatBeginsWithXIsWaitedFor(t *testing.T) {
-	f := Module{}.Read(engine.Desired{}, engine.Outputs{
+	f := observer{}.Read(engine.Desired{}, engine.Outputs{
 		"services": {Stdout: "Id=xinetd.service\nSubState=running\nUnitFileState=enabled\n"},
 	}, engine.Facts{})
 	if !slices.Equal(f.Running, []string{"xinetd.service"}) {

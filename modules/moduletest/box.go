@@ -108,7 +108,9 @@ func (b *Box) ReadFacts(d engine.Desired, all ...engine.Module) engine.Facts {
 	b.T.Helper()
 	var commands []engine.Command
 	for _, m := range all {
-		commands = append(commands, m.Probe(d)...)
+		if m.Observer != nil {
+			commands = append(commands, m.Observer.Probe(d)...)
+		}
 	}
 	const mark = "b05e21"
 	out := b.Run(hostscript.ProbeScript(commands, mark))
@@ -116,7 +118,9 @@ func (b *Box) ReadFacts(d engine.Desired, all ...engine.Module) engine.Facts {
 	b.Check(err)
 	f := engine.Facts{Host: "w-1"}
 	for _, m := range all {
-		f = m.Read(d, outputs, f)
+		if m.Observer != nil {
+			f = m.Observer.Read(d, outputs, f)
+		}
 	}
 	return f
 }

@@ -110,18 +110,23 @@ func planCase(t *testing.T, m engine.Module, input []txtar.File) Plan {
 		}
 	}
 	known := map[string]bool{}
-	for _, c := range m.Probe(desired) {
+	for _, c := range m.Observer.Probe(desired) {
 		known[c.Name] = true
 	}
 	for name := range outputs {
 		if !known[name] {
-			t.Fatalf("%q is no command of %s", name, m.Name())
+			t.Fatalf("%q is no command of %s", name, m.Name)
 		}
 	}
-	facts = m.Read(desired, outputs, facts)
+	facts = m.Observer.Read(desired, outputs, facts)
 	p := Plan{desired: desired, facts: facts}
-	if p.changes, p.err = m.Diff(desired, facts); p.err == nil {
-		p.steps = m.Steps(engine.Target{Host: host, Pool: pool, Desired: desired, Facts: facts, Run: "r1"}, p.changes)
+	if m.Changes == nil {
+		return p
+	}
+	found, err := m.Changes.Diff(desired, facts)
+	p.changes, p.err = found.Changes, err
+	if err == nil && len(found.Changes) > 0 {
+		p.steps = found.Steps(engine.Target{Host: host, Pool: pool, Desired: desired, Facts: facts, Run: "r1"}, p.changes)
 	}
 	return p
 }

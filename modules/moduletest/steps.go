@@ -84,8 +84,8 @@ func scriptsOfCases(t *testing.T, m engine.Module) map[string]string {
 	for _, path := range casePaths(t) {
 		_, input, _ := readCase(t, path)
 		p := planCase(t, m, input)
-		for _, c := range m.Probe(p.desired) {
-			add(m.Name()+" probe "+c.Name, c.Script)
+		for _, c := range m.Observer.Probe(p.desired) {
+			add(m.Name+" probe "+c.Name, c.Script)
 		}
 		driver := ""
 		if p.facts.Tool != "" {
@@ -93,7 +93,7 @@ func scriptsOfCases(t *testing.T, m engine.Module) map[string]string {
 		}
 		for _, s := range stepsOf(p.steps) {
 			if s.Do.Exec != nil {
-				add(strings.Join([]string{m.Name(), driver, s.Name}, " "), s.Do.Exec.Script)
+				add(strings.Join([]string{m.Name, driver, s.Name}, " "), s.Do.Exec.Script)
 			}
 		}
 	}

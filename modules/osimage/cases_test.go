@@ -6,6 +6,6 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-func TestCases(t *testing.T) { moduletest.TestCases(t, Module{}) }
+func TestCases(t *testing.T) { moduletest.TestCases(t, Module()) }
 
-func TestShellcheck(t *testing.T) { moduletest.CheckScripts(t, Module{}) }
+func TestShellcheck(t *testing.T) { moduletest.CheckScripts(t, Module()) }

@@ -16,7 +16,7 @@ func (b *osHost) memberStage(d engine.Desired) string {
 	changes := []engine.Change{{Module: "os"}}
 	tgt := moduletest.Target(d, b.gatherFacts(d))
 	tgt.Host.NearCluster, tgt.Governed = "main", true
-	return Module{}.Steps(tgt, changes).Stage[0].Do.Exec.Script
+	return planSteps(tgt, changes).Stage[0].Do.Exec.Script
 }
 
 // sendPace sends a pace to the host, and returns the levers that it reports.

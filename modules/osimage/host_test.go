@@ -18,7 +18,7 @@ func newOSHost(t *testing.T) *osHost {
 
 func (b *osHost) gatherFacts(d engine.Desired) engine.Facts {
 	b.T.Helper()
-	return b.ReadFacts(d, hoststate.Module{}, Module{})
+	return b.ReadFacts(d, hoststate.Module(), Module())
 }
 
 // steps plans an update of the OS for the present state of the host. The OS must
@@ -26,11 +26,11 @@ func (b *osHost) gatherFacts(d engine.Desired) engine.Facts {
 func (b *osHost) steps(d engine.Desired) engine.Steps {
 	b.T.Helper()
 	f := b.gatherFacts(d)
-	changes, err := Module{}.Diff(d, f)
+	changes, err := findChanges(d, f)
 	if err != nil || len(changes) == 0 {
 		b.T.Fatalf("changes %v, %v in %+v", changes, err, f)
 	}
-	return Module{}.Steps(moduletest.Target(d, f), changes)
+	return planSteps(moduletest.Target(d, f), changes)
 }
 
 // stage makes a plan and runs its stage step.

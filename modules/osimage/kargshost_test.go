@@ -62,7 +62,7 @@ func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
 	longtest.SkipSlow(t)
 	forArgs(t, func(b *osHost, s site, d engine.Desired) {
 		f := b.gatherFacts(d)
-		changes, err := Module{}.Diff(d, f)
+		changes, err := findChanges(d, f)
 		if err != nil || len(changes) != 4 {
 			b.T.Fatalf("%v, %v", changes, err)
 		}
@@ -91,7 +91,7 @@ func (b *osHost) checkSettledArgs(d engine.Desired, cmdline string) {
 	if got := strings.Join(f.CmdLine, " "); got != cmdline {
 		b.T.Errorf("booted with %s", got)
 	}
-	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) > 0 {
+	if changes, err := findChanges(d, f); err != nil || len(changes) > 0 {
 		b.T.Errorf("still to do: %v, %v", changes, err)
 	}
 	if b.Exists("pwned") {
@@ -212,15 +212,15 @@ func TestStepsMakeTheChangesTheyAreGiven(t *testing.T) {
 	b := newOSHost(t)
 	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}})
 	f := b.gatherFacts(d)
-	changes, err := Module{}.Diff(d, f)
+	changes, err := findChanges(d, f)
 	b.Check(err)
 	i := slices.IndexFunc(changes, func(c engine.Change) bool { return c.Resource == "os" })
-	b.Want(b.Run(Module{}.Steps(moduletest.Target(d, f), changes[i:i+1]).Stage[0].Do.Exec.Script), 0, "staged and locked: "+moduletest.V2)
+	b.Want(b.Run(planSteps(moduletest.Target(d, f), changes[i:i+1]).Stage[0].Do.Exec.Script), 0, "staged and locked: "+moduletest.V2)
 	if b.Exists("staged-args") {
 		t.Error("arguments were changed that were only to be reported")
 	}
 	changes = slices.Delete(changes, i, i+1)
-	b.Want(b.Run(Module{}.Steps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script), 0, "staged and locked: "+moduletest.V1)
+	b.Want(b.Run(planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script), 0, "staged and locked: "+moduletest.V1)
 }
 
 func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
@@ -251,7 +251,7 @@ func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
 		"no ostree=":                   {args("ostree", engine.Config{NoKernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
 	}
 	for name, c := range cases {
-		changes, err := Module{}.Diff(c.d, c.f)
+		changes, err := findChanges(c.d, c.f)
 		if c.says == "" && (err != nil || len(changes) == 0) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, %v", name, changes, err)
 		}
@@ -263,7 +263,7 @@ func TestAHostIsStagedOnlyWithItsArguments(t *testing.T) {
 	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}})
 	state := func(f engine.Facts) engine.HostState {
 		return planner.NewStatus(planner.Input{
-			Request: planner.Request{Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "p"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "p"}}}, Desired: map[string]engine.Desired{"w-1": d}, Modules: []engine.Module{Module{}}},
+			Request: planner.Request{Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "p"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "p"}}}, Desired: map[string]engine.Desired{"w-1": d}, Modules: []engine.Module{Module()}},
 			Facts:   map[string]engine.Facts{"w-1": f},
 		}).Hosts[0].State
 	}
@@ -296,7 +296,7 @@ func TestArgumentsThatWereAppliedAndAreGoneAreDrift(t *testing.T) {
 			BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &engine.ConfigFacts{Applied: c.record},
 			Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
 		}
-		changes, err := Module{}.Diff(d, f)
+		changes, err := findChanges(d, f)
 		if err != nil || len(changes) != 2 || changes[0].Drift != c.drift || changes[1].Drift != c.drift {
 			t.Errorf("%s: %+v, %v", name, changes, err)
 		}

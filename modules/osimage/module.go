@@ -53,15 +53,16 @@ func driverOf(o engine.OS) (driver, error) {
 	return nil, fmt.Errorf("no driver %q; there are ostree, rpm-ostree and bootc", o.Driver)
 }
 
-// Module updates the OS. It stages the OS while all services run. The OS takes
-// effect at a reboot.
-type Module struct{}
+// Module returns the module that updates the OS. It stages the OS while all
+// services run. The OS takes effect at a reboot.
+func Module() engine.Module {
+	return engine.Module{Name: engine.OSModule, Observer: module{}, Changes: module{}, Rollback: module{}}
+}
 
-// Name returns the name of the module in plans.
-func (Module) Name() string { return "os" }
+type module struct{}
 
 // Probe returns no commands if no OS is desired.
-func (Module) Probe(d engine.Desired) []engine.Command {
+func (module) Probe(d engine.Desired) []engine.Command {
 	if d.OS == nil {
 		return nil
 	}
@@ -73,7 +74,7 @@ func (Module) Probe(d engine.Desired) []engine.Command {
 }
 
 // Read adds the deployments and the state of the OS tool to the facts.
-func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+func (module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	if d.OS == nil {
 		return f
 	}
@@ -85,7 +86,12 @@ func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 }
 
 // Diff compares the booted OS and its kernel arguments with the desired ones.
-func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (module) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	changes, err := findChanges(d, f)
+	return engine.Difference{Changes: changes, Steps: planSteps}, err
+}
+
+func findChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if err := kargsProblem(d); err != nil {
 		return nil, err
 	}
@@ -127,9 +133,9 @@ func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	return changes, nil
 }
 
-// Steps returns the steps that stage the OS with its kernel arguments, unless the
-// host has staged it, and reboot the host into it.
-func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+// planSteps returns the steps that stage the OS with its kernel arguments, unless
+// the host has staged it, and reboot the host into it.
+func planSteps(t engine.Target, changes []engine.Change) engine.Steps {
 	wanted := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Module == engine.OSModule })
 	if !wanted || t.Desired.OS == nil {
 		return engine.Steps{}

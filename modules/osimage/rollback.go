@@ -41,7 +41,7 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 
 // RollbackSteps returns the steps that roll back a host that an earlier run left
 // with another OS.
-func (Module) RollbackSteps(t engine.Target) []engine.Step {
+func (module) RollbackSteps(t engine.Target) []engine.Step {
 	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
 	if booted == nil || os == nil || hold == nil || hold.PreviousOS == "" || booted.Digest != os.Digest() {
 		return nil

@@ -29,9 +29,9 @@ func rollbackTarget(d engine.Desired, f engine.Facts) engine.Target {
 func (b *osHost) rollbackSteps(d engine.Desired) []engine.Step {
 	b.T.Helper()
 	f := b.gatherFacts(d)
-	changes, err := Module{}.Diff(d, f)
+	changes, err := findChanges(d, f)
 	b.Check(err)
-	return Module{}.Steps(rollbackTarget(d, f), changes).Rollback
+	return planSteps(rollbackTarget(d, f), changes).Rollback
 }
 
 // simulateBoot reboots the host into the staged deployment, if there is one that
@@ -88,7 +88,7 @@ func (b *osHost) isBack(d engine.Desired, digest string) {
 	if len(f.Rejected) != 1 || f.Rejected[0] != d.OS.Digest() {
 		b.T.Errorf("rejected: %v", f.Rejected)
 	}
-	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) != 1 {
+	if changes, err := findChanges(d, f); err != nil || len(changes) != 1 {
 		b.T.Errorf("the difference is not what it was: %v, %v", changes, err)
 	}
 	if steps := b.rollbackSteps(d); len(steps) > 0 {
@@ -139,7 +139,7 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 		again := func(from string) []engine.Step {
 			f := b.gatherFacts(d)
 			f.Hold.PreviousOS = from
-			return Module{}.RollbackSteps(rollbackTarget(d, f))
+			return module{}.RollbackSteps(rollbackTarget(d, f))
 		}
 		for what, from := range map[string]string{"none": "", "the one that failed": d.OS.Digest(), "one that it has not got": moduletest.V3} {
 			if steps := again(from); len(steps) > 0 {
@@ -335,13 +335,13 @@ func TestNoStepsRollBackWhereThereIsNothingToGoBackTo(t *testing.T) {
 		"nothing to name":       {next, nameless, engine.RollbackFailed, 0},
 	}
 	for name, c := range cases {
-		changes, err := Module{}.Diff(c.d, c.f)
+		changes, err := findChanges(c.d, c.f)
 		if err != nil || len(changes) == 0 {
 			t.Fatalf("%s: %v, %v", name, changes, err)
 		}
 		tgt := moduletest.Target(c.d, c.f)
 		tgt.Pool.OnFailure = c.mode
-		if got := (Module{}).Steps(tgt, changes).Rollback; len(got) != c.want {
+		if got := planSteps(tgt, changes).Rollback; len(got) != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -355,7 +355,7 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 	d.OS.Commit += "new"
 	tgt := rollbackTarget(d, f)
 	tgt.Run = evil
-	script := moduletest.OrderOf(Module{}.Steps(tgt, []engine.Change{{Module: "os"}}).Rollback)
+	script := moduletest.OrderOf(planSteps(tgt, []engine.Change{{Module: "os"}}).Rollback)
 	b.Run(script)
 	b.Hold(engine.RunHold, evil)
 	b.Want(b.Run(script), hostscript.ScriptChanged, "runs "+evil+" already")
@@ -373,11 +373,11 @@ func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}, {Digest: moduletest.V2, ID: "lab-" + moduletest.V2 + ".0", Rollback: true}},
 	}
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}
-	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) != 1 || changes[0].Drift {
+	if changes, err := findChanges(d, f); err != nil || len(changes) != 1 || changes[0].Drift {
 		t.Errorf("rolled back: %+v, %v", changes, err)
 	}
 	f.Deployments[1].Digest = moduletest.V3 // the host has another OS there by now
-	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) != 1 || !changes[0].Drift {
+	if changes, err := findChanges(d, f); err != nil || len(changes) != 1 || !changes[0].Drift {
 		t.Errorf("updated since: %+v, %v", changes, err)
 	}
 }

@@ -105,7 +105,7 @@ func (b *osHost) planStage(d engine.Desired) string {
 		f.Deployments[i].Locked = false
 	}
 	changes := []engine.Change{{Module: "os"}}
-	return Module{}.Steps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script
+	return planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script
 }
 
 func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
@@ -245,7 +245,7 @@ func TestMembersOfEtcdWriteObjectByObject(t *testing.T) {
 		changes := []engine.Change{{Module: "os"}}
 		tgt := moduletest.Target(d, b.gatherFacts(d))
 		tgt.Host.Cluster = "main"
-		b.Want(b.Run(Module{}.Steps(tgt, changes).Stage[0].Do.Exec.Script), 0, "staged and locked")
+		b.Want(b.Run(planSteps(tgt, changes).Stage[0].Do.Exec.Script), 0, "staged and locked")
 		flag := strings.Contains(b.Log(), "ostree pull --per-object-fsync lab")
 		set := strings.Contains(b.Log(), "set core.per-object-fsync true")
 		if wantFlag := s.os.Driver == "ostree" && name != "ostree 2022.7"; flag != wantFlag || set == wantFlag {
@@ -260,9 +260,9 @@ func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
 	b := newOSHost(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 	f := b.gatherFacts(d)
-	changes, err := Module{}.Diff(d, f)
+	changes, err := findChanges(d, f)
 	b.Check(err)
-	script := Module{}.Steps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script
+	script := planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script
 	b.Write("theirs", moduletest.TheirHold)
 	swapped := strings.Replace(script, "\nsystemd-run --quiet", "\nmkdir -p "+engine.StateDir+"; cp \"$BOX/theirs\" "+engine.HoldPath+"\nsystemd-run --quiet", 1)
 	if swapped == script {
@@ -295,6 +295,6 @@ func TestValuesReachScriptsQuoted(t *testing.T) {
 }
 
 func stageAndReboot(t engine.Target) []engine.Step {
-	steps := Module{}.Steps(t, []engine.Change{{Module: "os"}})
+	steps := planSteps(t, []engine.Change{{Module: "os"}})
 	return append(steps.Stage, steps.Reboot...)
 }

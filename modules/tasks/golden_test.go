@@ -60,10 +60,14 @@ func describePlay(play engine.Play, to engine.Target) (changes, steps string, er
 	}
 	found := 0
 	for _, m := range ForPlay(play) {
-		list, err := m.Diff(to.Desired, to.Facts)
+		if m.Changes == nil {
+			continue
+		}
+		d, err := m.Changes.Diff(to.Desired, to.Facts)
 		if err != nil {
 			return "", "", err
 		}
+		list := d.Changes
 		for _, x := range list {
 			fmt.Fprintf(&c, "%s: %s: %q → %q %v (%s)\n", x.Module, x.Resource, x.Before, x.After, x.Actions, x.Rule)
 			if strings.HasPrefix(x.Rule, "playbook: ") && x.Why != "" {
@@ -74,7 +78,7 @@ func describePlay(play engine.Play, to engine.Target) (changes, steps string, er
 			continue
 		}
 		found += len(list)
-		s := m.Steps(to, list)
+		s := d.Steps(to, list)
 		show("stage", s.Stage)
 		show("write", s.Write)
 		show("act", s.Act)
@@ -83,8 +87,8 @@ func describePlay(play engine.Play, to engine.Target) (changes, steps string, er
 		show("quiet", s.NonDisruptive)
 	}
 	for _, m := range ForPlay(play) {
-		if a, ok := m.(engine.TaskModule); ok && found > 0 {
-			before, after := a.TasksAround(to)
+		if m.Tasks != nil && found > 0 {
+			before, after := m.Tasks.TasksAround(to)
 			show("before", before)
 			show("after", after)
 		}

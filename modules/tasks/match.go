@@ -11,66 +11,52 @@ import (
 // stagedOnly is the rule of changes that wait for another play.
 const stagedOnly = "playbook: staged only, for a later finalize"
 
-// taskOS is the OS module, limited to the tasks of a play.
+// taskOS limits the changes of the OS to the tasks of a play.
 type taskOS struct {
-	osimage.Module
+	os   engine.ChangePlanner
 	play engine.Play
 }
 
 // Diff returns the changes of the OS and of kernel arguments if the play
 // finalizes them. If the play only stages them, Diff returns changes without
 // actions until they are staged.
-func (m taskOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
-	switch {
-	case hasTask(m.play, engine.FinalizeTask, f.Host):
-		return m.Module.Diff(d, f)
-	case !hasTask(m.play, engine.StageTask, f.Host):
-		return nil, nil
+func (m taskOS) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	finalizes := hasTask(m.play, engine.FinalizeTask, f.Host)
+	if !finalizes && !hasTask(m.play, engine.StageTask, f.Host) {
+		return engine.Difference{}, nil
 	}
-	changes, err := m.Module.Diff(d, f)
+	x, err := m.os.Diff(d, f)
+	if err != nil || finalizes {
+		return x, err
+	}
 	if d.ReportDrift {
-		changes = slices.DeleteFunc(changes, func(c engine.Change) bool { return c.Drift })
+		x.Changes = slices.DeleteFunc(x.Changes, func(c engine.Change) bool { return c.Drift })
 	}
-	if err != nil || len(changes) == 0 {
-		return nil, err
+	if len(x.Changes) == 0 || osimage.IsStaged(d, f, x.Changes) {
+		return engine.Difference{}, nil
 	}
-	if osimage.IsStaged(d, f, changes) {
-		return nil, nil
+	for i := range x.Changes {
+		x.Changes[i].Rule, x.Changes[i].Actions = stagedOnly, []engine.Action{{Type: engine.NoAction}}
 	}
-	for i := range changes {
-		changes[i].Rule, changes[i].Actions = stagedOnly, []engine.Action{{Type: engine.NoAction}}
+	planSteps := x.Steps
+	x.Steps = func(t engine.Target, changes []engine.Change) engine.Steps {
+		return engine.Steps{Stage: planSteps(t, changes).Stage}
 	}
-	return changes, nil
+	return x, nil
 }
 
-// Steps returns the steps that stage, and, if the play finalizes, those that
-// finalize.
-func (m taskOS) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	s := m.Module.Steps(t, changes)
-	if !hasTask(m.play, engine.FinalizeTask, t.Host.Name) {
-		s = engine.Steps{Stage: s.Stage}
-	}
-	return s
-}
-
-// taskConfig is the module of the configuration, limited to the tasks of a play.
+// taskConfig limits the changes of the configuration to the tasks of a play.
 type taskConfig struct {
-	hostconfig.Module
-	play engine.Play
+	config engine.ChangePlanner
+	play   engine.Play
 }
 
 // Diff compares the host with its configuration if the play has a task for it.
-func (m taskConfig) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m taskConfig) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	if !hasTask(m.play, engine.ConfigTask, f.Host) {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
-	return m.Module.Diff(m.desiredForRecord(d, f), f)
-}
-
-// Steps returns the steps that write the configuration and make it take effect.
-func (m taskConfig) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	t.Desired = m.desiredForRecord(t.Desired, t.Facts)
-	return m.Module.Steps(t, changes)
+	return m.config.Diff(m.desiredForRecord(d, f), f)
 }
 
 // desiredForRecord returns the desired state to record. If the play does not

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/modules/hostconfig"
 	"holdfast/modules/hoststate"
+	"holdfast/modules/osimage"
 )
 
 // ForPlay returns the modules of a play, in the order in which they change a
@@ -19,14 +21,15 @@ import (
 // disruptive task and no task that makes a host match, every task returns a
 // change. In other plays, non-disruptive tasks return no change, and run only on
 // hosts that another task changes. Tasks before the actions are not repeated
-// after an action has failed. The last module is an engine.TaskModule: it also
-// returns the pre_tasks, the post_tasks and the non-disruptive tasks around the
-// changes of a host.
+// after an action has failed. The last module also surrounds the changes of a
+// host with the pre_tasks, the post_tasks and the non-disruptive tasks.
 //
 // A play with etcd_defrag must pass through SkipNonMembers first.
 func ForPlay(play engine.Play) []engine.Module {
+	os, config, late := osimage.Module(), hostconfig.Module(), tasks{play, false}
+	os.Changes, config.Changes = taskOS{os.Changes, play}, taskConfig{config.Changes, play}
 	return []engine.Module{
-		hoststate.Module{}, taskOS{play: play}, tasks{play, true}, taskConfig{play: play}, surroundingTasks{tasks{play, false}},
+		hoststate.Module(), os, {Name: tasksName, Changes: tasks{play, true}}, config, {Name: tasksName, Changes: late, Tasks: late},
 	}
 }
 
@@ -51,28 +54,22 @@ func SkipNonMembers(play engine.Play, inv engine.Inventory) engine.Play {
 	return play
 }
 
-// tasks is the module for tasks that run once on each host of a run. If early, it
-// has the tasks that run before files are written.
+// tasksName is the name of modules in errors. A change has the name of its task
+// instead.
+const tasksName = "tasks"
+
+// tasks plans the tasks that run once on each host of a run. If early, it has
+// the tasks that run before files are written.
 type tasks struct {
 	play  engine.Play
 	early bool
 }
 
-// Name returns the name of the module in errors. A change has the name of its
-// task instead.
-func (tasks) Name() string { return "tasks" }
-
-// Probe returns no commands.
-func (tasks) Probe(engine.Desired) []engine.Command { return nil }
-
-// Read adds nothing to the facts.
-func (tasks) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
-
 // Diff returns the tasks that are left to do on the host. It omits tasks that
 // only surround the changes of others.
-func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m tasks) Diff(_ engine.Desired, f engine.Facts) (engine.Difference, error) {
 	if f.Finished {
-		return nil, nil
+		return engine.Difference{}, nil
 	}
 	var changes []engine.Change
 	for _, p := range arrangeTasks(m.play, f.Host) {
@@ -80,20 +77,17 @@ func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 			continue
 		}
 		if p.Module == engine.RebootTask && f.BootID == "" {
-			return nil, errNoBootID
+			return engine.Difference{}, errNoBootID
 		}
 		changes = append(changes, p.asChange(m.play))
 	}
-	return changes, nil
+	return engine.Difference{Changes: changes, Steps: m.planSteps}, nil
 }
 
-// Steps returns the steps of tasks that have changes, and of the tasks between
+// planSteps returns the steps of tasks that have changes, and of the tasks between
 // them. It sets steps without a hold only if no task needs a hold.
-func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+func (m tasks) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
 	var s engine.Steps
-	if len(changes) == 0 {
-		return s
-	}
 	var early, late []placedTask
 	for _, p := range arrangeTasks(m.play, t.Host.Name) {
 		switch {
@@ -113,13 +107,9 @@ func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	return s
 }
 
-// surroundingTasks is the module for the tasks that are not early, and for the
-// tasks around the changes of a host.
-type surroundingTasks struct{ tasks }
-
 // TasksAround returns the steps before the changes of a host, and the steps after
 // the host has returned. It omits tasks that are finished.
-func (m surroundingTasks) TasksAround(t engine.Target) (before, after []engine.Step) {
+func (m tasks) TasksAround(t engine.Target) (before, after []engine.Step) {
 	var first, last []placedTask
 	for _, p := range arrangeTasks(m.play, t.Host.Name) {
 		switch {

@@ -22,15 +22,15 @@ func playOf(modules ...string) engine.Play {
 func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Record {
 	t.Helper()
 	m := ForPlay(play)[3]
-	changes, err := m.Diff(d, f)
+	found, err := m.Changes.Diff(d, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(changes) == 0 {
+	if len(found.Changes) == 0 {
 		return nil
 	}
 	var a engine.Record
-	if err := json.Unmarshal(m.Steps(moduletest.Target(d, f), changes).Record[0].Do.Exec.Uploads[0].Data, &a); err != nil {
+	if err := json.Unmarshal(found.Steps(moduletest.Target(d, f), found.Changes).Record[0].Do.Exec.Uploads[0].Data, &a); err != nil {
 		t.Fatal(err)
 	}
 	return &a
@@ -84,9 +84,9 @@ func TestDriftIsNotStaged(t *testing.T) {
 	}
 	for _, report := range []bool{false, true} {
 		d.ReportDrift = report
-		changes, err := ForPlay(playOf("stage"))[1].Diff(d, f)
-		if err != nil || (len(changes) == 0) != report {
-			t.Errorf("reported only: %v, changes %v, %v", report, changes, err)
+		found, err := ForPlay(playOf("stage"))[1].Changes.Diff(d, f)
+		if err != nil || (len(found.Changes) == 0) != report {
+			t.Errorf("reported only: %v, changes %v, %v", report, found.Changes, err)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestAroundAFinishedHost(t *testing.T) {
 	play.PreTasks, play.PostTasks = []engine.Task{look}, []engine.Task{look}
 	play.Tasks = append(play.Tasks, restart, look)
 	modules := ForPlay(play)
-	last := modules[len(modules)-1].(engine.TaskModule)
+	last := modules[len(modules)-1].Tasks
 	for _, finished := range []bool{false, true} {
 		f := engine.Facts{Host: "w-1", BootID: moduletest.Boot, Finished: finished}
 		before, after := last.TasksAround(moduletest.Target(engine.Desired{}, f))
@@ -135,18 +135,21 @@ func TestAroundAFinishedHost(t *testing.T) {
 			t.Errorf("finished: %v, before %v, after %v", finished, before, names)
 		}
 		for _, m := range modules {
-			if changes, err := m.Diff(engine.Desired{}, f); m.Name() == "tasks" && (err != nil || finished && len(changes) > 0) {
-				t.Errorf("finished, and changes %v, %v", changes, err)
+			if m.Name != tasksName {
+				continue
+			}
+			if found, err := m.Changes.Diff(engine.Desired{}, f); err != nil || finished && len(found.Changes) > 0 {
+				t.Errorf("finished, and changes %v, %v", found.Changes, err)
 			}
 		}
 	}
 }
 
-// Exactly one module is an engine.TaskModule: with two, tasks would run twice.
+// Exactly one module surrounds the others: with two, tasks would run twice.
 func TestOneModuleSurrounds(t *testing.T) {
 	n := 0
 	for _, m := range ForPlay(playOf("config")) {
-		if _, ok := m.(engine.TaskModule); ok {
+		if m.Tasks != nil {
 			n++
 		}
 	}
@@ -162,7 +165,7 @@ func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 	play.PreTasks, play.PostTasks = []engine.Task{command("true")}, []engine.Task{command("true")}
 	for host, want := range map[string]int{"w-1": 0, "w-2": 1} { // number of steps on w-1, by the host that skips the play
 		play.Tasks[0].Skip = map[string]bool{host: true}
-		before, after := ForPlay(play)[4].(engine.TaskModule).TasksAround(moduletest.Target(engine.Desired{}, engine.Facts{Host: "w-1"}))
+		before, after := ForPlay(play)[4].Tasks.TasksAround(moduletest.Target(engine.Desired{}, engine.Facts{Host: "w-1"}))
 		if len(before) != want || len(after) != want {
 			t.Errorf("%s skips: before %v, after %v", host, before, after)
 		}

@@ -291,17 +291,16 @@ func TestRebootOfAPlaybook(t *testing.T) {
 	b := moduletest.NewBox(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 	f := b.ReadFacts(d, ForPlay(engine.Play{})...)
-	changes, err := osimage.Module{}.Diff(d, f)
+	update, err := osimage.Module().Changes.Diff(d, f)
 	b.Check(err)
-	b.Want(b.Run(osimage.Module{}.Steps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script), 0, "staged and locked")
+	b.Want(b.Run(update.Steps(moduletest.Target(d, f), update.Changes).Stage[0].Do.Exec.Script), 0, "staged and locked")
 	b.Hold(engine.RunHold, "r1")
 	f = b.ReadFacts(d, ForPlay(engine.Play{})...)
-	m := ForPlay(playOf("reboot"))[4]
-	changes, err = m.Diff(d, f)
-	if err != nil || len(changes) != 1 {
-		t.Fatal(changes, err)
+	task, err := ForPlay(playOf("reboot"))[4].Changes.Diff(d, f)
+	if err != nil || len(task.Changes) != 1 {
+		t.Fatal(task.Changes, err)
 	}
-	steps := m.Steps(moduletest.Target(d, f), changes).Reboot
+	steps := task.Steps(moduletest.Target(d, f), task.Changes).Reboot
 	if wait := steps[2].Do.AwaitBoot; wait.Digest != moduletest.V1 || wait.BootID != moduletest.Boot {
 		t.Errorf("waits for %+v", wait)
 	}
