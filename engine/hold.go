@@ -45,6 +45,12 @@ type Hold struct {
 // Expired reports whether the hold has expired at the host's time now.
 func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.After(h.Expires) }
 
+// IsOfPerson reports whether the hold is a maintenance hold that a person took on
+// a bastion. Holds of earlier versions of holdfast do not name their bastion.
+func (h Hold) IsOfPerson(holder, bastion string) bool {
+	return h.Kind == MaintenanceHold && h.Holder == holder && (h.Bastion == "" || h.Bastion == bastion)
+}
+
 // Held reports whether somebody holds the host. An unreadable hold counts as a hold.
 func (f Facts) Held() bool { return f.Hold != nil || f.HoldProblem != "" }
 

@@ -7,16 +7,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/sourcegraph/conc/pool"
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
+	"holdfast/engine/connection"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/journal"
+	"holdfast/engine/planner"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
 )
@@ -122,42 +122,21 @@ func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 			fmt.Fprintf(a.stderr, "holdfast: warning: run %s of %s is under way and has %s in its plan; it excludes hosts that are held before it begins to work on them\n", r.ID, textutil.Printable(r.Holder), strings.Join(textutil.FoldNames(both), ", "))
 		}
 	}
-	for _, c := range s.inv.Clusters {
-		o, ok := s.forecastQuorum(ctx, c.Name, taken)
+	m := planner.Maintenance{Inventory: s.inv, Hosts: taken}
+	for _, c := range m.Clusters() {
+		var members []engine.Facts
+		for _, h := range s.readHolds(ctx, s.inv.Members(c.Name)) {
+			members = append(members, h.facts())
+		}
+		forecast, refused := m.JudgeQuorum(c, s.clusters.Gather(ctx, c.Name), members)
 		switch {
-		case !ok:
-		case o.LosesQuorum() && !force && !(c.AllowOutage && o.Voters <= 2 && o.Problem == ""):
-			return failWith(engine.ExitRefused, fmt.Errorf("refused: %s; nothing was held. --force holds them all the same", textutil.Printable(o.String())))
-		case o.LosesQuorum(), o.HasNoMargin():
-			fmt.Fprintf(a.stderr, "holdfast: warning: %s\n", textutil.Printable(o.String()))
+		case refused && !force:
+			return failWith(engine.ExitRefused, fmt.Errorf("refused: %s; nothing was held. --force holds them all the same", textutil.Printable(forecast.String())))
+		case forecast.LosesQuorum(), forecast.HasNoMargin():
+			fmt.Fprintf(a.stderr, "holdfast: warning: %s\n", textutil.Printable(forecast.String()))
 		}
 	}
 	return nil
-}
-
-// forecastQuorum returns the quorum of a cluster without the hosts. ok is false
-// if none of these hosts is a member.
-func (s *site) forecastQuorum(ctx context.Context, cluster string, taken []string) (o engine.QuorumForecast, ok bool) {
-	members := s.inv.Members(cluster)
-	var names []string
-	for _, m := range members {
-		names = append(names, m.Name)
-	}
-	if len(namesInBoth(names, taken)) == 0 {
-		return engine.QuorumForecast{}, false
-	}
-	away := map[string]string{}
-	for _, h := range s.readHolds(ctx, members) {
-		switch {
-		case h.err != nil:
-			away[h.host.Name] = "cannot be reached"
-		case h.problem != "":
-			away[h.host.Name] = "is held, by a hold that cannot be read"
-		case h.hold != nil:
-			away[h.host.Name] = "is " + h.hold.String()
-		}
-	}
-	return s.clusters.Gather(ctx, cluster).ForecastQuorum(taken, away), true
 }
 
 func namesInBoth(a, b []string) []string {
@@ -174,11 +153,8 @@ func namesInBoth(a, b []string) []string {
 // returns the worst exit code.
 func (a *app) runOnHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
 	outlastReader()
-	var mu sync.Mutex
 	worst := engine.ExitOK
 	tell := func(code engine.ExitCode, format string, args ...any) {
-		mu.Lock()
-		defer mu.Unlock()
 		worst = worst.Worse(code)
 		out := a.stdout
 		if code != engine.ExitOK {
@@ -186,28 +162,20 @@ func (a *app) runOnHosts(ctx context.Context, s *site, script func(engine.Host) 
 		}
 		fmt.Fprintf(out, format+"\n", args...)
 	}
-	workers := pool.New().WithMaxGoroutines(32)
-	for _, h := range s.selectedHosts() {
-		workers.Go(func() {
-			c, err := s.hosts.Connect(ctx, h)
-			if err != nil {
-				tell(engine.ExitUnreachable, "%s: unreachable: %v", h.Name, err)
-				return
-			}
-			reply, err := c.Run(ctx, script(h))
-			switch {
-			case err != nil:
-				tell(engine.ExitUnreachable, "%s: %v", h.Name, err)
-			case reply.Code == hostscript.ScriptHeld:
-				tell(engine.ExitRefused, "%s: %s", h.Name, describeHold(reply))
-			case reply.Code != 0:
-				tell(engine.ExitFailed, "%s: exit status %d: %s", h.Name, reply.Code, textutil.Printable(strings.TrimSpace(reply.Stderr)))
-			default:
-				tell(engine.ExitOK, "%s: %s", h.Name, done)
-			}
-		})
-	}
-	workers.Wait()
+	s.hosts.RunScripts(ctx, s.selectedHosts(), script, func(x connection.Answer) {
+		switch name := x.Host.Name; {
+		case x.Err != nil && !x.Connected:
+			tell(engine.ExitUnreachable, "%s: unreachable: %v", name, x.Err)
+		case x.Err != nil:
+			tell(engine.ExitUnreachable, "%s: %v", name, x.Err)
+		case x.Reply.Code == hostscript.ScriptHeld:
+			tell(engine.ExitRefused, "%s: %s", name, describeHold(x.Reply))
+		case x.Reply.Code != 0:
+			tell(engine.ExitFailed, "%s: exit status %d: %s", name, x.Reply.Code, textutil.Printable(strings.TrimSpace(x.Reply.Stderr)))
+		default:
+			tell(engine.ExitOK, "%s: %s", name, done)
+		}
+	})
 	return worst
 }
 

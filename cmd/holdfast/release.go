@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sourcegraph/conc/pool"
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
+	"holdfast/engine/connection"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
@@ -26,31 +26,39 @@ type hostHold struct {
 	text    string       // content of the hold file
 }
 
-func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
-	seen := make([]hostHold, len(hosts))
-	workers := pool.New().WithMaxGoroutines(32)
-	for i, h := range hosts {
-		workers.Go(func() {
-			seen[i].host = h
-			c, err := s.hosts.Connect(ctx, h)
-			if err != nil {
-				seen[i].err = err
-				return
-			}
-			reply, err := c.Run(ctx, rollout.Script{Text: hostscript.HoldProbeScript(), Timeout: time.Minute})
-			seen[i].err, seen[i].text = err, reply.Stdout
-			seen[i].hold, seen[i].problem = hostscript.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
-		})
+// facts returns the facts of the host, as far as the hold tells them.
+func (h hostHold) facts() engine.Facts {
+	f := engine.Facts{Host: h.host.Name, Hold: h.hold, HoldProblem: h.problem}
+	if h.err != nil {
+		f.Unreachable = h.err.Error()
 	}
-	workers.Wait()
-	return seen
+	return f
+}
+
+// readHolds reads the holds of hosts, in the order of the hosts.
+func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
+	byHost := map[string]hostHold{}
+	probe := func(engine.Host) rollout.Script {
+		return rollout.Script{Text: hostscript.HoldProbeScript(), Timeout: time.Minute}
+	}
+	s.hosts.RunScripts(ctx, hosts, probe, func(x connection.Answer) {
+		h := hostHold{host: x.Host, err: x.Err, text: x.Reply.Stdout}
+		if x.Err == nil {
+			h.hold, h.problem = hostscript.ReadHold(engine.Output{Stdout: x.Reply.Stdout, Stderr: x.Reply.Stderr, Code: x.Reply.Code})
+		}
+		byHost[x.Host.Name] = h
+	})
+	list := make([]hostHold, len(hosts))
+	for i, h := range hosts {
+		list[i] = byHost[h.Name]
+	}
+	return list
 }
 
 // isMine reports whether a hold is a maintenance hold that the same person took
-// on this bastion. Holds of earlier versions of holdfast do not name their
-// bastion.
+// on this bastion.
 func (s *site) isMine(h engine.Hold) bool {
-	return h.Kind == engine.MaintenanceHold && h.Holder == bastion.Holder() && (h.Bastion == "" || h.Bastion == s.run.Start.Bastion)
+	return h.IsOfPerson(bastion.Holder(), s.run.Start.Bastion)
 }
 
 // extendHolds extends holds to a later expiry. It never shortens a hold.

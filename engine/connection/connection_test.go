@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshtest"
+	"holdfast/engine/rollout"
 	"holdfast/modules/hostconfig/observe"
 )
 
@@ -83,4 +84,26 @@ func TestClustersOpenAlone(t *testing.T) {
 	}
 	cancel()
 	<-ended
+}
+
+// TestRunScripts checks that each host gets its own script, and that the answers
+// say which scripts were sent.
+func TestRunScripts(t *testing.T) {
+	t.Parallel()
+	up := sshtest.Start(t, sshtest.Config{})
+	down := sshtest.Start(t, sshtest.Config{})
+	down.Close()
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+	defer hosts.Close()
+	answers := map[string]Answer{}
+	script := func(h engine.Host) rollout.Script {
+		return rollout.Script{Text: "echo " + h.Name + "; exit 3", Timeout: time.Minute}
+	}
+	hosts.RunScripts(t.Context(), []engine.Host{hostAt("up", up), hostAt("down", down)}, script, func(a Answer) { answers[a.Host.Name] = a })
+	if a := answers["up"]; a.Err != nil || !a.Connected || a.Reply.Code != 3 || a.Reply.Stdout != "up\n" {
+		t.Errorf("%+v", a)
+	}
+	if a := answers["down"]; a.Err == nil || a.Connected {
+		t.Errorf("%+v", a)
+	}
 }

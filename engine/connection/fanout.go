@@ -1,0 +1,47 @@
+package connection
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// scriptForks is the number of hosts that RunScripts talks to at once.
+const scriptForks = 32
+
+// Answer is the answer of one host to a script.
+type Answer struct {
+	Host      engine.Host
+	Reply     rollout.Reply
+	Err       error // why there is no reply
+	Connected bool  // the script was sent, so it may have run despite Err
+}
+
+// RunScripts runs a script on each of the hosts, several at once, and waits for
+// all. It passes each answer to receive as soon as it is there, one at a time.
+func (h *Hosts) RunScripts(ctx context.Context, hosts []engine.Host, script func(engine.Host) rollout.Script, receive func(Answer)) {
+	var mu sync.Mutex
+	workers := pool.New().WithMaxGoroutines(scriptForks)
+	for _, host := range hosts {
+		workers.Go(func() {
+			a := h.runScript(ctx, host, script(host))
+			mu.Lock()
+			defer mu.Unlock()
+			receive(a)
+		})
+	}
+	workers.Wait()
+}
+
+func (h *Hosts) runScript(ctx context.Context, host engine.Host, script rollout.Script) Answer {
+	c, err := h.Connect(ctx, host)
+	if err != nil {
+		return Answer{Host: host, Err: err}
+	}
+	reply, err := c.Run(ctx, script)
+	return Answer{Host: host, Reply: reply, Err: err, Connected: true}
+}

@@ -1,0 +1,112 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// Maintenance is a request of a person to hold hosts.
+type Maintenance struct {
+	Inventory engine.Inventory
+	Hosts     []string // hosts to hold
+}
+
+// Clusters returns the etcd clusters with a member on one of the hosts.
+func (m Maintenance) Clusters() []engine.Cluster {
+	var clusters []engine.Cluster
+	for _, c := range m.Inventory.Clusters {
+		if slices.ContainsFunc(m.Inventory.Members(c.Name), func(h engine.Host) bool { return slices.Contains(m.Hosts, h.Name) }) {
+			clusters = append(clusters, c)
+		}
+	}
+	return clusters
+}
+
+// JudgeQuorum forecasts the quorum of a cluster while the hosts are held.
+// members are the facts of the members' hosts, with their holds. refused means
+// that the hosts must not be held, because the cluster would lose its quorum.
+func (m Maintenance) JudgeQuorum(c engine.Cluster, facts engine.ClusterFacts, members []engine.Facts) (o QuorumForecast, refused bool) {
+	away := map[string]string{}
+	for _, f := range members {
+		if why := describeAbsence(f); why != "" {
+			away[f.Host] = why
+		}
+	}
+	o = forecastQuorum(facts, m.Hosts, away)
+	outageAllowed := c.AllowOutage && o.Voters <= 2 && o.Problem == ""
+	return o, o.LosesQuorum() && !outageAllowed
+}
+
+// describeAbsence returns why a host may be down, or "". Every hold counts,
+// because a person has no run that could adopt one.
+func describeAbsence(f engine.Facts) string {
+	switch s := judgeStanding(f, engine.HoldOwner{}, nil); {
+	case !s.isUnavailable():
+		return ""
+	case s == unreached:
+		return "cannot be reached"
+	case s == unreadablyHeld:
+		return "is held, by a hold that cannot be read"
+	}
+	return "is " + f.Hold.String()
+}
+
+// QuorumForecast counts the voters of an etcd cluster that remain when some of
+// its hosts may go down at any moment.
+type QuorumForecast struct {
+	Cluster     string
+	Problem     string // why the forecast is not known; the numbers are zero then
+	Voters      int
+	Quorum      int
+	Remaining   int      // healthy voters on hosts that stay up
+	Disrupted   []string // hosts with a voter that may go down
+	Unavailable []string // other voters that do not count, each with the reason
+}
+
+// forecastQuorum counts the voters that remain when the taken hosts go down. The
+// keys of away are other hosts that may be down, and its values are the reasons.
+func forecastQuorum(c engine.ClusterFacts, taken []string, away map[string]string) QuorumForecast {
+	o := QuorumForecast{Cluster: c.Name, Problem: c.Problem}
+	if c.Problem != "" {
+		return o
+	}
+	for _, m := range c.Voters() {
+		o.Voters++
+		why, lost := away[m.Host]
+		switch {
+		case m.Host != "" && slices.Contains(taken, m.Host):
+			o.Disrupted = append(o.Disrupted, m.Host)
+		case m.Host != "" && lost:
+			o.Unavailable = append(o.Unavailable, m.Host+" "+why)
+		case !m.Healthy:
+			o.Unavailable = append(o.Unavailable, m.Name+" is not healthy")
+		default:
+			o.Remaining++
+		}
+	}
+	o.Quorum = engine.QuorumOf(o.Voters)
+	return o
+}
+
+// LosesQuorum reports whether too few voters would remain for a quorum. It
+// returns true if the forecast is not known.
+func (o QuorumForecast) LosesQuorum() bool { return o.Problem != "" || o.Remaining < o.Quorum }
+
+// HasNoMargin reports whether exactly the quorum would remain, so that no other
+// voter may fail.
+func (o QuorumForecast) HasNoMargin() bool { return o.Problem == "" && o.Remaining == o.Quorum }
+
+// String describes the forecast with its numbers.
+func (o QuorumForecast) String() string {
+	if o.Problem != "" {
+		return fmt.Sprintf("etcd cluster %s: it is not known whether a quorum would be left: %s", o.Cluster, o.Problem)
+	}
+	s := fmt.Sprintf("etcd cluster %s: %d of %d voters would be left without %s, the quorum is %d", o.Cluster, o.Remaining, o.Voters, strings.Join(o.Disrupted, ", "), o.Quorum)
+	if len(o.Unavailable) > 0 {
+		s += " (" + strings.Join(o.Unavailable, "; ") + ")"
+	}
+	return s
+}
