@@ -50,6 +50,7 @@ func (f Failure) Exit() ExitCode {
 		return ExitRefused
 	case StoppedFailure:
 		return ExitStopped
+	default:
+		return ExitFailed
 	}
-	return ExitFailed
 }

@@ -235,7 +235,7 @@ func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(contex
 				err = savedplan.CheckSecrets(plan, *saved, s.loaded.Sensitive)
 			}
 			if err != nil {
-				return &engine.Failure{Step: "compare with " + f.saved, Cause: err.Error(), Kind: rollout.KindRefused}
+				return &engine.Failure{Step: "compare with " + f.saved, Cause: err.Error(), Kind: engine.RefusedFailure}
 			}
 			return nil
 		case f.yes:

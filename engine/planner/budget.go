@@ -135,8 +135,9 @@ func describeUnavailable(f engine.Facts) string {
 		return "cannot be reached (" + f.Unreachable + ")"
 	case unreadablyHeld:
 		return "is held (" + f.HoldProblem + ")"
+	default:
+		return "is " + f.Hold.String()
 	}
-	return "is " + f.Hold.String()
 }
 
 func budgetStep(t engine.Target, adopt string) []engine.Step {

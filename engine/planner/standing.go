@@ -44,9 +44,12 @@ func judgeStanding(f engine.Facts, self engine.HoldOwner, dead []string) standin
 		return heldByDeadRun
 	case engine.ExpiredHold:
 		return heldByExpiredRun
-	}
-	if f.Hold.Bastion == "" && slices.Contains(dead, f.Hold.Run) {
-		return heldByNamelessRun
+	case engine.NotHeld:
+		return free
+	case engine.ForeignHold:
+		if f.Hold.Bastion == "" && slices.Contains(dead, f.Hold.Run) {
+			return heldByNamelessRun
+		}
 	}
 	return heldByRun
 }
@@ -67,9 +70,10 @@ func (in Input) describeStanding(h engine.Host, f engine.Facts) string {
 		return "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
 	case heldByExpiredRun:
 		return "its hold has expired, and the next apply adopts it: " + f.Hold.String()
-	}
-	if f.Expiry() == engine.HoldExpired { // no run adopts the hold of a person
-		return f.Hold.String() + "; it has expired, and still stands: holdfast release " + h.Name + " ends it"
+	case free, heldByPerson, heldByRun, heldByThisRun:
+		if f.Expiry() == engine.HoldExpired { // no run adopts the hold of a person
+			return f.Hold.String() + "; it has expired, and still stands: holdfast release " + h.Name + " ends it"
+		}
 	}
 	return f.Hold.String() + f.DescribeClockSkew()
 }

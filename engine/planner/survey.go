@@ -241,6 +241,7 @@ func describeAdoption(in Input, h engine.Host, f engine.Facts) string {
 		return fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", h.Name, f.Hold)
 	case heldByExpiredRun:
 		return fmt.Sprintf("%s: the hold of run %s has expired, and this run adopts it: %s", h.Name, f.Hold.Run, f.Hold)
+	default:
+		return fmt.Sprintf("%s: run %s ended and left its hold; this run adopts it: %s", h.Name, f.Hold.Run, f.Hold)
 	}
-	return fmt.Sprintf("%s: run %s ended and left its hold; this run adopts it: %s", h.Name, f.Hold.Run, f.Hold)
 }

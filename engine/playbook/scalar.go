@@ -46,8 +46,9 @@ func (l *loader) readScalar(f field, n *yaml.Node) (any, bool) {
 		return l.readCounts(f.name, n)
 	case tagsKind:
 		return l.readTags(n)
+	default:
+		return nil, false // the caller reads values of other kinds
 	}
-	return nil, false // the caller reads values of other kinds
 }
 
 func (l *loader) expandText(subject string, n *yaml.Node, s string) (string, bool) {

@@ -61,11 +61,12 @@ func mainClause(c engine.EndCause) string {
 		return strings.Join(append([]string{c.Failure.Error() + spentBudgetText(c.Spent)}, slices.Concat(c.Refusals, incompleteParts(c))...), "; ")
 	case engine.PlayedEnd:
 		return "the playbook is done; holdfast status says whether every host matches"
+	default:
+		if c.Play != "" {
+			return "play " + c.Play + ": " + planEndText(c)
+		}
+		return planEndText(c)
 	}
-	if c.Play != "" {
-		return "play " + c.Play + ": " + planEndText(c)
-	}
-	return planEndText(c)
 }
 
 func planEndText(c engine.EndCause) string {
@@ -81,8 +82,9 @@ func planEndText(c engine.EndCause) string {
 			return "every host within the limit matches"
 		}
 		return "every host matches"
+	default:
+		return "the reason is unknown; holdfast status says whether every host matches"
 	}
-	return "the reason is unknown; holdfast status says whether every host matches"
 }
 
 func incompleteParts(c engine.EndCause) []string {
@@ -172,8 +174,9 @@ func exclusionKindText(kind engine.ExclusionKind) string {
 		return "not updated, because of a failure"
 	case engine.RolledBack:
 		return "rolled back"
+	default:
+		return string(kind)
 	}
-	return string(kind)
 }
 
 func groupExclusions(list []engine.Exclusion, describe func(engine.Exclusion) string) []string {

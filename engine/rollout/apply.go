@@ -108,7 +108,7 @@ func (r *Run) applyPlay(ctx context.Context) (engine.Plan, error) {
 	}
 	r.noteEvent(engine.Event{Type: engine.Planned, Plan: &plan})
 	if r.RefuseHeld && plan.HasExclusion(engine.Held) {
-		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and --on-held is refuse; nothing was touched", Kind: KindHeld}
+		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and --on-held is refuse; nothing was touched", Kind: engine.HeldFailure}
 	}
 	if !plan.HasWork() {
 		return plan, nil
@@ -172,16 +172,17 @@ func (r *Run) runTurn(ctx context.Context, plan engine.Plan) error {
 	if len(plan.Batches) > 0 {
 		b = plan.Batches[0]
 	}
-	isBatch := len(b.Hosts) > 0
-	if isBatch && onlyRecoversHosts(plan, b) {
+	hasBatch := len(b.Hosts) > 0
+	if hasBatch && onlyRecoversHosts(plan, b) {
 		return r.runBatch(ctx, plan)
 	}
 	if !r.state.started && len(plan.Start) > 0 {
 		r.state.started = true
 		return asError(r.askGates(ctx, batchOfAll(plan), plan.Start, 0))
 	}
-	needsNoPreparation := isBatch && isNonDisruptive(plan, b) && (r.state.play == nil || !r.state.mustStageFirst(plan) && len(plan.Before) == 0)
-	if !needsNoPreparation {
+	playBegun := r.state.play == nil || !r.state.mustStageFirst(plan) && len(plan.Before) == 0
+	isReady := hasBatch && isNonDisruptive(plan, b) && playBegun
+	if !isReady {
 		if done, err := r.prepareBatch(ctx, plan, b); done {
 			return err
 		}
@@ -229,10 +230,10 @@ func onlyRecoversHosts(plan engine.Plan, b engine.Batch) bool {
 
 func (r *Run) mayGoOn(ctx context.Context) error {
 	if r.isStopping() || ctx.Err() != nil {
-		return &engine.Failure{Cause: errStopped.Error(), Kind: KindStopped}
+		return &engine.Failure{Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 	}
 	if err := r.events.firstError(); err != nil {
-		return &engine.Failure{Cause: err.Error(), Kind: KindJournal}
+		return &engine.Failure{Cause: err.Error(), Kind: engine.JournalFailure}
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 		}
 	}
 	if lost && f != nil {
-		f.Kind = KindUnreachable
+		f.Kind = engine.UnreachableFailure
 	}
 	return err
 }

@@ -42,9 +42,9 @@ func (r *Run) checkBudget(ctx context.Context, pool string) error {
 	case cause == "":
 		return nil
 	case held:
-		return &engine.Failure{Kind: KindHeld, Cause: cause}
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: cause}
 	}
-	return &engine.Failure{Kind: KindUnsafe, Cause: cause}
+	return &engine.Failure{Kind: engine.UnsafeFailure, Cause: cause}
 }
 
 // gatherSince returns facts whose gathering began after the call.

@@ -60,11 +60,11 @@ func (r *Run) emitWarning(message string) {
 func (r *Run) runBetweenEvents(e engine.Event, f func(*stepHeartbeat) error) *engine.Failure {
 	e.Type = engine.StepStarted
 	if err := r.emitEvent(e); err != nil {
-		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
+		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: engine.JournalFailure}
 	}
 	failure := r.runAndEmitEnd(e, f)
 	if err := r.events.firstError(); err != nil && failure == nil {
-		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
+		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: engine.JournalFailure}
 	}
 	return failure
 }

@@ -12,20 +12,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Short names of the failure kinds that this package uses.
-const (
-	KindUnreachable = engine.UnreachableFailure
-	KindHeld        = engine.HeldFailure
-	KindRefused     = engine.RefusedFailure
-	KindChanged     = engine.ChangedFailure
-	KindFull        = engine.FullFailure
-	KindUnsafe      = engine.UnsafeFailure
-	KindJournal     = engine.JournalFailure
-	KindStopped     = engine.StoppedFailure
-	KindCannot      = engine.CannotFailure
-	KindAction      = engine.ActionFailure
-)
-
 // errStopped is the cause of failures after the operator stopped the run.
 var errStopped = errors.New("stopped by the operator")
 
@@ -37,7 +23,7 @@ func asFailure(err error, host, step string) *engine.Failure {
 	if !errors.As(err, &f) {
 		f = &engine.Failure{Cause: err.Error()}
 		if errors.Is(err, context.Canceled) {
-			f.Kind = KindStopped
+			f.Kind = engine.StoppedFailure
 		}
 	}
 	whole := *f
@@ -105,13 +91,11 @@ func worstFailure(list []*engine.Failure) *engine.Failure {
 // other failure ends the run.
 func isHostFailure(f *engine.Failure) bool {
 	switch f.Kind {
-	case "", KindUnreachable, KindChanged, KindFull, KindCannot, engine.LatencyFailure, KindAction:
+	case "", engine.UnreachableFailure, engine.ChangedFailure, engine.FullFailure, engine.CannotFailure, engine.LatencyFailure, engine.ActionFailure:
 		return true
-	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
-		return false
-	default:
-		return false // nobody has decided that such a failure is tolerable
+	case engine.HeldFailure, engine.UnsafeFailure, engine.JournalFailure, engine.StoppedFailure, engine.RefusedFailure:
 	}
+	return false // a failure of an unknown kind, too, because nobody has decided that it is tolerable
 }
 
 // fatalFailure returns the failure in list that ends the run. It returns nil,

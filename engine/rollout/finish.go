@@ -44,7 +44,7 @@ func (r *Run) endCause(ctx context.Context, last []engine.Plan, err error) engin
 		return engine.EndCause{Kind: engine.StoppedEnd}
 	case errors.As(err, &f):
 		c := engine.EndCause{Kind: engine.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
-		if f.Kind == KindHeld { // a plan may have a worse finding, which decides the exit code
+		if f.Kind == engine.HeldFailure { // a plan may have a worse finding, which decides the exit code
 			serious := last[len(last)-1].Verdict().Serious()
 			c.Refusals, c.UnhealthyClusters, c.Excluded = serious.Refusals, serious.UnhealthyClusters, serious.Excluded
 		}
@@ -142,11 +142,11 @@ func (r *Run) playsEndCause(last []engine.Plan) engine.EndCause {
 }
 
 func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
-	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == KindJournal }) {
+	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == engine.JournalFailure }) {
 		return end // the verdict already has the error of the journal
 	}
 	end.Cause.Journal = err.Error()
-	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})
+	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: engine.JournalFailure})
 	end.Verdict = engine.NewVerdict(end.Verdict.Findings)
 	end.Exit, end.Complete = end.Verdict.Exit, end.Verdict.Complete
 	return end

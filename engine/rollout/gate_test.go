@@ -343,7 +343,7 @@ func TestGateStopped(t *testing.T) {
 					time.AfterFunc(8*time.Second, stop)
 					for _, g := range []engine.Gate{{Command: "ready"}, {HTTP: &engine.HTTPGate{URL: "http://{host}/"}}} {
 						f := s.run.AskBatchGate(ctx, []string{"worker-0", "worker-1"}, engine.HostPlan{}, gateStep(g))
-						if f == nil || f.Kind != rollout.KindStopped || time.Since(s.began) != 8*time.Second {
+						if f == nil || f.Kind != engine.StoppedFailure || time.Since(s.began) != 8*time.Second {
 							t.Fatalf("got %+v after %s", f, time.Since(s.began))
 						}
 					}
@@ -453,7 +453,7 @@ func TestGateStoppedInRun(t *testing.T) {
 			end := applyRun(b, func(r *rollout.Run) { r.Soft = soft })
 			errs := []error{checkEnd(end, engine.ExitStopped), checkUntouched(site.Host("worker-0")), checkLaws(site)}
 			for _, e := range b.Events() {
-				if e.Type == engine.StepEnded && e.Step == "gate web" && (e.Failure == nil || e.Failure.Kind != rollout.KindStopped || e.Took != engine.Duration(8*time.Second)) {
+				if e.Type == engine.StepEnded && e.Step == "gate web" && (e.Failure == nil || e.Failure.Kind != engine.StoppedFailure || e.Took != engine.Duration(8*time.Second)) {
 					errs = append(errs, fmt.Errorf("the gate ended with %+v after %s", e.Failure, e.Took))
 				}
 			}

@@ -104,7 +104,7 @@ func joinGateFailures(failures []*engine.Failure) error {
 	for _, f := range failures {
 		switch {
 		case f == nil:
-		case f.Kind == KindStopped:
+		case f.Kind == engine.StoppedFailure:
 			stopped = f
 		case first == nil:
 			first = f
@@ -116,7 +116,7 @@ func joinGateFailures(failures []*engine.Failure) error {
 		return nil
 	}
 	if first == nil {
-		return &engine.Failure{Cause: stopped.Cause, Kind: KindStopped}
+		return &engine.Failure{Cause: stopped.Cause, Kind: engine.StoppedFailure}
 	}
 	whole := *first
 	whole.Host, whole.Cause = "", first.Host+": "+first.Cause
@@ -159,7 +159,7 @@ func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Ste
 	about := gate.Subject{Host: hp.Host, Address: cmp.Or(h.Address, hp.Host), Pool: hp.Pool}
 	err := asker.AskUntilGood(ctx, about, *s.Do.Gate, report)
 	if errors.Is(err, errStopped) {
-		return &engine.Failure{Cause: errStopped.Error(), Kind: KindStopped}
+		return &engine.Failure{Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 	}
 	return err
 }

@@ -145,7 +145,7 @@ func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 	}
 	if err != nil {
 		failure := asFailure(err, h.Name, "gather facts")
-		failure.Kind = KindUnreachable
+		failure.Kind = engine.UnreachableFailure
 		r.noteEvent(engine.Event{Type: engine.HostGathered, Host: h.Name, Failure: failure})
 		unreachable := failure.Cause
 		if failure.Hint != "" {

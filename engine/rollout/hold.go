@@ -25,7 +25,7 @@ func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHol
 	case err != nil:
 		return err
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: hostscript.DescribeHolder(engine.Output(reply))}
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: hostscript.DescribeHolder(engine.Output(reply))}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
 	}
@@ -47,7 +47,7 @@ func (r *Run) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Rele
 	case err != nil:
 		return err
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply))}
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply))}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
 	}
@@ -68,14 +68,14 @@ func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	case err != nil && ctx.Err() != nil:
 		return err
 	case err != nil:
-		return &engine.Failure{Kind: KindCannot, Cause: "ask whether the host is still held by this run: " + err.Error() + undone}
+		return &engine.Failure{Kind: engine.CannotFailure, Cause: "ask whether the host is still held by this run: " + err.Error() + undone}
 	case reply.Code == hostscript.ScriptHeld && reply.Stdout == "":
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold of this run is gone" + undone}
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold of this run is gone" + undone}
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply)) + undone}
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply)) + undone}
 	case reply.Code != 0:
 		f := scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)
-		f.Kind = KindCannot
+		f.Kind = engine.CannotFailure
 		return f
 	}
 	return nil
@@ -109,9 +109,9 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 	if err == nil {
 		return nil
 	}
-	kind := KindUnsafe
+	kind := engine.UnsafeFailure
 	if len(foreign) > 0 {
-		kind = KindHeld
+		kind = engine.HeldFailure
 		err = fmt.Errorf("%w (held: %s)", err, strings.Join(foreign, ", "))
 	}
 	return &engine.Failure{Kind: kind, Cause: err.Error()}

@@ -18,7 +18,7 @@ func (r *Run) giveUpHost(ctx context.Context, hp engine.HostPlan, passed sequenc
 	message := ""
 	switch {
 	case ctx.Err() != nil:
-		failure.Kind = KindStopped // the interrupted step may have returned another kind
+		failure.Kind = engine.StoppedFailure // the interrupted step may have returned another kind
 		message = "stopped at once; its hold stays"
 		if !passed.held && hp.Adopt == "" {
 			message = "stopped at once; it is not held"
@@ -29,7 +29,7 @@ func (r *Run) giveUpHost(ctx context.Context, hp engine.HostPlan, passed sequenc
 		message = "it was left as it is, held by run " + hp.Adopt
 	case !passed.held && passed.changed:
 		message = "it was changed without being disturbed, and is not held; the next run goes on with it"
-	case !passed.held && failure.Kind == KindHeld: // somebody else holds the host
+	case !passed.held && failure.Kind == engine.HeldFailure: // somebody else holds the host
 		message = "it was not disturbed, and this run does not hold it"
 	case !passed.held:
 		message = "it was not disturbed and is not held"
@@ -47,7 +47,7 @@ func (r *Run) failHost(hp engine.HostPlan, failure *engine.Failure, message stri
 }
 
 func (r *Run) failHostAs(hp engine.HostPlan, failure *engine.Failure, fate engine.HostOutcome, message string) {
-	if failure.Kind != KindStopped && failure.Kind != KindHeld {
+	if failure.Kind != engine.StoppedFailure && failure.Kind != engine.HeldFailure {
 		r.state.noteFailure(hp.Host, failure)
 	}
 	r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, HostOutcome: fate, Message: message})
@@ -105,8 +105,9 @@ func (r *Run) redactForHold(text string) string {
 // is lost may, too.
 func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s engine.Step, failure *engine.Failure) bool {
 	switch failure.Kind {
-	case KindHeld, KindStopped, KindJournal, KindUnreachable:
+	case engine.HeldFailure, engine.StoppedFailure, engine.JournalFailure, engine.UnreachableFailure:
 		return false
+	case "", engine.ActionFailure, engine.CannotFailure, engine.ChangedFailure, engine.FullFailure, engine.LatencyFailure, engine.RefusedFailure, engine.UnsafeFailure:
 	}
 	judges := s.Do.AwaitUnits != nil || s.Do.AwaitEtcd != nil || s.Do.Gate != nil || s.Do.Exec != nil // an Exec here is a task
 	return q.back && judges && len(hp.Rollback) > 0 && ctx.Err() == nil

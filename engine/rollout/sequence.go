@@ -78,7 +78,7 @@ func (r *Run) giveUpFallbacks(ctx context.Context, last engine.Plan) (failed []*
 // has a record of the failure, so the next plan contains the reboot, within
 // budgets and quorum.
 func isFallbackFailure(s engine.Step, failure *engine.Failure) bool {
-	return failure != nil && failure.Kind == KindAction && s.Do.Exec != nil && s.Do.Exec.Fallback
+	return failure != nil && failure.Kind == engine.ActionFailure && s.Do.Exec != nil && s.Do.Exec.Fallback
 }
 
 // sequenceState is the progress of a host's sequence.
@@ -113,12 +113,12 @@ func hasNoUndo(s engine.Step) bool {
 }
 
 func didNothing(f *engine.Failure) bool {
-	return f != nil && (f.Kind == KindHeld || f.Kind == KindChanged || f.Kind == KindFull || f.Kind == KindCannot)
+	return f != nil && (f.Kind == engine.HeldFailure || f.Kind == engine.ChangedFailure || f.Kind == engine.FullFailure || f.Kind == engine.CannotFailure)
 }
 
 // mayRetreat reports whether the host can be released unchanged. A host of a
 // dead run cannot, because its earlier state is unknown.
 func (q sequenceState) mayRetreat(hp engine.HostPlan, failure *engine.Failure) bool {
-	stopped := (failure.Kind == KindStopped || failure.Kind == KindJournal) && !q.written
+	stopped := (failure.Kind == engine.StoppedFailure || failure.Kind == engine.JournalFailure) && !q.written
 	return hp.Adopt == "" && (!q.changed || stopped)
 }

@@ -119,7 +119,7 @@ func TestFallbackKeepsHold(t *testing.T) {
 		b, h := site.Bastion("run-1"), site.Host("worker-0")
 		failed := false
 		b.Watch = func(e engine.Event) {
-			failed = failed || e.Failure != nil && e.Failure.Kind == rollout.KindAction
+			failed = failed || e.Failure != nil && e.Failure.Kind == engine.ActionFailure
 			if back := e.Step == "undrain" || e.Step == "release" || e.Type == engine.HostDone; back || len(h.State().Reboots) > 0 {
 				failed = false
 			}

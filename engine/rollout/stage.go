@@ -69,7 +69,7 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lan
 		if failure.Kind == engine.LatencyFailure {
 			r.abortStep(ctx, hp, s)
 		}
-		if failure.Kind == KindStopped {
+		if failure.Kind == engine.StoppedFailure {
 			failure.Cause = errStopped.Error() + "; fetched objects stay on the host"
 			r.abortStep(ctx, hp, s)
 			return failure
@@ -85,7 +85,7 @@ func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step
 	staging := governing.Staging{Plan: hp, Step: s, Lane: lane, Members: len(r.Inventory.Members(lane.Cluster)), Began: r.state.began}
 	stage := governing.NewStage(ctx, ports, staging, &r.state.idle)
 	if ctx.Err() != nil {
-		return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: KindStopped}
+		return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 	}
 	return stage.Run(ctx, func(ctx context.Context) *engine.Failure { return r.runStep(ctx, hp, s) })
 }

@@ -58,7 +58,7 @@ func (r *Run) runInterruptible(ctx context.Context, do func(context.Context) *en
 	if failure == nil || soft.Err() == nil {
 		return failure
 	}
-	return &engine.Failure{Host: failure.Host, Step: failure.Step, Cause: errStopped.Error(), Kind: KindStopped}
+	return &engine.Failure{Host: failure.Host, Step: failure.Step, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 }
 
 func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {
@@ -162,13 +162,13 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 		return stopped
 	}
 	if err != nil {
-		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: textutil.KeepTail(reply.Stderr, 4096)}
+		return &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: textutil.KeepTail(reply.Stderr, 4096)}
 	}
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 		f.Command = s.Do.Exec.DisplayText()
 		if reply.Code == hostscript.ScriptActionFailed {
-			f.Kind, f.Cause = KindAction, cmp.Or(textutil.FirstLine(f.Stderr), f.Cause)
+			f.Kind, f.Cause = engine.ActionFailure, cmp.Or(textutil.FirstLine(f.Stderr), f.Cause)
 		}
 		return f
 	}
@@ -177,10 +177,10 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 
 func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
-		hostscript.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
-		hostscript.ScriptChanged: {Kind: KindChanged, Cause: "the host is not as planned any more; nothing was done"},
-		hostscript.ScriptNoSpace: {Kind: KindFull, Cause: "too little free space; nothing was done"},
-		hostscript.ScriptCannot:  {Kind: KindCannot, Cause: "the host refused the change; nothing was changed"},
+		hostscript.ScriptHeld:    {Kind: engine.HeldFailure, Cause: "somebody else holds the host"},
+		hostscript.ScriptChanged: {Kind: engine.ChangedFailure, Cause: "the host is not as planned any more; nothing was done"},
+		hostscript.ScriptNoSpace: {Kind: engine.FullFailure, Cause: "too little free space; nothing was done"},
+		hostscript.ScriptCannot:  {Kind: engine.CannotFailure, Cause: "the host refused the change; nothing was changed"},
 	}
 	f, ok := causes[reply.Code]
 	if !ok {

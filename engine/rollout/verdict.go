@@ -50,7 +50,7 @@ func (r *Run) runFindings(ctx context.Context, err error) engine.Findings {
 
 func stoppedBy(ctx context.Context, err error) bool {
 	var f *engine.Failure
-	return errors.Is(err, ErrDeclined) || errors.Is(err, ErrNoStep) || ctx.Err() != nil || errors.As(err, &f) && f.Kind == KindStopped
+	return errors.Is(err, ErrDeclined) || errors.Is(err, ErrNoStep) || ctx.Err() != nil || errors.As(err, &f) && f.Kind == engine.StoppedFailure
 }
 
 // finishedPlan is a plan of which no step can be run any more.

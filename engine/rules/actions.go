@@ -75,6 +75,7 @@ func (w requestedAction) actionPhase() int {
 			return 2
 		}
 		return 4
+	default:
+		return 5
 	}
-	return 5
 }

@@ -12,13 +12,20 @@ import (
 const absent = "absent"
 
 func (x *configDiff) describeChange(c rules.Change) (before, after string) {
-	s := subject{c.Domain, c.Name}
 	switch c.Domain {
 	case rules.Unit:
 		return x.describeUnitChange(c.Name)
 	case rules.User:
 		return x.describeUserChange(c.Name)
+	default:
+		return x.describeNodeChange(c)
 	}
+}
+
+// describeNodeChange describes the change of a file, directory or link, or of
+// the text that the configuration appends to a file.
+func (x *configDiff) describeNodeChange(c rules.Change) (before, after string) {
+	s := subject{c.Domain, c.Name}
 	before, after = describeNode(x.facts.Nodes[c.Name]), absent
 	if e, ok := x.entryOf(s); ok {
 		return before, e.describeEntry()

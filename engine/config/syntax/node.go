@@ -208,16 +208,18 @@ func (n *Node) AppendJSON(b []byte) []byte {
 			b = item.AppendJSON(b)
 		}
 		return append(b, ']')
-	}
-	b = append(b, '{')
-	for i, item := range n.Items {
-		if i > 0 {
-			b = append(b, ',')
+	case ObjectKind:
+		b = append(b, '{')
+		for i, item := range n.Items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(AppendString(b, n.Keys[i].Name), ':')
+			b = item.AppendJSON(b)
 		}
-		b = append(AppendString(b, n.Keys[i].Name), ':')
-		b = item.AppendJSON(b)
+		return append(b, '}')
 	}
-	return append(b, '}')
+	return append(b, "null"...) // there is no other kind
 }
 
 // AppendString appends a text as JSON.

@@ -107,6 +107,7 @@ func (p *Writer) eventText(e engine.Event) string {
 		return cmp.Or(waitLine(e), p.stepBeginText(e))
 	case engine.StagingGoverned:
 		return governedText(e)
+	case engine.EtcdSampled: // samples show in the summary
 	case engine.StepEnded, engine.StepProgress:
 		if e.Progress != nil {
 			return p.transferText(e)

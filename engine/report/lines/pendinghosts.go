@@ -38,8 +38,9 @@ func (c *pendingHosts) foldsLine(e engine.Event) bool {
 		return slices.Contains(c.done, e.Host)
 	case engine.StepStarted, engine.StepProgress, engine.StepEnded:
 		return c.rest[e.Host]
+	default:
+		return false
 	}
-	return false
 }
 
 // doneLine returns the line for all of these hosts. It returns the line when no

@@ -69,6 +69,7 @@ func (b *Status) AddEvent(e engine.Event) {
 		}
 	case engine.HostDone, engine.HostFailed:
 		b.addHostEnd(e)
+	default: // the other events change nothing that the view shows
 	}
 }
 

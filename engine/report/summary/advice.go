@@ -94,8 +94,9 @@ func (s *Summary) finishAdvice(end engine.RunEnd) string {
 			return "to finish, when they are released: " + s.rerunCommand()
 		case engine.RolledBack:
 			return "to finish, give another OS, or try this one again: " + s.rerunCommand(retryRolledBack)
+		default:
+			return ""
 		}
-		return ""
 	}
 	var parts, flags []string
 	for _, why := range all {

@@ -168,6 +168,7 @@ func (h *hostSummary) addEvent(e engine.Event, play int) {
 	case engine.HostFailed:
 		h.beginPlay()
 		h.failure, h.became, h.fate = e.Failure, e.Message, e.HostOutcome
+	default: // the other events are not about the work on a host
 	}
 }
 

@@ -82,8 +82,9 @@ func takesMemberDown(e engine.Event) bool {
 		return e.Type == engine.StepEnded && (e.Failure == nil || e.Failure.Kind == engine.StoppedFailure)
 	case engine.DefragStep:
 		return e.Type == engine.StepStarted
+	default:
+		return false
 	}
-	return false
 }
 
 func isMemberBack(e engine.Event) bool {

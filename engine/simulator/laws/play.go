@@ -53,6 +53,7 @@ func (r *Run) followEvent(e engine.Event) {
 		f.batches++
 	case engine.HostDone, engine.HostFailed:
 		f.ended[e.Host] = true
+	default: // no law about plays needs the other events
 	}
 }
 

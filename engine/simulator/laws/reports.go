@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/rollout"
 )
 
 // runReports is the part of a run's journal about its roll-out.
@@ -42,7 +41,7 @@ func (r *Run) keepReport(e engine.Event) {
 		r.reports.batch, r.reports.zones, r.reports.spent = e.Time, map[string]string{}, r.spentBudgets()
 	case e.Type == engine.HostDone:
 		r.reports.done[e.Host] = e.Time
-	case e.Type == engine.HostFailed && e.Failure.Kind != rollout.KindStopped && e.Failure.Kind != rollout.KindHeld:
+	case e.Type == engine.HostFailed && e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure:
 		r.reports.failed[e.Host] = true
 	}
 }
