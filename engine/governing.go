@@ -100,3 +100,22 @@ type MemberGoverned struct {
 	Worst   LatencyPoint `json:"worst"`             // the worst window of the staging, by WAL fsync
 	WorstAt time.Time    `json:"worst_at,omitzero"` // begin of the worst window
 }
+
+// LatencyPoint is the disk latency of one member between two scrapes of its
+// metrics: estimates from etcd's own histograms, in seconds.
+type LatencyPoint struct {
+	Host                string         `json:"host"`
+	Window              Duration       `json:"window,omitempty"` // time between the two scrapes
+	WALFsyncP99         float64        `json:"wal_fsync_p99,omitempty"`
+	WALFsyncBucket      *LatencyBucket `json:"wal_fsync_bucket,omitempty"` // bucket of the p99 of the WAL fsyncs; missing: no WAL fsync in the window
+	BackendCommitP99    float64        `json:"backend_commit_p99,omitempty"`
+	BackendCommitBucket *LatencyBucket `json:"backend_commit_bucket,omitempty"` // bucket of the p99 of the backend commits; missing: no backend commit in the window
+}
+
+// LatencyBucket is the histogram bucket that contains a quantile. The quantile
+// is only known to lie between the bounds of this bucket.
+type LatencyBucket struct {
+	Low      float64 `json:"low"`            // lower bound, in seconds
+	High     float64 `json:"high,omitempty"` // upper bound, in seconds; missing: the last bucket has no upper bound
+	Observed uint64  `json:"observed"`       // observations in all buckets
+}

@@ -87,7 +87,7 @@ func appendNewBy[T any, K comparable](a, b []T, key func(T) K) []T {
 // Verdict returns the verdict of a run that can carry out nothing, or nothing
 // more, of the plan.
 func (p Plan) Verdict() Verdict {
-	f := Findings{Refusals: p.Refusals, UnhealthyClusters: p.UnhealthyClusters, Unfinished: p.Unfinished, Excluded: p.Excluded, Drift: p.driftingHosts()}
+	f := Findings{Refusals: p.Refusals, UnhealthyClusters: p.UnhealthyClusters, Unfinished: p.Unfinished, Excluded: p.Excluded, Drift: p.DriftingHosts()}
 	for _, b := range p.Batches {
 		f.Work = append(f.Work, b.Hosts...)
 	}
@@ -99,7 +99,8 @@ func (p Plan) Verdict() Verdict {
 	return NewVerdict(f)
 }
 
-func (p Plan) driftingHosts() []string {
+// DriftingHosts returns the hosts whose drift is only reported.
+func (p Plan) DriftingHosts() []string {
 	var hosts []string
 	for _, d := range p.Drift {
 		hosts = append(hosts, d.Host)

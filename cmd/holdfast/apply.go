@@ -13,6 +13,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/planner/approval"
 	"holdfast/engine/report"
@@ -192,8 +193,8 @@ type endWatcher struct {
 }
 
 // Emit passes an event to the next sink.
-func (u *endWatcher) Emit(e engine.Event) error {
-	u.ended = u.ended || e.Type == engine.RunEnded
+func (u *endWatcher) Emit(e event.Event) error {
+	u.ended = u.ended || e.Type == event.RunEnded
 	return u.Sink.Emit(e)
 }
 

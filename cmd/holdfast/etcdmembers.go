@@ -16,6 +16,7 @@ import (
 	"holdfast/engine/etcd/change"
 	"holdfast/engine/etcd/issuer"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/membersview"
@@ -115,7 +116,7 @@ func (a *app) newMembersRun(ctx context.Context, s *site, args []string, f membe
 	run := &change.Run{
 		Cluster: spec, Members: s.inv.Members(name), Named: f.remove, Etcd: members, Hosts: scriptHosts{s}, Certificates: certificates,
 		Snapshot: func(ctx context.Context) (string, error) { return s.clusters.Snapshot(ctx, name) },
-		Emit:     func(engine.Event) error { return nil }, Timeout: f.timeout,
+		Emit:     func(event.Event) error { return nil }, Timeout: f.timeout,
 		AnyVersion: f.anyVersion,
 	}
 	if spec.Managed.Hook != "" {
@@ -200,7 +201,7 @@ func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Contex
 	events := a.newMembersEvents(s, written)
 	run.Emit = events.emit
 	s.run.Start.Cluster = run.Cluster.Name
-	if err := events.emit(engine.Event{Type: engine.RunStarted, Start: &s.run.Start}); err != nil {
+	if err := events.emit(event.Event{Type: event.RunStarted, Start: &s.run.Start}); err != nil {
 		return failWith(engine.ExitFailed, err)
 	}
 	a.gently(true)
@@ -209,11 +210,11 @@ func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Contex
 	if err != nil && a.soft.Err() != nil {
 		exit, err = engine.ExitStopped, errors.Join(errors.New("stopped; the next run continues"), err)
 	}
-	end := engine.RunEnd{Exit: exit, Reason: "the members of etcd cluster " + run.Cluster.Name + " are as they should be"}
+	end := event.RunEnd{Exit: exit, Reason: "the members of etcd cluster " + run.Cluster.Name + " are as they should be"}
 	if err != nil {
 		end.Reason = textutil.Printable(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	if emitErr := events.emit(engine.Event{Type: engine.RunEnded, End: &end}); emitErr != nil {
+	if emitErr := events.emit(event.Event{Type: event.RunEnded, End: &end}); emitErr != nil {
 		return failWith(engine.ExitFailed, errors.Join(err, emitErr))
 	}
 	return exitWith(exit)
@@ -225,7 +226,7 @@ type membersEvents struct {
 	view    report.Sink
 	run     string
 	seq     int
-	hide    func(engine.Event) engine.Event
+	hide    func(event.Event) event.Event
 }
 
 func (a *app) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
@@ -233,13 +234,13 @@ func (a *app) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
 	if a.json {
 		m.view = report.JSONLines{W: a.stdout}
 	}
-	m.hide = func(e engine.Event) engine.Event { return report.HideSensitive(e, s.loaded.Sensitive) }
+	m.hide = func(e event.Event) event.Event { return report.HideSensitive(e, s.loaded.Sensitive) }
 	return m
 }
 
-func (m *membersEvents) emit(e engine.Event) error {
+func (m *membersEvents) emit(e event.Event) error {
 	m.seq++
-	e.Schema, e.Seq, e.Run, e.Time = engine.EventSchema, m.seq, m.run, bastion.Clock{}.Now()
+	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, bastion.Clock{}.Now()
 	e = m.hide(e)
 	if err := m.journal.Emit(e); err != nil {
 		return err

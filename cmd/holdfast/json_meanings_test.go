@@ -61,6 +61,7 @@ var meanings = map[string]string{
 	"Event.seq":      "number of the event in its run, from 1",
 	"Event.time":     "when it happened, by the bastion's clock",
 	"Event.run":      "ID of the run",
+	"EventType":      "EventType is a kind of event.",
 	"Event.type":     "kind of event, which determines the other fields",
 	"Event.batch":    "number of the batch, from 1",
 	"Event.canaries": "names of the pools whose canaries the hosts of the batch are, of `batch-started` and `batch-ended`",

@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/content/mirror"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/rules"
@@ -27,14 +28,14 @@ var printed = []struct {
 	value        any
 }{
 	{"holdfast plan", "with a playbook a list of these, one for each play", engine.Plan{}},
-	{"holdfast apply", "one event per line, and so in the journals", engine.Event{}},
+	{"holdfast apply", "one event per line, and so in the journals", event.Event{}},
 	{"holdfast status", "", engine.Status{}},
 	{"holdfast etcd status", "a list of these; with `--watch` one list per line", engine.ClusterStatus{}},
 	{"holdfast etcd snapshot", "", etcd.SnapshotInfo{}},
 	{"holdfast etcd endpoints", "", etcd.Endpoints{}},
 	{"holdfast etcd members plan", "", membership.Forecast{}},
-	{"holdfast etcd members apply", "one event per line, and so in the journals", engine.Event{}},
-	{"holdfast etcd restore", "one event per line, and so in the journals", engine.Event{}},
+	{"holdfast etcd members apply", "one event per line, and so in the journals", event.Event{}},
+	{"holdfast etcd restore", "one event per line, and so in the journals", event.Event{}},
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
 	{"holdfast mirror", "a list of these", mirror.ContentStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},
@@ -278,6 +279,9 @@ func kindOf(typ reflect.Type) string {
 // typeTitle returns the heading of a type. It distinguishes types of package
 // rules from types of the same name in package engine.
 func typeTitle(typ reflect.Type) string {
+	if typ == reflect.TypeFor[event.Type]() {
+		return "EventType"
+	}
 	if strings.HasSuffix(typ.PkgPath(), "/rules") && !strings.HasPrefix(typ.Name(), "Diff") {
 		return "Diff" + typ.Name()
 	}

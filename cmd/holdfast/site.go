@@ -15,6 +15,7 @@ import (
 	"holdfast/engine/connection"
 	"holdfast/engine/content"
 	"holdfast/engine/desired"
+	"holdfast/engine/event"
 	"holdfast/engine/hostpattern"
 	"holdfast/engine/inventory"
 	"holdfast/engine/journal"
@@ -123,7 +124,7 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 	s.run = &rollout.Run{
 		Options: rollout.Options{
 			ID:      id,
-			Start:   engine.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
+			Start:   event.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
 			Request: planner.Request{Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn}, Forks: a.forks,
 		},
 		Ports: rollout.Ports{
@@ -209,7 +210,7 @@ func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.
 // discard is the sink of commands without a journal.
 type discard struct{}
 
-func (discard) Emit(engine.Event) error { return nil }
+func (discard) Emit(event.Event) error { return nil }
 
 func (a *app) newConfigs(ctx context.Context, loaded inventory.Loaded) *desired.Configs {
 	c := desired.NewConfigs(loaded, a.newInputs().FS("/"))

@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/metrics"
 	"holdfast/engine/etcd/snapshot"
+	"holdfast/engine/event"
 	"holdfast/engine/governor"
 	"holdfast/engine/journal"
 )
@@ -167,9 +168,9 @@ func (c *Clusters) ListSnapshots(name string) ([]string, error) {
 
 // Sample gathers the facts of a cluster, and measures the disk latency of its
 // members since the previous sample.
-func (c *Clusters) Sample(ctx context.Context, name string) engine.Sample {
+func (c *Clusters) Sample(ctx context.Context, name string) event.Sample {
 	facts := c.Gather(ctx, name)
-	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.CountHealthy(), Down: facts.UnhealthyHosts(), Leader: facts.Leader()}
+	sample := event.Sample{Voters: len(facts.Voters()), Healthy: facts.CountHealthy(), Down: facts.UnhealthyHosts(), Leader: facts.Leader()}
 	if facts.Problem != "" {
 		sample.Problems = append(sample.Problems, facts.Problem)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // reportInterval is the time between two reports of a transfer.
@@ -72,7 +73,7 @@ func (p *progress) reportEnd() {
 	if p.transfer.Report == nil || sent == 0 {
 		return
 	}
-	r := engine.Progress{Bytes: p.before + sent, Ended: true}
+	r := event.Progress{Bytes: p.before + sent, Ended: true}
 	if took := time.Since(p.began); took > 0 {
 		r.Rate = int64(float64(sent) / took.Seconds())
 	}
@@ -81,8 +82,8 @@ func (p *progress) reportEnd() {
 
 // newProgress returns a report. It leaves out a total that is smaller than
 // sent, because such a total is wrong.
-func newProgress(sent, total, rate int64) engine.Progress {
-	r := engine.Progress{Bytes: sent, Total: total, Rate: rate}
+func newProgress(sent, total, rate int64) event.Progress {
+	r := event.Progress{Bytes: sent, Total: total, Rate: rate}
 	switch {
 	case total < sent:
 		r.Total = 0

@@ -34,6 +34,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/content"
+	"holdfast/engine/event"
 )
 
 // makeLayout makes a layout with two images, and returns its folder and the
@@ -105,7 +106,7 @@ func TestHostsPullImages(t *testing.T) {
 	}
 	var last atomic.Int64
 	stop, err := newServer(t, engine.Mirror{Layout: string(folder)}).Serve(l, content.Transfer{
-		Host: h.name, Content: engine.Content{Image: digest.String()}, Report: func(p engine.Progress) { last.Store(p.Bytes) },
+		Host: h.name, Content: engine.Content{Image: digest.String()}, Report: func(p event.Progress) { last.Store(p.Bytes) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // Bounds of the requests of a host. A host sends only short headers.
@@ -67,7 +68,7 @@ func (s *Server) Close() error {
 type Transfer struct {
 	Host    string
 	Content engine.Content
-	Report  func(engine.Progress) // called every few seconds after the first byte, and at the end; may be nil
+	Report  func(event.Progress) // called every few seconds after the first byte, and at the end; may be nil
 }
 
 // Serve answers the connections of a listener until stop is called. stop closes the listener, and waits until the

@@ -23,6 +23,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/content"
 	"holdfast/engine/content/ostreetest"
+	"holdfast/engine/event"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/remote/sshtest"
@@ -98,7 +99,7 @@ func (h host) serveCommit(t *testing.T, s *content.Server, commit string, wrap f
 		l = wrap(l)
 	}
 	var last atomic.Int64
-	stop, err := s.Serve(l, content.Transfer{Host: h.name, Content: engine.Content{Commit: commit}, Report: func(p engine.Progress) { last.Store(p.Bytes) }})
+	stop, err := s.Serve(l, content.Transfer{Host: h.name, Content: engine.Content{Commit: commit}, Report: func(p event.Progress) { last.Store(p.Bytes) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,19 +10,20 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 )
 
 // writeEndedRun writes the journal of a run of site berlin that ended some
 // hours after its begin.
-func writeEndedRun(t testing.TB, dir string, hours int, end engine.RunEnd) {
+func writeEndedRun(t testing.TB, dir string, hours int, end event.RunEnd) {
 	t.Helper()
 	p := examplePlan()
 	at := began.Add(time.Duration(hours) * time.Hour)
-	writeJournal(t, dir, "run-"+at.Format("0102-1504"), []engine.Event{
-		{Type: engine.RunStarted, Time: at.Add(-time.Minute), Start: &engine.RunStart{Site: "berlin"}},
-		{Type: engine.Planned, Time: at.Add(-time.Minute), Plan: &p},
-		{Type: engine.RunEnded, Time: at, End: &end},
+	writeJournal(t, dir, "run-"+at.Format("0102-1504"), []event.Event{
+		{Type: event.RunStarted, Time: at.Add(-time.Minute), Start: &event.RunStart{Site: "berlin"}},
+		{Type: event.Planned, Time: at.Add(-time.Minute), Plan: &p},
+		{Type: event.RunEnded, Time: at, End: &end},
 	})
 }
 
@@ -68,7 +69,7 @@ func TestHistory(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for i, seen := range c.runs {
-			writeEndedRun(t, dir, i+1, engine.RunEnd{Pools: poolStatuses(strings.Fields(seen)...)})
+			writeEndedRun(t, dir, i+1, event.RunEnd{Pools: poolStatuses(strings.Fields(seen)...)})
 		}
 		h, err := journal.ReadHistory(dir, "berlin")
 		if err != nil {
@@ -102,9 +103,9 @@ func TestHistoryWithinASecond(t *testing.T) {
 	dir := t.TempDir()
 	for i, run := range []string{"20261121-080000-bbbb", "20261121-080000-aaaa"} {
 		at := began.Add(time.Duration(i) * 300 * time.Millisecond)
-		writeJournal(t, dir, run, []engine.Event{
-			{Type: engine.RunStarted, Time: at, Start: &engine.RunStart{Site: "berlin"}},
-			{Type: engine.RunEnded, Time: at.Add(100 * time.Millisecond), End: &engine.RunEnd{Pools: poolStatuses([]string{"w!A", "w=A"}[i])}},
+		writeJournal(t, dir, run, []event.Event{
+			{Type: event.RunStarted, Time: at, Start: &event.RunStart{Site: "berlin"}},
+			{Type: event.RunEnded, Time: at.Add(100 * time.Millisecond), End: &event.RunEnd{Pools: poolStatuses([]string{"w!A", "w=A"}[i])}},
 		})
 	}
 	h, err := journal.ReadHistory(dir, "berlin")
@@ -119,7 +120,7 @@ func TestHistoryOutlivesJournals(t *testing.T) {
 	dir := t.TempDir()
 	pools := poolStatuses("w=A")
 	pools[0].Since = began
-	writeEndedRun(t, dir, 5, engine.RunEnd{Pools: pools})
+	writeEndedRun(t, dir, 5, event.RunEnd{Pools: pools})
 	h, err := journal.ReadHistory(dir, "berlin")
 	if got := h.WithSince(engine.Status{Pools: poolStatuses("w=A")}).Pools[0].Since; err != nil || !got.Equal(began) {
 		t.Errorf("since %s, %v", got, err)
@@ -130,7 +131,7 @@ func TestHistoryOutlivesJournals(t *testing.T) {
 // other files add nothing, and cause no error.
 func TestHistorySkipsOtherFiles(t *testing.T) {
 	dir := t.TempDir()
-	writeEndedRun(t, dir, 1, engine.RunEnd{Pools: poolStatuses("w=A")})
+	writeEndedRun(t, dir, 1, event.RunEnd{Pools: poolStatuses("w=A")})
 	whole, err := os.ReadFile(filepath.Join(dir, "run-1121-0900.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +159,7 @@ func TestHistorySkipsOtherFiles(t *testing.T) {
 // TestHistoryOfALargeRun checks that the end of a run is found at any length.
 func TestHistoryOfALargeRun(t *testing.T) {
 	dir := t.TempDir()
-	end := engine.RunEnd{Pools: poolStatuses("w=A")}
+	end := event.RunEnd{Pools: poolStatuses("w=A")}
 	for i := range 40_000 {
 		end.Updated = append(end.Updated, fmt.Sprintf("worker-%05d.berlin.example", i))
 	}
@@ -171,21 +172,21 @@ func TestHistoryOfALargeRun(t *testing.T) {
 
 // TestFailedHosts checks that the history has the hosts whose last work failed.
 func TestFailedHosts(t *testing.T) {
-	stopped := func(end engine.RunEnd) engine.RunEnd {
+	stopped := func(end event.RunEnd) event.RunEnd {
 		end.Exit = engine.ExitStopped
 		return end
 	}
 	for name, c := range map[string]struct {
-		runs []engine.RunEnd
+		runs []event.RunEnd
 		want []string
 	}{
-		"the last run":                              {[]engine.RunEnd{{Failed: []string{"b", "a"}}}, []string{"a", "b"}},
-		"not those of the run before":               {[]engine.RunEnd{{Failed: []string{"a"}}, {Failed: []string{"b"}}}, []string{"b"}},
-		"nothing failed":                            {[]engine.RunEnd{{Failed: []string{"a"}}, {Updated: []string{"a"}}}, nil},
-		"the last run was stopped before":           {[]engine.RunEnd{{Failed: []string{"a", "b"}}, stopped(engine.RunEnd{Updated: []string{"b"}})}, []string{"a"}},
-		"the last run did nothing":                  {[]engine.RunEnd{{Failed: []string{"a"}}, {}, {}}, []string{"a"}},
-		"failed in both":                            {[]engine.RunEnd{{Failed: []string{"a"}}, stopped(engine.RunEnd{Failed: []string{"a"}})}, []string{"a"}},
-		"stopped, but what it has done is not lost": {[]engine.RunEnd{stopped(engine.RunEnd{Failed: []string{"c"}}), stopped(engine.RunEnd{Updated: []string{"d"}})}, []string{"c"}},
+		"the last run":                              {[]event.RunEnd{{Failed: []string{"b", "a"}}}, []string{"a", "b"}},
+		"not those of the run before":               {[]event.RunEnd{{Failed: []string{"a"}}, {Failed: []string{"b"}}}, []string{"b"}},
+		"nothing failed":                            {[]event.RunEnd{{Failed: []string{"a"}}, {Updated: []string{"a"}}}, nil},
+		"the last run was stopped before":           {[]event.RunEnd{{Failed: []string{"a", "b"}}, stopped(event.RunEnd{Updated: []string{"b"}})}, []string{"a"}},
+		"the last run did nothing":                  {[]event.RunEnd{{Failed: []string{"a"}}, {}, {}}, []string{"a"}},
+		"failed in both":                            {[]event.RunEnd{{Failed: []string{"a"}}, stopped(event.RunEnd{Failed: []string{"a"}})}, []string{"a"}},
+		"stopped, but what it has done is not lost": {[]event.RunEnd{stopped(event.RunEnd{Failed: []string{"c"}}), stopped(event.RunEnd{Updated: []string{"d"}})}, []string{"c"}},
 	} {
 		dir := t.TempDir()
 		for i, end := range c.runs {

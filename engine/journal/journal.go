@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/wire"
 )
 
@@ -50,7 +50,7 @@ func syncFolder(dir string) error {
 func journalPath(dir, run string) string { return filepath.Join(dir, run+".jsonl") }
 
 // Emit writes an event.
-func (w *Writer) Emit(e engine.Event) error {
+func (w *Writer) Emit(e event.Event) error {
 	line, err := wire.MarshalEvent(e)
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
@@ -58,7 +58,7 @@ func (w *Writer) Emit(e engine.Event) error {
 	if _, err := w.f.Write(line); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	if e.Type == engine.StepProgress || e.Type == engine.EtcdSampled || e.Type == engine.StagingGoverned {
+	if e.Type == event.StepProgress || e.Type == event.EtcdSampled || e.Type == event.StagingGoverned {
 		return nil
 	}
 	if err := w.f.Sync(); err != nil {
@@ -78,9 +78,9 @@ const (
 
 // Read calls each for every event of a journal. It skips an incomplete last
 // line, which remains when the bastion dies during a write.
-func Read(path string, each func(engine.Event) error) error {
+func Read(path string, each func(event.Event) error) error {
 	return readLines(path, func(line []byte) error {
-		var e engine.Event
+		var e event.Event
 		if err := json.Unmarshal(line, &e); err != nil {
 			return err
 		}

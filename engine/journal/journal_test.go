@@ -11,12 +11,13 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/wire"
 )
 
 // writeJournal writes events as a run does, and returns the path of the journal.
-func writeJournal(t testing.TB, dir, run string, events []engine.Event) string {
+func writeJournal(t testing.TB, dir, run string, events []event.Event) string {
 	t.Helper()
 	j, err := journal.Create(dir, run)
 	if err != nil {
@@ -46,8 +47,8 @@ func TestIncompleteLastLine(t *testing.T) {
 		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var got []engine.Event
-		err := journal.Read(path, func(e engine.Event) error {
+		var got []event.Event
+		err := journal.Read(path, func(e event.Event) error {
 			got = append(got, e)
 			return nil
 		})
@@ -65,12 +66,12 @@ func TestIncompleteLastLine(t *testing.T) {
 
 // TestIncompleteAtEachByte cuts a small journal after each of its bytes.
 func TestIncompleteAtEachByte(t *testing.T) {
-	events := []engine.Event{exampleRun()[0], exampleRun()[1], {Seq: 3, Type: engine.Warned, Message: "a \"quoted\" é\nline ,\"plan\":{ \"type\":\"planned\""}, {Seq: 4, Type: engine.Planned, Plan: &engine.Plan{Site: "x"}}, exampleRun()[len(exampleRun())-1]}
+	events := []event.Event{exampleRun()[0], exampleRun()[1], {Seq: 3, Type: event.Warned, Message: "a \"quoted\" é\nline ,\"plan\":{ \"type\":\"planned\""}, {Seq: 4, Type: event.Planned, Plan: &engine.Plan{Site: "x"}}, exampleRun()[len(exampleRun())-1]}
 	whole, dir := journalLines(t, events), t.TempDir()
 	for n := range len(whole) + 1 {
 		saveJournal(t, dir, "r", whole[:n])
 		want, seen := strings.Count(string(whole[:n]), "\n"), 0
-		err := journal.Read(filepath.Join(dir, "r.jsonl"), func(e engine.Event) error {
+		err := journal.Read(filepath.Join(dir, "r.jsonl"), func(e event.Event) error {
 			if !equalEvents(e, events[seen]) {
 				t.Fatalf("cut after %d bytes: event %d is %+v", n, seen, e)
 			}
@@ -90,12 +91,12 @@ func TestRunsSkipPlan(t *testing.T) {
 	events := exampleRun()[:3]
 	saveJournal(t, dir, "r", journalLines(t, events))
 	runs, err := journal.ListRuns(dir)
-	if err != nil || events[2].Type != engine.Planned || runs[0].Problem != "" || !runs[0].Last.Equal(events[2].Time) || runs[0].Site != "berlin" {
+	if err != nil || events[2].Type != event.Planned || runs[0].Problem != "" || !runs[0].Last.Equal(events[2].Time) || runs[0].Site != "berlin" {
 		t.Errorf("%+v, %v", runs, err)
 	}
 }
 
-func equalEvents(a, b engine.Event) bool {
+func equalEvents(a, b event.Event) bool {
 	x, _ := wire.MarshalEvent(a)
 	y, _ := wire.MarshalEvent(b)
 	return string(x) == string(y)
@@ -109,12 +110,12 @@ func TestRunsOfAJournal(t *testing.T) {
 	done := len(events)
 	var cut int
 	for i, e := range events {
-		if e.Step == "wait for boot" && e.Type == engine.StepStarted {
+		if e.Step == "wait for boot" && e.Type == event.StepStarted {
 			cut = i + 1
 		}
 	}
-	well := append([]engine.Event(nil), events[:done]...)
-	well[done-1].End = &engine.RunEnd{Exit: engine.ExitOK, Reason: "every host matches"}
+	well := append([]event.Event(nil), events[:done]...)
+	well[done-1].End = &event.RunEnd{Exit: engine.ExitOK, Reason: "every host matches"}
 	writeJournal(t, dir, "20261121-060000-0000", well) // a successful run leaves no holds
 	writeJournal(t, dir, "20261121-070000-0000", events[:done])
 	writeJournal(t, dir, "20261121-080000-0001", events[:cut])
@@ -154,7 +155,7 @@ func TestJournalsOfAnotherBastion(t *testing.T) {
 			start.Bastion = "b1"
 			events[i].Start = &start
 		}
-		if e.Step == "wait for boot" && e.Type == engine.StepStarted {
+		if e.Step == "wait for boot" && e.Type == event.StepStarted {
 			events = events[:i+1]
 			break
 		}
@@ -188,7 +189,7 @@ func BenchmarkJournal(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := engine.Event{Type: engine.StepStarted, Host: "worker-001", Step: "finalize", Time: began}
+	e := event.Event{Type: event.StepStarted, Host: "worker-001", Step: "finalize", Time: began}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := j.Emit(e); err != nil {
@@ -197,7 +198,7 @@ func BenchmarkJournal(b *testing.B) {
 	}
 }
 
-func journalLines(t testing.TB, events []engine.Event) []byte {
+func journalLines(t testing.TB, events []event.Event) []byte {
 	t.Helper()
 	var all []byte
 	for _, e := range events {
@@ -222,9 +223,9 @@ func saveJournal(t testing.TB, dir, run string, text []byte) {
 func TestRebootingHostIsAwaited(t *testing.T) {
 	for _, step := range []string{"finalize", "reboot", "roll back", "reboot into the kernel of the playbook"} {
 		dir := t.TempDir()
-		writeJournal(t, dir, "20261121-080000-0001", []engine.Event{
-			{Schema: 1, Seq: 1, Type: engine.RunStarted, Time: began, Start: &engine.RunStart{Site: "berlin"}},
-			{Schema: 1, Seq: 2, Type: engine.StepStarted, Time: began, Host: "app-1", Step: step, Kind: engine.RebootStep},
+		writeJournal(t, dir, "20261121-080000-0001", []event.Event{
+			{Schema: 1, Seq: 1, Type: event.RunStarted, Time: began, Start: &event.RunStart{Site: "berlin"}},
+			{Schema: 1, Seq: 2, Type: event.StepStarted, Time: began, Host: "app-1", Step: step, Kind: engine.RebootStep},
 		})
 		runs, err := journal.ListRuns(dir)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 const (
@@ -30,13 +30,13 @@ func readEnd(dir, id string) (Run, bool) {
 	if err != nil {
 		return Run{}, false
 	}
-	var start engine.Event
+	var start event.Event
 	if json.Unmarshal(line, &start) != nil || start.Start == nil {
 		return Run{}, false
 	}
 	last, err := lastLine(f)
-	var end engine.Event
-	if err != nil || !bytes.Contains(last, []byte(`"type":"`+engine.RunEnded+`"`)) || json.Unmarshal(last, &end) != nil || end.End == nil {
+	var end event.Event
+	if err != nil || !bytes.Contains(last, []byte(`"type":"`+event.RunEnded+`"`)) || json.Unmarshal(last, &end) != nil || end.End == nil {
 		return Run{}, false
 	}
 	return Run{

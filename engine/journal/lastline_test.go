@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 )
 
@@ -20,17 +20,17 @@ func TestIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = j.Close() }()
-	emit := func(e engine.Event) {
+	emit := func(e event.Event) {
 		t.Helper()
 		if err := j.Emit(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	emit(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "test"}})
+	emit(event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "test"}})
 	if journal.IsOver(dir, "r1") {
 		t.Error("a run that has begun is over")
 	}
-	emit(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{}})
+	emit(event.Event{Type: event.RunEnded, End: &event.RunEnd{}})
 	if !journal.IsOver(dir, "r1") || !journal.IsOver(dir, "none") {
 		t.Error("a run that has ended, or has no journal, is not over")
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // FindRun returns the ID of the run with this ID, or of the only run whose ID begins with name.
@@ -39,7 +40,7 @@ func FindRun(dir, name string) (string, error) {
 }
 
 // Replay calls each for every event of a run.
-func Replay(dir, id string, each func(engine.Event) error) error {
+func Replay(dir, id string, each func(event.Event) error) error {
 	return Read(journalPath(dir, id), each)
 }
 

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // TestFilesMustBeRegular: a pipe or a folder in the place of a file is an error, and nobody waits for its other end.
@@ -32,7 +33,7 @@ func TestFilesMustBeRegular(t *testing.T) {
 			"observe":  func() error { _, err := ObserveSite(dir, "berlin", engine.HoldOwner{}); return err },
 			"lock":     func() error { _, err := LockSite(dir, "berlin", LockInfo{Run: "r1"}); return err },
 			"identity": func() error { _, err := ReadBastion(dir, Machine{}); return err },
-			"read":     func() error { return Read(filepath.Join(dir, "r1.jsonl"), func(engine.Event) error { return nil }) },
+			"read":     func() error { return Read(filepath.Join(dir, "r1.jsonl"), func(event.Event) error { return nil }) },
 			"list":     func() error { hasLock(dir, "berlin", "r1"); return fs.ErrInvalid },
 			"end":      func() error { IsOver(dir, "r1"); return fs.ErrInvalid },
 		} {

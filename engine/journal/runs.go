@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // Run is the summary of the journal of one run.
@@ -24,7 +25,7 @@ type Run struct {
 	Cluster  string            `json:"cluster,omitempty"` // etcd cluster whose members the run changes; missing: the run is a roll-out
 	Started  time.Time         `json:"started"`
 	Last     time.Time         `json:"last"` // time of the last event
-	End      *engine.RunEnd    `json:"end,omitempty"`
+	End      *event.RunEnd     `json:"end,omitempty"`
 	Updated  []string          `json:"updated,omitempty"`
 	Failed   []string          `json:"failed,omitempty"`
 	Steps    map[string]string `json:"steps,omitempty"`     // the last step that began on each unfinished host
@@ -70,7 +71,7 @@ func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
 // the bytes that withoutPlan looks for occur only at the begin of the plan.
 func withoutPlan(line []byte) []byte {
 	head, _, found := bytes.Cut(line, []byte(`,"plan":{`))
-	if !found || !bytes.Contains(head, []byte(`"type":"`+engine.Planned+`"`)) {
+	if !found || !bytes.Contains(head, []byte(`"type":"`+event.Planned+`"`)) {
 		return line
 	}
 	return append(slices.Clip(head), '}')
@@ -89,7 +90,7 @@ func readRun(dir, id string) Run {
 func ParseRun(id, journal string, text io.Reader) Run {
 	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}}
 	err := scanLines(journal, text, func(line []byte) error {
-		var e engine.Event
+		var e event.Event
 		if err := json.Unmarshal(withoutPlan(line), &e); err != nil {
 			return err
 		}
@@ -102,28 +103,28 @@ func ParseRun(id, journal string, text io.Reader) Run {
 	return run
 }
 
-func (r *Run) addEvent(e engine.Event) {
+func (r *Run) addEvent(e event.Event) {
 	r.Last = e.Time
 	switch e.Type {
-	case engine.RunStarted:
+	case event.RunStarted:
 		r.Started = e.Time
 		if e.Start != nil {
 			r.Site, r.Holder, r.Bastion, r.Cluster = e.Start.Site, e.Start.Holder, e.Start.Bastion, e.Start.Cluster
 		}
-	case engine.StepStarted:
+	case event.StepStarted:
 		if e.Host != "" {
 			r.Steps[e.Host] = e.Step
 			r.Rebooted[e.Host] = r.Rebooted[e.Host] || e.Kind == engine.RebootStep
 		}
-	case engine.HostDone:
+	case event.HostDone:
 		r.Updated = append(r.Updated, e.Host)
 		r.forgetHost(e.Host)
-	case engine.HostFailed:
+	case event.HostFailed:
 		if e.Failure == nil || e.Failure.Kind != engine.StoppedFailure {
 			r.Failed = append(r.Failed, e.Host)
 			r.forgetHost(e.Host)
 		}
-	case engine.RunEnded:
+	case event.RunEnded:
 		r.End = e.End
 	default: // the other events change nothing that a list of runs shows
 	}
@@ -194,7 +195,7 @@ func PlannedHosts(dir string, run Run) ([]string, error) {
 		return nil, nil
 	}
 	var hosts []string
-	err := Read(journalPath(dir, run.ID), func(e engine.Event) error {
+	err := Read(journalPath(dir, run.ID), func(e event.Event) error {
 		if e.Plan != nil {
 			hosts = nil
 			for _, hp := range e.Plan.Hosts {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 )
 
@@ -25,11 +26,11 @@ func BenchmarkListRuns(b *testing.B) {
 			p.Hosts[i].Sequence[j].Do.Exec = &engine.Exec{Script: strings.Repeat("if ! ostree admin status; then exit 3; fi\n", 40)}
 		}
 	}
-	events := []engine.Event{{Type: engine.RunStarted, Time: began, Start: &engine.RunStart{Site: "berlin"}}, {Type: engine.Planned, Plan: &p}}
+	events := []event.Event{{Type: event.RunStarted, Time: began, Start: &event.RunStart{Site: "berlin"}}, {Type: event.Planned, Plan: &p}}
 	for i := range 480 {
-		events = append(events, engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%03d", i)})
+		events = append(events, event.Event{Type: event.HostDone, Host: fmt.Sprintf("worker-%03d", i)})
 	}
-	events = append(events, engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{}})
+	events = append(events, event.Event{Type: event.RunEnded, End: &event.RunEnd{}})
 	whole := journalLines(b, events)
 	for i := range 50 {
 		saveJournal(b, dir, fmt.Sprintf("20261121-08%02d00-0001", i), whole)

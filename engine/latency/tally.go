@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // Tally collects latencies from the events of a run. The zero value is ready to
 // use.
 type Tally struct {
-	members map[memberKey]*engine.MemberLatency
+	members map[memberKey]*event.MemberLatency
 
 	disturbed          time.Time // begin of the first staging or batch; zero: none has begun
 	stageBegan, staged time.Time // begin and end of the last staging; staged is zero during a staging
@@ -26,20 +27,20 @@ type Tally struct {
 type memberKey struct{ cluster, host string }
 
 // AddEvent adds an event of the run.
-func (t *Tally) AddEvent(e engine.Event) {
+func (t *Tally) AddEvent(e event.Event) {
 	switch {
-	case e.Type == engine.StageStarted:
+	case e.Type == event.StageStarted:
 		t.stageBegan, t.staged = e.Time, time.Time{}
 		t.noteDisturbance(e.Time)
-	case e.Type == engine.StageEnded:
+	case e.Type == event.StageEnded:
 		t.staged = e.Time
-	case e.Type == engine.BatchStarted:
+	case e.Type == event.BatchStarted:
 		t.noteDisturbance(e.Time)
-	case e.Type == engine.StagingGoverned && e.Governor != nil:
+	case e.Type == event.StagingGoverned && e.Governor != nil:
 		for _, m := range e.Governor.Members {
 			t.addGoverned(e.Cluster, m)
 		}
-	case e.Type == engine.EtcdSampled && e.Etcd != nil:
+	case e.Type == event.EtcdSampled && e.Etcd != nil:
 		for _, p := range e.Etcd.Latency {
 			t.addPoint(e.Cluster, p, e.Time)
 		}
@@ -90,20 +91,20 @@ func (t *Tally) addGoverned(cluster string, g engine.MemberGoverned) {
 	}
 }
 
-func (t *Tally) memberNamed(cluster, host string) *engine.MemberLatency {
+func (t *Tally) memberNamed(cluster, host string) *event.MemberLatency {
 	k := memberKey{cluster, host}
 	if t.members == nil {
-		t.members = map[memberKey]*engine.MemberLatency{}
+		t.members = map[memberKey]*event.MemberLatency{}
 	}
 	if t.members[k] == nil {
-		t.members[k] = &engine.MemberLatency{Cluster: cluster, Host: host}
+		t.members[k] = &event.MemberLatency{Cluster: cluster, Host: host}
 	}
 	return t.members[k]
 }
 
 // Members returns the latencies of all members, by cluster and host.
-func (t *Tally) Members() []engine.MemberLatency {
-	var all []engine.MemberLatency
+func (t *Tally) Members() []event.MemberLatency {
+	var all []event.MemberLatency
 	for _, k := range slices.SortedFunc(maps.Keys(t.members), func(a, b memberKey) int {
 		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.host, b.host))
 	}) {

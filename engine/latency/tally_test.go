@@ -5,36 +5,37 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/latency"
 )
 
 var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 // sampleAt returns a sample of etcd-0, for the 10 s before a time.
-func sampleAt(second int, wal, commit float64) engine.Event {
+func sampleAt(second int, wal, commit float64) event.Event {
 	p := engine.LatencyPoint{Host: "etcd-0", Window: engine.Duration(10 * time.Second), WALFsyncP99: wal, BackendCommitP99: commit}
-	return engine.Event{Type: engine.EtcdSampled, Time: began.Add(time.Duration(second) * time.Second), Cluster: "main", Etcd: &engine.Sample{Latency: []engine.LatencyPoint{p}}}
+	return event.Event{Type: event.EtcdSampled, Time: began.Add(time.Duration(second) * time.Second), Cluster: "main", Etcd: &event.Sample{Latency: []engine.LatencyPoint{p}}}
 }
 
-func eventAt(second int, kind engine.EventType) engine.Event {
-	return engine.Event{Type: kind, Time: began.Add(time.Duration(second) * time.Second)}
+func eventAt(second int, kind event.Type) event.Event {
+	return event.Event{Type: kind, Time: began.Add(time.Duration(second) * time.Second)}
 }
 
 // TestTally checks which windows belong to which part of a run.
 func TestTally(t *testing.T) {
 	var tally latency.Tally
-	for _, e := range []engine.Event{
+	for _, e := range []event.Event{
 		sampleAt(10, 0.004, 0.008),
 		sampleAt(20, 0.005, 0.009), // the last of the longest idle windows
 		sampleAt(20, 0, 0),         // nothing was observed
-		eventAt(21, engine.StageStarted),
+		eventAt(21, event.StageStarted),
 		sampleAt(30, 0.030, 0.020),
 		sampleAt(40, 0.005, 0.200), // worse, because of the backend commit
-		eventAt(41, engine.StageEnded),
+		eventAt(41, event.StageEnded),
 		sampleAt(50, 0.006, 0.010), // overlaps, but is better
-		eventAt(55, engine.BatchStarted),
+		eventAt(55, event.BatchStarted),
 		sampleAt(60, 0.900, 0.010), // does not overlap
-		eventAt(65, engine.BatchEnded),
+		eventAt(65, event.BatchEnded),
 		sampleAt(80, 0.005, 0.010),
 	} {
 		tally.AddEvent(e)
@@ -52,7 +53,7 @@ func TestTally(t *testing.T) {
 // TestTallyWithoutStaging checks that a run that stages nothing has no latency of staging.
 func TestTallyWithoutStaging(t *testing.T) {
 	var tally latency.Tally
-	tally.AddEvent(eventAt(1, engine.BatchStarted))
+	tally.AddEvent(eventAt(1, event.BatchStarted))
 	tally.AddEvent(sampleAt(10, 0.004, 0.008))
 	if m := tally.Members()[0]; m.Idle != nil || m.Staging != nil || m.Worst == nil {
 		t.Errorf("%+v", m)
@@ -68,7 +69,7 @@ func TestTallyOfGovernedStaging(t *testing.T) {
 	at := time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
 	var tally latency.Tally
 	for _, worst := range []float64{0.02, 0.05, 0.03} {
-		tally.AddEvent(engine.Event{Type: engine.StagingGoverned, Cluster: "main", Governor: &engine.Governor{
+		tally.AddEvent(event.Event{Type: event.StagingGoverned, Cluster: "main", Governor: &engine.Governor{
 			State:   engine.GovernorEnded,
 			Members: []engine.MemberGoverned{{Host: "etcd-0", Idle: point(0.004), Staging: point(worst / 2), Worst: point(worst), WorstAt: at}},
 		}})

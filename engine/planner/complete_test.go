@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
 )
@@ -87,9 +88,9 @@ func TestEndOfEverything(t *testing.T) {
 		if has(6) {
 			p.Batches = []engine.Batch{{Hosts: []string{"e"}}}
 		}
-		cause := p.EndCause()
+		cause := event.CauseOf(p)
 		text := report.EndSentence(cause)
-		if matches := strings.Contains(text, "every host matches"); matches != p.Verdict().Complete || matches != (cause.Kind == engine.MatchedEnd) || strings.HasSuffix(text, ": ") {
+		if matches := strings.Contains(text, "every host matches"); matches != p.Verdict().Complete || matches != (cause.Kind == event.MatchedEnd) || strings.HasSuffix(text, ": ") {
 			t.Fatalf("%b: %q, and the verdict is %+v", set, text, p.Verdict())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/textutil"
 )
 
@@ -15,7 +16,7 @@ import (
 type Worded struct{ To Sink }
 
 // Emit passes an event on.
-func (w Worded) Emit(e engine.Event) error {
+func (w Worded) Emit(e event.Event) error {
 	if e.End != nil {
 		end := *e.End
 		end.Reason = EndSentence(end.Cause)
@@ -25,14 +26,14 @@ func (w Worded) Emit(e engine.Event) error {
 }
 
 // EndSentence returns why a run ended, as a sentence.
-func EndSentence(c engine.EndCause) string {
-	if c.Kind == engine.UntouchedEnd {
+func EndSentence(c event.EndCause) string {
+	if c.Kind == event.UntouchedEnd {
 		return c.Journal + "; nothing was touched"
 	}
 	text := mainClause(c)
 	switch others := alsoFailedText(c.AlsoFailed); {
 	case others == "":
-	case c.Kind != engine.FailedEnd:
+	case c.Kind != event.FailedEnd:
 		text = others + "; apart from that: " + text
 	case c.Failure.Exit() == engine.ExitRefused:
 		text += "; " + others
@@ -46,20 +47,20 @@ func EndSentence(c engine.EndCause) string {
 	return text
 }
 
-func mainClause(c engine.EndCause) string {
+func mainClause(c event.EndCause) string {
 	switch c.Kind {
-	case engine.DeclinedEnd:
+	case event.DeclinedEnd:
 		if c.Play != "" {
 			return "not approved: play " + c.Play + " was not begun; the results of earlier plays stay"
 		}
 		return "not approved; nothing was changed"
-	case engine.DeclinedBatchEnd:
+	case event.DeclinedBatchEnd:
 		return "not approved: the run ends before this batch; earlier batches stay as they are"
-	case engine.StoppedEnd:
+	case event.StoppedEnd:
 		return "stopped at once by the operator; holds stay, and the next run goes on from here"
-	case engine.FailedEnd:
+	case event.FailedEnd:
 		return strings.Join(append([]string{c.Failure.Error() + spentBudgetText(c.Spent)}, slices.Concat(c.Refusals, incompleteParts(c))...), "; ")
-	case engine.PlayedEnd:
+	case event.PlayedEnd:
 		return "the playbook is done; holdfast status says whether every host matches"
 	default:
 		if c.Play != "" {
@@ -69,15 +70,15 @@ func mainClause(c engine.EndCause) string {
 	}
 }
 
-func planEndText(c engine.EndCause) string {
+func planEndText(c event.EndCause) string {
 	switch c.Kind {
-	case engine.RefusedEnd:
+	case event.RefusedEnd:
 		return "not safe to go on: " + strings.Join(c.Refusals, "; ")
-	case engine.UnfinishedEnd:
+	case event.UnfinishedEnd:
 		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + unfinishedText(c.Unfinished)
-	case engine.IncompleteEnd:
+	case event.IncompleteEnd:
 		return "incomplete: " + cmp.Or(strings.Join(incompleteParts(c), "; "), "hosts are left with work; holdfast plan shows it")
-	case engine.MatchedEnd:
+	case event.MatchedEnd:
 		if c.Limited {
 			return "every host within the limit matches"
 		}
@@ -87,7 +88,7 @@ func planEndText(c engine.EndCause) string {
 	}
 }
 
-func incompleteParts(c engine.EndCause) []string {
+func incompleteParts(c event.EndCause) []string {
 	var parts []string
 	for _, u := range c.UnhealthyClusters {
 		parts = append(parts, u.String())
@@ -115,7 +116,7 @@ func alsoFailedText(list []engine.Failure) string {
 	return strings.Join(textutil.FoldNames(hosts), ", ") + " have failed"
 }
 
-func spentBudgetText(b *engine.SpentBudget) string {
+func spentBudgetText(b *event.SpentBudget) string {
 	if b == nil {
 		return ""
 	}
@@ -139,14 +140,14 @@ func unfinishedText(list []engine.UnfinishedHost) string {
 
 // NamesExclusion reports whether the sentence contains the reason of an
 // exclusion.
-func NamesExclusion(c engine.EndCause, x engine.Exclusion) bool {
-	return c.Kind == engine.IncompleteEnd && slices.Contains(c.Excluded, x) && len(groupExclusions(c.Excluded, exclusionText)) <= mostReasons
+func NamesExclusion(c event.EndCause, x engine.Exclusion) bool {
+	return c.Kind == event.IncompleteEnd && slices.Contains(c.Excluded, x) && len(groupExclusions(c.Excluded, exclusionText)) <= mostReasons
 }
 
 // NamesFailure reports whether the sentence contains the cause of the failure
 // of a host, or of a step without a host ("").
-func NamesFailure(c engine.EndCause, host, step string) bool {
-	if c.Kind == engine.FailedEnd {
+func NamesFailure(c event.EndCause, host, step string) bool {
+	if c.Kind == event.FailedEnd {
 		return c.Failure.Host == host && c.Failure.Step == step
 	}
 	return slices.ContainsFunc(c.Excluded, func(x engine.Exclusion) bool {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
 )
 
@@ -21,7 +22,7 @@ func TestExclusionsInASentence(t *testing.T) {
 		"incomplete: w-[1,3] are unreachable (connection refused); w-2 is held (ann)": few,
 		"incomplete: w-[1,3-5] are unreachable; w-2 is held; holdfast plan says why":  many,
 	} {
-		if got := report.EndSentence(engine.Plan{Excluded: list}.EndCause()); got != want {
+		if got := report.EndSentence(event.CauseOf(engine.Plan{Excluded: list})); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -33,26 +34,26 @@ func TestEndSentence(t *testing.T) {
 	also := []engine.Failure{{Host: "w-1", Cause: "exit status 1"}}
 	failed := engine.Failure{Host: "w-2", Step: "drain", Cause: "exit status 2"}
 	held := engine.Failure{Host: "w-2", Step: "hold", Cause: "held by ann", Kind: engine.HeldFailure}
-	for want, c := range map[string]engine.EndCause{
-		"every host matches":                  {Kind: engine.MatchedEnd},
-		"every host within the limit matches": {Kind: engine.MatchedEnd, Limited: true},
-		"w-1 has failed (exit status 1); apart from that: every host matches":                                                                            {Kind: engine.MatchedEnd, AlsoFailed: also},
-		"w-[1-2] have failed; apart from that: every host matches":                                                                                       {Kind: engine.MatchedEnd, AlsoFailed: append(also, failed)},
-		"stopped by the operator; incomplete: w-3: drift, which is only reported; holdfast plan shows it":                                                {Kind: engine.IncompleteEnd, Drift: []string{"w-3"}, Stopped: true},
-		"play one: not safe to go on: a; b":                                                                                                              {Kind: engine.RefusedEnd, Play: "one", Refusals: []string{"a", "b"}},
-		"w-2: drain: exit status 2":                                                                                                                      {Kind: engine.FailedEnd, Failure: &failed, AlsoFailed: also},
-		"w-2: hold: held by ann; w-1 has failed (exit status 1)":                                                                                         {Kind: engine.FailedEnd, Failure: &held, AlsoFailed: also},
-		"disk full; nothing was touched":                                                                                                                 {Kind: engine.UntouchedEnd, Journal: "disk full"},
-		"disk full; apart from that: every host matches":                                                                                                 {Kind: engine.MatchedEnd, Journal: "disk full"},
-		"not approved; nothing was changed":                                                                                                              {Kind: engine.DeclinedEnd},
-		"not approved: play one was not begun; the results of earlier plays stay":                                                                        {Kind: engine.DeclinedEnd, Play: "one"},
-		"not approved: the run ends before this batch; earlier batches stay as they are":                                                                 {Kind: engine.DeclinedBatchEnd},
-		"stopped at once by the operator; holds stay, and the next run goes on from here":                                                                {Kind: engine.StoppedEnd},
-		"the playbook is done; holdfast status says whether every host matches":                                                                          {Kind: engine.PlayedEnd},
+	for want, c := range map[string]event.EndCause{
+		"every host matches":                  {Kind: event.MatchedEnd},
+		"every host within the limit matches": {Kind: event.MatchedEnd, Limited: true},
+		"w-1 has failed (exit status 1); apart from that: every host matches":                                                                            {Kind: event.MatchedEnd, AlsoFailed: also},
+		"w-[1-2] have failed; apart from that: every host matches":                                                                                       {Kind: event.MatchedEnd, AlsoFailed: append(also, failed)},
+		"stopped by the operator; incomplete: w-3: drift, which is only reported; holdfast plan shows it":                                                {Kind: event.IncompleteEnd, Drift: []string{"w-3"}, Stopped: true},
+		"play one: not safe to go on: a; b":                                                                                                              {Kind: event.RefusedEnd, Play: "one", Refusals: []string{"a", "b"}},
+		"w-2: drain: exit status 2":                                                                                                                      {Kind: event.FailedEnd, Failure: &failed, AlsoFailed: also},
+		"w-2: hold: held by ann; w-1 has failed (exit status 1)":                                                                                         {Kind: event.FailedEnd, Failure: &held, AlsoFailed: also},
+		"disk full; nothing was touched":                                                                                                                 {Kind: event.UntouchedEnd, Journal: "disk full"},
+		"disk full; apart from that: every host matches":                                                                                                 {Kind: event.MatchedEnd, Journal: "disk full"},
+		"not approved; nothing was changed":                                                                                                              {Kind: event.DeclinedEnd},
+		"not approved: play one was not begun; the results of earlier plays stay":                                                                        {Kind: event.DeclinedEnd, Play: "one"},
+		"not approved: the run ends before this batch; earlier batches stay as they are":                                                                 {Kind: event.DeclinedBatchEnd},
+		"stopped at once by the operator; holds stay, and the next run goes on from here":                                                                {Kind: event.StoppedEnd},
+		"the playbook is done; holdfast status says whether every host matches":                                                                          {Kind: event.PlayedEnd},
 		"the reason is unknown; holdfast status says whether every host matches":                                                                         {},
 		"play one: the reason is unknown; holdfast status says whether every host matches":                                                               {Kind: "of a newer release", Play: "one"},
-		"refused: an earlier roll-out has not reached every host, and this would begin another OS: w-1 runs os 1.0":                                      {Kind: engine.UnfinishedEnd, Unfinished: []engine.UnfinishedHost{{Host: "w-1", Reason: "runs os 1.0"}}},
-		"w-2: drain: exit status 2; 2 hosts have failed, which is more than the failure budget of pool w allows (--best-effort goes on with the others)": {Kind: engine.FailedEnd, Failure: &failed, Spent: &engine.SpentBudget{Failed: 2, Pool: "w"}},
+		"refused: an earlier roll-out has not reached every host, and this would begin another OS: w-1 runs os 1.0":                                      {Kind: event.UnfinishedEnd, Unfinished: []engine.UnfinishedHost{{Host: "w-1", Reason: "runs os 1.0"}}},
+		"w-2: drain: exit status 2; 2 hosts have failed, which is more than the failure budget of pool w allows (--best-effort goes on with the others)": {Kind: event.FailedEnd, Failure: &failed, Spent: &event.SpentBudget{Failed: 2, Pool: "w"}},
 	} {
 		if got := report.EndSentence(c); got != want {
 			t.Errorf("%s\nwant %s", got, want)

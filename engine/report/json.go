@@ -3,7 +3,7 @@ package report
 import (
 	"io"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/wire"
 )
 
@@ -11,7 +11,7 @@ import (
 type JSONLines struct{ W io.Writer }
 
 // Emit writes an event.
-func (j JSONLines) Emit(e engine.Event) error {
+func (j JSONLines) Emit(e event.Event) error {
 	line, err := wire.MarshalEvent(e)
 	if err != nil {
 		return err

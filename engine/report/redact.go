@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/wire"
 )
 
@@ -20,7 +21,7 @@ type Redactor struct {
 const Hidden = "(sensitive)"
 
 // Emit passes an event on without the sensitive values.
-func (r Redactor) Emit(e engine.Event) error {
+func (r Redactor) Emit(e event.Event) error {
 	if len(r.Sensitive) == 0 {
 		return r.To.Emit(e)
 	}

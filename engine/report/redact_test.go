@@ -10,15 +10,16 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/report"
 	"holdfast/engine/report/reporttest"
 )
 
-func redactEvent(t *testing.T, e engine.Event, secrets ...string) engine.Event {
+func redactEvent(t *testing.T, e event.Event, secrets ...string) event.Event {
 	t.Helper()
-	var got engine.Event
-	sink := sinkFunc(func(clean engine.Event) error { got = clean; return nil })
+	var got event.Event
+	sink := sinkFunc(func(clean event.Event) error { got = clean; return nil })
 	if err := (report.Redactor{Sensitive: secrets, To: sink}).Emit(e); err != nil {
 		t.Fatalf("with %q: %v", secrets, err)
 	}
@@ -30,7 +31,7 @@ func redactEvent(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 // the journal, and with it the run.
 func TestRedactKeepsTheRunGoing(t *testing.T) {
 	for _, secret := range []string{"", "0", "s", "m", "2026", "T", "stage", "step-ended", "true", "null", `"`, `\`} {
-		e := engine.Event{Schema: 1, Seq: 10, Time: reporttest.Began, Run: "r", Type: engine.StepEnded, Took: engine.Duration(90 * time.Minute), Message: "m", Etcd: &engine.Sample{Voters: 10}}
+		e := event.Event{Schema: 1, Seq: 10, Time: reporttest.Began, Run: "r", Type: event.StepEnded, Took: engine.Duration(90 * time.Minute), Message: "m", Etcd: &event.Sample{Voters: 10}}
 		got := redactEvent(t, e, secret)
 		if got.Type != e.Type || got.Took != e.Took || !got.Time.Equal(e.Time) || got.Seq != 10 || got.Etcd.Voters != 10 {
 			t.Errorf("with %q: %+v", secret, got)
@@ -51,7 +52,7 @@ func TestRedactOtherSpellings(t *testing.T) {
 		"-----BEGIN-----\nhunter2hunter2\nhunter2rabbits\n": {"hunter2hunter2", "+ hunter2rabbits"},
 	} {
 		for _, s := range said {
-			if got := redactEvent(t, engine.Event{Message: s}, secret); strings.Contains(got.Message, "hunter2") {
+			if got := redactEvent(t, event.Event{Message: s}, secret); strings.Contains(got.Message, "hunter2") {
 				t.Errorf("%q is shown as %q", secret, got.Message)
 			}
 		}
@@ -87,7 +88,7 @@ func TestRedactEverywhere(t *testing.T) {
 		secret := rapid.StringN(1, 40, 80).Draw(r, "secret") + "#hunter2"
 		around := rapid.StringOfN(rapid.RuneFrom([]rune("ab/ é\n\"'")), 0, 5, -1)
 		text := around.Draw(r, "before") + secret + around.Draw(r, "after")
-		e := reporttest.FilledValue[engine.Event](text)
+		e := reporttest.FilledValue[event.Event](text)
 		clean, err := report.RedactPlan(*e.Plan, []string{secret})
 		if err != nil {
 			r.Fatal(err)

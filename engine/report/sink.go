@@ -1,10 +1,10 @@
 package report
 
-import "holdfast/engine"
+import "holdfast/engine/event"
 
 // Sink receives events.
 type Sink interface {
-	Emit(engine.Event) error
+	Emit(event.Event) error
 }
 
 // Journaled sends each event to the journal and then to the view. The first
@@ -20,9 +20,9 @@ type Journaled struct {
 
 // Emit passes the event to the journal and the view. A step whose start is not
 // in the journal does not begin.
-func (j *Journaled) Emit(e engine.Event) error {
+func (j *Journaled) Emit(e event.Event) error {
 	if j.broken == nil {
-		if j.broken = j.Journal.Emit(e); j.broken != nil && e.Type == engine.StepStarted {
+		if j.broken = j.Journal.Emit(e); j.broken != nil && e.Type == event.StepStarted {
 			return j.broken // the step must not begin
 		}
 	}

@@ -9,14 +9,15 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/report/reporttest"
 )
 
 // sinkFunc is a function that is a sink.
-type sinkFunc func(engine.Event) error
+type sinkFunc func(event.Event) error
 
-func (f sinkFunc) Emit(e engine.Event) error { return f(e) }
+func (f sinkFunc) Emit(e event.Event) error { return f(e) }
 
 // TestRedact checks that no field of any event contains a sensitive value, and
 // that nothing else changes.
@@ -36,7 +37,7 @@ func TestRedact(t *testing.T) {
 				e.Plan = &p
 			}
 			passed := 0
-			r := report.Redactor{Sensitive: []string{secret}, To: sinkFunc(func(clean engine.Event) error {
+			r := report.Redactor{Sensitive: []string{secret}, To: sinkFunc(func(clean event.Event) error {
 				passed++
 				text, err := json.Marshal(clean)
 				quoted, _ := json.Marshal(secret)
@@ -60,16 +61,16 @@ func TestRedact(t *testing.T) {
 func TestJournaled(t *testing.T) {
 	broken := errors.New("broken")
 	var written, seen int
-	view := sinkFunc(func(engine.Event) error { seen++; return broken })
-	well := &report.Journaled{Journal: sinkFunc(func(engine.Event) error { return nil }), View: view}
-	if err := well.Emit(engine.Event{}); err != nil || seen != 1 {
+	view := sinkFunc(func(event.Event) error { seen++; return broken })
+	well := &report.Journaled{Journal: sinkFunc(func(event.Event) error { return nil }), View: view}
+	if err := well.Emit(event.Event{}); err != nil || seen != 1 {
 		t.Errorf("%v, %d", err, seen)
 	}
-	full := &report.Journaled{Journal: sinkFunc(func(engine.Event) error { written++; return broken }), View: view}
-	if err := full.Emit(engine.Event{Type: engine.StepStarted}); !errors.Is(err, broken) || seen != 1 {
+	full := &report.Journaled{Journal: sinkFunc(func(event.Event) error { written++; return broken }), View: view}
+	if err := full.Emit(event.Event{Type: event.StepStarted}); !errors.Is(err, broken) || seen != 1 {
 		t.Errorf("a step that is not in the journal is shown: %v, %d", err, seen)
 	}
-	if err := full.Emit(engine.Event{Type: engine.RunEnded}); !errors.Is(err, broken) || seen != 2 || written != 1 {
+	if err := full.Emit(event.Event{Type: event.RunEnded}); !errors.Is(err, broken) || seen != 2 || written != 1 {
 		t.Errorf("%v; %d events seen, %d written", err, seen, written)
 	}
 }

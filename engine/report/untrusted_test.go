@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
@@ -80,11 +81,11 @@ func TestUntrustedTables(t *testing.T) {
 	}
 }
 
-func eventTypes() []engine.EventType {
-	return []engine.EventType{
-		engine.RunStarted, engine.HostsGathered, engine.HostGathered, engine.Planned, engine.StageStarted, engine.StageEnded,
-		engine.BatchStarted, engine.BatchEnded, engine.StepStarted, engine.StepProgress, engine.StepEnded, engine.HostDone,
-		engine.HostFailed, engine.EtcdSampled, engine.Warned, engine.Interrupted, engine.RunEnded,
+func eventTypes() []event.Type {
+	return []event.Type{
+		event.RunStarted, event.HostsGathered, event.HostGathered, event.Planned, event.StageStarted, event.StageEnded,
+		event.BatchStarted, event.BatchEnded, event.StepStarted, event.StepProgress, event.StepEnded, event.HostDone,
+		event.HostFailed, event.EtcdSampled, event.Warned, event.Interrupted, event.RunEnded,
 	}
 }
 
@@ -96,10 +97,10 @@ func TestUntrustedLines(t *testing.T) {
 		p := lines.Writer{W: &b, Plan: true, Terse: terse}
 		for _, typ := range eventTypes() {
 			for _, failure := range []*engine.Failure{{}, nil} {
-				e := reporttest.HostileValue[engine.Event]()
+				e := reporttest.HostileValue[event.Event]()
 				e.Type, e.Time, e.Took, e.End.Exit = typ, reporttest.Began, engine.Duration(time.Minute), engine.ExitFailed
 				e.Etcd.Voters, e.Etcd.Healthy, e.Etcd.Latency[0].WALFsyncP99 = 3, 2, 1
-				if failure == nil && typ != engine.HostFailed {
+				if failure == nil && typ != event.HostFailed {
 					e.Failure = nil
 				}
 				if err := p.Emit(e); err != nil {
@@ -117,11 +118,11 @@ func TestUntrustedJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		said := rapid.String().Draw(t, "said") + reporttest.Hostile + "\x7f\U000e0041<é>\u2028"
 		for name, write := range map[string]func(io.Writer) error{
-			"lines": func(w io.Writer) error { return report.JSONLines{W: w}.Emit(engine.Event{Message: said}) },
-			"whole": func(w io.Writer) error { return report.WriteJSON(w, engine.Event{Message: said}) },
+			"lines": func(w io.Writer) error { return report.JSONLines{W: w}.Emit(event.Event{Message: said}) },
+			"whole": func(w io.Writer) error { return report.WriteJSON(w, event.Event{Message: said}) },
 		} {
 			var b bytes.Buffer
-			var back engine.Event
+			var back event.Event
 			if err := write(&b); err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +148,7 @@ func TestListsAreNeverNull(t *testing.T) {
 		}
 	}
 	var line bytes.Buffer
-	if err := (report.JSONLines{W: &line}).Emit(engine.Event{Plan: &engine.Plan{Hosts: []engine.HostPlan{{}}}}); err != nil || strings.Contains(line.String(), "null") {
+	if err := (report.JSONLines{W: &line}).Emit(event.Event{Plan: &engine.Plan{Hosts: []engine.HostPlan{{}}}}); err != nil || strings.Contains(line.String(), "null") {
 		t.Errorf("%v: %s", err, line.String())
 	}
 }

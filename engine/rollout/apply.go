@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/planner"
 	"holdfast/engine/rollout/sampling"
 )
@@ -57,12 +58,12 @@ func (r *Run) makePlan(ctx context.Context) (engine.Plan, Gathered, error) {
 // batch by batch, with a new plan before each batch. It returns when the hosts
 // match, or when the run must not or cannot go on. It carries out the plays of a
 // playbook one after the other.
-func (r *Run) Apply(ctx context.Context) engine.RunEnd {
+func (r *Run) Apply(ctx context.Context) event.RunEnd {
 	r.state = newRunState()
 	start := r.Start
 	start.Adopting = r.Dead
-	if err := r.emitEvent(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
-		return engine.RunEnd{Exit: engine.ExitFailed, Cause: engine.EndCause{Kind: engine.UntouchedEnd, Journal: err.Error()}}
+	if err := r.emitEvent(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
+		return event.RunEnd{Exit: engine.ExitFailed, Cause: event.EndCause{Kind: event.UntouchedEnd, Journal: err.Error()}}
 	}
 	stop := r.journalInterrupts(ctx)
 	last, err := r.applyPlays(ctx)
@@ -70,7 +71,7 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	r.gatherAtEnd(ctx, err)
 	stop()
 	end := r.finishRun(ctx, last, err)
-	if err := r.emitEvent(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
+	if err := r.emitEvent(event.Event{Type: event.RunEnded, End: &end}); err != nil {
 		end = markUnjournaled(end, err)
 	}
 	return end
@@ -106,7 +107,7 @@ func (r *Run) applyPlay(ctx context.Context) (engine.Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	r.noteEvent(engine.Event{Type: engine.Planned, Plan: &plan})
+	r.noteEvent(event.Event{Type: event.Planned, Plan: &plan})
 	if r.RefuseHeld && plan.HasExclusion(engine.Held) {
 		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and --on-held is refuse; nothing was touched", Kind: engine.HeldFailure}
 	}
@@ -270,7 +271,7 @@ func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
 func (r *Run) takeSnapshots(ctx context.Context, plan engine.Plan) error {
 	for _, s := range plan.Before {
 		name := s.Do.Snapshot.Cluster
-		e := engine.Event{Cluster: name, Step: s.Name}
+		e := event.Event{Cluster: name, Step: s.Name}
 		var where string
 		failure := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
 			return r.runBetweenEvents(e, func(*stepHeartbeat) error {
@@ -287,7 +288,7 @@ func (r *Run) takeSnapshots(ctx context.Context, plan engine.Plan) error {
 			}
 			return failure
 		}
-		r.noteEvent(engine.Event{Type: engine.StepProgress, Cluster: name, Step: s.Name, Message: where})
+		r.noteEvent(event.Event{Type: event.StepProgress, Cluster: name, Step: s.Name, Message: where})
 		r.state.saved[name] = struct{}{}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -61,7 +62,7 @@ func checkSecondRun(t *testing.T, site *simulator.Site) {
 func runTranscript(b *simulator.Bastion) string {
 	var s strings.Builder
 	for _, e := range b.Events() {
-		if e.Type == engine.EtcdSampled {
+		if e.Type == event.EtcdSampled {
 			continue
 		}
 		line := fmt.Sprintf("%s %s", e.Time.UTC().Format("15:04:05"), e.Type)

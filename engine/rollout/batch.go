@@ -9,6 +9,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // runBatch works on the hosts of a batch in parallel. Budgets limit the number
@@ -21,7 +22,7 @@ func (r *Run) runBatch(ctx context.Context, plan engine.Plan) error {
 	r.state.batches, r.state.gated, r.state.agreed = r.state.batches+1, nil, nil
 	number := r.state.batches
 	r.state.sharedGather = r.newSharedGather(plan)
-	if err := r.emitEvent(engine.Event{Type: engine.BatchStarted, Batch: number, Hosts: b.Hosts, Canaries: b.Canaries, Message: joinNames(b.Hosts)}); err != nil {
+	if err := r.emitEvent(event.Event{Type: event.BatchStarted, Batch: number, Hosts: b.Hosts, Canaries: b.Canaries, Message: joinNames(b.Hosts)}); err != nil {
 		return err
 	}
 	var failed failures
@@ -44,7 +45,7 @@ func (r *Run) runBatch(ctx context.Context, plan engine.Plan) error {
 	if f := r.askGatesAfter(ctx, b, number); f != nil {
 		return f
 	}
-	r.noteEvent(engine.Event{Type: engine.BatchEnded, Batch: number, Canaries: b.Canaries, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
+	r.noteEvent(event.Event{Type: event.BatchEnded, Batch: number, Canaries: b.Canaries, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
 	return nil
 }
 
@@ -71,7 +72,7 @@ func (r *Run) prepareBatch(ctx context.Context, plan engine.Plan, b engine.Batch
 func joinNames(names []string) string { return strings.Join(names, ", ") }
 
 func (r *Run) waitForSoak(ctx context.Context, b engine.Batch) *engine.Failure {
-	e := engine.Event{Pool: joinNames(b.Pools), Step: "soak", Batch: r.state.batches, Until: r.Clock.Now().Add(toDuration(b.Soak))}
+	e := event.Event{Pool: joinNames(b.Pools), Step: "soak", Batch: r.state.batches, Until: r.Clock.Now().Add(toDuration(b.Soak))}
 	return r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
 		return r.runBetweenEvents(e, func(*stepHeartbeat) error { return r.Clock.Sleep(ctx, toDuration(b.Soak)) })
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -45,8 +46,8 @@ func TestTakenMeanwhile(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				b, last := site.Bastion("run-1"), site.Host("worker-4")
-				b.Watch = func(e engine.Event) {
-					if e.Type == engine.BatchStarted {
+				b.Watch = func(e event.Event) {
+					if e.Type == event.BatchStarted {
 						c.happens(last)
 					}
 				}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -34,10 +35,10 @@ func TestCanarySoaks(t *testing.T) {
 			}
 		}
 		for _, e := range b.Events() {
-			if (e.Type == engine.BatchStarted || e.Type == engine.BatchEnded) && slices.Equal(e.Canaries, []string{"worker"}) != (e.Batch == 1) {
+			if (e.Type == event.BatchStarted || e.Type == event.BatchEnded) && slices.Equal(e.Canaries, []string{"worker"}) != (e.Batch == 1) {
 				t.Errorf("batch %d is canary of %q", e.Batch, e.Canaries)
 			}
-			if e.Step == "soak" && e.Type == engine.StepStarted && (e.Until.Sub(e.Time) < 50*time.Minute || e.Until.Sub(e.Time) > time.Hour) {
+			if e.Step == "soak" && e.Type == event.StepStarted && (e.Until.Sub(e.Time) < 50*time.Minute || e.Until.Sub(e.Time) > time.Hour) {
 				t.Errorf("at %s it is to soak until %s", e.Time, e.Until)
 			}
 		}
@@ -52,8 +53,8 @@ func TestCanarySoaksOn(t *testing.T) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
 		}))
 		first := site.Bastion("run-1")
-		first.Watch = func(e engine.Event) {
-			if e.Type == engine.StepStarted && e.Step == "soak" {
+		first.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == "soak" {
 				first.Kill()
 			}
 		}
@@ -115,11 +116,11 @@ func TestGateAfterCanariesAsksThem(t *testing.T) {
 			var mu sync.Mutex
 			var first []string
 			went, runsNew := false, map[string]bool{"worker-0": true}
-			b.Watch = func(e engine.Event) {
+			b.Watch = func(e event.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				went = went || e.Type == engine.BatchStarted
-				if e.Type == engine.StepEnded && e.Step == "wait for boot" {
+				went = went || e.Type == event.BatchStarted
+				if e.Type == event.StepEnded && e.Step == "wait for boot" {
 					runsNew[e.Host] = true
 				}
 			}

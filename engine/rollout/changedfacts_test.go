@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -57,8 +58,8 @@ func TestLostBeforeTheBatch(t *testing.T) {
 func stopWhenStaged(t *testing.T, site *simulator.Site) {
 	t.Helper()
 	b := site.Bastion("run-staged")
-	b.Watch = func(e engine.Event) {
-		if e.Type == engine.StageEnded {
+	b.Watch = func(e event.Event) {
+		if e.Type == event.StageEnded {
 			b.Kill()
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/longtest"
 	"holdfast/engine/simulator"
 )
@@ -15,13 +16,13 @@ import (
 // interruptionPoints returns the events and calls of a run without incidents,
 // except samples of etcd and paces. Call.N is the number of a call among the
 // calls of its kind.
-func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, calls []simulator.Call) {
+func (p playFixture) interruptionPoints(t *testing.T) (events []event.Event, calls []simulator.Call) {
 	t.Helper()
 	failOnErrors(t, runInBubble(t, func() error {
 		b := p.site().Bastion("run-1")
 		end := applyRun(b, runSerially)
 		for _, e := range b.Events() {
-			if e.Type != engine.EtcdSampled {
+			if e.Type != event.EtcdSampled {
 				events = append(events, e)
 			}
 		}
@@ -49,7 +50,7 @@ func thinOut[T any](list []T, every int) []T {
 
 // doAtEvent calls do once the event with that number is journaled.
 func doAtEvent(b *simulator.Bastion, seq int, do func()) {
-	b.Watch = func(e engine.Event) {
+	b.Watch = func(e event.Event) {
 		if e.Seq == seq {
 			do()
 		}
@@ -106,7 +107,7 @@ func TestKilled(t *testing.T) {
 }
 
 // eventLabel names an event as the moment of an incident.
-func eventLabel(e engine.Event) string {
+func eventLabel(e event.Event) string {
 	return fmt.Sprintf("after event %d, %s %s %s", e.Seq, e.Type, e.Host, e.Step)
 }
 
@@ -180,7 +181,7 @@ func TestKilledForGood(t *testing.T) {
 		site := newSite(inv)
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
 		site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
-		first.Watch = func(e engine.Event) {
+		first.Watch = func(e event.Event) {
 			if e.Host == "worker-0" && e.Step == "wait for boot" {
 				first.Kill()
 			}
@@ -219,7 +220,7 @@ func TestPowerCut(t *testing.T) {
 	})
 }
 
-func (p playFixture) checkPowerCut(host string, e engine.Event) error {
+func (p playFixture) checkPowerCut(host string, e event.Event) error {
 	site := p.site()
 	first, second := site.Bastion("run-1"), site.Bastion("run-2")
 	doAtEvent(first, e.Seq, site.Host(host).Reset)

@@ -9,6 +9,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/latency"
 	"holdfast/engine/textutil"
 )
@@ -30,11 +31,11 @@ func (e *emitter) firstError() error {
 // emitEvent passes an event to the sink and returns the first error of the
 // sink. After an error the run stops at its next step. Until then the sink
 // still gets all events.
-func (r *Run) emitEvent(e engine.Event) error {
+func (r *Run) emitEvent(e event.Event) error {
 	r.events.mu.Lock()
 	defer r.events.mu.Unlock()
 	r.events.seq++
-	e.Schema, e.Seq, e.Run, e.Time = engine.EventSchema, r.events.seq, r.ID, r.Clock.Now()
+	e.Schema, e.Seq, e.Run, e.Time = event.Schema, r.events.seq, r.ID, r.Clock.Now()
 	r.events.tally.AddEvent(e)
 	err := r.Sink.Emit(e)
 	if r.events.err == nil {
@@ -43,22 +44,22 @@ func (r *Run) emitEvent(e engine.Event) error {
 	return r.events.err
 }
 
-func (e *emitter) memberLatencies() []engine.MemberLatency {
+func (e *emitter) memberLatencies() []event.MemberLatency {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.tally.Members()
 }
 
-func (r *Run) noteEvent(e engine.Event) { _ = r.emitEvent(e) }
+func (r *Run) noteEvent(e event.Event) { _ = r.emitEvent(e) }
 
 func (r *Run) emitWarning(message string) {
-	r.noteEvent(engine.Event{Type: engine.Warned, Message: message})
+	r.noteEvent(event.Event{Type: event.Warned, Message: message})
 }
 
 // runBetweenEvents runs f between the started and the ended event of a step. f
 // begins only after the started event is written.
-func (r *Run) runBetweenEvents(e engine.Event, f func(*stepHeartbeat) error) *engine.Failure {
-	e.Type = engine.StepStarted
+func (r *Run) runBetweenEvents(e event.Event, f func(*stepHeartbeat) error) *engine.Failure {
+	e.Type = event.StepStarted
 	if err := r.emitEvent(e); err != nil {
 		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: engine.JournalFailure}
 	}
@@ -69,11 +70,11 @@ func (r *Run) runBetweenEvents(e engine.Event, f func(*stepHeartbeat) error) *en
 	return failure
 }
 
-func (r *Run) runAndEmitEnd(e engine.Event, f func(*stepHeartbeat) error) *engine.Failure {
+func (r *Run) runAndEmitEnd(e event.Event, f func(*stepHeartbeat) error) *engine.Failure {
 	began := r.Clock.Now()
-	e.Type = engine.StepProgress
+	e.Type = event.StepProgress
 	failure := asFailure(r.runWithHeartbeat(e, f), e.Host, e.Step)
-	e.Type, e.Took, e.Failure, e.Until = engine.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure, time.Time{}
+	e.Type, e.Took, e.Failure, e.Until = event.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure, time.Time{}
 	r.noteEvent(e)
 	return failure
 }
@@ -87,7 +88,7 @@ const heartbeatInterval = 29900 * time.Millisecond
 // condition that it waits for.
 type stepHeartbeat struct {
 	r     *Run
-	about engine.Event
+	about event.Event
 	began time.Time
 
 	mu         sync.Mutex
@@ -95,7 +96,7 @@ type stepHeartbeat struct {
 	reportedAt time.Time // time of the last report
 }
 
-func (r *Run) runWithHeartbeat(e engine.Event, f func(*stepHeartbeat) error) error {
+func (r *Run) runWithHeartbeat(e event.Event, f func(*stepHeartbeat) error) error {
 	now := r.Clock.Now()
 	p := &stepHeartbeat{r: r, about: e, began: now, reportedAt: now}
 	if !e.Until.IsZero() {
@@ -132,7 +133,7 @@ func (p *stepHeartbeat) emitProgress() {
 	p.mu.Lock()
 	p.reportedAt = p.r.Clock.Now()
 	e := p.about
-	e.Type, e.Message, e.Took = engine.StepProgress, p.missing, engine.Duration(p.reportedAt.Sub(p.began).Round(time.Second))
+	e.Type, e.Message, e.Took = event.StepProgress, p.missing, engine.Duration(p.reportedAt.Sub(p.began).Round(time.Second))
 	p.mu.Unlock()
 	p.r.noteEvent(e)
 }
@@ -143,11 +144,11 @@ func (p *stepHeartbeat) setMissing(missing string) {
 	p.missing = textutil.Printable(strings.TrimSpace(missing))
 }
 
-func (p *stepHeartbeat) reportTransfer(progress engine.Progress) {
+func (p *stepHeartbeat) reportTransfer(progress event.Progress) {
 	p.mu.Lock()
 	p.reportedAt = p.r.Clock.Now()
 	e := p.about
-	e.Type, e.Progress, e.Took = engine.StepProgress, &progress, engine.Duration(p.reportedAt.Sub(p.began).Round(time.Second))
+	e.Type, e.Progress, e.Took = event.StepProgress, &progress, engine.Duration(p.reportedAt.Sub(p.began).Round(time.Second))
 	p.mu.Unlock()
 	p.r.noteEvent(e)
 }
@@ -157,7 +158,7 @@ func (p *stepHeartbeat) reportMessage(message string) {
 	p.mu.Lock()
 	p.reportedAt = p.r.Clock.Now()
 	e := p.about
-	e.Type, e.Message = engine.StepProgress, message
+	e.Type, e.Message = event.StepProgress, message
 	p.mu.Unlock()
 	p.r.noteEvent(e)
 }

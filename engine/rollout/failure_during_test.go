@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -140,12 +141,12 @@ func casesOfInterference() map[string]failureCase {
 			breaks: func(s failureWorld) {
 				var stop func()
 				soft, stop = context.WithCancel(context.Background())
-				s.run.Watch = func(e engine.Event) {
+				s.run.Watch = func(e event.Event) {
 					switch {
 					case e.Host != "worker-0":
-					case e.Type == engine.StepEnded && e.Step == "drain": // otherwise the step may be interrupted before it begins
+					case e.Type == event.StepEnded && e.Step == "drain": // otherwise the step may be interrupted before it begins
 						stop()
-					case e.Type == engine.StepStarted && e.Step == "undo drain":
+					case e.Type == event.StepStarted && e.Step == "undo drain":
 						s.Host("worker-0").SetHold(inMaintenance())
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -66,8 +67,8 @@ func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 		site := newSite(bothPools(0, 5, 2))
 		b := site.Bastion("run-1")
 		b.Command = failCommand("drain", "worker-0")
-		b.Watch = func(e engine.Event) {
-			if e.Type == engine.BatchStarted {
+		b.Watch = func(e event.Event) {
+			if e.Type == event.BatchStarted {
 				site.Host("worker-1").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Run: "m", Holder: "bob@other", Reason: "disk"})
 			}
 		}
@@ -131,7 +132,7 @@ func TestGatesAfterABatchLeaveOutWhatFailed(t *testing.T) {
 				}
 				b := site.Bastion("run-1")
 				asked, well := 0, false
-				b.Watch = func(e engine.Event) { well = well || e.Type == engine.HostDone && e.Host == "worker-0" }
+				b.Watch = func(e event.Event) { well = well || e.Type == event.HostDone && e.Host == "worker-0" }
 				b.Answer = func(url string) (int, string) {
 					if asked++; strings.Contains(url, "worker-0") && !well {
 						return 500, ""

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -18,8 +19,8 @@ type failureWorld struct {
 }
 
 func (s failureWorld) doAtStep(host, step string, do func()) {
-	s.run.Watch = func(e engine.Event) {
-		if e.Type == engine.StepStarted && e.Host == host && e.Step == step && do != nil {
+	s.run.Watch = func(e event.Event) {
+		if e.Type == event.StepStarted && e.Host == host && e.Step == step && do != nil {
 			happens := do
 			do = nil
 			happens()

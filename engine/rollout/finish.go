@@ -8,15 +8,16 @@ import (
 	"sort"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/planner"
 	"holdfast/engine/textutil"
 )
 
-func (r *Run) finishRun(ctx context.Context, last []engine.Plan, err error) engine.RunEnd {
+func (r *Run) finishRun(ctx context.Context, last []engine.Plan, err error) event.RunEnd {
 	sort.Strings(r.state.updated)
 	r.state.updated = slices.DeleteFunc(r.state.updated, r.state.isUndone)
 	verdict := r.makeVerdict(ctx, last, err)
-	end := engine.RunEnd{
+	end := event.RunEnd{
 		Exit: verdict.Exit, Verdict: verdict, Cause: r.endCause(ctx, last, err),
 		Updated: r.state.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(r.state.failed)), Untouched: unfinishedHosts(last, r.state),
 		Latency: r.events.memberLatencies(),
@@ -31,26 +32,26 @@ func (r *Run) finishRun(ctx context.Context, last []engine.Plan, err error) engi
 	return end
 }
 
-func (r *Run) endCause(ctx context.Context, last []engine.Plan, err error) engine.EndCause {
+func (r *Run) endCause(ctx context.Context, last []engine.Plan, err error) event.EndCause {
 	var f *engine.Failure
 	switch {
 	case errors.Is(err, ErrDeclined) && r.state.earlier > 0:
-		return engine.EndCause{Kind: engine.DeclinedEnd, Play: r.state.play.Name}
+		return event.EndCause{Kind: event.DeclinedEnd, Play: r.state.play.Name}
 	case errors.Is(err, ErrDeclined):
-		return engine.EndCause{Kind: engine.DeclinedEnd}
+		return event.EndCause{Kind: event.DeclinedEnd}
 	case errors.Is(err, ErrNoStep):
-		return engine.EndCause{Kind: engine.DeclinedBatchEnd}
+		return event.EndCause{Kind: event.DeclinedBatchEnd}
 	case ctx.Err() != nil:
-		return engine.EndCause{Kind: engine.StoppedEnd}
+		return event.EndCause{Kind: event.StoppedEnd}
 	case errors.As(err, &f):
-		c := engine.EndCause{Kind: engine.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
+		c := event.EndCause{Kind: event.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
 		if f.Kind == engine.HeldFailure { // a plan may have a worse finding, which decides the exit code
 			serious := last[len(last)-1].Verdict().Serious()
 			c.Refusals, c.UnhealthyClusters, c.Excluded = serious.Refusals, serious.UnhealthyClusters, serious.Excluded
 		}
 		return c
 	case err != nil:
-		return engine.EndCause{Kind: engine.FailedEnd, Failure: &engine.Failure{Cause: err.Error()}}
+		return event.EndCause{Kind: event.FailedEnd, Failure: &engine.Failure{Cause: err.Error()}}
 	}
 	c := r.playsEndCause(last)
 	c.AlsoFailed = unnamedFailures(r.state, last, "")
@@ -96,7 +97,7 @@ func shortFailure(f *engine.Failure) *engine.Failure {
 
 // spentBudget returns the failure budget that two or more failed hosts have
 // exceeded, or nil. The failure that ended the run names only one host.
-func (r *Run) spentBudget() *engine.SpentBudget {
+func (r *Run) spentBudget() *event.SpentBudget {
 	of := r.planInput(r.state.gathered).ExceededFailureBudget()
 	failed := 0
 	for host := range r.state.failed {
@@ -107,12 +108,12 @@ func (r *Run) spentBudget() *engine.SpentBudget {
 	if failed < 2 {
 		return nil
 	}
-	return &engine.SpentBudget{Failed: failed, Pool: of.Pool, Play: of.Play}
+	return &event.SpentBudget{Failed: failed, Pool: of.Pool, Play: of.Play}
 }
 
 // countPools adds the state of each pool to the end of a run. A run that was
 // stopped at once does not know its own effect and adds nothing.
-func (r *Run) countPools(ctx context.Context, end *engine.RunEnd) {
+func (r *Run) countPools(ctx context.Context, end *event.RunEnd) {
 	if r.state.gathered.Facts == nil || ctx.Err() != nil && r.state.hasBegun() {
 		return
 	}
@@ -125,23 +126,23 @@ func (r *Run) countPools(ctx context.Context, end *engine.RunEnd) {
 	end.Pools, end.Complete = status.Pools, end.Verdict.And(planner.StatusVerdict(status)).Complete
 }
 
-func (r *Run) playsEndCause(last []engine.Plan) engine.EndCause {
+func (r *Run) playsEndCause(last []engine.Plan) event.EndCause {
 	if len(r.Plays) == 0 {
-		return last[0].EndCause()
+		return event.CauseOf(last[0])
 	}
-	cause := engine.EndCause{Kind: engine.PlayedEnd}
+	cause := event.EndCause{Kind: event.PlayedEnd}
 	verdict := engine.NewVerdict(engine.Findings{})
 	for _, plan := range last {
 		before := verdict.Exit
 		if verdict = verdict.And(withoutWaitingLanes(plan).Verdict()); verdict.Exit != before {
-			cause = plan.EndCause()
+			cause = event.CauseOf(plan)
 			cause.Play = plan.Play
 		}
 	}
 	return cause
 }
 
-func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
+func markUnjournaled(end event.RunEnd, err error) event.RunEnd {
 	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == engine.JournalFailure }) {
 		return end // the verdict already has the error of the journal
 	}

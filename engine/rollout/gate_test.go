@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -445,15 +446,15 @@ func TestGateStoppedInRun(t *testing.T) {
 			b := site.Bastion("run-1")
 			b.Answer = func(string) (int, string) { return 503, "" }
 			soft, stop := context.WithCancel(context.Background())
-			b.Watch = func(e engine.Event) {
-				if e.Type == engine.StepStarted && e.Step == "gate web" {
+			b.Watch = func(e event.Event) {
+				if e.Type == event.StepStarted && e.Step == "gate web" {
 					time.AfterFunc(8*time.Second, stop)
 				}
 			}
 			end := applyRun(b, func(r *rollout.Run) { r.Soft = soft })
 			errs := []error{checkEnd(end, engine.ExitStopped), checkUntouched(site.Host("worker-0")), checkLaws(site)}
 			for _, e := range b.Events() {
-				if e.Type == engine.StepEnded && e.Step == "gate web" && (e.Failure == nil || e.Failure.Kind != engine.StoppedFailure || e.Took != engine.Duration(8*time.Second)) {
+				if e.Type == event.StepEnded && e.Step == "gate web" && (e.Failure == nil || e.Failure.Kind != engine.StoppedFailure || e.Took != engine.Duration(8*time.Second)) {
 					errs = append(errs, fmt.Errorf("the gate ended with %+v after %s", e.Failure, e.Took))
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout/gate"
 	"holdfast/engine/textutil"
@@ -49,7 +50,7 @@ func (r *Run) askGatesAfter(ctx context.Context, b engine.Batch, number int) *en
 func (r *Run) askGates(ctx context.Context, b engine.Batch, steps []engine.Step, number int) *engine.Failure {
 	for _, s := range steps {
 		f := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
-			return r.runBetweenEvents(engine.Event{Step: s.Name, Batch: number}, func(heartbeat *stepHeartbeat) error {
+			return r.runBetweenEvents(event.Event{Step: s.Name, Batch: number}, func(heartbeat *stepHeartbeat) error {
 				ctx, cancel := withStepTimeout(ctx, s)
 				defer cancel()
 				return r.askBatchGate(ctx, b, s, heartbeat)

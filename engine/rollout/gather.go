@@ -14,6 +14,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/planner"
 )
@@ -54,8 +55,8 @@ func (r *Run) gatherSite(ctx context.Context) (Gathered, error) {
 		names = planner.ClustersConcerned(in)
 	}
 	s.Clusters = r.gatherClusters(ctx, names)
-	r.noteEvent(engine.Event{
-		Type:    engine.HostsGathered,
+	r.noteEvent(event.Event{
+		Type:    event.HostsGathered,
 		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(r.Inventory.Hosts)),
 		Took:    engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)),
 	})
@@ -146,7 +147,7 @@ func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 	if err != nil {
 		failure := asFailure(err, h.Name, "gather facts")
 		failure.Kind = engine.UnreachableFailure
-		r.noteEvent(engine.Event{Type: engine.HostGathered, Host: h.Name, Failure: failure})
+		r.noteEvent(event.Event{Type: event.HostGathered, Host: h.Name, Failure: failure})
 		unreachable := failure.Cause
 		if failure.Hint != "" {
 			unreachable += "; " + failure.Hint

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/governor"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -16,7 +17,7 @@ import (
 // governorEvents returns the events of the governor, of one host or of all.
 func governorEvents(b *simulator.Bastion, host string) (all []engine.Governor) {
 	for _, e := range b.Events() {
-		if e.Type == engine.StagingGoverned && (host == "" || e.Host == host) {
+		if e.Type == event.StagingGoverned && (host == "" || e.Host == host) {
 			all = append(all, *e.Governor)
 		}
 	}
@@ -135,7 +136,7 @@ func TestGovernorStopsStaging(t *testing.T) {
 		}
 		var failed *engine.Failure
 		for _, e := range b.Events() {
-			if e.Type == engine.HostFailed {
+			if e.Type == event.HostFailed {
 				failed = e.Failure
 			}
 		}
@@ -168,7 +169,7 @@ func TestGovernorWithoutMetrics(t *testing.T) {
 		failOnErrors(t, checkEnd(applyRun(b, runSerially, func(r *rollout.Run) { r.Clusters = silentClusters{r.Clusters} }), engine.ExitOK), checkConverged(site))
 		warnings := 0
 		for _, e := range b.Events() {
-			if e.Type == engine.Warned && strings.Contains(e.Message, "connection refused") {
+			if e.Type == event.Warned && strings.Contains(e.Message, "connection refused") {
 				warnings++
 			}
 		}

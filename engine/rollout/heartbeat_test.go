@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -39,7 +39,7 @@ func TestStepsThatTakeLongTell(t *testing.T) {
 						t.Errorf("%s is silent for %s", test.step, silent)
 					}
 					last = e.Time
-					if e.Type == engine.StepProgress && e.Took > 0 && strings.Contains(e.Message, test.missing) {
+					if e.Type == event.StepProgress && e.Took > 0 && strings.Contains(e.Message, test.missing) {
 						told++
 					}
 				}
@@ -60,7 +60,7 @@ func TestUnitsThatFailSayWhy(t *testing.T) {
 		b := site.Bastion("run-1")
 		applyRun(b)
 		for _, e := range b.Events() {
-			if e.Type == engine.HostFailed && e.Host == "etcd-1" {
+			if e.Type == event.HostFailed && e.Host == "etcd-1" {
 				if !strings.Contains(e.Failure.Stderr, "its last words") {
 					t.Errorf("%+v", e.Failure)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 )
 
@@ -101,7 +102,7 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 		}
 	}
 	facts := r.Clusters.Gather(ctx, cluster)
-	r.noteEvent(engine.Event{Type: engine.EtcdSampled, Cluster: cluster, Etcd: sampleOf(facts)})
+	r.noteEvent(event.Event{Type: event.EtcdSampled, Cluster: cluster, Etcd: sampleOf(facts)})
 	err := facts.MayLose(hp.Host, away, c.AllowOutage)
 	if why := facts.UnhealthyMember(hp.Host); err == nil && why != "" && !q.Down {
 		err = errors.New(why)
@@ -128,8 +129,8 @@ func (r *Run) gatherOtherMembers(ctx context.Context, host, cluster string) []en
 	return facts
 }
 
-func sampleOf(c engine.ClusterFacts) *engine.Sample {
-	s := &engine.Sample{Voters: len(c.Voters()), Healthy: c.CountHealthy(), Down: c.UnhealthyHosts(), Leader: c.Leader()}
+func sampleOf(c engine.ClusterFacts) *event.Sample {
+	s := &event.Sample{Voters: len(c.Voters()), Healthy: c.CountHealthy(), Down: c.UnhealthyHosts(), Leader: c.Leader()}
 	if s.Voters > 0 {
 		s.Quorum = engine.QuorumOf(s.Voters)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -23,8 +24,8 @@ func TestAHoldDecidesBeforeAUsedUpBudget(t *testing.T) {
 		site := newSite(twoCrews(1, 0))
 		site.Host("blue-0").SetHold(hold()) // the hold uses up the budget of the other hosts
 		b := site.Bastion("run-1")
-		b.Watch = func(e engine.Event) {
-			if e.Type == engine.StepStarted && e.Host == "red-0" && e.Step == "hold" {
+		b.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Host == "red-0" && e.Step == "hold" {
 				site.Host("red-0").SetHold(hold())
 			}
 		}
@@ -40,8 +41,8 @@ func TestTheReasonNamesTheFindingThatDecides(t *testing.T) {
 		site := newSite(twoCrews(1, 0))
 		site.Host("blue-1").Remember(simulator.Remembered{Rejected: []string{simulator.V2}})
 		b := site.Bastion("run-1")
-		b.Watch = func(e engine.Event) {
-			if e.Type == engine.StepStarted && e.Host == "red-0" && e.Step == "hold" {
+		b.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Host == "red-0" && e.Step == "hold" {
 				site.Host("red-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@lap", Reason: "fans"})
 			}
 		}

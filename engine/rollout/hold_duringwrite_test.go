@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -16,8 +17,8 @@ import (
 // holdDuring lets a person take worker-0 half a minute after the start of a
 // step.
 func holdDuring(site *simulator.Site, b *simulator.Bastion, step string) {
-	b.Watch = func(e engine.Event) {
-		if e.Type == engine.StepStarted && e.Host == "worker-0" && e.Step == step {
+	b.Watch = func(e event.Event) {
+		if e.Type == event.StepStarted && e.Host == "worker-0" && e.Step == step {
 			time.AfterFunc(30*time.Second, func() {
 				site.Host("worker-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b9", Reason: "disk swap"})
 			})
@@ -46,7 +47,7 @@ func stagesOn(site *simulator.Site, _ *rollout.Run) {
 	changeAll(site, func(t *simulator.Traits) { t.StagesOn = true })
 }
 
-func (m holdCase) runCase(sabotage func(*simulator.Site, *rollout.Run)) (site *simulator.Site, b *simulator.Bastion, end engine.RunEnd) {
+func (m holdCase) runCase(sabotage func(*simulator.Site, *rollout.Run)) (site *simulator.Site, b *simulator.Bastion, end event.RunEnd) {
 	if m.word == "" {
 		site = newSite(simulator.Fleet(0, 1))
 	} else {
@@ -72,7 +73,7 @@ func TestHoldInTheMiddle(t *testing.T) {
 			failOnErrors(t, runInBubble(t, func() error {
 				site, b, end := m.runCase(nil)
 				st, hold := site.Host("worker-0").State(), site.Host("worker-0").Hold()
-				says := func(e engine.Event) bool {
+				says := func(e event.Event) bool {
 					return e.Host == "worker-0" && e.Failure != nil && strings.Contains(e.Failure.Cause+e.Message, "disk swap")
 				}
 				var errs []error

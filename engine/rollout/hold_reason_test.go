@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 	"holdfast/engine/textutil"
@@ -40,8 +41,8 @@ func TestAHoldOfALongTaskIsShort(t *testing.T) {
 		command := "login --password s3cret \x1b[2J" + strings.Repeat("ä", 40000)
 		b.Command = failCommand(command, "worker-0")
 		var first string
-		b.Watch = func(e engine.Event) {
-			if e.Type == engine.StepStarted && e.Step == command {
+		b.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == command {
 				first = site.Host("worker-0").Hold().Reason
 			}
 		}

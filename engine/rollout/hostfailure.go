@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/textutil"
 )
@@ -46,11 +47,11 @@ func (r *Run) failHost(hp engine.HostPlan, failure *engine.Failure, message stri
 	r.failHostAs(hp, failure, "", message)
 }
 
-func (r *Run) failHostAs(hp engine.HostPlan, failure *engine.Failure, fate engine.HostOutcome, message string) {
+func (r *Run) failHostAs(hp engine.HostPlan, failure *engine.Failure, fate event.HostOutcome, message string) {
 	if failure.Kind != engine.StoppedFailure && failure.Kind != engine.HeldFailure {
 		r.state.noteFailure(hp.Host, failure)
 	}
-	r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, HostOutcome: fate, Message: message})
+	r.noteEvent(event.Event{Type: event.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, HostOutcome: fate, Message: message})
 }
 
 // undoAndRelease undoes the steps on a host that is not rebooting, and releases
@@ -128,6 +129,6 @@ func (r *Run) rollBackHost(ctx context.Context, hp engine.HostPlan, passed seque
 			said = "it is not well with the OS it ran before, to which it was rolled back: "
 		}
 	}
-	r.failHostAs(hp, cause, engine.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
+	r.failHostAs(hp, cause, event.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
 	return cause
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sourcegraph/conc"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // The messages at the operator's first and second Ctrl-C.
@@ -30,14 +30,14 @@ func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
 		case <-ctx.Done():
 		}
 		if r.isStopping() { // also after both Ctrl-C
-			r.noteEvent(engine.Event{Type: engine.Interrupted, Message: Stopping})
+			r.noteEvent(event.Event{Type: event.Interrupted, Message: Stopping})
 			select {
 			case <-over:
 			case <-ctx.Done():
 			}
 		}
 		if ctx.Err() != nil {
-			r.noteEvent(engine.Event{Type: engine.Interrupted, Message: StoppingAtOnce})
+			r.noteEvent(event.Event{Type: event.Interrupted, Message: StoppingAtOnce})
 		}
 	})
 	return func() {

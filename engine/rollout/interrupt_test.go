@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 )
 
 // interruptEvents returns the events about the operator's Ctrl-C.
-func interruptEvents(events []engine.Event) []engine.Event {
-	var list []engine.Event
+func interruptEvents(events []event.Event) []event.Event {
+	var list []event.Event
 	for _, e := range events {
-		if e.Type == engine.Interrupted {
+		if e.Type == event.Interrupted {
 			list = append(list, e)
 		}
 	}
@@ -30,8 +31,8 @@ func TestInterruptedIsJournaled(t *testing.T) {
 		hard, stopHard := context.WithCancel(context.Background())
 		soft, stopSoft := context.WithCancel(hard)
 		defer stopHard()
-		b.Watch = func(e engine.Event) {
-			if e.Type == engine.StepStarted && e.Step == "wait for boot" {
+		b.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == "wait for boot" {
 				time.AfterFunc(10*time.Second, stopSoft)
 				time.AfterFunc(20*time.Second, stopHard)
 			}
@@ -39,12 +40,12 @@ func TestInterruptedIsJournaled(t *testing.T) {
 		r := b.Run()
 		r.Soft = soft
 		failOnErrors(t, checkEnd(b.Apply(hard, r), engine.ExitStopped))
-		var began engine.Event
+		var began event.Event
 		for _, e := range b.Events() {
-			if e.Type == engine.StepStarted && e.Step == "wait for boot" {
+			if e.Type == event.StepStarted && e.Step == "wait for boot" {
 				began = e
 			}
-			if e.Type == engine.StepEnded && e.Step == "wait for boot" && len(interruptEvents(b.Events()[:e.Seq])) == 0 {
+			if e.Type == event.StepEnded && e.Step == "wait for boot" && len(interruptEvents(b.Events()[:e.Seq])) == 0 {
 				t.Error("the step ended before it was told that it is cut short")
 			}
 		}
@@ -58,7 +59,7 @@ func TestInterruptedIsJournaled(t *testing.T) {
 				t.Errorf("%q after %s", got[i].Message, after)
 			}
 		}
-		if last := b.Events()[len(b.Events())-1]; last.Type != engine.RunEnded {
+		if last := b.Events()[len(b.Events())-1]; last.Type != event.RunEnded {
 			t.Errorf("the run goes on after its end: %+v", last)
 		}
 	})
@@ -75,8 +76,8 @@ func TestInterruptedOnce(t *testing.T) {
 			b := site.Bastion("run-1")
 			soft, stop := context.WithCancel(context.Background())
 			defer stop()
-			b.Watch = func(e engine.Event) {
-				if press && e.Type == engine.StepStarted && e.Step == "soak" {
+			b.Watch = func(e event.Event) {
+				if press && e.Type == event.StepStarted && e.Step == "soak" {
 					time.AfterFunc(10*time.Minute, stop)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -22,11 +23,11 @@ func TestJournal(t *testing.T) {
 	})
 }
 
-func (p playFixture) checkUnjournaled(first engine.Event) error {
+func (p playFixture) checkUnjournaled(first event.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	calls := -1
-	b.Journal = func(e engine.Event) error {
+	b.Journal = func(e event.Event) error {
 		if e.Seq < first.Seq {
 			return nil
 		}
@@ -60,9 +61,9 @@ func openSteps(b *simulator.Bastion) map[string]bool {
 	hosts := map[string]bool{}
 	for _, e := range b.Events() {
 		switch e.Type {
-		case engine.StepStarted:
+		case event.StepStarted:
 			hosts[e.Host] = true
-		case engine.StepEnded:
+		case event.StepEnded:
 			delete(hosts, e.Host)
 		}
 	}
@@ -74,7 +75,7 @@ func TestNoJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(1, 1))
 		b := site.Bastion("run-1")
-		b.Journal = func(engine.Event) error { return errors.New("write journal: read-only file system") }
+		b.Journal = func(event.Event) error { return errors.New("write journal: read-only file system") }
 		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "write journal: read-only file system", "nothing was touched"))
 		if calls := b.Calls(); len(calls) > 0 {
 			t.Errorf("it made calls: %v", calls)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -47,8 +48,8 @@ func (c rashClusters) Gather(ctx context.Context, name string) engine.ClusterFac
 // lateSink drops the events of step starts.
 type lateSink struct{ rollout.Sink }
 
-func (s lateSink) Emit(e engine.Event) error {
-	if e.Type == engine.StepStarted {
+func (s lateSink) Emit(e event.Event) error {
+	if e.Type == event.StepStarted {
 		return nil
 	}
 	return s.Sink.Emit(e)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -44,7 +45,7 @@ func TestOutputIsBounded(t *testing.T) {
 		failOnErrors(t, checkEnd(applyRun(b, func(r *rollout.Run) { r.Hosts = chattyHosts{r.Hosts} }), engine.ExitOK))
 		var told []string
 		for _, e := range b.Events() {
-			if e.Type == engine.StepProgress && e.Step == "stage" {
+			if e.Type == event.StepProgress && e.Step == "stage" {
 				told = append(told, e.Message)
 			}
 		}

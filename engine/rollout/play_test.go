@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -149,9 +150,9 @@ func TestPlaysFollow(t *testing.T) {
 		var plays []string
 		for _, e := range b.Events() {
 			switch e.Type {
-			case engine.BatchStarted:
+			case event.BatchStarted:
 				sizes = append(sizes, len(strings.Split(e.Message, ", ")))
-			case engine.Planned:
+			case event.Planned:
 				plays = append(plays, e.Plan.Play)
 			}
 		}

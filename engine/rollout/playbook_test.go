@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 	"holdfast/modules/tasks"
@@ -99,7 +100,7 @@ var stageTask = engine.Task{Name: "stage", Module: engine.StageTask}
 // begunSteps returns the steps with these names that a run began, in order.
 func begunSteps(b *simulator.Bastion, of ...string) (list []string) {
 	for _, e := range b.Events() {
-		if e.Type == engine.StepStarted && slices.Contains(of, e.Step) {
+		if e.Type == event.StepStarted && slices.Contains(of, e.Step) {
 			list = append(list, cmp.Or(e.Host, e.Cluster)+" "+e.Step)
 		}
 	}
@@ -156,8 +157,8 @@ func TestWhatACommandHasDoneIsNotLeftHalfWay(t *testing.T) {
 				b := site.Bastion("run-1")
 				b.Takes = func(simulator.Command) time.Duration { return 2 * time.Minute }
 				soft, stop := context.WithCancel(t.Context())
-				b.Watch = func(e engine.Event) {
-					if e.Type == engine.StepStarted && e.Step == step {
+				b.Watch = func(e event.Event) {
+					if e.Type == event.StepStarted && e.Step == step {
 						site.After(time.Minute, stop)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -14,14 +15,14 @@ import (
 // The counts include the hosts that were staged before the staging was
 // interrupted. A run that was stopped at once has no counts.
 func TestCountsAreNotStale(t *testing.T) {
-	run := func(t *testing.T, at func(engine.Event) bool, hard bool) engine.RunEnd {
+	run := func(t *testing.T, at func(event.Event) bool, hard bool) event.RunEnd {
 		site := newSite(simulator.Fleet(0, 3))
 		b := site.Bastion("run-1")
 		all, stop := context.WithCancel(t.Context())
 		defer stop()
 		soft, stopSoft := context.WithCancel(all)
 		defer stopSoft()
-		b.Watch = func(e engine.Event) {
+		b.Watch = func(e event.Event) {
 			switch {
 			case !at(e):
 			case hard:
@@ -34,7 +35,7 @@ func TestCountsAreNotStale(t *testing.T) {
 		r.Soft, r.Forks = soft, 1
 		return b.Apply(all, r)
 	}
-	worker := func(end engine.RunEnd) map[engine.HostState]int {
+	worker := func(end event.RunEnd) map[engine.HostState]int {
 		for _, p := range end.Pools {
 			if p.Name == "worker" {
 				return p.Counts
@@ -43,14 +44,14 @@ func TestCountsAreNotStale(t *testing.T) {
 		return nil
 	}
 	synctest.Test(t, func(t *testing.T) {
-		end := run(t, func(e engine.Event) bool { return e.Type == engine.StepEnded && e.Step == "stage" }, false)
+		end := run(t, func(e event.Event) bool { return e.Type == event.StepEnded && e.Step == "stage" }, false)
 		failOnErrors(t, checkEnd(end, engine.ExitStopped))
 		if got := worker(end); got[engine.Staged] != 1 || got[engine.Pending] != 2 {
 			t.Errorf("one of three is staged, and the counts are %v", got)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		end := run(t, func(e engine.Event) bool { return e.Type == engine.StepStarted && e.Step == "wait for boot" }, true)
+		end := run(t, func(e event.Event) bool { return e.Type == event.StepStarted && e.Step == "wait for boot" }, true)
 		failOnErrors(t, checkEnd(end, engine.ExitStopped))
 		if len(end.Pools) > 0 {
 			t.Errorf("nobody has looked, and the counts are %v", worker(end))

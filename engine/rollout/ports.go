@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/governor"
 	"holdfast/engine/rollout/gate"
 )
@@ -35,8 +36,8 @@ type Script struct {
 	Uploads []engine.Upload // files for the script, as a tar archive on its standard input
 	Input   io.Reader       // standard input of the script, if there are no Uploads; may be nil
 
-	Content  *engine.Content       // content that the script fetches from the bastion, through the port in its variable port; nil: none
-	Transfer func(engine.Progress) // gets the progress of the transfer of Content; may be nil
+	Content  *engine.Content      // content that the script fetches from the bastion, through the port in its variable port; nil: none
+	Transfer func(event.Progress) // gets the progress of the transfer of Content; may be nil
 
 	// Purpose is the reason for the script, Op is the operation of a StepScript,
 	// and Probe has the parts of a ProbeScript. Simulated hosts act on them.
@@ -118,7 +119,7 @@ type Clusters interface {
 	// Defragment frees unused space of the host's member, and returns the
 	// number of freed bytes.
 	Defragment(ctx context.Context, cluster, host string) (freed int64, err error)
-	Sample(ctx context.Context, cluster string) engine.Sample
+	Sample(ctx context.Context, cluster string) event.Sample
 	// ScrapeMembers reads the disk latency of every member in the inventory,
 	// all at the same time.
 	ScrapeMembers(ctx context.Context, cluster string) []governor.Scrape
@@ -135,7 +136,7 @@ type Web = gate.Web
 // Sink takes the events of a run in order. An error stops the run, because the
 // run does nothing that it cannot journal.
 type Sink interface {
-	Emit(engine.Event) error
+	Emit(event.Event) error
 }
 
 // Clock returns the time and lets it pass. Tests replace it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -14,7 +15,7 @@ func TestRecoveredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(simulator.Fleet(3, 1))
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
-		first.Watch = func(e engine.Event) {
+		first.Watch = func(e event.Event) {
 			if e.Step == "wait for boot" {
 				first.Kill()
 			}
@@ -29,7 +30,7 @@ func TestRecoveredFirst(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		failOnErrors(t, checkEnd(applyRun(second, runSerially, successorOf(first)), engine.ExitOK), checkLaws(site))
 		for _, e := range second.Events() {
-			if e.Type == engine.StepStarted {
+			if e.Type == event.StepStarted {
 				if e.Host != "etcd-1" || e.Step != "hold" {
 					t.Errorf("the first step is %s of %s", e.Step, e.Host)
 				}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -75,7 +76,7 @@ func TestEtcdIsAskedRightBeforeEachReboot(t *testing.T) {
 		failOnErrors(t, checkEnd(end, engine.ExitFailed), checkRolledBack(site.Host("etcd-1")), checkLaws(site))
 		var did []string
 		for _, e := range b.Events() {
-			if e.Type == engine.StepStarted && e.Host == "etcd-1" {
+			if e.Type == event.StepStarted && e.Host == "etcd-1" {
 				did = append(did, e.Step)
 			}
 		}
@@ -109,7 +110,7 @@ func TestAHostDoesNotGoBackAndForth(t *testing.T) {
 // brings the host back to its previous OS, and the host rolls back only once.
 func TestARunThatDiesWhileItRollsBack(t *testing.T) {
 	inv := goesBack(0, 1)
-	var events []engine.Event
+	var events []event.Event
 	failOnErrors(t, runInBubble(t, func() error {
 		site := newSite(inv)
 		site.Host("worker-0").Change(failNewOS)
@@ -164,7 +165,7 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 				end := applyRun(b)
 				var told []string
 				for _, e := range b.Events() {
-					if e.Type == engine.HostFailed {
+					if e.Type == event.HostFailed {
 						told = append(told, e.Failure.Cause)
 					}
 				}
@@ -277,9 +278,9 @@ func TestAWellHostIsNotRolledBack(t *testing.T) {
 		},
 		"does not answer": func(b *simulator.Bastion) {
 			lost := false
-			b.Watch = func(e engine.Event) {
-				if e.Type != engine.StepProgress {
-					lost = e.Step == "wait for units" && e.Type == engine.StepStarted
+			b.Watch = func(e event.Event) {
+				if e.Type != event.StepProgress {
+					lost = e.Step == "wait for units" && e.Type == event.StepStarted
 				}
 			}
 			b.Fault = func(c simulator.Call) simulator.Fault {
@@ -358,7 +359,7 @@ func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
 // A run that tries a rejected OS again dies at some event. The next run that
 // may try the OS brings the host to it, and the host no longer rejects it.
 func TestARunThatDiesWhileItTriesAgain(t *testing.T) {
-	var events []engine.Event
+	var events []event.Event
 	failOnErrors(t, runInBubble(t, func() error {
 		site, h := newRejectingSite()
 		h.Change(repairNewOS)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/planner"
 )
 
@@ -27,7 +28,7 @@ type Play struct {
 type Options struct {
 	planner.Request
 
-	Start      engine.RunStart
+	Start      event.RunStart
 	ID         string
 	Plays      []Play            // plays of a playbook, one after the other; empty: all hosts are made to match
 	Awaited    map[string]string // hosts that a dead run was rebooting, and the ID of that run; the run waits for these hosts

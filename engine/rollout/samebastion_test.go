@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/simulator"
@@ -59,7 +60,7 @@ func (o overlap) apply(dir string) error {
 		return simulator.NoFault
 	}
 	var wg conc.WaitGroup
-	var end, next engine.RunEnd
+	var end, next event.RunEnd
 	var err, refused error
 	over := make(chan struct{})
 	wg.Go(func() {
@@ -96,7 +97,7 @@ func (o overlap) apply(dir string) error {
 	return nil
 }
 
-func applyOn(m simulator.Machine, b *simulator.Bastion) (engine.RunEnd, error) {
+func applyOn(m simulator.Machine, b *simulator.Bastion) (event.RunEnd, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), endless)
 	defer cancel()
 	r := b.Run()

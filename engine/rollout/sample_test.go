@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
 
 // sampleEvents returns the samples of a run that were not part of a quorum check.
-func sampleEvents(b *simulator.Bastion) (all []engine.Event) {
+func sampleEvents(b *simulator.Bastion) (all []event.Event) {
 	for _, e := range b.Events() {
-		if e.Type == engine.EtcdSampled && (e.Time.Nanosecond() != 0 || len(e.Etcd.Problems) > 0) {
+		if e.Type == event.EtcdSampled && (e.Time.Nanosecond() != 0 || len(e.Etcd.Problems) > 0) {
 			all = append(all, e)
 		}
 	}
@@ -46,7 +47,7 @@ func TestSamples(t *testing.T) {
 		if slices.Min(healthy) != 2 || healthy[0] != 3 || healthy[len(healthy)-1] != 3 {
 			t.Errorf("healthy voters were %v", healthy)
 		}
-		if last := b.Events()[len(b.Events())-1]; last.Type != engine.RunEnded {
+		if last := b.Events()[len(b.Events())-1]; last.Type != event.RunEnded {
 			t.Errorf("the last event is %s", last.Type)
 		}
 	})
@@ -98,12 +99,12 @@ type slowClusters struct {
 	under *atomic.Int32
 }
 
-func (c slowClusters) Sample(ctx context.Context, _ string) engine.Sample {
+func (c slowClusters) Sample(ctx context.Context, _ string) event.Sample {
 	c.under.Add(1)
 	defer c.under.Add(-1)
 	<-ctx.Done()
 	time.Sleep(time.Second)
-	return engine.Sample{}
+	return event.Sample{}
 }
 
 // TestSampleAwaited checks that no sample is still running after the end of a

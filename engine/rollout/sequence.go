@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // runSequence runs a host's sequence. Until the host is changed, a stop or a
@@ -36,11 +37,11 @@ func (r *Run) runSequence(ctx context.Context, hp engine.HostPlan) *engine.Failu
 	}
 	if last := hp.Sequence[len(hp.Sequence)-1].Do.Release; last != nil && !last.Updated {
 		failure := engine.Failure{Host: hp.Host, Step: "adopt", Cause: "run " + hp.Adopt + " has rolled it back to the OS it ran before"}
-		r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
+		r.noteEvent(event.Event{Type: event.HostFailed, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
 		return nil
 	}
 	r.state.noteDone(hp.Host, r.Clock.Now())
-	r.noteEvent(engine.Event{Type: engine.HostDone, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches})
+	r.noteEvent(event.Event{Type: event.HostDone, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches})
 	return nil
 }
 

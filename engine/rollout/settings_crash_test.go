@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -69,8 +70,8 @@ func TestKilledBeforeRecord(t *testing.T) {
 				if word == "none-2" { // the run is killed while the host is without power
 					h.Change(func(t *simulator.Traits) { t.CutsPower = "written" })
 				}
-				b.Watch = func(e engine.Event) {
-					if e.Type == engine.StepStarted && e.Step == begins {
+				b.Watch = func(e event.Event) {
+					if e.Type == event.StepStarted && e.Step == begins {
 						b.Kill()
 					}
 				}

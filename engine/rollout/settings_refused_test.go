@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -39,11 +40,11 @@ func TestQuietForks(t *testing.T) {
 		b := site.Bastion("run-1")
 		b.Latency = func(simulator.Call) time.Duration { return time.Second }
 		most, now := 0, 0
-		b.Watch = func(e engine.Event) {
+		b.Watch = func(e event.Event) {
 			switch e.Type {
-			case engine.StepStarted:
+			case event.StepStarted:
 				now++
-			case engine.StepEnded:
+			case event.StepEnded:
 				now--
 			}
 			most = max(most, now)

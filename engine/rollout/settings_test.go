@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/planner"
 	"holdfast/engine/planner/approval"
 	"holdfast/engine/rollout"
@@ -75,7 +76,7 @@ func TestQuiet(t *testing.T) {
 		}
 		batches := 0
 		for _, e := range b.Events() {
-			if e.Type == engine.BatchStarted {
+			if e.Type == event.BatchStarted {
 				batches++
 			}
 		}
@@ -118,9 +119,9 @@ func TestFallbackKeepsHold(t *testing.T) {
 		changeAll(site, actFails)
 		b, h := site.Bastion("run-1"), site.Host("worker-0")
 		failed := false
-		b.Watch = func(e engine.Event) {
+		b.Watch = func(e event.Event) {
 			failed = failed || e.Failure != nil && e.Failure.Kind == engine.ActionFailure
-			if back := e.Step == "undrain" || e.Step == "release" || e.Type == engine.HostDone; back || len(h.State().Reboots) > 0 {
+			if back := e.Step == "undrain" || e.Step == "release" || e.Type == event.HostDone; back || len(h.State().Reboots) > 0 {
 				failed = false
 			}
 			if hold := h.Hold(); failed && (hold == nil || hold.Run != "run-1" || !h.State().Drained) {
@@ -254,8 +255,8 @@ func TestFallbackIsApproved(t *testing.T) {
 			failOnErrors(t, err, json.Unmarshal(text, &saved), approval.CheckSame(plan, saved))
 			changeAll(site, actFails)
 			b := site.Bastion("run-1")
-			b.Watch = func(e engine.Event) {
-				if e.Type == engine.Warned {
+			b.Watch = func(e event.Event) {
+				if e.Type == event.Warned {
 					b.Kill()
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -116,7 +117,7 @@ func (a act) playAct(site *simulator.Site, dramas []*simulatedRun, pasts []*earl
 // reason, the next run may continue over it.
 func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*simulator.Bastion, error) {
 	var last *simulator.Bastion
-	var end engine.RunEnd
+	var end event.RunEnd
 	var over, retries bool
 	knowing := func(r *rollout.Run) {
 		simulator.Inherit(r, slices.Concat(pasts[0].runs, pasts[1].runs)...)
@@ -127,7 +128,7 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 		last.Asked = &laws.Asked{Over: over}
 		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotageOf(site))
 		switch {
-		case end.Exit == engine.ExitRefused && end.Cause.Kind == engine.UnfinishedEnd:
+		case end.Exit == engine.ExitRefused && end.Cause.Kind == event.UnfinishedEnd:
 			if over || !site.MayRefuse() {
 				return last, fmt.Errorf("refused: %s", end.Reason)
 			}
@@ -149,7 +150,7 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 	return last, fmt.Errorf("it never ends: exit %d, %s", end.Exit, end.Reason)
 }
 
-func (h history) checkFinished(site *simulator.Site, end engine.RunEnd) error {
+func (h history) checkFinished(site *simulator.Site, end event.RunEnd) error {
 	exit, errs := engine.ExitOK, []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
 		if isReportedDrift(site, h) {
@@ -185,10 +186,10 @@ func targetOf(site *simulator.Site, h *simulator.Host) string {
 // isSkewLimited reports whether some hosts do not run their desired OS, and
 // max_skew is the reason for each of them. One such host is enough if the host
 // is held and its cluster is not safe without it.
-func isSkewLimited(site *simulator.Site, end engine.RunEnd) bool {
+func isSkewLimited(site *simulator.Site, end event.RunEnd) bool {
 	kept := func(h *simulator.Host) bool { return site.TooFar(h.Name) }
 	behind := slices.DeleteFunc(site.Hosts(), func(h *simulator.Host) bool { return h.State().Booted == targetOf(site, h) })
-	if end.Cause.Kind == engine.RefusedEnd {
+	if end.Cause.Kind == event.RefusedEnd {
 		return slices.ContainsFunc(behind, func(h *simulator.Host) bool { return kept(h) && h.Hold() != nil })
 	}
 	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *simulator.Host) bool { return !kept(h) })
@@ -280,7 +281,7 @@ func siteTranscript(site *simulator.Site, runs []*simulator.Bastion) string {
 	}
 	for _, b := range runs {
 		for _, e := range b.Events() {
-			if e.Type == engine.EtcdSampled {
+			if e.Type == event.EtcdSampled {
 				continue
 			}
 			line := fmt.Sprintf("%s %s: %s", e.Time.UTC().Format("02 15:04:05.000000000"), b.ID, strings.Join([]string{string(e.Type), e.Cluster, e.Host, e.Step, e.Message}, " "))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -35,7 +36,7 @@ type simulatedRun struct {
 	stopped, atOnce, unjournaled bool
 	soft, hard                   context.Context
 	stopSoft, stopHard           context.CancelFunc
-	end                          engine.RunEnd
+	end                          event.RunEnd
 
 	mu     sync.Mutex
 	killed bool
@@ -55,7 +56,7 @@ func newSimulatedRun(site *simulator.Site, id string, troubles []incident) *simu
 	d.soft, d.stopSoft = context.WithCancel(d.hard)
 	d.run.Watch = d.watchEvent
 	d.run.Fault, d.run.Latency, d.run.Command = d.faultOf, latencyByHost(d.run), d.answerGate
-	d.run.Journal = func(engine.Event) error {
+	d.run.Journal = func(event.Event) error {
 		if d.unjournaled {
 			return errors.New("write journal: no space left on device")
 		}
@@ -90,8 +91,8 @@ func (d *simulatedRun) applyRun(p *earlierRuns) {
 
 // watchEvent raises the incidents that are due at an event: incidents of its
 // host and of the run.
-func (d *simulatedRun) watchEvent(e engine.Event) {
-	if e.Type == engine.EtcdSampled || e.Type == engine.Interrupted { // these events come at random positions between the others
+func (d *simulatedRun) watchEvent(e event.Event) {
+	if e.Type == event.EtcdSampled || e.Type == event.Interrupted { // these events come at random positions between the others
 		return
 	}
 	d.events[e.Host]++
@@ -217,7 +218,7 @@ func (d *simulatedRun) verifyExit() error {
 		}
 	case engine.ExitRefused:
 		fits = slices.ContainsFunc([]string{"held", "paused", "window"}, func(why string) bool { return strings.Contains(d.end.Reason, why) })
-		if d.end.Cause.Kind == engine.UnfinishedEnd {
+		if d.end.Cause.Kind == event.UnfinishedEnd {
 			fits = !d.asked.Over && d.site.MayRefuse()
 		}
 	case engine.ExitUnreachable:
@@ -247,7 +248,7 @@ func (d *simulatedRun) isHolder(h *simulator.Host) bool {
 // hostAccount is the report about a host in the journal of a run.
 type hostAccount struct {
 	held, done bool
-	failed     *engine.Event
+	failed     *event.Event
 }
 
 func (d *simulatedRun) accountsOfHosts() map[string]hostAccount {
@@ -255,11 +256,11 @@ func (d *simulatedRun) accountsOfHosts() map[string]hostAccount {
 	for _, e := range d.run.Events() {
 		t := all[e.Host]
 		switch {
-		case e.Type == engine.StepStarted && e.Step == "hold":
+		case e.Type == event.StepStarted && e.Step == "hold":
 			t = hostAccount{held: true}
-		case e.Type == engine.HostDone:
+		case e.Type == event.HostDone:
 			t.done = true
-		case e.Type == engine.HostFailed:
+		case e.Type == event.HostFailed:
 			t.failed = &e
 		default:
 			continue
@@ -298,7 +299,7 @@ func (d *simulatedRun) verifyHost(h *simulator.Host, said hostAccount) error {
 }
 
 // verifyFailed compares the report about a failed host with the host.
-func (d *simulatedRun) verifyFailed(h *simulator.Host, e engine.Event) error {
+func (d *simulatedRun) verifyFailed(h *simulator.Host, e event.Event) error {
 	hold := h.Hold()
 	fits := true
 	switch {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/longtest"
 )
 
@@ -78,7 +78,7 @@ func TestSameSeedSameStory(t *testing.T) {
 				lines := strings.Split(tale, "\n")
 				// The first Ctrl-C may or may not be journaled if the second
 				// comes at the same moment.
-				lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, ": "+string(engine.Interrupted)+" ") })
+				lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, ": "+string(event.Interrupted)+" ") })
 				slices.Sort(lines)
 				tales[i] = strings.Join(lines, "\n")
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -213,10 +214,10 @@ func (d *simulatedRun) hasDesiredState(h *simulator.Host) bool {
 func (d *simulatedRun) carriedOutPlay(play int, host string) bool {
 	n := -1
 	for _, e := range d.run.Events() {
-		if e.Type == engine.Planned {
+		if e.Type == event.Planned {
 			n++
 		}
-		if n == play && e.Type == engine.HostDone && e.Host == host {
+		if n == play && e.Type == event.HostDone && e.Host == host {
 			return true
 		}
 	}

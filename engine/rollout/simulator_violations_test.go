@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -63,8 +64,8 @@ func (c hurriedConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, 
 // muteSink journals a plan without its hosts.
 type muteSink struct{ rollout.Sink }
 
-func (s muteSink) Emit(e engine.Event) error {
-	if e.Type == engine.Planned {
+func (s muteSink) Emit(e event.Event) error {
+	if e.Type == event.Planned {
 		plan := *e.Plan
 		plan.Hosts = nil
 		e.Plan = &plan
@@ -76,10 +77,10 @@ func (s muteSink) Emit(e engine.Event) error {
 type lossySink struct {
 	rollout.Sink
 
-	lost engine.EventType
+	lost event.Type
 }
 
-func (s lossySink) Emit(e engine.Event) error {
+func (s lossySink) Emit(e event.Event) error {
 	if e.Type == s.lost {
 		return nil
 	}
@@ -141,8 +142,8 @@ func TestSimulatorBites(t *testing.T) {
 		"unfinished":       {func(_ *simulator.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 10},
 		"order in a pool":  {hideFromRun(func(p *engine.Pool) { p.Order = engine.Shuffled }, nil), "is begun before", 4},
 		"failed last time": {func(_ *simulator.Site, r *rollout.Run) { r.Retry = nil }, "is begun before", 266},
-		"batch":            {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.BatchStarted} }, "is not in the batch", 1},
-		"end of a play":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.HostDone} }, "is not over on", 11},
+		"batch":            {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, event.BatchStarted} }, "is not in the batch", 1},
+		"end of a play":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, event.HostDone} }, "is not over on", 11},
 		"order of plays":   {func(_ *simulator.Site, r *rollout.Run) { r.Plays = slices.Clone(r.Plays); slices.Reverse(r.Plays) }, "is not the one that follows", 3},
 		"hosts of a play":  {blindPlays(func(p *rollout.Play) { p.Selected = nil }), "is none of the hosts of the play", 16},
 		"serial":           {blindPlays(func(p *rollout.Play) { p.Serial = nil }), "its serial is", 11},

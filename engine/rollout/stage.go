@@ -7,6 +7,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout/governing"
 )
 
@@ -20,7 +21,7 @@ func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 // finish.
 func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
 	began := r.Clock.Now()
-	if err := r.emitEvent(engine.Event{Type: engine.StageStarted}); err != nil {
+	if err := r.emitEvent(event.Event{Type: event.StageStarted}); err != nil {
 		return err
 	}
 	var failed failures
@@ -38,7 +39,7 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 		})
 	}
 	workers.Wait()
-	r.noteEvent(engine.Event{Type: engine.StageEnded, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
+	r.noteEvent(event.Event{Type: event.StageEnded, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
 	if f := failed.worst(); f != nil {
 		return f
 	}

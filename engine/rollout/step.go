@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout/output"
 	"holdfast/engine/textutil"
@@ -33,13 +34,13 @@ func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.S
 // runUndoStep runs a step that undoes another step, even if the journal fails.
 func (r *Run) runUndoStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	e := stepEvent(hp, s, 0)
-	e.Type = engine.StepStarted
+	e.Type = event.StepStarted
 	r.noteEvent(e)
 	return r.runAndEmitEnd(e, func(heartbeat *stepHeartbeat) error { return r.runOperationInTime(ctx, hp, s, heartbeat) })
 }
 
-func stepEvent(hp engine.HostPlan, s engine.Step, batch int) engine.Event {
-	return engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Kind: s.Kind(), Batch: batch}
+func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
+	return event.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Kind: s.Kind(), Batch: batch}
 }
 
 func (r *Run) runOperationInTime(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
@@ -98,7 +99,7 @@ func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Ste
 	case do.Defragment != nil:
 		freed, err := r.Clusters.Defragment(ctx, do.Defragment.Cluster, hp.Host)
 		if err == nil {
-			r.noteEvent(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: fmt.Sprintf("gave %.1f MiB back", float64(freed)/(1<<20))})
+			r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: fmt.Sprintf("gave %.1f MiB back", float64(freed)/(1<<20))})
 		}
 		return err
 	}
@@ -247,7 +248,7 @@ func (r *Run) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step,
 	}
 	to, err := r.Clusters.MoveLeader(ctx, cluster, hp.Host)
 	if err == nil && to != "" {
-		r.noteEvent(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: cluster, Step: s.Name, Message: "leader is now " + to})
+		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: cluster, Step: s.Name, Message: "leader is now " + to})
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -36,7 +37,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-func (p playFixture) checkStopped(e engine.Event) error {
+func (p playFixture) checkStopped(e event.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	before := hostStates(site)
@@ -86,7 +87,7 @@ func checkUnchanged(h *simulator.Host, was simulator.State) error {
 }
 
 // checkAccounted checks that the end of a run names each host once, with the right outcome.
-func checkAccounted(site *simulator.Site, end engine.RunEnd) error {
+func checkAccounted(site *simulator.Site, end event.RunEnd) error {
 	seen := map[string]string{}
 	for what, hosts := range map[string][]string{"updated": end.Updated, "failed": end.Failed, "left": end.Untouched} {
 		for _, h := range hosts {
@@ -117,7 +118,7 @@ func TestStoppedAtOnce(t *testing.T) {
 	})
 }
 
-func (p playFixture) checkStoppedAtOnce(e engine.Event) error {
+func (p playFixture) checkStoppedAtOnce(e event.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	ctx, stop := context.WithTimeout(context.Background(), endless)
@@ -140,7 +141,7 @@ func (p playFixture) checkStoppedAtOnce(e engine.Event) error {
 			held = append(held, h.Name)
 		}
 	}
-	if e = b.Events()[e.Seq-1]; e.Type == engine.StepStarted && e.Step == "wait for boot" && len(held) == 0 {
+	if e = b.Events()[e.Seq-1]; e.Type == event.StepStarted && e.Step == "wait for boot" && len(held) == 0 {
 		return fmt.Errorf("nothing is held after %s of %s", e.Step, e.Host)
 	}
 	second := applyRun(site.Bastion("run-2"), runSerially, successorOf(b))
@@ -151,8 +152,8 @@ func (p playFixture) checkStoppedAtOnce(e engine.Event) error {
 }
 
 func tookHold(b *simulator.Bastion, host string) bool {
-	return slices.ContainsFunc(b.Events(), func(e engine.Event) bool {
-		return e.Type == engine.StepStarted && e.Host == host && e.Step == "hold"
+	return slices.ContainsFunc(b.Events(), func(e event.Event) bool {
+		return e.Type == event.StepStarted && e.Host == host && e.Step == "hold"
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -128,8 +129,8 @@ func longIf(b bool) time.Duration {
 func stopAfterStart(b *simulator.Bastion, slow, name string, pressed *time.Time) func(*rollout.Run) {
 	soft, stop := context.WithCancel(context.Background())
 	steps := map[string]string{"ready": "gate g", "drain": "drain", "snapshot": "snapshot etcd"}
-	b.Watch = func(e engine.Event) {
-		if e.Type == engine.StepStarted && e.Step == steps[slow] {
+	b.Watch = func(e event.Event) {
+		if e.Type == event.StepStarted && e.Step == steps[slow] {
 			time.AfterFunc(time.Minute, func() {
 				*pressed = time.Now()
 				stop()

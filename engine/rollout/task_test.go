@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 	"holdfast/modules/tasks"
@@ -58,8 +59,8 @@ func TestASecondDisruptionIsNotBegunWithoutAQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(simulator.Fleet(3, 0)))
 		b := site.Bastion("run-1")
-		b.Watch = func(e engine.Event) {
-			if e.Type == engine.StepStarted && e.Step == "pause" {
+		b.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == "pause" {
 				site.After(10*time.Minute, site.Host("etcd-0").StopEtcd)
 			}
 		}
@@ -84,8 +85,8 @@ func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
 			}
 		},
 		"a member is lost": func(site *simulator.Site, b *simulator.Bastion) {
-			b.Watch = func(e engine.Event) {
-				if e.Type == engine.StepStarted && e.Step == "harmless" {
+			b.Watch = func(e event.Event) {
+				if e.Type == event.StepStarted && e.Step == "harmless" {
 					site.Host("etcd-2").StopEtcd()
 				}
 			}
@@ -136,8 +137,8 @@ func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
 			withPlay(loadBalancedPlay(), simulator.Module())(r)
 		}
 		first := site.Bastion("run-1")
-		first.Watch = func(e engine.Event) {
-			if e.Type == engine.StepEnded && e.Step == "wait for boot" {
+		first.Watch = func(e event.Event) {
+			if e.Type == event.StepEnded && e.Step == "wait for boot" {
 				first.Kill()
 			}
 		}
@@ -165,9 +166,9 @@ func loadBalancedPlay() engine.Play {
 // post-tasks of its play on a host that a dead run brought to its OS. If an
 // earlier play adopts the host, the later play carries them out.
 func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
-	killAt := func(step string, on engine.EventType) func(*simulator.Bastion) {
+	killAt := func(step string, on event.Type) func(*simulator.Bastion) {
 		return func(b *simulator.Bastion) {
-			b.Watch = func(e engine.Event) {
+			b.Watch = func(e event.Event) {
 				if e.Type == on && e.Step == step {
 					b.Kill()
 				}
@@ -188,9 +189,9 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 		plays []func(*rollout.Run)
 		did   string // tasks that the next two runs carry out
 	}{
-		"killed when it is back":      {killAt("wait for boot", engine.StepEnded), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
-		"killed in the post-task":     {killAt("in", engine.StepStarted), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
-		"killed before it reboots":    {killAt("drain", engine.StepEnded), []func(*rollout.Run){alone}, "[out drain undrain in] [undrain in]"},
+		"killed when it is back":      {killAt("wait for boot", event.StepEnded), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
+		"killed in the post-task":     {killAt("in", event.StepStarted), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
+		"killed before it reboots":    {killAt("drain", event.StepEnded), []func(*rollout.Run){alone}, "[out drain undrain in] [undrain in]"},
 		"the post-task failed":        {failing, []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
 		"an earlier play has it, too": {failing, []func(*rollout.Run){alone, withPlay(engine.Play{Tasks: []engine.Task{tellTask("more")}})}, "[undrain in] [undrain in more]"},
 	} {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // reconnectTime is how long a run tries to continue a transfer whose connection
@@ -19,7 +19,7 @@ const reconnectTime = 2 * time.Minute
 func (r *Run) runTransfer(ctx context.Context, host string, s Script) (Reply, error) {
 	var moved atomic.Bool
 	report := s.Transfer
-	s.Transfer = func(p engine.Progress) {
+	s.Transfer = func(p event.Progress) {
 		moved.Store(true)
 		report(p)
 	}

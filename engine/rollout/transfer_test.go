@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // wallClock is the clock of a bubble.
@@ -44,7 +45,7 @@ func (h *lossyHosts) Run(_ context.Context, s Script) (Reply, error) {
 	h.count++
 	time.Sleep(a.took)
 	if a.moved {
-		s.Transfer(engine.Progress{Bytes: 1})
+		s.Transfer(event.Progress{Bytes: 1})
 	}
 	return Reply{}, a.err
 }
@@ -70,7 +71,7 @@ func TestTransfersContinueOnNewConnections(t *testing.T) {
 				hosts := &lossyHosts{attempts: c.attempts}
 				r := &Run{Ports: Ports{Hosts: hosts, Clock: wallClock{}}}
 				r.Inventory.Hosts = []engine.Host{{Name: "h"}}
-				_, err := r.runTransfer(t.Context(), "h", Script{Transfer: func(engine.Progress) {}})
+				_, err := r.runTransfer(t.Context(), "h", Script{Transfer: func(event.Progress) {}})
 				if hosts.count != c.count || (err != nil) != c.fails {
 					t.Errorf("%d attempts, %v; want %d, failure %v", hosts.count, err, c.count, c.fails)
 				}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -94,7 +95,7 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 			return time.Duration(delays[i][c.N%len(delays[i])]) * time.Second
 		}
 	}
-	ends := make([]engine.RunEnd, 2)
+	ends := make([]event.RunEnd, 2)
 	var wg conc.WaitGroup
 	wg.Go(func() { ends[0] = applyRun(ann, changes[0]) })
 	wg.Go(func() {

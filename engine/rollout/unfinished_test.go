@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 	"holdfast/engine/simulator/laws"
@@ -78,7 +79,7 @@ func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
 				site := newSite(twoPools())
 				site.Host("x-0").Change(func(t *simulator.Traits) { t.OldOS = true })
 				var dead []string
-				run := func(id, os string, change func(*rollout.Run), paused ...string) engine.RunEnd {
+				run := func(id, os string, change func(*rollout.Run), paused ...string) event.RunEnd {
 					setPools(site, os, os, paused...)
 					b := site.Bastion(id)
 					end := applyRun(b, runSerially, func(r *rollout.Run) {
@@ -224,8 +225,8 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 			site := newSite(simulator.Fleet(0, 3))
 			remember(site, "20000101-130000-aa11")
 			first := site.Bastion("20000101-003000-bb22")
-			first.Watch = func(e engine.Event) {
-				if e.Type == engine.HostDone && e.Host == "worker-1" {
+			first.Watch = func(e event.Event) {
+				if e.Type == event.HostDone && e.Host == "worker-1" {
 					first.Kill()
 				}
 			}
@@ -261,14 +262,14 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 			}
 			site.Host("worker-3").PowerOff()
 			b := site.Bastion("run-1")
-			b.Watch = func(e engine.Event) {
-				if e.Type == engine.StepStarted && e.Step == "stage" && e.Host == "worker-0" {
+			b.Watch = func(e event.Event) {
+				if e.Type == event.StepStarted && e.Step == "stage" && e.Host == "worker-0" {
 					site.After(time.Second, site.Host("worker-3").PowerOn)
 				}
 			}
 			end := applyRun(b, func(r *rollout.Run) { r.CompletedOS = map[string]string{"worker": "v0"} })
 			failOnErrors(t, checkLaws(site), checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")))
-			if end.Cause.Kind == engine.UnfinishedEnd {
+			if end.Cause.Kind == event.UnfinishedEnd {
 				t.Errorf("%+v", end)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -26,7 +27,7 @@ func TestAForgedRolloutIsOverForGood(t *testing.T) {
 					id := func() string { time.Sleep(time.Minute); return bastion.NewRunID(time.Now()) }
 					forged := engine.Rollout{Run: bastion.NewRunID(time.Now().Add(ahead)), Number: number, Targets: map[string]string{"x": "dead", "y": "dead"}}
 					forge := func() { site.Host("y-1").Remember(simulator.Remembered{Rollout: &forged}) }
-					run := func(os string, options ...func(*rollout.Run)) (*simulator.Bastion, engine.RunEnd) {
+					run := func(os string, options ...func(*rollout.Run)) (*simulator.Bastion, event.RunEnd) {
 						setPools(site, os, os)
 						b := site.Bastion(id())
 						return b, applyRun(b, options...)
@@ -64,7 +65,7 @@ func TestARolloutOfTheFarFutureIsNotBelieved(t *testing.T) {
 	})
 }
 
-func endOf(_ *simulator.Bastion, end engine.RunEnd) error {
+func endOf(_ *simulator.Bastion, end event.RunEnd) error {
 	return checkEnd(end, engine.ExitOK, "every host matches")
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -39,7 +40,7 @@ func newSite(inv engine.Inventory) *simulator.Site {
 }
 
 // applyRun applies a run, with a time limit.
-func applyRun(b *simulator.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
+func applyRun(b *simulator.Bastion, change ...func(*rollout.Run)) event.RunEnd {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), endless, errors.New("there is no end to it"))
 	defer cancel()
 	r := b.Run()
@@ -56,7 +57,7 @@ func applyRun(b *simulator.Bastion, change ...func(*rollout.Run)) engine.RunEnd 
 }
 
 // checkEnd compares exit code and reason of a run.
-func checkEnd(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
+func checkEnd(end event.RunEnd, exit engine.ExitCode, words ...string) error {
 	reason := cmp.Or(end.Reason, report.EndSentence(end.Cause))
 	if end.Exit != exit {
 		return fmt.Errorf("exit %d (%s), not %d", end.Exit, reason, exit)
@@ -155,7 +156,7 @@ func workerFleet(n int, say func(*engine.Pool)) engine.Inventory {
 func rebootMinutes(b *simulator.Bastion) map[string]int {
 	at := map[string]int{}
 	for _, e := range b.Events() {
-		if e.Type == engine.StepStarted && e.Step == "reboot" {
+		if e.Type == event.StepStarted && e.Step == "reboot" {
 			at[e.Host] = int(e.Time.Sub(b.Events()[0].Time).Minutes())
 		}
 	}
@@ -166,7 +167,7 @@ func rebootMinutes(b *simulator.Bastion) map[string]int {
 func rebootedHosts(b *simulator.Bastion) []string {
 	var names []string
 	for _, e := range b.Events() {
-		if e.Type == engine.StepStarted && e.Step == "reboot" {
+		if e.Type == event.StepStarted && e.Step == "reboot" {
 			names = append(names, e.Host)
 		}
 	}

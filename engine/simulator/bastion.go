@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/planner"
 	"holdfast/engine/rollout"
@@ -25,8 +26,8 @@ type Bastion struct {
 	Identity string // identity of the bastion, which several runs may share
 
 	Fault   func(Call) Fault                        // returns the fault of each call; may be nil
-	Watch   func(engine.Event)                      // called with each journaled event; may be nil
-	Journal func(engine.Event) error                // refuses an event with an error; may be nil
+	Watch   func(event.Event)                       // called with each journaled event; may be nil
+	Journal func(event.Event) error                 // refuses an event with an error; may be nil
 	Latency func(Call) time.Duration                // returns how long a call takes in each direction; may be nil
 	Disk    func(host string, at time.Time) float64 // p99 of WAL fsync of the member, in seconds; nil: nothing is written
 	Command func(Command) *rollout.Reply            // answers a local command; nil: the simulator answers
@@ -43,7 +44,7 @@ type Bastion struct {
 	cancel   context.CancelFunc
 	calls    []Call
 	commands []Command
-	events   []engine.Event
+	events   []event.Event
 
 	observed *laws.Run // guarded by the lock of the site
 }
@@ -77,7 +78,7 @@ func (s *Site) Bastion(run string) *Bastion {
 func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
 		Options: rollout.Options{
-			Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
+			Start: event.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
 			Request: planner.Request{Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules()},
 		},
 		Ports: rollout.Ports{Hosts: b, Clusters: b, Local: local{b}, Web: b, Sink: b, Clock: b.clock},
@@ -89,7 +90,7 @@ func (b *Bastion) holdOwner() engine.HoldOwner {
 }
 
 // Apply carries out the run until it ends or is killed.
-func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) engine.RunEnd {
+func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) event.RunEnd {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b.mu.Lock()
@@ -126,7 +127,7 @@ func (b *Bastion) isAlive() bool { return b.hasState(running) }
 var errKilled = errors.New("the bastion is dead")
 
 // Emit journals an event.
-func (b *Bastion) Emit(e engine.Event) error {
+func (b *Bastion) Emit(e event.Event) error {
 	if b.hasState(ended) {
 		return errKilled
 	}
@@ -146,7 +147,7 @@ func (b *Bastion) Emit(e engine.Event) error {
 }
 
 // Events returns the journaled events.
-func (b *Bastion) Events() []engine.Event {
+func (b *Bastion) Events() []event.Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.events)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // cluster is an etcd cluster, whose health follows from its hosts.
@@ -161,7 +162,7 @@ func (b *Bastion) Defragment(ctx context.Context, name, host string) (int64, err
 // Sample reads a cluster for the journal. Sample takes a millisecond, so that
 // it never coincides with events on full seconds, and the order of events is
 // stable.
-func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
+func (b *Bastion) Sample(ctx context.Context, name string) event.Sample {
 	var f engine.ClusterFacts
 	err := b.clock.Sleep(ctx, time.Millisecond)
 	if err == nil {
@@ -170,7 +171,7 @@ func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
 			return nil
 		})
 	}
-	s := engine.Sample{Voters: len(f.Members), Healthy: f.CountHealthy(), Down: f.UnhealthyHosts(), Leader: f.Leader()}
+	s := event.Sample{Voters: len(f.Members), Healthy: f.CountHealthy(), Down: f.UnhealthyHosts(), Leader: f.Leader()}
 	if err != nil {
 		s.Problems = []string{err.Error()}
 	}

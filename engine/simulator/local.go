@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/rollout"
 )
@@ -97,7 +98,7 @@ type Machine struct {
 // machine has the lock, the run does not begin, and the error is a
 // *journal.BusyError. The end of a run releases the lock, also if the run is
 // killed, as the kernel does.
-func (m Machine) Apply(ctx context.Context, b *Bastion, r *rollout.Run) (engine.RunEnd, error) {
+func (m Machine) Apply(ctx context.Context, b *Bastion, r *rollout.Run) (event.RunEnd, error) {
 	self := engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion}
 	left, unlock, err := journal.EnterSite(m.Dir, r.Inventory.Site, self, journal.LockInfo{Run: r.ID, Holder: r.Start.Holder, Since: b.clock.Now()})
 	if busy := new(journal.BusyError); m.NoLock && errors.As(err, &busy) {
@@ -106,13 +107,13 @@ func (m Machine) Apply(ctx context.Context, b *Bastion, r *rollout.Run) (engine.
 		left, unlock = journal.SummarizeRuns(runs, r.Inventory.Site, self), func() {}
 	}
 	if err != nil {
-		return engine.RunEnd{}, err
+		return event.RunEnd{}, err
 	}
 	defer unlock()
 	takeLeftovers(r, left)
 	written, err := journal.Create(m.Dir, r.ID)
 	if err != nil {
-		return engine.RunEnd{}, err
+		return event.RunEnd{}, err
 	}
 	defer func() { _ = written.Close() }()
 	b.Journal = written.Emit

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/simulator/laws"
 )
@@ -240,14 +240,14 @@ func (b *Bastion) Carry(ctx context.Context, carry func(context.Context) error) 
 }
 
 // Note journals an event of a run that changes members. The laws of roll-outs do not know its steps.
-func (b *Bastion) Note(e engine.Event) error {
+func (b *Bastion) Note(e event.Event) error {
 	if b.hasState(ended) {
 		return errKilled
 	}
 	b.mu.Lock()
 	b.events = append(b.events, e)
 	b.mu.Unlock()
-	if e.Type == engine.StepStarted {
+	if e.Type == event.StepStarted {
 		b.site.withLock(func(time.Time) { b.site.addToLog("%s: %s %s (%s)", b.ID, e.Step, e.Host, e.Message) })
 	}
 	if b.Watch != nil {

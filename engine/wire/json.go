@@ -8,11 +8,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // MarshalEvent returns an event as a line of JSON.
-func MarshalEvent(e engine.Event) ([]byte, error) {
+func MarshalEvent(e event.Event) ([]byte, error) {
 	if e.Plan != nil { // only a plan has lists that may be nil
 		e = withLists(e)
 	}

@@ -24,6 +24,7 @@ import (
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/pki"
 	"holdfast/engine/etcd/restore"
+	"holdfast/engine/event"
 )
 
 // boxes are the hosts of a run.
@@ -93,7 +94,7 @@ func newCertificatesRun(t *testing.T, s signer) (*Run, *box) {
 	managed.CA = &engine.EtcdCA{Folder: "/etc/etcd/pki"}
 	r := &Run{
 		Cluster: engine.Cluster{Name: "main", Managed: &managed, TLS: &engine.TLS{}}, Members: []engine.Host{{Name: "etcd-0", Address: "10.0.0.1"}},
-		Owner: testOwner, Etcd: noEtcd{}, Hosts: boxes{"etcd-0": b}, Emit: func(engine.Event) error { return nil },
+		Owner: testOwner, Etcd: noEtcd{}, Hosts: boxes{"etcd-0": b}, Emit: func(event.Event) error { return nil },
 	}
 	r.Certificates = &Certificates{Issuer: s, Reconnect: func() {}}
 	r.Prepare()

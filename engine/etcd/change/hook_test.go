@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/event"
 )
 
 // fakeHook is a hook in memory. It notes when it is marked and run.
@@ -44,7 +45,7 @@ func TestHookIsRemembered(t *testing.T) {
 	}}
 	r := newFakeRun(hosts, cluster)
 	h := &fakeHook{done: &done, fail: errors.New("the disk is full")}
-	r.Hook, r.Emit, r.held["b"] = h, func(engine.Event) error { return nil }, time.Now()
+	r.Hook, r.Emit, r.held["b"] = h, func(event.Event) error { return nil }, time.Now()
 	promote := membership.MemberStep{Action: membership.Promote, Host: "b", Member: "2"}
 	if _, err := r.carryOut(t.Context(), promote); !errors.Is(err, h.fail) || cluster.changes != 0 {
 		t.Errorf("%v, %d changes", err, cluster.changes)
@@ -113,7 +114,7 @@ func TestAnotherBastionRunsTheHook(t *testing.T) {
 		var done []string
 		hosts := &recordingHosts{host: "b", record: x.record, done: &done}
 		r := newFakeRun(&hosts.fakeHosts, &fakeEtcd{members: x.members})
-		r.Hosts, r.Hook, r.Emit = hosts, &fakeHook{done: &done}, func(engine.Event) error { return nil }
+		r.Hosts, r.Hook, r.Emit = hosts, &fakeHook{done: &done}, func(event.Event) error { return nil }
 		r.Members[1].Retired = x.record == membership.Removing
 		s, err := r.Observe(t.Context())
 		if err != nil || s.HookDue != (x.want != "") {

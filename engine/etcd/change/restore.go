@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/etcd/database"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/restore"
+	"holdfast/engine/event"
 )
 
 // Restore makes a cluster whose quorum is lost for good again: first one voter, by the steps of package restore, then the
@@ -100,7 +101,7 @@ func (r *Restore) growCluster(ctx context.Context) error {
 }
 
 func (r *Restore) doStep(ctx context.Context, s restore.State, step restore.Step) error {
-	return r.Run.journalStep(engine.Event{Host: step.Host, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
+	return r.Run.journalStep(event.Event{Host: step.Host, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
 		return r.carryOut(ctx, s, step)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/restore"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 )
 
@@ -39,7 +40,7 @@ func (f *restoringHosts) Run(_ context.Context, host engine.Host, script Script)
 
 func newFakeRestore(hosts *restoringHosts, cluster *fakeEtcd) *Restore {
 	run := newFakeRun(&fakeHosts{}, cluster)
-	run.Hosts, run.Emit = hosts, func(engine.Event) error { return nil }
+	run.Hosts, run.Emit = hosts, func(event.Event) error { return nil }
 	r := &Restore{Run: run}
 	r.Prepare()
 	return r

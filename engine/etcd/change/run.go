@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/setting"
+	"holdfast/engine/event"
 )
 
 // Etcd is the cluster that a run changes.
@@ -54,8 +55,8 @@ type Run struct {
 	Hook         Hook          // nil: there is none
 
 	Snapshot func(context.Context) (string, error)
-	Emit     func(engine.Event) error // an error ends the run, because every step must be in the journal
-	Timeout  time.Duration            // for a learner to catch up
+	Emit     func(event.Event) error // an error ends the run, because every step must be in the journal
+	Timeout  time.Duration           // for a learner to catch up
 
 	saved           bool
 	accepted        map[membership.MemberStep]bool // without reasons
@@ -128,23 +129,23 @@ func (r *Run) Apply(ctx context.Context) (err error) {
 }
 
 func (r *Run) doStep(ctx context.Context, step membership.MemberStep) error {
-	return r.journalStep(engine.Event{Host: step.Host, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
+	return r.journalStep(event.Event{Host: step.Host, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
 		return r.carryOut(ctx, step)
 	})
 }
 
-func (r *Run) journalStep(event engine.Event, carryOut func() (string, error)) error {
-	event.Type, event.Cluster = engine.StepStarted, r.Cluster.Name
-	if err := r.Emit(event); err != nil {
+func (r *Run) journalStep(e event.Event, carryOut func() (string, error)) error {
+	e.Type, e.Cluster = event.StepStarted, r.Cluster.Name
+	if err := r.Emit(e); err != nil {
 		return err
 	}
 	began := time.Now()
 	message, err := carryOut()
-	event.Type, event.Message, event.Took = engine.StepEnded, message, engine.Duration(time.Since(began))
+	e.Type, e.Message, e.Took = event.StepEnded, message, engine.Duration(time.Since(began))
 	if err != nil {
-		event.Failure = failureOf(event.Host, event.Step, err)
+		e.Failure = failureOf(e.Host, e.Step, err)
 	}
-	return errors.Join(err, r.Emit(event))
+	return errors.Join(err, r.Emit(e))
 }
 
 func failureOf(host, step string, err error) *engine.Failure {

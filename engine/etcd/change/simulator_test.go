@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/change"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/simulator"
 )
@@ -139,20 +140,20 @@ func (c *changeRun) apply(ctx context.Context) {
 }
 
 func (c *changeRun) carryOut(ctx context.Context, r *change.Run) error {
-	start := engine.RunStart{Site: c.inv.Site, Holder: r.Holder, Bastion: r.Owner.Bastion, Cluster: mainCluster}
-	if err := c.emit(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
+	start := event.RunStart{Site: c.inv.Site, Holder: r.Holder, Bastion: r.Owner.Bastion, Cluster: mainCluster}
+	if err := c.emit(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
 		return err
 	}
 	err := r.Apply(ctx)
-	end := engine.RunEnd{Exit: engine.ExitOK}
+	end := event.RunEnd{Exit: engine.ExitOK}
 	if err != nil {
 		end.Exit = engine.ExitFailed
 	}
-	return errors.Join(err, c.emit(engine.Event{Type: engine.RunEnded, End: &end}))
+	return errors.Join(err, c.emit(event.Event{Type: event.RunEnded, End: &end}))
 }
 
-func (c *changeRun) emit(e engine.Event) error {
-	e.Schema, e.Run, e.Time = engine.EventSchema, c.bastion.ID, time.Now()
+func (c *changeRun) emit(e event.Event) error {
+	e.Schema, e.Run, e.Time = event.Schema, c.bastion.ID, time.Now()
 	return c.bastion.Note(e)
 }
 

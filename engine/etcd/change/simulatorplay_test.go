@@ -17,6 +17,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/setting"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -153,7 +154,7 @@ func (h *membersHistory) changeMembers(b *simulator.Bastion, earlier []*simulato
 	return errors.Join(c.err, ctx.Err())
 }
 
-func (h *membersHistory) rollOut(b *simulator.Bastion, earlier []*simulator.Bastion, knowsAll bool) engine.RunEnd {
+func (h *membersHistory) rollOut(b *simulator.Bastion, earlier []*simulator.Bastion, knowsAll bool) event.RunEnd {
 	ctx, cancel := context.WithTimeout(context.Background(), endless)
 	defer cancel()
 	r := b.Run()

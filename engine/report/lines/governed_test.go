@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 )
 
@@ -14,7 +15,7 @@ func TestGovernedLine(t *testing.T) {
 	g := engine.Governor{State: engine.GovernorSlowed, Member: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(58 * time.Millisecond), Limit: engine.Duration(12 * time.Millisecond)}
 	var b strings.Builder
 	w := lines.Writer{W: &b, Short: true}
-	if err := w.Emit(engine.Event{Type: engine.StagingGoverned, Host: "etcd-1", Cluster: "main", Step: "stage", Governor: &g}); err != nil {
+	if err := w.Emit(event.Event{Type: event.StagingGoverned, Host: "etcd-1", Cluster: "main", Step: "stage", Governor: &g}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "  etcd-1: staging slowed: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms\n"; b.String() != want {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/summary"
 )
 
@@ -25,14 +26,14 @@ func failureDetails(host, became string, f engine.Failure) []string {
 	return lines
 }
 
-func (p *Writer) failureText(e engine.Event) string {
+func (p *Writer) failureText(e event.Event) string {
 	if e.Failure.Kind == engine.StoppedFailure {
 		return fullFailure(p.Style.Yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e, *e.Failure)
 	}
 	return fullFailure(p.Style.Red("  "+e.Host+" failed")+" at "+e.Failure.Step, e, *e.Failure)
 }
 
-func fullFailure(what string, e engine.Event, f engine.Failure) string {
+func fullFailure(what string, e event.Event, f engine.Failure) string {
 	lines := []string{what + ": " + f.Cause}
 	for _, l := range failureDetails(e.Host, e.Message, f) {
 		lines = append(lines, "  "+l)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/summary"
@@ -32,28 +33,28 @@ type Writer struct {
 }
 
 // Emit writes the line of an event, if it has one.
-func (p *Writer) Emit(e engine.Event) error {
+func (p *Writer) Emit(e event.Event) error {
 	_, err := io.WriteString(p.W, p.EventLine(e))
 	return err
 }
 
 // EventLine returns the line of an event with its time, or "". Folded lines may
 // come before it, and the summary comes after the end of a run.
-func (p *Writer) EventLine(e engine.Event) string {
+func (p *Writer) EventLine(e event.Event) string {
 	if p.sum == nil {
 		p.sum = summary.New()
 	}
 	e = termtext.Safe(e)
 	p.sum.AddEvent(e)
 	p.pending.addEvent(e)
-	if e.Type == engine.Planned && e.Plan != nil {
+	if e.Type == event.Planned && e.Plan != nil {
 		p.steps = indexSteps(*e.Plan)
 	}
 	text := ""
 	if !p.pending.foldsLine(e) {
 		text = p.withTime(e, p.eventText(e))
 	}
-	if e.Type == engine.RunEnded {
+	if e.Type == event.RunEnded {
 		text = p.sum.Format() + strings.TrimSuffix(text, "\n") + "\n" + p.sum.Completeness(*e.End, p.Style) + p.nextStepsText(*e.End)
 	}
 	done := p.pending.doneLine(e)
@@ -63,7 +64,7 @@ func (p *Writer) EventLine(e engine.Event) string {
 	return done + text
 }
 
-func (p *Writer) withTime(e engine.Event, text string) string {
+func (p *Writer) withTime(e event.Event, text string) string {
 	if text == "" {
 		return ""
 	}
@@ -73,42 +74,42 @@ func (p *Writer) withTime(e engine.Event, text string) string {
 	return text + "\n"
 }
 
-func (p *Writer) eventText(e engine.Event) string {
+func (p *Writer) eventText(e event.Event) string {
 	switch e.Type {
-	case engine.RunStarted:
+	case event.RunStarted:
 		return "run " + e.Run + " of site " + e.Start.Site + " by " + e.Start.Holder
-	case engine.HostGathered:
+	case event.HostGathered:
 		if e.Failure != nil {
 			p.unreached = append(p.unreached, e.Host)
 		}
-	case engine.HostsGathered:
+	case event.HostsGathered:
 		return p.gatheredText(e)
-	case engine.Planned:
+	case event.Planned:
 		return p.planText(e)
-	case engine.StageStarted:
+	case event.StageStarted:
 		return p.Style.Bold("staging") + " while everything runs"
-	case engine.StageEnded:
+	case event.StageEnded:
 		return "staged in " + termtext.FormatDuration(e.Took)
-	case engine.BatchStarted:
+	case event.BatchStarted:
 		return p.Style.Bold(batchName(e)) + "  " + strings.Join(textutil.FoldNames(e.Hosts), ", ")
-	case engine.BatchEnded:
+	case event.BatchEnded:
 		return batchName(e) + " done in " + termtext.FormatDuration(e.Took)
-	case engine.RunEnded:
+	case event.RunEnded:
 		return p.endText(*e.End)
-	case engine.Warned:
+	case event.Warned:
 		return p.Style.Yellow("warning") + " " + e.Message
-	case engine.Interrupted:
+	case event.Interrupted:
 		return p.Style.Yellow(e.Message)
-	case engine.HostDone:
+	case event.HostDone:
 		return "  " + p.Style.Green(e.Host+" done")
-	case engine.HostFailed:
+	case event.HostFailed:
 		return p.failureText(e)
-	case engine.StepStarted:
+	case event.StepStarted:
 		return cmp.Or(waitLine(e), p.stepBeginText(e))
-	case engine.StagingGoverned:
+	case event.StagingGoverned:
 		return governedText(e)
-	case engine.EtcdSampled: // samples show in the summary
-	case engine.StepEnded, engine.StepProgress:
+	case event.EtcdSampled: // samples show in the summary
+	case event.StepEnded, event.StepProgress:
 		if e.Progress != nil {
 			return p.transferText(e)
 		}
@@ -117,7 +118,7 @@ func (p *Writer) eventText(e engine.Event) string {
 	return ""
 }
 
-func governedText(e engine.Event) string {
+func governedText(e event.Event) string {
 	if e.Governor == nil {
 		return ""
 	}
@@ -128,7 +129,7 @@ func governedText(e engine.Event) string {
 	return line
 }
 
-func batchName(e engine.Event) string {
+func batchName(e event.Event) string {
 	name := fmt.Sprintf("batch %d", e.Batch)
 	if len(e.Canaries) > 0 {
 		name += " (canary of " + strings.Join(e.Canaries, ", ") + ")"
@@ -136,7 +137,7 @@ func batchName(e engine.Event) string {
 	return name
 }
 
-func (p *Writer) planText(e engine.Event) string {
+func (p *Writer) planText(e event.Event) string {
 	if !p.Plan || e.Plan == nil {
 		return ""
 	}
@@ -148,7 +149,7 @@ func (p *Writer) planText(e engine.Event) string {
 // quickStep is the duration below which a step without a message gets no line.
 const quickStep = engine.Duration(500 * time.Millisecond)
 
-func (p *Writer) stepText(e engine.Event) string {
+func (p *Writer) stepText(e event.Event) string {
 	where := e.Host
 	if where == "" {
 		where = e.Cluster
@@ -156,13 +157,13 @@ func (p *Writer) stepText(e engine.Event) string {
 	switch {
 	case e.Failure != nil && e.Host == "" && e.Failure.Kind != engine.StoppedFailure:
 		return fullFailure(p.Style.Red("  "+summary.StepName(e)+" failed"), e, *e.Failure)
-	case p.Terse && (e.Host != "" || e.Type == engine.StepProgress && e.Took > 0):
+	case p.Terse && (e.Host != "" || e.Type == event.StepProgress && e.Took > 0):
 		return "" // the live status shows the step
-	case e.Type == engine.StepProgress && e.Took > 0:
+	case e.Type == event.StepProgress && e.Took > 0:
 		return longStepLine(where, e)
-	case e.Type == engine.StepProgress && where == "":
+	case e.Type == event.StepProgress && where == "":
 		return fmt.Sprintf("  %s: %s", e.Step, termtext.ShortHashes(e.Message))
-	case e.Type == engine.StepProgress:
+	case e.Type == event.StepProgress:
 		return fmt.Sprintf("  %s: %s: %s", where, e.Step, termtext.ShortHashes(e.Message))
 	case e.Failure != nil, e.Took < quickStep && !p.Full && !p.steps.isNotable(e):
 		return ""
@@ -174,7 +175,7 @@ func (p *Writer) stepText(e engine.Event) string {
 	return fmt.Sprintf("  %s: %s %s", where, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
 }
 
-func (p *Writer) endText(end engine.RunEnd) string {
+func (p *Writer) endText(end event.RunEnd) string {
 	paint := p.Style.Red
 	switch end.Exit {
 	case engine.ExitOK:
@@ -199,7 +200,7 @@ func (p *Writer) endText(end engine.RunEnd) string {
 	return strings.Join(lines, "\n")
 }
 
-func (p *Writer) nextStepsText(end engine.RunEnd) string {
+func (p *Writer) nextStepsText(end event.RunEnd) string {
 	lines := p.sum.NextSteps(end)
 	if len(lines) == 0 {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/summary"
 	"holdfast/engine/report/termtext"
 )
@@ -15,28 +16,28 @@ type pendingHosts struct {
 	done []string        // hosts that match, and have no line yet
 }
 
-func (c *pendingHosts) addEvent(e engine.Event) {
+func (c *pendingHosts) addEvent(e event.Event) {
 	switch {
-	case e.Type == engine.BatchStarted:
+	case e.Type == event.BatchStarted:
 		c.rest = map[string]bool{}
 		if len(e.Hosts) > summary.MaxHostRows {
 			for _, h := range e.Hosts {
 				c.rest[h] = true
 			}
 		}
-	case e.Type == engine.StepStarted && e.Kind == engine.HoldStep, e.Type == engine.HostFailed:
+	case e.Type == event.StepStarted && e.Kind == engine.HoldStep, e.Type == event.HostFailed:
 		delete(c.rest, e.Host)
-	case e.Type == engine.HostDone && c.rest[e.Host]:
+	case e.Type == event.HostDone && c.rest[e.Host]:
 		delete(c.rest, e.Host)
 		c.done = append(c.done, e.Host)
 	}
 }
 
-func (c *pendingHosts) foldsLine(e engine.Event) bool {
+func (c *pendingHosts) foldsLine(e event.Event) bool {
 	switch e.Type {
-	case engine.HostDone:
+	case event.HostDone:
 		return slices.Contains(c.done, e.Host)
-	case engine.StepStarted, engine.StepProgress, engine.StepEnded:
+	case event.StepStarted, event.StepProgress, event.StepEnded:
 		return c.rest[e.Host]
 	default:
 		return false
@@ -45,8 +46,8 @@ func (c *pendingHosts) foldsLine(e engine.Event) bool {
 
 // doneLine returns the line for all of these hosts. It returns the line when no
 // host is left, or the batch or the run has ended, and "" before.
-func (c *pendingHosts) doneLine(e engine.Event) string {
-	over := len(c.rest) == 0 || e.Type == engine.BatchEnded || e.Type == engine.RunEnded
+func (c *pendingHosts) doneLine(e event.Event) string {
+	over := len(c.rest) == 0 || e.Type == event.BatchEnded || e.Type == event.RunEnded
 	if len(c.done) == 0 || !over {
 		return ""
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/reporttest"
 )
 
@@ -19,7 +20,7 @@ func TestManyNonDisruptiveHosts(t *testing.T) {
 // names the hosts that are done.
 func TestStoppedBatchNamesHosts(t *testing.T) {
 	events := reporttest.NonDisruptiveRun()[:63]
-	end := engine.Event{Type: engine.RunEnded, Time: events[62].Time, End: &engine.RunEnd{Exit: engine.ExitStopped, Reason: "stopped"}}
+	end := event.Event{Type: event.RunEnded, Time: events[62].Time, End: &event.RunEnd{Exit: engine.ExitStopped, Reason: "stopped"}}
 	got := reporttest.ShowEvents(t, append(events, end), true)
 	if want := "  worker-[000-006,008,010-019] (18 hosts) done, without disruption\n"; !strings.Contains(got, want) {
 		t.Errorf("%q is missing in\n%s", want, got)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 )
 
@@ -13,10 +14,10 @@ import (
 // host for gates about hosts.
 func TestPlainGates(t *testing.T) {
 	var b bytes.Buffer
-	for _, e := range []engine.Event{
-		{Type: engine.StepProgress, Step: "gate ceph", Message: "exit status 1: HEALTH_WARN"},
-		{Type: engine.StepProgress, Step: "gate disk", Host: "worker-1", Message: "exit status 1"},
-		{Type: engine.StepProgress, Step: "wait for units", Host: "worker-1", Message: "crio.service has failed", Took: engine.Duration(90 * time.Second)},
+	for _, e := range []event.Event{
+		{Type: event.StepProgress, Step: "gate ceph", Message: "exit status 1: HEALTH_WARN"},
+		{Type: event.StepProgress, Step: "gate disk", Host: "worker-1", Message: "exit status 1"},
+		{Type: event.StepProgress, Step: "wait for units", Host: "worker-1", Message: "crio.service has failed", Took: engine.Duration(90 * time.Second)},
 	} {
 		if err := (&lines.Writer{W: &b, Short: true}).Emit(e); err != nil {
 			t.Fatal(err)

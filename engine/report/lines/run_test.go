@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/reporttest"
@@ -30,10 +31,10 @@ func TestPlain(t *testing.T) {
 // TestCanaryLines checks that the line of a batch names the pools whose
 // canaries are in the batch, also on a terminal.
 func TestCanaryLines(t *testing.T) {
-	events := []engine.Event{
-		{Type: engine.BatchStarted, Batch: 1, Hosts: []string{"edge-0", "worker-01", "worker-02"}, Canaries: []string{"edge", "worker"}},
-		{Type: engine.BatchEnded, Batch: 1, Canaries: []string{"edge", "worker"}, Took: engine.Duration(time.Second)},
-		{Type: engine.BatchStarted, Batch: 2, Hosts: []string{"worker-03"}},
+	events := []event.Event{
+		{Type: event.BatchStarted, Batch: 1, Hosts: []string{"edge-0", "worker-01", "worker-02"}, Canaries: []string{"edge", "worker"}},
+		{Type: event.BatchEnded, Batch: 1, Canaries: []string{"edge", "worker"}, Took: engine.Duration(time.Second)},
+		{Type: event.BatchStarted, Batch: 2, Hosts: []string{"worker-03"}},
 	}
 	var plain, terminal bytes.Buffer
 	p, live := lines.Writer{W: &plain, Short: true}, live.New(&terminal, termtext.Style{}, false)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/textutil"
 )
@@ -33,12 +34,12 @@ func indexSteps(p engine.Plan) planSteps {
 
 // isNotable reports whether a step gets a line even if it is short: it changes
 // the host, asks a gate, or runs a command of the operator.
-func (p planSteps) isNotable(e engine.Event) bool {
+func (p planSteps) isNotable(e event.Event) bool {
 	s, ok := p[stepKey(e.Host, e.Step)]
 	return ok && (s.ChangesHost || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.Display != "")
 }
 
-func (p *Writer) stepBeginText(e engine.Event) string {
+func (p *Writer) stepBeginText(e event.Event) string {
 	if !p.Full {
 		return ""
 	}
@@ -53,7 +54,7 @@ func (p *Writer) stepBeginText(e engine.Event) string {
 	return p.Style.Faint("  " + commandName(line))
 }
 
-func (p *Writer) gatheredText(e engine.Event) string {
+func (p *Writer) gatheredText(e event.Event) string {
 	text := e.Message + " in " + e.Took.String()
 	if len(p.unreached) > 0 {
 		text += "; not reached: " + strings.Join(textutil.FoldNames(p.unreached), ", ")
@@ -64,7 +65,7 @@ func (p *Writer) gatheredText(e engine.Event) string {
 
 // EventSubject returns the host, the cluster or the pool of an event, or else
 // the bastion.
-func EventSubject(e engine.Event) string {
+func EventSubject(e event.Event) string {
 	switch {
 	case e.Host != "":
 		return e.Host

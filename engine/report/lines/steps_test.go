@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 )
 
 // stepEvents returns a run that has only short steps.
-func stepEvents() []engine.Event {
+func stepEvents() []event.Event {
 	gate := engine.Step{Name: "gate ceph", Do: engine.Op{Gate: &engine.Gate{Command: "ceph health"}}}
 	hold := engine.Step{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{}}}
 	write := engine.Step{Name: "write", ChangesHost: true, Do: engine.Op{Exec: &engine.Exec{Script: "x"}}}
@@ -20,13 +21,13 @@ func stepEvents() []engine.Event {
 		Hosts:   []engine.HostPlan{{Host: "w-1", Pool: "worker", Sequence: []engine.Step{hold, drain, write}}},
 		Batches: []engine.Batch{{Pools: []string{"worker"}, Hosts: []string{"w-1"}, Before: []engine.Step{gate}}},
 	}
-	events := []engine.Event{
-		{Type: engine.HostGathered, Host: "w-2", Failure: &engine.Failure{Cause: "no route to host"}},
-		{Type: engine.HostsGathered, Message: "1 of 2 hosts reached"},
-		{Type: engine.Planned, Plan: &plan},
+	events := []event.Event{
+		{Type: event.HostGathered, Host: "w-2", Failure: &engine.Failure{Cause: "no route to host"}},
+		{Type: event.HostsGathered, Message: "1 of 2 hosts reached"},
+		{Type: event.Planned, Plan: &plan},
 	}
-	for _, s := range []engine.Event{{Step: "gate ceph"}, {Host: "w-1", Step: "hold"}, {Host: "w-1", Step: "drain"}, {Host: "w-1", Step: "write"}} {
-		for _, s.Type = range []engine.EventType{engine.StepStarted, engine.StepEnded} {
+	for _, s := range []event.Event{{Step: "gate ceph"}, {Host: "w-1", Step: "hold"}, {Host: "w-1", Step: "drain"}, {Host: "w-1", Step: "write"}} {
+		for _, s.Type = range []event.Type{event.StepStarted, event.StepEnded} {
 			s.Took = engine.Duration(100 * time.Millisecond)
 			events = append(events, s)
 		}

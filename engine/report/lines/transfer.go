@@ -3,7 +3,7 @@ package lines
 import (
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/termtext"
 )
 
@@ -12,7 +12,7 @@ const transferLineInterval = 30 * time.Second
 
 // transferText returns the line about a transfer every transferLineInterval,
 // and at the end of the transfer.
-func (p *Writer) transferText(e engine.Event) string {
+func (p *Writer) transferText(e event.Event) string {
 	if p.Terse {
 		return "" // the live status shows the transfer
 	}

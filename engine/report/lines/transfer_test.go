@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/termtext"
@@ -17,27 +18,27 @@ func TestTransfersAreShown(t *testing.T) {
 	var out strings.Builder
 	plain := &lines.Writer{W: &out, Short: true}
 	status := live.NewStatus(termtext.Style{})
-	show := func(after time.Duration, e engine.Event) {
+	show := func(after time.Duration, e event.Event) {
 		e.Time, e.Host, e.Step, e.Kind = began.Add(after), "w-1", "stage", engine.StageStep
 		if e.Progress != nil {
-			e.Type, e.Took = engine.StepProgress, engine.Duration(after)
+			e.Type, e.Took = event.StepProgress, engine.Duration(after)
 		}
 		status.AddEvent(e)
 		if err := plain.Emit(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	show(0, engine.Event{Type: engine.StepStarted})
+	show(0, event.Event{Type: event.StepStarted})
 	for i := range int64(16) {
-		show(time.Duration(i)*5*time.Second, engine.Event{Progress: &engine.Progress{Bytes: i << 20, Total: 100 << 20, Rate: 200 << 10, Left: engine.Duration(8 * time.Minute)}})
+		show(time.Duration(i)*5*time.Second, event.Event{Progress: &event.Progress{Bytes: i << 20, Total: 100 << 20, Rate: 200 << 10, Left: engine.Duration(8 * time.Minute)}})
 	}
 	if got := status.Render(live.Size{Width: 100}, began.Add(75*time.Second)); !strings.Contains(got, "15 MiB of 100 MiB, 200 KiB/s, 8m0s left") {
 		t.Errorf("live status:\n%s", got)
 	}
-	show(80*time.Second, engine.Event{Progress: &engine.Progress{Bytes: 16 << 20, Rate: 200 << 10, Ended: true}})
-	show(81*time.Second, engine.Event{Type: engine.StepEnded, Took: engine.Duration(81 * time.Second)})
-	plain.EventLine(engine.Event{Type: engine.HostDone, Host: "w-1", Time: began.Add(90 * time.Second)})
-	end := plain.EventLine(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Updated: []string{"w-1"}}, Time: began.Add(90 * time.Second)})
+	show(80*time.Second, event.Event{Progress: &event.Progress{Bytes: 16 << 20, Rate: 200 << 10, Ended: true}})
+	show(81*time.Second, event.Event{Type: event.StepEnded, Took: engine.Duration(81 * time.Second)})
+	plain.EventLine(event.Event{Type: event.HostDone, Host: "w-1", Time: began.Add(90 * time.Second)})
+	end := plain.EventLine(event.Event{Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-1"}}, Time: began.Add(90 * time.Second)})
 	want := `  w-1: stage: 6 MiB of 100 MiB, 200 KiB/s, 8m0s left
   w-1: stage: 12 MiB of 100 MiB, 200 KiB/s, 8m0s left
   w-1: stage: 16 MiB from the bastion, 200 KiB/s

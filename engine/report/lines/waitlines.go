@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/termtext"
 )
 
 // waitLine returns the line of a waiting step that begins. It returns "" for
 // steps of hosts, which have other lines.
-func waitLine(e engine.Event) string {
+func waitLine(e event.Event) string {
 	if e.Host != "" || e.Until.IsZero() {
 		return ""
 	}
@@ -24,7 +24,7 @@ func waitLine(e engine.Event) string {
 	return fmt.Sprintf("  %s%s until %s", where, e.Step, formatTime(e.Until, e.Time))
 }
 
-func longStepLine(where string, e engine.Event) string {
+func longStepLine(where string, e event.Event) string {
 	line := "  "
 	if where != "" {
 		line += where + ": "

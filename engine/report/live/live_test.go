@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/longtest"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/reporttest"
@@ -44,7 +44,7 @@ func showLive(how string) {
 		if err := live.Emit(e); err != nil {
 			os.Exit(1)
 		}
-		if e.Type == engine.StepStarted && e.Step == "wait for boot" {
+		if e.Type == event.StepStarted && e.Step == "wait for boot" {
 			break
 		}
 	}
@@ -52,14 +52,14 @@ func showLive(how string) {
 		panic("a bug")
 	}
 	<-caught
-	if err := live.Emit(engine.Event{Type: engine.Interrupted, Message: "stopping softly"}); err != nil {
+	if err := live.Emit(event.Event{Type: event.Interrupted, Message: "stopping softly"}); err != nil {
 		os.Exit(1)
 	}
-	if err := live.Emit(engine.Event{Type: engine.StepProgress, Host: "etcd-1", Step: "wait for boot", Message: "the board lives"}); err != nil {
+	if err := live.Emit(event.Event{Type: event.StepProgress, Host: "etcd-1", Step: "wait for boot", Message: "the board lives"}); err != nil {
 		os.Exit(1)
 	}
 	<-caught
-	if err := live.Emit(engine.Event{Type: engine.Interrupted, Message: "stopping at once"}); err != nil {
+	if err := live.Emit(event.Event{Type: event.Interrupted, Message: "stopping at once"}); err != nil {
 		os.Exit(1)
 	}
 	live.Close()
@@ -223,11 +223,11 @@ func TestLiveNeverWaits(t *testing.T) {
 		if err := live.Emit(e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Type == engine.StageStarted {
+		if e.Type == event.StageStarted {
 			<-out.blocked
 		}
 	}
-	if err := live.Emit(engine.Event{Type: engine.Interrupted, Message: "stopping softly"}); err != nil {
+	if err := live.Emit(event.Event{Type: event.Interrupted, Message: "stopping softly"}); err != nil {
 		t.Fatal(err)
 	}
 	close(out.open)

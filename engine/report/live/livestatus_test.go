@@ -11,29 +11,30 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/termtext"
 )
 
-func stagingRun() []engine.Event {
+func stagingRun() []event.Event {
 	p := reporttest.LargePlan()
 	p.Hosts = p.Hosts[:9]
-	return []engine.Event{
-		{Type: engine.Planned, Plan: &p},
-		{Type: engine.StepStarted, Host: "events-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
-		{Type: engine.StepProgress, Host: "events-0", Step: "stage", Kind: engine.StageStep, Message: "Receiving objects: 45% (460/1023) 1.2 MB/s 61 MB"},
-		{Type: engine.StepStarted, Host: "main-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
-		{Type: engine.StepEnded, Host: "main-0", Step: "stage", Kind: engine.StageStep},
-		{Type: engine.StepStarted, Host: "main-1", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began.Add(time.Minute)},
-		{Type: engine.EtcdSampled, Cluster: "main", Time: reporttest.Began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "main-2"}},
-		{Type: engine.EtcdSampled, Cluster: "events", Etcd: &engine.Sample{Problems: []string{"no sample within 30s"}}},
+	return []event.Event{
+		{Type: event.Planned, Plan: &p},
+		{Type: event.StepStarted, Host: "events-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
+		{Type: event.StepProgress, Host: "events-0", Step: "stage", Kind: engine.StageStep, Message: "Receiving objects: 45% (460/1023) 1.2 MB/s 61 MB"},
+		{Type: event.StepStarted, Host: "main-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
+		{Type: event.StepEnded, Host: "main-0", Step: "stage", Kind: engine.StageStep},
+		{Type: event.StepStarted, Host: "main-1", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began.Add(time.Minute)},
+		{Type: event.EtcdSampled, Cluster: "main", Time: reporttest.Began.Add(250 * time.Second), Etcd: &event.Sample{Voters: 3, Healthy: 3, Leader: "main-2"}},
+		{Type: event.EtcdSampled, Cluster: "events", Etcd: &event.Sample{Problems: []string{"no sample within 30s"}}},
 	}
 }
 
 // rollingRun returns a run with 14 unavailable hosts, some failed hosts, and an etcd member that is down.
-func rollingRun() []engine.Event {
+func rollingRun() []event.Event {
 	p := engine.Plan{}
 	for _, h := range []string{"etcd-0", "etcd-1", "etcd-2"} {
 		p.Hosts = append(p.Hosts, reporttest.OSPlan(h, "etcd", "main", ""))
@@ -41,66 +42,66 @@ func rollingRun() []engine.Event {
 	for i := range 40 {
 		p.Hosts = append(p.Hosts, reporttest.OSPlan(fmt.Sprintf("worker-%02d", i), "worker", "", ""))
 	}
-	events := []engine.Event{{Type: engine.Planned, Plan: &p}}
+	events := []event.Event{{Type: event.Planned, Plan: &p}}
 	for _, hp := range p.Hosts {
-		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "stage", Kind: engine.StageStep, Time: reporttest.Began}, engine.Event{Type: engine.StepEnded, Host: hp.Host, Step: "stage", Kind: engine.StageStep})
+		events = append(events, event.Event{Type: event.StepStarted, Host: hp.Host, Step: "stage", Kind: engine.StageStep, Time: reporttest.Began}, event.Event{Type: event.StepEnded, Host: hp.Host, Step: "stage", Kind: engine.StageStep})
 	}
 	for i := range 20 {
-		events = append(events, engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%02d", i)})
+		events = append(events, event.Event{Type: event.HostDone, Host: fmt.Sprintf("worker-%02d", i)})
 	}
 	for i, kind := range []engine.FailureKind{"", engine.HeldFailure, engine.StoppedFailure} {
-		events = append(events, engine.Event{Type: engine.HostFailed, Host: fmt.Sprintf("worker-%02d", 20+i), Failure: &engine.Failure{Kind: kind}})
+		events = append(events, event.Event{Type: event.HostFailed, Host: fmt.Sprintf("worker-%02d", 20+i), Failure: &engine.Failure{Kind: kind}})
 	}
-	events = append(events, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Time: reporttest.Began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "etcd-0"}},
-		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: reporttest.Began.Add(time.Minute)},
-		engine.Event{Type: engine.StepEnded, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: reporttest.Began.Add(time.Minute)},
-		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Cluster: "main", Step: "wait for boot", Kind: engine.BootStep, Time: reporttest.Began.Add(time.Minute)})
+	events = append(events, event.Event{Type: event.EtcdSampled, Cluster: "main", Time: reporttest.Began.Add(250 * time.Second), Etcd: &event.Sample{Voters: 3, Healthy: 3, Leader: "etcd-0"}},
+		event.Event{Type: event.StepStarted, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: reporttest.Began.Add(time.Minute)},
+		event.Event{Type: event.StepEnded, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: reporttest.Began.Add(time.Minute)},
+		event.Event{Type: event.StepStarted, Host: "etcd-1", Cluster: "main", Step: "wait for boot", Kind: engine.BootStep, Time: reporttest.Began.Add(time.Minute)})
 	for i := 23; i < 36; i++ {
 		step := "wait for boot"
 		if i%4 == 0 {
 			step = "wait for units"
 		}
-		events = append(events, engine.Event{Type: engine.StepStarted, Host: fmt.Sprintf("worker-%02d", i), Step: step, Time: reporttest.Began.Add(time.Duration(i) * time.Second)})
+		events = append(events, event.Event{Type: event.StepStarted, Host: fmt.Sprintf("worker-%02d", i), Step: step, Time: reporttest.Began.Add(time.Duration(i) * time.Second)})
 	}
 	return events
 }
 
-func manyPoolsRun() []engine.Event {
+func manyPoolsRun() []event.Event {
 	p := engine.Plan{}
 	for i := range 9 {
 		p.Hosts = append(p.Hosts, reporttest.OSPlan(fmt.Sprintf("h-%d", i), fmt.Sprintf("pool-%d", i), "", ""))
 	}
-	return []engine.Event{{Type: engine.Planned, Plan: &p}, {Type: engine.HostDone, Host: "h-3"}, {Type: engine.StepStarted, Step: "gate ceph", Time: reporttest.Began}}
+	return []event.Event{{Type: event.Planned, Plan: &p}, {Type: event.HostDone, Host: "h-3"}, {Type: event.StepStarted, Step: "gate ceph", Time: reporttest.Began}}
 }
 
 // writingRun returns a run that writes to many hosts and disrupts one of them.
-func writingRun() []engine.Event {
+func writingRun() []event.Event {
 	events := reporttest.NonDisruptiveRun()[:3]
 	for i := range events[1].Plan.Hosts {
 		hp := &events[1].Plan.Hosts[i]
 		hp.Changes = hp.Changes[:min(len(hp.Changes), 3)] // the live status shows no changes, so three are enough
 	}
 	for _, hp := range events[1].Plan.Hosts[:6] {
-		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "write", Time: reporttest.Began})
+		events = append(events, event.Event{Type: event.StepStarted, Host: hp.Host, Step: "write", Time: reporttest.Began})
 	}
-	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Kind: engine.HoldStep, Time: reporttest.Began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: reporttest.Began})
+	return append(events, event.Event{Type: event.StepStarted, Host: "worker-300", Step: "hold", Kind: engine.HoldStep, Time: reporttest.Began}, event.Event{Type: event.StepStarted, Host: "worker-300", Step: "write", Time: reporttest.Began})
 }
 
 // soakingRun returns a run that waits for the soak of its canaries while it stages hosts of another pool.
-func soakingRun() []engine.Event {
+func soakingRun() []event.Event {
 	p := reporttest.RollingPlan()
-	return []engine.Event{
-		{Type: engine.Planned, Plan: &p},
-		{Type: engine.HostDone, Host: "worker-01"},
-		{Type: engine.StepStarted, Host: "edge-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
-		{Type: engine.StepEnded, Host: "edge-0", Step: "stage", Kind: engine.StageStep},
-		{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: reporttest.Began.Add(200 * time.Second), Until: reporttest.Began.Add(800 * time.Second)},
+	return []event.Event{
+		{Type: event.Planned, Plan: &p},
+		{Type: event.HostDone, Host: "worker-01"},
+		{Type: event.StepStarted, Host: "edge-0", Step: "stage", Kind: engine.StageStep, Time: reporttest.Began},
+		{Type: event.StepEnded, Host: "edge-0", Step: "stage", Kind: engine.StageStep},
+		{Type: event.StepStarted, Pool: "worker", Step: "soak", Time: reporttest.Began.Add(200 * time.Second), Until: reporttest.Began.Add(800 * time.Second)},
 	}
 }
 
 // renderStatus renders the live status after these events, for a terminal of
 // that size.
-func renderStatus(events []engine.Event, width, height int, now time.Time) string {
+func renderStatus(events []event.Event, width, height int, now time.Time) string {
 	status := live.NewStatus(termtext.Style{})
 	for _, e := range events {
 		status.AddEvent(e)
@@ -124,8 +125,8 @@ func TestWaiting(t *testing.T) {
 		{start.Add(time.Minute), "until 08:04:20 UTC", "0 s left"},
 		{time.Time{}, "", ""},
 	} {
-		e := engine.Event{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: start, Until: c.until}
-		text := renderStatus([]engine.Event{e}, 80, 24, reporttest.Began.Add(5*time.Minute))
+		e := event.Event{Type: event.StepStarted, Pool: "worker", Step: "soak", Time: start, Until: c.until}
+		text := renderStatus([]event.Event{e}, 80, 24, reporttest.Began.Add(5*time.Minute))
 		if !strings.HasPrefix(text, "  pool worker  soak 100 s") || !strings.HasSuffix(text, c.left) || (c.left == "") == strings.Contains(text, "left") {
 			t.Errorf("%s: %q, want %q", c.until, text, c.left)
 		}
@@ -147,12 +148,12 @@ func TestLiveStatusOfPlays(t *testing.T) {
 		first.Hosts = append(first.Hosts, reporttest.OSPlan(fmt.Sprintf("etcd-%d", i), "etcd", "", ""))
 	}
 	second.Hosts = []engine.HostPlan{reporttest.OSPlan("etcd-0", "etcd", "", ""), reporttest.OSPlan("worker-0", "worker", "", "")}
-	text := renderStatus([]engine.Event{
-		{Type: engine.Planned, Plan: &first},
-		{Type: engine.HostDone, Host: "etcd-0"},
-		{Type: engine.HostDone, Host: "etcd-1"},
-		{Type: engine.Planned, Plan: &second},
-		{Type: engine.HostDone, Host: "worker-0"},
+	text := renderStatus([]event.Event{
+		{Type: event.Planned, Plan: &first},
+		{Type: event.HostDone, Host: "etcd-0"},
+		{Type: event.HostDone, Host: "etcd-1"},
+		{Type: event.Planned, Plan: &second},
+		{Type: event.HostDone, Host: "worker-0"},
 	}, 80, 24, reporttest.Began)
 	if !strings.Contains(text, "etcd   [..........]  done 0/1") || !strings.Contains(text, "worker [##########]  done 1/1") {
 		t.Error(text)
@@ -161,7 +162,7 @@ func TestLiveStatusOfPlays(t *testing.T) {
 
 // TestLiveStatus draws runs on terminals of three widths, and on a low one.
 func TestLiveStatus(t *testing.T) {
-	for name, events := range map[string][]engine.Event{"board-staging": stagingRun(), "board-rolling": rollingRun(), "board-pools": manyPoolsRun(), "board-quiet": writingRun(), "board-soaking": soakingRun()} {
+	for name, events := range map[string][]event.Event{"board-staging": stagingRun(), "board-rolling": rollingRun(), "board-pools": manyPoolsRun(), "board-quiet": writingRun(), "board-soaking": soakingRun()} {
 		var got strings.Builder
 		for _, on := range []struct{ width, height int }{{40, 24}, {80, 24}, {200, 50}, {80, 6}} {
 			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, renderStatus(events, on.width, on.height, reporttest.Began.Add(5*time.Minute)))
@@ -174,10 +175,10 @@ func TestLiveStatus(t *testing.T) {
 // terminal and at every moment, and that texts of hosts cannot control the
 // terminal.
 func TestLiveStatusFits(t *testing.T) {
-	e := reporttest.HostileValue[engine.Event]()
-	hostiles := append(rollingRun(), engine.Event{Type: engine.StepStarted, Host: reporttest.Hostile, Step: reporttest.Hostile}, engine.Event{Type: engine.StepProgress, Host: reporttest.Hostile, Step: reporttest.Hostile, Message: reporttest.Hostile},
-		engine.Event{Type: engine.EtcdSampled, Cluster: reporttest.Hostile, Etcd: e.Etcd}, engine.Event{Type: engine.EtcdSampled, Cluster: "x", Etcd: &engine.Sample{Problems: []string{reporttest.Hostile}}})
-	runs := [][]engine.Event{stagingRun(), soakingRun(), rollingRun(), manyPoolsRun(), writingRun(), reporttest.ExampleRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
+	e := reporttest.HostileValue[event.Event]()
+	hostiles := append(rollingRun(), event.Event{Type: event.StepStarted, Host: reporttest.Hostile, Step: reporttest.Hostile}, event.Event{Type: event.StepProgress, Host: reporttest.Hostile, Step: reporttest.Hostile, Message: reporttest.Hostile},
+		event.Event{Type: event.EtcdSampled, Cluster: reporttest.Hostile, Etcd: e.Etcd}, event.Event{Type: event.EtcdSampled, Cluster: "x", Etcd: &event.Sample{Problems: []string{reporttest.Hostile}}})
+	runs := [][]event.Event{stagingRun(), soakingRun(), rollingRun(), manyPoolsRun(), writingRun(), reporttest.ExampleRun(), hostiles, {{Type: event.Planned, Plan: e.Plan}}}
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SampledFrom(runs).Draw(t, "run")
 		events = events[:rapid.IntRange(0, len(events)).Draw(t, "events")]

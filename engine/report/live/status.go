@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/report/voters"
@@ -40,21 +41,21 @@ func NewStatus(style termtext.Style) *Status {
 }
 
 // AddEvent updates the status with an event.
-func (b *Status) AddEvent(e engine.Event) {
+func (b *Status) AddEvent(e event.Event) {
 	e = termtext.Safe(e)
 	b.clusters.AddEvent(e)
 	switch e.Type {
-	case engine.Planned:
+	case event.Planned:
 		if e.Plan != nil {
 			b.setPlan(*e.Plan)
 		}
-	case engine.StepStarted:
+	case event.StepStarted:
 		if e.Kind == engine.HoldStep {
 			b.held[e.Host] = true
 		}
 		calm := e.Kind == engine.StageStep || e.Host != "" && !b.held[e.Host]
 		b.active[lines.EventSubject(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until, calm: calm}
-	case engine.StepProgress:
+	case event.StepProgress:
 		if a, ok := b.active[lines.EventSubject(e)]; ok && a.name == e.Step && (e.Message != "" || e.Progress != nil) {
 			a.message = e.Message
 			if e.Progress != nil {
@@ -62,12 +63,12 @@ func (b *Status) AddEvent(e engine.Event) {
 			}
 			b.active[lines.EventSubject(e)] = a
 		}
-	case engine.StepEnded:
+	case event.StepEnded:
 		delete(b.active, lines.EventSubject(e))
 		if e.Kind == engine.StageStep && e.Failure == nil {
 			b.updatePool(e.Host, func(p *poolCount) { p.staged++ })
 		}
-	case engine.HostDone, engine.HostFailed:
+	case event.HostDone, event.HostFailed:
 		b.addHostEnd(e)
 	default: // the other events change nothing that the view shows
 	}
@@ -75,10 +76,10 @@ func (b *Status) AddEvent(e engine.Event) {
 
 // addHostEnd counts the end of a host. A host has not failed if it stopped
 // because of the operator or because of somebody else's hold.
-func (b *Status) addHostEnd(e engine.Event) {
+func (b *Status) addHostEnd(e event.Event) {
 	delete(b.active, lines.EventSubject(e))
 	switch {
-	case e.Type == engine.HostDone:
+	case e.Type == event.HostDone:
 		b.updatePool(e.Host, func(p *poolCount) { p.done++ })
 	case e.Failure == nil || e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure:
 		b.updatePool(e.Host, func(p *poolCount) { p.failed++ })

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sourcegraph/conc"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/termtext"
 )
@@ -34,10 +34,10 @@ func New(out io.Writer, style termtext.Style, showPlan bool) *View {
 }
 
 // Emit shows an event.
-func (l *View) Emit(e engine.Event) error {
+func (l *View) Emit(e event.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.Type == engine.RunEnded {
+	if e.Type == event.RunEnded {
 		l.stopStatus()
 	}
 	line := l.plain.EventLine(e)
@@ -47,7 +47,7 @@ func (l *View) Emit(e engine.Event) error {
 	}
 	l.status.AddEvent(e)
 	_, err := io.WriteString(l.out, line)
-	if e.Type == engine.StageStarted || e.Type == engine.BatchStarted {
+	if e.Type == event.StageStarted || e.Type == event.BatchStarted {
 		l.startStatus()
 	}
 	return err
@@ -81,7 +81,7 @@ func (l *View) stopStatus() {
 // status, or "".
 type liveEvent struct {
 	line  string
-	event engine.Event
+	event event.Event
 }
 
 // eventFeed queues events for the viewport, in order and without a limit.

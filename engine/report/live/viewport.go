@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // viewport shows the live status on a terminal. It sets no mode, such as raw
@@ -87,7 +87,7 @@ func (s screen) Init() tea.Cmd { return clockTick() }
 // Update handles an event, a tick, the size of the terminal, or the end.
 func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := msg.(type) {
-	case engine.Event:
+	case event.Event:
 		s.status.AddEvent(m)
 	case tick:
 		s.now = time.Time(m)

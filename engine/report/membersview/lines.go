@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/textutil"
 )
 
@@ -15,19 +16,19 @@ import (
 type Lines struct{ W io.Writer }
 
 // Emit writes the line of an event, if it has one.
-func (l Lines) Emit(e engine.Event) error {
+func (l Lines) Emit(e event.Event) error {
 	text := strings.TrimSpace(e.Step + " " + e.Host)
 	switch {
-	case e.Type == engine.StepStarted:
+	case e.Type == event.StepStarted:
 		text += " …"
 	case e.Failure != nil:
 		text += ": failed: " + e.Failure.Cause
-	case e.Type == engine.StepEnded:
+	case e.Type == event.StepEnded:
 		text += ": done in " + engine.Duration(time.Duration(e.Took).Round(100*time.Millisecond)).Trimmed()
 		if e.Message != "" {
 			text += ": " + e.Message
 		}
-	case e.Type == engine.RunEnded:
+	case e.Type == event.RunEnded:
 		text = fmt.Sprintf("exit %d: %s", e.End.Exit, e.End.Reason)
 	default:
 		return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
 )
@@ -18,51 +19,51 @@ var KindOf = map[string]engine.StepKind{
 }
 
 // ExampleRun returns a run with one updated and one failed host.
-func ExampleRun() []engine.Event {
+func ExampleRun() []event.Event {
 	p := ExamplePlan()
 	at := Began
-	var events []engine.Event
-	add := func(after time.Duration, e engine.Event) {
+	var events []event.Event
+	add := func(after time.Duration, e event.Event) {
 		at = at.Add(after)
 		e.Schema, e.Seq, e.Run, e.Time = 1, len(events)+1, "20261121-080000-0001", at
 		events = append(events, e)
 	}
 	step := func(host, name string, took time.Duration, f *engine.Failure) {
-		add(0, engine.Event{Type: engine.StepStarted, Host: host, Step: name, Kind: KindOf[name]})
-		add(took, engine.Event{Type: engine.StepEnded, Host: host, Step: name, Kind: KindOf[name], Took: engine.Duration(took), Failure: f})
+		add(0, event.Event{Type: event.StepStarted, Host: host, Step: name, Kind: KindOf[name]})
+		add(took, event.Event{Type: event.StepEnded, Host: host, Step: name, Kind: KindOf[name], Took: engine.Duration(took), Failure: f})
 	}
 	sample := func(healthy int, leader string) {
-		add(0, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Leader: leader, Latency: []engine.LatencyPoint{{Host: "etcd-2", WALFsyncP99: 0.0184}}}})
+		add(0, event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Leader: leader, Latency: []engine.LatencyPoint{{Host: "etcd-2", WALFsyncP99: 0.0184}}}})
 	}
-	add(0, engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: []string{"apply", "-i", "berlin.hcl", "--plan", "plan.json", "--limit", "etcd*:worker*", "--plan=plan.json"}}})
-	add(time.Second, engine.Event{Type: engine.HostsGathered, Message: "8 of 9 hosts reached", Took: engine.Duration(900 * time.Millisecond)})
-	add(0, engine.Event{Type: engine.Planned, Plan: &p})
-	add(0, engine.Event{Type: engine.StageStarted})
+	add(0, event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Args: []string{"apply", "-i", "berlin.hcl", "--plan", "plan.json", "--limit", "etcd*:worker*", "--plan=plan.json"}}})
+	add(time.Second, event.Event{Type: event.HostsGathered, Message: "8 of 9 hosts reached", Took: engine.Duration(900 * time.Millisecond)})
+	add(0, event.Event{Type: event.Planned, Plan: &p})
+	add(0, event.Event{Type: event.StageStarted})
 	sample(3, "etcd-0")
-	add(0, engine.Event{Type: engine.StepProgress, Host: "etcd-1", Step: "stage", Message: "staging " + strings.Repeat("bc30253b41475566", 4)})
+	add(0, event.Event{Type: event.StepProgress, Host: "etcd-1", Step: "stage", Message: "staging " + strings.Repeat("bc30253b41475566", 4)})
 	step("etcd-1", "stage", 42*time.Second, nil)
-	add(0, engine.Event{Type: engine.StageEnded, Took: engine.Duration(42 * time.Second)})
-	add(0, engine.Event{Type: engine.BatchStarted, Batch: 1, Hosts: []string{"etcd-1", "worker-01"}})
+	add(0, event.Event{Type: event.StageEnded, Took: engine.Duration(42 * time.Second)})
+	add(0, event.Event{Type: event.BatchStarted, Batch: 1, Hosts: []string{"etcd-1", "worker-01"}})
 	step("etcd-1", "hold", 300*time.Millisecond, nil)
 	step("etcd-1", "finalize", 2*time.Second, nil)
 	sample(2, "etcd-0")
 	step("etcd-1", "wait for boot", 601*time.Second, nil)
 	step("etcd-1", "wait for etcd", 4*time.Second, nil)
 	step("etcd-1", "release", 200*time.Millisecond, nil)
-	add(0, engine.Event{Type: engine.HostDone, Host: "etcd-1"})
+	add(0, event.Event{Type: event.HostDone, Host: "etcd-1"})
 	step("worker-01", "hold", 300*time.Millisecond, nil)
 	f := &engine.Failure{Host: "worker-01", Step: "finalize", Cause: "exit status 1", Command: "set -eu\nfinalize\n", Stderr: "error: Bootloader write config:\x1b[2J No space left on device\nexit status 1", Hint: "free space in /boot"}
 	step("worker-01", "finalize", 2*time.Second, f)
-	add(0, engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, Message: "it stays held"})
-	add(0, engine.Event{Type: engine.Warned, Message: "etcd-2: the clock is 3 s behind"})
-	add(0, engine.Event{Type: engine.BatchEnded, Batch: 1, Took: engine.Duration(612 * time.Second)})
-	add(0, engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: finalize: exit status 1", Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}, Untouched: []string{"etcd-0", "etcd-2", "worker-02"}}})
+	add(0, event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f, Message: "it stays held"})
+	add(0, event.Event{Type: event.Warned, Message: "etcd-2: the clock is 3 s behind"})
+	add(0, event.Event{Type: event.BatchEnded, Batch: 1, Took: engine.Duration(612 * time.Second)})
+	add(0, event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: finalize: exit status 1", Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}, Untouched: []string{"etcd-0", "etcd-2", "worker-02"}}})
 	return events
 }
 
 // NonDisruptiveRun returns a run that changes many hosts without disruption. On
 // one host a reload fails and a reboot replaces it, and another host fails.
-func NonDisruptiveRun() []engine.Event {
+func NonDisruptiveRun() []event.Event {
 	policy := ConfigChange("update", "file /etc/containers/policy.json", "built-in: /etc/containers/policy.json", ReloadCrio)
 	changes := append(InDirectory("create", "/etc/containers/registries.d", 498), policy, UserChange("core"))
 	var p engine.Plan
@@ -74,35 +75,35 @@ func NonDisruptiveRun() []engine.Event {
 	hosts, p.Hosts = append(hosts, "gpu-1"), append(p.Hosts, HostWithChanges("gpu-1", restartChrony, ConfigChange("update", "file /etc/chrony.conf", "policy: path /etc/chrony.conf", restartChrony)))
 	var s Script
 	s.StartRun("apply", "--yes")
-	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
-	s.AddEvent(engine.Event{Type: engine.BatchStarted, Batch: 1, Hosts: hosts})
+	s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
+	s.AddEvent(event.Event{Type: event.BatchStarted, Batch: 1, Hosts: hosts})
 	at := s.At
 	for i, h := range hosts[:400] {
 		switch i {
 		case 7:
 			f := &engine.Failure{Host: h, Step: "write", Cause: "reload crio.service: Job for crio.service failed.", Kind: "action"}
 			s.FailStep(f, at, 3*time.Second)
-			s.AddEvent(engine.Event{Type: engine.Warned, Message: h + ": write: " + f.Cause + "; it is drained and rebooted instead"})
+			s.AddEvent(event.Event{Type: event.Warned, Message: h + ": write: " + f.Cause + "; it is drained and rebooted instead"})
 		case 9:
 			f := &engine.Failure{Host: h, Step: "write", Cause: "/etc/containers/policy.json has changed since it was read", Kind: "changed"}
 			s.FailStep(f, at, 3*time.Second)
-			s.AddEvent(engine.Event{Type: engine.HostFailed, Host: h, Failure: f, Message: "nothing was written"})
+			s.AddEvent(event.Event{Type: event.HostFailed, Host: h, Failure: f, Message: "nothing was written"})
 		default:
 			s.RunStep(h, "write", at, 3*time.Second)
-			s.AddEvent(engine.Event{Type: engine.HostDone, Host: h})
+			s.AddEvent(event.Event{Type: event.HostDone, Host: h})
 		}
 	}
 	s.HoldHost("gpu-1", "write", "restart chronyd.service")
-	s.AddEvent(engine.Event{Type: engine.BatchEnded, Batch: 1, Took: engine.Duration(12 * time.Second)})
-	s.AddEvent(engine.Event{Type: engine.BatchStarted, Batch: 2, Hosts: hosts[7:8]})
+	s.AddEvent(event.Event{Type: event.BatchEnded, Batch: 1, Took: engine.Duration(12 * time.Second)})
+	s.AddEvent(event.Event{Type: event.BatchStarted, Batch: 2, Hosts: hosts[7:8]})
 	s.HoldHost(hosts[7], "reboot", "wait for boot")
-	s.AddEvent(engine.Event{Type: engine.BatchEnded, Batch: 2, Took: engine.Duration(time.Minute)})
+	s.AddEvent(event.Event{Type: event.BatchEnded, Batch: 2, Took: engine.Duration(time.Minute)})
 	s.EndByFailure(engine.Failure{Host: "worker-009", Step: "write", Cause: "/etc/containers/policy.json has changed since it was read"}, "")
 	return s.Events
 }
 
 // ShowEvents returns the lines of a run.
-func ShowEvents(t *testing.T, events []engine.Event, terse bool) string {
+func ShowEvents(t *testing.T, events []event.Event, terse bool) string {
 	t.Helper()
 	var b strings.Builder
 	p := lines.Writer{W: &b, Short: true, Terse: terse}

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 )
 
 // Script makes the events of a run, with their times.
 type Script struct {
 	At     time.Time
-	Events []engine.Event
+	Events []event.Event
 }
 
 // AddEvent adds an event at the time of the script.
-func (s *Script) AddEvent(e engine.Event) {
+func (s *Script) AddEvent(e event.Event) {
 	e.Schema, e.Seq, e.Run, e.Time = 1, len(s.Events)+1, "20261121-080000-0001", s.At
 	s.Events = append(s.Events, e)
 }
@@ -25,23 +26,23 @@ func (s *Script) AddEvent(e engine.Event) {
 // StartRun begins the run of a command.
 func (s *Script) StartRun(args ...string) {
 	s.At = Began
-	s.AddEvent(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
+	s.AddEvent(event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
 }
 
 // RunStep adds a step with that duration, and returns the end of the step.
 func (s *Script) RunStep(host, name string, at time.Time, took time.Duration) time.Time {
-	return s.addStep(engine.Event{Host: host, Step: name, Took: engine.Duration(took)}, at)
+	return s.addStep(event.Event{Host: host, Step: name, Took: engine.Duration(took)}, at)
 }
 
 // FailStep adds a step that fails after that duration, and returns the end of
 // the step.
 func (s *Script) FailStep(f *engine.Failure, at time.Time, took time.Duration) time.Time {
-	return s.addStep(engine.Event{Host: f.Host, Step: f.Step, Took: engine.Duration(took), Failure: f}, at)
+	return s.addStep(event.Event{Host: f.Host, Step: f.Step, Took: engine.Duration(took), Failure: f}, at)
 }
 
-func (s *Script) addStep(end engine.Event, at time.Time) time.Time {
-	s.At, end.Type, end.Kind = at, engine.StepEnded, KindOf[end.Step]
-	s.AddEvent(engine.Event{Type: engine.StepStarted, Host: end.Host, Step: end.Step, Kind: end.Kind})
+func (s *Script) addStep(end event.Event, at time.Time) time.Time {
+	s.At, end.Type, end.Kind = at, event.StepEnded, KindOf[end.Step]
+	s.AddEvent(event.Event{Type: event.StepStarted, Host: end.Host, Step: end.Step, Kind: end.Kind})
 	s.At = at.Add(time.Duration(end.Took))
 	s.AddEvent(end)
 	return s.At
@@ -49,13 +50,13 @@ func (s *Script) addStep(end engine.Event, at time.Time) time.Time {
 
 // EndRun ends the run.
 func (s *Script) EndRun(exit engine.ExitCode, reason string) {
-	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: exit, Reason: reason}})
+	s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: exit, Reason: reason}})
 }
 
 // EndByFailure ends the run with a failure, and adds more text to the reason.
 func (s *Script) EndByFailure(f engine.Failure, more string) {
-	cause := engine.EndCause{Kind: engine.FailedEnd, Failure: &f}
-	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: f.Error() + more, Cause: cause}})
+	cause := event.EndCause{Kind: event.FailedEnd, Failure: &f}
+	s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: f.Error() + more, Cause: cause}})
 }
 
 // PrintEnding returns the lines that the end of the run prints.
@@ -64,7 +65,7 @@ func (s *Script) PrintEnding(t *testing.T) string {
 	var b bytes.Buffer
 	p := lines.Writer{W: &b, Short: true, Terse: true}
 	for _, e := range s.Events {
-		if e.Type == engine.RunEnded {
+		if e.Type == event.RunEnded {
 			b.Reset()
 		}
 		if err := p.Emit(e); err != nil {
@@ -84,22 +85,22 @@ func (s *Script) RollHost(i int) {
 	if i%160 == 7 {
 		at = s.FailStep(&engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s"}, at, 20*time.Minute)
 		s.At = at
-		s.AddEvent(engine.Event{Type: engine.HostFailed, Host: host, Message: "it stays held, with the reason in its hold; the next run takes it up first", Failure: &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s", Hint: "look at its console"}})
+		s.AddEvent(event.Event{Type: event.HostFailed, Host: host, Message: "it stays held, with the reason in its hold; the next run takes it up first", Failure: &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s", Hint: "look at its console"}})
 		return
 	}
 	at = s.RunStep(host, "wait for boot", at, time.Duration(600+i%11)*time.Second)
 	s.RunStep(host, "release", at, 200*time.Millisecond)
-	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
+	s.AddEvent(event.Event{Type: event.HostDone, Host: host})
 }
 
 // EndIncomplete ends the run. The run is complete if all its pools are
 // complete.
-func (s *Script) EndIncomplete(end engine.RunEnd) {
+func (s *Script) EndIncomplete(end event.RunEnd) {
 	end.Complete = true
 	for _, p := range end.Pools {
 		end.Complete = end.Complete && p.Complete
 	}
-	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &end})
+	s.AddEvent(event.Event{Type: event.RunEnded, End: &end})
 }
 
 // UpdateHosts disrupts and updates hosts.
@@ -108,7 +109,7 @@ func (s *Script) UpdateHosts(hosts ...string) {
 		at := s.RunStep(h, "hold", s.At, time.Second)
 		at = s.RunStep(h, "wait for boot", at, time.Minute)
 		s.RunStep(h, "release", at, time.Second)
-		s.AddEvent(engine.Event{Type: engine.HostDone, Host: h})
+		s.AddEvent(event.Event{Type: event.HostDone, Host: h})
 	}
 }
 
@@ -122,7 +123,7 @@ func (s *Script) BeginPlay(name, does string, hosts ...string) {
 		}
 		p.Hosts = append(p.Hosts, hp)
 	}
-	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+	s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
 }
 
 // RebootHost holds a host, reboots it and releases it. away is the duration of
@@ -132,7 +133,7 @@ func (s *Script) RebootHost(host string, away time.Duration) {
 	at = s.RunStep(host, "reboot", at, time.Second)
 	at = s.RunStep(host, "wait for boot", at, away-time.Second)
 	s.RunStep(host, "release", at, time.Second)
-	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
+	s.AddEvent(event.Event{Type: event.HostDone, Host: host})
 }
 
 // FailHost adds the failure of a host during its hold.
@@ -140,7 +141,7 @@ func (s *Script) FailHost(host, step, cause, became string) {
 	f := &engine.Failure{Host: host, Step: step, Cause: cause}
 	s.RunStep(host, "hold", s.At, time.Second)
 	s.FailStep(f, s.At, time.Second)
-	s.AddEvent(engine.Event{Type: engine.HostFailed, Host: host, Failure: f, Message: became})
+	s.AddEvent(event.Event{Type: event.HostFailed, Host: host, Failure: f, Message: became})
 }
 
 // HoldHost holds a host during these steps. The host then matches.
@@ -150,7 +151,7 @@ func (s *Script) HoldHost(host string, steps ...string) {
 		s.RunStep(host, name, s.At, 5*time.Second)
 	}
 	s.RunStep(host, "release", s.At, 100*time.Millisecond)
-	s.AddEvent(engine.Event{Type: engine.HostDone, Host: host})
+	s.AddEvent(event.Event{Type: event.HostDone, Host: host})
 }
 
 // PoolStatuses returns the pools of a site of 20 hosts. worker counts the hosts

@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/textutil"
 )
 
-func (s *Summary) adviceLines(end engine.RunEnd, touched bool) []string {
+func (s *Summary) adviceLines(end event.RunEnd, touched bool) []string {
 	switch {
 	case end.Exit == engine.ExitStopped:
 		return s.resumeAdvice("to go on from here: ", end)
@@ -36,7 +37,7 @@ const retryRolledBack = "--retry-rolled-back"
 // resumeAdvice returns the command that continues a run. A play repeats tasks
 // on every host, such as a reboot. So the command for a play is limited to the
 // hosts that are not done.
-func (s *Summary) resumeAdvice(what string, end engine.RunEnd, flags ...string) []string {
+func (s *Summary) resumeAdvice(what string, end event.RunEnd, flags ...string) []string {
 	open := slices.Concat(end.Failed, end.Untouched)
 	slices.Sort(open)
 	if s.plan.Play == "" || len(open) == 0 {
@@ -82,7 +83,7 @@ func (s *Summary) hasFailures() bool {
 	return len(s.others)+len(s.plan.Refusals) > 0
 }
 
-func (s *Summary) finishAdvice(end engine.RunEnd) string {
+func (s *Summary) finishAdvice(end event.RunEnd) string {
 	all := s.awaitedKinds(end)
 	if len(all) == 1 {
 		switch all[0] {
@@ -120,7 +121,7 @@ func (s *Summary) finishAdvice(end engine.RunEnd) string {
 
 // awaitedKinds returns the kinds of exclusions, each once. It skips hosts that
 // wait for other excluded hosts.
-func (s *Summary) awaitedKinds(end engine.RunEnd) []engine.ExclusionKind {
+func (s *Summary) awaitedKinds(end event.RunEnd) []engine.ExclusionKind {
 	var all []engine.ExclusionKind
 	for _, x := range s.openExclusions() {
 		if x.Kind != engine.Blocked && x.Kind != engine.Failed && !slices.Contains(all, x.Kind) {

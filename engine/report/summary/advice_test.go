@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/reporttest"
 )
 
@@ -18,26 +19,26 @@ func TestAdvice(t *testing.T) {
 		}
 		return list
 	}
-	planned := func(s *reporttest.Script, p engine.Plan) { s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p}) }
+	planned := func(s *reporttest.Script, p engine.Plan) { s.AddEvent(event.Event{Type: event.Planned, Plan: &p}) }
 	open := reporttest.PoolStatuses(map[engine.HostState]int{engine.Pending: 3}, engine.Pending)
 	rolling := reporttest.OSPlan("worker-01", "worker", "", "")
 	rolling.Sequence = []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{Targets: map[string]string{"worker": "bc30"}}}}}
 	for name, c := range map[string]struct {
 		args []string
 		tell func(s *reporttest.Script)
-		end  engine.RunEnd
+		end  event.RunEnd
 		want string
 	}{
 		"done, and the site is not": {
 			[]string{"apply", "-y", "-i", "a.hcl", "--var", "commit=1", "--runs=r", "--step", "night.yaml", "--tags", "x", "--on-held", "skip"},
 			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20}) },
-			engine.RunEnd{Pools: open},
+			event.RunEnd{Pools: open},
 			"to see the remaining work: holdfast plan -i a.hcl --var 'commit=1' '--runs=r'\n",
 		},
 		"a saved plan and a limit": {
 			[]string{"apply", "--plan", "p.plan", "-l", "worker-01"},
 			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20, Matching: []string{"worker-01"}}) },
-			engine.RunEnd{Pools: open},
+			event.RunEnd{Pools: open},
 			"for the hosts outside of the limit: holdfast apply\n",
 		},
 		"a saved plan with a limit of its own": {
@@ -45,7 +46,7 @@ func TestAdvice(t *testing.T) {
 			func(s *reporttest.Script) {
 				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs another"}}})
 			},
-			engine.RunEnd{Exit: engine.ExitRefused},
+			event.RunEnd{Exit: engine.ExitRefused},
 			"to leave it unfinished: holdfast apply -i a.hcl -l 'etcd-[0-1]' --continue-over-incomplete\n",
 		},
 		"the new roll-out has begun": {
@@ -54,7 +55,7 @@ func TestAdvice(t *testing.T) {
 				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{rolling}})
 				s.FailHost("worker-01", "finalize", "exit status 1", "it stays held")
 			},
-			engine.RunEnd{Exit: engine.ExitFailed},
+			event.RunEnd{Exit: engine.ExitFailed},
 			"to go on from here, when that is put right: holdfast apply -y\n",
 		},
 		"the new roll-out has not begun": {
@@ -63,7 +64,7 @@ func TestAdvice(t *testing.T) {
 				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{rolling}})
 				s.RunStep("worker-01", "stage", s.At, time.Second)
 			},
-			engine.RunEnd{Exit: engine.ExitStopped},
+			event.RunEnd{Exit: engine.ExitStopped},
 			"to go on from here: holdfast apply -y --continue-over-incomplete\n",
 		},
 		"paused, rolled back, blocked and a closed window": {
@@ -73,7 +74,7 @@ func TestAdvice(t *testing.T) {
 				x = append(x, left(engine.Blocked, "worker-02")...)
 				planned(s, engine.Plan{Total: 20, Excluded: append(x, left(engine.Closed, "edge-0")...)})
 			},
-			engine.RunEnd{Exit: engine.ExitFailed},
+			event.RunEnd{Exit: engine.ExitFailed},
 			"to finish, take paused out of the inventory; give another OS, or try this one again; wait until the maintenance window is open; and then: holdfast apply --retry-rolled-back\n",
 		},
 		"a play failed": {
@@ -83,7 +84,7 @@ func TestAdvice(t *testing.T) {
 				s.RebootHost("worker-01", time.Minute)
 				s.FailHost("worker-02", "reboot", "exit status 1", "it stays held")
 			},
-			engine.RunEnd{Exit: engine.ExitFailed, Updated: []string{"worker-01"}, Failed: []string{"worker-02"}, Untouched: []string{"worker-03"}, NotBegun: []string{"tidy up"}},
+			event.RunEnd{Exit: engine.ExitFailed, Updated: []string{"worker-01"}, Failed: []string{"worker-02"}, Untouched: []string{"worker-03"}, NotBegun: []string{"tidy up"}},
 			"put right: holdfast apply night.yaml -l 'worker-[02-03]'\n  without that limit, hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n",
 		},
 		"one host failed, and another had been rolled back": {
@@ -92,14 +93,14 @@ func TestAdvice(t *testing.T) {
 				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{reporttest.OSPlan("worker-01", "worker", "", "")}, Excluded: left(engine.RolledBack, "worker-02")})
 				s.FailHost("worker-01", "finalize", "exit status 1", "it stays held")
 			},
-			engine.RunEnd{Exit: engine.ExitFailed},
+			event.RunEnd{Exit: engine.ExitFailed},
 			"try this one again: holdfast apply --retry-rolled-back\n",
 		},
 	} {
 		var s reporttest.Script
 		s.StartRun(c.args...)
 		c.tell(&s)
-		s.AddEvent(engine.Event{Type: engine.RunEnded, End: &c.end})
+		s.AddEvent(event.Event{Type: event.RunEnded, End: &c.end})
 		if text := s.PrintEnding(t); !strings.HasSuffix(text, c.want) {
 			t.Errorf("%s: it does not end with\n%s\nbut is\n%s", name, c.want, text)
 		}

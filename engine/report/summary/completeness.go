@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/report/termtext"
 )
@@ -14,7 +15,7 @@ import (
 const mostNamed = 20
 
 // Completeness returns how many hosts are updated at the end of a run, by pool.
-func (s *Summary) Completeness(end engine.RunEnd, style termtext.Style) string {
+func (s *Summary) Completeness(end event.RunEnd, style termtext.Style) string {
 	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && s.Format() != "" {
 		return "pool status was not refreshed; run holdfast status\n"
 	}
@@ -48,7 +49,7 @@ func (s *Summary) Completeness(end engine.RunEnd, style termtext.Style) string {
 	return b.String()
 }
 
-func incompleteReason(end engine.RunEnd) string {
+func incompleteReason(end event.RunEnd) string {
 	switch v := end.Verdict; {
 	case len(v.UnhealthyClusters) > 0:
 		return termtext.FormatCount(len(v.UnhealthyClusters), "etcd cluster is", "etcd clusters are") + " not healthy"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/reporttest"
 )
 
@@ -21,11 +22,11 @@ func TestSummaryOfConfigs(t *testing.T) {
 		reporttest.HostWithChanges("w-3", reporttest.ReloadCrio, reporttest.AsDrift(files[0])), reporttest.HostWithChanges("w-4", reporttest.ReloadCrio, files[0], reporttest.AsDrift(files[1]), reporttest.AsDrift(reporttest.UserChange("core"))),
 		reporttest.HostWithChanges("w-5", reporttest.None, reporttest.ConfigChange("update", engine.RecordResource, "built-in: a record changes nothing else", reporttest.None)),
 	}}
-	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+	s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
 	s.HoldHost("w-1", "write", "reboot", "wait for boot")
 	for _, hp := range p.Hosts[1:] {
 		s.RunStep(hp.Host, "write", s.At, time.Second)
-		s.AddEvent(engine.Event{Type: engine.HostDone, Host: hp.Host})
+		s.AddEvent(event.Event{Type: event.HostDone, Host: hp.Host})
 	}
 	s.EndRun(engine.ExitOK, "every host matches")
 	reporttest.CompareGolden(t, "end-configs", s.PrintEnding(t))

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/reporttest"
 )
 
@@ -14,7 +15,7 @@ func TestReportedDriftEnds(t *testing.T) {
 	p.Hosts, p.Batches = nil, nil
 	var s reporttest.Script
 	s.StartRun("apply", "--yes")
-	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+	s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
 	s.EndRun(engine.ExitWork, "incomplete: edge-[01-03]: drift, which is only reported; holdfast plan shows it")
 	reporttest.CompareGolden(t, "end-drift", s.PrintEnding(t))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/reporttest"
 )
 
@@ -16,7 +17,7 @@ type member struct {
 }
 
 func (m *member) runStep(host, name string, took time.Duration, f *engine.Failure) {
-	for _, e := range []engine.Event{{Type: engine.StepStarted}, {Type: engine.StepEnded, Failure: f}} {
+	for _, e := range []event.Event{{Type: event.StepStarted}, {Type: event.StepEnded, Failure: f}} {
 		e.Host, e.Cluster, e.Step, e.Kind = host, "main", name, reporttest.KindOf[name]
 		m.s.At = m.at
 		m.s.AddEvent(e)
@@ -26,7 +27,7 @@ func (m *member) runStep(host, name string, took time.Duration, f *engine.Failur
 
 func (m *member) addSample(healthy int, down ...string) {
 	m.s.At = m.at
-	m.s.AddEvent(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
+	m.s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
 }
 
 // TestMembersTakenDownCount checks that a member that the run took down counts

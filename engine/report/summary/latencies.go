@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/termtext"
 )
 
 // writeLatencies writes the disk latencies of etcd members: two rows for each
 // member, or only the slowest members if there are many.
-func writeLatencies(b *strings.Builder, members []engine.MemberLatency) {
+func writeLatencies(b *strings.Builder, members []event.MemberLatency) {
 	switch {
 	case len(members) == 0:
 		return
@@ -41,7 +42,7 @@ func dropUnknown(rows [][]string) [][]string {
 	return rows
 }
 
-func writeSlowest(b *strings.Builder, members []engine.MemberLatency) {
+func writeSlowest(b *strings.Builder, members []event.MemberLatency) {
 	for _, metric := range []struct {
 		name string
 		of   func(*engine.LatencyPoint) float64
@@ -50,7 +51,7 @@ func writeSlowest(b *strings.Builder, members []engine.MemberLatency) {
 		{"WAL fsync", func(p *engine.LatencyPoint) float64 { return p.WALFsyncP99 }, walText},
 		{"backend commit", func(p *engine.LatencyPoint) float64 { return p.BackendCommitP99 }, commitText},
 	} {
-		slowest := slices.MaxFunc(members, func(x, y engine.MemberLatency) int {
+		slowest := slices.MaxFunc(members, func(x, y event.MemberLatency) int {
 			switch a, b := metric.of(x.Worst), metric.of(y.Worst); {
 			case a < b:
 				return -1

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/termtext"
@@ -15,7 +16,7 @@ import (
 
 // NextSteps returns the lines after the summary of a run that failed or left
 // work: each kind of failure, the exclusions, and one next step.
-func (s *Summary) NextSteps(end engine.RunEnd) []string {
+func (s *Summary) NextSteps(end event.RunEnd) []string {
 	touched := s.Format() != ""
 	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
 	if done || end.Exit == engine.ExitStopped && !touched {
@@ -31,7 +32,7 @@ func (s *Summary) NextSteps(end engine.RunEnd) []string {
 	lines = append(lines, planview.RecordLines(s.plan)...)
 	told := end.Cause
 	if _, cut := s.ShortReason(end); cut { // a cut reason names only some hosts, so list all of them
-		told = engine.EndCause{}
+		told = event.EndCause{}
 	}
 	lines = append(lines, s.exclusionLines(told)...)
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
@@ -43,7 +44,7 @@ func (s *Summary) NextSteps(end engine.RunEnd) []string {
 // failedKinds is the number of kinds of failure that are shown.
 const failedKinds = 5
 
-func (s *Summary) failureLines(told engine.EndCause) []string {
+func (s *Summary) failureLines(told event.EndCause) []string {
 	type key struct{ step, cause string }
 	hosts := map[key][]*hostSummary{}
 	var order []key
@@ -69,7 +70,7 @@ func (s *Summary) failureLines(told engine.EndCause) []string {
 	return lines
 }
 
-func failureGroupLines(hosts []*hostSummary, told engine.EndCause) []string {
+func failureGroupLines(hosts []*hostSummary, told event.EndCause) []string {
 	var names []string
 	for _, h := range hosts {
 		names = append(names, h.name)
@@ -111,7 +112,7 @@ func (s *Summary) openExclusions() []engine.Exclusion {
 	return list
 }
 
-func (s *Summary) exclusionLines(told engine.EndCause) []string {
+func (s *Summary) exclusionLines(told event.EndCause) []string {
 	var lines []string
 	untold := slices.DeleteFunc(s.openExclusions(), func(x engine.Exclusion) bool { return report.NamesExclusion(told, x) })
 	for _, g := range planview.GroupExclusions(untold, false) {
@@ -142,7 +143,7 @@ func (s *Summary) driftLines() []string {
 const maxReason = 400
 
 // StepName returns the name of the step of an event, with its cluster if it has one.
-func StepName(e engine.Event) string {
+func StepName(e event.Event) string {
 	if e.Cluster != "" {
 		return e.Step + " of " + e.Cluster
 	}

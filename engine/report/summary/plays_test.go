@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/reporttest"
 )
 
@@ -19,8 +20,8 @@ func TestPlaysEnd(t *testing.T) {
 			s.RebootHost("worker-02", time.Minute)
 			s.BeginPlay("journald", "restart systemd-journald.service", "worker-01", "worker-02")
 			s.FailHost("worker-01", "service systemd-journald.service", "exit status 1", "it stays held, with the reason in its hold")
-			cause := engine.EndCause{Kind: engine.FailedEnd, Failure: &engine.Failure{Host: "worker-01", Step: "service systemd-journald.service", Cause: "exit status 1"}}
-			s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}, Cause: cause}})
+			cause := event.EndCause{Kind: event.FailedEnd, Failure: &engine.Failure{Host: "worker-01", Step: "service systemd-journald.service", Cause: "exit status 1"}}
+			s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}, Cause: cause}})
 		},
 		"end-two-reboots": func(s *reporttest.Script) {
 			s.StartRun("apply", "twice.yaml")
@@ -36,7 +37,7 @@ func TestPlaysEnd(t *testing.T) {
 			s.BeginPlay("one", "reboot", "worker-01")
 			s.RebootHost("worker-01", 20*time.Second)
 			p := engine.Plan{Total: 3, Play: "two", Excluded: []engine.Exclusion{{Host: "worker-01", Kind: engine.Held, Reason: "held by ann@bastion"}}}
-			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+			s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
 			s.EndRun(engine.ExitRefused, "play two: incomplete: worker-01 is held")
 		},
 		"end-went-back": func(s *reporttest.Script) {
@@ -50,7 +51,7 @@ func TestPlaysEnd(t *testing.T) {
 			at = s.RunStep("worker-01", "roll back", at, time.Second)
 			at = s.RunStep("worker-01", "wait for the previous OS", at, 30*time.Second)
 			s.RunStep("worker-01", "release", at, time.Second)
-			s.AddEvent(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
+			s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f, HostOutcome: event.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
 			s.EndByFailure(*f, "")
 		},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/termtext"
 )
 
@@ -39,7 +40,7 @@ func StderrLines(f engine.Failure) []string {
 // ShortReason returns the reason why a run ended, with shortened causes,
 // because the lines of the failures have the complete causes. It cuts a reason
 // that is still too long.
-func (s *Summary) ShortReason(end engine.RunEnd) (text string, cut bool) {
+func (s *Summary) ShortReason(end event.RunEnd) (text string, cut bool) {
 	text = end.Reason
 	for _, f := range s.allFailures() {
 		if cause := termtext.ShortenText(f.Cause); cause != f.Cause {

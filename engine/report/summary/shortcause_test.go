@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/reporttest"
 )
@@ -18,12 +19,12 @@ func longCause() string {
 
 // printRun returns the lines of a run, and separately the lines from its
 // summary on.
-func printRun(t *testing.T, events []engine.Event, terse bool) (all, end string) {
+func printRun(t *testing.T, events []event.Event, terse bool) (all, end string) {
 	t.Helper()
 	var b bytes.Buffer
 	p := lines.Writer{W: &b, Short: true, Terse: terse}
 	for _, e := range events {
-		if e.Type == engine.RunEnded {
+		if e.Type == event.RunEnded {
 			all = b.String()
 		}
 		if err := p.Emit(e); err != nil {
@@ -52,9 +53,9 @@ func TestCauseOnce(t *testing.T) {
 		f.Host = "worker-01"
 		var s reporttest.Script
 		s.StartRun("apply")
-		s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+		s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
 		s.FailStep(&f, reporttest.Began, time.Minute)
-		s.AddEvent(engine.Event{Type: engine.HostFailed, Host: f.Host, Failure: &f, Message: "it stays held"})
+		s.AddEvent(event.Event{Type: event.HostFailed, Host: f.Host, Failure: &f, Message: "it stays held"})
 		s.EndByFailure(f, c.reason)
 		for _, terse := range []bool{false, true} {
 			all, end := printRun(t, s.Events, terse)
@@ -83,7 +84,7 @@ func TestCauseOfNoHost(t *testing.T) {
 	f := &engine.Failure{Step: "gate ceph", Cause: "not done within 5m0s: exit status 1: HEALTH_WARN", Command: "ceph health", Stderr: "HEALTH_WARN\n1 osd down"}
 	var s reporttest.Script
 	s.StartRun("apply")
-	s.AddEvent(engine.Event{Type: engine.Planned, Plan: &p})
+	s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
 	s.FailStep(f, reporttest.Began, time.Minute)
 	s.EndByFailure(*f, "")
 	for _, terse := range []bool{false, true} {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/latency"
 	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
@@ -18,7 +19,7 @@ type Summary struct {
 	clusters   map[string]*clusterSummary
 	etcd       voters.Watches
 	latencies  latency.Tally
-	others     []engine.Event  // steps that failed on no host, such as gates and snapshots
+	others     []event.Event   // steps that failed on no host, such as gates and snapshots
 	plan       engine.Plan     // the last approved plan
 	play       int             // number of the play of that plan, from 1
 	excluded   []playExclusion // hosts that any plan of the run excludes
@@ -48,7 +49,7 @@ type hostSummary struct {
 	play          int             // the last play that updated the host
 	failure       *engine.Failure
 	became        string // state of a failed host, in words
-	fate          engine.HostOutcome
+	fate          event.HostOutcome
 	hasFallback   bool // a reboot replaces an action that fails
 
 	fetched int64 // bytes from the bastion
@@ -74,7 +75,7 @@ func New() *Summary {
 }
 
 // AddEvent adds an event of the run.
-func (s *Summary) AddEvent(e engine.Event) {
+func (s *Summary) AddEvent(e event.Event) {
 	if s.began.IsZero() {
 		s.began = e.Time
 	}
@@ -82,26 +83,26 @@ func (s *Summary) AddEvent(e engine.Event) {
 	s.latencies.AddEvent(e)
 	s.followEtcd(e)
 	switch {
-	case e.Type == engine.RunStarted && e.Start != nil:
+	case e.Type == event.RunStarted && e.Start != nil:
 		s.args = e.Start.Args
-	case e.Type == engine.Planned && e.Plan != nil:
+	case e.Type == event.Planned && e.Plan != nil:
 		s.addPlan(*e.Plan)
-	case e.Type == engine.EtcdSampled: // followEtcd has handled it
-	case e.Type == engine.StagingGoverned:
+	case e.Type == event.EtcdSampled: // followEtcd has handled it
+	case e.Type == event.StagingGoverned:
 		if e.Governor != nil && e.Governor.State == engine.GovernorEnded {
 			s.clusterNamed(e.Cluster).governed.Add(*e.Governor)
 		}
 	case e.Host != "":
 		s.hostNamed(e.Host).addEvent(e, s.play)
-	case e.Type == engine.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
+	case e.Type == event.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
 		s.others = append(s.others, e)
 	}
 }
 
 // followEtcd keeps the lowest number of healthy voters of each cluster, over
 // all events and not only over samples.
-func (s *Summary) followEtcd(e engine.Event) {
-	if e.Type == engine.EtcdSampled && e.Etcd != nil {
+func (s *Summary) followEtcd(e event.Event) {
+	if e.Type == event.EtcdSampled && e.Etcd != nil {
 		s.clusterNamed(e.Cluster).addSample(*e.Etcd)
 	}
 	if s.etcd.AddEvent(e) == nil {
@@ -141,19 +142,19 @@ func (s *Summary) clusterNamed(name string) *clusterSummary {
 	return s.clusters[name]
 }
 
-func (h *hostSummary) addEvent(e engine.Event, play int) {
+func (h *hostSummary) addEvent(e event.Event, play int) {
 	switch e.Type {
-	case engine.StepStarted:
+	case event.StepStarted:
 		h.beginPlay()
 		if (e.Kind == engine.RebootStep || e.Kind == engine.BootStep) && h.rebootOrdered.IsZero() {
 			h.rebootOrdered = e.Time
 		}
 		h.begun, h.last = true, e.Time
-	case engine.StepProgress:
+	case event.StepProgress:
 		if e.Progress != nil {
 			h.fetched = max(h.fetched, e.Progress.Bytes)
 		}
-	case engine.StepEnded:
+	case event.StepEnded:
 		switch {
 		case e.Failure == nil:
 			h.addPassedStep(e)
@@ -162,10 +163,10 @@ func (h *hostSummary) addEvent(e engine.Event, play int) {
 		case h.hasFallback && e.Failure.Kind == engine.ActionFailure:
 			h.failedAction = e.Failure
 		}
-	case engine.HostDone:
+	case event.HostDone:
 		h.beginPlay()
 		h.updated, h.play = true, play
-	case engine.HostFailed:
+	case event.HostFailed:
 		h.beginPlay()
 		h.failure, h.became, h.fate = e.Failure, e.Message, e.HostOutcome
 	default: // the other events are not about the work on a host
@@ -195,7 +196,7 @@ func (h *hostSummary) workText() string {
 	return h.did + "; not begun: " + h.due.did
 }
 
-func (h *hostSummary) addPassedStep(e engine.Event) {
+func (h *hostSummary) addPassedStep(e event.Event) {
 	switch {
 	case e.Kind == engine.StageStep:
 		h.staged += e.Took
@@ -224,7 +225,7 @@ func durationBetween(from, to time.Time) engine.Duration {
 	return engine.Duration(to.Sub(from))
 }
 
-func (h *hostSummary) rolledBack() bool { return h.fate == engine.RolledBackOutcome }
+func (h *hostSummary) rolledBack() bool { return h.fate == event.RolledBackOutcome }
 
 func (h *hostSummary) outcomeText() string {
 	switch {
@@ -246,7 +247,7 @@ func (h *hostSummary) outcomeText() string {
 	return "not finished"
 }
 
-func (c *clusterSummary) addSample(s engine.Sample) {
+func (c *clusterSummary) addSample(s event.Sample) {
 	if s.Voters == 0 {
 		c.unknown++
 		return

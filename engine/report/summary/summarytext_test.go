@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/reporttest"
 )
 
@@ -17,7 +18,7 @@ func TestEndings(t *testing.T) {
 	for name, tell := range map[string]func(s *reporttest.Script){
 		"end-many": func(s *reporttest.Script) {
 			s.StartRun("apply", "--yes")
-			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &large})
+			s.AddEvent(event.Event{Type: event.Planned, Plan: &large})
 			for i := range 480 {
 				s.RollHost(i)
 			}
@@ -26,31 +27,31 @@ func TestEndings(t *testing.T) {
 		},
 		"end-snapshot": func(s *reporttest.Script) {
 			s.StartRun("apply", "--yes")
-			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &small})
+			s.AddEvent(event.Event{Type: event.Planned, Plan: &small})
 			s.RunStep("etcd-1", "stage", reporttest.Began, 42*time.Second)
 			f := &engine.Failure{Step: "snapshot etcd", Cause: "no space left on device", Hint: "nothing was disrupted; snapshot = false in the etcd_cluster block skips the snapshot"}
-			s.AddEvent(engine.Event{Type: engine.StepEnded, Cluster: "main", Step: "snapshot etcd", Failure: f})
+			s.AddEvent(event.Event{Type: event.StepEnded, Cluster: "main", Step: "snapshot etcd", Failure: f})
 			s.EndByFailure(*f, "")
 		},
 		"end-stopped": func(s *reporttest.Script) {
 			s.StartRun("apply")
-			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &small})
+			s.AddEvent(event.Event{Type: event.Planned, Plan: &small})
 			s.RunStep("etcd-1", "hold", reporttest.Began, time.Second)
 			s.RunStep("etcd-1", "finalize", s.At, time.Second)
 			f := &engine.Failure{Host: "etcd-1", Step: "wait for boot", Cause: "context canceled", Kind: "stopped"}
 			s.FailStep(f, s.At, time.Minute)
-			s.AddEvent(engine.Event{Type: engine.HostFailed, Host: "etcd-1", Failure: f, Message: "stopped at once; its hold stays"})
+			s.AddEvent(event.Event{Type: event.HostFailed, Host: "etcd-1", Failure: f, Message: "stopped at once; its hold stays"})
 			s.EndRun(engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here")
 		},
 		"end-declined": func(s *reporttest.Script) {
 			s.StartRun("apply")
-			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &small})
+			s.AddEvent(event.Event{Type: event.Planned, Plan: &small})
 			s.EndRun(engine.ExitStopped, "not approved; nothing was changed")
 		},
 		"end-unreachable": func(s *reporttest.Script) {
 			s.StartRun("apply", "--limit", "edge*")
 			left := engine.Plan{Excluded: large.Excluded[:30]}
-			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &left})
+			s.AddEvent(event.Event{Type: event.Planned, Plan: &left})
 			reason := "incomplete: "
 			for _, x := range left.Excluded {
 				reason += fmt.Sprintf("%s is %s (%s); ", x.Host, x.Kind, x.Reason)
@@ -59,12 +60,12 @@ func TestEndings(t *testing.T) {
 		},
 		"end-well": func(s *reporttest.Script) {
 			s.StartRun("apply")
-			s.AddEvent(engine.Event{Type: engine.Planned, Plan: &small})
+			s.AddEvent(event.Event{Type: event.Planned, Plan: &small})
 			s.RunStep("worker-05", "hold", reporttest.Began, time.Second)
 			s.RunStep("worker-05", "wait for units", s.At, time.Second)
 			s.RunStep("worker-05", "release", s.At, time.Second)
-			s.AddEvent(engine.Event{Type: engine.HostDone, Host: "worker-05"})
-			s.AddEvent(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Problems: []string{"no answer"}}})
+			s.AddEvent(event.Event{Type: event.HostDone, Host: "worker-05"})
+			s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Problems: []string{"no answer"}}})
 			s.EndRun(engine.ExitOK, "every host matches")
 		},
 	} {
@@ -85,8 +86,8 @@ func TestAdviceHasNoHiddenArguments(t *testing.T) {
 		s.StartRun(args...)
 		f := &engine.Failure{Host: "worker-01", Step: "stage", Cause: "no space left on device"}
 		s.FailStep(f, s.At, time.Minute)
-		s.AddEvent(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f})
-		s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device"}})
+		s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f})
+		s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device"}})
 		text := s.PrintEnding(t)
 		if strings.Contains(text, "(sensitive)") || !strings.Contains(text, "holdfast apply -i site.hcl (and --var token as before)") {
 			t.Errorf("%q: %s", args, text)
@@ -103,7 +104,7 @@ func TestLongReasonsEndAfterAWord(t *testing.T) {
 	for i := range 90 {
 		words += fmt.Sprintf("worker-%02d, ", i)
 	}
-	s.AddEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: words}})
+	s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: words}})
 	if text := s.PrintEnding(t); !strings.Contains(text, "worker-35 … (the journal has all of it)") {
 		t.Error(text)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/tables"
@@ -76,7 +77,7 @@ func TestTables(t *testing.T) {
 		"runs": func() error {
 			return tables.WriteRuns(&b, []journal.Run{
 				{ID: "20261121-090000-0003", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began.Add(time.Hour), Last: reporttest.Began.Add(time.Hour), UnderWay: true},
-				{ID: "20261121-080000-0001", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began, Last: reporttest.Began.Add(90 * time.Second), End: &engine.RunEnd{Exit: 0, Reason: "every host matches"}},
+				{ID: "20261121-080000-0001", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began, Last: reporttest.Began.Add(90 * time.Second), End: &event.RunEnd{Exit: 0, Reason: "every host matches"}},
 				{ID: "20261121-070000-0002", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began.Add(-time.Hour), Last: reporttest.Began.Add(-time.Hour), Steps: map[string]string{"etcd-1": "wait for boot"}},
 			})
 		},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/report/termtext"
@@ -20,7 +21,7 @@ func TestTablesAreNotWide(t *testing.T) {
 			return tables.WriteEtcd(b, []engine.ClusterFacts{{Name: "main", Members: []engine.Member{{Name: "etcd-1", Host: "etcd-1", Problem: long}}}}, termtext.Style{})
 		},
 		"runs": func(b *bytes.Buffer) error {
-			return tables.WriteRuns(b, []journal.Run{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &engine.RunEnd{Reason: long}}})
+			return tables.WriteRuns(b, []journal.Run{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &event.RunEnd{Reason: long}}})
 		},
 		"holds": func(b *bytes.Buffer) error {
 			return tables.WriteHolds(b, []tables.HeldHost{{Host: "w", Hold: &engine.Hold{Kind: engine.RunHold, Reason: long}}}, 0)

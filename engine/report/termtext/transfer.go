@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // FormatTransfer describes the progress of a transfer: bytes, rate, and the
 // remaining time.
-func FormatTransfer(p engine.Progress) string {
+func FormatTransfer(p event.Progress) string {
 	if p.Ended {
 		return fmt.Sprintf("%s from the bastion, %s/s", FormatBytes(p.Bytes), FormatBytes(p.Rate))
 	}

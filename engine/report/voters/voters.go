@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // Watch counts the healthy voters of an etcd cluster. A sample can be minutes
 // old when a host goes down. So a member that the run takes down counts as down
 // from the order to reboot until the host answers again.
 type Watch struct {
-	Sample    engine.Sample   // the last sample with voters, or the first sample if none has voters
+	Sample    event.Sample    // the last sample with voters, or the first sample if none has voters
 	At        time.Time       // time of the sample
 	down      map[string]bool // hosts whose member the run took down; for failed hosts, false until the next sample
 	TakenDown []string        // hosts whose member the run took down at any time
@@ -22,10 +23,10 @@ type Watch struct {
 type Watches map[string]*Watch
 
 // AddEvent returns the watch that an event has changed, or nil.
-func (all Watches) AddEvent(e engine.Event) *Watch {
+func (all Watches) AddEvent(e event.Event) *Watch {
 	w := all[e.Cluster]
 	switch {
-	case e.Type == engine.HostFailed:
+	case e.Type == event.HostFailed:
 		return all.markUnknown(e.Host)
 	case e.Cluster == "":
 		return nil
@@ -34,7 +35,7 @@ func (all Watches) AddEvent(e engine.Event) *Watch {
 		all[e.Cluster] = w
 	}
 	switch {
-	case e.Type == engine.EtcdSampled && e.Etcd != nil:
+	case e.Type == event.EtcdSampled && e.Etcd != nil:
 		w.addSample(*e.Etcd, e.Time)
 	case takesMemberDown(e):
 		w.down[e.Host] = true
@@ -61,7 +62,7 @@ func (all Watches) markUnknown(host string) *Watch {
 	return nil
 }
 
-func (w *Watch) addSample(s engine.Sample, at time.Time) {
+func (w *Watch) addSample(s event.Sample, at time.Time) {
 	if s.Voters == 0 && w.Sample.Voters > 0 {
 		return
 	}
@@ -76,19 +77,19 @@ func (w *Watch) addSample(s engine.Sample, at time.Time) {
 // takesMemberDown reports whether the member of the host stops with this event.
 // A refused order to reboot stops no member. An interrupted order may have
 // stopped the member.
-func takesMemberDown(e engine.Event) bool {
+func takesMemberDown(e event.Event) bool {
 	switch e.Kind {
 	case engine.RebootStep:
-		return e.Type == engine.StepEnded && (e.Failure == nil || e.Failure.Kind == engine.StoppedFailure)
+		return e.Type == event.StepEnded && (e.Failure == nil || e.Failure.Kind == engine.StoppedFailure)
 	case engine.DefragStep:
-		return e.Type == engine.StepStarted
+		return e.Type == event.StepStarted
 	default:
 		return false
 	}
 }
 
-func isMemberBack(e engine.Event) bool {
-	return e.Type == engine.StepEnded && (e.Kind == engine.EtcdStep && e.Failure == nil || e.Kind == engine.DefragStep)
+func isMemberBack(e event.Event) bool {
+	return e.Type == event.StepEnded && (e.Kind == engine.EtcdStep && e.Failure == nil || e.Kind == engine.DefragStep)
 }
 
 // DownHosts returns the hosts whose members the run has taken down.

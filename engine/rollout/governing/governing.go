@@ -10,6 +10,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/governor"
 )
 
@@ -27,7 +28,7 @@ type Ports struct {
 	Scrape  func(ctx context.Context, cluster string) []governor.Scrape
 	Send    func(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error)
 	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0 removes the limit; nil: there is no content
-	Emit    func(engine.Event)
+	Emit    func(event.Event)
 }
 
 // Clock returns the time and lets it pass.

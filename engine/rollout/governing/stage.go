@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/governor"
 	"holdfast/engine/hostscript"
 )
@@ -143,7 +144,7 @@ func governorOf(x governor.Excess) engine.Governor {
 }
 
 func (g *Stage) emitGovernor(e engine.Governor) {
-	g.Emit(engine.Event{Type: engine.StagingGoverned, Host: g.Plan.Host, Pool: g.Plan.Pool, Cluster: g.Lane.Cluster, Step: g.Step.Name, Governor: &e})
+	g.Emit(event.Event{Type: event.StagingGoverned, Host: g.Plan.Host, Pool: g.Plan.Pool, Cluster: g.Lane.Cluster, Step: g.Step.Name, Governor: &e})
 }
 
 func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {

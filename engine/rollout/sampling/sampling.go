@@ -12,13 +12,14 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // Ports are the connections of the sampling to its environment.
 type Ports struct {
 	Clock  Clock
-	Sample func(ctx context.Context, cluster string) engine.Sample
-	Emit   func(engine.Event) error
+	Sample func(ctx context.Context, cluster string) event.Sample
+	Emit   func(event.Event) error
 }
 
 // Clock sleeps for a duration, or until the context ends.
@@ -53,7 +54,7 @@ func (p Ports) sampleCluster(ctx context.Context, name string) {
 		if ctx.Err() != nil { // the sample was canceled and has no information about the cluster
 			return
 		}
-		if p.Emit(engine.Event{Type: engine.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
+		if p.Emit(event.Event{Type: event.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
 			return
 		}
 		if p.Clock.Sleep(ctx, sampleEvery) != nil {
@@ -62,7 +63,7 @@ func (p Ports) sampleCluster(ctx context.Context, name string) {
 	}
 }
 
-func (p Ports) sampleOnce(ctx context.Context, name string) engine.Sample {
+func (p Ports) sampleOnce(ctx context.Context, name string) event.Sample {
 	ctx, cancel := context.WithTimeoutCause(ctx, sampleTimeout, fmt.Errorf("no sample within %s", sampleTimeout))
 	defer cancel()
 	s := p.Sample(ctx, name)

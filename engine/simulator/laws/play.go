@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // This file has the laws about playbooks.
@@ -26,21 +27,21 @@ func newFollowed() followed {
 	return followed{play: -1, reached: map[string]bool{}, taken: map[string]bool{}, ended: map[string]bool{}}
 }
 
-func (r *Run) followEvent(e engine.Event) {
+func (r *Run) followEvent(e event.Event) {
 	f := &r.followed
 	switch e.Type {
-	case engine.HostsGathered:
+	case event.HostsGathered:
 		for _, h := range r.observer.Hosts {
 			f.reached[h.Name] = !r.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
 		}
-	case engine.Planned:
+	case event.Planned:
 		r.checkPlay(e.Plan.Play)
 		f.play++
 		f.batches, f.taken = 0, map[string]bool{}
 		if f.play > 0 {
 			r.reports.plan, r.reports.done = map[string]bool{}, map[string]time.Time{}
 		}
-	case engine.BatchStarted:
+	case event.BatchStarted:
 		f.batch = e.Hosts
 		for _, host := range f.batch {
 			delete(f.ended, host)
@@ -51,7 +52,7 @@ func (r *Run) followEvent(e engine.Event) {
 			f.taken[host] = true
 		}
 		f.batches++
-	case engine.HostDone, engine.HostFailed:
+	case event.HostDone, event.HostFailed:
 		f.ended[e.Host] = true
 	default: // no law about plays needs the other events
 	}

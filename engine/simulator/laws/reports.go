@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // runReports is the part of a run's journal about its roll-out.
@@ -25,23 +26,23 @@ func newRunReports() runReports {
 	return runReports{plan: map[string]bool{}, clear: map[string]bool{}, bad: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
 }
 
-func (r *Run) keepReport(e engine.Event) {
+func (r *Run) keepReport(e event.Event) {
 	switch {
-	case e.Type == engine.Planned && e.Plan != nil:
+	case e.Type == event.Planned && e.Plan != nil:
 		for _, hp := range e.Plan.Hosts {
 			r.reports.plan[hp.Host] = hp.Disruptive()
 		}
-	case e.Type == engine.HostsGathered:
+	case e.Type == event.HostsGathered:
 		for _, h := range r.observer.Hosts {
 			seen := !r.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
 			r.reports.clear[h.Name] = seen && !h.Unclear
 			r.reports.bad[h.Name] = seen && !h.isHeld() && (h.Unclear || !r.retries && r.observer.rejectsDesiredOS(h))
 		}
-	case e.Type == engine.BatchStarted:
+	case e.Type == event.BatchStarted:
 		r.reports.batch, r.reports.zones, r.reports.spent = e.Time, map[string]string{}, r.spentBudgets()
-	case e.Type == engine.HostDone:
+	case e.Type == event.HostDone:
 		r.reports.done[e.Host] = e.Time
-	case e.Type == engine.HostFailed && e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure:
+	case e.Type == event.HostFailed && e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure:
 		r.reports.failed[e.Host] = true
 	}
 }

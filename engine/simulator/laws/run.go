@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // Run is a run, with everything that the laws need to know about it.
@@ -70,11 +71,11 @@ func (r *Run) SeeCluster(name string) { r.gathered[name] = r.observer.Now }
 func (r *Run) Take(h *Host) { r.took[h.Name] = r.observer.Now }
 
 // Emit records an event of the run's journal, and checks the whole site.
-func (r *Run) Emit(e engine.Event) {
+func (r *Run) Emit(e event.Event) {
 	switch e.Type {
-	case engine.StepStarted:
+	case event.StepStarted:
 		r.begun[e.Host] = begunStep{e.Step, e.Kind}
-	case engine.StepEnded:
+	case event.StepEnded:
 		delete(r.begun, e.Host)
 	default: // other events are not about steps
 	}

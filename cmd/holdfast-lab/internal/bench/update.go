@@ -18,6 +18,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/site"
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // longestUpdate bounds one run. A staging at the governor's floor must fit in it.
@@ -178,18 +179,18 @@ func (m *moments) readEvents(from io.Reader) (cause string, err error) {
 		if err != nil {
 			return cause, err
 		}
-		var e engine.Event
+		var e event.Event
 		if err := json.Unmarshal(line, &e); err != nil {
 			return cause, fmt.Errorf("read event: %w", err)
 		}
 		switch {
 		case e.Failure != nil:
 			cause = e.Failure.Cause
-		case e.Type == engine.StageStarted && m.staged.IsZero():
+		case e.Type == event.StageStarted && m.staged.IsZero():
 			m.began = e.Time
-		case e.Type == engine.StageEnded && m.staged.IsZero():
+		case e.Type == event.StageEnded && m.staged.IsZero():
 			m.staged = e.Time
-		case e.Type == engine.StagingGoverned && e.Governor != nil && e.Governor.State == engine.GovernorEnded:
+		case e.Type == event.StagingGoverned && e.Governor != nil && e.Governor.State == engine.GovernorEnded:
 			m.slowed, m.paused = time.Duration(e.Governor.Slowed), time.Duration(e.Governor.Paused)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // followRun passes the events of a run to isLast, as they are written to its
 // journal, until isLast returns true or the run ends. It reports whether isLast
 // did. The journals of before are older.
-func (p *pursuit) followRun(j *job, before []string, isLast func(engine.Event) bool) bool {
+func (p *pursuit) followRun(j *job, before []string, isLast func(event.Event) bool) bool {
 	journal, seen := "", 0
 	for {
 		ended := isClosed(j.done) // all its events are in the journal then
@@ -55,20 +55,20 @@ func (p *pursuit) newJournal(before []string) string {
 
 // readEvents returns the complete lines of a journal that it has not returned
 // before. seen counts them.
-func readEvents(ts *testscript.TestScript, journal string, seen *int) []engine.Event {
+func readEvents(ts *testscript.TestScript, journal string, seen *int) []event.Event {
 	if journal == "" {
 		return nil
 	}
 	text, err := os.ReadFile(journal)
 	ts.Check(err)
-	var events []engine.Event
+	var events []event.Event
 	for {
 		line, _, whole := bytes.Cut(text[*seen:], []byte("\n"))
 		if !whole {
 			return events
 		}
 		*seen += len(line) + 1
-		var e engine.Event
+		var e event.Event
 		ts.Check(json.Unmarshal(line, &e))
 		events = append(events, e)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // killer repeats a command of holdfast, and kills each run at the first event at
@@ -52,12 +52,12 @@ func (k *killer) strikeNext(args []string) bool {
 	before := k.journalFiles()
 	cmdStart(k.ts, false, append([]string{k.name}, args...))
 	j := k.jobs[k.name]
-	found := k.followRun(j, before, func(e engine.Event) bool {
-		event := strings.Join(strings.Fields(string(e.Type)+" "+e.Step+" "+e.Host), " ")
-		if slices.Contains(k.struck, event) {
+	found := k.followRun(j, before, func(e event.Event) bool {
+		name := strings.Join(strings.Fields(string(e.Type)+" "+e.Step+" "+e.Host), " ")
+		if slices.Contains(k.struck, name) {
 			return false
 		}
-		k.struck = append(k.struck, event)
+		k.struck = append(k.struck, name)
 		return true
 	})
 	if found {

@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"holdfast/cmd/holdfast-lab/internal/lab"
-	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // pursuit updates hosts from one version of the OS to the other and back,
@@ -52,13 +52,13 @@ func (p *pursuit) strikeAt(event string) {
 	p.ts.Fatalf("pursue: no run comes to %q", event)
 }
 
-func (p *pursuit) runUntilEvent(event string) (host string, came bool) {
+func (p *pursuit) runUntilEvent(awaited string) (host string, came bool) {
 	before := p.journalFiles()
 	cmdStart(p.ts, false, []string{"pursued", "apply", "--yes", p.targetFlag()})
 	j := p.jobs["pursued"]
-	came = p.followRun(j, before, func(e engine.Event) bool {
+	came = p.followRun(j, before, func(e event.Event) bool {
 		host = e.Host
-		return matchesEvent(e, event)
+		return matchesEvent(e, awaited)
 	})
 	if came {
 		p.strikeHost(j, host)
@@ -66,7 +66,7 @@ func (p *pursuit) runUntilEvent(event string) (host string, came bool) {
 	}
 	if code := j.cmd.ProcessState.ExitCode(); code != 0 {
 		text, _ := j.out.textSoFar()
-		p.ts.Fatalf("pursue: a run that nothing happened to ended with %d before %q:\n%s", code, event, text)
+		p.ts.Fatalf("pursue: a run that nothing happened to ended with %d before %q:\n%s", code, awaited, text)
 	}
 	delete(p.jobs, "pursued")
 	return "", false
@@ -120,7 +120,7 @@ func (p *pursuit) targetFlag() string {
 	return "--var=commit=" + p.ts.Getenv(fmt.Sprint("v", p.target))
 }
 
-func matchesEvent(e engine.Event, event string) bool {
-	kind, step, _ := strings.Cut(event, " ")
+func matchesEvent(e event.Event, awaited string) bool {
+	kind, step, _ := strings.Cut(awaited, " ")
 	return string(e.Type) == kind && (step == "" || e.Step == step)
 }

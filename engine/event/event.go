@@ -1,0 +1,202 @@
+// Package event has the events of a run, from which all its output is made: the
+// journal, lines, the live view, JSON and the summary.
+package event
+
+import (
+	"time"
+
+	"holdfast/engine"
+)
+
+// Schema is the version of an event's JSON. It only increases.
+const Schema = 1
+
+// Event is one thing that happened in a run. Journal, terminal, plain lines,
+// JSON output and report are all made from one ordered stream of events, so a
+// replayed journal shows the same as the run.
+type Event struct {
+	Schema      int              `json:"schema"`
+	Seq         int              `json:"seq"`
+	Time        time.Time        `json:"time"`
+	Run         string           `json:"run"`
+	Type        Type             `json:"type"`
+	Host        string           `json:"host,omitempty"`
+	Pool        string           `json:"pool,omitempty"`
+	Cluster     string           `json:"cluster,omitempty"`
+	Batch       int              `json:"batch,omitempty"`    // number of the batch, from 1
+	Hosts       []string         `json:"hosts,omitempty"`    // hosts of a batch that starts
+	Canaries    []string         `json:"canaries,omitempty"` // pools whose canaries are in the batch
+	Step        string           `json:"step,omitempty"`
+	Kind        engine.StepKind  `json:"kind,omitempty"` // kind of the step, if readers of the journal need it
+	Message     string           `json:"message,omitempty"`
+	Took        engine.Duration  `json:"took,omitempty"` // duration so far, while the step continues
+	Until       time.Time        `json:"until,omitzero"` // end of a step that only waits, in its started event
+	Failure     *engine.Failure  `json:"failure,omitempty"`
+	HostOutcome HostOutcome      `json:"fate,omitempty"` // outcome of a host that failed
+	Start       *RunStart        `json:"start,omitempty"`
+	Plan        *engine.Plan     `json:"plan,omitempty"`
+	Progress    *Progress        `json:"progress,omitempty"`
+	Etcd        *Sample          `json:"etcd,omitempty"`
+	Governor    *engine.Governor `json:"governor,omitempty"` // state of a staging near an etcd cluster
+	End         *RunEnd          `json:"end,omitempty"`
+}
+
+// Type is a kind of event.
+type Type string
+
+// The kinds of event. A "started" event is on disk before the step is sent to a
+// host.
+const (
+	RunStarted      Type = "run-started"
+	HostsGathered   Type = "hosts-gathered" // Message has the number of hosts, Took the duration
+	HostGathered    Type = "host-gathered"  // Failure is set if the host could not be reached
+	Planned         Type = "planned"        // Plan has the plan
+	StageStarted    Type = "stage-started"  // the staging phase of the run
+	StageEnded      Type = "stage-ended"
+	BatchStarted    Type = "batch-started"
+	BatchEnded      Type = "batch-ended"
+	StepStarted     Type = "step-started"
+	StepProgress    Type = "step-progress"    // Progress, or Message and Took: the step continues, and Message names the missing part
+	StepEnded       Type = "step-ended"       // Failure is set if the step failed
+	HostDone        Type = "host-done"        // the host matches and is released
+	HostFailed      Type = "host-failed"      // Failure has the cause; the host stays held if it was disrupted
+	EtcdSampled     Type = "etcd-sampled"     // Etcd has the sample
+	StagingGoverned Type = "staging-governed" // Governor has the new pace of a staging near etcd, or the end of that staging
+	Warned          Type = "warning"
+	Interrupted     Type = "interrupted" // Message has the next step
+	RunEnded        Type = "run-ended"   // End has the outcome
+)
+
+// HostOutcome is the outcome of a failed host.
+type HostOutcome string
+
+// The outcomes that views distinguish.
+const (
+	RolledBackOutcome HostOutcome = "rolled-back" // the host runs its previous OS again, and is not held
+)
+
+// RunStart has the person, the bastion and the command of a run.
+type RunStart struct {
+	Site     string   `json:"site"`
+	Holder   string   `json:"holder"`            // user@bastion
+	Bastion  string   `json:"bastion,omitempty"` // identity of the bastion
+	PID      int      `json:"pid"`
+	Version  string   `json:"version"`
+	Args     []string `json:"args,omitempty"`
+	Adopting []string `json:"adopting,omitempty"` // dead runs whose holds this run adopts
+	Cluster  string   `json:"cluster,omitempty"`  // etcd cluster whose members the run changes; missing: the run is a roll-out
+}
+
+// Progress is the progress of a transfer from the bastion to a host. A total of
+// zero means that the total is unknown.
+type Progress struct {
+	Bytes int64           `json:"bytes,omitempty"` // bytes sent since the step began
+	Total int64           `json:"total,omitempty"` // expected bytes; the host may already have some of them
+	Rate  int64           `json:"rate,omitempty"`  // bytes per second in the last seconds
+	Left  engine.Duration `json:"left,omitempty"`  // expected time until the end of the transfer
+	Ended bool            `json:"ended,omitempty"` // this is the last report of the step
+}
+
+// Sample is an etcd cluster at one moment of a run.
+type Sample struct {
+	Voters   int                   `json:"voters"`
+	Healthy  int                   `json:"healthy"`
+	Quorum   int                   `json:"quorum,omitempty"` // voters that must be healthy for etcd to accept writes
+	Leader   string                `json:"leader,omitempty"` // host that the leader runs on
+	Down     []string              `json:"down,omitempty"`   // hosts of voters that are not healthy
+	Problems []string              `json:"problems,omitempty"`
+	Latency  []engine.LatencyPoint `json:"latency,omitempty"`
+}
+
+// MemberLatency is the disk latency of one etcd member over a run.
+type MemberLatency struct {
+	Cluster string               `json:"cluster"`
+	Host    string               `json:"host"`
+	Idle    *engine.LatencyPoint `json:"idle,omitempty"`    // before the run disrupted anything
+	Staging *engine.LatencyPoint `json:"staging,omitempty"` // the worst window while hosts were staged
+	Worst   *engine.LatencyPoint `json:"worst,omitempty"`   // the worst window of the run
+	WorstAt time.Time            `json:"worst_at,omitzero"` // end of the worst window
+}
+
+// RunEnd has the outcome of a run.
+type RunEnd struct {
+	Exit      engine.ExitCode `json:"exit"`
+	Reason    string          `json:"reason"`           // sentence about the cause, made by package report; empty until then
+	Cause     EndCause        `json:"cause,omitzero"`   // why the run ended, as data
+	Verdict   engine.Verdict  `json:"verdict,omitzero"` // verdict on everything that the run found
+	Updated   []string        `json:"updated,omitempty"`
+	Failed    []string        `json:"failed,omitempty"`
+	Untouched []string        `json:"left,omitempty"` // hosts with work that the run did not touch
+
+	Latency []MemberLatency `json:"latency,omitempty"` // disk latency of the etcd members that were sampled
+
+	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not start
+
+	Complete bool                `json:"complete,omitempty"` // the run did all its work, every host of every pool matches, and every etcd cluster is healthy
+	Pools    []engine.PoolStatus `json:"pools,omitempty"`    // state of each pool, by the last facts
+}
+
+// EndKind is the kind of cause that ended a run.
+type EndKind string
+
+// The kinds of causes that end a run.
+const (
+	MatchedEnd       EndKind = "matched"        // every selected host matches
+	PlayedEnd        EndKind = "played"         // all plays of the playbook are done
+	IncompleteEnd    EndKind = "incomplete"     // hosts are excluded or have drift, or an etcd cluster is unhealthy
+	UnfinishedEnd    EndKind = "unfinished"     // an earlier roll-out is unfinished
+	RefusedEnd       EndKind = "refused"        // the next step would not be safe
+	FailedEnd        EndKind = "failed"         // a failure ended the run
+	DeclinedEnd      EndKind = "declined"       // the operator did not approve the plan
+	DeclinedBatchEnd EndKind = "declined-batch" // the operator did not approve the next batch
+	StoppedEnd       EndKind = "stopped"        // the operator stopped the run at once
+	UntouchedEnd     EndKind = "untouched"      // the first event could not be journaled; nothing was touched
+)
+
+// EndCause is the cause that ended a run, as data. Package report makes a
+// sentence of it, and no code reads that sentence.
+type EndCause struct {
+	Kind    EndKind `json:"kind"`
+	Play    string  `json:"play,omitempty"`    // play that ended the run
+	Limited bool    `json:"limited,omitempty"` // the run was limited to some hosts of the site
+
+	Failure    *engine.Failure  `json:"failure,omitempty"`      // failure that ended the run
+	Spent      *SpentBudget     `json:"spent_budget,omitempty"` // budget that the failure exceeded; nil: the failure ended the run for another reason
+	AlsoFailed []engine.Failure `json:"also_failed,omitempty"`  // failures of hosts that neither Failure nor Excluded names; each has the first line of its cause
+
+	Refusals          []string                  `json:"refusals,omitempty"`           // why the next step would not be safe
+	Unfinished        []engine.UnfinishedHost   `json:"unfinished,omitempty"`         // hosts that an earlier roll-out has not reached
+	UnhealthyClusters []engine.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // etcd clusters with problems
+	Excluded          []engine.Exclusion        `json:"excluded,omitempty"`           // hosts that the last plan excludes
+	Drift             []string                  `json:"drift,omitempty"`              // hosts with drift whose pools only report drift
+
+	Stopped bool   `json:"stopped,omitempty"` // the operator asked the run to stop after its batch
+	Journal string `json:"journal,omitempty"` // error of the journal, which does not have all events of the run
+}
+
+// SpentBudget is a failure budget that allows fewer hosts to fail than have failed.
+type SpentBudget struct {
+	Failed int    `json:"failed"`         // number of hosts that failed
+	Pool   string `json:"pool,omitempty"` // pool that has the budget
+	Play   string `json:"play,omitempty"` // play that has the budget, for hosts of all pools
+}
+
+// CauseOf returns the cause that ends a run which can carry out nothing, or
+// nothing more, of the plan.
+func CauseOf(p engine.Plan) EndCause {
+	c := EndCause{Limited: len(p.Matching) < p.Total}
+	switch {
+	case len(p.Refusals) > 0:
+		c.Kind, c.Refusals = RefusedEnd, p.Refusals
+		return c
+	case len(p.Unfinished) > 0:
+		c.Kind, c.Unfinished = UnfinishedEnd, p.Unfinished
+		return c
+	}
+	c.Kind, c.UnhealthyClusters, c.Excluded = MatchedEnd, p.UnhealthyClusters, p.Excluded
+	c.Drift = p.DriftingHosts()
+	if !p.Verdict().Complete {
+		c.Kind = IncompleteEnd
+	}
+	return c
+}
