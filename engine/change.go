@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"holdfast/engine/resource"
 )
 
 // Change is one difference between a host and its desired state.
@@ -87,7 +89,7 @@ const (
 // Desired is the desired state of one host.
 type Desired struct {
 	OS          *OS               `json:"os,omitempty"`
-	Config      *Config           `json:"config,omitempty"` // compact; nil: the configuration of the host is not compared. Kernel arguments change together with the OS
+	Config      *resource.Config  `json:"config,omitempty"` // compact; nil: the configuration of the host is not compared. Kernel arguments change together with the OS
 	Contents    map[string][]byte `json:"-"`                // contents of the files in Config, by their digest
 	Policy      []Rule            `json:"policy,omitempty"`
 	ReportDrift bool              `json:"report_drift,omitempty"`

@@ -85,7 +85,7 @@ func within(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/rotation", "engine/etcd/setting", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/rotation", "engine/etcd/setting", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/resource", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always makes the same plan: engine and modules use no files,
 // no network, no clock and no random numbers, and start no goroutines.
@@ -213,6 +213,20 @@ var neighbours = map[string]map[string]string{
 		"engine/rollout":           "a run governs its stagings",
 		"engine/rollout/governing": "it carries the decisions of the governor out",
 		"engine/connection":        "it reads the counters of members",
+	},
+	"holdfast/engine/resource": {
+		"engine":                     "a desired state has a configuration, and facts have the observed one",
+		"engine/config":              "it merges documents into a configuration",
+		"engine/config/syntax":       "nodes of a document have positions",
+		"engine/desired":             "a desired state has a configuration",
+		"engine/filediff":            "it compares old and new contents of files",
+		"engine/hostscript":          "the content of a hold is compared by its digest",
+		"engine/rules":               "it compares two configurations",
+		"modules/hostconfig":         "the module compares the observed resources with the configuration",
+		"modules/hostconfig/observe": "it reads the observed resources",
+		"modules/hostconfig/record":  "a record has a configuration",
+		"modules/osimage":            "a configuration has kernel arguments",
+		"modules/tasks":              "a play may leave parts of a configuration out",
 	},
 	"holdfast/engine/rules": {
 		"modules/hostconfig": "it compares two configurations",

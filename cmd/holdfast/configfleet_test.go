@@ -24,6 +24,7 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/remote/sshtest"
+	"holdfast/modules/hostconfig/record"
 )
 
 // configFleet is a site with one pool that configures many files. Each of its
@@ -191,7 +192,7 @@ func (f *configFleet) provisionHosts() {
 			}
 			f.checkError(os.WriteFile(path, data.Data, 0o600))
 			f.checkError(os.Chmod(path, file.Mode))
-			if file.Path != engine.RecordPath {
+			if file.Path != record.Path {
 				first = path
 			}
 		}

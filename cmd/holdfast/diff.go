@@ -15,6 +15,7 @@ import (
 	"holdfast/engine/filediff"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/termtext"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/engine/textutil"
 	"holdfast/engine/web"
@@ -65,12 +66,12 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 	return exitWith(engine.ExitWork)
 }
 
-func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error) {
+func (a *app) loadConfig(ctx context.Context, arg string) (resource.Config, error) {
 	src := config.Source{FS: a.newInputs().FS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
 	if !filepath.IsLocal(arg) {
 		p, err := pathBelowRoot(arg)
 		if err != nil {
-			return engine.Config{}, err
+			return resource.Config{}, err
 		}
 		src = config.Source{FS: a.newInputs().FS("/"), Root: "/", Paths: []string{p}}
 	}

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/desired"
 	"holdfast/engine/hostpattern"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 	"holdfast/modules/hostconfig/record"
 )
@@ -47,7 +48,7 @@ func (a *app) runRender(ctx context.Context, name string) error {
 	}
 	compact, _ := loaded.Config.Compact()
 	mode := 0o600
-	text, err := loaded.Ignition(engine.File{Path: engine.RecordPath, Contents: record.Initial(compact), Mode: &mode})
+	text, err := loaded.Ignition(resource.File{Path: record.Path, Contents: record.Initial(compact), Mode: &mode})
 	if err != nil {
 		return err
 	}

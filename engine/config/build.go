@@ -7,11 +7,11 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
-	"holdfast/engine"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/resource"
 )
 
-// builder builds an engine.Config from merged and checked documents.
+// builder builds an resource.Config from merged and checked documents.
 type builder struct {
 	docs     []*document
 	merged   types.Config
@@ -20,7 +20,7 @@ type builder struct {
 	problems *syntax.Problems
 	contents *contentStore
 	osImage  string // the default: the image that the host runs now
-	out      engine.Config
+	out      resource.Config
 }
 
 func (b *builder) buildConfig() {
@@ -60,13 +60,13 @@ func (b *builder) buildSystem() {
 	}
 }
 
-func (b *builder) extensionPlace(name string) engine.SourcePosition {
+func (b *builder) extensionPlace(name string) resource.SourcePosition {
 	for _, d := range slices.Backward(b.docs) {
 		if i := slices.Index(d.spec.Extensions, name); i >= 0 {
 			return d.specPlace("extensions", i)
 		}
 	}
-	return engine.SourcePosition{}
+	return resource.SourcePosition{}
 }
 
 func sortUnique(list []string) []string {
@@ -80,10 +80,10 @@ func (b *builder) buildFiles() {
 		b.out.Files = append(b.out.Files, b.buildFile(f))
 	}
 	for _, d := range b.merged.Storage.Directories {
-		b.out.Directories = append(b.out.Directories, engine.Directory{Path: d.Path, Mode: d.Mode, Owner: nodeOwner(d.Node, ""), From: b.places.entryPlace("node " + d.Path)})
+		b.out.Directories = append(b.out.Directories, resource.Directory{Path: d.Path, Mode: d.Mode, Owner: nodeOwner(d.Node, ""), From: b.places.entryPlace("node " + d.Path)})
 	}
 	for _, l := range b.merged.Storage.Links {
-		link := engine.Link{Path: l.Path, Hard: isTrue(l.Hard), Keep: isFalse(l.Overwrite), From: b.places.entryPlace("node " + l.Path)}
+		link := resource.Link{Path: l.Path, Hard: isTrue(l.Hard), Keep: isFalse(l.Overwrite), From: b.places.entryPlace("node " + l.Path)}
 		if l.Target != nil {
 			link.Target = *l.Target
 		}
@@ -92,14 +92,14 @@ func (b *builder) buildFiles() {
 		}
 		b.out.Links = append(b.out.Links, link)
 	}
-	slices.SortFunc(b.out.Files, func(x, y engine.File) int { return strings.Compare(x.Path, y.Path) })
-	slices.SortFunc(b.out.Directories, func(x, y engine.Directory) int { return strings.Compare(x.Path, y.Path) })
-	slices.SortFunc(b.out.Links, func(x, y engine.Link) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortFunc(b.out.Files, func(x, y resource.File) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortFunc(b.out.Directories, func(x, y resource.Directory) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortFunc(b.out.Links, func(x, y resource.Link) int { return strings.Compare(x.Path, y.Path) })
 }
 
-func (b *builder) buildFile(f types.File) engine.File {
+func (b *builder) buildFile(f types.File) resource.File {
 	at := b.places.entryPlace("node " + f.Path)
-	out := engine.File{Path: f.Path, Mode: f.Mode, From: at}
+	out := resource.File{Path: f.Path, Mode: f.Mode, From: at}
 	own := b.contents.contentOf(f.Contents)
 	out.Contents, out.Sum = own.data, own.digest
 	if out.Append = b.joinAppended(f, len(own.data)); len(out.Append) > 0 {
@@ -149,8 +149,8 @@ func (b *builder) joinAppended(f types.File, own int) []byte {
 	return joined
 }
 
-func nodeOwner(n types.Node, fallback string) engine.Owner {
-	return engine.Owner{User: accountName(n.User.ID, n.User.Name, fallback), Group: accountName(n.Group.ID, n.Group.Name, fallback)}
+func nodeOwner(n types.Node, fallback string) resource.Owner {
+	return resource.Owner{User: accountName(n.User.ID, n.User.Name, fallback), Group: accountName(n.Group.ID, n.Group.Name, fallback)}
 }
 
 func accountName(id *int, name *string, fallback string) string {
@@ -173,13 +173,13 @@ func isFalse(b *bool) bool { return b != nil && !*b }
 // contents withdraws the contents of an earlier document.
 func (b *builder) buildUnits() {
 	for _, u := range b.merged.Systemd.Units {
-		unit := engine.Unit{Name: u.Name, Enabled: u.Enabled, Masked: u.Mask, From: b.places.entryPlace("unit " + u.Name)}
+		unit := resource.Unit{Name: u.Name, Enabled: u.Enabled, Masked: u.Mask, From: b.places.entryPlace("unit " + u.Name)}
 		if u.Contents != nil {
 			unit.Contents = *u.Contents
 		}
 		for _, d := range u.Dropins {
 			if d.Contents != nil && *d.Contents != "" {
-				unit.Dropins = append(unit.Dropins, engine.Dropin{Name: d.Name, Contents: *d.Contents})
+				unit.Dropins = append(unit.Dropins, resource.Dropin{Name: d.Name, Contents: *d.Contents})
 			}
 		}
 		if isTrue(u.Mask) { // a later document masks the unit, so its contents have no effect
@@ -188,15 +188,15 @@ func (b *builder) buildUnits() {
 		if unit.Contents == "" && len(unit.Dropins) == 0 && unit.Enabled == nil && unit.Masked == nil {
 			continue
 		}
-		slices.SortFunc(unit.Dropins, func(x, y engine.Dropin) int { return strings.Compare(x.Name, y.Name) })
+		slices.SortFunc(unit.Dropins, func(x, y resource.Dropin) int { return strings.Compare(x.Name, y.Name) })
 		b.out.Units = append(b.out.Units, unit)
 	}
-	slices.SortFunc(b.out.Units, func(x, y engine.Unit) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(b.out.Units, func(x, y resource.Unit) int { return strings.Compare(x.Name, y.Name) })
 }
 
 func (b *builder) buildAccounts() {
 	for _, u := range b.merged.Passwd.Users {
-		user := engine.User{Name: u.Name, PasswordHash: stringOrEmpty(u.PasswordHash), Account: userAccount(u), From: b.places.entryPlace("user " + u.Name)}
+		user := resource.User{Name: u.Name, PasswordHash: stringOrEmpty(u.PasswordHash), Account: userAccount(u), From: b.places.entryPlace("user " + u.Name)}
 		for _, k := range u.SSHAuthorizedKeys {
 			user.SSHKeys = append(user.SSHKeys, keyLines(string(k))...)
 		}
@@ -204,17 +204,17 @@ func (b *builder) buildAccounts() {
 		b.out.Users = append(b.out.Users, user)
 	}
 	for _, g := range b.merged.Passwd.Groups {
-		b.out.Groups = append(b.out.Groups, engine.Group{
+		b.out.Groups = append(b.out.Groups, resource.Group{
 			Name: g.Name, Absent: isFalse(g.ShouldExist), GID: g.Gid, PasswordHash: stringOrEmpty(g.PasswordHash), System: isTrue(g.System),
 			From: b.places.entryPlace("group " + g.Name),
 		})
 	}
-	slices.SortFunc(b.out.Users, func(x, y engine.User) int { return strings.Compare(x.Name, y.Name) })
-	slices.SortFunc(b.out.Groups, func(x, y engine.Group) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(b.out.Users, func(x, y resource.User) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(b.out.Groups, func(x, y resource.Group) int { return strings.Compare(x.Name, y.Name) })
 }
 
-func userAccount(u types.PasswdUser) engine.Account {
-	a := engine.Account{
+func userAccount(u types.PasswdUser) resource.Account {
+	a := resource.Account{
 		Absent: isFalse(u.ShouldExist), UID: u.UID, PrimaryGroup: stringOrEmpty(u.PrimaryGroup), Gecos: stringOrEmpty(u.Gecos), HomeDir: stringOrEmpty(u.HomeDir), Shell: stringOrEmpty(u.Shell),
 		NoCreateHome: isTrue(u.NoCreateHome), NoUserGroup: isTrue(u.NoUserGroup), NoLogInit: isTrue(u.NoLogInit), System: isTrue(u.System),
 	}

@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/config/registries"
+	"holdfast/engine/resource"
 )
 
 // checkContents checks the contents of files that services parse, because an
@@ -57,15 +57,15 @@ func (b *builder) checkMergedContents() {
 	}
 }
 
-func fullContents(f engine.File) []byte {
+func fullContents(f resource.File) []byte {
 	return append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)
 }
 
-func (b *builder) contentsPlace(f engine.File) engine.SourcePosition {
+func (b *builder) contentsPlace(f resource.File) resource.SourcePosition {
 	return b.places.entryPlace("node "+f.Path, "contents")
 }
 
-func (b *builder) checkPullSecret(f engine.File, configured map[string]any) {
+func (b *builder) checkPullSecret(f resource.File, configured map[string]any) {
 	logins, wrong := registries.ReadPullSecret(fullContents(f))
 	if wrong != "" {
 		return // already reported

@@ -16,9 +16,9 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
-	"holdfast/engine"
 	"holdfast/engine/config/ignition"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/resource"
 )
 
 // limits bounds the decoded and decompressed contents: a few bytes of a
@@ -80,7 +80,7 @@ func (c *contentStore) countBytes(n int) (wrong string) {
 }
 
 func (c *contentStore) addContent(x content) types.Resource {
-	x.digest = engine.Digest(x.data)
+	x.digest = resource.Digest(x.data)
 	c.list = append(c.list, x)
 	source := ignition.ContentPrefix + strconv.Itoa(len(c.list)-1)
 	return types.Resource{Source: &source}

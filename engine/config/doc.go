@@ -1,6 +1,6 @@
 // Package config reads the documents that describe the desired state of a host:
 // Butane, Ignition 3.0 to 3.5 and MachineConfig. It merges them as the OpenShift
-// Machine Config Operator does, and returns an engine.Config.
+// Machine Config Operator does, and returns an resource.Config.
 //
 // The package never ignores a setting. It refuses a setting that a running host
 // cannot have, and reports all problems at once, with file, line, path and next

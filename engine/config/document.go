@@ -6,8 +6,8 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
-	"holdfast/engine"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/resource"
 )
 
 // document is one Butane, Ignition or MachineConfig document.
@@ -34,11 +34,11 @@ type document struct {
 	report           *syntax.Problems
 }
 
-func (d *document) ignitionPlace(p syntax.FieldPath) engine.SourcePosition {
+func (d *document) ignitionPlace(p syntax.FieldPath) resource.SourcePosition {
 	return d.documentPlace(d.prefix.With(p...))
 }
 
-func (d *document) documentPlace(p syntax.FieldPath) engine.SourcePosition {
+func (d *document) documentPlace(p syntax.FieldPath) resource.SourcePosition {
 	shown := p
 	if d.butane {
 		p = snakePath(p)
@@ -47,7 +47,7 @@ func (d *document) documentPlace(p syntax.FieldPath) engine.SourcePosition {
 	if d.butane {
 		shown = p[:steps]
 	}
-	return engine.SourcePosition{File: d.file, Line: n.Line, Column: n.Column, Path: shown.String()}
+	return resource.SourcePosition{File: d.file, Line: n.Line, Column: n.Column, Path: shown.String()}
 }
 
 func (d *document) addError(p syntax.FieldPath, format string, args ...any) {

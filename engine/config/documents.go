@@ -8,10 +8,10 @@ import (
 	"path"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/config/butane"
 	"holdfast/engine/config/ignition"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
 
@@ -19,7 +19,7 @@ func (l *loader) readFile(p string) []*document {
 	shown := l.displayPath(p)
 	text, wrong := l.readText(p)
 	if wrong != "" {
-		l.problems.AddError(engine.SourcePosition{File: shown}, "%s", wrong)
+		l.problems.AddError(resource.SourcePosition{File: shown}, "%s", wrong)
 		return nil
 	}
 	return l.readDocuments(Text{Name: path.Base(p), Dir: path.Dir(shown), Data: text}, shown)
@@ -59,7 +59,7 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 	stem := strings.TrimSuffix(t.Name, path.Ext(t.Name))
 	text := strings.TrimPrefix(t.Data, "\xef\xbb\xbf")
 	if wrong := l.src.Cache.contents.countText(len(text)); wrong != "" {
-		l.problems.AddError(engine.SourcePosition{File: shown}, "%s", wrong)
+		l.problems.AddError(resource.SourcePosition{File: shown}, "%s", wrong)
 		return nil
 	}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -85,7 +85,7 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 		n.DropLongText()
 	}
 	if len(docs) == 0 && len(l.problems.Errors) == before {
-		l.problems.AddError(engine.SourcePosition{File: shown}, "has no document; write one, or remove the file")
+		l.problems.AddError(resource.SourcePosition{File: shown}, "has no document; write one, or remove the file")
 	}
 	return nameDocuments(docs, stem)
 }
@@ -99,14 +99,14 @@ func (l *loader) countValues(n *syntax.Node, shown string) bool {
 	}
 	wrong := l.src.Cache.contents.countValues(count)
 	if wrong != "" {
-		l.problems.AddError(engine.SourcePosition{File: shown, Line: n.Line}, "%s", wrong)
+		l.problems.AddError(resource.SourcePosition{File: shown, Line: n.Line}, "%s", wrong)
 	}
 	return wrong == ""
 }
 
 func (l *loader) splitChunks(text, shown string) []syntax.YAMLChunk {
 	if strings.Count(text, "\n---")+strings.Count(text, "\n...") > syntax.MaxYAMLDocuments {
-		l.problems.AddError(engine.SourcePosition{File: shown}, "has more than %d document markers (--- or ...); write fewer documents into one file", syntax.MaxYAMLDocuments)
+		l.problems.AddError(resource.SourcePosition{File: shown}, "has more than %d document markers (--- or ...); write fewer documents into one file", syntax.MaxYAMLDocuments)
 		return nil
 	}
 	return syntax.SplitYAML([]byte(text))
@@ -143,7 +143,7 @@ func (l *loader) refuseListFields(n *syntax.Node, shown string) {
 		switch k.Name {
 		case "apiVersion", "kind", "metadata", "items":
 		default:
-			l.problems.AddError(engine.SourcePosition{File: shown, Line: k.Line, Column: k.Column, Path: syntax.ShortenName(k.Name)}, "is not a field of a list; remove it")
+			l.problems.AddError(resource.SourcePosition{File: shown, Line: k.Line, Column: k.Column, Path: syntax.ShortenName(k.Name)}, "is not a field of a list; remove it")
 		}
 	}
 }

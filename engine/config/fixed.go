@@ -8,21 +8,21 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // buildFixed collects the settings that only an installation can change. It
 // stores digests, because a LUKS key file is a secret.
-func (b *builder) buildFixed() []engine.Fixed {
-	var list []engine.Fixed
-	add := func(name string, value any, at engine.SourcePosition) {
+func (b *builder) buildFixed() []resource.Fixed {
+	var list []resource.Fixed
+	add := func(name string, value any, at resource.SourcePosition) {
 		text, err := json.Marshal(value)
 		if err != nil { // cannot happen: the value was decoded from JSON
 			b.problems.AddError(at, "cannot be written as JSON")
 			return
 		}
 		sum := sha256.Sum256(text)
-		list = append(list, engine.Fixed{Name: name, Digest: hex.EncodeToString(sum[:]), From: at})
+		list = append(list, resource.Fixed{Name: name, Digest: hex.EncodeToString(sum[:]), From: at})
 	}
 	for _, x := range b.merged.Storage.Disks {
 		add("storage.disks "+x.Device, x, b.places.entryPlace("disks "+x.Device))
@@ -48,11 +48,11 @@ func (b *builder) buildFixed() []engine.Fixed {
 	if b.spec.FIPS {
 		add("fips", true, b.fipsPlace())
 	}
-	slices.SortFunc(list, func(x, y engine.Fixed) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(list, func(x, y resource.Fixed) int { return strings.Compare(x.Name, y.Name) })
 	return list
 }
 
-func (b *builder) sectionPlace(p ...any) engine.SourcePosition {
+func (b *builder) sectionPlace(p ...any) resource.SourcePosition {
 	for _, d := range slices.Backward(b.docs) {
 		want := d.prefix.With(p...)
 		if d.butane {
@@ -62,14 +62,14 @@ func (b *builder) sectionPlace(p ...any) engine.SourcePosition {
 			return d.ignitionPlace(p)
 		}
 	}
-	return engine.SourcePosition{}
+	return resource.SourcePosition{}
 }
 
-func (b *builder) fipsPlace() engine.SourcePosition {
+func (b *builder) fipsPlace() resource.SourcePosition {
 	for _, d := range slices.Backward(b.docs) {
 		if d.spec.FIPS {
 			return d.specPlace("fips")
 		}
 	}
-	return engine.SourcePosition{}
+	return resource.SourcePosition{}
 }

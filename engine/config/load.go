@@ -8,8 +8,8 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
-	"holdfast/engine"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
 
@@ -77,19 +77,19 @@ type Document struct {
 // Loaded is the merged configuration of a host, with its documents and
 // warnings.
 type Loaded struct {
-	Config    engine.Config
+	Config    resource.Config
 	Documents []Document // in merge order
 	Warnings  []string
 
 	merged        types.Config
 	contents      *contentStore
-	settingPlaces map[string]engine.SourcePosition
+	settingPlaces map[string]resource.SourcePosition
 }
 
 // SettingPlace returns the place of the last document that has a setting:
 // osImageURL, baseOSExtensionsContainerImage, extensions, kernelType,
 // kernelArguments or fips.
-func (l Loaded) SettingPlace(setting string) engine.SourcePosition { return l.settingPlaces[setting] }
+func (l Loaded) SettingPlace(setting string) resource.SourcePosition { return l.settingPlaces[setting] }
 
 // Load reads, checks and merges documents. Within each path it merges as the
 // Machine Config Operator does. Its error is an Errors with all problems.
@@ -107,7 +107,7 @@ func Load(src Source) (Loaded, error) {
 		docs = append(docs, found...)
 	}
 	if len(src.Paths) == 0 {
-		l.problems.AddError(engine.SourcePosition{}, "no document is named; name a file or a folder of documents")
+		l.problems.AddError(resource.SourcePosition{}, "no document is named; name a file or a folder of documents")
 	}
 	if err := l.problems.AsError(); err != nil {
 		return Loaded{}, err
@@ -164,7 +164,7 @@ func (l *loader) readOnce(cache map[string]*cachedDocuments, p string, read func
 }
 
 func (l *loader) readPath(p string) []*document {
-	at := engine.SourcePosition{File: l.displayPath(p)}
+	at := resource.SourcePosition{File: l.displayPath(p)}
 	info, err := fs.Stat(l.src.FS, p)
 	if err != nil {
 		l.problems.AddError(at, "cannot be read: %v", textutil.ErrorWithoutPath(err))
@@ -185,7 +185,7 @@ func (l *loader) readPath(p string) []*document {
 	l.refuseSameNames(docs)
 	for _, f := range others {
 		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.NamesLocalFile(path.Base(f)) }) {
-			l.problems.AddWarning(engine.SourcePosition{File: l.displayPath(f)}, "is ignored: its name does not end in %s, and no document uses it as a local file", strings.Join(extensions, ", "))
+			l.problems.AddWarning(resource.SourcePosition{File: l.displayPath(f)}, "is ignored: its name does not end in %s, and no document uses it as a local file", strings.Join(extensions, ", "))
 		}
 	}
 	return docs
@@ -199,7 +199,7 @@ var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 func (l *loader) listFolder(p string) (files, others []string) {
 	list, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
-		l.problems.AddError(engine.SourcePosition{File: l.displayPath(p)}, "cannot be read: %v", textutil.ErrorWithoutPath(err))
+		l.problems.AddError(resource.SourcePosition{File: l.displayPath(p)}, "cannot be read: %v", textutil.ErrorWithoutPath(err))
 		return nil, nil
 	}
 	for _, e := range list {
@@ -220,7 +220,7 @@ func (l *loader) listFolder(p string) (files, others []string) {
 func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	for _, d := range found {
 		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file }) {
-			l.problems.AddError(engine.SourcePosition{File: d.file}, "is listed twice, the second time by %s; remove one: appended contents would be added twice", l.displayPath(p))
+			l.problems.AddError(resource.SourcePosition{File: d.file}, "is listed twice, the second time by %s; remove one: appended contents would be added twice", l.displayPath(p))
 		}
 	}
 }
@@ -232,7 +232,7 @@ func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {
 		if other := seen[d.name]; other != nil {
-			l.problems.AddError(engine.SourcePosition{File: d.file, Line: d.source.Line}, "has the same name %s as a document in %s; rename one: documents are merged in the order of their names", syntax.ShortenName(d.name), other.file)
+			l.problems.AddError(resource.SourcePosition{File: d.file, Line: d.source.Line}, "has the same name %s as a document in %s; rename one: documents are merged in the order of their names", syntax.ShortenName(d.name), other.file)
 		}
 		seen[d.name] = d
 	}

@@ -16,9 +16,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"holdfast/engine"
 	"holdfast/engine/config/registries"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/resource"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
@@ -122,17 +122,17 @@ func roundTrip(t *testing.T, first Loaded) {
 
 // comparableConfig returns the part of a configuration that Ignition can
 // express, without places.
-func comparableConfig(c engine.Config) engine.Config {
+func comparableConfig(c resource.Config) resource.Config {
 	text, err := json.Marshal(c)
 	if err != nil {
 		panic(err)
 	}
-	c = engine.Config{}
+	c = resource.Config{}
 	if err := json.Unmarshal(text, &c); err != nil {
 		panic(err)
 	}
 	c.OSImage, c.ExtensionsImage, c.KernelType, c.Extensions = "", "", "", nil
-	c.Fixed = slices.DeleteFunc(c.Fixed, func(f engine.Fixed) bool { return f.Name == "fips" })
+	c.Fixed = slices.DeleteFunc(c.Fixed, func(f resource.Fixed) bool { return f.Name == "fips" })
 	c.KernelArgs = sortUnique(c.KernelArgs)
 	if len(c.Fixed) == 0 {
 		c.Fixed = nil
@@ -182,12 +182,12 @@ func describeConfig(l Loaded) string {
 	return b.String()
 }
 
-func withoutUID(a engine.Account) engine.Account {
+func withoutUID(a resource.Account) resource.Account {
 	a.UID = nil
 	return a
 }
 
-func formatAccess(mode *int, o engine.Owner) string {
+func formatAccess(mode *int, o resource.Owner) string {
 	s := "----"
 	if mode != nil {
 		s = fmt.Sprintf("%04o", *mode)

@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"slices"
 
-	"holdfast/engine"
 	"holdfast/engine/config/ignition"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/resource"
 )
 
 // machineSpec is the spec of a MachineConfig. Config is there for the check of
@@ -119,7 +119,7 @@ func (d *document) checkSpec() {
 	}
 }
 
-func (d *document) specPlace(p ...any) engine.SourcePosition {
+func (d *document) specPlace(p ...any) resource.SourcePosition {
 	if d.butane {
 		return d.documentPlace(syntax.FieldPath{"openshift"}.With(p...))
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
-	"holdfast/engine"
 	"holdfast/engine/config/syntax"
+	"holdfast/engine/resource"
 )
 
 // places maps each entry of a merged config to the last document that contains
@@ -73,15 +73,15 @@ func locateEntries(docs []*document) places {
 	return known
 }
 
-func (k places) entryPlace(key string, field ...any) engine.SourcePosition {
+func (k places) entryPlace(key string, field ...any) resource.SourcePosition {
 	o, ok := k[key]
 	if !ok {
-		return engine.SourcePosition{}
+		return resource.SourcePosition{}
 	}
 	return o.doc.ignitionPlace(o.at.With(field...))
 }
 
-func (k places) pathPlace(merged types.Config, p syntax.FieldPath) engine.SourcePosition {
+func (k places) pathPlace(merged types.Config, p syntax.FieldPath) resource.SourcePosition {
 	if len(p) >= 3 {
 		for _, e := range listEntries(merged) {
 			if e.at[0] == p[0] && e.at[1] == p[1] && e.at[2] == p[2] {
@@ -89,24 +89,24 @@ func (k places) pathPlace(merged types.Config, p syntax.FieldPath) engine.Source
 			}
 		}
 	}
-	return engine.SourcePosition{Path: p.String()}
+	return resource.SourcePosition{Path: p.String()}
 }
 
 // settingPlaces returns the place of each system setting in the last document
 // that has it. For the OS image, it is the document whose image is in effect.
-func (b *builder) settingPlaces() map[string]engine.SourcePosition {
-	found := map[string]engine.SourcePosition{}
-	note := func(name string, said bool, at func() engine.SourcePosition) {
+func (b *builder) settingPlaces() map[string]resource.SourcePosition {
+	found := map[string]resource.SourcePosition{}
+	note := func(name string, said bool, at func() resource.SourcePosition) {
 		if _, known := found[name]; said && !known {
 			found[name] = at()
 		}
 	}
 	for _, d := range slices.Backward(b.docs) {
-		spec := func(p ...any) func() engine.SourcePosition {
-			return func() engine.SourcePosition { return d.specPlace(p...) }
+		spec := func(p ...any) func() resource.SourcePosition {
+			return func() resource.SourcePosition { return d.specPlace(p...) }
 		}
-		ign := func(p ...any) func() engine.SourcePosition {
-			return func() engine.SourcePosition { return d.ignitionPlace(p) }
+		ign := func(p ...any) func() resource.SourcePosition {
+			return func() resource.SourcePosition { return d.ignitionPlace(p) }
 		}
 		s, k := d.spec, d.ignition.KernelArguments
 		note("osImageURL", s.OSImageURL != "" && s.OSImageURL == b.spec.OSImageURL, spec("osImageURL"))

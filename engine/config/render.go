@@ -7,8 +7,8 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
-	"holdfast/engine"
 	"holdfast/engine/config/ignition"
+	"holdfast/engine/resource"
 )
 
 // Ignition encodes the merged configuration as an Ignition config that
@@ -17,7 +17,7 @@ import (
 // have no equivalent in Ignition. The result has the oldest version that can
 // express it, because the OS of the new host may be old. The result contains
 // secrets.
-func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
+func (l Loaded) Ignition(records ...resource.File) ([]byte, error) {
 	c := l.merged
 	c.Storage.Files, c.Storage.Directories = slices.Clone(c.Storage.Files), slices.Clone(c.Storage.Directories)
 	for i := range c.Storage.Files {

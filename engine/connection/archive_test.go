@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // TestArchive unpacks uploads of several sizes.
 func TestArchive(t *testing.T) {
 	var files []engine.Upload
 	for _, n := range []int{0, 1, 511, 512, 513, 100_000} {
-		files = append(files, engine.Upload{Name: engine.Digest(make([]byte, n)), Data: bytes.Repeat([]byte{7}, n)})
+		files = append(files, engine.Upload{Name: resource.Digest(make([]byte, n)), Data: bytes.Repeat([]byte{7}, n)})
 	}
 	r, err := tarArchive(files)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/config"
 	"holdfast/engine/inventory"
 	"holdfast/engine/report"
+	"holdfast/engine/resource"
 )
 
 // Configs reads the configurations of hosts. Hosts with the same documents
@@ -31,7 +32,7 @@ type Configs struct {
 // configGroup is the configuration of all hosts with the same documents.
 type configGroup struct {
 	loaded   config.Loaded
-	compact  *engine.Config
+	compact  *resource.Config
 	contents map[string][]byte
 	broken   bool
 }
@@ -82,7 +83,7 @@ func (c *Configs) States() (map[string]engine.Desired, error) {
 			d.OS = c.desiredOS(h, g)
 		} else if g == nil {
 			c.requireBootcImage(h, d.OS)
-			d.Config, d.NoDocuments = &engine.Config{}, true
+			d.Config, d.NoDocuments = &resource.Config{}, true
 		}
 		desired[h.Name] = d
 	}

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/config"
+	"holdfast/engine/resource"
 )
 
 // HostConfig returns the merged configuration of one host. Its error contains
@@ -23,12 +24,12 @@ func (c *Configs) HostConfig(host engine.Host) (config.Loaded, error) {
 
 // IgnitionGaps returns the parts of a configuration that its Ignition config
 // cannot contain.
-func IgnitionGaps(c engine.Config) []string {
+func IgnitionGaps(c resource.Config) []string {
 	var list []string
 	if c.OSImage != "" {
 		list = append(list, "the OS image is not in the Ignition config: install "+c.OSImage+", or the first apply brings it")
 	}
-	if slices.ContainsFunc(c.Fixed, func(f engine.Fixed) bool { return f.Name == "fips" }) {
+	if slices.ContainsFunc(c.Fixed, func(f resource.Fixed) bool { return f.Name == "fips" }) {
 		list = append(list, "FIPS mode is not in the Ignition config: install with the kernel argument fips=1")
 	}
 	for i, arg := range c.KernelArgs {

@@ -5,14 +5,14 @@ import (
 	"cmp"
 	"slices"
 
-	"holdfast/engine"
 	"holdfast/engine/report/planview"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
 // ConfigContents returns the old and new contents of the files and units that
 // differ between two configurations.
-func ConfigContents(was, is engine.Config, d rules.Diff) []planview.Contents {
+func ConfigContents(was, is resource.Config, d rules.Diff) []planview.Contents {
 	var list []planview.Contents
 	for _, c := range d.Changes {
 		if c.Domain != rules.File && c.Domain != rules.Unit {
@@ -31,7 +31,7 @@ func ConfigContents(was, is engine.Config, d rules.Diff) []planview.Contents {
 	return list
 }
 
-func contentsIn(c engine.Config, change rules.Change) (data []byte, mode int) {
+func contentsIn(c resource.Config, change rules.Change) (data []byte, mode int) {
 	for _, f := range c.Files {
 		if change.Domain == rules.File && f.Path == change.Name {
 			if mode = -1; f.Mode != nil {

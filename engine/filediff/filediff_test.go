@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
@@ -14,18 +15,18 @@ import (
 func TestPlanContents(t *testing.T) {
 	mode := 0o600
 	files := map[string][2]string{"/etc/a": {"old", "new"}, "/etc/gone": {"old", "new"}, "/etc/key": {"old", "t0ken"}}
-	facts := engine.Facts{Host: "h", Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{}}}
-	desired := engine.Desired{Config: &engine.Config{}, Contents: map[string][]byte{}}
+	facts := engine.Facts{Host: "h", Config: &resource.ConfigFacts{Nodes: map[string]resource.PathFacts{}}}
+	desired := engine.Desired{Config: &resource.Config{}, Contents: map[string][]byte{}}
 	var changes []engine.Change
 	for _, path := range []string{"/etc/a", "/etc/gone", "/etc/key", "/etc/private"} {
 		was, is := files[path][0], files[path][1]
-		f := engine.File{Path: path, Digest: engine.Digest([]byte(is))}
+		f := resource.File{Path: path, Digest: resource.Digest([]byte(is))}
 		if path == "/etc/private" {
 			f.Mode = &mode
 		}
-		facts.Config.Nodes[path] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte(was)), Mode: 0o644}
+		facts.Config.Nodes[path] = resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte(was)), Mode: 0o644}
 		if path == "/etc/private" {
-			facts.Config.Nodes[path] = engine.PathFacts{Type: engine.PathFile, Digest: "other", Mode: 0o600}
+			facts.Config.Nodes[path] = resource.PathFacts{Type: resource.PathFile, Digest: "other", Mode: 0o600}
 		}
 		desired.Config.Files = append(desired.Config.Files, f)
 		desired.Contents[f.Digest] = []byte(is)
@@ -63,8 +64,8 @@ func TestPlanContents(t *testing.T) {
 // new contents, and that the contents of a private file are withheld.
 func TestConfigContents(t *testing.T) {
 	mode := 0o600
-	config := func(text string) engine.Config {
-		return engine.Config{Files: []engine.File{{Path: "/etc/a", Contents: []byte(text)}, {Path: "/etc/p", Mode: &mode, Contents: []byte(text)}, {Path: "/etc/same", Contents: []byte("same")}}}
+	config := func(text string) resource.Config {
+		return resource.Config{Files: []resource.File{{Path: "/etc/a", Contents: []byte(text)}, {Path: "/etc/p", Mode: &mode, Contents: []byte(text)}, {Path: "/etc/same", Contents: []byte("same")}}}
 	}
 	var d rules.Diff
 	for _, name := range []string{"/etc/a", "/etc/p", "/etc/same"} {

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/report/planview"
+	"holdfast/engine/resource"
 )
 
 // Limits of the files that are read from hosts to show them.
@@ -100,7 +101,7 @@ func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wa
 // wantedFile returns the desired content of a file. It returns false if the
 // host puts back its original, whose content is unknown here.
 func wantedFile(d engine.Desired, f engine.Facts, path string) (wantedContents, bool) {
-	i := slices.IndexFunc(d.Config.Files, func(file engine.File) bool { return file.Path == path })
+	i := slices.IndexFunc(d.Config.Files, func(file resource.File) bool { return file.Path == path })
 	if i < 0 {
 		return wantedContents{path: path, mode: -1}, !f.Config.Saved[path]
 	}
@@ -137,19 +138,19 @@ func (s Source) contentsOf(ctx context.Context, f engine.Facts, files []wantedCo
 	var read []engine.Command
 	for _, w := range files {
 		node := f.Config.Nodes[w.path]
-		if node.Type == engine.PathFile && node.Digest == engine.Digest(w.data) {
+		if node.Type == resource.PathFile && node.Digest == resource.Digest(w.data) {
 			continue // only mode or owner change
 		}
 		c := planview.Contents{Host: f.Host, Path: w.path, New: w.data}
 		switch {
-		case node.Type == engine.PathFile:
+		case node.Type == resource.PathFile:
 			c.Withheld = cmp.Or(w.why, planview.WithholdReason(w.data, w.mode, s.Sensitive), planview.WithholdReason(nil, node.Mode, nil))
-		case node.Type == engine.PathMissing:
+		case node.Type == resource.PathMissing:
 			c.Withheld = cmp.Or(w.why, planview.WithholdReason(w.data, w.mode, s.Sensitive))
 		default:
 			c.Withheld = "in the place of something that is no file"
 		}
-		if c.Withheld == "" && node.Type == engine.PathFile {
+		if c.Withheld == "" && node.Type == resource.PathFile {
 			read = append(read, readCommand(w.path))
 		}
 		list = append(list, c)
@@ -161,7 +162,7 @@ func (s Source) contentsOf(ctx context.Context, f engine.Facts, files []wantedCo
 	}
 	for i := range list {
 		node := f.Config.Nodes[list[i].Path]
-		if list[i].Withheld != "" || node.Type != engine.PathFile {
+		if list[i].Withheld != "" || node.Type != resource.PathFile {
 			continue
 		}
 		old := []byte(outputs[list[i].Path].Stdout)
@@ -170,7 +171,7 @@ func (s Source) contentsOf(ctx context.Context, f engine.Facts, files []wantedCo
 			list[i].Withheld = "not read: " + err.Error()
 		case len(old) > planview.MaxContents:
 			list[i].Withheld = planview.WithholdReason(old, -1, nil)
-		case engine.Digest(old) != node.Digest: // the file has changed since the facts were gathered
+		case resource.Digest(old) != node.Digest: // the file has changed since the facts were gathered
 			list[i].Withheld = "changed since it was read"
 		default:
 			list[i].Old, list[i].Withheld = old, planview.WithholdReason(old, node.Mode, s.Sensitive)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
 
@@ -122,7 +123,7 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 // script prints and keeps that hold, and exits with ScriptHeld.
 func EndHoldScript(printed string) string {
 	return holdScript(engine.HoldOwner{}, releaseHoldScript, [][2]string{
-		{"shown", engine.Digest([]byte(printed))},
+		{"shown", resource.Digest([]byte(printed))},
 		{"updated", ""},
 		{"accepts", ""},
 		{"boot", ""},

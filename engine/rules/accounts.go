@@ -4,16 +4,16 @@ import (
 	"reflect"
 	"slices"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // compareAccounts compares users and groups. Keys and passwords take effect at
 // the next log-in. No rule covers other settings of an account.
-func (c *comparison) compareAccounts(old, new engine.Config) {
-	same := func(a, b engine.User) bool { return len(changedUserParts(a, b)) == 0 }
-	walkDifferences(old.Users, new.Users, comparer[engine.User]{func(u engine.User) string { return u.Name }, same}, func(was, is *engine.User) {
+func (c *comparison) compareAccounts(old, new resource.Config) {
+	same := func(a, b resource.User) bool { return len(changedUserParts(a, b)) == 0 }
+	walkDifferences(old.Users, new.Users, comparer[resource.User]{func(u resource.User) string { return u.Name }, same}, func(was, is *resource.User) {
 		u := newOrOld(was, is)
-		var a, b engine.User // a missing user compares like one without any settings
+		var a, b resource.User // a missing user compares like one without any settings
 		if was != nil {
 			a = *was
 		}
@@ -26,10 +26,10 @@ func (c *comparison) compareAccounts(old, new engine.Config) {
 		}
 		c.addChange(Change{Domain: User, Name: u.Name, Verb: changeVerb(was, is), Why: joinParts(changedUserParts(a, b)), From: u.From}, v)
 	})
-	sameGroup := func(a, b engine.Group) bool {
+	sameGroup := func(a, b resource.Group) bool {
 		return a.Absent == b.Absent && sameInt(a.GID, b.GID) && a.PasswordHash == b.PasswordHash && a.System == b.System
 	}
-	walkDifferences(old.Groups, new.Groups, comparer[engine.Group]{func(g engine.Group) string { return g.Name }, sameGroup}, func(was, is *engine.Group) {
+	walkDifferences(old.Groups, new.Groups, comparer[resource.Group]{func(g resource.Group) string { return g.Name }, sameGroup}, func(was, is *resource.Group) {
 		g := newOrOld(was, is)
 		v := defaultDecision()
 		if was != nil && is != nil && was.PasswordHash != is.PasswordHash {
@@ -43,7 +43,7 @@ func (c *comparison) compareAccounts(old, new engine.Config) {
 	})
 }
 
-func changedUserParts(a, b engine.User) []string {
+func changedUserParts(a, b resource.User) []string {
 	var sides []string
 	if !slices.Equal(sortUnique(a.SSHKeys), sortUnique(b.SSHKeys)) {
 		sides = append(sides, "SSH keys")

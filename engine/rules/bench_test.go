@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // manyFiles returns a configuration of n files of 4 KiB. Every "every"th file
 // depends on the revision.
-func manyFiles(n, every int, revision byte) engine.Config {
+func manyFiles(n, every int, revision byte) resource.Config {
 	mode := 0o644
-	var c engine.Config
+	var c resource.Config
 	for i := range n {
 		contents := bytes.Repeat([]byte{byte(i)}, 4096)
 		if i%every == 0 {
 			contents[4095] = revision
 		}
-		c.Files = append(c.Files, engine.File{Path: fmt.Sprintf("/etc/app/%05d.conf", i), Contents: contents, Sum: engine.Digest(contents), Mode: &mode})
+		c.Files = append(c.Files, resource.File{Path: fmt.Sprintf("/etc/app/%05d.conf", i), Contents: contents, Sum: resource.Digest(contents), Mode: &mode})
 	}
 	return c
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // Compare returns the changes from the configuration old to the configuration
 // new, and the actions that make these changes take effect. Its error is a
 // *Refused if a running host cannot be changed in this way.
-func Compare(old, new engine.Config, policy Policy) (Diff, error) {
+func Compare(old, new resource.Config, policy Policy) (Diff, error) {
 	if err := refuseFixed(old, new); err != nil {
 		return Diff{}, err
 	}
@@ -93,8 +93,8 @@ func newOrOld[T any](was, is *T) T {
 	return *was
 }
 
-func (c *comparison) compareFiles(old, new engine.Config) {
-	walkDifferences(old.Files, new.Files, comparer[engine.File]{func(f engine.File) string { return f.Path }, sameFile}, func(was, is *engine.File) {
+func (c *comparison) compareFiles(old, new resource.Config) {
+	walkDifferences(old.Files, new.Files, comparer[resource.File]{func(f resource.File) string { return f.Path }, sameFile}, func(was, is *resource.File) {
 		f := newOrOld(was, is)
 		v := c.policy.decidePath(f.Path)
 		if v.isRegistriesRule {
@@ -102,24 +102,24 @@ func (c *comparison) compareFiles(old, new engine.Config) {
 		}
 		c.addChange(Change{Domain: File, Name: f.Path, Verb: changeVerb(was, is), Why: changedFileParts(was, is), From: f.From}, v)
 	})
-	sameDirectory := func(a, b engine.Directory) bool { return sameInt(a.Mode, b.Mode) && a.Owner == b.Owner }
-	walkDifferences(old.Directories, new.Directories, comparer[engine.Directory]{func(d engine.Directory) string { return d.Path }, sameDirectory}, func(was, is *engine.Directory) {
+	sameDirectory := func(a, b resource.Directory) bool { return sameInt(a.Mode, b.Mode) && a.Owner == b.Owner }
+	walkDifferences(old.Directories, new.Directories, comparer[resource.Directory]{func(d resource.Directory) string { return d.Path }, sameDirectory}, func(was, is *resource.Directory) {
 		d := newOrOld(was, is)
 		c.addChange(Change{Domain: Directory, Name: d.Path, Verb: changeVerb(was, is), From: d.From}, c.policy.decidePath(d.Path))
 	})
-	sameLink := func(a, b engine.Link) bool { return a.Target == b.Target && a.Hard == b.Hard && a.Owner == b.Owner }
-	walkDifferences(old.Links, new.Links, comparer[engine.Link]{func(l engine.Link) string { return l.Path }, sameLink}, func(was, is *engine.Link) {
+	sameLink := func(a, b resource.Link) bool { return a.Target == b.Target && a.Hard == b.Hard && a.Owner == b.Owner }
+	walkDifferences(old.Links, new.Links, comparer[resource.Link]{func(l resource.Link) string { return l.Path }, sameLink}, func(was, is *resource.Link) {
 		l := newOrOld(was, is)
 		c.addChange(Change{Domain: Link, Name: l.Path, Verb: changeVerb(was, is), From: l.From}, c.policy.decidePath(l.Path))
 	})
 }
 
 // sameFile ignores Keep, which only decides how to treat an existing file.
-func sameFile(a, b engine.File) bool {
+func sameFile(a, b resource.File) bool {
 	return a.Inherit == b.Inherit && sameInt(a.Mode, b.Mode) && a.Owner == b.Owner && sameContents(a, b)
 }
 
-func sameContents(a, b engine.File) bool {
+func sameContents(a, b resource.File) bool {
 	if a.Sum != "" && b.Sum != "" {
 		return a.Sum == b.Sum
 	}
@@ -134,7 +134,7 @@ func sameInt(a, b *int) bool {
 }
 
 // changedFileParts names the changed parts of a file without their values.
-func changedFileParts(was, is *engine.File) string {
+func changedFileParts(was, is *resource.File) string {
 	if was == nil || is == nil {
 		return ""
 	}

@@ -8,92 +8,95 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // side builds one of the two configurations of a case.
-type side []func(*engine.Config)
+type side []func(*resource.Config)
 
-func (s side) buildConfig() engine.Config {
-	var c engine.Config
+func (s side) buildConfig() resource.Config {
+	var c resource.Config
 	for _, f := range s {
 		f(&c)
 	}
 	return c
 }
 
-func file(path, contents string) func(*engine.Config) {
-	return func(c *engine.Config) {
+func file(path, contents string) func(*resource.Config) {
+	return func(c *resource.Config) {
 		mode := 0o644
-		c.Files = append(c.Files, engine.File{Path: path, Contents: []byte(contents), Mode: &mode, Owner: engine.Owner{User: "0", Group: "0"}})
+		c.Files = append(c.Files, resource.File{Path: path, Contents: []byte(contents), Mode: &mode, Owner: resource.Owner{User: "0", Group: "0"}})
 	}
 }
 
-func fileAs(path string, mode int, owner, group string) func(*engine.Config) {
-	return func(c *engine.Config) {
-		c.Files = append(c.Files, engine.File{Path: path, Contents: []byte("same"), Mode: &mode, Owner: engine.Owner{User: owner, Group: group}})
+func fileAs(path string, mode int, owner, group string) func(*resource.Config) {
+	return func(c *resource.Config) {
+		c.Files = append(c.Files, resource.File{Path: path, Contents: []byte("same"), Mode: &mode, Owner: resource.Owner{User: owner, Group: group}})
 	}
 }
 
-func appended(path, text string) func(*engine.Config) {
-	return func(c *engine.Config) {
-		c.Files = append(c.Files, engine.File{Path: path, Inherit: true, Append: []byte(text)})
+func appended(path, text string) func(*resource.Config) {
+	return func(c *resource.Config) {
+		c.Files = append(c.Files, resource.File{Path: path, Inherit: true, Append: []byte(text)})
 	}
 }
 
-func dir(path string, mode int) func(*engine.Config) {
-	return func(c *engine.Config) {
-		c.Directories = append(c.Directories, engine.Directory{Path: path, Mode: &mode})
+func dir(path string, mode int) func(*resource.Config) {
+	return func(c *resource.Config) {
+		c.Directories = append(c.Directories, resource.Directory{Path: path, Mode: &mode})
 	}
 }
 
-func link(path, target string) func(*engine.Config) {
-	return func(c *engine.Config) {
-		c.Links = append(c.Links, engine.Link{Path: path, Target: target})
+func link(path, target string) func(*resource.Config) {
+	return func(c *resource.Config) {
+		c.Links = append(c.Links, resource.Link{Path: path, Target: target})
 	}
 }
 
-func unit(name, contents string) func(*engine.Config) {
-	return func(c *engine.Config) { c.Units = append(c.Units, engine.Unit{Name: name, Contents: contents}) }
+func unit(name, contents string) func(*resource.Config) {
+	return func(c *resource.Config) { c.Units = append(c.Units, resource.Unit{Name: name, Contents: contents}) }
 }
 
-func unitWith(u engine.Unit) func(*engine.Config) {
-	return func(c *engine.Config) { c.Units = append(c.Units, u) }
+func unitWith(u resource.Unit) func(*resource.Config) {
+	return func(c *resource.Config) { c.Units = append(c.Units, u) }
 }
 
-func user(name, hash string, keys ...string) func(*engine.Config) {
-	return func(c *engine.Config) {
-		c.Users = append(c.Users, engine.User{Name: name, PasswordHash: hash, SSHKeys: keys})
+func user(name, hash string, keys ...string) func(*resource.Config) {
+	return func(c *resource.Config) {
+		c.Users = append(c.Users, resource.User{Name: name, PasswordHash: hash, SSHKeys: keys})
 	}
 }
 
-func userWith(u engine.User) func(*engine.Config) {
-	return func(c *engine.Config) { c.Users = append(c.Users, u) }
+func userWith(u resource.User) func(*resource.Config) {
+	return func(c *resource.Config) { c.Users = append(c.Users, u) }
 }
 
-func group(g engine.Group) func(*engine.Config) {
-	return func(c *engine.Config) { c.Groups = append(c.Groups, g) }
+func group(g resource.Group) func(*resource.Config) {
+	return func(c *resource.Config) { c.Groups = append(c.Groups, g) }
 }
 
-func osImage(image string) func(*engine.Config) { return func(c *engine.Config) { c.OSImage = image } }
-
-func kargs(list ...string) func(*engine.Config) {
-	return func(c *engine.Config) { c.KernelArgs = append(c.KernelArgs, list...) }
+func osImage(image string) func(*resource.Config) {
+	return func(c *resource.Config) { c.OSImage = image }
 }
 
-func noKargs(list ...string) func(*engine.Config) {
-	return func(c *engine.Config) { c.NoKernelArgs = append(c.NoKernelArgs, list...) }
+func kargs(list ...string) func(*resource.Config) {
+	return func(c *resource.Config) { c.KernelArgs = append(c.KernelArgs, list...) }
 }
 
-func extensions(list ...string) func(*engine.Config) {
-	return func(c *engine.Config) { c.Extensions = list }
+func noKargs(list ...string) func(*resource.Config) {
+	return func(c *resource.Config) { c.NoKernelArgs = append(c.NoKernelArgs, list...) }
 }
 
-func extensionsImage(image string) func(*engine.Config) {
-	return func(c *engine.Config) { c.ExtensionsImage = image }
+func extensions(list ...string) func(*resource.Config) {
+	return func(c *resource.Config) { c.Extensions = list }
 }
 
-func kernelType(t string) func(*engine.Config) {
-	return func(c *engine.Config) { c.KernelType = t }
+func extensionsImage(image string) func(*resource.Config) {
+	return func(c *resource.Config) { c.ExtensionsImage = image }
+}
+
+func kernelType(t string) func(*resource.Config) {
+	return func(c *resource.Config) { c.KernelType = t }
 }
 
 // parseActions reads "reload crio.service, restart x.service".
@@ -238,11 +241,11 @@ func TestOrderIsStable(t *testing.T) {
 }
 
 // dropDuplicates removes elements that two cases have in common.
-func dropDuplicates(c engine.Config) engine.Config {
-	c.Files = keepFirst(c.Files, func(f engine.File) string { return f.Path })
-	c.Units = keepFirst(c.Units, func(u engine.Unit) string { return u.Name })
-	c.Users = keepFirst(c.Users, func(u engine.User) string { return u.Name })
-	c.Groups = keepFirst(c.Groups, func(g engine.Group) string { return g.Name })
+func dropDuplicates(c resource.Config) resource.Config {
+	c.Files = keepFirst(c.Files, func(f resource.File) string { return f.Path })
+	c.Units = keepFirst(c.Units, func(u resource.Unit) string { return u.Name })
+	c.Users = keepFirst(c.Users, func(u resource.User) string { return u.Name })
+	c.Groups = keepFirst(c.Groups, func(g resource.Group) string { return g.Name })
 	return c
 }
 
@@ -258,7 +261,7 @@ func keepFirst[T any](list []T, key func(T) string) []T {
 	return out
 }
 
-func shuffleConfig(c engine.Config, random *rand.Rand) engine.Config {
+func shuffleConfig(c resource.Config, random *rand.Rand) resource.Config {
 	c.Files = shuffleList(c.Files, random)
 	c.Directories = shuffleList(c.Directories, random)
 	c.Links = shuffleList(c.Links, random)

@@ -1,6 +1,8 @@
 package rules
 
-import "holdfast/engine"
+import (
+	"holdfast/engine/resource"
+)
 
 const (
 	reg    = "/etc/containers/registries.conf"
@@ -110,10 +112,10 @@ var unitCases = []testCase{
 	{name: "unit with a rule removed", old: side{unit("a.service", "x")}, policy: []Rule{onUnit("a.service", "daemon-reload")}, changes: "delete unit a.service <policy: unit a.service>", actions: "daemon-reload"},
 	{name: "a unit's rule is for its exact name", new: side{unit("a@1.service", "x"), unit("a.timer", "x")}, policy: []Rule{onUnit("a.service", "none"), onUnit("a@.service", "none")}, changes: "create unit a.timer <default: no rule>\ncreate unit a@1.service <default: no rule>", actions: "drain, reboot"},
 	{name: "a path rule is not for units", new: side{unit("a.service", "x")}, policy: []Rule{onPath("/etc/systemd/system/a.service", "none")}, changes: "create unit a.service <default: no rule>", actions: "drain, reboot"},
-	{name: "drop-in changed", old: side{unitWith(engine.Unit{Name: "a.service", Dropins: []engine.Dropin{{Name: "1.conf", Contents: "x"}}})}, new: side{unitWith(engine.Unit{Name: "a.service", Dropins: []engine.Dropin{{Name: "1.conf", Contents: "y"}}})}, policy: []Rule{onUnit("a.service", "restart a")}, changes: "update unit a.service <policy: unit a.service>", actions: "restart a.service"},
-	{name: "unit enabled", old: side{unitWith(engine.Unit{Name: "a.service"})}, new: side{unitWith(engine.Unit{Name: "a.service", Enabled: boolPointer(true)})}, changes: "update unit a.service <default: no rule>", actions: "drain, reboot"},
-	{name: "unit masked", old: side{unitWith(engine.Unit{Name: "a.service", Masked: boolPointer(false)})}, new: side{unitWith(engine.Unit{Name: "a.service", Masked: boolPointer(true)})}, policy: []Rule{onUnit("a.service", "none")}, changes: "update unit a.service <policy: unit a.service>", actions: "none"},
-	{name: "enabled as before", old: side{unitWith(engine.Unit{Name: "a.service", Enabled: boolPointer(true)})}, new: side{unitWith(engine.Unit{Name: "a.service", Enabled: boolPointer(true)})}, actions: "none"},
+	{name: "drop-in changed", old: side{unitWith(resource.Unit{Name: "a.service", Dropins: []resource.Dropin{{Name: "1.conf", Contents: "x"}}})}, new: side{unitWith(resource.Unit{Name: "a.service", Dropins: []resource.Dropin{{Name: "1.conf", Contents: "y"}}})}, policy: []Rule{onUnit("a.service", "restart a")}, changes: "update unit a.service <policy: unit a.service>", actions: "restart a.service"},
+	{name: "unit enabled", old: side{unitWith(resource.Unit{Name: "a.service"})}, new: side{unitWith(resource.Unit{Name: "a.service", Enabled: boolPointer(true)})}, changes: "update unit a.service <default: no rule>", actions: "drain, reboot"},
+	{name: "unit masked", old: side{unitWith(resource.Unit{Name: "a.service", Masked: boolPointer(false)})}, new: side{unitWith(resource.Unit{Name: "a.service", Masked: boolPointer(true)})}, policy: []Rule{onUnit("a.service", "none")}, changes: "update unit a.service <policy: unit a.service>", actions: "none"},
+	{name: "enabled as before", old: side{unitWith(resource.Unit{Name: "a.service", Enabled: boolPointer(true)})}, new: side{unitWith(resource.Unit{Name: "a.service", Enabled: boolPointer(true)})}, actions: "none"},
 }
 
 const login = "<built-in: SSH keys and password hashes>"
@@ -127,11 +129,11 @@ var userCases = []testCase{
 	{name: "password hash", old: side{user("core", "a")}, new: side{user("core", "b")}, changes: "update user core " + login, actions: "none"},
 	{name: "user with a key added", new: side{user("ann", "", "a")}, changes: "create user ann " + login, actions: "none"},
 	{name: "user with a key removed", old: side{user("ann", "h", "a")}, changes: "delete user ann " + login, actions: "none"},
-	{name: "account changed", old: side{userWith(engine.User{Name: "ann"})}, new: side{userWith(engine.User{Name: "ann", Account: engine.Account{Shell: "/bin/sh"}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
-	{name: "same UID behind another pointer", old: side{userWith(engine.User{Name: "ann", Account: engine.Account{UID: intPointer(7)}})}, new: side{userWith(engine.User{Name: "ann", Account: engine.Account{UID: intPointer(7)}})}, actions: "none"},
-	{name: "key and account", old: side{user("ann", "", "a")}, new: side{userWith(engine.User{Name: "ann", SSHKeys: []string{"b"}, Account: engine.Account{UID: intPointer(7)}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
-	{name: "group added", new: side{group(engine.Group{Name: "ops", GID: intPointer(7)})}, changes: "create user group/ops <default: no rule>", actions: "drain, reboot"},
-	{name: "group password", old: side{group(engine.Group{Name: "ops", PasswordHash: "a"})}, new: side{group(engine.Group{Name: "ops", PasswordHash: "b"})}, changes: "update user group/ops " + login, actions: "none"},
+	{name: "account changed", old: side{userWith(resource.User{Name: "ann"})}, new: side{userWith(resource.User{Name: "ann", Account: resource.Account{Shell: "/bin/sh"}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
+	{name: "same UID behind another pointer", old: side{userWith(resource.User{Name: "ann", Account: resource.Account{UID: intPointer(7)}})}, new: side{userWith(resource.User{Name: "ann", Account: resource.Account{UID: intPointer(7)}})}, actions: "none"},
+	{name: "key and account", old: side{user("ann", "", "a")}, new: side{userWith(resource.User{Name: "ann", SSHKeys: []string{"b"}, Account: resource.Account{UID: intPointer(7)}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
+	{name: "group added", new: side{group(resource.Group{Name: "ops", GID: intPointer(7)})}, changes: "create user group/ops <default: no rule>", actions: "drain, reboot"},
+	{name: "group password", old: side{group(resource.Group{Name: "ops", PasswordHash: "a"})}, new: side{group(resource.Group{Name: "ops", PasswordHash: "b"})}, changes: "update user group/ops " + login, actions: "none"},
 }
 
 var orderCases = []testCase{

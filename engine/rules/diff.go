@@ -1,6 +1,9 @@
 package rules
 
-import "holdfast/engine"
+import (
+	"holdfast/engine"
+	"holdfast/engine/resource"
+)
 
 // Domain is the kind of a changed object.
 type Domain string
@@ -31,13 +34,13 @@ const (
 
 // Change is one difference between two configurations.
 type Change struct {
-	Domain  Domain                `json:"domain"`
-	Name    string                `json:"name"` // path, unit, user, image, kernel argument …
-	Verb    Verb                  `json:"verb"`
-	Rule    string                `json:"rule"`          // the rule that decided about the change, as in Action.Rules
-	Why     string                `json:"why,omitempty"` // the changed parts, and the reason for the actions
-	Actions []engine.Action       `json:"-"`             // the actions that this change alone requests
-	From    engine.SourcePosition `json:"-"`             // position in the new configuration; for a deletion, in the old one
+	Domain  Domain                  `json:"domain"`
+	Name    string                  `json:"name"` // path, unit, user, image, kernel argument …
+	Verb    Verb                    `json:"verb"`
+	Rule    string                  `json:"rule"`          // the rule that decided about the change, as in Action.Rules
+	Why     string                  `json:"why,omitempty"` // the changed parts, and the reason for the actions
+	Actions []engine.Action         `json:"-"`             // the actions that this change alone requests
+	From    resource.SourcePosition `json:"-"`             // position in the new configuration; for a deletion, in the old one
 }
 
 // Action makes changes take effect.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // FuzzRegistries compares any two texts as registries.conf. A valid file that
@@ -21,7 +22,7 @@ func FuzzRegistries(f *testing.F) {
 		if why := unsafeReason([]byte(old), []byte(old)); (why == "") != (broken == "") {
 			t.Errorf("compared with itself: %q, and by itself: %q", why, broken)
 		}
-		v := decision{actions: reloadCrio}.withDrainIfUnsafe(&engine.File{Contents: []byte(old)}, &engine.File{Contents: []byte(new)})
+		v := decision{actions: reloadCrio}.withDrainIfUnsafe(&resource.File{Contents: []byte(old)}, &resource.File{Contents: []byte(new)})
 		drains := v.actions[0].Type == engine.DrainAction
 		if drains != strings.HasPrefix(v.why, "drain first: ") || v.why == "drain first: " {
 			t.Errorf("%v because %q", v.actions, v.why)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 func TestPolicyIsChecked(t *testing.T) {
@@ -61,7 +62,7 @@ func TestPolicyIsChecked(t *testing.T) {
 // decision.
 func TestNoPolicyWeakensRuleOne(t *testing.T) {
 	old := side{}.buildConfig()
-	for _, change := range []func(*engine.Config){
+	for _, change := range []func(*resource.Config){
 		osImage("i"), kargs("a"), kernelType("realtime"), extensions("a"), extensionsImage("e"), noKargs("a"),
 		file("/etc/NetworkManager/a", ""), file("/etc/nmstate/a", ""), dir("/etc/NetworkManager", 0o755), link("/etc/nmstate/l", "x"),
 	} {
@@ -91,7 +92,7 @@ func TestTimeoutIsTheLongest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Compare(engine.Config{}, side{file("/etc/a", ""), file("/etc/b", "")}.buildConfig(), p)
+	d, err := Compare(resource.Config{}, side{file("/etc/a", ""), file("/etc/b", "")}.buildConfig(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +103,9 @@ func TestTimeoutIsTheLongest(t *testing.T) {
 }
 
 func TestNewInstallationIsRefused(t *testing.T) {
-	disk := func(name, digest string, line int) func(*engine.Config) {
-		return func(c *engine.Config) {
-			c.Fixed = append(c.Fixed, engine.Fixed{Name: name, Digest: digest, From: engine.SourcePosition{File: "x.bu", Line: line, Column: 2}})
+	disk := func(name, digest string, line int) func(*resource.Config) {
+		return func(c *resource.Config) {
+			c.Fixed = append(c.Fixed, resource.Fixed{Name: name, Digest: digest, From: resource.SourcePosition{File: "x.bu", Line: line, Column: 2}})
 		}
 	}
 	_, err := Compare(side{disk("a", "1", 1), disk("b", "1", 2), disk("c", "1", 3)}.buildConfig(), side{disk("d", "1", 4), disk("b", "2", 5), disk("a", "1", 6)}.buildConfig(), Policy{})
@@ -128,8 +129,8 @@ func TestNewInstallationIsRefused(t *testing.T) {
 // The compared values may be secret, so the result contains none of them.
 func TestNothingSecretIsShown(t *testing.T) {
 	const secret = "hunter2"
-	old := side{file("/etc/a", secret+"1"), file(reg, "location = '"+secret+"'"), user("core", secret+"1", secret+"k1"), unit("a.service", secret+"1"), group(engine.Group{Name: "g", PasswordHash: secret + "1"})}
-	new := side{file("/etc/a", secret+"2"), file(reg, secret), user("core", secret+"2", secret+"k2"), unit("a.service", secret+"2"), group(engine.Group{Name: "g", PasswordHash: secret + "2"})}
+	old := side{file("/etc/a", secret+"1"), file(reg, "location = '"+secret+"'"), user("core", secret+"1", secret+"k1"), unit("a.service", secret+"1"), group(resource.Group{Name: "g", PasswordHash: secret + "1"})}
+	new := side{file("/etc/a", secret+"2"), file(reg, secret), user("core", secret+"2", secret+"k2"), unit("a.service", secret+"2"), group(resource.Group{Name: "g", PasswordHash: secret + "2"})}
 	d, err := Compare(old.buildConfig(), new.buildConfig(), Policy{})
 	if err != nil {
 		t.Fatal(err)

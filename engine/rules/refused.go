@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
 
@@ -17,9 +17,9 @@ type Refused struct {
 
 // Refusal is one setting that differs.
 type Refusal struct {
-	Name  string                // storage.disks /dev/sda
-	Verb  Verb                  // the change that is not possible
-	Place engine.SourcePosition // position in the new configuration; for a deletion, in the old one
+	Name  string                  // storage.disks /dev/sda
+	Verb  Verb                    // the change that is not possible
+	Place resource.SourcePosition // position in the new configuration; for a deletion, in the old one
 }
 
 // Error formats each setting on a line of its own.
@@ -44,11 +44,11 @@ var fixedMessages = map[Verb]string{
 	Delete: "was removed, and cannot be undone on a running host; restore it, or reinstall the host",
 }
 
-func refuseFixed(old, new engine.Config) error {
+func refuseFixed(old, new resource.Config) error {
 	var r Refused
-	name := func(f engine.Fixed) string { return f.Name }
-	same := func(a, b engine.Fixed) bool { return a.Digest == b.Digest }
-	walkDifferences(old.Fixed, new.Fixed, comparer[engine.Fixed]{name, same}, func(was, is *engine.Fixed) {
+	name := func(f resource.Fixed) string { return f.Name }
+	same := func(a, b resource.Fixed) bool { return a.Digest == b.Digest }
+	walkDifferences(old.Fixed, new.Fixed, comparer[resource.Fixed]{name, same}, func(was, is *resource.Fixed) {
 		f := Refusal{Verb: changeVerb(was, is)}
 		if is != nil {
 			f.Name, f.Place = is.Name, is.From

@@ -9,6 +9,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // registriesConf has the settings of registries.conf that may affect running
@@ -58,14 +59,14 @@ func (r registry) mirrorPulls(location string) []string {
 
 // registriesContents returns the contents of registries.conf. ok is false if
 // the contents depend on the host. A missing file is empty.
-func registriesContents(f *engine.File) (text []byte, ok bool) {
+func registriesContents(f *resource.File) (text []byte, ok bool) {
 	if f == nil {
 		return nil, true
 	}
 	return slices.Concat(f.Contents, f.Append), !f.Inherit
 }
 
-func (v decision) withDrainIfUnsafe(was, is *engine.File) decision {
+func (v decision) withDrainIfUnsafe(was, is *resource.File) decision {
 	old, oldKnown := registriesContents(was)
 	new, newKnown := registriesContents(is)
 	v.why = "the contents depend on the host"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // registriesCases test the conditions of a safe change one by one. drain is a
@@ -73,7 +73,7 @@ var registriesCases = []struct {
 
 // registriesFile writes TOML for the shorthand of a case, or returns nil if
 // the file is missing.
-func registriesFile(short string) *engine.File {
+func registriesFile(short string) *resource.File {
 	var b strings.Builder
 	search := ""
 	for line := range strings.SplitSeq(short, "\n") {
@@ -104,7 +104,7 @@ func registriesFile(short string) *engine.File {
 			}
 		}
 	}
-	return &engine.File{Path: reg, Contents: []byte(search + b.String())}
+	return &resource.File{Path: reg, Contents: []byte(search + b.String())}
 }
 
 func TestRegistriesConf(t *testing.T) {
@@ -133,7 +133,7 @@ func TestRegistriesConf(t *testing.T) {
 // A change is unsafe if the file depends on contents of the host that are not
 // known.
 func TestRegistriesConfOfTheHost(t *testing.T) {
-	for _, inherited := range [][2]*engine.File{
+	for _, inherited := range [][2]*resource.File{
 		{{Path: reg, Inherit: true}, registriesFile("search=a")},
 		{registriesFile("search=a"), {Path: reg, Inherit: true, Append: []byte("#")}},
 	} {

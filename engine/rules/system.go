@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"slices"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
-func (c *comparison) compareSystem(old, new engine.Config) {
+func (c *comparison) compareSystem(old, new resource.Config) {
 	if old.OSImage != new.OSImage {
 		c.addChange(Change{Domain: OS, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
 	}
@@ -25,7 +25,7 @@ func (c *comparison) compareSystem(old, new engine.Config) {
 	})
 }
 
-func (c *comparison) compareKernelArgs(old, new engine.Config) {
+func (c *comparison) compareKernelArgs(old, new resource.Config) {
 	add := func(arg string, v Verb, why string) {
 		c.addChange(Change{Domain: KernelArg, Name: arg, Verb: v, Why: why}, fixedDecision("kernel arguments"))
 	}
@@ -76,7 +76,7 @@ func sortUnique(list []string) []string {
 	return slices.Compact(list)
 }
 
-func kernelTypeOf(c engine.Config) string {
+func kernelTypeOf(c resource.Config) string {
 	if c.KernelType == "" {
 		return "default"
 	}

@@ -1,10 +1,12 @@
 package rules
 
-import "holdfast/engine"
+import (
+	"holdfast/engine/resource"
+)
 
-func (c *comparison) compareUnits(old, new engine.Config) {
-	same := func(a, b engine.Unit) bool { return len(changedUnitParts(a, b)) == 0 }
-	walkDifferences(old.Units, new.Units, comparer[engine.Unit]{func(u engine.Unit) string { return u.Name }, same}, func(was, is *engine.Unit) {
+func (c *comparison) compareUnits(old, new resource.Config) {
+	same := func(a, b resource.Unit) bool { return len(changedUnitParts(a, b)) == 0 }
+	walkDifferences(old.Units, new.Units, comparer[resource.Unit]{func(u resource.Unit) string { return u.Name }, same}, func(was, is *resource.Unit) {
 		u := newOrOld(was, is)
 		why := ""
 		if was != nil && is != nil {
@@ -14,13 +16,13 @@ func (c *comparison) compareUnits(old, new engine.Config) {
 	})
 }
 
-func changedUnitParts(a, b engine.Unit) []string {
+func changedUnitParts(a, b resource.Unit) []string {
 	var sides []string
 	if a.Contents != b.Contents || a.Observed != b.Observed {
 		sides = append(sides, "contents")
 	}
-	key := func(d engine.Dropin) string { return d.Name }
-	walkDifferences(a.Dropins, b.Dropins, comparer[engine.Dropin]{key, func(x, y engine.Dropin) bool { return x == y }}, func(was, is *engine.Dropin) {
+	key := func(d resource.Dropin) string { return d.Name }
+	walkDifferences(a.Dropins, b.Dropins, comparer[resource.Dropin]{key, func(x, y resource.Dropin) bool { return x == y }}, func(was, is *resource.Dropin) {
 		sides = append(sides, "drop-in "+newOrOld(was, is).Name)
 	})
 	if !sameBool(a.Enabled, b.Enabled) {

@@ -9,22 +9,23 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/engine/rollout"
 )
 
 // setting is the setting of a host.
 type setting struct {
 	disk, effect string
-	applied      *engine.Record
+	applied      *resource.Record
 	edited       time.Time // when a person last changed the setting
 	writes       int       // number of writes by runs
 	failing      bool      // the running script has exceeded its time
 }
 
-func (s *setting) configFacts(problem string) *engine.ConfigFacts {
-	f := &engine.ConfigFacts{Applied: s.applied, Problem: problem, Nodes: map[string]engine.PathFacts{}}
+func (s *setting) configFacts(problem string) *resource.ConfigFacts {
+	f := &resource.ConfigFacts{Applied: s.applied, Problem: problem, Nodes: map[string]resource.PathFacts{}}
 	if s.disk != "" {
-		f.Nodes[settingPath] = engine.PathFacts{Type: engine.PathFile, Digest: s.disk}
+		f.Nodes[settingPath] = resource.PathFacts{Type: resource.PathFile, Digest: s.disk}
 	}
 	return f
 }
@@ -202,9 +203,9 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 	return s
 }
 
-func (x settingDiff) buildRecords(t engine.Target) (before, after engine.Record) {
-	after = engine.Record{Schema: engine.RecordSchema, Config: Setting(x.want)}
-	before = engine.Record{Schema: engine.RecordSchema, Unfinished: &engine.UnfinishedWrite{Run: t.Run, Boot: t.Facts.BootID, Config: Setting(x.want)}}
+func (x settingDiff) buildRecords(t engine.Target) (before, after resource.Record) {
+	after = resource.Record{Schema: resource.RecordSchema, Config: Setting(x.want)}
+	before = resource.Record{Schema: resource.RecordSchema, Unfinished: &resource.UnfinishedWrite{Run: t.Run, Boot: t.Facts.BootID, Config: Setting(x.want)}}
 	if x.applied != nil {
 		before.Config = x.applied.Config
 		if wordOf(before.Config) == x.want {

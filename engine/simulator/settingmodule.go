@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // Settings returns the module for the one setting of every host: a word that is
@@ -29,11 +30,11 @@ const appUnit = "app.service"
 const actionLimit = 2 * time.Minute
 
 // Setting returns a configuration with that setting.
-func Setting(word string) engine.Config {
-	return engine.Config{Files: []engine.File{{Path: settingPath, Digest: word}}}
+func Setting(word string) resource.Config {
+	return resource.Config{Files: []resource.File{{Path: settingPath, Digest: word}}}
 }
 
-func wordOf(c engine.Config) string {
+func wordOf(c resource.Config) string {
 	for _, f := range c.Files {
 		return f.Digest
 	}
@@ -68,15 +69,15 @@ func endsService(word string) bool { return slices.Contains(strings.Split(word, 
 
 // settingOrder is the JSON in a script about the setting.
 type settingOrder struct {
-	Run     string         `json:"run"`
-	Holders []string       `json:"holders,omitempty"` // for a write without a hold: other runs whose holds do not count
-	Boot    string         `json:"boot,omitempty"`    // boot ID in the plan
-	Was     string         `json:"was,omitempty"`     // setting on disk in the plan
-	Before  *engine.Record `json:"before,omitempty"`  // record during the write; nil: the script writes nothing
-	Claim   bool           `json:"claim,omitempty"`   // the script checks the hold again after the upload
-	Action  string         `json:"action,omitempty"`
-	Failed  *engine.Record `json:"failed,omitempty"` // record if the action fails
-	After   *engine.Record `json:"after,omitempty"`  // record at the end
+	Run     string           `json:"run"`
+	Holders []string         `json:"holders,omitempty"` // for a write without a hold: other runs whose holds do not count
+	Boot    string           `json:"boot,omitempty"`    // boot ID in the plan
+	Was     string           `json:"was,omitempty"`     // setting on disk in the plan
+	Before  *resource.Record `json:"before,omitempty"`  // record during the write; nil: the script writes nothing
+	Claim   bool             `json:"claim,omitempty"`   // the script checks the hold again after the upload
+	Action  string           `json:"action,omitempty"`
+	Failed  *resource.Record `json:"failed,omitempty"` // record if the action fails
+	After   *resource.Record `json:"after,omitempty"`  // record at the end
 }
 
 func (o settingOrder) scriptText(verb string) string {
@@ -87,7 +88,7 @@ func (o settingOrder) scriptText(verb string) string {
 // settingDiff is the difference between a host and its setting.
 type settingDiff struct {
 	want, disk string
-	applied    *engine.Record
+	applied    *resource.Record
 	differs    bool
 	drift      bool
 	actions    []engine.Action
@@ -103,7 +104,7 @@ func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
 	}
 	x := settingDiff{want: wordOf(*d.Config), disk: f.Config.Nodes[settingPath].Digest, applied: f.Config.Applied}
 	was, old := x.want, x.disk
-	var u *engine.UnfinishedWrite
+	var u *resource.UnfinishedWrite
 	if x.applied != nil {
 		was, u = wordOf(x.applied.Config), x.applied.Unfinished
 	}

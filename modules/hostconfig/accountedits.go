@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
@@ -28,12 +29,12 @@ func (x *configDiff) addAccountEdits(d engine.Desired, w *hostWrite) {
 	}
 	for _, g := range x.leavingGroups() {
 		if _, exists := x.facts.Groups[g.Name]; exists && g.PasswordHash != "" {
-			e := x.newGroupEdit(engine.Group{Name: g.Name}, true, g.PasswordHash)
+			e := x.newGroupEdit(resource.Group{Name: g.Name}, true, g.PasswordHash)
 			e.leaves = true
 			w.groups = append(w.groups, e)
 		}
 	}
-	recorded := map[string]engine.User{}
+	recorded := map[string]resource.User{}
 	for _, u := range x.was.Users {
 		recorded[u.Name] = u
 	}
@@ -53,7 +54,7 @@ func (x *configDiff) addAccountEdits(d engine.Desired, w *hostWrite) {
 	}
 }
 
-func (x *configDiff) newGroupEdit(want engine.Group, exists bool, hash string) groupEdit {
+func (x *configDiff) newGroupEdit(want resource.Group, exists bool, hash string) groupEdit {
 	e := groupEdit{want: want, exists: exists}
 	name := groupName(want.Name)
 	switch {
@@ -61,14 +62,14 @@ func (x *configDiff) newGroupEdit(want engine.Group, exists bool, hash string) g
 	case want.PasswordHash != "":
 		e.keep = x.keepsHash(name)
 	case hash != "":
-		e.back = x.origins[name] == engine.FoundAccount
+		e.back = x.origins[name] == resource.FoundAccount
 		e.lock = !e.back
 	}
 	return e
 }
 
-func (x *configDiff) newLeavingEdit(was engine.User) loginEdit {
-	e := x.newLoginEdit(was, engine.User{Name: was.Name})
+func (x *configDiff) newLeavingEdit(was resource.User) loginEdit {
+	e := x.newLoginEdit(was, resource.User{Name: was.Name})
 	if was.Account.Absent {
 		return loginEdit{want: e.want}
 	}
@@ -82,7 +83,7 @@ func (x *configDiff) newLeavingEdit(was engine.User) loginEdit {
 	return e
 }
 
-func (x *configDiff) newLoginEdit(was, want engine.User) loginEdit {
+func (x *configDiff) newLoginEdit(was, want resource.User) loginEdit {
 	e := loginEdit{want: want}
 	if login, ok := x.facts.Users[want.Name]; ok {
 		e.was = &login
@@ -99,7 +100,7 @@ func (x *configDiff) newLoginEdit(was, want engine.User) loginEdit {
 	e.revive = seen.Retired
 	e.account = !sameAccount(seen.Account, want.Account)
 	e.password = want.PasswordHash != "" && want.PasswordHash != e.was.Password || want.PasswordHash == "" && (was.PasswordHash != "" || e.revive)
-	e.back = e.password && want.PasswordHash == "" && x.origins[want.Name] == engine.FoundAccount
+	e.back = e.password && want.PasswordHash == "" && x.origins[want.Name] == resource.FoundAccount
 	e.keep = e.password && want.PasswordHash != "" && x.keepsHash(want.Name)
 	e.keys = len(want.SSHKeys) > 0 && !slices.Equal(sortedSet(want.SSHKeys), sortedSet(e.was.Keys)) || len(want.SSHKeys) == 0 && len(was.SSHKeys) > 0
 	return e

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
@@ -27,7 +27,7 @@ func accountSite(t *testing.T) *writeBox {
 	return b
 }
 
-var core = engine.Login{UID: 1000, GID: 1000, Group: "core", Gecos: "Core", Home: "/home/core", Shell: "/bin/sh"}
+var core = resource.Login{UID: 1000, GID: 1000, Group: "core", Gecos: "Core", Home: "/home/core", Shell: "/bin/sh"}
 
 const (
 	newHash = "$6$new$hash"
@@ -38,22 +38,22 @@ const (
 func (b *writeBox) accountWrite(groups []groupEdit, users ...loginEdit) hostWrite {
 	w := b.planWrite(contents{"/etc/a": "1"}, writtenFile("/etc/a"))
 	w.groups, w.users = groups, users
-	w.data[engine.Digest([]byte(newHash))] = []byte(newHash)
+	w.data[resource.Digest([]byte(newHash))] = []byte(newHash)
 	return w
 }
 
-func passwordDigest() string { return engine.Digest([]byte(newHash)) }
+func passwordDigest() string { return resource.Digest([]byte(newHash)) }
 
 func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 	b := accountSite(t)
 	uid, gid := 1234, 77
-	ann := engine.User{Name: "ann", SSHKeys: []string{key1, key2}, Account: engine.Account{UID: &uid, Gecos: "Ann 'O", Groups: []string{"wheel", "web"}, Shell: "/bin/bash"}}
+	ann := resource.User{Name: "ann", SSHKeys: []string{key1, key2}, Account: resource.Account{UID: &uid, Gecos: "Ann 'O", Groups: []string{"wheel", "web"}, Shell: "/bin/bash"}}
 	w := b.accountWrite([]groupEdit{
-		{want: engine.Group{Name: "web", GID: &gid, System: true, PasswordHash: passwordDigest()}},
-		{want: engine.Group{Name: "wheel", Absent: true}, exists: true},
+		{want: resource.Group{Name: "web", GID: &gid, System: true, PasswordHash: passwordDigest()}},
+		{want: resource.Group{Name: "wheel", Absent: true}, exists: true},
 	},
 		loginEdit{want: ann, account: true, keys: true},
-		loginEdit{want: engine.User{Name: "core", PasswordHash: passwordDigest(), Account: engine.Account{Gecos: "Admin", Shell: "/bin/sh"}}, was: &core, account: true, password: true, keep: true})
+		loginEdit{want: resource.User{Name: "core", PasswordHash: passwordDigest(), Account: resource.Account{Gecos: "Admin", Shell: "/bin/sh"}}, was: &core, account: true, password: true, keep: true})
 	b.mustWrite(w)
 	for _, want := range []string{
 		"groupadd -g 77 -r -- web\n", "groupdel -- wheel\n", "useradd -G wheel,web -c Ann 'O -s /bin/bash -u 1234 -m -- ann\n", "usermod -c Admin -- core\n", "runuser -u ann\n",
@@ -82,8 +82,8 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 	}
 
 	// The hash is restored, and its original is removed.
-	w = b.accountWrite(nil, loginEdit{want: engine.User{Name: "core"}, was: &core, password: true, back: true},
-		loginEdit{want: engine.User{Name: "ann", Account: engine.Account{Absent: true}}, was: &engine.Login{}, account: true, keys: true})
+	w = b.accountWrite(nil, loginEdit{want: resource.User{Name: "core"}, was: &core, password: true, back: true},
+		loginEdit{want: resource.User{Name: "ann", Account: resource.Account{Absent: true}}, was: &resource.Login{}, account: true, keys: true})
 	b.mustWrite(w)
 	if shadow := b.Read("/etc/shadow"); !strings.Contains(shadow, "core:$6$old$hash:") || strings.Contains(shadow, "ann") {
 		t.Errorf("shadow:\n%s", shadow)
@@ -91,7 +91,7 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 	if b.Exists("var/lib/holdfast/originals/password-core") || !b.Exists("home/ann") {
 		t.Error("the original hash is left, or the home is not")
 	}
-	w = b.accountWrite(nil, loginEdit{want: engine.User{Name: "core"}, was: &core, password: true})
+	w = b.accountWrite(nil, loginEdit{want: resource.User{Name: "core"}, was: &core, password: true})
 	b.mustWrite(w)
 	if shadow := b.Read("/etc/shadow"); !strings.Contains(shadow, "core:*:") {
 		t.Errorf("shadow:\n%s", shadow)
@@ -144,7 +144,7 @@ func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
 					b.Check(os.Chmod(b.At(home+"/.ssh"), 0o700))
 				}
 				b.Put("/etc/passwd", b.Read("/etc/passwd")+user+":x:1000:1000::"+home+":/bin/sh\n", 0o644)
-				edits = append(edits, loginEdit{want: engine.User{Name: user, SSHKeys: users[name].keys}, was: &engine.Login{UID: 1000, GID: 1000, Group: "core", Home: home, Shell: "/bin/sh"}, keys: true})
+				edits = append(edits, loginEdit{want: resource.User{Name: user, SSHKeys: users[name].keys}, was: &resource.Login{UID: 1000, GID: 1000, Group: "core", Home: home, Shell: "/bin/sh"}, keys: true})
 			}
 			for range 2 {
 				b.mustWrite(b.accountWrite(nil, edits...))
@@ -174,9 +174,9 @@ func TestAccountsAreUndone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := accountSite(t)
-			w := b.accountWrite([]groupEdit{{want: engine.Group{Name: "web"}}},
-				loginEdit{want: engine.User{Name: "ann"}, account: true},
-				loginEdit{want: engine.User{Name: "core", SSHKeys: []string{key1}, PasswordHash: passwordDigest()}, was: &core, password: true, keys: true})
+			w := b.accountWrite([]groupEdit{{want: resource.Group{Name: "web"}}},
+				loginEdit{want: resource.User{Name: "ann"}, account: true},
+				loginEdit{want: resource.User{Name: "core", SSHKeys: []string{key1}, PasswordHash: passwordDigest()}, was: &core, password: true, keys: true})
 			w.units = []unitEdit{{name: "x.service", do: "enable"}}
 			sabotage(b)
 			before := b.ListTree()
@@ -201,9 +201,9 @@ func TestAccountsAreUndone(t *testing.T) {
 func TestAFileMayBelongToANewUser(t *testing.T) {
 	b := accountSite(t)
 	b.AddTool("chown", "printf 'chown %s\\n' \"$*\" >>$BOX/log\n")
-	w := b.accountWrite([]groupEdit{{want: engine.Group{Name: "web"}}}, loginEdit{want: engine.User{Name: "ann"}, account: true})
+	w := b.accountWrite([]groupEdit{{want: resource.Group{Name: "web"}}}, loginEdit{want: resource.User{Name: "ann"}, account: true})
 	w.edits[0].user, w.edits[0].group = "ann", "web"
-	link := pathEdit{path: "/etc/link", kind: engine.PathLink, data: "x", user: "ann", group: "web"}
+	link := pathEdit{path: "/etc/link", kind: resource.PathLink, data: "x", user: "ann", group: "web"}
 	w.edits = append(w.edits, link)
 	b.mustWrite(w)
 	made, owned := strings.Index(b.Log(), "useradd"), strings.Index(b.Log(), "chown ann:web "+b.At("/var/lib/holdfast/tx/r1/new/"))
@@ -218,7 +218,7 @@ func TestAFileMayBelongToANewUser(t *testing.T) {
 func TestTheFirstHashOfAUserIsKept(t *testing.T) {
 	b := accountSite(t)
 	for _, first := range []bool{true, false} {
-		b.mustWrite(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", PasswordHash: passwordDigest()}, was: &core, password: true, keep: first}))
+		b.mustWrite(b.accountWrite(nil, loginEdit{want: resource.User{Name: "core", PasswordHash: passwordDigest()}, was: &core, password: true, keep: first}))
 	}
 	if got := b.Read("/var/lib/holdfast/originals/password-core"); got != "$6$old$hash" {
 		t.Errorf("original hash %q", got)

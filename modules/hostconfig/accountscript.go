@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 )
 
 // accountList holds the script lines that change groups and users.
@@ -142,7 +142,7 @@ func userLines(u loginEdit) []string {
 	return list
 }
 
-func useraddOptions(a engine.Account) []string {
+func useraddOptions(a resource.Account) []string {
 	args := sharedUserOptions(a)
 	if a.UID != nil {
 		args = append(args, "-u", strconv.Itoa(*a.UID))
@@ -186,7 +186,7 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-func sharedUserOptions(a engine.Account) []string {
+func sharedUserOptions(a resource.Account) []string {
 	var args []string
 	for _, o := range [][2]string{{"-g", a.PrimaryGroup}, {"-G", strings.Join(a.Groups, ",")}, {"-c", a.Gecos}, {"-d", a.HomeDir}, {"-s", a.Shell}} {
 		if o[1] != "" {

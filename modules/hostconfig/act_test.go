@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
 )
 
@@ -107,7 +108,7 @@ func TestActions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newWriteBox(t)
-			b.Put(engine.RecordPath, "before", 0o600)
+			b.Put(record.Path, "before", 0o600)
 			b.AddTool("journalctl", "echo 'the last line of its journal'\n")
 			if test.prepare != nil {
 				test.prepare(b)
@@ -124,10 +125,10 @@ func TestActions(t *testing.T) {
 					t.Errorf("%s", out.Stderr)
 				}
 			}
-			if got := b.Read(engine.RecordPath); got != want {
+			if got := b.Read(record.Path); got != want {
 				t.Errorf("record %q, want %q", got, want)
 			}
-			if info, err := os.Stat(b.At(engine.RecordPath)); err != nil || info.Mode() != 0o600 {
+			if info, err := os.Stat(b.At(record.Path)); err != nil || info.Mode() != 0o600 {
 				t.Errorf("record %v, %v", info, err)
 			}
 			b.CheckClean()
@@ -172,7 +173,7 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 	w.failure = func(action string) []byte { return []byte("failed: " + action) }
 	b.Put("/after-restart", "failed\n", 0o644)
 	b.Want(b.write(w), hostscript.ScriptActionFailed, "restart kubelet.service: the unit has failed")
-	if got := b.Read(engine.RecordPath); got != "failed: restart kubelet.service" {
+	if got := b.Read(record.Path); got != "failed: restart kubelet.service" {
 		t.Errorf("record %s", got)
 	}
 	if strings.Contains(b.Log(), "never") || b.Read("/etc/a") != "1" {
@@ -182,7 +183,7 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 	w = b.planWrite(contents{"/etc/a": "1"}, writtenFile("/etc/a"))
 	w.quiet = true
 	b.Want(b.write(w), 0, "")
-	if got := b.Read(engine.RecordPath); got != `{"after":1}` {
+	if got := b.Read(record.Path); got != `{"after":1}` {
 		t.Errorf("record %s", got)
 	}
 	b.CheckClean()
@@ -196,12 +197,12 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 	w := b.planWrite(contents{}, pathEdit{path: "/etc/a", mode: -1}) // prints that the directory stays
 	text, uploads := w.buildScript()
 	out := b.RunScript("exec >&- 2>&-\n"+text, uploads)
-	if out.Code != 0 || b.Read(engine.RecordPath) != `{"before":1}` {
+	if out.Code != 0 || b.Read(record.Path) != `{"before":1}` {
 		t.Errorf("%+v", out)
 	}
 	text, uploads = actScript(moduletest.By("r1"), action(engine.ReloadUnit, "none.service"), []byte("failed"))
 	b.RunScript("exec >&- 2>&-\n"+text, uploads)
-	if got := b.Read(engine.RecordPath); got != "failed" {
+	if got := b.Read(record.Path); got != "failed" {
 		t.Errorf("record %q", got)
 	}
 }

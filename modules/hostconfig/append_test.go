@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
@@ -30,20 +31,20 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 		"ours begins as the new one":    {host: "own\na\nb\nforeign\n", base: "own\n", was: "a\nb\n", want: "a\n", after: "own\na\nforeign\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := func(text string) engine.File {
-				return engine.File{Path: "/etc/a", Inherit: true, Append: []byte(text), Base: engine.Digest([]byte(c.base))}
+			file := func(text string) resource.File {
+				return resource.File{Path: "/etc/a", Inherit: true, Append: []byte(text), Base: resource.Digest([]byte(c.base))}
 			}
-			n := engine.PathFacts{Type: engine.PathFile, Mode: 0o644, Contents: []byte(c.host), Digest: engine.Digest([]byte(c.host))}
-			facts := &engine.ConfigFacts{Applied: &engine.Record{Schema: engine.RecordSchema, Config: engine.Config{Files: []engine.File{file(c.was)}}}}
+			n := resource.PathFacts{Type: resource.PathFile, Mode: 0o644, Contents: []byte(c.host), Digest: resource.Digest([]byte(c.host))}
+			facts := &resource.ConfigFacts{Applied: &resource.Record{Schema: resource.RecordSchema, Config: resource.Config{Files: []resource.File{file(c.was)}}}}
 			if c.base != "-" {
 				n.Base, facts.Saved = []byte(c.base), map[string]bool{"/etc/a": true}
 			}
-			facts.Nodes = map[string]engine.PathFacts{"/etc/a": n}
-			d := engine.Desired{Config: &engine.Config{}}
+			facts.Nodes = map[string]resource.PathFacts{"/etc/a": n}
+			d := engine.Desired{Config: &resource.Config{}}
 			if c.want != "-" {
 				f := file(c.want)
 				f.Base = ""
-				d.Config.Files = []engine.File{f}
+				d.Config.Files = []resource.File{f}
 			}
 			x, err := newConfigDiff(d, engine.Facts{BootID: moduletest.Boot, Config: facts}, true)
 			if err != nil {
@@ -53,7 +54,7 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 			got := c.host
 			for _, e := range w.edits {
 				got = "-"
-				if e.kind == engine.PathFile {
+				if e.kind == resource.PathFile {
 					got = string(w.data[e.data])
 				}
 			}
@@ -72,10 +73,10 @@ func TestARemainderHasTheModeOfItsOriginal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newWriteBox(t)
 			b.Put("/etc/a", "own\n", 0o640)
-			appended := b.planWrite(contents{"/etc/a": "own\nours\n"}, pathEdit{path: "/etc/a", kind: engine.PathFile, mode: mode, save: true})
+			appended := b.planWrite(contents{"/etc/a": "own\nours\n"}, pathEdit{path: "/etc/a", kind: resource.PathFile, mode: mode, save: true})
 			b.mustWrite(appended)
 			b.Put("/etc/a", "own\nours\nforeign\n", os.FileMode(mode))
-			b.mustWrite(b.planWrite(contents{"/etc/a": "own\nforeign\n"}, pathEdit{path: "/etc/a", kind: engine.PathFile, mode: mode, restore: true}))
+			b.mustWrite(b.planWrite(contents{"/etc/a": "own\nforeign\n"}, pathEdit{path: "/etc/a", kind: resource.PathFile, mode: mode, restore: true}))
 			if b.Read("/etc/a") != "own\nforeign\n" || b.Node("/etc/a").Mode != 0o640 || b.Exists("var/lib/holdfast/originals/%2Fetc%2Fa") {
 				t.Errorf("%q %+v", b.Read("/etc/a"), b.Node("/etc/a"))
 			}

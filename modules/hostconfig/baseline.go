@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
@@ -13,7 +13,7 @@ import (
 // written is in effect, and removals that the write did not reach are still to
 // do. If the host has not booted, the record is valid, and everything else that
 // the write may have created must be removed.
-func (x *configDiff) findBaseline(want engine.Config) {
+func (x *configDiff) findBaseline(want resource.Config) {
 	a := x.facts.Applied
 	if a == nil {
 		x.was = want
@@ -36,7 +36,7 @@ func (x *configDiff) findBaseline(want engine.Config) {
 			before[e.about] = true
 		}
 		next = filterWritten(next, func(e desiredEntry) bool { return !before[e.about] || e.matchesHost(x.facts.Nodes) })
-		there := func(e desiredEntry) bool { return x.facts.Nodes[e.edit.path].Type != engine.PathMissing }
+		there := func(e desiredEntry) bool { return x.facts.Nodes[e.edit.path].Type != resource.PathMissing }
 		x.was = x.withDeletedAccounts(filterWritten(x.joinConfigs(next, x.was, x.wasWritten), there), want)
 		return
 	}
@@ -50,7 +50,7 @@ func (x *configDiff) findBaseline(want engine.Config) {
 	}
 }
 
-func (x *configDiff) markOwned(c engine.Config) {
+func (x *configDiff) markOwned(c resource.Config) {
 	for _, e := range entriesOf(c) {
 		x.owned[e.edit.path] = true
 	}
@@ -58,7 +58,7 @@ func (x *configDiff) markOwned(c engine.Config) {
 
 // filterWritten keeps the parts of a configuration that holdfast wrote and has
 // not removed. Anything else at these paths belongs to the host.
-func filterWritten(next engine.Config, has func(desiredEntry) bool) engine.Config {
+func filterWritten(next resource.Config, has func(desiredEntry) bool) resource.Config {
 	ours := map[subject]bool{}
 	for _, e := range entriesOf(next) {
 		ours[e.about] = ours[e.about] || has(e)
@@ -87,7 +87,7 @@ func setOf(list []string) map[string]bool {
 
 // joinConfigs returns first, and adds the resources of second that are missing in
 // first and that the host has.
-func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEntry) bool) engine.Config {
+func (x *configDiff) joinConfigs(first, second resource.Config, has func(desiredEntry) bool) resource.Config {
 	there := map[string]bool{}
 	for _, e := range entriesOf(first) {
 		there[e.edit.path] = true
@@ -98,14 +98,14 @@ func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEn
 			whole[e.about] = true
 		}
 	}
-	first.Files = appendMatching(first.Files, second.Files, func(f engine.File) bool { return whole[subject{rules.File, f.Path}] })
-	first.Directories = appendMatching(first.Directories, second.Directories, func(d engine.Directory) bool { return whole[subject{rules.Directory, d.Path}] })
-	first.Links = appendMatching(first.Links, second.Links, func(l engine.Link) bool { return whole[subject{rules.Link, l.Path}] })
+	first.Files = appendMatching(first.Files, second.Files, func(f resource.File) bool { return whole[subject{rules.File, f.Path}] })
+	first.Directories = appendMatching(first.Directories, second.Directories, func(d resource.Directory) bool { return whole[subject{rules.Directory, d.Path}] })
+	first.Links = appendMatching(first.Links, second.Links, func(l resource.Link) bool { return whole[subject{rules.Link, l.Path}] })
 	names := map[string]bool{}
 	for _, u := range first.Units {
 		names[u.Name] = true
 	}
-	first.Units = appendMatching(first.Units, second.Units, func(u engine.Unit) bool { return whole[subject{rules.Unit, u.Name}] && !names[u.Name] })
+	first.Units = appendMatching(first.Units, second.Units, func(u resource.Unit) bool { return whole[subject{rules.Unit, u.Name}] && !names[u.Name] })
 	first.Users = x.joinUsers(first.Users, second.Users)
 	first.Groups = x.joinGroups(first.Groups, second.Groups)
 	return first
@@ -115,7 +115,7 @@ func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEn
 // first desires a user to be absent who still exists, joinUsers returns the user
 // of second. If first sets no hash or no SSH keys for a user, joinUsers keeps
 // those of second: an interrupted write may not have removed them.
-func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
+func (x *configDiff) joinUsers(first, second []resource.User) []resource.User {
 	list := slices.Clone(first)
 	at := map[string]int{}
 	for i, u := range list {
@@ -143,7 +143,7 @@ func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
 // withDeletedAccounts replaces users and groups of was that are desired to be
 // absent and do not exist. Such accounts are deleted already, so deleting them
 // causes no second reboot.
-func (x *configDiff) withDeletedAccounts(was, want engine.Config) engine.Config {
+func (x *configDiff) withDeletedAccounts(was, want resource.Config) resource.Config {
 	gone := map[string]bool{}
 	for _, u := range want.Users {
 		_, exists := x.facts.Users[u.Name]
@@ -153,16 +153,16 @@ func (x *configDiff) withDeletedAccounts(was, want engine.Config) engine.Config 
 		_, exists := x.facts.Groups[g.Name]
 		gone[groupName(g.Name)] = g.Absent && !exists
 	}
-	was.Users = dropMatching(was.Users, func(u engine.User) bool { return gone[u.Name] })
-	was.Users = appendMatching(was.Users, want.Users, func(u engine.User) bool { return gone[u.Name] })
-	was.Groups = dropMatching(was.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
-	was.Groups = appendMatching(was.Groups, want.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
+	was.Users = dropMatching(was.Users, func(u resource.User) bool { return gone[u.Name] })
+	was.Users = appendMatching(was.Users, want.Users, func(u resource.User) bool { return gone[u.Name] })
+	was.Groups = dropMatching(was.Groups, func(g resource.Group) bool { return gone[groupName(g.Name)] })
+	was.Groups = appendMatching(was.Groups, want.Groups, func(g resource.Group) bool { return gone[groupName(g.Name)] })
 	return was
 }
 
 // joinGroups joins groups as joinUsers joins users. It omits a group that only
 // second has and that has no hash: holdfast leaves such a group on the host.
-func (x *configDiff) joinGroups(first, second []engine.Group) []engine.Group {
+func (x *configDiff) joinGroups(first, second []resource.Group) []resource.Group {
 	list := slices.Clone(first)
 	at := map[string]int{}
 	for i, g := range list {

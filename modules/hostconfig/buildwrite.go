@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/record"
 )
@@ -37,8 +38,8 @@ func (w hostWrite) isEmpty() bool {
 	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0
 }
 
-func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
-	before = engine.Record{Schema: engine.RecordSchema, Accounts: x.origins}
+func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
+	before = resource.Record{Schema: resource.RecordSchema, Accounts: x.origins}
 	switch a := x.facts.Applied; {
 	case a == nil:
 		before.Config = x.matchingConfig()
@@ -52,14 +53,14 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
 	before.Existed = slices.Clone(before.Existed)
 	for _, e := range x.entries {
 		known := existed[e.edit.path] || x.owned[e.edit.path]
-		if e.edit.kind == engine.PathDirectory && x.facts.Nodes[e.edit.path].Type == engine.PathDirectory && !known {
+		if e.edit.kind == resource.PathDirectory && x.facts.Nodes[e.edit.path].Type == resource.PathDirectory && !known {
 			before.Existed = append(before.Existed, e.edit.path)
 		}
 	}
 	slices.Sort(before.Existed)
 	// This write removes resources that an earlier unfinished write left behind.
 	// They stay in the record, because this write may be interrupted, too.
-	u := &engine.UnfinishedWrite{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
+	u := &resource.UnfinishedWrite{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
 	}
@@ -71,14 +72,14 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
 	u.Ours = x.remainingOwned()
 	if earlier := x.unfinishedWrite(); earlier != nil {
 		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
-		u.Appended = dropMatching(known, func(f engine.File) bool { return !f.Inherit })
-		slices.SortFunc(u.Appended, func(a, b engine.File) int {
+		u.Appended = dropMatching(known, func(f resource.File) bool { return !f.Inherit })
+		slices.SortFunc(u.Appended, func(a, b resource.File) int {
 			return cmp.Or(strings.Compare(a.Path, b.Path), bytes.Compare(a.Append, b.Append))
 		})
-		u.Appended = slices.CompactFunc(u.Appended, func(a, b engine.File) bool { return a.Path == b.Path && bytes.Equal(a.Append, b.Append) })
+		u.Appended = slices.CompactFunc(u.Appended, func(a, b resource.File) bool { return a.Path == b.Path && bytes.Equal(a.Append, b.Append) })
 	}
 	before.Unfinished = u
-	return before, engine.Record{Schema: engine.RecordSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.originsAfter()}
+	return before, resource.Record{Schema: resource.RecordSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.originsAfter()}
 }
 
 func (x *configDiff) remainingOwned() []string {
@@ -99,23 +100,23 @@ func (x *configDiff) remainingOwned() []string {
 // matchingConfig returns the part of the desired configuration that the host
 // already matches. On a host without a record, this part is recorded before the
 // write.
-func (x *configDiff) matchingConfig() engine.Config {
+func (x *configDiff) matchingConfig() resource.Config {
 	differs := map[subject]bool{}
 	for _, c := range x.diff.Changes {
 		differs[subject{c.Domain, c.Name}] = true
 	}
 	c := dropSubjects(x.resolvedConfig(), func(s subject) bool { return differs[s] })
 	c.KernelArgs, c.NoKernelArgs = nil, nil
-	c.Users = dropMatching(c.Users, func(u engine.User) bool { return differs[subject{rules.User, u.Name}] })
-	c.Groups = dropMatching(c.Groups, func(g engine.Group) bool { return differs[subject{rules.User, rules.GroupName(g.Name)}] })
+	c.Users = dropMatching(c.Users, func(u resource.User) bool { return differs[subject{rules.User, u.Name}] })
+	c.Groups = dropMatching(c.Groups, func(g resource.Group) bool { return differs[subject{rules.User, rules.GroupName(g.Name)}] })
 	return c
 }
 
-func dropSubjects(c engine.Config, drop func(subject) bool) engine.Config {
-	c.Files = dropMatching(c.Files, func(f engine.File) bool { return drop(subject{rules.File, f.Path}) })
-	c.Directories = dropMatching(c.Directories, func(d engine.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
-	c.Links = dropMatching(c.Links, func(l engine.Link) bool { return drop(subject{rules.Link, l.Path}) })
-	c.Units = dropMatching(c.Units, func(u engine.Unit) bool { return drop(subject{rules.Unit, u.Name}) })
+func dropSubjects(c resource.Config, drop func(subject) bool) resource.Config {
+	c.Files = dropMatching(c.Files, func(f resource.File) bool { return drop(subject{rules.File, f.Path}) })
+	c.Directories = dropMatching(c.Directories, func(d resource.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
+	c.Links = dropMatching(c.Links, func(l resource.Link) bool { return drop(subject{rules.Link, l.Path}) })
+	c.Units = dropMatching(c.Units, func(u resource.Unit) bool { return drop(subject{rules.Unit, u.Name}) })
 	return c
 }
 
@@ -127,13 +128,13 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.edit.path]
 		// An existing file that holdfast does not own is the original.
-		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == engine.PathFile || n.Type == engine.PathLink)
+		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
 		original := x.hasRecord && e.edit.save
 		if e.matchesHost(x.facts.Nodes) && !x.followingLinks[e.about] && !original || x.isReportOnly(e.about) {
 			continue
 		}
 		w.edits = append(w.edits, e.edit)
-		if e.edit.kind == engine.PathFile {
+		if e.edit.kind == resource.PathFile {
 			w.data[e.edit.data] = x.dataOf(d, e)
 		}
 	}
@@ -143,14 +144,14 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	}
 	for _, e := range x.leaving {
 		n, saved := x.facts.Nodes[e.edit.path], x.facts.Saved[e.edit.path]
-		existed := e.edit.kind == engine.PathDirectory && before[e.edit.path]
+		existed := e.edit.kind == resource.PathDirectory && before[e.edit.path]
 		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write has restored the original
-		if n.Type == engine.PathMissing && !saved || existed || back {
+		if n.Type == resource.PathMissing && !saved || existed || back {
 			continue
 		}
 		leaves := pathEdit{path: e.edit.path, was: n, mode: -1, restore: saved}
 		if rest, stays := x.remainingContents(e); stays {
-			leaves.kind, leaves.mode, leaves.data = engine.PathFile, n.Mode, engine.Digest(rest)
+			leaves.kind, leaves.mode, leaves.data = resource.PathFile, n.Mode, resource.Digest(rest)
 			leaves.user, leaves.group = strconv.Itoa(n.UID), strconv.Itoa(n.GID)
 			w.data[leaves.data] = rest
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/observe"
 )
@@ -15,14 +15,14 @@ import (
 // not taken effect. If the documents change a unit or user, it returns the
 // applied version: only that version has the settings that the documents have
 // dropped.
-func (x *configDiff) comparedConfig() engine.Config {
-	old := engine.Config{Fixed: x.was.Fixed}
-	old.Files = comparedResources(x, resourceSides[engine.File]{rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile})
-	old.Directories = comparedResources(x, resourceSides[engine.Directory]{rules.Directory, x.was.Directories, x.want.Directories, func(d engine.Directory) string { return d.Path }, x.seenDirectory})
-	old.Links = comparedResources(x, resourceSides[engine.Link]{rules.Link, x.was.Links, x.want.Links, func(l engine.Link) string { return l.Path }, x.seenLink})
-	old.Units = comparedResources(x, resourceSides[engine.Unit]{rules.Unit, x.was.Units, x.want.Units, func(u engine.Unit) string { return u.Name }, x.seenUnit})
-	old.Users = comparedResources(x, resourceSides[engine.User]{rules.User, x.was.Users, x.want.Users, func(u engine.User) string { return u.Name }, x.seenUser})
-	old.Groups = comparedResources(x, resourceSides[engine.Group]{rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return rules.GroupName(g.Name) }, x.seenGroup})
+func (x *configDiff) comparedConfig() resource.Config {
+	old := resource.Config{Fixed: x.was.Fixed}
+	old.Files = comparedResources(x, resourceSides[resource.File]{rules.File, x.was.Files, x.want.Files, func(f resource.File) string { return f.Path }, x.seenFile})
+	old.Directories = comparedResources(x, resourceSides[resource.Directory]{rules.Directory, x.was.Directories, x.want.Directories, func(d resource.Directory) string { return d.Path }, x.seenDirectory})
+	old.Links = comparedResources(x, resourceSides[resource.Link]{rules.Link, x.was.Links, x.want.Links, func(l resource.Link) string { return l.Path }, x.seenLink})
+	old.Units = comparedResources(x, resourceSides[resource.Unit]{rules.Unit, x.was.Units, x.want.Units, func(u resource.Unit) string { return u.Name }, x.seenUnit})
+	old.Users = comparedResources(x, resourceSides[resource.User]{rules.User, x.was.Users, x.want.Users, func(u resource.User) string { return u.Name }, x.seenUser})
+	old.Groups = comparedResources(x, resourceSides[resource.Group]{rules.User, x.was.Groups, x.want.Groups, func(g resource.Group) string { return rules.GroupName(g.Name) }, x.seenGroup})
 	return old
 }
 
@@ -76,19 +76,19 @@ func (x *configDiff) needsNoRemoval(s subject) bool {
 	case s.domain == rules.Directory && x.facts.Applied != nil && slices.Contains(x.facts.Applied.Existed, s.name):
 		return true
 	case s.domain == rules.File, s.domain == rules.Link, s.domain == rules.Directory:
-		return x.facts.Nodes[s.name].Type == engine.PathMissing && !x.facts.Saved[s.name]
+		return x.facts.Nodes[s.name].Type == resource.PathMissing && !x.facts.Saved[s.name]
 	}
 	return false
 }
 
 func (s subject) String() string { return string(s.domain) + " " + s.name }
 
-func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
+func (x *configDiff) seenFile(f resource.File) (resource.File, bool) {
 	n := x.facts.Nodes[f.Path]
-	if n.Type == engine.PathMissing {
+	if n.Type == resource.PathMissing {
 		return f, false
 	}
-	if n.Type != engine.PathFile || n.Digest != f.Digest {
+	if n.Type != resource.PathFile || n.Digest != f.Digest {
 		f.Digest, f.Contents = string(n.Type)+" "+n.Digest, n.Contents
 	}
 	if f.Mode == nil || *f.Mode != n.Mode {
@@ -100,7 +100,7 @@ func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
 	return f, true
 }
 
-func seenOwner(o engine.Owner, n engine.PathFacts) engine.Owner {
+func seenOwner(o resource.Owner, n resource.PathFacts) resource.Owner {
 	if !observe.NamesAccount(o.User, n.UID, n.User) {
 		o.User = strconv.Itoa(n.UID)
 	}
@@ -110,9 +110,9 @@ func seenOwner(o engine.Owner, n engine.PathFacts) engine.Owner {
 	return o
 }
 
-func (x *configDiff) seenDirectory(d engine.Directory) (engine.Directory, bool) {
+func (x *configDiff) seenDirectory(d resource.Directory) (resource.Directory, bool) {
 	n := x.facts.Nodes[d.Path]
-	if n.Type != engine.PathDirectory {
+	if n.Type != resource.PathDirectory {
 		return d, false
 	}
 	if d.Mode != nil && *d.Mode != n.Mode {
@@ -122,11 +122,11 @@ func (x *configDiff) seenDirectory(d engine.Directory) (engine.Directory, bool) 
 	return d, true
 }
 
-func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
+func (x *configDiff) seenLink(l resource.Link) (resource.Link, bool) {
 	n := x.facts.Nodes[l.Path]
-	e := pathEdit{path: l.Path, kind: engine.PathLink, hard: l.Hard, mode: -1, data: l.Target}
+	e := pathEdit{path: l.Path, kind: resource.PathLink, hard: l.Hard, mode: -1, data: l.Target}
 	switch {
-	case n.Type == engine.PathMissing:
+	case n.Type == resource.PathMissing:
 		return l, false
 	case !(desiredEntry{edit: e}).matchesHost(x.facts.Nodes):
 		l.Target = string(n.Type) + " " + n.Target
@@ -137,27 +137,27 @@ func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
 	return l, true
 }
 
-func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
+func (x *configDiff) seenUnit(u resource.Unit) (resource.Unit, bool) {
 	there := false
 	node := x.facts.Nodes[unitDir+u.Name]
-	masked := node.Type == engine.PathLink && node.Target == maskTarget
+	masked := node.Type == resource.PathLink && node.Target == maskTarget
 	dropins, hasContents := u.Dropins, u.Contents != ""
 	if hasContents {
-		there = there || node.Type != engine.PathMissing
-		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(x.facts.Nodes) {
-			u.Contents, u.Observed = "", engine.ObservedFile{Type: node.Type, Digest: node.Digest}
+		there = there || node.Type != resource.PathMissing
+		if !unitEntries(resource.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(x.facts.Nodes) {
+			u.Contents, u.Observed = "", resource.ObservedFile{Type: node.Type, Digest: node.Digest}
 		}
 	}
 	u.Dropins = nil
 	for _, d := range dropins {
-		e := unitEntries(engine.Unit{Name: u.Name, Dropins: []engine.Dropin{d}})[0]
+		e := unitEntries(resource.Unit{Name: u.Name, Dropins: []resource.Dropin{d}})[0]
 		n := x.facts.Nodes[e.edit.path]
-		if n.Type == engine.PathMissing {
+		if n.Type == resource.PathMissing {
 			continue
 		}
 		there = true
 		if !e.matchesHost(x.facts.Nodes) {
-			d.Contents, d.Observed = "", engine.ObservedFile{Type: n.Type, Digest: n.Digest}
+			d.Contents, d.Observed = "", resource.ObservedFile{Type: n.Type, Digest: n.Digest}
 		}
 		u.Dropins = append(u.Dropins, d)
 	}
@@ -190,7 +190,7 @@ func enabledAs(state string, wanted bool) bool {
 	return true
 }
 
-func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
+func (x *configDiff) seenUser(u resource.User) (resource.User, bool) {
 	login, there := x.facts.Users[u.Name]
 	if u.Account.Absent {
 		u.Account.Absent = !there
@@ -209,7 +209,7 @@ func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
 	return u, true
 }
 
-func seenAccount(a engine.Account, l engine.Login) engine.Account {
+func seenAccount(a resource.Account, l resource.Login) resource.Account {
 	if a.UID != nil && *a.UID != l.UID {
 		a.UID = &l.UID
 	}
@@ -230,7 +230,7 @@ func seenAccount(a engine.Account, l engine.Login) engine.Account {
 	return a
 }
 
-func (x *configDiff) seenGroup(g engine.Group) (engine.Group, bool) {
+func (x *configDiff) seenGroup(g resource.Group) (resource.Group, bool) {
 	gid, there := x.facts.Groups[g.Name]
 	if g.Absent {
 		g.Absent = !there
@@ -248,4 +248,4 @@ func sortedSet(list []string) []string {
 	return slices.Compact(list)
 }
 
-func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }
+func sameAccount(a, b resource.Account) bool { return reflect.DeepEqual(a, b) }

@@ -9,6 +9,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/observe/observetest"
 	"holdfast/modules/hostconfig/record"
@@ -54,15 +55,15 @@ func (b *writeBox) crashWrite(quiet bool) hostWrite {
 		return b.Exists(name) || b.Exists(name+".default")
 	}
 	w := b.planWrite(contents{"/etc/foreign.conf": "ours\n", "/etc/a/b/new.conf": "new\n", "/etc/link2": "was a link\n"},
-		pathEdit{path: "/etc/foreign.conf", kind: engine.PathFile, mode: 0o644, save: !saved("/etc/foreign.conf")},
+		pathEdit{path: "/etc/foreign.conf", kind: resource.PathFile, mode: 0o644, save: !saved("/etc/foreign.conf")},
 		writtenFile("/etc/a/b/new.conf"),
-		pathEdit{path: "/etc/dir", kind: engine.PathDirectory, mode: 0o750},
-		pathEdit{path: "/etc/link", kind: engine.PathLink, data: "new target"},
-		pathEdit{path: "/etc/hard", kind: engine.PathLink, hard: true, data: "/etc/a/b/new.conf"},
+		pathEdit{path: "/etc/dir", kind: resource.PathDirectory, mode: 0o750},
+		pathEdit{path: "/etc/link", kind: resource.PathLink, data: "new target"},
+		pathEdit{path: "/etc/hard", kind: resource.PathLink, hard: true, data: "/etc/a/b/new.conf"},
 		pathEdit{path: "/etc/mine.conf", mode: -1, restore: saved("/etc/mine.conf")},
 		pathEdit{path: "/etc/default.conf", mode: -1, restore: saved("/etc/default.conf")},
 		removedPath("/etc/going.conf"))
-	if b.Exists("var/lib/holdfast/applied.json") && b.Read(engine.RecordPath) == string(w.after) {
+	if b.Exists("var/lib/holdfast/applied.json") && b.Read(record.Path) == string(w.after) {
 		w.edits = w.edits[:5] // holdfast does not own removed paths
 	}
 	w.units = []unitEdit{{name: "new.service", do: "enable"}}
@@ -201,7 +202,7 @@ func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	b.RunScript(recordScript(moduletest.By("r1"), w.after, false))
 	b.awaitPoint("recorded")
 	b.Hold(engine.RunHold, "r2")
-	w = b.planWrite(contents{"/etc/mine.conf": "3\n"}, pathEdit{path: "/etc/mine.conf", kind: engine.PathFile, mode: 0o644, save: true})
+	w = b.planWrite(contents{"/etc/mine.conf": "3\n"}, pathEdit{path: "/etc/mine.conf", kind: resource.PathFile, mode: 0o644, save: true})
 	w.owner = moduletest.By("r2")
 	b.Want(b.write(w), 0, "")
 	if got := b.Read("/var/lib/holdfast/originals/%2Fetc%2Fmine.conf"); got != "1\n" {
@@ -282,9 +283,9 @@ func TestDirectoriesAndLinksAreUndone(t *testing.T) {
 	b.Put("/etc/file", "file", 0o4755)
 	b.Put("/no-x.service", "", 0o644)
 	before := b.ListTree()
-	w := b.planWrite(contents{"/etc/link": "x", "/etc/new/y": "y"}, pathEdit{path: "/etc/kept", kind: engine.PathDirectory, mode: 0o700},
-		pathEdit{path: "/etc/new", kind: engine.PathDirectory, mode: 0o700}, writtenFile("/etc/new/y"), writtenFile("/etc/link"),
-		pathEdit{path: "/etc/file", kind: engine.PathLink, data: "x"},
+	w := b.planWrite(contents{"/etc/link": "x", "/etc/new/y": "y"}, pathEdit{path: "/etc/kept", kind: resource.PathDirectory, mode: 0o700},
+		pathEdit{path: "/etc/new", kind: resource.PathDirectory, mode: 0o700}, writtenFile("/etc/new/y"), writtenFile("/etc/link"),
+		pathEdit{path: "/etc/file", kind: resource.PathLink, data: "x"},
 		removedPath("/etc/empty/a/b/ours"), removedPath("/etc/empty/a/b"), removedPath("/etc/empty/a"), removedPath("/etc/empty"))
 	w.units = []unitEdit{{name: "going.service", do: "disable", enabled: true, early: true}, {name: "on.service", do: "enable"}, {name: "x.service", do: "enable"}}
 	b.Put("/wants/going.service", "", 0o644)

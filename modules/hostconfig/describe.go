@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
@@ -49,12 +50,12 @@ func (x *configDiff) entryOf(s subject) (desiredEntry, bool) {
 	return x.entries[i], true
 }
 
-func describeNode(n engine.PathFacts) string {
-	if n.Type == engine.PathMissing {
+func describeNode(n resource.PathFacts) string {
+	if n.Type == resource.PathMissing {
 		return absent
 	}
 	e := pathEdit{kind: n.Type, mode: n.Mode, user: fmt.Sprint(n.UID), group: fmt.Sprint(n.GID), data: n.Digest}
-	if n.Type == engine.PathLink {
+	if n.Type == resource.PathLink {
 		e.data = n.Target
 	}
 	if n.User != "" && n.UID != 0 {
@@ -71,14 +72,14 @@ func (e desiredEntry) describeEntry() string {
 	switch {
 	case e.edit.hard:
 		return "hard link to " + e.edit.data
-	case e.edit.kind == engine.PathLink:
+	case e.edit.kind == resource.PathLink:
 		parts = append(parts, "link to "+e.edit.data)
-	case e.edit.kind == engine.PathFile:
+	case e.edit.kind == resource.PathFile:
 		parts = append(parts, "sha256:"+engine.ShortDigest(e.edit.data))
 	default:
 		parts = append(parts, string(e.edit.kind))
 	}
-	if e.edit.mode >= 0 && e.edit.kind != engine.PathLink {
+	if e.edit.mode >= 0 && e.edit.kind != resource.PathLink {
 		parts = append(parts, fmt.Sprintf("%04o", e.edit.mode))
 	}
 	if owner := describeOwner(e.edit.user, e.edit.group); owner != "" {
@@ -115,10 +116,10 @@ func (x *configDiff) describeUnitChange(name string) (before, after string) {
 	return before, after
 }
 
-func describeContents(contents string, observed engine.ObservedFile) string {
+func describeContents(contents string, observed resource.ObservedFile) string {
 	switch {
-	case observed == (engine.ObservedFile{}):
-		return "sha256:" + engine.ShortDigest(engine.Digest([]byte(contents)))
+	case observed == (resource.ObservedFile{}):
+		return "sha256:" + engine.ShortDigest(resource.Digest([]byte(contents)))
 	case observed.Digest == "":
 		return string(observed.Type)
 	default:
@@ -126,9 +127,9 @@ func describeContents(contents string, observed engine.ObservedFile) string {
 	}
 }
 
-func describeUnit(u engine.Unit) string {
+func describeUnit(u resource.Unit) string {
 	var parts []string
-	if u.Contents != "" || u.Observed != (engine.ObservedFile{}) {
+	if u.Contents != "" || u.Observed != (resource.ObservedFile{}) {
 		parts = append(parts, describeContents(u.Contents, u.Observed))
 	}
 	for _, d := range u.Dropins {
@@ -192,9 +193,9 @@ func (x *configDiff) describeUserChange(name string) (before, after string) {
 
 func describePassword(digest string) string {
 	switch digest {
-	case engine.Digest(nil):
+	case resource.Digest(nil):
 		return "an empty password, so a login asks for none"
-	case engine.Digest([]byte("!")), engine.Digest([]byte("*")), engine.Digest([]byte("!!")), engine.Digest([]byte("!*")):
+	case resource.Digest([]byte("!")), resource.Digest([]byte("*")), resource.Digest([]byte("!!")), resource.Digest([]byte("!*")):
 		return "no password, and locked"
 	}
 	return "password sha256:" + engine.ShortDigest(digest)

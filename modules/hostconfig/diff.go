@@ -10,16 +10,17 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
 // configDiff is the difference between a host and its desired configuration.
 type configDiff struct {
-	facts           engine.ConfigFacts
+	facts           resource.ConfigFacts
 	boot            string
-	desired         engine.Config    // as in the documents
-	want            engine.Config    // desired, with the contents that depend on files of the host
-	was             engine.Config    // the state that holdfast has applied, or tried to apply
+	desired         resource.Config  // as in the documents
+	want            resource.Config  // desired, with the contents that depend on files of the host
+	was             resource.Config  // the state that holdfast has applied, or tried to apply
 	hasRecord       bool             // was is from a record; otherwise it is the desired configuration
 	repair          bool             // drift is repaired, not only reported
 	owned           map[string]bool  // paths that holdfast owns
@@ -32,7 +33,7 @@ type configDiff struct {
 	leaving         []desiredEntry    // entries of was that want does not have
 	contents        map[string][]byte // contents of files that text is appended to, by digest
 
-	origins     map[string]engine.AccountOrigin // see engine.Record
+	origins     map[string]resource.AccountOrigin // see resource.Record
 	noDocuments bool
 }
 
@@ -85,13 +86,13 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 
 // WithoutOSSettings returns a configuration without the settings that the OS
 // module manages.
-func WithoutOSSettings(c engine.Config) engine.Config {
+func WithoutOSSettings(c resource.Config) resource.Config {
 	c.OSImage, c.ExtensionsImage, c.KernelType = "", "", ""
 	c.Extensions, c.KernelArgs, c.NoKernelArgs = nil, nil, nil
 	return c
 }
 
-func (x *configDiff) unfinishedWrite() *engine.UnfinishedWrite {
+func (x *configDiff) unfinishedWrite() *resource.UnfinishedWrite {
 	if x.facts.Applied == nil {
 		return nil
 	}
@@ -116,16 +117,16 @@ func (x *configDiff) findObstacles() error {
 	var wrong []error
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.edit.path]
-		isDir, wantDir := n.Type == engine.PathDirectory, e.edit.kind == engine.PathDirectory
+		isDir, wantDir := n.Type == resource.PathDirectory, e.edit.kind == resource.PathDirectory
 		switch {
-		case n.Type == engine.PathMissing || e.matchesHost(x.facts.Nodes):
+		case n.Type == resource.PathMissing || e.matchesHost(x.facts.Nodes):
 		case e.keep && !x.owned[e.edit.path]:
 			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", e.edit.path))
 		case isDir && !wantDir:
 			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", e.edit.path, e.edit.kind))
 		case wantDir && !isDir:
 			wrong = append(wrong, fmt.Errorf("%s is a %s on the host, and is to be a directory: remove it there", e.edit.path, n.Type))
-		case n.Type == engine.PathOther:
+		case n.Type == resource.PathOther:
 			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", e.edit.path))
 		}
 	}
@@ -244,7 +245,7 @@ func (x *configDiff) matchesRecord() bool {
 
 // sameRecord reports whether two configurations have the same JSON. It compares
 // files field by field, because encoding thousands of files takes long.
-func sameRecord(a, b engine.Config) bool {
+func sameRecord(a, b resource.Config) bool {
 	if !slices.EqualFunc(a.Files, b.Files, sameRecordedFile) {
 		return false
 	}
@@ -254,7 +255,7 @@ func sameRecord(a, b engine.Config) bool {
 	return bytes.Equal(x, y)
 }
 
-func sameRecordedFile(a, b engine.File) bool {
+func sameRecordedFile(a, b resource.File) bool {
 	sameMode := a.Mode == nil && b.Mode == nil || a.Mode != nil && b.Mode != nil && *a.Mode == *b.Mode
 	return sameMode && a.Path == b.Path && a.Digest == b.Digest && a.Owner == b.Owner && a.Inherit == b.Inherit && a.Keep == b.Keep &&
 		bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)

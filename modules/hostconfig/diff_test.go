@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
@@ -16,10 +17,10 @@ import (
 // unit can be enabled.
 func TestUnitThatBecomesOneToEnable(t *testing.T) {
 	yes := true
-	c, _ := engine.Config{Units: []engine.Unit{{Name: "a.service", Contents: "[Install]\nWantedBy=multi-user.target\n", Enabled: &yes}}}.Compact()
+	c, _ := resource.Config{Units: []resource.Unit{{Name: "a.service", Contents: "[Install]\nWantedBy=multi-user.target\n", Enabled: &yes}}}.Compact()
 	d := engine.Desired{Config: &c}
-	seen := &engine.ConfigFacts{
-		Nodes: map[string]engine.PathFacts{unitDir + "a.service": {Type: engine.PathFile, Digest: engine.Digest(nil), Mode: 0o644}},
+	seen := &resource.ConfigFacts{
+		Nodes: map[string]resource.PathFacts{unitDir + "a.service": {Type: resource.PathFile, Digest: resource.Digest(nil), Mode: 0o644}},
 		Units: map[string]string{"a.service": "static"},
 	}
 	x, err := newConfigDiff(d, engine.Facts{BootID: moduletest.Boot, Config: seen}, true)
@@ -36,16 +37,16 @@ func TestUnitThatBecomesOneToEnable(t *testing.T) {
 // units that it also writes as files.
 func TestUnitsThatTheConfigurationBrings(t *testing.T) {
 	yes, mode := true, 0o644
-	d := func(units ...engine.Unit) engine.Desired {
-		c, contents := engine.Config{Units: units, Files: []engine.File{{Path: "/etc/systemd/system/file.service", Mode: &mode}}}.Compact()
+	d := func(units ...resource.Unit) engine.Desired {
+		c, contents := resource.Config{Units: units, Files: []resource.File{{Path: "/etc/systemd/system/file.service", Mode: &mode}}}.Compact()
 		return engine.Desired{Config: &c, Contents: contents}
 	}
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Units: map[string]string{"a@1.service": "not-found", "file.service": "not-found", "none.service": "not-found"}}}
-	ok := d(engine.Unit{Name: "a@.service", Contents: "[Service]\n"}, engine.Unit{Name: "a@1.service", Enabled: &yes}, engine.Unit{Name: "file.service", Enabled: &yes})
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Units: map[string]string{"a@1.service": "not-found", "file.service": "not-found", "none.service": "not-found"}}}
+	ok := d(resource.Unit{Name: "a@.service", Contents: "[Service]\n"}, resource.Unit{Name: "a@1.service", Enabled: &yes}, resource.Unit{Name: "file.service", Enabled: &yes})
 	if _, err := findChanges(ok, f); err != nil {
 		t.Error(err)
 	}
-	if _, err := findChanges(d(engine.Unit{Name: "none.service", Enabled: &yes}), f); err == nil {
+	if _, err := findChanges(d(resource.Unit{Name: "none.service", Enabled: &yes}), f); err == nil {
 		t.Error("none.service is to be enabled, and nobody has it")
 	}
 }
@@ -54,16 +55,16 @@ func TestUnitsThatTheConfigurationBrings(t *testing.T) {
 // only if drift must be left out.
 func TestComparedOnce(t *testing.T) {
 	mode := 0o644
-	file := func(path, text string) engine.File {
-		return engine.File{Path: path, Mode: &mode, Contents: []byte(text)}
+	file := func(path, text string) resource.File {
+		return resource.File{Path: path, Mode: &mode, Contents: []byte(text)}
 	}
-	c, contents := engine.Config{Files: []engine.File{file("/etc/a", "new"), file("/etc/b", "b")}}.Compact()
-	was, _ := engine.Config{Files: []engine.File{file("/etc/a", "old"), file("/etc/b", "b")}}.Compact()
+	c, contents := resource.Config{Files: []resource.File{file("/etc/a", "new"), file("/etc/b", "b")}}.Compact()
+	was, _ := resource.Config{Files: []resource.File{file("/etc/a", "old"), file("/etc/b", "b")}}.Compact()
 	d := engine.Desired{Config: &c, Contents: contents}
-	node := func(text string) engine.PathFacts {
-		return engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte(text)), Mode: mode}
+	node := func(text string) resource.PathFacts {
+		return resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte(text)), Mode: mode}
 	}
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: &engine.Record{Schema: 1, Config: was}, Nodes: map[string]engine.PathFacts{"/etc/a": node("old"), "/etc/b": node("drifted")}}}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Applied: &resource.Record{Schema: 1, Config: was}, Nodes: map[string]resource.PathFacts{"/etc/a": node("old"), "/etc/b": node("drifted")}}}
 	found, err := module{}.Diff(d, f)
 	changes := found.Changes
 	if err != nil || len(changes) != 2 || !changes[1].Drift {
@@ -83,8 +84,8 @@ func TestComparedOnce(t *testing.T) {
 // A unit that does not exist on the host counts as disabled.
 func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 	no := false
-	c, _ := engine.Config{Units: []engine.Unit{{Name: "none.service", Enabled: &no}}}.Compact()
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: &engine.Record{Schema: 1, Config: c}, Units: map[string]string{"none.service": "not-found"}}}
+	c, _ := resource.Config{Units: []resource.Unit{{Name: "none.service", Enabled: &no}}}.Compact()
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Applied: &resource.Record{Schema: 1, Config: c}, Units: map[string]string{"none.service": "not-found"}}}
 	changes, err := findChanges(engine.Desired{Config: &c}, f)
 	if err != nil || len(changes) > 0 {
 		t.Errorf("changes %v, %v", changes, err)
@@ -94,8 +95,8 @@ func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 // A unit that the host does not have is created, also if it is to stay disabled.
 func TestMissingUnitIsCreated(t *testing.T) {
 	no := false
-	c := engine.Config{Units: []engine.Unit{{Name: "app.service", Contents: "[Service]\n", Enabled: &no}}}
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{}, Units: map[string]string{"app.service": "not-found"}}}
+	c := resource.Config{Units: []resource.Unit{{Name: "app.service", Contents: "[Service]\n", Enabled: &no}}}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Nodes: map[string]resource.PathFacts{}, Units: map[string]string{"app.service": "not-found"}}}
 	changes, err := findChanges(engine.Desired{Config: &c}, f)
 	if err != nil || len(changes) != 1 || changes[0].Verb != "create" {
 		t.Errorf("%+v, %v", changes, err)
@@ -105,9 +106,9 @@ func TestMissingUnitIsCreated(t *testing.T) {
 // A link in the place of an empty drop-in is a difference.
 func TestEmptyDropinIsCompared(t *testing.T) {
 	const path = "/etc/systemd/system/app.service.d/10-empty.conf"
-	c := engine.Config{Units: []engine.Unit{{Name: "app.service", Dropins: []engine.Dropin{{Name: "10-empty.conf"}}}}}
-	node := engine.PathFacts{Type: engine.PathLink, Target: "/dev/null", User: "root", Group: "root", Mode: 0o777}
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{path: node}}}
+	c := resource.Config{Units: []resource.Unit{{Name: "app.service", Dropins: []resource.Dropin{{Name: "10-empty.conf"}}}}}
+	node := resource.PathFacts{Type: resource.PathLink, Target: "/dev/null", User: "root", Group: "root", Mode: 0o777}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Nodes: map[string]resource.PathFacts{path: node}}}
 	changes, err := findChanges(engine.Desired{Config: &c}, f)
 	if err != nil || len(changes) != 1 || changes[0].Resource != "unit app.service" || changes[0].Verb != "update" || !strings.Contains(changes[0].Before, "link") {
 		t.Errorf("%+v, %v", changes, err)
@@ -118,15 +119,15 @@ func TestEmptyDropinIsCompared(t *testing.T) {
 // drift.
 func TestHardLinkFollows(t *testing.T) {
 	mode := 0o644
-	config := func(text string) *engine.Config {
-		c, _ := engine.Config{
-			Files: []engine.File{{Path: "/etc/a", Contents: []byte(text), Mode: &mode}}, Links: []engine.Link{{Path: "/etc/b", Target: "/etc/a", Hard: true}},
+	config := func(text string) *resource.Config {
+		c, _ := resource.Config{
+			Files: []resource.File{{Path: "/etc/a", Contents: []byte(text), Mode: &mode}}, Links: []resource.Link{{Path: "/etc/b", Target: "/etc/a", Hard: true}},
 		}.Compact()
 		return &c
 	}
-	node := engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("1")), Mode: mode, Inode: "1:2"}
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{
-		Applied: &engine.Record{Schema: 1, Config: *config("1")}, Nodes: map[string]engine.PathFacts{"/etc/a": node, "/etc/b": node},
+	node := resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("1")), Mode: mode, Inode: "1:2"}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{
+		Applied: &resource.Record{Schema: 1, Config: *config("1")}, Nodes: map[string]resource.PathFacts{"/etc/a": node, "/etc/b": node},
 	}}
 	d := engine.Desired{Config: config("2")}
 	changes, err := findChanges(d, f)
@@ -146,20 +147,20 @@ func TestHardLinkFollows(t *testing.T) {
 // a unit, the unit gets its preset, if the host has the unit.
 func TestUnitsThatLeave(t *testing.T) {
 	yes := true
-	was, _ := engine.Config{Units: []engine.Unit{
+	was, _ := resource.Config{Units: []resource.Unit{
 		{Name: "a@.service", Contents: "[Service]\n"},
 		{Name: "a@1.service", Enabled: &yes},
 		{Name: "none.service", Enabled: &yes},
 		{Name: "os.service", Enabled: &yes},
 		{Name: "own.service", Contents: "[Service]\n", Enabled: &yes},
 	}}.Compact()
-	file := engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("[Service]\n")), Mode: 0o644}
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{
-		Applied: &engine.Record{Schema: 1, Config: was},
-		Nodes:   map[string]engine.PathFacts{unitDir + "a@.service": file, unitDir + "own.service": file},
+	file := resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("[Service]\n")), Mode: 0o644}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{
+		Applied: &resource.Record{Schema: 1, Config: was},
+		Nodes:   map[string]resource.PathFacts{unitDir + "a@.service": file, unitDir + "own.service": file},
 		Units:   map[string]string{"a@.service": "disabled", "a@1.service": "enabled", "none.service": "not-found", "os.service": "enabled", "own.service": "enabled"},
 	}}
-	d := engine.Desired{Config: &engine.Config{}}
+	d := engine.Desired{Config: &resource.Config{}}
 	x, err := newConfigDiff(d, f, true)
 	if err != nil {
 		t.Fatal(err)
@@ -178,8 +179,8 @@ func TestUnitsThatLeave(t *testing.T) {
 // sameRecordedFile compares every field of a file that the record has.
 func TestSameRecord(t *testing.T) {
 	mode := 0o644
-	file := engine.File{Path: "/a", Contents: []byte("c"), Append: []byte("p"), Digest: "d", Mode: &mode, Owner: engine.Owner{User: "u", Group: "g"}}
-	for i := range reflect.TypeFor[engine.File]().NumField() {
+	file := resource.File{Path: "/a", Contents: []byte("c"), Append: []byte("p"), Digest: "d", Mode: &mode, Owner: resource.Owner{User: "u", Group: "g"}}
+	for i := range reflect.TypeFor[resource.File]().NumField() {
 		other := file
 		reflect.ValueOf(&other).Elem().Field(i).SetZero()
 		if reflect.ValueOf(file).Field(i).IsZero() { // a boolean, a digest or a position
@@ -187,11 +188,11 @@ func TestSameRecord(t *testing.T) {
 				f.SetBool(true)
 			}
 		}
-		a, b := engine.Config{Files: []engine.File{file}}, engine.Config{Files: []engine.File{other}}
+		a, b := resource.Config{Files: []resource.File{file}}, resource.Config{Files: []resource.File{other}}
 		written, err := json.Marshal(a)
 		otherwise, err2 := json.Marshal(b)
 		if err != nil || err2 != nil || sameRecord(a, b) != bytes.Equal(written, otherwise) {
-			t.Errorf("%s: %v %v, and %t", reflect.TypeFor[engine.File]().Field(i).Name, err, err2, sameRecord(a, b))
+			t.Errorf("%s: %v %v, and %t", reflect.TypeFor[resource.File]().Field(i).Name, err, err2, sameRecord(a, b))
 		}
 	}
 }
@@ -203,11 +204,11 @@ func TestPasswordsAreToldInWords(t *testing.T) {
 		"!":     "no password, and locked",
 		"!!":    "no password, and locked",
 		"*":     "no password, and locked",
-		"$6$ab": "password sha256:" + engine.ShortDigest(engine.Digest([]byte("$6$ab"))),
+		"$6$ab": "password sha256:" + engine.ShortDigest(resource.Digest([]byte("$6$ab"))),
 	} {
 		x := configDiff{
-			facts: engine.ConfigFacts{Users: map[string]engine.Login{"core": {Password: engine.Digest([]byte(hash))}}},
-			want:  engine.Config{Users: []engine.User{{Name: "core", PasswordHash: engine.Digest([]byte("$6$new"))}}},
+			facts: resource.ConfigFacts{Users: map[string]resource.Login{"core": {Password: resource.Digest([]byte(hash))}}},
+			want:  resource.Config{Users: []resource.User{{Name: "core", PasswordHash: resource.Digest([]byte("$6$new"))}}},
 		}
 		if before, after := x.describeUserChange("core"); before != "no SSH keys, "+want || !strings.Contains(after, "password sha256:") {
 			t.Errorf("%q: %q -> %q", hash, before, after)

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/observe"
 )
@@ -31,18 +31,18 @@ type desiredEntry struct {
 	write   func() []byte // returns the contents; nil: the contents are in Desired.Contents
 }
 
-func entriesOf(c engine.Config) []desiredEntry {
+func entriesOf(c resource.Config) []desiredEntry {
 	list := make([]desiredEntry, 0, len(c.Directories)+len(c.Files)+len(c.Links)+len(c.Units))
 	for _, d := range c.Directories {
-		e := pathEdit{path: d.Path, kind: engine.PathDirectory, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
+		e := pathEdit{path: d.Path, kind: resource.PathDirectory, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
 		list = append(list, desiredEntry{about: subject{rules.Directory, d.Path}, edit: e})
 	}
 	for _, f := range c.Files {
-		e := pathEdit{path: f.Path, kind: engine.PathFile, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
+		e := pathEdit{path: f.Path, kind: resource.PathFile, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
 		list = append(list, desiredEntry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep, inherit: f.Inherit})
 	}
 	for _, l := range c.Links {
-		e := pathEdit{path: l.Path, kind: engine.PathLink, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
+		e := pathEdit{path: l.Path, kind: resource.PathLink, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
 		list = append(list, desiredEntry{about: subject{rules.Link, l.Path}, edit: e, keep: l.Keep})
 	}
 	for _, u := range c.Units {
@@ -52,10 +52,10 @@ func entriesOf(c engine.Config) []desiredEntry {
 	return list
 }
 
-func unitEntries(u engine.Unit) []desiredEntry {
+func unitEntries(u resource.Unit) []desiredEntry {
 	about := subject{rules.Unit, u.Name}
 	file := func(path, text string) desiredEntry {
-		e := pathEdit{path: path, kind: engine.PathFile, mode: 0o644, user: "0", group: "0", data: engine.Digest([]byte(text))}
+		e := pathEdit{path: path, kind: resource.PathFile, mode: 0o644, user: "0", group: "0", data: resource.Digest([]byte(text))}
 		return desiredEntry{about: about, edit: e, write: func() []byte { return []byte(text) }}
 	}
 	var list []desiredEntry
@@ -63,7 +63,7 @@ func unitEntries(u engine.Unit) []desiredEntry {
 		list = append(list, file(unitDir+u.Name, u.Contents))
 	}
 	if u.Masked != nil && *u.Masked {
-		e := pathEdit{path: unitDir + u.Name, kind: engine.PathLink, mode: -1, user: "0", group: "0", data: maskTarget}
+		e := pathEdit{path: unitDir + u.Name, kind: resource.PathLink, mode: -1, user: "0", group: "0", data: maskTarget}
 		list = append(list, desiredEntry{about: about, edit: e})
 	}
 	for _, d := range u.Dropins {
@@ -79,15 +79,15 @@ func modeOf(mode *int) int {
 	return *mode
 }
 
-func (e desiredEntry) matchesHost(nodes map[string]engine.PathFacts) bool {
+func (e desiredEntry) matchesHost(nodes map[string]resource.PathFacts) bool {
 	n, want := nodes[e.edit.path], e.edit
 	switch {
 	case want.hard:
 		other := nodes[want.data]
-		return n.Type != engine.PathMissing && n.Inode != "" && n.Inode == other.Inode
+		return n.Type != resource.PathMissing && n.Inode != "" && n.Inode == other.Inode
 	case n.Type != want.kind:
 		return false
-	case want.kind == engine.PathFile && n.Digest != want.data, want.kind == engine.PathLink && n.Target != want.data:
+	case want.kind == resource.PathFile && n.Digest != want.data, want.kind == resource.PathLink && n.Target != want.data:
 		return false
 	case want.mode >= 0 && n.Mode != want.mode:
 		return false

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe/observetest"
 	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
@@ -38,11 +38,11 @@ func hostileSite(t *testing.T) (*writeBox, hostWrite) {
 		b.Check(os.Chmod(b.At(dir), 0o777))
 	}
 	w := b.planWrite(contents{"/srv/app/changed.conf": "new\n", "/srv/app/new.conf": "new\n", "/srv/app/made/y": "y\n", "/srv/app/dir/x": "x\n", "/etc/z": "z\n"},
-		pathEdit{path: "/srv/app/changed.conf", kind: engine.PathFile, mode: 0o640, save: true},
+		pathEdit{path: "/srv/app/changed.conf", kind: resource.PathFile, mode: 0o640, save: true},
 		writtenFile("/srv/app/new.conf"), writtenFile("/srv/app/made/y"), writtenFile("/etc/z"),
-		pathEdit{path: "/srv/app/link", kind: engine.PathLink, data: "new"},
-		pathEdit{path: "/srv/app/hard", kind: engine.PathLink, hard: true, data: "/srv/app/new.conf"},
-		pathEdit{path: "/srv/app/dir", kind: engine.PathDirectory, mode: 0o755},
+		pathEdit{path: "/srv/app/link", kind: resource.PathLink, data: "new"},
+		pathEdit{path: "/srv/app/hard", kind: resource.PathLink, hard: true, data: "/srv/app/new.conf"},
+		pathEdit{path: "/srv/app/dir", kind: resource.PathDirectory, mode: 0o755},
 		writtenFile("/srv/app/dir/x"),
 		pathEdit{path: "/srv/app/original.conf", mode: -1, restore: true},
 		removedPath("/srv/app/gone.conf"))
@@ -170,7 +170,7 @@ func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
 			b.Link("/srv/link", "app")
 			b.Link("/data", "srv/ours")
 			b.Check(os.Chmod(b.At("/srv/app"), 0o777))
-			out := b.write(b.accountWrite(nil, loginEdit{want: engine.User{Name: "ann", Account: engine.Account{HomeDir: home}}, account: true}))
+			out := b.write(b.accountWrite(nil, loginEdit{want: resource.User{Name: "ann", Account: resource.Account{HomeDir: home}}, account: true}))
 			if says == "" {
 				b.Want(out, 0, "")
 			} else {
@@ -198,7 +198,7 @@ func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 			b.AddTool("sleep", "exec "+observetest.ToolPath(t, "sleep")+" \"$@\"\n")
 			b.AddTool("timeout", "[ $1 != -k ] || shift 2; shift; exec "+observetest.ToolPath(t, "timeout")+" -k 1 3 \"$@\"\n")
 			b.Check(os.Remove(b.At("/bin/sleep")))
-			w := b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true})
+			w := b.accountWrite(nil, loginEdit{want: resource.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true})
 			began := time.Now()
 			out := b.write(w)
 			if took := time.Since(began); took > 60*time.Second {
@@ -231,7 +231,7 @@ func TestKeysScriptReadsNoPipesAndNoFloods(t *testing.T) {
 			_ = os.Remove(b.At("/home/core/.ssh/authorized_keys"))
 			b.Mkdir("home/core/.ssh")
 			prepare(b)
-			out := b.write(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true}))
+			out := b.write(b.accountWrite(nil, loginEdit{want: resource.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true}))
 			switch {
 			case name == "large":
 				b.Want(out, 1, "has more than 1 MiB; remove some by hand")

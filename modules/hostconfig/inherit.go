@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"slices"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/record"
 )
 
 // fillInherited computes the contents of files that text is appended to. They
 // depend on the files of the host. holdfast owns only the appended text.
-func (x *configDiff) fillInherited(c engine.Config) engine.Config {
+func (x *configDiff) fillInherited(c resource.Config) resource.Config {
 	if !inheritsAny(c.Files) {
 		return c
 	}
@@ -21,9 +21,9 @@ func (x *configDiff) fillInherited(c engine.Config) engine.Config {
 			continue
 		}
 		whole, rest := x.appendTo(*f)
-		f.Digest, f.Base = engine.Digest(whole), x.firstBase(f.Path)
+		f.Digest, f.Base = resource.Digest(whole), x.firstBase(f.Path)
 		if f.Base == "" {
-			f.Base = engine.Digest(rest)
+			f.Base = resource.Digest(rest)
 		}
 		x.contents[f.Digest] = whole
 	}
@@ -33,7 +33,7 @@ func (x *configDiff) fillInherited(c engine.Config) engine.Config {
 // appendTo returns the contents of a file after appending (whole), and the part
 // of them that belongs to the host (rest). It replaces text that was appended
 // earlier in place, so that lines that others have added later stay.
-func (x *configDiff) appendTo(f engine.File) (whole, rest []byte) {
+func (x *configDiff) appendTo(f resource.File) (whole, rest []byte) {
 	n := x.facts.Nodes[f.Path]
 	if at, text, found := x.findAppended(f.Path); found {
 		rest = at.cutFrom(n.Contents)
@@ -62,9 +62,9 @@ func (x *configDiff) findAppended(path string) (at span, text []byte, found bool
 	return at, text, found
 }
 
-func (x *configDiff) appendedFiles(path string) []engine.File {
-	var files []engine.File
-	add := func(list []engine.File) {
+func (x *configDiff) appendedFiles(path string) []resource.File {
+	var files []resource.File
+	add := func(list []resource.File) {
 		for _, f := range list {
 			if f.Path == path && f.Inherit {
 				files = append(files, f)
@@ -85,8 +85,8 @@ func (x *configDiff) wroteWhole(path, digest string) bool {
 	if x.facts.Applied == nil {
 		return false
 	}
-	return slices.ContainsFunc(record.Configs(*x.facts.Applied), func(c engine.Config) bool {
-		return slices.ContainsFunc(c.Files, func(f engine.File) bool { return f.Path == path && !f.Inherit && f.Digest == digest })
+	return slices.ContainsFunc(record.Configs(*x.facts.Applied), func(c resource.Config) bool {
+		return slices.ContainsFunc(c.Files, func(f resource.File) bool { return f.Path == path && !f.Inherit && f.Digest == digest })
 	})
 }
 
@@ -105,7 +105,7 @@ func (x *configDiff) firstBase(path string) string {
 // file or restore its original.
 func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool) {
 	n := x.facts.Nodes[e.edit.path]
-	if !e.inherit || n.Type != engine.PathFile || n.Contents == nil {
+	if !e.inherit || n.Type != resource.PathFile || n.Contents == nil {
 		return nil, false
 	}
 	rest = n.Contents
@@ -113,21 +113,21 @@ func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool)
 		rest = at.cutFrom(n.Contents)
 	}
 	if x.facts.Saved[e.edit.path] {
-		return rest, !bytes.Equal(rest, n.Base) && engine.Digest(rest) != x.firstBase(e.edit.path)
+		return rest, !bytes.Equal(rest, n.Base) && resource.Digest(rest) != x.firstBase(e.edit.path)
 	}
 	return rest, len(rest) > 0
 }
 
 // withFoundDigests sets the digests of recorded files that text was appended to.
 // It takes a digest from the host if the file still has the appended text.
-func (x *configDiff) withFoundDigests(c engine.Config) engine.Config {
+func (x *configDiff) withFoundDigests(c resource.Config) resource.Config {
 	if !inheritsAny(c.Files) {
 		return c
 	}
 	c.Files = slices.Clone(c.Files)
 	for i, f := range c.Files {
 		n := x.facts.Nodes[f.Path]
-		if _, found := findText(n, f.Append); f.Inherit && n.Type == engine.PathFile && n.Contents != nil && (found || len(f.Append) == 0) {
+		if _, found := findText(n, f.Append); f.Inherit && n.Type == resource.PathFile && n.Contents != nil && (found || len(f.Append) == 0) {
 			c.Files[i].Digest = n.Digest
 		}
 	}
@@ -151,7 +151,7 @@ func (s span) cutFrom(contents []byte) []byte {
 // the contents before appending; the last place where the text forms whole lines;
 // the end of the file. It omits the end if the contents before appending are
 // known to end with a newline.
-func findText(n engine.PathFacts, text []byte) (span, bool) {
+func findText(n resource.PathFacts, text []byte) (span, bool) {
 	if len(text) == 0 {
 		return span{}, false
 	}
@@ -173,13 +173,13 @@ func findText(n engine.PathFacts, text []byte) (span, bool) {
 	return span{from, len(n.Contents)}, bytes.HasSuffix(n.Contents, text) && !bytes.HasSuffix(n.Base, []byte("\n"))
 }
 
-func (x *configDiff) resolvedConfig() engine.Config {
+func (x *configDiff) resolvedConfig() resource.Config {
 	c := x.desired
 	c.Files = x.want.Files
 	return c
 }
 
-func withoutHostDigests(c engine.Config) engine.Config {
+func withoutHostDigests(c resource.Config) resource.Config {
 	if !inheritsAny(c.Files) {
 		return c
 	}
@@ -192,6 +192,6 @@ func withoutHostDigests(c engine.Config) engine.Config {
 	return c
 }
 
-func inheritsAny(files []engine.File) bool {
-	return slices.ContainsFunc(files, func(f engine.File) bool { return f.Inherit })
+func inheritsAny(files []resource.File) bool {
+	return slices.ContainsFunc(files, func(f resource.File) bool { return f.Inherit })
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
@@ -12,24 +13,24 @@ import (
 // it has set them. The next complete write removes everything that holdfast has
 // set, also after a reboot in between.
 func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
-	user := func(change func(*engine.User)) engine.Config {
-		u := engine.User{Name: "bob"}
+	user := func(change func(*resource.User)) resource.Config {
+		u := resource.User{Name: "bob"}
 		change(&u)
-		return engine.Config{Users: []engine.User{u}}
+		return resource.Config{Users: []resource.User{u}}
 	}
 	const early, late, whole = 2, 3, -1 // where a write is cut short: before and after the account changes
-	hashed := user(func(u *engine.User) { u.PasswordHash = passwordDigest() })
-	keyed := user(func(u *engine.User) { u.SSHKeys = []string{key1} })
-	plain, gone, none := user(func(*engine.User) {}), user(func(u *engine.User) { u.Account.Absent = true }), engine.Config{}
+	hashed := user(func(u *resource.User) { u.PasswordHash = passwordDigest() })
+	keyed := user(func(u *resource.User) { u.SSHKeys = []string{key1} })
+	plain, gone, none := user(func(*resource.User) {}), user(func(u *resource.User) { u.Account.Absent = true }), resource.Config{}
 	type run struct {
-		config engine.Config
+		config resource.Config
 		stop   int
 	}
 	for name, test := range map[string]struct {
 		missing bool // the host does not have the account
 		runs    []run
 		drift   string
-		last    engine.Config
+		last    resource.Config
 	}{
 		"deletion":                         {runs: []run{{hashed, whole}, {gone, early}}, drift: intruder, last: none},
 		"deletion, then desired":           {runs: []run{{hashed, whole}, {gone, early}}, drift: intruder, last: plain},
@@ -47,9 +48,9 @@ func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
 		for _, reboots := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, reboot %v", name, reboots), func(t *testing.T) {
 				t.Parallel()
-				h := newAccountHost(map[string]engine.Login{})
+				h := newAccountHost(map[string]resource.Login{})
 				if !test.missing {
-					h.users["bob"] = engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+					h.users["bob"] = resource.Login{UID: 1000, Group: "bob", Password: "bob's own"}
 				}
 				for _, r := range test.runs {
 					h.runOnce(t, r.config, r.stop)
@@ -79,11 +80,11 @@ func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
 	for name, stop := range map[string]int{"not deleted": 2, "made again": -1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			own := engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
-			h := newAccountHost(map[string]engine.Login{"bob": own})
-			h.runOnce(t, engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}, stop)
+			own := resource.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+			h := newAccountHost(map[string]resource.Login{"bob": own})
+			h.runOnce(t, resource.Config{Users: []resource.User{{Name: "bob", Account: resource.Account{Absent: true}}}}, stop)
 			h.users["bob"] = own
-			for _, c := range []engine.Config{{}, {Users: []engine.User{{Name: "bob", PasswordHash: passwordDigest()}}}, {}} {
+			for _, c := range []resource.Config{{}, {Users: []resource.User{{Name: "bob", PasswordHash: passwordDigest()}}}, {}} {
 				h.runOnce(t, c, -1)
 				h.checkAccounts(t, c)
 			}
@@ -97,9 +98,9 @@ func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
 // If a run dies between the reboot that deletes an account and its record, the
 // next run does not reboot the host again.
 func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
-	h := newAccountHost(map[string]engine.Login{"bob": {UID: 1000, Group: "bob", Password: "bob's own"}})
-	h.runOnce(t, engine.Config{Users: []engine.User{{Name: "bob", PasswordHash: passwordDigest()}}}, -1)
-	gone := engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}
+	h := newAccountHost(map[string]resource.Login{"bob": {UID: 1000, Group: "bob", Password: "bob's own"}})
+	h.runOnce(t, resource.Config{Users: []resource.User{{Name: "bob", PasswordHash: passwordDigest()}}}, -1)
+	gone := resource.Config{Users: []resource.User{{Name: "bob", Account: resource.Account{Absent: true}}}}
 	h.runOnce(t, gone, 3)
 	h.boot++
 	changes, err := findChanges(engine.Desired{Config: &gone}, h.gatherFacts())
@@ -112,19 +113,19 @@ func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 // restores the hash, also after a reboot in between, and keeps no other hash as
 // the original.
 func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
-	hashed := engine.Config{Groups: []engine.Group{{Name: "web", PasswordHash: passwordDigest()}}}
-	for name, test := range map[string]struct{ before, unfinished, last engine.Config }{
+	hashed := resource.Config{Groups: []resource.Group{{Name: "web", PasswordHash: passwordDigest()}}}
+	for name, test := range map[string]struct{ before, unfinished, last resource.Config }{
 		"leaving":        {before: hashed},
-		"hash":           {before: hashed, unfinished: engine.Config{Groups: []engine.Group{{Name: "web"}}}, last: engine.Config{Groups: []engine.Group{{Name: "web"}}}},
-		"deletion":       {before: hashed, unfinished: engine.Config{Groups: []engine.Group{{Name: "web", Absent: true}}}},
+		"hash":           {before: hashed, unfinished: resource.Config{Groups: []resource.Group{{Name: "web"}}}, last: resource.Config{Groups: []resource.Group{{Name: "web"}}}},
+		"deletion":       {before: hashed, unfinished: resource.Config{Groups: []resource.Group{{Name: "web", Absent: true}}}},
 		"first password": {unfinished: hashed},
 	} {
 		for _, bootThen := range []string{moduletest.Boot, "boot-earlier"} {
 			t.Run(name+", "+bootThen, func(t *testing.T) {
 				t.Parallel()
-				f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Groups: map[string]int{"web": 77}, Applied: &engine.Record{
-					Schema: engine.RecordSchema, Config: test.before, Accounts: map[string]engine.AccountOrigin{"group/web": engine.FoundAccount},
-					Unfinished: &engine.UnfinishedWrite{Run: "r", Boot: bootThen, Config: test.unfinished},
+				f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Groups: map[string]int{"web": 77}, Applied: &resource.Record{
+					Schema: resource.RecordSchema, Config: test.before, Accounts: map[string]resource.AccountOrigin{"group/web": resource.FoundAccount},
+					Unfinished: &resource.UnfinishedWrite{Run: "r", Boot: bootThen, Config: test.unfinished},
 				}}}
 				d := engine.Desired{Config: &test.last}
 				x, err := newConfigDiff(d, f, true)
@@ -146,22 +147,22 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 // A record of an earlier version of holdfast has no origins of accounts. These
 // origins count as unknown.
 func TestAccountsOfAnEarlierRecord(t *testing.T) {
-	record := &engine.Record{Schema: 1, Config: engine.Config{Users: []engine.User{
+	record := &resource.Record{Schema: 1, Config: resource.Config{Users: []resource.User{
 		{Name: "core", PasswordHash: passwordDigest()}, {Name: "bob", PasswordHash: passwordDigest()}, {Name: "etcd", PasswordHash: passwordDigest()},
 	}}}
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Applied: record, Users: map[string]resource.Login{
 		"core": {UID: 1000, Group: "core", Password: passwordDigest(), Connects: true}, "bob": {UID: 1001, Group: "bob", Password: passwordDigest()}, "etcd": {UID: 998, Group: "etcd", Password: passwordDigest()},
 	}}}
-	x, err := newConfigDiff(engine.Desired{Config: &engine.Config{}}, f, true)
+	x, err := newConfigDiff(engine.Desired{Config: &resource.Config{}}, f, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, u := range x.buildWrite(engine.Target{Desired: engine.Desired{Config: &engine.Config{}}, Facts: f, Run: "r"}).users {
+	for _, u := range x.buildWrite(engine.Target{Desired: engine.Desired{Config: &resource.Config{}}, Facts: f, Run: "r"}).users {
 		if u.back || u.keep || u.retire != (u.want.Name == "bob") || !u.password {
 			t.Errorf("%+v", u)
 		}
 	}
-	if _, after := x.buildRecords("r"); after.Accounts["bob"] != engine.MadeAccount || after.Accounts["core"] != "" {
+	if _, after := x.buildRecords("r"); after.Accounts["bob"] != resource.MadeAccount || after.Accounts["core"] != "" {
 		t.Errorf("%+v", after.Accounts)
 	}
 }

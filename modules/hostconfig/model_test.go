@@ -10,20 +10,21 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
 // modelHost is a host in memory. It carries out writes by the rules that pathEdit
 // and unitEdit document.
 type modelHost struct {
-	nodes   map[string]engine.PathFacts
-	saved   map[string]engine.PathFacts
+	nodes   map[string]resource.PathFacts
+	saved   map[string]resource.PathFacts
 	units   map[string]string
-	applied *engine.Record
+	applied *resource.Record
 	boot    int
 	data    map[string][]byte
-	effect  map[string]engine.PathFacts // contents that have taken effect
-	over    []string                    // originals that are not needed after the record is written
+	effect  map[string]resource.PathFacts // contents that have taken effect
+	over    []string                      // originals that are not needed after the record is written
 }
 
 func (h *modelHost) gatherFacts() engine.Facts {
@@ -35,7 +36,7 @@ func (h *modelHost) gatherFacts() engine.Facts {
 			nodes[p] = n
 		}
 	}
-	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &engine.ConfigFacts{
+	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &resource.ConfigFacts{
 		Applied: h.applied, Nodes: nodes, Saved: saved, Units: maps.Clone(h.units),
 	}}
 }
@@ -87,9 +88,9 @@ func (h *modelHost) carryOut(w hostWrite, stop int) {
 
 func (h *modelHost) applyEdit(e pathEdit) {
 	switch {
-	case e.kind != engine.PathMissing:
-		n := engine.PathFacts{Type: e.kind, Mode: max(0, e.mode)}
-		if e.kind == engine.PathLink {
+	case e.kind != resource.PathMissing:
+		n := resource.PathFacts{Type: e.kind, Mode: max(0, e.mode)}
+		if e.kind == resource.PathLink {
 			n.Target = e.data
 		} else {
 			n.Digest = e.data
@@ -116,24 +117,24 @@ func modelPolicy() []engine.Rule {
 
 // anyConfig draws a configuration that has some of the paths, as files or links,
 // and a unit.
-func anyConfig(t *rapid.T, name string) engine.Config {
-	var c engine.Config
+func anyConfig(t *rapid.T, name string) resource.Config {
+	var c resource.Config
 	for _, p := range modelPaths[:5] {
 		switch rapid.IntRange(0, 4).Draw(t, name+p) {
 		case 0, 1:
 			mode := rapid.SampledFrom([]int{0o600, 0o644}).Draw(t, "mode")
 			data := rapid.SampledFrom([]string{"1", "2"}).Draw(t, "data")
-			c.Files = append(c.Files, engine.File{Path: p, Contents: []byte(data), Mode: &mode})
+			c.Files = append(c.Files, resource.File{Path: p, Contents: []byte(data), Mode: &mode})
 		case 2:
-			c.Links = append(c.Links, engine.Link{Path: p, Target: "/etc/x"})
+			c.Links = append(c.Links, resource.Link{Path: p, Target: "/etc/x"})
 		}
 	}
 	if text := rapid.SampledFrom([]string{"", "+1\n", "+2\n"}).Draw(t, name+" appended"); text != "" {
-		c.Files = append(c.Files, engine.File{Path: "/etc/appended", Inherit: true, Append: []byte(text)})
+		c.Files = append(c.Files, resource.File{Path: "/etc/appended", Inherit: true, Append: []byte(text)})
 	}
 	if rapid.Bool().Draw(t, name+" unit") {
 		yes := rapid.Bool().Draw(t, "enabled")
-		c.Units = append(c.Units, engine.Unit{Name: "f.service", Contents: rapid.SampledFrom([]string{"[Unit]\n", "[Service]\n"}).Draw(t, "unit"), Enabled: &yes})
+		c.Units = append(c.Units, resource.Unit{Name: "f.service", Contents: rapid.SampledFrom([]string{"[Unit]\n", "[Service]\n"}).Draw(t, "unit"), Enabled: &yes})
 	}
 	compact, _ := c.Compact()
 	return compact
@@ -144,22 +145,22 @@ func anyConfig(t *rapid.T, name string) engine.Config {
 // configuration does not set, and leaves nothing to do.
 func TestConfigConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := &modelHost{nodes: map[string]engine.PathFacts{}, saved: map[string]engine.PathFacts{}, units: map[string]string{"f.service": "disabled"}}
+		h := &modelHost{nodes: map[string]resource.PathFacts{}, saved: map[string]resource.PathFacts{}, units: map[string]string{"f.service": "disabled"}}
 		if rapid.Bool().Draw(t, "has a record") {
-			h.applied = &engine.Record{Schema: engine.RecordSchema}
+			h.applied = &resource.Record{Schema: resource.RecordSchema}
 		}
 		for _, p := range modelPaths[:5] {
 			switch rapid.IntRange(0, 3).Draw(t, "host has "+p) {
 			case 0:
-				h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("host's own")), Mode: 0o640}
+				h.nodes[p] = resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("host's own")), Mode: 0o640}
 			case 1: // the host already has paths that may be desired later; without a record they count as provisioned
 				if h.applied != nil {
-					h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("1")), Mode: 0o600}
+					h.nodes[p] = resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("1")), Mode: 0o600}
 				}
 			}
 		}
 		if rapid.Bool().Draw(t, "host has /etc/appended") {
-			h.nodes["/etc/appended"] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("own\n")), Mode: 0o640, Contents: []byte("own\n")}
+			h.nodes["/etc/appended"] = resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("own\n")), Mode: 0o640, Contents: []byte("own\n")}
 		}
 		own := maps.Clone(h.nodes)
 		h.effect = maps.Clone(h.nodes)
@@ -170,9 +171,9 @@ func TestConfigConverges(t *testing.T) {
 			if rapid.Bool().Draw(t, name+"reboot") {
 				h.simulateReboot()
 			}
-			if p := rapid.SampledFrom(modelPaths[:5]).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == engine.PathFile && h.applied != nil && h.applied.Unfinished == nil {
-				if slices.ContainsFunc(h.applied.Config.Files, func(f engine.File) bool { return f.Path == p }) {
-					h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("edited")), Mode: 0o644}
+			if p := rapid.SampledFrom(modelPaths[:5]).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == resource.PathFile && h.applied != nil && h.applied.Unfinished == nil {
+				if slices.ContainsFunc(h.applied.Config.Files, func(f resource.File) bool { return f.Path == p }) {
+					h.nodes[p] = resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("edited")), Mode: 0o644}
 				}
 			}
 		}
@@ -182,7 +183,7 @@ func TestConfigConverges(t *testing.T) {
 		if changes, err := findChanges(d, h.gatherFacts()); err != nil || len(changes) > 0 {
 			t.Fatalf("not done: %v %v", changes, err)
 		}
-		if i := slices.IndexFunc(d.Config.Files, func(f engine.File) bool { return f.Inherit }); i >= 0 {
+		if i := slices.IndexFunc(d.Config.Files, func(f resource.File) bool { return f.Inherit }); i >= 0 {
 			want := string(own["/etc/appended"].Contents) + string(d.Config.Files[i].Append)
 			if n := h.nodes["/etc/appended"]; strings.Replace(string(n.Contents), foreign, "", 1) != want || !strings.Contains(string(n.Contents), foreign) {
 				t.Fatalf("/etc/appended has %q, want %q", n.Contents, want)
@@ -215,12 +216,12 @@ func TestConfigConverges(t *testing.T) {
 // exists and belongs to the host.
 func (h *modelHost) addForeignLine(t *rapid.T) string {
 	n := h.nodes["/etc/appended"]
-	if n.Type != engine.PathFile || !rapid.Bool().Draw(t, "a foreign line") {
+	if n.Type != resource.PathFile || !rapid.Bool().Draw(t, "a foreign line") {
 		return ""
 	}
 	const line = "foreign\n"
 	n.Contents = append(slices.Clone(n.Contents), line...)
-	n.Digest = engine.Digest(n.Contents)
+	n.Digest = resource.Digest(n.Contents)
 	h.nodes["/etc/appended"] = n
 	return line
 }

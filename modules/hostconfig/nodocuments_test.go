@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe/observetest"
+	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
 )
 
 // noDocuments returns the desired state of a host for which the inventory names
 // no documents.
 func noDocuments() engine.Desired {
-	return engine.Desired{Config: &engine.Config{}, NoDocuments: true}
+	return engine.Desired{Config: &resource.Config{}, NoDocuments: true}
 }
 
 // If a host has no documents and no record, holdfast changes nothing on the host.
@@ -31,12 +33,12 @@ func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
 func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.WriteFile("/etc/a", "1", 0o644)
-	c := engine.Config{
-		Files: []engine.File{observetest.EmptyFile("/etc/a")},
-		Users: []engine.User{{Name: "bob", SSHKeys: []string{key1}}},
-		Fixed: []engine.Fixed{{Name: "storage.disks /dev/sda", Digest: "x"}},
+	c := resource.Config{
+		Files: []resource.File{observetest.EmptyFile("/etc/a")},
+		Users: []resource.User{{Name: "bob", SSHKeys: []string{key1}}},
+		Fixed: []resource.Fixed{{Name: "storage.disks /dev/sda", Digest: "x"}},
 	}
-	s.WriteRecord(engine.Record{Schema: engine.RecordSchema, Config: c})
+	s.WriteRecord(resource.Record{Schema: resource.RecordSchema, Config: c})
 	f := s.GatherFacts(noDocuments())
 	changes, err := findChanges(noDocuments(), f)
 	if err != nil || len(changes) != 2 {
@@ -64,7 +66,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 // A record that cannot be parsed is always a problem, with documents or without.
 func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 	s := observetest.NewHost(t)
-	s.WriteFile(engine.RecordPath, "hello\n", 0o600)
+	s.WriteFile(record.Path, "hello\n", 0o600)
 	if changes, err := findChanges(noDocuments(), s.GatherFacts(noDocuments())); err == nil {
 		t.Errorf("%v", changes)
 	}
@@ -72,17 +74,17 @@ func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 
 // If a write would lock the account that holdfast logs in as, nothing is written.
 func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
-	record := &engine.Record{
-		Schema: engine.RecordSchema, Config: engine.Config{Users: []engine.User{{Name: "ops", SSHKeys: []string{key1}}}},
-		Accounts: map[string]engine.AccountOrigin{"ops": engine.MadeAccount},
+	record := &resource.Record{
+		Schema: resource.RecordSchema, Config: resource.Config{Users: []resource.User{{Name: "ops", SSHKeys: []string{key1}}}},
+		Accounts: map[string]resource.AccountOrigin{"ops": resource.MadeAccount},
 	}
-	login := engine.Login{UID: 1001, Group: "ops", Keys: []string{key1}, Connects: true}
-	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{"ops": login}}}
+	login := resource.Login{UID: 1001, Group: "ops", Keys: []string{key1}, Connects: true}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Applied: record, Users: map[string]resource.Login{"ops": login}}}
 	if changes, err := findChanges(noDocuments(), f); err == nil || !strings.Contains(err.Error(), "logs in as ops") {
 		t.Errorf("%v %v", changes, err)
 	}
 	// If the host had the account before holdfast, the plan only warns.
-	record.Accounts["ops"] = engine.FoundAccount
+	record.Accounts["ops"] = resource.FoundAccount
 	changes, err := findChanges(noDocuments(), f)
 	if err != nil || len(changes) != 1 || !slices.ContainsFunc(changes[0].Warnings, func(w string) bool { return strings.Contains(w, "loses its last SSH key") }) {
 		t.Errorf("%v %v", changes, err)
@@ -100,8 +102,8 @@ func TestTheWayToAFileIsLookedAt(t *testing.T) {
 	s.WriteFile("/srv/app/x", "", 0o644)
 	s.Link("/etc/app", "/srv/app")
 	s.Link("/home", "srv")
-	s.WriteRecord(engine.Record{Schema: engine.RecordSchema}) // on a live system everything is in memory; here it is if the folder of the test is
-	d := engine.Desired{Config: &engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/app/deep/x"), observetest.EmptyFile("/etc/app/y"), observetest.EmptyFile("/home/z")}}}
+	s.WriteRecord(resource.Record{Schema: resource.RecordSchema}) // on a live system everything is in memory; here it is if the folder of the test is
+	d := engine.Desired{Config: &resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/app/deep/x"), observetest.EmptyFile("/etc/app/y"), observetest.EmptyFile("/home/z")}}}
 	f := s.GatherFacts(d)
 	f.Config.Fleeting = nil // the folder of the test may be in memory
 	_, err := findChanges(d, f)

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/record"
 )
@@ -15,8 +15,8 @@ func groupName(name string) string { return rules.GroupName(name) }
 // findOrigins returns the recorded origins, and the origin of each desired
 // account. Records of earlier versions of holdfast have no origins: the origin of
 // such an account stays unknown, unless the account is missing now.
-func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
-	origins, recorded := map[string]engine.AccountOrigin{}, map[string]bool{}
+func (x *configDiff) findOrigins() map[string]resource.AccountOrigin {
+	origins, recorded := map[string]resource.AccountOrigin{}, map[string]bool{}
 	if a := x.facts.Applied; a != nil {
 		maps.Copy(origins, a.Accounts)
 		for _, c := range record.Configs(*a) {
@@ -31,9 +31,9 @@ func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	note := func(name string, exists bool) {
 		switch {
 		case !exists:
-			origins[name] = engine.MadeAccount
+			origins[name] = resource.MadeAccount
 		case origins[name] == "" && !recorded[name]:
-			origins[name] = engine.FoundAccount
+			origins[name] = resource.FoundAccount
 		}
 	}
 	for _, u := range x.want.Users {
@@ -52,7 +52,7 @@ func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 // originsAfter returns the origins to record after the write. It records an
 // account that holdfast locks as made by holdfast. An account that holdfast
 // leaves to the host loses its entry.
-func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
+func (x *configDiff) originsAfter() map[string]resource.AccountOrigin {
 	origins := maps.Clone(x.origins)
 	for _, u := range x.want.Users {
 		if u.Account.Absent {
@@ -69,33 +69,33 @@ func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 		switch {
 		case u.Account.Absent && exists: // its deletion failed, or others made the account again: holdfast leaves it to the host
 		case x.retiresUser(u.Name):
-			origins[u.Name] = engine.MadeAccount
+			origins[u.Name] = resource.MadeAccount
 		default:
 			delete(origins, u.Name)
 		}
 	}
 	for _, g := range x.leavingGroups() {
-		if _, exists := x.facts.Groups[g.Name]; !exists || origins[groupName(g.Name)] == engine.FoundAccount {
+		if _, exists := x.facts.Groups[g.Name]; !exists || origins[groupName(g.Name)] == resource.FoundAccount {
 			delete(origins, groupName(g.Name))
 		}
 	}
 	return origins
 }
 
-func (x *configDiff) leavingUsers() []engine.User {
+func (x *configDiff) leavingUsers() []resource.User {
 	wanted := map[string]bool{}
 	for _, u := range x.want.Users {
 		wanted[u.Name] = true
 	}
-	return dropMatching(x.was.Users, func(u engine.User) bool { return wanted[u.Name] })
+	return dropMatching(x.was.Users, func(u resource.User) bool { return wanted[u.Name] })
 }
 
-func (x *configDiff) leavingGroups() []engine.Group {
+func (x *configDiff) leavingGroups() []resource.Group {
 	wanted := map[string]bool{}
 	for _, g := range x.want.Groups {
 		wanted[g.Name] = true
 	}
-	return dropMatching(x.was.Groups, func(g engine.Group) bool { return wanted[g.Name] })
+	return dropMatching(x.was.Groups, func(g resource.Group) bool { return wanted[g.Name] })
 }
 
 // firstPersonUID is the lowest UID of an account of a person.
@@ -108,9 +108,9 @@ const firstPersonUID = 1000
 func (x *configDiff) retiresUser(name string) bool {
 	login, exists := x.facts.Users[name]
 	switch origin := x.origins[name]; {
-	case !exists || login.UID == 0 || origin == engine.FoundAccount:
+	case !exists || login.UID == 0 || origin == resource.FoundAccount:
 		return false
-	case origin == engine.MadeAccount:
+	case origin == resource.MadeAccount:
 		return true
 	}
 	return login.UID >= firstPersonUID && !login.Connects
@@ -120,14 +120,14 @@ func (x *configDiff) retiresUser(name string) bool {
 // locks leaving accounts. It returns false for an account that the host had
 // before holdfast: holdfast never unlocks such an account.
 func (x *configDiff) isRetired(name string) bool {
-	return x.facts.Users[name].Retired() && x.origins[name] != engine.FoundAccount
+	return x.facts.Users[name].Retired() && x.origins[name] != resource.FoundAccount
 }
 
 // keepsHash reports whether to save the current password hash of a user or group
 // as the original. holdfast saves the hash only before it replaces one for the
 // first time. Any later hash comes from holdfast, or is drift.
 func (x *configDiff) keepsHash(name string) bool {
-	if x.origins[name] != engine.FoundAccount {
+	if x.origins[name] != resource.FoundAccount {
 		return false
 	}
 	if x.facts.Applied == nil {
@@ -141,7 +141,7 @@ func (x *configDiff) keepsHash(name string) bool {
 	return true
 }
 
-func passwordHashes(c engine.Config) map[string]string {
+func passwordHashes(c resource.Config) map[string]string {
 	set := map[string]string{}
 	for _, u := range c.Users {
 		if u.PasswordHash != "" {
@@ -161,7 +161,7 @@ func (x *configDiff) accountWarning(name string) string {
 	if !exists {
 		return ""
 	}
-	var is engine.User
+	var is resource.User
 	leaves := true
 	for _, u := range x.want.Users {
 		if u.Name == name {
@@ -212,7 +212,7 @@ func (x *configDiff) removalWarning() string {
 	return why + ": EVERYTHING that holdfast has made there is taken away: " + countResources(x.was)
 }
 
-func countResources(c engine.Config) string {
+func countResources(c resource.Config) string {
 	var list []string
 	for _, kind := range []struct {
 		n         int

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/record"
 )
 
@@ -39,12 +39,12 @@ func newListing(w hostWrite) listing {
 	}
 	known := map[string]bool{"/": true}
 	for _, e := range w.edits {
-		if e.kind != engine.PathMissing {
+		if e.kind != resource.PathMissing {
 			known[e.path] = true
 		}
 	}
 	for _, e := range sortEdits(w.edits) {
-		if e.kind != engine.PathMissing || e.restore {
+		if e.kind != resource.PathMissing || e.restore {
 			l.addParents(e.path, path.Dir(e.path), known)
 		}
 		it := listedEdit{pathEdit: e, about: e.path}
@@ -60,7 +60,7 @@ func newListing(w hostWrite) listing {
 // before their directory.
 func sortEdits(edits []pathEdit) []pathEdit {
 	return slices.SortedStableFunc(slices.Values(edits), func(a, b pathEdit) int {
-		switch aGoes, bGoes := a.kind == engine.PathMissing, b.kind == engine.PathMissing; {
+		switch aGoes, bGoes := a.kind == resource.PathMissing, b.kind == resource.PathMissing; {
 		case aGoes && bGoes:
 			return strings.Compare(b.path, a.path)
 		case aGoes:
@@ -85,7 +85,7 @@ func (it *listedEdit) fillDefaults() {
 	same := it.was.Type == it.kind
 	if it.mode < 0 {
 		it.mode = 0o644
-		if it.kind == engine.PathDirectory {
+		if it.kind == resource.PathDirectory {
 			it.mode = 0o755
 		}
 		if same {
@@ -112,7 +112,7 @@ func (l *listing) assignSources() {
 	count := map[string]int{}
 	for i := range l.items {
 		it := &l.items[i]
-		if it.kind != engine.PathFile {
+		if it.kind != resource.PathFile {
 			continue
 		}
 		key := fmt.Sprintf("%s %o %s", it.data, it.mode, it.owner)
@@ -134,7 +134,7 @@ func (it listedEdit) kindWord() string {
 		return "parent"
 	case it.hard:
 		return "hard"
-	case it.kind == engine.PathMissing:
+	case it.kind == resource.PathMissing:
 		return "gone"
 	}
 	return string(it.kind)
@@ -151,10 +151,10 @@ func yesIf(is bool) string {
 	return ""
 }
 
-func formatStat(n engine.PathFacts) string {
-	kinds := map[engine.PathType]int{engine.PathFile: 0o100000, engine.PathDirectory: 0o040000, engine.PathLink: 0o120000}
+func formatStat(n resource.PathFacts) string {
+	kinds := map[resource.PathType]int{resource.PathFile: 0o100000, resource.PathDirectory: 0o040000, resource.PathLink: 0o120000}
 	mode := n.Mode
-	if n.Type == engine.PathLink {
+	if n.Type == resource.PathLink {
 		mode = 0o777
 	}
 	return fmt.Sprintf("%x %d %d", kinds[n.Type]|mode, n.UID, n.GID)
@@ -163,16 +163,16 @@ func formatStat(n engine.PathFacts) string {
 func (it listedEdit) shellCall(n int, files map[string]bool) string {
 	was, wasData := "none", ""
 	switch it.was.Type {
-	case engine.PathMissing:
-	case engine.PathFile:
+	case resource.PathMissing:
+	case resource.PathFile:
 		was, wasData = "file", it.was.Digest
-	case engine.PathLink:
+	case resource.PathLink:
 		was, wasData = "link", it.was.Target
 	default:
 		was = string(it.was.Type)
 	}
 	data, targetDir, targetName := "", "", ""
-	if it.kind == engine.PathLink {
+	if it.kind == resource.PathLink {
 		data = it.data
 	}
 	if it.hard {
@@ -210,8 +210,8 @@ func (it listedEdit) shellCall(n int, files map[string]bool) string {
 	return strings.Join(words, " ") + "\n\"$1\"\n"
 }
 
-func directoryInode(n engine.PathFacts) string {
-	if n.Type != engine.PathDirectory {
+func directoryInode(n resource.PathFacts) string {
+	if n.Type != resource.PathDirectory {
 		return ""
 	}
 	return n.Inode
@@ -228,9 +228,9 @@ func (l listing) collectWords(of func(listedEdit) (string, bool)) []string {
 }
 
 func (l listing) keepsRemainder() bool {
-	return slices.ContainsFunc(l.items, func(it listedEdit) bool { return it.kind == engine.PathFile && it.restore })
+	return slices.ContainsFunc(l.items, func(it listedEdit) bool { return it.kind == resource.PathFile && it.restore })
 }
 
-func (l listing) presentItems(types ...engine.PathType) []listedEdit {
+func (l listing) presentItems(types ...resource.PathType) []listedEdit {
 	return slices.DeleteFunc(slices.Clone(l.items), func(it listedEdit) bool { return it.parent || !slices.Contains(types, it.was.Type) })
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
 )
@@ -29,7 +29,7 @@ func TestStrangeNames(t *testing.T) {
 			data[path] = path + " contents\n"
 			made = append(made, writtenFile(path))
 		}
-		l := pathEdit{path: "/etc/links/" + name, kind: engine.PathLink, data: name}
+		l := pathEdit{path: "/etc/links/" + name, kind: resource.PathLink, data: name}
 		made = append(made, l)
 		again = append(again, writtenFile("/etc/"+name), removedPath("/etc/links/"+name))
 	}
@@ -40,7 +40,7 @@ func TestStrangeNames(t *testing.T) {
 		}
 	}
 	for _, e := range made {
-		if e.kind == engine.PathLink && b.Node(e.path).Target != e.data {
+		if e.kind == resource.PathLink && b.Node(e.path).Target != e.data {
 			t.Errorf("%q: %+v", e.path, b.Node(e.path))
 		}
 	}
@@ -52,10 +52,10 @@ func TestStrangeNames(t *testing.T) {
 	}
 	b.mustWrite(b.planWrite(data, again...))
 	for _, e := range again {
-		if n := b.Node(e.path); n.Type != e.kind || n.Type == engine.PathFile && b.Read(e.path) != "again\n" {
+		if n := b.Node(e.path); n.Type != e.kind || n.Type == resource.PathFile && b.Read(e.path) != "again\n" {
 			t.Errorf("%q: %+v", e.path, n)
 		}
-		if e.kind != engine.PathFile {
+		if e.kind != resource.PathFile {
 			continue
 		}
 		if got, err := os.ReadFile(b.At(record.OriginalsDir + "/" + record.OriginalName(e.path))); err != nil || string(got) != e.path+" contents\n" {
@@ -71,13 +71,13 @@ func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
 	b.Put("/etc/one", "one\n", 0o644)
 	b.Check(os.Link(b.At("/etc/one"), b.At("/etc/two")))
 	b.mustWrite(b.planWrite(contents{"/etc/link": "new\n"},
-		pathEdit{path: "/etc/file", kind: engine.PathLink, data: "target", save: true},
-		pathEdit{path: "/etc/link", kind: engine.PathFile, mode: -1, save: true},
-		pathEdit{path: "/etc/two", kind: engine.PathLink, hard: true, data: "/etc/one"})) // unchanged: no rename
+		pathEdit{path: "/etc/file", kind: resource.PathLink, data: "target", save: true},
+		pathEdit{path: "/etc/link", kind: resource.PathFile, mode: -1, save: true},
+		pathEdit{path: "/etc/two", kind: resource.PathLink, hard: true, data: "/etc/one"})) // unchanged: no rename
 	if n := b.Node("/etc/file"); n.Target != "target" {
 		t.Errorf("%+v", n)
 	}
-	if n := b.Node("/etc/link"); n.Type != engine.PathFile || n.Mode != 0o644 || b.Read("/etc/link") != "new\n" {
+	if n := b.Node("/etc/link"); n.Type != resource.PathFile || n.Mode != 0o644 || b.Read("/etc/link") != "new\n" {
 		t.Errorf("%+v", n)
 	}
 	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/file", mode: -1, restore: true}, pathEdit{path: "/etc/link", mode: -1, restore: true}))
@@ -104,7 +104,7 @@ func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	names := []string{"/etc/same", "/etc/dropped", "/etc/mode", "/etc/link"}
 	var edits, back []pathEdit
 	for _, name := range names {
-		edits = append(edits, pathEdit{path: name, kind: engine.PathFile, mode: 0o644, save: true})
+		edits = append(edits, pathEdit{path: name, kind: resource.PathFile, mode: 0o644, save: true})
 		back = append(back, pathEdit{path: name, mode: -1, restore: true})
 	}
 	b.mustWrite(b.planWrite(nil, edits...))
@@ -143,7 +143,7 @@ func TestAnOriginalIsNeverOverwritten(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/foo", "first\n", 0o644)
 	for _, text := range []string{"second\n", "third\n"} {
-		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: engine.PathFile, mode: 0o644, save: true}))
+		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: resource.PathFile, mode: 0o644, save: true}))
 	}
 	if got := b.Read("/var/lib/holdfast/originals/%2Fetc%2Ffoo"); got != "first\n" {
 		t.Errorf("original %q", got)
@@ -166,8 +166,8 @@ func TestDirectoriesGetTheirModesAndKeepWhatIsInThem(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/d/x", "x", 0o644)
 	b.Check(os.Chmod(b.At("/etc/d"), 0o2775|os.ModeSetgid))
-	b.mustWrite(b.planWrite(contents{"/etc/n/y": "y"}, pathEdit{path: "/etc/d", kind: engine.PathDirectory, mode: 0o700},
-		pathEdit{path: "/etc/n", kind: engine.PathDirectory, mode: 0o1777}, writtenFile("/etc/n/y")))
+	b.mustWrite(b.planWrite(contents{"/etc/n/y": "y"}, pathEdit{path: "/etc/d", kind: resource.PathDirectory, mode: 0o700},
+		pathEdit{path: "/etc/n", kind: resource.PathDirectory, mode: 0o1777}, writtenFile("/etc/n/y")))
 	if b.Node("/etc/d").Mode != 0o700 || b.Node("/etc/n").Mode != 0o1777 || b.Read("/etc/d/x") != "x" || b.Read("/etc/n/y") != "y" {
 		t.Errorf("%s", b.ListTree())
 	}
@@ -176,7 +176,7 @@ func TestDirectoriesGetTheirModesAndKeepWhatIsInThem(t *testing.T) {
 func TestTheSameContentsWithOtherModes(t *testing.T) {
 	b := newWriteBox(t)
 	b.mustWrite(b.planWrite(contents{"/etc/a": "x", "/etc/b": "x", "/etc/c": "x"}, writtenFile("/etc/a"),
-		pathEdit{path: "/etc/b", kind: engine.PathFile, mode: 0o600}, pathEdit{path: "/etc/c", kind: engine.PathFile, mode: 0o4755}))
+		pathEdit{path: "/etc/b", kind: resource.PathFile, mode: 0o600}, pathEdit{path: "/etc/c", kind: resource.PathFile, mode: 0o4755}))
 	for path, mode := range map[string]int{"/etc/a": 0o644, "/etc/b": 0o600, "/etc/c": 0o4755} {
 		if n := b.Node(path); n.Mode != mode || b.Read(path) != "x" {
 			t.Errorf("%s: %o", path, n.Mode)
@@ -189,7 +189,7 @@ func TestSELinuxContexts(t *testing.T) {
 	b.AddTool("selinuxenabled", "exit 0\n")
 	b.AddTool("matchpathcon", "shift; [ $1 != -- ] || shift; for p; do case $p in */none) echo '<<none>>' ;; *) echo \"system_u:object_r:$p:s0\" ;; esac; done\n")
 	b.AddTool("chcon", "printf 'chcon %s\\n' \"$*\" >>$BOX/log\n")
-	b.mustWrite(b.planWrite(nil, writtenFile("/etc/a"), writtenFile("/etc/none"), pathEdit{path: "/etc/link", kind: engine.PathLink, data: "x"}, writtenFile("/etc/new/b")))
+	b.mustWrite(b.planWrite(nil, writtenFile("/etc/a"), writtenFile("/etc/none"), pathEdit{path: "/etc/link", kind: resource.PathLink, data: "x"}, writtenFile("/etc/new/b")))
 	for path, made := range map[string]string{"/etc/a": "file-1", "/etc/link": "link-2", "/etc/new": "parent-3", "/etc/new/b": "file-4"} {
 		if want := "chcon -h system_u:object_r:" + path + ":s0 ./" + made + "\n"; !strings.Contains(b.Log(), want) {
 			t.Errorf("no %q in\n%s", want, b.Log())
@@ -231,7 +231,7 @@ func TestAnOriginalComesBackIntoADirectoryThatIsGone(t *testing.T) {
 	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	b.Put("/etc/d/e/foo", "theirs\n", 0o600)
-	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", kind: engine.PathFile, mode: 0o644, save: true}))
+	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", kind: resource.PathFile, mode: 0o644, save: true}))
 	b.Check(os.RemoveAll(b.At("/etc/d")))
 	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", mode: -1, restore: true}))
 	if got := b.Read("/etc/d/e/foo"); got != "theirs\n" {
@@ -244,7 +244,7 @@ func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/etc/old/x/y", "", 0o644)
 	b.mustWrite(b.planWrite(contents{"/etc/a/b/c": "c"}, removedPath("/etc/old"), removedPath("/etc/old/x"), removedPath("/etc/old/x/y"), writtenFile("/etc/a/b/c"),
-		pathEdit{path: "/etc/a/b", kind: engine.PathDirectory, mode: 0o711}, pathEdit{path: "/etc/a", kind: engine.PathDirectory, mode: 0o700}))
+		pathEdit{path: "/etc/a/b", kind: resource.PathDirectory, mode: 0o711}, pathEdit{path: "/etc/a", kind: resource.PathDirectory, mode: 0o700}))
 	if b.Exists("etc/old") || b.Node("/etc/a").Mode != 0o700 || b.Node("/etc/a/b").Mode != 0o711 || b.Read("/etc/a/b/c") != "c" {
 		t.Errorf("%s", b.ListTree())
 	}
@@ -277,7 +277,7 @@ func TestTheMarkOfADefaultStays(t *testing.T) {
 	b.Put("/etc/foo", "shipped\n", 0o644)
 	b.Put("/usr/etc/foo", "shipped\n", 0o644)
 	for _, text := range []string{"first\n", "second\n"} {
-		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: engine.PathFile, mode: 0o644, save: true}))
+		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: resource.PathFile, mode: 0o644, save: true}))
 	}
 	if name := "var/lib/holdfast/originals/%2Fetc%2Ffoo"; b.Exists(name) || !b.Exists(name+".default") {
 		t.Errorf("%s", b.ListTree())

@@ -4,20 +4,20 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 )
 
 // expectedStats, expectedDigests and expectedTargets return the output of the
 // shell functions present, files and links on a host that has not changed since
 // the plan.
 func (l listing) expectedStats() string {
-	return l.joinPresent(func(n engine.PathFacts) string { return formatStat(n) }, engine.PathFile, engine.PathDirectory, engine.PathLink)
+	return l.joinPresent(func(n resource.PathFacts) string { return formatStat(n) }, resource.PathFile, resource.PathDirectory, resource.PathLink)
 }
 
 func (l listing) expectedDigests() string {
 	var list []string
-	for _, it := range l.presentItems(engine.PathFile) {
+	for _, it := range l.presentItems(resource.PathFile) {
 		list = append(list, it.was.Digest+"  ."+it.path)
 	}
 	slices.Sort(list)
@@ -25,10 +25,10 @@ func (l listing) expectedDigests() string {
 }
 
 func (l listing) expectedTargets() string {
-	return l.joinPresent(func(n engine.PathFacts) string { return n.Target }, engine.PathLink)
+	return l.joinPresent(func(n resource.PathFacts) string { return n.Target }, resource.PathLink)
 }
 
-func (l listing) joinPresent(of func(engine.PathFacts) string, types ...engine.PathType) string {
+func (l listing) joinPresent(of func(resource.PathFacts) string, types ...resource.PathType) string {
 	var list []string
 	for _, it := range l.presentItems(types...) {
 		list = append(list, of(it.was))
@@ -37,7 +37,7 @@ func (l listing) joinPresent(of func(engine.PathFacts) string, types ...engine.P
 }
 
 func (l listing) shellFunctions() string {
-	paths := func(types ...engine.PathType) []string {
+	paths := func(types ...resource.PathType) []string {
 		var list []string
 		for _, it := range l.presentItems(types...) {
 			list = append(list, it.path)
@@ -47,19 +47,19 @@ func (l listing) shellFunctions() string {
 	files := map[string]bool{}
 	var calls strings.Builder
 	for _, it := range l.items {
-		files[it.path] = it.kind == engine.PathFile
+		files[it.path] = it.kind == resource.PathFile
 	}
 	for i, it := range l.items {
 		calls.WriteString(it.shellCall(i, files))
 	}
-	was := paths(engine.PathFile, engine.PathLink)
+	was := paths(resource.PathFile, resource.PathLink)
 	return "edits() {\nspot=''\n" + calls.String() + "}\n" +
-		absentFunction(paths(engine.PathMissing)) +
-		printFunction("present", `"$root"%s\\0`, paths(engine.PathFile, engine.PathDirectory, engine.PathLink)) +
-		printFunction("files", `.%s\\n`, paths(engine.PathFile)) +
-		printFunction("links", `"$root"%s\\0`, paths(engine.PathLink)) +
+		absentFunction(paths(resource.PathMissing)) +
+		printFunction("present", `"$root"%s\\0`, paths(resource.PathFile, resource.PathDirectory, resource.PathLink)) +
+		printFunction("files", `.%s\\n`, paths(resource.PathFile)) +
+		printFunction("links", `"$root"%s\\0`, paths(resource.PathLink)) +
 		printFunction("changing", `.%s\\n`, was) +
-		printFunction("keeping", `.%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, it.save && it.was.Type == engine.PathFile })) +
+		printFunction("keeping", `.%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, it.save && it.was.Type == resource.PathFile })) +
 		printFunction("places", `%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, true })) +
 		printFunction("grounds", `%s\\n`, l.parentDirs()) +
 		l.directoriesFunction() + l.namesFunction() + l.sourcesFunction()
@@ -88,7 +88,7 @@ func (l listing) directoriesFunction() string {
 	var list []string
 	for _, it := range l.items {
 		list = append(list, dirOf(it.path))
-		if it.kind == engine.PathDirectory {
+		if it.kind == resource.PathDirectory {
 			list = append(list, it.path)
 		}
 	}
@@ -122,7 +122,7 @@ func (l listing) namesFunction() string {
 		b.WriteString("getent " + base + " -- " + hostscript.Quote(name) + " >/dev/null || problem " + hostscript.Quote(about+": there is no "+word+" "+name) + "\n")
 	}
 	for _, it := range l.items {
-		if it.parent || it.late || it.hard || it.kind == engine.PathMissing {
+		if it.parent || it.late || it.hard || it.kind == resource.PathMissing {
 			continue
 		}
 		demand("passwd", "user", it.user, it.path)
@@ -143,7 +143,7 @@ func (l listing) sourcesFunction() string {
 	group := func(command string, of func(listedEdit) string) {
 		by := map[string][]string{}
 		for _, it := range l.items {
-			if it.kind == engine.PathFile && of(it) != "" {
+			if it.kind == resource.PathFile && of(it) != "" {
 				by[of(it)] = append(by[of(it)], it.source)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/record"
 )
 
@@ -12,23 +13,23 @@ import (
 // left it.
 func TestProvisionedHostsMatch(t *testing.T) {
 	mode, folder := 0o600, 0o755
-	owner := engine.Owner{User: "0", Group: "0"}
-	full, _ := engine.Config{
+	owner := resource.Owner{User: "0", Group: "0"}
+	full, _ := resource.Config{
 		OSImage: "q.example/os@sha256:4", KernelArgs: []string{"nosmt"},
-		Files:       []engine.File{{Path: "/etc/a", Contents: []byte("a"), Mode: &mode, Owner: owner}},
-		Directories: []engine.Directory{{Path: "/etc/d", Mode: &folder, Owner: owner}},
+		Files:       []resource.File{{Path: "/etc/a", Contents: []byte("a"), Mode: &mode, Owner: owner}},
+		Directories: []resource.Directory{{Path: "/etc/d", Mode: &folder, Owner: owner}},
 	}.Compact()
-	facts := engine.Facts{BootID: "boot", Config: &engine.ConfigFacts{
+	facts := engine.Facts{BootID: "boot", Config: &resource.ConfigFacts{
 		Applied: decodeRecord(record.Initial(full)),
-		Nodes: map[string]engine.PathFacts{
-			"/etc/a": {Type: engine.PathFile, Digest: engine.Digest([]byte("a")), Mode: mode},
-			"/etc/d": {Type: engine.PathDirectory, Mode: folder},
+		Nodes: map[string]resource.PathFacts{
+			"/etc/a": {Type: resource.PathFile, Digest: resource.Digest([]byte("a")), Mode: mode},
+			"/etc/d": {Type: resource.PathDirectory, Mode: folder},
 		},
 	}}
 	if changes, err := findChanges(engine.Desired{Config: &full}, facts); err != nil || len(changes) > 0 {
 		t.Errorf("%v; changes %+v", err, changes)
 	}
-	changes, err := findChanges(engine.Desired{Config: &engine.Config{OSImage: full.OSImage, KernelArgs: full.KernelArgs}}, facts)
+	changes, err := findChanges(engine.Desired{Config: &resource.Config{OSImage: full.OSImage, KernelArgs: full.KernelArgs}}, facts)
 	if err != nil || len(changes) != 1 || changes[0].Resource != "file /etc/a" || changes[0].Verb != "delete" {
 		t.Errorf("%v; changes %+v", err, changes)
 	}
@@ -37,7 +38,7 @@ func TestProvisionedHostsMatch(t *testing.T) {
 	}
 }
 
-func decodeRecord(text []byte) *engine.Record {
+func decodeRecord(text []byte) *resource.Record {
 	a, err := record.Decode(string(text))
 	if err != nil {
 		panic(err)

@@ -11,12 +11,13 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
 // Each of these writes is refused with a reason, and changes nothing.
 func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
-	link := func(path, target string) pathEdit { return pathEdit{path: path, kind: engine.PathLink, data: target} }
+	link := func(path, target string) pathEdit { return pathEdit{path: path, kind: resource.PathLink, data: target} }
 	for name, test := range map[string]struct {
 		prepare func(*writeBox)
 		edit    pathEdit
@@ -104,7 +105,7 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		"file where a directory is": {edit: writtenFile("/etc"), code: hostscript.ScriptCannot, says: "it is directory where a file is to be"},
 		"link where a directory is": {edit: link("/etc", "x"), code: hostscript.ScriptCannot, says: "it is directory where a link is to be"},
 		"directory where a file is": {
-			edit: pathEdit{path: "/etc/foo", kind: engine.PathDirectory, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
+			edit: pathEdit{path: "/etc/foo", kind: resource.PathDirectory, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
 		},
 		"file where a pipe is": {
 			prepare: func(b *writeBox) { b.Check(syscall.Mkfifo(b.At("/etc/pipe"), 0o644)) },
@@ -117,15 +118,15 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 			edit: writtenFile("/etc/foo"), code: hostscript.ScriptCannot, says: "something is mounted on it",
 		},
 		"no such user": {
-			edit: pathEdit{path: "/etc/foo", kind: engine.PathFile, mode: 0o644, user: "nobody-here"},
+			edit: pathEdit{path: "/etc/foo", kind: resource.PathFile, mode: 0o644, user: "nobody-here"},
 			code: hostscript.ScriptCannot, says: "write: /etc/foo: there is no user nobody-here",
 		},
 		"no such group": {
-			edit: pathEdit{path: "/etc/new", kind: engine.PathFile, mode: 0o644, group: "nobody-here"},
+			edit: pathEdit{path: "/etc/new", kind: resource.PathFile, mode: 0o644, group: "nobody-here"},
 			code: hostscript.ScriptCannot, says: "write: /etc/new: there is no group nobody-here",
 		},
 		"hard link to nothing": {
-			edit: pathEdit{path: "/etc/new", kind: engine.PathLink, hard: true, data: "/etc/none"},
+			edit: pathEdit{path: "/etc/new", kind: resource.PathLink, hard: true, data: "/etc/none"},
 			code: hostscript.ScriptCannot, says: "/etc/new: its target /etc/none is not a file",
 		},
 	} {

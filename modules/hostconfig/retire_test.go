@@ -11,14 +11,15 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 )
 
 // accountHost is a host with accounts, in memory. It carries out writes by the
 // rules that loginEdit documents.
 type accountHost struct {
-	users   map[string]engine.Login
+	users   map[string]resource.Login
 	kept    map[string]string // original hashes
-	applied *engine.Record
+	applied *resource.Record
 	boot    int
 	set     map[string]bool     // accounts whose hash holdfast has set; it may have drifted since
 	own     map[string][]string // hashes that an account had before holdfast set one
@@ -28,15 +29,15 @@ type accountHost struct {
 }
 
 // newAccountHost returns a host with these accounts.
-func newAccountHost(users map[string]engine.Login) *accountHost {
+func newAccountHost(users map[string]resource.Login) *accountHost {
 	return &accountHost{
 		users: users, kept: map[string]string{}, set: map[string]bool{}, own: map[string][]string{}, keyed: map[string]bool{}, made: map[string]bool{},
 	}
 }
 
 func (h *accountHost) gatherFacts() engine.Facts {
-	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &engine.ConfigFacts{
-		Applied: h.applied, Nodes: map[string]engine.PathFacts{}, Users: maps.Clone(h.users),
+	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &resource.ConfigFacts{
+		Applied: h.applied, Nodes: map[string]resource.PathFacts{}, Users: maps.Clone(h.users),
 	}}
 }
 
@@ -92,7 +93,7 @@ func (h *accountHost) applyEdit(u loginEdit) []string {
 		h.set[name], h.keyed[name], h.made[name] = false, false, false
 		return nil
 	case u.account && !exists:
-		login = engine.Login{UID: 1001, Group: name, Password: starHash}
+		login = resource.Login{UID: 1001, Group: name, Password: starHash}
 		h.made[name] = true
 	}
 	if leaves := u.retire || u.password && u.want.PasswordHash == "" && !u.back; leaves && !h.made[name] {
@@ -107,7 +108,7 @@ func (h *accountHost) applyEdit(u loginEdit) []string {
 	var over []string
 	switch {
 	case u.retire:
-		login.Expires, login.Password = engine.RetiredExpiry, lockHash
+		login.Expires, login.Password = resource.RetiredExpiry, lockHash
 		over = []string{name}
 	case u.back && h.kept[name] != "":
 		login.Password = h.kept[name]
@@ -128,17 +129,17 @@ func (h *accountHost) applyEdit(u loginEdit) []string {
 }
 
 // anyAccounts draws a configuration of some accounts.
-func anyAccounts(t *rapid.T, name string) engine.Config {
-	var c engine.Config
+func anyAccounts(t *rapid.T, name string) resource.Config {
+	var c resource.Config
 	for _, user := range []string{"ann", "bob"} {
 		switch rapid.IntRange(0, 4).Draw(t, name+user) {
 		case 0:
 		case 1:
-			c.Users = append(c.Users, engine.User{Name: user, Account: engine.Account{Absent: true}})
+			c.Users = append(c.Users, resource.User{Name: user, Account: resource.Account{Absent: true}})
 		default:
-			u := engine.User{Name: user}
+			u := resource.User{Name: user}
 			if n := rapid.IntRange(0, 2).Draw(t, name+user+"'s password"); n > 0 {
-				u.PasswordHash = engine.Digest([]byte{byte(n)})
+				u.PasswordHash = resource.Digest([]byte{byte(n)})
 			}
 			if rapid.Bool().Draw(t, name+user+"'s key") {
 				u.SSHKeys = []string{key1}
@@ -162,7 +163,7 @@ func (h *accountHost) driftRandomly(t *rapid.T, name string) {
 	case 1:
 		login.Password = intruder
 	case 2:
-		login.Expires = engine.RetiredExpiry
+		login.Expires = resource.RetiredExpiry
 	case 3:
 		login.Keys = []string{key2}
 	case 4:
@@ -171,7 +172,7 @@ func (h *accountHost) driftRandomly(t *rapid.T, name string) {
 	h.users[user] = login
 }
 
-func (h *accountHost) runOnce(t rapid.TB, c engine.Config, stop int) {
+func (h *accountHost) runOnce(t rapid.TB, c resource.Config, stop int) {
 	d := engine.Desired{Config: &c}
 	changes, err := findChanges(d, h.gatherFacts())
 	if err != nil {
@@ -199,9 +200,9 @@ func (h *accountHost) runOnce(t rapid.TB, c engine.Config, stop int) {
 // never a later hash. A complete run leaves nothing to do.
 func TestAccountsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := newAccountHost(map[string]engine.Login{})
+		h := newAccountHost(map[string]resource.Login{})
 		if rapid.Bool().Draw(t, "the host has bob") {
-			h.users["bob"] = engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+			h.users["bob"] = resource.Login{UID: 1000, Group: "bob", Password: "bob's own"}
 		}
 		for i := range rapid.IntRange(1, 6).Draw(t, "runs") {
 			name := fmt.Sprint("run ", i, " ")
@@ -223,10 +224,10 @@ func TestAccountsConverge(t *testing.T) {
 		if changes, err := findChanges(engine.Desired{Config: &c}, h.gatherFacts()); err != nil || len(changes) > 0 {
 			t.Fatalf("not done: %v %v", changes, err)
 		}
-		h.runOnce(t, engine.Config{}, -1)
-		h.checkAccounts(t, engine.Config{})
+		h.runOnce(t, resource.Config{}, -1)
+		h.checkAccounts(t, resource.Config{})
 		for name, login := range h.users { // if somebody unlocks an account after it left, the account belongs to the host
-			leaves := slices.ContainsFunc(c.Users, func(u engine.User) bool { return u.Name == name })
+			leaves := slices.ContainsFunc(c.Users, func(u resource.User) bool { return u.Name == name })
 			if h.made[name] && leaves && !(login.Retired() && login.Password == lockHash && len(login.Keys) == 0) {
 				t.Fatalf("%s was made by holdfast, has left, and is %+v", name, login)
 			}
@@ -235,7 +236,7 @@ func TestAccountsConverge(t *testing.T) {
 }
 
 // checkAccounts requires that the accounts match an applied configuration.
-func (h *accountHost) checkAccounts(t rapid.TB, c engine.Config) {
+func (h *accountHost) checkAccounts(t rapid.TB, c resource.Config) {
 	hashed, keyed := map[string]bool{}, map[string]bool{}
 	for _, u := range c.Users {
 		hashed[u.Name], keyed[u.Name] = u.PasswordHash != "", len(u.SSHKeys) > 0
@@ -259,7 +260,7 @@ func (h *accountHost) checkAccounts(t rapid.TB, c engine.Config) {
 		case !exists:
 		case u.PasswordHash != "" && login.Password != u.PasswordHash:
 			t.Fatalf("%s has the password %q, want %q", u.Name, login.Password, u.PasswordHash)
-		case h.applied.Accounts[u.Name] == engine.MadeAccount && login.Retired():
+		case h.applied.Accounts[u.Name] == resource.MadeAccount && login.Retired():
 			t.Fatalf("%s is desired, and locked", u.Name)
 		}
 	}
@@ -277,16 +278,16 @@ func TestAMadeAccountIsLocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := accountSite(t)
-			bob := engine.User{Name: "bob", PasswordHash: passwordDigest(), SSHKeys: []string{key1}}
+			bob := resource.User{Name: "bob", PasswordHash: passwordDigest(), SSHKeys: []string{key1}}
 			b.mustWrite(b.accountWrite(nil, loginEdit{want: bob, account: true, keys: true}))
-			login := engine.Login{UID: 1500, Group: "bob", Home: "/home/bob", Keys: []string{key1}}
+			login := resource.Login{UID: 1500, Group: "bob", Home: "/home/bob", Keys: []string{key1}}
 			b.Put("/etc/shadow", strings.Replace(b.Read("/etc/shadow"), "bob:"+newHash+":", "bob:"+drift+":", 1), 0o600)
 			b.mustWrite(b.accountWrite(nil, loginEdit{want: bob, was: &login, password: true}))
 			if b.Exists("var/lib/holdfast/originals/password-bob") {
 				t.Errorf("drift is kept as an original: %q", b.Read("/var/lib/holdfast/originals/password-bob"))
 			}
 			b.AddTool("loginctl", "printf '%s\\n' ' 7 1500 bob seat0' '12 1000 core -' 'c3 1500 bob -'\n")
-			leaving := b.accountWrite(nil, loginEdit{want: engine.User{Name: "bob"}, was: &login, retire: true, password: true, keys: true})
+			leaving := b.accountWrite(nil, loginEdit{want: resource.User{Name: "bob"}, was: &login, retire: true, password: true, keys: true})
 			out := b.write(leaving)
 			if b.Want(out, 0, ""); !strings.Contains(out.Stdout+out.Stderr, "has sessions that go on until they end (loginctl terminate-user bob): 7 c3\n") {
 				t.Errorf("the sessions are not told: %s%s", out.Stdout, out.Stderr)

@@ -3,7 +3,7 @@ package hostconfig
 import (
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
@@ -11,7 +11,7 @@ func (x *configDiff) addUnitEdits(w *hostWrite) {
 	add := func(name, do string, early bool) {
 		w.units = append(w.units, unitEdit{name: name, do: do, early: early, enabled: x.facts.Units[name] == "enabled"})
 	}
-	was := map[string]engine.Unit{}
+	was := map[string]resource.Unit{}
 	for _, u := range x.was.Units {
 		was[u.Name] = u
 	}
@@ -40,7 +40,7 @@ func (x *configDiff) addUnitEdits(w *hostWrite) {
 
 // addLeavingUnits disables units whose files are removed. Other units that leave,
 // which were only enabled or disabled, get their preset.
-func (x *configDiff) addLeavingUnits(gone map[string]engine.Unit, add func(name, do string, early bool)) {
+func (x *configDiff) addLeavingUnits(gone map[string]resource.Unit, add func(name, do string, early bool)) {
 	taken := unitsAmong(x.leaving)
 	for _, u := range x.was.Units {
 		state := x.facts.Units[u.Name]
@@ -67,8 +67,8 @@ func enabledWord(enabled bool) string {
 
 // rewritesUnit reports whether the unit file changes. A unit without an Install
 // section cannot be enabled, but the new file may have one.
-func (x *configDiff) rewritesUnit(u engine.Unit) bool {
-	file := unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})
+func (x *configDiff) rewritesUnit(u resource.Unit) bool {
+	file := unitEntries(resource.Unit{Name: u.Name, Contents: u.Contents})
 	return u.Contents != "" && !file[0].matchesHost(x.facts.Nodes)
 }
 

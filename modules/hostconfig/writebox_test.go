@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
@@ -26,18 +27,18 @@ func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrit
 	}
 	for _, e := range edits {
 		e.was = b.Node(e.path)
-		if e.user == "" && e.was.Type == engine.PathMissing {
+		if e.user == "" && e.was.Type == resource.PathMissing {
 			e.user = fmt.Sprint(os.Getuid())
 		}
-		if e.group == "" && e.was.Type == engine.PathMissing {
+		if e.group == "" && e.was.Type == resource.PathMissing {
 			e.group = fmt.Sprint(os.Getgid())
 		}
 		if e.kind != e.was.Type {
 			e.user, e.group = fmt.Sprint(os.Getuid()), fmt.Sprint(os.Getgid())
 		}
-		if e.kind == engine.PathFile {
+		if e.kind == resource.PathFile {
 			text := data[e.path]
-			e.data = engine.Digest([]byte(text))
+			e.data = resource.Digest([]byte(text))
 			w.data[e.data] = []byte(text)
 		}
 		w.edits = append(w.edits, e)
@@ -49,7 +50,7 @@ func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrit
 type contents = map[string]string
 
 func writtenFile(path string) pathEdit {
-	return pathEdit{path: path, kind: engine.PathFile, mode: 0o644}
+	return pathEdit{path: path, kind: resource.PathFile, mode: 0o644}
 }
 func removedPath(path string) pathEdit { return pathEdit{path: path, mode: -1} }
 

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/modules/shell"
 )
@@ -120,7 +121,7 @@ func joinLines(list []string) []byte {
 func uploadedFunction(uploads []engine.Upload) string {
 	var b strings.Builder
 	for _, u := range uploads {
-		b.WriteString(engine.Digest(u.Data) + "  " + u.Name + "\n")
+		b.WriteString(resource.Digest(u.Data) + "  " + u.Name + "\n")
 	}
 	return "uploaded() { printf %s " + hostscript.Quote(b.String()) + "; }\n"
 }
@@ -146,19 +147,19 @@ type hostWrite struct {
 // pathEdit is the change of one path.
 type pathEdit struct {
 	path        string
-	was         engine.PathFacts // state in the plan; if the path differs now, the script writes nothing at all
-	kind        engine.PathType  // the new type; PathMissing: remove the path, or restore its original
-	hard        bool             // the link is a hard link
-	mode        int              // permission bits; -1: unchanged, or for new paths 0644, for new directories 0755
-	user, group string           // names or decimal IDs; "": unchanged, or root for new paths
-	data        string           // digest of the contents of a file, or target of a link
-	save        bool             // keep the existing file as the original
-	restore     bool             // the path is removed, and has an original to restore
+	was         resource.PathFacts // state in the plan; if the path differs now, the script writes nothing at all
+	kind        resource.PathType  // the new type; PathMissing: remove the path, or restore its original
+	hard        bool               // the link is a hard link
+	mode        int                // permission bits; -1: unchanged, or for new paths 0644, for new directories 0755
+	user, group string             // names or decimal IDs; "": unchanged, or root for new paths
+	data        string             // digest of the contents of a file, or target of a link
+	save        bool               // keep the existing file as the original
+	restore     bool               // the path is removed, and has an original to restore
 }
 
 // groupEdit creates, changes or removes a group.
 type groupEdit struct {
-	want   engine.Group // PasswordHash is the digest of the hash, which is in data
+	want   resource.Group // PasswordHash is the digest of the hash, which is in data
 	exists bool
 	leaves bool // the group leaves the configuration: only its password changes
 	keep   bool // keep the current hash as the original
@@ -169,15 +170,15 @@ type groupEdit struct {
 // loginEdit creates, changes or removes an account with its password and SSH
 // keys.
 type loginEdit struct {
-	want     engine.User   // PasswordHash is the digest of the hash, which is in data
-	was      *engine.Login // nil: the account does not exist
-	account  bool          // create the account, change it to want.Account, or remove it
-	password bool          // set want.PasswordHash; if "", lock the password
-	keep     bool          // keep the current hash as the original
-	back     bool          // instead, restore the hash from before holdfast
-	keys     bool          // set the SSH keys that holdfast manages to want.SSHKeys; if empty, remove them
-	retire   bool          // lock the account: it leaves, and holdfast created it
-	revive   bool          // unlock the account: it was retired, and is desired again
+	want     resource.User   // PasswordHash is the digest of the hash, which is in data
+	was      *resource.Login // nil: the account does not exist
+	account  bool            // create the account, change it to want.Account, or remove it
+	password bool            // set want.PasswordHash; if "", lock the password
+	keep     bool            // keep the current hash as the original
+	back     bool            // instead, restore the hash from before holdfast
+	keys     bool            // set the SSH keys that holdfast manages to want.SSHKeys; if empty, remove them
+	retire   bool            // lock the account: it leaves, and holdfast created it
+	revive   bool            // unlock the account: it was retired, and is desired again
 }
 
 // unitEdit enables, disables or presets a unit.

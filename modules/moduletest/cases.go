@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 var update = flag.Bool("update", false, "rewrite what the cases in testdata expect")
@@ -99,7 +100,7 @@ func planCase(t *testing.T, m engine.Module, input []txtar.File) Plan {
 		case "rejected before":
 			facts.Rejected = strings.Fields(string(f.Data))
 		case "record":
-			facts.Config = &engine.ConfigFacts{}
+			facts.Config = &resource.ConfigFacts{}
 			if err := json.Unmarshal(f.Data, &facts.Config.Applied); err != nil {
 				t.Fatal(err)
 			}

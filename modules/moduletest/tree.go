@@ -18,6 +18,8 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/pathtest"
+	"holdfast/engine/resource"
+	"holdfast/modules/hostconfig/record"
 )
 
 // Tree is a fake host with a file system, below its root, that scripts may write
@@ -62,27 +64,27 @@ func (b *Tree) Link(path, target string) {
 }
 
 // Node returns the facts about a path, as in a plan.
-func (b *Tree) Node(path string) engine.PathFacts {
+func (b *Tree) Node(path string) resource.PathFacts {
 	b.T.Helper()
 	info, err := os.Lstat(b.At(path))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return engine.PathFacts{}
+		return resource.PathFacts{}
 	}
 	b.Check(err)
 	sys := info.Sys().(*syscall.Stat_t)
-	n := engine.PathFacts{Mode: int(sys.Mode & 0o7777), UID: int(sys.Uid), GID: int(sys.Gid)}
+	n := resource.PathFacts{Mode: int(sys.Mode & 0o7777), UID: int(sys.Uid), GID: int(sys.Gid)}
 	switch {
 	case info.IsDir():
-		n.Type = engine.PathDirectory
+		n.Type = resource.PathDirectory
 	case info.Mode()&fs.ModeSymlink != 0:
-		n.Type = engine.PathLink
+		n.Type = resource.PathLink
 		n.Target, err = os.Readlink(b.At(path))
 		b.Check(err)
 	case info.Mode().IsRegular():
-		n.Type = engine.PathFile
-		n.Digest = engine.Digest([]byte(b.Read(path)))
+		n.Type = resource.PathFile
+		n.Digest = resource.Digest([]byte(b.Read(path)))
 	default:
-		n.Type = engine.PathOther
+		n.Type = resource.PathOther
 	}
 	return n
 }
@@ -161,7 +163,7 @@ func (b *Tree) ListTree() string {
 			return err
 		}
 		when := info.ModTime().String()
-		if d.IsDir() || name == engine.RecordPath {
+		if d.IsDir() || name == record.Path {
 			when = "" // a directory that had temporary files, or a record that may have been restored
 		}
 		n := b.Node(name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
 
@@ -22,7 +23,7 @@ func (k kernelArgs) changeDigest() string {
 	if k.isEmpty() {
 		return ""
 	}
-	return engine.Digest([]byte(strings.Join(k.commandOptions("-", "+"), "\n")))
+	return resource.Digest([]byte(strings.Join(k.commandOptions("-", "+"), "\n")))
 }
 
 func (k kernelArgs) commandOptions(remove, add string) []string {
@@ -45,7 +46,7 @@ type wantedArgs struct {
 
 // newWantedArgs returns the arguments that a configuration demands. It demands
 // the removal of arguments that are in the record and not in the configuration.
-func newWantedArgs(c engine.Config, record *engine.Record) wantedArgs {
+func newWantedArgs(c resource.Config, record *resource.Record) wantedArgs {
 	gone := slices.Clone(c.NoKernelArgs)
 	if record != nil {
 		gone = append(gone, record.Config.KernelArgs...)

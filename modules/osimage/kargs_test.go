@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 func TestKernelArgumentsToAddAndRemove(t *testing.T) {
@@ -37,9 +38,9 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			record := &engine.Record{Unfinished: &engine.UnfinishedWrite{Config: engine.Config{KernelArgs: commandLine(c.was)}}}
+			record := &resource.Record{Unfinished: &resource.UnfinishedWrite{Config: resource.Config{KernelArgs: commandLine(c.was)}}}
 			for range 2 { // once in the unfinished write, once in the record
-				w := newWantedArgs(engine.Config{KernelArgs: commandLine(c.there), NoKernelArgs: commandLine(c.not)}, record)
+				w := newWantedArgs(resource.Config{KernelArgs: commandLine(c.there), NoKernelArgs: commandLine(c.not)}, record)
 				k := w.computeChange(commandLine(c.now))
 				if !slices.Equal(k.remove, commandLine(c.remove)) || !slices.Equal(k.add, commandLine(c.add)) {
 					t.Errorf("remove %q, add %q", k.remove, k.add)
@@ -51,8 +52,8 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 				if got := strings.Join(said, "; "); got != c.changes {
 					t.Errorf("says %s", got)
 				}
-				record = &engine.Record{Config: record.Unfinished.Config}
-				record.Unfinished = &engine.UnfinishedWrite{}
+				record = &resource.Record{Config: record.Unfinished.Config}
+				record.Unfinished = &resource.UnfinishedWrite{}
 			}
 		})
 	}
@@ -80,8 +81,8 @@ func TestAChangeOfKernelArgumentsLeavesNothingToDo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := list.Draw(t, "now")
 		w := newWantedArgs(
-			engine.Config{KernelArgs: list.Draw(t, "there"), NoKernelArgs: list.Draw(t, "not there")},
-			&engine.Record{Config: engine.Config{KernelArgs: list.Draw(t, "recorded")}},
+			resource.Config{KernelArgs: list.Draw(t, "there"), NoKernelArgs: list.Draw(t, "not there")},
+			&resource.Record{Config: resource.Config{KernelArgs: list.Draw(t, "recorded")}},
 		)
 		k := w.computeChange(now)
 		if changes := w.listChanges(now, false); (len(changes) == 0) != k.isEmpty() {
@@ -108,7 +109,7 @@ func TestAChangeOfKernelArgumentsLeavesNothingToDo(t *testing.T) {
 
 func TestChangesOfKernelArgumentsAreTold(t *testing.T) {
 	names := map[string]bool{}
-	for _, c := range newWantedArgs(engine.Config{KernelArgs: []string{"a", "a", "b", "c\x1b"}, NoKernelArgs: []string{"d", "d"}}, nil).listChanges([]string{"d"}, true) {
+	for _, c := range newWantedArgs(resource.Config{KernelArgs: []string{"a", "a", "b", "c\x1b"}, NoKernelArgs: []string{"d", "d"}}, nil).listChanges([]string{"d"}, true) {
 		if names[c.Resource] {
 			t.Errorf("%s is named twice", c.Resource)
 		}

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/planner"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
@@ -38,7 +39,7 @@ func (b *osHost) reboot() {
 // withArgs adds kernel arguments to a desired state: it removes one argument of
 // the fake host, and adds two.
 func withArgs(d engine.Desired) engine.Desired {
-	d.Config = &engine.Config{KernelArgs: []string{"a=1", "$(touch${IFS}pwned)'b"}, NoKernelArgs: []string{"console=tty0"}}
+	d.Config = &resource.Config{KernelArgs: []string{"a=1", "$(touch${IFS}pwned)'b"}, NoKernelArgs: []string{"console=tty0"}}
 	return d
 }
 
@@ -142,7 +143,7 @@ func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
 			b.Run("ostree admin deploy --stage --lock-finalization --karg-append=theirs lab:lab/stable; ostree admin lock-finalization --unlock")
 		},
 		"by holdfast, with others": func(b *osHost, d engine.Desired) {
-			d.Config = &engine.Config{KernelArgs: []string{"once"}}
+			d.Config = &resource.Config{KernelArgs: []string{"once"}}
 			b.Want(b.stage(d), 0, "staged and locked")
 		},
 		"by holdfast, without any": func(b *osHost, d engine.Desired) {
@@ -228,13 +229,13 @@ func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
 		BootID: moduletest.Boot, Tool: "ostree 2022.7", CmdLine: []string{"a", "b"},
 		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
 	}
-	args := func(driver string, c engine.Config) engine.Desired {
+	args := func(driver string, c resource.Config) engine.Desired {
 		return engine.Desired{OS: &engine.OS{Driver: driver}, Config: &c}
 	}
-	a, ab := engine.Config{NoKernelArgs: []string{"a"}}, engine.Config{NoKernelArgs: []string{"a", "b"}}
+	a, ab := resource.Config{NoKernelArgs: []string{"a"}}, resource.Config{NoKernelArgs: []string{"a", "b"}}
 	unknown, applied := booted, booted
 	unknown.CmdLine = nil
-	applied.Config = &engine.ConfigFacts{Applied: &engine.Record{Config: engine.Config{KernelArgs: []string{"a"}}}}
+	applied.Config = &resource.ConfigFacts{Applied: &resource.Record{Config: resource.Config{KernelArgs: []string{"a"}}}}
 	cases := map[string]struct {
 		d    engine.Desired
 		f    engine.Facts
@@ -243,12 +244,12 @@ func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
 		"old ostree, one to go":        {args("ostree", a), booted, ""},
 		"old ostree, two to go":        {args("ostree", ab), booted, "removes only one kernel argument at once"},
 		"bootc":                        {args("bootc", a), booted, "/usr/lib/bootc/kargs.d"},
-		"bootc, recorded":              {args("bootc", engine.Config{}), applied, "/usr/lib/bootc/kargs.d"},
+		"bootc, recorded":              {args("bootc", resource.Config{}), applied, "/usr/lib/bootc/kargs.d"},
 		"no os block":                  {engine.Desired{Config: &a}, booted, `kernel arguments need an os block that names the driver: os { driver = "ostree" }`},
-		"no os block, recorded":        {engine.Desired{Config: &engine.Config{}}, applied, "kernel argument a was set by holdfast"},
+		"no os block, recorded":        {engine.Desired{Config: &resource.Config{}}, applied, "kernel argument a was set by holdfast"},
 		"a command line that is empty": {args("ostree", a), unknown, "are not known"},
-		"ostree=":                      {args("ostree", engine.Config{KernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
-		"no ostree=":                   {args("ostree", engine.Config{NoKernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
+		"ostree=":                      {args("ostree", resource.Config{KernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
+		"no ostree=":                   {args("ostree", resource.Config{NoKernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
 	}
 	for name, c := range cases {
 		changes, err := findChanges(c.d, c.f)
@@ -279,21 +280,21 @@ func TestAHostIsStagedOnlyWithItsArguments(t *testing.T) {
 }
 
 func TestArgumentsThatWereAppliedAndAreGoneAreDrift(t *testing.T) {
-	want := engine.Config{KernelArgs: []string{"a"}, NoKernelArgs: []string{"b"}}
+	want := resource.Config{KernelArgs: []string{"a"}, NoKernelArgs: []string{"b"}}
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}
 	cases := map[string]struct {
-		record *engine.Record
+		record *resource.Record
 		drift  bool
 	}{
-		"the same":             {&engine.Record{Config: want}, true},
+		"the same":             {&resource.Record{Config: want}, true},
 		"never recorded":       {nil, false},
-		"not finished":         {&engine.Record{Config: want, Unfinished: &engine.UnfinishedWrite{Config: want}}, false},
-		"other arguments":      {&engine.Record{Config: engine.Config{NoKernelArgs: []string{"b"}}}, false},
-		"others were unwanted": {&engine.Record{Config: engine.Config{KernelArgs: []string{"a"}}}, false},
+		"not finished":         {&resource.Record{Config: want, Unfinished: &resource.UnfinishedWrite{Config: want}}, false},
+		"other arguments":      {&resource.Record{Config: resource.Config{NoKernelArgs: []string{"b"}}}, false},
+		"others were unwanted": {&resource.Record{Config: resource.Config{KernelArgs: []string{"a"}}}, false},
 	}
 	for name, c := range cases {
 		f := engine.Facts{
-			BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &engine.ConfigFacts{Applied: c.record},
+			BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &resource.ConfigFacts{Applied: c.record},
 			Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
 		}
 		changes, err := findChanges(d, f)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 	"holdfast/modules/shell"
 )
@@ -206,7 +207,7 @@ func wantedOf(d engine.Desired, f engine.Facts) wantedArgs {
 	return newWantedArgs(*d.Config, recordOf(f))
 }
 
-func recordOf(f engine.Facts) *engine.Record {
+func recordOf(f engine.Facts) *resource.Record {
 	if f.Config == nil {
 		return nil
 	}

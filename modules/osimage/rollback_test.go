@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
@@ -320,7 +321,7 @@ func TestNoStepsRollBackWhereThereIsNothingToGoBackTo(t *testing.T) {
 	nameless := booted
 	nameless.Deployments = []engine.Deployment{{Digest: moduletest.V1, Booted: true}}
 	next := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "x", Commit: moduletest.V2}}
-	args := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{KernelArgs: []string{"b"}}}
+	args := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &resource.Config{KernelArgs: []string{"b"}}}
 	cases := map[string]struct {
 		d    engine.Desired
 		f    engine.Facts
@@ -367,9 +368,9 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 // After a rollback, the new arguments are in a deployment that the host no longer
 // runs. Their absence is no drift.
 func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
-	want := engine.Config{KernelArgs: []string{"a"}}
+	want := resource.Config{KernelArgs: []string{"a"}}
 	f := engine.Facts{
-		BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &engine.ConfigFacts{Applied: &engine.Record{Config: want}}, Rejected: []string{moduletest.V2},
+		BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &resource.ConfigFacts{Applied: &resource.Record{Config: want}}, Rejected: []string{moduletest.V2},
 		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}, {Digest: moduletest.V2, ID: "lab-" + moduletest.V2 + ".0", Rollback: true}},
 	}
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig"
 	"holdfast/modules/osimage"
 )
@@ -67,7 +68,7 @@ func (m taskConfig) desiredForRecord(d engine.Desired, f engine.Facts) engine.De
 	if d.Config == nil || hasTask(m.play, engine.FinalizeTask, f.Host) {
 		return d
 	}
-	var was engine.Config
+	var was resource.Config
 	if f.Config != nil && f.Config.Applied != nil {
 		was = f.Config.Applied.Config
 	}

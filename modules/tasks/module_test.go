@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
@@ -19,7 +20,7 @@ func playOf(modules ...string) engine.Play {
 
 // recorded returns the record of a host after a play, or nil if the play writes
 // no record.
-func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Record {
+func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *resource.Record {
 	t.Helper()
 	m := ForPlay(play)[3]
 	found, err := m.Changes.Diff(d, f)
@@ -29,7 +30,7 @@ func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) 
 	if len(found.Changes) == 0 {
 		return nil
 	}
-	var a engine.Record
+	var a resource.Record
 	if err := json.Unmarshal(found.Steps(moduletest.Target(d, f), found.Changes).Record[0].Do.Exec.Uploads[0].Data, &a); err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +41,9 @@ func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) 
 // does not record the arguments: they would count as drift, or be forgotten.
 func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	mode := 0o644
-	files := []engine.File{{Path: "/etc/a", Digest: engine.Digest([]byte("a")), Mode: &mode, Owner: engine.Owner{User: "0", Group: "0"}}}
-	d := engine.Desired{Config: &engine.Config{KernelArgs: []string{"new"}, Files: files}}
-	f := engine.Facts{Host: "w-1", BootID: moduletest.Boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{}}}
+	files := []resource.File{{Path: "/etc/a", Digest: resource.Digest([]byte("a")), Mode: &mode, Owner: resource.Owner{User: "0", Group: "0"}}}
+	d := engine.Desired{Config: &resource.Config{KernelArgs: []string{"new"}, Files: files}}
+	f := engine.Facts{Host: "w-1", BootID: moduletest.Boot, Config: &resource.ConfigFacts{Nodes: map[string]resource.PathFacts{}}}
 	args := func(play engine.Play) []string {
 		t.Helper()
 		a := recorded(t, play, d, f)
@@ -57,7 +58,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	if got := args(playOf("config", "finalize")); !reflect.DeepEqual(got, []string{"new"}) {
 		t.Errorf("%v are on record", got)
 	}
-	f.Config.Applied = &engine.Record{Config: engine.Config{KernelArgs: []string{"old"}}}
+	f.Config.Applied = &resource.Record{Config: resource.Config{KernelArgs: []string{"old"}}}
 	if got := args(playOf("stage", "config")); !reflect.DeepEqual(got, []string{"old"}) {
 		t.Errorf("%v are on record", got)
 	}
@@ -65,7 +66,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	// Written files are not written again. Only a play that finalizes records the
 	// arguments.
 	f.Config.Applied.Config.Files = files
-	f.Config.Nodes["/etc/a"] = engine.PathFacts{Type: engine.PathFile, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
+	f.Config.Nodes["/etc/a"] = resource.PathFacts{Type: resource.PathFile, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
 	if a := recorded(t, playOf("config"), d, f); a != nil {
 		t.Errorf("writes %+v", a)
 	}
@@ -76,11 +77,11 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 
 // Drift that is only reported is no reason to stage.
 func TestDriftIsNotStaged(t *testing.T) {
-	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{KernelArgs: []string{"quiet"}}}
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &resource.Config{KernelArgs: []string{"quiet"}}}
 	f := engine.Facts{
 		Host: "w-1", BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"rw"},
 		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
-		Config:      &engine.ConfigFacts{Applied: &engine.Record{Config: engine.Config{KernelArgs: []string{"quiet"}}}},
+		Config:      &resource.ConfigFacts{Applied: &resource.Record{Config: resource.Config{KernelArgs: []string{"quiet"}}}},
 	}
 	for _, report := range []bool{false, true} {
 		d.ReportDrift = report

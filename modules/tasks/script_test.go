@@ -16,6 +16,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/pathtest"
+	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
 	"holdfast/modules/osimage"
 )
@@ -220,7 +221,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 			if did != test.log {
 				t.Errorf("did %q, want %q", did, test.log)
 			}
-			if b.Exists(engine.RecordPath) {
+			if b.Exists(record.Path) {
 				t.Error("a record was written")
 			}
 			b.CheckClean()

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
 
 // Problem is one error or warning about a document.
 type Problem struct {
-	Place engine.SourcePosition
+	Place resource.SourcePosition
 	Text  string // cause and next step; never a value of the document
 }
 
@@ -34,12 +34,12 @@ func (e Errors) Error() string {
 type Problems struct {
 	Errors   Errors
 	Warnings Errors
-	silenced map[engine.SourcePosition]bool // places without paths at which further errors are dropped
+	silenced map[resource.SourcePosition]bool // places without paths at which further errors are dropped
 }
 
-func (p *Problems) silencePlace(at engine.SourcePosition) {
+func (p *Problems) silencePlace(at resource.SourcePosition) {
 	if p.silenced == nil {
-		p.silenced = map[engine.SourcePosition]bool{}
+		p.silenced = map[resource.SourcePosition]bool{}
 	}
 	at.Path = ""
 	p.silenced[at] = true
@@ -50,15 +50,15 @@ func (p *Problems) silencePlace(at engine.SourcePosition) {
 const maxProblems = 10_000
 
 // AddError adds an error unless its place is silenced.
-func (p *Problems) AddError(at engine.SourcePosition, format string, args ...any) {
-	if place := (engine.SourcePosition{File: at.File, Line: at.Line, Column: at.Column}); len(p.Errors) >= maxProblems || p.silenced[place] {
+func (p *Problems) AddError(at resource.SourcePosition, format string, args ...any) {
+	if place := (resource.SourcePosition{File: at.File, Line: at.Line, Column: at.Column}); len(p.Errors) >= maxProblems || p.silenced[place] {
 		return
 	}
 	p.Errors = append(p.Errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
 // AddWarning adds a warning.
-func (p *Problems) AddWarning(at engine.SourcePosition, format string, args ...any) {
+func (p *Problems) AddWarning(at resource.SourcePosition, format string, args ...any) {
 	if len(p.Warnings) >= maxProblems {
 		return
 	}
@@ -94,7 +94,7 @@ func sortProblems(list Errors) Errors {
 		return a.Place.Column - b.Place.Column
 	})
 	list = slices.CompactFunc(list, func(a, b Problem) bool { return a == b })
-	known := map[engine.SourcePosition]bool{}
+	known := map[resource.SourcePosition]bool{}
 	for _, p := range list {
 		known[p.Place] = known[p.Place] || p.Text != UnknownProblem
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // maxDepth is the maximum nesting depth of values. Real documents need less
@@ -17,7 +17,7 @@ const maxDepth = 100
 // ReadJSON parses a JSON document. On failure it reports an error and returns nil.
 func ReadJSON(file, text string, report *Problems) *Node {
 	if !utf8.ValidString(text) {
-		report.AddError(engine.SourcePosition{File: file}, "is not UTF-8 text; save it as UTF-8")
+		report.AddError(resource.SourcePosition{File: file}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
 	r := &jsonReader{file: file, text: text, report: report, line: 1, names: map[string]string{}}
@@ -27,7 +27,7 @@ func ReadJSON(file, text string, report *Problems) *Node {
 		err = r.expectEnd()
 	}
 	if err != nil {
-		report.AddError(engine.SourcePosition{File: file, Line: r.line, Column: r.column()}, "%s", err)
+		report.AddError(resource.SourcePosition{File: file, Line: r.line, Column: r.column()}, "%s", err)
 		return nil
 	}
 	return n
@@ -230,7 +230,7 @@ func (r *jsonReader) readObject(n *Node, depth int) error {
 			return err
 		}
 		if !seen.add(k.Name) {
-			r.report.AddError(engine.SourcePosition{File: r.file, Line: k.Line, Column: k.Column}, "field %s is duplicated; keep one", ShortenName(k.Name))
+			r.report.AddError(resource.SourcePosition{File: r.file, Line: k.Line, Column: k.Column}, "field %s is duplicated; keep one", ShortenName(k.Name))
 		} else {
 			n.Keys, n.Items = append(n.Keys, k), append(n.Items, item)
 		}

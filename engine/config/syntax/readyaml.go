@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // maxNodes is the maximum number of values in a document. In YAML it includes
@@ -56,16 +56,16 @@ var yamlLine = regexp.MustCompile(`line (\d+)`)
 func ReadYAML(file string, c YAMLChunk, report *Problems) *Node {
 	r := &yamlReader{file: file, linesBefore: c.Line, report: report}
 	if !utf8.Valid(c.Text) {
-		report.AddError(engine.SourcePosition{File: file, Line: c.Line + 1}, "is not UTF-8 text; save it as UTF-8")
+		report.AddError(resource.SourcePosition{File: file, Line: c.Line + 1}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
 	if hasTooManyValues(c.Text) {
-		report.AddError(engine.SourcePosition{File: file, Line: c.Line + 1}, "has more than %d values; split the document", maxNodes)
+		report.AddError(resource.SourcePosition{File: file, Line: c.Line + 1}, "has more than %d values; split the document", maxNodes)
 		return nil
 	}
 	var root yaml.Node
 	if err := yaml.Unmarshal(c.Text, &root); err != nil {
-		at := engine.SourcePosition{File: file, Line: c.Line + 1}
+		at := resource.SourcePosition{File: file, Line: c.Line + 1}
 		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 			if line, err := strconv.Atoi(m[1]); err == nil {
 				at.Line = c.Line + line
@@ -106,7 +106,7 @@ type yamlReader struct {
 }
 
 func (r *yamlReader) addError(y *yaml.Node, format string, args ...any) {
-	r.report.AddError(engine.SourcePosition{File: r.file, Line: r.linesBefore + y.Line, Column: y.Column}, format, args...)
+	r.report.AddError(resource.SourcePosition{File: r.file, Line: r.linesBefore + y.Line, Column: y.Column}, format, args...)
 }
 
 func (r *yamlReader) readValue(y *yaml.Node, depth int) *Node {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // ShapeChecker checks that a value has the fields and types of a Go type, by
@@ -18,8 +18,8 @@ type ShapeChecker struct {
 	fields map[reflect.Type]map[string]reflect.Type
 }
 
-func (s ShapeChecker) nodePlace(n *Node, p FieldPath) engine.SourcePosition {
-	return engine.SourcePosition{File: s.File, Line: n.Line, Column: n.Column, Path: p.String()}
+func (s ShapeChecker) nodePlace(n *Node, p FieldPath) resource.SourcePosition {
+	return resource.SourcePosition{File: s.File, Line: n.Line, Column: n.Column, Path: p.String()}
 }
 
 // CheckValue reports the fields and values of a node that the type does not have.
@@ -76,7 +76,7 @@ func (s *ShapeChecker) checkObject(n *Node, t reflect.Type, p FieldPath) {
 	for i, k := range n.Keys {
 		field, ok := fields[k.Name]
 		if !ok {
-			at := engine.SourcePosition{File: s.File, Line: k.Line, Column: k.Column, Path: p.With(k.Name).String()}
+			at := resource.SourcePosition{File: s.File, Line: k.Line, Column: k.Column, Path: p.With(k.Name).String()}
 			s.Report.AddError(at, "is not a field of %s; %s", s.Format, fieldAdvice(k.Name, fields))
 			continue
 		}

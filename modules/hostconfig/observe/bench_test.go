@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
@@ -15,14 +16,14 @@ import (
 // files, and the output of its probe.
 func answerOf(tb testing.TB, n int) (observetest.Host, engine.Desired, engine.Outputs) {
 	s := observetest.NewHost(tb)
-	c := engine.Config{}
+	c := resource.Config{}
 	for i := range n {
 		text := strings.Repeat(fmt.Sprintf("%07d\n", i), 512)
-		f := engine.File{Path: fmt.Sprintf("/etc/holdfast-test.d/%03d/%05d.conf", i%100, i), Digest: engine.Digest([]byte(text))}
+		f := resource.File{Path: fmt.Sprintf("/etc/holdfast-test.d/%03d/%05d.conf", i%100, i), Digest: resource.Digest([]byte(text))}
 		s.WriteFile(f.Path, text, 0o644)
 		c.Files = append(c.Files, f)
 	}
-	s.WriteRecord(engine.Record{Schema: 1, Config: c})
+	s.WriteRecord(resource.Record{Schema: 1, Config: c})
 	d := engine.Desired{Config: &c}
 	return s, d, s.Probe(d)
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
@@ -24,7 +24,7 @@ for dir; do
 	esac
 done
 `, 0o755)
-		f := s.MustRead(engine.Config{Files: []engine.File{observetest.EmptyFile("/srv/mem/x"), observetest.EmptyFile("/etc/y")}})
+		f := s.MustRead(resource.Config{Files: []resource.File{observetest.EmptyFile("/srv/mem/x"), observetest.EmptyFile("/etc/y")}})
 		if !slices.Equal(f.Fleeting, want) {
 			t.Errorf("%s: %q", state, f.Fleeting)
 		}

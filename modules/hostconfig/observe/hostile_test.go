@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/hostconfig/observe/observetest"
 	"holdfast/modules/moduletest"
@@ -19,7 +19,7 @@ import (
 
 // hostileProbe returns a host with files to probe in a directory that everybody
 // can write to.
-func hostileProbe(t *testing.T) (observetest.Host, engine.Config) {
+func hostileProbe(t *testing.T) (observetest.Host, resource.Config) {
 	s := observetest.NewHost(t)
 	s.Check(os.Chmod(s.Root, 0o755))
 	for _, name := range []string{"app.conf", "other.conf"} {
@@ -32,7 +32,7 @@ func hostileProbe(t *testing.T) (observetest.Host, engine.Config) {
 	for _, dir := range []string{"/srv", "/srv/app"} {
 		s.Check(os.Chmod(s.Root+dir, 0o777))
 	}
-	return s, engine.Config{Files: []engine.File{{Path: "/srv/app/app.conf", Inherit: true, Append: []byte("ours\n")}, observetest.EmptyFile("/srv/app/other.conf"), observetest.EmptyFile("/srv/app/new.conf")}}
+	return s, resource.Config{Files: []resource.File{{Path: "/srv/app/app.conf", Inherit: true, Append: []byte("ours\n")}, observetest.EmptyFile("/srv/app/other.conf"), observetest.EmptyFile("/srv/app/new.conf")}}
 }
 
 // While an account acts in its directory during a probe, the probe ends, and
@@ -54,7 +54,7 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 					if strings.Contains(string(node.Contents), "secret") {
 						t.Errorf("%s before program %d: %s is %q", how, n, path, node.Contents)
 					}
-					if node.Contents != nil && engine.Digest(node.Contents) != node.Digest {
+					if node.Contents != nil && resource.Digest(node.Contents) != node.Digest {
 						t.Errorf("%s before program %d: %s is not what its digest is of", how, n, path)
 					}
 				}
@@ -75,14 +75,14 @@ func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := observetest.NewHost(t)
-			s.WriteRecord(engine.Record{Schema: engine.RecordSchema})
+			s.WriteRecord(resource.Record{Schema: resource.RecordSchema})
 			s.Check(os.MkdirAll(s.Root+"/srv/app", 0o777))
 			s.Check(os.Mkdir(s.Root+"/etc", 0o755))
 			s.Check(os.Symlink("else", s.Root+"/etc/z"))
 			s.Check(os.Symlink(target, s.Root+"/srv/app/link"))
-			c := engine.Config{
-				Links: []engine.Link{{Path: "/srv/app/link", Target: "x"}, {Path: "/etc/z", Target: "wanted"}},
-				Users: []engine.User{{Name: "core"}},
+			c := resource.Config{
+				Links: []resource.Link{{Path: "/srv/app/link", Target: "x"}, {Path: "/etc/z", Target: "wanted"}},
+				Users: []resource.User{{Name: "core"}},
 			}
 			s.WriteFile("/fake/passwd", "core:x:1000:1000::/home/core:/bin/sh\n", 0o644)
 			s.WriteFile("/fake/ids/core", "core\n", 0o644)
@@ -102,7 +102,7 @@ func TestLinksOnTheWayAreNoOtherAnswers(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.Check(os.MkdirAll(s.Root+"/srv/app", 0o777))
 	s.Check(os.Symlink(".\n== fleeting\n== contents", s.Root+"/srv/app/dir"))
-	f := s.MustRead(engine.Config{Files: []engine.File{observetest.EmptyFile("/srv/app/dir/x")}})
+	f := s.MustRead(resource.Config{Files: []resource.File{observetest.EmptyFile("/srv/app/dir/x")}})
 	if target := f.Links["/srv/app/dir"]; !strings.HasPrefix(target, ".") || !strings.HasSuffix(target, "contents") {
 		t.Errorf("links %q", f.Links)
 	}
@@ -114,7 +114,7 @@ func TestFilesOnHostileGroundAreRead(t *testing.T) {
 	s, c := hostileProbe(t)
 	f := s.MustRead(c)
 	for path, want := range map[string]string{"/srv/app/app.conf": "theirs\n", "/srv/app/other.conf": ""} {
-		if n := f.Nodes[path]; string(n.Contents) != want || n.Digest != engine.Digest([]byte("theirs\n")) {
+		if n := f.Nodes[path]; string(n.Contents) != want || n.Digest != resource.Digest([]byte("theirs\n")) {
 			t.Errorf("%s: %+v", path, n)
 		}
 	}
@@ -126,17 +126,17 @@ func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 	longtest.SkipSlow(t)
 	for name, c := range map[string]struct {
 		mode int
-		file engine.File
+		file resource.File
 		says string
 	}{
-		"as it is":     {0o600, engine.File{}, ""},
-		"less":         {0o644, engine.File{Mode: new(0o600)}, ""},
-		"more":         {0o600, engine.File{Mode: new(0o644)}, "others could read it"},
-		"its owner":    {0o600, engine.File{Owner: engine.Owner{User: strconv.Itoa(os.Getuid())}}, ""},
-		"other owner":  {0o600, engine.File{Owner: engine.Owner{User: "4711"}}, "others could read it"},
-		"other group":  {0o600, engine.File{Owner: engine.Owner{Group: "4711"}}, "others could read it"},
-		"named owner":  {0o600, engine.File{Owner: engine.Owner{User: "nobody-here"}}, "others could read it"},
-		"no such file": {0, engine.File{Owner: engine.Owner{User: "4711"}}, ""},
+		"as it is":     {0o600, resource.File{}, ""},
+		"less":         {0o644, resource.File{Mode: new(0o600)}, ""},
+		"more":         {0o600, resource.File{Mode: new(0o644)}, "others could read it"},
+		"its owner":    {0o600, resource.File{Owner: resource.Owner{User: strconv.Itoa(os.Getuid())}}, ""},
+		"other owner":  {0o600, resource.File{Owner: resource.Owner{User: "4711"}}, "others could read it"},
+		"other group":  {0o600, resource.File{Owner: resource.Owner{Group: "4711"}}, "others could read it"},
+		"named owner":  {0o600, resource.File{Owner: resource.Owner{User: "nobody-here"}}, "others could read it"},
+		"no such file": {0, resource.File{Owner: resource.Owner{User: "4711"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, config := hostileProbe(t)

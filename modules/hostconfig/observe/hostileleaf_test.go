@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
@@ -25,7 +25,7 @@ func TestLooksAreSafeFromFilesThatAreReplaced(t *testing.T) {
 			if _, err := os.Stat(s.Root + "/replaced"); err != nil {
 				t.Fatal("nothing was replaced:", err)
 			}
-			if f.Nodes["/srv/app/other.conf"].Digest == engine.Digest([]byte(observetest.Secret)) {
+			if f.Nodes["/srv/app/other.conf"].Digest == resource.Digest([]byte(observetest.Secret)) {
 				t.Error("the probe has read a file of root")
 			}
 		})

@@ -29,7 +29,7 @@ func Probe(d engine.Desired) []engine.Command {
 	}
 	look := shell.Script{Text: hostscript.GroundScript + configProbeScript, Vars: map[string]string{
 		"root":      "",
-		"record":    engine.RecordPath,
+		"record":    record.Path,
 		"originals": record.OriginalsDir,
 		"wanted":    strings.Join(record.Subjects(*d.Config), "\n"),
 		"maxrecord": strconv.Itoa(record.MaxSize + 1),

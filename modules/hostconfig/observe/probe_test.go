@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/hostconfig/observe/observetest"
 	"holdfast/modules/hostconfig/record"
@@ -35,7 +36,7 @@ var oddPaths = []string{
 
 func TestEveryPathIsLookedAt(t *testing.T) {
 	s := observetest.NewHost(t)
-	var desired, recorded, unfinished engine.Config
+	var desired, recorded, unfinished resource.Config
 	paths := oddPaths[:len(oddPaths)-1]
 	for i, p := range paths {
 		s.WriteFile(p, p, 0o640)
@@ -45,17 +46,17 @@ func TestEveryPathIsLookedAt(t *testing.T) {
 		case 1:
 			recorded.Files = append(recorded.Files, observetest.EmptyFile(p))
 		default:
-			unfinished.Links = append(unfinished.Links, engine.Link{Path: p + "~", Target: p, Hard: true})
+			unfinished.Links = append(unfinished.Links, resource.Link{Path: p + "~", Target: p, Hard: true})
 		}
 	}
-	s.WriteRecord(engine.Record{Schema: 1, Config: recorded, Unfinished: &engine.UnfinishedWrite{Run: "r1", Boot: moduletest.Boot, Config: unfinished}})
+	s.WriteRecord(resource.Record{Schema: 1, Config: recorded, Unfinished: &resource.UnfinishedWrite{Run: "r1", Boot: moduletest.Boot, Config: unfinished}})
 	f := s.MustRead(desired)
 	for i, p := range paths {
 		n, ok := f.Nodes[p]
-		if !ok || n.Type != engine.PathFile || n.Digest != engine.Digest([]byte(p)) || n.Mode != 0o640 || n.UID != os.Getuid() || n.Inode == "" {
+		if !ok || n.Type != resource.PathFile || n.Digest != resource.Digest([]byte(p)) || n.Mode != 0o640 || n.UID != os.Getuid() || n.Inode == "" {
 			t.Errorf("%s: %+v", p, n)
 		}
-		if n, ok := f.Nodes[p+"~"]; ok != (i%3 == 2) || n.Type != engine.PathMissing {
+		if n, ok := f.Nodes[p+"~"]; ok != (i%3 == 2) || n.Type != resource.PathMissing {
 			t.Errorf("%s~: %t %+v", p, ok, n)
 		}
 	}
@@ -79,11 +80,11 @@ func TestKindsOfNodes(t *testing.T) {
 	s.Check(err)
 	s.Check(large.Truncate(100_000_000))
 	s.Check(large.Close())
-	c := engine.Config{
-		Directories: []engine.Directory{{Path: "/etc/dir"}, {Path: "/etc/file/below"}},
-		Files:       []engine.File{observetest.EmptyFile("/etc/fifo"), observetest.EmptyFile("/etc/none"), observetest.EmptyFile("/etc/large"), observetest.EmptyFile("/etc/empty")},
-		Links:       []engine.Link{{Path: "/etc/a -> link", Target: "/x"}, {Path: "/etc/hard", Target: "/etc/file", Hard: true}},
-		Units:       []engine.Unit{{Name: "m.service", Dropins: []engine.Dropin{{Name: "10.conf", Contents: "x"}}}},
+	c := resource.Config{
+		Directories: []resource.Directory{{Path: "/etc/dir"}, {Path: "/etc/file/below"}},
+		Files:       []resource.File{observetest.EmptyFile("/etc/fifo"), observetest.EmptyFile("/etc/none"), observetest.EmptyFile("/etc/large"), observetest.EmptyFile("/etc/empty")},
+		Links:       []resource.Link{{Path: "/etc/a -> link", Target: "/x"}, {Path: "/etc/hard", Target: "/etc/file", Hard: true}},
+		Units:       []resource.Unit{{Name: "m.service", Dropins: []resource.Dropin{{Name: "10.conf", Contents: "x"}}}},
 	}
 	f := s.MustRead(c)
 	got := map[string]string{}
@@ -95,7 +96,7 @@ func TestKindsOfNodes(t *testing.T) {
 		"/etc/dir": "directory 700 ", "/etc/fifo": got["/etc/fifo"], "/etc/none": " 0 ", "/etc/file/below": " 0 ",
 		"/etc/a -> link": "link 777 /no where -> else", "/etc/systemd/system/m.service": "link 777 /dev/null", "/etc/systemd/system/m.service.d/10.conf": " 0 ",
 	}
-	if !reflect.DeepEqual(got, want) || f.Nodes["/etc/fifo"].Type != engine.PathOther {
+	if !reflect.DeepEqual(got, want) || f.Nodes["/etc/fifo"].Type != resource.PathOther {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	if f.Nodes["/etc/hard"].Inode != f.Nodes["/etc/file"].Inode || f.Nodes["/etc/file"].Inode == f.Nodes["/etc/empty"].Inode {
@@ -105,7 +106,7 @@ func TestKindsOfNodes(t *testing.T) {
 
 func TestRecordThatIsNotUnderstood(t *testing.T) {
 	longtest.SkipSlow(t)
-	whole := string(record.Encode(engine.Record{Schema: 1, Config: engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/a"), observetest.EmptyFile("/etc/b")}}}))
+	whole := string(record.Encode(resource.Record{Schema: 1, Config: resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/a"), observetest.EmptyFile("/etc/b")}}}))
 	compact := &bytes.Buffer{}
 	if err := json.Compact(compact, []byte(whole)); err != nil {
 		t.Fatal(err)
@@ -125,21 +126,21 @@ func TestRecordThatIsNotUnderstood(t *testing.T) {
 		"path added by hand":  {strings.Replace(whole, `"/etc/a"`, `"/etc/c"`, 1), "put back a copy"},
 		"relative path":       {strings.ReplaceAll(whole, `/etc/a`, `etc/a`), "no path"},
 		"path that climbs":    {strings.ReplaceAll(whole, `/etc/a`, `/etc/../a`), "no path"},
-		"control character":   {string(record.Encode(engine.Record{Schema: 1, Config: engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/a\nb")}}})), "control characters"},
+		"control character":   {string(record.Encode(resource.Record{Schema: 1, Config: resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/a\nb")}}})), "control characters"},
 		"too large":           {whole + strings.Repeat(" ", record.MaxSize), "more than 16 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := observetest.NewHost(t)
-			s.WriteFile(engine.RecordPath, c.text, 0o600)
-			f := s.Read(engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/x")}})
-			if !strings.Contains(f.Problem, c.says) || !strings.Contains(f.Problem, engine.RecordPath) || f.Applied != nil || strings.ContainsAny(f.Problem, "\n\x1b") {
+			s.WriteFile(record.Path, c.text, 0o600)
+			f := s.Read(resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/x")}})
+			if !strings.Contains(f.Problem, c.says) || !strings.Contains(f.Problem, record.Path) || f.Applied != nil || strings.ContainsAny(f.Problem, "\n\x1b") {
 				t.Errorf("problem %q", f.Problem)
 			}
 		})
 	}
 	s := observetest.NewHost(t)
-	s.WriteFile(engine.RecordPath, whole, 0o600)
-	if f := s.MustRead(engine.Config{}); len(f.Nodes) != 2 {
+	s.WriteFile(record.Path, whole, 0o600)
+	if f := s.MustRead(resource.Config{}); len(f.Nodes) != 2 {
 		t.Error(f)
 	}
 }

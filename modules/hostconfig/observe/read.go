@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/shell"
@@ -19,7 +20,7 @@ func Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	if d.Config == nil {
 		return f
 	}
-	f.Config = &engine.ConfigFacts{}
+	f.Config = &resource.ConfigFacts{}
 	text, problem := shell.Output(o, ProbeName)
 	switch complaint := strings.TrimSpace(o[ProbeName].Stderr); {
 	case problem != "":
@@ -34,23 +35,23 @@ func Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	l := probeReader{facts: f.Config}
 	if err := l.parseOutput(*d.Config, text); err != nil {
-		f.Config = &engine.ConfigFacts{Problem: textutil.Printable(err.Error())}
+		f.Config = &resource.ConfigFacts{Problem: textutil.Printable(err.Error())}
 	}
 	return f
 }
 
 // probeReader parses the output of probe.sh.
 type probeReader struct {
-	facts     *engine.ConfigFacts
+	facts     *resource.ConfigFacts
 	parts     map[string][]string // lines by section
 	requested map[string]bool     // requested paths
 }
 
-func (l *probeReader) parseOutput(c engine.Config, text string) error {
+func (l *probeReader) parseOutput(c resource.Config, text string) error {
 	if err := l.splitSections(text); err != nil {
 		return err
 	}
-	for _, step := range []func(engine.Config) error{l.readRecord, l.readNodes, l.readFileDigests, l.readTargets, l.readLinks, l.checkAllRead, l.readVolatileDirs, l.readContents, l.readOriginals, l.readUnits, l.readGroups, l.readUsers, l.readLogins} {
+	for _, step := range []func(resource.Config) error{l.readRecord, l.readNodes, l.readFileDigests, l.readTargets, l.readLinks, l.checkAllRead, l.readVolatileDirs, l.readContents, l.readOriginals, l.readUnits, l.readGroups, l.readUsers, l.readLogins} {
 		if err := step(c); err != nil {
 			return err
 		}
@@ -76,14 +77,14 @@ func (l *probeReader) splitSections(text string) error {
 	return nil
 }
 
-func (l *probeReader) readRecord(c engine.Config) error {
+func (l *probeReader) readRecord(c resource.Config) error {
 	list := record.Subjects(c)
-	configs := []engine.Config{c}
+	configs := []resource.Config{c}
 	if lines := l.parts["record"]; lines != nil {
 		text := strings.Join(lines, "\n")
 		a, err := record.Decode(text)
 		if err != nil {
-			return fmt.Errorf("%s %w", engine.RecordPath, err)
+			return fmt.Errorf("%s %w", record.Path, err)
 		}
 		l.facts.Applied = a
 		list = append(list, record.RecordedSubjects(*a)...)
@@ -93,18 +94,18 @@ func (l *probeReader) readRecord(c engine.Config) error {
 	list = slices.Compact(list)
 	for _, line := range list {
 		if strings.ContainsFunc(line, unicode.IsControl) {
-			return fmt.Errorf("%s: %q has control characters, which holdfast writes in no name", engine.RecordPath, line)
+			return fmt.Errorf("%s: %q has control characters, which holdfast writes in no name", record.Path, line)
 		}
 	}
-	sum := engine.Digest([]byte(strings.Join(list, "\n") + "\n"))
+	sum := resource.Digest([]byte(strings.Join(list, "\n") + "\n"))
 	if first, _, _ := strings.Cut(strings.Join(l.parts["asked"], ""), " "); first != sum {
-		return fmt.Errorf("%s is not as holdfast writes it: its list of subjects does not belong to its configuration; %s", engine.RecordPath, record.RepairHint)
+		return fmt.Errorf("%s is not as holdfast writes it: its list of subjects does not belong to its configuration; %s", record.Path, record.RepairHint)
 	}
-	l.requested, l.facts.Nodes = map[string]bool{}, map[string]engine.PathFacts{}
+	l.requested, l.facts.Nodes = map[string]bool{}, map[string]resource.PathFacts{}
 	for _, config := range configs {
 		for _, p := range record.Paths(config) {
 			l.requested[p] = true
-			l.facts.Nodes[p] = engine.PathFacts{}
+			l.facts.Nodes[p] = resource.PathFacts{}
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/hostconfig/observe/observetest"
 	"holdfast/modules/hostconfig/record"
@@ -18,7 +19,7 @@ import (
 func TestContentsThatPlansDependOn(t *testing.T) {
 	s := observetest.NewHost(t)
 	const registries = "/etc/containers/registries.conf"
-	inherit := func(path string) engine.File { return engine.File{Path: path, Inherit: true, Append: []byte("x")} }
+	inherit := func(path string) resource.File { return resource.File{Path: path, Inherit: true, Append: []byte("x")} }
 	s.WriteFile(registries, "old\x00\n", 0o644)
 	s.WriteFile("/etc/plain", "secret", 0o644)
 	s.WriteFile("/etc/own", "host's\n", 0o644)
@@ -28,8 +29,8 @@ func TestContentsThatPlansDependOn(t *testing.T) {
 	s.WriteFile("/usr/etc/motd", "OS", 0o644)
 	s.WriteFile(engine.StateDir+"/originals/"+record.OriginalName("/etc/motd")+".default", "", 0o644)
 	s.WriteFile("/etc/empty", "", 0o644)
-	c := engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/plain"), inherit("/etc/own"), inherit("/etc/a b"), inherit("/etc/motd"), inherit("/etc/empty"), inherit("/etc/none")}}
-	s.WriteRecord(engine.Record{Schema: 1, Config: engine.Config{Files: []engine.File{observetest.EmptyFile(registries)}}})
+	c := resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/plain"), inherit("/etc/own"), inherit("/etc/a b"), inherit("/etc/motd"), inherit("/etc/empty"), inherit("/etc/none")}}
+	s.WriteRecord(resource.Record{Schema: 1, Config: resource.Config{Files: []resource.File{observetest.EmptyFile(registries)}}})
 	f := s.MustRead(c)
 	got := map[string]string{}
 	for p, n := range f.Nodes {
@@ -53,7 +54,7 @@ func TestContentsThatPlansDependOn(t *testing.T) {
 func TestFileThatIsTooLargeToAppendTo(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.WriteFile("/etc/log", strings.Repeat("x", (1<<20)+1), 0o644)
-	if f := s.Read(engine.Config{Files: []engine.File{{Path: "/etc/log", Inherit: true}}}); !strings.Contains(f.Problem, "/etc/log has more than 1 MiB") {
+	if f := s.Read(resource.Config{Files: []resource.File{{Path: "/etc/log", Inherit: true}}}); !strings.Contains(f.Problem, "/etc/log has more than 1 MiB") {
 		t.Errorf("problem %q", f.Problem)
 	}
 }
@@ -67,13 +68,13 @@ func TestEnablementOfUnits(t *testing.T) {
 			}
 			s.WriteFile("/fake/states/a.service", "enabled\n", 0o644)
 			s.WriteFile(`/fake/states/dev-b\x2dc.swap`, "disabled\n", 0o644)
-			c := engine.Config{Units: []engine.Unit{{Name: "-.mount"}, {Name: "a.service"}, {Name: `dev-b\x2dc.swap`}}}
+			c := resource.Config{Units: []resource.Unit{{Name: "-.mount"}, {Name: "a.service"}, {Name: `dev-b\x2dc.swap`}}}
 			f := s.MustRead(c)
 			want := map[string]string{"-.mount": "not-found", "a.service": "enabled", `dev-b\x2dc.swap`: "disabled"}
 			if !reflect.DeepEqual(f.Units, want) {
 				t.Errorf("got %v, want %v", f.Units, want)
 			}
-			f = s.MustRead(engine.Config{Units: []engine.Unit{{Name: "none.service"}}})
+			f = s.MustRead(resource.Config{Units: []resource.Unit{{Name: "none.service"}}})
 			if want := map[string]string{"none.service": "not-found"}; !reflect.DeepEqual(f.Units, want) {
 				t.Errorf("got %v, want %v", f.Units, want)
 			}
@@ -81,22 +82,22 @@ func TestEnablementOfUnits(t *testing.T) {
 	}
 	s := observetest.NewHost(t)
 	s.WriteFile("/fake/bus", "Failed to connect to bus: Connection refused\n", 0o644)
-	if f := s.Read(engine.Config{Units: []engine.Unit{{Name: "a.service"}, {Name: "b.service"}}}); !strings.Contains(f.Problem, "a.service: Failed to connect to bus") {
+	if f := s.Read(resource.Config{Units: []resource.Unit{{Name: "a.service"}, {Name: "b.service"}}}); !strings.Contains(f.Problem, "a.service: Failed to connect to bus") {
 		t.Errorf("problem %q", f.Problem)
 	}
 }
 
 func TestAccounts(t *testing.T) {
 	s := observetest.HostWithAccounts(t)
-	s.WriteRecord(engine.Record{Schema: 1, Config: engine.Config{Users: []engine.User{{Name: "old"}}}})
+	s.WriteRecord(resource.Record{Schema: 1, Config: resource.Config{Users: []resource.User{{Name: "old"}}}})
 	f := s.MustRead(observetest.AccountConfig())
-	want := map[string]engine.Login{
+	want := map[string]resource.Login{
 		"core": {
 			UID: 1000, GID: 1001, Group: "coregroup", Groups: []string{"wheel", "sudo"}, Gecos: "Core, a b", Home: "/home/core", Shell: "/bin/bash",
-			Password: engine.Digest([]byte(observetest.ShadowHash)), Keys: []string{"ssh-ed25519 managed a b"},
+			Password: resource.Digest([]byte(observetest.ShadowHash)), Keys: []string{"ssh-ed25519 managed a b"},
 		},
 		"dbus": {UID: 81, GID: 81, Home: "/", Shell: "/sbin/nologin"},
-		"old":  {UID: 7, GID: 7, Group: "7", Groups: []string{}, Home: "/home/old", Shell: "/bin/sh", Password: engine.Digest([]byte("*"))},
+		"old":  {UID: 7, GID: 7, Group: "7", Groups: []string{}, Home: "/home/old", Shell: "/bin/sh", Password: resource.Digest([]byte("*"))},
 	}
 	if !reflect.DeepEqual(f.Users, want) {
 		t.Errorf("got  %+v\nwant %+v", f.Users, want)
@@ -110,7 +111,7 @@ func TestHashesOfPasswordsStayOnTheHost(t *testing.T) {
 	s := observetest.HostWithAccounts(t)
 	c := observetest.AccountConfig()
 	for name, out := range s.Probe(engine.Desired{Config: &c}) {
-		if all := out.Stdout + out.Stderr; strings.Contains(all, observetest.ShadowHash[3:]) || !strings.Contains(all, engine.Digest([]byte(observetest.ShadowHash))) {
+		if all := out.Stdout + out.Stderr; strings.Contains(all, observetest.ShadowHash[3:]) || !strings.Contains(all, resource.Digest([]byte(observetest.ShadowHash))) {
 			t.Errorf("%s prints %s", name, all)
 		}
 	}
@@ -162,8 +163,8 @@ func TestContentsAreNotReadThroughLinks(t *testing.T) {
 	s.WriteFile("/etc/shadow", "secret", 0o600)
 	s.Check(os.MkdirAll(s.Root+"/etc/containers", 0o755))
 	s.Check(os.Symlink(s.Root+"/etc/shadow", s.Root+"/etc/containers/registries.conf"))
-	n := s.MustRead(engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/containers/registries.conf")}}).Nodes["/etc/containers/registries.conf"]
-	if n.Type != engine.PathLink || n.Contents != nil || n.Digest != "" {
+	n := s.MustRead(resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/containers/registries.conf")}}).Nodes["/etc/containers/registries.conf"]
+	if n.Type != resource.PathLink || n.Contents != nil || n.Digest != "" {
 		t.Errorf("%+v", n)
 	}
 }
@@ -171,7 +172,7 @@ func TestContentsAreNotReadThroughLinks(t *testing.T) {
 func TestLineAboutSomethingElseIsAProblem(t *testing.T) {
 	s := observetest.NewHost(t)
 	s.WriteFile("/etc/a", "x", 0o644)
-	d := engine.Desired{Config: &engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/a")}}}
+	d := engine.Desired{Config: &resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/a")}}}
 	out := s.Probe(d)[observe.ProbeName]
 	for _, from := range []string{"nodes", "digests", "passwd", "logins"} {
 		head := "== " + from + "\n"
@@ -183,7 +184,7 @@ func TestLineAboutSomethingElseIsAProblem(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsAProblem(t *testing.T) {
-	c := engine.Config{Files: []engine.File{observetest.EmptyFile("/etc/a")}}
+	c := resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/a")}}
 	for tool, says := range map[string]string{"stat": "stat: cannot", "sha256sum": "sha256sum: ", "xargs": "xargs: ", "sort": "its list of subjects"} {
 		s := observetest.NewHost(t)
 		s.WriteFile("/etc/a", "x", 0o644)
@@ -210,10 +211,10 @@ func FuzzConfigRead(f *testing.F) {
 	s.WriteFile("/etc/app", "x", 0o644)
 	s.Check(os.Symlink("/a", s.Root+"/etc/l"))
 	c := observetest.AccountConfig()
-	c.Files = append(c.Files, engine.File{Path: "/etc/app", Inherit: true})
-	c.Links = []engine.Link{{Path: "/etc/l", Target: "/a"}}
-	c.Units = []engine.Unit{{Name: "a.service"}}
-	s.WriteRecord(engine.Record{Schema: 1, Config: c})
+	c.Files = append(c.Files, resource.File{Path: "/etc/app", Inherit: true})
+	c.Links = []resource.Link{{Path: "/etc/l", Target: "/a"}}
+	c.Units = []resource.Unit{{Name: "a.service"}}
+	s.WriteRecord(resource.Record{Schema: 1, Config: c})
 	d := engine.Desired{Config: &c}
 	whole := s.Probe(d)[observe.ProbeName].Stdout
 	f.Add(whole, "", 0)
@@ -237,7 +238,7 @@ func FuzzConfigRead(f *testing.F) {
 			t.Fatalf("problem %q", facts.Problem)
 		}
 		for p, n := range facts.Nodes {
-			if n.Type == engine.PathFile && n.Digest == "" {
+			if n.Type == resource.PathFile && n.Digest == "" {
 				t.Fatalf("%s has no digest", p)
 			}
 		}

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/shell"
 )
 
-func (l *probeReader) readGroups(engine.Config) error {
+func (l *probeReader) readGroups(resource.Config) error {
 	for _, line := range l.parts["group"] {
 		w := strings.Split(line, ":")
 		if len(w) < 3 {
@@ -28,7 +28,7 @@ func (l *probeReader) readGroups(engine.Config) error {
 	return nil
 }
 
-func (l *probeReader) readUsers(engine.Config) error {
+func (l *probeReader) readUsers(resource.Config) error {
 	l.facts.KeyDir = len(l.parts["keys"]) > 0
 	for _, line := range l.parts["passwd"] {
 		w := strings.Split(line, ":")
@@ -41,15 +41,15 @@ func (l *probeReader) readUsers(engine.Config) error {
 			return malformedLineError("users", line)
 		}
 		if l.facts.Users == nil {
-			l.facts.Users = map[string]engine.Login{}
+			l.facts.Users = map[string]resource.Login{}
 		}
-		l.facts.Users[w[0]] = engine.Login{UID: int(uid), GID: int(gid), Gecos: w[4], Home: w[5], Shell: w[6]}
+		l.facts.Users[w[0]] = resource.Login{UID: int(uid), GID: int(gid), Gecos: w[4], Home: w[5], Shell: w[6]}
 	}
 	return nil
 }
 
 // readLogins reads lines of the form KIND NAME TEXT.
-func (l *probeReader) readLogins(engine.Config) error {
+func (l *probeReader) readLogins(resource.Config) error {
 	for _, line := range l.parts["logins"] {
 		w := strings.SplitN(line, "\t", 3)
 		if len(w) != 3 {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/record"
 )
 
@@ -18,9 +18,9 @@ import (
 // file at the path for a moment. If they do not match, a file that text is
 // appended to becomes a problem. Contents that only help to choose a rule are
 // ignored.
-func (l *probeReader) readContents(c engine.Config) error {
-	appended := map[string]*engine.File{}
-	configs := []engine.Config{c}
+func (l *probeReader) readContents(c resource.Config) error {
+	appended := map[string]*resource.File{}
+	configs := []resource.Config{c}
 	if l.facts.Applied != nil {
 		configs = append(configs, record.Configs(*l.facts.Applied)...)
 	}
@@ -60,7 +60,7 @@ func (l *probeReader) readContents(c engine.Config) error {
 		}
 	}
 	for p := range appended {
-		if l.facts.Nodes[p].Type == engine.PathFile && !read[p] {
+		if l.facts.Nodes[p].Type == resource.PathFile && !read[p] {
 			return changedWhileReadError(p)
 		}
 	}
@@ -69,7 +69,7 @@ func (l *probeReader) readContents(c engine.Config) error {
 
 // contentsOf returns the contents of a file. If the probe has sent an archive,
 // its header has the owner and mode of exactly these contents.
-func contentsOf(n engine.PathFacts, kind, path string, data []byte) ([]byte, error) {
+func contentsOf(n resource.PathFacts, kind, path string, data []byte) ([]byte, error) {
 	if kind == "archive" {
 		archive := tar.NewReader(bytes.NewReader(data))
 		h, err := archive.Next()
@@ -84,7 +84,7 @@ func contentsOf(n engine.PathFacts, kind, path string, data []byte) ([]byte, err
 	if err := checkContentSize(path, data); err != nil {
 		return nil, err
 	}
-	if engine.Digest(data) != n.Digest {
+	if resource.Digest(data) != n.Digest {
 		return nil, changedWhileReadError(path)
 	}
 	return data, nil
@@ -105,7 +105,7 @@ func changedWhileReadError(path string) error {
 // file in a directory that other accounts can change. With such a file, an
 // account could move the file of another account to the path, and get its
 // contents.
-func staysAsClosed(f engine.File, n engine.PathFacts) error {
+func staysAsClosed(f resource.File, n resource.PathFacts) error {
 	if NamesAccount(f.Owner.User, n.UID, n.User) && NamesAccount(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
 		return nil
 	}
@@ -113,7 +113,7 @@ func staysAsClosed(f engine.File, n engine.PathFacts) error {
 		"change its owner and mode on the host, or give its contents instead of appending", f.Path, ownerName(n), n.Mode)
 }
 
-func ownerName(n engine.PathFacts) string {
+func ownerName(n resource.PathFacts) string {
 	if n.User != "" {
 		return n.User
 	}

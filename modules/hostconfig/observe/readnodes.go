@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/shell"
 )
 
 // readNodes reads a line MODE SIZE UID GID INODE USER GROUP PATH for each
 // existing path.
-func (l *probeReader) readNodes(engine.Config) error {
+func (l *probeReader) readNodes(resource.Config) error {
 	for _, line := range l.parts["nodes"] {
 		w := strings.SplitN(line, "\t", 8)
 		if len(w) != 8 {
@@ -33,11 +33,11 @@ func (l *probeReader) readNodes(engine.Config) error {
 		if errors.Join(err, err1, err2, err3) != nil {
 			return malformedLineError("nodes", line)
 		}
-		n := engine.PathFacts{
+		n := resource.PathFacts{
 			Type: nodeType(mode), Mode: int(mode & 0o7777), UID: int(uid), GID: int(gid),
 			User: knownName(w[5]), Group: knownName(w[6]), Inode: w[4],
 		}
-		if n.Type == engine.PathFile && size >= maxDigested {
+		if n.Type == resource.PathFile && size >= maxDigested {
 			n.Digest = "large"
 		}
 		l.facts.Nodes[p] = n
@@ -50,16 +50,16 @@ func (l *probeReader) readNodes(engine.Config) error {
 // can have such a file.
 const maxDigested = 100_000_000
 
-func nodeType(mode uint64) engine.PathType {
+func nodeType(mode uint64) resource.PathType {
 	switch mode >> 12 {
 	case 0o4:
-		return engine.PathDirectory
+		return resource.PathDirectory
 	case 0o10:
-		return engine.PathFile
+		return resource.PathFile
 	case 0o12:
-		return engine.PathLink
+		return resource.PathLink
 	}
-	return engine.PathOther
+	return resource.PathOther
 }
 
 func knownName(name string) string {
@@ -69,7 +69,7 @@ func knownName(name string) string {
 	return name
 }
 
-func (l *probeReader) readFileDigests(engine.Config) error {
+func (l *probeReader) readFileDigests(resource.Config) error {
 	for _, line := range l.parts["digests"] {
 		sum, name, ok := strings.Cut(line, "  ")
 		p, err := l.requestedPath("digests", name)
@@ -85,10 +85,10 @@ func (l *probeReader) readFileDigests(engine.Config) error {
 
 // checkAllRead returns an error if a file was not read. The probe never reads
 // files below a link that does not belong to the OS.
-func (l *probeReader) checkAllRead(engine.Config) error {
+func (l *probeReader) checkAllRead(resource.Config) error {
 	for _, p := range slices.Sorted(maps.Keys(l.facts.Nodes)) {
 		n := l.facts.Nodes[p]
-		if n.Type != engine.PathFile || n.Digest != "" {
+		if n.Type != resource.PathFile || n.Digest != "" {
 			continue
 		}
 		for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
@@ -101,7 +101,7 @@ func (l *probeReader) checkAllRead(engine.Config) error {
 	return nil
 }
 
-func (l *probeReader) readTargets(engine.Config) error {
+func (l *probeReader) readTargets(resource.Config) error {
 	for _, line := range l.parts["targets"] {
 		name, arrow, _ := strings.Cut(line, "\t")
 		p, err := l.requestedPath("targets", name)
@@ -121,7 +121,7 @@ func (l *probeReader) readTargets(engine.Config) error {
 
 // readLinks reads a line PATH, a tab, PATH -> TARGET for each directory that is a
 // link.
-func (l *probeReader) readLinks(engine.Config) error {
+func (l *probeReader) readLinks(resource.Config) error {
 	for _, line := range l.parts["links"] {
 		name, arrow, _ := strings.Cut(line, "\t")
 		target, ok := strings.CutPrefix(arrow, name+" -> ")
@@ -137,7 +137,7 @@ func (l *probeReader) readLinks(engine.Config) error {
 	return nil
 }
 
-func (l *probeReader) readVolatileDirs(engine.Config) error {
+func (l *probeReader) readVolatileDirs(resource.Config) error {
 	for _, line := range l.parts["fleeting"] {
 		dir, ok := strings.CutPrefix(line, ".")
 		if !ok || !path.IsAbs(dir) {
@@ -148,7 +148,7 @@ func (l *probeReader) readVolatileDirs(engine.Config) error {
 	return nil
 }
 
-func (l *probeReader) readOriginals(engine.Config) error {
+func (l *probeReader) readOriginals(resource.Config) error {
 	kept := map[string]bool{}
 	for _, name := range l.parts["originals"] {
 		kept[strings.TrimSuffix(name, record.DefaultMark)] = true
@@ -165,7 +165,7 @@ func (l *probeReader) readOriginals(engine.Config) error {
 	return nil
 }
 
-func (l *probeReader) readUnits(engine.Config) error {
+func (l *probeReader) readUnits(resource.Config) error {
 	names, states := l.parts["units"], l.parts["states"]
 	if len(names) != len(states) {
 		return fmt.Errorf("%s: systemctl is-enabled says nothing about some units", ProbeName)

@@ -12,25 +12,25 @@ import (
 
 	"pgregory.net/rapid"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/pathtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/record"
 )
 
 func TestRecordRoundTrip(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("ab /\\\"',%&<>]}-ü\u2028$`*[{:.")), 1, 12, -1)
 	name := rapid.StringMatching(`[A-Za-z0-9:_.\\@-]{1,12}`)
-	config := rapid.Custom(func(t *rapid.T) engine.Config {
-		var c engine.Config
+	config := rapid.Custom(func(t *rapid.T) resource.Config {
+		var c resource.Config
 		for range rapid.IntRange(0, 4).Draw(t, "files") {
-			c.Files = append(c.Files, engine.File{Path: "/" + text.Draw(t, "path"), Contents: []byte("x"), Owner: engine.Owner{User: name.Draw(t, "owner")}})
+			c.Files = append(c.Files, resource.File{Path: "/" + text.Draw(t, "path"), Contents: []byte("x"), Owner: resource.Owner{User: name.Draw(t, "owner")}})
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "units") {
-			c.Units = append(c.Units, engine.Unit{Name: name.Draw(t, "unit"), Contents: text.Draw(t, "text"), Dropins: []engine.Dropin{{Name: name.Draw(t, "dropin")}}})
+			c.Units = append(c.Units, resource.Unit{Name: name.Draw(t, "unit"), Contents: text.Draw(t, "text"), Dropins: []resource.Dropin{{Name: name.Draw(t, "dropin")}}})
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "users") {
-			c.Users = append(c.Users, engine.User{Name: name.Draw(t, "user"), SSHKeys: []string{text.Draw(t, "key")}, Account: engine.Account{Groups: []string{name.Draw(t, "group")}}})
+			c.Users = append(c.Users, resource.User{Name: name.Draw(t, "user"), SSHKeys: []string{text.Draw(t, "key")}, Account: resource.Account{Groups: []string{name.Draw(t, "group")}}})
 		}
 		return c
 	})
@@ -42,12 +42,12 @@ func TestRecordRoundTrip(t *testing.T) {
 	_, sed, _ := strings.Cut(string(script), "\nsay() {")
 	sed, _, _ = strings.Cut(sed, "\nall=$(")
 	rapid.Check(t, func(t *rapid.T) {
-		a := engine.Record{Schema: 1, Config: config.Draw(t, "config")}
+		a := resource.Record{Schema: 1, Config: config.Draw(t, "config")}
 		if rapid.Bool().Draw(t, "unfinished") {
-			a.Unfinished = &engine.UnfinishedWrite{Run: "r", Boot: "b", Config: config.Draw(t, "next")}
+			a.Unfinished = &resource.UnfinishedWrite{Run: "r", Boot: "b", Config: config.Draw(t, "next")}
 		}
 		data := record.Encode(a)
-		var back engine.Record
+		var back resource.Record
 		if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(a, back) {
 			t.Fatalf("%v\n%s\n%+v\n%+v", err, data, a, back)
 		}

@@ -3,7 +3,7 @@ package observe_test
 import (
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe/observetest"
 )
 
@@ -11,8 +11,8 @@ import (
 func TestSessionsOfLeavingUsersAreCounted(t *testing.T) {
 	s := observetest.HostWithAccounts(t)
 	s.WriteFile("/fake/loginctl", "#!/bin/sh\nprintf '%s\\n' ' 7 1000 core seat0 tty1' '12 0 root -' 'c3 1000 core -' '4 1001 core2 -'\n", 0o755)
-	s.WriteRecord(engine.Record{Schema: engine.RecordSchema, Config: observetest.AccountConfig()})
-	f := s.MustRead(engine.Config{Files: observetest.AccountConfig().Files})
+	s.WriteRecord(resource.Record{Schema: resource.RecordSchema, Config: observetest.AccountConfig()})
+	f := s.MustRead(resource.Config{Files: observetest.AccountConfig().Files})
 	if n := f.Users["core"].Sessions; n != 2 {
 		t.Errorf("%d sessions, %+v", n, f.Users["core"])
 	}

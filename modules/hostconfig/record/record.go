@@ -9,17 +9,21 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
+
+// Path is the file on a host with the configuration that was last applied.
+const Path = engine.StateDir + "/applied.json"
 
 // MaxSize is the largest size of a record, in bytes.
 const MaxSize = 16 << 20
 
-// Initial returns the file to put at engine.RecordPath of a host that is
+// Initial returns the file to put at Path of a host that is
 // provisioned with a (compact) configuration. Nobody knows which of its
 // directories existed before. So holdfast removes none of them when it leaves the
 // configuration.
-func Initial(c engine.Config) []byte {
-	a := engine.Record{Schema: engine.RecordSchema, Config: c}
+func Initial(c resource.Config) []byte {
+	a := resource.Record{Schema: resource.RecordSchema, Config: c}
 	for _, d := range c.Directories {
 		a.Existed = append(a.Existed, d.Path)
 	}
@@ -28,15 +32,15 @@ func Initial(c engine.Config) []byte {
 
 // Configs returns the configurations that a record contains: the applied one, and
 // the one of an unfinished write.
-func Configs(a engine.Record) []engine.Config {
+func Configs(a resource.Record) []resource.Config {
 	if a.Unfinished == nil {
-		return []engine.Config{a.Config}
+		return []resource.Config{a.Config}
 	}
-	return []engine.Config{a.Config, a.Unfinished.Config}
+	return []resource.Config{a.Config, a.Unfinished.Config}
 }
 
 // RecordedSubjects returns the list of resources in front of a record.
-func RecordedSubjects(a engine.Record) []string {
+func RecordedSubjects(a resource.Record) []string {
 	configs := Configs(a)
 	list := subjectLines(configs...)
 	if a.Schema >= 2 {
@@ -47,7 +51,7 @@ func RecordedSubjects(a engine.Record) []string {
 
 // Encode encodes a record as JSON, one member a line. The first member is the
 // list of resources, which probe.sh reads without a parser.
-func Encode(a engine.Record) []byte {
+func Encode(a resource.Record) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n\"about\":[\n")
 	for i, line := range RecordedSubjects(a) {
@@ -78,22 +82,22 @@ func plainString(s string) string {
 
 var escapeString = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// Decode returns the record in the file at engine.RecordPath of a host.
-func Decode(text string) (*engine.Record, error) {
+// Decode returns the record in the file at Path of a host.
+func Decode(text string) (*resource.Record, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("has more than %d MiB; %s", MaxSize>>20, RepairHint)
 	}
-	var a engine.Record
+	var a resource.Record
 	err := json.Unmarshal([]byte(text), &a)
 	if a.Schema == 0 && err == nil {
 		err = errors.New("it has no schema")
 	}
 	var syntax *json.SyntaxError
 	switch {
-	case errors.As(err, &syntax), err != nil && a.Schema <= engine.RecordSchema:
+	case errors.As(err, &syntax), err != nil && a.Schema <= resource.RecordSchema:
 		return nil, fmt.Errorf("is not a record (%w); %s", err, RepairHint)
-	case a.Schema < 1 || a.Schema > engine.RecordSchema:
-		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, engine.RecordSchema)
+	case a.Schema < 1 || a.Schema > resource.RecordSchema:
+		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, resource.RecordSchema)
 	}
 	for _, p := range append(Paths(a.Config), unfinishedPaths(a)...) {
 		if !path.IsAbs(p) || path.Clean(p) != p {
@@ -106,7 +110,7 @@ func Decode(text string) (*engine.Record, error) {
 // RepairHint tells the operator how to handle a record that cannot be used.
 const RepairHint = "put back a copy of it, or remove it: then the files that are there count as the host's own"
 
-func unfinishedPaths(a engine.Record) []string {
+func unfinishedPaths(a resource.Record) []string {
 	if a.Unfinished == nil {
 		return nil
 	}

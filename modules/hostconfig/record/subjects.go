@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 )
 
 // OriginalsDir is the directory of the files that a configuration has replaced.
@@ -14,14 +15,14 @@ const OriginalsDir = engine.StateDir + "/originals"
 
 // subjectLines returns sorted lines. Each has a kind (path, unit, user, group, or
 // owner: an account that is only referred to), a space, and a name.
-func subjectLines(configs ...engine.Config) []string {
+func subjectLines(configs ...resource.Config) []string {
 	var list []string
 	name := func(kind, name string) {
 		if name != "" && strings.Trim(name, "0123456789") != "" { // else it is an ID
 			list = append(list, kind+" "+name)
 		}
 	}
-	owner := func(o engine.Owner) {
+	owner := func(o resource.Owner) {
 		name("owner", o.User)
 		name("group", o.Group)
 	}
@@ -56,7 +57,7 @@ func subjectLines(configs ...engine.Config) []string {
 	return slices.Compact(list)
 }
 
-func inheritLines(configs ...engine.Config) []string {
+func inheritLines(configs ...resource.Config) []string {
 	var list []string
 	for _, c := range configs {
 		for _, f := range c.Files {
@@ -71,13 +72,13 @@ func inheritLines(configs ...engine.Config) []string {
 
 // Subjects returns the lines that tell probe.sh which resources to probe, and
 // which files to read because text is appended to them.
-func Subjects(c engine.Config) []string {
+func Subjects(c resource.Config) []string {
 	return append(subjectLines(c), inheritLines(c)...)
 }
 
 // Paths returns the sorted paths that a configuration sets, including those of
 // units.
-func Paths(c engine.Config) []string {
+func Paths(c resource.Config) []string {
 	var list []string
 	for _, f := range c.Files {
 		list = append(list, f.Path)
@@ -106,7 +107,7 @@ func Paths(c engine.Config) []string {
 func OriginalName(p string) string {
 	name := escapePath.Replace(path.Clean(p))
 	if len(name) > 200 || strings.HasSuffix(name, DefaultMark) {
-		return engine.Digest([]byte(p))
+		return resource.Digest([]byte(p))
 	}
 	return name
 }

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/pathtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
@@ -70,9 +71,9 @@ func (s Host) WriteFile(path, text string, mode os.FileMode) {
 }
 
 // WriteRecord writes the record of an applied configuration.
-func (s Host) WriteRecord(a engine.Record) {
+func (s Host) WriteRecord(a resource.Record) {
 	s.T.Helper()
-	s.WriteFile(engine.RecordPath, string(record.Encode(a)), 0o600)
+	s.WriteFile(record.Path, string(record.Encode(a)), 0o600)
 }
 
 // Probe runs the probes of a desired state, and returns their output.
@@ -94,14 +95,14 @@ func (s Host) Probe(d engine.Desired) engine.Outputs {
 }
 
 // Read returns the facts for a configuration.
-func (s Host) Read(c engine.Config) *engine.ConfigFacts {
+func (s Host) Read(c resource.Config) *resource.ConfigFacts {
 	s.T.Helper()
 	d := engine.Desired{Config: &c}
 	return observe.Read(d, s.Probe(d), engine.Facts{}).Config
 }
 
 // MustRead returns the facts, which must have no problem.
-func (s Host) MustRead(c engine.Config) *engine.ConfigFacts {
+func (s Host) MustRead(c resource.Config) *resource.ConfigFacts {
 	s.T.Helper()
 	f := s.Read(c)
 	if f.Problem != "" {
@@ -124,7 +125,9 @@ func (s Host) Link(path, target string) {
 }
 
 // EmptyFile returns a desired file without contents.
-func EmptyFile(path string) engine.File { return engine.File{Path: path, Digest: engine.Digest(nil)} }
+func EmptyFile(path string) resource.File {
+	return resource.File{Path: path, Digest: resource.Digest(nil)}
+}
 
 // HostWithAccounts returns a tree with users, groups, passwords and SSH keys.
 func HostWithAccounts(tb testing.TB) Host {
@@ -140,11 +143,11 @@ func HostWithAccounts(tb testing.TB) Host {
 }
 
 // AccountConfig returns a configuration about accounts of HostWithAccounts.
-func AccountConfig() engine.Config {
-	return engine.Config{
-		Users:  []engine.User{{Name: "core", Account: engine.Account{Groups: []string{"wheel"}, PrimaryGroup: "1001"}}, {Name: "nobody-yet"}},
-		Groups: []engine.Group{{Name: "missing"}},
-		Files:  []engine.File{{Path: "/etc/x", Digest: engine.Digest(nil), Owner: engine.Owner{User: "dbus", Group: "0"}}},
+func AccountConfig() resource.Config {
+	return resource.Config{
+		Users:  []resource.User{{Name: "core", Account: resource.Account{Groups: []string{"wheel"}, PrimaryGroup: "1001"}}, {Name: "nobody-yet"}},
+		Groups: []resource.Group{{Name: "missing"}},
+		Files:  []resource.File{{Path: "/etc/x", Digest: resource.Digest(nil), Owner: resource.Owner{User: "dbus", Group: "0"}}},
 	}
 }
 

@@ -1,4 +1,6 @@
-package engine
+// Package resource has the resources of a host: its configuration, as documents
+// demand it, as a host records it, and as probes observe it.
+package resource
 
 import (
 	"crypto/sha256"
@@ -165,51 +167,6 @@ func (p SourcePosition) String() string {
 		s += p.Path
 	}
 	return textutil.Printable(s)
-}
-
-// RecordPath is the file on a host with the configuration that was last
-// applied.
-const RecordPath = StateDir + "/applied.json"
-
-// Record is the record of the configuration that holdfast applied to a host.
-// Its configurations are compact.
-type Record struct {
-	Schema     int              `json:"schema"`
-	Config     Config           `json:"config"`
-	Existed    []string         `json:"existed,omitempty"` // directories of Config that the host had before; they stay when the configuration no longer has them
-	Unfinished *UnfinishedWrite `json:"unfinished,omitempty"`
-
-	// Accounts maps accounts to their origins: users by name, groups as
-	// "group/NAME". The origin of an account that is in Config and not in this
-	// map is not known.
-	Accounts map[string]AccountOrigin `json:"accounts,omitempty"`
-}
-
-// RecordSchema is the schema version of a Record that holdfast writes. holdfast
-// also reads version 1, which has no Accounts. It refuses any other version.
-const RecordSchema = 2
-
-// AccountOrigin is the origin of an account.
-type AccountOrigin string
-
-// The origins of accounts. An account that holdfast made has no original: when
-// the configuration no longer has it, holdfast locks it and keeps it in
-// Record.Accounts.
-const (
-	FoundAccount AccountOrigin = "found" // the host had the account before holdfast
-	MadeAccount  AccountOrigin = "made"  // holdfast made the account
-)
-
-// UnfinishedWrite is a configuration that a run may have written in part, and
-// that has not taken effect as a whole.
-type UnfinishedWrite struct {
-	Run      string   `json:"run"`                // ID of the run that writes it
-	Boot     string   `json:"boot"`               // boot ID during the write; after another boot, everything that was written has taken effect
-	Config   Config   `json:"config"`             // configuration that the run writes
-	Touched  []string `json:"touched,omitempty"`  // names of the resources that writes have changed since the last record; they may or may not have taken effect
-	Ours     []string `json:"ours,omitempty"`     // paths that holdfast managed before the write began; the write keeps or removes them
-	Appended []File   `json:"appended,omitempty"` // text that unfinished writes appended, or tried to append, to files of the host
-	Failed   string   `json:"failed,omitempty"`   // action that failed, so that the host needs a reboot
 }
 
 // Digest returns the SHA-256 of data in hexadecimal. Contents are named by it.
