@@ -140,7 +140,8 @@ func findImpurities(tree *ast.File, found func(string)) {
 }
 
 // neighbours lists the packages of engine that other packages of engine may
-// import, with the reason for each. All other packages meet in cmd.
+// import, with the reason for each. All other packages meet in cmd;
+// commands lists the imports there.
 var neighbours = map[string]map[string]string{
 	"holdfast/engine":          nil, // the vocabulary of all packages
 	"holdfast/engine/textutil": nil, // helpers for text that know nothing of hosts
