@@ -85,7 +85,7 @@ func within(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/rotation", "engine/etcd/setting", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/resource", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/rotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/resource", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always makes the same plan: engine and modules use no files,
 // no network, no clock and no random numbers, and start no goroutines.
@@ -145,6 +145,23 @@ func findImpurities(tree *ast.File, found func(string)) {
 var neighbours = map[string]map[string]string{
 	"holdfast/engine":          nil, // the vocabulary of all packages
 	"holdfast/engine/textutil": nil, // helpers for text that know nothing of hosts
+	"holdfast/engine/etcdfacts": {
+		"engine":                  "a plan and a status name unhealthy clusters",
+		"engine/connection":       "it gathers the facts of clusters",
+		"engine/etcd":             "it gathers the facts of one cluster",
+		"engine/etcd/certificate": "facts have certificates and their problems",
+		"engine/etcd/change":      "it issues certificates of each role",
+		"engine/etcd/membership":  "a change of members keeps the quorum",
+		"engine/etcd/pki":         "a profile has the role of a certificate",
+		"engine/etcd/restore":     "a restored cluster needs a quorum",
+		"engine/event":            "the end of a run names unhealthy clusters",
+		"engine/planner":          "a cluster must be able to lose the hosts of a batch",
+		"engine/report/live":      "the view shows the quorum",
+		"engine/report/summary":   "the summary shows the quorum",
+		"engine/report/tables":    "tables show members and certificates",
+		"engine/rollout":          "a run gathers clusters, and checks the quorum before it disrupts a host",
+		"engine/rollout/sampling": "a sample has the quorum",
+	},
 	"holdfast/engine/event": {
 		"engine/connection":         "a sample of a cluster is part of an event",
 		"engine/content":            "the progress of a transfer is part of an event",

@@ -1,9 +1,9 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+
+	"holdfast/engine/etcdfacts"
 )
 
 // PlanSchema is the version of a plan's JSON. It only increases.
@@ -22,25 +22,25 @@ const PlanSchema = 1
 // unfinished roll-out that another roll-out would follow, has no lanes and no
 // batches.
 type Plan struct {
-	Schema            int                `json:"schema"`
-	Site              string             `json:"site"`
-	Total             int                `json:"total"` // number of hosts in the inventory
-	Matching          []string           `json:"matching,omitempty"`
-	Hosts             []HostPlan         `json:"hosts,omitempty"` // hosts with work, in inventory order
-	Excluded          []Exclusion        `json:"excluded,omitempty"`
-	Play              string             `json:"play,omitempty"`   // name of the play of a playbook
-	Start             []Step             `json:"start,omitempty"`  // gates that are asked once, before anything is touched
-	Before            []Step             `json:"before,omitempty"` // steps that run once, before the first disruption
-	Lanes             []Lane             `json:"lanes,omitempty"`
-	Batches           []Batch            `json:"batches,omitempty"`
-	Refusals          []string           `json:"refusals,omitempty"`    // why nothing may start
-	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"`  // hosts that an earlier roll-out has not reached: no roll-out of another OS may begin
-	RecordedOn        []string           `json:"recorded_on,omitempty"` // hosts that have recorded the unfinished roll-out
-	Warnings          []string           `json:"warnings,omitempty"`
-	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts that have problems, whether or not these hosts have work
-	Drift             []HostDrift        `json:"drift,omitempty"`         // drift that pools only report
+	Schema            int                          `json:"schema"`
+	Site              string                       `json:"site"`
+	Total             int                          `json:"total"` // number of hosts in the inventory
+	Matching          []string                     `json:"matching,omitempty"`
+	Hosts             []HostPlan                   `json:"hosts,omitempty"` // hosts with work, in inventory order
+	Excluded          []Exclusion                  `json:"excluded,omitempty"`
+	Play              string                       `json:"play,omitempty"`   // name of the play of a playbook
+	Start             []Step                       `json:"start,omitempty"`  // gates that are asked once, before anything is touched
+	Before            []Step                       `json:"before,omitempty"` // steps that run once, before the first disruption
+	Lanes             []Lane                       `json:"lanes,omitempty"`
+	Batches           []Batch                      `json:"batches,omitempty"`
+	Refusals          []string                     `json:"refusals,omitempty"`    // why nothing may start
+	Unfinished        []UnfinishedHost             `json:"unfinished,omitempty"`  // hosts that an earlier roll-out has not reached: no roll-out of another OS may begin
+	RecordedOn        []string                     `json:"recorded_on,omitempty"` // hosts that have recorded the unfinished roll-out
+	Warnings          []string                     `json:"warnings,omitempty"`
+	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts that have problems, whether or not these hosts have work
+	Drift             []HostDrift                  `json:"drift,omitempty"`         // drift that pools only report
 
-	CertificateProblems []CertificateProblem `json:"certificate_problems,omitempty"` // certificates of etcd clusters of its hosts that have expired, or soon will
+	CertificateProblems []etcdfacts.CertificateProblem `json:"certificate_problems,omitempty"` // certificates of etcd clusters of its hosts that have expired, or soon will
 
 	EtcdUpdates    []EtcdUpdate `json:"etcd_updates,omitempty"`     // staged OS versions that bring another version of etcd
 	AnyEtcdVersion bool         `json:"any_etcd_version,omitempty"` // the plan may contain updates of etcd that etcd does not support
@@ -175,24 +175,6 @@ func (p Plan) HasExclusion(why ExclusionKind) bool {
 		}
 	}
 	return false
-}
-
-// UnhealthyCluster is an etcd cluster with problems.
-type UnhealthyCluster struct {
-	Cluster  string   `json:"cluster"`
-	Problems []string `json:"problems"`          // problems, each as a sentence
-	Voters   int      `json:"voters,omitempty"`  // 0: not known
-	Healthy  int      `json:"healthy,omitempty"` // healthy voters
-	Quorum   int      `json:"quorum,omitempty"`  // voters that must be healthy for etcd to accept writes
-}
-
-// String returns the cluster and its problems as a sentence.
-func (s UnhealthyCluster) String() string {
-	text := "etcd cluster " + s.Cluster + " is not healthy: " + strings.Join(s.Problems, "; ")
-	if s.Voters > 0 {
-		text += fmt.Sprintf(" (%d of %d voters healthy, the quorum is %d)", s.Healthy, s.Voters, s.Quorum)
-	}
-	return text
 }
 
 // UnfinishedHost is a host that an earlier roll-out has not reached.

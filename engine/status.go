@@ -1,26 +1,30 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"holdfast/engine/etcdfacts"
+)
 
 // StatusSchema is the version of a status' JSON. It only increases.
 const StatusSchema = 1
 
 // Status is the state of all surveyed hosts at one moment, by pool.
 type Status struct {
-	Schema            int                `json:"schema"`
-	Site              string             `json:"site"`
-	Complete          bool               `json:"complete"` // every host of every pool matches and is free, and no etcd cluster has a problem
-	Pools             []PoolStatus       `json:"pools"`
-	Hosts             []HostStatus       `json:"hosts"`
-	Clusters          []ClusterFacts     `json:"clusters,omitempty"`
-	Limited           bool               `json:"limited,omitempty"`       // only hosts within a limit were surveyed, and Pools and Complete are about these hosts only
-	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // the clusters with problems
+	Schema            int                          `json:"schema"`
+	Site              string                       `json:"site"`
+	Complete          bool                         `json:"complete"` // every host of every pool matches and is free, and no etcd cluster has a problem
+	Pools             []PoolStatus                 `json:"pools"`
+	Hosts             []HostStatus                 `json:"hosts"`
+	Clusters          []etcdfacts.ClusterFacts     `json:"clusters,omitempty"`
+	Limited           bool                         `json:"limited,omitempty"`       // only hosts within a limit were surveyed, and Pools and Complete are about these hosts only
+	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"sick_clusters,omitempty"` // the clusters with problems
 }
 
 // ClusterStatus is an etcd cluster at one moment, and the disk latency of its
 // members over a window before that moment.
 type ClusterStatus struct {
-	ClusterFacts
+	etcdfacts.ClusterFacts
 	Time    time.Time `json:"time"` // time of the facts
 	Total   int       `json:"voters"`
 	Healthy int       `json:"healthy"`
@@ -33,10 +37,10 @@ type ClusterStatus struct {
 }
 
 // NewClusterStatus returns the status of a cluster without latencies.
-func NewClusterStatus(facts ClusterFacts, at time.Time) ClusterStatus {
+func NewClusterStatus(facts etcdfacts.ClusterFacts, at time.Time) ClusterStatus {
 	s := ClusterStatus{ClusterFacts: facts, Time: at, Total: len(facts.Voters()), Healthy: facts.CountHealthy()}
 	if s.Total > 0 {
-		s.Quorum, s.Spare = QuorumOf(s.Total), facts.Margin()
+		s.Quorum, s.Spare = etcdfacts.QuorumOf(s.Total), facts.Margin()
 	}
 	s.Problems = facts.FindProblems(func(string) bool { return false })
 	return s

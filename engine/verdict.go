@@ -2,18 +2,20 @@ package engine
 
 import (
 	"slices"
+
+	"holdfast/engine/etcdfacts"
 )
 
 // Findings has every problem that a command found, and all work that is left.
 type Findings struct {
-	Stopped           bool               `json:"stopped,omitempty"`       // the person stopped the command before all was done
-	Failures          []Failure          `json:"failures,omitempty"`      // failures of the run and of its hosts
-	Refusals          []string           `json:"refusals,omitempty"`      // why a start would not be safe
-	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters with problems
-	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"`    // hosts that an earlier roll-out has not reached
-	Work              []string           `json:"work,omitempty"`          // hosts with work
-	Excluded          []Exclusion        `json:"excluded,omitempty"`      // excluded hosts
-	Drift             []string           `json:"drift,omitempty"`         // hosts with drift whose pools only report drift
+	Stopped           bool                         `json:"stopped,omitempty"`       // the person stopped the command before all was done
+	Failures          []Failure                    `json:"failures,omitempty"`      // failures of the run and of its hosts
+	Refusals          []string                     `json:"refusals,omitempty"`      // why a start would not be safe
+	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters with problems
+	Unfinished        []UnfinishedHost             `json:"unfinished,omitempty"`    // hosts that an earlier roll-out has not reached
+	Work              []string                     `json:"work,omitempty"`          // hosts with work
+	Excluded          []Exclusion                  `json:"excluded,omitempty"`      // excluded hosts
+	Drift             []string                     `json:"drift,omitempty"`         // hosts with drift whose pools only report drift
 }
 
 // Verdict is the result of a command: the exit code and all findings. plan,
@@ -56,7 +58,7 @@ func (f Findings) Join(g Findings) Findings {
 		Work:              appendNew(f.Work, g.Work),
 		Excluded:          appendNew(f.Excluded, g.Excluded),
 		Drift:             appendNew(f.Drift, g.Drift),
-		UnhealthyClusters: appendNewBy(f.UnhealthyClusters, g.UnhealthyClusters, func(u UnhealthyCluster) string { return u.Cluster }),
+		UnhealthyClusters: appendNewBy(f.UnhealthyClusters, g.UnhealthyClusters, func(u etcdfacts.UnhealthyCluster) string { return u.Cluster }),
 	}
 }
 

@@ -5,22 +5,23 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // The verdict on two parts has every finding of both parts once.
 func TestVerdictOnTwoPartsNamesAllOnce(t *testing.T) {
 	first := engine.NewVerdict(engine.Findings{
 		Work: []string{"a", "b"}, Drift: []string{"a"},
-		UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main"}, {Cluster: "other"}},
+		UnhealthyClusters: []etcdfacts.UnhealthyCluster{{Cluster: "main"}, {Cluster: "other"}},
 	})
 	second := engine.NewVerdict(engine.Findings{
 		Work: []string{"b", "c"}, Refusals: []string{"no"},
-		UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main"}, {Cluster: "third"}},
+		UnhealthyClusters: []etcdfacts.UnhealthyCluster{{Cluster: "main"}, {Cluster: "third"}},
 	})
 	both := first.And(second)
 	want := engine.Findings{
 		Work: []string{"a", "b", "c"}, Drift: []string{"a"}, Refusals: []string{"no"},
-		UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main"}, {Cluster: "other"}, {Cluster: "third"}},
+		UnhealthyClusters: []etcdfacts.UnhealthyCluster{{Cluster: "main"}, {Cluster: "other"}, {Cluster: "third"}},
 	}
 	if !reflect.DeepEqual(both.Findings, want) {
 		t.Errorf("got %+v\nwant %+v", both.Findings, want)

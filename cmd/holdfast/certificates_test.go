@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/longtest"
 )
 
@@ -21,10 +21,10 @@ func TestCertificatesThatEndSoon(t *testing.T) {
 		server etcdtest.Dates
 		code   int // exit code of etcd status
 		text   string
-		kind   engine.CertificateProblemKind
+		kind   etcdfacts.CertificateProblemKind
 	}{
-		"expiring": {etcdtest.Dates{From: -80 * day, To: 10*day + time.Hour}, 0, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expires in 10 days, on ", engine.CertificateExpiring},
-		"expired":  {etcdtest.Dates{From: -80 * day, To: -time.Hour}, 3, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expired less than a day ago, on ", engine.CertificateExpired},
+		"expiring": {etcdtest.Dates{From: -80 * day, To: 10*day + time.Hour}, 0, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expires in 10 days, on ", etcdfacts.CertificateExpiring},
+		"expired":  {etcdtest.Dates{From: -80 * day, To: -time.Hour}, 3, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expired less than a day ago, on ", etcdfacts.CertificateExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

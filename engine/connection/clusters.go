@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/metrics"
 	"holdfast/engine/etcd/snapshot"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/governor"
 	"holdfast/engine/journal"
@@ -99,10 +100,10 @@ func (c *Clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 }
 
 // Gather gathers the facts of a cluster. The facts include any failure.
-func (c *Clusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
+func (c *Clusters) Gather(ctx context.Context, name string) etcdfacts.ClusterFacts {
 	cluster, err := c.Open(ctx, name)
 	if err != nil {
-		return engine.ClusterFacts{Name: name, Problem: err.Error()}
+		return etcdfacts.ClusterFacts{Name: name, Problem: err.Error()}
 	}
 	return cluster.Gather(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/metrics"
+	"holdfast/engine/etcdfacts"
 )
 
 // TestAddExcesses checks that a member beyond the limits of its cluster is
@@ -29,7 +30,7 @@ func TestAddExcesses(t *testing.T) {
 // are not named for an unhealthy member, or for a member on no host of the
 // inventory.
 func TestAddLatencies(t *testing.T) {
-	facts := engine.ClusterFacts{Name: "main", Members: []engine.Member{
+	facts := etcdfacts.ClusterFacts{Name: "main", Members: []etcdfacts.Member{
 		{Name: "a", Host: "a", Healthy: true}, {Name: "b", Host: "b", Healthy: true}, {Name: "c", Host: "c"}, {Name: "d", Healthy: true},
 	}}
 	well := etcd.Scraped{Metrics: metrics.Counters{ScrapedAt: time.Unix(100, 0), Quota: 2 << 30}}

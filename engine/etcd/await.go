@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // AwaitMember waits until the member on host is a healthy voter that has caught up, every other voter is healthy, and
@@ -28,7 +28,7 @@ func (c *Cluster) AwaitMember(ctx context.Context, host string, report func(miss
 	}
 }
 
-func describeMissing(facts engine.ClusterFacts, host string) string {
+func describeMissing(facts etcdfacts.ClusterFacts, host string) string {
 	var parts []string
 	if facts.Problem != "" {
 		parts = append(parts, facts.Problem)

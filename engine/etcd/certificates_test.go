@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/certificate"
 	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/etcdfacts"
 )
 
 const day = 24 * time.Hour
@@ -27,8 +27,8 @@ func allDates(change map[string]etcdtest.Dates) map[string]etcdtest.Dates {
 }
 
 // problemsOf returns the kinds of the certificate problems, by role and host.
-func problemsOf(facts engine.ClusterFacts) map[string]engine.CertificateProblemKind {
-	kinds := map[string]engine.CertificateProblemKind{}
+func problemsOf(facts etcdfacts.ClusterFacts) map[string]etcdfacts.CertificateProblemKind {
+	kinds := map[string]etcdfacts.CertificateProblemKind{}
 	for _, p := range facts.CertificateProblems {
 		kinds[string(p.Certificate.Role)+" "+p.Certificate.Host] = p.Kind
 	}
@@ -48,7 +48,7 @@ func TestCertificatesAreFacts(t *testing.T) {
 	for _, c := range facts.Certificates {
 		got = append(got, string(c.Role)+" "+c.Host+" "+c.Subject+" "+c.Issuer+" "+c.Path)
 		days := 89
-		if c.Role == engine.ServerCertificate || c.Role == engine.ClientCertificate {
+		if c.Role == etcdfacts.ServerCertificate || c.Role == etcdfacts.ClientCertificate {
 			days = 10
 		}
 		if left := c.DaysLeft(time.Now()); left != days {
@@ -62,7 +62,7 @@ func TestCertificatesAreFacts(t *testing.T) {
 		t.Errorf("certificates\n%s, want\n%s", text, want)
 	}
 	kinds := problemsOf(facts)
-	if len(kinds) != 4 || kinds["server etcd-2"] != engine.CertificateExpiring || kinds["client etcd-0"] != engine.CertificateExpiring {
+	if len(kinds) != 4 || kinds["server etcd-2"] != etcdfacts.CertificateExpiring || kinds["client etcd-0"] != etcdfacts.CertificateExpiring {
 		t.Errorf("problems %v", kinds)
 	}
 	checkText(t, facts.CertificateProblems[0].Text, "the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expires in 10 days, on ", ": renew it on etcd-0")
@@ -79,18 +79,18 @@ func TestInvalidCertificates(t *testing.T) {
 	tomorrow := etcdtest.Dates{From: day, To: 90 * day}
 	for name, x := range map[string]struct {
 		dates   map[string]etcdtest.Dates
-		kind    engine.CertificateProblemKind
+		kind    etcdfacts.CertificateProblemKind
 		subject string
 		text    []string
 	}{
-		"server expired":       {map[string]etcdtest.Dates{"server": yesterday}, engine.CertificateExpired, "server etcd-0", []string{"the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expired 1 day ago, on ", "renew it on etcd-0"}},
-		"server not yet valid": {map[string]etcdtest.Dates{"server": tomorrow}, engine.CertificateNotYetValid, "server etcd-0", []string{"the server certificate of etcd-0", " is not valid before ", "set the clock that is wrong"}},
-		"client expired":       {map[string]etcdtest.Dates{"client": yesterday}, engine.CertificateExpired, "client etcd-0", []string{"the client certificate /etc/etcd/client.crt on etcd-0 (root, issued by etcdtest CA) expired 1 day ago", "renew it on etcd-0"}},
-		"client not yet valid": {map[string]etcdtest.Dates{"client": tomorrow}, engine.CertificateNotYetValid, "client etcd-0", []string{"the client certificate /etc/etcd/client.crt", " is not valid before "}},
-		"CA expired":           {map[string]etcdtest.Dates{"ca": yesterday}, engine.CertificateExpired, "ca etcd-0", []string{"the CA etcdtest CA in /etc/etcd/ca.crt on etcd-0 expired 1 day ago", "let members and clients trust both"}},
+		"server expired":       {map[string]etcdtest.Dates{"server": yesterday}, etcdfacts.CertificateExpired, "server etcd-0", []string{"the server certificate of etcd-0 (etcd-0, issued by etcdtest CA) expired 1 day ago, on ", "renew it on etcd-0"}},
+		"server not yet valid": {map[string]etcdtest.Dates{"server": tomorrow}, etcdfacts.CertificateNotYetValid, "server etcd-0", []string{"the server certificate of etcd-0", " is not valid before ", "set the clock that is wrong"}},
+		"client expired":       {map[string]etcdtest.Dates{"client": yesterday}, etcdfacts.CertificateExpired, "client etcd-0", []string{"the client certificate /etc/etcd/client.crt on etcd-0 (root, issued by etcdtest CA) expired 1 day ago", "renew it on etcd-0"}},
+		"client not yet valid": {map[string]etcdtest.Dates{"client": tomorrow}, etcdfacts.CertificateNotYetValid, "client etcd-0", []string{"the client certificate /etc/etcd/client.crt", " is not valid before "}},
+		"CA expired":           {map[string]etcdtest.Dates{"ca": yesterday}, etcdfacts.CertificateExpired, "ca etcd-0", []string{"the CA etcdtest CA in /etc/etcd/ca.crt on etcd-0 expired 1 day ago", "let members and clients trust both"}},
 		"all expired": {
 			map[string]etcdtest.Dates{"ca": yesterday, "server": yesterday, "client": yesterday, "peer": yesterday},
-			engine.CertificateExpired, "peer etcd-0",
+			etcdfacts.CertificateExpired, "peer etcd-0",
 			[]string{"the server certificate of etcd-0"},
 		},
 	} {
@@ -174,7 +174,7 @@ func TestCertificateErrorIsTyped(t *testing.T) {
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"server": {From: -2 * day, To: -day}}})
 	_, err := openCluster(t, newConfig(cluster)).Scrape(t.Context(), "etcd-0")
 	var refused *certificate.Error
-	if !errors.As(err, &refused) || refused.Kind != engine.CertificateExpired || refused.Certificate.Role != engine.ServerCertificate {
+	if !errors.As(err, &refused) || refused.Kind != etcdfacts.CertificateExpired || refused.Certificate.Role != etcdfacts.ServerCertificate {
 		t.Errorf("error %v", err)
 	}
 }
@@ -221,7 +221,7 @@ func TestAutoTLS(t *testing.T) {
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{PeerAutoTLS: true})
 	facts := openCluster(t, newConfig(cluster)).Gather(t.Context())
 	checkHealthy(t, facts, 1)
-	if len(facts.Certificates) != 1 || facts.Certificates[0].Role != engine.PeerCertificate || !facts.Certificates[0].SelfSigned {
+	if len(facts.Certificates) != 1 || facts.Certificates[0].Role != etcdfacts.PeerCertificate || !facts.Certificates[0].SelfSigned {
 		t.Errorf("certificates %+v", facts.Certificates)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/etcdfacts"
 )
 
 // newConfig returns the Config of a test cluster, after the changes. Its timeout
@@ -39,9 +40,9 @@ func openCluster(t *testing.T, cfg etcd.Config) *etcd.Cluster {
 
 // gatherUntil gathers facts until well returns true. With a short timeout for a member
 // that never answers, a busy machine may also be late with other answers.
-func gatherUntil(t *testing.T, client *etcd.Cluster, well func(engine.ClusterFacts) bool) engine.ClusterFacts {
+func gatherUntil(t *testing.T, client *etcd.Cluster, well func(etcdfacts.ClusterFacts) bool) etcdfacts.ClusterFacts {
 	t.Helper()
-	var facts engine.ClusterFacts
+	var facts etcdfacts.ClusterFacts
 	for range 50 {
 		if facts = client.Gather(t.Context()); well(facts) {
 			return facts
@@ -52,7 +53,7 @@ func gatherUntil(t *testing.T, client *etcd.Cluster, well func(engine.ClusterFac
 }
 
 // findMember returns the facts of the member on a host.
-func findMember(t *testing.T, facts engine.ClusterFacts, host string) engine.Member {
+func findMember(t *testing.T, facts etcdfacts.ClusterFacts, host string) etcdfacts.Member {
 	t.Helper()
 	for _, m := range facts.Members {
 		if m.Host == host {
@@ -60,7 +61,7 @@ func findMember(t *testing.T, facts engine.ClusterFacts, host string) engine.Mem
 		}
 	}
 	t.Fatalf("no member on %s in %+v", host, facts)
-	return engine.Member{}
+	return etcdfacts.Member{}
 }
 
 func checkText(t *testing.T, text string, parts ...string) {
@@ -72,7 +73,7 @@ func checkText(t *testing.T, text string, parts ...string) {
 	}
 }
 
-func checkHealthy(t *testing.T, facts engine.ClusterFacts, n int) {
+func checkHealthy(t *testing.T, facts etcdfacts.ClusterFacts, n int) {
 	t.Helper()
 	if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) != n || facts.CountHealthy() != n || facts.Leader() == "" {
 		t.Fatalf("not a well cluster of %d: %+v", n, facts)

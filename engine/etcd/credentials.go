@@ -12,13 +12,14 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/certificate"
+	"holdfast/engine/etcdfacts"
 )
 
 // credentials are the client credentials for a cluster, with the CAs of its
 // members.
 type credentials struct {
 	pair        tls.Certificate
-	client      engine.Certificate
+	client      etcdfacts.Certificate
 	authorities certificate.Authorities
 }
 
@@ -110,7 +111,7 @@ func credentialsOf(ctx context.Context, p Peer, paths engine.TLS, timeout time.D
 	}
 	return &credentials{
 		pair:        pair,
-		client:      certificate.Describe(leaf, engine.ClientCertificate, p.Host, paths.Cert),
+		client:      certificate.Describe(leaf, etcdfacts.ClientCertificate, p.Host, paths.Cert),
 		authorities: certificate.Authorities{Host: p.Host, Path: paths.CA, List: authorities},
 	}, nil
 }

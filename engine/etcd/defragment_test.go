@@ -12,9 +12,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/etcdfacts"
 )
 
 // leaveHoles fills the database of all members and deletes the data again.
@@ -41,7 +41,7 @@ func leaveHoles(t *testing.T, cluster *etcdtest.Cluster, member *etcdtest.Member
 
 func sizeOn(t *testing.T, client *etcd.Cluster, host string) int64 {
 	t.Helper()
-	facts := gatherUntil(t, client, func(f engine.ClusterFacts) bool { return f.CountHealthy() == len(f.Members) && f.Problem == "" })
+	facts := gatherUntil(t, client, func(f etcdfacts.ClusterFacts) bool { return f.CountHealthy() == len(f.Members) && f.Problem == "" })
 	return findMember(t, facts, host).DBBytes
 }
 

@@ -11,7 +11,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Endpoints are the URLs at which clients reach a cluster.
@@ -47,7 +47,7 @@ func (c *Cluster) Endpoints(ctx context.Context) (Endpoints, error) {
 	return e, nil
 }
 
-func (c *Cluster) clientURL(m engine.Member, text string) (address, problem string) {
+func (c *Cluster) clientURL(m etcdfacts.Member, text string) (address, problem string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return "", fmt.Sprintf("member %s advertises %q, which is not a URL of http or https; set advertise-client-urls", m.Name, printableText(text))

@@ -3,7 +3,7 @@ package etcd
 import (
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // TestClientURL checks which URLs count as usable by clients on other hosts. A member may advertise any text.
@@ -26,7 +26,7 @@ func TestClientURL(t *testing.T) {
 		"":                            "",
 		"javascript:alert(\x1b[2J)//": "",
 	} {
-		got, problem := c.clientURL(engine.Member{Name: "m", Host: "a"}, text)
+		got, problem := c.clientURL(etcdfacts.Member{Name: "m", Host: "a"}, text)
 		if got != want || (problem == "") != (want != "") {
 			t.Errorf("%q: %q, %q, want %q", text, got, problem, want)
 		}

@@ -7,11 +7,11 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
-func (v clusterView) clusterFacts(name string) engine.ClusterFacts {
-	facts := engine.ClusterFacts{Name: name, Problem: strings.Join(v.clusterProblems(name), "; ")}
+func (v clusterView) clusterFacts(name string) etcdfacts.ClusterFacts {
+	facts := etcdfacts.ClusterFacts{Name: name, Problem: strings.Join(v.clusterProblems(name), "; ")}
 	for _, m := range v.members {
 		facts.Members = append(facts.Members, v.memberFacts(m))
 	}
@@ -29,8 +29,8 @@ func (v clusterView) clusterFacts(name string) engine.ClusterFacts {
 	return facts
 }
 
-func (v clusterView) memberFacts(m *pb.Member) engine.Member {
-	member := engine.Member{
+func (v clusterView) memberFacts(m *pb.Member) etcdfacts.Member {
+	member := etcdfacts.Member{
 		ID:      hexID(m.ID),
 		Name:    v.nameOf(m.ID),
 		Host:    v.hosts[m.ID],

@@ -13,9 +13,9 @@ import (
 
 	"github.com/sourcegraph/conc"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/etcdfacts"
 )
 
 // startSilentServer accepts connections and never answers, like the kernel of a frozen
@@ -46,7 +46,7 @@ func redirectHost(host, address string) func(*etcd.Config) {
 func reportsFrozenHost(t *testing.T, cluster *etcdtest.Cluster) {
 	short := func(c *etcd.Config) { c.Timeout = time.Second }
 	client := openCluster(t, newConfig(cluster, short, redirectHost("etcd-2", startSilentServer(t))))
-	facts := gatherUntil(t, client, func(f engine.ClusterFacts) bool { return f.CountHealthy() == 2 && f.Margin() == 0 })
+	facts := gatherUntil(t, client, func(f etcdfacts.ClusterFacts) bool { return f.CountHealthy() == 2 && f.Margin() == 0 })
 	checkText(t, findMember(t, facts, "etcd-2").Problem, "does not answer")
 	if _, err := client.Scrape(t.Context(), "etcd-2"); err == nil {
 		t.Error("scraped a frozen host")
@@ -220,7 +220,7 @@ func noQuorum(t *testing.T, cluster *etcdtest.Cluster) {
 			m.Stop()
 		}
 	}
-	facts := gatherUntil(t, client, func(f engine.ClusterFacts) bool { return len(f.Members) > 0 })
+	facts := gatherUntil(t, client, func(f etcdfacts.ClusterFacts) bool { return len(f.Members) > 0 })
 	if facts.CountHealthy() != 0 || facts.Margin() != -2 {
 		t.Errorf("facts %+v", facts)
 	}

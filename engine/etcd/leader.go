@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strconv"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // maxMoves bounds the tries of MoveLeader. After each try it gathers facts
@@ -50,24 +50,24 @@ func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 	return "", c.stepError("move the leader off "+from, joinDistinct(causes...))
 }
 
-func findLeader(facts engine.ClusterFacts) (engine.Member, bool) {
+func findLeader(facts etcdfacts.ClusterFacts) (etcdfacts.Member, bool) {
 	for _, m := range facts.Members {
 		if m.Leader {
 			return m, true
 		}
 	}
-	return engine.Member{}, false
+	return etcdfacts.Member{}, false
 }
 
-func noLeaderError(facts engine.ClusterFacts) error {
+func noLeaderError(facts etcdfacts.ClusterFacts) error {
 	if facts.Problem != "" {
 		return errors.New(facts.Problem)
 	}
 	return errors.New("no leader")
 }
 
-func chooseSuccessor(facts engine.ClusterFacts, from string) (engine.Member, error) {
-	var able []engine.Member
+func chooseSuccessor(facts etcdfacts.ClusterFacts, from string) (etcdfacts.Member, error) {
+	var able []etcdfacts.Member
 	var causes []error
 	for _, m := range facts.Voters() {
 		switch {
@@ -81,14 +81,14 @@ func chooseSuccessor(facts engine.ClusterFacts, from string) (engine.Member, err
 		}
 	}
 	if len(able) == 0 {
-		return engine.Member{}, errors.Join(append([]error{errors.New("no other healthy voter")}, causes...)...)
+		return etcdfacts.Member{}, errors.Join(append([]error{errors.New("no other healthy voter")}, causes...)...)
 	}
 	sort.SliceStable(able, func(i, j int) bool { return able[i].RaftIndex > able[j].RaftIndex })
 	return able[0], nil
 }
 
 // handOver asks the leader to make another member lead. The leader answers after that member leads.
-func (c *Cluster) handOver(ctx context.Context, leader, to engine.Member) error {
+func (c *Cluster) handOver(ctx context.Context, leader, to etcdfacts.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()
 	i := c.peerIndex(leader.Host)

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // TestSuccessor checks that the healthy voter that has applied most becomes the
 // leader. A member that is not healthy, a learner, and a member on an unknown
 // host cannot lead, and the error has the reasons.
 func TestSuccessor(t *testing.T) {
-	facts := engine.ClusterFacts{Members: []engine.Member{
+	facts := etcdfacts.ClusterFacts{Members: []etcdfacts.Member{
 		{Name: "a", Host: "h1", Healthy: true, Leader: true, RaftIndex: 90},
 		{Name: "b", Host: "h2", Healthy: true, RaftIndex: 80},
 		{Name: "c", Host: "h3", Healthy: true, RaftIndex: 85},

@@ -15,8 +15,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/version"
 )
 
@@ -66,7 +66,7 @@ func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
 }
 
 // leastVersion returns the version below which no new member may be.
-func leastVersion(facts engine.ClusterFacts) string {
+func leastVersion(facts etcdfacts.ClusterFacts) string {
 	if facts.Version != "" {
 		return facts.Version
 	}
@@ -77,7 +77,7 @@ func leastVersion(facts engine.ClusterFacts) string {
 	return version.Oldest(texts)
 }
 
-func (v clusterView) memberState(m *pb.Member, f engine.Member) membership.Member {
+func (v clusterView) memberState(m *pb.Member, f etcdfacts.Member) membership.Member {
 	s := membership.Member{ID: f.ID, Host: f.Host, Learner: f.Learner, Leader: f.Leader, Healthy: f.Healthy, Problem: f.Problem, Database: f.DBBytes}
 	if m.Name != "" {
 		s.Name = f.Name
@@ -99,7 +99,7 @@ func sameMembers(a, b []*pb.Member) bool {
 	return slices.Equal(texts[0], texts[1])
 }
 
-func (c *Cluster) confirmMembers(ctx context.Context, facts engine.ClusterFacts) (members []*pb.Member, err error) {
+func (c *Cluster) confirmMembers(ctx context.Context, facts etcdfacts.ClusterFacts) (members []*pb.Member, err error) {
 	err = c.askVoter(ctx, facts, func(ctx context.Context, s *session) error {
 		list, err := s.MemberList(ctx)
 		if err == nil {
@@ -112,7 +112,7 @@ func (c *Cluster) confirmMembers(ctx context.Context, facts engine.ClusterFacts)
 
 // askVoter sends a request to the leader, or to another healthy voter if no
 // connection to the leader is possible.
-func (c *Cluster) askVoter(ctx context.Context, facts engine.ClusterFacts, ask func(context.Context, *session) error) error {
+func (c *Cluster) askVoter(ctx context.Context, facts etcdfacts.ClusterFacts, ask func(context.Context, *session) error) error {
 	err := errors.New("no healthy voter")
 	voters := snapshotSources(facts)
 	slices.Reverse(voters) // the leader is the last source of a snapshot

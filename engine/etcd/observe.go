@@ -12,7 +12,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Gather asks every peer at the same time, each about itself, and takes at most Config.Timeout. It never fails: the
@@ -21,12 +21,12 @@ import (
 // A voter is healthy if it answers a linearizable read and has then applied every entry that any member knew to be
 // committed before the read was sent. Gather reads the committed index before the read, so that a busy cluster causes
 // no false alarm. It compares exactly: a member that lacks one such entry is not healthy.
-func (c *Cluster) Gather(ctx context.Context) engine.ClusterFacts {
+func (c *Cluster) Gather(ctx context.Context) etcdfacts.ClusterFacts {
 	_, facts := c.gatherView(ctx)
 	return facts
 }
 
-func (c *Cluster) gatherView(ctx context.Context, without ...string) (clusterView, engine.ClusterFacts) {
+func (c *Cluster) gatherView(ctx context.Context, without ...string) (clusterView, etcdfacts.ClusterFacts) {
 	answers := make([]answer, len(c.cfg.Peers))
 	sessions := make([]*session, len(c.cfg.Peers))
 	defer func() {

@@ -13,8 +13,8 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/certificate"
+	"holdfast/engine/etcdfacts"
 )
 
 // After a peer port has presented a certificate, no request goes to the port for a while: etcd logs each connection to
@@ -65,7 +65,7 @@ func (c *Cluster) lookAtPeer(ctx context.Context, p Peer, v clusterView) {
 	look.next = time.Now().Add(peerRetry)
 	if chain := presentedAt(ctx, p, port); chain != nil {
 		look.chain = chain
-		if !certificate.Describe(chain[0], engine.PeerCertificate, p.Host, "").ProblemKind(time.Now()).Fails() {
+		if !certificate.Describe(chain[0], etcdfacts.PeerCertificate, p.Host, "").ProblemKind(time.Now()).Fails() {
 			look.next = time.Now().Add(peerInterval)
 		}
 	}
@@ -134,16 +134,16 @@ func (c *quietConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-func (c *Cluster) listCertificates() ([]engine.Certificate, []engine.CertificateProblem) {
-	var servers, peers, client, trusted []engine.Certificate
+func (c *Cluster) listCertificates() ([]etcdfacts.Certificate, []etcdfacts.CertificateProblem) {
+	var servers, peers, client, trusted []etcdfacts.Certificate
 	c.mu.Lock()
 	for _, p := range c.cfg.Peers {
-		servers = append(servers, certificate.DescribeChain(c.shown.server[p.Host], engine.ServerCertificate, p.Host)...)
-		peers = append(peers, certificate.DescribeChain(c.shown.peer[p.Host].chain, engine.PeerCertificate, p.Host)...)
+		servers = append(servers, certificate.DescribeChain(c.shown.server[p.Host], etcdfacts.ServerCertificate, p.Host)...)
+		peers = append(peers, certificate.DescribeChain(c.shown.peer[p.Host].chain, etcdfacts.PeerCertificate, p.Host)...)
 	}
 	c.mu.Unlock()
 	if known := c.clients.tls; known != nil {
-		client, trusted = []engine.Certificate{known.client}, known.authorities.Describe()
+		client, trusted = []etcdfacts.Certificate{known.client}, known.authorities.Describe()
 	}
 	list := certificate.Join(servers, peers, client, trusted)
 	return list, certificate.FindProblems(list, trusted, c.cfg.Name, time.Now())

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 func (v clusterView) clusterProblems(name string) []string {
@@ -20,7 +20,7 @@ func (v clusterView) clusterProblems(name string) []string {
 	problems = append(problems, v.unlistedHosts(name)...)
 	if v.leader == 0 {
 		problems = append(problems, fmt.Sprintf("no leader: %d of %d voters answer, the quorum is %d",
-			v.countAnsweringVoters(), v.countVoters(), engine.QuorumOf(v.countVoters())))
+			v.countAnsweringVoters(), v.countVoters(), etcdfacts.QuorumOf(v.countVoters())))
 	}
 	return problems
 }

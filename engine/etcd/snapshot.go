@@ -8,8 +8,8 @@ import (
 	"sort"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/snapshot"
+	"holdfast/engine/etcdfacts"
 )
 
 // SnapshotInfo describes a saved snapshot.
@@ -44,8 +44,8 @@ func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, erro
 	return SnapshotInfo{}, c.stepError("snapshot to "+filepath.Clean(path), joinDistinct(causes...))
 }
 
-func snapshotSources(facts engine.ClusterFacts) []engine.Member {
-	var list []engine.Member
+func snapshotSources(facts etcdfacts.ClusterFacts) []etcdfacts.Member {
+	var list []etcdfacts.Member
 	for _, m := range facts.Voters() {
 		if m.Healthy && m.Host != "" {
 			list = append(list, m)
@@ -55,7 +55,7 @@ func snapshotSources(facts engine.ClusterFacts) []engine.Member {
 	return list
 }
 
-func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string) (SnapshotInfo, error) {
+func (c *Cluster) snapshotFrom(ctx context.Context, m etcdfacts.Member, path string) (SnapshotInfo, error) {
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx) // ends the stream if writing fails
 	defer cancel()

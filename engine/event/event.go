@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Schema is the version of an event's JSON. It only increases.
@@ -164,11 +165,11 @@ type EndCause struct {
 	Spent      *SpentBudget     `json:"spent_budget,omitempty"` // budget that the failure exceeded; nil: the failure ended the run for another reason
 	AlsoFailed []engine.Failure `json:"also_failed,omitempty"`  // failures of hosts that neither Failure nor Excluded names; each has the first line of its cause
 
-	Refusals          []string                  `json:"refusals,omitempty"`           // why the next step would not be safe
-	Unfinished        []engine.UnfinishedHost   `json:"unfinished,omitempty"`         // hosts that an earlier roll-out has not reached
-	UnhealthyClusters []engine.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // etcd clusters with problems
-	Excluded          []engine.Exclusion        `json:"excluded,omitempty"`           // hosts that the last plan excludes
-	Drift             []string                  `json:"drift,omitempty"`              // hosts with drift whose pools only report drift
+	Refusals          []string                     `json:"refusals,omitempty"`           // why the next step would not be safe
+	Unfinished        []engine.UnfinishedHost      `json:"unfinished,omitempty"`         // hosts that an earlier roll-out has not reached
+	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // etcd clusters with problems
+	Excluded          []engine.Exclusion           `json:"excluded,omitempty"`           // hosts that the last plan excludes
+	Drift             []string                     `json:"drift,omitempty"`              // hosts with drift whose pools only report drift
 
 	Stopped bool   `json:"stopped,omitempty"` // the operator asked the run to stop after its batch
 	Journal string `json:"journal,omitempty"` // error of the journal, which does not have all events of the run

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/textutil"
 )
 
@@ -116,8 +117,8 @@ func (sc *scheduler) checkOwnMember(hp *engine.HostPlan, c *clusterState) error 
 	return fmt.Errorf("%s; start the member first, or, if disrupting %s is to repair it, say --repair-member %s", why, hp.Host, hp.Host)
 }
 
-func (sc *scheduler) withoutHolds(c engine.ClusterFacts) engine.ClusterFacts {
-	c.Members = append([]engine.Member(nil), c.Members...)
+func (sc *scheduler) withoutHolds(c etcdfacts.ClusterFacts) etcdfacts.ClusterFacts {
+	c.Members = append([]etcdfacts.Member(nil), c.Members...)
 	for i, m := range c.Members {
 		if sc.heldByOthers[m.Host] {
 			c.Members[i].Healthy = true

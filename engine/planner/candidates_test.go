@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/planner"
 )
 
@@ -337,13 +338,13 @@ func TestCandidatesOfEtcd(t *testing.T) {
 	} {
 		in := candidateCase{limit: c.limit, hosts: c.hosts}.input(0)
 		in.Inventory.Clusters = []engine.Cluster{{Name: "main"}}
-		members := engine.ClusterFacts{Name: "main"}
+		members := etcdfacts.ClusterFacts{Name: "main"}
 		for i := range in.Inventory.Hosts {
 			h := &in.Inventory.Hosts[i]
 			h.Cluster = "main"
-			members.Members = append(members.Members, engine.Member{Name: h.Name, Host: h.Name, Healthy: true, Leader: i == 0})
+			members.Members = append(members.Members, etcdfacts.Member{Name: h.Name, Host: h.Name, Healthy: true, Leader: i == 0})
 		}
-		in.Clusters = map[string]engine.ClusterFacts{"main": members}
+		in.Clusters = map[string]etcdfacts.ClusterFacts{"main": members}
 		p := planner.NewPlan(in)
 		if first, then, out := describePlan(p); first != c.first || then != c.then || out != c.out || len(p.Refusals) > 0 {
 			t.Errorf("%s: limit %d: first %q, then %q, without %q; want %q, %q, %q; refused %q", c.hosts, c.limit, first, then, out, c.first, c.then, c.out, p.Refusals)

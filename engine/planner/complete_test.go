@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
@@ -74,7 +75,7 @@ func TestEndOfEverything(t *testing.T) {
 			p.Unfinished = []engine.UnfinishedHost{{Host: "a", Reason: "runs another"}}
 		}
 		if has(2) {
-			p.UnhealthyClusters = []engine.UnhealthyCluster{{Cluster: "main", Problems: []string{"alarm NOSPACE"}}}
+			p.UnhealthyClusters = []etcdfacts.UnhealthyCluster{{Cluster: "main", Problems: []string{"alarm NOSPACE"}}}
 		}
 		if has(3) {
 			p.Excluded = []engine.Exclusion{{Host: "b", Kind: engine.Paused, Reason: "paused"}}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/version"
 )
 
@@ -20,7 +21,7 @@ func (in Input) etcdUpdates(x index, work []engine.HostPlan) []engine.EtcdUpdate
 		}
 		facts := in.Clusters[hp.Cluster]
 		u := engine.EtcdUpdate{Host: hp.Host, Cluster: hp.Cluster, To: in.stagedEtcd(hp.Host, x.members[hp.Cluster], os.Digest())}
-		if i := slices.IndexFunc(facts.Members, func(m engine.Member) bool { return m.Host == hp.Host }); i >= 0 {
+		if i := slices.IndexFunc(facts.Members, func(m etcdfacts.Member) bool { return m.Host == hp.Host }); i >= 0 {
 			u.From = facts.Members[i].Version
 		}
 		cluster, _ := in.Inventory.Cluster(hp.Cluster)
@@ -74,7 +75,7 @@ func (in Input) refusedEtcd(updates []engine.EtcdUpdate) map[string]engine.EtcdU
 // the cluster has a newer version (MustDetectDowngrade in etcd's
 // server/etcdserver/version/downgrade.go). ok is false if one of the versions
 // is not understood.
-func newEtcdUpdate(u engine.EtcdUpdate, facts engine.ClusterFacts, managed bool) (_ engine.EtcdUpdate, ok bool) {
+func newEtcdUpdate(u engine.EtcdUpdate, facts etcdfacts.ClusterFacts, managed bool) (_ engine.EtcdUpdate, ok bool) {
 	u.ClusterVersion = leastEtcdVersion(facts)
 	to, ok := version.ParseMinor(u.To)
 	runs, okRuns := version.ParseMinor(u.ClusterVersion)
@@ -122,14 +123,14 @@ func orUnknown(version string) string {
 
 // leastEtcdVersion returns the version below which no member of the cluster may
 // be: the cluster version, else the oldest version of a member, or "".
-func leastEtcdVersion(c engine.ClusterFacts) string {
+func leastEtcdVersion(c etcdfacts.ClusterFacts) string {
 	if c.Version != "" {
 		return c.Version
 	}
 	return oldestMember(c)
 }
 
-func oldestMember(c engine.ClusterFacts) string {
+func oldestMember(c etcdfacts.ClusterFacts) string {
 	var texts []string
 	for _, m := range c.Members {
 		texts = append(texts, m.Version)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Of every two minor versions, etcd supports an update to the same and to the
@@ -12,7 +13,7 @@ import (
 func TestEtcdUpdates(t *testing.T) {
 	for runs := range 8 {
 		for to := range 8 {
-			u, ok := newEtcdUpdate(engine.EtcdUpdate{Host: "etcd-0", Cluster: "main", From: "3.5.20", To: fmt.Sprintf("3.%d.7", to)}, engine.ClusterFacts{Version: fmt.Sprintf("3.%d.0", runs)}, false)
+			u, ok := newEtcdUpdate(engine.EtcdUpdate{Host: "etcd-0", Cluster: "main", From: "3.5.20", To: fmt.Sprintf("3.%d.7", to)}, etcdfacts.ClusterFacts{Version: fmt.Sprintf("3.%d.0", runs)}, false)
 			want := engine.EtcdSupported
 			switch {
 			case to < runs:
@@ -26,11 +27,11 @@ func TestEtcdUpdates(t *testing.T) {
 		}
 	}
 	for _, unknown := range []struct{ to, cluster string }{{"3.6.4", ""}, {"", "3.6.0"}, {"v3", "3.6.0"}} {
-		if u, ok := newEtcdUpdate(engine.EtcdUpdate{To: unknown.to}, engine.ClusterFacts{Version: unknown.cluster}, false); ok {
+		if u, ok := newEtcdUpdate(engine.EtcdUpdate{To: unknown.to}, etcdfacts.ClusterFacts{Version: unknown.cluster}, false); ok {
 			t.Errorf("update %+v", u)
 		}
 	}
-	c := engine.ClusterFacts{Members: []engine.Member{{Version: "3.10.1"}, {}, {Version: "3.9.2"}}}
+	c := etcdfacts.ClusterFacts{Members: []etcdfacts.Member{{Version: "3.10.1"}, {}, {Version: "3.9.2"}}}
 	if v := leastEtcdVersion(c); v != "3.9.2" {
 		t.Errorf("oldest version %s", v)
 	}
@@ -58,7 +59,7 @@ func TestEtcdForgetsPromotions(t *testing.T) {
 		{"3.4.30", "3.5.16", true, engine.EtcdSupported},
 		{"", "3.6.4", true, engine.EtcdForgetsPromotions}, // as the other members
 	} {
-		facts := engine.ClusterFacts{Version: "3.5.0", Members: []engine.Member{{Host: "etcd-0", Version: c.runs}, {Host: "etcd-1", Version: "3.5.16"}}}
+		facts := etcdfacts.ClusterFacts{Version: "3.5.0", Members: []etcdfacts.Member{{Host: "etcd-0", Version: c.runs}, {Host: "etcd-1", Version: "3.5.16"}}}
 		if c.runs == "3.4.30" {
 			facts.Version = "3.4.0"
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Maintenance is a request of a person to hold hosts.
@@ -28,7 +29,7 @@ func (m Maintenance) Clusters() []engine.Cluster {
 // JudgeQuorum forecasts the quorum of a cluster while the hosts are held.
 // members are the facts of the members' hosts, with their holds. refused means
 // that the hosts must not be held, because the cluster would lose its quorum.
-func (m Maintenance) JudgeQuorum(c engine.Cluster, facts engine.ClusterFacts, members []engine.Facts) (o QuorumForecast, refused bool) {
+func (m Maintenance) JudgeQuorum(c engine.Cluster, facts etcdfacts.ClusterFacts, members []engine.Facts) (o QuorumForecast, refused bool) {
 	away := map[string]string{}
 	for _, f := range members {
 		if why := describeAbsence(f); why != "" {
@@ -68,7 +69,7 @@ type QuorumForecast struct {
 
 // forecastQuorum counts the voters that remain when the taken hosts go down. The
 // keys of away are other hosts that may be down, and its values are the reasons.
-func forecastQuorum(c engine.ClusterFacts, taken []string, away map[string]string) QuorumForecast {
+func forecastQuorum(c etcdfacts.ClusterFacts, taken []string, away map[string]string) QuorumForecast {
 	o := QuorumForecast{Cluster: c.Name, Problem: c.Problem}
 	if c.Problem != "" {
 		return o
@@ -87,7 +88,7 @@ func forecastQuorum(c engine.ClusterFacts, taken []string, away map[string]strin
 			o.Remaining++
 		}
 	}
-	o.Quorum = engine.QuorumOf(o.Voters)
+	o.Quorum = etcdfacts.QuorumOf(o.Voters)
 	return o
 }
 

@@ -4,26 +4,27 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/planner"
 )
 
 // TestQuorumDuringMaintenance checks the forecast for each state of a cluster,
 // and whether the hosts may be held.
 func TestQuorumDuringMaintenance(t *testing.T) {
-	voter := func(host string, healthy bool) engine.Member {
-		return engine.Member{Name: host, Host: host, Healthy: healthy}
+	voter := func(host string, healthy bool) etcdfacts.Member {
+		return etcdfacts.Member{Name: host, Host: host, Healthy: healthy}
 	}
-	members := func(list ...engine.Member) engine.ClusterFacts {
-		return engine.ClusterFacts{Name: "main", Members: list}
+	members := func(list ...etcdfacts.Member) etcdfacts.ClusterFacts {
+		return etcdfacts.ClusterFacts{Name: "main", Members: list}
 	}
 	three := members(voter("e-0", true), voter("e-1", true), voter("e-2", true))
 	sick := members(voter("e-0", true), voter("e-1", true), voter("e-2", false))
-	five := members(append([]engine.Member{voter("e-3", true), voter("e-4", true)}, three.Members...)...)
+	five := members(append([]etcdfacts.Member{voter("e-3", true), voter("e-4", true)}, three.Members...)...)
 	single := members(voter("e-0", true))
 	held := engine.Facts{Host: "e-1", Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b2", Reason: "fans"}}
 	byRun := engine.Facts{Host: "e-1", Hold: &engine.Hold{Kind: engine.RunHold, Holder: "bob@b2", Run: "r1", Reason: "update"}}
 	for name, c := range map[string]struct {
-		facts          engine.ClusterFacts
+		facts          etcdfacts.ClusterFacts
 		taken          []string
 		others         []engine.Facts
 		outage         bool
@@ -42,7 +43,7 @@ func TestQuorumDuringMaintenance(t *testing.T) {
 		"one of five":              {five, []string{"e-0"}, nil, false, false, false, "etcd cluster main: 4 of 5 voters would be left without e-0, the quorum is 3"},
 		"the only one":             {single, []string{"e-0"}, nil, false, true, false, "etcd cluster main: 0 of 1 voters would be left without e-0, the quorum is 1"},
 		"the only one, allowed":    {single, []string{"e-0"}, nil, true, false, false, "etcd cluster main: 0 of 1 voters would be left without e-0, the quorum is 1"},
-		"a cluster nobody can see": {engine.ClusterFacts{Name: "main", Problem: "no member answers"}, []string{"e-0"}, nil, true, true, false, "etcd cluster main: it is not known whether a quorum would be left: no member answers"},
+		"a cluster nobody can see": {etcdfacts.ClusterFacts{Name: "main", Problem: "no member answers"}, []string{"e-0"}, nil, true, true, false, "etcd cluster main: it is not known whether a quorum would be left: no member answers"},
 	} {
 		m := planner.Maintenance{Hosts: c.taken}
 		o, refused := m.JudgeQuorum(engine.Cluster{Name: "main", AllowOutage: c.outage}, c.facts, c.others)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/planner/approval"
 )
 
@@ -14,7 +15,7 @@ import (
 type Input struct {
 	Request
 	Facts    map[string]engine.Facts
-	Clusters map[string]engine.ClusterFacts
+	Clusters map[string]etcdfacts.ClusterFacts
 	Run      string              // ID of the run that plans
 	Bastion  string              // identity of its bastion; "": the bastion could keep no identity, and no hold counts as taken by this bastion
 	Saved    map[string]struct{} // clusters of which this run has taken a snapshot
@@ -81,7 +82,7 @@ func (s Survey) ClustersAtWork() []string {
 func NewPlan(in Input) engine.Plan { return NewSurvey(in).Plan(in.Now, in.Clusters) }
 
 // Plan puts the work into lanes and batches that start at the time now.
-func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) engine.Plan {
+func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) engine.Plan {
 	in, x, survey := s.in, s.index, s.result
 	in.Now, in.Clusters = now, clusters
 	etcdUpdates := in.etcdUpdates(x, survey.work)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // scheduler puts hosts into batches by playing the roll-out forward: after each
@@ -55,7 +56,7 @@ type queue struct {
 // forward.
 type clusterState struct {
 	engine.Cluster
-	facts   engine.ClusterFacts
+	facts   etcdfacts.ClusterFacts
 	members []string
 	waiting int
 	inBatch bool // the batch being picked disrupts a member
@@ -119,10 +120,10 @@ func (sc *scheduler) countWaiting(hp *engine.HostPlan, in Input, x index) {
 func newClusterState(in Input, x index, name string) *clusterState {
 	facts, ok := in.Clusters[name]
 	if !ok {
-		facts = engine.ClusterFacts{Problem: "not observed"}
+		facts = etcdfacts.ClusterFacts{Problem: "not observed"}
 	}
 	facts.Name = name
-	facts.Members = append([]engine.Member(nil), facts.Members...)
+	facts.Members = append([]etcdfacts.Member(nil), facts.Members...)
 	c := &clusterState{facts: facts, members: x.members[name]}
 	if known := x.clusters[name]; known != nil {
 		c.Cluster = *known

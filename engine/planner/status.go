@@ -1,6 +1,9 @@
 package planner
 
-import "holdfast/engine"
+import (
+	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
+)
 
 // NewStatus returns the state of every host of the inventory, by its facts.
 func NewStatus(in Input) engine.Status {
@@ -158,7 +161,7 @@ func StatusVerdict(s engine.Status) engine.Verdict {
 
 // judgeHosts returns the verdict that makes a host, a pool or a site complete,
 // and from which status has its exit code.
-func judgeHosts(hosts []engine.HostStatus, unhealthy []engine.UnhealthyCluster) engine.Verdict {
+func judgeHosts(hosts []engine.HostStatus, unhealthy []etcdfacts.UnhealthyCluster) engine.Verdict {
 	f := engine.Findings{UnhealthyClusters: unhealthy}
 	for _, h := range hosts {
 		switch h.State {

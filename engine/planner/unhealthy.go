@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 func (in Input) warnOfRepairs(work []engine.HostPlan) (warnings []string) {
@@ -17,7 +18,7 @@ func (in Input) warnOfRepairs(work []engine.HostPlan) (warnings []string) {
 	return warnings
 }
 
-func describeMargin(c engine.ClusterFacts) string {
+func describeMargin(c etcdfacts.ClusterFacts) string {
 	switch n := c.Margin(); {
 	case n < 0:
 		return "the cluster has no quorum and accepts no writes"
@@ -30,9 +31,9 @@ func describeMargin(c engine.ClusterFacts) string {
 	}
 }
 
-func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
+func (in Input) unhealthyClusters() []etcdfacts.UnhealthyCluster {
 	held := func(host string) bool { return in.Facts[host].Held() }
-	var out []engine.UnhealthyCluster
+	var out []etcdfacts.UnhealthyCluster
 	for _, name := range ClustersConcerned(in) {
 		facts, seen := in.Clusters[name]
 		if u, unhealthy := facts.FindUnhealthy(held); seen && unhealthy {
@@ -42,8 +43,8 @@ func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
 	return out
 }
 
-func (in Input) certificateProblems() []engine.CertificateProblem {
-	var problems []engine.CertificateProblem
+func (in Input) certificateProblems() []etcdfacts.CertificateProblem {
+	var problems []etcdfacts.CertificateProblem
 	for _, name := range ClustersConcerned(in) {
 		problems = append(problems, in.Clusters[name].CertificateProblems...)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/planner"
 	"holdfast/engine/planner/approval"
 )
@@ -24,7 +25,7 @@ func TestVerdictOfEverything(t *testing.T) {
 		{"failure", engine.Findings{Failures: []engine.Failure{{Host: "a", Cause: "no space"}}}},
 		{"met a hold", engine.Findings{Failures: []engine.Failure{{Host: "b", Kind: engine.HeldFailure}}}},
 		{"unsafe", engine.Findings{Refusals: []string{"x"}}},
-		{"sick", engine.Findings{UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main", Problems: []string{"alarm NOSPACE"}}}}},
+		{"sick", engine.Findings{UnhealthyClusters: []etcdfacts.UnhealthyCluster{{Cluster: "main", Problems: []string{"alarm NOSPACE"}}}}},
 		{"unfinished", engine.Findings{Unfinished: []engine.UnfinishedHost{{Host: "c"}}}},
 		{"work", engine.Findings{Work: []string{"d"}}},
 		{"drift", engine.Findings{Drift: []string{"e"}}},
@@ -117,7 +118,7 @@ func checkDemands(has map[string]bool) []demand {
 // verdict on its parts, and has the findings of each part.
 func TestVerdictOfParts(t *testing.T) {
 	held := engine.NewVerdict(engine.Findings{Excluded: []engine.Exclusion{{Host: "a", Kind: engine.Held}}})
-	sick := engine.NewVerdict(engine.Findings{UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main"}}, Excluded: held.Excluded})
+	sick := engine.NewVerdict(engine.Findings{UnhealthyClusters: []etcdfacts.UnhealthyCluster{{Cluster: "main"}}, Excluded: held.Excluded})
 	fine := engine.NewVerdict(engine.Findings{})
 	for _, v := range []engine.Verdict{held.And(sick), sick.And(held), sick.And(sick).And(fine)} {
 		if v.Exit != engine.ExitFailed || v.Complete || len(v.UnhealthyClusters) != 1 || len(v.Excluded) != 1 {

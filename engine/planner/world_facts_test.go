@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/planner"
 )
 
@@ -13,7 +14,7 @@ func (w *world) input() planner.Input {
 	in := planner.Input{
 		Request:  planner.Request{Inventory: engine.Inventory{Site: "test", Pools: w.pools, MaxUnavailable: w.site}, Desired: map[string]engine.Desired{}, Dead: []string{deadRun}, Repair: w.repair},
 		Facts:    map[string]engine.Facts{},
-		Clusters: map[string]engine.ClusterFacts{},
+		Clusters: map[string]etcdfacts.ClusterFacts{},
 		Run:      thisRun,
 		Bastion:  thisBastion,
 		Now:      now,
@@ -71,15 +72,15 @@ func (m *machine) facts() engine.Facts {
 	return f
 }
 
-func (w *world) clusterFacts(name string) engine.ClusterFacts {
-	c := engine.ClusterFacts{Name: name}
+func (w *world) clusterFacts(name string) etcdfacts.ClusterFacts {
+	c := etcdfacts.ClusterFacts{Name: name}
 	for _, m := range w.hosts {
 		if m.cluster == name {
-			c.Members = append(c.Members, engine.Member{Name: m.name, Host: m.name, Healthy: !m.sick, Leader: w.clusters[name].leader == m.name})
+			c.Members = append(c.Members, etcdfacts.Member{Name: m.name, Host: m.name, Healthy: !m.sick, Leader: w.clusters[name].leader == m.name})
 		}
 	}
 	if w.clusters[name].learner {
-		c.Members = append(c.Members, engine.Member{Name: "new", Learner: true, Healthy: true})
+		c.Members = append(c.Members, etcdfacts.Member{Name: "new", Learner: true, Healthy: true})
 	}
 	if w.clusters[name].alarm {
 		c.Alarms = []string{"NOSPACE"}

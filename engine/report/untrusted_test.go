@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
@@ -141,7 +142,7 @@ func TestUntrustedJSON(t *testing.T) {
 // TestListsAreNeverNull checks that programs can iterate over every list in
 // JSON.
 func TestListsAreNeverNull(t *testing.T) {
-	for _, v := range []any{engine.Status{}, engine.Inventory{}, engine.Plan{Hosts: []engine.HostPlan{{}}, Batches: []engine.Batch{{}}}, []engine.ClusterFacts{}, []tables.HeldHost(nil), &engine.Status{}} {
+	for _, v := range []any{engine.Status{}, engine.Inventory{}, engine.Plan{Hosts: []engine.HostPlan{{}}, Batches: []engine.Batch{{}}}, []etcdfacts.ClusterFacts{}, []tables.HeldHost(nil), &engine.Status{}} {
 		var b bytes.Buffer
 		if err := report.WriteJSON(&b, v); err != nil || strings.Contains(b.String(), "null") {
 			t.Errorf("%T: %v\n%s", v, err, b.String())

@@ -14,6 +14,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/planner"
@@ -22,7 +23,7 @@ import (
 // Gathered has the facts of the site at one moment.
 type Gathered struct {
 	Facts    map[string]engine.Facts
-	Clusters map[string]engine.ClusterFacts
+	Clusters map[string]etcdfacts.ClusterFacts
 
 	survey planner.Survey
 }
@@ -38,7 +39,7 @@ const (
 
 func (r *Run) gatherSite(ctx context.Context) (Gathered, error) {
 	began := r.Clock.Now()
-	s := Gathered{Facts: r.GatherHosts(ctx), Clusters: map[string]engine.ClusterFacts{}}
+	s := Gathered{Facts: r.GatherHosts(ctx), Clusters: map[string]etcdfacts.ClusterFacts{}}
 	if err := ctx.Err(); err != nil {
 		return s, err
 	}
@@ -69,7 +70,7 @@ func (r *Run) addMissingClusters(ctx context.Context, s Gathered) bool {
 	return len(s.Clusters) > before
 }
 
-func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[string]engine.ClusterFacts {
+func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[string]etcdfacts.ClusterFacts {
 	missing := slices.DeleteFunc(planner.ClustersConcerned(in), func(name string) bool {
 		_, seen := in.Clusters[name]
 		return seen
@@ -195,13 +196,13 @@ func randomMark() string {
 }
 
 // GatherClusters gathers every etcd cluster of the inventory that has a selected member.
-func (r *Run) GatherClusters(ctx context.Context) map[string]engine.ClusterFacts {
+func (r *Run) GatherClusters(ctx context.Context) map[string]etcdfacts.ClusterFacts {
 	return r.gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: r.Inventory, Selected: r.Selected}}))
 }
 
-func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]engine.ClusterFacts {
+func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]etcdfacts.ClusterFacts {
 	var mu sync.Mutex
-	seen := make(map[string]engine.ClusterFacts, len(names))
+	seen := make(map[string]etcdfacts.ClusterFacts, len(names))
 	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for _, name := range names {
 		workers.Go(func() {

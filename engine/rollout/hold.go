@@ -11,6 +11,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 )
@@ -129,10 +130,10 @@ func (r *Run) gatherOtherMembers(ctx context.Context, host, cluster string) []en
 	return facts
 }
 
-func sampleOf(c engine.ClusterFacts) *event.Sample {
+func sampleOf(c etcdfacts.ClusterFacts) *event.Sample {
 	s := &event.Sample{Voters: len(c.Voters()), Healthy: c.CountHealthy(), Down: c.UnhealthyHosts(), Leader: c.Leader()}
 	if s.Voters > 0 {
-		s.Quorum = engine.QuorumOf(s.Voters)
+		s.Quorum = etcdfacts.QuorumOf(s.Voters)
 	}
 	if c.Problem != "" {
 		s.Problems = append(s.Problems, c.Problem)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
@@ -17,7 +18,7 @@ import (
 // blindClusters report every member as healthy, and the true leader.
 type blindClusters struct{ rollout.Clusters }
 
-func (c blindClusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
+func (c blindClusters) Gather(ctx context.Context, name string) etcdfacts.ClusterFacts {
 	f := c.Clusters.Gather(ctx, name)
 	for i := range f.Members {
 		f.Members[i].Healthy = true
@@ -35,10 +36,10 @@ func (stuckClusters) MoveLeader(context.Context, string, string) (string, error)
 // rashClusters always return the facts of the first gather.
 type rashClusters struct {
 	rollout.Clusters
-	seen map[string]engine.ClusterFacts
+	seen map[string]etcdfacts.ClusterFacts
 }
 
-func (c rashClusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
+func (c rashClusters) Gather(ctx context.Context, name string) etcdfacts.ClusterFacts {
 	if _, ok := c.seen[name]; !ok {
 		c.seen[name] = c.Clusters.Gather(ctx, name)
 	}
@@ -109,7 +110,7 @@ func TestLawsBite(t *testing.T) {
 			r.Clusters = stuckClusters{r.Clusters}
 		}, "goes down while it leads"},
 		"stale look": {simulator.Fleet(3, 0), func(_ *simulator.Site, r *rollout.Run) {
-			r.Clusters = rashClusters{r.Clusters, map[string]engine.ClusterFacts{}}
+			r.Clusters = rashClusters{r.Clusters, map[string]etcdfacts.ClusterFacts{}}
 		}, "before that"},
 		"journal": {simulator.Fleet(0, 1), func(_ *simulator.Site, r *rollout.Run) {
 			r.Sink = lateSink{r.Sink}

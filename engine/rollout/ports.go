@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/governor"
 	"holdfast/engine/rollout/gate"
@@ -110,7 +111,7 @@ type Hosts interface {
 // Clusters asks etcd clusters. The name of a cluster is its name in the
 // inventory.
 type Clusters interface {
-	Gather(ctx context.Context, cluster string) engine.ClusterFacts
+	Gather(ctx context.Context, cluster string) etcdfacts.ClusterFacts
 	MoveLeader(ctx context.Context, cluster, host string) (to string, err error)
 	// AwaitMember waits until the host's member is healthy. Meanwhile it calls
 	// tell with the missing condition.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 )
 
@@ -51,11 +51,11 @@ func (c *cluster) electLeader(now time.Time) {
 	}
 }
 
-func (c *cluster) clusterFacts(now time.Time) engine.ClusterFacts {
-	f := engine.ClusterFacts{Name: c.name, Alarms: c.alarms}
+func (c *cluster) clusterFacts(now time.Time) etcdfacts.ClusterFacts {
+	f := etcdfacts.ClusterFacts{Name: c.name, Alarms: c.alarms}
 	for _, p := range c.peers {
 		m := p.host
-		member := engine.Member{ID: p.id, Name: p.name(), Host: m.Name, Learner: p.learner, Healthy: m.hasHealthyMember(now) && c.leader != nil && !p.learner, Leader: c.leader == m}
+		member := etcdfacts.Member{ID: p.id, Name: p.name(), Host: m.Name, Learner: p.learner, Healthy: m.hasHealthyMember(now) && c.leader != nil && !p.learner, Leader: c.leader == m}
 		switch {
 		case member.Healthy:
 		case p.learner:
@@ -86,8 +86,8 @@ func (h *Host) Lead() {
 }
 
 // Gather returns the facts of an etcd cluster.
-func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
-	facts := engine.ClusterFacts{Name: name}
+func (b *Bastion) Gather(ctx context.Context, name string) etcdfacts.ClusterFacts {
+	facts := etcdfacts.ClusterFacts{Name: name}
 	err := b.deliverCall(ctx, Call{Verb: "observe", Cluster: name}, func(now time.Time) error {
 		c := b.site.clusters[name]
 		if c == nil {
@@ -99,7 +99,7 @@ func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 		return nil
 	})
 	if err != nil {
-		facts = engine.ClusterFacts{Name: name, Problem: err.Error()}
+		facts = etcdfacts.ClusterFacts{Name: name, Problem: err.Error()}
 	}
 	return facts
 }
@@ -125,7 +125,7 @@ func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string,
 
 // AwaitMember waits until the host's member and all other members are healthy.
 func (b *Bastion) AwaitMember(ctx context.Context, name, host string, tell func(string)) error {
-	var facts engine.ClusterFacts
+	var facts etcdfacts.ClusterFacts
 	for {
 		if seen := b.Gather(ctx, name); ctx.Err() == nil {
 			facts = seen
@@ -163,7 +163,7 @@ func (b *Bastion) Defragment(ctx context.Context, name, host string) (int64, err
 // it never coincides with events on full seconds, and the order of events is
 // stable.
 func (b *Bastion) Sample(ctx context.Context, name string) event.Sample {
-	var f engine.ClusterFacts
+	var f etcdfacts.ClusterFacts
 	err := b.clock.Sleep(ctx, time.Millisecond)
 	if err == nil {
 		err = b.deliverCall(ctx, Call{Verb: "sample", Cluster: name}, func(now time.Time) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/planner"
 	"holdfast/modules/moduletest"
 )
@@ -16,14 +17,14 @@ func playSequence(play engine.Play, member bool) string {
 	pool := engine.Pool{Name: "p", Drain: &engine.Drain{Command: "drain", Undo: "undrain"}}
 	in := planner.Input{
 		Request: planner.Request{Inventory: engine.Inventory{Pools: []engine.Pool{pool}}, Desired: map[string]engine.Desired{}, Modules: ForPlay(play)}, Facts: map[string]engine.Facts{},
-		Clusters: map[string]engine.ClusterFacts{}, Play: &play, Run: "r1", Now: time.Unix(1e9, 0),
+		Clusters: map[string]etcdfacts.ClusterFacts{}, Play: &play, Run: "r1", Now: time.Unix(1e9, 0),
 	}
-	cluster := engine.ClusterFacts{Name: "main"}
+	cluster := etcdfacts.ClusterFacts{Name: "main"}
 	for i, name := range []string{"a", "b", "c"} {
 		h := engine.Host{Name: name, Pool: "p"}
 		if member {
 			h.Cluster = "main"
-			cluster.Members = append(cluster.Members, engine.Member{Name: name, Host: name, Healthy: true, Leader: i == 0})
+			cluster.Members = append(cluster.Members, etcdfacts.Member{Name: name, Host: name, Healthy: true, Leader: i == 0})
 		}
 		in.Inventory.Hosts = append(in.Inventory.Hosts, h)
 		in.Facts[name] = engine.Facts{Host: name, BootID: moduletest.Boot, Clock: in.Now}

@@ -6,13 +6,13 @@ import (
 	"encoding/pem"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/textutil"
 )
 
 // Describe returns the facts of a certificate. Its texts are safe on a terminal.
-func Describe(cert *x509.Certificate, role engine.CertificateRole, host, path string) engine.Certificate {
-	return engine.Certificate{
+func Describe(cert *x509.Certificate, role etcdfacts.CertificateRole, host, path string) etcdfacts.Certificate {
+	return etcdfacts.Certificate{
 		Role: role, Host: host, Path: path,
 		Subject: subjectOf(cert), Issuer: issuerOf(cert),
 		NotBefore: cert.NotBefore.UTC(), NotAfter: cert.NotAfter.UTC(),
@@ -24,11 +24,11 @@ func Describe(cert *x509.Certificate, role engine.CertificateRole, host, path st
 const maxChain = 10
 
 // DescribeChain returns the facts of a certificate that a member presents, and of the CAs that it presents with it.
-func DescribeChain(chain []*x509.Certificate, role engine.CertificateRole, host string) []engine.Certificate {
-	var list []engine.Certificate
+func DescribeChain(chain []*x509.Certificate, role etcdfacts.CertificateRole, host string) []etcdfacts.Certificate {
+	var list []etcdfacts.Certificate
 	for i, cert := range chain[:min(len(chain), maxChain)] {
 		if i > 0 {
-			role = engine.CACertificate
+			role = etcdfacts.CACertificate
 		}
 		list = append(list, Describe(cert, role, host, ""))
 	}

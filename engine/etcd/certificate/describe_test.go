@@ -5,8 +5,8 @@ import (
 	"crypto/x509/pkix"
 	"testing"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/certificate"
+	"holdfast/engine/etcdfacts"
 )
 
 // TestLongChain: a member that presents hundreds of certificates does not flood the facts.
@@ -15,8 +15,8 @@ func TestLongChain(t *testing.T) {
 	for range 500 {
 		chain = append(chain, &x509.Certificate{Subject: pkix.Name{CommonName: "etcd-0"}})
 	}
-	list := certificate.DescribeChain(chain, engine.ServerCertificate, "etcd-0")
-	if len(list) < 4 || len(list) > 20 || list[0].Role != engine.ServerCertificate || list[1].Role != engine.CACertificate {
+	list := certificate.DescribeChain(chain, etcdfacts.ServerCertificate, "etcd-0")
+	if len(list) < 4 || len(list) > 20 || list[0].Role != etcdfacts.ServerCertificate || list[1].Role != etcdfacts.CACertificate {
 		t.Errorf("%d certificates", len(list))
 	}
 }

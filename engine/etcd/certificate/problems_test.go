@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/certificate"
+	"holdfast/engine/etcdfacts"
 )
 
 const day = 24 * time.Hour
@@ -14,26 +14,26 @@ const day = 24 * time.Hour
 // the successor.
 func TestRenewedCA(t *testing.T) {
 	now := time.Now()
-	ca := func(path string, ends time.Duration) engine.Certificate {
-		return engine.Certificate{
-			Role: engine.CACertificate, Host: "etcd-0", Path: path, Subject: "CA", Issuer: "CA",
+	ca := func(path string, ends time.Duration) etcdfacts.Certificate {
+		return etcdfacts.Certificate{
+			Role: etcdfacts.CACertificate, Host: "etcd-0", Path: path, Subject: "CA", Issuer: "CA",
 			NotBefore: now.Add(-90 * day), NotAfter: now.Add(ends),
 		}
 	}
 	const file = "/etc/etcd/ca.crt"
-	server := engine.Certificate{Role: engine.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "CA", NotBefore: now.Add(-day), NotAfter: now.Add(90 * day)}
+	server := etcdfacts.Certificate{Role: etcdfacts.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "CA", NotBefore: now.Add(-day), NotAfter: now.Add(90 * day)}
 	for name, c := range map[string]struct {
-		presented, trusted []engine.Certificate
+		presented, trusted []etcdfacts.Certificate
 		problems           int
 	}{
-		"not renewed":                       {nil, []engine.Certificate{ca(file, 5*day)}, 1},
-		"renewed in the file":               {nil, []engine.Certificate{ca(file, 5*day), ca(file, 300*day)}, 0},
-		"renewed in the file and presented": {[]engine.Certificate{ca("", 300*day)}, []engine.Certificate{ca(file, 5*day), ca(file, 300*day)}, 0},
-		"the old one is presented, too":     {[]engine.Certificate{ca("", 5*day)}, []engine.Certificate{ca(file, 5*day), ca(file, 300*day)}, 0},
-		"only presented":                    {[]engine.Certificate{ca("", 300*day)}, []engine.Certificate{ca(file, 5*day)}, 1},
-		"only presented, and ends":          {[]engine.Certificate{ca("", 5*day), ca("", 300*day)}, nil, 0},
+		"not renewed":                       {nil, []etcdfacts.Certificate{ca(file, 5*day)}, 1},
+		"renewed in the file":               {nil, []etcdfacts.Certificate{ca(file, 5*day), ca(file, 300*day)}, 0},
+		"renewed in the file and presented": {[]etcdfacts.Certificate{ca("", 300*day)}, []etcdfacts.Certificate{ca(file, 5*day), ca(file, 300*day)}, 0},
+		"the old one is presented, too":     {[]etcdfacts.Certificate{ca("", 5*day)}, []etcdfacts.Certificate{ca(file, 5*day), ca(file, 300*day)}, 0},
+		"only presented":                    {[]etcdfacts.Certificate{ca("", 300*day)}, []etcdfacts.Certificate{ca(file, 5*day)}, 1},
+		"only presented, and ends":          {[]etcdfacts.Certificate{ca("", 5*day), ca("", 300*day)}, nil, 0},
 	} {
-		list := certificate.Join([]engine.Certificate{server}, c.presented, c.trusted)
+		list := certificate.Join([]etcdfacts.Certificate{server}, c.presented, c.trusted)
 		if problems := certificate.FindProblems(list, c.trusted, "main", now); len(problems) != c.problems {
 			t.Errorf("%s: problems %+v", name, problems)
 		}

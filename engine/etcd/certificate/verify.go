@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Authorities are the CAs in one file of a host.
@@ -21,10 +21,10 @@ type Authorities struct {
 }
 
 // Describe returns the facts of the CAs.
-func (a Authorities) Describe() []engine.Certificate {
-	var list []engine.Certificate
+func (a Authorities) Describe() []etcdfacts.Certificate {
+	var list []etcdfacts.Certificate
 	for _, ca := range a.List {
-		list = append(list, Describe(ca, engine.CACertificate, a.Host, a.Path))
+		list = append(list, Describe(ca, etcdfacts.CACertificate, a.Host, a.Path))
 	}
 	return list
 }
@@ -39,8 +39,8 @@ func (a Authorities) certPool() *x509.CertPool {
 
 // Error is the error for a certificate that TLS refuses.
 type Error struct {
-	Kind        engine.CertificateProblemKind // "": the reason is not its validity
-	Certificate engine.Certificate
+	Kind        etcdfacts.CertificateProblemKind // "": the reason is not its validity
+	Certificate etcdfacts.Certificate
 	text        string
 	cause       error // nil: none
 }
@@ -69,17 +69,17 @@ func Verify(chain []*x509.Certificate, host string, trusted Authorities, names [
 			return nil
 		}
 	}
-	server := Describe(leaf, engine.ServerCertificate, host, "")
+	server := Describe(leaf, etcdfacts.ServerCertificate, host, "")
 	return &Error{Certificate: server, text: fmt.Sprintf("%s is for %s, not for any of %s: check the host's address",
 		server, namesText(leaf), strings.Join(names, ", "))}
 }
 
 // explainRefusal returns an error that names the certificate that crypto/x509 refuses, and the next step of the operator.
 func explainRefusal(err error, chain []*x509.Certificate, host string, trusted Authorities) error {
-	described := DescribeChain(chain, engine.ServerCertificate, host)
+	described := DescribeChain(chain, etcdfacts.ServerCertificate, host)
 	for _, ca := range trusted.List {
 		if slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return bytes.Equal(c.RawIssuer, ca.RawSubject) }) {
-			described = append(described, Describe(ca, engine.CACertificate, trusted.Host, trusted.Path))
+			described = append(described, Describe(ca, etcdfacts.CACertificate, trusted.Host, trusted.Path))
 		}
 	}
 	now := time.Now()
@@ -122,7 +122,7 @@ const (
 // Refused returns the error of a connection that a member has ended because of the client certificate, or nil if it had
 // another reason. A member checks that certificate after the handshake has ended for the client, and its alert can get
 // lost. So a client certificate that is not valid now is the reason, too.
-func Refused(client engine.Certificate, host string, ended error) error {
+func Refused(client etcdfacts.Certificate, host string, ended error) error {
 	if p, has := client.Problem("", time.Now()); has && p.Kind.Fails() {
 		return &Error{Kind: p.Kind, Certificate: client, text: p.Text, cause: ended}
 	}

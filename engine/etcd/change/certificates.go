@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/pki"
 	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/textutil"
 )
@@ -135,7 +136,7 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 		return "", err
 	}
 	cas := known.List([]rotation.CA{known.Goal})
-	issued := map[engine.CertificateRole][]byte{}
+	issued := map[etcdfacts.CertificateRole][]byte{}
 	for _, role := range pki.Roles {
 		p := pki.NewProfile(subject, role)
 		request, err := pki.ParseRequest(requests[role], p)

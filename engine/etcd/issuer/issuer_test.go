@@ -19,6 +19,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/pki"
+	"holdfast/engine/etcdfacts"
 )
 
 // fakeBastion has files, and a command that prints its words and its input before the certificate.
@@ -101,7 +102,7 @@ func TestOpen(t *testing.T) {
 // TestSign: the key or the command signs. Of the output of a command only certificates are left.
 func TestSign(t *testing.T) {
 	b := newBastion(t)
-	p := pki.NewProfile(pki.Subject{Host: engine.Host{Name: "etcd-0"}}, engine.ClientCertificate)
+	p := pki.NewProfile(pki.Subject{Host: engine.Host{Name: "etcd-0"}}, etcdfacts.ClientCertificate)
 	request, err := pki.ParseRequest(b.files["request"], p)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Forecast is how a change of membership will go if every step succeeds.
@@ -152,11 +152,11 @@ func Warnings(s State) []string {
 	var out []string
 	if wanted > 0 && wanted%2 == 0 {
 		out = append(out, fmt.Sprintf("etcd cluster %s: %d voters: the quorum is %d, so %d may fail, no more than with %d voters",
-			s.Cluster, wanted, engine.QuorumOf(wanted), wanted-engine.QuorumOf(wanted), wanted-1))
+			s.Cluster, wanted, etcdfacts.QuorumOf(wanted), wanted-etcdfacts.QuorumOf(wanted), wanted-1))
 	}
 	if wanted > recommendedVoters {
 		out = append(out, fmt.Sprintf("etcd cluster %s: %d voters: each write waits for %d of them; etcd recommends at most %d voters",
-			s.Cluster, wanted, engine.QuorumOf(wanted), recommendedVoters))
+			s.Cluster, wanted, etcdfacts.QuorumOf(wanted), recommendedVoters))
 	}
 	return out
 }

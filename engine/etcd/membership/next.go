@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Next returns the next step towards a voter on each host that is not retired, and no other members. An error is a *Refusal.
@@ -226,7 +226,7 @@ func (s State) nextMissing() (MemberStep, error) {
 	case len(candidates) == 0:
 		return MemberStep{}, s.refuseHost(host, "no host without a member can have one: "+strings.Join(refused, "; "))
 	case len(refused) > 0 && len(candidates) == 1 && voters%2 == 1:
-		more := engine.QuorumOf(voters + 1)
+		more := etcdfacts.QuorumOf(voters + 1)
 		return MemberStep{}, s.refuseHost(host, fmt.Sprintf("only host %s of those without a member can have one (%s): with %d voters the quorum is %d, so %d may fail, no more than with %d",
 			candidates[0].Name, strings.Join(refused, "; "), voters+1, more, voters+1-more, voters))
 	}

@@ -3,7 +3,7 @@ package membership
 import (
 	"fmt"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Count is how many voters a cluster has, and how many of them are healthy.
@@ -28,7 +28,7 @@ func CountVoters(members []Member) Count {
 }
 
 // Quorum returns how many voters must be healthy.
-func (c Count) Quorum() int { return engine.QuorumOf(c.Voters) }
+func (c Count) Quorum() int { return etcdfacts.QuorumOf(c.Voters) }
 
 // Margin returns how many healthy voters there are beyond the quorum.
 func (c Count) Margin() int { return c.Healthy - c.Quorum() }

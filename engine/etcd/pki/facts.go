@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/certificate"
 	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/etcdfacts"
 )
 
 // Facts are the results of the probe of a host.
@@ -191,7 +191,7 @@ func (f Facts) Judge(host Subject, known KnownCAs, now time.Time) Judgement {
 }
 
 // FirstEnd returns when the first of several certificates in PEM expires.
-func FirstEnd(issued map[engine.CertificateRole][]byte) time.Time {
+func FirstEnd(issued map[etcdfacts.CertificateRole][]byte) time.Time {
 	var first time.Time
 	for _, text := range issued {
 		for _, cert := range certificate.ParsePEM(text) {

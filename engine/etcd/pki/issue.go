@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/certificate"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/textutil"
 )
 
@@ -198,7 +198,7 @@ func CheckIssued(text []byte, request *x509.CertificateRequest, p Profile, under
 	}
 	described := certificate.Describe(cert, p.Role, p.CommonName, "")
 	switch {
-	case described.ProblemKind(under.Now) == engine.CertificateExpiring:
+	case described.ProblemKind(under.Now) == etcdfacts.CertificateExpiring:
 		return fmt.Errorf("the issued certificate is to be renewed already: it is valid from %s to %s; let it be issued for longer", dateOf(cert.NotBefore), dateOf(cert.NotAfter))
 	case !isSameKey(cert.PublicKey, request.PublicKey):
 		return errors.New("the issued certificate is for another key")

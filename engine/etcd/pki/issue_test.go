@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -92,17 +93,17 @@ func newRequestFor(t *testing.T, key crypto.Signer, template x509.CertificateReq
 
 var (
 	host = Subject{engine.Host{Name: "etcd-0", Address: "10.0.0.1"}, []string{"etcd.example.com", "*.example.com", "2001:db8::1", "etcd-0"}}
-	peer = NewProfile(host, engine.PeerCertificate)
+	peer = NewProfile(host, etcdfacts.PeerCertificate)
 	year = Validity{Now: noon, Lifetime: 365 * day}
 )
 
 // TestIssue: certificates of each role are accepted by CheckIssued, name the host, and end with the CA at the latest.
 func TestIssue(t *testing.T) {
 	ca, _, _ := newCA(t, "etcd-ca", 100*day)
-	for role, names := range map[engine.CertificateRole]string{
-		engine.ServerCertificate: "etcd-0,localhost,etcd.example.com,*.example.com,10.0.0.1,127.0.0.1,::1,2001:db8::1",
-		engine.PeerCertificate:   "etcd-0,10.0.0.1",
-		engine.ClientCertificate: "",
+	for role, names := range map[etcdfacts.CertificateRole]string{
+		etcdfacts.ServerCertificate: "etcd-0,localhost,etcd.example.com,*.example.com,10.0.0.1,127.0.0.1,::1,2001:db8::1",
+		etcdfacts.PeerCertificate:   "etcd-0,10.0.0.1",
+		etcdfacts.ClientCertificate: "",
 	} {
 		p := NewProfile(host, role)
 		for _, key := range []crypto.Signer{newKey(t, elliptic.P256()), newKey(t, elliptic.P384()), newEd25519(t), newRSA(t, 2048)} {
@@ -130,7 +131,7 @@ func TestIssue(t *testing.T) {
 				if strings.Join(all, ",") != names || !cert.NotAfter.Equal(end) || cert.NotBefore.After(noon) || cert.SerialNumber.BitLen() < 120 {
 					t.Errorf("%s: %v, %s to %s, serial number %s", role, all, cert.NotBefore, cert.NotAfter, cert.SerialNumber)
 				}
-				if want := map[bool]string{true: "root", false: "etcd-0"}[role == engine.ClientCertificate]; cert.Subject.CommonName != want {
+				if want := map[bool]string{true: "root", false: "etcd-0"}[role == etcdfacts.ClientCertificate]; cert.Subject.CommonName != want {
 					t.Errorf("%s: issued to %s", role, cert.Subject.CommonName)
 				}
 			}
@@ -211,7 +212,7 @@ func TestRefusedCertificates(t *testing.T) {
 	more, anonymous, client := peer, peer, peer
 	more.Names = append([]string{"evil.example"}, peer.Names...)
 	anonymous.CommonName = "somebody"
-	client.Role = engine.ClientCertificate
+	client.Role = etcdfacts.ClientCertificate
 	trust := Trust{CAs: []*x509.Certificate{ca.Cert}, Now: noon}
 	for name, x := range map[string]struct {
 		text  []byte

@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // Profile has the required contents of a certificate.
 type Profile struct {
-	Role       engine.CertificateRole // server, peer or client
+	Role       etcdfacts.CertificateRole // server, peer or client
 	CommonName string
 	Names      []string // DNS names and IP addresses, without repetitions
 }
@@ -24,12 +25,12 @@ type Subject struct {
 // NewProfile returns the profile of a certificate of a host. A member presents its server certificate to clients, and its
 // peer certificate to other members; both name the address of the inventory, because etcd compares the names of a peer
 // with the address that it connects from. A client certificate names only its user.
-func NewProfile(host Subject, role engine.CertificateRole) Profile {
-	if role == engine.ClientCertificate {
+func NewProfile(host Subject, role etcdfacts.CertificateRole) Profile {
+	if role == etcdfacts.ClientCertificate {
 		return Profile{Role: role, CommonName: clientUser}
 	}
 	names := []string{host.Address, host.Name}
-	if role == engine.ServerCertificate {
+	if role == etcdfacts.ServerCertificate {
 		names = append(append(names, "localhost", "127.0.0.1", "::1"), host.ServerNames...)
 	}
 	p := Profile{Role: role, CommonName: host.Name}
@@ -65,7 +66,7 @@ func (p Profile) addresses() []net.IP {
 // usages returns the allowed uses. A server certificate is for clients, too, because etcd's gateway connects to its own
 // member. A peer both listens and connects.
 func (p Profile) usages() []x509.ExtKeyUsage {
-	if p.Role == engine.ClientCertificate {
+	if p.Role == etcdfacts.ClientCertificate {
 		return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	}
 	return []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}

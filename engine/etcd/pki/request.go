@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/hostscript"
 )
 
 // Roles are the uses of the certificates of a host, in order.
-var Roles = []engine.CertificateRole{engine.ServerCertificate, engine.PeerCertificate, engine.ClientCertificate}
+var Roles = []etcdfacts.CertificateRole{etcdfacts.ServerCertificate, etcdfacts.PeerCertificate, etcdfacts.ClientCertificate}
 
 // clientUser is the etcd user of holdfast. With etcd's authentication, root may do everything.
 const clientUser = "root"
@@ -22,7 +22,7 @@ const clientUser = "root"
 // RequestScript returns the script that makes new keys on a host and prints a certificate request for each. The keys stay
 // in a folder that only root can enter, until PlaceScript runs. Without openssl, it exits with hostscript.ScriptCannot.
 func (p Place) RequestScript(host Subject) (string, error) {
-	names := map[engine.CertificateRole]string{}
+	names := map[etcdfacts.CertificateRole]string{}
 	for _, role := range Roles {
 		profile := NewProfile(host, role)
 		list := make([]string, len(profile.Names))
@@ -42,15 +42,15 @@ func (p Place) RequestScript(host Subject) (string, error) {
 	return p.script(requestScript, [][2]string{
 		{"subject", host.Name},
 		{"user", clientUser},
-		{"serverNames", names[engine.ServerCertificate]},
-		{"peerNames", names[engine.PeerCertificate]},
+		{"serverNames", names[etcdfacts.ServerCertificate]},
+		{"peerNames", names[etcdfacts.PeerCertificate]},
 		{"missing", strconv.Itoa(hostscript.ScriptCannot)},
 	}), nil
 }
 
 // ReadRequests returns the requests that a host has printed, by role, in PEM.
-func ReadRequests(output string) (map[engine.CertificateRole][]byte, error) {
-	requests := map[engine.CertificateRole][]byte{}
+func ReadRequests(output string) (map[etcdfacts.CertificateRole][]byte, error) {
+	requests := map[etcdfacts.CertificateRole][]byte{}
 	for line := range strings.Lines(output) {
 		fields := strings.Fields(line)
 		if len(fields) != 3 || fields[0] != "request" {
@@ -60,7 +60,7 @@ func ReadRequests(output string) (map[engine.CertificateRole][]byte, error) {
 		if err != nil {
 			return nil, errors.New("the host printed no certificate request")
 		}
-		requests[engine.CertificateRole(fields[1])] = text
+		requests[etcdfacts.CertificateRole(fields[1])] = text
 	}
 	for _, role := range Roles {
 		if requests[role] == nil {
@@ -72,7 +72,7 @@ func ReadRequests(output string) (map[engine.CertificateRole][]byte, error) {
 
 // PlaceScript returns the script that puts certificates for the keys of the last request in place, and the file of trusted
 // CAs.
-func (p Place) PlaceScript(issued map[engine.CertificateRole][]byte, trusted Bundle) string {
+func (p Place) PlaceScript(issued map[etcdfacts.CertificateRole][]byte, trusted Bundle) string {
 	values := trusted.values()
 	for _, role := range Roles {
 		values = append(values, [2]string{string(role), base64.StdEncoding.EncodeToString(issued[role])})

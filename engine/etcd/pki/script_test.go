@@ -14,6 +14,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 	"holdfast/engine/shelltest"
@@ -83,7 +84,7 @@ func (b *box) probe() Facts {
 }
 
 // request lets the host make keys, and signs certificates for them.
-func (b *box) request(ca Authority) map[engine.CertificateRole][]byte {
+func (b *box) request(ca Authority) map[etcdfacts.CertificateRole][]byte {
 	b.t.Helper()
 	script, err := b.place.RequestScript(host)
 	check(b.t, err)
@@ -93,7 +94,7 @@ func (b *box) request(ca Authority) map[engine.CertificateRole][]byte {
 	}
 	requests, err := ReadRequests(out)
 	check(b.t, err)
-	issued := map[engine.CertificateRole][]byte{}
+	issued := map[etcdfacts.CertificateRole][]byte{}
 	for _, role := range Roles {
 		p := NewProfile(host, role)
 		request, err := ParseRequest(requests[role], p)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcdfacts"
 )
 
 // Refusal is the reason why no restore may start now.
@@ -70,7 +70,7 @@ func (s State) checkRoster(r roster) error {
 		}
 	}
 	slices.Sort(living)
-	if quorum := engine.QuorumOf(voters); len(living) >= quorum {
+	if quorum := etcdfacts.QuorumOf(voters); len(living) >= quorum {
 		return s.refuseRestore(QuorumMayLive, fmt.Sprintf("%s (as %s says), %d have their data (%s): the quorum of %d may live; start etcd there, "+
 			"or if the data of one are useless, say so: --lost HOST", countVoters(voters), r.from, len(living), strings.Join(living, ", "), quorum))
 	}

@@ -3,8 +3,8 @@ package restore
 import (
 	"slices"
 
-	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcdfacts"
 )
 
 // State is everything that is known about a cluster and its hosts at one
@@ -151,5 +151,5 @@ func (s State) listRosters() []roster {
 
 func (s State) quorumLives() bool {
 	c := membership.CountVoters(s.Answers)
-	return c.Voters > 0 && c.Healthy >= engine.QuorumOf(c.Voters)
+	return c.Voters > 0 && c.Healthy >= etcdfacts.QuorumOf(c.Voters)
 }

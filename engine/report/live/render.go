@@ -10,7 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/report/voters"
 	"holdfast/engine/textutil"
@@ -99,7 +99,7 @@ func (b *Status) clusterLine(name string, w voters.Watch, width int, now time.Ti
 	if s.Voters == 0 {
 		return b.style.Yellow("etcd "+name+"  not known") + ": " + strings.Join(s.Problems, "; ")
 	}
-	quorum, healthy := engine.QuorumOf(s.Voters), w.HealthyVoters()
+	quorum, healthy := etcdfacts.QuorumOf(s.Voters), w.HealthyVoters()
 	leader, away, age := ", no leader", "", ""
 	if s.Leader != "" {
 		leader = ", leader " + s.Leader

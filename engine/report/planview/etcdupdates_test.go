@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/termtext"
 )
@@ -12,7 +13,7 @@ import (
 // TestEtcdUpdatesAndCertificates checks that a plan names the version of etcd
 // in the staged OS, and the certificates that expire soon.
 func TestEtcdUpdatesAndCertificates(t *testing.T) {
-	p := engine.Plan{CertificateProblems: []engine.CertificateProblem{{Kind: engine.CertificateExpiring, Cluster: "main", Text: "the CA x expires in 9 days"}}}
+	p := engine.Plan{CertificateProblems: []etcdfacts.CertificateProblem{{Kind: etcdfacts.CertificateExpiring, Cluster: "main", Text: "the CA x expires in 9 days"}}}
 	for _, host := range []string{"etcd-0", "etcd-1", "etcd-2"} {
 		p.EtcdUpdates = append(p.EtcdUpdates, engine.EtcdUpdate{Host: host, Cluster: "main", From: "3.5.16", To: "3.6.4", ClusterVersion: "3.5.0", Kind: engine.EtcdSupported})
 	}

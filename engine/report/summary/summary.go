@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/latency"
 	"holdfast/engine/report/governed"
@@ -110,7 +111,7 @@ func (s *Summary) followEtcd(e event.Event) {
 	}
 	for name, w := range s.etcd {
 		if c := s.clusterNamed(name); w.Sample.Voters > 0 && (c.quorum == 0 || w.HealthyVoters() < c.least) {
-			c.least, c.voters, c.quorum = w.HealthyVoters(), w.Sample.Voters, engine.QuorumOf(w.Sample.Voters)
+			c.least, c.voters, c.quorum = w.HealthyVoters(), w.Sample.Voters, etcdfacts.QuorumOf(w.Sample.Voters)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/report/termtext"
 )
 
@@ -27,7 +28,7 @@ func writeCertificates(w io.Writer, clusters []engine.ClusterStatus) error {
 	return termtext.WriteTable(w, rows)
 }
 
-func certificateNotes(c engine.ClusterFacts, style termtext.Style) []string {
+func certificateNotes(c etcdfacts.ClusterFacts, style termtext.Style) []string {
 	var notes []string
 	for _, p := range c.CertificateProblems {
 		paint := style.Yellow

@@ -5,12 +5,12 @@ import (
 	"io"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/report/termtext"
 )
 
 // WriteEtcd writes etcd clusters and their members.
-func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style termtext.Style) error {
+func WriteEtcd(w io.Writer, clusters []etcdfacts.ClusterFacts, style termtext.Style) error {
 	clusters = termtext.Safe(clusters)
 	rows := [][]string{{"CLUSTER", "MEMBER", "HOST", "ROLE", "HEALTH", "VERSION", "DB", "IN USE", "RAFT INDEX"}}
 	var notes []string
@@ -39,9 +39,9 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style termtext.Style
 	return err
 }
 
-func quorumText(c engine.ClusterFacts) string {
+func quorumText(c etcdfacts.ClusterFacts) string {
 	voters, healthy := len(c.Voters()), c.CountHealthy()
-	quorum, margin := engine.QuorumOf(voters), c.Margin()
+	quorum, margin := etcdfacts.QuorumOf(voters), c.Margin()
 	text := fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum ⌊%d/2⌋ + 1 = %d, margin %d - %d = %d: ",
 		c.Name, healthy, voters, voters, quorum, healthy, quorum, margin)
 	switch {
@@ -53,7 +53,7 @@ func quorumText(c engine.ClusterFacts) string {
 	return text + fmt.Sprintf("%d may fail", margin)
 }
 
-func memberRole(m engine.Member) string {
+func memberRole(m etcdfacts.Member) string {
 	switch {
 	case m.Learner:
 		return "learner"
@@ -63,14 +63,14 @@ func memberRole(m engine.Member) string {
 	return "voter"
 }
 
-func memberHealth(m engine.Member) string {
+func memberHealth(m etcdfacts.Member) string {
 	if m.Healthy {
 		return "healthy"
 	}
 	return "not healthy"
 }
 
-func raftText(m engine.Member) string {
+func raftText(m etcdfacts.Member) string {
 	switch {
 	case m.RaftIndex == 0:
 		return "-"
@@ -80,14 +80,14 @@ func raftText(m engine.Member) string {
 	return fmt.Sprint(m.RaftIndex)
 }
 
-func databaseText(m engine.Member) string {
+func databaseText(m etcdfacts.Member) string {
 	if m.DBQuota == 0 || m.DBBytes == 0 {
 		return formatBytes(m.DBBytes)
 	}
 	return fmt.Sprintf("%s, quota %s", formatBytes(m.DBBytes), formatBytes(m.DBQuota))
 }
 
-func inUseText(m engine.Member) string {
+func inUseText(m etcdfacts.Member) string {
 	if m.DBInUse == 0 || m.DBBytes == 0 {
 		return "-"
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/report/termtext"
 )
 
@@ -13,7 +14,7 @@ import (
 // the certificates.
 func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtext.Style) error {
 	clusters = termtext.Safe(clusters)
-	var facts []engine.ClusterFacts
+	var facts []etcdfacts.ClusterFacts
 	var notes []string
 	rows := [][]string{{"CLUSTER", "HOST", "WAL FSYNC P99", "IN BUCKET", "OF", "BACKEND COMMIT P99", "IN BUCKET", "OF", "WINDOW"}}
 	for _, c := range clusters {

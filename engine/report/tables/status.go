@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
@@ -64,7 +65,7 @@ func WriteStatus(w io.Writer, s engine.Status, style termtext.Style, verbose boo
 }
 
 // WriteUnhealthyClusters writes a line for each unhealthy etcd cluster.
-func WriteUnhealthyClusters(w io.Writer, unhealthy []engine.UnhealthyCluster, style termtext.Style) error {
+func WriteUnhealthyClusters(w io.Writer, unhealthy []etcdfacts.UnhealthyCluster, style termtext.Style) error {
 	for _, s := range unhealthy {
 		if _, err := fmt.Fprintln(w, style.Red(s.String())); err != nil {
 			return err

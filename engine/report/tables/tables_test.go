@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/reporttest"
@@ -17,15 +18,15 @@ import (
 func TestTables(t *testing.T) {
 	var b bytes.Buffer
 	hold := engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@bastion", Reason: "DIMM swap", Ticket: "OPS-17", Acquired: reporttest.Began, Renewed: reporttest.Began, Expires: reporttest.Began.Add(time.Hour)}
-	clusters := []engine.ClusterFacts{{Name: "main", Version: "3.5.0", Alarms: []string{"NOSPACE on etcd-1"}, Members: []engine.Member{
+	clusters := []etcdfacts.ClusterFacts{{Name: "main", Version: "3.5.0", Alarms: []string{"NOSPACE on etcd-1"}, Members: []etcdfacts.Member{
 		{ID: "8e9e05c52164694d", Name: "etcd-0", Host: "etcd-0", Healthy: true, Leader: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20},
 		{ID: "8e9e05c52164694e", Name: "etcd-1", Host: "etcd-1", Problem: "no answer in time"},
 		{ID: "8e9e05c52164694f", Name: "etcd-2", Host: "etcd-2", Healthy: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20, DBInUse: 20 << 20, DBQuota: 2 << 30, StorageVersion: "3.6.0"},
 	}}, {Name: "other", Problem: "no member answers"}}
-	for _, c := range []engine.Certificate{
-		{Role: engine.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-300 * 24 * time.Hour), NotAfter: reporttest.Began.Add(65 * 24 * time.Hour)},
-		{Role: engine.PeerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-365 * 24 * time.Hour), NotAfter: reporttest.Began.Add(-time.Hour)},
-		{Role: engine.ClientCertificate, Host: "etcd-0", Path: "/etc/etcd/client.crt", Subject: "root", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-355 * 24 * time.Hour), NotAfter: reporttest.Began.Add(10*24*time.Hour + time.Hour)},
+	for _, c := range []etcdfacts.Certificate{
+		{Role: etcdfacts.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-300 * 24 * time.Hour), NotAfter: reporttest.Began.Add(65 * 24 * time.Hour)},
+		{Role: etcdfacts.PeerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-365 * 24 * time.Hour), NotAfter: reporttest.Began.Add(-time.Hour)},
+		{Role: etcdfacts.ClientCertificate, Host: "etcd-0", Path: "/etc/etcd/client.crt", Subject: "root", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-355 * 24 * time.Hour), NotAfter: reporttest.Began.Add(10*24*time.Hour + time.Hour)},
 	} {
 		clusters[0].Certificates = append(clusters[0].Certificates, c)
 		if p, has := c.Problem("main", reporttest.Began); has {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/tables"
@@ -18,7 +19,7 @@ func TestTablesAreNotWide(t *testing.T) {
 	long := strings.Repeat("no answer from 10.0.0.11:2379 within 2 s, ", 12)
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"etcd": func(b *bytes.Buffer) error {
-			return tables.WriteEtcd(b, []engine.ClusterFacts{{Name: "main", Members: []engine.Member{{Name: "etcd-1", Host: "etcd-1", Problem: long}}}}, termtext.Style{})
+			return tables.WriteEtcd(b, []etcdfacts.ClusterFacts{{Name: "main", Members: []etcdfacts.Member{{Name: "etcd-1", Host: "etcd-1", Problem: long}}}}, termtext.Style{})
 		},
 		"runs": func(b *bytes.Buffer) error {
 			return tables.WriteRuns(b, []journal.Run{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &event.RunEnd{Reason: long}}})

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
-func versionsText(c engine.ClusterFacts) string {
+func versionsText(c etcdfacts.ClusterFacts) string {
 	var parts, versions []string
 	if c.Version != "" {
 		parts = append(parts, "cluster version "+c.Version)

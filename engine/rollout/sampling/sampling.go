@@ -12,6 +12,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 )
 
@@ -68,7 +69,7 @@ func (p Ports) sampleOnce(ctx context.Context, name string) event.Sample {
 	defer cancel()
 	s := p.Sample(ctx, name)
 	if s.Voters > 0 {
-		s.Quorum = engine.QuorumOf(s.Voters)
+		s.Quorum = etcdfacts.QuorumOf(s.Voters)
 		return s
 	}
 	if len(s.Problems) == 0 {

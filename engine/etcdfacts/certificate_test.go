@@ -1,11 +1,11 @@
-package engine_test
+package etcdfacts_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 const day = 24 * time.Hour
@@ -17,22 +17,22 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 func TestCertificateProblems(t *testing.T) {
 	for _, x := range []struct {
 		from, to time.Duration // from noon
-		kind     engine.CertificateProblemKind
+		kind     etcdfacts.CertificateProblemKind
 		days     int
 	}{
 		{-300 * day, 65 * day, "", 65},
 		{-335 * day, 30*day + time.Second, "", 30},
-		{-335 * day, 30 * day, engine.CertificateExpiring, 30},
-		{-355 * day, 10*day + time.Hour, engine.CertificateExpiring, 10},
+		{-335 * day, 30 * day, etcdfacts.CertificateExpiring, 30},
+		{-355 * day, 10*day + time.Hour, etcdfacts.CertificateExpiring, 10},
 		{-4 * day, 3 * day, "", 3},
-		{-5 * day, 2 * day, engine.CertificateExpiring, 2},
-		{-day, time.Hour, engine.CertificateExpiring, 0},
-		{-day, 0, engine.CertificateExpiring, 0},
-		{-day, -time.Second, engine.CertificateExpired, -1},
-		{-3 * day, -day - time.Hour, engine.CertificateExpired, -2},
-		{time.Second, 90 * day, engine.CertificateNotYetValid, 90},
+		{-5 * day, 2 * day, etcdfacts.CertificateExpiring, 2},
+		{-day, time.Hour, etcdfacts.CertificateExpiring, 0},
+		{-day, 0, etcdfacts.CertificateExpiring, 0},
+		{-day, -time.Second, etcdfacts.CertificateExpired, -1},
+		{-3 * day, -day - time.Hour, etcdfacts.CertificateExpired, -2},
+		{time.Second, 90 * day, etcdfacts.CertificateNotYetValid, 90},
 	} {
-		c := engine.Certificate{Role: engine.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "ca", NotBefore: noon.Add(x.from), NotAfter: noon.Add(x.to)}
+		c := etcdfacts.Certificate{Role: etcdfacts.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "ca", NotBefore: noon.Add(x.from), NotAfter: noon.Add(x.to)}
 		p, has := c.Problem("main", noon)
 		if p.Kind != x.kind || has != (x.kind != "") || c.DaysLeft(noon) != x.days || has && (p.Days != x.days || p.Cluster != "main" || p.Certificate != c) {
 			t.Errorf("from %s to %s: %+v, %d days left; want %q, %d", x.from, x.to, p, c.DaysLeft(noon), x.kind, x.days)
@@ -43,8 +43,8 @@ func TestCertificateProblems(t *testing.T) {
 // Members with self-signed peer certificates do not check each other's
 // certificates.
 func TestSelfSignedPeersHaveNoProblem(t *testing.T) {
-	for role, want := range map[engine.CertificateRole]bool{engine.PeerCertificate: false, engine.ServerCertificate: true, engine.CACertificate: true} {
-		c := engine.Certificate{Role: role, Host: "etcd-0", SelfSigned: true, NotBefore: noon.Add(-300 * day), NotAfter: noon.Add(-3 * day)}
+	for role, want := range map[etcdfacts.CertificateRole]bool{etcdfacts.PeerCertificate: false, etcdfacts.ServerCertificate: true, etcdfacts.CACertificate: true} {
+		c := etcdfacts.Certificate{Role: role, Host: "etcd-0", SelfSigned: true, NotBefore: noon.Add(-300 * day), NotAfter: noon.Add(-3 * day)}
 		if _, has := c.Problem("main", noon); has != want {
 			t.Errorf("%s: a problem %v, want %v", role, has, want)
 		}
@@ -53,18 +53,18 @@ func TestSelfSignedPeersHaveNoProblem(t *testing.T) {
 
 // The text names the certificate, the time and the next step, for each role.
 func TestCertificateTexts(t *testing.T) {
-	for role, want := range map[engine.CertificateRole]string{
-		engine.ServerCertificate: "the server certificate of etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0; etcd uses the new file without a restart",
-		engine.PeerCertificate:   "the peer certificate of etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0; etcd uses the new file without a restart",
-		engine.ClientCertificate: "the client certificate /c on etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0",
-		engine.CACertificate:     "the CA x in /c on etcd-0 expired 3 days ago, on 2026-11-20 12:00 UTC: make a new CA, let members and clients trust both, and issue all certificates anew",
+	for role, want := range map[etcdfacts.CertificateRole]string{
+		etcdfacts.ServerCertificate: "the server certificate of etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0; etcd uses the new file without a restart",
+		etcdfacts.PeerCertificate:   "the peer certificate of etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0; etcd uses the new file without a restart",
+		etcdfacts.ClientCertificate: "the client certificate /c on etcd-0 (x, issued by y) expired 3 days ago, on 2026-11-20 12:00 UTC: renew it on etcd-0",
+		etcdfacts.CACertificate:     "the CA x in /c on etcd-0 expired 3 days ago, on 2026-11-20 12:00 UTC: make a new CA, let members and clients trust both, and issue all certificates anew",
 	} {
-		c := engine.Certificate{Role: role, Host: "etcd-0", Path: "/c", Subject: "x", Issuer: "y", NotBefore: noon.Add(-300 * day), NotAfter: noon.Add(-3 * day)}
+		c := etcdfacts.Certificate{Role: role, Host: "etcd-0", Path: "/c", Subject: "x", Issuer: "y", NotBefore: noon.Add(-300 * day), NotAfter: noon.Add(-3 * day)}
 		if p, _ := c.Problem("main", noon); p.Text != want {
 			t.Errorf("%s: %s", role, p.Text)
 		}
 	}
-	later := engine.Certificate{Role: engine.CACertificate, Host: "etcd-0", Subject: "x", NotBefore: noon.Add(day), NotAfter: noon.Add(99 * day)}
+	later := etcdfacts.Certificate{Role: etcdfacts.CACertificate, Host: "etcd-0", Subject: "x", NotBefore: noon.Add(day), NotAfter: noon.Add(99 * day)}
 	if p, _ := later.Problem("main", noon); !strings.HasPrefix(p.Text, "the CA x that etcd-0 presents is not valid before 2026-11-24 12:00 UTC, and the bastion's clock says 2026-11-23 12:00 UTC: set the clock that is wrong, or ") {
 		t.Error(p.Text)
 	}
@@ -83,13 +83,13 @@ func TestMayLoseWithFailedPeerCertificates(t *testing.T) {
 					c.Members[down].Healthy = false
 				}
 				for i := range n {
-					kind := engine.CertificateExpiring
+					kind := etcdfacts.CertificateExpiring
 					if failed>>i&1 == 1 {
-						kind = engine.CertificateExpired
+						kind = etcdfacts.CertificateExpired
 					}
 					c.CertificateProblems = append(c.CertificateProblems,
-						engine.CertificateProblem{Kind: kind, Certificate: engine.Certificate{Role: engine.PeerCertificate, Host: host(i)}},
-						engine.CertificateProblem{Kind: engine.CertificateExpired, Certificate: engine.Certificate{Role: engine.ServerCertificate, Host: host(i)}})
+						etcdfacts.CertificateProblem{Kind: kind, Certificate: etcdfacts.Certificate{Role: etcdfacts.PeerCertificate, Host: host(i)}},
+						etcdfacts.CertificateProblem{Kind: etcdfacts.CertificateExpired, Certificate: etcdfacts.Certificate{Role: etcdfacts.ServerCertificate, Host: host(i)}})
 				}
 				for i := range n {
 					without := c

@@ -1,4 +1,4 @@
-package engine_test
+package etcdfacts_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 )
 
 // The test tries every subset of healthy voters, every subset of away hosts and
@@ -41,10 +41,10 @@ func TestMayLoseEverySubset(t *testing.T) {
 
 func host(i int) string { return fmt.Sprintf("etcd-%d", i) }
 
-func cluster(n, up int) engine.ClusterFacts {
-	c := engine.ClusterFacts{Name: "main"}
+func cluster(n, up int) etcdfacts.ClusterFacts {
+	c := etcdfacts.ClusterFacts{Name: "main"}
 	for i := range n {
-		c.Members = append(c.Members, engine.Member{Name: host(i), Host: host(i), Healthy: up>>i&1 == 1})
+		c.Members = append(c.Members, etcdfacts.Member{Name: host(i), Host: host(i), Healthy: up>>i&1 == 1})
 	}
 	return c
 }
@@ -74,21 +74,21 @@ func TestMayLoseNeverInDoubt(t *testing.T) {
 		whole := 1<<n - 1
 		for _, tc := range []struct {
 			name  string
-			spoil func(*engine.ClusterFacts)
+			spoil func(*etcdfacts.ClusterFacts)
 			want  string
 		}{
-			{"problem", func(c *engine.ClusterFacts) { c.Problem = "certificate expired" }, "certificate expired"},
-			{"alarm", func(c *engine.ClusterFacts) { c.Alarms = []string{"NOSPACE"} }, "alarm NOSPACE"},
-			{"learner", func(c *engine.ClusterFacts) {
-				c.Members = append(c.Members, engine.Member{Learner: true, Healthy: true})
+			{"problem", func(c *etcdfacts.ClusterFacts) { c.Problem = "certificate expired" }, "certificate expired"},
+			{"alarm", func(c *etcdfacts.ClusterFacts) { c.Alarms = []string{"NOSPACE"} }, "alarm NOSPACE"},
+			{"learner", func(c *etcdfacts.ClusterFacts) {
+				c.Members = append(c.Members, etcdfacts.Member{Learner: true, Healthy: true})
 			}, "learner"},
-			{"its own member is a learner", func(c *engine.ClusterFacts) { c.Members[0].Learner = true }, "learner"},
-			{"not a member", func(c *engine.ClusterFacts) { c.Members[0].Host = "elsewhere" }, "0 of its"},
-			{"host of a member not known", func(c *engine.ClusterFacts) { c.Members[0].Host = "" }, "0 of its"},
-			{"two members on the host", func(c *engine.ClusterFacts) {
+			{"its own member is a learner", func(c *etcdfacts.ClusterFacts) { c.Members[0].Learner = true }, "learner"},
+			{"not a member", func(c *etcdfacts.ClusterFacts) { c.Members[0].Host = "elsewhere" }, "0 of its"},
+			{"host of a member not known", func(c *etcdfacts.ClusterFacts) { c.Members[0].Host = "" }, "0 of its"},
+			{"two members on the host", func(c *etcdfacts.ClusterFacts) {
 				c.Members[n-1].Host, c.Members = host(0), append(c.Members, c.Members[0])
 			}, "of its"},
-			{"no members", func(c *engine.ClusterFacts) { c.Members = nil }, "0 of its 0"},
+			{"no members", func(c *etcdfacts.ClusterFacts) { c.Members = nil }, "0 of its 0"},
 		} {
 			c := cluster(n, whole)
 			tc.spoil(&c)
@@ -124,8 +124,8 @@ func TestMayLoseReasons(t *testing.T) {
 func TestClusterCounts(t *testing.T) {
 	for _, tc := range []struct{ n, quorum, spare int }{{1, 1, 0}, {2, 2, 0}, {3, 2, 1}, {4, 3, 1}, {5, 3, 2}, {6, 4, 2}, {7, 4, 3}} {
 		c := cluster(tc.n, 1<<tc.n-1)
-		c.Members = append(c.Members, engine.Member{Name: "new", Learner: true, Healthy: true})
-		if q := engine.QuorumOf(tc.n); q != tc.quorum {
+		c.Members = append(c.Members, etcdfacts.Member{Name: "new", Learner: true, Healthy: true})
+		if q := etcdfacts.QuorumOf(tc.n); q != tc.quorum {
 			t.Errorf("the quorum of %d is %d, not %d", tc.n, q, tc.quorum)
 		}
 		if c.Margin() != tc.spare || len(c.Voters()) != tc.n || c.CountHealthy() != tc.n {

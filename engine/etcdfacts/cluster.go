@@ -1,4 +1,6 @@
-package engine
+// Package etcdfacts has the observed state of etcd clusters, and tells from it
+// how many members a cluster can lose.
+package etcdfacts
 
 import (
 	"cmp"
@@ -205,4 +207,22 @@ func (c ClusterFacts) UnhealthyMember(host string) string {
 		}
 	}
 	return ""
+}
+
+// UnhealthyCluster is an etcd cluster with problems.
+type UnhealthyCluster struct {
+	Cluster  string   `json:"cluster"`
+	Problems []string `json:"problems"`          // problems, each as a sentence
+	Voters   int      `json:"voters,omitempty"`  // 0: not known
+	Healthy  int      `json:"healthy,omitempty"` // healthy voters
+	Quorum   int      `json:"quorum,omitempty"`  // voters that must be healthy for etcd to accept writes
+}
+
+// String returns the cluster and its problems as a sentence.
+func (s UnhealthyCluster) String() string {
+	text := "etcd cluster " + s.Cluster + " is not healthy: " + strings.Join(s.Problems, "; ")
+	if s.Voters > 0 {
+		text += fmt.Sprintf(" (%d of %d voters healthy, the quorum is %d)", s.Healthy, s.Voters, s.Quorum)
+	}
+	return text
 }
