@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"cmp"
-	"slices"
 	"strings"
-	"time"
 
 	"holdfast/engine/resource"
 )
@@ -117,12 +114,8 @@ type Rule struct {
 	Glob    string   `json:"glob,omitempty"`    // a pattern of path.Match, where * matches no slash; the rule also covers everything below a matching path
 	Unit    string   `json:"unit,omitempty"`    // exact name of a unit
 	Actions []Action `json:"actions"`           // actions that the changes need; an unknown kind counts as a reboot
-	Timeout Duration `json:"timeout,omitempty"` // timeout of each action; 0: DefaultActionTimeout
+	Timeout Duration `json:"timeout,omitempty"` // timeout of each action; 0: 2 m
 }
-
-// DefaultActionTimeout is how long a reload or restart may take if its rule has
-// no timeout.
-const DefaultActionTimeout = Duration(2 * time.Minute)
 
 // String names the rule in the form that changes and actions print.
 func (r Rule) String() string {
@@ -137,54 +130,3 @@ func (r Rule) String() string {
 
 // RecordResource is the resource of a change that only updates the record on a host.
 const RecordResource = "record"
-
-func HasAction(list []Action, t ActionType) bool {
-	for _, a := range list {
-		if a.Type == t {
-			return true
-		}
-	}
-	return false
-}
-
-func ContainsAction(list []Action, a Action) bool {
-	for _, b := range list {
-		if a == b {
-			return true
-		}
-	}
-	return false
-}
-
-// MergeActions returns the actions of a host's changes, each action once. The
-// actions have the order of the module if the module has one, else the order of
-// their types. A reboot replaces all other actions except the drain.
-func MergeActions(changes []Change, order []Action) []Action {
-	var all []Action
-	for _, c := range changes {
-		all = append(all, c.Actions...)
-	}
-	var merged []Action
-	reboot := HasAction(all, RebootAction)
-	for _, kind := range []ActionType{DrainAction, ReloadDaemon, ReloadUnit, RestartUnit, CommandAction, DefragAction, RebootAction} {
-		for _, a := range all {
-			swallowed := reboot && (kind == ReloadDaemon || kind == ReloadUnit || kind == RestartUnit)
-			if a.Type == kind && !swallowed && !ContainsAction(merged, a) {
-				merged = append(merged, a)
-			}
-		}
-	}
-	if len(merged) == 0 {
-		return []Action{{Type: NoAction}}
-	}
-	if len(order) > 0 && !reboot {
-		place := func(a Action) int {
-			if i := slices.Index(order, a); i >= 0 && a.Type != DrainAction {
-				return i
-			}
-			return -1 // at most one module has actions other than a drain
-		}
-		slices.SortStableFunc(merged, func(a, b Action) int { return cmp.Compare(place(a), place(b)) })
-	}
-	return merged
-}

@@ -78,7 +78,7 @@ type OS struct {
 	Ref     string `json:"ref,omitempty"`      // branch in that remote
 	Commit  string `json:"commit,omitempty"`   // ostree commit, 64 hex digits
 	Image   string `json:"image,omitempty"`    // container image by digest: NAME@sha256:…
-	MinFree int64  `json:"min_free,omitempty"` // bytes that must be free before staging; 0: DefaultMinFree
+	MinFree int64  `json:"min_free,omitempty"` // bytes that must be free before staging; 0: 1 GiB
 	Version string `json:"version,omitempty"`  // version for max_skew, where the OS has no label with its version
 	Source  string `json:"source,omitempty"`   // BastionSource; "": the source that the host is configured with
 }
@@ -86,10 +86,6 @@ type OS struct {
 // BastionSource is the source of an OS that hosts fetch from the mirror of the
 // bastion, through their SSH connections.
 const BastionSource = "bastion"
-
-// DefaultMinFree is the free space in bytes that a host needs before an OS is
-// staged, if its pool has no min_free.
-const DefaultMinFree = 1 << 30
 
 // Digest returns the identity of the OS: the ostree commit, or the image's digest
 // (sha256:…).

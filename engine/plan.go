@@ -193,6 +193,11 @@ type Seal struct {
 	Digest string `json:"digest"` // Argon2id, hexadecimal
 }
 
+// HasAction reports whether the host needs an action of this type.
+func (hp HostPlan) HasAction(t ActionType) bool {
+	return slices.ContainsFunc(hp.Actions, func(a Action) bool { return a.Type == t })
+}
+
 // NonDisruptive reports whether the host is changed without a disruption, so
 // that it needs no hold, no budget and no quorum.
 func (hp HostPlan) NonDisruptive() bool {

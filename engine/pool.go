@@ -193,9 +193,6 @@ const (
 	stageTimeout    = Duration(30 * time.Minute)
 	rebootTimeout   = Duration(20 * time.Minute)
 	healthTimeout   = Duration(10 * time.Minute)
-	DrainTimeout    = Duration(10 * time.Minute)
-	GateTimeout     = Duration(5 * time.Minute)
-	CommandTimeout  = Duration(time.Minute)
 	SnapshotTimeout = Duration(10 * time.Minute)
 )
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 )
 
@@ -229,13 +228,4 @@ func (s Step) Kind() StepKind {
 		return DefragStep
 	}
 	return ""
-}
-
-// MarkStaging returns copies of the steps with Stages set.
-func MarkStaging(steps []Step) []Step {
-	marked := slices.Clone(steps)
-	for i := range marked {
-		marked[i].Stages = true
-	}
-	return marked
 }

@@ -10,6 +10,14 @@ import (
 	"holdfast/engine/textutil"
 )
 
+// Timeouts of steps. A drain or gate without a timeout in the inventory gets its
+// default; scriptTimeout bounds the steps that nobody can set.
+const (
+	defaultDrainTimeout = engine.Duration(10 * time.Minute)
+	defaultGateTimeout  = engine.Duration(5 * time.Minute)
+	scriptTimeout       = engine.Duration(time.Minute)
+)
+
 // newHostPlan composes the sequence of one host in the order of execution:
 // hold, check quorum, drain, write, sync disks, move the etcd leader, reboot,
 // wait for recovery, release. Steps without a hold write non-disruptive
@@ -17,7 +25,7 @@ import (
 func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, adopt string) engine.HostPlan {
 	hp := engine.HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
-		Adopt: adopt, Changes: changes, Actions: engine.MergeActions(changes, steps.Actions), Stage: engine.MarkStaging(steps.Stage),
+		Adopt: adopt, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: markStaging(steps.Stage),
 	}
 	if hp.NonDisruptive() && len(steps.NonDisruptive) > 0 {
 		hp.Sequence = append(appendHostChanges(slices.Clone(steps.Before), steps.NonDisruptive), steps.After...)
@@ -72,7 +80,7 @@ func disruptionSteps(hp engine.HostPlan, t engine.Target, steps engine.Steps) []
 }
 
 func hasDrain(hp engine.HostPlan) bool {
-	return engine.HasAction(hp.Actions, engine.DrainAction) || engine.HasAction(hp.Actions, engine.RebootAction)
+	return hp.HasAction(engine.DrainAction) || hp.HasAction(engine.RebootAction)
 }
 
 func stagesOnly(s engine.Steps) bool {
@@ -99,7 +107,7 @@ func withHold(t engine.Target, take engine.TakeHold, roll []engine.Step, newOS b
 		take.Targets, take.RolloutRun, take.RolloutNumber, take.RolloutOver = t.Rollout.Targets, t.Rollout.Run, t.Rollout.Number, t.Rollout.Over
 	}
 	take.PreviousOS = previousOS(t, newOS)
-	first := engine.Step{Name: "hold", On: t.Host.Name, Do: engine.Op{TakeHold: &take}, Timeout: engine.CommandTimeout}
+	first := engine.Step{Name: "hold", On: t.Host.Name, Do: engine.Op{TakeHold: &take}, Timeout: scriptTimeout}
 	whole := append(make([]engine.Step, 0, len(roll)+2), first)
 	return append(append(whole, roll...), releaseStep(t, releaseOfMatching(t.Facts, roll)))
 }
@@ -128,7 +136,7 @@ func quorumStep(t engine.Target, down bool) []engine.Step {
 	if t.Cluster == nil {
 		return nil
 	}
-	return []engine.Step{{Name: "check quorum", On: t.Host.Name, Do: engine.Op{Quorum: &engine.Quorum{Cluster: t.Cluster.Name, Down: down}}, Timeout: engine.CommandTimeout}}
+	return []engine.Step{{Name: "check quorum", On: t.Host.Name, Do: engine.Op{Quorum: &engine.Quorum{Cluster: t.Cluster.Name, Down: down}}, Timeout: scriptTimeout}}
 }
 
 // leaderSteps move the leader away and check the quorum again, because the
@@ -137,13 +145,13 @@ func leaderSteps(t engine.Target) []engine.Step {
 	if t.Cluster == nil {
 		return nil
 	}
-	move := engine.Step{Name: "move etcd leader", On: t.Host.Name, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: t.Cluster.Name}}, Timeout: engine.CommandTimeout}
+	move := engine.Step{Name: "move etcd leader", On: t.Host.Name, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: t.Cluster.Name}}, Timeout: scriptTimeout}
 	return append([]engine.Step{move}, quorumStep(t, true)...)
 }
 
 func drainStep(t engine.Target) []engine.Step {
 	if d := t.Pool.Drain; d != nil && d.Command != "" {
-		return []engine.Step{{Name: "drain", On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: d.Command, Undo: d.Undo}}, Timeout: cmp.Or(d.Timeout, engine.DrainTimeout), ChangesHost: true}}
+		return []engine.Step{{Name: "drain", On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: d.Command, Undo: d.Undo}}, Timeout: cmp.Or(d.Timeout, defaultDrainTimeout), ChangesHost: true}}
 	}
 	return nil
 }
@@ -159,7 +167,7 @@ func recoverySteps(t engine.Target, of engine.Steps, drained bool) []engine.Step
 		steps = append(append(slices.Clone(back), of.After...), back...)
 	}
 	if d := t.Pool.Drain; drained && d != nil && d.Undo != "" {
-		steps = append(steps, engine.Step{Name: "undrain", On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, engine.DrainTimeout), ChangesHost: true})
+		steps = append(steps, engine.Step{Name: "undrain", On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, defaultDrainTimeout), ChangesHost: true})
 	}
 	if !disturb {
 		steps = append(steps, of.After...)
@@ -204,14 +212,14 @@ func gateSteps(p engine.Pool, when engine.GateWhen, on string) []engine.Step {
 	var steps []engine.Step
 	for _, g := range p.Gates {
 		if g.At(when) {
-			steps = append(steps, engine.Step{Name: "gate " + g.Name, On: on, Do: engine.Op{Gate: &g}, Timeout: cmp.Or(g.Timeout, engine.GateTimeout)})
+			steps = append(steps, engine.Step{Name: "gate " + g.Name, On: on, Do: engine.Op{Gate: &g}, Timeout: cmp.Or(g.Timeout, defaultGateTimeout)})
 		}
 	}
 	return steps
 }
 
 func releaseStep(t engine.Target, r engine.Release) engine.Step {
-	return engine.Step{Name: "release", On: t.Host.Name, Do: engine.Op{Release: &r}, Timeout: engine.CommandTimeout}
+	return engine.Step{Name: "release", On: t.Host.Name, Do: engine.Op{Release: &r}, Timeout: scriptTimeout}
 }
 
 // releaseOfMatching returns the release of a host that matches after these
@@ -232,4 +240,13 @@ func releaseOfMatching(f engine.Facts, roll []engine.Step) engine.Release {
 		return engine.Release{Updated: true}
 	}
 	return engine.Release{Updated: true, Accepts: digest, BootID: boot}
+}
+
+// markStaging returns copies of the steps with Stages set.
+func markStaging(steps []engine.Step) []engine.Step {
+	marked := slices.Clone(steps)
+	for i := range marked {
+		marked[i].Stages = true
+	}
+	return marked
 }

@@ -12,6 +12,10 @@ import (
 	"holdfast/modules/shell"
 )
 
+// defaultActionTimeout is how long a reload or restart may take if its rule has
+// no timeout.
+const defaultActionTimeout = engine.Duration(2 * time.Minute)
+
 // actScript returns the script that carries out one action on a host that the run
 // holds. If the action fails or takes too long, the script writes failed as the
 // record of the host, and exits with ScriptActionFailed.
@@ -54,7 +58,7 @@ func actLine(n int, a rules.Action) string {
 
 func actionTimeout(a rules.Action) engine.Duration {
 	if a.Timeout <= 0 {
-		return engine.DefaultActionTimeout
+		return defaultActionTimeout
 	}
 	return a.Timeout
 }

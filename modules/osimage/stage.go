@@ -11,6 +11,10 @@ import (
 	"holdfast/modules/shell"
 )
 
+// defaultMinFree is the free space in bytes that a host needs before an OS is
+// staged, if its pool has no min_free.
+const defaultMinFree = 1 << 30
+
 // These scripts run on hosts. shell.Script.String puts the values of their
 // variables in front.
 var (
@@ -149,7 +153,7 @@ func inMilliseconds(d engine.Duration) string {
 
 func minFree(o engine.OS) int64 {
 	if o.MinFree == 0 {
-		return engine.DefaultMinFree
+		return defaultMinFree
 	}
 	return o.MinFree
 }

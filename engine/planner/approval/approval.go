@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -64,8 +65,8 @@ func hasActions(hp engine.HostPlan, actions []engine.Action) bool {
 		if hp.FallsBack() && (a.Type == engine.DrainAction || a.Type == engine.RebootAction) {
 			continue
 		}
-		swallowed := a.Type != engine.DrainAction && engine.HasAction(hp.Actions, engine.RebootAction)
-		if a.Type != engine.NoAction && !swallowed && !engine.ContainsAction(hp.Actions, a) {
+		swallowed := a.Type != engine.DrainAction && hp.HasAction(engine.RebootAction)
+		if a.Type != engine.NoAction && !swallowed && !slices.Contains(hp.Actions, a) {
 			return false
 		}
 	}

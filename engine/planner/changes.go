@@ -1,0 +1,68 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+func changeWarnings(work []engine.HostPlan) []string {
+	type about struct{ pool, text string }
+	hosts := map[about][]string{}
+	var order []about
+	for _, hp := range work {
+		for _, c := range hp.Changes {
+			for _, text := range c.Warnings {
+				a := about{hp.Pool, text}
+				if hosts[a] == nil {
+					order = append(order, a)
+				}
+				if !slices.Contains(hosts[a], hp.Host) {
+					hosts[a] = append(hosts[a], hp.Host)
+				}
+			}
+		}
+	}
+	var list []string
+	for _, a := range order {
+		list = append(list, fmt.Sprintf("%s (pool %s): %s", strings.Join(textutil.FoldNames(hosts[a]), " "), a.pool, a.text))
+	}
+	return list
+}
+
+// mergeActions returns the actions of a host's changes, each action once. The
+// actions have the order of the module if the module has one, else the order of
+// their types. A reboot replaces all other actions except the drain.
+func mergeActions(changes []engine.Change, order []engine.Action) []engine.Action {
+	var all []engine.Action
+	for _, c := range changes {
+		all = append(all, c.Actions...)
+	}
+	var merged []engine.Action
+	reboot := slices.ContainsFunc(all, func(a engine.Action) bool { return a.Type == engine.RebootAction })
+	for _, kind := range []engine.ActionType{engine.DrainAction, engine.ReloadDaemon, engine.ReloadUnit, engine.RestartUnit, engine.CommandAction, engine.DefragAction, engine.RebootAction} {
+		for _, a := range all {
+			swallowed := reboot && (kind == engine.ReloadDaemon || kind == engine.ReloadUnit || kind == engine.RestartUnit)
+			if a.Type == kind && !swallowed && !slices.Contains(merged, a) {
+				merged = append(merged, a)
+			}
+		}
+	}
+	if len(merged) == 0 {
+		return []engine.Action{{Type: engine.NoAction}}
+	}
+	if len(order) > 0 && !reboot {
+		place := func(a engine.Action) int {
+			if i := slices.Index(order, a); i >= 0 && a.Type != engine.DrainAction {
+				return i
+			}
+			return -1 // at most one module has actions other than a drain
+		}
+		slices.SortStableFunc(merged, func(a, b engine.Action) int { return cmp.Compare(place(a), place(b)) })
+	}
+	return merged
+}
