@@ -29,6 +29,7 @@ type StopReason string
 // The reasons why the governor stops a staging.
 const (
 	StopLatency  StopReason = "latency"  // a limit was exceeded at the slowest pace for too long
+	StopStalled  StopReason = "stalled"  // a member completed no write for too long, while another member wrote
 	StopMissing  StopReason = "missing"  // a member did not answer for too long
 	StopDeadline StopReason = "deadline" // the staging took too long
 )
@@ -49,10 +50,11 @@ const IdleFactor = 1.25
 type Governor struct {
 	State   GovernorState    `json:"state"`             // how fast the host may stage
 	Member  string           `json:"member,omitempty"`  // host of the member that decided
-	Metric  LatencyMetric    `json:"metric,omitempty"`  // metric that decided; missing: the member did not answer
+	Metric  LatencyMetric    `json:"metric,omitempty"`  // metric that decided; missing: the member did not answer, or is stalled
 	P99     Duration         `json:"p99,omitempty"`     // p99 of that metric, without a few slowest observations of the window
 	Limit   Duration         `json:"limit,omitempty"`   // limit of that metric for that member
 	Window  Duration         `json:"window,omitempty"`  // time that the p99 covers, or time for which the member has not answered
+	Stalled Duration         `json:"stalled,omitempty"` // time for which the member has completed no write, although it wrote before; then there is no metric
 	Pace    *Pace            `json:"pace,omitempty"`    // pace of the host from now on
 	Levers  []Lever          `json:"levers,omitempty"`  // levers that the host reported, when they are first known
 	Stopped StopReason       `json:"stopped,omitempty"` // why the staging stops; missing: the staging goes on

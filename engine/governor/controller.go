@@ -64,7 +64,9 @@ type Controller struct {
 	Settings
 
 	pace, safe    float64
-	experienced   bool // an excess was observed
+	experienced   bool                // an excess was observed
+	wrote         map[string]bool     // hosts of members that have written something
+	silent        map[string]*silence // hosts of members that have written something, but not in RecentTime
 	lastCut       time.Time
 	pausedSince   time.Time // zero: the staging is not paused
 	runsSince     time.Time // end of the last pause
@@ -74,7 +76,7 @@ type Controller struct {
 
 // New returns the controller of a staging that begins.
 func New(s Settings) *Controller {
-	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun)}
+	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), wrote: map[string]bool{}, silent: map[string]*silence{}}
 	if s.Blind {
 		c.pace = blindPace
 	}
@@ -97,15 +99,17 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	long, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Long })
 	complete := missingHost(readings) == "" && len(readings) >= c.Members
 	c.noteMissing(now, complete)
+	c.noteSilence(now, readings)
+	stalled := c.longestStall(now)
 	switch {
-	case recent.shareOfLimit() > tooMuch || c.isMissingLong(now):
+	case recent.shareOfLimit() > tooMuch || c.isMissingLong(now) || stalled.Stalled > 0:
 		c.slowDown(now, recent.shareOfLimit(), RecentTime)
 	case c.isPaused() && (recent.isOver() || now.Sub(c.pausedSince) < leastPause): // the pause continues
 	case window.isOver() && !c.isPaused():
 		c.slowDown(now, window.shareOfLimit(), WindowTime/2)
 	case long.isOver() && !c.isPaused():
 		c.slowDown(now, long.shareOfLimit(), LongTime/2)
-	case complete && (!observed || !recent.isOver()):
+	case complete && len(c.silent) == 0 && (!observed || !recent.isOver()):
 		c.endPause(now)
 		c.safe = c.pace
 		if c.areCalm(readings) {
@@ -118,6 +122,9 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 		if x.shareOfLimit() > decision.Worst.shareOfLimit() {
 			decision.Worst = x
 		}
+	}
+	if stalled.Stalled > 0 && decision.Worst.shareOfLimit() <= tooMuch {
+		decision.Worst = stalled
 	}
 	decision.Stop, decision.Over = c.checkStop(now, readings)
 	return decision
@@ -189,21 +196,35 @@ func (c *Controller) limitPause(now time.Time) {
 }
 
 func (c *Controller) checkStop(now time.Time, readings []Reading) (engine.StopReason, Excess) {
-	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
-	switch exceeded := c.pace == 0 && (window.isOver() || c.isMissingLong(now)); {
-	case !exceeded:
+	reason, over := c.excessAtFloor(now, readings)
+	switch {
+	case reason == "":
 		c.exceededSince = time.Time{}
 	case c.exceededSince.IsZero():
 		c.exceededSince = now
 	}
-	switch {
-	case !c.exceededSince.IsZero() && now.Sub(c.exceededSince) >= c.AbortAfter:
-		if !window.isOver() {
-			return engine.StopMissing, Excess{Host: missingHost(readings), Window: now.Sub(c.missingSince)}
-		}
-		return engine.StopLatency, window
+	if reason != "" && now.Sub(c.exceededSince) >= c.AbortAfter {
+		return reason, over
 	}
 	return c.checkDeadline(now)
+}
+
+// excessAtFloor returns why the staging must stop if this lasts: a limit is
+// exceeded although the pace is at the floor. If nobody writes, an idle cluster
+// and a disk that stalls look the same. So a stall counts only if another
+// member writes.
+func (c *Controller) excessAtFloor(now time.Time, readings []Reading) (engine.StopReason, Excess) {
+	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
+	switch stalled := c.longestStall(now); {
+	case c.pace > 0:
+	case window.isOver():
+		return engine.StopLatency, window
+	case stalled.Stalled > 0 && c.someWrite(readings):
+		return engine.StopStalled, stalled
+	case c.isMissingLong(now):
+		return engine.StopMissing, Excess{Host: missingHost(readings), Window: now.Sub(c.missingSince)}
+	}
+	return "", Excess{}
 }
 
 func (c *Controller) checkDeadline(now time.Time) (engine.StopReason, Excess) {

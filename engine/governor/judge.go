@@ -24,6 +24,10 @@ type Excess struct {
 	Limit  time.Duration
 	Window time.Duration
 
+	// Stalled is the time for which the member has completed no write, although
+	// it wrote before. Then there is no metric, P99 and Limit.
+	Stalled time.Duration
+
 	idle time.Duration // p99 while nothing is staged; 0: not known
 }
 

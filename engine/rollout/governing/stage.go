@@ -140,6 +140,7 @@ func governorOf(x governor.Excess) engine.Governor {
 	return engine.Governor{
 		Member: x.Host, Metric: x.Metric, P99: engine.Duration(x.P99.Round(10 * time.Microsecond)),
 		Limit: engine.Duration(x.Limit.Round(10 * time.Microsecond)), Window: engine.Duration(x.Window.Round(time.Millisecond)),
+		Stalled: engine.Duration(x.Stalled.Round(time.Millisecond)),
 	}
 }
 
@@ -159,6 +160,9 @@ func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 		f.Hint = "raise timeouts { stage } of the pool; " + f.Hint
 	case engine.StopMissing:
 		f.Cause = fmt.Sprintf("the member on %s has not answered for %s; staging was stopped to protect etcd", cmp.Or(e.Member, "a host"), abortAfter)
+	case engine.StopStalled:
+		f.Cause = fmt.Sprintf("the member on %s has completed no write for %s; staging was stopped to protect etcd", e.Member, e.Stalled.Trimmed())
+		f.Hint = "check the disk of " + e.Member + "; " + f.Hint
 	default:
 		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, its limit %s, for %s at the slowest pace; staging was stopped to protect etcd", e.Metric, e.Member, e.P99, e.Limit, abortAfter)
 		f.Hint = "find out which programs use the disk of " + e.Member + "; " + f.Hint
