@@ -72,6 +72,8 @@ type Controller struct {
 	runsSince     time.Time // end of the last pause
 	missingSince  time.Time // zero: all members answer
 	exceededSince time.Time // zero: the limits are kept, or the pace is above the floor
+	floorSince    time.Time // zero: the pace is above the floor
+	atFloor       []judgement
 }
 
 // New returns the controller of a staging that begins.
@@ -126,6 +128,7 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	if stalled.Stalled > 0 && decision.Worst.shareOfLimit() <= tooMuch {
 		decision.Worst = stalled
 	}
+	c.noteFloor(now, readings)
 	decision.Stop, decision.Over = c.checkStop(now, readings)
 	return decision
 }
@@ -193,45 +196,6 @@ func (c *Controller) limitPause(now time.Time) {
 	if c.isPaused() && now.Sub(c.pausedSince) >= longestPause {
 		c.endPause(now)
 	}
-}
-
-func (c *Controller) checkStop(now time.Time, readings []Reading) (engine.StopReason, Excess) {
-	reason, over := c.excessAtFloor(now, readings)
-	switch {
-	case reason == "":
-		c.exceededSince = time.Time{}
-	case c.exceededSince.IsZero():
-		c.exceededSince = now
-	}
-	if reason != "" && now.Sub(c.exceededSince) >= c.AbortAfter {
-		return reason, over
-	}
-	return c.checkDeadline(now)
-}
-
-// excessAtFloor returns why the staging must stop if this lasts: a limit is
-// exceeded although the pace is at the floor. If nobody writes, an idle cluster
-// and a disk that stalls look the same. So a stall counts only if another
-// member writes.
-func (c *Controller) excessAtFloor(now time.Time, readings []Reading) (engine.StopReason, Excess) {
-	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
-	switch stalled := c.longestStall(now); {
-	case c.pace > 0:
-	case window.isOver():
-		return engine.StopLatency, window
-	case stalled.Stalled > 0 && c.someWrite(readings):
-		return engine.StopStalled, stalled
-	case c.isMissingLong(now):
-		return engine.StopMissing, Excess{Host: missingHost(readings), Window: now.Sub(c.missingSince)}
-	}
-	return "", Excess{}
-}
-
-func (c *Controller) checkDeadline(now time.Time) (engine.StopReason, Excess) {
-	if !c.Deadline.IsZero() && !now.Before(c.Deadline) {
-		return engine.StopDeadline, Excess{}
-	}
-	return "", Excess{}
 }
 
 func (c *Controller) decisionNow(worst Excess) Decision {

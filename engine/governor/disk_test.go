@@ -37,6 +37,8 @@ type disk struct {
 	turn      time.Duration               // time by which programs make each pause longer
 	flush     time.Duration               // time that each flush takes from the disk, besides its data
 	small     func(float64) bool          // whether the objects after that many bytes are small; nil: no small objects
+
+	abortAfter time.Duration // how long stageWatched lets the limits be exceeded at the floor; 0: an hour
 }
 
 type observation struct{ at, took time.Duration }
@@ -124,7 +126,7 @@ func nthLongest(all []observation, n int) time.Duration {
 }
 
 func (d *disk) takeReading() governor.Reading {
-	return governor.Reading{Host: "etcd-0", Missing: d.missing(d.at), Recent: d.latencyPoint(governor.RecentTime), Window: d.latencyPoint(governor.WindowTime), Long: d.latencyPoint(governor.LongTime)}
+	return governor.Reading{Host: "etcd-0", Missing: d.missing(d.at), Recent: d.latencyPoint(governor.RecentTime), Window: d.latencyPoint(governor.WindowTime), Full: d.latencyPoint(governor.WindowTime), Long: d.latencyPoint(governor.LongTime)}
 }
 
 // trace is the course of a governed staging, with a tick for each sample.

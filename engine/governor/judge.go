@@ -12,6 +12,7 @@ type Reading struct {
 	Missing bool                // the member did not answer
 	Recent  engine.LatencyPoint // latency over RecentTime; the pace is slowed only if it is far above the limit
 	Window  engine.LatencyPoint // latency over WindowTime; the pace is slowed if it is above the limit
+	Full    engine.LatencyPoint // latency over WindowTime with the slowest observations, which Window leaves out
 	Long    engine.LatencyPoint // latency over LongTime; the pace is slowed if it is above the limit, and rises only if it leaves room below the limit
 	Idle    engine.LatencyPoint // latency of the newest time in which nothing was staged; it may raise the limits
 }

@@ -1,6 +1,7 @@
 package governor_test
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -52,6 +53,7 @@ type outcome struct {
 	limit        float64
 	took, paused time.Duration
 	stop         engine.StopReason
+	over         governor.Excess
 }
 
 // stageWatched stages that many bytes as a run does: it measures the idle
@@ -64,7 +66,7 @@ func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 	idle := d.scrape().Since(first)
 	settings := governor.Settings{
 		Common: limits, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(idle.Latency("etcd-0", 0))}, Members: 1,
-		Began: began.Add(d.at), AbortAfter: time.Hour,
+		Began: began.Add(d.at), AbortAfter: cmp.Or(d.abortAfter, time.Hour),
 	}
 	c, watch := governor.New(settings), governor.NewWatch(map[string]governor.Counters{"etcd-0": idle})
 	from, decision, frozen := d.scrape(), c.First(), 0
@@ -81,7 +83,7 @@ func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 		}
 		readings := watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: d.scrape()}}, frozen > 1)
 		decision = c.AddSample(began.Add(d.at), readings)
-		o.stop = decision.Stop
+		o.stop, o.over = decision.Stop, decision.Over
 	}
 	d.knobs = governor.Knobs{}
 	d.simulate(max(governor.LongTime-o.took, 0))

@@ -104,7 +104,8 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 		reading.Window = window.Latency(m.host, maxExceptionalInWindow)
 		reading.Long = s.Counters.Since(m.recent[0].Counters).Latency(m.host, maxExceptional)
 		reading.Idle = m.idleLatency()
-		if p99 := window.Latency(m.host, 0); p99.WALFsyncP99 > m.worst.WALFsyncP99 || m.worst.Window == 0 {
+		reading.Full = window.Latency(m.host, 0)
+		if p99 := reading.Full; p99.WALFsyncP99 > m.worst.WALFsyncP99 || m.worst.Window == 0 {
 			m.worst, m.at = p99, now.Add(-time.Duration(p99.Window))
 		}
 	}
