@@ -16,9 +16,10 @@ type GovernorState string
 
 // The states of a governed staging.
 const (
-	GovernorFree   GovernorState = "free"   // no limit was exceeded since the staging began, or the staging has full speed again
-	GovernorSlowed GovernorState = "slowed" // a limit was exceeded
-	GovernorPaused GovernorState = "paused" // a limit is exceeded even at the slowest pace
+	GovernorFree   GovernorState = "free"   // no limit was exceeded since the staging began, the staging has full speed again, or no lever is in force
+	GovernorSlowed GovernorState = "slowed" // a limit was exceeded, and a lever slows the staging
+	GovernorPaused GovernorState = "paused" // a limit is exceeded even at the slowest pace, and the staging is frozen
+	GovernorFixed  GovernorState = "fixed"  // the disk latency is not known, and a lever holds the staging at a slow, fixed pace
 	GovernorEnded  GovernorState = "ended"  // the staging is over, and the state has all figures
 )
 
@@ -56,10 +57,11 @@ type Governor struct {
 	Window  Duration         `json:"window,omitempty"`  // time that the p99 covers, or time for which the member has not answered
 	Stalled Duration         `json:"stalled,omitempty"` // time for which the member has completed no write, although it wrote before; then there is no metric
 	Pace    *Pace            `json:"pace,omitempty"`    // pace of the host from now on
-	Levers  []Lever          `json:"levers,omitempty"`  // levers that the host reported, when they are first known
+	Levers  []Lever          `json:"levers,omitempty"`  // levers of the staging, when they are first known and when one changes
 	Stopped StopReason       `json:"stopped,omitempty"` // why the staging stops; missing: the staging goes on
 	Slowed  Duration         `json:"slowed,omitempty"`  // time that an ended staging was slowed
 	Paused  Duration         `json:"paused,omitempty"`  // time that an ended staging was paused
+	Fixed   Duration         `json:"fixed,omitempty"`   // time that an ended staging had a fixed pace
 	Members []MemberGoverned `json:"members,omitempty"` // disk latency of every member during an ended staging
 }
 
@@ -82,8 +84,8 @@ func FloorPace() Pace {
 // Lever is a way to slow the staging of a host.
 type Lever struct {
 	Name    LeverName `json:"name"`
-	InForce bool      `json:"in_force"`         // whether the host can use the lever
-	Reason  string    `json:"reason,omitempty"` // why the host cannot use the lever
+	InForce bool      `json:"in_force"`         // whether the lever slows the staging
+	Reason  string    `json:"reason,omitempty"` // why the lever does not slow the staging
 }
 
 // LeverName names a lever.
@@ -92,6 +94,7 @@ type LeverName string
 // The levers.
 const (
 	FreezeLever LeverName = "freeze" // cgroup.freeze of the staging unit, with a flush of its data
+	RateLever   LeverName = "rate"   // rate of contents that the bastion serves
 )
 
 // MemberGoverned is the disk latency of one member around a staging.

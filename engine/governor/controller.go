@@ -52,11 +52,11 @@ const (
 // Decision has the knobs for the host until the next sample, and whether the staging must stop.
 type Decision struct {
 	Knobs Knobs
-	Safe  Knobs // knobs for a host that hears nothing more from the bastion
-	State engine.GovernorState
-	Worst Excess            // the highest latency in relation to its limit; zero without observations
-	Stop  engine.StopReason // "": the staging continues
-	Over  Excess            // latency that exceeded its limit, for a StopLatency
+	Safe  Knobs                // knobs for a host that hears nothing more from the bastion
+	State engine.GovernorState // state if a lever is in force
+	Worst Excess               // the highest latency in relation to its limit; zero without observations
+	Stop  engine.StopReason    // "": the staging continues
+	Over  Excess               // latency that exceeded its limit, for a StopLatency
 }
 
 // Controller governs one staging. The zero value is not usable; New returns one.
@@ -201,6 +201,8 @@ func (c *Controller) limitPause(now time.Time) {
 func (c *Controller) decisionNow(worst Excess) Decision {
 	d := Decision{Knobs: knobsAt(c.pace), Safe: knobsAt(c.safe), State: engine.GovernorSlowed, Worst: worst}
 	switch {
+	case c.Blind:
+		d.State = engine.GovernorFixed
 	case c.isPaused():
 		d.Knobs, d.State = pauseKnobs(), engine.GovernorPaused
 	case !c.experienced || c.pace >= 1:

@@ -60,7 +60,7 @@ func TestGovernorReportsEachMember(t *testing.T) {
 		}
 		for _, host := range []string{"etcd-0", "etcd-1", "etcd-2"} {
 			events := governorEvents(b, host)
-			if statesOf(events) != "free ended" || len(events[0].Levers) != 1 || !events[0].Levers[0].InForce {
+			if statesOf(events) != "free ended" || len(events[0].Levers) != 2 || !events[0].Levers[0].InForce || events[0].Levers[1].Name != engine.RateLever || events[0].Levers[1].InForce {
 				t.Fatalf("%s: %+v", host, events)
 			}
 			end := events[1]
@@ -107,6 +107,35 @@ func TestGovernorSlowsDown(t *testing.T) {
 		}
 		if paces := site.Host("etcd-1").Paces(); len(paces) < 8*60/5 {
 			t.Errorf("%d paces in 8 minutes", len(paces))
+		}
+	})
+}
+
+// TestGovernorWithoutLevers checks that a staging that nothing can slow is not
+// reported as slowed or paused, although a member exceeds its limits for some
+// time.
+func TestGovernorWithoutLevers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newGovernedSite(3, 0)
+		slowStage(site, 4*time.Minute)
+		for _, h := range site.Inventory.Hosts {
+			site.Host(h.Name).Change(func(t *simulator.Traits) { t.NoFreezer = true })
+		}
+		b := site.Bastion("run-1")
+		began := time.Now()
+		b.Disk = func(_ string, at time.Time) float64 {
+			if since := at.Sub(began); since > time.Minute && since < 90*time.Second {
+				return 0.2
+			}
+			return 0.002
+		}
+		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
+		events := governorEvents(b, "etcd-1")
+		if statesOf(events) != "free ended" {
+			t.Fatalf("states of etcd-1: %s", statesOf(events))
+		}
+		if end := events[1]; end.Slowed > 0 || end.Paused > 0 || end.Levers[0].InForce || end.Levers[0].Reason == "" {
+			t.Errorf("%+v", end)
 		}
 	})
 }
@@ -175,6 +204,10 @@ func TestGovernorWithoutMetrics(t *testing.T) {
 		}
 		if warnings != 1 {
 			t.Errorf("%d warnings", warnings)
+		}
+		events := governorEvents(b, "etcd-1")
+		if statesOf(events) != "free fixed ended" || events[2].Fixed == 0 || events[2].Slowed > 0 {
+			t.Errorf("%+v", events)
 		}
 	})
 }

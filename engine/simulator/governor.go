@@ -78,6 +78,9 @@ func (h *Host) takePace(text string) string {
 		return ""
 	}
 	h.paces = append(h.paces, text)
+	if h.traits.NoFreezer {
+		return "freeze no the unit has no cgroup.freeze\n"
+	}
 	return "freeze yes\n"
 }
 

@@ -29,6 +29,7 @@ type Traits struct {
 	Missing   []string      // units that do not run after a reboot
 	NoEtcd    bool          // its etcd member does not come back from a reboot, and does not start
 	CatchUp   time.Duration // from the start of etcd until its learner may be promoted
+	NoFreezer bool          // the host cannot freeze a staging
 	StagesOn  bool          // a new hold does not end a staging
 	Bad       string        // digest of an OS in which a unit fails
 	Unclear   string        // error of the module about its state

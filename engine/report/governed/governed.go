@@ -2,6 +2,8 @@ package governed
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -17,6 +19,8 @@ func Line(host string, g engine.Governor) string {
 		return ""
 	case len(g.Levers) > 0:
 		return leversLine(host, g.Levers)
+	case g.State == engine.GovernorFixed:
+		return host + ": staging at a slow, fixed pace: no member reports its disk latency"
 	case g.State == engine.GovernorPaused:
 		return host + ": staging paused: " + slowdownReason(g)
 	case g.State == engine.GovernorSlowed:
@@ -31,9 +35,18 @@ func Terms(g engine.Governing) string {
 		g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), engine.IdleFactor, g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed())
 }
 
+// leversLine names a host whose staging cannot be frozen. That the bastion does
+// not serve the OS, and so limits no rate, is normal.
 func leversLine(host string, levers []engine.Lever) string {
+	inForce := func(name engine.LeverName) bool {
+		return slices.ContainsFunc(levers, func(l engine.Lever) bool { return l.Name == name && l.InForce })
+	}
 	for _, l := range levers {
-		if !l.InForce {
+		switch {
+		case l.InForce || l.Name != engine.FreezeLever:
+		case inForce(engine.RateLever):
+			return fmt.Sprintf("%s: only the rate of its contents slows the staging (%s is not in force: %s)", host, l.Name, l.Reason)
+		default:
 			return fmt.Sprintf("%s: staging cannot be slowed (%s is not in force: %s); it is stopped if etcd becomes too slow", host, l.Name, l.Reason)
 		}
 	}
@@ -68,8 +81,8 @@ func MetricName(m engine.LatencyMetric) string {
 
 // Totals collects the results of all governed stagings of a cluster.
 type Totals struct {
-	stagings       int
-	slowed, paused engine.Duration
+	stagings              int
+	slowed, paused, fixed engine.Duration
 }
 
 // Add adds the end of a staging.
@@ -77,15 +90,22 @@ func (t *Totals) Add(g engine.Governor) {
 	t.stagings++
 	t.slowed += g.Slowed
 	t.paused += g.Paused
+	t.fixed += g.Fixed
 }
 
 // Format returns the line of the summary about a cluster.
 func (t *Totals) Format(cluster string) string {
-	if t.slowed+t.paused == 0 {
+	var times []string
+	if t.slowed+t.paused > 0 {
+		times = append(times, "was slowed for "+roundLatency(t.slowed)+" and paused for "+roundLatency(t.paused))
+	}
+	if t.fixed > 0 {
+		times = append(times, "had a slow, fixed pace for "+roundLatency(t.fixed))
+	}
+	if times == nil {
 		return ""
 	}
-	return fmt.Sprintf("  etcd %s: staging was slowed for %s and paused for %s in %s\n",
-		cluster, roundLatency(t.slowed), roundLatency(t.paused), termtext.FormatCount(t.stagings, "staging", "stagings"))
+	return fmt.Sprintf("  etcd %s: staging %s in %s\n", cluster, strings.Join(times, ", and "), termtext.FormatCount(t.stagings, "staging", "stagings"))
 }
 
 func roundLatency(d engine.Duration) string { return time.Duration(d).Round(time.Second).String() }

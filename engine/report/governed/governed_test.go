@@ -18,6 +18,11 @@ func TestLine(t *testing.T) {
 		"etcd-1: staging cannot be slowed (freeze is not in force: the unit has no cgroup.freeze); it is stopped if etcd becomes too slow": {
 			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "the unit has no cgroup.freeze"}},
 		},
+		"etcd-1: only the rate of its contents slows the staging (freeze is not in force: a daemon)": {
+			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "a daemon"}, {Name: engine.RateLever, InForce: true}},
+		},
+		"": {State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, InForce: true}, {Name: engine.RateLever, Reason: "the bastion does not serve the OS"}}},
+		"etcd-1: staging at a slow, fixed pace: no member reports its disk latency": {State: engine.GovernorFixed},
 	} {
 		if g.State != engine.GovernorFree {
 			state := g.State
@@ -47,6 +52,10 @@ func TestTotals(t *testing.T) {
 	totals.Add(engine.Governor{State: engine.GovernorEnded, Slowed: engine.Duration(20 * time.Second), Paused: engine.Duration(5 * time.Second)})
 	totals.Add(engine.Governor{State: engine.GovernorEnded, Slowed: engine.Duration(20 * time.Second)})
 	if got, want := totals.Format("main"), "  etcd main: staging was slowed for 40s and paused for 5s in 3 stagings\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	totals.Add(engine.Governor{State: engine.GovernorEnded, Fixed: engine.Duration(time.Minute)})
+	if got, want := totals.Format("main"), "  etcd main: staging was slowed for 40s and paused for 5s, and had a slow, fixed pace for 1m0s in 4 stagings\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

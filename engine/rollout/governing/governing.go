@@ -67,7 +67,7 @@ func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
 		Began: now, Deadline: now.Add(max(timeout-callTimeout, timeout/2)), AbortAfter: time.Duration(s.Lane.Governing.AbortAfter),
 	}
 	return &Stage{
-		Ports: p, Staging: s, state: engine.GovernorFree, since: now,
+		Ports: p, Staging: s, state: engine.GovernorFree, since: now, timeIn: map[engine.GovernorState]time.Duration{},
 		controller: governor.New(settings), watch: governor.NewWatch(idle.observed),
 	}
 }

@@ -26,9 +26,9 @@ type Stage struct {
 	sentAt        time.Time
 	levers        []engine.Lever // nil until the host has reported its levers
 
-	state          engine.GovernorState
-	since          time.Time // begin of the current state
-	slowed, paused time.Duration
+	state  engine.GovernorState
+	since  time.Time // begin of the current state
+	timeIn map[engine.GovernorState]time.Duration
 }
 
 // governUntilDone samples the members and sends the host its pace until the
@@ -57,7 +57,7 @@ func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 // isIdle reports whether nothing was staged since the previous sample, because
 // the host was frozen all the time.
 func (g *Stage) isIdle() bool {
-	if g.sent.Knobs.Slice > 0 || len(g.levers) == 0 || !g.levers[0].InForce {
+	if g.sent.Knobs.Slice > 0 || !g.isInForce(engine.FreezeLever) {
 		g.pausedSamples = 0
 		return false
 	}
@@ -86,14 +86,11 @@ func (g *Stage) sendPace(ctx context.Context, d governor.Decision) {
 		return
 	}
 	g.sent, g.sentAt = d, now
-	if g.levers == nil {
-		g.levers = levers
-		g.emitGovernor(engine.Governor{State: g.state, Pace: paceOf(d.Knobs), Levers: levers})
-	}
+	g.noteLevers(d, append(levers, g.rateLever()))
 }
 
 func (g *Stage) setRate(bytesPerSecond int64) {
-	if g.SetRate != nil && g.Step.Do.Exec != nil && g.Step.Do.Exec.Content != nil {
+	if g.rateLever().InForce {
 		g.SetRate(g.Plan.Host, bytesPerSecond)
 	}
 }
@@ -111,29 +108,6 @@ func toPace(k governor.Knobs) engine.Pace {
 func paceOf(k governor.Knobs) *engine.Pace {
 	pace := toPace(k)
 	return &pace
-}
-
-func (g *Stage) noteState(d governor.Decision) {
-	if d.State == g.state {
-		return
-	}
-	g.addStateTime()
-	g.state = d.State
-	e := governorOf(d.Worst)
-	e.State, e.Pace = d.State, paceOf(d.Knobs)
-	g.emitGovernor(e)
-}
-
-func (g *Stage) addStateTime() {
-	now := g.Clock.Now()
-	switch g.state {
-	case engine.GovernorSlowed:
-		g.slowed += now.Sub(g.since)
-	case engine.GovernorPaused:
-		g.paused += now.Sub(g.since)
-	default: // full speed
-	}
-	g.since = now
 }
 
 func governorOf(x governor.Excess) engine.Governor {
@@ -175,6 +149,6 @@ func (g *Stage) emitEnd() {
 	g.addStateTime()
 	g.emitGovernor(engine.Governor{
 		State: engine.GovernorEnded, Levers: g.levers, Members: g.watch.Report(),
-		Slowed: engine.Duration(g.slowed.Round(time.Millisecond)), Paused: engine.Duration(g.paused.Round(time.Millisecond)),
+		Slowed: g.totalOf(engine.GovernorSlowed), Paused: g.totalOf(engine.GovernorPaused), Fixed: g.totalOf(engine.GovernorFixed),
 	})
 }
