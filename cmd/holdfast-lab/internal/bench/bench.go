@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
-	"holdfast/cmd/holdfast-lab/internal/disk"
 	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/spec"
+	"holdfast/engine"
 )
 
 const cluster = "main"
@@ -32,20 +30,44 @@ hosts "etcd" {
 
 // Bench is one series of measurements.
 type Bench struct {
-	Lab    *lab.Lab
-	Binary string // path of holdfast
-	Out    io.Writer
-	Logs   string // folder for the events and latencies of each run; "": they are not kept
+	Settings
+	Lab     *lab.Lab
+	Binary  string // path of holdfast
+	Out     io.Writer
+	Results *Results
 
-	Ways  []Way
-	Runs  int   // number of runs of each way
-	Bytes int64 // size of the update
-	Speed disk.Speed
+	commit string // the update
 }
 
-// Run brings up a new lab for each run, and prints the table at the end. If a run
-// fails, Run prints the error and continues with the next run.
+// Run measures all runs that the results do not have yet, each on new hosts, and
+// prints the tables of all results at the end, also if ctx ends before. A failed
+// run does not end the series.
 func (b *Bench) Run(ctx context.Context) error {
+	done, err := b.Results.readRuns()
+	if err != nil {
+		return err
+	}
+	missing := b.listMissing(done)
+	fmt.Fprintf(b.Out, "results in %s; %d runs, of which %d are there; the others take about %s\n", b.Results.Dir, len(b.listRuns()), len(b.listRuns())-len(missing), formatEstimate(estimateTime(missing, done)))
+	if len(missing) > 0 {
+		if err := b.bringUp(ctx); err != nil {
+			return err
+		}
+	}
+	err = b.measureAll(ctx, missing, done, b.measureOnce)
+	return errors.Join(err, PrintTables(b.Out, b.Results), b.Results.Close())
+}
+
+// PrintTables prints the tables of all results, without measuring anything.
+func PrintTables(to io.Writer, results *Results) error {
+	runs, err := results.readRuns()
+	if err != nil {
+		return err
+	}
+	return printTables(to, runs)
+}
+
+func (b *Bench) bringUp(ctx context.Context) error {
 	members, err := spec.Parse("members.hcl", []byte(membersHCL))
 	if err != nil {
 		return err
@@ -53,39 +75,8 @@ func (b *Bench) Run(ctx context.Context) error {
 	if err := b.Lab.Up(ctx, members, lab.Options{}); err != nil {
 		return err
 	}
-	commit, err := b.commitUpdate(ctx)
-	if err != nil {
-		return err
-	}
-	if b.Logs != "" {
-		if err := os.MkdirAll(b.Logs, 0o755); err != nil {
-			return fmt.Errorf("make folder for events: %w", err)
-		}
-	}
-	var t table
-	var failures []error
-	for n := range b.Runs {
-		for _, way := range b.Ways {
-			r, err := b.measureOnce(ctx, update{bench: b, way: way, commit: commit, number: n + 1})
-			if ctx.Err() != nil {
-				return errors.Join(t.printTable(b.Out, b.tableTitle()), ctx.Err())
-			}
-			if err != nil {
-				err = fmt.Errorf("way (%s), run %d: %w", way.Letter, n+1, err)
-				fmt.Fprintln(b.Out, err)
-				failures = append(failures, err)
-				continue
-			}
-			fmt.Fprintf(b.Out, "(%s) run %d: %s\n", way.Letter, n+1, r)
-			t.addResult(way, r)
-		}
-	}
-	return errors.Join(append(failures, t.printTable(b.Out, b.tableTitle()))...)
-}
-
-func (b *Bench) tableTitle() string {
-	return fmt.Sprintf("An update of %d MiB of one of three etcd members (the leader), disks of %d MB/s and %d IOPS; medians, and the worst of %d runs",
-		b.Bytes>>20, b.Speed.BytesPerSecond/1e6, b.Speed.IOPS, b.Runs)
+	b.commit, err = b.commitUpdate(ctx)
+	return err
 }
 
 func (b *Bench) commitUpdate(ctx context.Context) (string, error) {
@@ -102,55 +93,78 @@ func (b *Bench) commitUpdate(ctx context.Context) (string, error) {
 	return b.Lab.Commit(ctx, version, image.MixedFiles(b.Bytes))
 }
 
-func (b *Bench) measureOnce(ctx context.Context, u update) (result, error) {
-	var err error
-	if err = b.Lab.Reset(ctx); err != nil {
-		return result{}, err
-	}
-	for _, h := range b.Lab.Hosts() {
-		if err := h.Slow(ctx, b.Speed); err != nil {
-			return result{}, err
+// measureAll measures all missing runs, and writes each to the results.
+func (b *Bench) measureAll(ctx context.Context, missing []key, done []run, measure func(context.Context, key) (run, error)) error {
+	failed := 0
+	for i, k := range missing {
+		r, err := measureTwice(func() (run, error) { return measure(ctx, k) })
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w; continue with --resume %s", ctx.Err(), b.Results.Dir)
 		}
+		if err := errors.Join(err, b.Results.appendRun(r)); err != nil {
+			return err
+		}
+		state := ""
+		if r.Failed != "" {
+			state, failed = "failed: ", failed+1
+		}
+		done = addRun(done, r)
+		fmt.Fprintf(b.Out, "%s: %s%s\n  it took %s; %d runs are left, about %s\n", k, state, r, formatEstimate(time.Duration(r.Took)), len(missing)-i-1, formatEstimate(estimateTime(missing[i+1:], done)))
 	}
-	if u.host, err = b.findLeader(ctx); err != nil {
-		return result{}, err
+	if failed > 0 {
+		return fmt.Errorf("%d %w", failed, errFailedRuns)
 	}
-	if err := u.writeInventory(); err != nil {
-		return result{}, err
-	}
-	p, err := b.Lab.Probe(ctx, cluster)
-	if err != nil {
-		return result{}, err
-	}
-	meter, err := startMeter(ctx, b.Lab)
-	if err != nil {
-		_, stopErr := p.StopRecord()
-		return result{}, errors.Join(err, stopErr)
-	}
-	m, runErr := u.measureIdleAndRun(ctx)
-	samples := meter.stopScraping()
-	record, err := p.StopRecord()
-	if err := errors.Join(runErr, err, u.logLatencies(samples)); err != nil {
-		return result{}, err
-	}
-	return summarizeResult(u, m, samples, record), nil
+	return nil
 }
 
-func (u update) measureIdleAndRun(ctx context.Context) (m moments, err error) {
-	if err := lab.Sleep(ctx, settleTime); err != nil {
-		return m, err
+// measureTwice repeats a run that failed before its staging began, once.
+func measureTwice(measure func() (run, error)) (run, error) {
+	r, err := measure()
+	if err != nil || !r.Unmeasured {
+		return r, err
 	}
-	m.idleBegan = time.Now()
-	if m.taken, err = measureTaken(ctx, idleTime); err != nil {
-		return m, err
-	}
-	return m, u.updateHost(ctx, &m)
+	cause := r.Failed
+	r, err = measure()
+	r.Repeated = cause
+	return r, err
 }
 
-const (
-	settleTime = 5 * time.Second  // wait after the boot
-	idleTime   = 20 * time.Second // duration of the measurement before the update
-)
+func (b *Bench) measureOnce(ctx context.Context, k key) (run, error) {
+	r := run{key: k, Began: time.Now()}
+	u := &update{bench: b, key: k, way: wayOf(k.Way)}
+	m, err := u.measure(ctx)
+	r.Took = engine.Duration(time.Since(r.Began))
+	r.noteFailure(m.moments, err)
+	if r.Unmeasured {
+		return r, nil
+	}
+	r.Host = u.host.Name
+	r.summarize(m, b.hostNames())
+	return r, u.writeLogs(m)
+}
+
+// noteFailure records why a run failed, and whether that was before its staging
+// began.
+func (r *run) noteFailure(m moments, err error) {
+	if err == nil {
+		return
+	}
+	r.Failed, r.Failure, r.Unmeasured = err.Error(), failedOtherwise, !m.stagingBegan
+	switch {
+	case m.stopped == engine.StopDeadline || m.stopped == "" && errors.Is(err, context.DeadlineExceeded):
+		r.Failure = failedByDeadline
+	case m.stopped != "":
+		r.Failure = failedByAbort
+	}
+}
+
+func (b *Bench) hostNames() []string {
+	var names []string
+	for _, h := range b.Lab.Hosts() {
+		names = append(names, h.Name)
+	}
+	return names
+}
 
 func (b *Bench) findLeader(ctx context.Context) (*lab.Host, error) {
 	for _, h := range b.Lab.Hosts() {
@@ -161,5 +175,3 @@ func (b *Bench) findLeader(ctx context.Context) (*lab.Host, error) {
 	}
 	return nil, errors.New("find the leader: no member is one")
 }
-
-func (b *Bench) inventoryPath() string { return filepath.Join(b.Lab.Site(), "bench.hcl") }

@@ -1,21 +1,40 @@
 package bench
 
 import (
+	"context"
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"holdfast/cmd/holdfast-lab/internal/disk"
+	"holdfast/cmd/holdfast-lab/internal/probe"
+	"holdfast/cmd/holdfast-lab/internal/site"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+	"holdfast/engine"
+	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/metrics"
+	"holdfast/engine/inventory"
 )
 
-var began = time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)
+var (
+	began = time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)
+	slow  = conditions{Bytes: 500 << 20, Speed: disk.Speed{BytesPerSecond: 50e6, IOPS: 500}}
+	fast  = conditions{Bytes: 500 << 20, Speed: disk.Speed{BytesPerSecond: 200e6, IOPS: 2000}}
+)
+
+func after(seconds float64) time.Time {
+	return began.Add(time.Duration(seconds * float64(time.Second)))
+}
 
 // scrapedAt returns metrics with three numbers of observations: those up to 8 ms, those up to 256
 // ms, and all.
 func scrapedAt(second int, quick, slow, all uint64) metrics.Counters {
 	h := metrics.Histogram{Buckets: []metrics.Bucket{{UpperBound: 0.008, Count: quick}, {UpperBound: 0.256, Count: slow}, {UpperBound: math.Inf(1), Count: all}}}
-	return metrics.Counters{WALFsync: h, BackendCommit: h, ScrapedAt: began.Add(time.Duration(second) * time.Second)}
+	return metrics.Counters{WALFsync: h, BackendCommit: h, ScrapedAt: after(float64(second))}
 }
 
 func TestWorstWindow(t *testing.T) {
@@ -28,44 +47,93 @@ func TestWorstWindow(t *testing.T) {
 		}
 		s = append(s, scrapedAt(second, quick, quick+slow, quick+slow))
 	}
-	overall, worst := s.overallLatencies()[walFsync], s.worstLatencies()[walFsync]
-	if overall.p99 > 8*time.Millisecond || overall.max != 256*time.Millisecond {
+	if overall := s.overall()[walFsync]; overall.quantile(0.99).Value > 8*time.Millisecond || overall.quantile(1).High != 256*time.Millisecond {
 		t.Errorf("overall %+v", overall)
 	}
-	if worst.p99 < 100*time.Millisecond || worst.max != 256*time.Millisecond {
-		t.Errorf("worst %+v", worst)
+	if worst := s.worstP99()[walFsync]; worst < engine.Duration(100*time.Millisecond) {
+		t.Errorf("worst %s", worst)
 	}
-	part := s.scrapesBetween(began.Add(40*time.Second+time.Millisecond), began.Add(50*time.Second))
-	if len(part) != 12 || part.worstLatencies()[walFsync].max != 8*time.Millisecond {
-		t.Errorf("%d scrapes, worst %+v", len(part), part.worstLatencies())
+	part := s.scrapesBetween(after(40.001), after(50))
+	if worst := part.worstP99()[walFsync]; len(part) != 12 || worst == 0 || worst > engine.Duration(8*time.Millisecond) {
+		t.Errorf("%d scrapes, worst %s", len(part), worst)
 	}
-	if none := (series{}).worstLatencies(); none != (latencies{}) {
+	if worst := s[:3].worstP99(); worst[walFsync] == 0 {
+		t.Error("a series that is shorter than a window has no worst window")
+	}
+	if none := (series{}).worstP99(); none != [latencyKinds]engine.Duration{} {
 		t.Errorf("worst of nothing %+v", none)
-	}
-	if beyond := spreadOf(scrapedAt(0, 1, 2, 3).WALFsync); formatTime(beyond.max) != "> 8.2 s" {
-		t.Errorf("beyond the last bound: %+v", beyond)
 	}
 }
 
-func TestLimitsFollowTheIdleLatency(t *testing.T) {
-	during := latencies{{p99: 15 * time.Millisecond}, {p99: 20 * time.Millisecond}}
-	if got := during.excessOver(latencies{}); got != 1.5 {
-		t.Errorf("excess %g", got)
+// observed returns a histogram of 1000 observations with etcd's bounds, of which
+// that many took more than each of the bounds.
+func observed(more map[time.Duration]uint64) histogram {
+	var h histogram
+	for bound := time.Millisecond; bound < 9*time.Second; bound *= 2 {
+		h = append(h, bucket{engine.Duration(bound), 1000 - more[bound]})
 	}
-	if got := during.excessOver(latencies{{p99: 16 * time.Millisecond}}); got != 0.8 {
-		t.Errorf("excess %g", got)
+	return append(h, bucket{Count: 1000})
+}
+
+// within returns observations of which 985 are in the bucket below bound, and 15
+// in this bucket.
+func within(bound time.Duration) histogram {
+	more := map[time.Duration]uint64{}
+	for b := time.Millisecond; b < bound; b *= 2 {
+		if more[b] = 15; b < bound/2 {
+			more[b] = 1000
+		}
+	}
+	return observed(more)
+}
+
+// TestVerdictIsCertain checks that a goal is kept or missed only if it is so for
+// all values in the buckets of both p99.
+func TestVerdictIsCertain(t *testing.T) {
+	const ms = time.Millisecond
+	between8And16 := observed(map[time.Duration]uint64{ms: 1000, 2 * ms: 1000, 4 * ms: 1000, 8 * ms: 1000})
+	for name, c := range map[string]struct {
+		idle, staging histogram
+		want          verdict
+	}{
+		"both below the limit":                                   {within(4 * ms), within(8 * ms), kept},
+		"the bucket has the limit":                               {within(4 * ms), within(16 * ms), undecided},
+		"above the limit":                                        {within(4 * ms), within(32 * ms), missed},
+		"the idle latency may raise the limit":                   {within(16 * ms), within(32 * ms), undecided},
+		"the idle latency certainly raises the limit":            {within(32 * ms), within(16 * ms), kept},
+		"above each limit that idle may raise":                   {within(16 * ms), within(64 * ms), missed},
+		"above the last bound, not known idle":                   {nil, within(16384 * ms), missed},
+		"an idle latency without a bound":                        {within(16384 * ms), within(16384 * ms), undecided},
+		"the idle latency may be at the lower end of its bucket": {between8And16, within(16 * ms), undecided},
+		"nothing was written":                                    {nil, nil, kept},
+	} {
+		m := member{Idle: histograms{walFsync: c.idle}, Staging: histograms{walFsync: c.staging}}
+		e := m.excess()
+		if e.verdict() != c.want || e.value < e.least || e.value > e.most {
+			t.Errorf("%s: %s, %+v", name, e.verdict(), e)
+		}
+	}
+	if share := within(16 * ms).shareWithin(8 * ms); share != 0.985 {
+		t.Errorf("share %g", share)
+	}
+	if bounds := append(boundsAround(walFsync), boundsAround(backendCommit)...); !slices.Equal(bounds, []time.Duration{8 * ms, 16 * ms, 32 * ms, 16 * ms, 32 * ms, 64 * ms}) {
+		t.Error(bounds)
+	}
+	if text := formatBucket(within(16384 * ms).quantile(0.999)); text != "over 8.19 s" {
+		t.Error(text)
 	}
 }
 
 func TestReadEvents(t *testing.T) {
 	const events = `{"type":"stage-started","time":"2026-11-23T03:00:00Z"}
+{"type":"staging-governed","governor":{"state":"slowed","stopped":"latency"}}
 {"type":"staging-governed","governor":{"state":"ended","slowed":"3s","paused":"1s"}}
 {"type":"stage-ended","time":"2026-11-23T03:00:20Z"}
 {"type":"step-ended","failure":{"cause":"no space"}}
 `
 	var m moments
 	cause, err := m.readEvents(strings.NewReader(events))
-	if err != nil || cause != "no space" || m.staged.Sub(m.began) != 20*time.Second || m.slowed != 3*time.Second || m.paused != time.Second {
+	if err != nil || cause != "no space" || m.staged.Sub(m.began) != 20*time.Second || m.slowed != 3*time.Second || m.paused != time.Second || !m.stagingBegan || m.stopped != engine.StopLatency {
 		t.Errorf("%+v, %q, %v", m, cause, err)
 	}
 	if _, err := m.readEvents(strings.NewReader("what\n")); err == nil {
@@ -73,39 +141,129 @@ func TestReadEvents(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	var all table
-	ways, err := ParseWays("da")
+func TestFailuresAreNoted(t *testing.T) {
+	for name, c := range map[string]struct {
+		m    moments
+		err  error
+		want run
+	}{
+		"none":                  {moments{stagingBegan: true}, nil, run{}},
+		"no boot":               {moments{}, errors.New("no boot"), run{Failed: "no boot", Failure: failedOtherwise, Unmeasured: true}},
+		"governor":              {moments{stagingBegan: true, stopped: engine.StopLatency}, errors.New("x"), run{Failed: "x", Failure: failedByAbort}},
+		"deadline of holdfast":  {moments{stagingBegan: true, stopped: engine.StopDeadline}, errors.New("x"), run{Failed: "x", Failure: failedByDeadline}},
+		"deadline of the bench": {moments{stagingBegan: true}, context.DeadlineExceeded, run{Failed: context.DeadlineExceeded.Error(), Failure: failedByDeadline}},
+	} {
+		var r run
+		if r.noteFailure(c.m, c.err); r.Failed != c.want.Failed || r.Failure != c.want.Failure || r.Unmeasured != c.want.Unmeasured {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestARunThatDidNotBeginIsRepeated checks that a run is repeated once if it
+// failed before its staging began, and never otherwise.
+func TestARunThatDidNotBeginIsRepeated(t *testing.T) {
+	for name, c := range map[string]struct {
+		attempts []run
+		want     int
+		repeated string
+	}{
+		"measured":           {[]run{{}}, 1, ""},
+		"failed afterwards":  {[]run{{Failed: "abort"}}, 1, ""},
+		"did not boot":       {[]run{{Failed: "no boot", Unmeasured: true}, {}}, 2, "no boot"},
+		"did not boot twice": {[]run{{Failed: "no boot", Unmeasured: true}, {Failed: "again", Unmeasured: true}}, 2, "no boot"},
+	} {
+		n := 0
+		r, err := measureTwice(func() (run, error) { n++; return c.attempts[n-1], nil })
+		if err != nil || n != c.want || r.Repeated != c.repeated || r.Failed != c.attempts[n-1].Failed {
+			t.Errorf("%s: %d attempts, %+v, %v", name, n, r, err)
+		}
+	}
+}
+
+func TestInventories(t *testing.T) {
+	members, err := spec.Parse("members.hcl", []byte(membersHCL))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range ways {
-		for _, d := range []time.Duration{time.Second, 3 * time.Second, 2 * time.Second} {
-			all.addResult(w, result{away: d, failed: 1})
+	text := string(site.RenderInventory(members, "lab/ref", strings.Repeat("a", 64)))
+	for _, w := range Ways() {
+		changed, err := w.changeInventory(text, "/lab/repo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := inventory.Load(inventory.Source{FS: fstest.MapFS{"bench.hcl": {Data: []byte(changed)}}, Root: "/", Paths: []string{"bench.hcl"}})
+		if err != nil {
+			t.Fatalf("(%s) %v\n%s", w.Letter, err, changed)
+		}
+		if governed := loaded.Inventory.Clusters[0].Latency != nil; governed != w.governed {
+			t.Errorf("(%s) governed %t", w.Letter, governed)
+		}
+		if mirrored := strings.Contains(changed, `source = "bastion"`); mirrored != w.mirrored {
+			t.Errorf("(%s) mirrored %t", w.Letter, mirrored)
+		}
+		if stage := loaded.Inventory.Pools[0].Timeouts.Stage; time.Duration(stage) != stageTimeout || longestUpdate <= stageTimeout {
+			t.Errorf("(%s) staging may take %s, the update %s", w.Letter, stage, longestUpdate)
 		}
 	}
-	var out strings.Builder
-	if err := all.printTable(&out, "An update"); err != nil {
-		t.Fatal(err)
+	if _, err := Ways()[0].changeInventory("nothing", ""); err == nil {
+		t.Error("no error without a pool")
 	}
-	for _, want := range []string{"An update.\n", "(a) naive", "(d) governed, from a server", "time without the member", "2.00 s (3.00 s)", "failed writes"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
+}
+
+// TestSummarize checks that the figures of the staging are apart from those of
+// the whole update.
+func TestSummarize(t *testing.T) {
+	m := measurement{moments: moments{idleBegan: began, began: after(30), staged: after(40), ended: after(50)}}
+	m.record = probe.Record{Start: began, End: after(60), Lists: []probe.List{{After: began, By: began}}}
+	for i := range 600 {
+		w := probe.Write{Start: after(float64(i) / 10), Took: 5 * time.Millisecond}
+		switch at := w.Start; {
+		case at.After(after(32)) && at.Before(after(33.05)):
+			continue // a gap of 1.1 s while staging
+		case at.After(after(44)) && at.Before(after(47.05)):
+			w.Err = "no leader"
 		}
+		m.record.Writes = append(m.record.Writes, w)
 	}
-	for _, goal := range []string{
-		"(d) kept:   p99 within 10 ms and 25 ms, or 1.25 times idle: 0.00 of the limit",
-		"(d) missed: no leader lost and no write failed: at worst 0 and 1",
-		"(d) missed: without the member for a fifth of the naive time: 2.00 s, naive 2.00 s",
-	} {
-		if !strings.Contains(out.String(), goal) {
-			t.Errorf("no %q in\n%s", goal, out.String())
+	for second := range 60 {
+		n := uint64(second * 100)
+		one := sample{}
+		for _, host := range []string{"etcd-0", "etcd-1"} {
+			one[host] = etcd.Scraped{Metrics: scrapedAt(second, n, n, n)}
 		}
+		m.samples = append(m.samples, one)
 	}
-	if text := shareOfMachine(1.4, 1.3); !strings.Contains(text, "1.30") {
+	for i := range 300 {
+		d := diskCounters{writtenBytes: 5e6, writtenOps: 20, readOps: 10}
+		m.watched = append(m.watched, watched{at: after(float64(i) / 5), disks: []diskCounters{{}, d}, waiting: time.Duration(i) * 50 * time.Millisecond})
+	}
+	r := run{key: key{Way: "d", Round: 1, conditions: slow}, Host: "etcd-1"}
+	r.summarize(m, []string{"etcd-0", "etcd-1"})
+	c := r.Clients
+	if c.StagingFailed != 0 || c.Failed != 30 || time.Duration(c.StagingGap).Round(100*time.Millisecond) != 1100*time.Millisecond || time.Duration(c.Gap).Round(100*time.Millisecond) != 3100*time.Millisecond {
+		t.Errorf("%+v", c)
+	}
+	if len(r.Members) != 2 || r.Members[0].Idle[walFsync].quantile(1).Observed < 1900 || r.Staged != engine.Duration(10*time.Second) {
+		t.Errorf("%+v", r)
+	}
+	if u := r.Machine; math.Abs(u.DiskBytes-0.5) > 0.01 || math.Abs(u.DiskOps-0.2) > 0.01 || math.Abs(u.Waiting-0.25) > 0.01 {
+		t.Errorf("%+v", u)
+	}
+	if limit := r.limitedBy(); limit != "nothing that the bench measures" {
+		t.Error(limit)
+	}
+	r.Machine, r.Slowed = machineUse{Taken: 0.95, DiskBytes: 0.8}, r.Staged
+	if limit := r.limitedBy(); limit != "the processors, the bandwidth of the disk, the governor" {
+		t.Error(limit)
+	}
+	if shown, others := r.shown(), r.others(); len(shown) != 1 || shown[0].Host != "etcd-1" || len(others) != 1 || others[0].Host != "etcd-0" {
+		t.Errorf("%+v, %+v", shown, others)
+	}
+	if r.Way = "a"; r.shown()[0].Host != "etcd-0" {
+		t.Error("in (a) the latencies are those of the others")
+	}
+	if text := r.String(); !strings.Contains(text, "100.0 % within 8.0 ms") || !strings.Contains(text, "in 0 to 8.0 ms") {
 		t.Error(text)
-	}
-	if _, err := ParseWays("ax"); err == nil {
-		t.Error("no error for a way that does not exist")
 	}
 }

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -13,56 +15,138 @@ const (
 	naiveFactor = 5               // how many times as long a naive update must take
 )
 
-func (t *table) compareWithGoals() (lines []string) {
-	for _, c := range t.columns {
-		if !c.way.governed {
+// verdict says whether a goal was kept. Of several verdicts the highest counts.
+type verdict int
+
+const (
+	kept verdict = iota
+	undecided
+	missed
+)
+
+func (v verdict) String() string {
+	switch v {
+	case kept:
+		return "kept"
+	case missed:
+		return "missed"
+	case undecided:
+	}
+	return "not decided"
+}
+
+// goal is a goal for governed updates. compare compares it with the runs of a
+// way. ok is false if there is nothing to compare with.
+type goal struct {
+	title   string
+	compare func(t *table, c column) (v verdict, text string, ok bool)
+}
+
+func goals() []goal {
+	return []goal{
+		{fmt.Sprintf("p99 within %s and %s, or %g times idle", formatTime(limitOf(walFsync)), formatTime(limitOf(backendCommit)), engine.IdleFactor), compareLatency},
+		{"no leader lost and no write failed", compareHarm},
+		{"without the member at most 2 s longer than in a bare reboot", compareBare},
+		{"without the member for a fifth of the naive time", compareNaive},
+	}
+}
+
+// compareWithGoals compares governed updates with the goals, under all
+// conditions together.
+func compareWithGoals(tables []*table) (lines []string) {
+	for _, w := range Ways() {
+		if !w.governed || !slices.ContainsFunc(tables, func(t *table) bool { return t.columnOf(w.Letter).hasRuns() }) {
 			continue
 		}
-		add := func(kept bool, format string, args ...any) {
-			verdict := "kept:  "
-			if !kept {
-				verdict = "missed:"
+		for _, g := range goals() {
+			verdict, texts := kept, []string(nil)
+			for _, t := range tables {
+				v, text, ok := g.compareColumn(t, t.columnOf(w.Letter))
+				if !ok {
+					continue
+				}
+				if len(tables) > 1 {
+					text = t.conditions.String() + ": " + text
+				}
+				verdict, texts = max(verdict, v), append(texts, text)
 			}
-			lines = append(lines, fmt.Sprintf("(%s) %s ", c.way.Letter, verdict)+fmt.Sprintf(format, args...))
-		}
-		excess, worst := c.valuesOf(func(r result) float64 { return r.excess })
-		_, othersWorst := c.valuesOf(func(r result) float64 { return r.othersExcess })
-		limits := defaultLimits()
-		add(worst <= 1, "p99 within %s and %s, or %g times idle: %.2f of the limit, at worst %.2f%s",
-			formatTime(time.Duration(limits.WALFsyncP99)), formatTime(time.Duration(limits.BackendCommitP99)), engine.IdleFactor,
-			excess, worst, shareOfMachine(worst, othersWorst))
-		_, lost := c.valuesOf(func(r result) float64 { return float64(r.leadersLost) })
-		_, failed := c.valuesOf(func(r result) float64 { return float64(r.failed) })
-		add(lost+failed == 0, "no leader lost and no write failed: at worst %.0f and %.0f", lost, failed)
-		away, _ := c.valuesOf(awayTime)
-		if bare, ok := t.findColumn("r"); ok {
-			expected, _ := bare.valuesOf(awayTime)
-			add(away <= expected+float64(awaySlack), "without the member at most 2 s longer than in a bare reboot: %s, bare %s", formatTime(time.Duration(away)), formatTime(time.Duration(expected)))
-		}
-		if naive, ok := t.findColumn("a"); ok {
-			longest, _ := naive.valuesOf(awayTime)
-			add(longest >= naiveFactor*away, "without the member for a fifth of the naive time: %s, naive %s", formatTime(time.Duration(away)), formatTime(time.Duration(longest)))
+			if len(texts) > 0 {
+				lines = append(lines, fmt.Sprintf("(%s) %s: %s: %s", w.Letter, verdict, g.title, strings.Join(texts, "; ")))
+			}
 		}
 	}
 	return lines
 }
 
-func awayTime(r result) float64 { return float64(r.away) }
+// compareColumn compares the runs of a way with a goal. A failed run misses each
+// goal.
+func (g goal) compareColumn(t *table, c column) (v verdict, text string, ok bool) {
+	failed := len(c.failed)
+	if len(c.results) == 0 {
+		if failed > 0 {
+			return missed, fmt.Sprintf("%d of %d runs failed", failed, failed), true
+		}
+		return undecided, "no run was measured", true
+	}
+	v, text, ok = g.compare(t, c)
+	if ok && failed > 0 {
+		v, text = missed, fmt.Sprintf("%d of %d runs failed; of the others: %s", failed, failed+len(c.results), text)
+	}
+	return v, text, ok
+}
 
-// shareOfMachine explains an excess by the load of the machine, if members that were not staged
-// exceeded the limit, too.
-func shareOfMachine(worst, others float64) string {
+func compareLatency(_ *table, c column) (v verdict, text string, ok bool) {
+	for _, r := range c.results {
+		v = max(v, r.excess().verdict())
+	}
+	best, median, worst := c.valuesOf(func(r run) float64 { return r.excess().value })
+	_, _, others := c.valuesOf(func(r run) float64 { return highestExcess(r.others()).value })
+	least, _, _ := c.valuesOf(func(r run) float64 { return r.excess().least })
+	_, _, most := c.valuesOf(func(r run) float64 { return r.excess().most })
+	text = fmt.Sprintf("%.2f of the limit, at best %.2f, at worst %.2f, by the buckets between %.2f and %.2f%s", median, best, worst, least, most, describeOthers(worst, others))
+	if v == undecided {
+		text = "within one bucket: " + text
+	}
+	return v, text, true
+}
+
+func compareHarm(_ *table, c column) (v verdict, text string, ok bool) {
+	_, _, lost := c.valuesOf(func(r run) float64 { return float64(r.LeadersLost) })
+	_, _, failed := c.valuesOf(func(r run) float64 { return float64(r.Clients.Failed) })
+	return keptIf(lost+failed == 0), fmt.Sprintf("at worst %.0f and %.0f", lost, failed), true
+}
+
+func compareBare(t *table, c column) (v verdict, text string, ok bool) {
+	return compareAway(t.columnOf("r"), c, "bare", func(away, bare float64) bool { return away <= bare+float64(awaySlack) })
+}
+
+func compareNaive(t *table, c column) (v verdict, text string, ok bool) {
+	return compareAway(t.columnOf("a"), c, "naive", func(away, naive float64) bool { return naive >= naiveFactor*away })
+}
+
+func compareAway(with, c column, name string, isKept func(away, with float64) bool) (v verdict, text string, ok bool) {
+	if len(with.results) == 0 {
+		return kept, "", false
+	}
+	_, away, _ := c.valuesOf(awayTime)
+	_, other, _ := with.valuesOf(awayTime)
+	return keptIf(isKept(away, other)), fmt.Sprintf("%s, %s %s", formatNanoseconds(away), name, formatNanoseconds(other)), true
+}
+
+func keptIf(isKept bool) verdict {
+	if isKept {
+		return kept
+	}
+	return missed
+}
+
+func awayTime(r run) float64 { return float64(r.Away) }
+
+// describeOthers explains an excess by the load of the machine, if members that
+// were not staged exceeded the limit, too.
+func describeOthers(worst, others float64) string {
 	if worst <= 1 || others <= 1 {
 		return ""
 	}
-	return fmt.Sprintf("; members that were not staged had up to %.2f: so much the machine did by itself", others)
-}
-
-func (t *table) findColumn(letter string) (column, bool) {
-	for _, c := range t.columns {
-		if c.way.Letter == letter {
-			return c, true
-		}
-	}
-	return column{}, false
+	return fmt.Sprintf(" (members that were not staged had up to %.2f: so much the machine did by itself)", others)
 }

@@ -1,13 +1,15 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/etcd/metrics"
 )
 
-// worstWindow is the length of the windows that worstLatencies compares.
+// worstWindow is the length of the windows that worstP99 compares.
 const worstWindow = 10 * time.Second
 
 // These are the disk latencies of etcd, and their number.
@@ -17,88 +19,157 @@ const (
 	latencyKinds
 )
 
-// spread has quantiles of a latency. max is the upper bound of its bucket, which
-// is infinite for the last bucket.
-type spread struct{ p50, p99, max time.Duration }
+var latencyNames = [latencyKinds]string{walFsync: "WAL fsync", backendCommit: "backend commit"}
 
-// latencies are the spreads of both disk latencies.
-type latencies [latencyKinds]spread
+// histogram has the observations up to each bound, as etcd counts them.
+type histogram []bucket
 
-func (l *latencies) raiseTo(other latencies) {
-	for i := range l {
-		l[i].p50, l[i].p99, l[i].max = max(l[i].p50, other[i].p50), max(l[i].p99, other[i].p99), max(l[i].max, other[i].max)
-	}
+type bucket struct {
+	UpTo  engine.Duration `json:"up_to,omitempty"` // 0: the last bucket, which has no bound
+	Count uint64          `json:"count"`
 }
 
-// series has the scrapes that one member has answered, oldest first.
-type series []metrics.Counters
+// histograms are those of both latencies.
+type histograms [latencyKinds]histogram
 
-func seriesOf(samples []sample, host string) series {
-	var s series
-	for _, one := range samples {
-		if scraped := one[host]; scraped.Err == nil && !scraped.Metrics.ScrapedAt.IsZero() {
-			s = append(s, scraped.Metrics)
+func histogramOf(h metrics.Histogram) histogram {
+	var all histogram
+	for _, b := range h.Buckets {
+		upTo := engine.Duration(0)
+		if !math.IsInf(b.UpperBound, 1) {
+			upTo = engine.Duration(math.Round(b.UpperBound * float64(time.Second)))
 		}
+		all = append(all, bucket{upTo, b.Count})
 	}
-	return s
+	return all
 }
 
-// scrapesBetween returns the scrapes between two times, with the last scrape before from and the
-// first one after to.
-func (s series) scrapesBetween(from, to time.Time) series {
-	first, last := 0, len(s)
-	for i, m := range s {
-		if !m.ScrapedAt.After(from) {
-			first = i
+// quantile returns the bucket of a quantile, with a value that is interpolated
+// in it. It is zero without observations.
+func (h histogram) quantile(q float64) metrics.Estimate {
+	var m metrics.Histogram
+	for _, b := range h {
+		bound := math.Inf(1)
+		if b.UpTo > 0 {
+			bound = time.Duration(b.UpTo).Seconds()
 		}
-		if m.ScrapedAt.After(to) {
-			last = i + 1
-			break
-		}
+		m.Buckets = append(m.Buckets, metrics.Bucket{UpperBound: bound, Count: b.Count})
 	}
-	return s[first:last]
+	e, _ := m.Quantile(q)
+	return e
 }
 
-func (s series) overallLatencies() latencies {
-	if len(s) < 2 {
-		return latencies{}
+// shareWithin returns the share of the observations up to a bound of a bucket.
+func (h histogram) shareWithin(bound time.Duration) float64 {
+	if len(h) == 0 || h[len(h)-1].Count == 0 {
+		return math.NaN()
 	}
-	delta := s[len(s)-1].Since(s[0])
-	return latencies{spreadOf(delta.WALFsync), spreadOf(delta.BackendCommit)}
-}
-
-// worstLatencies returns the highest values over all windows of length
-// worstWindow.
-func (s series) worstLatencies() latencies {
-	worst := s.overallLatencies()
-	for i := range worst {
-		worst[i].p50, worst[i].p99 = 0, 0
-	}
-	first := 0
-	for last := 1; last < len(s); last++ {
-		for s[last].ScrapedAt.Sub(s[first+1].ScrapedAt) >= worstWindow {
-			first++
-		}
-		if s[last].ScrapedAt.Sub(s[first].ScrapedAt) >= worstWindow {
-			worst.raiseTo(s[first : last+1].overallLatencies())
+	for _, b := range h {
+		if time.Duration(b.UpTo) == bound {
+			return float64(b.Count) / float64(h[len(h)-1].Count)
 		}
 	}
-	if worst[walFsync].p99 == 0 { // the series is shorter than a window
-		worst.raiseTo(s.overallLatencies())
-	}
-	return worst
+	return math.NaN()
 }
 
-func spreadOf(h metrics.Histogram) spread {
-	p50, _ := h.Quantile(0.5)
-	p99, _ := h.Quantile(0.99)
-	s := spread{p50: p50.Value, p99: p99.Value}
-	switch e, ok := h.Quantile(1); {
-	case !ok:
+// boundsAround returns the bounds of buckets around the limit of a latency, and
+// the next one, because the idle latency may raise the limit.
+func boundsAround(kind int) []time.Duration {
+	bound := time.Millisecond
+	for limit := limitOf(kind); 2*bound <= limit; {
+		bound *= 2
+	}
+	return []time.Duration{bound, 2 * bound, 4 * bound}
+}
+
+func limitOf(kind int) time.Duration {
+	limits := (*engine.Latency)(nil).WithDefaults()
+	return time.Duration([latencyKinds]engine.Duration{walFsync: limits.WALFsyncP99, backendCommit: limits.BackendCommitP99}[kind])
+}
+
+func (m member) idleP99(kind int) metrics.Estimate    { return m.Idle[kind].quantile(0.99) }
+func (m member) stagingP99(kind int) metrics.Estimate { return m.Staging[kind].quantile(0.99) }
+func (m member) stagingP50(kind int) metrics.Estimate { return m.Staging[kind].quantile(0.5) }
+func (m member) stagingMax(kind int) metrics.Estimate { return m.Staging[kind].quantile(1) }
+
+// highest returns the highest estimate of several members.
+func highest(members []member, kind int, estimate func(member, int) metrics.Estimate) metrics.Estimate {
+	var found metrics.Estimate
+	for _, m := range members {
+		if e := estimate(m, kind); e.Value > found.Value {
+			found = e
+		}
+	}
+	return found
+}
+
+// shareWithin returns the lowest share of observations up to a bound, of the
+// members that stand for the run.
+func (r run) shareWithin(kind int, bound time.Duration) float64 {
+	share := math.NaN()
+	for _, m := range r.shown() {
+		if s := m.Staging[kind].shareWithin(bound); math.IsNaN(share) || s < share {
+			share = s
+		}
+	}
+	return share
+}
+
+// excess is the highest p99 while staging, in relation to its limit. The exact
+// p99 may be anywhere in its bucket. The limit depends on the idle p99, which may
+// be anywhere in its bucket, too. So the exact excess is between least and most.
+type excess struct{ value, least, most float64 }
+
+func (m member) excess() (e excess) {
+	for kind := range latencyKinds {
+		p99 := m.stagingP99(kind)
+		if p99.Observed == 0 {
+			continue
+		}
+		idle, limit := m.idleP99(kind), float64(limitOf(kind))
+		raise := func(idle time.Duration) float64 { return max(limit, engine.IdleFactor*float64(idle)) }
+		e.value = max(e.value, float64(p99.Value)/raise(idle.Value))
+		e.least = max(e.least, float64(p99.Low)/raise(upperBound(idle)))
+		e.most = max(e.most, float64(upperBound(p99))/raise(idle.Low))
+	}
+	return e
+}
+
+// upperBound returns the upper bound of a bucket, which may be infinite.
+func upperBound(e metrics.Estimate) time.Duration {
+	if e.High == 0 && e.Observed > 0 {
+		return math.MaxInt64
+	}
+	return e.High
+}
+
+func highestExcess(members []member) (highest excess) {
+	for _, m := range members {
+		e := m.excess()
+		highest = excess{max(highest.value, e.value), max(highest.least, e.least), max(highest.most, e.most)}
+	}
+	return highest
+}
+
+func (r run) excess() excess { return highestExcess(r.shown()) }
+
+// verdict compares the excess with the limit.
+func (e excess) verdict() verdict {
+	switch {
+	case e.most <= 1:
+		return kept
+	case e.least >= 1: // the p99 is above the lower bound of its bucket
+		return missed
+	}
+	return undecided
+}
+
+func formatBucket(e metrics.Estimate) string {
+	switch {
+	case e.Observed == 0:
+		return "no bucket"
 	case e.High == 0:
-		s.max = math.MaxInt64
-	default:
-		s.max = e.High
+		return "over " + formatTime(e.Low)
 	}
-	return s
+	return fmt.Sprintf("%s to %s", formatTime(e.Low), formatTime(e.High))
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sourcegraph/conc"
 
-	"holdfast/cmd/holdfast-lab/internal/idle"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/engine"
 	"holdfast/engine/etcd"
@@ -75,18 +74,4 @@ func (m *meter) stopScraping() []sample {
 	m.cancel()
 	m.work.Wait()
 	return m.samples
-}
-
-// measureTaken measures for a while, and returns the used share of the
-// processors' time.
-func measureTaken(ctx context.Context, d time.Duration) (float64, error) {
-	before, err := idle.ReadProcessors()
-	if err != nil {
-		return 0, err
-	}
-	if err := lab.Sleep(ctx, d); err != nil {
-		return 0, err
-	}
-	after, err := idle.ReadProcessors()
-	return after.TakenSince(before), err
 }

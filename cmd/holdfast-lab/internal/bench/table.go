@@ -1,132 +1,298 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd/metrics"
 )
 
-// table collects the results of each way.
-type table struct{ columns []column }
+// table has the runs under the same conditions, with a column for each way.
+type table struct {
+	conditions
+	columns []column
+}
 
 type column struct {
-	way     Way
-	results []result
+	way        Way
+	results    []run // complete runs
+	failed     []run // runs that failed after their staging began
+	unmeasured []run // runs that failed before
 }
 
-func (t *table) addResult(w Way, r result) {
-	for i := range t.columns {
-		if t.columns[i].way.Letter == w.Letter {
-			t.columns[i].results = append(t.columns[i].results, r)
-			return
+func (c column) hasRuns() bool { return len(c.results)+len(c.failed)+len(c.unmeasured) > 0 }
+
+// makeTables makes a table for each of the conditions.
+func makeTables(runs []run) []*table {
+	var all []*table
+	for _, r := range runs {
+		i := slices.IndexFunc(all, func(t *table) bool { return t.conditions == r.conditions })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &table{conditions: r.conditions})
+			for _, w := range Ways() {
+				all[i].columns = append(all[i].columns, column{way: w})
+			}
+		}
+		for j := range all[i].columns {
+			if c := &all[i].columns[j]; c.way.Letter == r.Way {
+				c.addRun(r)
+			}
 		}
 	}
-	t.columns = append(t.columns, column{w, []result{r}})
-}
-
-// value reads one number of a result. Times are in nanoseconds.
-type value func(result) float64
-
-func spreadValue(read func(result) latencies, metric int, quantile func(spread) time.Duration) value {
-	return func(r result) float64 { return float64(quantile(read(r)[metric])) }
-}
-
-func (c column) valuesOf(v value) (median, worst float64) {
-	var all []float64
-	for _, r := range c.results {
-		all = append(all, v(r))
+	for _, t := range all {
+		t.columns = slices.DeleteFunc(t.columns, func(c column) bool { return !c.hasRuns() })
 	}
-	slices.Sort(all)
-	return all[len(all)/2], all[len(all)-1]
+	return all
 }
 
-func (t *table) printTable(to io.Writer, title string) error {
-	if len(t.columns) == 0 {
-		return nil
+func (c *column) addRun(r run) {
+	switch {
+	case r.Unmeasured:
+		c.unmeasured = append(c.unmeasured, r)
+	case r.Failed != "":
+		c.failed = append(c.failed, r)
+	default:
+		c.results = append(c.results, r)
 	}
-	fmt.Fprintf(to, "\n%s.\nLatencies of etcd are those of the member, as p50 / p99 / max. The other members, which are not staged, show what the\nmachine itself does; in (a) all latencies are theirs.\n\n", title)
+}
+
+// columnOf returns the column of a way, which may have no runs.
+func (t *table) columnOf(letter string) column {
+	for _, c := range t.columns {
+		if c.way.Letter == letter {
+			return c
+		}
+	}
+	return column{way: wayOf(letter)}
+}
+
+// printTables prints a table for each of the conditions, and compares all with
+// the goals.
+func printTables(to io.Writer, runs []run) error {
+	tables := makeTables(runs)
+	for _, t := range tables {
+		fmt.Fprintf(to, "\nAn update of %d MiB of one of three etcd members (the leader), disks of %s.\n", t.Bytes>>20, t.conditions)
+		fmt.Fprint(to, "Medians, and in brackets the best and the worst run. Latencies of etcd are those of the member that is staged. The other\nmembers show what the machine itself does; in (r) and (a) all latencies are theirs.\n\n")
+		if err := t.print(to); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(to)
+	for _, line := range compareWithGoals(tables) {
+		fmt.Fprintln(to, line)
+	}
+	return nil
+}
+
+func (t *table) print(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 2, 0, 2, ' ', 0)
-	heads := []string{""}
+	heads, measured, failed := []string{""}, []string{"runs"}, []string{"runs, failed (why)"}
 	for _, c := range t.columns {
 		heads = append(heads, "("+c.way.Letter+") "+c.way.Title)
+		measured = append(measured, fmt.Sprint(len(c.results)+len(c.failed)))
+		failed = append(failed, c.describeFailures())
 	}
-	fmt.Fprintln(w, strings.Join(heads, "\t"))
-	for _, row := range t.tableRows() {
+	for _, row := range slices.Concat([][]string{heads, measured, failed}, t.figureRows()) {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for _, goal := range t.compareWithGoals() {
-		fmt.Fprintln(to, goal)
+	for _, c := range t.columns {
+		for _, r := range slices.Concat(c.failed, c.unmeasured) {
+			fmt.Fprintf(to, "%s failed: %s\n", r.key, r.Failed)
+		}
+		for _, r := range slices.Concat(c.results, c.failed) {
+			if r.Repeated != "" {
+				fmt.Fprintf(to, "%s was repeated, because its hosts were not ready: %s\n", r.key, r.Repeated)
+			}
+		}
 	}
 	return nil
 }
 
-func (t *table) tableRows() [][]string {
+// describeFailures returns the number of failed runs, with the kinds of their
+// failures.
+func (c column) describeFailures() string {
+	var kinds []string
+	for _, r := range c.failed {
+		if kind := string(r.Failure); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(c.unmeasured) > 0 {
+		kinds = append(kinds, fmt.Sprintf("%d more did not begin", len(c.unmeasured)))
+	}
+	text := fmt.Sprint(len(c.failed))
+	if len(kinds) > 0 {
+		text += " (" + strings.Join(kinds, ", ") + ")"
+	}
+	return text
+}
+
+func (t *table) figureRows() [][]string {
 	var rows [][]string
-	add := func(name string, cell func(column) string) {
-		row := []string{name}
+	for _, f := range figures() {
+		row := []string{f.name}
 		for _, c := range t.columns {
-			row = append(row, cell(c))
+			row = append(row, f.describe(c))
 		}
 		rows = append(rows, row)
 	}
-	for metric, name := range []string{"WAL fsync", "backend commit"} {
-		add(name+", idle", func(c column) string { return c.spreadCell(func(r result) latencies { return r.idle }, metric) })
-		add(name+", during", func(c column) string { return c.spreadCell(func(r result) latencies { return r.during }, metric) })
-		add(name+", others then", func(c column) string { return c.spreadCell(func(r result) latencies { return r.others }, metric) })
-		add(name+", worst 10 s", func(c column) string { return c.spreadCell(func(r result) latencies { return r.worst }, metric) })
-	}
-	add("p99 in relation to the limit", func(c column) string { return c.numberCell(func(r result) float64 { return r.excess }, "%.2f") })
-	add("writer p99, idle", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.writerIdle }) })
-	add("writer p99, during", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.writer }) })
-	add("failed writes", func(c column) string {
-		return c.numberCell(func(r result) float64 { return float64(r.failed) }, "%.0f")
-	})
-	add("longest time without a commit", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.gap }) })
-	add("leaders lost", func(c column) string {
-		return c.numberCell(func(r result) float64 { return float64(r.leadersLost) }, "%.0f")
-	})
-	add("time without the member", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.away }) })
-	add("time to stage", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.staged }) })
-	add("slowed", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.slowed }) })
-	add("paused", func(c column) string { return c.timeCell(func(r result) time.Duration { return r.paused }) })
-	add("processors taken before", func(c column) string {
-		return c.numberCell(func(r result) float64 { return 100 * r.taken }, "%.0f %%")
-	})
 	return rows
 }
 
-func (c column) spreadCell(read func(result) latencies, metric int) string {
-	var cells []string
-	for _, quantile := range []func(spread) time.Duration{
-		func(s spread) time.Duration { return s.p50 },
-		func(s spread) time.Duration { return s.p99 },
-		func(s spread) time.Duration { return s.max },
-	} {
-		median, worst := c.valuesOf(spreadValue(read, metric, quantile))
-		cells = append(cells, withWorst(formatTime(time.Duration(median)), formatTime(time.Duration(worst))))
+// figure is a row of the table.
+type figure struct {
+	name   string
+	value  func(run) float64 // times in nanoseconds; NaN: not known
+	format func(float64) string
+	rising bool // higher values are better
+}
+
+func (f figure) describe(c column) string {
+	best, median, worst := c.valuesOf(f.value)
+	if math.IsNaN(median) {
+		return "-"
 	}
-	return strings.Join(cells, " / ")
-}
-
-func (c column) timeCell(v func(result) time.Duration) string {
-	median, worst := c.valuesOf(func(r result) float64 { return float64(v(r)) })
-	return withWorst(formatTime(time.Duration(median)), formatTime(time.Duration(worst)))
-}
-
-func (c column) numberCell(v value, format string) string {
-	median, worst := c.valuesOf(v)
-	return withWorst(fmt.Sprintf(format, median), fmt.Sprintf(format, worst))
-}
-
-func withWorst(median, worst string) string {
-	if median == worst {
-		return median
+	if f.rising {
+		best, worst = worst, best
 	}
-	return median + " (" + worst + ")"
+	text := f.format(median)
+	if b, w := f.format(best), f.format(worst); b != text || w != text {
+		text += " (" + b + ", " + w + ")"
+	}
+	return text
+}
+
+func figures() []figure {
+	var all []figure
+	number := func(n float64) string { return fmt.Sprintf("%.0f", n) }
+	addTime := func(name string, of func(run) engine.Duration) {
+		all = append(all, figure{name: name, value: func(r run) float64 { return float64(of(r)) }, format: formatNanoseconds})
+	}
+	for kind, name := range latencyNames {
+		all = append(all, latencyFigures(kind, name)...)
+	}
+	all = append(all, figure{name: "p99 in relation to the limit", value: func(r run) float64 { return r.excess().value }, format: func(n float64) string { return fmt.Sprintf("%.2f", n) }})
+	addTime("writer p99, idle", func(r run) engine.Duration { return r.Clients.Idle })
+	addTime("writer p99, staging", func(r run) engine.Duration { return r.Clients.Staging })
+	all = append(all,
+		figure{name: "failed writes, staging", value: func(r run) float64 { return float64(r.Clients.StagingFailed) }, format: number},
+		figure{name: "failed writes, whole update", value: func(r run) float64 { return float64(r.Clients.Failed) }, format: number})
+	addTime("longest time without a commit, staging", func(r run) engine.Duration { return r.Clients.StagingGap })
+	addTime("longest time without a commit, whole update", func(r run) engine.Duration { return r.Clients.Gap })
+	all = append(all, figure{name: "leaders lost", value: func(r run) float64 { return float64(r.LeadersLost) }, format: number})
+	addTime("time without the member", func(r run) engine.Duration { return r.Away })
+	addTime("time to stage", func(r run) engine.Duration { return r.Staged })
+	addTime("slowed", func(r run) engine.Duration { return r.Slowed })
+	addTime("paused", func(r run) engine.Duration { return r.Paused })
+	return append(all,
+		figure{name: "processors idle, before", value: func(r run) float64 { return 1 - r.Machine.Before }, format: formatShare, rising: true},
+		figure{name: "processors idle, staging", value: func(r run) float64 { return 1 - r.Machine.Taken }, format: formatShare, rising: true},
+		figure{name: "something waited for a processor", value: func(r run) float64 { return cmp.Or(r.Machine.Waiting, math.NaN()) }, format: formatShare},
+		figure{name: "disk: share of its bandwidth", value: func(r run) float64 { return r.Machine.DiskBytes }, format: formatShare},
+		figure{name: "disk: share of its IOPS", value: func(r run) float64 { return r.Machine.DiskOps }, format: formatShare})
+}
+
+func latencyFigures(kind int, name string) []figure {
+	of := func(members func(run) []member, estimate func(member, int) metrics.Estimate) func(run) float64 {
+		return func(r run) float64 {
+			e := highest(members(r), kind, estimate)
+			if e.Observed == 0 {
+				return math.NaN()
+			}
+			return float64(e.Value)
+		}
+	}
+	bound := func(upper bool) func(run) float64 {
+		return func(r run) float64 {
+			e := highest(r.shown(), kind, member.stagingP99)
+			switch {
+			case e.Observed == 0:
+				return math.NaN()
+			case upper:
+				return float64(upperBound(e))
+			}
+			return float64(e.Low)
+		}
+	}
+	all := []figure{
+		{name: name + " p99, idle", value: of(run.shown, member.idleP99), format: formatNanoseconds},
+		{name: name + " p50, staging", value: of(run.shown, member.stagingP50), format: formatNanoseconds},
+		{name: name + " p99, staging", value: of(run.shown, member.stagingP99), format: formatNanoseconds},
+		{name: "  its bucket: above", value: bound(false), format: formatNanoseconds},
+		{name: "  its bucket: up to", value: bound(true), format: formatNanoseconds},
+	}
+	for _, within := range boundsAround(kind) {
+		all = append(all, figure{name: "  share within " + formatTime(within), value: func(r run) float64 { return r.shareWithin(kind, within) }, format: formatShare, rising: true})
+	}
+	return append(all,
+		figure{name: name + " max, in the bucket up to", value: func(r run) float64 {
+			return float64(upperBound(highest(r.shown(), kind, member.stagingMax)))
+		}, format: formatNanoseconds},
+		figure{name: name + " p99, worst 10 s", value: func(r run) float64 {
+			worst := 0.0
+			for _, m := range r.shown() {
+				worst = max(worst, float64(m.Worst[kind]))
+			}
+			return worst
+		}, format: formatNanoseconds},
+		figure{name: name + " p99, other members then", value: of(run.others, member.stagingP99), format: formatNanoseconds})
+}
+
+// valuesOf returns the lowest value of the complete runs, the median, and the
+// highest value. They are NaN if no run has a value.
+func (c column) valuesOf(value func(run) float64) (lowest, median, highest float64) {
+	var all []float64
+	for _, r := range c.results {
+		if v := value(r); !math.IsNaN(v) {
+			all = append(all, v)
+		}
+	}
+	if len(all) == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	slices.Sort(all)
+	return all[0], (all[(len(all)-1)/2] + all[len(all)/2]) / 2, all[len(all)-1]
+}
+
+func formatNanoseconds(n float64) string {
+	if n >= math.MaxInt64 {
+		return formatTime(math.MaxInt64)
+	}
+	return formatTime(time.Duration(n))
+}
+
+func formatShare(share float64) string {
+	if math.IsNaN(share) {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*share)
+}
+
+// formatTime prints a duration with about three digits, and an infinite one as the last bucket of
+// etcd.
+func formatTime(d time.Duration) string {
+	switch {
+	case d == math.MaxInt64:
+		return "> 8.2 s"
+	case d == 0:
+		return "0"
+	case d >= 10*time.Second:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d >= time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d >= 10*time.Millisecond:
+		return fmt.Sprintf("%.0f ms", d.Seconds()*1000)
+	}
+	return fmt.Sprintf("%.1f ms", d.Seconds()*1000)
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,72 +9,117 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
-	"holdfast/cmd/holdfast-lab/internal/site"
 	"holdfast/engine"
-	"holdfast/engine/event"
 )
 
-// longestUpdate bounds one run. A staging at the governor's floor must fit in it.
-const longestUpdate = 40 * time.Minute
+const (
+	settleTime    = 5 * time.Second  // wait after the boot
+	idleTime      = 20 * time.Second // duration of the measurement before the update
+	longestUpdate = stageTimeout + 15*time.Minute
+	rebootTimeout = 3 * time.Minute // after a script that has failed
+)
 
 // update is one run of the bench that updates a host in one way.
 type update struct {
-	bench  *Bench
-	way    Way
-	commit string
-	number int
-	host   *lab.Host
+	key
+	bench *Bench
+	way   Way
+	host  *lab.Host
 }
 
-// moments has the times of a run, the load before the run, and the delays by the
-// governor.
+// moments has the times of a run, and the delays by the governor.
 type moments struct {
 	idleBegan      time.Time
+	stagingBegan   bool      // whatever fails from then on, fails because of the way
 	began, staged  time.Time // begin and end of the staging; in (a) and (r), of the whole run
 	ended          time.Time
-	taken          float64 // share of the processors' time in use before the update
 	slowed, paused time.Duration
+	stopped        engine.StopReason // why the governor stopped the staging
 }
 
-func (u update) writeInventory() error {
-	text, err := os.ReadFile(filepath.Join(u.bench.Lab.Site(), site.Inventory))
+// end notes that the update has ended. If it failed, the staging may not have
+// ended before.
+func (m *moments) end() {
+	m.ended = time.Now()
+	if m.staged.IsZero() {
+		m.staged = m.ended
+	}
+}
+
+// measure updates a member of a new cluster, and observes the cluster meanwhile.
+// If the update fails, the observations are those until then.
+func (u *update) measure(ctx context.Context) (m measurement, err error) {
+	b := u.bench
+	if err := b.Lab.Reset(ctx); err != nil {
+		return m, err
+	}
+	var images []string
+	for _, h := range b.Lab.Hosts() {
+		images = append(images, h.Image())
+		if err := h.Slow(ctx, u.Speed); err != nil {
+			return m, err
+		}
+	}
+	if err := u.writeInventory(); err != nil {
+		return m, err
+	}
+	p, err := b.Lab.Probe(ctx, cluster)
 	if err != nil {
-		return fmt.Errorf("write inventory: %w", err)
+		return m, err
 	}
-	changed := string(text)
-	if u.way.governed {
-		changed = strings.Replace(changed, "etcd_cluster \"main\" {\n", "etcd_cluster \"main\" {\n  latency {}\n", 1)
+	meter, err := startMeter(ctx, b.Lab)
+	if err != nil {
+		_, stopErr := p.StopRecord()
+		return m, errors.Join(err, stopErr)
 	}
-	if u.way.mirrored {
-		mirror := fmt.Sprintf("site \"lab\" {\n  mirror {\n    repository = %q\n  }\n", u.bench.Lab.Repository())
-		changed = strings.Replace(changed, "site \"lab\" {\n", mirror, 1)
-		changed = strings.Replace(changed, "    driver = \"ostree\"\n", "    driver = \"ostree\"\n    source = \"bastion\"\n", 1)
-	}
-	if err := os.WriteFile(u.bench.inventoryPath(), []byte(changed), 0o600); err != nil {
-		return fmt.Errorf("write inventory: %w", err)
-	}
-	return nil
+	load := startWatch(ctx, sysBlock, images)
+	err = u.measureIdleAndRun(ctx, &m.moments)
+	m.end()
+	var loadErr, probeErr error
+	m.samples = meter.stopScraping()
+	m.watched, loadErr = load.stop()
+	m.record, probeErr = p.StopRecord()
+	return m, errors.Join(err, loadErr, probeErr)
 }
 
-func (u update) updateHost(ctx context.Context, m *moments) error {
+func (u *update) measureIdleAndRun(ctx context.Context, m *moments) (err error) {
+	if err := lab.Sleep(ctx, settleTime); err != nil {
+		return err
+	}
+	m.idleBegan = time.Now()
+	if err := lab.Sleep(ctx, idleTime); err != nil {
+		return err
+	}
+	if u.host, err = u.bench.findLeader(ctx); err != nil {
+		return err
+	}
+	return u.updateHost(ctx, m)
+}
+
+func (u *update) updateHost(ctx context.Context, m *moments) error {
 	ctx, cancel := context.WithTimeout(ctx, longestUpdate)
 	defer cancel()
 	boot, err := u.host.BootID(ctx)
 	if err != nil {
 		return err
 	}
+	var failed error
 	m.began = time.Now()
+	m.stagingBegan = u.way.script != "" // holdfast says itself when it begins
 	switch {
 	case u.way.offline:
-		// The exit status does not matter, because the reboot may end the
-		// connection first.
-		_, _, _, _ = u.runScript(ctx)
+		// The reboot may end the connection or the script first. But if the script
+		// has failed, there may be no reboot to wait for.
+		if _, stderr, code, _ := u.runScript(ctx); code > 0 && code < 128 {
+			failed = fmt.Errorf("update naively: exit status %d: %s", code, strings.TrimSpace(stderr))
+			ctx, cancel = context.WithTimeout(ctx, rebootTimeout)
+			defer cancel()
+		}
 	case u.way.script != "":
 		_, stderr, code, err := u.runScript(ctx)
 		if err != nil || code != 0 {
@@ -85,47 +129,43 @@ func (u update) updateHost(ctx context.Context, m *moments) error {
 		fallthrough
 	default:
 		if err := u.runHoldfast(ctx, m); err != nil {
-			return err
+			return errors.Join(err, ctx.Err())
 		}
 	}
 	if err := u.host.WaitUp(ctx, boot); err != nil {
-		return err
+		return cmp.Or(failed, err)
 	}
 	if err := u.host.WaitEtcd(ctx); err != nil {
 		return err
 	}
-	m.ended = time.Now()
-	if u.way.offline {
-		m.staged = m.ended
-	}
 	return u.checkBooted(ctx)
 }
 
-func (u update) checkBooted(ctx context.Context) error {
+func (u *update) checkBooted(ctx context.Context) error {
 	if u.way.bare {
 		return nil
 	}
 	commit, _, err := u.host.Booted(ctx)
-	if err == nil && commit != u.commit {
-		err = fmt.Errorf("%s runs %.12s, not %.12s", u.host.Name, commit, u.commit)
+	if err == nil && commit != u.bench.commit {
+		err = fmt.Errorf("%s runs %.12s, not %.12s", u.host.Name, commit, u.bench.commit)
 	}
 	return err
 }
 
-func (u update) runScript(ctx context.Context) (stdout, stderr string, code int, err error) {
-	script := fmt.Sprintf("sudo sh -c '%s' sh %s %s %s", u.way.script, image.Remote, u.bench.Lab.Suite().Ref(), u.commit)
+func (u *update) runScript(ctx context.Context) (stdout, stderr string, code int, err error) {
+	script := fmt.Sprintf("sudo sh -c '%s' sh %s %s %s", u.way.script, image.Remote, u.bench.Lab.Suite().Ref(), u.bench.commit)
 	return u.host.Run(ctx, script)
 }
 
-func (u update) runHoldfast(ctx context.Context, m *moments) error {
-	cmd := exec.CommandContext(ctx, u.bench.Binary, "apply", "--yes", "--json", "-i", u.bench.inventoryPath(), "-l", u.host.Name, "--var", "commit="+u.commit)
+func (u *update) runHoldfast(ctx context.Context, m *moments) error {
+	cmd := exec.CommandContext(ctx, u.bench.Binary, "apply", "--yes", "--json", "-i", u.bench.inventoryPath(), "-l", u.host.Name, "--var", "commit="+u.bench.commit)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	log, err := u.createLog("events")
+	log, err := os.Create(u.bench.Results.logPath(u.key, "events.jsonl"))
 	if err != nil {
 		return err
 	}
@@ -140,58 +180,33 @@ func (u update) runHoldfast(ctx context.Context, m *moments) error {
 	return nil
 }
 
-func (u update) createLog(kind string) (io.WriteCloser, error) {
-	name := os.DevNull
-	if u.bench.Logs != "" {
-		name = filepath.Join(u.bench.Logs, fmt.Sprintf("%s-%d-%s.jsonl", u.way.Letter, u.number, kind))
-	}
-	return os.Create(name)
-}
-
 // latencyLine is the latency of a member between two scrapes.
 type latencyLine struct {
 	Time time.Time `json:"time"`
 	engine.LatencyPoint
 }
 
-func (u update) logLatencies(samples []sample) error {
-	log, err := u.createLog("latencies")
+// writeLogs writes the latencies of all members, and the load of their disks.
+func (u *update) writeLogs(m measurement) error {
+	results := u.bench.Results
+	log, err := os.Create(results.logPath(u.key, "latencies.jsonl"))
 	if err != nil {
-		return err
+		return fmt.Errorf("write logs: %w", err)
 	}
 	lines := json.NewEncoder(log)
-	for _, h := range u.bench.Lab.Hosts() {
-		all := seriesOf(samples, h.Name)
+	for i, h := range u.bench.Lab.Hosts() {
+		all := seriesOf(m.samples, h.Name)
 		for i := 1; i < len(all); i++ {
 			err = errors.Join(err, lines.Encode(latencyLine{all[i].ScrapedAt, all[i].P99Since(all[i-1], h.Name)}))
 		}
+		title := fmt.Sprintf("The disk of %s, which is not staged, in %s; another member is staged", h.Name, u.key)
+		if h.Name == u.host.Name {
+			title = fmt.Sprintf("The disk of %s in %s, with the load of the staging from %s to %s", h.Name, u.key, m.began.Format(time.RFC3339Nano), m.staged.Format(time.RFC3339Nano))
+		}
+		err = errors.Join(err, writeLoad(results.logPath(u.key, h.Name+".load"), title, m.watched, i))
 	}
-	return errors.Join(err, log.Close())
-}
-
-func (m *moments) readEvents(from io.Reader) (cause string, err error) {
-	lines := bufio.NewReader(from)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return cause, nil
-		}
-		if err != nil {
-			return cause, err
-		}
-		var e event.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return cause, fmt.Errorf("read event: %w", err)
-		}
-		switch {
-		case e.Failure != nil:
-			cause = e.Failure.Cause
-		case e.Type == event.StageStarted && m.staged.IsZero():
-			m.began = e.Time
-		case e.Type == event.StageEnded && m.staged.IsZero():
-			m.staged = e.Time
-		case e.Type == event.StagingGoverned && e.Governor != nil && e.Governor.State == engine.GovernorEnded:
-			m.slowed, m.paused = time.Duration(e.Governor.Slowed), time.Duration(e.Governor.Paused)
-		}
+	if err := errors.Join(err, log.Close()); err != nil {
+		return fmt.Errorf("write logs: %w", err)
 	}
+	return nil
 }

@@ -41,17 +41,28 @@ func Ways() []Way {
 	}
 }
 
-// ParseWays returns the ways with these letters.
-func ParseWays(letters string) ([]Way, error) {
+// parseWays returns the ways with these letters, in this order.
+func parseWays(letters string) ([]Way, error) {
 	var chosen []Way
-	for _, w := range Ways() {
-		if strings.Contains(letters, w.Letter) {
-			chosen = append(chosen, w)
-			letters = strings.ReplaceAll(letters, w.Letter, "")
+	for i, letter := range letters {
+		w := wayOf(string(letter))
+		if w.Letter == "" || strings.ContainsRune(letters[:i], letter) {
+			chosen = nil
+			break
 		}
+		chosen = append(chosen, w)
 	}
-	if letters != "" || len(chosen) == 0 {
-		return nil, fmt.Errorf("--ways must have letters of rabcde, not %q", letters)
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("--ways must have different letters of rabcde, not %q", letters)
 	}
 	return chosen, nil
+}
+
+func wayOf(letter string) Way {
+	for _, w := range Ways() {
+		if w.Letter == letter {
+			return w
+		}
+	}
+	return Way{}
 }

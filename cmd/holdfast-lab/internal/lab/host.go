@@ -197,6 +197,9 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 	return events, nil
 }
 
+// Image returns the path of the host's disk.
+func (h *Host) Image() string { return h.folder.Image() }
+
 // Console returns the path of the host's console output.
 func (h *Host) Console() string { return h.folder.Console() }
 

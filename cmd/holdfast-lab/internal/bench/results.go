@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Results is the folder with the results of a series: its settings, the logs of
+// each run, and files with one line for each run that ended. Each start of the
+// bench writes a file of its own, so an incomplete last line does no harm.
+type Results struct {
+	Dir  string
+	file *os.File
+}
+
+const (
+	settingsName = "settings.json"
+	logsName     = "logs"
+)
+
+// CreateResults makes the folder of a new series.
+func CreateResults(dir string, s Settings) (*Results, error) {
+	if _, err := os.Stat(filepath.Join(dir, settingsName)); err == nil {
+		return nil, fmt.Errorf("make results folder: %s has results already; continue them with --resume, or name another folder", dir)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, logsName), 0o755); err != nil {
+		return nil, fmt.Errorf("make results folder: %w", err)
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("make results folder: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, settingsName), append(text, '\n'), 0o644); err != nil {
+		return nil, fmt.Errorf("make results folder: %w", err)
+	}
+	return &Results{Dir: dir}, nil
+}
+
+// OpenResults opens the folder of a series, and returns its settings.
+func OpenResults(dir string) (*Results, Settings, error) {
+	var s Settings
+	text, err := os.ReadFile(filepath.Join(dir, settingsName))
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return nil, s, fmt.Errorf("open results: %w", err)
+	}
+	return &Results{Dir: dir}, s, nil
+}
+
+// appendRun writes the record of a run to the disk.
+func (r *Results) appendRun(one run) error {
+	line, err := json.Marshal(one)
+	if err == nil && r.file == nil {
+		name := "runs-" + time.Now().UTC().Format("20060102-150405") + ".jsonl"
+		r.file, err = os.OpenFile(filepath.Join(r.Dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	}
+	if err == nil {
+		_, err = r.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = r.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+// Close closes the file with the records.
+func (r *Results) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}
+
+// readRuns reads all records, oldest first. If a run was measured again, because
+// it had failed before its staging began, the last record counts.
+func (r *Results) readRuns() ([]run, error) {
+	files, err := filepath.Glob(filepath.Join(r.Dir, "runs-*.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	slices.Sort(files)
+	var all []run
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read results: %w", err)
+		}
+		for i, line := range bytes.SplitAfter(text, []byte("\n")) {
+			if !bytes.HasSuffix(line, []byte("\n")) {
+				continue // the bench was killed while it wrote
+			}
+			var one run
+			if err := json.Unmarshal(line, &one); err != nil {
+				return nil, fmt.Errorf("read results: %s:%d: %w", file, i+1, err)
+			}
+			if wayOf(one.Way).Letter == "" {
+				return nil, fmt.Errorf("read results: %s:%d: there is no way %q", file, i+1, one.Way)
+			}
+			all = addRun(all, one)
+		}
+	}
+	return all, nil
+}
+
+func addRun(all []run, one run) []run {
+	i := slices.IndexFunc(all, func(r run) bool { return r.key == one.key })
+	if i < 0 {
+		return append(all, one)
+	}
+	if all[i].Unmeasured {
+		all[i] = one
+	}
+	return all
+}
+
+// logPath returns the path of a log of a run.
+func (r *Results) logPath(k key, name string) string {
+	return filepath.Join(r.Dir, logsName, fmt.Sprintf("%s-%d-%dmbps-%diops-%s", k.Way, k.Round, k.Speed.BytesPerSecond/megabyte, k.Speed.IOPS, name))
+}
+
+var errFailedRuns = errors.New("runs failed; the table has the reasons")

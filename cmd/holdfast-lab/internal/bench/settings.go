@@ -1,0 +1,127 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/cmd/holdfast-lab/internal/disk"
+)
+
+// Settings are the settings of a series of measurements.
+type Settings struct {
+	Ways   string       `json:"ways"`  // letters
+	Runs   int          `json:"runs"`  // number of runs of each way with each speed
+	Bytes  int64        `json:"bytes"` // size of the update
+	Speeds []disk.Speed `json:"speeds"`
+}
+
+const megabyte = 1e6
+
+// Check returns an error if nothing can be measured with these settings.
+func (s Settings) Check() error {
+	if _, err := parseWays(s.Ways); err != nil {
+		return err
+	}
+	if s.Runs < 1 || s.Bytes < 1<<20 || len(s.Speeds) == 0 {
+		return errors.New("--runs must be at least 1, --size at least 1M, and --mbps must have a speed")
+	}
+	for _, speed := range s.Speeds {
+		if speed.BytesPerSecond < megabyte || speed.IOPS < 1 {
+			return errors.New("--mbps and --iops must be at least 1")
+		}
+	}
+	return nil
+}
+
+// conditions are the conditions of a run that all ways have in common. Each has
+// a table of its own.
+type conditions struct {
+	Bytes int64      `json:"bytes"` // size of the update
+	Speed disk.Speed `json:"disk"`
+}
+
+func (c conditions) String() string {
+	return fmt.Sprintf("%d MB/s, %d IOPS", c.Speed.BytesPerSecond/megabyte, c.Speed.IOPS)
+}
+
+// key identifies a run of a series.
+type key struct {
+	Way   string `json:"way"`   // letter
+	Round int    `json:"round"` // from 1 on
+	conditions
+}
+
+func (k key) String() string {
+	return fmt.Sprintf("(%s) run %d, %s", k.Way, k.Round, k.conditions)
+}
+
+// listRuns lists all runs in their order. Each round begins with another way,
+// because the machine may become slower or faster with time, and the first run
+// after a pause may differ from others.
+func (s Settings) listRuns() []key {
+	var all []key
+	for round := range s.Runs {
+		first := round % len(s.Ways)
+		for _, speed := range s.Speeds {
+			for _, letter := range s.Ways[first:] + s.Ways[:first] {
+				all = append(all, key{Way: string(letter), Round: round + 1, conditions: conditions{Bytes: s.Bytes, Speed: speed}})
+			}
+		}
+	}
+	return all
+}
+
+// listMissing returns the runs that have not been measured yet.
+func (s Settings) listMissing(done []run) []key {
+	return slices.DeleteFunc(s.listRuns(), func(k key) bool {
+		return slices.ContainsFunc(done, func(r run) bool { return r.key == k && !r.Unmeasured })
+	})
+}
+
+// guessTime guesses how long a run takes. A quiet machine with two processors
+// took about as long.
+func (k key) guessTime() time.Duration {
+	const (
+		others   = 90 * time.Second // making the hosts, idle measurement, reboot
+		plain    = 3                // multiple of the time that the disk needs for the size of the update
+		governed = 50               // the same, for a disk of 50 MB/s; a faster disk has a higher multiple
+	)
+	transfer := time.Duration(float64(k.Bytes) / float64(k.Speed.BytesPerSecond) * float64(time.Second))
+	switch w := wayOf(k.Way); {
+	case w.bare:
+		return others
+	case w.governed && k.Speed.BytesPerSecond > 100*megabyte:
+		return others + 2*governed*transfer
+	case w.governed:
+		return others + governed*transfer
+	}
+	return others + plain*transfer
+}
+
+// estimateTime estimates how long runs take. Runs of the same way under the same
+// conditions tell more than a guess.
+func estimateTime(missing []key, done []run) time.Duration {
+	var sum time.Duration
+	for _, k := range missing {
+		var took time.Duration
+		n := 0
+		for _, r := range done {
+			if r.Way == k.Way && r.conditions == k.conditions && !r.Unmeasured {
+				took += time.Duration(r.Took)
+				n++
+			}
+		}
+		if n == 0 {
+			took, n = k.guessTime(), 1
+		}
+		sum += took / time.Duration(n)
+	}
+	return sum
+}
+
+func formatEstimate(d time.Duration) string {
+	minutes := int(d.Round(time.Minute).Minutes())
+	return fmt.Sprintf("%d h %02d min", minutes/60, minutes%60)
+}
