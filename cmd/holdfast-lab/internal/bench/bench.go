@@ -72,7 +72,11 @@ func (b *Bench) bringUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Lab.Up(ctx, members, lab.Options{}); err != nil {
+	err = b.Lab.Up(ctx, members, lab.Options{})
+	if err != nil && ctx.Err() == nil {
+		err = b.Lab.Up(ctx, members, lab.Options{}) // a host may fail to boot once
+	}
+	if err != nil {
 		return err
 	}
 	b.commit, err = b.commitUpdate(ctx)
@@ -93,11 +97,15 @@ func (b *Bench) commitUpdate(ctx context.Context) (string, error) {
 	return b.Lab.Commit(ctx, version, image.MixedFiles(b.Bytes))
 }
 
+// mostNotBegun is the number of runs in a row that may fail before their staging
+// begins.
+const mostNotBegun = 3
+
 // measureAll measures all missing runs, and writes each to the results.
 func (b *Bench) measureAll(ctx context.Context, missing []key, done []run, measure func(context.Context, key) (run, error)) error {
-	failed := 0
+	failed, notBegun := 0, 0
 	for i, k := range missing {
-		r, err := measureTwice(func() (run, error) { return measure(ctx, k) })
+		r, err := measureTwice(ctx, func() (run, error) { return measure(ctx, k) })
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w; continue with --resume %s", ctx.Err(), b.Results.Dir)
 		}
@@ -110,6 +118,12 @@ func (b *Bench) measureAll(ctx context.Context, missing []key, done []run, measu
 		}
 		done = addRun(done, r)
 		fmt.Fprintf(b.Out, "%s: %s%s\n  it took %s; %d runs are left, about %s\n", k, state, r, formatEstimate(time.Duration(r.Took)), len(missing)-i-1, formatEstimate(estimateTime(missing[i+1:], done)))
+		if notBegun++; !r.Unmeasured {
+			notBegun = 0
+		}
+		if notBegun == mostNotBegun {
+			return fmt.Errorf("%d runs in a row did not begin, so the lab does not work; mend it and continue with --resume %s", notBegun, b.Results.Dir)
+		}
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d %w", failed, errFailedRuns)
@@ -118,9 +132,9 @@ func (b *Bench) measureAll(ctx context.Context, missing []key, done []run, measu
 }
 
 // measureTwice repeats a run that failed before its staging began, once.
-func measureTwice(measure func() (run, error)) (run, error) {
+func measureTwice(ctx context.Context, measure func() (run, error)) (run, error) {
 	r, err := measure()
-	if err != nil || !r.Unmeasured {
+	if err != nil || !r.Unmeasured || ctx.Err() != nil {
 		return r, err
 	}
 	cause := r.Failed

@@ -160,6 +160,15 @@ func TestFailuresAreNoted(t *testing.T) {
 	}
 }
 
+// TestAnInterruptedRunIsNotRepeated checks that the bench ends at once.
+func TestAnInterruptedRunIsNotRepeated(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	if _, err := measureTwice(ctx, func() (run, error) { n++; cancel(); return run{Unmeasured: true}, nil }); n != 1 || err != nil {
+		t.Errorf("%d attempts, %v", n, err)
+	}
+}
+
 // TestARunThatDidNotBeginIsRepeated checks that a run is repeated once if it
 // failed before its staging began, and never otherwise.
 func TestARunThatDidNotBeginIsRepeated(t *testing.T) {
@@ -174,7 +183,7 @@ func TestARunThatDidNotBeginIsRepeated(t *testing.T) {
 		"did not boot twice": {[]run{{Failed: "no boot", Unmeasured: true}, {Failed: "again", Unmeasured: true}}, 2, "no boot"},
 	} {
 		n := 0
-		r, err := measureTwice(func() (run, error) { n++; return c.attempts[n-1], nil })
+		r, err := measureTwice(t.Context(), func() (run, error) { n++; return c.attempts[n-1], nil })
 		if err != nil || n != c.want || r.Repeated != c.repeated || r.Failed != c.attempts[n-1].Failed {
 			t.Errorf("%s: %d attempts, %+v, %v", name, n, r, err)
 		}

@@ -202,6 +202,14 @@ func TestSeriesGoesOnAfterFailures(t *testing.T) {
 		t.Error(err)
 	}
 	expectLines(t, out.String(), "(r) run 1, 50 MB/s, 500 IOPS: failed: no boot\n", "0 runs are left, about 0 h 00 min")
+	broken := 0
+	err = b.measureAll(t.Context(), slices.Repeat(s.listRuns(), 4), nil, func(_ context.Context, k key) (run, error) {
+		broken++
+		return run{key: k, Failed: "no boot", Unmeasured: true}, nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "3 runs in a row did not begin") || broken != 6 {
+		t.Errorf("%d attempts, %v", broken, err)
+	}
 	if err := results.appendRun(awayFor("r", 1, slow, time.Second)); err != nil {
 		t.Fatal(err)
 	}
