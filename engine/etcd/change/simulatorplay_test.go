@@ -233,7 +233,9 @@ func (h *membersHistory) isExplained(err error) bool {
 			kept++
 		}
 	}
-	return r.Kind == membership.QuorumLost && 2*kept <= len(m.Voters) || r.Kind == membership.NoMargin && len(m.Voters) < 3
+	// The only voter may have lost its disk while a learner was added: then no member is left, and the refusal names the host with the record.
+	isGone := r.Kind == membership.QuorumLost || r.Kind == membership.HostNotReady
+	return isGone && 2*kept <= len(m.Voters) || r.Kind == membership.NoMargin && len(m.Voters) < 3
 }
 
 func (h *membersHistory) verifyMembers() error {

@@ -81,7 +81,8 @@ func (s State) nextOfNew() (MemberStep, error) {
 		case h.Running && h.Record != Creating:
 			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but etcd runs on host %s: it may be of another cluster; stop it for a new cluster", h.Name))
 		case h.Record != Creating && h.Record != NoRecord:
-			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but host %s has the record of a change (%s): there was a cluster", h.Name, h.Record))
+			return MemberStep{}, s.refuseHost(h, fmt.Sprintf("no member answers, but host %s has the record of a change (%s), so there was a cluster: "+
+				"start its members, or restore it (holdfast etcd restore %s)", h.Name, h.Record, s.Cluster))
 		}
 	}
 	switch {
