@@ -63,6 +63,9 @@ func TestMembersStageUnderTheGovernor(t *testing.T) {
 		if strings.TrimSpace(string(state)) != "0" || !strings.Contains(b.Log(), "--property=Delegate=yes") {
 			t.Errorf("the freezer is %q after the staging; log:\n%s", state, b.Log())
 		}
+		if joined, _ := os.ReadFile(filepath.Join(b.Root, group, "work/cgroup.procs")); strings.TrimSpace(string(joined)) != "0" {
+			t.Errorf("the staging has joined its cgroup with %q", joined)
+		}
 	})
 }
 
