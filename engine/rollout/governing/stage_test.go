@@ -1,0 +1,297 @@
+package governing_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+)
+
+// TestPaceIsRenewed checks that the same pace is sent again every five seconds, with rising serial numbers: a host that
+// hears nothing for 15 s falls back to its safe pace.
+func TestPaceIsRenewed(t *testing.T) {
+	r := newRecorder(always(0.002))
+	if f := r.stageFor(t, 5*time.Minute, time.Hour); f != nil {
+		t.Fatal(f)
+	}
+	for i, p := range r.paces[1:] {
+		if before := r.paces[i]; p.at-before.at > 6*time.Second || p.serial <= before.serial {
+			t.Fatalf("%+v follows %+v", p, before)
+		}
+	}
+	if last := r.paces[len(r.paces)-1]; last.at < 4*time.Minute+50*time.Second || last.pace.Pause != 0 {
+		t.Errorf("the last pace is %+v", last)
+	}
+}
+
+// TestSafePaceLagsBehind checks that the safe pace is the floor until a sample has confirmed a faster one, and never
+// faster than the pace before.
+func TestSafePaceLagsBehind(t *testing.T) {
+	r := newRecorder(always(0.002))
+	r.stageFor(t, time.Minute, time.Hour)
+	if first := r.paces[0]; first.safe != floor || first.pace == floor {
+		t.Errorf("the first pace is %+v", first)
+	}
+	for i, p := range r.paces[1:] {
+		if before := r.paces[i].pace; p.safe.Slice > before.Slice || p.safe.Pause < before.Pause {
+			t.Fatalf("%+v is safe after %+v", p.safe, before)
+		}
+	}
+}
+
+// TestRateFollowsThePace checks the rate of contents from the bastion: it is set with the pace, never below its floor,
+// and lifted at the end. Without such contents it is not touched. An event has this lever.
+func TestRateFollowsThePace(t *testing.T) {
+	for content, rates := range map[bool]int{true: 10, false: 0} {
+		r := newRecorder(always(0.002))
+		r.content = content
+		r.stageFor(t, time.Minute, time.Hour)
+		if len(r.rates) < rates || rates == 0 && len(r.rates) > 0 {
+			t.Fatalf("contents %t: rates %v", content, r.rates)
+		}
+		want := engine.Lever{Name: engine.RateLever, InForce: content}
+		if !content {
+			want.Reason = "the bastion does not serve the OS"
+		}
+		if !slices.Contains(r.events[0].Levers, want) {
+			t.Errorf("levers %+v", r.events[0].Levers)
+		}
+		if !content {
+			continue
+		}
+		last := len(r.rates) - 1
+		if r.rates[last] != 0 || slices.Min(r.rates[:last]) < governor.FloorRate || r.rates[last-1] <= r.rates[0] {
+			t.Errorf("rates %v", r.rates)
+		}
+	}
+}
+
+// TestRateIsLowered checks that a slow member lowers the rate to its floor. If nothing else slows the staging, it is
+// slowed and never paused.
+func TestRateIsLowered(t *testing.T) {
+	r := newRecorder(func(host string, at time.Duration) float64 {
+		if host == "etcd-1" && at > 20*time.Second {
+			return 0.2
+		}
+		return 0.002
+	})
+	r.content, r.reply = true, func(time.Duration) string { return "freeze no a daemon does the work\n" }
+	r.stageFor(t, 2*time.Minute, time.Hour)
+	if states := r.states(); states != "free slowed ended" {
+		t.Errorf("states %s", states)
+	}
+	if end := r.events[len(r.events)-1]; r.rates[len(r.rates)-2] != governor.FloorRate || end.Slowed < engine.Duration(90*time.Second) || end.Paused > 0 {
+		t.Errorf("%+v, rates %v", end, r.rates)
+	}
+}
+
+// TestLeverFailsLater checks that a lever that fails after its first report is reported, and that the time from then
+// on does not count as slowed.
+func TestLeverFailsLater(t *testing.T) {
+	r := newRecorder(func(_ string, at time.Duration) float64 {
+		if at > 5*time.Second {
+			return 0.012
+		}
+		return 0.002
+	})
+	r.reply = func(at time.Duration) string {
+		if at > 40*time.Second {
+			return "freeze no the staging cannot join its cgroup\n"
+		}
+		return "freeze yes\n"
+	}
+	r.stageFor(t, 4*time.Minute, time.Hour)
+	end := r.events[len(r.events)-1]
+	if lever := end.Levers[0]; lever.InForce || lever.Reason != "the staging cannot join its cgroup" || end.Slowed+end.Paused > engine.Duration(time.Minute) {
+		t.Errorf("%+v", end)
+	}
+}
+
+// TestDeadlineIsBeforeTheTimeout checks that a staging that takes too long is stopped shortly before the timeout of its
+// step, and that this also holds if no latency is known.
+func TestDeadlineIsBeforeTheTimeout(t *testing.T) {
+	for name, p99 := range map[string]float64{"fast": 0.002, "blind": -1} {
+		r := newRecorder(always(p99))
+		f := r.stageFor(t, 2*time.Hour, 10*time.Minute)
+		if f == nil || f.Kind != engine.LatencyFailure || !strings.HasPrefix(f.Cause, "not staged within 10m") {
+			t.Fatalf("%s: %+v", name, f)
+		}
+		if last := r.paces[len(r.paces)-1].at; last < 9*time.Minute || last > 10*time.Minute {
+			t.Errorf("%s: the last pace is sent after %s", name, last)
+		}
+		if stop := r.events[len(r.events)-2]; stop.Stopped != engine.StopDeadline {
+			t.Errorf("%s: %+v", name, stop)
+		}
+	}
+}
+
+// TestBlindStagingHasAFixedPace checks that without any latency the pace never changes, is renewed, and is a state and
+// a time of its own.
+func TestBlindStagingHasAFixedPace(t *testing.T) {
+	r := newRecorder(always(-1))
+	r.stageFor(t, time.Minute, time.Hour)
+	for _, p := range r.paces {
+		if p.pace != r.paces[0].pace || p.safe != floor || p.pace.Slice != floor.Slice || p.pace.Pause < engine.Duration(50*time.Millisecond) {
+			t.Fatalf("%+v", p)
+		}
+	}
+	if end := r.events[len(r.events)-1]; r.states() != "free fixed ended" || end.Fixed < engine.Duration(55*time.Second) || end.Slowed+end.Paused > 0 {
+		t.Errorf("%s: %+v", r.states(), end)
+	}
+	if len(r.paces) < 10 {
+		t.Errorf("%d paces", len(r.paces))
+	}
+}
+
+// TestPausesRaiseTheLimits checks that the latency of pauses counts as idle: if the machine is busy by itself, the
+// staging is not paused again and again. If freezing is not in force, nothing pauses, and nothing is learned.
+func TestPausesRaiseTheLimits(t *testing.T) {
+	busy := func(_ string, at time.Duration) float64 {
+		if at > 10*time.Second {
+			return 0.012
+		}
+		return 0.002
+	}
+	paused := func(reply string) (pauses int) {
+		r := newRecorder(busy)
+		r.content, r.reply = true, func(time.Duration) string { return reply }
+		r.stageFor(t, 4*time.Minute, time.Hour)
+		for _, p := range r.paces {
+			if p.pace.Slice == 0 && p.at > 2*time.Minute {
+				pauses++
+			}
+		}
+		return pauses
+	}
+	if n := paused("freeze yes\n"); n > 0 {
+		t.Errorf("%d paces of a pause after two minutes", n)
+	}
+	if n := paused("freeze no a daemon does the work\n"); n == 0 {
+		t.Error("no pause although no latency is one of a pause")
+	}
+}
+
+// TestMembersMissingFromTheAnswersCount checks that a member of the inventory that is not even among the answers holds
+// the pace, like one that does not answer.
+func TestMembersMissingFromTheAnswersCount(t *testing.T) {
+	r := newRecorder(always(0.002))
+	r.members = []string{"etcd-0"}
+	r.stageFor(t, time.Minute, time.Hour)
+	first := r.paces[0].pace
+	for _, p := range r.paces {
+		if p.pace.Slice > first.Slice || p.pace.Pause < first.Pause && p.pace.Slice > 0 {
+			t.Fatalf("%+v", p)
+		}
+	}
+}
+
+// TestUnitThatHasNotStartedGetsItsPaceLater checks that the pace is sent each second until the unit has written its
+// levers.
+func TestUnitThatHasNotStartedGetsItsPaceLater(t *testing.T) {
+	r := newRecorder(always(0.002))
+	r.reply = func(at time.Duration) string {
+		if at < 30*time.Second {
+			return ""
+		}
+		return "freeze yes\n"
+	}
+	r.stageFor(t, time.Minute, time.Hour)
+	early := map[int]bool{}
+	for _, p := range r.paces {
+		if p.at < 30*time.Second {
+			early[int(p.at/time.Second)] = true
+		}
+	}
+	if len(early) < 28 || len(r.events[0].Levers) == 0 {
+		t.Errorf("paces in %v; %+v", slices.Sorted(maps.Keys(early)), r.events[0])
+	}
+}
+
+// TestLostPaceIsSentWithTheNextSample checks that a pace that does not arrive is sent again a second later.
+func TestLostPaceIsSentWithTheNextSample(t *testing.T) {
+	r := newRecorder(always(0.002))
+	lost := time.Duration(0)
+	r.reply = func(at time.Duration) string {
+		if at > 40*time.Second && lost == 0 {
+			lost = at
+			return "error"
+		}
+		return "freeze yes\n"
+	}
+	r.stageFor(t, time.Minute, time.Hour)
+	i := slices.IndexFunc(r.paces, func(p sentPace) bool { return p.at > lost })
+	if again := r.paces[i].at; again > lost+1100*time.Millisecond {
+		t.Errorf("it is sent again %s later", again-lost)
+	}
+}
+
+// TestRunsHaveSerialNumbersOfTheirOwn checks that no number of an earlier run comes again: the host ignores a pace
+// whose number it knows.
+func TestRunsHaveSerialNumbersOfTheirOwn(t *testing.T) {
+	serials := map[int64]int{}
+	for _, later := range []time.Duration{0, time.Minute} {
+		r := newRecorder(always(0.002))
+		r.later = later
+		r.stageFor(t, time.Minute, time.Hour)
+		for _, p := range r.paces {
+			serials[p.serial]++
+		}
+	}
+	for serial, n := range serials {
+		if n > 1 {
+			t.Fatalf("number %d is used %d times", serial, n)
+		}
+	}
+}
+
+// TestIdleLatencyOfTheRunCounts checks that the latency before the first staging raises the limits and is reported.
+func TestIdleLatencyOfTheRunCounts(t *testing.T) {
+	r := newRecorder(always(0.045))
+	r.stageFor(t, time.Minute, time.Hour)
+	end := r.events[len(r.events)-1]
+	if r.states() != "free ended" || len(end.Members) != 2 || end.Members[0].Idle.WALFsyncP99 != 0.045 {
+		t.Errorf("%s: %+v", r.states(), end)
+	}
+}
+
+// TestThePauseBeginsBeforeItIsIdle checks that the first second of a pause does not count as idle: in a part of it the
+// host still staged.
+func TestThePauseBeginsBeforeItIsIdle(t *testing.T) {
+	var r *recorder
+	r = newRecorder(func(_ string, at time.Duration) float64 {
+		n := len(r.paces)
+		frozen := n > 0 && r.paces[n-1].pace.Slice == 0
+		switch {
+		case at < 5*time.Second:
+			return 0.002
+		case !frozen || at-r.pausedSince() < 1100*time.Millisecond:
+			return 0.03
+		}
+		return 0.002
+	})
+	r.stageFor(t, 4*time.Minute, time.Hour)
+	late := 0
+	for _, p := range r.paces {
+		if p.pace.Slice == 0 && p.at > 2*time.Minute {
+			late++
+		}
+	}
+	if late == 0 {
+		t.Error("no pause after two minutes")
+	}
+}
+
+// pausedSince returns the time of the first pace of the present pause.
+func (r *recorder) pausedSince() (since time.Duration) {
+	for _, p := range slices.Backward(r.paces) {
+		if p.pace.Slice > 0 {
+			break
+		}
+		since = p.at
+	}
+	return since
+}
