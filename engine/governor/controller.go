@@ -65,7 +65,6 @@ type Controller struct {
 
 	pace, safe    float64
 	experienced   bool                // an excess was observed
-	wrote         map[string]bool     // hosts of members that have written something
 	silent        map[string]*silence // hosts of members that have written something, but not in RecentTime
 	lastCut       time.Time
 	pausedSince   time.Time // zero: the staging is not paused
@@ -78,7 +77,7 @@ type Controller struct {
 
 // New returns the controller of a staging that begins.
 func New(s Settings) *Controller {
-	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), wrote: map[string]bool{}, silent: map[string]*silence{}}
+	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), silent: map[string]*silence{}}
 	if s.Blind {
 		c.pace = blindPace
 	}

@@ -272,21 +272,3 @@ func TestIdleLatencyRaisesLimits(t *testing.T) {
 		}
 	}
 }
-
-// TestWorstMemberDecides checks that the worst member decides, even if another
-// host is being staged, and by the metric that is worst in relation to its
-// limit.
-func TestWorstMemberDecides(t *testing.T) {
-	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 2, Began: began, Limits: map[string]governor.Limits{"etcd-1": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.1})}})
-	point := func(wal, commit float64) engine.LatencyPoint {
-		b := &engine.LatencyBucket{Observed: 100}
-		return engine.LatencyPoint{WALFsyncP99: wal, WALFsyncBucket: b, BackendCommitP99: commit, BackendCommitBucket: b}
-	}
-	d := c.AddSample(began.Add(time.Second), []governor.Reading{
-		{Host: "etcd-0", Recent: point(0.009, 0.060)},
-		{Host: "etcd-1", Recent: point(0.120, 0.001)}, // slow, but always slow
-	})
-	if w := d.Worst; w.Host != "etcd-0" || w.Metric != engine.BackendCommit || w.Limit != 25*time.Millisecond || d.State != engine.GovernorSlowed {
-		t.Errorf("%+v", d)
-	}
-}

@@ -18,16 +18,15 @@ type silence struct {
 }
 
 // noteSilence notes which members are silent. A member that has never written
-// anything is not silent. An old observation counts for the whole staging: a
-// disk that stalls for longer than all windows is still no reason to speed up.
+// anything is not silent. A silence ends only with an observation: a disk that
+// stalls for longer than all windows is still no reason to speed up.
 func (c *Controller) noteSilence(now time.Time, readings []Reading) {
 	for _, r := range readings {
 		switch quiet := c.silent[r.Host]; {
 		case r.Missing:
 		case len(c.compareReading(r, r.Recent)) > 0:
 			delete(c.silent, r.Host)
-			c.wrote[r.Host] = true
-		case quiet == nil && (c.wrote[r.Host] || observationsOf(r.Long)+observationsOf(r.Idle) > 0):
+		case quiet == nil && observationsOf(r.Long)+observationsOf(r.Idle) > 0:
 			c.silent[r.Host] = &silence{since: now, busy: isBusy(r.Long) || isBusy(r.Idle)}
 		}
 	}

@@ -108,3 +108,20 @@ func TestStallBeforeTheFirstSample(t *testing.T) {
 		t.Errorf("from %+v to %+v", before, d)
 	}
 }
+
+// TestShortSilenceOnlyHoldsThePace checks that some seconds without an fsync do not slow the staging down, and that
+// the pace rises again after them.
+func TestShortSilenceOnlyHoldsThePace(t *testing.T) {
+	all := decideEach(governor.Settings{AbortAfter: time.Hour, Members: 1}, func(second int) []governor.Reading {
+		return []governor.Reading{writer("etcd-0", second, 20, func(s int) bool { return s <= stallBegins || s > stallBegins+7 })}
+	})
+	held := all[stallBegins+2].Knobs
+	for second, d := range all[stallBegins+3 : stallBegins+8] {
+		if d.Knobs != held || d.State != engine.GovernorFree {
+			t.Errorf("%d s: %+v, not %+v", second, d, held)
+		}
+	}
+	if d := all[stallBegins+20]; d.Knobs.Rate <= held.Rate {
+		t.Errorf("it does not rise again: %+v", d)
+	}
+}

@@ -1,0 +1,111 @@
+package governor_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/governor"
+)
+
+// TestWorstMemberDecides checks that the worst member decides, even if another
+// host is being staged, and by the metric that is worst in relation to its
+// limit.
+func TestWorstMemberDecides(t *testing.T) {
+	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 2, Began: began, Limits: map[string]governor.Limits{"etcd-1": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.1})}})
+	point := func(wal, commit float64) engine.LatencyPoint {
+		b := &engine.LatencyBucket{Observed: 100}
+		return engine.LatencyPoint{WALFsyncP99: wal, WALFsyncBucket: b, BackendCommitP99: commit, BackendCommitBucket: b}
+	}
+	d := c.AddSample(began.Add(time.Second), []governor.Reading{
+		{Host: "etcd-0", Recent: point(0.009, 0.060)},
+		{Host: "etcd-1", Recent: point(0.120, 0.001)}, // slow, but always slow
+	})
+	swapped := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 2, Began: began}).AddSample(began.Add(time.Second), []governor.Reading{
+		{Host: "etcd-1", Recent: point(0.001, 0.001)}, {Host: "etcd-0", Recent: point(0.009, 0.060)},
+	})
+	if w := swapped.Worst; w.Host != "etcd-0" || swapped.State != engine.GovernorSlowed {
+		t.Errorf("the worst is last: %+v", swapped)
+	}
+	if w := d.Worst; w.Host != "etcd-0" || w.Metric != engine.BackendCommit || w.Limit != 25*time.Millisecond || d.State != engine.GovernorSlowed {
+		t.Errorf("%+v", d)
+	}
+}
+
+// eachSecond gives a controller the same readings for that many seconds, and returns its first and last decision.
+func eachSecond(s governor.Settings, seconds int, readings ...governor.Reading) (first, last governor.Decision) {
+	s.Common, s.Began = limits, began
+	c := governor.New(s)
+	first = c.First()
+	for second := 1; second <= seconds; second++ {
+		last = c.AddSample(began.Add(time.Duration(second)*time.Second), readings)
+	}
+	return first, last
+}
+
+func steadyReading(host string, p99 float64) governor.Reading {
+	p := pointOf(time.Minute, p99, 1000)
+	return governor.Reading{Host: host, Recent: p, Window: p, Full: p, Long: p}
+}
+
+// TestAllMembersMustBeCalm checks that the pace does not rise while one member, in any place of the list, has little
+// room below its limit.
+func TestAllMembersMustBeCalm(t *testing.T) {
+	calm, near := steadyReading("etcd-0", 0.002), steadyReading("etcd-1", 0.009)
+	for _, readings := range [][]governor.Reading{{calm, near}, {near, calm}} {
+		if first, last := eachSecond(governor.Settings{AbortAfter: time.Hour, Members: 2}, 60, readings...); last.Knobs != first.Knobs {
+			t.Errorf("%s first: from %+v to %+v", readings[0].Host, first.Knobs, last.Knobs)
+		}
+	}
+}
+
+// TestTooFewReadingsHoldThePace checks that a member of the inventory without a reading counts as one that does not
+// answer.
+func TestTooFewReadingsHoldThePace(t *testing.T) {
+	_, last := eachSecond(governor.Settings{AbortAfter: 30 * time.Second, Members: 2}, 60, steadyReading("etcd-0", 0.002))
+	if last.Stop != engine.StopMissing || last.Knobs.Rate > governor.FloorRate {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestBlindPaceIsFixed checks a staging without any latency: the pace is slow and never changes, not even by readings,
+// and the staging stops at its deadline.
+func TestBlindPaceIsFixed(t *testing.T) {
+	s := governor.Settings{AbortAfter: time.Second, Members: 1, Blind: true, Deadline: began.Add(90 * time.Second)}
+	for _, p99 := range []float64{0.001, 0.5} {
+		first, last := eachSecond(s, 89, steadyReading("etcd-0", p99))
+		if last.Knobs != first.Knobs || last.State != engine.GovernorFixed || last.Stop != "" || first.Knobs.Slice != time.Millisecond || first.Knobs.Pause < 50*time.Millisecond || first.Knobs.Pause > 150*time.Millisecond {
+			t.Errorf("%g s: from %+v to %+v", p99, first, last)
+		}
+	}
+	if _, last := eachSecond(s, 90, governor.Reading{Host: "etcd-0", Missing: true}); last.Stop != engine.StopDeadline {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestFarTooMuchMeansTheFloor checks that a latency far above its limit sets the pace to the floor with one sample, and
+// that a pace that was cut stays for some seconds.
+func TestFarTooMuchMeansTheFloor(t *testing.T) {
+	s := governor.Settings{Common: limits, Began: began, AbortAfter: time.Hour, Members: 1}
+	c := governor.New(s)
+	at := began
+	add := func(p99 float64) governor.Decision {
+		at = at.Add(time.Second)
+		return c.AddSample(at, []governor.Reading{steadyReading("etcd-0", p99)})
+	}
+	for range 20 {
+		add(0.001)
+	}
+	cut := add(0.045)
+	if cut.Knobs.Slice != time.Millisecond || cut.Knobs.Pause < 200*time.Millisecond {
+		t.Errorf("%+v", cut.Knobs)
+	}
+	for second := 1; second < 6; second++ {
+		if d := add(0.001); d.Knobs != cut.Knobs {
+			t.Errorf("%d s after the cut: %+v", second, d.Knobs)
+		}
+	}
+	if d := add(0.001); d.Knobs.Rate <= cut.Knobs.Rate {
+		t.Errorf("6 s after the cut: %+v", d.Knobs)
+	}
+}
