@@ -102,7 +102,7 @@ type MemberGoverned struct {
 	Host    string       `json:"host"`
 	Idle    LatencyPoint `json:"idle"`              // before the first staging of the run
 	Staging LatencyPoint `json:"staging"`           // from the begin to the end of the staging
-	Worst   LatencyPoint `json:"worst"`             // the worst window of the staging, by WAL fsync
+	Worst   LatencyPoint `json:"worst"`             // the worst window of the staging
 	WorstAt time.Time    `json:"worst_at,omitzero"` // begin of the worst window
 }
 
@@ -123,4 +123,17 @@ type LatencyBucket struct {
 	Low      float64 `json:"low"`            // lower bound, in seconds
 	High     float64 `json:"high,omitempty"` // upper bound, in seconds; missing: the last bucket has no upper bound
 	Observed uint64  `json:"observed"`       // observations in all buckets
+}
+
+// The highest disk latencies that the documentation of etcd advises, in
+// seconds.
+const (
+	advisedWALFsync      = 0.010
+	advisedBackendCommit = 0.025
+)
+
+// Severity returns the latency of a window as a multiple of the advised
+// latency. So windows and metrics can be compared.
+func (p LatencyPoint) Severity() float64 {
+	return max(p.WALFsyncP99/advisedWALFsync, p.BackendCommitP99/advisedBackendCommit)
 }

@@ -105,7 +105,7 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 		reading.Long = s.Counters.Since(m.recent[0].Counters).Latency(m.host, maxExceptional)
 		reading.Idle = m.idleLatency()
 		reading.Full = window.Latency(m.host, 0)
-		if p99 := reading.Full; p99.WALFsyncP99 > m.worst.WALFsyncP99 || m.worst.Window == 0 {
+		if p99 := reading.Full; p99.Severity() > m.worst.Severity() || m.worst.Window == 0 {
 			m.worst, m.at = p99, now.Add(-time.Duration(p99.Window))
 		}
 	}

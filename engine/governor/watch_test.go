@@ -13,7 +13,8 @@ import (
 type counters struct {
 	from, at time.Duration
 	fsync    func(time.Duration) float64
-	more     float64 // worst fsync of the counters that Plus has added
+	more     float64                     // worst fsync of the counters that Plus has added
+	commit   func(time.Duration) float64 // worst backend commit of each second; nil: none
 }
 
 func (c counters) Since(earlier governor.Counters) governor.Counters {
@@ -31,6 +32,9 @@ func (c counters) Latency(host string, _ int) engine.LatencyPoint {
 	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.at - c.from), WALFsyncP99: c.more, WALFsyncBucket: &engine.LatencyBucket{Observed: 1}}
 	for at := c.from + time.Second; at <= c.at; at += time.Second {
 		p.WALFsyncP99 = max(p.WALFsyncP99, c.fsync(at))
+		if c.commit != nil {
+			p.BackendCommitP99 = max(p.BackendCommitP99, c.commit(at))
+		}
 	}
 	return p
 }
@@ -97,5 +101,30 @@ func TestPausesTellTheIdleLatency(t *testing.T) {
 	}
 	if idle := w.Report()[0].Idle; idle.WALFsyncP99 != 0.002 {
 		t.Errorf("idle before: %+v", idle)
+	}
+}
+
+// TestWorstWindowFollowsBothLatencies checks that the worst window is the one with a slow backend commit, if this one
+// is worse in relation to the latency that etcd recommends than a slow WAL fsync in another window.
+func TestWorstWindowFollowsBothLatencies(t *testing.T) {
+	slowAt := func(slow time.Duration, p99 float64) func(time.Duration) float64 {
+		return func(at time.Duration) float64 {
+			if at == slow {
+				return p99
+			}
+			return 0.001
+		}
+	}
+	for _, c := range []struct {
+		commit float64
+		at     time.Duration
+	}{{0.2, 40 * time.Second}, {0.04, 20 * time.Second}} {
+		w := governor.NewWatch(nil)
+		for at := time.Duration(0); at <= time.Minute; at += time.Second {
+			w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: slowAt(20*time.Second, 0.02), commit: slowAt(40*time.Second, c.commit)}}}, false)
+		}
+		if m := w.Report()[0]; m.WorstAt != began.Add(c.at-10*time.Second) {
+			t.Errorf("commits of %g s: worst at %s: %+v", c.commit, m.WorstAt.Sub(began), m.Worst)
+		}
 	}
 }

@@ -56,11 +56,11 @@ func (t *Tally) noteDisturbance(at time.Time) {
 // addPoint adds the latency of a window that ended at that time. A window that
 // overlaps a staging belongs to the staging.
 func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
-	if severityOf(p) == 0 { // nothing was observed
+	if p.Severity() == 0 { // nothing was observed
 		return
 	}
 	m := t.memberNamed(cluster, p.Host)
-	if m.Worst == nil || severityOf(p) > severityOf(*m.Worst) {
+	if m.Worst == nil || p.Severity() > m.Worst.Severity() {
 		m.Worst, m.WorstAt = &p, at
 	}
 	began := at.Add(-time.Duration(p.Window))
@@ -70,7 +70,7 @@ func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 			m.Idle = &p
 		}
 	case !t.stageBegan.IsZero() && (t.staged.IsZero() || began.Before(t.staged)):
-		if m.Staging == nil || severityOf(p) > severityOf(*m.Staging) {
+		if m.Staging == nil || p.Severity() > m.Staging.Severity() {
 			m.Staging = &p
 		}
 	}
@@ -80,13 +80,13 @@ func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 // the run. The window of its idle latency is directly before the first staging.
 func (t *Tally) addGoverned(cluster string, g engine.MemberGoverned) {
 	m := t.memberNamed(cluster, g.Host)
-	if severityOf(g.Idle) > 0 {
+	if g.Idle.Severity() > 0 {
 		m.Idle = &g.Idle
 	}
-	if m.Staging == nil || severityOf(g.Worst) > severityOf(*m.Staging) {
+	if m.Staging == nil || g.Worst.Severity() > m.Staging.Severity() {
 		m.Staging = &g.Worst
 	}
-	if m.Worst == nil || severityOf(g.Worst) > severityOf(*m.Worst) {
+	if m.Worst == nil || g.Worst.Severity() > m.Worst.Severity() {
 		m.Worst, m.WorstAt = &g.Worst, g.WorstAt.Add(time.Duration(g.Worst.Window))
 	}
 }
@@ -111,17 +111,4 @@ func (t *Tally) Members() []event.MemberLatency {
 		all = append(all, *t.members[k])
 	}
 	return all
-}
-
-// The highest disk latencies that the documentation of etcd advises, in
-// seconds.
-const (
-	advisedWALFsync      = 0.010
-	advisedBackendCommit = 0.025
-)
-
-// severityOf returns the latency of a window as a multiple of the advised
-// limit. So windows and metrics can be compared.
-func severityOf(p engine.LatencyPoint) float64 {
-	return max(p.WALFsyncP99/advisedWALFsync, p.BackendCommitP99/advisedBackendCommit)
 }
