@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // tools are the programs that the scripts for hosts, the fakes and the host commands of tests use. Link leaves out
@@ -85,6 +86,7 @@ const NoTraps = "HOLDFAST_TEST_NO_TRAPS"
 // Run runs the tests of a package with traps in PATH and returns their exit status. If a test started a trap, Run
 // returns 1.
 func Run(m Tests) int {
+	syscall.Umask(0o022) // scripts refuse to trust folders that a group can change, and with 002 each new one would be such
 	dir, err := os.MkdirTemp("", "pathtest-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "FAIL: make tools of test hosts:", err)

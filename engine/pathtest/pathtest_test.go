@@ -102,3 +102,14 @@ func TestHostsHaveNoPathOfTheMachine(t *testing.T) {
 		}
 	}
 }
+
+// TestUmask checks that files of test hosts do not depend on the umask of the person who runs the tests.
+func TestUmask(t *testing.T) {
+	path := t.TempDir() + "/new"
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.Stat(path); err != nil || f.Mode().Perm() != 0o644 {
+		t.Errorf("%v %v", f, err)
+	}
+}
