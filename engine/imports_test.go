@@ -168,6 +168,7 @@ var neighbours = map[string]map[string]string{
 		"engine/etcd/change":        "a change of members emits events",
 		"engine/journal":            "a journal has the events of a run",
 		"engine/latency":            "events have the samples that it sums up",
+		"engine/totals":             "events have the figures that it sums up",
 		"engine/report":             "sinks receive events, and the end of a run becomes a sentence",
 		"engine/report/lines":       "each event is a line",
 		"engine/report/live":        "the view follows the events",
@@ -302,6 +303,9 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/latency": {
 		"engine/rollout":        "the last event of a run has the latencies of etcd",
 		"engine/report/summary": "the summary of a run shows them",
+	},
+	"holdfast/engine/totals": {
+		"engine/rollout": "the last event of a run has the figures of hosts",
 	},
 	"holdfast/engine/report": {
 		"engine/report/summary": "the summary ends with the sentence about the end",

@@ -119,6 +119,27 @@ type MemberLatency struct {
 	WorstAt time.Time            `json:"worst_at,omitzero"` // end of the worst window
 }
 
+// HostTotals has the figures of one host over a run.
+type HostTotals struct {
+	Host         string          `json:"host"`
+	Cluster      string          `json:"cluster,omitempty"`       // etcd cluster of its member
+	Fetched      int64           `json:"fetched,omitempty"`       // bytes that the bastion sent to the host; bytes that it sent again after a lost connection count again
+	Rate         int64           `json:"rate,omitempty"`          // bytes per second, over the steps that fetched something
+	Slowed       engine.Duration `json:"slowed,omitempty"`        // time that its staging was slowed
+	Paused       engine.Duration `json:"paused,omitempty"`        // time that its staging was paused
+	Fixed        engine.Duration `json:"fixed,omitempty"`         // time that its staging had a fixed pace
+	Down         engine.Duration `json:"down,omitempty"`          // time from the order to reboot until the host answered
+	MemberDown   engine.Duration `json:"member_down,omitempty"`   // time that the cluster lacked its member: from the order to reboot until the member was back, and during defragmentations
+	FailedProbes int             `json:"failed_probes,omitempty"` // samples in which its member was not healthy
+}
+
+// ClusterTotals has the figures of one etcd cluster over a run.
+type ClusterTotals struct {
+	Cluster    string `json:"cluster"`
+	Samples    int    `json:"samples"`              // samples that the cluster answered
+	Unanswered int    `json:"unanswered,omitempty"` // samples that no member answered
+}
+
 // RunEnd has the outcome of a run.
 type RunEnd struct {
 	Exit      engine.ExitCode `json:"exit"`
@@ -130,6 +151,9 @@ type RunEnd struct {
 	Untouched []string        `json:"left,omitempty"` // hosts with work that the run did not touch
 
 	Latency []MemberLatency `json:"latency,omitempty"` // disk latency of the etcd members that were sampled
+
+	Hosts    []HostTotals    `json:"hosts,omitempty"`    // figures of the hosts that have any
+	Clusters []ClusterTotals `json:"clusters,omitempty"` // figures of the etcd clusters that were sampled
 
 	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not start
 

@@ -12,14 +12,17 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/latency"
 	"holdfast/engine/textutil"
+	"holdfast/engine/totals"
 )
 
-// emitter numbers events, keeps the first error of the sink, and sums up the latencies of etcd.
+// emitter numbers events, keeps the first error of the sink, and sums up the latencies
+// of etcd and the figures of hosts.
 type emitter struct {
 	mu    sync.Mutex
 	seq   int
 	err   error
 	tally latency.Tally
+	sums  totals.Tally
 }
 
 func (e *emitter) firstError() error {
@@ -37,6 +40,7 @@ func (r *Run) emitEvent(e event.Event) error {
 	r.events.seq++
 	e.Schema, e.Seq, e.Run, e.Time = event.Schema, r.events.seq, r.ID, r.Clock.Now()
 	r.events.tally.AddEvent(e)
+	r.events.sums.AddEvent(e)
 	err := r.Sink.Emit(e)
 	if r.events.err == nil {
 		r.events.err = err
@@ -44,10 +48,11 @@ func (r *Run) emitEvent(e event.Event) error {
 	return r.events.err
 }
 
-func (e *emitter) memberLatencies() []event.MemberLatency {
+// addFigures adds the sums over all events to the end of a run.
+func (e *emitter) addFigures(end *event.RunEnd) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.tally.Members()
+	end.Latency, end.Hosts, end.Clusters = e.tally.Members(), e.sums.Hosts(), e.sums.Clusters()
 }
 
 func (r *Run) noteEvent(e event.Event) { _ = r.emitEvent(e) }

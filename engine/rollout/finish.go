@@ -20,8 +20,8 @@ func (r *Run) finishRun(ctx context.Context, last []engine.Plan, err error) even
 	end := event.RunEnd{
 		Exit: verdict.Exit, Verdict: verdict, Cause: r.endCause(ctx, last, err),
 		Updated: r.state.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(r.state.failed)), Untouched: unfinishedHosts(last, r.state),
-		Latency: r.events.memberLatencies(),
 	}
+	r.events.addFigures(&end)
 	if journal := r.events.firstError(); err == nil && journal != nil {
 		end = markUnjournaled(end, journal)
 	}

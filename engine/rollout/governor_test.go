@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -91,7 +92,8 @@ func TestGovernorSlowsDown(t *testing.T) {
 			}
 			return 0.002
 		}
-		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
+		runEnd := applyRun(b, runSerially)
+		failOnErrors(t, checkEnd(runEnd, engine.ExitOK), checkConverged(site))
 		events := governorEvents(b, "etcd-1")
 		states := statesOf(events)
 		if !strings.HasPrefix(states, "free slowed paused slowed") || !strings.HasSuffix(states, "free ended") {
@@ -104,6 +106,13 @@ func TestGovernorSlowsDown(t *testing.T) {
 		end := events[len(events)-1]
 		if end.Slowed < engine.Duration(20*time.Second) || end.Paused < engine.Duration(5*time.Second) {
 			t.Errorf("%+v", end)
+		}
+		i := slices.IndexFunc(runEnd.Hosts, func(h event.HostTotals) bool { return h.Host == "etcd-1" })
+		if i < 0 || runEnd.Hosts[i].Slowed != end.Slowed || runEnd.Hosts[i].Paused != end.Paused || runEnd.Hosts[i].MemberDown < runEnd.Hosts[i].Down || runEnd.Hosts[i].Down == 0 {
+			t.Errorf("totals %+v", runEnd.Hosts)
+		}
+		if len(runEnd.Clusters) != 1 || runEnd.Clusters[0].Samples == 0 {
+			t.Errorf("%+v", runEnd.Clusters)
 		}
 		if paces := site.Host("etcd-1").Paces(); len(paces) < 8*60/5 {
 			t.Errorf("%d paces in 8 minutes", len(paces))

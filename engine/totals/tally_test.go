@@ -1,0 +1,89 @@
+package totals_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/totals"
+)
+
+// stepEvent returns an event of a step of etcd-0 at that second of the run.
+func stepEvent(second int, kind engine.StepKind, t event.Type, change func(*event.Event)) event.Event {
+	e := event.Event{Time: time.Date(2026, 11, 23, 0, 0, second, 0, time.UTC), Type: t, Host: "etcd-0", Cluster: "main", Kind: kind, Step: string(kind)}
+	if change != nil {
+		change(&e)
+	}
+	return e
+}
+
+func progress(bytes int64) func(*event.Event) {
+	return func(e *event.Event) { e.Progress = &event.Progress{Bytes: bytes} }
+}
+
+func took(seconds int) func(*event.Event) {
+	return func(e *event.Event) { e.Took = engine.Duration(seconds) * engine.Duration(time.Second) }
+}
+
+func failure(kind engine.FailureKind) func(*event.Event) {
+	return func(e *event.Event) { e.Failure = &engine.Failure{Kind: kind} }
+}
+
+// TestTotalsOfAHost checks the figures of a host over a run with two stagings, one of them without contents from the
+// bastion, a refused and an obeyed reboot, and a defragmentation.
+func TestTotalsOfAHost(t *testing.T) {
+	var tally totals.Tally
+	for _, e := range []event.Event{
+		stepEvent(0, engine.StageStep, event.StepStarted, nil),
+		stepEvent(5, engine.StageStep, event.StepProgress, progress(40)),
+		stepEvent(9, engine.StageStep, event.StepProgress, progress(100)),
+		stepEvent(10, engine.StageStep, event.StepEnded, took(10)),
+		stepEvent(11, engine.StageStep, event.StepStarted, nil),
+		stepEvent(12, engine.StageStep, event.StepProgress, progress(50)),
+		stepEvent(16, engine.StageStep, event.StepEnded, took(5)),
+		stepEvent(17, engine.StageStep, event.StepStarted, nil),
+		stepEvent(18, engine.StageStep, event.StepEnded, took(600)), // nothing from the bastion
+		stepEvent(20, engine.RebootStep, event.StepStarted, nil),
+		stepEvent(21, engine.RebootStep, event.StepEnded, failure(engine.ActionFailure)), // refused
+		stepEvent(30, engine.RebootStep, event.StepStarted, nil),
+		stepEvent(31, engine.RebootStep, event.StepEnded, nil),
+		stepEvent(40, engine.BootStep, event.StepEnded, nil),
+		stepEvent(45, engine.EtcdStep, event.StepEnded, nil),
+		stepEvent(50, engine.DefragStep, event.StepStarted, nil),
+		stepEvent(52, engine.DefragStep, event.StepEnded, failure(engine.ActionFailure)),
+		stepEvent(60, engine.StageStep, event.StagingGoverned, func(e *event.Event) {
+			e.Governor = &engine.Governor{State: engine.GovernorEnded, Slowed: 7, Paused: 3, Fixed: 1}
+		}),
+	} {
+		tally.AddEvent(e)
+	}
+	want := []event.HostTotals{{
+		Host: "etcd-0", Cluster: "main", Fetched: 150, Rate: 10, Slowed: 7, Paused: 3, Fixed: 1,
+		Down: engine.Duration(10 * time.Second), MemberDown: engine.Duration(17 * time.Second),
+	}}
+	if got := tally.Hosts(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	if c := tally.Clusters(); c != nil {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestFailedSamples checks that a sample in which a member is not healthy counts for its host, and a sample without an
+// answer for the cluster. A host without figures has no totals.
+func TestFailedSamples(t *testing.T) {
+	var tally totals.Tally
+	for _, s := range []event.Sample{{Voters: 3, Healthy: 2, Down: []string{"etcd-2"}}, {Voters: 3, Healthy: 3}, {Problems: []string{"no answer"}}, {Voters: 3, Healthy: 1, Down: []string{"etcd-1", "etcd-2"}}} {
+		tally.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &s})
+	}
+	tally.AddEvent(stepEvent(1, engine.HoldStep, event.StepEnded, nil))
+	hosts := []event.HostTotals{{Host: "etcd-1", Cluster: "main", FailedProbes: 1}, {Host: "etcd-2", Cluster: "main", FailedProbes: 2}}
+	if got := tally.Hosts(); !reflect.DeepEqual(got, hosts) {
+		t.Errorf("%+v", got)
+	}
+	if got := tally.Clusters(); !reflect.DeepEqual(got, []event.ClusterTotals{{Cluster: "main", Samples: 3, Unanswered: 1}}) {
+		t.Errorf("%+v", got)
+	}
+}
