@@ -21,13 +21,13 @@ import (
 	"holdfast/engine/resource"
 )
 
-// limits bounds the decoded and decompressed contents: a few bytes of a
-// document can expand to gigabytes. The first four values are bytes.
+// limits bounds the documents and their contents. A few bytes of a document can
+// expand to gigabytes of decompressed contents.
 type limits struct {
-	file     int // one file
-	document int // all files of one document
-	all      int // all contents that a run unpacks or keeps
-	texts    int // the source text of all documents
+	file     int // bytes of one file
+	document int // bytes of all files of one document
+	all      int // bytes of all contents that a run unpacks or keeps
+	texts    int // bytes of the text of all documents
 	values   int // number of values in all documents that a run keeps
 }
 
@@ -36,14 +36,14 @@ var defaultLimits = limits{file: maxContents, document: 512 << 20, all: 2 << 30,
 // maxContents is the maximum size of a file in bytes, after decompression.
 const maxContents = 64 << 20
 
-// contentStore holds decoded file contents. In parsed configs, a source only
-// contains the number of its content, because Ignition's library parses the
-// whole source each time that it reads it.
+// contentStore holds decoded file contents. A source in a parsed config is only a
+// short reference to its content, because Ignition's library parses a whole
+// source each time that it reads it.
 type contentStore struct {
 	limits limits
 	list   []content
-	// bytes counts the contents that were decoded, also those that were
-	// refused, the sources that are kept, and the appended contents.
+	// bytes counts all contents that were decoded, and refused ones, too. It also
+	// counts the sources that are kept, and the results of appending.
 	bytes  int
 	texts  int // total size of the documents read
 	values int // number of values in the documents that are in memory
@@ -53,7 +53,8 @@ type contentStore struct {
 type content struct {
 	data   []byte
 	digest string
-	// original is the source in the document, unless it is plain base64.
+	// original is the source in the document, unless it is base64 without
+	// compression.
 	original types.Resource
 }
 
@@ -64,7 +65,7 @@ func (c *contentStore) countText(n int) (wrong string) {
 	return ""
 }
 
-// countValues counts the values of a document.
+// countValues counts n more values. wrong is the problem if they are too many.
 func (c *contentStore) countValues(n int) (wrong string) {
 	if c.values += n; c.values > c.limits.values {
 		return fmt.Sprintf("exceeds the limit of %d values for all documents; write fewer, with fewer aliases", c.limits.values)
@@ -110,7 +111,7 @@ func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 }
 
 // sizeLimit returns the maximum size of the next content of the document, and
-// the message about a larger one.
+// the message for a content that is larger.
 func (d *document) sizeLimit() (most int, tooMuch string) {
 	most, tooMuch = d.contentsLeft()
 	if file := d.contents.limits.file; file <= most {
@@ -120,7 +121,7 @@ func (d *document) sizeLimit() (most int, tooMuch string) {
 }
 
 // contentsLeft returns how many more bytes of contents the document may have,
-// and the message about more.
+// and the message for a document that has more.
 func (d *document) contentsLeft() (most int, tooMuch string) {
 	l := d.contents.limits
 	most, tooMuch = l.document-d.contentBytes, fmt.Sprintf("exceeds the limit of %d MiB for the contents of this document", l.document>>20)
@@ -131,8 +132,8 @@ func (d *document) contentsLeft() (most int, tooMuch string) {
 }
 
 // decodeContents decodes and verifies the contents of a resource, stores them,
-// and replaces the resource with a reference to them. It decodes nothing more
-// after a limit of the document or the run: the document is refused anyway.
+// and replaces the resource with a reference to them. Once the document or the run
+// has exceeded its limit, it decodes nothing more: the document is refused anyway.
 func (d *document) decodeContents(r *types.Resource, at syntax.FieldPath) {
 	before := *r
 	if r.Source == nil {
@@ -176,7 +177,7 @@ func (d *document) decodeContents(r *types.Resource, at syntax.FieldPath) {
 // decoded is the result of decodeResource.
 type decoded struct {
 	data      []byte
-	bytes     int              // size of the data, or the bytes that were decompressed until the data were refused
+	bytes     int              // number of bytes that were decoded, also if the data are refused
 	isTooLong bool             // the data are longer than the limit
 	field     syntax.FieldPath // field with the problem
 	wrong     string           // the problem
@@ -190,7 +191,7 @@ func decodeResource(r types.Resource, limit int) decoded {
 	}
 	data, ok := ignition.DecodeDataURL(*r.Source)
 	if !ok {
-		return decoded{field: source, wrong: "is not a data: URL; encode the contents again"}
+		return decoded{field: source, wrong: "is not a valid data: URL; encode the contents again"}
 	}
 	size := len(data)
 	if r.Compression != nil && *r.Compression == "gzip" {
@@ -211,27 +212,28 @@ func decodeResource(r types.Resource, limit int) decoded {
 }
 
 func remoteProblem(r types.Resource) string {
-	scheme := "that"
-	if u, err := url.Parse(*r.Source); err == nil && len(u.Scheme) <= 5 {
-		scheme = u.Scheme + ":"
+	remote, scheme := "refers to remote contents", ""
+	if u, err := url.Parse(*r.Source); err == nil && u.Scheme != "" && len(u.Scheme) <= 5 { // a longer one may be a secret
+		scheme = u.Scheme
+		remote += " (" + scheme + ":)"
 	}
 	const embed = "embed the contents as a data: URL (Butane: inline or local)"
 	switch {
-	case scheme != "http:" && scheme != "https:":
-		return "refers to remote contents (" + scheme + "), but only http and https are supported; " + embed
+	case scheme != "http" && scheme != "https":
+		return remote + ", but only http and https are supported; " + embed
 	case r.Verification.Hash == nil:
-		return "refers to remote contents (" + scheme + ") without a hash; add verification.hash (sha512- and the output of sha512sum), or " + embed
+		return remote + " without a hash; add verification.hash (sha512- and the output of sha512sum), or " + embed
 	}
-	return "refers to remote contents (" + scheme + "), which this command does not fetch; " + embed
+	return remote + ", which this command does not fetch; " + embed
 }
 
 // errTooLong means that decompressed data exceed their limit.
 var errTooLong = errors.New("too long")
 
-// decompressGzip decompresses at most limit bytes. It also returns the size of
-// the data. After an error, this is the number of bytes that it decompressed.
-// It first decompresses without keeping anything, so that a bomb takes no
-// memory, and other data take no more than their size.
+// decompressGzip decompresses at most limit bytes. size is the number of bytes
+// that it decompressed, also after an error. It decompresses twice. The first time
+// it keeps nothing, so that a bomb takes no memory, and other data take no more
+// than their size.
 func decompressGzip(data []byte, limit int) (out []byte, size int, err error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -254,8 +256,8 @@ func decompressGzip(data []byte, limit int) (out []byte, size int, err error) {
 	return out, size, r.Close()
 }
 
-// matchesHash compares data with a hash such as sha256-…. It accepts unknown
-// hash functions, because the library refuses them.
+// matchesHash compares data with a hash such as sha256-…. It returns true for an
+// unknown hash function, because Ignition's library reports it.
 func matchesHash(data []byte, hash string) bool {
 	function, want, _ := strings.Cut(hash, "-")
 	var sum []byte

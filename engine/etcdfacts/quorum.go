@@ -15,14 +15,14 @@ func QuorumOf(n int) int { return n/2 + 1 }
 // writes. A negative margin means that the quorum is lost.
 func (c ClusterFacts) Margin() int { return c.CountHealthy() - QuorumOf(len(c.Voters())) }
 
-// MayLose returns an error that says why the host must not go down now, or nil.
-// away are the other hosts that are down or may go down at any moment: held by
-// somebody, unreachable, or in the same batch. The host may go down if the
-// remaining healthy voters are at least a quorum and every other voter is
-// healthy and not away. It must not go down while the cluster has a Problem, an
-// alarm or a learner, or while members would refuse each other after a restart.
-// Exactly one voter must be known to run on the host. allowOutage waives the
-// quorum for clusters of one or two voters, which cannot spare any.
+// MayLose returns nil if the host may go down now, or else an error with the
+// reason. away are the other hosts that are down or may go down at any moment:
+// held by somebody, unreachable, or in the same batch. Exactly one voter must be
+// known to run on the host. All other voters must be healthy and not away, and
+// must be a quorum without it. allowOutage waives only the quorum, and only for
+// clusters of one or two voters, which cannot spare any. The host must not go
+// down while the cluster has a Problem, an alarm or a learner, or while members
+// would refuse each other after a restart.
 func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) error {
 	if c.Problem != "" {
 		return c.quorumError(c.Problem)

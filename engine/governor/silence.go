@@ -6,20 +6,21 @@ import (
 	"holdfast/engine"
 )
 
-// busyRate is the number of observations per second from which on a member that
-// has none for missingTime is stalled. With fewer, perhaps nobody writes.
+// busyRate is the least number of observations per second of a busy member. If a
+// busy member has no observation for missingTime, it is stalled. Any other member
+// may be silent because nobody writes.
 const busyRate = 1.0
 
-// silence is the time in which a member that has written before completes
-// nothing: its disk has stalled, or nobody writes.
+// silence is a time in which a member that wrote before completes no write. Its
+// disk has stalled, or nobody writes.
 type silence struct {
 	since time.Time
-	busy  bool // it had many observations before
+	busy  bool // the member had at least busyRate before
 }
 
 // noteSilence notes which members are silent. A member that has never written
-// anything is not silent. A silence ends only with an observation: a disk that
-// stalls for longer than all windows is still no reason to speed up.
+// anything is not silent. A silence ends only with an observation: the pace must
+// not rise just because a disk has stalled for longer than all windows.
 func (c *Controller) noteSilence(now time.Time, readings []Reading) {
 	for _, r := range readings {
 		switch quiet := c.silent[r.Host]; {
@@ -45,8 +46,8 @@ func isBusy(p engine.LatencyPoint) bool {
 	return float64(observationsOf(p)) >= busyRate*time.Duration(p.Window).Seconds() && observationsOf(p) > 0
 }
 
-// longestStall returns the member that is stalled for the longest time, at
-// least missingTime.
+// longestStall returns the longest stall of a busy member, or the zero Excess if
+// none has lasted for missingTime.
 func (c *Controller) longestStall(now time.Time) (worst Excess) {
 	for host, quiet := range c.silent {
 		if stalled := now.Sub(quiet.since); quiet.busy && stalled >= missingTime && stalled > worst.Stalled {
@@ -56,9 +57,10 @@ func (c *Controller) longestStall(now time.Time) (worst Excess) {
 	return worst
 }
 
-// someWrite reports whether a member has observations in the shortest window,
-// so that the members without them cannot be merely idle.
-func (c *Controller) someWrite(readings []Reading) bool {
+// hasWriter reports whether a member has observations in the shortest window.
+// Each write goes to all members of a cluster, so the silent ones are then not
+// just idle.
+func (c *Controller) hasWriter(readings []Reading) bool {
 	_, observed := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Recent })
 	return observed
 }

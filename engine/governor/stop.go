@@ -81,7 +81,7 @@ func (c *Controller) excessAtFloor(now time.Time, readings []Reading) (engine.St
 		return engine.StopLatency, window
 	case long.isOver() && c.isOftenOver(now):
 		return engine.StopLatency, long
-	case stalled.Stalled > 0 && c.someWrite(readings):
+	case stalled.Stalled > 0 && c.hasWriter(readings):
 		return engine.StopStalled, stalled
 	case c.isMissingLong(now):
 		return engine.StopMissing, Excess{Host: missingHost(readings), Window: now.Sub(c.missingSince)}

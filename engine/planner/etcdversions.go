@@ -10,8 +10,9 @@ import (
 	"holdfast/engine/version"
 )
 
-// etcdUpdates returns the hosts that boot another version of etcd. The version
-// of an OS is known when a member of the cluster has staged this OS.
+// etcdUpdates returns the updates of etcd that the work brings, as far as they are
+// known: holdfast knows the version of etcd in an OS while a host of the cluster
+// has staged this OS.
 func (in Input) etcdUpdates(x index, work []engine.HostPlan) []engine.EtcdUpdate {
 	var updates []engine.EtcdUpdate
 	for _, hp := range work {
@@ -69,8 +70,8 @@ func (in Input) refusedEtcd(updates []engine.EtcdUpdate) map[string]engine.EtcdU
 	return refused
 }
 
-// newEtcdUpdate compares a version of etcd with the version of a cluster. etcd
-// supports updates to the next minor version
+// newEtcdUpdate compares the version of etcd in a staged OS with the version of
+// the cluster. etcd supports updates to the next minor version
 // (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd), and does not start if
 // the cluster has a newer version (MustDetectDowngrade in etcd's
 // server/etcdserver/version/downgrade.go). ok is false if one of the versions
@@ -86,19 +87,19 @@ func newEtcdUpdate(u engine.EtcdUpdate, facts etcdfacts.ClusterFacts, managed bo
 	switch {
 	case to.IsBefore(runs):
 		u.Kind = engine.EtcdDowngrade
-		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: an older etcd does not start there; stage an OS with etcd %s, or take the cluster down to %s first (etcdctl downgrade)", has, u.Cluster, runs, runs, to)
+		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: an older etcd does not start there; stage an OS with etcd %s, or downgrade the cluster to %s first (etcdctl downgrade)", has, u.Cluster, runs, runs, to)
 	case to.SkipsAfter(runs):
 		u.Kind = engine.EtcdSkips
 		u.Text = fmt.Sprintf("%s, and etcd cluster %s is at %s: etcd does not support updates that skip a minor version; update all members to %s first", has, u.Cluster, runs, runs.Next())
 	case storesNoPromotions(cmp.Or(u.From, oldestMember(facts))) && runs.IsBefore(to):
 		u.Kind = engine.EtcdForgetsPromotions
-		grown := fmt.Sprintf("and holdfast adds members of cluster %s as learners", u.Cluster)
+		grown := fmt.Sprintf("and holdfast adds members of cluster %s as learners, so", u.Cluster)
 		if !managed {
 			u.Kind = engine.EtcdMayForgetPromotions
-			grown = fmt.Sprintf("if members of cluster %s were added as learners", u.Cluster)
+			grown = fmt.Sprintf("and if members of cluster %s were added as learners,", u.Cluster)
 		}
-		u.Text = fmt.Sprintf("%s, and its member runs %s: etcd 3.5 before 3.5.20 does not store that a learner was promoted, so etcd %s may take voters for learners and not start, %s; "+
-			"update all members to the newest etcd 3.5 first", has, orUnknown(u.From), to, grown)
+		u.Text = fmt.Sprintf("%s, and its member runs %s: etcd 3.5 before 3.5.20 does not store that a learner was promoted, %s etcd %s may take voters for learners and not start; "+
+			"update all members to the newest etcd 3.5 first", has, orUnknown(u.From), grown, to)
 	default:
 		u.Kind = engine.EtcdSupported
 		u.Text = fmt.Sprintf("%s; its member runs %s, and cluster %s is at %s", has, orUnknown(u.From), u.Cluster, runs)
@@ -106,8 +107,8 @@ func newEtcdUpdate(u engine.EtcdUpdate, facts etcdfacts.ClusterFacts, managed bo
 	return u, true
 }
 
-// storesNoPromotions reports whether this etcd keeps a promoted learner as a learner in the store that etcd 3.6 reads
-// (https://etcd.io/blog/2025/upgrade_from_3.5_to_3.6_issue).
+// storesNoPromotions reports whether this version of etcd does not store promotions where etcd 3.6 reads them. A promoted
+// member is still a learner there (https://etcd.io/blog/2025/upgrade_from_3.5_to_3.6_issue).
 func storesNoPromotions(text string) bool {
 	var major, minor, patch int
 	n, _ := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch)
@@ -116,13 +117,13 @@ func storesNoPromotions(text string) bool {
 
 func orUnknown(version string) string {
 	if version == "" {
-		return "a version that is not known"
+		return "an unknown version"
 	}
 	return version
 }
 
-// leastEtcdVersion returns the version below which no member of the cluster may
-// be: the cluster version, else the oldest version of a member, or "".
+// leastEtcdVersion returns the oldest version with which a member may run: the
+// cluster version, or else the version of the oldest member, or "".
 func leastEtcdVersion(c etcdfacts.ClusterFacts) string {
 	if c.Version != "" {
 		return c.Version

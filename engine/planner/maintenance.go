@@ -15,7 +15,7 @@ type Maintenance struct {
 	Hosts     []string // hosts to hold
 }
 
-// Clusters returns the etcd clusters with a member on one of the hosts.
+// Clusters returns the etcd clusters that one of the hosts names in the inventory.
 func (m Maintenance) Clusters() []engine.Cluster {
 	var clusters []engine.Cluster
 	for _, c := range m.Inventory.Clusters {
@@ -27,8 +27,10 @@ func (m Maintenance) Clusters() []engine.Cluster {
 }
 
 // JudgeQuorum forecasts the quorum of a cluster while the hosts are held.
-// members are the facts of the members' hosts, with their holds. refused means
-// that the hosts must not be held, because the cluster would lose its quorum.
+// members are the facts of all hosts of the cluster, with their holds. refused
+// means that the hosts must not be held: a quorum would not be left, or nobody
+// knows whether it would. allow_outage of the cluster waives only the first
+// reason, for at most two voters.
 func (m Maintenance) JudgeQuorum(c engine.Cluster, facts etcdfacts.ClusterFacts, members []engine.Facts) (o QuorumForecast, refused bool) {
 	away := map[string]string{}
 	for _, f := range members {
@@ -41,8 +43,8 @@ func (m Maintenance) JudgeQuorum(c engine.Cluster, facts etcdfacts.ClusterFacts,
 	return o, o.LosesQuorum() && !outageAllowed
 }
 
-// describeAbsence returns why a host may be down, or "". Every hold counts,
-// because a person has no run that could adopt one.
+// describeAbsence returns why a host may be down, or "". Every hold counts: only a
+// run could adopt one, and the request of a person is no run.
 func describeAbsence(f engine.Facts) string {
 	switch s := judgeStanding(f, engine.HoldOwner{}, nil); {
 	case !s.isUnavailable():
@@ -64,11 +66,11 @@ type QuorumForecast struct {
 	Quorum      int
 	Remaining   int      // healthy voters on hosts that stay up
 	Disrupted   []string // hosts with a voter that may go down
-	Unavailable []string // other voters that do not count, each with the reason
+	Unavailable []string // other voters that are not healthy or may be down, each with the reason
 }
 
-// forecastQuorum counts the voters that remain when the taken hosts go down. The
-// keys of away are other hosts that may be down, and its values are the reasons.
+// forecastQuorum counts the voters that remain when the taken hosts go down. away
+// has the reason for each host that may be down already.
 func forecastQuorum(c etcdfacts.ClusterFacts, taken []string, away map[string]string) QuorumForecast {
 	o := QuorumForecast{Cluster: c.Name, Problem: c.Problem}
 	if c.Problem != "" {
@@ -105,7 +107,11 @@ func (o QuorumForecast) String() string {
 	if o.Problem != "" {
 		return fmt.Sprintf("etcd cluster %s: it is not known whether a quorum would be left: %s", o.Cluster, o.Problem)
 	}
-	s := fmt.Sprintf("etcd cluster %s: %d of %d voters would be left without %s, the quorum is %d", o.Cluster, o.Remaining, o.Voters, strings.Join(o.Disrupted, ", "), o.Quorum)
+	without := ""
+	if len(o.Disrupted) > 0 {
+		without = " without " + strings.Join(o.Disrupted, ", ")
+	}
+	s := fmt.Sprintf("etcd cluster %s: %d of %d voters would be left%s, the quorum is %d", o.Cluster, o.Remaining, o.Voters, without, o.Quorum)
 	if len(o.Unavailable) > 0 {
 		s += " (" + strings.Join(o.Unavailable, "; ") + ")"
 	}

@@ -43,6 +43,7 @@ func TestQuorumDuringMaintenance(t *testing.T) {
 		"one of five":              {five, []string{"e-0"}, nil, false, false, false, "etcd cluster main: 4 of 5 voters would be left without e-0, the quorum is 3"},
 		"the only one":             {single, []string{"e-0"}, nil, false, true, false, "etcd cluster main: 0 of 1 voters would be left without e-0, the quorum is 1"},
 		"the only one, allowed":    {single, []string{"e-0"}, nil, true, false, false, "etcd cluster main: 0 of 1 voters would be left without e-0, the quorum is 1"},
+		"a host without a voter":   {three, []string{"e-9"}, []engine.Facts{held}, false, false, true, `etcd cluster main: 2 of 3 voters would be left, the quorum is 2 (e-1 is held by bob@b2 since 0001-01-01 00:00 UTC for "fans")`},
 		"a cluster nobody can see": {etcdfacts.ClusterFacts{Name: "main", Problem: "no member answers"}, []string{"e-0"}, nil, true, true, false, "etcd cluster main: it is not known whether a quorum would be left: no member answers"},
 	} {
 		m := planner.Maintenance{Hosts: c.taken}

@@ -105,7 +105,7 @@ func TestWarnings(t *testing.T) {
 		"worker-5 is outside the limit and counts as unavailable: " + hold + "12:00 UTC",
 		"worker-6 is outside the limit and counts as unavailable: connection refused",
 		"worker-9 counts as unavailable: run run-of-somebody left its hold there, and this run does not adopt it: " + hold + "11:59 UTC",
-		"pool worker: outside the limit 1 host does not match either; pools that come after it do not wait for that",
+		"pool worker: 1 host outside the limit does not match, either; later pools do not wait for that",
 	}
 	if got := planner.NewPlan(w.input()).Warnings; !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// surveyResult is the result of the survey, before any scheduling.
+// surveyResult is the result of the survey. It schedules nothing yet.
 type surveyResult struct {
 	work         []engine.HostPlan
 	matching     []string
@@ -18,18 +18,19 @@ type surveyResult struct {
 	warnings     []string
 	drift        []engine.HostDrift
 	unavailable  map[string]string // hosts that count as unavailable, and why
-	held         map[string]bool   // unavailable hosts whose hold this run must respect
-	outsideLimit map[string]int    // number of hosts of each pool with work that were not selected
-	onlyReleased map[string]bool   // hosts that were rolled back, and that the run only releases
+	held         map[string]bool   // unavailable hosts with a hold that this run does not adopt
+	outsideLimit map[string]int    // by pool: number of hosts outside the limit that do not match
+	onlyReleased map[string]bool   // hosts that were rolled back: the run only releases them
 
-	passedCanaries map[string][]passedCanary // hosts of each pool that match
-	failedHosts    map[string][]string       // hosts of each pool that failed and that the run does not try again
+	passedCanaries map[string][]passedCanary // by pool: matching hosts that count as canaries
+	failedHosts    map[string][]string       // by pool: selected hosts that failed, were rolled back or cannot be compared; the run does not try them
 }
 
-// passedCanary is a matching host that counts as a canary.
+// passedCanary is a matching host. As a canary, it has passed when its soak is
+// over.
 type passedCanary struct {
 	host string
-	at   time.Time // when it reached its desired state; zero: at an unknown time
+	at   time.Time // when it reached its desired state; zero: not known
 }
 
 func surveyHosts(in Input, x index) surveyResult {
@@ -43,7 +44,7 @@ func surveyHosts(in Input, x index) surveyResult {
 			f.Unreachable = "not gathered"
 		}
 		if _, problem := readRollout(f); problem != "" {
-			s.addWarning("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, hostscript.RolloutPath, problem)
+			s.addWarning("%s: %s is not believed: %s; its contents count as unknown; remove it from the host, and find out who wrote it", h.Name, hostscript.RolloutPath, problem)
 		}
 		why, reason := in.standingOf(f).exclusion(), ""
 		if why != "" {
@@ -55,7 +56,7 @@ func surveyHosts(in Input, x index) surveyResult {
 		case in.Selected(h):
 			s.markUnavailable(h, why)
 			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
-			if _, failed := in.Failed[h.Name]; failed { // the state of the host since its failure does not matter
+			if _, failed := in.Failed[h.Name]; failed { // the failure counts, although the host is now excluded for another reason
 				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 			}
 		default:
@@ -65,7 +66,7 @@ func surveyHosts(in Input, x index) surveyResult {
 	}
 	for _, p := range in.Inventory.Pools {
 		if n := s.outsideLimit[p.Name]; n > 0 && in.Play == nil {
-			s.addWarning("pool %s: outside the limit %s either; pools that come after it do not wait for that", p.Name, countMismatches(n))
+			s.addWarning("pool %s: %s, either; later pools do not wait for that", p.Name, countMismatches(n))
 		}
 	}
 	return s
@@ -73,9 +74,9 @@ func surveyHosts(in Input, x index) surveyResult {
 
 func countMismatches(n int) string {
 	if n == 1 {
-		return "1 host does not match"
+		return "1 host outside the limit does not match"
 	}
-	return fmt.Sprintf("%d hosts do not match", n)
+	return fmt.Sprintf("%d hosts outside the limit do not match", n)
 }
 
 func (s *surveyResult) addWarning(format string, args ...any) {
@@ -89,9 +90,10 @@ func (s *surveyResult) markUnavailable(h engine.Host, why engine.ExclusionKind) 
 	}
 }
 
-// surveyHost compares one reached host and adds it to the matching hosts, the
-// work or the exclusions. A host with the hold of a dead run always has work.
-// If this run does not do that work, the host counts as unavailable.
+// surveyHost compares one reached host. It adds a selected host to the matching
+// hosts, the work or the exclusions, unless the host has only drifted. A host
+// with a hold that this run may adopt always has work. If this run does not do
+// that work, the host counts as unavailable.
 func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Facts) {
 	target := in.newTarget(x, h, f)
 	d, err := in.compareHost(target)
@@ -150,9 +152,9 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	}
 }
 
-// describeStrayEtcd returns why a host must not be disrupted if it runs etcd
-// and no cluster of the inventory contains it: nobody can check the quorum of
-// its cluster. It returns "" for other hosts.
+// describeStrayEtcd returns why the plan must not disrupt a host that runs etcd
+// and is in no cluster of the inventory: nobody can check the quorum of its
+// cluster. It returns "" if this is no reason.
 func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
 	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
 		return ""
@@ -170,21 +172,21 @@ type comparedHost struct {
 }
 
 func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, string) {
-	failed, again := in.Failed[c.host.Name]
-	left := x.approvedExclusions[c.host.Name]
+	failure, hasFailed := in.Failed[c.host.Name]
+	approved := x.approvedExclusions[c.host.Name]
 	switch {
-	case again:
-		return engine.Failed, failed
+	case hasFailed:
+		return engine.Failed, failure
 	case c.err != nil:
 		return engine.Unclear, c.err.Error()
 	case c.host.Paused:
 		return engine.Paused, "the inventory pauses it"
 	case x.pools[c.host.Pool].Paused:
 		return engine.Paused, "the inventory pauses pool " + c.host.Pool
-	case left.Kind == engine.Blocked:
-		return engine.Blocked, left.Reason
-	case left.Kind != "" && (!c.rejected || in.standingOf(c.facts).mayAdopt()):
-		return left.Kind, "the approved plan leaves it out; the next run takes it"
+	case approved.Kind == engine.Blocked:
+		return engine.Blocked, approved.Reason
+	case approved.Kind != "" && (!c.rejected || in.standingOf(c.facts).mayAdopt()):
+		return approved.Kind, "the approved plan leaves it out; the next run takes it"
 	case c.rejected:
 		return engine.RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", engine.ShortDigest(in.Desired[c.host.Name].OS.Digest()))
 	}
@@ -199,9 +201,9 @@ func (in Input) isRejected(h engine.Host, f engine.Facts) bool {
 	return slices.Contains(f.Rejected, os.Digest())
 }
 
-// passesAsCanary reports whether a matching host counts as a passed canary. If
-// a play skips tasks on the host, the host counts only if this run carried out
-// the other tasks there.
+// passesAsCanary reports whether a matching host can pass as a canary. If a play
+// skips tasks on the host, the host passes only if this run carried out the other
+// tasks there.
 func (in Input) passesAsCanary(h engine.Host) bool {
 	if _, done := in.Done[h.Name]; done || in.Play == nil {
 		return true
@@ -210,8 +212,8 @@ func (in Input) passesAsCanary(h engine.Host) bool {
 }
 
 // updatedAt returns when the host reached its desired state, by the bastion's
-// clock. A time that is later than the host's own clock counts as the start of
-// this run.
+// clock, or the zero time if that is not known. If the host gives a time that its
+// own clock has not reached yet, updatedAt returns the start of this run.
 func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
 		return at
@@ -234,7 +236,7 @@ func describeAdoption(in Input, h engine.Host, f engine.Facts) string {
 		whole := f
 		hold := *f.Hold
 		hold.UnitsLeft, whole.Hold = 0, &hold
-		return fmt.Sprintf("%s; it names %d services that ran before, and not %d others: see to those yourself", describeAdoption(in, h, whole), len(hold.Units), left)
+		return fmt.Sprintf("%s; the hold names only %d of %d services that ran before: check the others yourself", describeAdoption(in, h, whole), len(hold.Units), len(hold.Units)+left)
 	}
 	switch in.standingOf(f) {
 	case heldByThisRun:

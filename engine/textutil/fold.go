@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// FoldNames writes names of hosts briefly: worker-01 to worker-48 become
-// worker-[01-48]; with gaps, worker-[01-03,07]. It folds only numbers of one
-// width together, so that a reader can restore the names. The result is sorted
-// by name.
+// FoldNames shortens a list of names of hosts: worker-01 to worker-48 become
+// worker-[01-48]; with gaps, worker-[01-03,07]. It folds the last number before
+// the first dot, and only numbers of the same width together, so that a reader
+// can restore the names. The result is sorted as text.
 func FoldNames(names []string) []string {
 	type series struct {
 		prefix, suffix string
@@ -72,8 +72,8 @@ func foldNumbers(numbers []int, width int) string {
 	return strings.Join(parts, ",")
 }
 
-// AndMore returns the first elements of a list. If the list has more elements,
-// AndMore adds how many.
+// AndMore returns the first elements of a list of that many elements in all. If
+// elements are missing, it adds their number: and 3 more.
 func AndMore(first []string, all int) []string {
 	if more := all - len(first); more > 0 {
 		return append(first[:len(first):len(first)], fmt.Sprintf("and %d more", more))

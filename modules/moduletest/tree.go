@@ -22,14 +22,15 @@ import (
 	"holdfast/modules/hostconfig/record"
 )
 
-// Tree is a fake host with a file system, below its root, that scripts may write
-// to.
+// Tree is a fake host with a file system that scripts may change. All of it is
+// below Root.
 type Tree struct {
 	*Box
-	Path string // folders to put in front of PATH
+	Path string // folders to put in front of PATH, each with a colon after it
 }
 
-// NewTree returns a host with an empty file system. Run r1 holds the host.
+// NewTree returns a host that has booted V1. Its /etc, /home and /tmp are empty.
+// Run r1 holds the host.
 func NewTree(t testing.TB) *Tree {
 	t.Helper()
 	b := &Tree{Box: NewBox(t)}
@@ -45,7 +46,7 @@ func NewTree(t testing.TB) *Tree {
 	return b
 }
 
-// At returns the path, for the test, of a file of the host.
+// At returns the path at which the test finds a file of the host.
 func (b *Tree) At(path string) string { return filepath.Join(b.Root, path) }
 
 // Put writes a file of the host with exactly this text.
@@ -63,7 +64,8 @@ func (b *Tree) Link(path, target string) {
 	b.Check(os.Symlink(target, b.At(path)))
 }
 
-// Node returns the facts about a path, as in a plan.
+// Node returns facts about a path of the host: its type, mode and owner IDs, and
+// the digest or the target.
 func (b *Tree) Node(path string) resource.PathFacts {
 	b.T.Helper()
 	info, err := os.Lstat(b.At(path))
@@ -97,7 +99,9 @@ func (b *Tree) Read(path string) string {
 	return string(text)
 }
 
-// RunScript runs a script with its uploads in a separate process group.
+// RunScript runs a script on the host. The script gets the uploads as its
+// standard input, has its own process group, and stops at the points that a test
+// asks for (see fault.sh).
 func (b *Tree) RunScript(script string, uploads []engine.Upload) engine.Output {
 	b.T.Helper()
 	script = strings.Replace(script, "\nroot=''\n", "\nroot="+hostscript.Quote(b.Root)+"\n", 1)
@@ -144,8 +148,9 @@ func (b *Tree) CheckClean() {
 	}))
 }
 
-// ListTree returns all files of the host with their times, so that a touched file
-// differs between two lists. It omits the private files of scripts.
+// ListTree lists the files of the host, one a line, with their facts and times. A
+// file that a script has only touched also differs between two lists. The list
+// omits /run, and the private files of the test and of scripts.
 func (b *Tree) ListTree() string {
 	b.T.Helper()
 	var list strings.Builder
@@ -164,7 +169,7 @@ func (b *Tree) ListTree() string {
 		}
 		when := info.ModTime().String()
 		if d.IsDir() || name == record.Path {
-			when = "" // a directory that had temporary files, or a record that may have been restored
+			when = "" // temporary files change the time of a directory, and a script may restore the record
 		}
 		n := b.Node(name)
 		fmt.Fprintf(&list, "%s %+v %s\n", name, n, when)
@@ -173,7 +178,7 @@ func (b *Tree) ListTree() string {
 	return list.String()
 }
 
-// DifferingLinesOf returns the lines that only one of two texts has.
+// DifferingLinesOf returns the lines of each text that the other does not contain.
 func DifferingLinesOf(before, after string) string {
 	var b strings.Builder
 	for line := range strings.Lines(before) {
@@ -189,7 +194,7 @@ func DifferingLinesOf(before, after string) string {
 	return b.String()
 }
 
-// AddTool adds a program that is found in PATH before the tools of the host.
+// AddTool adds a program that scripts find in PATH before the fake tools.
 func (b *Tree) AddTool(name, text string) {
 	b.T.Helper()
 	b.Put("/bin/"+name, "#!/bin/sh\n"+text, 0o755)

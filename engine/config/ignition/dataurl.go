@@ -7,41 +7,44 @@ import (
 	"github.com/vincent-petithory/dataurl"
 )
 
-// DecodeDataURL returns the data of a data: URL. It passes only the part before
-// the comma to the library, which decodes one character at a time.
+// DecodeDataURL returns the data of a data: URL. The library takes long for long
+// data, because it decodes one character at a time. So DecodeDataURL usually
+// passes it only the part before the data, and nothing if this part is common.
 func DecodeDataURL(url string) (data []byte, ok bool) {
-	head, rest, comma := strings.Cut(url, ",")
-	if !comma {
+	head, rest, hasComma := strings.Cut(url, ",")
+	if !hasComma {
 		return nil, false
 	}
-	base64ed, known := commonHeads[head]
+	isBase64, known := commonHeads[head]
 	if !known {
 		parsed, err := dataurl.DecodeString(head + ",")
-		if err != nil { // the part before the data may contain a comma
+		if err != nil { // a parameter in quotes may contain the first comma
 			if parsed, err = dataurl.DecodeString(url); err != nil {
 				return nil, false
 			}
 			return parsed.Data, true
 		}
-		base64ed = parsed.Encoding == dataurl.EncodingBase64
+		isBase64 = parsed.Encoding == dataurl.EncodingBase64
 	}
-	if !base64ed {
+	if !isBase64 {
 		return unescapePercent(rest)
 	}
-	if strings.Contains(rest, "\r") {
+	if strings.Contains(rest, "\r") { // package base64 skips it, and the library refuses it
 		return nil, false
 	}
 	data, err := base64.StdEncoding.DecodeString(rest)
 	return data, err == nil
 }
 
-// commonHeads lists common beginnings of data: URLs; true means that base64
-// follows.
+// commonHeads lists common beginnings of data: URLs. The value is true if the
+// data are base64.
 var commonHeads = map[string]bool{
 	"data:": false, "data:;base64": true, "data:text/plain;charset=utf-8": false, "data:text/plain;charset=utf-8;base64": true,
 	"data:text/plain": false, "data:text/plain;base64": true,
 }
 
+// unescapePercent decodes data that are not base64. Like the library, it refuses
+// characters that a URL must not contain.
 func unescapePercent(s string) (data []byte, ok bool) {
 	data = make([]byte, 0, max(0, len(s)-2*strings.Count(s, "%")))
 	for i := 0; i < len(s); i++ {

@@ -17,12 +17,12 @@ type Step struct {
 // Action is the kind of a step.
 type Action string
 
-// The actions. After Finish, the cluster runs with one voter, and package membership adds the others.
+// The actions. After Start, the cluster runs with one voter. After Finish, package membership adds the others.
 const (
-	Preflight Action = "preflight"          // checks the host that will get the new data
+	Preflight Action = "preflight"          // checks whether the host can get the new data
 	Issue     Action = "issue certificates" // makes keys on that host, and signs certificates for them
 	Build     Action = "build"              // stops etcd on that host, and makes the new data beside the old data
-	SetAside  Action = "set aside"          // stops etcd, and renames its data directory
+	SetAside  Action = "set aside"          // stops etcd on another host, and renames its data directory if there is one
 	Replace   Action = "replace"            // sets the old data aside, and puts the new data in their place
 	Start     Action = "start"              // starts the new cluster of one voter, and waits until it is healthy
 	Finish    Action = "finish"             // removes the record and the uploaded snapshot
@@ -40,7 +40,7 @@ func Next(s State) (Step, error) {
 		if step, ok := s.nextToClean(placed.Name); ok {
 			return step, nil
 		}
-		if placed.Uncertified != "" { // they have expired meanwhile
+		if placed.Uncertified != "" { // the certificates have expired since Issue
 			return Step{Action: Issue, Host: placed.Name, Reason: placed.Uncertified}, nil
 		}
 		return Step{Action: Start, Host: placed.Name}, nil
@@ -61,7 +61,8 @@ func Next(s State) (Step, error) {
 	return Step{Action: Replace, Host: ready.Name}, nil
 }
 
-// nextLiving finishes a restore whose new cluster is healthy. It refuses a restore of any other healthy cluster.
+// nextLiving returns the steps that end a restore after the new cluster has started. It refuses the restore of any other
+// cluster with a living quorum.
 func (s State) nextLiving() (Step, error) {
 	placed, ok := s.findHost(func(h Host) bool {
 		return h.Phase == Placed && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name && m.Healthy })
@@ -77,7 +78,8 @@ func (s State) nextLiving() (Step, error) {
 	return Step{Action: Finish, Host: placed.Name}, nil
 }
 
-// findHost returns a host with the record of a restore for which fits returns true. It ignores lost hosts.
+// findHost returns the first host with the record of a restore for which fits returns true. It ignores unreachable and
+// lost hosts.
 func (s State) findHost(fits func(Host) bool) (Host, bool) {
 	i := slices.IndexFunc(s.Hosts, func(h Host) bool {
 		return h.Unreachable == "" && h.Record == membership.Restoring && !s.IsLost(h.Name) && fits(h)
@@ -88,9 +90,9 @@ func (s State) findHost(fits func(Host) bool) (Host, bool) {
 	return s.Hosts[i], true
 }
 
-// nextToClean returns the step that stops etcd on a host other than chosen, and sets its old data aside. A host without
-// data needs the step, too: etcd that kept running there could create a cluster of its own. Members of the new cluster
-// need none.
+// nextToClean returns the step that stops etcd on the next host other than chosen, and sets its old data aside. A host
+// without data needs the step, too: if etcd kept running there, it could create a cluster of its own. Members of the new
+// cluster do not need it. Unreachable hosts cannot have it.
 func (s State) nextToClean(chosen string) (Step, bool) {
 	for _, h := range s.Hosts {
 		joined := s.quorumLives() && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name })
@@ -101,10 +103,11 @@ func (s State) nextToClean(chosen string) (Step, bool) {
 	return Step{}, false
 }
 
-// nextBuild makes the new data on the host with the source, or on the first host that passes the preflight.
+// nextBuild returns the next step towards new data: on the host whose data are the source, or, for a snapshot, on the
+// first host that passes the preflight.
 func (s State) nextBuild(source Source) (Step, error) {
 	if source.Identity == "" {
-		return Step{}, s.refuseRestore(NoSource, "no reachable host has data of it that can be read"+s.unreadText()+
+		return Step{}, s.refuseRestore(NoSource, "no reachable host has readable data of this cluster"+s.unreadText()+
 			"; name a snapshot: holdfast etcd restore "+s.Cluster+" FILE")
 	}
 	candidates := s.listCandidates(source)
@@ -115,13 +118,13 @@ func (s State) nextBuild(source Source) (Step, error) {
 			failed = append(failed, h.Name+": "+h.Failed)
 		case !h.Checked:
 			return Step{Action: Preflight, Host: h.Name}, nil
-		case h.Uncertified != "": // while no data are touched yet
+		case h.Uncertified != "": // now, before any data are touched
 			return Step{Action: Issue, Host: h.Name, Reason: h.Uncertified}, nil
 		default:
 			return Step{Action: Build, Host: h.Name, Reason: source.describeSource()}, nil
 		}
 	}
-	return Step{}, s.refuseRestore(NoHost, "no host can have the new data: "+joinOr(failed, "none is reachable and to have a voter"))
+	return Step{}, s.refuseRestore(NoHost, "no host can have the new data: "+joinOr(failed, "no host that is to have a voter is reachable"))
 }
 
 // listCandidates returns the hosts that may get the new data. Hosts that a person has called lost come last.

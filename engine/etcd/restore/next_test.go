@@ -70,7 +70,7 @@ func TestRefusals(t *testing.T) {
 			s.Snapshot = snapshot("a", "b")
 			s.Snapshot.Members[0].ID, s.Snapshot.Members[1].ID = "2a", "2b"
 		}, "its members are a (2a), b (2b); those of the data on the hosts are a (1a), b (1b), c (1c)"},
-		{"replaced data are no source", threeHosts("dnn"), func(s *restore.State) { s.Hosts[0].Replaced = true }, "no reachable host has data of it"},
+		{"replaced data are no source", threeHosts("dnn"), func(s *restore.State) { s.Hosts[0].Replaced = true }, "no reachable host has readable data of this cluster"},
 		{"not known", threeHosts("dnn"), func(s *restore.State) { s.Problem = "its hosts are in different clusters" }, "its hosts are in different clusters"},
 		{"no tools", threeHosts("dnn"), func(s *restore.State) { s.Hosts[0].Failed = "no etcdutl" }, "no host can have the new data: a: no etcdutl"},
 	} {

@@ -8,7 +8,8 @@ import (
 	"holdfast/engine/governor"
 )
 
-// rateLever tells whether the rate of contents slows this staging.
+// rateLever returns the lever of the rate. It is in force if the bastion serves the
+// contents of the OS and can change their rate.
 func (g *Stage) rateLever() engine.Lever {
 	switch {
 	case g.Step.Do.Exec == nil || g.Step.Do.Exec.Content == nil:
@@ -23,8 +24,9 @@ func (g *Stage) isInForce(name engine.LeverName) bool {
 	return slices.ContainsFunc(g.levers, func(l engine.Lever) bool { return l.Name == name && l.InForce })
 }
 
-// noteLevers notes the levers that the host has reported with that decision. A
-// lever can fail later than the first report.
+// noteLevers notes the levers after a report of the host, and d, the decision that
+// was sent to it. Later reports can differ from the first one, because a lever can
+// fail at any time.
 func (g *Stage) noteLevers(d governor.Decision, levers []engine.Lever) {
 	if slices.Equal(levers, g.levers) {
 		return
@@ -34,8 +36,9 @@ func (g *Stage) noteLevers(d governor.Decision, levers []engine.Lever) {
 	g.noteState(d)
 }
 
-// stateOf returns the state of the staging with the levers that are in force.
-// Only freezing pauses a staging. The rate alone slows it.
+// stateOf returns the state of the staging after a decision. It depends on the
+// levers in force: without any, the staging is free; without freezing, the rate
+// can only slow it, never pause it.
 func (g *Stage) stateOf(d governor.Decision) engine.GovernorState {
 	switch frozen := g.isInForce(engine.FreezeLever); {
 	case !frozen && !g.isInForce(engine.RateLever):

@@ -208,4 +208,4 @@ func (d Demo) checkBooted(ctx context.Context, target string) error {
 
 func (d Demo) printLine(text string) { fmt.Fprintf(d.Out, "\n%s\n", text) }
 
-func (d Demo) printTable(r probe.Report, bare map[string]time.Duration) { Table(d.Out, r, bare) }
+func (d Demo) printTable(r probe.Report, bare map[string]time.Duration) { writeTable(d.Out, r, bare) }

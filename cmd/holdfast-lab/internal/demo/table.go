@@ -9,8 +9,9 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// Table prints the effects of the update on a client of etcd.
-func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
+// writeTable writes the effects of the update on etcd and on a client of it. bare
+// has the time for which each host was away in a reboot without an update.
+func writeTable(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	fmt.Fprintf(w, "\nEffects on a client that writes a key every 50 ms, in %.0f s:\n\n", r.Took.Seconds())
 	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
 	row := func(name string, value any) { fmt.Fprintf(t, "  %s\t%v\n", name, value) }
@@ -23,7 +24,7 @@ func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	for _, m := range r.Members {
 		row(m.Name+" away", fmt.Sprintf("%s (bare reboot: %s)", formatSeconds(m.Longest()), formatSeconds(bare[m.Name])))
 	}
-	_ = t.Flush() // write errors are ignored, because the exit status has the result
+	_ = t.Flush() // an error of w is ignored: the exit status still tells the result
 	for _, e := range r.Errors {
 		fmt.Fprintf(w, "  a write failed: %s\n", e)
 	}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These requests are in include/uapi/linux/fs.h and in the ext4 documentation,
-// and not in package unix.
+// These constants are in include/uapi/linux/fs.h and ext4.h of Linux. Package
+// unix does not have them.
 const (
 	ioctlThaw         = 0xC0045878 // FITHAW
 	ioctlExt4Shutdown = 0x8004587D // EXT4_IOC_SHUTDOWN
@@ -31,11 +31,12 @@ func Mount(device, dir string) error {
 	return nil
 }
 
-// Unmount thaws and unmounts the filesystem, and waits until it is closed. If a
-// host is killed while ostree has frozen its filesystem, and nobody thaws it, the
-// filesystem stays frozen, invisible and mounted.
+// Unmount thaws and unmounts the filesystem, and waits until it is closed. A host
+// that is killed may leave its filesystem frozen by ostree. If nobody thaws the
+// filesystem before it is unmounted, it vanishes from the list of mounts, but
+// stays in use.
 func Unmount(device, dir string) error {
-	thawErr := onDir(dir, ioctlThaw, 0)
+	thawErr := sendIoctl(dir, ioctlThaw, 0)
 	if errors.Is(thawErr, unix.EINVAL) || errors.Is(thawErr, unix.EIO) {
 		thawErr = nil // the filesystem is not frozen, or is shut down
 	}
@@ -56,16 +57,17 @@ func waitClosed(name string) error {
 	}
 }
 
-// Lose makes the filesystem drop all data that were not synced, like a power cut.
+// Lose makes the filesystem drop all data that it has not written yet, like a
+// power cut.
 // The caller must unmount it afterwards.
 func Lose(dir string) error {
-	if err := onDir(dir, ioctlExt4Shutdown, noLogFlush); err != nil {
+	if err := sendIoctl(dir, ioctlExt4Shutdown, noLogFlush); err != nil {
 		return fmt.Errorf("shut down filesystem %s: %w", dir, err)
 	}
 	return nil
 }
 
-func onDir(dir string, request uintptr, argument uint32) error {
+func sendIoctl(dir string, request uintptr, argument uint32) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("open mount point: %w", err)
@@ -79,8 +81,8 @@ func onDir(dir string, request uintptr, argument uint32) error {
 }
 
 // MountBoot mounts an overlay on /boot of a directory host. ostree freezes the
-// filesystem of /boot when it writes boot entries. An overlay refuses to be
-// frozen; the filesystem of the machine would freeze.
+// filesystem of /boot when it writes boot entries. Without the overlay, this
+// would freeze the filesystem of the machine. An overlay cannot be frozen.
 func MountBoot(boot, state string) error {
 	upper, work := filepath.Join(state, "boot.upper"), filepath.Join(state, "boot.work")
 	for _, dir := range []string{upper, work} {
@@ -95,7 +97,7 @@ func MountBoot(boot, state string) error {
 	return nil
 }
 
-// UnmountBoot removes the overlay.
+// UnmountBoot unmounts the overlay. Its files stay in the state folder.
 func UnmountBoot(boot string) error {
 	if err := unix.Unmount(boot, 0); err != nil {
 		return fmt.Errorf("unmount boot overlay: %w", err)

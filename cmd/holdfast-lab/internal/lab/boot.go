@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// checkPower returns an error if the host is off and has no supervisor, because then only the power
-// switch can start the host.
+// checkPower returns an error with the cause if the host is off and its supervisor has ended. Only the
+// power switch can start such a host, so nobody needs to wait for it.
 func (h *Host) checkPower(ctx context.Context) error {
 	state, err := h.State(ctx)
 	if err != nil || state != host.StateOff || !h.folder.IsAbandoned() {
@@ -39,11 +39,11 @@ func (h *Host) checkPower(ctx context.Context) error {
 }
 
 func (h *Host) consoleTail() string {
-	const most = 15 // most lines of the console
+	const maxLines = 15
 	raw, err := os.ReadFile(h.Console())
 	if err != nil {
-		return fmt.Sprintf("there is no console log (%v)", err)
+		return fmt.Sprintf("the console log cannot be read: %v", err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
-	return "the end of " + h.Console() + ":\n" + textutil.Printable(textutil.KeepTail(strings.Join(lines[max(0, len(lines)-most):], "\n"), 4000))
+	return "the end of " + h.Console() + ":\n" + textutil.Printable(textutil.KeepTail(strings.Join(lines[max(0, len(lines)-maxLines):], "\n"), 4000))
 }

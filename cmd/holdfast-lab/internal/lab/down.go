@@ -11,10 +11,10 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Down removes the hosts, the network and everything else that Up made, and
-// restores the settings of the machine. If all is true, Down also removes the
-// image; otherwise the next Up uses it again. Down never removes files of others
-// in the lab's folder.
+// Down removes the hosts, the network and everything else that Up made, except
+// the image, and restores the inotify limit of the machine. The next Up uses the
+// image again. If all is true, Down removes the image, too, and the lab's folder.
+// It never removes files of others in that folder.
 func (l *Lab) Down(ctx context.Context, all bool) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
@@ -49,12 +49,12 @@ func (l *Lab) tearDown(ctx context.Context) error {
 			return err
 		}
 	}
-	// This comes last, so that an interrupted Down can be repeated.
+	// The state comes last, so that an interrupted Down can be repeated.
 	if err := os.Remove(l.path(stateName)); err != nil {
 		return err
 	}
 	l.state = state{}
-	l.self = sync.OnceValues(l.installSelf) // the copy of the program was in a removed folder, so the next use copies it again
+	l.self = sync.OnceValues(l.installSelf) // Down has removed the copy of the program; the next use copies it again
 	return nil
 }
 
