@@ -38,7 +38,7 @@ type disk struct {
 	flush     time.Duration               // time that each flush takes from the disk, besides its data
 	small     func(float64) bool          // whether the objects after that many bytes are small; nil: no small objects
 
-	abortAfter time.Duration // how long stageWatched lets the limits be exceeded at the floor; 0: an hour
+	abortAfter time.Duration // how long stageWatched lets the limits be exceeded at the floor; 0: as long as by default
 }
 
 type observation struct{ at, took time.Duration }

@@ -66,7 +66,7 @@ func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 	idle := d.scrape().Since(first)
 	settings := governor.Settings{
 		Common: limits, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(idle.Latency("etcd-0", 0))}, Members: 1,
-		Began: began.Add(d.at), AbortAfter: cmp.Or(d.abortAfter, time.Hour),
+		Began: began.Add(d.at), AbortAfter: cmp.Or(d.abortAfter, 5*time.Minute),
 	}
 	c, watch := governor.New(settings), governor.NewWatch(map[string]governor.Counters{"etcd-0": idle})
 	from, decision, frozen := d.scrape(), c.First(), 0
