@@ -35,7 +35,7 @@ func (d dice) newInventory() engine.Inventory {
 	}
 	for i := range clusters {
 		c := engine.Cluster{Name: fmt.Sprintf("c%d", i), ClientPort: 2379, AllowOutage: true, NoSnapshot: d.oneIn(3)}
-		if d.oneIn(6) { // a governed staging emits one event per second
+		if d.oneIn(6) { // a governed staging takes one sample per second
 			c.Latency = &engine.Latency{}
 		}
 		inv.Clusters = append(inv.Clusters, c)

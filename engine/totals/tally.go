@@ -93,7 +93,6 @@ func (h *hostTally) addTransfer(e event.Event) {
 	}
 	if e.Type == event.StepEnded && h.sent > 0 {
 		h.fetching += e.Took
-		h.sent = 0
 	}
 }
 

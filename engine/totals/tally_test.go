@@ -47,6 +47,8 @@ func TestTotalsOfAHost(t *testing.T) {
 		stepEvent(18, engine.StageStep, event.StepEnded, took(600)), // nothing from the bastion
 		stepEvent(20, engine.RebootStep, event.StepStarted, nil),
 		stepEvent(21, engine.RebootStep, event.StepEnded, failure(engine.ActionFailure)), // refused
+		stepEvent(28, engine.BootStep, event.StepEnded, nil),
+		stepEvent(29, engine.EtcdStep, event.StepEnded, nil),
 		stepEvent(30, engine.RebootStep, event.StepStarted, nil),
 		stepEvent(31, engine.RebootStep, event.StepEnded, nil),
 		stepEvent(40, engine.BootStep, event.StepEnded, nil),
