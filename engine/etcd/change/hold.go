@@ -141,7 +141,7 @@ func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
 	if err != nil {
 		return engine.Facts{}, &engine.Failure{Host: host, Step: "hold", Kind: engine.UnreachableFailure, Cause: err.Error()}
 	}
-	facts := engine.Facts{GatheredAt: time.Now(), Clock: time.Now().Add(r.clocks[host])}
+	facts := engine.Facts{GatheredAt: time.Now(), Clock: time.Now().Add(r.clocks[host].ahead)}
 	facts.Hold, facts.HoldProblem = hostscript.ReadHold(reply)
 	return facts, nil
 }

@@ -50,7 +50,7 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 type probedHost struct {
 	host  membership.Host
 	found hostState
-	ahead time.Duration // of its clock
+	clock clockReading
 }
 
 // probeHosts probes all hosts at once.
@@ -68,7 +68,7 @@ func (r *Run) probeHosts(ctx context.Context) ([]probedHost, error) {
 	for _, p := range probed {
 		r.replaced.mergeLines(p.found.replaced)
 		if p.host.Unreachable == "" {
-			r.clocks[p.host.Name] = p.ahead
+			r.clocks[p.host.Name] = p.clock
 			if p.host.HasData {
 				r.tuned[p.host.Name] = p.found.settings
 			}
@@ -152,7 +152,21 @@ func (r *Run) observeHost(ctx context.Context, h engine.Host) probedHost {
 		return probedHost{host: out}
 	}
 	out.HasData, out.DataOf, out.Running, out.Record = s.data, s.dataOf, s.running, s.record
-	return probedHost{out, s, s.clock.Sub(asked.Add(time.Since(asked) / 2))}
+	return probedHost{out, s, readClock(s.clock, asked)}
+}
+
+// clockReading is how far the clock of a host is ahead of the bastion's, and the most by which this may be wrong.
+type clockReading struct{ ahead, error time.Duration }
+
+// readClock returns the reading of a clock that a host printed at some moment since it was asked.
+func readClock(clock, asked time.Time) clockReading {
+	half := time.Since(asked) / 2
+	return clockReading{clock.Sub(asked.Add(half)), half}
+}
+
+// leastSkew returns by how much two clocks differ at least. A slow host prints its clock late.
+func (c clockReading) leastSkew(other clockReading) time.Duration {
+	return max((c.ahead-other.ahead).Abs()-c.error-other.error, 0)
 }
 
 func (r *Run) findHost(host string) (engine.Host, bool) {
@@ -224,7 +238,7 @@ func (r *Run) checkNewHost(ctx context.Context, host string) string {
 	}
 	for _, other := range r.Members {
 		clock, known := r.clocks[other.Name]
-		if skew := (r.clocks[host] - clock).Abs(); known && skew > 2*clockTolerance {
+		if skew := r.clocks[host].leastSkew(clock); known && skew > 2*clockTolerance {
 			return fail(fmt.Sprintf("its clock and the clock of %s are %s apart; set them right", other.Name, skew.Round(time.Second)))
 		}
 	}

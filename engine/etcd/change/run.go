@@ -70,7 +70,7 @@ type Run struct {
 	replaced        replacedClusters
 	tuned           map[string]setting.Found // by host with data of etcd
 	versions        map[string]string        // of etcd, by host without data
-	clocks          map[string]time.Duration // by host: how far its clock is ahead of the bastion's
+	clocks          map[string]clockReading  // by host
 }
 
 // Times of a run.
@@ -93,7 +93,7 @@ func (r *Run) Prepare() {
 	r.saved = r.Cluster.NoSnapshot
 	r.checked, r.failed, r.held = map[string]string{}, map[string]string{}, map[string]time.Time{}
 	r.versions = map[string]string{}
-	r.clocks, r.repeats = map[string]time.Duration{}, map[membership.MemberStep]int{}
+	r.clocks, r.repeats = map[string]clockReading{}, map[membership.MemberStep]int{}
 	if r.Timeout == 0 {
 		r.Timeout = LearnerTime
 	}
