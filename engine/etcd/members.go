@@ -146,10 +146,14 @@ func (c *Cluster) Promote(ctx context.Context, member string) error {
 	})
 }
 
-// RemoveMember removes a member from the list. Its etcd then stops by itself.
+// RemoveMember removes a member from the list. Its etcd then stops by itself. A member that is not in the list counts as
+// removed: the answer to an earlier try may have been lost.
 func (c *Cluster) RemoveMember(ctx context.Context, member string) error {
 	return c.changeMember(ctx, "remove member ", member, func(ctx context.Context, s *session, id uint64) error {
 		_, err := s.MemberRemove(ctx, id)
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return nil
+		}
 		return err
 	})
 }
