@@ -138,10 +138,14 @@ func (c *Cluster) AddLearner(ctx context.Context, peerURL string) error {
 	})
 }
 
-// Promote makes a learner a voter. etcd refuses a learner that has not caught up.
+// Promote makes a learner a voter. etcd refuses a learner that has not caught up. A voter counts as promoted: the answer to
+// an earlier try may have been lost.
 func (c *Cluster) Promote(ctx context.Context, member string) error {
 	return c.changeMember(ctx, "promote member ", member, func(ctx context.Context, s *session, id uint64) error {
 		_, err := s.MemberPromote(ctx, id)
+		if errors.Is(err, rpctypes.ErrMemberNotLearner) {
+			return nil
+		}
 		return err
 	})
 }
