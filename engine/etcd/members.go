@@ -110,10 +110,13 @@ func (c *Cluster) confirmMembers(ctx context.Context, facts etcdfacts.ClusterFac
 	return members, err
 }
 
+// errNoVoter is the error of a request that no member could get.
+var errNoVoter = errors.New("no healthy voter")
+
 // askVoter sends a request to the leader, or to another healthy voter if no
 // connection to the leader is possible.
 func (c *Cluster) askVoter(ctx context.Context, facts etcdfacts.ClusterFacts, ask func(context.Context, *session) error) error {
-	err := errors.New("no healthy voter")
+	err := errNoVoter
 	voters := snapshotSources(facts)
 	slices.Reverse(voters) // the leader is the last source of a snapshot
 	for _, m := range voters {
@@ -178,11 +181,11 @@ func (c *Cluster) changeMembers(ctx context.Context, step string, do func(contex
 }
 
 // IsPassing reports whether a later try of a change may succeed: etcd has refused it right after another change, while it
-// elected a leader, or because a learner lacked a few entries, or etcd has not answered in time.
+// elected a leader, or because a learner lacked a few entries, or etcd has not answered in time, as while it removes a dead member.
 func IsPassing(err error) bool {
 	for _, passing := range []error{
 		rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrNoLeader,
-		rpctypes.ErrLeaderChanged, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+		rpctypes.ErrLeaderChanged, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost, errNoVoter,
 	} {
 		if errors.Is(err, passing) {
 			return true
