@@ -132,8 +132,10 @@ func (d *document) contentsLeft() (most int, tooMuch string) {
 }
 
 // decodeContents decodes and verifies the contents of a resource, stores them,
-// and replaces the resource with a reference to them. Once the document or the run
-// has exceeded its limit, it decodes nothing more: the document is refused anyway.
+// and replaces the resource with a reference to them. A refused resource becomes
+// empty, because its source may look like a reference. Once the document or the
+// run has exceeded its limit, decodeContents decodes nothing more: the document is
+// refused anyway.
 func (d *document) decodeContents(r *types.Resource, at syntax.FieldPath) {
 	before := *r
 	if r.Source == nil {
@@ -148,6 +150,7 @@ func (d *document) decodeContents(r *types.Resource, at syntax.FieldPath) {
 		*r = types.Resource{Source: &source}
 		return
 	}
+	*r = types.Resource{}
 	if d.hasReportedLimit {
 		return
 	}
