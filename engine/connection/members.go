@@ -48,6 +48,15 @@ func (m Members) RemoveMember(ctx context.Context, member string) error {
 	return m.do(ctx, func(c *etcd.Cluster) error { return c.RemoveMember(ctx, member) })
 }
 
+// FailedMessages returns how many messages the member on a host could not send to another member.
+func (m Members) FailedMessages(ctx context.Context, host, member string) (failed uint64, err error) {
+	err = m.do(ctx, func(c *etcd.Cluster) error {
+		failed, err = c.FailedMessages(ctx, host, member)
+		return err
+	})
+	return failed, err
+}
+
 // MoveLeader moves leadership off a host.
 func (m Members) MoveLeader(ctx context.Context, host string) (to string, err error) {
 	return m.clusters.MoveLeader(ctx, m.name, host)

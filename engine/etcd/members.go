@@ -165,6 +165,12 @@ func (c *Cluster) RemoveMember(ctx context.Context, member string) error {
 	})
 }
 
+// FailedMessages returns how many messages the member on host could not send to another member since its etcd started.
+func (c *Cluster) FailedMessages(ctx context.Context, host, member string) (uint64, error) {
+	counters, err := c.Scrape(ctx, host)
+	return counters.FailedMessages[member], err
+}
+
 func (c *Cluster) changeMember(ctx context.Context, step, member string, do func(context.Context, *session, uint64) error) error {
 	id, err := strconv.ParseUint(member, 16, 64)
 	if err != nil {

@@ -48,6 +48,7 @@ func TestChangeMembers(t *testing.T) {
 	if err := client.AddLearner(t.Context(), "http://10.255.255.1:2380"); err == nil || etcd.IsPassing(err) {
 		t.Errorf("a second learner: %v", err)
 	}
+	awaitFailedMessages(t, client, list.Members[1].ID)
 	if err := client.RemoveMember(t.Context(), list.Members[1].ID); err != nil {
 		t.Fatal(err)
 	}
@@ -142,5 +143,22 @@ func TestMembersWithoutReplaced(t *testing.T) {
 	}
 	if revision, err := client.Revision(t.Context(), "etcd-0"); err != nil || revision < 1 {
 		t.Error(revision, err)
+	}
+}
+
+// awaitFailedMessages waits until the member on etcd-0 counts messages to another member as failed.
+func awaitFailedMessages(t *testing.T, client *etcd.Cluster, member string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		failed, err := client.FailedMessages(ctx, "etcd-0", member)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if failed > 0 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // etcd has no event to wait for
 	}
 }

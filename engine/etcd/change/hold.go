@@ -14,15 +14,18 @@ import (
 // takeHoldFor takes the hold for a step, and reports whether the step is still the next. After a new hold, it observes the
 // cluster again, because another run may have changed it before.
 func (r *Run) takeHoldFor(ctx context.Context, step membership.MemberStep) (next bool, err error) {
-	return r.takeHoldIf(ctx, step, func() (bool, error) {
-		s, err := r.Observe(ctx)
-		if err != nil {
-			return false, err
-		}
-		now, err := membership.Next(s)
-		now.Reason = step.Reason
-		return err == nil && now == step, nil // the next call of Next returns the refusal
-	})
+	return r.takeHoldIf(ctx, step, func() (bool, error) { return r.isNext(ctx, step) })
+}
+
+// isNext observes the cluster, and reports whether a step is still the next.
+func (r *Run) isNext(ctx context.Context, step membership.MemberStep) (bool, error) {
+	s, err := r.Observe(ctx)
+	if err != nil {
+		return false, err
+	}
+	now, err := membership.Next(s)
+	now.Reason = step.Reason
+	return err == nil && now == step, nil // the next call of Next returns the refusal
 }
 
 // takeHoldIf takes the hold for a step. If the hold is new, it calls isNext.

@@ -19,6 +19,7 @@ type Etcd interface {
 	AddLearner(ctx context.Context, peerURL string) error
 	Promote(ctx context.Context, member string) error
 	RemoveMember(ctx context.Context, member string) error
+	FailedMessages(ctx context.Context, host, member string) (uint64, error)
 	MoveLeader(ctx context.Context, host string) (string, error)
 	CheckPorts(ctx context.Context, host string, urls []string) error
 	Revision(ctx context.Context, host string) (int64, error)
@@ -225,7 +226,7 @@ func (r *Run) runAction(ctx context.Context, step membership.MemberStep) (string
 		to, err := r.Etcd.MoveLeader(ctx, step.Host)
 		return "to " + to, err
 	case membership.Remove:
-		return "", r.removeMember(ctx, step)
+		return r.removeMember(ctx, step)
 	case membership.SetAside:
 		return r.hostOutput(ctx, step.Host, setAsideScript(r.Owner, *r.Cluster.Managed))
 	case membership.Forget:
@@ -246,20 +247,6 @@ func (r *Run) retryRefused(ctx context.Context, host string, change func() error
 		return err
 	}
 	return refusal
-}
-
-func (r *Run) removeMember(ctx context.Context, step membership.MemberStep) error {
-	if h, ok := r.findHost(step.Host); ok {
-		err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Removing))
-		var f *engine.Failure
-		if errors.As(err, &f) && f.Kind == engine.UnreachableFailure && r.held[h.Name].IsZero() {
-			err = nil // a dead host cannot have a record
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return r.retryRefused(ctx, step.Host, func() error { return r.Etcd.RemoveMember(ctx, step.Member) })
 }
 
 func (r *Run) createCluster(ctx context.Context, host string) error {

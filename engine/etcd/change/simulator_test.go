@@ -62,6 +62,11 @@ func (e simulatedEtcd) RemoveMember(ctx context.Context, member string) error {
 	return translateRefusal(e.run.RemoveMember(ctx, mainCluster, member))
 }
 
+// FailedMessages counts a message that could not be sent each second.
+func (simulatedEtcd) FailedMessages(context.Context, string, string) (uint64, error) {
+	return uint64(time.Now().Unix()), nil
+}
+
 // MoveLeader makes another voter lead.
 func (e simulatedEtcd) MoveLeader(ctx context.Context, host string) (string, error) {
 	return e.run.MoveLeader(ctx, mainCluster, host)

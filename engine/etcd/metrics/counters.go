@@ -14,6 +14,10 @@ type Counters struct {
 	Started       float64   // process_start_time_seconds
 	Quota         int64     // etcd_server_quota_backend_bytes; 0: not known
 	ScrapedAt     time.Time // time of the answer
+
+	// FailedMessages has the number of messages that the member could not send to another member since it started, by the
+	// ID of that member in hexadecimal: etcd_network_peer_sent_failures_total.
+	FailedMessages map[string]uint64
 }
 
 const stall = 1.1 // seconds; etcd has a bucket up to 1.024

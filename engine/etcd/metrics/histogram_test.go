@@ -156,9 +156,13 @@ etcd_disk_backend_commit_duration_seconds_sum 0
 etcd_disk_backend_commit_duration_seconds_count 0
 # TYPE etcd_server_leader_changes_seen_total counter
 etcd_server_leader_changes_seen_total 7
+# TYPE etcd_network_peer_sent_failures_total counter
+etcd_network_peer_sent_failures_total{To="1187cb7014238aa3"} 12
+etcd_network_peer_sent_failures_total{To="375058774a16fc22"} 0
 `
 	m, err := Parse(strings.NewReader(good))
-	if err != nil || m.WALFsync.Count() != 4 || m.LeaderChanges != 7 || m.BackendCommit.Count() != 0 {
+	if err != nil || m.WALFsync.Count() != 4 || m.LeaderChanges != 7 || m.BackendCommit.Count() != 0 ||
+		m.FailedMessages["1187cb7014238aa3"] != 12 || len(m.FailedMessages) != 2 {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	for name, spoil := range map[string][2]string{

@@ -41,7 +41,23 @@ func Parse(text io.Reader) (Counters, error) {
 	for _, m := range families["etcd_server_quota_backend_bytes"].GetMetric() {
 		counters.Quota = bytesOf(m.GetGauge().GetValue())
 	}
+	counters.FailedMessages = failedMessages(families["etcd_network_peer_sent_failures_total"])
 	return counters, nil
+}
+
+// maxPeers is the largest number of other members whose counters are kept. etcd recommends at most 7 members.
+const maxPeers = 100
+
+func failedMessages(family *dto.MetricFamily) map[string]uint64 {
+	failed := map[string]uint64{}
+	for _, m := range family.GetMetric() {
+		for _, label := range m.GetLabel() {
+			if count := m.GetCounter().GetValue(); label.GetName() == "To" && len(failed) < maxPeers && count >= 0 && count < math.MaxInt64 {
+				failed[label.GetValue()] = uint64(count)
+			}
+		}
+	}
+	return failed
 }
 
 // bytesOf converts a gauge to a number of bytes. It returns 0 for a value that
