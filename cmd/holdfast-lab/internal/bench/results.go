@@ -82,14 +82,28 @@ func (r *Results) Close() error {
 	return r.file.Close()
 }
 
-// readRuns reads all records, oldest first. If a run was measured again, because
-// it had failed before its staging began, the last record counts.
-func (r *Results) readRuns() ([]run, error) {
-	files, err := filepath.Glob(filepath.Join(r.Dir, "runs-*.jsonl"))
+// listFiles lists the files with records, oldest first.
+func (r *Results) listFiles() ([]string, error) {
+	entries, err := os.ReadDir(r.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
-	slices.Sort(files)
+	var files []string
+	for _, entry := range entries {
+		if ok, _ := filepath.Match("runs-*.jsonl", entry.Name()); ok { // the pattern is correct
+			files = append(files, filepath.Join(r.Dir, entry.Name()))
+		}
+	}
+	return files, nil
+}
+
+// readRuns reads all records, oldest first. If a run was measured again, because
+// it had failed before its staging began, the last record counts.
+func (r *Results) readRuns() ([]run, error) {
+	files, err := r.listFiles()
+	if err != nil {
+		return nil, err
+	}
 	var all []run
 	for _, file := range files {
 		text, err := os.ReadFile(file)

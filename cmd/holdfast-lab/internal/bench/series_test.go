@@ -139,7 +139,7 @@ func TestEstimate(t *testing.T) {
 // with the runs that its results do not have, also after the bench was killed
 // while it wrote.
 func TestResultsCanBeContinued(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "results")
+	dir := filepath.Join(t.TempDir(), "results [1]")
 	s := Settings{Ways: "rd", Runs: 2, Bytes: slow.Bytes, Speeds: []disk.Speed{slow.Speed}}
 	results, err := CreateResults(dir, s)
 	if err != nil {
