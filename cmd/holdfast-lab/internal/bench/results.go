@@ -140,7 +140,7 @@ func addRun(all []run, one run) []run {
 
 // logPath returns the path of a log of a run.
 func (r *Results) logPath(k key, name string) string {
-	return filepath.Join(r.Dir, logsName, fmt.Sprintf("%s-%d-%dmbps-%diops-%s", k.Way, k.Round, k.Speed.BytesPerSecond/megabyte, k.Speed.IOPS, name))
+	return filepath.Join(r.Dir, logsName, fmt.Sprintf("%s-%d-%dmbps-%diops-%s", k.Way, k.Round, k.Speed.BytesPerSecond/Megabyte, k.Speed.IOPS, name))
 }
 
 var errFailedRuns = errors.New("runs failed; the table has the reasons")

@@ -110,7 +110,19 @@ func TestOrder(t *testing.T) {
 	if missing := s.listMissing(done); len(missing) != 16 || missing[0] != s.listRuns()[2] {
 		t.Errorf("%d, %+v", len(missing), missing[0])
 	}
-	for _, wrong := range []Settings{{Ways: "x"}, {Ways: "rr"}, {Ways: "", Runs: 1}, {Ways: "r", Bytes: 1 << 20}, {Ways: "r", Runs: 1, Bytes: 1 << 20}, {Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{{}}}} {
+	for _, wrong := range []Settings{
+		{Ways: "x"},
+		{Ways: "rr"},
+		{Ways: "", Runs: 1},
+		{Ways: "r", Bytes: 1 << 20},
+		{Ways: "r", Runs: 1, Bytes: 1 << 20},
+		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{{}}},
+		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{slow.Speed, slow.Speed}},
+		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{{BytesPerSecond: 1e18, IOPS: 500}}},
+		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{{BytesPerSecond: 50e6, IOPS: 1 << 32}}},
+		{Ways: "r", Runs: 1e9, Bytes: 1 << 20, Speeds: []disk.Speed{slow.Speed}},
+		{Ways: "r", Runs: 1, Bytes: 1 << 60, Speeds: []disk.Speed{slow.Speed}},
+	} {
 		if wrong.Check() == nil {
 			t.Errorf("no error for %+v", wrong)
 		}

@@ -17,19 +17,39 @@ type Settings struct {
 	Speeds []disk.Speed `json:"speeds"`
 }
 
-const megabyte = 1e6
+// Megabyte is the unit of the speeds of disks, in bytes.
+const Megabyte = 1_000_000
+
+const (
+	maxRuns      = 1000
+	minBytes     = 1 << 20
+	maxBytes     = 1 << 40
+	maxMegabytes = 1_000_000     // per second
+	maxIOPS      = 1_000_000_000 // the kernel keeps 32 bits
+)
 
 // Check returns an error if nothing can be measured with these settings.
 func (s Settings) Check() error {
 	if _, err := parseWays(s.Ways); err != nil {
 		return err
 	}
-	if s.Runs < 1 || s.Bytes < 1<<20 || len(s.Speeds) == 0 {
-		return errors.New("--runs must be at least 1, --size at least 1M, and --mbps must have a speed")
+	switch {
+	case s.Runs < 1 || s.Runs > maxRuns:
+		return fmt.Errorf("--runs must be from 1 to %d, not %d", maxRuns, s.Runs)
+	case s.Bytes < minBytes || s.Bytes > maxBytes:
+		return fmt.Errorf("--size must be from %dM to %dM, not %d bytes", minBytes>>20, maxBytes>>20, s.Bytes)
+	case len(s.Speeds) == 0:
+		return errors.New("--mbps must have a speed, such as 50")
 	}
-	for _, speed := range s.Speeds {
-		if speed.BytesPerSecond < megabyte || speed.IOPS < 1 {
-			return errors.New("--mbps and --iops must be at least 1")
+	for i, speed := range s.Speeds {
+		switch megabytes := speed.BytesPerSecond / Megabyte; {
+		case megabytes < 1 || megabytes > maxMegabytes:
+			return fmt.Errorf("--mbps must be from 1 to %d, not %d", maxMegabytes, megabytes)
+		case speed.IOPS < 1 || speed.IOPS > maxIOPS:
+			return fmt.Errorf("--iops must be from 1 to %d, not %d", maxIOPS, speed.IOPS)
+		}
+		if slices.Contains(s.Speeds[:i], speed) {
+			return fmt.Errorf("--mbps must have different speeds, not %s twice", conditions{Speed: speed})
 		}
 	}
 	return nil
@@ -43,7 +63,7 @@ type conditions struct {
 }
 
 func (c conditions) String() string {
-	return fmt.Sprintf("%d MB/s, %d IOPS", c.Speed.BytesPerSecond/megabyte, c.Speed.IOPS)
+	return fmt.Sprintf("%d MB/s, %d IOPS", c.Speed.BytesPerSecond/Megabyte, c.Speed.IOPS)
 }
 
 // key identifies a run of a series.
@@ -92,7 +112,7 @@ func (k key) guessTime() time.Duration {
 	switch w := wayOf(k.Way); {
 	case w.bare:
 		return others
-	case w.governed && k.Speed.BytesPerSecond > 100*megabyte:
+	case w.governed && k.Speed.BytesPerSecond > 100*Megabyte:
 		return others + 2*governed*transfer
 	case w.governed:
 		return others + governed*transfer
