@@ -58,10 +58,18 @@ func (b *Bench) Run(ctx context.Context) error {
 	return errors.Join(err, PrintTables(b.Out, b.Results), b.Results.Close())
 }
 
-// PrintTables prints the tables of all results, without measuring anything.
+// PrintTables prints the tables of all results, without measuring anything, and
+// names files that the bench did not write to their end.
 func PrintTables(to io.Writer, results *Results) error {
 	runs, err := results.readRuns()
 	if err != nil {
+		return err
+	}
+	for _, file := range results.cut {
+		fmt.Fprintf(to, "%s: the last line is incomplete and does not count; if its run is missing, --resume %s measures it again\n", file, results.Dir)
+	}
+	if len(runs) == 0 {
+		_, err := fmt.Fprintf(to, "%s has no results of runs; --resume %s measures them\n", results.Dir, results.Dir)
 		return err
 	}
 	return printTables(to, runs)

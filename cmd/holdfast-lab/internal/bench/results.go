@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 type Results struct {
 	Dir  string
 	file *os.File
+	cut  []string // files whose last line is incomplete, when they were last read
 }
 
 const (
@@ -42,17 +44,36 @@ func CreateResults(dir string, s Settings) (*Results, error) {
 	return &Results{Dir: dir}, nil
 }
 
-// OpenResults opens the folder of a series, and returns its settings.
+// OpenResults opens the folder of a series, checks its records, and returns its
+// settings.
 func OpenResults(dir string) (*Results, Settings, error) {
+	path := filepath.Join(dir, settingsName)
+	s, err := readSettings(path)
+	if err != nil {
+		return nil, s, fmt.Errorf("open results: %s: %w; name a folder that --results of bench etcd-io has made", path, err)
+	}
+	r := &Results{Dir: dir}
+	if _, err := r.readRuns(); err != nil {
+		return nil, s, err
+	}
+	return r, s, nil
+}
+
+// readSettings reads the settings of a series. A file without ways is another
+// program's: flags cannot leave the ways out.
+func readSettings(path string) (Settings, error) {
 	var s Settings
-	text, err := os.ReadFile(filepath.Join(dir, settingsName))
+	text, err := os.ReadFile(path)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return s, failed.Err // the caller names the path
+	}
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
-	if err != nil {
-		return nil, s, fmt.Errorf("open results: %w", err)
+	if err == nil && s.Ways == "" {
+		err = errors.New("it has no settings of a series")
 	}
-	return &Results{Dir: dir}, s, nil
+	return s, err
 }
 
 // appendRun writes the record of a run to the disk.
@@ -104,11 +125,15 @@ func (r *Results) readRuns() ([]run, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.cut = nil
 	var all []run
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read results: %w", err)
+		}
+		if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+			r.cut = append(r.cut, file)
 		}
 		for i, line := range bytes.SplitAfter(text, []byte("\n")) {
 			if !bytes.HasSuffix(line, []byte("\n")) {
@@ -116,10 +141,10 @@ func (r *Results) readRuns() ([]run, error) {
 			}
 			var one run
 			if err := json.Unmarshal(line, &one); err != nil {
-				return nil, fmt.Errorf("read results: %s:%d: %w", file, i+1, err)
+				return nil, fmt.Errorf("read results: %s:%d: %w; delete this line, and --resume measures its run again", file, i+1, err)
 			}
 			if wayOf(one.Way).Letter == "" {
-				return nil, fmt.Errorf("read results: %s:%d: there is no way %q", file, i+1, one.Way)
+				return nil, fmt.Errorf("read results: %s:%d: there is no way %q; delete this line", file, i+1, one.Way)
 			}
 			all = addRun(all, one)
 		}

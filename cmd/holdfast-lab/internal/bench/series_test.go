@@ -194,7 +194,20 @@ func TestResultsCanBeContinued(t *testing.T) {
 	if err := PrintTables(&out, results); err != nil {
 		t.Fatal(err)
 	}
-	expectLines(t, out.String(), "(r) bare reboot", "(d) kept: p99 within")
+	expectLines(t, out.String(), "(r) bare reboot", "(d) kept: p99 within", "runs-1.jsonl: the last line is incomplete and does not count")
+}
+
+// TestTableWithoutRuns checks that a series without results says so.
+func TestTableWithoutRuns(t *testing.T) {
+	dir := t.TempDir()
+	results, err := CreateResults(dir, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := PrintTables(&out, results); err != nil || out.String() != dir+" has no results of runs; --resume "+dir+" measures them\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
 }
 
 // TestSeriesGoesOnAfterFailures checks that failed runs are written, too, and end
