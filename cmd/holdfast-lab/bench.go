@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -57,48 +59,63 @@ func benchEtcdIOCommand(open opener) *cobra.Command {
 	cmd.Flags().UintSliceVar(&f.megabytes, "mbps", []uint{50}, "speeds of the disks, in MB/s; each has a table")
 	cmd.Flags().Uint64Var(&f.iops, "iops", 0, "operations per second of each disk (default 10 times --mbps)")
 	cmd.Flags().StringVar(&f.results, "results", "", "new folder for the results and logs of each run (default holdfast-bench-TIME)")
-	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the series in this folder, with its settings; other flags change them")
-	cmd.Flags().StringVar(&f.table, "table", "", "only print the tables of the results in this folder")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the series in this folder, with its settings, except for flags that are given")
+	cmd.Flags().StringVar(&f.table, "table", "", "only print the tables of the results in this folder; nothing is measured")
 	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave the last lab up")
 	cmd.MarkFlagsMutuallyExclusive("results", "resume", "table")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.checkFolders(cmd.Flags().Changed); err != nil {
+			return err
+		}
 		if f.table != "" {
 			results, _, err := bench.OpenResults(f.table)
 			if err != nil {
 				return err
 			}
-			return bench.PrintTables(cmd.OutOrStdout(), results)
+			return errors.Join(bench.PrintTables(cmd.OutOrStdout(), results), results.Close())
 		}
-		results, settings, err := f.openResults(cmd.Flags().Changed)
-		if err != nil {
-			return err
-		}
-		return runBench(cmd, open, &bench.Bench{Settings: settings, Results: results}, f.keep)
+		return f.runBench(cmd, open)
 	}
 	return cmd
 }
 
-// openResults makes or opens the results folder, and returns the settings of the
-// series. isSet reports whether a flag was given.
-func (f benchFlags) openResults(isSet func(string) bool) (*bench.Results, bench.Settings, error) {
-	var results *bench.Results
-	var settings bench.Settings
-	var err error
-	if f.resume != "" {
-		if results, settings, err = bench.OpenResults(f.resume); err != nil {
-			return nil, settings, err
+// checkFolders returns an error if a flag names a folder with an empty text, such
+// as an unset variable of a shell. Such a flag must not start a new series, which
+// takes the lab down.
+func (f benchFlags) checkFolders(isSet func(string) bool) error {
+	var all []error
+	for _, flag := range []struct{ name, dir string }{{"results", f.results}, {"resume", f.resume}, {"table", f.table}} {
+		if isSet(flag.name) && flag.dir == "" {
+			all = append(all, fmt.Errorf("read flags: --%s must name a folder; its value is empty", flag.name))
 		}
 	}
-	if settings, err = f.changeSettings(settings, func(name string) bool { return f.resume == "" || isSet(name) }); err != nil {
-		return nil, settings, err
-	}
+	return errors.Join(all...)
+}
+
+// readSettings returns the settings of the series. A series that continues has
+// its own, except for flags that are given. isSet reports whether a flag is given.
+func (f benchFlags) readSettings(isSet func(string) bool) (bench.Settings, error) {
 	if f.resume == "" {
-		if f.results == "" {
-			f.results = "holdfast-bench-" + time.Now().Format("20060102-150405")
-		}
-		results, err = bench.CreateResults(f.results, settings)
+		return f.changeSettings(bench.Settings{}, func(string) bool { return true })
 	}
-	return results, settings, err
+	results, settings, err := bench.OpenResults(f.resume)
+	if err != nil {
+		return settings, err
+	}
+	if err := results.Close(); err != nil {
+		return settings, err
+	}
+	return f.changeSettings(settings, isSet)
+}
+
+// openResults makes the folder of a new series, or opens that of a series that
+// continues.
+func (f benchFlags) openResults(s bench.Settings) (*bench.Results, error) {
+	if f.resume != "" {
+		results, _, err := bench.OpenResults(f.resume)
+		return results, err
+	}
+	return bench.CreateResults(cmp.Or(f.results, "holdfast-bench-"+time.Now().Format("20060102-150405")), s)
 }
 
 // changeSettings returns the settings with those flags that apply.
@@ -116,17 +133,22 @@ func (f benchFlags) changeSettings(s bench.Settings, applies func(string) bool) 
 		}
 		s.Bytes = size
 	}
-	if applies("mbps") || applies("iops") {
+	if applies("mbps") {
 		s.Speeds = nil
 		for _, megabytes := range f.megabytes {
-			speed := disk.Speed{BytesPerSecond: uint64(megabytes) * 1e6, IOPS: f.iops}
-			if f.iops == 0 {
-				speed.IOPS = 10 * uint64(megabytes)
-			}
-			s.Speeds = append(s.Speeds, speed)
+			s.Speeds = append(s.Speeds, disk.Speed{BytesPerSecond: min(uint64(megabytes), math.MaxUint64/bench.Megabyte) * bench.Megabyte})
 		}
 	}
-	if err := s.Check(); err != nil {
+	if applies("mbps") || applies("iops") {
+		for i, speed := range s.Speeds {
+			s.Speeds[i].IOPS = cmp.Or(f.iops, 10*(speed.BytesPerSecond/bench.Megabyte))
+		}
+	}
+	err := s.Check()
+	switch {
+	case err != nil && f.resume != "":
+		return s, fmt.Errorf("read flags and the settings of %s: %w", f.resume, err)
+	case err != nil:
 		return s, fmt.Errorf("read flags: %w", err)
 	}
 	return s, nil
@@ -136,7 +158,14 @@ func (f benchFlags) changeSettings(s bench.Settings, applies func(string) bool) 
 // interrupted.
 const downTimeout = 3 * time.Minute
 
-func runBench(cmd *cobra.Command, open opener, b *bench.Bench, keep bool) (err error) {
+// runBench runs a series. It makes the folder of the results and takes the lab
+// down only after all preparations that may fail.
+func (f benchFlags) runBench(cmd *cobra.Command, open opener) error {
+	b := &bench.Bench{Out: cmd.OutOrStdout()}
+	var err error
+	if b.Settings, err = f.readSettings(cmd.Flags().Changed); err != nil {
+		return err
+	}
 	if b.Lab, err = open(cmd); err != nil {
 		return err
 	}
@@ -144,7 +173,7 @@ func runBench(cmd *cobra.Command, open opener, b *bench.Bench, keep bool) (err e
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(throttle.Close(), b.Lab.Down(cmd.Context(), false)); err != nil {
+	if err := throttle.Close(); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "holdfast-")
@@ -155,10 +184,15 @@ func runBench(cmd *cobra.Command, open opener, b *bench.Bench, keep bool) (err e
 	if b.Binary, err = demo.Build(cmd.Context(), dir); err != nil {
 		return err
 	}
-	b.Out = cmd.OutOrStdout()
+	if b.Results, err = f.openResults(b.Settings); err != nil {
+		return err
+	}
+	if err := b.Lab.Down(cmd.Context(), false); err != nil {
+		return errors.Join(err, b.Results.Close())
+	}
 	b.Lab.Quiet()
 	err = b.Run(cmd.Context())
-	if keep {
+	if f.keep {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), downTimeout)
