@@ -305,7 +305,8 @@ var neighbours = map[string]map[string]string{
 		"engine/report/summary": "the summary of a run shows them",
 	},
 	"holdfast/engine/totals": {
-		"engine/rollout": "the last event of a run has the figures of hosts",
+		"engine/rollout":        "the last event of a run has the figures of hosts",
+		"engine/report/summary": "the summary of a run shows them",
 	},
 	"holdfast/engine/report": {
 		"engine/report/summary": "the summary ends with the sentence about the end",

@@ -2,7 +2,8 @@
 // how long its staging was slowed and its member was down, and the samples of
 // etcd that failed.
 //
-// The package has no side effects. A run puts the sums into its last event.
+// The package has no side effects. A run puts the sums into its last event, and
+// its summary shows the same sums.
 package totals
 
 import (
@@ -23,10 +24,10 @@ type Tally struct {
 
 type hostTally struct {
 	event.HostTotals
-	sent       int64           // bytes that the present step has fetched
-	fetching   engine.Duration // duration of steps that fetched something
-	rebooted   time.Time       // zero: the host answers
-	memberDown time.Time       // zero: its member is up
+	stepBytes       int64           // bytes that the present step has fetched
+	fetchTime       engine.Duration // duration of steps that fetched something
+	downSince       time.Time       // zero: the host answers
+	memberDownSince time.Time       // zero: its member is up
 }
 
 // AddEvent adds an event of the run.
@@ -85,57 +86,81 @@ func (t *Tally) hostNamed(name string) *hostTally {
 // begin of the step.
 func (h *hostTally) addTransfer(e event.Event) {
 	if e.Type == event.StepStarted {
-		h.sent = 0
+		h.stepBytes = 0
 	}
-	if e.Progress != nil && e.Progress.Bytes > h.sent {
-		h.Fetched += e.Progress.Bytes - h.sent
-		h.sent = e.Progress.Bytes
+	if e.Progress != nil && e.Progress.Bytes > h.stepBytes {
+		h.Fetched += e.Progress.Bytes - h.stepBytes
+		h.stepBytes = e.Progress.Bytes
 	}
-	if e.Type == event.StepEnded && h.sent > 0 {
-		h.fetching += e.Took
+	if e.Type == event.StepEnded && h.stepBytes > 0 {
+		h.fetchTime += e.Took
 	}
 }
 
 // addOutage adds the times from an order to reboot until the host answers, and
-// until its member is back. A refused order takes nothing down. A member is
-// down during a defragmentation, too.
+// until its member is back. If an earlier run ordered the reboot, the times
+// begin when this run waits for the host. A refused order takes nothing down. A
+// member is down during a defragmentation, too.
 func (h *hostTally) addOutage(e event.Event) {
 	ended := e.Type == event.StepEnded
 	switch {
-	case e.Kind == engine.RebootStep && e.Type == event.StepStarted:
-		h.rebooted, h.memberDown = e.Time, e.Time
-	case e.Kind == engine.RebootStep && ended && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
-		h.rebooted, h.memberDown = time.Time{}, time.Time{}
+	case (e.Kind == engine.RebootStep || e.Kind == engine.BootStep) && e.Type == event.StepStarted:
+		beginAt(&h.downSince, e.Time)
+		beginAt(&h.memberDownSince, e.Time)
+	case e.Kind == engine.RebootStep && ended && e.Failure != nil:
+		h.downSince, h.memberDownSince = time.Time{}, time.Time{}
 	case e.Kind == engine.BootStep && ended && e.Failure == nil:
-		h.Down += timeSince(&h.rebooted, e.Time)
+		h.Down += endAt(&h.downSince, e.Time)
 	case e.Kind == engine.DefragStep && e.Type == event.StepStarted:
-		h.memberDown = e.Time
+		beginAt(&h.memberDownSince, e.Time)
 	case e.Kind == engine.DefragStep && ended, e.Kind == engine.EtcdStep && ended && e.Failure == nil:
-		h.MemberDown += timeSince(&h.memberDown, e.Time)
+		h.MemberDown += endAt(&h.memberDownSince, e.Time)
 	}
 }
 
-// timeSince returns the time from then to now, and ends it.
-func timeSince(then *time.Time, now time.Time) (took engine.Duration) {
-	if !then.IsZero() {
-		took = engine.Duration(now.Sub(*then))
+// beginAt sets the begin of an outage that has not begun.
+func beginAt(begin *time.Time, now time.Time) {
+	if begin.IsZero() {
+		*begin = now
 	}
-	*then = time.Time{}
-	return took
+}
+
+// endAt ends an outage, and returns its duration: 0 if none has begun.
+func endAt(begin *time.Time, now time.Time) (lasted engine.Duration) {
+	if !begin.IsZero() {
+		lasted = engine.Duration(max(now.Sub(*begin), 0))
+	}
+	*begin = time.Time{}
+	return lasted
 }
 
 // Hosts returns the totals of each host that has any, by name.
 func (t *Tally) Hosts() (all []event.HostTotals) {
 	for _, name := range slices.Sorted(maps.Keys(t.hosts)) {
-		h := *t.hosts[name]
-		if seconds := time.Duration(h.fetching).Seconds(); seconds > 0 {
-			h.Rate = int64(float64(h.Fetched) / seconds)
-		}
-		if h.HostTotals != (event.HostTotals{Host: h.Host, Cluster: h.Cluster}) {
-			all = append(all, h.HostTotals)
+		if h := t.Host(name); h != (event.HostTotals{Host: h.Host, Cluster: h.Cluster}) {
+			all = append(all, h)
 		}
 	}
 	return all
+}
+
+// Host returns the totals of one host.
+func (t *Tally) Host(name string) event.HostTotals {
+	h := t.hosts[name]
+	if h == nil {
+		return event.HostTotals{Host: name}
+	}
+	sums := h.HostTotals
+	if seconds := time.Duration(h.fetchTime).Seconds(); seconds > 0 {
+		sums.Rate = int64(float64(h.Fetched) / seconds)
+	}
+	return sums
+}
+
+// IsDown reports whether the host has not answered since an order to reboot.
+func (t *Tally) IsDown(host string) bool {
+	h := t.hosts[host]
+	return h != nil && !h.downSince.IsZero()
 }
 
 // Clusters returns the totals of each cluster that was sampled, by name.
@@ -144,4 +169,12 @@ func (t *Tally) Clusters() (all []event.ClusterTotals) {
 		all = append(all, *t.clusters[name])
 	}
 	return all
+}
+
+// Cluster returns the totals of one cluster.
+func (t *Tally) Cluster(name string) event.ClusterTotals {
+	if c := t.clusters[name]; c != nil {
+		return *c
+	}
+	return event.ClusterTotals{Cluster: name}
 }

@@ -19,15 +19,15 @@ func stepEvent(second int, kind engine.StepKind, t event.Type, change func(*even
 	return e
 }
 
-func progress(bytes int64) func(*event.Event) {
+func withBytes(bytes int64) func(*event.Event) {
 	return func(e *event.Event) { e.Progress = &event.Progress{Bytes: bytes} }
 }
 
-func took(seconds int) func(*event.Event) {
+func withTook(seconds int) func(*event.Event) {
 	return func(e *event.Event) { e.Took = engine.Duration(seconds) * engine.Duration(time.Second) }
 }
 
-func failure(kind engine.FailureKind) func(*event.Event) {
+func withFailure(kind engine.FailureKind) func(*event.Event) {
 	return func(e *event.Event) { e.Failure = &engine.Failure{Kind: kind} }
 }
 
@@ -37,16 +37,16 @@ func TestTotalsOfAHost(t *testing.T) {
 	var tally totals.Tally
 	for _, e := range []event.Event{
 		stepEvent(0, engine.StageStep, event.StepStarted, nil),
-		stepEvent(5, engine.StageStep, event.StepProgress, progress(40)),
-		stepEvent(9, engine.StageStep, event.StepProgress, progress(100)),
-		stepEvent(10, engine.StageStep, event.StepEnded, took(10)),
+		stepEvent(5, engine.StageStep, event.StepProgress, withBytes(40)),
+		stepEvent(9, engine.StageStep, event.StepProgress, withBytes(100)),
+		stepEvent(10, engine.StageStep, event.StepEnded, withTook(10)),
 		stepEvent(11, engine.StageStep, event.StepStarted, nil),
-		stepEvent(12, engine.StageStep, event.StepProgress, progress(50)),
-		stepEvent(16, engine.StageStep, event.StepEnded, took(5)),
+		stepEvent(12, engine.StageStep, event.StepProgress, withBytes(50)),
+		stepEvent(16, engine.StageStep, event.StepEnded, withTook(5)),
 		stepEvent(17, engine.StageStep, event.StepStarted, nil),
-		stepEvent(18, engine.StageStep, event.StepEnded, took(600)), // nothing from the bastion
+		stepEvent(18, engine.StageStep, event.StepEnded, withTook(600)), // nothing from the bastion
 		stepEvent(20, engine.RebootStep, event.StepStarted, nil),
-		stepEvent(21, engine.RebootStep, event.StepEnded, failure(engine.ActionFailure)), // refused
+		stepEvent(21, engine.RebootStep, event.StepEnded, withFailure(engine.ActionFailure)), // refused
 		stepEvent(28, engine.BootStep, event.StepEnded, nil),
 		stepEvent(29, engine.EtcdStep, event.StepEnded, nil),
 		stepEvent(30, engine.RebootStep, event.StepStarted, nil),
@@ -54,7 +54,7 @@ func TestTotalsOfAHost(t *testing.T) {
 		stepEvent(40, engine.BootStep, event.StepEnded, nil),
 		stepEvent(45, engine.EtcdStep, event.StepEnded, nil),
 		stepEvent(50, engine.DefragStep, event.StepStarted, nil),
-		stepEvent(52, engine.DefragStep, event.StepEnded, failure(engine.ActionFailure)),
+		stepEvent(52, engine.DefragStep, event.StepEnded, withFailure(engine.ActionFailure)),
 		stepEvent(60, engine.StageStep, event.StagingGoverned, func(e *event.Event) {
 			e.Governor = &engine.Governor{State: engine.GovernorEnded, Slowed: 7, Paused: 3, Fixed: 1}
 		}),
@@ -70,6 +70,30 @@ func TestTotalsOfAHost(t *testing.T) {
 	}
 	if c := tally.Clusters(); c != nil {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestOutageThatBeganEarlier checks a host whose reboot an earlier run ordered: its outage begins when this run waits for
+// it. A second order, after the host did not come back, does not begin another outage.
+func TestOutageThatBeganEarlier(t *testing.T) {
+	var tally totals.Tally
+	for _, e := range []event.Event{
+		stepEvent(10, engine.BootStep, event.StepStarted, nil),
+		stepEvent(20, engine.BootStep, event.StepEnded, withFailure(engine.UnreachableFailure)),
+		stepEvent(21, engine.RebootStep, event.StepStarted, nil),
+		stepEvent(22, engine.RebootStep, event.StepEnded, nil),
+		stepEvent(22, engine.BootStep, event.StepStarted, nil),
+	} {
+		tally.AddEvent(e)
+	}
+	if !tally.IsDown("etcd-0") || tally.IsDown("etcd-1") {
+		t.Error("only etcd-0 is down")
+	}
+	tally.AddEvent(stepEvent(30, engine.BootStep, event.StepEnded, nil))
+	tally.AddEvent(stepEvent(35, engine.EtcdStep, event.StepEnded, nil))
+	want := event.HostTotals{Host: "etcd-0", Cluster: "main", Down: engine.Duration(20 * time.Second), MemberDown: engine.Duration(25 * time.Second)}
+	if got := tally.Host("etcd-0"); got != want || tally.IsDown("etcd-0") {
+		t.Errorf("%+v\nwant %+v", got, want)
 	}
 }
 

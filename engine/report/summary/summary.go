@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/voters"
+	"holdfast/engine/totals"
 )
 
 // Summary collects the results of a run: the outcome of each host, durations, the health of etcd, and the next
@@ -20,6 +21,7 @@ type Summary struct {
 	clusters   map[string]*clusterSummary
 	etcd       voters.Watches
 	latencies  latency.Tally
+	totals     totals.Tally
 	others     []event.Event   // steps that failed on no host, such as gates and snapshots
 	plan       engine.Plan     // the last approved plan
 	play       int             // number of the play of that plan, from 1
@@ -35,25 +37,21 @@ type playExclusion struct {
 }
 
 type hostSummary struct {
-	name          string
-	did           string       // work of the plays in which a step of the host has begun
-	due           *plannedWork // work of a play in which no step of the host has begun; nil without such a play
-	begun         bool         // a step of the host has begun
-	staged        engine.Duration
-	held          time.Time       // begin of the hold; zero while the host is not held
-	heldFor       engine.Duration // total time from hold to release
-	neverHeld     bool            // nothing disrupted the host
-	last          time.Time       // begin of the last step
-	rebootOrdered time.Time       // zero once the host is back
-	unavailable   engine.Duration // total time from an order to reboot until the host answers
-	updated       bool            // all work that has begun is done
-	play          int             // the last play that updated the host
-	failure       *engine.Failure
-	became        string // state of a failed host, in words
-	fate          event.HostOutcome
-	hasFallback   bool // a reboot replaces an action that fails
-
-	fetched int64 // bytes from the bastion
+	name        string
+	did         string       // work of the plays in which a step of the host has begun
+	due         *plannedWork // work of a play in which no step of the host has begun; nil without such a play
+	begun       bool         // a step of the host has begun
+	staged      engine.Duration
+	held        time.Time       // begin of the hold; zero while the host is not held
+	heldFor     engine.Duration // total time from hold to release
+	neverHeld   bool            // nothing disrupted the host
+	last        time.Time       // begin of the last step
+	updated     bool            // all work that has begun is done
+	play        int             // the last play that updated the host
+	failure     *engine.Failure
+	became      string // state of a failed host, in words
+	fate        event.HostOutcome
+	hasFallback bool // a reboot replaces an action that fails
 
 	failedAction *engine.Failure // the failed action that the reboot replaced
 }
@@ -65,7 +63,7 @@ type plannedWork struct {
 }
 
 type clusterSummary struct {
-	samples, unknown, voters, least, quorum int
+	voters, least, quorum int
 
 	governed governed.Totals // totals of all stagings near the cluster
 }
@@ -82,6 +80,7 @@ func (s *Summary) AddEvent(e event.Event) {
 	}
 	s.now = e.Time
 	s.latencies.AddEvent(e)
+	s.totals.AddEvent(e)
 	s.followEtcd(e)
 	switch {
 	case e.Type == event.RunStarted && e.Start != nil:
@@ -103,9 +102,6 @@ func (s *Summary) AddEvent(e event.Event) {
 // followEtcd keeps the lowest number of healthy voters of each cluster, over
 // all events and not only over samples.
 func (s *Summary) followEtcd(e event.Event) {
-	if e.Type == event.EtcdSampled && e.Etcd != nil {
-		s.clusterNamed(e.Cluster).addSample(*e.Etcd)
-	}
 	if s.etcd.AddEvent(e) == nil {
 		return
 	}
@@ -147,21 +143,12 @@ func (h *hostSummary) addEvent(e event.Event, play int) {
 	switch e.Type {
 	case event.StepStarted:
 		h.beginPlay()
-		if (e.Kind == engine.RebootStep || e.Kind == engine.BootStep) && h.rebootOrdered.IsZero() {
-			h.rebootOrdered = e.Time
-		}
 		h.begun, h.last = true, e.Time
-	case event.StepProgress:
-		if e.Progress != nil {
-			h.fetched = max(h.fetched, e.Progress.Bytes)
-		}
 	case event.StepEnded:
 		switch {
 		case e.Failure == nil:
 			h.addPassedStep(e)
-		case e.Kind == engine.RebootStep: // the host refused to reboot
-			h.rebootOrdered = time.Time{}
-		case h.hasFallback && e.Failure.Kind == engine.ActionFailure:
+		case h.hasFallback && e.Failure.Kind == engine.ActionFailure && e.Kind != engine.RebootStep:
 			h.failedAction = e.Failure
 		}
 	case event.HostDone:
@@ -206,9 +193,6 @@ func (h *hostSummary) addPassedStep(e event.Event) {
 		if h.held.IsZero() {
 			h.held = e.Time
 		}
-	case e.Kind == engine.BootStep:
-		h.unavailable += durationBetween(h.rebootOrdered, e.Time)
-		h.rebootOrdered = time.Time{}
 	case e.Kind == engine.ReleaseStep:
 		h.heldFor += durationBetween(h.held, e.Time)
 		h.held = time.Time{}
@@ -246,12 +230,4 @@ func (h *hostSummary) outcomeText() string {
 		return "staged"
 	}
 	return "not finished"
-}
-
-func (c *clusterSummary) addSample(s event.Sample) {
-	if s.Voters == 0 {
-		c.unknown++
-		return
-	}
-	c.samples++
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
@@ -16,12 +17,19 @@ import (
 // folded.
 const MaxHostRows = 12
 
+// touchedHost is a host with its totals.
+type touchedHost struct {
+	*hostSummary
+	event.HostTotals
+	isDown bool // the host has not answered since an order to reboot
+}
+
 // Format formats the summary for people. It returns "" if the run touched no host.
 func (s *Summary) Format() string {
-	var touched []*hostSummary
+	var touched []touchedHost
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		if h := s.hosts[name]; h.begun || h.failure != nil {
-			touched = append(touched, h)
+			touched = append(touched, touchedHost{h, s.totals.Host(name), s.totals.IsDown(name)})
 		}
 	}
 	if len(touched) == 0 {
@@ -41,19 +49,19 @@ func (s *Summary) Format() string {
 	return b.String()
 }
 
-func writeHostRows(b *strings.Builder, hosts []*hostSummary) {
+func writeHostRows(b *strings.Builder, hosts []touchedHost) {
 	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "DOWN FOR", "HELD FOR", "OUTCOME", "CHANGES"}}
 	for _, h := range hosts {
-		away, held := durationOrDash(h.unavailable), durationOrDash(h.heldFor)
-		if !h.rebootOrdered.IsZero() {
+		away, held := durationOrDash(h.Down), durationOrDash(h.heldFor)
+		if h.isDown {
 			away = "not back"
 		}
 		if h.stillHeld() {
 			held = "still held"
 		}
 		fetched := "-"
-		if h.fetched > 0 {
-			fetched = termtext.FormatBytes(h.fetched)
+		if h.Fetched > 0 {
+			fetched = termtext.FormatBytes(h.Fetched)
 		}
 		rows = append(rows, []string{"  " + h.name, fetched, durationOrDash(h.staged), away, held, h.outcomeText(), h.workText()})
 	}
@@ -76,7 +84,7 @@ func dropEmptyColumns(rows [][]string) [][]string {
 	return out
 }
 
-func writeFoldedRows(b *strings.Builder, hosts []*hostSummary) {
+func writeFoldedRows(b *strings.Builder, hosts []touchedHost) {
 	type key struct{ result, held, did string }
 	groups := map[key][]string{}
 	var order []key
@@ -98,27 +106,27 @@ func writeFoldedRows(b *strings.Builder, hosts []*hostSummary) {
 	_ = termtext.WriteLongTable(b, rows) // writing to a strings.Builder never fails
 }
 
-func writeExtremes(b *strings.Builder, hosts []*hostSummary) {
-	for _, what := range []struct {
+func writeExtremes(b *strings.Builder, hosts []touchedHost) {
+	for _, column := range []struct {
 		name string
-		of   func(*hostSummary) engine.Duration
+		of   func(touchedHost) engine.Duration
 	}{
-		{"staged in", func(h *hostSummary) engine.Duration { return h.staged }},
-		{"down for", func(h *hostSummary) engine.Duration { return h.unavailable }},
-		{"held for", func(h *hostSummary) engine.Duration { return h.heldFor }},
+		{"staged in", func(h touchedHost) engine.Duration { return h.staged }},
+		{"down for", func(h touchedHost) engine.Duration { return h.Down }},
+		{"held for", func(h touchedHost) engine.Duration { return h.heldFor }},
 	} {
-		with := slices.DeleteFunc(slices.Clone(hosts), func(h *hostSummary) bool { return what.of(h) <= 0 })
+		with := slices.DeleteFunc(slices.Clone(hosts), func(h touchedHost) bool { return column.of(h) <= 0 })
 		if len(with) == 0 {
 			continue
 		}
-		slices.SortStableFunc(with, func(x, y *hostSummary) int { return cmp.Compare(what.of(x), what.of(y)) })
+		slices.SortStableFunc(with, func(x, y touchedHost) int { return cmp.Compare(column.of(x), column.of(y)) })
 		slowest := with[len(with)-1]
-		fmt.Fprintf(b, "  %s: %s, median %s, longest %s (%s)\n", what.name, termtext.FormatCount(len(with), "host", "hosts"),
-			termtext.FormatDuration(what.of(with[(len(with)-1)/2])), termtext.FormatDuration(what.of(slowest)), slowest.name)
+		fmt.Fprintf(b, "  %s: %s, median %s, longest %s (%s)\n", column.name, termtext.FormatCount(len(with), "host", "hosts"),
+			termtext.FormatDuration(column.of(with[(len(with)-1)/2])), termtext.FormatDuration(column.of(slowest)), slowest.name)
 	}
 }
 
-func writeFallbacks(b *strings.Builder, hosts []*hostSummary) {
+func writeFallbacks(b *strings.Builder, hosts []touchedHost) {
 	var order []string
 	fell := map[string][]string{}
 	for _, h := range hosts {
@@ -141,16 +149,17 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
 		c := s.clusters[name]
 		b.WriteString(c.governed.Format(name))
-		if c.samples+c.unknown == 0 { // the run disrupts no member
+		sampled := s.totals.Cluster(name)
+		if sampled.Samples+sampled.Unanswered == 0 { // the run disrupts no member
 			continue
 		}
-		if c.samples == 0 {
-			fmt.Fprintf(b, "  etcd %s: its health is not known: %s, none answered\n", name, termtext.FormatCount(c.unknown, "sample", "samples"))
+		if sampled.Samples == 0 {
+			fmt.Fprintf(b, "  etcd %s: its health is not known: %s, none answered\n", name, termtext.FormatCount(sampled.Unanswered, "sample", "samples"))
 			continue
 		}
-		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, %s", name, c.least, c.voters, c.quorum, termtext.FormatCount(c.samples, "sample", "samples"))
-		if c.unknown > 0 {
-			fmt.Fprintf(b, ", %d more unanswered", c.unknown)
+		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, %s", name, c.least, c.voters, c.quorum, termtext.FormatCount(sampled.Samples, "sample", "samples"))
+		if sampled.Unanswered > 0 {
+			fmt.Fprintf(b, ", %d more unanswered", sampled.Unanswered)
 		}
 		if w := s.etcd[name]; w != nil && len(w.TakenDown) > 0 {
 			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(w.TakenDown), ", "))
@@ -159,13 +168,13 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 	}
 }
 
-func (s *Summary) writeTotals(b *strings.Builder, touched []*hostSummary) {
+func (s *Summary) writeTotals(b *strings.Builder, touched []touchedHost) {
 	updated, nonDisruptive, held, fetching := 0, 0, 0, 0
 	var fetched int64
 	for _, h := range touched {
-		if h.fetched > 0 {
+		if h.Fetched > 0 {
 			fetching++
-			fetched += h.fetched
+			fetched += h.Fetched
 		}
 		if h.updated {
 			updated++
