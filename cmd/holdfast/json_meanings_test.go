@@ -65,6 +65,7 @@ var meanings = map[string]string{
 	"Event.type":     "kind of event, which determines the other fields",
 	"Event.batch":    "number of the batch, from 1",
 	"Event.canaries": "names of the pools whose canaries the hosts of the batch are, of `batch-started` and `batch-ended`",
+	"Event.member":   "ID of the etcd member that the step changes, of steps of `etcd members apply`, if etcd lists it already",
 	"Event.step":     "name of the step",
 	"Event.message":  "sentence or line for people; of `batch-started` the names of the hosts",
 	"Event.until":    "when the step is to end, of a `step-started` that only waits, such as `soak`",

@@ -24,6 +24,7 @@ type Event struct {
 	Host        string           `json:"host,omitempty"`
 	Pool        string           `json:"pool,omitempty"`
 	Cluster     string           `json:"cluster,omitempty"`
+	Member      string           `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
 	Batch       int              `json:"batch,omitempty"`    // number of the batch, from 1
 	Hosts       []string         `json:"hosts,omitempty"`    // hosts of a batch that starts
 	Canaries    []string         `json:"canaries,omitempty"` // pools whose canaries are in the batch

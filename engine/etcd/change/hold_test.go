@@ -12,6 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 )
 
@@ -259,5 +260,19 @@ func TestExpiredHolds(t *testing.T) {
 		if err := r.releaseLeftovers(t.Context()); err != nil || c.of != "" && !slices.Equal(hosts.adopted, []string{"b"}) {
 			t.Errorf("%s: at the end %v, %v", name, hosts.adopted, err)
 		}
+	}
+}
+
+// TestStepsNameTheirMember: a member whose host is not in the inventory has only its ID.
+func TestStepsNameTheirMember(t *testing.T) {
+	t.Parallel()
+	r := newFakeRun(&fakeHosts{}, &fakeEtcd{})
+	var members []string
+	r.Emit = func(e event.Event) error { members = append(members, string(e.Type)+" "+e.Member); return nil }
+	if err := r.doStep(t.Context(), membership.MemberStep{Action: membership.Remove, Member: "9a"}); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(members, ", "); got != "step-started 9a, step-ended 9a" {
+		t.Error(got)
 	}
 }

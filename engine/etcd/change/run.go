@@ -130,7 +130,7 @@ func (r *Run) Apply(ctx context.Context) (err error) {
 }
 
 func (r *Run) doStep(ctx context.Context, step membership.MemberStep) error {
-	return r.journalStep(event.Event{Host: step.Host, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
+	return r.journalStep(event.Event{Host: step.Host, Member: step.Member, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
 		return r.carryOut(ctx, step)
 	})
 }

@@ -15,10 +15,7 @@ func WriteForecast(w io.Writer, s membership.State, f membership.Forecast) error
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	for i, step := range f.Steps {
-		text := strings.TrimSpace(string(step.Action) + " " + step.Host)
-		if step.Host == "" && step.Member != "" {
-			text += " " + step.Member
-		}
+		text := stepText(string(step.Action), step.Host, step.Member)
 		if step.Action.ChangesMembership() || step.Action == membership.Create {
 			text += fmt.Sprintf(": then %d of %d voters healthy, quorum %d", step.After.Healthy, step.After.Voters, step.After.Quorum())
 		}

@@ -1,6 +1,7 @@
 package membersview
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -17,7 +18,7 @@ type Lines struct{ W io.Writer }
 
 // Emit writes the line of an event, if it has one.
 func (l Lines) Emit(e event.Event) error {
-	text := strings.TrimSpace(e.Step + " " + e.Host)
+	text := stepText(e.Step, e.Host, e.Member)
 	switch {
 	case e.Type == event.StepStarted:
 		text += " …"
@@ -35,4 +36,9 @@ func (l Lines) Emit(e event.Event) error {
 	}
 	fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), textutil.Printable(text)) // a lost terminal must not stop a run
 	return nil
+}
+
+// stepText returns a step and its host, or the ID of its member if that is on no host of the inventory.
+func stepText(action, host, member string) string {
+	return strings.TrimSpace(action + " " + cmp.Or(host, member))
 }
