@@ -141,6 +141,7 @@ type EtcdSettings struct {
 	DeriveURLs              bool     `json:"derive_urls,omitempty"`               // whether the URLs follow from addresses and ports
 	WALDir                  string   `json:"wal_dir,omitempty"`                   // folder of the write-ahead log; "": in the data directory
 	WALOnOwnDisk            bool     `json:"wal_on_own_disk,omitempty"`           // whether that folder must be on a disk of its own
+	DataOnOwnDisk           bool     `json:"data_on_own_disk,omitempty"`          // whether the data directory must be on another disk than the system
 	User                    string   `json:"user,omitempty"`                      // of the systemd service
 
 	Positions map[string]string `json:"-"` // FILE:LINE:COLUMN of each setting, by its name

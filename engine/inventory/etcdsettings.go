@@ -47,6 +47,7 @@ func (b *builder) readSettings(cluster *node, managed *engine.ManagedMembers) *e
 		s.Positions[name] = describePosition(a.Expr.Range())
 	}
 	s.WALDir, s.WALOnOwnDisk = b.readHostPath(r, "wal_dir"), r.readBool("wal_on_own_disk", false)
+	s.DataOnOwnDisk = r.readBool("data_on_own_disk", false)
 	if managed == nil {
 		b.addError(n.at, "the block settings has no effect without manage = true", "remove it, or set manage = true in the cluster")
 	}

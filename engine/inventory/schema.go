@@ -175,6 +175,7 @@ func settingsBlock() block {
 		{name: "derive_urls", kind: boolean, fallback: "false", meaning: "sets the URLs for clients to the address of the host and 127.0.0.1 with `client_port`, and those for other members to the address with `peer_port`. Each address must be an IP address"},
 		{name: "wal_dir", kind: text, fallback: "a folder in `data_dir`", meaning: "folder of the write-ahead log. No mount point, but it may be a folder of one. It cannot be changed on a member"},
 		{name: "wal_on_own_disk", kind: boolean, fallback: "false", meaning: "whether a host gets a member only if `wal_dir` is on another disk than `data_dir` and the system"},
+		{name: "data_on_own_disk", kind: boolean, fallback: "false", meaning: "whether a host gets a member only if `data_dir` is on another disk than the system"},
 		{name: "user", kind: text, fallback: "the unit's", meaning: "account that etcd runs as. It cannot be changed on a member"},
 	}}
 }

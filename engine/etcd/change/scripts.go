@@ -70,6 +70,7 @@ func scriptHead(m engine.ManagedMembers, variables [][2]string) string {
 		{"tuning", tuningPath(m.Unit)},
 		{"wal", wantedLog(m)},
 		{"own", yesIf(m.Settings != nil && m.Settings.WALOnOwnDisk)},
+		{"owndata", yesIf(m.Settings != nil && m.Settings.DataOnOwnDisk)},
 		{"state", engine.StateDir},
 		{"place", placePath},
 		{"replaced", replacedPath},

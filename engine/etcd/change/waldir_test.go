@@ -161,6 +161,37 @@ func TestPreflightOfTheLog(t *testing.T) {
 	}
 }
 
+// TestPreflightOfTheDataDisk: a data directory on the disk of the system is refused if the inventory wants another, also where the log has
+// a disk of its own.
+func TestPreflightOfTheDataDisk(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		device, system string // "5": no /sysroot
+		own            bool
+		refused        bool
+	}{
+		"not asked for":    {"5", "echo 5; exit 1", false, false},
+		"own":              {"6", "echo 5; exit 1", true, false},
+		"own, ostree":      {"6", "echo 5; echo 7", true, false},
+		"not mounted":      {"5", "echo 5; exit 1", true, true},
+		"in the sysroot":   {"7", "echo 5; echo 7", true, true},
+		"part of a number": {"5", "echo 55; exit 1", true, false},
+	} {
+		for _, wal := range []string{"", "/disk/wal"} {
+			b := newWALBox(t)
+			b.addTool("stat", `case $*:$PWD in "-c %d .:`+b.root+`/etcd") echo `+x.device+` ;; "-c %d .:"*) echo 9 ;; "-c %d / /sysroot:"*) `+x.system+` ;; *) PATH=${PATH#*:}; exec stat "$@" ;; esac`)
+			b.members.Settings = &engine.EtcdSettings{DataOnOwnDisk: x.own}
+			if wal != "" {
+				b.members.Settings.WALDir = b.root + wal
+			}
+			code, out := b.run(preflightScript(b.members))
+			if refused := strings.Contains(out, b.root+"/etcd is on the disk of the system, and data_on_own_disk is set; mount another disk there"); refused != x.refused || refused == strings.Contains(out, "sync ") || refused != (code == 1) {
+				t.Errorf("%s, log in %q: %d %s", name, wal, code, out)
+			}
+		}
+	}
+}
+
 // TestMemberIsNotRestartedWithoutItsLog: with another or an empty folder, etcd would begin an empty log, and a voter would forget its
 // votes.
 func TestMemberIsNotRestartedWithoutItsLog(t *testing.T) {

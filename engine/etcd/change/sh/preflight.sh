@@ -33,6 +33,11 @@ checkfolder() {
 	}
 }
 
+# isondisk DISKS reports whether the folder that was entered is on one of the disks.
+isondisk() {
+	printf '%s\n' "$1" | grep -qx "$(stat -c %d .)"
+}
+
 systemctl cat "$unit" >/dev/null 2>&1 || {
 	echo "there is no unit $unit; install etcd" >&2
 	exit 1
@@ -43,12 +48,16 @@ systemctl cat "$unit" >/dev/null 2>&1 || {
 }
 # The last folder that is entered is the one whose disk has the log.
 checkfolder data_dir
+if [ -n "$owndata" ] && isondisk "$(stat -c %d / /sysroot 2>/dev/null)"; then
+	echo "$parent is on the disk of the system, and data_on_own_disk is set; mount another disk there" >&2
+	exit 1
+fi
 if [ -n "$wal" ]; then
 	others=$(stat -c %d . / /var /sysroot 2>/dev/null) || :
 	parent=${wal%/*}
 	base=${wal##*/}
 	checkfolder wal_dir
-	if [ -n "$own" ] && printf '%s\n' "$others" | grep -qx "$(stat -c %d .)"; then
+	if [ -n "$own" ] && isondisk "$others"; then
 		echo "$parent is on the disk of data_dir or of the system, and wal_on_own_disk is set; mount another disk there" >&2
 		exit 1
 	fi
