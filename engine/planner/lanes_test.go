@@ -9,28 +9,10 @@ import (
 	"holdfast/engine/planner"
 )
 
-// governedTargets notes which hosts are to be staged under the governor. The timeout of their stage step is that of their
-// pool.
-type governedTargets struct {
-	fakeModule
-	governed map[string]bool
-}
-
-func (m governedTargets) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	x, err := m.fakeModule.Diff(d, f)
-	x.Steps = m.planSteps
-	return x, err
-}
-
-func (m governedTargets) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
-	m.governed[t.Host.Name] = t.Governed
-	steps := m.fakeModule.planSteps(t, changes)
-	steps.Stage[0].Timeout = t.Pool.Timeouts.Stage
-	return steps
-}
-
-// nearInput returns three members, a worker near their cluster, and one elsewhere. All have another OS to stage.
-func nearInput(latency *engine.Latency) (planner.Input, governedTargets) {
+// nearInput returns three members, a worker near their cluster, and one elsewhere. All have another OS to stage. The
+// timeout of their stage step is that of their pool. When a plan is made, the map is filled: it has the hosts to be staged,
+// and whether the governor stages them.
+func nearInput(latency *engine.Latency) (planner.Input, map[string]bool) {
 	w := &world{
 		pools:    []engine.Pool{{Name: "etcd", Timeouts: engine.Timeouts{Stage: engine.Duration(20 * time.Minute)}}, {Name: "worker", Timeouts: engine.Timeouts{Stage: engine.Duration(45 * time.Minute)}}},
 		clusters: map[string]*etcd{"main": {leader: "etcd-1"}},
@@ -41,15 +23,18 @@ func nearInput(latency *engine.Latency) (planner.Input, governedTargets) {
 	in := w.input()
 	in.Inventory.Hosts[3].NearCluster = "main"
 	in.Inventory.Clusters[0].Latency = latency
-	m := governedTargets{in.Modules[0].Changes.(fakeModule), map[string]bool{}}
-	in.Modules = []engine.Module{namedFake(m)}
-	return in, m
+	governed := map[string]bool{}
+	in.Modules[0].Changes = adjustedFake{in.Modules[0].Changes.(fakeModule), func(t engine.Target, s *engine.Steps) {
+		governed[t.Host.Name] = t.Governed
+		s.Stage[0].Timeout = t.Pool.Timeouts.Stage
+	}}
+	return in, governed
 }
 
 // TestHostsNearAClusterAreStagedWithItsMembers checks that a host near a cluster is staged in the lane of the members,
 // never at the same time as one of them, with the leader last, and under the governor. Another host has its own lane.
 func TestHostsNearAClusterAreStagedWithItsMembers(t *testing.T) {
-	in, m := nearInput(&engine.Latency{})
+	in, governed := nearInput(&engine.Latency{})
 	lanes := planner.NewPlan(in).Lanes
 	if len(lanes) != 2 {
 		t.Fatalf("%+v", lanes)
@@ -61,13 +46,13 @@ func TestHostsNearAClusterAreStagedWithItsMembers(t *testing.T) {
 	if hosts := lanes[i].Hosts; len(hosts) != 4 || hosts[3] != "etcd-1" || !slices.Contains(hosts, "worker-0") {
 		t.Errorf("%v", hosts)
 	}
-	for host, governed := range m.governed {
-		if governed != (host != "worker-1") {
-			t.Errorf("%s: governed %t", host, governed)
+	for host, is := range governed {
+		if is != (host != "worker-1") {
+			t.Errorf("%s: governed %t", host, is)
 		}
 	}
-	if len(m.governed) != 5 {
-		t.Errorf("%v", m.governed)
+	if len(governed) != 5 {
+		t.Errorf("%v", governed)
 	}
 }
 
@@ -88,14 +73,14 @@ func TestDeadlineIsTheLongestTimeout(t *testing.T) {
 // TestWithoutLimitsNothingIsGoverned checks that hosts near a cluster without limits of latency are staged with its
 // members and not governed.
 func TestWithoutLimitsNothingIsGoverned(t *testing.T) {
-	in, m := nearInput(nil)
+	in, governed := nearInput(nil)
 	for _, l := range planner.NewPlan(in).Lanes {
 		if l.Governing != nil || (l.Cluster == "main") != (len(l.Hosts) == 4) {
 			t.Errorf("%+v", l)
 		}
 	}
-	for host, governed := range m.governed {
-		if governed {
+	for host, is := range governed {
+		if is {
 			t.Errorf("%s is governed", host)
 		}
 	}

@@ -36,10 +36,11 @@ func TestReleaseAccepts(t *testing.T) {
 				f.Deployments = []engine.Deployment{{Digest: c.booted, Booted: true}}
 			}
 			in.Facts["worker-0"], in.RetryRejected = f, true
-			in.Modules = []engine.Module{namedFake(awaits{fakeModule{map[string]string{}}, c.await})}
+			work := map[string]string{}
 			if c.boots {
-				in.Modules = []engine.Module{namedFake(awaits{fakeModule{map[string]string{"worker-0": "reboot"}}, c.await})}
+				work["worker-0"] = "reboot"
 			}
+			in.Modules = []engine.Module{awaitsBoot(work, c.await)}
 			roll := planner.NewPlan(in).Host("worker-0").Sequence
 			if got := roll[len(roll)-1].Do.Release; got == nil || *got != c.want {
 				t.Errorf("got %+v of %+v", got, roll)
@@ -48,20 +49,9 @@ func TestReleaseAccepts(t *testing.T) {
 	}
 }
 
-// awaits is a module that waits for a boot after its reboot.
-type awaits struct {
-	fakeModule
-	boot engine.AwaitBoot
-}
-
-func (m awaits) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	x, err := m.fakeModule.Diff(d, f)
-	x.Steps = m.planSteps
-	return x, err
-}
-
-func (m awaits) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
-	steps := m.fakeModule.planSteps(t, changes)
-	steps.Reboot = append(steps.Reboot, engine.Step{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &m.boot}})
-	return steps
+// awaitsBoot returns a module that waits for a boot after its reboot.
+func awaitsBoot(work map[string]string, boot engine.AwaitBoot) engine.Module {
+	return namedFake(adjustedFake{fakeModule{work}, func(t engine.Target, s *engine.Steps) {
+		s.Reboot = append(s.Reboot, engine.Step{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &boot}})
+	}})
 }

@@ -11,38 +11,18 @@ import (
 	"holdfast/engine/planner/approval"
 )
 
-// bootModule is a fakeModule whose steps contain the run and the boot ID of the
-// host.
-type bootModule struct{ fakeModule }
-
-func (m bootModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	x, err := m.fakeModule.Diff(d, f)
-	x.Steps = m.planSteps
-	return x, err
-}
-
-func (m bootModule) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
-	s := m.fakeModule.planSteps(t, changes)
+// namesBoot puts the run and the boot ID of the host into steps that reboot it.
+func namesBoot(t engine.Target, s *engine.Steps) {
 	if len(s.Reboot) > 0 {
 		s.Reboot[0].Do.Exec.Script = "true # " + t.Run
 		s.Reboot = append(s.Reboot, engine.Step{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID}}, Timeout: 1e9})
 	}
-	return s
 }
 
-// stagedModule is a bootModule whose OS is staged on every host.
-type stagedModule struct{ bootModule }
-
-func (m stagedModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	x, err := m.bootModule.Diff(d, f)
-	x.Steps = m.planSteps
-	return x, err
-}
-
-func (m stagedModule) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
-	s := m.bootModule.planSteps(t, changes)
+// isStaged is namesBoot for a host whose OS is staged.
+func isStaged(t engine.Target, s *engine.Steps) {
+	namesBoot(t, s)
 	s.Stage = nil
-	return s
 }
 
 // savedWorld returns a world with work of all kinds, and a host with the hold
@@ -98,7 +78,7 @@ func TestSame(t *testing.T) {
 	moved := savedPlay("true")
 	moved.Tasks[0].Line = 7
 	staged := func(_ *world, in *planner.Input) {
-		in.Modules[0].Changes = stagedModule{in.Modules[0].Changes.(bootModule)}
+		in.Modules[0].Changes = adjustedFake{in.Modules[0].Changes.(adjustedFake).fakeModule, isStaged}
 	}
 	for name, c := range map[string]struct {
 		then, now func(*world, *planner.Input)
@@ -122,8 +102,8 @@ func TestSame(t *testing.T) {
 		"rebooted":          {nil, facts("worker-0", func(f *engine.Facts) { f.BootID = "boot-2" }), "worker-0: it has rebooted"},
 		"released":          {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: that its hold is adopted is in the saved plan, but not to be done any more"},
 		"left behind since": {func(_ *world, in *planner.Input) { f := in.Facts["worker-2"]; f.Hold = nil; in.Facts["worker-2"] = f }, nil, "worker-2: its hold is to be adopted, which is not in the saved plan"},
-		"other actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].Changes.(bootModule).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
-		"fewer actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].Changes.(bootModule).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
+		"other actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].Changes.(adjustedFake).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
+		"fewer actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].Changes.(adjustedFake).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
 		"max_unavailable":   {nil, worker(func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{Percent: 100, Set: true} }), "pool worker: max_unavailable is 100% now, and was 1"},
 		"budget of the site": {nil, func(_ *world, in *planner.Input) {
 			in.Inventory.MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
@@ -146,7 +126,7 @@ func TestSame(t *testing.T) {
 			plan := func(change func(*world, *planner.Input)) engine.Plan {
 				w := savedWorld()
 				in := w.input()
-				in.Modules[0].Changes = bootModule{in.Modules[0].Changes.(fakeModule)}
+				in.Modules[0].Changes = adjustedFake{in.Modules[0].Changes.(fakeModule), namesBoot}
 				if change != nil {
 					change(w, &in)
 				}

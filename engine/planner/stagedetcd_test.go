@@ -8,17 +8,9 @@ import (
 	"holdfast/engine/planner"
 )
 
-// bootingModule boots another OS.
-type bootingModule struct{ fakeModule }
-
-func (m bootingModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	x, err := m.fakeModule.Diff(d, f)
-	x.Steps = m.planSteps
-	return x, err
-}
-
-func (bootingModule) planSteps(t engine.Target, _ []engine.Change) engine.Steps {
-	return engine.Steps{Reboot: []engine.Step{{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: "new"}}, Timeout: 1e9}}}
+// onlyBoots makes steps that boot another OS.
+func onlyBoots(t engine.Target, s *engine.Steps) {
+	*s = engine.Steps{Reboot: []engine.Step{{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: "new"}}, Timeout: 1e9}}}
 }
 
 // TestEtcdOfStagedOS checks that the plan names the version of etcd in a staged
@@ -60,7 +52,7 @@ func TestEtcdOfStagedOS(t *testing.T) {
 				m.work, work[m.name] = "reboot", "reboot"
 			}
 			in := w.input()
-			in.Modules, in.AnyEtcdVersion = []engine.Module{namedFake(bootingModule{fakeModule{work}})}, tc.insists
+			in.Modules, in.AnyEtcdVersion = []engine.Module{namedFake(adjustedFake{fakeModule{work}, onlyBoots})}, tc.insists
 			if tc.managed {
 				in.Inventory.Clusters[0].Managed = &engine.ManagedMembers{}
 			}

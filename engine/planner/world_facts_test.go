@@ -123,6 +123,22 @@ func (fakeModule) planSteps(t engine.Target, changes []engine.Change) engine.Ste
 	return engine.Steps{Write: step("write")}
 }
 
+// adjustedFake is a fakeModule whose steps adjust changes.
+type adjustedFake struct {
+	fakeModule
+	adjust func(engine.Target, *engine.Steps)
+}
+
+func (m adjustedFake) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	x, err := m.fakeModule.Diff(d, f)
+	x.Steps = func(t engine.Target, changes []engine.Change) engine.Steps {
+		steps := m.planSteps(t, changes)
+		m.adjust(t, &steps)
+		return steps
+	}
+	return x, err
+}
+
 // member, worker and names make machines for a world.
 func member(i int) *machine {
 	return &machine{name: fmt.Sprintf("etcd-%d", i), pool: "etcd", cluster: "main"}
