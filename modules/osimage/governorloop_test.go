@@ -73,6 +73,15 @@ func startLoop(t *testing.T) *governorLoop {
 	return l
 }
 
+// startFirstSlice starts the loop and waits until its first slice has begun.
+func startFirstSlice(t *testing.T) *governorLoop {
+	t.Helper()
+	l := startLoop(t)
+	l.want("1", flushData, "sleep 0.200", "0")
+	l.wantSleep("0.001")
+	return l
+}
+
 func (l *governorLoop) check(err error) {
 	l.t.Helper()
 	if err != nil {
@@ -177,9 +186,7 @@ func TestLoopFlushesWhileFrozen(t *testing.T) {
 // does not freeze holds the loop up only for a moment.
 func TestLoopAwaitsTheFreeze(t *testing.T) {
 	t.Parallel()
-	l := startLoop(t)
-	l.want("1", flushData, "sleep 0.200", "0")
-	l.wantSleep("0.001")
+	l := startFirstSlice(t)
 	l.setGroup(1, 0)
 	l.endSleep()
 	l.want("1", "sleep 0.005", "sleep 0.005")
@@ -202,9 +209,7 @@ func TestLoopAwaitsTheFreeze(t *testing.T) {
 // arrives. A pause of 0 starts no program.
 func TestLoopFollowsTheBastion(t *testing.T) {
 	t.Parallel()
-	l := startLoop(t)
-	l.want("1", flushData, "sleep 0.200", "0")
-	l.wantSleep("0.001")
+	l := startFirstSlice(t)
 	for _, step := range []struct {
 		pace    string
 		effects []string
@@ -234,9 +239,7 @@ func TestLoopFollowsTheBastion(t *testing.T) {
 // that came with it, also if the group was to stay frozen, and follows the bastion again when it is back.
 func TestSilentBastionMeansTheSafePace(t *testing.T) {
 	t.Parallel()
-	l := startLoop(t)
-	l.want("1", flushData, "sleep 0.200", "0")
-	l.wantSleep("0.001")
+	l := startFirstSlice(t)
 	l.setTime(1014)
 	l.endSleep()
 	l.want("1", flushData, "sleep 0.200", "0")
@@ -283,9 +286,7 @@ func TestLoopLeavesNothingFrozen(t *testing.T) {
 	})
 	t.Run("the staging has ended", func(t *testing.T) {
 		t.Parallel()
-		l := startLoop(t)
-		l.want("1", flushData, "sleep 0.200", "0")
-		l.wantSleep("0.001")
+		l := startFirstSlice(t)
 		l.setGroup(0, 1)
 		l.endSleep()
 		l.want("1", "0")
