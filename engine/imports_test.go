@@ -424,6 +424,7 @@ func mayImport(dir, pkg string) bool {
 // package.
 var testPackages = []string{
 	"holdfast/engine/content/ostreetest",              // runs the ostree tool
+	"holdfast/engine/docstest",                        // generated parts of the documentation
 	"holdfast/engine/etcd/etcdtest",                   // etcd members on loopback
 	"holdfast/engine/longtest",                        // how many cases tests try
 	"holdfast/engine/pathtest",                        // fake hosts that are kept apart from the machine
