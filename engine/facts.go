@@ -62,17 +62,16 @@ const MaxOver = 32
 
 // Deployment is one OS version on a host's disk.
 type Deployment struct {
-	Digest   string   `json:"digest"` // ostree commit, or image digest (sha256:…)
-	Version  string   `json:"version,omitempty"`
-	ID       string   `json:"id,omitempty"` // as the OS tool names it
-	Origin   string   `json:"origin,omitempty"`
-	Booted   bool     `json:"booted,omitempty"`
-	Staged   bool     `json:"staged,omitempty"`
-	Locked   bool     `json:"locked,omitempty"` // staged, and its finalization is locked: a reboot boots the old version again
-	Rollback bool     `json:"rollback,omitempty"`
-	Pinned   bool     `json:"pinned,omitempty"`
-	Kargs    []string `json:"kargs,omitempty"`
-	Etcd     string   `json:"etcd,omitempty"` // version of etcd in it, if the deployment is staged and the host runs the etcd of its OS
+	Digest   string `json:"digest"` // ostree commit, or image digest (sha256:…)
+	Version  string `json:"version,omitempty"`
+	ID       string `json:"id,omitempty"` // as the OS tool names it
+	Origin   string `json:"origin,omitempty"`
+	Booted   bool   `json:"booted,omitempty"`
+	Staged   bool   `json:"staged,omitempty"`
+	Locked   bool   `json:"locked,omitempty"` // staged, and its finalization is locked: a reboot boots the old version again
+	Rollback bool   `json:"rollback,omitempty"`
+	Pinned   bool   `json:"pinned,omitempty"`
+	Etcd     string `json:"etcd,omitempty"` // version of etcd in it, if the deployment is staged and the host runs the etcd of its OS
 }
 
 // ShortDigest returns a short name of an OS for people: the first 12

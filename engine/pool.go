@@ -168,16 +168,16 @@ func foldDays(days []time.Weekday) string {
 
 func dayName(d int) string { return time.Weekday(d % 7).String()[:3] }
 
-// DefaultBatchTakes is the expected duration of a batch of a pool without
+// defaultBatchTakes is the expected duration of a batch of a pool without
 // batch_takes.
-const DefaultBatchTakes = Duration(30 * time.Minute)
+const defaultBatchTakes = Duration(30 * time.Minute)
 
 // Takes returns the expected duration of a batch of the pool.
 func (p Pool) Takes() Duration {
 	if p.BatchTakes > 0 {
 		return p.BatchTakes
 	}
-	return DefaultBatchTakes
+	return defaultBatchTakes
 }
 
 // WithDefaults sets the missing timeouts to their defaults.

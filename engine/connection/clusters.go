@@ -61,8 +61,8 @@ func (c *Clusters) Open(ctx context.Context, name string) (*etcd.Cluster, error)
 	return o.cluster, err
 }
 
-// Forget closes the connection to a cluster. The next connection reads the credentials again.
-func (c *Clusters) Forget(name string) {
+// forget closes the connection to a cluster. The next connection reads the credentials again.
+func (c *Clusters) forget(name string) {
 	o := c.clusterSlot(name)
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()

@@ -90,4 +90,4 @@ func (m Members) CheckPorts(ctx context.Context, host string, urls []string) err
 }
 
 // Forget closes the connections. The next connection reads the credentials from the hosts again.
-func (m Members) Forget() { m.clusters.Forget(m.name) }
+func (m Members) Forget() { m.clusters.forget(m.name) }

@@ -34,11 +34,11 @@ const (
 // maxRenewal bounds how long before its end a certificate is to be renewed.
 const maxRenewal = 30 * 24 * time.Hour
 
-// RenewalTime returns the time from which the certificate is to be renewed: 30
+// renewalTime returns the time from which the certificate is to be renewed: 30
 // days before its end, or when a third of its lifetime is left if that time is
 // later. The second limit keeps a certificate that is issued for one week from
 // being reported all the time.
-func (c Certificate) RenewalTime() time.Time {
+func (c Certificate) renewalTime() time.Time {
 	return c.NotAfter.Add(-min(maxRenewal, c.NotAfter.Sub(c.NotBefore)/3))
 }
 
@@ -88,7 +88,7 @@ func (c Certificate) ProblemKind(now time.Time) CertificateProblemKind {
 		return CertificateExpired
 	case now.Before(c.NotBefore):
 		return CertificateNotYetValid
-	case !now.Before(c.RenewalTime()):
+	case !now.Before(c.renewalTime()):
 		return CertificateExpiring
 	}
 	return ""
@@ -171,10 +171,10 @@ func (c Certificate) String() string {
 	return fmt.Sprintf("the CA %s in %s on %s", c.Subject, c.Path, c.Host)
 }
 
-// FailedPeerCertificate returns the problem of a host's peer certificate if the
+// failedPeerCertificate returns the problem of a host's peer certificate if the
 // other members refuse that certificate. Open connections between members stay
 // open, so such a cluster may be healthy until a member restarts.
-func (c ClusterFacts) FailedPeerCertificate(host string) (CertificateProblem, bool) {
+func (c ClusterFacts) failedPeerCertificate(host string) (CertificateProblem, bool) {
 	i := slices.IndexFunc(c.CertificateProblems, func(p CertificateProblem) bool {
 		return p.FailsBetweenMembers() && p.Certificate.Host == host
 	})

@@ -36,7 +36,7 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 	}
 	lost, left, problems := 0, 0, []string(nil)
 	for _, m := range voters {
-		peer, refused := c.FailedPeerCertificate(m.Host)
+		peer, refused := c.failedPeerCertificate(m.Host)
 		refused = refused && len(voters) > 1
 		switch {
 		case m.Host == host && host != "":

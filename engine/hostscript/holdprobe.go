@@ -12,19 +12,19 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// MaxHold limits the size of a hold file in bytes. TruncateHold keeps the holds that holdfast writes below this limit.
+// MaxHold limits the size of a hold file in bytes. truncateHold keeps the holds that holdfast writes below this limit.
 const MaxHold = 256 << 10
 
-// Limits of TruncateHold in bytes. maxUnits counts the names of all units, each
+// Limits of truncateHold in bytes. maxUnits counts the names of all units, each
 // with its quotes and comma. maxHoldText is for each text.
 const (
 	maxUnits    = 192 << 10
 	maxHoldText = 4 << 10
 )
 
-// TruncateHold shortens a hold to fit into a hold file: it cuts long texts, keeps the
+// truncateHold shortens a hold to fit into a hold file: it cuts long texts, keeps the
 // first units that fit, and counts the others.
-func TruncateHold(h engine.Hold) engine.Hold {
+func truncateHold(h engine.Hold) engine.Hold {
 	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.PreviousOS, &h.Cluster} {
 		*text = truncateText(*text)
 	}

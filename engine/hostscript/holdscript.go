@@ -38,7 +38,7 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 // script adopts only a hold that was last written at that time: a run that has
 // renewed its hold in the meantime is alive.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
-	h = TruncateHold(h)
+	h = truncateHold(h)
 	var head []string
 	for _, f := range [][2]string{
 		{"kind", string(h.Kind)},
@@ -172,10 +172,10 @@ func holdScript(owner engine.HoldOwner, text string, variables [][2]string) stri
 		{"dir", engine.StateDir},
 		{"file", engine.HoldPath},
 		{"holdlock", lockPath},
-		{"motdfile", NoticePath},
-		{"motdtext", NoticeTextPath},
+		{"motdfile", noticePath},
+		{"motdtext", noticeTextPath},
 		{"units", UnitDir},
-		{"dropin", HelperDropin},
+		{"dropin", helperDropin},
 		{"stageunit", StageUnit},
 		{"helpers", strings.Join(RebootHelpers(), " ")},
 		{"own", ownerLines(owner)},

@@ -4,20 +4,20 @@ import "holdfast/engine"
 
 // Paths that holdfast itself writes on a host, without configurations.
 const (
-	// RunDir has the files of one boot of the host.
-	RunDir = "/run/holdfast"
+	// runDir has the files of one boot of the host.
+	runDir = "/run/holdfast"
 	// UnitDir is where units of the host and their drop-ins are written.
 	UnitDir = "/etc/systemd/system"
-	// NoticePath is a link to NoticeTextPath. A host shows the notice to
+	// noticePath is a link to noticeTextPath. A host shows the notice to
 	// everybody who logs in.
-	NoticePath     = "/etc/motd.d/holdfast"
-	NoticeTextPath = engine.StateDir + ".motd"
+	noticePath     = "/etc/motd.d/holdfast"
+	noticeTextPath = engine.StateDir + ".motd"
 	// StageUnit stages an OS, RebootUnit reboots the host. Both are transient.
 	StageUnit  = "holdfast-stage.service"
 	RebootUnit = "holdfast-reboot.service"
-	// HelperDropin is the drop-in that prevents a unit of RebootHelpers from
+	// helperDropin is the drop-in that prevents a unit of RebootHelpers from
 	// starting.
-	HelperDropin = "50-holdfast.conf"
+	helperDropin = "50-holdfast.conf"
 	// MemberDropin and SettingsDropin are drop-ins of the unit that runs etcd.
 	MemberDropin   = "50-holdfast-member.conf"
 	SettingsDropin = "51-holdfast-settings.conf"
@@ -26,12 +26,12 @@ const (
 // OwnPaths lists every file and folder of a host that is holdfast's own, but for
 // OwnDropins of units that an inventory names. No configuration may write there.
 func OwnPaths() []string {
-	paths := []string{engine.StateDir, RunDir, NoticePath, NoticeTextPath}
+	paths := []string{engine.StateDir, runDir, noticePath, noticeTextPath}
 	for _, unit := range []string{StageUnit, RebootUnit} {
 		paths = append(paths, UnitDir+"/"+unit, UnitDir+"/"+unit+".d")
 	}
 	for _, unit := range RebootHelpers() {
-		paths = append(paths, UnitDir+"/"+unit+".d/"+HelperDropin)
+		paths = append(paths, UnitDir+"/"+unit+".d/"+helperDropin)
 	}
 	for _, dropin := range OwnDropins() {
 		paths = append(paths, UnitDir+"/etcd.service.d/"+dropin)

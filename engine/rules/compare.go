@@ -9,8 +9,8 @@ import (
 )
 
 // Compare returns the changes from the configuration old to the configuration
-// new, and the actions that make these changes take effect. Its error is a
-// *Refused if a running host cannot be changed in this way.
+// new, and the actions that make these changes take effect. It returns
+// an error if a running host cannot be changed in this way.
 func Compare(old, new resource.Config, policy Policy) (Diff, error) {
 	if err := refuseFixed(old, new); err != nil {
 		return Diff{}, err

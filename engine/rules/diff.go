@@ -59,16 +59,6 @@ type Diff struct {
 // Equal reports whether there are no changes.
 func (d Diff) Equal() bool { return len(d.Changes) == 0 }
 
-// Disruptive reports whether the host has to be drained or rebooted.
-func (d Diff) Disruptive() bool {
-	for _, a := range d.Actions {
-		if a.Type == engine.DrainAction || a.Type == engine.RebootAction {
-			return true
-		}
-	}
-	return false
-}
-
 // Explained returns the diff, without the reasons of its changes unless
 // explain is set.
 func (d Diff) Explained(explain bool) Diff {

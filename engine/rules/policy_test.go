@@ -109,7 +109,7 @@ func TestNewInstallationIsRefused(t *testing.T) {
 		}
 	}
 	_, err := Compare(side{disk("a", "1", 1), disk("b", "1", 2), disk("c", "1", 3)}.buildConfig(), side{disk("d", "1", 4), disk("b", "2", 5), disk("a", "1", 6)}.buildConfig(), Policy{})
-	var refused *Refused
+	var refused *refusedChanges
 	if !errors.As(err, &refused) {
 		t.Fatalf("got %v", err)
 	}

@@ -9,23 +9,23 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Refused is the error about changes that only a new installation can make:
+// refusedChanges is the error about changes that only a new installation can make:
 // disks, filesystems, FIPS or similar settings differ.
-type Refused struct {
-	Refusals []Refusal
+type refusedChanges struct {
+	refusals []refusal
 }
 
-// Refusal is one setting that differs.
-type Refusal struct {
+// refusal is one setting that differs.
+type refusal struct {
 	Name  string                  // storage.disks /dev/sda
 	Verb  Verb                    // the change that is not possible
 	Place resource.SourcePosition // position in the new configuration; for a deletion, in the old one
 }
 
 // Error formats each setting on a line of its own.
-func (r *Refused) Error() string {
-	lines := make([]string, len(r.Refusals))
-	for i, f := range r.Refusals {
+func (r *refusedChanges) Error() string {
+	lines := make([]string, len(r.refusals))
+	for i, f := range r.refusals {
 		subject, at := f.Name, f.Place
 		if _, about, ok := strings.Cut(f.Name, " "); at.Path != "" {
 			subject, at.Path = at.Path, ""
@@ -45,22 +45,22 @@ var fixedMessages = map[Verb]string{
 }
 
 func refuseFixed(old, new resource.Config) error {
-	var r Refused
+	var r refusedChanges
 	name := func(f resource.Fixed) string { return f.Name }
 	same := func(a, b resource.Fixed) bool { return a.Digest == b.Digest }
 	walkDifferences(old.Fixed, new.Fixed, comparer[resource.Fixed]{name, same}, func(was, is *resource.Fixed) {
-		f := Refusal{Verb: changeVerb(was, is)}
+		f := refusal{Verb: changeVerb(was, is)}
 		if is != nil {
 			f.Name, f.Place = is.Name, is.From
 		} else {
 			f.Name, f.Place = was.Name, was.From
 		}
-		r.Refusals = append(r.Refusals, f)
+		r.refusals = append(r.refusals, f)
 	})
-	if len(r.Refusals) == 0 {
+	if len(r.refusals) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(r.Refusals, func(a, b Refusal) int {
+	slices.SortStableFunc(r.refusals, func(a, b refusal) int {
 		return cmp.Or(strings.Compare(a.Place.File, b.Place.File), a.Place.Line-b.Place.Line)
 	})
 	return &r

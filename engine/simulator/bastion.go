@@ -37,7 +37,7 @@ type Bastion struct {
 	Knows   *engine.Inventory                       // the inventory of the run; nil: the inventory of the site
 
 	site  *Site
-	clock Clock
+	clock clock
 
 	mu       sync.Mutex
 	state    state
@@ -79,7 +79,7 @@ func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
 		Options: rollout.Options{
 			Start: event.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
-			Request: planner.Request{Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules()},
+			Request: planner.Request{Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: allModules()},
 		},
 		Ports: rollout.Ports{Hosts: b, Clusters: b, Local: local{b}, Web: b, Sink: b, Clock: b.clock},
 	}
@@ -194,14 +194,14 @@ func (b *Bastion) journaledRun() journal.Run {
 	return journal.ParseRun(b.ID, b.ID, &text)
 }
 
-// Clock uses package time, which is virtual in a bubble of testing/synctest.
-type Clock struct{}
+// clock uses package time, which is virtual in a bubble of testing/synctest.
+type clock struct{}
 
 // Now returns the current time.
-func (Clock) Now() time.Time { return time.Now() }
+func (clock) Now() time.Time { return time.Now() }
 
 // Sleep waits for d. If the context ends first, it returns the cause.
-func (Clock) Sleep(ctx context.Context, d time.Duration) error {
+func (clock) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
 	}

@@ -80,11 +80,6 @@ func (s *Site) Leader(cluster string) (leader string) {
 	return leader
 }
 
-// Lead makes the host the leader of its etcd cluster.
-func (h *Host) Lead() {
-	h.site.withLock(func(time.Time) { h.site.clusters[h.host.Cluster].leader = h })
-}
-
 // Gather returns the facts of an etcd cluster.
 func (b *Bastion) Gather(ctx context.Context, name string) etcdfacts.ClusterFacts {
 	facts := etcdfacts.ClusterFacts{Name: name}

@@ -204,8 +204,8 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 }
 
 func (x settingDiff) buildRecords(t engine.Target) (before, after resource.Record) {
-	after = resource.Record{Schema: resource.RecordSchema, Config: Setting(x.want)}
-	before = resource.Record{Schema: resource.RecordSchema, Unfinished: &resource.UnfinishedWrite{Run: t.Run, Boot: t.Facts.BootID, Config: Setting(x.want)}}
+	after = resource.Record{Schema: resource.RecordSchema, Config: settingConfig(x.want)}
+	before = resource.Record{Schema: resource.RecordSchema, Unfinished: &resource.UnfinishedWrite{Run: t.Run, Boot: t.Facts.BootID, Config: settingConfig(x.want)}}
 	if x.applied != nil {
 		before.Config = x.applied.Config
 		if wordOf(before.Config) == x.want {

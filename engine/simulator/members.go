@@ -215,7 +215,7 @@ func (b *Bastion) RemoveMember(ctx context.Context, name, id string) error {
 			return errors.New("etcdserver: member not found")
 		}
 		if !p.learner {
-			b.law().CheckRemove(b.site.observedCluster(name), &p.host.law, laws.Removed{ID: id, Serves: p.host.hasHealthyMember(now), HasData: p.host.data == id})
+			b.law().CheckRemove(b.site.observedCluster(name), &p.host.law, laws.Removed{Serves: p.host.hasHealthyMember(now), HasData: p.host.data == id})
 		}
 		c.removePeer(p)
 		return nil

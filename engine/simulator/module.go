@@ -13,8 +13,7 @@ import (
 
 const factsScript = "simulator facts"
 
-// Modules returns the modules of a run.
-func Modules() []engine.Module { return []engine.Module{Module(), Settings()} }
+func allModules() []engine.Module { return []engine.Module{Module(), Settings()} }
 
 // Module returns the module that updates the OS of hosts that exist only in
 // memory.

@@ -152,7 +152,7 @@ func (h *Host) State() (st State) {
 // Set changes the setting of the host: on its disk, in effect and on record.
 func (h *Host) Set(word string) {
 	h.site.withLock(func(time.Time) {
-		h.setting = setting{disk: word, effect: word, applied: &resource.Record{Schema: resource.RecordSchema, Config: Setting(word)}}
+		h.setting = setting{disk: word, effect: word, applied: &resource.Record{Schema: resource.RecordSchema, Config: settingConfig(word)}}
 		h.units = h.enabledUnits()
 		h.law.ForgetFallbacks()
 	})

@@ -29,8 +29,8 @@ const appUnit = "app.service"
 // actionLimit is how long an action may take on a host.
 const actionLimit = 2 * time.Minute
 
-// Setting returns a configuration with that setting.
-func Setting(word string) resource.Config {
+// settingConfig returns a configuration with that setting.
+func settingConfig(word string) resource.Config {
 	return resource.Config{Files: []resource.File{{Path: settingPath, Digest: word}}}
 }
 

@@ -78,7 +78,7 @@ func (s *Site) Desired() map[string]engine.Desired {
 	desired := s.Inventory.Desired()
 	s.withLock(func(time.Time) {
 		for host, word := range s.settings {
-			d, config := desired[host], Setting(word)
+			d, config := desired[host], settingConfig(word)
 			d.Config = &config
 			desired[host] = d
 		}
@@ -92,7 +92,7 @@ func (s *Site) desiredOf(h *Host) engine.Desired {
 	d := one.Desired()[h.Name]
 	s.withLock(func(time.Time) {
 		if word, ok := s.settings[h.Name]; ok {
-			config := Setting(word)
+			config := settingConfig(word)
 			d.Config = &config
 		}
 	})

@@ -72,8 +72,8 @@ func TestCases(t *testing.T, m engine.Module) {
 	RunCases(t, func(t *testing.T, input []txtar.File) []txtar.File { return runCase(t, m, input) })
 }
 
-// Plan is the result of a module for a case.
-type Plan struct {
+// casePlan is the result of a module for a case.
+type casePlan struct {
 	desired engine.Desired
 	facts   engine.Facts
 	changes []engine.Change
@@ -81,7 +81,7 @@ type Plan struct {
 	err     error // error of Diff
 }
 
-func planCase(t *testing.T, m engine.Module, input []txtar.File) Plan {
+func planCase(t *testing.T, m engine.Module, input []txtar.File) casePlan {
 	t.Helper()
 	var desired engine.Desired
 	outputs := engine.Outputs{}
@@ -120,7 +120,7 @@ func planCase(t *testing.T, m engine.Module, input []txtar.File) Plan {
 		}
 	}
 	facts = m.Observer.Read(desired, outputs, facts)
-	p := Plan{desired: desired, facts: facts}
+	p := casePlan{desired: desired, facts: facts}
 	if m.Changes == nil {
 		return p
 	}

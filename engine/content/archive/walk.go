@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// IsChecksum reports whether a text is the checksum of an object.
-func IsChecksum(s string) bool {
+// isChecksum reports whether a text is the checksum of an object.
+func isChecksum(s string) bool {
 	return len(s) == 2*checksumSize && strings.Trim(s, "0123456789abcdef") == ""
 }
 
@@ -21,9 +21,6 @@ type Report struct {
 	Missing []Object
 	Damaged []Object
 }
-
-// IsComplete reports whether all objects exist and are undamaged.
-func (r Report) IsComplete() bool { return len(r.Missing)+len(r.Damaged) == 0 }
 
 // Check reads a commit and lists the objects that are missing or damaged. It always reads metadata. It reads files only
 // with verify; without verify, it only checks that the files exist. It cannot list the objects below a missing
@@ -82,7 +79,7 @@ func (r *Repository) Size(ctx context.Context, commit, have string) (int64, erro
 	if lacks.Missing > 0 {
 		return 0, lacks
 	}
-	if IsChecksum(have) {
+	if isChecksum(have) {
 		old, err := r.walkObjects(ctx, have, func(Object, error) error { return nil })
 		if err != nil {
 			return 0, err
@@ -101,7 +98,7 @@ func (r *Repository) Size(ctx context.Context, commit, have string) (int64, erro
 // walkObjects visits every object of a commit once, and returns the sizes of the objects. visit gets the error of
 // finding the object, for metadata also of reading it. visit may return an error to end the walk.
 func (r *Repository) walkObjects(ctx context.Context, commit string, visit func(Object, error) error) (map[Object]int64, error) {
-	if !IsChecksum(commit) {
+	if !isChecksum(commit) {
 		return nil, fmt.Errorf("%q is not a commit", commit)
 	}
 	sizes := map[Object]int64{}

@@ -78,9 +78,9 @@ func (s State) mayHaveMember(h Host) bool {
 	return h.Unreachable == "" && h.HasData && !h.Replaced && !s.IsLost(h.Name)
 }
 
-// Sources returns the data directories that a restore may use, the freshest
+// sources returns the data directories that a restore may use, the freshest
 // first.
-func (s State) Sources() []Source {
+func (s State) sources() []Source {
 	var list []Source
 	for _, h := range s.Hosts {
 		if s.mayHaveMember(h) && h.Unread == "" && h.Data.Revision > 0 {
@@ -97,7 +97,7 @@ func (s State) Source() Source {
 	if s.Snapshot != nil {
 		return *s.Snapshot
 	}
-	if list := s.Sources(); len(list) > 0 {
+	if list := s.sources(); len(list) > 0 {
 		return list[0]
 	}
 	return Source{}
@@ -105,7 +105,7 @@ func (s State) Source() Source {
 
 // Freshest returns the source with the highest revision among source, the data directories and the saved snapshots.
 func (s State) Freshest(source Source, saved []Source) Source {
-	for _, other := range slices.Concat(s.Sources(), saved) {
+	for _, other := range slices.Concat(s.sources(), saved) {
 		if other.Revision > source.Revision {
 			source = other
 		}

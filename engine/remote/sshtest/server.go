@@ -190,15 +190,10 @@ func (s *Server) MostSessions() int { return int(s.most.Load()) }
 
 // Freeze stops reading and answering, and keeps connections open, like a host
 // that hangs.
-func (s *Server) Freeze() { s.setFrozen(true) }
-
-// Thaw ends Freeze.
-func (s *Server) Thaw() { s.setFrozen(false) }
-
-func (s *Server) setFrozen(frozen bool) {
+func (s *Server) Freeze() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.frozen = frozen
+	s.frozen = true
 	s.gate.Broadcast()
 }
 

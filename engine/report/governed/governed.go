@@ -60,7 +60,7 @@ func slowdownReason(g engine.Governor) string {
 	if g.Metric == "" {
 		return "not all members report their disk latency"
 	}
-	text := fmt.Sprintf("p99 of %s on %s is %s", MetricName(g.Metric), g.Member, formatLatency(g.P99))
+	text := fmt.Sprintf("p99 of %s on %s is %s", metricName(g.Metric), g.Member, formatLatency(g.P99))
 	if g.P99 > g.Limit {
 		return text + ", the limit " + formatLatency(g.Limit)
 	}
@@ -71,8 +71,8 @@ func formatLatency(d engine.Duration) string {
 	return termtext.FormatLatency(time.Duration(d).Seconds())
 }
 
-// MetricName returns the name of a latency for people.
-func MetricName(m engine.LatencyMetric) string {
+// metricName returns the name of a latency for people.
+func metricName(m engine.LatencyMetric) string {
 	if m == engine.BackendCommit {
 		return "backend commit"
 	}

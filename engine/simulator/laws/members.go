@@ -9,13 +9,9 @@ import (
 
 // Removed is a voter that is removed.
 type Removed struct {
-	ID      string
 	Serves  bool // it is healthy
 	HasData bool // its host has its data
 }
-
-// SetNamed notes the members that a person wants removed.
-func (r *Run) SetNamed(ids []string) { r.named = ids }
 
 // CheckAddLearner checks that the inventory wants a member on the host, that the cluster has no other learner, and that the host
 // has a record of the change: otherwise nobody could tell a learner that a killed run left from one that a person added.
@@ -44,8 +40,7 @@ func (r *Run) CheckPromote(c *Cluster, h *Host) {
 // that more than half of the other voters are healthy.
 func (r *Run) CheckRemove(c *Cluster, h *Host, m Removed) {
 	host, ok := r.observer.Inventory.Host(h.Name)
-	named := slices.Contains(r.named, m.ID) || slices.Contains(r.named, h.Name)
-	switch meant := ok && host.Retired || named; {
+	switch meant := ok && host.Retired; {
 	case m.Serves && !meant:
 		r.reportViolation("the voter of %s serves, nobody wants it removed, and it is", h.Name)
 	case m.HasData && !meant:

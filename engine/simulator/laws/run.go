@@ -23,7 +23,6 @@ type Run struct {
 	asked    *Asked
 	best     bool
 	retries  bool
-	named    []string
 }
 
 type begunStep struct {

@@ -196,26 +196,26 @@ func TestInventories(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(site.RenderInventory(members, "lab/ref", strings.Repeat("a", 64)))
-	for _, w := range Ways() {
+	for _, w := range allWays() {
 		changed, err := w.changeInventory(text, "/lab/repo")
 		if err != nil {
 			t.Fatal(err)
 		}
 		loaded, err := inventory.Load(inventory.Source{FS: fstest.MapFS{"bench.hcl": {Data: []byte(changed)}}, Root: "/", Paths: []string{"bench.hcl"}})
 		if err != nil {
-			t.Fatalf("(%s) %v\n%s", w.Letter, err, changed)
+			t.Fatalf("(%s) %v\n%s", w.letter, err, changed)
 		}
 		if governed := loaded.Inventory.Clusters[0].Latency != nil; governed != w.governed {
-			t.Errorf("(%s) governed %t", w.Letter, governed)
+			t.Errorf("(%s) governed %t", w.letter, governed)
 		}
 		if mirrored := strings.Contains(changed, `source = "bastion"`); mirrored != w.mirrored {
-			t.Errorf("(%s) mirrored %t", w.Letter, mirrored)
+			t.Errorf("(%s) mirrored %t", w.letter, mirrored)
 		}
 		if stage := loaded.Inventory.Pools[0].Timeouts.Stage; time.Duration(stage) != stageTimeout || longestUpdate <= stageTimeout {
-			t.Errorf("(%s) staging may take %s, the update %s", w.Letter, stage, longestUpdate)
+			t.Errorf("(%s) staging may take %s, the update %s", w.letter, stage, longestUpdate)
 		}
 	}
-	if _, err := Ways()[0].changeInventory("nothing", ""); err == nil {
+	if _, err := allWays()[0].changeInventory("nothing", ""); err == nil {
 		t.Error("no error without a pool")
 	}
 }

@@ -54,14 +54,14 @@ func goals() []goal {
 // compareWithGoals compares governed updates with the goals, under all
 // conditions together.
 func compareWithGoals(tables []*table) (lines []string) {
-	for _, w := range Ways() {
-		if !w.governed || !slices.ContainsFunc(tables, func(t *table) bool { return t.columnOf(w.Letter).hasRuns() }) {
+	for _, w := range allWays() {
+		if !w.governed || !slices.ContainsFunc(tables, func(t *table) bool { return t.columnOf(w.letter).hasRuns() }) {
 			continue
 		}
 		for _, g := range goals() {
 			verdict, texts := kept, []string(nil)
 			for _, t := range tables {
-				v, text, ok := g.compareColumn(t, t.columnOf(w.Letter))
+				v, text, ok := g.compareColumn(t, t.columnOf(w.letter))
 				if !ok {
 					continue
 				}
@@ -71,7 +71,7 @@ func compareWithGoals(tables []*table) (lines []string) {
 				verdict, texts = max(verdict, v), append(texts, text)
 			}
 			if len(texts) > 0 {
-				lines = append(lines, fmt.Sprintf("(%s) %s: %s: %s", w.Letter, verdict, g.title, strings.Join(texts, "; ")))
+				lines = append(lines, fmt.Sprintf("(%s) %s: %s: %s", w.letter, verdict, g.title, strings.Join(texts, "; ")))
 			}
 		}
 	}

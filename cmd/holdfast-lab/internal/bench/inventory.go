@@ -32,7 +32,7 @@ func (u *update) writeInventory() error {
 }
 
 // changeInventory adds the settings of the way to the inventory of a lab.
-func (w Way) changeInventory(text, repository string) (string, error) {
+func (w way) changeInventory(text, repository string) (string, error) {
 	insertions := [][2]string{{"pool \"etcd\" {\n", fmt.Sprintf("  timeouts {\n    stage = %q\n  }\n", stageTimeout)}}
 	if w.governed {
 		insertions = append(insertions, [2]string{"etcd_cluster \"main\" {\n", "  latency {}\n"})

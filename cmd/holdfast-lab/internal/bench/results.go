@@ -143,7 +143,7 @@ func (r *Results) readRuns() ([]run, error) {
 			if err := json.Unmarshal(line, &one); err != nil {
 				return nil, fmt.Errorf("read results: %s:%d: %w; delete this line, and --resume measures its run again", file, i+1, err)
 			}
-			if wayOf(one.Way).Letter == "" {
+			if wayOf(one.Way).letter == "" {
 				return nil, fmt.Errorf("read results: %s:%d: there is no way %q; delete this line", file, i+1, one.Way)
 			}
 			all = addRun(all, one)

@@ -21,7 +21,7 @@ type table struct {
 }
 
 type column struct {
-	way        Way
+	way        way
 	results    []run // complete runs
 	failed     []run // runs that failed after their staging began
 	unmeasured []run // runs that failed before
@@ -37,12 +37,12 @@ func makeTables(runs []run) []*table {
 		if i < 0 {
 			i = len(all)
 			all = append(all, &table{conditions: r.conditions})
-			for _, w := range Ways() {
+			for _, w := range allWays() {
 				all[i].columns = append(all[i].columns, column{way: w})
 			}
 		}
 		for j := range all[i].columns {
-			if c := &all[i].columns[j]; c.way.Letter == r.Way {
+			if c := &all[i].columns[j]; c.way.letter == r.Way {
 				c.addRun(r)
 			}
 		}
@@ -67,7 +67,7 @@ func (c *column) addRun(r run) {
 // columnOf returns the column of a way, which may have no runs.
 func (t *table) columnOf(letter string) column {
 	for _, c := range t.columns {
-		if c.way.Letter == letter {
+		if c.way.letter == letter {
 			return c
 		}
 	}
@@ -96,7 +96,7 @@ func (t *table) print(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 2, 0, 2, ' ', 0)
 	heads, measured, failed := []string{""}, []string{"runs"}, []string{"runs, failed (why)"}
 	for _, c := range t.columns {
-		heads = append(heads, "("+c.way.Letter+") "+c.way.Title)
+		heads = append(heads, "("+c.way.letter+") "+c.way.title)
 		measured = append(measured, fmt.Sprint(len(c.results)+len(c.failed)))
 		failed = append(failed, c.describeFailures())
 	}

@@ -28,7 +28,7 @@ const (
 type update struct {
 	key
 	bench *Bench
-	way   Way
+	way   way
 	host  *lab.Host
 }
 

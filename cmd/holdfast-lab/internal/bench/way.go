@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Way is a way to update the OS of a member.
-type Way struct {
-	Letter string
-	Title  string
+// way is a way to update the OS of a member.
+type way struct {
+	letter string
+	title  string
 
 	offline  bool   // the member is away while its OS is fetched
 	bare     bool   // there is no update
@@ -29,24 +29,23 @@ ostree pull "$1" "$2@$3"
 ostree admin deploy --stage --lock-finalization "$1:$2"`
 )
 
-// Ways returns all ways.
-func Ways() []Way {
-	return []Way{
-		{Letter: "r", Title: "bare reboot", offline: true, bare: true, script: "systemctl reboot"},
-		{Letter: "a", Title: "naive", offline: true, script: naiveScript},
-		{Letter: "b", Title: "staged plainly", script: plainScript},
-		{Letter: "c", Title: "holdfast, not governed"},
-		{Letter: "d", Title: "governed, from a server", governed: true},
-		{Letter: "e", Title: "governed, from the bastion", governed: true, mirrored: true},
+func allWays() []way {
+	return []way{
+		{letter: "r", title: "bare reboot", offline: true, bare: true, script: "systemctl reboot"},
+		{letter: "a", title: "naive", offline: true, script: naiveScript},
+		{letter: "b", title: "staged plainly", script: plainScript},
+		{letter: "c", title: "holdfast, not governed"},
+		{letter: "d", title: "governed, from a server", governed: true},
+		{letter: "e", title: "governed, from the bastion", governed: true, mirrored: true},
 	}
 }
 
 // parseWays returns the ways with these letters, in this order.
-func parseWays(letters string) ([]Way, error) {
-	var chosen []Way
+func parseWays(letters string) ([]way, error) {
+	var chosen []way
 	for i, letter := range letters {
 		w := wayOf(string(letter))
-		if w.Letter == "" || strings.ContainsRune(letters[:i], letter) {
+		if w.letter == "" || strings.ContainsRune(letters[:i], letter) {
 			chosen = nil
 			break
 		}
@@ -58,11 +57,11 @@ func parseWays(letters string) ([]Way, error) {
 	return chosen, nil
 }
 
-func wayOf(letter string) Way {
-	for _, w := range Ways() {
-		if w.Letter == letter {
+func wayOf(letter string) way {
+	for _, w := range allWays() {
+		if w.letter == letter {
 			return w
 		}
 	}
-	return Way{}
+	return way{}
 }

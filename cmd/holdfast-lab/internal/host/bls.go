@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Entry is a boot loader entry, see
+// bootEntry is a boot loader entry, see
 // https://uapi-group.org/specifications/specs/boot_loader_specification/.
-type Entry struct {
+type bootEntry struct {
 	File    string
 	Version int
 	Options string
 }
 
-// Deployment returns the path of the entry's deployment link, which it finds in
+// deployment returns the path of the entry's deployment link, which it finds in
 // the options.
-func (e Entry) Deployment() (string, error) {
+func (e bootEntry) deployment() (string, error) {
 	for _, option := range strings.Fields(e.Options) {
 		if target, ok := strings.CutPrefix(option, "ostree="); ok {
 			return target, nil
@@ -28,8 +28,8 @@ func (e Entry) Deployment() (string, error) {
 	return "", fmt.Errorf("read boot entry %s: no ostree= in its options", e.File)
 }
 
-func parseEntry(file, content string) (Entry, error) {
-	e := Entry{File: file, Version: -1}
+func parseEntry(file, content string) (bootEntry, error) {
+	e := bootEntry{File: file, Version: -1}
 	for line := range strings.Lines(content) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		value = strings.TrimSpace(value)
@@ -47,34 +47,34 @@ func parseEntry(file, content string) (Entry, error) {
 	return e, nil
 }
 
-// DefaultEntry returns the entry that a boot loader boots by default: the one
+// defaultEntry returns the entry that a boot loader boots by default: the one
 // with the highest version. It ignores file names, because these differ between
 // versions of ostree.
-func DefaultEntry(boot fs.FS) (Entry, error) {
+func defaultEntry(boot fs.FS) (bootEntry, error) {
 	const dir = "loader/entries"
 	files, err := fs.ReadDir(boot, dir)
 	if err != nil {
-		return Entry{}, fmt.Errorf("read boot entries: %w", err)
+		return bootEntry{}, fmt.Errorf("read boot entries: %w", err)
 	}
-	best, found := Entry{}, false
+	best, found := bootEntry{}, false
 	for _, f := range files {
 		if path.Ext(f.Name()) != ".conf" {
 			continue
 		}
 		raw, err := fs.ReadFile(boot, path.Join(dir, f.Name()))
 		if err != nil {
-			return Entry{}, fmt.Errorf("read boot entry: %w", err)
+			return bootEntry{}, fmt.Errorf("read boot entry: %w", err)
 		}
 		e, err := parseEntry(f.Name(), string(raw))
 		if err != nil {
-			return Entry{}, err
+			return bootEntry{}, err
 		}
 		if !found || e.Version > best.Version {
 			best, found = e, true
 		}
 	}
 	if !found {
-		return Entry{}, errors.New("read boot entries: there is none")
+		return bootEntry{}, errors.New("read boot entries: there is none")
 	}
 	return best, nil
 }

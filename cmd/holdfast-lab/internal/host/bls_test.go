@@ -28,12 +28,12 @@ func TestDefaultEntry(t *testing.T) {
 			"loader/entries/ostree-2.conf.bak": entry("7", "/b"),
 		}, "/a"},
 	} {
-		e, err := DefaultEntry(c.boot)
+		e, err := defaultEntry(c.boot)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got, err := e.Deployment(); got != c.want || err != nil {
+		if got, err := e.deployment(); got != c.want || err != nil {
 			t.Errorf("%s: got %s (%v), want %s", c.name, got, err, c.want)
 		}
 	}
@@ -45,11 +45,11 @@ func TestDefaultEntryErrors(t *testing.T) {
 		"no entry":    {"loader/entries/README": &fstest.MapFile{}},
 		"bad version": {"loader/entries/a.conf": &fstest.MapFile{Data: []byte("version x\n")}},
 	} {
-		if e, err := DefaultEntry(boot); err == nil {
+		if e, err := defaultEntry(boot); err == nil {
 			t.Errorf("%s: got %v", name, e)
 		}
 	}
-	if _, err := (Entry{Options: "rw"}).Deployment(); err == nil {
+	if _, err := (bootEntry{Options: "rw"}).deployment(); err == nil {
 		t.Error("options without ostree= are accepted")
 	}
 }

@@ -36,16 +36,16 @@ func hideNspawn() error {
 
 // boot is the deployment that the boot loader has chosen for one start of a host.
 type boot struct {
-	entry      Entry
+	entry      bootEntry
 	deployment string // absolute path in the mounted system root
 }
 
 func chooseBoot(root string) (boot, error) {
-	entry, err := DefaultEntry(os.DirFS(filepath.Join(root, "boot")))
+	entry, err := defaultEntry(os.DirFS(filepath.Join(root, "boot")))
 	if err != nil {
 		return boot{}, err
 	}
-	target, err := entry.Deployment()
+	target, err := entry.deployment()
 	if err != nil {
 		return boot{}, err
 	}
@@ -128,7 +128,7 @@ func (f Folder) nspawnArgs(c Config, s Settings, b boot) []string {
 	}
 	return []string{
 		"--quiet", "--register=no", "--keep-unit",
-		"--machine=" + netns.Machine(c.Host.Index), "--uuid=" + formatUUID(MachineID(c.Host)),
+		"--machine=" + netns.Machine(c.Host.Index), "--uuid=" + formatUUID(machineID(c.Host)),
 		"--directory=" + f.path("initrd"),
 		"--bind=" + f.Root() + ":/sysroot", "--bind-ro=" + b.deployment + "/usr:/usr",
 		"--bind-ro=" + f.path("init") + ":/init", "--bind-ro=" + f.path("cmdline") + ":/cmdline",

@@ -94,10 +94,10 @@ func (f Folder) Create(c Config, id Identity) error {
 	if err := replaceJSON(f.path("host.json"), c); err != nil {
 		return err
 	}
-	return replaceJSON(f.path("identity.json"), id.Files())
+	return replaceJSON(f.path("identity.json"), id.files())
 }
 
-func (f Folder) readIdentity() (files []File, err error) {
+func (f Folder) readIdentity() (files []identityFile, err error) {
 	err = readJSON(f.path("identity.json"), &files)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

@@ -33,9 +33,9 @@ type Member struct {
 	Pair    pki.Pair
 }
 
-// File is one file of an identity. For etc/…, Path is relative to the deployment;
+// identityFile is one file of an identity. For etc/…, Path is relative to the deployment;
 // for var/…, to the state root.
-type File struct {
+type identityFile struct {
 	Path    string      `json:"path"`
 	Content string      `json:"content,omitempty"`
 	Mode    os.FileMode `json:"mode"`
@@ -45,21 +45,21 @@ type File struct {
 	Link string `json:"link,omitempty"`
 }
 
-// MachineID returns the host's machine ID, which never changes.
-func MachineID(h spec.Host) string { return fmt.Sprintf("a%031x", 0x1ab00000+h.Index) }
+// machineID returns the host's machine ID, which never changes.
+func machineID(h spec.Host) string { return fmt.Sprintf("a%031x", 0x1ab00000+h.Index) }
 
-// Files lists the files of the identity.
-func (id Identity) Files() []File {
+// files lists the files of the identity.
+func (id Identity) files() []identityFile {
 	hosts := "127.0.0.1 localhost\n127.0.1.1 " + id.Host.Name + "\n"
 	for _, p := range id.Peers {
 		if p.Name != id.Host.Name {
 			hosts += p.Address() + " " + p.Name + "\n"
 		}
 	}
-	files := []File{
+	files := []identityFile{
 		{Path: "etc/hostname", Mode: 0o644, Content: id.Host.Name + "\n"},
 		{Path: "etc/hosts", Mode: 0o644, Content: hosts},
-		{Path: "etc/machine-id", Mode: 0o444, Content: MachineID(id.Host) + "\n"},
+		{Path: "etc/machine-id", Mode: 0o444, Content: machineID(id.Host) + "\n"},
 		{Path: "etc/systemd/network/10-host0.network", Mode: 0o644, Content: "[Match]\nName=host0 en* eth*\n" +
 			"[Network]\nAddress=" + id.Host.Address() + "/24\nLinkLocalAddressing=no\nLLDP=no\nIPv6AcceptRA=no\n"},
 		{Path: "etc/ssh/ssh_host_ed25519_key", Mode: 0o600, Content: id.HostKey},
@@ -76,7 +76,7 @@ func (id Identity) Files() []File {
 	return files
 }
 
-func (id Identity) etcdFiles() []File {
+func (id Identity) etcdFiles() []identityFile {
 	var initial []string
 	for _, m := range id.Etcd.Members {
 		initial = append(initial, m.Name+"=https://"+m.Address()+":2380")
@@ -101,7 +101,7 @@ func (id Identity) etcdFiles() []File {
 		"ETCD_PEER_CERT_FILE=/etc/etcd/peer.crt",
 		"ETCD_PEER_KEY_FILE=/etc/etcd/peer.key",
 	}, "\n") + "\n"
-	return []File{
+	return []identityFile{
 		{Path: "etc/default/etcd", Mode: 0o644, Content: settings},
 		{Path: "etc/etcd", Mode: os.ModeDir | 0o755},
 		{Path: "etc/etcd/ca.crt", Mode: 0o644, Owner: "etcd", Content: string(id.Etcd.CA)},
@@ -114,7 +114,7 @@ func (id Identity) etcdFiles() []File {
 // installFiles writes files below a deployment and below the var of its state
 // root, and syncs them. They must survive a power cut, like the work of an
 // installer.
-func installFiles(files []File, deployment, stateroot string) error {
+func installFiles(files []identityFile, deployment, stateroot string) error {
 	passwd, err := os.ReadFile(filepath.Join(deployment, "etc/passwd"))
 	if err != nil {
 		return fmt.Errorf("write identity: %w", err)
@@ -147,7 +147,7 @@ func syncAll(dir string) error {
 	return nil
 }
 
-func (f File) writeTo(name string, uid, gid int) error {
+func (f identityFile) writeTo(name string, uid, gid int) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (m *machine) waitFirmware(ctx context.Context) bool {
 
 // runOneBoot runs one boot from power on to exit. It reports whether another boot
 // follows.
-func (m *machine) runOneBoot(ctx context.Context, fresh []File) (again bool, err error) {
+func (m *machine) runOneBoot(ctx context.Context, fresh []identityFile) (again bool, err error) {
 	if err := m.group.removeSubgroups(); err != nil {
 		return false, err
 	}

@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -16,7 +15,7 @@ func (s Store) commitFirst(ctx context.Context) error {
 	if _, err := runCommand(ctx, "ostree", "config", repo, "set", "archive.zlib-level", "1"); err != nil {
 		return err
 	}
-	if _, err := s.commitTrees(ctx, First, "--tree=dir="+s.path("tree")); err != nil {
+	if _, err := s.commitTrees(ctx, firstVersion, "--tree=dir="+s.path("tree")); err != nil {
 		return err
 	}
 	return s.keepBase()
@@ -42,9 +41,6 @@ func (s Store) keepBase() error {
 	return os.RemoveAll(s.path("tree"))
 }
 
-// ErrVersionExists means that the version exists already.
-var ErrVersionExists = errors.New("version exists")
-
 // Commit makes a version from the first one. It changes the checksum of kernel
 // and initramfs, a default file in /etc and the release file, and adds the
 // payload. The new version is the newest commit of the branch that hosts follow.
@@ -55,7 +51,7 @@ func (s Store) Commit(ctx context.Context, version string, payload Payload) (Ver
 	}
 	for _, v := range list {
 		if v.Version == version {
-			return v, fmt.Errorf("commit version %s: %w as %s", version, ErrVersionExists, v.Commit)
+			return v, fmt.Errorf("commit version %s: version exists as %s", version, v.Commit)
 		}
 	}
 	over := tree{root: s.path("overlay")}

@@ -26,8 +26,8 @@ const (
 	OS = "lab"
 	// Remote is the name under which hosts know the repository.
 	Remote = "lab"
-	// First and Second are the versions that every lab has.
-	First, Second = "1.0", "2.0"
+	// firstVersion and secondVersion are the versions that every lab has.
+	firstVersion, secondVersion = "1.0", "2.0"
 
 	// format must change when older cached images become unusable.
 	format = "2"
@@ -56,8 +56,8 @@ type Version struct {
 // Repo returns the path of the repository that hosts pull from.
 func (s Store) Repo() string { return filepath.Join(s.Dir, "repo") }
 
-// Sysroot returns the path of the pristine system root with the first version.
-func (s Store) Sysroot() string { return filepath.Join(s.Dir, "sysroot") }
+// sysroot returns the path of the pristine system root with the first version.
+func (s Store) sysroot() string { return filepath.Join(s.Dir, "sysroot") }
 
 func (s Store) path(elem ...string) string {
 	return filepath.Join(append([]string{s.Dir}, elem...)...)
@@ -81,10 +81,10 @@ func (s Store) Build(ctx context.Context) error {
 	}{
 		{"base tree", s.bootstrapTree},
 		{"shape tree", s.shapeTree},
-		{"commit " + First, s.commitFirst},
+		{"commit " + firstVersion, s.commitFirst},
 		{"system root", s.makeSysroot},
-		{"commit " + Second, func(ctx context.Context) error {
-			_, err := s.Commit(ctx, Second, EqualFiles(DefaultPayload))
+		{"commit " + secondVersion, func(ctx context.Context) error {
+			_, err := s.Commit(ctx, secondVersion, EqualFiles(DefaultPayload))
 			return err
 		}},
 	} {

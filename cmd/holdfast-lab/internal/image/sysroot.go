@@ -18,7 +18,7 @@ func (s Store) makeSysroot(ctx context.Context) error {
 		return err
 	}
 	if _, err := runCommand(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c", deployScript, "sh",
-		s.Sysroot(), s.Repo(), list[0].Commit, s.Suite.Ref(), OS, Remote, s.URL); err != nil {
+		s.sysroot(), s.Repo(), list[0].Commit, s.Suite.Ref(), OS, Remote, s.URL); err != nil {
 		return err
 	}
 	if err := os.Remove(s.path("sysroot/boot")); err != nil {
@@ -49,7 +49,7 @@ func (s Store) makeDisk(ctx context.Context, size, master string) error {
 	if _, err := runCommand(ctx, "truncate", "-s", size, part); err != nil {
 		return err
 	}
-	if _, err := runCommand(ctx, "mkfs.ext4", "-q", "-L", "root", "-d", s.Sysroot(), part); err != nil {
+	if _, err := runCommand(ctx, "mkfs.ext4", "-q", "-L", "root", "-d", s.sysroot(), part); err != nil {
 		return err
 	}
 	return os.Rename(part, master)
@@ -60,6 +60,6 @@ var copyDirScript string
 
 // CopyDir makes the system root of a host that has no separate disk.
 func (s Store) CopyDir(ctx context.Context, target string) error {
-	_, err := runCommand(ctx, "sh", "-c", copyDirScript, "sh", s.Sysroot(), target)
+	_, err := runCommand(ctx, "sh", "-c", copyDirScript, "sh", s.sysroot(), target)
 	return err
 }

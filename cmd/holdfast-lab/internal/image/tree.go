@@ -168,7 +168,7 @@ func (t tree) moveKernel(context.Context) error {
 	if err := t.removeAll("boot/*", "initrd.img*", "vmlinuz*"); err != nil {
 		return err
 	}
-	return t.writeFile(dir+"/initramfs.img", fakeInitramfs(First), 0o644)
+	return t.writeFile(dir+"/initramfs.img", fakeInitramfs(firstVersion), 0o644)
 }
 
 // fakeInitramfs returns a replacement for the initramfs. Hosts use the kernel of
@@ -221,10 +221,10 @@ func (t tree) markVersion(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.writeFile("usr/lib/os-release", withVersion(string(release), First), 0o644); err != nil {
+	if err := t.writeFile("usr/lib/os-release", withVersion(string(release), firstVersion), 0o644); err != nil {
 		return err
 	}
-	if err := t.writeFile("etc/lab-release", First+"\n", 0o644); err != nil {
+	if err := t.writeFile("etc/lab-release", firstVersion+"\n", 0o644); err != nil {
 		return err
 	}
 	if err := t.removeAll("dev/*"); err != nil {

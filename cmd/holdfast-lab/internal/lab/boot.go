@@ -40,10 +40,10 @@ func (h *Host) checkPower(ctx context.Context) error {
 
 func (h *Host) consoleTail() string {
 	const maxLines = 15
-	raw, err := os.ReadFile(h.Console())
+	raw, err := os.ReadFile(h.folder.Console())
 	if err != nil {
 		return fmt.Sprintf("the console log cannot be read: %v", err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
-	return "the end of " + h.Console() + ":\n" + textutil.Printable(textutil.KeepTail(strings.Join(lines[max(0, len(lines)-maxLines):], "\n"), 4000))
+	return "the end of " + h.folder.Console() + ":\n" + textutil.Printable(textutil.KeepTail(strings.Join(lines[max(0, len(lines)-maxLines):], "\n"), 4000))
 }

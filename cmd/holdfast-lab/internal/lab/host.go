@@ -56,7 +56,7 @@ func (h *Host) switchPower(ctx context.Context, p Power) error {
 		return err
 	}
 	if p == Off || p == Lossy {
-		return h.WaitOff(ctx)
+		return h.folder.WaitOff(ctx)
 	}
 	return err
 }
@@ -108,9 +108,6 @@ func (h *Host) waitSupervisor(ctx context.Context) error {
 
 // State returns the host's power state.
 func (h *Host) State(ctx context.Context) (host.State, error) { return h.folder.State(ctx) }
-
-// WaitOff waits until the host has no power.
-func (h *Host) WaitOff(ctx context.Context) error { return h.folder.WaitOff(ctx) }
 
 // Freeze hangs the host: all its processes stop, and connections stay open.
 func (h *Host) Freeze(ctx context.Context) error { return h.sendCommand(ctx, host.Freeze) }
@@ -199,9 +196,6 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 
 // Image returns the path of the host's disk.
 func (h *Host) Image() string { return h.folder.Image() }
-
-// Console returns the path of the host's console output.
-func (h *Host) Console() string { return h.folder.Console() }
 
 // Sleep waits. If the context ends, it returns early with the error of the
 // context.

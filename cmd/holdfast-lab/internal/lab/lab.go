@@ -244,8 +244,8 @@ func (l *Lab) Suite() image.Suite {
 	return cmp.Or(l.suite, image.DefaultSuite)
 }
 
-// SetSuite sets the suite of the next lab.
-func (l *Lab) SetSuite(s image.Suite) { l.suite = s }
+// setSuite sets the suite of the next lab.
+func (l *Lab) setSuite(s image.Suite) { l.suite = s }
 
 func (l *Lab) imageStore() image.Store {
 	return image.Store{Dir: l.path(imageName(l.Suite())), Suite: l.Suite(), URL: "http://" + repoAddress + "/", Log: l.log}

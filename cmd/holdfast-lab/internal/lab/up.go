@@ -49,7 +49,7 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 		return err
 	}
 	if !l.IsUp() {
-		l.SetSuite(o.Suite)
+		l.setSuite(o.Suite)
 	}
 	if l.IsUp() && (!reflect.DeepEqual(l.state.Spec, s) || l.Suite() != cmp.Or(o.Suite, image.DefaultSuite)) {
 		return errors.New(`bring lab up: it is up with other hosts; "holdfast-lab down" first`)

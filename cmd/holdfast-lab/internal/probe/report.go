@@ -118,7 +118,7 @@ func Summarize(rec Record) Report {
 	}
 	r.addWrites(rec)
 	r.addVoters(rec, members)
-	r.Quorum = r.Voters[0].Quorum()
+	r.Quorum = r.Voters[0].quorum()
 	r.addChanges(rec)
 	r.addLeaders(rec, samples)
 	return r

@@ -14,15 +14,15 @@ type Voters struct {
 	Count, Listed int
 }
 
-// Quorum returns how many voters a write needs.
-func (v Voters) Quorum() int { return v.Listed/2 + 1 }
+// quorum returns how many voters a write needs.
+func (v Voters) quorum() int { return v.Listed/2 + 1 }
 
-// Spare returns how many more voters may fail. If it is negative, the quorum is
+// spare returns how many more voters may fail. If it is negative, the quorum is
 // lost.
-func (v Voters) Spare() int { return v.Count - v.Quorum() }
+func (v Voters) spare() int { return v.Count - v.quorum() }
 
 func (v Voters) String() string {
-	return fmt.Sprintf("%d (%d of %d voters answered, quorum %d)", v.Spare(), v.Count, v.Listed, v.Quorum())
+	return fmt.Sprintf("%d (%d of %d voters answered, quorum %d)", v.spare(), v.Count, v.Listed, v.quorum())
 }
 
 // Joining is how long a member took from its entry in the member list until it
@@ -48,7 +48,7 @@ func (r Report) LongestBelow(least int) time.Duration {
 // confirmed has had a quorum.
 func (r Report) LongestWithoutQuorum() time.Duration {
 	var longest time.Duration
-	for _, s := range r.spansWhile(func(v Voters) bool { return v.Spare() < 0 }) {
+	for _, s := range r.spansWhile(func(v Voters) bool { return v.spare() < 0 }) {
 		since := s.From
 		for _, w := range r.confirmed {
 			if end := w.Start.Add(w.Took); !w.Start.Before(s.From) && !end.After(s.To) {
@@ -199,7 +199,7 @@ func (r *Report) addVoters(rec Record, members []presence) {
 	}
 	r.Least, r.MinVoters = r.Voters[0], r.Voters[0].Count
 	for _, v := range r.Voters {
-		if v.Spare() < r.Least.Spare() {
+		if v.spare() < r.Least.spare() {
 			r.Least = v
 		}
 		r.MinVoters = min(r.MinVoters, v.Count)
@@ -219,7 +219,7 @@ func votersAt(t time.Time, lists []List, members []presence) Voters {
 				v.Count++
 			}
 		}
-		if !found || v.Spare() >= best.Spare() {
+		if !found || v.spare() >= best.spare() {
 			best, found = v, true
 		}
 	}

@@ -80,7 +80,7 @@ func TestVotersFollowTheList(t *testing.T) {
 			if got := countsOf(r.Voters); !slices.Equal(got, test.voters) {
 				t.Errorf("voters %v, want %v", got, test.voters)
 			}
-			if r.Least.Spare() != test.least || !r.Least.At.Equal(timeAt(test.atMS)) {
+			if r.Least.spare() != test.least || !r.Least.At.Equal(timeAt(test.atMS)) {
 				t.Errorf("smallest spare %s at %s, want %d at %d ms", r.Least, r.Least.At.Sub(t0), test.least, test.atMS)
 			}
 			if test.least >= 0 && r.LongestWithoutQuorum() > 0 || test.least < 0 && r.LongestWithoutQuorum() == 0 {

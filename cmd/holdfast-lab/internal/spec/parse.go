@@ -100,8 +100,8 @@ func expandRange(r string) ([]string, error) {
 	first, last, ok := strings.Cut(r, "-")
 	lo, err1 := strconv.Atoi(first)
 	hi, err2 := strconv.Atoi(last)
-	if !ok || err1 != nil || err2 != nil || lo < 0 || hi < lo || hi-lo >= MaxHosts {
-		return nil, fmt.Errorf("range %q is not like \"01-48\" with at most %d hosts", r, MaxHosts)
+	if !ok || err1 != nil || err2 != nil || lo < 0 || hi < lo || hi-lo >= maxHosts {
+		return nil, fmt.Errorf("range %q is not like \"01-48\" with at most %d hosts", r, maxHosts)
 	}
 	ids := make([]string, 0, hi-lo+1)
 	for n := lo; n <= hi; n++ {

@@ -13,12 +13,12 @@ import (
 // These are the limits of the lab's network, a /24. Its first ten addresses do
 // not belong to hosts.
 const (
-	// Network is the first three octets of the lab's network.
-	Network = "10.77.0"
+	// network is the first three octets of the lab's network.
+	network = "10.77.0"
 	// Gateway is the address of the lab's bridge. OS content is served there.
-	Gateway = Network + ".1"
-	// MaxHosts is the number of hosts that fit into the network.
-	MaxHosts = 240
+	Gateway = network + ".1"
+	// maxHosts is the number of hosts that fit into the network.
+	maxHosts = 240
 
 	firstHost = 10
 )
@@ -46,7 +46,7 @@ type Cluster struct {
 }
 
 // Address returns the host's IPv4 address.
-func (h Host) Address() string { return fmt.Sprintf("%s.%d", Network, firstHost+h.Index) }
+func (h Host) Address() string { return fmt.Sprintf("%s.%d", network, firstHost+h.Index) }
 
 // Host finds a host by name.
 func (s Spec) Host(name string) (Host, bool) {
@@ -86,8 +86,8 @@ func (s Spec) Validate() error {
 	if len(s.Hosts) == 0 {
 		errs = append(errs, errors.New("check hosts: there is none"))
 	}
-	if len(s.Hosts) > MaxHosts {
-		errs = append(errs, fmt.Errorf("check hosts: %d are more than the %d that fit", len(s.Hosts), MaxHosts))
+	if len(s.Hosts) > maxHosts {
+		errs = append(errs, fmt.Errorf("check hosts: %d are more than the %d that fit", len(s.Hosts), maxHosts))
 	}
 	seen := map[string]bool{}
 	for _, h := range s.Hosts {
