@@ -30,6 +30,7 @@ var textual = map[string]string{
 	"engine/config/documents.go reportButaneFinding":  "a finding of Butane's own has a text and no kind",
 	"engine/change.go Name":                           "the resource of a change begins with its kind, which is a field of its own",
 	"engine/remote/classify.go classifyChannel":       "sshd and its jump hosts answer with a text, and one code for several causes",
+	"engine/remote/reach.go isBlocked":                "sshd tells why a connection has failed in a text, and has one code for several causes",
 	"engine/report/summary/shortcause.go shortCause":  "a cause that only has an exit status is shown with a line of standard error",
 	"modules/osimage/module.go notBootedError":        "of several problems, the one with the tool's status is shown",
 	"cmd/holdfast/hold.go describeHold":               "the script of a hold names itself in its message",

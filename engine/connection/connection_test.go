@@ -3,7 +3,11 @@ package connection
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,5 +109,26 @@ func TestRunScripts(t *testing.T) {
 	}
 	if a := answers["down"]; a.Err == nil || a.Connected {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestCheckReach checks that a member tells whether it reaches another host, and that a member without a connection to the bastion tells
+// nothing about that host.
+func TestCheckReach(t *testing.T) {
+	t.Parallel()
+	up, down := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
+	blind := sshtest.Start(t, sshtest.Config{Connect: func(string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}
+	}})
+	down.Close()
+	inv := engine.Inventory{Hosts: []engine.Host{hostAt("up", up), hostAt("blind", blind), hostAt("down", down)}}
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+	defer hosts.Close()
+	members := NewClusters(inv, hosts, t.TempDir(), "run").Members("main")
+	for from, want := range map[string]string{"up": "true", "blind": "true no route to host", "down": "false connect to", "other": `false "other" is not a host`} {
+		known, err := members.CheckReach(t.Context(), from, down.Addr())
+		if got := strings.TrimSuffix(fmt.Sprint(known, " ", err), " <nil>"); !strings.HasPrefix(got, want) || (err == nil) != (want == "true") {
+			t.Errorf("%s: %s", from, got)
+		}
 	}
 }

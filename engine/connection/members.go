@@ -2,6 +2,8 @@ package connection
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"holdfast/engine/etcd"
 )
@@ -87,6 +89,24 @@ func (m Members) CheckPorts(ctx context.Context, host string, urls []string) err
 		return nil
 	}
 	return m.do(ctx, func(c *etcd.Cluster) error { return c.CheckPorts(ctx, host, urls) })
+}
+
+// reachTime lets a connection that is not answered be tried four times.
+const reachTime = 10 * time.Second
+
+// CheckReach connects from a host to an address on which nothing need listen. An error means that it is not reached or, if known is false,
+// that nobody knows.
+func (m Members) CheckReach(ctx context.Context, from, address string) (known bool, err error) {
+	host, ok := m.clusters.inv.Host(from)
+	if !ok {
+		return false, fmt.Errorf("%q is not a host of the inventory", from)
+	}
+	c, err := m.clusters.hosts.connectHost(ctx, host)
+	if err != nil {
+		return false, err
+	}
+	known, err = c.CheckReach(ctx, address, reachTime)
+	return known, withoutHost(err)
 }
 
 // Forget closes the connections. The next connection reads the credentials from the hosts again.

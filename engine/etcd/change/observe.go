@@ -219,52 +219,6 @@ func firstOr(list []string, other string) string {
 	return other
 }
 
-// checkNewHost checks a host that should get a member. It returns a message: the times of its disk, or the reason why it
-// cannot get a member.
-func (r *Run) checkNewHost(ctx context.Context, host string) string {
-	fail := func(reason string) string {
-		r.failed[host] = reason
-		return reason
-	}
-	h, _ := r.findHost(host)
-	ctx, cancel := context.WithTimeout(ctx, scriptTime)
-	defer cancel()
-	reply, err := r.Hosts.Run(ctx, h, preflightScript(*r.Cluster.Managed))
-	switch {
-	case err != nil:
-		return fail(err.Error())
-	case reply.Code != 0:
-		return fail(textutil.Printable(textutil.FirstLine(reply.Stderr)))
-	}
-	for _, other := range r.Members {
-		clock, known := r.clocks[other.Name]
-		if skew := r.clocks[host].leastSkew(clock); known && skew > 2*clockTolerance {
-			return fail(fmt.Sprintf("its clock and the clock of %s are %s apart; set them right", other.Name, skew.Round(time.Second)))
-		}
-	}
-	var urls []string
-	for _, m := range r.members {
-		if m.Healthy {
-			urls = append(urls, r.urls[m.ID]...)
-		}
-	}
-	if err := r.Etcd.CheckPorts(ctx, host, urls); err != nil {
-		return fail(err.Error())
-	}
-	r.checked[host] = describeSyncs(reply.Stdout)
-	return r.checked[host]
-}
-
-// describeSyncs returns the p99 that a preflight measured, and the p99 that etcd recommends (etcd, hardware recommendations).
-func describeSyncs(output string) string {
-	var seconds float64
-	var number int
-	if n, err := fmt.Sscanf(output, "sync %g %d", &seconds, &number); n != 2 || err != nil || !(seconds >= 0 && seconds < 1000) {
-		return "the time of synced writes is not known"
-	}
-	return fmt.Sprintf("p99 of %d synced writes %.1f ms; etcd advises less than 10 ms", number, seconds*1000)
-}
-
 func (r *Run) runScript(ctx context.Context, host string, script Script) error {
 	_, err := r.hostOutput(ctx, host, script)
 	return err

@@ -22,6 +22,7 @@ type Etcd interface {
 	FailedMessages(ctx context.Context, host, member string) (uint64, error)
 	MoveLeader(ctx context.Context, host string) (string, error)
 	CheckPorts(ctx context.Context, host string, urls []string) error
+	CheckReach(ctx context.Context, from, address string) (known bool, err error)
 	Revision(ctx context.Context, host string) (int64, error)
 }
 

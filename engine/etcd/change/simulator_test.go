@@ -75,6 +75,9 @@ func (e simulatedEtcd) MoveLeader(ctx context.Context, host string) (string, err
 // CheckPorts finds all ports open.
 func (simulatedEtcd) CheckPorts(context.Context, string, []string) error { return nil }
 
+// CheckReach finds that every host reaches every other.
+func (simulatedEtcd) CheckReach(context.Context, string, string) (bool, error) { return true, nil }
+
 // Revision is not asked for.
 func (simulatedEtcd) Revision(context.Context, string) (int64, error) { return 1, nil }
 

@@ -105,7 +105,11 @@ func (s *Server) connectDirect(n ssh.NewChannel) {
 		_ = n.Reject(ssh.Prohibited, "open failed")
 		return
 	}
-	c, err := net.Dial("tcp", net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
+	connect := s.config.Connect
+	if connect == nil {
+		connect = func(address string) (net.Conn, error) { return net.Dial("tcp", address) }
+	}
+	c, err := connect(net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
 	if err != nil {
 		_ = n.Reject(ssh.ConnectionFailed, sshdReason(err))
 		return

@@ -43,12 +43,16 @@ type Config struct {
 	Input       Input           // changes the input of commands
 	MaxSessions int             // sessions of one connection; 0 for no limit
 	NoForward   bool            // refuse tunnels and forwards
+	Connect     Connect         // opens the connections of tunnels; default net.Dial
 	Late        time.Duration   // delay of answers to keepalives
 	Silent      bool            // accept connections and never send anything
 }
 
 // Exec runs a command line in the process of the test and returns its exit status.
 type Exec func(line string, stdin io.Reader, stdout, stderr io.Writer) int
+
+// Connect opens a TCP connection to an address. sshd passes the text of its error on.
+type Connect func(address string) (net.Conn, error)
 
 // Input wraps the input of a command.
 type Input func(io.Reader) io.Reader
