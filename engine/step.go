@@ -61,7 +61,7 @@ type Exec struct {
 	// is holdfast's own.
 	Display string `json:"what,omitempty"`
 
-	// Fallback means that a reboot replaces an action that fails (ScriptActed).
+	// Fallback means that a reboot replaces an action that fails (hostscript.ScriptActionFailed).
 	// The next plan of the host contains that reboot.
 	Fallback bool `json:"fallback,omitempty"`
 }

@@ -284,7 +284,7 @@ func anyMachine(t *rapid.T, m *machine, pools, odds int) *machine {
 	if isRare(t, odds) {
 		state = states[rapid.IntRange(0, len(states)-1).Draw(t, "state")]
 		state.paused = isRare(t, odds)
-		state.rejected = isRare(t, odds) && !state.leftOver() // such a host is only recovered; TestRolledBackIsReleased tests that
+		state.rejected = isRare(t, odds) && !state.leftOver() // such a host is only recovered; TestAHostThatWasRolledBackAndIsHeld tests that
 		if isRare(t, odds) && (state.hold == "" || state.hold == "own") {
 			state.failed = true
 		}

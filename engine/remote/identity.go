@@ -87,7 +87,7 @@ func agentKeys(conn net.Conn) ([]ssh.Signer, error) {
 }
 
 // orderKeys orders the keys: first the named files (the agent signs if it has the key), then the agent's other keys
-// unless identitiesOnly is set, then the default files.
+// unless IdentitiesOnly is set, then the default files.
 func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 	var ids identities
 	files, err := l.identitiesOfFiles(&ids)

@@ -176,7 +176,7 @@ func TestUnitsThatLeave(t *testing.T) {
 	}
 }
 
-// sameRecordedFile compares every field of a file that the record has.
+// TestSameRecord checks that sameRecordedFile compares every field of a file that the record has.
 func TestSameRecord(t *testing.T) {
 	mode := 0o644
 	file := resource.File{Path: "/a", Contents: []byte("c"), Append: []byte("p"), Digest: "d", Mode: &mode, Owner: resource.Owner{User: "u", Group: "g"}}

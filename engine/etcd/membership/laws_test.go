@@ -31,7 +31,7 @@ func (w *world) addVoter(k voterKind) {
 	}
 }
 
-// obstaclesOf returns the causes for which a voter alone stands in the way.
+// obstacles returns the causes for which a voter alone stands in the way.
 func (k voterKind) obstacles() []membership.RefusalKind {
 	switch {
 	case k.role == "unlisted":
