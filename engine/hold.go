@@ -78,17 +78,17 @@ func (h Hold) String() string {
 	return s + ", until " + h.Expires.UTC().Format("2006-01-02 15:04 MST")
 }
 
-// HoldRelation is the relation of a run to the hold of a host.
-type HoldRelation int
+// HolderKind says who holds a host, from the view of a run.
+type HolderKind int
 
-// The relations. A run adopts a hold of a dead run (AdoptHold) and an expired
-// hold (ExpiredHold). It respects a hold of somebody else (ForeignHold).
+// The kinds of holders. A run adopts the hold of a dead run and the expired hold
+// of a run. It respects all other holds, including each hold of a person.
 const (
-	NotHeld HoldRelation = iota
-	OwnHold
-	AdoptHold
-	ExpiredHold
-	ForeignHold
+	HeldByNobody HolderKind = iota
+	HeldByThisRun
+	HeldByDeadRun
+	HeldByExpiredRun
+	HeldByOther
 )
 
 // HoldOwner is the one run of one bastion that may act under a hold. A run
@@ -101,28 +101,28 @@ type HoldOwner struct {
 // Owner returns the run that has taken the hold.
 func (h Hold) Owner() HoldOwner { return HoldOwner{Run: h.Run, Bastion: h.Bastion} }
 
-// HoldRelation returns the relation of the run self to the hold in the facts.
+// ClassifyHolder returns the holder of the host from the view of the run self.
 // dead are the dead runs in the journals of this bastion. Journals can be
 // copied to another bastion, so a run adopts a hold only if the hold names this
 // bastion.
-func (f Facts) HoldRelation(self HoldOwner, dead []string) HoldRelation {
+func (f Facts) ClassifyHolder(self HoldOwner, dead []string) HolderKind {
 	if f.HoldProblem != "" {
-		return ForeignHold
+		return HeldByOther
 	}
 	h := f.Hold
 	switch {
 	case h == nil:
-		return NotHeld
+		return HeldByNobody
 	case h.Kind != RunHold || h.Run == "":
-		return ForeignHold
+		return HeldByOther
 	case h.Owner() == self:
-		return OwnHold
+		return HeldByThisRun
 	case f.leftByDeadRun(self.Bastion, dead):
-		return AdoptHold
+		return HeldByDeadRun
 	case f.Expiry() == HoldExpired:
-		return ExpiredHold
+		return HeldByExpiredRun
 	}
-	return ForeignHold
+	return HeldByOther
 }
 
 func (f Facts) leftByDeadRun(bastion string, dead []string) bool {

@@ -33,44 +33,44 @@ func TestStance(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		facts engine.Facts
-		want  engine.HoldRelation
+		want  engine.HolderKind
 	}{
-		{"none", engine.Facts{}, engine.NotHeld},
-		{"own", engine.Facts{Hold: run(thisRun, future)}, engine.OwnHold},
-		{"own, expired", engine.Facts{Hold: run(thisRun, past)}, engine.OwnHold},
-		{"dead", engine.Facts{Hold: run(deadRun, future)}, engine.AdoptHold},
-		{"dead, expired", engine.Facts{Hold: run(deadRun, past)}, engine.AdoptHold},
-		{"dead, failed and so without end", engine.Facts{Hold: run(deadRun, never)}, engine.AdoptHold},
-		{"somebody's", engine.Facts{Hold: run("x", future)}, engine.ForeignHold},
-		{"somebody's, to this second", engine.Facts{Hold: run("x", now)}, engine.ForeignHold},
-		{"somebody's, expired", engine.Facts{Hold: run("x", past)}, engine.ExpiredHold},
-		{"somebody's, without end", engine.Facts{Hold: run("x", never)}, engine.ForeignHold},
-		{"somebody's, clock not known", engine.Facts{Hold: run("x", past), Clock: never.Add(1)}, engine.ForeignHold},
-		{"of a run without ID, expired", engine.Facts{Hold: run("", past)}, engine.ForeignHold},
-		{"dead by a journal that came from another bastion", engine.Facts{Hold: elsewhere(deadRun, "b9", future)}, engine.ForeignHold},
-		{"dead by its journal, of a bastion that it does not name", engine.Facts{Hold: elsewhere(deadRun, "", future)}, engine.ForeignHold},
-		{"this run's ID, of another bastion", engine.Facts{Hold: elsewhere(thisRun, "b9", future)}, engine.ForeignHold},
-		{"of another bastion, expired", engine.Facts{Hold: elsewhere("x", "b9", past)}, engine.ExpiredHold},
-		{"expired by the host's clock, which has jumped", engine.Facts{Hold: run("x", future), Clock: now.AddDate(1, 0, 0), GatheredAt: now.Add(-time.Hour)}, engine.ForeignHold},
-		{"expired by the host's clock, which is a little ahead", engine.Facts{Hold: run("x", past), GatheredAt: now.Add(-time.Minute)}, engine.ExpiredHold},
-		{"expired by the bastion's clock only", engine.Facts{Hold: run("x", future), GatheredAt: now.AddDate(1, 0, 0)}, engine.ForeignHold},
-		{"expired by both clocks, which are far apart", engine.Facts{Hold: run("x", past), GatheredAt: now.AddDate(1, 0, 0)}, engine.ExpiredHold},
-		{"maintenance", engine.Facts{Hold: maintenance("m", future)}, engine.ForeignHold},
-		{"maintenance, expired", engine.Facts{Hold: maintenance("m", past)}, engine.ForeignHold},
-		{"maintenance, with the ID of this run", engine.Facts{Hold: maintenance(thisRun, past)}, engine.ForeignHold},
-		{"maintenance, with the ID of a dead run", engine.Facts{Hold: maintenance(deadRun, past)}, engine.ForeignHold},
-		{"of a kind from the future", engine.Facts{Hold: &engine.Hold{Kind: "lease", Run: thisRun, Expires: past}}, engine.ForeignHold},
-		{"unreadable", engine.Facts{HoldProblem: "unexpected end of JSON"}, engine.ForeignHold},
-		{"unreadable in part", engine.Facts{HoldProblem: "trailing data", Hold: run(thisRun, future)}, engine.ForeignHold},
+		{"none", engine.Facts{}, engine.HeldByNobody},
+		{"own", engine.Facts{Hold: run(thisRun, future)}, engine.HeldByThisRun},
+		{"own, expired", engine.Facts{Hold: run(thisRun, past)}, engine.HeldByThisRun},
+		{"dead", engine.Facts{Hold: run(deadRun, future)}, engine.HeldByDeadRun},
+		{"dead, expired", engine.Facts{Hold: run(deadRun, past)}, engine.HeldByDeadRun},
+		{"dead, failed and so without end", engine.Facts{Hold: run(deadRun, never)}, engine.HeldByDeadRun},
+		{"somebody's", engine.Facts{Hold: run("x", future)}, engine.HeldByOther},
+		{"somebody's, to this second", engine.Facts{Hold: run("x", now)}, engine.HeldByOther},
+		{"somebody's, expired", engine.Facts{Hold: run("x", past)}, engine.HeldByExpiredRun},
+		{"somebody's, without end", engine.Facts{Hold: run("x", never)}, engine.HeldByOther},
+		{"somebody's, clock not known", engine.Facts{Hold: run("x", past), Clock: never.Add(1)}, engine.HeldByOther},
+		{"of a run without ID, expired", engine.Facts{Hold: run("", past)}, engine.HeldByOther},
+		{"dead by a journal that came from another bastion", engine.Facts{Hold: elsewhere(deadRun, "b9", future)}, engine.HeldByOther},
+		{"dead by its journal, of a bastion that it does not name", engine.Facts{Hold: elsewhere(deadRun, "", future)}, engine.HeldByOther},
+		{"this run's ID, of another bastion", engine.Facts{Hold: elsewhere(thisRun, "b9", future)}, engine.HeldByOther},
+		{"of another bastion, expired", engine.Facts{Hold: elsewhere("x", "b9", past)}, engine.HeldByExpiredRun},
+		{"expired by the host's clock, which has jumped", engine.Facts{Hold: run("x", future), Clock: now.AddDate(1, 0, 0), GatheredAt: now.Add(-time.Hour)}, engine.HeldByOther},
+		{"expired by the host's clock, which is a little ahead", engine.Facts{Hold: run("x", past), GatheredAt: now.Add(-time.Minute)}, engine.HeldByExpiredRun},
+		{"expired by the bastion's clock only", engine.Facts{Hold: run("x", future), GatheredAt: now.AddDate(1, 0, 0)}, engine.HeldByOther},
+		{"expired by both clocks, which are far apart", engine.Facts{Hold: run("x", past), GatheredAt: now.AddDate(1, 0, 0)}, engine.HeldByExpiredRun},
+		{"maintenance", engine.Facts{Hold: maintenance("m", future)}, engine.HeldByOther},
+		{"maintenance, expired", engine.Facts{Hold: maintenance("m", past)}, engine.HeldByOther},
+		{"maintenance, with the ID of this run", engine.Facts{Hold: maintenance(thisRun, past)}, engine.HeldByOther},
+		{"maintenance, with the ID of a dead run", engine.Facts{Hold: maintenance(deadRun, past)}, engine.HeldByOther},
+		{"of a kind from the future", engine.Facts{Hold: &engine.Hold{Kind: "lease", Run: thisRun, Expires: past}}, engine.HeldByOther},
+		{"unreadable", engine.Facts{HoldProblem: "unexpected end of JSON"}, engine.HeldByOther},
+		{"unreadable in part", engine.Facts{HoldProblem: "trailing data", Hold: run(thisRun, future)}, engine.HeldByOther},
 	} {
 		if tc.facts.Clock.IsZero() {
 			tc.facts.Clock = now
 		}
-		if got := tc.facts.HoldRelation(engine.HoldOwner{Run: thisRun, Bastion: thisBastion}, []string{"another", deadRun}); got != tc.want {
+		if got := tc.facts.ClassifyHolder(engine.HoldOwner{Run: thisRun, Bastion: thisBastion}, []string{"another", deadRun}); got != tc.want {
 			t.Errorf("%s: stance %d, want %d", tc.name, got, tc.want)
 		}
 	}
-	if got := (engine.Facts{Hold: run("", now)}).HoldRelation(engine.HoldOwner{}, nil); got != engine.ForeignHold {
+	if got := (engine.Facts{Hold: run("", now)}).ClassifyHolder(engine.HoldOwner{}, nil); got != engine.HeldByOther {
 		t.Errorf("a plan that belongs to no run owns a hold: %d", got)
 	}
 }

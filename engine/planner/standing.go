@@ -37,16 +37,16 @@ func judgeStanding(f engine.Facts, self engine.HoldOwner, dead []string) standin
 	case f.Hold.Kind != engine.RunHold:
 		return heldByPerson
 	}
-	switch f.HoldRelation(self, dead) {
-	case engine.OwnHold:
+	switch f.ClassifyHolder(self, dead) {
+	case engine.HeldByThisRun:
 		return heldByThisRun
-	case engine.AdoptHold:
+	case engine.HeldByDeadRun:
 		return heldByDeadRun
-	case engine.ExpiredHold:
+	case engine.HeldByExpiredRun:
 		return heldByExpiredRun
-	case engine.NotHeld:
+	case engine.HeldByNobody:
 		return free
-	case engine.ForeignHold:
+	case engine.HeldByOther:
 		if f.Hold.Bastion == "" && slices.Contains(dead, f.Hold.Run) {
 			return heldByNamelessRun
 		}

@@ -97,7 +97,7 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 			away = append(away, f.Host)
 		case f.Held():
 			away = append(away, f.Host)
-			if f.HoldRelation(r.holdOwner(), nil) != engine.OwnHold {
+			if f.ClassifyHolder(r.holdOwner(), nil) != engine.HeldByThisRun {
 				foreign = append(foreign, f.Host)
 			}
 		}

@@ -98,11 +98,11 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 		return err
 	}
 	take := engine.TakeHold{For: engine.Duration(holdTime)}
-	switch r.holdRelation(facts) {
-	case engine.NotHeld, engine.OwnHold:
-	case engine.AdoptHold:
+	switch r.classifyHolder(facts) {
+	case engine.HeldByNobody, engine.HeldByThisRun:
+	case engine.HeldByDeadRun:
 		take.Adopt, take.Renewed = facts.Hold.Run, facts.Hold.Renewed
-	case engine.ForeignHold, engine.ExpiredHold:
+	case engine.HeldByOther, engine.HeldByExpiredRun:
 		delete(r.held, host)
 		return heldFailure(host, facts)
 	}
@@ -117,14 +117,14 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// holdRelation returns the relation of the run to the hold of a host. A run adopts an expired hold only if it is of a run
-// that changed the members of this cluster. The hold of a roll-out needs the recovery of a roll-out.
-func (r *Run) holdRelation(facts engine.Facts) engine.HoldRelation {
-	relation := facts.HoldRelation(r.Owner, r.Dead)
-	if relation == engine.ExpiredHold && facts.Hold.Cluster == r.Cluster.Name {
-		return engine.AdoptHold
+// classifyHolder returns the holder of a host. A run whose hold has expired counts as dead if it changed the members of this
+// cluster, so that this run adopts its hold. The hold of a roll-out needs the recovery of a roll-out.
+func (r *Run) classifyHolder(facts engine.Facts) engine.HolderKind {
+	holder := facts.ClassifyHolder(r.Owner, r.Dead)
+	if holder == engine.HeldByExpiredRun && facts.Hold.Cluster == r.Cluster.Name {
+		return engine.HeldByDeadRun
 	}
-	return relation
+	return holder
 }
 
 func heldFailure(host string, facts engine.Facts) error {
@@ -160,10 +160,10 @@ func (r *Run) checkOthers(ctx context.Context, own string) error {
 		if err != nil {
 			continue
 		}
-		switch r.holdRelation(facts) {
-		case engine.ForeignHold, engine.ExpiredHold:
+		switch r.classifyHolder(facts) {
+		case engine.HeldByOther, engine.HeldByExpiredRun:
 			return heldFailure(h.Name, facts)
-		case engine.NotHeld, engine.OwnHold, engine.AdoptHold:
+		case engine.HeldByNobody, engine.HeldByThisRun, engine.HeldByDeadRun:
 		}
 	}
 	return nil
@@ -193,7 +193,7 @@ func (r *Run) releaseAll(ctx context.Context) error {
 func (r *Run) releaseLeftovers(ctx context.Context) error {
 	for _, h := range r.Members {
 		facts, err := r.readHold(ctx, h.Name)
-		if err != nil || r.holdRelation(facts) != engine.AdoptHold {
+		if err != nil || r.classifyHolder(facts) != engine.HeldByDeadRun {
 			continue
 		}
 		if err := r.holdHost(ctx, h.Name); err != nil {
