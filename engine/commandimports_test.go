@@ -119,8 +119,8 @@ func TestCommandsImportListedPackages(t *testing.T) {
 			used[s.dir+" "+p] = true
 			users, listed := neighbours[p]
 			common := listed && users == nil
-			own := within(p, []string{"holdfast/" + s.dir})
-			if within(p, []string{"holdfast"}) && !common && !own && commands[s.dir][p] == "" {
+			own := isWithin(p, []string{"holdfast/" + s.dir})
+			if isWithin(p, []string{"holdfast"}) && !common && !own && commands[s.dir][p] == "" {
 				t.Errorf("%s imports %s; add it to the list of commands with a reason, or let a package of engine do the work", s.path(), p)
 			}
 		}

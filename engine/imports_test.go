@@ -80,7 +80,7 @@ func parseFolder(folder string) ([]source, error) {
 // the world, wait or start a process.
 var forbidden = []string{"context", "crypto/rand", "database/sql", "io/ioutil", "log", "math/rand", "net", "os", "plugin", "runtime", "sync", "syscall", "testing", "unsafe"}
 
-func within(pkg string, list []string) bool {
+func isWithin(pkg string, list []string) bool {
 	return slices.ContainsFunc(list, func(f string) bool { return pkg == f || strings.HasPrefix(pkg, f+"/") })
 }
 
@@ -95,11 +95,11 @@ func TestCoreIsPure(t *testing.T) {
 			continue
 		}
 		for _, p := range s.imports() {
-			if within(p, forbidden) {
+			if isWithin(p, forbidden) {
 				t.Errorf("%s imports %s", s.path(), p)
 			}
-			own := within(p, []string{"holdfast"})
-			if standard := !strings.Contains(strings.Split(p, "/")[0], "."); !within(s.dir, []string{"modules"}) && !standard && !own {
+			own := isWithin(p, []string{"holdfast"})
+			if standard := !strings.Contains(strings.Split(p, "/")[0], "."); !isWithin(s.dir, []string{"modules"}) && !standard && !own {
 				t.Errorf("%s imports %s, which is not in the standard library", s.path(), p)
 			}
 			if own && !mayImport(s.dir, p) {
@@ -436,7 +436,7 @@ var testPackages = []string{
 	"holdfast/modules/moduletest",                     // a fake host, and golden cases of modules
 }
 
-func isTestPackage(dir string) bool { return within("holdfast/"+dir, testPackages) }
+func isTestPackage(dir string) bool { return isWithin("holdfast/"+dir, testPackages) }
 
 // TestProductDoesNotImportTestPackages checks that no product code imports a
 // package that is for tests only.
@@ -448,7 +448,7 @@ func TestProductDoesNotImportTestPackages(t *testing.T) {
 			continue
 		}
 		for _, p := range s.imports() {
-			if within(p, testPackages) || p == "testing" {
+			if isWithin(p, testPackages) || p == "testing" {
 				t.Errorf("%s imports %s, which is for tests", s.path(), p)
 			}
 		}
@@ -459,7 +459,7 @@ func TestProductDoesNotImportTestPackages(t *testing.T) {
 		}
 	}
 	for dir := range there {
-		if strings.HasSuffix(dir, "test") && !within(dir, testPackages) {
+		if strings.HasSuffix(dir, "test") && !isWithin(dir, testPackages) {
 			t.Errorf("package %s is for tests by its name; add it to the list", dir)
 		}
 	}
@@ -476,8 +476,8 @@ func TestSiblingsAreStrangers(t *testing.T) {
 			continue
 		}
 		for _, p := range s.imports() {
-			own := within(p, []string{"holdfast/" + s.dir}) && !within(p, testPackages)
-			if within(p, []string{"holdfast"}) && !mayImport(s.dir, p) && !own {
+			own := isWithin(p, []string{"holdfast/" + s.dir}) && !isWithin(p, testPackages)
+			if isWithin(p, []string{"holdfast"}) && !mayImport(s.dir, p) && !own {
 				t.Errorf("%s imports %s", s.path(), p)
 			}
 		}
@@ -536,7 +536,7 @@ func TestImpuritiesAreFound(t *testing.T) {
 			t.Errorf("%s: found %q, want %q", text, got, want)
 		}
 	}
-	if !within("os/exec", forbidden) || !within("net", forbidden) || within("netip", forbidden) || within("logic", forbidden) {
+	if !isWithin("os/exec", forbidden) || !isWithin("net", forbidden) || isWithin("netip", forbidden) || isWithin("logic", forbidden) {
 		t.Error("the list of forbidden packages does not work")
 	}
 }

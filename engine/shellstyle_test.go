@@ -52,14 +52,14 @@ func findShell(tree *ast.File) []shellText {
 			found = append(found, shellText{e.Pos(), lines})
 		}
 		for _, other := range others { // such as the arguments of a call
-			found = append(found, findShell(&ast.File{Name: ast.NewIdent("_"), Decls: []ast.Decl{declare(other)}})...)
+			found = append(found, findShell(&ast.File{Name: ast.NewIdent("_"), Decls: []ast.Decl{declareBlank(other)}})...)
 		}
 		return false
 	})
 	return found
 }
 
-func declare(e ast.Expr) ast.Decl {
+func declareBlank(e ast.Expr) ast.Decl {
 	return &ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{&ast.ValueSpec{Names: []*ast.Ident{ast.NewIdent("_")}, Values: []ast.Expr{e}}}}
 }
 

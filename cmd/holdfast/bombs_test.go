@@ -33,7 +33,7 @@ func measureProgram() {
 	os.Exit(0)
 }
 
-// gzipZeros returns so many MiB of compressed zeros, as members of at most 64 MiB.
+// gzipZeros returns that number of MiB of compressed zeros, as members of at most 64 MiB.
 func gzipZeros(t *testing.T, mib int) []byte {
 	t.Helper()
 	var b bytes.Buffer

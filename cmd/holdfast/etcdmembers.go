@@ -199,9 +199,9 @@ func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Contex
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
 	events := a.newMembersEvents(s, written)
-	run.Emit = events.emit
+	run.Emit = events.emitEvent
 	s.run.Start.Cluster = run.Cluster.Name
-	if err := events.emit(event.Event{Type: event.RunStarted, Start: &s.run.Start}); err != nil {
+	if err := events.emitEvent(event.Event{Type: event.RunStarted, Start: &s.run.Start}); err != nil {
 		return failWith(engine.ExitFailed, err)
 	}
 	a.gently(true)
@@ -214,7 +214,7 @@ func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Contex
 	if err != nil {
 		end.Reason = textutil.Printable(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	if emitErr := events.emit(event.Event{Type: event.RunEnded, End: &end}); emitErr != nil {
+	if emitErr := events.emitEvent(event.Event{Type: event.RunEnded, End: &end}); emitErr != nil {
 		return failWith(engine.ExitFailed, errors.Join(err, emitErr))
 	}
 	return exitWith(exit)
@@ -238,7 +238,7 @@ func (a *app) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
 	return m
 }
 
-func (m *membersEvents) emit(e event.Event) error {
+func (m *membersEvents) emitEvent(e event.Event) error {
 	m.seq++
 	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, bastion.Clock{}.Now()
 	e = m.hide(e)

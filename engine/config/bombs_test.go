@@ -17,10 +17,11 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// bomb returns one gzip member with so many MiB of zeros. It compresses only one
-// MiB, and repeats the result, which refers to nothing before it. The checksum at
-// the end is wrong: whoever reads that far has unpacked the bomb.
-func bomb(t *testing.T, mib int) []byte {
+// gzipBomb returns one gzip member that unpacks to mib MiB of zeros. It
+// compresses one MiB and repeats the result, which refers to nothing before it.
+// The checksum at the end is wrong. A reader that complains about the checksum
+// has unpacked the whole bomb.
+func gzipBomb(t *testing.T, mib int) []byte {
 	t.Helper()
 	var block bytes.Buffer
 	w, err := flate.NewWriter(&block, flate.BestCompression)
@@ -34,10 +35,10 @@ func bomb(t *testing.T, mib int) []byte {
 	return append(append([]byte(header), bytes.Repeat(block.Bytes(), mib)...), end...)
 }
 
-// zeros returns a gzip member of n zeros.
-func zeros(t *testing.T, n int) []byte {
+// gzipMember returns a gzip member of n zeros.
+func gzipMember(t *testing.T, n int) []byte {
 	t.Helper()
-	_, text, _ := strings.Cut(gzipZeros(n), ",")
+	_, text, _ := strings.Cut(zerosURL(n), ",")
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func ignitionFiles(name string, fields ...string) string {
 	return `{"ignition":{"version":"3.4.0"},"storage":{"files":[` + strings.Join(files, ",\n") + `]}}`
 }
 
-func repeat(text string, n int) []string {
+func repeatField(text string, n int) []string {
 	list := make([]string, n)
 	for i := range list {
 		list[i] = text
@@ -87,7 +88,7 @@ func bombLimits() (l limits, large int) {
 
 func bombCases(t *testing.T, l limits, gigabytes int) []bombCase {
 	t.Helper()
-	huge, slightly, fits := bomb(t, gigabytes<<10), zeros(t, l.file+1), zeros(t, l.file)
+	huge, slightly, fits := gzipBomb(t, gigabytes<<10), gzipMember(t, l.file+1), gzipMember(t, l.file)
 	large, document, all := fmt.Sprintf("has more than %d MiB", l.file>>20), fmt.Sprintf("exceeds the limit of %d MiB for the contents of this document", l.document>>20),
 		fmt.Sprintf("exceeds the limit of %d MiB for the contents of all documents", l.all>>20)
 	contents := func(data []byte) string { return `"contents":` + gzipSource(data) }
@@ -107,31 +108,31 @@ func bombCases(t *testing.T, l limits, gigabytes int) []bombCase {
 		},
 		{
 			"a local file",
-			map[string]string{"a.bu": "variant: fcos\nversion: 1.5.0\nstorage:\n  files:\n    - path: /a\n      contents: {local: bomb.gz, compression: gzip}\n", "bomb.gz": string(zeros(t, 16*l.file))},
+			map[string]string{"a.bu": "variant: fcos\nversion: 1.5.0\nstorage:\n  files:\n    - path: /a\n      contents: {local: bomb.gz, compression: gzip}\n", "bomb.gz": string(gzipMember(t, 16*l.file))},
 			[]string{"a.bu:6: storage.files[0].contents: " + large},
 			0,
 		},
 	}
-	many := bombCase{name: "many in one document", files: map[string]string{"a.ign": ignitionFiles("a", repeat(contents(slightly), 200)...)}}
+	many := bombCase{name: "many in one document", files: map[string]string{"a.ign": ignitionFiles("a", repeatField(contents(slightly), 200)...)}}
 	for i := range l.document/l.file - 1 {
 		many.want = append(many.want, at("a.ign", i, large))
 	}
 	many.want = append(many.want, at("a.ign", len(many.want), document))
-	full := bombCase{name: "many that fit in one document", files: map[string]string{"a.ign": ignitionFiles("a", repeat(contents(fits), 200)...)}, want: []string{at("a.ign", l.document/l.file, document)}, kept: l.document}
+	full := bombCase{name: "many that fit in one document", files: map[string]string{"a.ign": ignitionFiles("a", repeatField(contents(fits), 200)...)}, want: []string{at("a.ign", l.document/l.file, document)}, kept: l.document}
 	documents := bombCase{name: "one in each of many documents", files: map[string]string{}, kept: l.all}
 	join := bombCase{name: "all appended to one file", files: map[string]string{}, kept: l.file + 2<<20}
 	for i := range 60 {
 		name := fmt.Sprintf("d%02d", i)
 		documents.files[name+".ign"] = ignitionFiles(name, contents(fits))
 		if i < 4 {
-			join.files[name+".ign"] = ignitionFiles("a", `"append":[`+strings.Join(repeat(gzipSource(zeros(t, l.file/8)), 2), ",")+`]`)
+			join.files[name+".ign"] = ignitionFiles("a", `"append":[`+strings.Join(repeatField(gzipSource(gzipMember(t, l.file/8)), 2), ",")+`]`)
 		}
 		// The sources that are kept count, too.
 		if count := i + 1; count*(l.file+len(contents(fits))) > l.all {
 			documents.want = append(documents.want, at(name+".ign", 0, all))
 		}
 	}
-	join.files["e.ign"] = ignitionFiles("a", `"append":[`+gzipSource(zeros(t, l.file/8))+`]`)
+	join.files["e.ign"] = ignitionFiles("a", `"append":[`+gzipSource(gzipMember(t, l.file/8))+`]`)
 	join.want = []string{"e.ign:1: storage.files[0]: append: the file is larger than"}
 	return append(cases, many, full, documents, join)
 }
@@ -208,7 +209,7 @@ func checkProblems(t *testing.T, err error, dir string, want []string) {
 func TestSharedContentsAreCounted(t *testing.T) {
 	cache := NewCache()
 	cache.contents.limits = limits{file: 4 << 20, document: 8 << 20, all: 32 << 20, texts: 1 << 20, values: 10_000}
-	files := fstest.MapFS{"base.ign": {Data: []byte(ignitionFiles("a", `"contents":`+gzipSource(zeros(t, 3<<20))))}}
+	files := fstest.MapFS{"base.ign": {Data: []byte(ignitionFiles("a", `"contents":`+gzipSource(gzipMember(t, 3<<20))))}}
 	var first error
 	loads := 0
 	for ; loads < 100 && first == nil; loads++ {
@@ -237,7 +238,7 @@ func TestRemoteBombs(t *testing.T) {
 			cache := NewCache()
 			cache.contents.limits = limits{file: 4 << 20, document: 16 << 20, all: 32 << 20, texts: 1 << 20, values: 10_000}
 			var asked []Remote
-			text := ignitionFiles("a", repeat(`"contents":{"source":"https://x.example/a","verification":{"hash":"`+c.hash+`"}}`, 100)...)
+			text := ignitionFiles("a", repeatField(`"contents":{"source":"https://x.example/a","verification":{"hash":"`+c.hash+`"}}`, 100)...)
 			_, err := Load(Source{FS: fstest.MapFS{"x.ign": {Data: []byte(text)}}, Paths: []string{"x.ign"}, Cache: cache, Fetch: serveFrom(map[string][]byte{"https://x.example/a": page}, &asked)})
 			var got Errors
 			if !errors.As(err, &got) || len(asked) != c.asked {

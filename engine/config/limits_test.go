@@ -38,7 +38,7 @@ func TestLimits(t *testing.T) {
 		{"many values in JSON", "x.json", `{"a":[0` + strings.Repeat(",0", 2_000_000) + "]}", "more than 2000000 values"},
 		{"many values in YAML", "x.yaml", "a: [0" + strings.Repeat(",0", 4_000_000) + "]", "more than 2000000 values"},
 		{"many documents", "x.yaml", strings.Repeat("---\n", 2*syntax.MaxYAMLDocuments), "more than 10000 document markers"},
-		{"compressed", "x.ign", ignition(`{"compression":"gzip","source":"` + gzipZeros(maxContents+1) + `"}`), "more than 64 MiB"},
+		{"compressed", "x.ign", ignition(`{"compression":"gzip","source":"` + zerosURL(maxContents+1) + `"}`), "more than 64 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := Load(Source{FS: fstest.MapFS{tc.file: {Data: []byte(tc.text)}}, Paths: []string{tc.file}})
@@ -49,8 +49,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// gzipZeros returns a data: URL of n compressed zeros.
-func gzipZeros(n int) string {
+// zerosURL returns a data: URL of n compressed zeros.
+func zerosURL(n int) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	if _, err := w.Write(make([]byte, n)); err != nil {
@@ -70,7 +70,7 @@ func TestLimitsTogether(t *testing.T) {
 {"path":"/%[1]sc","append":[{"source":"data:,x"}]},
 {"path":"/%[1]sd","contents":{"compression":"gzip","source":"%[2]s"}}]}}`
 	file := func(name string) *fstest.MapFile {
-		return &fstest.MapFile{Data: fmt.Appendf(nil, doc, name, gzipZeros(3<<20))}
+		return &fstest.MapFile{Data: fmt.Appendf(nil, doc, name, zerosURL(3<<20))}
 	}
 	files := fstest.MapFS{
 		"a.ign": file("a"), "b.ign": file("b"), "c.ign": file("c"), "d.ign": {Data: []byte(`{"ignition":{"version":"3.4.0"}}` + strings.Repeat(" ", 2<<20))},

@@ -22,7 +22,8 @@ type Answer struct {
 }
 
 // RunScripts runs a script on each of the hosts, several at once, and waits for
-// all. It passes each answer to receive as soon as it is there, one at a time.
+// all. It calls receive with each answer as soon as the host has answered. No two
+// of these calls run at the same time.
 func (h *Hosts) RunScripts(ctx context.Context, hosts []engine.Host, script func(engine.Host) rollout.Script, receive func(Answer)) {
 	var mu sync.Mutex
 	workers := pool.New().WithMaxGoroutines(scriptForks)

@@ -22,7 +22,7 @@ func TestMayLoseEverySubset(t *testing.T) {
 				if n == 7 && bits.OnesCount(uint(gone)) > 2 {
 					continue // more away hosts add no case
 				}
-				away := subset(n, gone)
+				away := subsetOfHosts(n, gone)
 				for i := range n {
 					others := 1<<n - 1 - 1<<i
 					want := up&others == others && gone&others == 0 && 2*(n-1) > n
@@ -49,7 +49,7 @@ func cluster(n, up int) etcdfacts.ClusterFacts {
 	return c
 }
 
-func subset(n, bits int) []string {
+func subsetOfHosts(n, bits int) []string {
 	var names []string
 	for i := range n {
 		if bits>>i&1 == 1 {

@@ -107,7 +107,7 @@ func (c *Controller) areCalm(readings []Reading) bool {
 	return true
 }
 
-// compareReading compares the latencies of a point with the limits of the member, as far as it has written anything.
+// compareReading compares the latencies of a point with the limits of the member. It skips a metric without observations.
 func (c *Controller) compareReading(r Reading, p engine.LatencyPoint) []Excess {
 	if r.Missing {
 		return nil

@@ -43,7 +43,7 @@ func (o observed) Latency(host string, exceptional int) engine.LatencyPoint {
 	return p
 }
 
-func (d *disk) scrape() observed {
+func (d *disk) readCounters() observed {
 	return observed{at: d.at, window: d.at, all: slices.Clip(d.all)}
 }
 
@@ -61,15 +61,15 @@ type outcome struct {
 // the p99 of a few seconds is about the slowest fsync.
 func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 	d.knobs, d.frozen = governor.Knobs{}, true
-	first := d.scrape()
+	first := d.readCounters()
 	d.simulate(governor.WindowTime)
-	idle := d.scrape().Since(first)
+	idle := d.readCounters().Since(first)
 	settings := governor.Settings{
 		Common: limits, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(idle.Latency("etcd-0", 0))}, Members: 1,
 		Began: began.Add(d.at), AbortAfter: cmp.Or(d.abortAfter, 5*time.Minute),
 	}
 	c, watch := governor.New(settings), governor.NewWatch(map[string]governor.Counters{"etcd-0": idle})
-	from, decision, frozen := d.scrape(), c.First(), 0
+	from, decision, frozen := d.readCounters(), c.First(), 0
 	watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: from}}, false)
 	var o outcome
 	for d.staged < bytes && o.took < longest && o.stop == "" {
@@ -81,13 +81,13 @@ func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 		} else {
 			o.paused += time.Second
 		}
-		readings := watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: d.scrape()}}, frozen > 1)
+		readings := watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: d.readCounters()}}, frozen > 1)
 		decision = c.AddSample(began.Add(d.at), readings)
 		o.stop, o.over = decision.Stop, decision.Over
 	}
 	d.knobs = governor.Knobs{}
 	d.simulate(max(governor.LongTime-o.took, 0))
-	o.idle, o.during = idle.Latency("", 0).WALFsyncP99, d.scrape().Since(from).Latency("", 0).WALFsyncP99
+	o.idle, o.during = idle.Latency("", 0).WALFsyncP99, d.readCounters().Since(from).Latency("", 0).WALFsyncP99
 	o.limit = settings.Limits["etcd-0"].WALFsync.Seconds()
 	return o
 }

@@ -32,8 +32,8 @@ func TestWorstMemberDecides(t *testing.T) {
 	}
 }
 
-// eachSecond gives a controller the same readings for that many seconds, and returns its first and last decision.
-func eachSecond(s governor.Settings, seconds int, readings ...governor.Reading) (first, last governor.Decision) {
+// decideFirstAndLast returns the first and the last decision of a controller that gets the same readings each second.
+func decideFirstAndLast(s governor.Settings, seconds int, readings ...governor.Reading) (first, last governor.Decision) {
 	s.Common, s.Began = limits, began
 	c := governor.New(s)
 	first = c.First()
@@ -53,7 +53,7 @@ func steadyReading(host string, p99 float64) governor.Reading {
 func TestAllMembersMustBeCalm(t *testing.T) {
 	calm, near := steadyReading("etcd-0", 0.002), steadyReading("etcd-1", 0.009)
 	for _, readings := range [][]governor.Reading{{calm, near}, {near, calm}} {
-		if first, last := eachSecond(governor.Settings{AbortAfter: time.Hour, Members: 2}, 60, readings...); last.Knobs != first.Knobs {
+		if first, last := decideFirstAndLast(governor.Settings{AbortAfter: time.Hour, Members: 2}, 60, readings...); last.Knobs != first.Knobs {
 			t.Errorf("%s first: from %+v to %+v", readings[0].Host, first.Knobs, last.Knobs)
 		}
 	}
@@ -62,7 +62,7 @@ func TestAllMembersMustBeCalm(t *testing.T) {
 // TestTooFewReadingsHoldThePace checks that a member of the inventory without a reading counts as one that does not
 // answer.
 func TestTooFewReadingsHoldThePace(t *testing.T) {
-	_, last := eachSecond(governor.Settings{AbortAfter: 30 * time.Second, Members: 2}, 60, steadyReading("etcd-0", 0.002))
+	_, last := decideFirstAndLast(governor.Settings{AbortAfter: 30 * time.Second, Members: 2}, 60, steadyReading("etcd-0", 0.002))
 	if last.Stop != engine.StopMissing || last.Knobs.Rate > governor.FloorRate {
 		t.Errorf("%+v", last)
 	}
@@ -73,12 +73,12 @@ func TestTooFewReadingsHoldThePace(t *testing.T) {
 func TestBlindPaceIsFixed(t *testing.T) {
 	s := governor.Settings{AbortAfter: time.Second, Members: 1, Blind: true, Deadline: began.Add(90 * time.Second)}
 	for _, p99 := range []float64{0.001, 0.5} {
-		first, last := eachSecond(s, 89, steadyReading("etcd-0", p99))
+		first, last := decideFirstAndLast(s, 89, steadyReading("etcd-0", p99))
 		if last.Knobs != first.Knobs || last.State != engine.GovernorFixed || last.Stop != "" || first.Knobs.Slice != time.Millisecond || first.Knobs.Pause < 50*time.Millisecond || first.Knobs.Pause > 150*time.Millisecond {
 			t.Errorf("%g s: from %+v to %+v", p99, first, last)
 		}
 	}
-	if _, last := eachSecond(s, 90, governor.Reading{Host: "etcd-0", Missing: true}); last.Stop != engine.StopDeadline {
+	if _, last := decideFirstAndLast(s, 90, governor.Reading{Host: "etcd-0", Missing: true}); last.Stop != engine.StopDeadline {
 		t.Errorf("%+v", last)
 	}
 }

@@ -17,8 +17,8 @@ func pointOf(window time.Duration, p99 float64, observed uint64) engine.LatencyP
 	return p
 }
 
-// writer returns the reading of a member that writes at those full seconds: some fsyncs of 2 ms in each of them.
-func writer(host string, second int, each uint64, writes func(second int) bool) governor.Reading {
+// writingReading returns the reading of a member that does some fsyncs of 2 ms in each second for which writes is true.
+func writingReading(host string, second int, each uint64, writes func(second int) bool) governor.Reading {
 	count := func(window time.Duration) (n uint64) {
 		for s := max(second-int(window/time.Second), 0) + 1; s <= second; s++ {
 			if writes(s) {
@@ -52,7 +52,7 @@ func decideEach(s governor.Settings, readings func(second int) []governor.Readin
 // not rise, either. Without another member that writes, the staging goes on, because perhaps nobody writes.
 func TestStalledDiskNeverSpeedsUp(t *testing.T) {
 	all := decideEach(governor.Settings{AbortAfter: 20 * time.Second, Members: 1}, func(second int) []governor.Reading {
-		return []governor.Reading{writer("etcd-0", second, 20, func(s int) bool { return s <= stallBegins })}
+		return []governor.Reading{writingReading("etcd-0", second, 20, func(s int) bool { return s <= stallBegins })}
 	})
 	stalled := all[stallBegins+3:]
 	for i, d := range stalled[1:] {
@@ -70,8 +70,8 @@ func TestStalledDiskNeverSpeedsUp(t *testing.T) {
 func TestStalledMemberStopsStaging(t *testing.T) {
 	for second, d := range decideEach(governor.Settings{AbortAfter: 30 * time.Second, Members: 2}, func(second int) []governor.Reading {
 		return []governor.Reading{
-			writer("etcd-0", second, 20, func(int) bool { return true }),
-			writer("etcd-1", second, 20, func(s int) bool { return s <= stallBegins }),
+			writingReading("etcd-0", second, 20, func(int) bool { return true }),
+			writingReading("etcd-1", second, 20, func(s int) bool { return s <= stallBegins }),
 		}
 	}) {
 		if d.Stop == "" {
@@ -89,7 +89,7 @@ func TestStalledMemberStopsStaging(t *testing.T) {
 // most samples have no fsync.
 func TestRareWritesDoNotSlowDown(t *testing.T) {
 	all := decideEach(governor.Settings{AbortAfter: 20 * time.Second, Members: 1}, func(second int) []governor.Reading {
-		return []governor.Reading{writer("etcd-0", second, 1, func(s int) bool { return s%10 == 0 })}
+		return []governor.Reading{writingReading("etcd-0", second, 1, func(s int) bool { return s%10 == 0 })}
 	})
 	if d := all[len(all)-1]; d.Knobs.Pause != 0 || d.State != engine.GovernorFree {
 		t.Errorf("%+v", d)
@@ -100,7 +100,7 @@ func TestRareWritesDoNotSlowDown(t *testing.T) {
 // member writes, so the pace does not rise.
 func TestStallBeforeTheFirstSample(t *testing.T) {
 	all := decideEach(governor.Settings{AbortAfter: time.Hour, Members: 1}, func(second int) []governor.Reading {
-		r := writer("etcd-0", second, 0, func(int) bool { return false })
+		r := writingReading("etcd-0", second, 0, func(int) bool { return false })
 		r.Idle = pointOf(10*time.Second, 0.002, 200)
 		return []governor.Reading{r}
 	})
@@ -113,7 +113,7 @@ func TestStallBeforeTheFirstSample(t *testing.T) {
 // the pace rises again after them.
 func TestShortSilenceOnlyHoldsThePace(t *testing.T) {
 	all := decideEach(governor.Settings{AbortAfter: time.Hour, Members: 1}, func(second int) []governor.Reading {
-		return []governor.Reading{writer("etcd-0", second, 20, func(s int) bool { return s <= stallBegins || s > stallBegins+7 })}
+		return []governor.Reading{writingReading("etcd-0", second, 20, func(s int) bool { return s <= stallBegins || s > stallBegins+7 })}
 	})
 	held := all[stallBegins+2].Knobs
 	for second, d := range all[stallBegins+3 : stallBegins+8] {

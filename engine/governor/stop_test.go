@@ -35,15 +35,15 @@ func TestAbortCountsTheP99OfAMinute(t *testing.T) {
 	}
 }
 
-// minutes returns a reading with a good window of the controller. bad says whether the p99 of the last minute and that
-// of the last ten seconds with all observations exceed the limit.
-func minutes(bad, badWindow bool) governor.Reading {
+// minuteReading returns a reading with a good window of the controller. overMinute says whether the p99 of the last minute
+// exceeds the limit, and overWindow whether that of all observations of the last ten seconds does.
+func minuteReading(overMinute, overWindow bool) governor.Reading {
 	r := steadyReading("etcd-0", 0.002)
 	over := pointOf(time.Minute, 0.012, 1000)
-	if bad {
+	if overMinute {
 		r.Long = over
 	}
-	if badWindow {
+	if overWindow {
 		r.Full = over
 	}
 	return r
@@ -70,10 +70,10 @@ func firstStop(all []governor.Decision) (stop, floor int) {
 // recovers in between, so the staging goes on. It also goes on if the p99 of the minute is within the limit.
 func TestNoAbortByARareExcess(t *testing.T) {
 	for name, reading := range map[string]func(second int) governor.Reading{
-		"short":     func(second int) governor.Reading { return minutes(true, second%60 < 20) },
-		"recovered": func(second int) governor.Reading { return minutes(true, second <= 60) },
+		"short":     func(second int) governor.Reading { return minuteReading(true, second%60 < 20) },
+		"recovered": func(second int) governor.Reading { return minuteReading(true, second <= 60) },
 		"good minute": func(int) governor.Reading {
-			r := minutes(false, true)
+			r := minuteReading(false, true)
 			r.Long = pointOf(time.Minute, 0.009, 1000) // within the limit, and too high to rise
 			return r
 		},
@@ -109,9 +109,9 @@ func TestAMinuteAtTheFloorComesFirst(t *testing.T) {
 		case second == 1 || second == 40:
 			return []governor.Reading{farTooSlow}
 		case second > 25 && second < 40:
-			return []governor.Reading{minutes(false, false)}
+			return []governor.Reading{minuteReading(false, false)}
 		}
-		return []governor.Reading{minutes(true, true)}
+		return []governor.Reading{minuteReading(true, true)}
 	})
 	if stop, floor := firstStop(all); floor != 40 || stop != 115 {
 		t.Errorf("at the floor after %d s, it stops after %d s", floor, stop)
@@ -120,7 +120,7 @@ func TestAMinuteAtTheFloorComesFirst(t *testing.T) {
 		if second == 1 {
 			return []governor.Reading{farTooSlow}
 		}
-		return []governor.Reading{minutes(true, second <= 22 || second > 56)}
+		return []governor.Reading{minuteReading(true, second <= 22 || second > 56)}
 	})
 	if stop, _ := firstStop(all); stop < 65 {
 		t.Errorf("it stops after %d s", stop)

@@ -59,7 +59,7 @@ func TestPattern(t *testing.T) {
 		"~w-0[1-2]$":               "w-01 w-02",
 		" etcd-0 , etcd-1 ":        "etcd-0 etcd-1",
 	} {
-		if got, err := choose(pattern, patternSite()); err != nil || got != want {
+		if got, err := chooseHosts(pattern, patternSite()); err != nil || got != want {
 			t.Errorf("%s: %s, %v; want %s", pattern, got, err, want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestPatternRefused(t *testing.T) {
 		"zone=nowhere": "matches no host",
 		"worker:&etcd": "leaves no host",
 	} {
-		if got, err := choose(pattern, patternSite()); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := chooseHosts(pattern, patternSite()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v; want an error with %s", pattern, got, err, want)
 		}
 	}
@@ -101,13 +101,13 @@ func TestPatternReadsBack(t *testing.T) {
 		some := names[:rapid.IntRange(1, len(names)).Draw(t, "some")]
 		want := slices.Sorted(slices.Values(some))
 		pattern := strings.Join(textutil.FoldNames(some), ",")
-		if got, err := choose(pattern, inv); err != nil || got != strings.Join(want, " ") {
+		if got, err := chooseHosts(pattern, inv); err != nil || got != strings.Join(want, " ") {
 			t.Fatalf("%s: %s, %v; want %s", pattern, got, err, want)
 		}
 	})
 }
 
-func choose(pattern string, inv engine.Inventory) (string, error) {
+func chooseHosts(pattern string, inv engine.Inventory) (string, error) {
 	match, err := hostpattern.Parse(pattern, inv)
 	if err != nil {
 		return "", err

@@ -44,7 +44,7 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 	take := func(run, adopt, began string, targets map[string]string) {
 		b.mustRun(hostscript.HoldScript(runHold(run), hour, adopt, &engine.Rollout{Run: began, Targets: targets}))
 	}
-	want := func(run string, targets map[string]string) {
+	wantRollout := func(run string, targets map[string]string) {
 		t.Helper()
 		if got := b.rollout(); got == nil || got.Run != run || !reflect.DeepEqual(got.Targets, targets) {
 			t.Errorf("it remembers %+v, not %s %v", got, run, targets)
@@ -55,24 +55,24 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 		t.Errorf("without targets it remembers %+v", got)
 	}
 	take("r1", "", "r1", first)
-	want("r1", first)
+	wantRollout("r1", first)
 	if info, err := os.Stat(b.root + hostscript.RolloutPath); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 	take("r2", "r1", "r1", first)
-	want("r1", first)
+	wantRollout("r1", first)
 	take("r2", "", "r2", second)
-	want("r2", second)
+	wantRollout("r2", second)
 	take("r2", "", "r0", second)
-	want("r0", second)
+	wantRollout("r0", second)
 	take("r2", "", "r2", first)
-	want("r2", first)
+	wantRollout("r2", first)
 	take("r2", "", "r2", nil)
-	want("r2", first)
+	wantRollout("r2", first)
 	b.mustBeRefused(hostscript.HoldScript(runHold("r3"), hour, "", &engine.Rollout{Run: "r3", Targets: second}))
-	want("r2", first)
+	wantRollout("r2", first)
 	b.mustRun(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{Updated: true}))
-	want("r2", first)
+	wantRollout("r2", first)
 	if left, _ := filepath.Glob(b.root + engine.StateDir + "/.hold.*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -80,14 +80,14 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 	for _, garbage := range []string{"", "\x00\xff", "{", `{"run":"r1","targets":{"workers":"2222"}}`, "{\n\"run\":\"r1\",\n\"targets\":{\"workers\":\"2222\"}\n}\nand more\n"} {
 		b.writeFile(hostscript.RolloutPath, garbage)
 		take("r4", "", "r4", second)
-		want("r4", second)
+		wantRollout("r4", second)
 		b.mustRun(hostscript.ReleaseScript(ownerOf("r4"), engine.Release{}))
 	}
 	text, err := os.ReadFile(b.root + hostscript.RolloutPath)
 	check(t, err)
 	b.writeFile(hostscript.RolloutPath, "\x00"+string(text))
 	take("r4", "", "r4", second)
-	want("r4", second)
+	wantRollout("r4", second)
 }
 
 func TestAHostRemembersWhenItWasUpdated(t *testing.T) {

@@ -35,7 +35,7 @@ func TestCases(t *testing.T) {
 			if last < 0 || archive.Files[last].Name != "want" {
 				t.Fatal("its last file is not want")
 			}
-			got := outcome(t, archive)
+			got := loadOutcome(t, archive)
 			if got == string(archive.Files[last].Data) {
 				return
 			}
@@ -50,9 +50,9 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// documents returns the documents that are written in the inventory itself. The
+// inlineDocuments returns the documents that are written in the inventory itself. The
 // JSON of an inventory leaves them out.
-func documents(of string, sources []engine.ConfigSource) string {
+func inlineDocuments(of string, sources []engine.ConfigSource) string {
 	got := ""
 	for _, c := range sources {
 		if c.Name != "" {
@@ -62,7 +62,7 @@ func documents(of string, sources []engine.ConfigSource) string {
 	return got
 }
 
-func outcome(t *testing.T, archive *txtar.Archive) string {
+func loadOutcome(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
 	site := fstest.MapFS{}
 	src := inventory.Source{FS: site, Home: "/home/ann", Paths: []string{"site"}}
@@ -98,10 +98,10 @@ func outcome(t *testing.T, archive *txtar.Archive) string {
 	}
 	got := string(out) + "\n"
 	for _, p := range loaded.Inventory.Pools {
-		got += documents("pool "+p.Name, p.Configs)
+		got += inlineDocuments("pool "+p.Name, p.Configs)
 	}
 	for _, h := range loaded.Inventory.Hosts {
-		got += documents("host "+h.Name, h.Configs)
+		got += inlineDocuments("host "+h.Name, h.Configs)
 	}
 	for _, w := range loaded.Warnings {
 		got += "warning: " + w + "\n"

@@ -45,11 +45,11 @@ func TestExamples(t *testing.T) {
 		for _, file := range variables {
 			loaded++
 			t.Run(filepath.Base(p)+" "+filepath.Base(file), func(t *testing.T) {
-				src := inventory.Source{FS: os.DirFS("../.."), Paths: []string{strings.TrimPrefix(p, "../../")}, Home: "/home/ann", Env: outside}
+				src := inventory.Source{FS: os.DirFS("../.."), Paths: []string{strings.TrimPrefix(p, "../../")}, Home: "/home/ann", Env: exampleVariable}
 				if file != "" {
 					src.VarFiles = []string{strings.TrimPrefix(file, "../../")}
 				}
-				clean(t, src)
+				checkLoadsCleanly(t, src)
 			})
 		}
 	}
@@ -58,8 +58,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// outside returns the environment variables that the examples need.
-func outside(name string) (string, bool) {
+// exampleVariable looks up an environment variable that the examples need.
+func exampleVariable(name string) (string, bool) {
 	v, ok := map[string]string{"HOLDFAST_VAR_commit": strings.TrimPrefix(commit, "commit="), "HOLDFAST_VAR_token": "t0ken"}[name]
 	return v, ok
 }
@@ -79,14 +79,14 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("%s has no inventory", page)
 		}
 		for _, m := range found {
-			clean(t, inventory.Source{
-				FS: fstest.MapFS{"a.hcl": {Data: m[1]}, "host.bu.tmpl": {Data: []byte("${name} ${token}")}}, Paths: []string{"a.hcl"}, Env: outside, Home: "/home/ann",
+			checkLoadsCleanly(t, inventory.Source{
+				FS: fstest.MapFS{"a.hcl": {Data: m[1]}, "host.bu.tmpl": {Data: []byte("${name} ${token}")}}, Paths: []string{"a.hcl"}, Env: exampleVariable, Home: "/home/ann",
 			})
 		}
 	}
 }
 
-func clean(t *testing.T, src inventory.Source) {
+func checkLoadsCleanly(t *testing.T, src inventory.Source) {
 	t.Helper()
 	l, err := inventory.Load(src)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestFunctions(t *testing.T) {
 		if _, ok := known[name]; !ok || !strings.Contains(call[0], name+"(") {
 			t.Errorf("%s: there is no such function, or its call does not show it", name)
 		}
-		if got := result(call[0]); strings.Contains(got, "ERROR") {
+		if got := evaluate(call[0]); strings.Contains(got, "ERROR") {
 			t.Errorf("%s: %s", call[0], got)
 		}
 	}
@@ -97,7 +97,7 @@ func TestFunctions(t *testing.T) {
 func describeFunctions(b *strings.Builder) {
 	b.WriteString("### Functions\n\n| call | result | meaning |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", calls[name][0], result(calls[name][0]), calls[name][1])
+		fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", calls[name][0], evaluate(calls[name][0]), calls[name][1])
 	}
 	b.WriteString("\n")
 }
@@ -110,8 +110,8 @@ func testEvaluator() *expression.Evaluator {
 	}
 }
 
-// result returns the value of an expression in HCL syntax.
-func result(src string) string {
+// evaluate returns the value of an expression in HCL syntax.
+func evaluate(src string) string {
 	expr, diags := hclsyntax.ParseExpression([]byte(src), "call", hcl.InitialPos)
 	if diags.HasErrors() {
 		return "ERROR " + diags.Error()

@@ -12,7 +12,7 @@ import (
 // BenchmarkLoad reads 10,000 hosts in 50 etcd clusters, each host a block of
 // its own.
 func BenchmarkLoad(b *testing.B) {
-	src := large(50, 200)
+	src := largeSite(50, 200)
 	b.SetBytes(int64(len(src)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -23,9 +23,9 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// large returns a site with that many clusters and, for each cluster, that many
-// hosts: three members, and workers.
-func large(clusters, hosts int) string {
+// largeSite returns a site with several clusters. hosts is the number of hosts of
+// each cluster: three members, and workers.
+func largeSite(clusters, hosts int) string {
 	var s strings.Builder
 	s.WriteString("site \"large\" {}\npool \"etcd\" {}\npool \"worker\" { after = [\"etcd\"] }\n")
 	for c := range clusters {

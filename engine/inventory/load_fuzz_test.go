@@ -22,7 +22,7 @@ var placed = regexp.MustCompile(`^(a\.hcl:[0-9]+:[0-9]+: .|the inventory has no 
 // and that neither an error nor the JSON of the inventory shows a secret.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
-		"site \"s\" {}\n", large(3, 2), "locals { a = local.a }", "hosts \"a\" { range = \"1-9\" }",
+		"site \"s\" {}\n", largeSite(3, 2), "locals { a = local.a }", "hosts \"a\" { range = \"1-9\" }",
 		"site \"s\" { ssh { identity = [null, 1, \"~\"] } }", "locals { a = tonumber(var.secret) }",
 		"site \"s\" {}\npool \"p\" {\n gate \"g\" {\n  command = upper(var.secret)\n  when = [\"after_host\"]\n }\n}",
 		"site \"s\" {}\nhost \"h\" {\n address = \"${var.secret}\"\n pool = { for k in [1, 1] : var.secret => k }\n}",
@@ -50,7 +50,7 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		out, err := json.Marshal(redacted(loaded))
+		out, err := json.Marshal(redactCommands(loaded))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +60,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// redacted returns an inventory whose commands are redacted as in output.
-func redacted(l inventory.Loaded) inventory.Loaded {
+// redactCommands returns an inventory whose commands are redacted as in output.
+func redactCommands(l inventory.Loaded) inventory.Loaded {
 	hide := func(s string) string {
 		for _, v := range l.Sensitive {
 			s = strings.ReplaceAll(s, v, "(sensitive)")

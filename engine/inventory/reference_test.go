@@ -18,20 +18,20 @@ const reference = "../../docs/inventory.md"
 // TestReference checks that the reference in the documentation matches the
 // loader.
 func TestReference(t *testing.T) {
-	docstest.Page{Path: reference, Arguments: "./engine/inventory -update", Update: *update}.CheckGenerated(t, render())
+	docstest.Page{Path: reference, Arguments: "./engine/inventory -update", Update: *update}.CheckGenerated(t, renderReference())
 }
 
-func render() string {
+func renderReference() string {
 	var b strings.Builder
 	for _, top := range inventorySchema().blocks {
-		describe(&b, "", top)
+		describeBlock(&b, "", top)
 	}
 	describeFunctions(&b)
 	return b.String()
 }
 
-// describe writes a block, its arguments and the blocks in it.
-func describe(b *strings.Builder, path string, blk block) {
+// describeBlock writes a block, its arguments and the blocks in it.
+func describeBlock(b *strings.Builder, path string, blk block) {
 	path = strings.TrimSpace(path + " " + blk.name)
 	title := path
 	if blk.label != "" {
@@ -46,7 +46,7 @@ func describe(b *strings.Builder, path string, blk block) {
 		b.WriteString("| argument | type | default | meaning |\n|---|---|---|---|\n")
 	}
 	for _, a := range blk.arguments {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", a.name, a.kind, byDefault(a), cell(a.meaning))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", a.name, a.kind, byDefault(a), tableCell(a.meaning))
 	}
 	if len(blk.arguments) > 0 {
 		b.WriteString("\n")
@@ -56,7 +56,7 @@ func describe(b *strings.Builder, path string, blk block) {
 			fmt.Fprintf(b, "`%s ssh`: as `site ssh`. %s\n\n", path, c.meaning)
 			continue
 		}
-		describe(b, path, c)
+		describeBlock(b, path, c)
 	}
 }
 
@@ -67,10 +67,10 @@ func byDefault(a argument) string {
 	case a.fallback == "":
 		return "none"
 	}
-	return cell(a.fallback)
+	return tableCell(a.fallback)
 }
 
-func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+func tableCell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 var rangeRow = regexp.MustCompile("(?m)^\\| `([0-9,-]+)` \\| (w-[^|]*) \\|$")
 

@@ -12,11 +12,11 @@ import (
 // accept the value.
 func TestEveryArgumentIsRead(t *testing.T) {
 	for _, top := range inventorySchema().blocks {
-		each(top, nil, func(path []block, a argument) {
+		eachArgument(top, nil, func(path []block, a argument) {
 			if a.kind == anything {
 				return
 			}
-			src, line := with(path, a)
+			src, line := inventoryWith(path, a)
 			_, err := Load(Source{FS: fstest.MapFS{"a.hcl": {Data: []byte(src)}}, Paths: []string{"a.hcl"}})
 			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("a.hcl:%d:", line)) {
 				t.Errorf("%s in\n%s\nis not refused there: %v", a.name, src, err)
@@ -25,20 +25,20 @@ func TestEveryArgumentIsRead(t *testing.T) {
 	}
 }
 
-// each visits all arguments of a block and the blocks in it.
-func each(b block, path []block, visit func([]block, argument)) {
+// eachArgument visits all arguments of a block and the blocks in it.
+func eachArgument(b block, path []block, visit func([]block, argument)) {
 	path = append(path[:len(path):len(path)], b)
 	for _, a := range b.arguments {
 		visit(path, a)
 	}
 	for _, c := range b.blocks {
-		each(c, path, visit)
+		eachArgument(c, path, visit)
 	}
 }
 
-// with returns an inventory whose only error is one argument, and the line of
+// inventoryWith returns an inventory whose only error is one argument, and the line of
 // that argument.
-func with(path []block, wrong argument) (string, int) {
+func inventoryWith(path []block, wrong argument) (string, int) {
 	var s strings.Builder
 	for i, b := range path {
 		s.WriteString(b.name)

@@ -20,17 +20,17 @@ func TestIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = j.Close() }()
-	emit := func(e event.Event) {
+	emitEvent := func(e event.Event) {
 		t.Helper()
 		if err := j.Emit(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	emit(event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "test"}})
+	emitEvent(event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "test"}})
 	if journal.IsOver(dir, "r1") {
 		t.Error("a run that has begun is over")
 	}
-	emit(event.Event{Type: event.RunEnded, End: &event.RunEnd{}})
+	emitEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{}})
 	if !journal.IsOver(dir, "r1") || !journal.IsOver(dir, "none") {
 		t.Error("a run that has ended, or has no journal, is not over")
 	}

@@ -14,7 +14,8 @@ import (
 	"holdfast/engine/event"
 )
 
-// TestFilesMustBeRegular: a pipe or a folder in the place of a file is an error, and nobody waits for its other end.
+// TestFilesMustBeRegular checks that a pipe or a folder is an error where a file should be, and that nobody waits for the
+// other end of the pipe.
 func TestFilesMustBeRegular(t *testing.T) {
 	for kind, put := range map[string]func(string) error{
 		"a pipe":   func(name string) error { return unix.Mkfifo(name, 0o600) },

@@ -38,7 +38,7 @@ func TestClusterSickAndWork(t *testing.T) {
 						}
 						members = append(members, m)
 					}
-					simulate(t, etcdWorld(members, limit))
+					simulateApply(t, etcdWorld(members, limit))
 				}
 			}
 		})
@@ -135,7 +135,7 @@ func TestClusterEveryState(t *testing.T) {
 				w := etcdWorld(members, 1+i%2)
 				c.leader = members[(pick[0]+i)%n].name
 				w.clusters["main"] = &c
-				simulate(t, w)
+				simulateApply(t, w)
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestClusterLargeEveryState(t *testing.T) {
 			for _, leader := range []int{0, n - 1} {
 				w := etcdWorld(members, n)
 				w.clusters["main"].leader = members[leader].name
-				simulate(t, w)
+				simulateApply(t, w)
 			}
 		})
 	}
@@ -178,7 +178,7 @@ func TestPoolEveryState(t *testing.T) {
 					m.zone = fmt.Sprint((i + z) % (1 + z%3))
 					w.hosts = append(w.hosts, m.in(states[s]))
 				}
-				simulate(t, w)
+				simulateApply(t, w)
 			}
 		})
 	}
@@ -224,7 +224,7 @@ func TestPoolsInOrder(t *testing.T) {
 		if w.pools[3].After != nil {
 			w.pools[1].After = nil // otherwise the pools would wait for each other
 		}
-		simulate(t, w)
+		simulateApply(t, w)
 	})
 }
 
@@ -271,7 +271,7 @@ func TestPaceEveryState(t *testing.T) {
 				}
 				w.hosts = append(w.hosts, m.in(few[s]))
 			}
-			simulate(t, w)
+			simulateApply(t, w)
 		}
 	})
 }

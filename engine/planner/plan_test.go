@@ -23,13 +23,13 @@ func TestPlanIsAValue(t *testing.T) {
 		w := anyFleet(t)
 		in, untouched := w.input(), w.input()
 		p := planner.NewPlan(in)
-		text := encode(t, p)
+		text := encodePlan(t, p)
 		in.Selected, untouched.Selected = nil, nil // functions cannot be compared
 		if !reflect.DeepEqual(in, untouched) {
 			t.Fatal("the input was changed")
 		}
 		for range 3 {
-			if again := encode(t, planner.NewPlan(w.input())); again != text {
+			if again := encodePlan(t, planner.NewPlan(w.input())); again != text {
 				t.Fatalf("planned again:\n%s\nnot\n%s", again, text)
 			}
 		}
@@ -37,7 +37,7 @@ func TestPlanIsAValue(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &back); err != nil {
 			t.Fatal(err)
 		}
-		if read := encode(t, back); read != text {
+		if read := encodePlan(t, back); read != text {
 			t.Fatalf("saved and read:\n%s\nnot\n%s", read, text)
 		}
 		if err := approval.CheckApproved(back, p); err != nil {
@@ -46,7 +46,7 @@ func TestPlanIsAValue(t *testing.T) {
 	})
 }
 
-func encode(t interface{ Fatal(...any) }, p engine.Plan) string {
+func encodePlan(t interface{ Fatal(...any) }, p engine.Plan) string {
 	text, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)

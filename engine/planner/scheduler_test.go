@@ -122,7 +122,7 @@ func TestBatches(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			simulate(t, &tc.world)
+			simulateApply(t, &tc.world)
 			if got := planBatches(&tc.world); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
@@ -233,7 +233,7 @@ func TestReasons(t *testing.T) {
 // spread over pools, zones, percentages and orders.
 func TestFleets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		if err := trial(anyFleet(t)); err != nil {
+		if err := tryApply(anyFleet(t)); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -35,7 +35,7 @@ func TestSequences(t *testing.T) {
 				clusters: map[string]*etcd{"main": {leader: "etcd-0", allowOutage: true}},
 				hosts:    []*machine{&s},
 			}
-			golden(t, filepath.Join("testdata", "sequence", name+".golden"), readable(planner.NewPlan(w.input())))
+			checkGolden(t, filepath.Join("testdata", "sequence", name+".golden"), formatPlan(planner.NewPlan(w.input())))
 		})
 	}
 }
@@ -53,7 +53,7 @@ func fullPool(name string) engine.Pool {
 	}
 }
 
-func golden(t *testing.T, path, got string) {
+func checkGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -72,7 +72,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-func readable(p engine.Plan) string {
+func formatPlan(p engine.Plan) string {
 	var b strings.Builder
 	section := func(title string, steps []engine.Step) {
 		if len(steps) == 0 {

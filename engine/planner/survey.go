@@ -211,9 +211,10 @@ func (in Input) passesAsCanary(h engine.Host) bool {
 	return !slices.ContainsFunc(in.Play.Tasks, func(t engine.Task) bool { return t.Skip[h.Name] })
 }
 
-// updatedAt returns when the host reached its desired state, by the bastion's
-// clock, or the zero time if that is not known. If the host gives a time that its
-// own clock has not reached yet, updatedAt returns the start of this run.
+// updatedAt returns the time at which the host reached its desired state, by the
+// bastion's clock. It returns the zero time if this time is not known. If the
+// host gives a time that its own clock has not reached yet, updatedAt returns the
+// start of this run.
 func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
 		return at

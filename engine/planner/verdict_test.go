@@ -44,7 +44,7 @@ func TestVerdictOfEverything(t *testing.T) {
 		for i, p := range parts {
 			if set>>i&1 == 1 {
 				has[p.name] = true
-				v.Findings = join(v.Findings, p.f)
+				v.Findings = joinFindings(v.Findings, p.f)
 			}
 		}
 		v = engine.NewVerdict(v.Findings)
@@ -56,7 +56,7 @@ func TestVerdictOfEverything(t *testing.T) {
 	}
 }
 
-func join(a, b engine.Findings) engine.Findings {
+func joinFindings(a, b engine.Findings) engine.Findings {
 	return engine.Findings{
 		Stopped: a.Stopped || b.Stopped, Failures: append(slices.Clip(a.Failures), b.Failures...), Refusals: append(slices.Clip(a.Refusals), b.Refusals...),
 		UnhealthyClusters: append(slices.Clip(a.UnhealthyClusters), b.UnhealthyClusters...), Unfinished: append(slices.Clip(a.Unfinished), b.Unfinished...),

@@ -13,16 +13,16 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// simulate runs apply in a world: facts, plan, first batch, and again until no
+// simulateApply runs apply in a world: facts, plan, first batch, and again until no
 // work is left. It checks every moment of the run against the laws.
-func simulate(t *testing.T, start *world) {
+func simulateApply(t *testing.T, start *world) {
 	t.Helper()
-	if err := trial(start); err != nil {
+	if err := tryApply(start); err != nil {
 		t.Fatalf("%v\nin %s", err, start)
 	}
 }
 
-func trial(start *world) error {
+func tryApply(start *world) error {
 	w, end := start.clone(), start.reachableWorlds()
 	approved := planner.NewPlan(w.input())
 	if err := wellFormed(w, approved); err != nil {

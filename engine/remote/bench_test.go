@@ -30,7 +30,7 @@ func BenchmarkDial(b *testing.B) {
 		}
 	})
 	b.Run("Dial", func(b *testing.B) {
-		d := dialer(b, remote.Options{})
+		d := newDialer(b, remote.Options{})
 		for b.Loop() {
 			h, err := d.Dial(context.Background(), targetOf(s))
 			if err != nil {
@@ -67,13 +67,13 @@ func BenchmarkRun(b *testing.B) {
 		script := fmt.Sprintf(": %0*d", size, 0)
 		b.Run(fmt.Sprintf("script=%d", size), func(b *testing.B) {
 			for b.Loop() {
-				run(b, h, remote.Command{Script: script})
+				mustRun(b, h, remote.Command{Script: script})
 			}
 		})
 	}
 	b.Run("become", func(b *testing.B) {
 		for b.Loop() {
-			run(b, h, remote.Command{Script: ":", Become: true})
+			mustRun(b, h, remote.Command{Script: ":", Become: true})
 		}
 	})
 }
@@ -84,6 +84,6 @@ func BenchmarkStdin(b *testing.B) {
 	const size = 64 << 20
 	b.SetBytes(size)
 	for b.Loop() {
-		run(b, h, remote.Command{Script: "cat >/dev/null", Stdin: io.LimitReader(rand.NewChaCha8([32]byte{}), size)})
+		mustRun(b, h, remote.Command{Script: "cat >/dev/null", Stdin: io.LimitReader(rand.NewChaCha8([32]byte{}), size)})
 	}
 }

@@ -47,7 +47,7 @@ Match all
 	if err := os.Symlink(s.Identity, filepath.Join(home, "keys/core-tokens")); err != nil {
 		t.Fatal(err)
 	}
-	d := dialer(t, remote.Options{Home: home})
+	d := newDialer(t, remote.Options{Home: home})
 	dialTarget(t, d, sshconfig.Target{Name: "first", Address: "web1"})
 	dialTarget(t, d, sshconfig.Target{Name: "web1"})
 	dialTarget(t, d, sshconfig.Target{Address: "tokens"})
@@ -60,7 +60,7 @@ Match all
 func TestConfigRefused(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
-	included := write(t, "included", "Match user ann\n  Port 1\n")
+	included := writeFile(t, "included", "Match user ann\n  Port 1\n")
 	for _, c := range []struct{ name, text, words string }{
 		{"Match exec", "Match exec \"true\"\n  User x\n", "config:1: Match exec"},
 		{"Match with two criteria", "Host a\n\nMatch host b user c\n  Port 1\n", "config:3:"},
@@ -75,19 +75,19 @@ func TestConfigRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := targetOf(s)
-			to.Config = write(t, "config", c.text)
+			to.Config = writeFile(t, "config", c.text)
 			if c.name == "port" {
 				to.Port = 0
 			}
 			if c.name == "token" {
 				to.Identities = nil
 			}
-			dialRefused(t, dialer(t, remote.Options{}), to, remote.Config, "h1: ", c.words)
+			dialRefused(t, newDialer(t, remote.Options{}), to, remote.Config, "h1: ", c.words)
 		})
 	}
 	to := targetOf(s)
 	to.Config = "/no/such/config"
-	dialRefused(t, dialer(t, remote.Options{}), to, remote.Config, "/no/such/config")
-	to.Config = write(t, "config", "Host *\n ProxyCommand none\n ConnectTimeout 1m\n ServerAliveInterval 5\n ServerAliveCountMax 2\n StrictHostKeyChecking no\n")
-	dialTarget(t, dialer(t, remote.Options{}), to)
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.Config, "/no/such/config")
+	to.Config = writeFile(t, "config", "Host *\n ProxyCommand none\n ConnectTimeout 1m\n ServerAliveInterval 5\n ServerAliveCountMax 2\n StrictHostKeyChecking no\n")
+	dialTarget(t, newDialer(t, remote.Options{}), to)
 }

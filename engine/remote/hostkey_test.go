@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// entry returns a line of known_hosts for a pattern.
-func entry(marker, pattern string, k ssh.PublicKey) string {
+// knownHostsLine returns a line of known_hosts for a pattern.
+func knownHostsLine(marker, pattern string, k ssh.PublicKey) string {
 	return strings.TrimSpace(marker+" "+pattern+" "+strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k)))) + "\n"
 }
 
@@ -22,7 +22,7 @@ func TestHostKey(t *testing.T) {
 	t.Parallel()
 	keys := hostKeysOfAllTypes(t)
 	ed, ec, rsa := keys[0].PublicKey(), keys[1].PublicKey(), keys[2].PublicKey()
-	signer, _ := key(t)
+	signer, _ := newKey(t)
 	other := signer.PublicKey()
 	s := sshtest.Start(t, sshtest.Config{HostKeys: keys})
 	name := knownhosts.Normalize(s.Addr())
@@ -33,38 +33,38 @@ func TestHostKey(t *testing.T) {
 		kind       remote.Kind // 0: the connection is accepted
 		words      []string
 	}{
-		{"plain", entry("", name, ed), 0, nil},
-		{"hashed", entry("", knownhosts.HashHostname(name), ed), 0, nil},
-		{"only ecdsa known", entry("", name, ec), 0, nil},
-		{"only rsa known", entry("", name, rsa), 0, nil},
-		{"hashed rsa", entry("", knownhosts.HashHostname(name), rsa), 0, nil},
-		{"two types", entry("", name, rsa) + entry("", name, ed), 0, nil},
-		{"old and new key", entry("", name, other) + entry("", name, ed), 0, nil},
-		{"wildcard", entry("", "127.0.0.*", ec), 0, nil},
-		{"comments", "# hosts\n\n" + entry("", "elsewhere", other) + entry("", name, ed), 0, nil},
+		{"plain", knownHostsLine("", name, ed), 0, nil},
+		{"hashed", knownHostsLine("", knownhosts.HashHostname(name), ed), 0, nil},
+		{"only ecdsa known", knownHostsLine("", name, ec), 0, nil},
+		{"only rsa known", knownHostsLine("", name, rsa), 0, nil},
+		{"hashed rsa", knownHostsLine("", knownhosts.HashHostname(name), rsa), 0, nil},
+		{"two types", knownHostsLine("", name, rsa) + knownHostsLine("", name, ed), 0, nil},
+		{"old and new key", knownHostsLine("", name, other) + knownHostsLine("", name, ed), 0, nil},
+		{"wildcard", knownHostsLine("", "127.0.0.*", ec), 0, nil},
+		{"comments", "# hosts\n\n" + knownHostsLine("", "elsewhere", other) + knownHostsLine("", name, ed), 0, nil},
 
 		{"empty", "", unknown, []string{"no entry in", "SHA256:", "add it: [127.0.0.1]:"}},
-		{"other host", entry("", "elsewhere", ed), unknown, []string{"no entry in"}},
-		{"other port", entry("", "127.0.0.1", ed), unknown, []string{"no entry in"}},
-		{"excluded", entry("", "!"+name+","+name, ed), unknown, nil},
-		{"authority without certificate", entry("@cert-authority", "127.0.0.*", other), unknown, []string{"no certificate"}},
-		{"authority's own key", entry("@cert-authority", name, ed), unknown, []string{"no certificate"}},
+		{"other host", knownHostsLine("", "elsewhere", ed), unknown, []string{"no entry in"}},
+		{"other port", knownHostsLine("", "127.0.0.1", ed), unknown, []string{"no entry in"}},
+		{"excluded", knownHostsLine("", "!"+name+","+name, ed), unknown, nil},
+		{"authority without certificate", knownHostsLine("@cert-authority", "127.0.0.*", other), unknown, []string{"no certificate"}},
+		{"authority's own key", knownHostsLine("@cert-authority", name, ed), unknown, []string{"no certificate"}},
 
 		{
-			"other key", "# one\n" + entry("", name, other), mismatch,
+			"other key", "# one\n" + knownHostsLine("", name, other), mismatch,
 			[]string{ssh.FingerprintSHA256(other), ssh.FingerprintSHA256(ed), "known_hosts:2", "reinstalled"},
 		},
-		{"hashed other key", entry("", knownhosts.HashHostname(name), other), mismatch, []string{"known_hosts:1"}},
-		{"revoked", entry("", name, ed) + entry("@revoked", "*", ed), mismatch, []string{"revoked", "known_hosts:2"}},
+		{"hashed other key", knownHostsLine("", knownhosts.HashHostname(name), other), mismatch, []string{"known_hosts:1"}},
+		{"revoked", knownHostsLine("", name, ed) + knownHostsLine("@revoked", "*", ed), mismatch, []string{"revoked", "known_hosts:2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := targetOf(s)
-			to.KnownHosts = []string{write(t, "known_hosts", c.text)}
+			to.KnownHosts = []string{writeFile(t, "known_hosts", c.text)}
 			if c.kind == 0 {
-				dialTarget(t, dialer(t, remote.Options{}), to)
+				dialTarget(t, newDialer(t, remote.Options{}), to)
 				return
 			}
-			text := dialRefused(t, dialer(t, remote.Options{}), to, c.kind, append(c.words, "h1: ")...)
+			text := dialRefused(t, newDialer(t, remote.Options{}), to, c.kind, append(c.words, "h1: ")...)
 			if strings.Contains(text, "StrictHostKeyChecking") {
 				t.Errorf("%v advises to switch the check off", text)
 			}
@@ -79,8 +79,8 @@ func TestHostKeyOtherType(t *testing.T) {
 	keys := hostKeysOfAllTypes(t)
 	s := sshtest.Start(t, sshtest.Config{HostKeys: keys[:1]})
 	to := targetOf(s)
-	to.KnownHosts = []string{write(t, "known_hosts", entry("", knownhosts.Normalize(s.Addr()), keys[2].PublicKey()))}
-	dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch,
+	to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("", knownhosts.Normalize(s.Addr()), keys[2].PublicKey()))}
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyMismatch,
 		ssh.FingerprintSHA256(keys[0].PublicKey()), ssh.FingerprintSHA256(keys[2].PublicKey()), "known_hosts:1")
 }
 
@@ -97,8 +97,8 @@ func TestHostKeySignsOneWay(t *testing.T) {
 			}
 			s := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{keys[0], signer}})
 			to := targetOf(s)
-			to.KnownHosts = []string{write(t, "known_hosts", entry("", knownhosts.Normalize(s.Addr()), keys[2].PublicKey()))}
-			dialTarget(t, dialer(t, remote.Options{}), to)
+			to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("", knownhosts.Normalize(s.Addr()), keys[2].PublicKey()))}
+			dialTarget(t, newDialer(t, remote.Options{}), to)
 		})
 	}
 }
@@ -106,42 +106,42 @@ func TestHostKeySignsOneWay(t *testing.T) {
 func TestHostCertificate(t *testing.T) {
 	t.Parallel()
 	keys := hostKeysOfAllTypes(t)
-	stranger, _ := key(t)
+	stranger, _ := newKey(t)
 	for n, hostKey := range keys {
 		for m, authority := range hostKeysOfAllTypes(t) { // an authority may have another key type than the host
 			t.Run(fmt.Sprintf("%s by %s", hostKey.PublicKey().Type(), authority.PublicKey().Type()), func(t *testing.T) {
-				c, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
+				c, err := ssh.NewCertSigner(signCertificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
 				if err != nil {
 					t.Fatal(err)
 				}
 				s := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{c, hostKey}})
 				to := targetOf(s)
-				to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", "127.0.0.*", authority.PublicKey()))}
-				dialTarget(t, dialer(t, remote.Options{}), to)
+				to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("@cert-authority", "127.0.0.*", authority.PublicKey()))}
+				dialTarget(t, newDialer(t, remote.Options{}), to)
 				if n+m > 0 {
 					return
 				}
 				name := knownhosts.Normalize(s.Addr())
-				to.KnownHosts = []string{write(t, "known_hosts", entry("", name, hostKey.PublicKey()))}
-				dialTarget(t, dialer(t, remote.Options{}), to) // without an authority in known_hosts, the key itself counts
-				to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", name, stranger.PublicKey()))}
-				dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "certificate", "not valid")
-				to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", "127.0.0.*", authority.PublicKey())+
-					entry("@revoked", "*", hostKey.PublicKey()))}
-				dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch)
+				to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("", name, hostKey.PublicKey()))}
+				dialTarget(t, newDialer(t, remote.Options{}), to) // without an authority in known_hosts, the key itself counts
+				to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("@cert-authority", name, stranger.PublicKey()))}
+				dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyMismatch, "certificate", "not valid")
+				to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("@cert-authority", "127.0.0.*", authority.PublicKey())+
+					knownHostsLine("@revoked", "*", hostKey.PublicKey()))}
+				dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyMismatch)
 			})
 		}
 	}
 	t.Run("for another name", func(t *testing.T) {
-		authority, _ := key(t)
-		c, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, keys[0].PublicKey(), "elsewhere"), keys[0])
+		authority, _ := newKey(t)
+		c, err := ssh.NewCertSigner(signCertificate(t, authority, ssh.HostCert, keys[0].PublicKey(), "elsewhere"), keys[0])
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{c}})
 		to := targetOf(s)
-		to.KnownHosts = []string{write(t, "known_hosts", entry("@cert-authority", "*", authority.PublicKey()))}
-		dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "elsewhere")
+		to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("@cert-authority", "*", authority.PublicKey()))}
+		dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyMismatch, "elsewhere")
 	})
 }
 
@@ -150,10 +150,10 @@ func TestHostKeyAlias(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{})
 	to := targetOf(s)
 	key := hostKeyOf(t, s)
-	to.KnownHosts = []string{write(t, "known_hosts", entry("", "alias", key))}
-	dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyUnknown)
-	to.Config = write(t, "config", "Host 127.0.0.1\n HostKeyAlias alias\n")
-	dialTarget(t, dialer(t, remote.Options{}), to)
+	to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("", "alias", key))}
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyUnknown)
+	to.Config = writeFile(t, "config", "Host 127.0.0.1\n HostKeyAlias alias\n")
+	dialTarget(t, newDialer(t, remote.Options{}), to)
 }
 
 // hostKeyOf connects to s and returns its host key.

@@ -30,7 +30,7 @@ func targetBehind(to *sshtest.Server, jumps ...*sshtest.Server) sshconfig.Target
 func TestJump(t *testing.T) {
 	t.Parallel()
 	a, b, c := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
-	d := dialer(t, remote.Options{})
+	d := newDialer(t, remote.Options{})
 	var wg conc.WaitGroup
 	for range 4 { // at the same time
 		one := targetBehind(c, a, b)
@@ -61,7 +61,7 @@ func TestJumpConfig(t *testing.T) {
 	a, b, c := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{User: "bob"}), sshtest.Start(t, sshtest.Config{})
 	to := targetBehind(c, a, b)
 	to.ProxyJump = ""
-	to.Config = write(t, "config", fmt.Sprintf(`
+	to.Config = writeFile(t, "config", fmt.Sprintf(`
 Host outer
   HostName 127.0.0.1
   Port %d
@@ -77,18 +77,18 @@ Host inner
 `, a.Port(), b.Port()))
 	// OpenSSH uses the first value of ProxyJump, which is inner. A host is not its own jump host, so inner is reached
 	// directly.
-	dialTarget(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, newDialer(t, remote.Options{}), to)
 	if a.Connections() != 0 || b.Connections() != 1 || c.Connections() != 1 {
 		t.Errorf("%d, %d and %d connections", a.Connections(), b.Connections(), c.Connections())
 	}
 	to.ProxyJump = "none"
-	dialTarget(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, newDialer(t, remote.Options{}), to)
 	if b.Connections() != 1 {
 		t.Error("none is not none")
 	}
 	to.ProxyJump = "outer,inner"
-	to.Config = write(t, "config", strings.ReplaceAll(readFile(t, to.Config), "ProxyJump inner", "ProxyJump none"))
-	dialTarget(t, dialer(t, remote.Options{}), to)
+	to.Config = writeFile(t, "config", strings.ReplaceAll(readFile(t, to.Config), "ProxyJump inner", "ProxyJump none"))
+	dialTarget(t, newDialer(t, remote.Options{}), to)
 	if a.Connections() != 1 || b.Connections() != 2 {
 		t.Errorf("%d and %d connections", a.Connections(), b.Connections())
 	}
@@ -102,38 +102,38 @@ func TestJumpFails(t *testing.T) {
 	through := "127.0.0.1:" + fmt.Sprint(jump.Port())
 
 	t.Run("jump host refuses", func(t *testing.T) {
-		dialRefused(t, dialer(t, remote.Options{}), targetBehind(to, closed), remote.Refused, "h1: connect through jump host: 127.0.0.1: ", "refused")
+		dialRefused(t, newDialer(t, remote.Options{}), targetBehind(to, closed), remote.Refused, "h1: connect through jump host: 127.0.0.1: ", "refused")
 	})
 	t.Run("jump host is a stranger", func(t *testing.T) {
 		x := targetBehind(to, jump)
 		x.KnownHosts = x.KnownHosts[:1]
-		dialRefused(t, dialer(t, remote.Options{}), x, remote.HostKeyUnknown, "jump host")
+		dialRefused(t, newDialer(t, remote.Options{}), x, remote.HostKeyUnknown, "jump host")
 	})
 	t.Run("host refuses", func(t *testing.T) {
-		dialRefused(t, dialer(t, remote.Options{}), targetBehind(closed, jump), remote.Refused, "h1: connect to", "through core@"+through, "refused")
+		dialRefused(t, newDialer(t, remote.Options{}), targetBehind(closed, jump), remote.Refused, "h1: connect to", "through core@"+through, "refused")
 	})
 	t.Run("host without name", func(t *testing.T) {
 		x := targetBehind(to, jump)
 		x.Address = "no-such-host.invalid"
-		dialRefused(t, dialer(t, remote.Options{}), x, remote.Resolve, "Name or service not known")
+		dialRefused(t, newDialer(t, remote.Options{}), x, remote.Resolve, "Name or service not known")
 	})
 	t.Run("host hangs", func(t *testing.T) {
 		x := targetBehind(sshtest.Start(t, sshtest.Config{Silent: true}), jump)
 		x.ConnectTimeout = time.Second
-		dialRefused(t, dialer(t, remote.Options{}), x, remote.Unreachable, "no SSH greeting")
+		dialRefused(t, newDialer(t, remote.Options{}), x, remote.Unreachable, "no SSH greeting")
 	})
 	t.Run("host is a stranger", func(t *testing.T) {
 		x := targetBehind(to, jump)
 		x.KnownHosts = x.KnownHosts[1:]
-		dialRefused(t, dialer(t, remote.Options{}), x, remote.HostKeyUnknown, "h1: check host key of 127.0.0.1:")
+		dialRefused(t, newDialer(t, remote.Options{}), x, remote.HostKeyUnknown, "h1: check host key of 127.0.0.1:")
 	})
 	t.Run("no forwarding", func(t *testing.T) {
-		dialRefused(t, dialer(t, remote.Options{}), targetBehind(to, sshtest.Start(t, sshtest.Config{NoForward: true})), remote.Forward, "AllowTcpForwarding")
+		dialRefused(t, newDialer(t, remote.Options{}), targetBehind(to, sshtest.Start(t, sshtest.Config{NoForward: true})), remote.Forward, "AllowTcpForwarding")
 	})
 	t.Run("loop", func(t *testing.T) {
 		x := targetOf(to)
-		x.Config = write(t, "config", "Host a\n ProxyJump b\nHost b\n ProxyJump a\nHost *\n ProxyJump a\n")
-		dialRefused(t, dialer(t, remote.Options{}), x, remote.Config, "name each other")
+		x.Config = writeFile(t, "config", "Host a\n ProxyJump b\nHost b\n ProxyJump a\nHost *\n ProxyJump a\n")
+		dialRefused(t, newDialer(t, remote.Options{}), x, remote.Config, "name each other")
 	})
 }
 
@@ -144,7 +144,7 @@ func TestJumpDown(t *testing.T) {
 	silent, to := sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})
 	x := targetBehind(to, silent)
 	x.ConnectTimeout = 300 * time.Millisecond
-	d := dialer(t, remote.Options{})
+	d := newDialer(t, remote.Options{})
 	var wg conc.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -164,20 +164,20 @@ func TestJumpDown(t *testing.T) {
 func TestJumpLost(t *testing.T) {
 	t.Parallel()
 	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
-	d := dialer(t, remote.Options{})
+	d := newDialer(t, remote.Options{})
 	h := dialTarget(t, d, targetBehind(to, jump))
 	jump.Drop()
 	<-h.Done()
 	_, err := h.Run(context.Background(), remote.Command{Script: "true"})
-	want(t, err, remote.Lost)
+	checkError(t, err, remote.Lost)
 	for { // the end of the jump host's own connection may be noticed a moment later
 		again, err := d.Dial(context.Background(), targetBehind(to, jump))
 		if err == nil {
-			run(t, again, remote.Command{Script: "true"})
+			mustRun(t, again, remote.Command{Script: "true"})
 			_ = again.Close()
 			break
 		}
-		want(t, err, remote.Lost)
+		checkError(t, err, remote.Lost)
 	}
 }
 
@@ -189,5 +189,5 @@ func TestJumpLostWhileLoggingIn(t *testing.T) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { to.AwaitConnections(1); jump.Drop() })
-	dialRefused(t, dialer(t, remote.Options{}), targetBehind(to, jump), remote.Lost, "h1: connect to ", "the connection to the jump host ended")
+	dialRefused(t, newDialer(t, remote.Options{}), targetBehind(to, jump), remote.Lost, "h1: connect to ", "the connection to the jump host ended")
 }

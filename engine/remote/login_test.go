@@ -64,7 +64,7 @@ func TestConnectFails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			to := targetOf(s)
 			c.change(&to)
-			dialRefused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
+			dialRefused(t, newDialer(t, remote.Options{}), to, c.kind, c.words...)
 		})
 	}
 }
@@ -75,23 +75,23 @@ func TestDialCanceled(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Silent: true})
 	ctx, cancel := context.WithCancel(context.Background())
-	d := dialer(t, remote.Options{})
+	d := newDialer(t, remote.Options{})
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { s.AwaitConnections(1); cancel() })
 	_, err := d.Dial(ctx, targetOf(s))
-	if want(t, err, remote.Canceled); !errors.Is(err, context.Canceled) {
+	if checkError(t, err, remote.Canceled); !errors.Is(err, context.Canceled) {
 		t.Error("not context.Canceled")
 	}
 	timed, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	_, err = d.Dial(timed, targetOf(s))
-	want(t, err, remote.Timeout)
+	checkError(t, err, remote.Timeout)
 }
 
 func TestPassphrase(t *testing.T) {
 	t.Parallel()
-	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{public(t, "locked"), public(t, "locked-pem")}})
+	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{readPublicKey(t, "locked"), readPublicKey(t, "locked-pem")}})
 	locked := targetOf(s)
 	locked.Identities = []string{"testdata/locked"}
 	for _, c := range []struct {
@@ -110,7 +110,7 @@ func TestPassphrase(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			asks := newSecrets()
 			asks.passphrases, asks.err = c.passphrases, c.err
-			d := dialer(t, remote.Options{Secrets: asks})
+			d := newDialer(t, remote.Options{Secrets: asks})
 			for range 2 { // one question is enough for all hosts
 				if c.words == "" {
 					dialTarget(t, d, locked)
@@ -124,14 +124,14 @@ func TestPassphrase(t *testing.T) {
 		})
 	}
 	t.Run("nobody to ask", func(t *testing.T) {
-		dialRefused(t, dialer(t, remote.Options{}), locked, remote.Passphrase, "it has a passphrase")
+		dialRefused(t, newDialer(t, remote.Options{}), locked, remote.Passphrase, "it has a passphrase")
 	})
 	t.Run("not asked for a key the host does not take", func(t *testing.T) {
 		open := sshtest.Start(t, sshtest.Config{})
 		both := targetOf(open)
 		both.Identities = []string{"testdata/locked", open.Identity}
 		asks := newSecrets()
-		dialTarget(t, dialer(t, remote.Options{Secrets: asks}), both)
+		dialTarget(t, newDialer(t, remote.Options{Secrets: asks}), both)
 		if len(asks.asked) > 0 {
 			t.Error("asked")
 		}
@@ -141,17 +141,17 @@ func TestPassphrase(t *testing.T) {
 		old.Identities = []string{"testdata/locked-pem"}
 		asks := newSecrets()
 		asks.passphrases = []string{"open sesame"}
-		dialTarget(t, dialer(t, remote.Options{Secrets: asks}), old)
+		dialTarget(t, newDialer(t, remote.Options{Secrets: asks}), old)
 	})
 	t.Run("old format without public half", func(t *testing.T) {
 		old := locked
-		old.Identities = []string{write(t, "key", readFile(t, "testdata/locked-pem"))}
-		dialRefused(t, dialer(t, remote.Options{Secrets: newSecrets()}), old, remote.Passphrase, "key.pub is missing")
+		old.Identities = []string{writeFile(t, "key", readFile(t, "testdata/locked-pem"))}
+		dialRefused(t, newDialer(t, remote.Options{Secrets: newSecrets()}), old, remote.Passphrase, "key.pub is missing")
 	})
 }
 
-// public returns the public key of a key pair in testdata.
-func public(t *testing.T, name string) ssh.PublicKey {
+// readPublicKey returns the public key of a key pair in testdata.
+func readPublicKey(t *testing.T, name string) ssh.PublicKey {
 	t.Helper()
 	k, _, _, _, err := ssh.ParseAuthorizedKey([]byte(readFile(t, "testdata/"+name+".pub")))
 	if err != nil {
@@ -187,19 +187,19 @@ func agentWith(t *testing.T, keys ...any) string {
 
 func TestAgent(t *testing.T) {
 	t.Parallel()
-	signer, private := key(t)
-	_, other := key(t)
-	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey(), public(t, "locked")}})
+	signer, private := newKey(t)
+	_, other := newKey(t)
+	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey(), readPublicKey(t, "locked")}})
 	without := targetOf(s)
 	without.Identities = nil
 
 	t.Run("key of the agent", func(t *testing.T) {
-		dialTarget(t, dialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), without)
+		dialTarget(t, newDialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), without)
 	})
 	t.Run("IdentityAgent", func(t *testing.T) {
 		to := without
-		to.Config = write(t, "config", "IdentityAgent "+agentWith(t, &private)+"\n")
-		dialTarget(t, dialer(t, remote.Options{}), to)
+		to.Config = writeFile(t, "config", "IdentityAgent "+agentWith(t, &private)+"\n")
+		dialTarget(t, newDialer(t, remote.Options{}), to)
 	})
 	t.Run("unlocked by the agent", func(t *testing.T) {
 		to := without
@@ -208,25 +208,25 @@ func TestAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dialTarget(t, dialer(t, remote.Options{Agent: agentWith(t, unlocked)}), to)
+		dialTarget(t, newDialer(t, remote.Options{Agent: agentWith(t, unlocked)}), to)
 	})
 	t.Run("public half only", func(t *testing.T) {
 		to := without
-		to.Identities = []string{strings.TrimSuffix(write(t, "id.pub", string(ssh.MarshalAuthorizedKey(signer.PublicKey()))), ".pub")}
-		to.Config = write(t, "config", "IdentitiesOnly yes\n")
-		dialTarget(t, dialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), to)
+		to.Identities = []string{strings.TrimSuffix(writeFile(t, "id.pub", string(ssh.MarshalAuthorizedKey(signer.PublicKey()))), ".pub")}
+		to.Config = writeFile(t, "config", "IdentitiesOnly yes\n")
+		dialTarget(t, newDialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), to)
 	})
 	t.Run("IdentitiesOnly", func(t *testing.T) {
 		to := without
 		to.Identities = []string{keyFile(t, other)}
-		to.Config = write(t, "config", "IdentitiesOnly yes\n")
-		dialRefused(t, dialer(t, remote.Options{Agent: agentWith(t, &private)}), to, remote.Auth, "no key was accepted")
+		to.Config = writeFile(t, "config", "IdentitiesOnly yes\n")
+		dialRefused(t, newDialer(t, remote.Options{Agent: agentWith(t, &private)}), to, remote.Auth, "no key was accepted")
 	})
 	t.Run("not the agent's", func(t *testing.T) {
-		dialRefused(t, dialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
+		dialRefused(t, newDialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
 	})
 	t.Run("gone", func(t *testing.T) {
-		dialRefused(t, dialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there was no key to try")
+		dialRefused(t, newDialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there was no key to try")
 	})
 }
 
@@ -246,29 +246,29 @@ func TestDefaultIdentity(t *testing.T) {
 	}
 	to := targetOf(s)
 	to.Identities = nil
-	dialTarget(t, dialer(t, remote.Options{Home: home}), to)
+	dialTarget(t, newDialer(t, remote.Options{Home: home}), to)
 }
 
 // TestUserCertificate checks that a certificate beside the key logs in where
 // the key alone does not.
 func TestUserCertificate(t *testing.T) {
 	t.Parallel()
-	authority, _ := key(t)
-	signer, private := key(t)
+	authority, _ := newKey(t)
+	signer, private := newKey(t)
 	s := sshtest.Start(t, sshtest.Config{Authorities: []ssh.PublicKey{authority.PublicKey()}})
 	path := keyFile(t, private)
 	to := targetOf(s)
 	to.Identities = []string{path}
-	dialRefused(t, dialer(t, remote.Options{}), to, remote.Auth)
-	c := certificate(t, authority, ssh.UserCert, signer.PublicKey(), "core")
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.Auth)
+	c := signCertificate(t, authority, ssh.UserCert, signer.PublicKey(), "core")
 	if err := os.WriteFile(path+"-cert.pub", ssh.MarshalAuthorizedKey(c), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dialTarget(t, dialer(t, remote.Options{}), to)
+	dialTarget(t, newDialer(t, remote.Options{}), to)
 }
 
-// certificate signs key for a name, for an hour.
-func certificate(t *testing.T, authority ssh.Signer, kind uint32, key ssh.PublicKey, name string) *ssh.Certificate {
+// signCertificate signs key for a name, for an hour.
+func signCertificate(t *testing.T, authority ssh.Signer, kind uint32, key ssh.PublicKey, name string) *ssh.Certificate {
 	t.Helper()
 	c := &ssh.Certificate{
 		Key: key, CertType: kind, KeyId: "test", ValidPrincipals: []string{name},
@@ -283,7 +283,7 @@ func certificate(t *testing.T, authority ssh.Signer, kind uint32, key ssh.Public
 // hostKeysOfAllTypes returns one host key of each usual type: ed25519, ecdsa, rsa.
 func hostKeysOfAllTypes(t *testing.T) []ssh.Signer {
 	t.Helper()
-	ed, _ := key(t)
+	ed, _ := newKey(t)
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// flood returns scripts that print without end on stream. If stream is "before", a login shell prints, and the scripts
+// floodingExec returns scripts that print without end on stream. If stream is "before", a login shell prints, and the scripts
 // never start.
-func flood(stream string) sshtest.Exec {
+func floodingExec(stream string) sshtest.Exec {
 	block := make([]byte, 32<<10)
 	return func(_ string, _ io.Reader, stdout, stderr io.Writer) int {
 		if stream != "before" {
@@ -42,11 +42,11 @@ func TestFlood(t *testing.T) {
 	} {
 		t.Run(c.stream, func(t *testing.T) {
 			t.Parallel()
-			h := connect(t, sshtest.Start(t, sshtest.Config{Exec: flood(c.stream)}))
+			h := connect(t, sshtest.Start(t, sshtest.Config{Exec: floodingExec(c.stream)}))
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			r, err := h.Run(ctx, remote.Command{Script: "yes", Become: true, MaxOutput: 3 << 20, Timeout: time.Minute})
-			want(t, err, remote.TooMuch, "h1: run a script: ", c.words)
+			checkError(t, err, remote.TooMuch, "h1: run a script: ", c.words)
 			if len(r.Stdout)+len(r.Stderr) > 0 {
 				t.Errorf("%d and %d bytes are kept", len(r.Stdout), len(r.Stderr))
 			}
@@ -59,12 +59,12 @@ func TestFloodSpares(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	const script = "head -c 2000000 /dev/zero"
-	if r := run(t, h, remote.Command{Script: script, MaxOutput: 2_000_000}); len(r.Stdout) != 2_000_000 {
+	if r := mustRun(t, h, remote.Command{Script: script, MaxOutput: 2_000_000}); len(r.Stdout) != 2_000_000 {
 		t.Errorf("%d bytes", len(r.Stdout))
 	}
 	_, err := h.Run(t.Context(), remote.Command{Script: script, MaxOutput: 1_999_999})
-	want(t, err, remote.TooMuch)
-	if r := run(t, h, remote.Command{Script: "echo well"}); r.Stdout != "well\n" {
+	checkError(t, err, remote.TooMuch)
+	if r := mustRun(t, h, remote.Command{Script: "echo well"}); r.Stdout != "well\n" {
 		t.Errorf("%q", r.Stdout)
 	}
 }
@@ -74,7 +74,7 @@ func TestFloodSpares(t *testing.T) {
 func TestOutputBudget(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
-	d := dialer(t, remote.Options{OutputBudget: 6 << 20})
+	d := newDialer(t, remote.Options{OutputBudget: 6 << 20})
 	h := dialTarget(t, d, targetOf(s))
 	long := remote.Command{Script: "head -c 4000000 /dev/zero; read -r x", MaxOutput: 9 << 20}
 	in, out := io.Pipe()
@@ -92,17 +92,17 @@ func TestOutputBudget(t *testing.T) {
 		ended <- err
 	}()
 	<-seen // the script has all of the budget now
-	run(t, h, remote.Command{Script: "head -c 200000 /dev/zero"})
+	mustRun(t, h, remote.Command{Script: "head -c 200000 /dev/zero"})
 	waiting := remote.Command{Script: "head -c 4000000 /dev/zero", MaxOutput: 9 << 20}
 	late := waiting
 	late.Timeout = 200 * time.Millisecond
 	_, err := h.Run(t.Context(), late)
-	want(t, err, remote.Timeout)
+	checkError(t, err, remote.Timeout)
 	_ = out.Close()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if r := run(t, h, waiting); len(r.Stdout) != 4_000_000 {
+	if r := mustRun(t, h, waiting); len(r.Stdout) != 4_000_000 {
 		t.Errorf("%d bytes", len(r.Stdout))
 	}
 }

@@ -45,7 +45,7 @@ func TestCheckReach(t *testing.T) {
 	if known {
 		t.Error(err)
 	}
-	want(t, err, remote.Forward, "AllowTcpForwarding")
+	checkError(t, err, remote.Forward, "AllowTcpForwarding")
 }
 
 // TestCheckReachWithoutAnswer: a packet that is dropped is told from a host that has stopped answering.

@@ -26,9 +26,9 @@ func targetOf(s *sshtest.Server) sshconfig.Target {
 	}
 }
 
-// dialer returns a Dialer that ends with the test and uses no settings of the
+// newDialer returns a Dialer that ends with the test and uses no settings of the
 // machine.
-func dialer(tb testing.TB, o remote.Options) *remote.Dialer {
+func newDialer(tb testing.TB, o remote.Options) *remote.Dialer {
 	tb.Helper()
 	if o.Agent == "" {
 		o.Agent = "none"
@@ -59,7 +59,7 @@ func dialTarget(tb testing.TB, d *remote.Dialer, t sshconfig.Target) *remote.Hos
 // connect dials s with a new Dialer.
 func connect(tb testing.TB, s *sshtest.Server) *remote.Host {
 	tb.Helper()
-	return dialTarget(tb, dialer(tb, remote.Options{}), targetOf(s))
+	return dialTarget(tb, newDialer(tb, remote.Options{}), targetOf(s))
 }
 
 // dialRefused dials and returns the text of the error, which must have that kind and contain the words.
@@ -70,11 +70,11 @@ func dialRefused(tb testing.TB, d *remote.Dialer, t sshconfig.Target, kind remot
 		_ = h.Close()
 		tb.Fatalf("connected, want %s", kind)
 	}
-	return want(tb, err, kind, words...)
+	return checkError(tb, err, kind, words...)
 }
 
-// want checks an error's kind and text, and returns the text.
-func want(tb testing.TB, err error, kind remote.Kind, words ...string) string {
+// checkError checks an error's kind and text, and returns the text.
+func checkError(tb testing.TB, err error, kind remote.Kind, words ...string) string {
 	tb.Helper()
 	var e *remote.Error
 	if !errors.As(err, &e) {
@@ -95,8 +95,8 @@ func want(tb testing.TB, err error, kind remote.Kind, words ...string) string {
 	return e.Error()
 }
 
-// run runs a script whose error must be nil.
-func run(tb testing.TB, h *remote.Host, c remote.Command) remote.Result {
+// mustRun runs a script whose error must be nil.
+func mustRun(tb testing.TB, h *remote.Host, c remote.Command) remote.Result {
 	tb.Helper()
 	r, err := h.Run(context.Background(), c)
 	if err != nil {
@@ -105,8 +105,8 @@ func run(tb testing.TB, h *remote.Host, c remote.Command) remote.Result {
 	return r
 }
 
-// key returns a new key pair.
-func key(tb testing.TB) (ssh.Signer, ed25519.PrivateKey) {
+// newKey returns a new key pair.
+func newKey(tb testing.TB) (ssh.Signer, ed25519.PrivateKey) {
 	tb.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -126,11 +126,11 @@ func keyFile(tb testing.TB, private ed25519.PrivateKey) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return write(tb, "key", string(pem.EncodeToMemory(block)))
+	return writeFile(tb, "key", string(pem.EncodeToMemory(block)))
 }
 
-// write writes a file into a new directory and returns its path.
-func write(tb testing.TB, name, text string) string {
+// writeFile writes a file into a new directory and returns its path.
+func writeFile(tb testing.TB, name, text string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

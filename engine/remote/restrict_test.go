@@ -22,10 +22,10 @@ func publicLine(k ssh.PublicKey) string { return string(ssh.MarshalAuthorizedKey
 // be read or parsed, every host is refused, as in ssh.
 func TestRevokedHostKeys(t *testing.T) {
 	t.Parallel()
-	authority, _ := key(t)
-	hostKey, _ := key(t)
-	stranger, _ := key(t)
-	signed, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
+	authority, _ := newKey(t)
+	hostKey, _ := newKey(t)
+	stranger, _ := newKey(t)
+	signed, err := ssh.NewCertSigner(signCertificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,49 +48,49 @@ func TestRevokedHostKeys(t *testing.T) {
 		{"a key of a type that is not known", "ssh-future AAAA\n", false, 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, known := plain, entry("", knownhosts.Normalize(plain.Addr()), hostKey.PublicKey())
+			s, known := plain, knownHostsLine("", knownhosts.Normalize(plain.Addr()), hostKey.PublicKey())
 			if c.certified {
-				s, known = certified, entry("@cert-authority", "127.0.0.*", authority.PublicKey())
+				s, known = certified, knownHostsLine("@cert-authority", "127.0.0.*", authority.PublicKey())
 			}
 			to := targetOf(s)
-			to.KnownHosts = []string{write(t, "known_hosts", known)}
-			to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+write(t, "revoked", c.revoked)+"\n")
+			to.KnownHosts = []string{writeFile(t, "known_hosts", known)}
+			to.Config = writeFile(t, "config", "Host *\n  RevokedHostKeys "+writeFile(t, "revoked", c.revoked)+"\n")
 			if c.kind == 0 {
-				dialTarget(t, dialer(t, remote.Options{}), to)
+				dialTarget(t, newDialer(t, remote.Options{}), to)
 				return
 			}
-			dialRefused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
+			dialRefused(t, newDialer(t, remote.Options{}), to, c.kind, c.words...)
 		})
 	}
 	t.Run("a missing file", func(t *testing.T) {
 		to := targetOf(plain)
-		to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+filepath.Join(t.TempDir(), "none")+"\n")
-		dialRefused(t, dialer(t, remote.Options{}), to, config, "RevokedHostKeys")
+		to.Config = writeFile(t, "config", "Host *\n  RevokedHostKeys "+filepath.Join(t.TempDir(), "none")+"\n")
+		dialRefused(t, newDialer(t, remote.Options{}), to, config, "RevokedHostKeys")
 	})
 	t.Run("two files", func(t *testing.T) {
 		to := targetOf(plain)
-		to.KnownHosts = []string{write(t, "known_hosts", entry("", knownhosts.Normalize(plain.Addr()), hostKey.PublicKey()))}
-		to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+write(t, "one", publicLine(stranger.PublicKey()))+" "+
-			write(t, "two", publicLine(hostKey.PublicKey()))+"\n")
-		dialRefused(t, dialer(t, remote.Options{}), to, mismatch, "two:1")
+		to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("", knownhosts.Normalize(plain.Addr()), hostKey.PublicKey()))}
+		to.Config = writeFile(t, "config", "Host *\n  RevokedHostKeys "+writeFile(t, "one", publicLine(stranger.PublicKey()))+" "+
+			writeFile(t, "two", publicLine(hostKey.PublicKey()))+"\n")
+		dialRefused(t, newDialer(t, remote.Options{}), to, mismatch, "two:1")
 	})
 }
 
 // TestRevokedAuthority checks that @revoked in known_hosts also revokes the key that signed a certificate.
 func TestRevokedAuthority(t *testing.T) {
 	t.Parallel()
-	authority, _ := key(t)
-	hostKey, _ := key(t)
-	signed, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
+	authority, _ := newKey(t)
+	hostKey, _ := newKey(t)
+	signed, err := ssh.NewCertSigner(signCertificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	to := targetOf(sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signed}}))
-	trusted := entry("@cert-authority", "127.0.0.*", authority.PublicKey())
-	to.KnownHosts = []string{write(t, "known_hosts", trusted)}
-	dialTarget(t, dialer(t, remote.Options{}), to)
-	to.KnownHosts = []string{write(t, "known_hosts", trusted+entry("@revoked", "*", authority.PublicKey()))}
-	dialRefused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "revoked", "known_hosts:2")
+	trusted := knownHostsLine("@cert-authority", "127.0.0.*", authority.PublicKey())
+	to.KnownHosts = []string{writeFile(t, "known_hosts", trusted)}
+	dialTarget(t, newDialer(t, remote.Options{}), to)
+	to.KnownHosts = []string{writeFile(t, "known_hosts", trusted+knownHostsLine("@revoked", "*", authority.PublicKey()))}
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyMismatch, "revoked", "known_hosts:2")
 }
 
 // TestKnownHostsLines checks that an invalid line is skipped with a warning. If the line may revoke a key that a host
@@ -98,7 +98,7 @@ func TestRevokedAuthority(t *testing.T) {
 func TestKnownHostsLines(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
-	good := entry("", knownhosts.Normalize(s.Addr()), s.HostKey())
+	good := knownHostsLine("", knownhosts.Normalize(s.Addr()), s.HostKey())
 	for _, c := range []struct {
 		name, line string
 		warns      string // "": the line is refused
@@ -118,13 +118,13 @@ func TestKnownHostsLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var mu sync.Mutex
 			var warnings []string
-			d := dialer(t, remote.Options{Warn: func(text string) {
+			d := newDialer(t, remote.Options{Warn: func(text string) {
 				mu.Lock()
 				defer mu.Unlock()
 				warnings = append(warnings, text)
 			}})
 			to := targetOf(s)
-			to.KnownHosts = []string{write(t, "known_hosts", c.line+good)}
+			to.KnownHosts = []string{writeFile(t, "known_hosts", c.line+good)}
 			if c.warns == "" {
 				dialRefused(t, d, to, remote.Config, c.words)
 				return
@@ -142,9 +142,9 @@ func TestKnownHostsLines(t *testing.T) {
 // certificates.
 func TestKnownHostsCase(t *testing.T) {
 	t.Parallel()
-	authority, _ := key(t)
-	hostKey, _ := key(t)
-	signed, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "localhost"), hostKey)
+	authority, _ := newKey(t)
+	hostKey, _ := newKey(t)
+	signed, err := ssh.NewCertSigner(signCertificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "localhost"), hostKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,24 +154,24 @@ func TestKnownHostsCase(t *testing.T) {
 		name, address, known string
 		server               *sshtest.Server
 	}{
-		{"address", "LocalHost", entry("", "[localhost]:PORT", hostKey.PublicKey()), plain},
-		{"line", "localhost", entry("", "[LOCALHOST]:PORT", hostKey.PublicKey()), plain},
-		{"pattern", "localHOST", entry("", "[Local*]:PORT", hostKey.PublicKey()), plain},
+		{"address", "LocalHost", knownHostsLine("", "[localhost]:PORT", hostKey.PublicKey()), plain},
+		{"line", "localhost", knownHostsLine("", "[LOCALHOST]:PORT", hostKey.PublicKey()), plain},
+		{"pattern", "localHOST", knownHostsLine("", "[Local*]:PORT", hostKey.PublicKey()), plain},
 		{"hash", "Localhost", "HASHED", plain},
-		{"certificate", "LocalHost", entry("@cert-authority", "localhost,*.localhost", authority.PublicKey()), certified},
+		{"certificate", "LocalHost", knownHostsLine("@cert-authority", "localhost,*.localhost", authority.PublicKey()), certified},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := targetOf(c.server)
 			_, port, _ := strings.Cut(c.server.Addr(), ":")
 			text := strings.ReplaceAll(c.known, "PORT", port)
 			if c.known == "HASHED" {
-				text = entry("", knownhosts.HashHostname("[localhost]:"+port), hostKey.PublicKey())
+				text = knownHostsLine("", knownhosts.HashHostname("[localhost]:"+port), hostKey.PublicKey())
 			}
 			if c.server == certified {
-				text = entry("@cert-authority", "[localhost]:"+port, authority.PublicKey())
+				text = knownHostsLine("@cert-authority", "[localhost]:"+port, authority.PublicKey())
 			}
-			to.Address, to.KnownHosts = c.address, []string{write(t, "known_hosts", text)}
-			dialTarget(t, dialer(t, remote.Options{}), to)
+			to.Address, to.KnownHosts = c.address, []string{writeFile(t, "known_hosts", text)}
+			dialTarget(t, newDialer(t, remote.Options{}), to)
 		})
 	}
 }
@@ -190,13 +190,13 @@ func TestStricterConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	ofRSA := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{smallKey}})
-	hostKey, _ := key(t)
-	signed, err := ssh.NewCertSigner(certificate(t, smallKey, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
+	hostKey, _ := newKey(t)
+	signed, err := ssh.NewCertSigner(signCertificate(t, smallKey, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	certified := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signed}})
-	authority := entry("@cert-authority", "127.0.0.*", smallKey.PublicKey())
+	authority := knownHostsLine("@cert-authority", "127.0.0.*", smallKey.PublicKey())
 	for _, c := range []struct {
 		name, option string
 		server       *sshtest.Server
@@ -232,22 +232,22 @@ func TestStricterConfig(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			to := targetOf(c.server)
 			if c.server == certified {
-				to.KnownHosts = []string{write(t, "known_hosts", authority)}
+				to.KnownHosts = []string{writeFile(t, "known_hosts", authority)}
 			}
-			to.Config = write(t, "config", "Host *\n  "+c.option+"\n")
+			to.Config = writeFile(t, "config", "Host *\n  "+c.option+"\n")
 			if c.kind == 0 {
-				dialTarget(t, dialer(t, remote.Options{}), to)
+				dialTarget(t, newDialer(t, remote.Options{}), to)
 				return
 			}
-			dialRefused(t, dialer(t, remote.Options{}), to, c.kind, c.words)
+			dialRefused(t, newDialer(t, remote.Options{}), to, c.kind, c.words)
 		})
 	}
 	for _, option := range []string{"CheckHostIP yes", "CanonicalizeHostname yes", "BindAddress 127.0.0.1", "BindInterface lo"} {
 		t.Run(option, func(t *testing.T) {
 			var warnings []string
 			to := targetOf(ed)
-			to.Config = write(t, "config", "Host *\n  "+option+"\n")
-			dialTarget(t, dialer(t, remote.Options{Warn: func(text string) { warnings = append(warnings, text) }}), to)
+			to.Config = writeFile(t, "config", "Host *\n  "+option+"\n")
+			dialTarget(t, newDialer(t, remote.Options{Warn: func(text string) { warnings = append(warnings, text) }}), to)
 			if len(warnings) != 1 || !strings.Contains(warnings[0], option) {
 				t.Errorf("warnings %q, want one about %s", warnings, option)
 			}
@@ -260,7 +260,7 @@ func TestStricterConfig(t *testing.T) {
 func TestJumpShared(t *testing.T) {
 	t.Parallel()
 	jump, a, b := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
-	d := dialer(t, remote.Options{})
+	d := newDialer(t, remote.Options{})
 	first := targetBehind(a, jump)
 	dialTarget(t, d, first)
 	same := first
@@ -282,7 +282,7 @@ func TestJumpShared(t *testing.T) {
 	})
 	t.Run("not with another ssh_config", func(t *testing.T) {
 		strict := first
-		strict.Config = write(t, "config", "Host 127.0.0.1\n  RevokedHostKeys "+write(t, "revoked", publicLine(jump.HostKey()))+"\n")
+		strict.Config = writeFile(t, "config", "Host 127.0.0.1\n  RevokedHostKeys "+writeFile(t, "revoked", publicLine(jump.HostKey()))+"\n")
 		dialRefused(t, d, strict, remote.HostKeyMismatch, "jump host")
 	})
 }

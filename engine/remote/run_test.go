@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 				if c.stdin != "" {
 					command.Stdin = strings.NewReader(c.stdin)
 				}
-				r := run(t, h, command)
+				r := mustRun(t, h, command)
 				if string(r.Stdout) != c.stdout || c.stderr != "?" && string(r.Stderr) != c.stderr || r.Code != c.code ||
 					r.Signal != c.signal {
 					t.Errorf("%.300q %.300q %d %s", r.Stdout, r.Stderr, r.Code, r.Signal)
@@ -67,7 +67,7 @@ func TestOneConnection(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{})
 	h := connect(t, s)
 	for range 3 {
-		run(t, h, remote.Command{Script: "true", Become: true})
+		mustRun(t, h, remote.Command{Script: "true", Become: true})
 	}
 	if s.Connections() != 1 || s.Sessions() != 3 {
 		t.Errorf("%d connections, %d sessions", s.Connections(), s.Sessions())
@@ -79,7 +79,7 @@ func TestOneConnection(t *testing.T) {
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Shell: []string{"sh", "-c", `echo welcome; echo hello >&2; sh -c "$0"`}})
-	r := run(t, connect(t, s), remote.Command{Script: "echo out; echo err >&2"})
+	r := mustRun(t, connect(t, s), remote.Command{Script: "echo out; echo err >&2"})
 	if string(r.Stdout) != "out\n" || string(r.Stderr) != "err\n" {
 		t.Errorf("%q %q", r.Stdout, r.Stderr)
 	}
@@ -89,7 +89,7 @@ func TestNoShell(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Shell: []string{"sh", "-c", "echo This account is currently not available.; exit 1"}})
 	_, err := connect(t, s).Run(context.Background(), remote.Command{Script: "true"})
-	want(t, err, remote.NoShell, "h1: ", "start a shell as core@", "not available", "status 1")
+	checkError(t, err, remote.NoShell, "h1: ", "start a shell as core@", "not available", "status 1")
 }
 
 func TestOutputBound(t *testing.T) {
@@ -97,19 +97,19 @@ func TestOutputBound(t *testing.T) {
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	const script = "dd if=/dev/zero bs=1000 count=1000 2>/dev/null; echo err >&2"
 	seen := 0
-	r := run(t, h, remote.Command{Script: script, MaxOutput: 1000*1000 + 4, Stdout: func(p []byte) { seen += len(p) }})
+	r := mustRun(t, h, remote.Command{Script: script, MaxOutput: 1000*1000 + 4, Stdout: func(p []byte) { seen += len(p) }})
 	if len(r.Stdout) != 1000*1000 || r.Stderr != "err\n" || seen != 1000*1000 {
 		t.Errorf("%d bytes, %q, live %d", len(r.Stdout), r.Stderr, seen)
 	}
 	_, err := h.Run(t.Context(), remote.Command{Script: script, MaxOutput: 1000*1000 + 3})
-	want(t, err, remote.TooMuch)
+	checkError(t, err, remote.TooMuch)
 }
 
 func TestLiveOutput(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	r, w := io.Pipe()
-	result := run(t, h, remote.Command{
+	result := mustRun(t, h, remote.Command{
 		Script: "echo go; read -r answer; echo \"$answer\"", Stdin: r,
 		Stdout: func(p []byte) {
 			if string(p) == "go\n" {
@@ -128,7 +128,7 @@ func TestBigStdin(t *testing.T) {
 	const size = 64 << 20
 	sum := sha256.New()
 	data := io.TeeReader(io.LimitReader(rand.NewChaCha8([32]byte{1}), size), sum)
-	r := run(t, h, remote.Command{Script: "sha256sum", Stdin: data, Become: true})
+	r := mustRun(t, h, remote.Command{Script: "sha256sum", Stdin: data, Become: true})
 	if got := fmt.Sprintf("%x  -\n", sum.Sum(nil)); string(r.Stdout) != got {
 		t.Errorf("%q, want %q", r.Stdout, got)
 	}
@@ -156,11 +156,11 @@ func TestStdinUnread(t *testing.T) {
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	r, _ := io.Pipe()
 	c := closer{r, make(chan struct{})}
-	if r := run(t, h, remote.Command{Script: "exit 3", Stdin: c}); r.Code != 3 {
+	if r := mustRun(t, h, remote.Command{Script: "exit 3", Stdin: c}); r.Code != 3 {
 		t.Errorf("code %d", r.Code)
 	}
 	<-c.closed
-	if r := run(t, h, remote.Command{Script: "exit 4", Stdin: bytes.NewReader(make([]byte, 8<<20))}); r.Code != 4 {
+	if r := mustRun(t, h, remote.Command{Script: "exit 4", Stdin: bytes.NewReader(make([]byte, 8<<20))}); r.Code != 4 {
 		t.Errorf("code %d", r.Code)
 	}
 }
@@ -172,7 +172,7 @@ func TestStdinBroken(t *testing.T) {
 	_, err := h.Run(context.Background(), remote.Command{
 		Script: "cat >/dev/null; echo whole", Stdin: io.MultiReader(strings.NewReader("part"), failing{broken}),
 	})
-	if want(t, err, remote.Input, "disk on fire"); !errors.Is(err, broken) {
+	if checkError(t, err, remote.Input, "disk on fire"); !errors.Is(err, broken) {
 		t.Error("cause is lost")
 	}
 }
@@ -193,19 +193,19 @@ func TestCheck(t *testing.T) {
 		{remote.Command{Script: " \n"}, "empty"},
 	} {
 		_, err := h.Run(context.Background(), c.command)
-		want(t, err, remote.Config, c.words)
+		checkError(t, err, remote.Config, c.words)
 	}
 	plain := targetOf(s)
 	plain.Become = ""
-	_, err := dialTarget(t, dialer(t, remote.Options{}), plain).Run(context.Background(), remote.Command{Script: "true", Become: true})
-	want(t, err, remote.Config, "become")
+	_, err := dialTarget(t, newDialer(t, remote.Options{}), plain).Run(context.Background(), remote.Command{Script: "true", Become: true})
+	checkError(t, err, remote.Config, "become")
 	if s.Sessions() != 0 {
 		t.Errorf("%d sessions", s.Sessions())
 	}
 }
 
-// started runs a script in the background and returns once the script runs. The second channel receives its error.
-func started(ctx context.Context, h *remote.Host, wg *conc.WaitGroup, c remote.Command) (<-chan struct{}, <-chan error) {
+// startCommand runs a script in the background and returns once the script runs. The second channel receives its error.
+func startCommand(ctx context.Context, h *remote.Host, wg *conc.WaitGroup, c remote.Command) (<-chan struct{}, <-chan error) {
 	running, failed := make(chan struct{}), make(chan error, 1)
 	if !strings.Contains(c.Script, "echo started") {
 		c.Script = "echo started; " + c.Script
@@ -238,17 +238,17 @@ func TestCancel(t *testing.T) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
-	running, failed := started(ctx, h, &wg, remote.Command{Script: "trap 'echo end >ended; exit' TERM; echo started; while :; do sleep 0.01; done"})
+	running, failed := startCommand(ctx, h, &wg, remote.Command{Script: "trap 'echo end >ended; exit' TERM; echo started; while :; do sleep 0.01; done"})
 	<-running
 	cancel()
 	err := <-failed
-	if want(t, err, remote.Canceled, "may still be running"); !errors.Is(err, context.Canceled) {
+	if checkError(t, err, remote.Canceled, "may still be running"); !errors.Is(err, context.Canceled) {
 		t.Error("not context.Canceled")
 	}
 	if got := readFile(t, ended); got != "end\n" { // the script received SIGTERM
 		t.Errorf("%q", got)
 	}
-	run(t, h, remote.Command{Script: "true"}) // the connection still works
+	mustRun(t, h, remote.Command{Script: "true"}) // the connection still works
 }
 
 // TestCancelFrozen checks that a host that hangs does not delay a caller whose
@@ -260,17 +260,17 @@ func TestCancelFrozen(t *testing.T) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
-	running, failed := started(ctx, h, &wg, remote.Command{Script: "cat", Stdin: rand.NewChaCha8([32]byte{2})})
+	running, failed := startCommand(ctx, h, &wg, remote.Command{Script: "cat", Stdin: rand.NewChaCha8([32]byte{2})})
 	<-running
 	s.Freeze()
 	cancel()
-	want(t, <-failed, remote.Canceled)
+	checkError(t, <-failed, remote.Canceled)
 	_, err := h.Run(ctx, remote.Command{Script: "true"})
-	want(t, err, remote.Canceled)
+	checkError(t, err, remote.Canceled)
 	timed, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	_, err = h.Run(timed, remote.Command{Script: "true"})
-	want(t, err, remote.Timeout)
+	checkError(t, err, remote.Timeout)
 }
 
 func TestTimeout(t *testing.T) {
@@ -278,7 +278,7 @@ func TestTimeout(t *testing.T) {
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	for timeout := 100 * time.Millisecond; ; timeout *= 2 { // until the script starts in time, on a machine of any speed
 		r, err := h.Run(context.Background(), remote.Command{Script: "echo begun; sleep 100", Timeout: timeout})
-		if want(t, err, remote.Timeout); !errors.Is(err, context.DeadlineExceeded) {
+		if checkError(t, err, remote.Timeout); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error("not context.DeadlineExceeded")
 		}
 		if string(r.Stdout) == "begun\n" {
@@ -296,17 +296,17 @@ func TestLost(t *testing.T) {
 	h := connect(t, s)
 	var wg conc.WaitGroup
 	defer wg.Wait()
-	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
+	running, failed := startCommand(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
 	<-running
 	s.Drop()
-	want(t, <-failed, remote.Lost, "h1: ", "closed the connection", "may still be running")
+	checkError(t, <-failed, remote.Lost, "h1: ", "closed the connection", "may still be running")
 	<-h.Done()
 	_, err := h.Run(context.Background(), remote.Command{Script: "true"})
-	want(t, err, remote.Lost)
+	checkError(t, err, remote.Lost)
 	_, err = h.Dial(context.Background(), "tcp", s.Addr())
-	want(t, err, remote.Lost)
+	checkError(t, err, remote.Lost)
 	_, err = h.Listen("tcp", "127.0.0.1:0")
-	want(t, err, remote.Lost)
+	checkError(t, err, remote.Lost)
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
@@ -317,16 +317,16 @@ func TestKeepAlive(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{})
 	alive := targetOf(s)
 	alive.KeepAlive = time.Second
-	h := dialTarget(t, dialer(t, remote.Options{}), alive)
+	h := dialTarget(t, newDialer(t, remote.Options{}), alive)
 	// A host that answers keepalives stays connected while its script is
 	// silent.
-	run(t, h, remote.Command{Script: "sleep 1.5"})
+	mustRun(t, h, remote.Command{Script: "sleep 1.5"})
 	var wg conc.WaitGroup
 	defer wg.Wait()
-	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
+	running, failed := startCommand(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
 	<-running
 	s.Freeze()
-	want(t, <-failed, remote.Lost, "no answer for")
+	checkError(t, <-failed, remote.Lost, "no answer for")
 	<-h.Done()
 }
 
@@ -358,14 +358,14 @@ func TestClose(t *testing.T) {
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	var wg conc.WaitGroup
 	defer wg.Wait()
-	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
+	running, failed := startCommand(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
 	<-running
 	for range 2 {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	want(t, <-failed, remote.Lost, "closed")
+	checkError(t, <-failed, remote.Lost, "closed")
 	<-h.Done()
 }
 

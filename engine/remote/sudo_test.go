@@ -33,9 +33,9 @@ func TestSudo(t *testing.T) {
 			s := sshtest.Start(t, c.config)
 			asks := newSecrets()
 			asks.password = "it's $ecret"
-			h := dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s))
+			h := dialTarget(t, newDialer(t, remote.Options{Secrets: asks}), targetOf(s))
 			for range 2 {
-				r := run(t, h, remote.Command{Script: asRoot, Become: true, Stdin: strings.NewReader("data\n")})
+				r := mustRun(t, h, remote.Command{Script: asRoot, Become: true, Stdin: strings.NewReader("data\n")})
 				if string(r.Stdout) != "root=1\ndata\n" || len(r.Stderr) > 0 {
 					t.Errorf("%q %q", r.Stdout, r.Stderr)
 				}
@@ -74,10 +74,10 @@ func TestSudoRefuses(t *testing.T) {
 			if c.hidden {
 				o.StartTimeout = 2 * time.Second
 			}
-			h := dialTarget(t, dialer(t, o), targetOf(s))
+			h := dialTarget(t, newDialer(t, o), targetOf(s))
 			for range 2 { // the second run must not ask again
 				_, err := h.Run(context.Background(), remote.Command{Script: "touch ran", Become: true})
-				text := want(t, err, c.kind, c.words...)
+				text := checkError(t, err, c.kind, c.words...)
 				if c.password != "" && strings.Contains(text, c.password+" ") {
 					t.Errorf("%v tells the password", text)
 				}
@@ -102,7 +102,7 @@ func TestSudoWrongOnce(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
 	asks := newSecrets()
 	asks.password = "wrong"
-	h := dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s))
+	h := dialTarget(t, newDialer(t, remote.Options{Secrets: asks}), targetOf(s))
 	var wg conc.WaitGroup
 	for range 6 {
 		wg.Go(func() {
@@ -125,8 +125,8 @@ func TestPasswordHidden(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:hunter2"})
 	asks := newSecrets()
 	asks.password = "hunter2"
-	h := dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s))
-	r := run(t, h, remote.Command{Become: true, Script: `set; env; tr '\0' ' ' </proc/$$/cmdline; tr '\0' ' ' </proc/$PPID/cmdline; cat`})
+	h := dialTarget(t, newDialer(t, remote.Options{Secrets: asks}), targetOf(s))
+	r := mustRun(t, h, remote.Command{Become: true, Script: `set; env; tr '\0' ' ' </proc/$$/cmdline; tr '\0' ' ' </proc/$PPID/cmdline; cat`})
 	// SSHTEST_SUDO tells the fake sudo the password.
 	for l := range strings.Lines(string(r.Stdout)) {
 		if strings.Contains(l, "hunter2") && !strings.HasPrefix(l, "SSHTEST_SUDO=") && !strings.HasPrefix(l, "s=") {
@@ -139,11 +139,11 @@ func TestSudoNobodyToAsk(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
 	_, err := connect(t, s).Run(context.Background(), remote.Command{Script: "true", Become: true})
-	want(t, err, remote.SudoPassword, "wants a password")
+	checkError(t, err, remote.SudoPassword, "wants a password")
 
 	asks := newSecrets()
 	asks.err = errors.New("vault is sealed")
-	_, err = dialTarget(t, dialer(t, remote.Options{Secrets: asks}), targetOf(s)).
+	_, err = dialTarget(t, newDialer(t, remote.Options{Secrets: asks}), targetOf(s)).
 		Run(context.Background(), remote.Command{Script: "true", Become: true})
-	want(t, err, remote.SudoPassword, "vault is sealed")
+	checkError(t, err, remote.SudoPassword, "vault is sealed")
 }

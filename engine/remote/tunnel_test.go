@@ -63,15 +63,15 @@ func TestTunnelRefused(t *testing.T) {
 	s.Close()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	_, err := h.Dial(context.Background(), "tcp", s.Addr())
-	want(t, err, remote.Refused, "h1: connect to "+s.Addr()+" from the host")
+	checkError(t, err, remote.Refused, "h1: connect to "+s.Addr()+" from the host")
 	h = connect(t, sshtest.Start(t, sshtest.Config{NoForward: true}))
 	_, err = h.Dial(context.Background(), "tcp", s.Addr())
-	want(t, err, remote.Forward, "AllowTcpForwarding")
+	checkError(t, err, remote.Forward, "AllowTcpForwarding")
 	_, err = h.Listen("tcp", "127.0.0.1:0")
-	want(t, err, remote.Forward, "AllowTcpForwarding")
+	checkError(t, err, remote.Forward, "AllowTcpForwarding")
 	for _, addr := range []string{"0.0.0.0:0", ":80", "example.com:1", "127.0.0.1"} {
 		_, err = h.Listen("tcp", addr)
-		want(t, err, remote.Config)
+		checkError(t, err, remote.Config)
 	}
 }
 

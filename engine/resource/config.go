@@ -92,10 +92,11 @@ type Dropin struct {
 	Observed ObservedFile `json:"-"` // file of a host that is not as in the document; zero: it is
 }
 
-// ObservedFile identifies what a host has in the place of a file.
+// ObservedFile is the type of the path where a file should be, as observed on a
+// host. A regular file there has a digest.
 type ObservedFile struct {
 	Type   PathType
-	Digest string // of a file
+	Digest string // "": the path is no regular file
 }
 
 // User is an account. holdfast does not change fields that are empty or nil.

@@ -16,8 +16,8 @@ import (
 	"holdfast/modules/tasks"
 )
 
-// looking returns a module that reads the OS of hosts and changes nothing.
-func looking() engine.Module {
+// readingModule returns a module that reads the OS of hosts and changes nothing.
+func readingModule() engine.Module {
 	m := simulator.Module()
 	m.Changes = nil
 	return m
@@ -27,7 +27,7 @@ func looking() engine.Module {
 // simulated hosts.
 func aPlay(p engine.Play, first ...engine.Module) rollout.Play {
 	if len(first) == 0 {
-		first = []engine.Module{looking()}
+		first = []engine.Module{readingModule()}
 	}
 	all := tasks.ForPlay(p)
 	return rollout.Play{Play: p, Modules: append(first, all[2], all[4]), Selected: func(engine.Host) bool { return true }}
@@ -67,7 +67,7 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 		b := site.Bastion("run-1")
 		p := engine.Play{Name: "p", Tasks: []engine.Task{{Name: "config", Module: engine.ConfigTask}}, PostTasks: []engine.Task{plainTask("verify")}}
 		b.Command = failCommand("verify", "worker-0")
-		end := applyRun(b, withPlays(aPlay(p, looking(), simulator.Settings())))
+		end := applyRun(b, withPlays(aPlay(p, readingModule(), simulator.Settings())))
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0 has failed (verify: exit status 1)"), checkLaws(site))
 		if !slices.Equal(end.Failed, []string{"worker-0"}) {
 			t.Errorf("%v failed", end.Failed)
@@ -75,8 +75,8 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 	})
 }
 
-// staging returns the module of a task that only stages the OS.
-func staging() engine.Module { return engine.Module{Name: "simulator", Changes: stagedOS{}} }
+// stagingModule returns the module of a task that only stages the OS.
+func stagingModule() engine.Module { return engine.Module{Name: "simulator", Changes: stagedOS{}} }
 
 type stagedOS struct{}
 
@@ -118,10 +118,10 @@ func TestAPlayStagesAndSavesFirst(t *testing.T) {
 		modules []engine.Module
 		want    []string
 	}{
-		"command":  {simulator.Fleet(0, 1), "", []engine.Task{stageTask, plainTask("tell")}, []engine.Module{looking(), staging()}, []string{"worker-0 stage", "worker-0 tell"}},
-		"config":   {simulator.Fleet(0, 1), "none-2", []engine.Task{stageTask, config}, []engine.Module{looking(), staging(), simulator.Settings()}, []string{"worker-0 stage", "worker-0 write"}},
-		"reboot":   {simulator.Fleet(0, 1), "reboot-2", []engine.Task{stageTask, config}, []engine.Module{looking(), staging(), simulator.Settings()}, []string{"worker-0 stage", "worker-0 write", "worker-0 reboot", "worker-0 stage"}},
-		"snapshot": {noOS(simulator.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, plainTask("compact")}, []engine.Module{looking()}, []string{"main snapshot etcd", "etcd-0 compact"}},
+		"command":  {simulator.Fleet(0, 1), "", []engine.Task{stageTask, plainTask("tell")}, []engine.Module{readingModule(), stagingModule()}, []string{"worker-0 stage", "worker-0 tell"}},
+		"config":   {simulator.Fleet(0, 1), "none-2", []engine.Task{stageTask, config}, []engine.Module{readingModule(), stagingModule(), simulator.Settings()}, []string{"worker-0 stage", "worker-0 write"}},
+		"reboot":   {simulator.Fleet(0, 1), "reboot-2", []engine.Task{stageTask, config}, []engine.Module{readingModule(), stagingModule(), simulator.Settings()}, []string{"worker-0 stage", "worker-0 write", "worker-0 reboot", "worker-0 stage"}},
+		"snapshot": {noOS(simulator.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, plainTask("compact")}, []engine.Module{readingModule()}, []string{"main snapshot etcd", "etcd-0 compact"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 func withPlay(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 	p.Name, p.Hosts = "p", "all"
 	all := tasks.ForPlay(p)
-	look := []engine.Module{looking()}
+	look := []engine.Module{readingModule()}
 	if len(match) > 0 {
 		look = nil // one of the modules reads the hosts
 	}

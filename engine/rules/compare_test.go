@@ -22,80 +22,80 @@ func (s side) buildConfig() resource.Config {
 	return c
 }
 
-func file(path, contents string) func(*resource.Config) {
+func addFile(path, contents string) func(*resource.Config) {
 	return func(c *resource.Config) {
 		mode := 0o644
 		c.Files = append(c.Files, resource.File{Path: path, Contents: []byte(contents), Mode: &mode, Owner: resource.Owner{User: "0", Group: "0"}})
 	}
 }
 
-func fileAs(path string, mode int, owner, group string) func(*resource.Config) {
+func addFileAs(path string, mode int, owner, group string) func(*resource.Config) {
 	return func(c *resource.Config) {
 		c.Files = append(c.Files, resource.File{Path: path, Contents: []byte("same"), Mode: &mode, Owner: resource.Owner{User: owner, Group: group}})
 	}
 }
 
-func appended(path, text string) func(*resource.Config) {
+func addAppendedFile(path, text string) func(*resource.Config) {
 	return func(c *resource.Config) {
 		c.Files = append(c.Files, resource.File{Path: path, Inherit: true, Append: []byte(text)})
 	}
 }
 
-func dir(path string, mode int) func(*resource.Config) {
+func addDirectory(path string, mode int) func(*resource.Config) {
 	return func(c *resource.Config) {
 		c.Directories = append(c.Directories, resource.Directory{Path: path, Mode: &mode})
 	}
 }
 
-func link(path, target string) func(*resource.Config) {
+func addLink(path, target string) func(*resource.Config) {
 	return func(c *resource.Config) {
 		c.Links = append(c.Links, resource.Link{Path: path, Target: target})
 	}
 }
 
-func unit(name, contents string) func(*resource.Config) {
+func addUnit(name, contents string) func(*resource.Config) {
 	return func(c *resource.Config) { c.Units = append(c.Units, resource.Unit{Name: name, Contents: contents}) }
 }
 
-func unitWith(u resource.Unit) func(*resource.Config) {
+func addWholeUnit(u resource.Unit) func(*resource.Config) {
 	return func(c *resource.Config) { c.Units = append(c.Units, u) }
 }
 
-func user(name, hash string, keys ...string) func(*resource.Config) {
+func addUser(name, hash string, keys ...string) func(*resource.Config) {
 	return func(c *resource.Config) {
 		c.Users = append(c.Users, resource.User{Name: name, PasswordHash: hash, SSHKeys: keys})
 	}
 }
 
-func userWith(u resource.User) func(*resource.Config) {
+func addWholeUser(u resource.User) func(*resource.Config) {
 	return func(c *resource.Config) { c.Users = append(c.Users, u) }
 }
 
-func group(g resource.Group) func(*resource.Config) {
+func addGroup(g resource.Group) func(*resource.Config) {
 	return func(c *resource.Config) { c.Groups = append(c.Groups, g) }
 }
 
-func osImage(image string) func(*resource.Config) {
+func setOSImage(image string) func(*resource.Config) {
 	return func(c *resource.Config) { c.OSImage = image }
 }
 
-func kargs(list ...string) func(*resource.Config) {
+func addKargs(list ...string) func(*resource.Config) {
 	return func(c *resource.Config) { c.KernelArgs = append(c.KernelArgs, list...) }
 }
 
-func noKargs(list ...string) func(*resource.Config) {
+func dropKargs(list ...string) func(*resource.Config) {
 	return func(c *resource.Config) { c.NoKernelArgs = append(c.NoKernelArgs, list...) }
 }
 
-func extensions(list ...string) func(*resource.Config) {
+func setExtensions(list ...string) func(*resource.Config) {
 	return func(c *resource.Config) { c.Extensions = list }
 }
 
-func extensionsImage(image string) func(*resource.Config) {
+func setExtensionsImage(image string) func(*resource.Config) {
 	return func(c *resource.Config) { c.ExtensionsImage = image }
 }
 
-func kernelType(t string) func(*resource.Config) {
+func setKernelType(t string) func(*resource.Config) {
 	return func(c *resource.Config) { c.KernelType = t }
 }
 
@@ -219,8 +219,8 @@ func TestOrderIsStable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, extra := range []side{
-		{file("/etc/a/1", "x"), file("/etc/bb", "x"), unit("z.service", "x")},
-		{kargs("nosmt"), file("/etc/unknown", "x")},
+		{addFile("/etc/a/1", "x"), addFile("/etc/bb", "x"), addUnit("z.service", "x")},
+		{addKargs("nosmt"), addFile("/etc/unknown", "x")},
 	} {
 		a, b := dropDuplicates(old.buildConfig()), dropDuplicates(append(new[:len(new):len(new)], extra...).buildConfig())
 		want, err := Compare(a, b, policy)

@@ -63,8 +63,8 @@ func TestPolicyIsChecked(t *testing.T) {
 func TestNoPolicyWeakensRuleOne(t *testing.T) {
 	old := side{}.buildConfig()
 	for _, change := range []func(*resource.Config){
-		osImage("i"), kargs("a"), kernelType("realtime"), extensions("a"), extensionsImage("e"), noKargs("a"),
-		file("/etc/NetworkManager/a", ""), file("/etc/nmstate/a", ""), dir("/etc/NetworkManager", 0o755), link("/etc/nmstate/l", "x"),
+		setOSImage("i"), addKargs("a"), setKernelType("realtime"), setExtensions("a"), setExtensionsImage("e"), dropKargs("a"),
+		addFile("/etc/NetworkManager/a", ""), addFile("/etc/nmstate/a", ""), addDirectory("/etc/NetworkManager", 0o755), addLink("/etc/nmstate/l", "x"),
 	} {
 		for _, r := range []Rule{
 			onPath("/", "none"), onPath("/etc", "none"), onGlob("/*", "none"), onGlob("/etc/N*", "none"), onGlob("/etc/*/*", "none"),
@@ -92,7 +92,7 @@ func TestTimeoutIsTheLongest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Compare(resource.Config{}, side{file("/etc/a", ""), file("/etc/b", "")}.buildConfig(), p)
+	d, err := Compare(resource.Config{}, side{addFile("/etc/a", ""), addFile("/etc/b", "")}.buildConfig(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +129,8 @@ func TestNewInstallationIsRefused(t *testing.T) {
 // The compared values may be secret, so the result contains none of them.
 func TestNothingSecretIsShown(t *testing.T) {
 	const secret = "hunter2"
-	old := side{file("/etc/a", secret+"1"), file(reg, "location = '"+secret+"'"), user("core", secret+"1", secret+"k1"), unit("a.service", secret+"1"), group(resource.Group{Name: "g", PasswordHash: secret + "1"})}
-	new := side{file("/etc/a", secret+"2"), file(reg, secret), user("core", secret+"2", secret+"k2"), unit("a.service", secret+"2"), group(resource.Group{Name: "g", PasswordHash: secret + "2"})}
+	old := side{addFile("/etc/a", secret+"1"), addFile(reg, "location = '"+secret+"'"), addUser("core", secret+"1", secret+"k1"), addUnit("a.service", secret+"1"), addGroup(resource.Group{Name: "g", PasswordHash: secret + "1"})}
+	new := side{addFile("/etc/a", secret+"2"), addFile(reg, secret), addUser("core", secret+"2", secret+"k2"), addUnit("a.service", secret+"2"), addGroup(resource.Group{Name: "g", PasswordHash: secret + "2"})}
 	d, err := Compare(old.buildConfig(), new.buildConfig(), Policy{})
 	if err != nil {
 		t.Fatal(err)

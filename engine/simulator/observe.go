@@ -36,9 +36,9 @@ func (b *Bastion) law() *laws.Run {
 }
 
 // lawNotes returns the same as law, without the state of the site. It is for
-// notes about the run, which only depend on the time. Runs of a thousand hosts
-// make so many notes that an update of all hosts for each would take most of
-// the time.
+// notes about the run, which only depend on the time. A run of a thousand hosts
+// makes many notes. An update of all hosts for each note would take most of the
+// time.
 func (b *Bastion) lawNotes() *laws.Run {
 	b.site.laws.Now = time.Now()
 	return b.observed

@@ -72,8 +72,8 @@ func foldNumbers(numbers []int, width int) string {
 	return strings.Join(parts, ",")
 }
 
-// AndMore returns the first elements of a list of that many elements in all. If
-// elements are missing, it adds their number: and 3 more.
+// AndMore returns the first elements of a list. all is the length of the whole
+// list. If elements are missing, AndMore adds their number: and 3 more.
 func AndMore(first []string, all int) []string {
 	if more := all - len(first); more > 0 {
 		return append(first[:len(first):len(first)], fmt.Sprintf("and %d more", more))

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/window"
 )
 
-func zone(t interface{ Fatal(...any) }, name string) *time.Location {
+func loadZone(t interface{ Fatal(...any) }, name string) *time.Location {
 	loc, err := time.LoadLocation(name)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestNoWindowIsOpen(t *testing.T) {
 // Two windows in two zones follow each other without a gap: 22:00-24:00 in
 // Berlin is 16:00-18:00 in New York.
 func TestWindowsOfTwoZones(t *testing.T) {
-	berlin, york := zone(t, "Europe/Berlin"), zone(t, "America/New_York")
+	berlin, york := loadZone(t, "Europe/Berlin"), loadZone(t, "America/New_York")
 	windows := append(windowsIn(t, york, "Fri 18:00-20:00"), windowsIn(t, berlin, "Fri 22:00-24:00")...)
 	start := time.Date(2026, 2, 6, 22, 0, 0, 0, berlin)
 	expectOpen(t, windows, start, "2026-02-06 20:00 -0500")
@@ -122,7 +122,7 @@ func TestWindowsOfTwoZones(t *testing.T) {
 // A window without a location is in UTC.
 func TestWindowWithoutZone(t *testing.T) {
 	w := []engine.Window{{From: 60, To: 120}}
-	expectOpen(t, w, time.Date(2026, 2, 6, 2, 30, 0, 0, zone(t, "Europe/Berlin")), "2026-02-06 02:00 +0000")
+	expectOpen(t, w, time.Date(2026, 2, 6, 2, 30, 0, 0, loadZone(t, "Europe/Berlin")), "2026-02-06 02:00 +0000")
 }
 
 func TestMayBegin(t *testing.T) {
@@ -148,14 +148,14 @@ func TestMayBegin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := begins(windowsIn(t, time.UTC, c.windows...), now, c.takes); got != c.want {
+			if got := describeBegin(windowsIn(t, time.UTC, c.windows...), now, c.takes); got != c.want {
 				t.Errorf("may begin %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func begins(windows []engine.Window, now time.Time, takes time.Duration) string {
+func describeBegin(windows []engine.Window, now time.Time, takes time.Duration) string {
 	ok, opens := window.MayBegin(windows, now, engine.Duration(takes))
 	switch {
 	case ok && opens.IsZero():
@@ -299,22 +299,22 @@ func TestWindowsWhereClocksChange(t *testing.T) {
 		},
 	} {
 		t.Run(c.zone+" "+c.name, func(t *testing.T) {
-			loc := zone(t, c.zone)
+			loc := loadZone(t, c.zone)
 			windows := windowsIn(t, loc, c.windows...)
 			day, err := time.ParseInLocation(time.DateTime, c.day+" 12:00:00", loc)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := walk(windows, day); !slices.Equal(got, c.want) {
+			if got := listOpenings(windows, day); !slices.Equal(got, c.want) {
 				t.Errorf("open\n%q, want\n%q", got, c.want)
 			}
 		})
 	}
 }
 
-// walk lists the openings on the calendar day of that noon. It asks every five
+// listOpenings lists the openings on the calendar day of that noon. It asks every five
 // minutes.
-func walk(windows []engine.Window, day time.Time) []string {
+func listOpenings(windows []engine.Window, day time.Time) []string {
 	var list []string
 	reached := day
 	for at := day.Add(-40 * time.Hour); at.Before(day.Add(40 * time.Hour)); at = at.Add(5 * time.Minute) {
@@ -335,7 +335,7 @@ func walk(windows []engine.Window, day time.Time) []string {
 // found. If they shorten a window, a batch that does not fit does not begin in
 // it.
 func TestMayBeginWhereClocksChange(t *testing.T) {
-	berlin := zone(t, "Europe/Berlin")
+	berlin := loadZone(t, "Europe/Berlin")
 	saturday := time.Date(2026, 3, 28, 12, 0, 0, 0, berlin)
 	for _, c := range []struct {
 		window string
@@ -348,7 +348,7 @@ func TestMayBeginWhereClocksChange(t *testing.T) {
 		{"Sun 01:00-04:00", 2 * time.Hour, "2026-03-29 01:00 +0100"},
 		{"Sun 01:00-04:00", 3 * time.Hour, "2026-04-05 01:00 +0200"},
 	} {
-		if got := begins(windowsIn(t, berlin, c.window), saturday, c.takes); got != c.want {
+		if got := describeBegin(windowsIn(t, berlin, c.window), saturday, c.takes); got != c.want {
 			t.Errorf("%s for %s: may begin %q, want %q", c.window, c.takes, got, c.want)
 		}
 	}
@@ -422,7 +422,7 @@ func drawWindows(t *rapid.T) []engine.Window {
 		list = append(list, engine.Window{
 			Days: rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 6), func(d int) time.Weekday { return time.Weekday(d) }), 0, 5).Draw(t, "days"),
 			From: 15 * quarter.Draw(t, "from"), To: 15 * (quarter.Draw(t, "to") + 1),
-			Zone: name, Location: zone(t, name),
+			Zone: name, Location: loadZone(t, name),
 		})
 	}
 	return list

@@ -103,7 +103,7 @@ func TestMissingUnitIsCreated(t *testing.T) {
 	}
 }
 
-// A link in the place of an empty drop-in is a difference.
+// A link is a difference where the document has an empty drop-in.
 func TestEmptyDropinIsCompared(t *testing.T) {
 	const path = "/etc/systemd/system/app.service.d/10-empty.conf"
 	c := resource.Config{Units: []resource.Unit{{Name: "app.service", Dropins: []resource.Dropin{{Name: "10-empty.conf"}}}}}

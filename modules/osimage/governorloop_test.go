@@ -69,7 +69,7 @@ func startLoop(t *testing.T) *governorLoop {
 		_, _ = log.WriteString("ended\n") // after the test, nobody reads it
 	}()
 	t.Cleanup(func() { _ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGKILL) }) // it may have ended
-	l.want("sync -d ROOT/run/holdfast/stage.levers", "1")
+	l.expectEffects("sync -d ROOT/run/holdfast/stage.levers", "1")
 	return l
 }
 
@@ -77,7 +77,7 @@ func startLoop(t *testing.T) *governorLoop {
 func startFirstSlice(t *testing.T) *governorLoop {
 	t.Helper()
 	l := startLoop(t)
-	l.want("1", flushData, "sleep 0.200", "0")
+	l.expectEffects("1", flushData, "sleep 0.200", "0")
 	l.wantSleep("0.001")
 	return l
 }
@@ -124,8 +124,8 @@ func (l *governorLoop) nextLine() string {
 	return strings.ReplaceAll(strings.TrimSpace(line), l.root, "ROOT")
 }
 
-// want reads these effects, in this order. After each of them that is a sleep, the loop goes on.
-func (l *governorLoop) want(effects ...string) {
+// expectEffects reads these effects, in this order. After each of them that is a sleep, the loop goes on.
+func (l *governorLoop) expectEffects(effects ...string) {
 	l.t.Helper()
 	for _, want := range effects {
 		if got := l.nextLine(); got != want {
@@ -154,7 +154,7 @@ func (l *governorLoop) endSleep() {
 // wantEnd checks that the loop ends with that exit code.
 func (l *governorLoop) wantEnd(code int) {
 	l.t.Helper()
-	l.want("ended")
+	l.expectEffects("ended")
 	var exit *exec.ExitError
 	if err := <-l.ended; err != nil && !errors.As(err, &exit) {
 		l.t.Fatal(err)
@@ -172,13 +172,13 @@ func TestLoopFlushesWhileFrozen(t *testing.T) {
 	t.Parallel()
 	l := startLoop(t)
 	for range 3 {
-		l.want("1", flushData, "sleep 0.200", "0", "sleep 0.001")
+		l.expectEffects("1", flushData, "sleep 0.200", "0", "sleep 0.001")
 	}
-	l.want("1", flushData, "sleep 0.200", "0")
+	l.expectEffects("1", flushData, "sleep 0.200", "0")
 	l.wantSleep("0.001")
 	l.write("run/holdfast/stage.result", "0")
 	l.endSleep()
-	l.want("0")
+	l.expectEffects("0")
 	l.wantEnd(0)
 }
 
@@ -189,19 +189,19 @@ func TestLoopAwaitsTheFreeze(t *testing.T) {
 	l := startFirstSlice(t)
 	l.setGroup(1, 0)
 	l.endSleep()
-	l.want("1", "sleep 0.005", "sleep 0.005")
+	l.expectEffects("1", "sleep 0.005", "sleep 0.005")
 	l.wantSleep("0.005")
 	l.setGroup(1, 1)
 	l.endSleep()
-	l.want(flushData, "sleep 0.200", "0")
+	l.expectEffects(flushData, "sleep 0.200", "0")
 	l.wantSleep("0.001")
 	l.setGroup(1, 0)
 	l.endSleep()
-	l.want("1")
+	l.expectEffects("1")
 	for range 40 {
-		l.want("sleep 0.005")
+		l.expectEffects("sleep 0.005")
 	}
-	l.want(flushData)
+	l.expectEffects(flushData)
 }
 
 // TestLoopFollowsTheBastion checks that a pace with another number is in force from the next slice on, that a pace with
@@ -223,16 +223,16 @@ func TestLoopFollowsTheBastion(t *testing.T) {
 	} {
 		l.write("run/holdfast/stage.pace", step.pace)
 		l.endSleep()
-		l.want(step.effects...)
+		l.expectEffects(step.effects...)
 		l.wantSleep(step.slice)
 	}
 	l.write("run/holdfast/stage.pace", "15 0 200 1 200")
 	l.endSleep()
-	l.want("1", flushData, "sleep 0.200", "sleep 0.2", "sleep 0.2")
+	l.expectEffects("1", flushData, "sleep 0.200", "sleep 0.2", "sleep 0.2")
 	l.wantSleep("0.2")
 	l.write("run/holdfast/stage.pace", "16 5 0 1 200")
 	l.endSleep()
-	l.want("sleep 0.2", "0", "sleep 0.005", "1")
+	l.expectEffects("sleep 0.2", "0", "sleep 0.005", "1")
 }
 
 // TestSilentBastionMeansTheSafePace checks that 15 s after the last pace with a new number, the loop uses the safe pace
@@ -242,32 +242,32 @@ func TestSilentBastionMeansTheSafePace(t *testing.T) {
 	l := startFirstSlice(t)
 	l.setTime(1014)
 	l.endSleep()
-	l.want("1", flushData, "sleep 0.200", "0")
+	l.expectEffects("1", flushData, "sleep 0.200", "0")
 	l.wantSleep("0.001")
 	l.setTime(1015) // no pace has ever arrived
 	l.endSleep()
-	l.want("1", flushData, "sleep 0.400", "0")
+	l.expectEffects("1", flushData, "sleep 0.400", "0")
 	l.wantSleep("0.003")
 	l.setTime(1100)
 	l.write("run/holdfast/stage.pace", "11 20 0 2 300")
 	l.endSleep()
-	l.want("1", flushData, "0")
+	l.expectEffects("1", flushData, "0")
 	l.wantSleep("0.020")
 	l.setTime(1114)
 	l.endSleep()
-	l.want("1", flushData, "0")
+	l.expectEffects("1", flushData, "0")
 	l.wantSleep("0.020")
 	l.setTime(1115) // the same pace still lies there
 	l.endSleep()
-	l.want("1", flushData, "sleep 0.300", "0")
+	l.expectEffects("1", flushData, "sleep 0.300", "0")
 	l.wantSleep("0.002")
 	l.write("run/holdfast/stage.pace", "12 0 200 4 500")
 	l.endSleep()
-	l.want("1", flushData, "sleep 0.200", "sleep 0.2")
+	l.expectEffects("1", flushData, "sleep 0.200", "sleep 0.2")
 	l.wantSleep("0.2")
 	l.setTime(1130)
 	l.endSleep()
-	l.want("sleep 0.2", "0", "sleep 0.004", "1", flushData, "sleep 0.500", "0", "sleep 0.004")
+	l.expectEffects("sleep 0.2", "0", "sleep 0.004", "1", flushData, "sleep 0.500", "0", "sleep 0.004")
 }
 
 // TestLoopLeavesNothingFrozen checks that the loop thaws the group when systemd ends it, and when all processes of the
@@ -277,11 +277,11 @@ func TestLoopLeavesNothingFrozen(t *testing.T) {
 	t.Run("systemd ends it", func(t *testing.T) {
 		t.Parallel()
 		l := startLoop(t)
-		l.want("1", flushData)
+		l.expectEffects("1", flushData)
 		l.wantSleep("0.200")
 		l.check(l.cmd.Process.Signal(syscall.SIGTERM))
 		l.endSleep()
-		l.want("0")
+		l.expectEffects("0")
 		l.wantEnd(143)
 	})
 	t.Run("the staging has ended", func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestLoopLeavesNothingFrozen(t *testing.T) {
 		l := startFirstSlice(t)
 		l.setGroup(0, 1)
 		l.endSleep()
-		l.want("1", "0")
+		l.expectEffects("1", "0")
 		l.wantEnd(0)
 	})
 }

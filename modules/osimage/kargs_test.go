@@ -59,9 +59,9 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	}
 }
 
-// applied changes arguments like ostree, which adds arguments, and then removes
+// applyLikeOSTree changes arguments like ostree, which adds arguments, and then removes
 // the first equal ones. rpm-ostree removes first.
-func applied(now []string, k kernelArgs, addFirst bool) []string {
+func applyLikeOSTree(now []string, k kernelArgs, addFirst bool) []string {
 	now = slices.Clone(now)
 	if addFirst {
 		now = append(now, k.add...)
@@ -88,8 +88,8 @@ func TestAChangeOfKernelArgumentsLeavesNothingToDo(t *testing.T) {
 		if changes := w.listChanges(now, false); (len(changes) == 0) != k.isEmpty() {
 			t.Fatalf("%v makes these changes: %v", k, changes)
 		}
-		next := applied(now, k, true)
-		if other := applied(now, k, false); !slices.Equal(next, other) {
+		next := applyLikeOSTree(now, k, true)
+		if other := applyLikeOSTree(now, k, false); !slices.Equal(next, other) {
 			t.Fatalf("ostree makes %v of it, rpm-ostree %v", next, other)
 		}
 		if more := w.computeChange(next); !more.isEmpty() {

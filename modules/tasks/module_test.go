@@ -18,9 +18,9 @@ func playOf(modules ...string) engine.Play {
 	return p
 }
 
-// recorded returns the record of a host after a play, or nil if the play writes
+// recordAfterPlay returns the record of a host after a play, or nil if the play writes
 // no record.
-func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *resource.Record {
+func recordAfterPlay(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *resource.Record {
 	t.Helper()
 	m := ForPlay(play)[3]
 	found, err := m.Changes.Diff(d, f)
@@ -46,7 +46,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	f := engine.Facts{Host: "w-1", BootID: moduletest.Boot, Config: &resource.ConfigFacts{Nodes: map[string]resource.PathFacts{}}}
 	args := func(play engine.Play) []string {
 		t.Helper()
-		a := recorded(t, play, d, f)
+		a := recordAfterPlay(t, play, d, f)
 		if a == nil {
 			t.Fatal("nothing to write")
 		}
@@ -67,7 +67,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	// arguments.
 	f.Config.Applied.Config.Files = files
 	f.Config.Nodes["/etc/a"] = resource.PathFacts{Type: resource.PathFile, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
-	if a := recorded(t, playOf("config"), d, f); a != nil {
+	if a := recordAfterPlay(t, playOf("config"), d, f); a != nil {
 		t.Errorf("writes %+v", a)
 	}
 	if got := args(playOf("finalize", "config")); !reflect.DeepEqual(got, []string{"new"}) {
@@ -116,7 +116,7 @@ func TestOnMembers(t *testing.T) {
 // repeated, but tasks around changes are.
 func TestAroundAFinishedHost(t *testing.T) {
 	play := playOf("config")
-	restart, look := service("a.service", false), command("true")
+	restart, look := serviceTask("a.service", false), commandTask("true")
 	play.PreTasks, play.PostTasks = []engine.Task{look}, []engine.Task{look}
 	play.Tasks = append(play.Tasks, restart, look)
 	modules := ForPlay(play)
@@ -163,7 +163,7 @@ func TestOneModuleSurrounds(t *testing.T) {
 // an earlier run left the host with another OS.
 func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 	play := playOf("config")
-	play.PreTasks, play.PostTasks = []engine.Task{command("true")}, []engine.Task{command("true")}
+	play.PreTasks, play.PostTasks = []engine.Task{commandTask("true")}, []engine.Task{commandTask("true")}
 	for host, want := range map[string]int{"w-1": 0, "w-2": 1} { // number of steps on w-1, by the host that skips the play
 		play.Tasks[0].Skip = map[string]bool{host: true}
 		before, after := ForPlay(play)[4].Tasks.TasksAround(moduletest.Target(engine.Desired{}, engine.Facts{Host: "w-1"}))

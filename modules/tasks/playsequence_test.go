@@ -45,7 +45,7 @@ func stepNames(name string, t engine.Task) engine.Task {
 	return t
 }
 
-func pause() engine.Task {
+func pauseTask() engine.Task {
 	return engine.Task{Name: "pause", Module: engine.PauseTask, Pause: &engine.Pause{For: engine.Duration(time.Hour)}}
 }
 
@@ -59,8 +59,8 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 		back  = "wait for units, wait for etcd, "
 		end   = back + "undrain, release"
 	)
-	restart, again := stepNames("restart", service("etcd.service", false)), stepNames("again", service("etcd.service", false))
-	stop, start := stepNames("stop", disruptive("stop")), stepNames("start", disruptive("start"))
+	restart, again := stepNames("restart", serviceTask("etcd.service", false)), stepNames("again", serviceTask("etcd.service", false))
+	stop, start := stepNames("stop", disruptiveTask("stop")), stepNames("start", disruptiveTask("start"))
 	defrag := engine.Task{Name: "defrag", Module: engine.EtcdDefragTask}
 	reboot := engine.Task{Name: "reboot", Module: engine.RebootTask}
 	for name, c := range map[string]struct {
@@ -68,9 +68,9 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 		want  string
 	}{
 		"before a reboot":     {[]engine.Task{restart, reboot}, drain + ask + "restart, wait for etcd, " + "sync disks, " + ask + "reboot, wait for boot, " + end},
-		"after a reboot":      {[]engine.Task{reboot, pause(), restart}, drain + "sync disks, " + ask + "reboot, wait for boot, " + back + "pause, " + ask + "restart, " + end},
+		"after a reboot":      {[]engine.Task{reboot, pauseTask(), restart}, drain + "sync disks, " + ask + "reboot, wait for boot, " + back + "pause, " + ask + "restart, " + end},
 		"twice after one":     {[]engine.Task{reboot, defrag, restart}, drain + "sync disks, " + ask + "reboot, wait for boot, " + back + ask + "defrag, wait for etcd, " + ask + "restart, " + end},
-		"without a reboot":    {[]engine.Task{restart, pause(), again}, begin + ask + "restart, wait for etcd, pause, " + ask + "again, " + back + "release"},
+		"without a reboot":    {[]engine.Task{restart, pauseTask(), again}, begin + ask + "restart, wait for etcd, pause, " + ask + "again, " + back + "release"},
 		"one after the other": {[]engine.Task{stop, start}, begin + ask + "stop, " + ask + "start, " + back + "release"},
 		"once":                {[]engine.Task{defrag}, begin + ask + "defrag, " + back + "release"},
 	} {
@@ -84,7 +84,7 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 // disrupt the host again.
 func TestWorkReturnsBeforeWhatDisruptsNothing(t *testing.T) {
 	begin := "hold, check budget, drain, sync disks, reboot, wait for boot, wait for units, "
-	look, flash := stepNames("look", command("true")), stepNames("flash", disruptive("flash"))
+	look, flash := stepNames("look", commandTask("true")), stepNames("flash", disruptiveTask("flash"))
 	reboot := engine.Task{Name: "reboot", Module: engine.RebootTask}
 	for _, c := range []struct {
 		play engine.Play

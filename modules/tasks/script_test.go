@@ -26,17 +26,17 @@ func taskScript(task engine.Task) string {
 	return placedTask{Task: task}.taskSteps(moduletest.Target(engine.Desired{}, engine.Facts{Host: "w-1"}))[0].Do.Exec.Script
 }
 
-func command(text string) engine.Task {
+func commandTask(text string) engine.Task {
 	return engine.Task{Name: "c", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: text}}
 }
 
-func disruptive(text string) engine.Task {
-	t := command(text)
+func disruptiveTask(text string) engine.Task {
+	t := commandTask(text)
 	t.Command.Disrupts = true
 	return t
 }
 
-func service(unit string, reload bool) engine.Task {
+func serviceTask(unit string, reload bool) engine.Task {
 	return engine.Task{Name: "s", Module: engine.ServiceTaskName, Service: &engine.ServiceTask{Unit: unit, Reload: reload}}
 }
 
@@ -47,16 +47,16 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		"works":                   {do: command("echo out; echo more >&2"), stdout: "out\nmore\n"},
-		"says nothing":            {do: command("true")},
-		"is quoted":               {do: command("printf '%s|' \"a'b\" '$HOME' \\\\"), stdout: `a'b|$HOME|\|`},
-		"has no input":            {do: command("cat; echo end"), stdout: "end\n"},
-		"pipes":                   {do: command("yes | head -n 1"), stdout: "y\n"},
-		"fails":                   {do: command("echo out; echo why >&2; exit 3"), code: hostscript.ScriptCannot, stdout: "out\n", stderr: "exit status 3\nwhy\n"},
-		"fails and had disrupted": {do: disruptive("echo why >&2; exit 75"), code: hostscript.ScriptActionFailed, stderr: "exit status 75\nwhy\n"},
-		"fails without a word":    {do: command("exit 124"), code: hostscript.ScriptCannot, stderr: "exit status 124\n"},
-		"is not there":            {do: command("/no/such/tool 2>/dev/null"), code: hostscript.ScriptCannot, stderr: "exit status 127\n"},
-		"kills itself":            {do: command("kill -9 $$"), code: hostscript.ScriptCannot, stderr: "exit status 137\n"},
+		"works":                   {do: commandTask("echo out; echo more >&2"), stdout: "out\nmore\n"},
+		"says nothing":            {do: commandTask("true")},
+		"is quoted":               {do: commandTask("printf '%s|' \"a'b\" '$HOME' \\\\"), stdout: `a'b|$HOME|\|`},
+		"has no input":            {do: commandTask("cat; echo end"), stdout: "end\n"},
+		"pipes":                   {do: commandTask("yes | head -n 1"), stdout: "y\n"},
+		"fails":                   {do: commandTask("echo out; echo why >&2; exit 3"), code: hostscript.ScriptCannot, stdout: "out\n", stderr: "exit status 3\nwhy\n"},
+		"fails and had disrupted": {do: disruptiveTask("echo why >&2; exit 75"), code: hostscript.ScriptActionFailed, stderr: "exit status 75\nwhy\n"},
+		"fails without a word":    {do: commandTask("exit 124"), code: hostscript.ScriptCannot, stderr: "exit status 124\n"},
+		"is not there":            {do: commandTask("/no/such/tool 2>/dev/null"), code: hostscript.ScriptCannot, stderr: "exit status 127\n"},
+		"kills itself":            {do: commandTask("kill -9 $$"), code: hostscript.ScriptCannot, stderr: "exit status 137\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +73,7 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 // of the command.
 func TestACommandThatSaysALot(t *testing.T) {
 	b := moduletest.NewTree(t)
-	out := b.RunScript(taskScript(command("yes | head -c 1000000 >&2; echo the end >&2; exit 1")), nil)
+	out := b.RunScript(taskScript(commandTask("yes | head -c 1000000 >&2; echo the end >&2; exit 1")), nil)
 	if !strings.HasPrefix(out.Stderr, "exit status 1\n") || !strings.HasSuffix(out.Stderr, "\nthe end\n") || len(out.Stderr) > 5000 {
 		t.Errorf("%d bytes: %.40q", len(out.Stderr), out.Stderr)
 	}
@@ -88,7 +88,7 @@ func TestACommandThatTakesTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := moduletest.NewTree(t)
-	task := disruptive("echo begun; (trap '' TERM; " + sleep + " 60; echo survived) & echo why >&2; " + sleep + " 60")
+	task := disruptiveTask("echo begun; (trap '' TERM; " + sleep + " 60; echo survived) & echo why >&2; " + sleep + " 60")
 	task.Command.Timeout = engine.Duration(time.Second)
 	began := time.Now()
 	out := b.RunScript(taskScript(task), nil)
@@ -106,7 +106,7 @@ func TestACommandIsCutShort(t *testing.T) {
 	b := moduletest.NewTree(t)
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	b.Check(syscall.Mkfifo(fifo, 0o600))
-	task := command("echo begun; cat " + fifo)
+	task := commandTask("echo begun; cat " + fifo)
 	task.Command.Timeout = engine.Duration(20 * time.Second)
 	before := b.ListTree()
 	cmd := exec.Command(pathtest.Shell(), "-c", strings.ReplaceAll(taskScript(task), "/var/lib/holdfast", b.Root+"/var/lib/holdfast"))
@@ -135,11 +135,11 @@ func TestACommandIsCutShort(t *testing.T) {
 func TestTasksRespectHolds(t *testing.T) {
 	b := moduletest.NewTree(t)
 	log := b.At("/ran")
-	quiet, rough := taskScript(command("echo x >>"+log)), taskScript(disruptive("echo x >>"+log))
+	quiet, rough := taskScript(commandTask("echo x >>"+log)), taskScript(disruptiveTask("echo x >>"+log))
 	b.Put("/units/a.service", "active\n", 0o644)
 	try := func(codes ...int) {
 		t.Helper()
-		for i, script := range []string{quiet, rough, taskScript(service("a.service", true)), taskScript(service("a.service", false))} {
+		for i, script := range []string{quiet, rough, taskScript(serviceTask("a.service", true)), taskScript(serviceTask("a.service", false))} {
 			if out := b.RunScript(script, nil); out.Code != codes[i] {
 				t.Errorf("script %d: exit status %d, want %d: %s", i, out.Code, codes[i], out.Stderr)
 			}
@@ -211,7 +211,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(b)
 			}
-			b.Want(b.RunScript(taskScript(service("a.service", test.reload)), nil), test.code, test.says)
+			b.Want(b.RunScript(taskScript(serviceTask("a.service", test.reload)), nil), test.code, test.says)
 			did := ""
 			for line := range strings.Lines(b.Log()) {
 				if verb, ok := strings.CutPrefix(line, "systemctl "); ok && !strings.HasPrefix(verb, "show ") && !strings.HasPrefix(verb, "is-failed ") {

@@ -158,8 +158,8 @@ func TestScriptsAreSafeOnHostileGround(t *testing.T) {
 	}
 }
 
-// swappedPlay runs all scripts that enter folders, with a swap before call n of a program. It reports whether so many programs
-// were called.
+// swappedPlay runs all scripts that enter folders, with a swap before call n of a program. It reports whether
+// the scripts called the program n times.
 func swappedPlay(t *testing.T, file, link string, n int, back bool) bool {
 	t.Helper()
 	b := newHostileBox(t)

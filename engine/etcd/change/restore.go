@@ -15,8 +15,8 @@ import (
 	"holdfast/engine/event"
 )
 
-// Restore makes a cluster whose quorum is lost for good again: first one voter, by the steps of package restore, then the
-// others, by the steps of package membership.
+// Restore restores a cluster that has lost its quorum for good: the first voter by the steps of package restore, the others by
+// the steps of package membership.
 type Restore struct {
 	Run      *Run          // prepared
 	Snapshot *SnapshotFile // nil: use the freshest data directory

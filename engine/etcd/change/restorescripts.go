@@ -76,7 +76,7 @@ func noteVariables(r replacedClusters) [][2]string {
 	return [][2]string{{"newreplaced", strings.TrimSuffix(r.String(), "\n")}}
 }
 
-// replaceScript puts the new data in the place of the old ones. It can be repeated at any point.
+// replaceScript replaces the old data with the new data. It can be repeated at any point.
 func replaceScript(owner engine.HoldOwner, m engine.ManagedMembers, r replacedClusters) Script {
 	return heldScript(owner, m, "replace the data of etcd", body{ReplaceData, noteVariables(r), replaceText + noteText})
 }

@@ -34,7 +34,7 @@ const (
 	BuildData       Purpose = "build data"    // makes the new data
 	CompleteData    Purpose = "complete data" // notes that the new data are complete
 	NoteReplaced    Purpose = "note replaced" // notes which clusters are replaced
-	ReplaceData     Purpose = "replace data"  // puts the new data in the place of the old ones
+	ReplaceData     Purpose = "replace data"  // replaces the old data with the new data
 	ReadDatabase    Purpose = "read database" // prints a part of a database
 )
 

@@ -145,8 +145,8 @@ func TestSetAsideFails(t *testing.T) {
 	}
 }
 
-// TestProbeOfOddDataDir: something else in the place of the data directory is not the absence of data, which would prove
-// that a member is dead.
+// TestProbeOfOddDataDir checks that a path of another type than a directory does not count as absence of data, which would
+// prove that a member is dead.
 func TestProbeOfOddDataDir(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)

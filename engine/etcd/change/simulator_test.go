@@ -125,7 +125,7 @@ func (c *changeRun) apply(ctx context.Context) {
 			Dead: journal.DeadMemberRuns(simulator.JournaledRuns(c.earlier...), mainCluster, owner, c.inv.Site),
 			Etcd: simulatedEtcd{c.bastion, c.inv}, Hosts: simulatedHosts{c.bastion},
 			Snapshot: func(ctx context.Context) (string, error) { return c.bastion.Snapshot(ctx, mainCluster) },
-			Emit:     c.emit,
+			Emit:     c.emitEvent,
 		}
 		if c.sabotage != nil {
 			c.sabotage(r)
@@ -149,7 +149,7 @@ func (c *changeRun) apply(ctx context.Context) {
 
 func (c *changeRun) carryOut(ctx context.Context, r *change.Run) error {
 	start := event.RunStart{Site: c.inv.Site, Holder: r.Holder, Bastion: r.Owner.Bastion, Cluster: mainCluster}
-	if err := c.emit(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
+	if err := c.emitEvent(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
 		return err
 	}
 	err := r.Apply(ctx)
@@ -157,10 +157,10 @@ func (c *changeRun) carryOut(ctx context.Context, r *change.Run) error {
 	if err != nil {
 		end.Exit = engine.ExitFailed
 	}
-	return errors.Join(err, c.emit(event.Event{Type: event.RunEnded, End: &end}))
+	return errors.Join(err, c.emitEvent(event.Event{Type: event.RunEnded, End: &end}))
 }
 
-func (c *changeRun) emit(e event.Event) error {
+func (c *changeRun) emitEvent(e event.Event) error {
 	e.Schema, e.Run, e.Time = event.Schema, c.bastion.ID, time.Now()
 	return c.bastion.Note(e)
 }

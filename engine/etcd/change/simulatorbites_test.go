@@ -78,7 +78,7 @@ func skipScripts(purposes ...change.Purpose) func(*change.Run) {
 	return func(r *change.Run) { r.Hosts = deafHosts{r.Hosts, purposes} }
 }
 
-// emptyHosts tell of no data, of no etcd that runs, and of no record.
+// emptyHosts answer each probe as a host without data, without a record, and without a running etcd.
 type emptyHosts struct{ change.Hosts }
 
 func (h emptyHosts) Run(ctx context.Context, host engine.Host, script change.Script) (engine.Output, error) {

@@ -27,8 +27,8 @@ func (b *box) startWith(wal string) {
 	}
 }
 
-// TestProbeFindsTheLog: whose data a host has follows from the log where its etcd has it. A log that is left from another member
-// counts as data, so that no new member gets it.
+// TestProbeFindsTheLog checks that the probe reads the log in the folder that the etcd of the host uses: the log says to which
+// member the data belong. A log that another member left counts as data, so that no new member gets it.
 func TestProbeFindsTheLog(t *testing.T) {
 	t.Parallel()
 	const inData, onDisk = "wal 696e2064617461\n", "wal 6f6e206469736b\n" // "in data", "on disk"

@@ -15,8 +15,8 @@ type configuration struct {
 	Learners []uint64 `json:"learners"`
 }
 
-// correctLearners sets which members are learners as raft has it. etcd 3.5.1 to 3.5.19 leave a learner that was promoted a learner in
-// the list of members (https://github.com/etcd-io/etcd/issues/19557).
+// correctLearners sets which members are learners, by the configuration of raft. In the list of members, etcd 3.5.1 to 3.5.19
+// leave a promoted learner a learner (https://github.com/etcd-io/etcd/issues/19557).
 func (p pages) correctLearners(members []Member) error {
 	c, err := p.readConfiguration()
 	if err != nil {

@@ -31,13 +31,13 @@ func TestRefusalShowsArithmetic(t *testing.T) {
 		t.Error(err)
 	}
 	s.Problem = "no leader"
-	if got := decide(s); got != string(membership.MembersUnknown) {
+	if got := describeNext(s); got != string(membership.MembersUnknown) {
 		t.Error(got)
 	}
 }
 
-// steps returns the steps of a forecast as text, with the voters after each change.
-func steps(f membership.Forecast) []string {
+// describeSteps returns the steps of a forecast as text, with the voters after each change.
+func describeSteps(f membership.Forecast) []string {
 	var out []string
 	for _, s := range f.Steps {
 		text := string(s.Action)
@@ -83,7 +83,7 @@ func TestPlan(t *testing.T) {
 		}},
 	} {
 		f := membership.Plan(c.state)
-		if got := steps(f); f.Refusal != nil || !slices.Equal(got, c.want) {
+		if got := describeSteps(f); f.Refusal != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v %s", name, f.Refusal, strings.Join(got, "\n"))
 		}
 	}

@@ -59,8 +59,8 @@ func stateOf(text string) membership.State {
 	return s
 }
 
-// decide returns the next step as text, or the cause of the refusal.
-func decide(s membership.State) string {
+// describeNext returns the next step as text, or the cause of the refusal.
+func describeNext(s membership.State) string {
 	step, err := membership.Next(s)
 	if err != nil {
 		return string(err.(*membership.Refusal).Kind)
@@ -73,15 +73,15 @@ func decide(s membership.State) string {
 
 type peerCase struct {
 	state  string
-	theirs string // what the peer decides, as its test has it
+	theirs string // decision of the peer in its own test
 	ours   string
-	why    string // we decide otherwise
+	why    string // why our decision is another one
 }
 
 func runPeerCases(t *testing.T, peer string, cases []peerCase) {
 	t.Helper()
 	for _, c := range cases {
-		if got := decide(stateOf(c.state)); got != c.ours {
+		if got := describeNext(stateOf(c.state)); got != c.ours {
 			t.Errorf("%s: %s, want %s (%s: %s)", c.state, got, c.ours, peer, c.theirs)
 		}
 	}

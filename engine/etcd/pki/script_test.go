@@ -121,8 +121,8 @@ func (b *box) placeCertificates(ca Authority) {
 	b.mustRun(b.place.PlaceScript(b.request(ca), bundle))
 }
 
-// TestScripts: keys are made on the host, each time new ones, and put in place together with their certificates; the sets
-// before are kept. What the probe finds is judged.
+// TestScripts checks that the scripts make new keys on the host each time, put them in place together with their
+// certificates, and keep the earlier sets. It judges the facts that the probe finds.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)

@@ -47,8 +47,8 @@ func partsOf(s Step, goal CA, hosts []HostTrust) [][]HostTrust {
 	return parts
 }
 
-// refused returns a pair of hosts of which one refuses a certificate of the other, now or once it has restarted.
-func refused(hosts []HostTrust) string {
+// findRefusal returns a pair of hosts of which one refuses a certificate of the other, now or once it has restarted.
+func findRefusal(hosts []HostTrust) string {
 	for _, a := range hosts {
 		for _, b := range hosts {
 			for _, issuer := range b.Issuers {
@@ -75,7 +75,7 @@ func TestRotationIsSafeAndEnds(t *testing.T) {
 		seen := map[string]bool{stateKey(start): true}
 		queue := [][]HostTrust{start}
 		visit := func(hosts []HostTrust) {
-			if bad := refused(hosts); bad != "" {
+			if bad := findRefusal(hosts); bad != "" {
 				t.Fatalf("%d hosts: %s in %+v", n, bad, hosts)
 			}
 			if key := stateKey(hosts); !seen[key] {

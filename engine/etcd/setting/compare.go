@@ -26,7 +26,8 @@ type Judgement struct {
 	Fixed  string // differences that only another member removes; "": none
 }
 
-// Compare compares the settings of the etcd that runs on a host. Its database has that many bytes.
+// Compare compares the wanted settings with those of the etcd that runs on a host. database is the size of its database in
+// bytes.
 func (w Wanted) Compare(f Found, database int64) Judgement {
 	var j Judgement
 	placed, changes := w.On(f), []string(nil)

@@ -55,9 +55,9 @@ func (w *world) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ask returns the reports of a gate, the text of its error, and its duration.
+// askGate returns the reports of a gate, the text of its error, and its duration.
 // The timeout of the gate is 58 seconds.
-func ask(t *testing.T, w *world, g engine.Gate) (reports []string, problem string, took time.Duration) {
+func askGate(t *testing.T, w *world, g engine.Gate) (reports []string, problem string, took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 58*time.Second, errors.New("not done within 58s"))
@@ -72,7 +72,7 @@ func ask(t *testing.T, w *world, g engine.Gate) (reports []string, problem strin
 	return reports, problem, took
 }
 
-func exits(codes ...int) []reply {
+func repliesWithCodes(codes ...int) []reply {
 	list := make([]reply, len(codes))
 	for i, c := range codes {
 		list[i].out = engine.Output{Code: c, Stderr: strings.Repeat("not yet\n", min(c, 1))}
@@ -93,21 +93,21 @@ func TestAnswers(t *testing.T) {
 		problem string
 		reports []string
 	}{
-		"good at once":                {engine.Gate{}, exits(0), 1, 0, "", nil},
-		"good at last":                {engine.Gate{}, exits(1, 1, 0), 3, 10 * time.Second, "", []string{"exit status 1: not yet"}},
-		"an interval of its own":      {engine.Gate{Interval: engine.Duration(time.Second)}, exits(1, 0), 2, time.Second, "", []string{"exit status 1: not yet"}},
-		"good answers in a row":       {engine.Gate{Successes: 2}, exits(0, 1, 0, 0), 4, 15 * time.Second, "", []string{"a good answer; it takes 2 in a row", "exit status 1: not yet", "a good answer; it takes 2 in a row"}},
-		"another answer is news":      {engine.Gate{}, exits(1, 2, 2, 0), 4, 15 * time.Second, "", []string{"exit status 1: not yet", "exit status 2: not yet"}},
-		"no retries":                  {engine.Gate{Retries: retries(0)}, exits(3, 0), 1, 0, "exit status 3: not yet", nil},
-		"one retry, of bad answers":   {engine.Gate{Retries: retries(1), Successes: 2}, exits(3, 0, 3), 3, 10 * time.Second, "exit status 3: not yet; that is bad answer 2, and retries = 1", []string{"exit status 3: not yet", "a good answer; it takes 2 in a row"}},
-		"never good":                  {engine.Gate{}, exits(1), 12, 58 * time.Second, "not done within 58s: exit status 1: not yet", []string{"exit status 1: not yet"}},
-		"never enough":                {engine.Gate{Successes: 100}, exits(0), 12, 58 * time.Second, "not done within 58s: 12 of 100 good answers in a row", []string{"a good answer; it takes 100 in a row"}},
+		"good at once":                {engine.Gate{}, repliesWithCodes(0), 1, 0, "", nil},
+		"good at last":                {engine.Gate{}, repliesWithCodes(1, 1, 0), 3, 10 * time.Second, "", []string{"exit status 1: not yet"}},
+		"an interval of its own":      {engine.Gate{Interval: engine.Duration(time.Second)}, repliesWithCodes(1, 0), 2, time.Second, "", []string{"exit status 1: not yet"}},
+		"good answers in a row":       {engine.Gate{Successes: 2}, repliesWithCodes(0, 1, 0, 0), 4, 15 * time.Second, "", []string{"a good answer; it takes 2 in a row", "exit status 1: not yet", "a good answer; it takes 2 in a row"}},
+		"another answer is news":      {engine.Gate{}, repliesWithCodes(1, 2, 2, 0), 4, 15 * time.Second, "", []string{"exit status 1: not yet", "exit status 2: not yet"}},
+		"no retries":                  {engine.Gate{Retries: retries(0)}, repliesWithCodes(3, 0), 1, 0, "exit status 3: not yet", nil},
+		"one retry, of bad answers":   {engine.Gate{Retries: retries(1), Successes: 2}, repliesWithCodes(3, 0, 3), 3, 10 * time.Second, "exit status 3: not yet; that is bad answer 2, and retries = 1", []string{"exit status 3: not yet", "a good answer; it takes 2 in a row"}},
+		"never good":                  {engine.Gate{}, repliesWithCodes(1), 12, 58 * time.Second, "not done within 58s: exit status 1: not yet", []string{"exit status 1: not yet"}},
+		"never enough":                {engine.Gate{Successes: 100}, repliesWithCodes(0), 12, 58 * time.Second, "not done within 58s: 12 of 100 good answers in a row", []string{"a good answer; it takes 100 in a row"}},
 		"a command that did not run":  {engine.Gate{Retries: retries(0)}, []reply{lost}, 1, 0, "connection lost", nil},
 		"a host that does not answer": {engine.Gate{HostCommand: "check", Retries: retries(0)}, []reply{lost}, 1, 0, "the host does not answer: connection lost", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{answers: c.answers}
-			reports, problem, took := ask(t, w, c.gate)
+			reports, problem, took := askGate(t, w, c.gate)
 			if len(w.asked) != c.asked || took != c.took || problem != c.problem || !slices.Equal(reports, c.reports) {
 				t.Errorf("asked %d times in %s: %q, reports %q", len(w.asked), took, problem, reports)
 			}
@@ -136,7 +136,7 @@ func TestWebAnswers(t *testing.T) {
 			w := &world{answers: []reply{{status: c.status, body: c.body, err: c.err}}}
 			c.gate.URL = "http://{address}:80/{pool}?host={host}"
 			none := 0
-			_, problem, _ := ask(t, w, engine.Gate{HTTP: &c.gate, Retries: &none})
+			_, problem, _ := askGate(t, w, engine.Gate{HTTP: &c.gate, Retries: &none})
 			if problem != c.problem || w.asked[0] != url {
 				t.Errorf("asked %s: %q, want %q", w.asked[0], problem, c.problem)
 			}
@@ -177,7 +177,7 @@ func TestPrometheusAnswers(t *testing.T) {
 			none := 0
 			w := &world{answers: []reply{{status: c.status, body: c.body}}}
 			g := engine.Gate{PromQL: &engine.PromQLGate{URL: "http://prom:9090", Query: `up{instance="{host}"}`}, Retries: &none}
-			_, problem, _ := ask(t, w, g)
+			_, problem, _ := askGate(t, w, g)
 			if want := "http://prom:9090/api/v1/query?query=up%7Binstance%3D%22w-1%22%7D"; problem != c.problem || w.asked[0] != want {
 				t.Errorf("asked %s: %q, want %q", w.asked[0], problem, c.problem)
 			}

@@ -66,7 +66,7 @@ func (r *recorder) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (r *recorder) scrape(context.Context, string) (all []governor.Scrape) {
+func (r *recorder) scrapeMembers(context.Context, string) (all []governor.Scrape) {
 	for _, host := range r.members {
 		s := governor.Scrape{Host: host, Problem: "no answer"}
 		at := time.Since(r.began)
@@ -115,7 +115,7 @@ func (r *recorder) stageFor(t *testing.T, takes, timeout time.Duration) (failure
 			Members: 2, Began: time.Now(),
 		}
 		ports := governing.Ports{
-			Clock: r, Scrape: r.scrape, Send: r.send, SetRate: func(host string, rate int64) { r.rates = append(r.rates, rate) },
+			Clock: r, Scrape: r.scrapeMembers, Send: r.send, SetRate: func(host string, rate int64) { r.rates = append(r.rates, rate) },
 			Emit: func(e event.Event) {
 				if e.Governor != nil {
 					r.events = append(r.events, *e.Governor)
@@ -138,11 +138,11 @@ func newRecorder(p99 func(host string, at time.Duration) float64) *recorder {
 	return &recorder{members: []string{"etcd-0", "etcd-1"}, p99: p99}
 }
 
-func always(p99 float64) func(string, time.Duration) float64 {
+func constantP99(p99 float64) func(string, time.Duration) float64 {
 	return func(string, time.Duration) float64 { return p99 }
 }
 
-func (r *recorder) states() string {
+func (r *recorder) stateNames() string {
 	var all []string
 	for _, e := range r.events {
 		all = append(all, string(e.State))

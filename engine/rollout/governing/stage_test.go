@@ -14,7 +14,7 @@ import (
 // TestPaceIsRenewed checks that the same pace is sent again every five seconds, with rising serial numbers: a host that
 // hears nothing for 15 s falls back to its safe pace.
 func TestPaceIsRenewed(t *testing.T) {
-	r := newRecorder(always(0.002))
+	r := newRecorder(constantP99(0.002))
 	if f := r.stageFor(t, 5*time.Minute, time.Hour); f != nil {
 		t.Fatal(f)
 	}
@@ -31,7 +31,7 @@ func TestPaceIsRenewed(t *testing.T) {
 // TestSafePaceLagsBehind checks that the safe pace is the floor until a sample has confirmed a faster one, and never
 // faster than the pace before.
 func TestSafePaceLagsBehind(t *testing.T) {
-	r := newRecorder(always(0.002))
+	r := newRecorder(constantP99(0.002))
 	r.stageFor(t, time.Minute, time.Hour)
 	if first := r.paces[0]; first.safe != floor || first.pace == floor {
 		t.Errorf("the first pace is %+v", first)
@@ -47,7 +47,7 @@ func TestSafePaceLagsBehind(t *testing.T) {
 // and lifted at the end. Without such contents it is not touched. An event has this lever.
 func TestRateFollowsThePace(t *testing.T) {
 	for content, rates := range map[bool]int{true: 10, false: 0} {
-		r := newRecorder(always(0.002))
+		r := newRecorder(constantP99(0.002))
 		r.content = content
 		r.stageFor(t, time.Minute, time.Hour)
 		if len(r.rates) < rates || rates == 0 && len(r.rates) > 0 {
@@ -81,7 +81,7 @@ func TestRateIsLowered(t *testing.T) {
 	})
 	r.content, r.reply = true, func(time.Duration) string { return "freeze no a daemon does the work\n" }
 	r.stageFor(t, 2*time.Minute, time.Hour)
-	if states := r.states(); states != "free slowed ended" {
+	if states := r.stateNames(); states != "free slowed ended" {
 		t.Errorf("states %s", states)
 	}
 	if end := r.events[len(r.events)-1]; r.rates[len(r.rates)-2] != governor.FloorRate || end.Slowed < engine.Duration(90*time.Second) || end.Paused > 0 {
@@ -115,7 +115,7 @@ func TestLeverFailsLater(t *testing.T) {
 // step, and that this also holds if no latency is known.
 func TestDeadlineIsBeforeTheTimeout(t *testing.T) {
 	for name, p99 := range map[string]float64{"fast": 0.002, "blind": -1} {
-		r := newRecorder(always(p99))
+		r := newRecorder(constantP99(p99))
 		f := r.stageFor(t, 2*time.Hour, 10*time.Minute)
 		if f == nil || f.Kind != engine.LatencyFailure || !strings.HasPrefix(f.Cause, "not staged within 10m") {
 			t.Fatalf("%s: %+v", name, f)
@@ -132,15 +132,15 @@ func TestDeadlineIsBeforeTheTimeout(t *testing.T) {
 // TestBlindStagingHasAFixedPace checks that without any latency the pace never changes, is renewed, and is a state and
 // a time of its own.
 func TestBlindStagingHasAFixedPace(t *testing.T) {
-	r := newRecorder(always(-1))
+	r := newRecorder(constantP99(-1))
 	r.stageFor(t, time.Minute, time.Hour)
 	for _, p := range r.paces {
 		if p.pace != r.paces[0].pace || p.safe != floor || p.pace.Slice != floor.Slice || p.pace.Pause < engine.Duration(50*time.Millisecond) {
 			t.Fatalf("%+v", p)
 		}
 	}
-	if end := r.events[len(r.events)-1]; r.states() != "free fixed ended" || end.Fixed < engine.Duration(55*time.Second) || end.Slowed+end.Paused > 0 {
-		t.Errorf("%s: %+v", r.states(), end)
+	if end := r.events[len(r.events)-1]; r.stateNames() != "free fixed ended" || end.Fixed < engine.Duration(55*time.Second) || end.Slowed+end.Paused > 0 {
+		t.Errorf("%s: %+v", r.stateNames(), end)
 	}
 	if len(r.paces) < 10 {
 		t.Errorf("%d paces", len(r.paces))
@@ -178,7 +178,7 @@ func TestPausesRaiseTheLimits(t *testing.T) {
 // TestMembersMissingFromTheAnswersCount checks that a member of the inventory that is not even among the answers holds
 // the pace, like one that does not answer.
 func TestMembersMissingFromTheAnswersCount(t *testing.T) {
-	r := newRecorder(always(0.002))
+	r := newRecorder(constantP99(0.002))
 	r.members = []string{"etcd-0"}
 	r.stageFor(t, time.Minute, time.Hour)
 	first := r.paces[0].pace
@@ -192,7 +192,7 @@ func TestMembersMissingFromTheAnswersCount(t *testing.T) {
 // TestUnitThatHasNotStartedGetsItsPaceLater checks that the pace is sent each second until the unit has written its
 // levers.
 func TestUnitThatHasNotStartedGetsItsPaceLater(t *testing.T) {
-	r := newRecorder(always(0.002))
+	r := newRecorder(constantP99(0.002))
 	r.reply = func(at time.Duration) string {
 		if at < 30*time.Second {
 			return ""
@@ -213,7 +213,7 @@ func TestUnitThatHasNotStartedGetsItsPaceLater(t *testing.T) {
 
 // TestLostPaceIsSentWithTheNextSample checks that a pace that does not arrive is sent again a second later.
 func TestLostPaceIsSentWithTheNextSample(t *testing.T) {
-	r := newRecorder(always(0.002))
+	r := newRecorder(constantP99(0.002))
 	lost := time.Duration(0)
 	r.reply = func(at time.Duration) string {
 		if at > 40*time.Second && lost == 0 {
@@ -234,7 +234,7 @@ func TestLostPaceIsSentWithTheNextSample(t *testing.T) {
 func TestRunsHaveSerialNumbersOfTheirOwn(t *testing.T) {
 	serials := map[int64]int{}
 	for _, later := range []time.Duration{0, time.Minute} {
-		r := newRecorder(always(0.002))
+		r := newRecorder(constantP99(0.002))
 		r.later = later
 		r.stageFor(t, time.Minute, time.Hour)
 		for _, p := range r.paces {
@@ -250,11 +250,11 @@ func TestRunsHaveSerialNumbersOfTheirOwn(t *testing.T) {
 
 // TestIdleLatencyOfTheRunCounts checks that the latency before the first staging raises the limits and is reported.
 func TestIdleLatencyOfTheRunCounts(t *testing.T) {
-	r := newRecorder(always(0.045))
+	r := newRecorder(constantP99(0.045))
 	r.stageFor(t, time.Minute, time.Hour)
 	end := r.events[len(r.events)-1]
-	if r.states() != "free ended" || len(end.Members) != 2 || end.Members[0].Idle.WALFsyncP99 != 0.045 {
-		t.Errorf("%s: %+v", r.states(), end)
+	if r.stateNames() != "free ended" || len(end.Members) != 2 || end.Members[0].Idle.WALFsyncP99 != 0.045 {
+		t.Errorf("%s: %+v", r.stateNames(), end)
 	}
 }
 

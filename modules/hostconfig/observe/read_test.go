@@ -138,9 +138,9 @@ func TestKeysAreOnlyReadFromRegularFiles(t *testing.T) {
 	}
 }
 
-// tool returns the path of the real tool, which a fake tool of the same name
+// realTool returns the path of the real tool, which a fake tool of the same name
 // calls.
-func tool(t *testing.T, name string) string {
+func realTool(t *testing.T, name string) string {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestUserCannotHaveAnotherFileReadInPlaceOfKeys(t *testing.T) {
 	s := observetest.HostWithAccounts(t)
 	s.WriteFile("/etc/secret", "# BEGIN holdfast\nsecret\n# END holdfast\n", 0o600)
 	keys := hostscript.Quote(s.Root + "/home/core/.ssh/authorized_keys")
-	s.WriteFile("/fake/dd", "#!/bin/sh\nrm "+keys+"\nln -s "+hostscript.Quote(s.Root+"/etc/secret")+" "+keys+"\nexec "+tool(t, "dd")+" \"$@\"\n", 0o755)
+	s.WriteFile("/fake/dd", "#!/bin/sh\nrm "+keys+"\nln -s "+hostscript.Quote(s.Root+"/etc/secret")+" "+keys+"\nexec "+realTool(t, "dd")+" \"$@\"\n", 0o755)
 	if f := s.Read(observetest.AccountConfig()); !strings.Contains(f.Problem, "symbolic links") || f.Users != nil {
 		t.Errorf("problem %q, users %v", f.Problem, f.Users)
 	}
@@ -199,7 +199,7 @@ func TestWhatCannotBeReadIsAProblem(t *testing.T) {
 	}
 	s := observetest.NewHost(t)
 	s.WriteFile("/etc/a", "x", 0o644)
-	s.WriteFile("/fake/sha256sum", "#!/bin/sh\ncase $1 in -z) exit 0 ;; esac\nexec "+tool(t, "sha256sum")+" \"$@\"\n", 0o755)
+	s.WriteFile("/fake/sha256sum", "#!/bin/sh\ncase $1 in -z) exit 0 ;; esac\nexec "+realTool(t, "sha256sum")+" \"$@\"\n", 0o755)
 	if f := s.Read(c); !strings.Contains(f.Problem, "/etc/a was not read") {
 		t.Errorf("problem %q", f.Problem)
 	}

@@ -154,14 +154,14 @@ func measureTwice(ctx context.Context, measure func() (run, error)) (run, error)
 func (b *Bench) measureOnce(ctx context.Context, k key) (run, error) {
 	r := run{key: k, Began: time.Now()}
 	u := &update{bench: b, key: k, way: wayOf(k.Way)}
-	m, err := u.measure(ctx)
+	m, err := u.measureUpdate(ctx)
 	r.Took = engine.Duration(time.Since(r.Began))
 	r.noteFailure(m.moments, err)
 	if r.Unmeasured {
 		return r, nil
 	}
 	r.Host = u.host.Name
-	r.summarize(m, b.hostNames())
+	r.addFigures(m, b.hostNames())
 	return r, u.writeLogs(m)
 }
 
@@ -171,7 +171,7 @@ func (r *run) noteFailure(m moments, err error) {
 	if err == nil {
 		return
 	}
-	r.Failed, r.Failure, r.Unmeasured = err.Error(), failedOtherwise, !m.stagingBegan
+	r.Failed, r.Failure, r.Unmeasured = err.Error(), failedOtherwise, !m.updateBegan
 	switch {
 	case m.stopped == engine.StopDeadline || m.stopped == "" && errors.Is(err, context.DeadlineExceeded):
 		r.Failure = failedByDeadline

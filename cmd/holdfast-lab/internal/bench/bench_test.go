@@ -26,7 +26,7 @@ var (
 	fast  = conditions{Bytes: 500 << 20, Speed: disk.Speed{BytesPerSecond: 200e6, IOPS: 2000}}
 )
 
-func after(seconds float64) time.Time {
+func timeAfter(seconds float64) time.Time {
 	return began.Add(time.Duration(seconds * float64(time.Second)))
 }
 
@@ -34,7 +34,7 @@ func after(seconds float64) time.Time {
 // ms, and all.
 func scrapedAt(second int, quick, slow, all uint64) metrics.Counters {
 	h := metrics.Histogram{Buckets: []metrics.Bucket{{UpperBound: 0.008, Count: quick}, {UpperBound: 0.256, Count: slow}, {UpperBound: math.Inf(1), Count: all}}}
-	return metrics.Counters{WALFsync: h, BackendCommit: h, ScrapedAt: after(float64(second))}
+	return metrics.Counters{WALFsync: h, BackendCommit: h, ScrapedAt: timeAfter(float64(second))}
 }
 
 func TestWorstWindow(t *testing.T) {
@@ -47,13 +47,13 @@ func TestWorstWindow(t *testing.T) {
 		}
 		s = append(s, scrapedAt(second, quick, quick+slow, quick+slow))
 	}
-	if overall := s.overall()[walFsync]; overall.quantile(0.99).Value > 8*time.Millisecond || overall.quantile(1).High != 256*time.Millisecond {
+	if overall := s.latencies()[walFsync]; overall.quantile(0.99).Value > 8*time.Millisecond || overall.quantile(1).High != 256*time.Millisecond {
 		t.Errorf("overall %+v", overall)
 	}
 	if worst := s.worstP99()[walFsync]; worst < engine.Duration(100*time.Millisecond) {
 		t.Errorf("worst %s", worst)
 	}
-	part := s.scrapesBetween(after(40.001), after(50))
+	part := s.scrapesBetween(timeAfter(40.001), timeAfter(50))
 	if worst := part.worstP99()[walFsync]; len(part) != 12 || worst == 0 || worst > engine.Duration(8*time.Millisecond) {
 		t.Errorf("%d scrapes, worst %s", len(part), worst)
 	}
@@ -65,9 +65,9 @@ func TestWorstWindow(t *testing.T) {
 	}
 }
 
-// observed returns a histogram of 1000 observations with etcd's bounds, of which
-// that many took more than each of the bounds.
-func observed(more map[time.Duration]uint64) histogram {
+// histogramWith returns a histogram of 1000 observations with etcd's bounds. more
+// has, for each bound, the number of observations that took longer.
+func histogramWith(more map[time.Duration]uint64) histogram {
 	var h histogram
 	for bound := time.Millisecond; bound < 9*time.Second; bound *= 2 {
 		h = append(h, bucket{engine.Duration(bound), 1000 - more[bound]})
@@ -75,51 +75,51 @@ func observed(more map[time.Duration]uint64) histogram {
 	return append(h, bucket{Count: 1000})
 }
 
-// within returns observations of which 985 are in the bucket below bound, and 15
-// in this bucket.
-func within(bound time.Duration) histogram {
+// histogramWithin returns a histogram with 15 observations in the bucket that ends
+// at bound, and 985 in the bucket before it.
+func histogramWithin(bound time.Duration) histogram {
 	more := map[time.Duration]uint64{}
 	for b := time.Millisecond; b < bound; b *= 2 {
 		if more[b] = 15; b < bound/2 {
 			more[b] = 1000
 		}
 	}
-	return observed(more)
+	return histogramWith(more)
 }
 
 // TestVerdictIsCertain checks that a goal is kept or missed only if it is so for
 // all values in the buckets of both p99.
 func TestVerdictIsCertain(t *testing.T) {
 	const ms = time.Millisecond
-	between8And16 := observed(map[time.Duration]uint64{ms: 1000, 2 * ms: 1000, 4 * ms: 1000, 8 * ms: 1000})
+	between8And16 := histogramWith(map[time.Duration]uint64{ms: 1000, 2 * ms: 1000, 4 * ms: 1000, 8 * ms: 1000})
 	for name, c := range map[string]struct {
 		idle, staging histogram
 		want          verdict
 	}{
-		"both below the limit":                                   {within(4 * ms), within(8 * ms), kept},
-		"the bucket has the limit":                               {within(4 * ms), within(16 * ms), undecided},
-		"above the limit":                                        {within(4 * ms), within(32 * ms), missed},
-		"the idle latency may raise the limit":                   {within(16 * ms), within(32 * ms), undecided},
-		"the idle latency certainly raises the limit":            {within(32 * ms), within(16 * ms), kept},
-		"above each limit that idle may raise":                   {within(16 * ms), within(64 * ms), missed},
-		"above the last bound, not known idle":                   {nil, within(16384 * ms), missed},
-		"an idle latency without a bound":                        {within(16384 * ms), within(16384 * ms), undecided},
-		"the idle latency may be at the lower end of its bucket": {between8And16, within(16 * ms), undecided},
+		"both below the limit":                                   {histogramWithin(4 * ms), histogramWithin(8 * ms), kept},
+		"the bucket has the limit":                               {histogramWithin(4 * ms), histogramWithin(16 * ms), undecided},
+		"above the limit":                                        {histogramWithin(4 * ms), histogramWithin(32 * ms), missed},
+		"the idle latency may raise the limit":                   {histogramWithin(16 * ms), histogramWithin(32 * ms), undecided},
+		"the idle latency certainly raises the limit":            {histogramWithin(32 * ms), histogramWithin(16 * ms), kept},
+		"above each limit that idle may raise":                   {histogramWithin(16 * ms), histogramWithin(64 * ms), missed},
+		"above the last bound, not known idle":                   {nil, histogramWithin(16384 * ms), missed},
+		"an idle latency without a bound":                        {histogramWithin(16384 * ms), histogramWithin(16384 * ms), undecided},
+		"the idle latency may be at the lower end of its bucket": {between8And16, histogramWithin(16 * ms), undecided},
 		"nothing was written":                                    {nil, nil, kept},
 	} {
 		m := member{Idle: histograms{walFsync: c.idle}, Staging: histograms{walFsync: c.staging}}
-		e := m.excess()
+		e := m.latencyExcess()
 		if e.verdict() != c.want || e.value < e.least || e.value > e.most {
 			t.Errorf("%s: %s, %+v", name, e.verdict(), e)
 		}
 	}
-	if share := within(16 * ms).shareWithin(8 * ms); share != 0.985 {
+	if share := histogramWithin(16 * ms).shareWithin(8 * ms); share != 0.985 {
 		t.Errorf("share %g", share)
 	}
 	if bounds := append(boundsAround(walFsync), boundsAround(backendCommit)...); !slices.Equal(bounds, []time.Duration{8 * ms, 16 * ms, 32 * ms, 16 * ms, 32 * ms, 64 * ms}) {
 		t.Error(bounds)
 	}
-	if text := formatBucket(within(16384 * ms).quantile(0.999)); text != "over 8.19 s" {
+	if text := formatBucket(histogramWithin(16384 * ms).quantile(0.999)); text != "over 8.19 s" {
 		t.Error(text)
 	}
 }
@@ -133,7 +133,7 @@ func TestReadEvents(t *testing.T) {
 `
 	var m moments
 	cause, err := m.readEvents(strings.NewReader(events))
-	if err != nil || cause != "no space" || m.staged.Sub(m.began) != 20*time.Second || m.slowed != 3*time.Second || m.paused != time.Second || !m.stagingBegan || m.stopped != engine.StopLatency {
+	if err != nil || cause != "no space" || m.staged.Sub(m.began) != 20*time.Second || m.slowed != 3*time.Second || m.paused != time.Second || !m.updateBegan || m.stopped != engine.StopLatency {
 		t.Errorf("%+v, %q, %v", m, cause, err)
 	}
 	if _, err := m.readEvents(strings.NewReader("what\n")); err == nil {
@@ -147,11 +147,11 @@ func TestFailuresAreNoted(t *testing.T) {
 		err  error
 		want run
 	}{
-		"none":                  {moments{stagingBegan: true}, nil, run{}},
+		"none":                  {moments{updateBegan: true}, nil, run{}},
 		"no boot":               {moments{}, errors.New("no boot"), run{Failed: "no boot", Failure: failedOtherwise, Unmeasured: true}},
-		"governor":              {moments{stagingBegan: true, stopped: engine.StopLatency}, errors.New("x"), run{Failed: "x", Failure: failedByAbort}},
-		"deadline of holdfast":  {moments{stagingBegan: true, stopped: engine.StopDeadline}, errors.New("x"), run{Failed: "x", Failure: failedByDeadline}},
-		"deadline of the bench": {moments{stagingBegan: true}, context.DeadlineExceeded, run{Failed: context.DeadlineExceeded.Error(), Failure: failedByDeadline}},
+		"governor":              {moments{updateBegan: true, stopped: engine.StopLatency}, errors.New("x"), run{Failed: "x", Failure: failedByAbort}},
+		"deadline of holdfast":  {moments{updateBegan: true, stopped: engine.StopDeadline}, errors.New("x"), run{Failed: "x", Failure: failedByDeadline}},
+		"deadline of the bench": {moments{updateBegan: true}, context.DeadlineExceeded, run{Failed: context.DeadlineExceeded.Error(), Failure: failedByDeadline}},
 	} {
 		var r run
 		if r.noteFailure(c.m, c.err); r.Failed != c.want.Failed || r.Failure != c.want.Failure || r.Unmeasured != c.want.Unmeasured {
@@ -223,14 +223,14 @@ func TestInventories(t *testing.T) {
 // TestSummarize checks that the figures of the staging are apart from those of
 // the whole update.
 func TestSummarize(t *testing.T) {
-	m := measurement{moments: moments{idleBegan: began, began: after(30), staged: after(40), ended: after(50)}}
-	m.record = probe.Record{Start: began, End: after(60), Lists: []probe.List{{After: began, By: began}}}
+	m := measurement{moments: moments{idleBegan: began, began: timeAfter(30), staged: timeAfter(40), ended: timeAfter(50)}}
+	m.record = probe.Record{Start: began, End: timeAfter(60), Lists: []probe.List{{After: began, By: began}}}
 	for i := range 600 {
-		w := probe.Write{Start: after(float64(i) / 10), Took: 5 * time.Millisecond}
+		w := probe.Write{Start: timeAfter(float64(i) / 10), Took: 5 * time.Millisecond}
 		switch at := w.Start; {
-		case at.After(after(32)) && at.Before(after(33.05)):
+		case at.After(timeAfter(32)) && at.Before(timeAfter(33.05)):
 			continue // a gap of 1.1 s while staging
-		case at.After(after(44)) && at.Before(after(47.05)):
+		case at.After(timeAfter(44)) && at.Before(timeAfter(47.05)):
 			w.Err = "no leader"
 		}
 		m.record.Writes = append(m.record.Writes, w)
@@ -245,10 +245,10 @@ func TestSummarize(t *testing.T) {
 	}
 	for i := range 300 {
 		d := diskCounters{writtenBytes: 5e6, writtenOps: 20, readOps: 10}
-		m.watched = append(m.watched, watched{at: after(float64(i) / 5), disks: []diskCounters{{}, d}, waiting: time.Duration(i) * 50 * time.Millisecond})
+		m.watched = append(m.watched, watched{at: timeAfter(float64(i) / 5), disks: []diskCounters{{}, d}, waiting: time.Duration(i) * 50 * time.Millisecond})
 	}
 	r := run{key: key{Way: "d", Round: 1, conditions: slow}, Host: "etcd-1"}
-	r.summarize(m, []string{"etcd-0", "etcd-1"})
+	r.addFigures(m, []string{"etcd-0", "etcd-1"})
 	c := r.Clients
 	if c.StagingFailed != 0 || c.Failed != 30 || time.Duration(c.StagingGap).Round(100*time.Millisecond) != 1100*time.Millisecond || time.Duration(c.Gap).Round(100*time.Millisecond) != 3100*time.Millisecond {
 		t.Errorf("%+v", c)
@@ -266,10 +266,10 @@ func TestSummarize(t *testing.T) {
 	if limit := r.limitedBy(); limit != "the processors, the bandwidth of the disk, the governor" {
 		t.Error(limit)
 	}
-	if shown, others := r.shown(), r.others(); len(shown) != 1 || shown[0].Host != "etcd-1" || len(others) != 1 || others[0].Host != "etcd-0" {
+	if shown, others := r.shownMembers(), r.unstagedMembers(); len(shown) != 1 || shown[0].Host != "etcd-1" || len(others) != 1 || others[0].Host != "etcd-0" {
 		t.Errorf("%+v, %+v", shown, others)
 	}
-	if r.Way = "a"; r.shown()[0].Host != "etcd-0" {
+	if r.Way = "a"; r.shownMembers()[0].Host != "etcd-0" {
 		t.Error("in (a) the latencies are those of the others")
 	}
 	if text := r.String(); !strings.Contains(text, "100.0 % within 8.0 ms") || !strings.Contains(text, "in 0 to 8.0 ms") {

@@ -32,7 +32,7 @@ func (m *moments) readEvents(from io.Reader) (cause string, err error) {
 		case e.Failure != nil:
 			cause = e.Failure.Cause
 		case e.Type == event.StageStarted && m.staged.IsZero():
-			m.began, m.stagingBegan = e.Time, true
+			m.began, m.updateBegan = e.Time, true
 		case e.Type == event.StageEnded && m.staged.IsZero():
 			m.staged = e.Time
 		case e.Type == event.StagingGoverned && e.Governor != nil:

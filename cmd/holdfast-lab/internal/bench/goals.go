@@ -42,7 +42,7 @@ type goal struct {
 	compare func(t *table, c column) (v verdict, text string, ok bool)
 }
 
-func goals() []goal {
+func listGoals() []goal {
 	return []goal{
 		{fmt.Sprintf("p99 within %s and %s, or %g times idle", formatTime(limitOf(walFsync)), formatTime(limitOf(backendCommit)), engine.IdleFactor), compareLatency},
 		{"no leader lost and no write failed", compareHarm},
@@ -58,7 +58,7 @@ func compareWithGoals(tables []*table) (lines []string) {
 		if !w.governed || !slices.ContainsFunc(tables, func(t *table) bool { return t.columnOf(w.letter).hasRuns() }) {
 			continue
 		}
-		for _, g := range goals() {
+		for _, g := range listGoals() {
 			verdict, texts := kept, []string(nil)
 			for _, t := range tables {
 				v, text, ok := g.compareColumn(t, t.columnOf(w.letter))
@@ -97,12 +97,12 @@ func (g goal) compareColumn(t *table, c column) (v verdict, text string, ok bool
 
 func compareLatency(_ *table, c column) (v verdict, text string, ok bool) {
 	for _, r := range c.results {
-		v = max(v, r.excess().verdict())
+		v = max(v, r.latencyExcess().verdict())
 	}
-	best, median, worst := c.valuesOf(func(r run) float64 { return r.excess().value })
-	_, _, others := c.valuesOf(func(r run) float64 { return highestExcess(r.others()).value })
-	least, _, _ := c.valuesOf(func(r run) float64 { return r.excess().least })
-	_, _, most := c.valuesOf(func(r run) float64 { return r.excess().most })
+	best, median, worst := c.valuesOf(func(r run) float64 { return r.latencyExcess().value })
+	_, _, others := c.valuesOf(func(r run) float64 { return highestExcess(r.unstagedMembers()).value })
+	least, _, _ := c.valuesOf(func(r run) float64 { return r.latencyExcess().least })
+	_, _, most := c.valuesOf(func(r run) float64 { return r.latencyExcess().most })
 	text = fmt.Sprintf("%.2f of the limit, at best %.2f, at worst %.2f, by the buckets between %.2f and %.2f%s", median, best, worst, least, most, describeOthers(worst, others))
 	if v == undecided {
 		text = "within one bucket: " + text

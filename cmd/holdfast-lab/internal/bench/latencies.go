@@ -92,8 +92,8 @@ func (m member) stagingP99(kind int) metrics.Estimate { return m.Staging[kind].q
 func (m member) stagingP50(kind int) metrics.Estimate { return m.Staging[kind].quantile(0.5) }
 func (m member) stagingMax(kind int) metrics.Estimate { return m.Staging[kind].quantile(1) }
 
-// highest returns the highest estimate of several members.
-func highest(members []member, kind int, estimate func(member, int) metrics.Estimate) metrics.Estimate {
+// highestEstimate returns the highest estimate of several members.
+func highestEstimate(members []member, kind int, estimate func(member, int) metrics.Estimate) metrics.Estimate {
 	var found metrics.Estimate
 	for _, m := range members {
 		if e := estimate(m, kind); e.Value > found.Value {
@@ -107,7 +107,7 @@ func highest(members []member, kind int, estimate func(member, int) metrics.Esti
 // members that stand for the run.
 func (r run) shareWithin(kind int, bound time.Duration) float64 {
 	share := math.NaN()
-	for _, m := range r.shown() {
+	for _, m := range r.shownMembers() {
 		if s := m.Staging[kind].shareWithin(bound); math.IsNaN(share) || s < share {
 			share = s
 		}
@@ -120,7 +120,7 @@ func (r run) shareWithin(kind int, bound time.Duration) float64 {
 // be anywhere in its bucket, too. So the exact excess is between least and most.
 type excess struct{ value, least, most float64 }
 
-func (m member) excess() (e excess) {
+func (m member) latencyExcess() (e excess) {
 	for kind := range latencyKinds {
 		p99 := m.stagingP99(kind)
 		if p99.Observed == 0 {
@@ -145,13 +145,13 @@ func upperBound(e metrics.Estimate) time.Duration {
 
 func highestExcess(members []member) (highest excess) {
 	for _, m := range members {
-		e := m.excess()
+		e := m.latencyExcess()
 		highest = excess{max(highest.value, e.value), max(highest.least, e.least), max(highest.most, e.most)}
 	}
 	return highest
 }
 
-func (r run) excess() excess { return highestExcess(r.shown()) }
+func (r run) latencyExcess() excess { return highestExcess(r.shownMembers()) }
 
 // verdict compares the excess with the limit.
 func (e excess) verdict() verdict {

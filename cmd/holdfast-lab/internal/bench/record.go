@@ -71,15 +71,15 @@ type measurement struct {
 	watched []watched
 }
 
-// summarize adds the figures of a measurement to the record.
-func (r *run) summarize(m measurement, hosts []string) {
+// addFigures adds the figures of a measurement to the record.
+func (r *run) addFigures(m measurement, hosts []string) {
 	w := wayOf(r.Way)
 	r.Staged, r.Slowed, r.Paused = engine.Duration(m.staged.Sub(m.began)), engine.Duration(m.slowed), engine.Duration(m.paused)
 	for _, host := range hosts {
 		s := seriesOf(m.samples, host)
 		staging := s.scrapesBetween(m.began, m.staged)
 		r.Members = append(r.Members, member{
-			Host: host, Idle: s.scrapesBetween(m.idleBegan, m.idleBegan.Add(idleTime)).overall(), Staging: staging.overall(), Worst: staging.worstP99(),
+			Host: host, Idle: s.scrapesBetween(m.idleBegan, m.idleBegan.Add(idleTime)).latencies(), Staging: staging.latencies(), Worst: staging.worstP99(),
 		})
 	}
 	staging, whole := probe.Summarize(m.record.Between(m.began, m.staged)), probe.Summarize(m.record.Between(m.began, m.ended))
@@ -100,12 +100,12 @@ func (r *run) summarize(m measurement, hosts []string) {
 	r.Machine = useOf(m.watched, m, slices.Index(hosts, r.Host), r.Speed)
 }
 
-// shown returns the members whose latencies stand for the run: the member that
+// shownMembers returns the members whose latencies stand for the run: the member that
 // is staged. If it is away meanwhile, these are the others.
-func (r run) shown() []member { return r.membersWhere(!wayOf(r.Way).offline) }
+func (r run) shownMembers() []member { return r.membersWhere(!wayOf(r.Way).offline) }
 
-// others returns the members that are not staged.
-func (r run) others() []member { return r.membersWhere(false) }
+// unstagedMembers returns the members that are not staged.
+func (r run) unstagedMembers() []member { return r.membersWhere(false) }
 
 func (r run) membersWhere(staged bool) []member {
 	return slices.DeleteFunc(slices.Clone(r.Members), func(m member) bool { return (m.Host == r.Host) != staged })
@@ -140,11 +140,11 @@ func (r run) String() string {
 	}
 	var b strings.Builder
 	for kind, name := range latencyNames {
-		idle, during := highest(r.shown(), kind, member.idleP99), highest(r.shown(), kind, member.stagingP99)
+		idle, during := highestEstimate(r.shownMembers(), kind, member.idleP99), highestEstimate(r.shownMembers(), kind, member.stagingP99)
 		fmt.Fprintf(&b, "%s p99 %s, in %s (idle %s, in %s; other members %s; %s); ", name, formatTime(during.Value), formatBucket(during), formatTime(idle.Value), formatBucket(idle),
-			formatTime(highest(r.others(), kind, member.stagingP99).Value), r.describeShares(kind))
+			formatTime(highestEstimate(r.unstagedMembers(), kind, member.stagingP99).Value), r.describeShares(kind))
 	}
-	e := r.excess()
+	e := r.latencyExcess()
 	fmt.Fprintf(&b, "%.2f of the limit, between %.2f and %.2f; staged in %s, limited by %s; without the member %s; while staging %d writes failed, longest gap %s; in all %d, %s; %d leaders lost; %s",
 		e.value, e.least, e.most, formatTime(time.Duration(r.Staged)), r.limitedBy(), formatTime(time.Duration(r.Away)), r.Clients.StagingFailed, formatTime(time.Duration(r.Clients.StagingGap)),
 		r.Clients.Failed, formatTime(time.Duration(r.Clients.Gap)), r.LeadersLost, r.Machine)

@@ -21,7 +21,7 @@ func (k key) withWay(letter string) key { k.Way = letter; return k }
 func awayFor(letter string, round int, c conditions, away time.Duration) run {
 	return run{
 		key: key{Way: letter, Round: round, conditions: c}, Host: "etcd-0", Away: engine.Duration(away), Took: engine.Duration(time.Minute),
-		Members: []member{{Host: "etcd-0", Idle: histograms{within(4 * time.Millisecond)}, Staging: histograms{within(8 * time.Millisecond)}}, {Host: "etcd-1", Staging: histograms{within(4 * time.Millisecond)}}},
+		Members: []member{{Host: "etcd-0", Idle: histograms{histogramWithin(4 * time.Millisecond)}, Staging: histograms{histogramWithin(8 * time.Millisecond)}}, {Host: "etcd-1", Staging: histograms{histogramWithin(4 * time.Millisecond)}}},
 	}
 }
 
@@ -83,7 +83,7 @@ func TestFailedRunsMissEachGoal(t *testing.T) {
 	expectLines(t, tableText(t, failed), "(d) missed: p99 within 10 ms and 25 ms, or 1.25 times idle: 1 of 1 runs failed\n")
 	expectLines(t, tableText(t, never), "(d) not decided: p99 within 10 ms and 25 ms, or 1.25 times idle: no run was measured\n")
 	undecided := awayFor("e", 1, slow, time.Second)
-	undecided.Members[0].Staging[walFsync] = within(16 * time.Millisecond)
+	undecided.Members[0].Staging[walFsync] = histogramWithin(16 * time.Millisecond)
 	expectLines(t, tableText(t, undecided), "(e) not decided: p99 within 10 ms and 25 ms, or 1.25 times idle: within one bucket: 1.07 of the limit")
 	second := awayFor("e", 2, slow, time.Second)
 	expectLines(t, tableText(t, undecided, second, second), " 100.0 % (100.0 %, 98.5 %)") // more is better
@@ -187,7 +187,7 @@ func TestResultsCanBeContinued(t *testing.T) {
 	if missing := s.listMissing(done); err != nil || len(done) != 2 || len(missing) != 2 || missing[0] != s.listRuns()[2] {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if r := awayFor("r", 1, slow, time.Second); done[0].String() != r.String() || done[0].excess() != r.excess() {
+	if r := awayFor("r", 1, slow, time.Second); done[0].String() != r.String() || done[0].latencyExcess() != r.latencyExcess() {
 		t.Errorf("%s\n%s", done[0], r)
 	}
 	var out strings.Builder

@@ -140,7 +140,7 @@ func (c column) describeFailures() string {
 
 func (t *table) figureRows() [][]string {
 	var rows [][]string
-	for _, f := range figures() {
+	for _, f := range listFigures() {
 		row := []string{f.name}
 		for _, c := range t.columns {
 			row = append(row, f.describe(c))
@@ -173,7 +173,7 @@ func (f figure) describe(c column) string {
 	return text
 }
 
-func figures() []figure {
+func listFigures() []figure {
 	var all []figure
 	number := func(n float64) string { return fmt.Sprintf("%.0f", n) }
 	addTime := func(name string, of func(run) engine.Duration) {
@@ -182,7 +182,7 @@ func figures() []figure {
 	for kind, name := range latencyNames {
 		all = append(all, latencyFigures(kind, name)...)
 	}
-	all = append(all, figure{name: "p99 in relation to the limit", value: func(r run) float64 { return r.excess().value }, format: func(n float64) string { return fmt.Sprintf("%.2f", n) }})
+	all = append(all, figure{name: "p99 in relation to the limit", value: func(r run) float64 { return r.latencyExcess().value }, format: func(n float64) string { return fmt.Sprintf("%.2f", n) }})
 	addTime("writer p99, idle", func(r run) engine.Duration { return r.Clients.Idle })
 	addTime("writer p99, staging", func(r run) engine.Duration { return r.Clients.Staging })
 	all = append(all,
@@ -206,7 +206,7 @@ func figures() []figure {
 func latencyFigures(kind int, name string) []figure {
 	of := func(members func(run) []member, estimate func(member, int) metrics.Estimate) func(run) float64 {
 		return func(r run) float64 {
-			e := highest(members(r), kind, estimate)
+			e := highestEstimate(members(r), kind, estimate)
 			if e.Observed == 0 {
 				return math.NaN()
 			}
@@ -215,7 +215,7 @@ func latencyFigures(kind int, name string) []figure {
 	}
 	bound := func(upper bool) func(run) float64 {
 		return func(r run) float64 {
-			e := highest(r.shown(), kind, member.stagingP99)
+			e := highestEstimate(r.shownMembers(), kind, member.stagingP99)
 			switch {
 			case e.Observed == 0:
 				return math.NaN()
@@ -226,9 +226,9 @@ func latencyFigures(kind int, name string) []figure {
 		}
 	}
 	all := []figure{
-		{name: name + " p99, idle", value: of(run.shown, member.idleP99), format: formatNanoseconds},
-		{name: name + " p50, staging", value: of(run.shown, member.stagingP50), format: formatNanoseconds},
-		{name: name + " p99, staging", value: of(run.shown, member.stagingP99), format: formatNanoseconds},
+		{name: name + " p99, idle", value: of(run.shownMembers, member.idleP99), format: formatNanoseconds},
+		{name: name + " p50, staging", value: of(run.shownMembers, member.stagingP50), format: formatNanoseconds},
+		{name: name + " p99, staging", value: of(run.shownMembers, member.stagingP99), format: formatNanoseconds},
 		{name: "  its bucket: above", value: bound(false), format: formatNanoseconds},
 		{name: "  its bucket: up to", value: bound(true), format: formatNanoseconds},
 	}
@@ -237,16 +237,16 @@ func latencyFigures(kind int, name string) []figure {
 	}
 	return append(all,
 		figure{name: name + " max, in the bucket up to", value: func(r run) float64 {
-			return float64(upperBound(highest(r.shown(), kind, member.stagingMax)))
+			return float64(upperBound(highestEstimate(r.shownMembers(), kind, member.stagingMax)))
 		}, format: formatNanoseconds},
 		figure{name: name + " p99, worst 10 s", value: func(r run) float64 {
 			worst := 0.0
-			for _, m := range r.shown() {
+			for _, m := range r.shownMembers() {
 				worst = max(worst, float64(m.Worst[kind]))
 			}
 			return worst
 		}, format: formatNanoseconds},
-		figure{name: name + " p99, other members then", value: of(run.others, member.stagingP99), format: formatNanoseconds})
+		figure{name: name + " p99, other members then", value: of(run.unstagedMembers, member.stagingP99), format: formatNanoseconds})
 }
 
 // valuesOf returns the lowest value of the complete runs, the median, and the

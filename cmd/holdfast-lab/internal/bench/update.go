@@ -35,7 +35,7 @@ type update struct {
 // moments has the times of a run, and the delays by the governor.
 type moments struct {
 	idleBegan      time.Time
-	stagingBegan   bool      // whatever fails from then on, fails because of the way
+	updateBegan    bool      // a later failure counts against the way
 	began, staged  time.Time // begin and end of the staging; in (a) and (r), of the whole run
 	ended          time.Time
 	slowed, paused time.Duration
@@ -51,9 +51,9 @@ func (m *moments) end() {
 	}
 }
 
-// measure updates a member of a new cluster, and observes the cluster meanwhile.
+// measureUpdate updates a member of a new cluster, and observes the cluster meanwhile.
 // If the update fails, the observations are those until then.
-func (u *update) measure(ctx context.Context) (m measurement, err error) {
+func (u *update) measureUpdate(ctx context.Context) (m measurement, err error) {
 	b := u.bench
 	if err := b.Lab.Reset(ctx); err != nil {
 		return m, err
@@ -110,7 +110,7 @@ func (u *update) updateHost(ctx context.Context, m *moments) error {
 	}
 	var failed error
 	m.began = time.Now()
-	m.stagingBegan = u.way.script != "" // holdfast says itself when it begins
+	m.updateBegan = u.way.script != "" // an event of holdfast says when it begins to stage
 	switch {
 	case u.way.offline:
 		// The reboot may end the connection or the script first. But if the script

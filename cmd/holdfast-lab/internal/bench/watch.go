@@ -21,7 +21,7 @@ const watchInterval = 200 * time.Millisecond
 // diskCounters count the operations on a block device since it was made.
 type diskCounters struct{ readOps, readBytes, writtenOps, writtenBytes uint64 }
 
-func (c diskCounters) since(earlier diskCounters) diskCounters {
+func (c diskCounters) countsSince(earlier diskCounters) diskCounters {
 	if c.readOps < earlier.readOps || c.writtenOps < earlier.writtenOps {
 		return c // the device is a new one
 	}
@@ -73,7 +73,7 @@ func (w *watch) watchUntilDone(ctx context.Context, sys string, images []string)
 		for i, image := range images {
 			now, found := devices[i].read(sys, image)
 			if found && !first {
-				moment.disks[i] = now.since(last[i])
+				moment.disks[i] = now.countsSince(last[i])
 			}
 			last[i] = now
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// writeDevice writes what the kernel tells of a loop device.
+// writeDevice writes the files in which the kernel describes a loop device.
 func writeDevice(t *testing.T, sys, name, image, stat string) {
 	t.Helper()
 	err := os.MkdirAll(filepath.Join(sys, name, "loop"), 0o755)
@@ -48,7 +48,7 @@ func TestLoads(t *testing.T) {
 	writeDevice(t, sys, "loop1", "/lab/other.img", "0 0 0 0 0 0 0 0")
 	writeDevice(t, sys, "loop3", "/lab/disk.img", "1 0 1 0 2 0 3 0")
 	second, _ := d.read(sys, "/lab/disk.img")
-	if want := (diskCounters{1, 512, 2, 1536}); second != want || second.since(first) != want || second.plus(want).since(second) != want {
+	if want := (diskCounters{1, 512, 2, 1536}); second != want || second.countsSince(first) != want || second.plus(want).countsSince(second) != want {
 		t.Errorf("%+v", second)
 	}
 	if err := os.WriteFile(filepath.Join(sys, "pressure"), []byte("some avg10=1.00 avg60=2.00 avg300=3.00 total=2500000\nfull avg10=0.00 total=7\n"), 0o644); err != nil {
@@ -57,7 +57,7 @@ func TestLoads(t *testing.T) {
 	if waiting := readWaiting(filepath.Join(sys, "pressure")); waiting != 2500*time.Millisecond || readWaiting("/none") != 0 {
 		t.Errorf("waiting %s", waiting)
 	}
-	all := []watched{{at: began, disks: []diskCounters{{}}}, {at: after(0.21), disks: []diskCounters{{readBytes: 1, writtenBytes: 2}}}, {at: after(0.69), disks: []diskCounters{{readBytes: 4}}}}
+	all := []watched{{at: began, disks: []diskCounters{{}}}, {at: timeAfter(0.21), disks: []diskCounters{{readBytes: 1, writtenBytes: 2}}}, {at: timeAfter(0.69), disks: []diskCounters{{readBytes: 4}}}}
 	if err := writeLoad(filepath.Join(sys, "x.load"), "A disk", all, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -156,7 +156,7 @@ func (r *Report) addWrites(rec Record) {
 	}
 	slices.SortFunc(r.confirmed, func(a, b Write) int { return a.Start.Compare(b.Start) })
 	slices.Sort(took)
-	r.P50, r.P99, r.Max = quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1)
+	r.P50, r.P99, r.Max = quantileOf(took, 0.5), quantileOf(took, 0.99), quantileOf(took, 1)
 	slices.SortFunc(commits, time.Time.Compare)
 	for i := 1; i < len(commits); i++ {
 		if gap := commits[i].Sub(commits[i-1]); gap > r.Gap {
@@ -165,9 +165,9 @@ func (r *Report) addWrites(rec Record) {
 	}
 }
 
-// quantile returns the smallest of the sorted values for which a share q of them
+// quantileOf returns the smallest of the sorted values for which a share q of them
 // is not larger.
-func quantile(sorted []time.Duration, q float64) time.Duration {
+func quantileOf(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}

@@ -70,7 +70,7 @@ func TestQuantile(t *testing.T) {
 		q    float64
 		want int
 	}{{0, 1}, {0.01, 1}, {0.5, 50}, {0.99, 99}, {0.991, 100}, {1, 100}} {
-		if got := quantile(hundred, c.q); got != millis(c.want) {
+		if got := quantileOf(hundred, c.q); got != millis(c.want) {
 			t.Errorf("quantile %v = %s, want %d ms", c.q, got, c.want)
 		}
 	}

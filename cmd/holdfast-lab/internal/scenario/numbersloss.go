@@ -94,11 +94,11 @@ func (l saidLoss) compareNumbers(confirmed []numberedWrite, found map[string]int
 	return loss, fmt.Errorf("%s, but %d facts do not agree, the first: %w", l, len(errs), errs[0])
 }
 
-// numbersDemand limits the loss. A zero means no limit.
+// numbersDemand has the demands on a loss. A zero demands nothing.
 type numbersDemand struct {
-	lost   int           // so many writes at least
-	within time.Duration // all lost writes are so near to the last confirmed one
-	time   time.Duration // the last kept write is so near to the announced time
+	lost   int           // least number of lost writes
+	within time.Duration // longest time from the first lost write to the last confirmed one
+	time   time.Duration // greatest difference between the last kept write and the announced time
 }
 
 func parseNumbersDemand(args []string) (d numbersDemand, err error) {
