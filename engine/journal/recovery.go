@@ -1,0 +1,56 @@
+package journal
+
+import "holdfast/engine"
+
+// EarlierRuns has the data of earlier runs of a bastion that the next run
+// needs.
+type EarlierRuns struct {
+	Dead      []string          // dead runs, whose holds this run may adopt
+	Rebooting map[string]string // hosts that may be rebooting, and the ID of the run that was interrupted
+	Runs      []Run             // all runs, also runs of other sites
+
+	History
+}
+
+// SummarizeRuns finds the dead runs of a site, and the reboots that they may
+// have left. All other runs of this bastion must be over: the caller has the
+// lock of the site, or checks it as ObserveSite does. Runs of other bastions,
+// whose journals came with a copied folder, may still be active.
+func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
+	left := EarlierRuns{Runs: runs, Rebooting: map[string]string{}, History: foldRuns(runs, site, self.Run)}
+	latest := true
+	for _, r := range runs {
+		if r.ID == self.Run || (r.Site != site && r.Site != "") || (r.Bastion != self.Bastion && r.Bastion != "") {
+			continue
+		}
+		if r.End == nil || r.End.Exit != engine.ExitOK { // a successful run leaves no holds
+			left.Dead = append(left.Dead, r.ID)
+		}
+		if r.Cluster != "" {
+			continue // a change of members reboots no host
+		}
+		if latest = latest && r.wasCutShort(); !latest {
+			continue
+		}
+		for host, rebooted := range r.Rebooted {
+			if rebooted && left.Rebooting[host] == "" {
+				left.Rebooting[host] = r.ID
+			}
+		}
+	}
+	return left
+}
+
+// DeadMemberRuns returns the runs of a bastion that changed the members of an etcd cluster and ended without releasing
+// their holds. The caller must hold the lock of the site.
+func DeadMemberRuns(runs []Run, cluster string, self engine.HoldOwner, site string) []string {
+	var dead []string
+	for _, r := range runs {
+		if r.Cluster == cluster && r.ID != self.Run && r.Site == site && r.Bastion == self.Bastion && (r.End == nil || r.End.Exit != engine.ExitOK) {
+			dead = append(dead, r.ID)
+		}
+	}
+	return dead
+}
+
+func (r Run) wasCutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }

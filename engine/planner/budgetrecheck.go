@@ -1,0 +1,161 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// Budgets counts, for one batch, the budgets of pools and of the site: the
+// hosts that were unavailable when the batch was planned, and the hosts that
+// the batch disrupts.
+//
+// A plan counts the facts of one moment, and a run from another bastion may
+// count the same facts. So each host checks again, under its hold, whether
+// other hosts have become unavailable. A run gathers facts after it takes its
+// hold. If several hosts exceed a budget together, the last of them to gather
+// facts therefore sees the holds of all others. So one check is enough, even if
+// the host then waits for a long time.
+//
+// A host with the hold of a dead run does not check: every run has counted it
+// as unavailable before.
+type Budgets struct {
+	hosts          []engine.Host
+	pools          map[string]string // pool of each host
+	limits         map[string]int    // number of hosts that may be unavailable, by pool; "": of the site, if it has a budget
+	counted        map[string]int    // number of hosts that are or will be unavailable, by pool; "": of the site
+	unavailable    map[string]bool   // the unavailable hosts themselves
+	disruptedPools map[string]bool   // pools whose hosts the batch disrupts
+}
+
+// NewBudgets counts for the first batch of a plan that was made from these
+// facts.
+func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine.Plan) Budgets {
+	b := Budgets{
+		hosts: inv.Hosts, pools: map[string]string{}, limits: map[string]int{}, counted: map[string]int{},
+		unavailable: map[string]bool{}, disruptedPools: map[string]bool{},
+	}
+	batch := map[string]bool{}
+	for _, name := range plan.Batches[0].Hosts {
+		batch[name] = true
+	}
+	for _, hp := range plan.Hosts {
+		if batch[hp.Host] && hp.Disruptive() {
+			b.unavailable[hp.Host], b.disruptedPools[hp.Pool] = true, true
+		}
+	}
+	sizes := map[string]int{}
+	for _, h := range inv.Hosts {
+		sizes[h.Pool]++
+		b.pools[h.Name] = h.Pool
+		if f, seen := facts[h.Name]; !seen || isUnavailable(f) {
+			b.unavailable[h.Name] = true
+		}
+		if b.unavailable[h.Name] {
+			b.counted[h.Pool]++
+			b.counted[""]++
+		}
+	}
+	for _, p := range inv.Pools {
+		b.limits[p.Name] = p.MaxUnavailable.Of(sizes[p.Name])
+	}
+	if inv.MaxUnavailable.Set {
+		b.limits[""] = inv.MaxUnavailable.Of(len(inv.Hosts))
+	}
+	return b
+}
+
+// UncountedHosts lists the hosts that may have become unavailable since the
+// count and that share a budget with the batch, in inventory order.
+func (b Budgets) UncountedHosts() []engine.Host {
+	_, site := b.limits[""]
+	var others []engine.Host
+	for _, h := range b.hosts {
+		if !b.unavailable[h.Name] && (site || b.disruptedPools[h.Pool]) {
+			others = append(others, h)
+		}
+	}
+	return others
+}
+
+// Exceeded returns why a host of the batch, in that pool, must not be disrupted
+// because others have become unavailable. It returns "" if the budgets allow
+// the disruption. held reports whether somebody holds one of the others.
+// Without a new unavailable host the budgets always allow the disruption,
+// because the plan may include hosts that were unavailable before.
+func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held bool) {
+	for _, of := range []string{pool, ""} {
+		var anew []engine.Facts
+		for _, f := range now {
+			if isUnavailable(f) && (of == "" || b.pools[f.Host] == of) {
+				anew = append(anew, f)
+			}
+		}
+		limit, limited := b.limits[of]
+		count := b.counted[of] + len(anew)
+		if !limited || len(anew) == 0 || count <= limit {
+			continue
+		}
+		whose := "the site"
+		if of != "" {
+			whose = "pool " + of
+		}
+		cause := fmt.Sprintf("max_unavailable of %s is %d, and %d of its hosts would be unavailable: since this batch was planned, %s", whose, limit, count, describeNewlyUnavailable(anew))
+		return cause, slices.ContainsFunc(anew, engine.Facts.Held)
+	}
+	return "", false
+}
+
+func describeNewlyUnavailable(hosts []engine.Facts) string {
+	const most = 3
+	var said []string
+	for _, held := range []bool{true, false} {
+		for _, f := range hosts {
+			if f.Held() == held {
+				said = append(said, f.Host+" "+describeUnavailable(f))
+			}
+		}
+	}
+	return strings.Join(textutil.AndMore(said[:min(most, len(said))], len(said)), ", ")
+}
+
+// isUnavailable judges the host for a run without an ID, because a hold counts
+// for everybody.
+func isUnavailable(f engine.Facts) bool {
+	return judgeStanding(f, engine.HoldOwner{}, nil).isUnavailable()
+}
+
+func describeUnavailable(f engine.Facts) string {
+	switch judgeStanding(f, engine.HoldOwner{}, nil) {
+	case unreached:
+		return "cannot be reached (" + f.Unreachable + ")"
+	case unreadablyHeld:
+		return "is held (" + f.HoldProblem + ")"
+	default:
+		return "is " + f.Hold.String()
+	}
+}
+
+func budgetStep(t engine.Target, adopt string) []engine.Step {
+	if adopt != "" || !t.Contested {
+		return nil
+	}
+	const timeout = engine.Duration(2 * time.Minute) // hosts that do not answer take long
+	return []engine.Step{{Name: "check budget", On: t.Host.Name, Do: engine.Op{Budget: &engine.Budget{Pool: t.Pool.Name}}, Timeout: timeout}}
+}
+
+// hasContestedBudget reports whether other hosts could use up the budgets of a
+// host. Other hosts cannot if all hosts of its pool may be unavailable, or if
+// all these hosts are members of its cluster, because the quorum excludes a
+// second member.
+func (in Input) hasContestedBudget(x index, h engine.Host) bool {
+	if l := in.Inventory.MaxUnavailable; l.Set && l.Of(len(in.Inventory.Hosts)) < len(in.Inventory.Hosts) {
+		return true
+	}
+	size := x.sizes[h.Pool]
+	return x.pools[h.Pool].MaxUnavailable.Of(size) < size && x.peers[[2]string{h.Pool, h.Cluster}] < size
+}
