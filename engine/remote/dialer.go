@@ -33,8 +33,8 @@ type Options struct {
 	StartTimeout time.Duration
 }
 
-// Dialer connects to hosts. It reads ssh_config, known_hosts and key files once and shares them, and it shares the connections
-// to jump hosts. Its methods may be called from several goroutines.
+// Dialer connects to hosts. They share the connections to jump hosts, and each ssh_config, known_hosts and key file that the
+// Dialer has read. Its methods may be called from several goroutines.
 type Dialer struct {
 	opts    Options
 	files   sshconfig.Reader

@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"sync"
@@ -16,23 +17,23 @@ import (
 type keyFile struct {
 	path      string
 	encrypted bool
-	public    ssh.PublicKey // known without the passphrase; nil for an old format without a .pub beside it
+	public    ssh.PublicKey // nil if it is not known: the file is locked, in an old format, and has no .pub beside it
 	cert      *ssh.Certificate
 
-	mu     chan struct{} // a lock whose wait ends with a context, because a person may be typing
+	mu     chan struct{} // locks the fields below; hosts can stop waiting for it while a person types a passphrase
 	pem    []byte
 	signer ssh.AlgorithmSigner // nil while locked
 	err    error               // reason why the file stays locked
 }
 
-// keyFiles caches key files by path, including missing ones.
+// keyFiles caches key files by path. It does not cache errors.
 type keyFiles struct {
 	mu sync.Mutex
 	m  map[string]*keyFile
 }
 
-// readKeyFile returns the key file at path, which it reads once. Its errors
-// name the path.
+// readKeyFile returns the key file at path, from the cache if an earlier call
+// has returned it. Its errors name the path.
 func (c *keyFiles) readKeyFile(path string, r sshconfig.Reader) (*keyFile, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,6 +121,7 @@ func (k *keyFile) unlockSigner(ctx context.Context, secrets Secrets) (ssh.Algori
 }
 
 func (k *keyFile) askPassphrase(ctx context.Context, secrets Secrets) error {
+	reason := errors.New("no passphrase was given")
 	var last []byte
 	for n := range maxAsks {
 		passphrase, err := secrets.Passphrase(ctx, k.path)
@@ -129,10 +131,13 @@ func (k *keyFile) askPassphrase(ctx context.Context, secrets Secrets) error {
 		if len(passphrase) == 0 || n > 0 && bytes.Equal(passphrase, last) {
 			break
 		}
-		if err = k.parseKey(passphrase); err == nil {
+		if reason = k.parseKey(passphrase); reason == nil {
 			return nil
+		}
+		if errors.Is(reason, x509.IncorrectPasswordError) {
+			reason = errors.New("wrong passphrase")
 		}
 		last = passphrase
 	}
-	return fmt.Errorf("unlock %s: wrong passphrase", k.path)
+	return fmt.Errorf("unlock %s: %w", k.path, reason)
 }

@@ -1,11 +1,13 @@
 package remote_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -105,6 +107,8 @@ func TestPassphrase(t *testing.T) {
 		{"second try", []string{"typo", "open sesame"}, nil, 2, ""},
 		{"wrong from a file", []string{"wrong"}, nil, 2, "wrong passphrase"},
 		{"wrong each time", []string{"a", "b", "c", "open sesame"}, nil, 3, "wrong passphrase"},
+		{"empty", []string{""}, nil, 1, "no passphrase was given"},
+		{"empty after a wrong one", []string{"a", ""}, nil, 2, "wrong passphrase"},
 		{"nobody there", nil, errors.New("no terminal"), 1, "no terminal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,6 +127,11 @@ func TestPassphrase(t *testing.T) {
 			}
 		})
 	}
+	t.Run("unknown cipher", func(t *testing.T) {
+		unknown, asks := locked, newSecrets()
+		unknown.Identities, asks.passphrases = []string{withCipher(t, "testdata/locked", "aes256-ctr", "aes128-ctr")}, []string{"open sesame"}
+		dialRefused(t, newDialer(t, remote.Options{Secrets: asks}), unknown, remote.Passphrase, `unknown cipher "aes128-ctr"`)
+	})
 	t.Run("nobody to ask", func(t *testing.T) {
 		dialRefused(t, newDialer(t, remote.Options{}), locked, remote.Passphrase, "it has a passphrase")
 	})
@@ -148,6 +157,15 @@ func TestPassphrase(t *testing.T) {
 		old.Identities = []string{writeFile(t, "key", readFile(t, "testdata/locked-pem"))}
 		dialRefused(t, newDialer(t, remote.Options{Secrets: newSecrets()}), old, remote.Passphrase, "key.pub is missing")
 	})
+}
+
+// withCipher returns the path of a copy of a locked key file that names another
+// cipher.
+func withCipher(t *testing.T, path, is, want string) string {
+	t.Helper()
+	block, _ := pem.Decode([]byte(readFile(t, path)))
+	block.Bytes = bytes.Replace(block.Bytes, []byte(is), []byte(want), 1)
+	return writeFile(t, "key", string(pem.EncodeToMemory(block)))
 }
 
 // readPublicKey returns the public key of a key pair in testdata.
