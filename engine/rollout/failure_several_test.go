@@ -80,6 +80,30 @@ func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 	})
 }
 
+// The end of a run that meets somebody else's hold names a host that failed in
+// an earlier batch once, although the last plan excludes that host, too.
+func TestAnEarlierFailureIsNamedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(bothPools(0, 4, 1))
+		b := site.Bastion("run-1")
+		b.Command = failCommand("drain", "worker-0")
+		batches := 0
+		b.Watch = func(e event.Event) {
+			if e.Type != event.BatchStarted {
+				return
+			}
+			if batches++; batches == 2 {
+				site.Host("worker-2").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Run: "m", Holder: "bob@other", Reason: "disk"})
+			}
+		}
+		end := applyRun(b)
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-2: ", "bob@other", "worker-0"), checkLaws(site))
+		if n := strings.Count(end.Reason, "worker-0"); n != 1 {
+			t.Errorf("worker-0 is named %d times: %s", n, end.Reason)
+		}
+	})
+}
+
 // The end of the run names the host that ended it, and not a failed host within
 // the failure budget.
 func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {

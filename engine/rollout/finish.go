@@ -46,7 +46,9 @@ func (r *Run) endCause(ctx context.Context, last []engine.Plan, err error) event
 	case errors.As(err, &f):
 		c := event.EndCause{Kind: event.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
 		if f.Kind == engine.HeldFailure { // a plan may have a worse finding, which decides the exit code
-			serious := last[len(last)-1].Verdict().Serious()
+			plan := last[len(last)-1]
+			serious := plan.Verdict().Serious()
+			c.AlsoFailed = unnamedFailures(r.state, []engine.Plan{plan}, f.Host) // c.Excluded names the others
 			c.Refusals, c.UnhealthyClusters, c.Excluded = serious.Refusals, serious.UnhealthyClusters, serious.Excluded
 		}
 		return c
