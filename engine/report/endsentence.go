@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Worded adds the reason, as a sentence, to the end of a run, and passes the
-// event on.
+// Worded is a sink that passes events on to another sink. It adds to the end of
+// a run the sentence of EndSentence.
 type Worded struct{ To Sink }
 
 // Emit passes an event on.
@@ -32,11 +32,11 @@ func EndSentence(c event.EndCause) string {
 	}
 	text := mainClause(c)
 	switch others := alsoFailedText(c.AlsoFailed); {
-	case others == "":
-	case c.Kind != event.FailedEnd:
-		text = others + "; apart from that: " + text
-	case c.Failure.Exit() == engine.ExitRefused:
+	case others == "" || !tellsAlsoFailed(c):
+	case c.Kind == event.FailedEnd:
 		text += "; " + others
+	default:
+		text = others + "; apart from that: " + text
 	}
 	if c.Journal != "" {
 		text = c.Journal + "; apart from that: " + text
@@ -102,6 +102,13 @@ func incompleteParts(c event.EndCause) []string {
 	return parts
 }
 
+// tellsAlsoFailed reports whether EndSentence tells the failures of other hosts.
+// A failure that ends the run hides them, unless it is somebody else's hold:
+// then they are worse than the end.
+func tellsAlsoFailed(c event.EndCause) bool {
+	return c.Kind != event.FailedEnd || c.Failure.Exit() == engine.ExitRefused
+}
+
 func alsoFailedText(list []engine.Failure) string {
 	if len(list) == 1 {
 		return fmt.Sprintf("%s has failed (%s)", list[0].Host, list[0].Cause)
@@ -127,7 +134,8 @@ func spentBudgetText(b *event.SpentBudget) string {
 	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", b.Failed, owner)
 }
 
-// mostReasons is the number of reasons that one sentence names.
+// mostReasons is the highest number of reasons that a sentence names of one
+// list.
 const mostReasons = 3
 
 func unfinishedText(list []engine.UnfinishedHost) string {
@@ -138,17 +146,21 @@ func unfinishedText(list []engine.UnfinishedHost) string {
 	return strings.Join(textutil.AndMore(parts, len(list)), "; ")
 }
 
-// NamesExclusion reports whether the sentence contains the reason of an
-// exclusion.
+// NamesExclusion reports whether EndSentence tells the reason of an exclusion.
 func NamesExclusion(c event.EndCause, x engine.Exclusion) bool {
-	return c.Kind == event.IncompleteEnd && slices.Contains(c.Excluded, x) && len(groupExclusions(c.Excluded, exclusionText)) <= mostReasons
+	told := c.Kind == event.IncompleteEnd || c.Kind == event.FailedEnd
+	return told && slices.Contains(c.Excluded, x) && len(groupExclusions(c.Excluded, exclusionText)) <= mostReasons
 }
 
-// NamesFailure reports whether the sentence contains the cause of the failure
-// of a host, or of a step without a host ("").
+// NamesFailure reports whether EndSentence tells the cause of a failure: that of
+// a host, or that of a step without a host (""). The other failures of an
+// EndCause are of hosts, and have no step: a host fails once.
 func NamesFailure(c event.EndCause, host, step string) bool {
-	if c.Kind == event.FailedEnd {
-		return c.Failure.Host == host && c.Failure.Step == step
+	if c.Kind == event.FailedEnd && c.Failure.Host == host && c.Failure.Step == step {
+		return true
+	}
+	if len(c.AlsoFailed) == 1 && c.AlsoFailed[0].Host == host && tellsAlsoFailed(c) {
+		return true
 	}
 	return slices.ContainsFunc(c.Excluded, func(x engine.Exclusion) bool {
 		return x.Kind == engine.Failed && x.Host == host && NamesExclusion(c, x)

@@ -22,18 +22,18 @@ func (s *Summary) NextSteps(end event.RunEnd) []string {
 	if done || end.Exit == engine.ExitStopped && !touched {
 		return nil
 	}
-	lines := s.failureLines(end.Cause)
+	told := end.Cause
+	if _, cut := s.ShortReason(end); cut { // a cut reason begins with the failure, and names only some of the other hosts
+		told = event.EndCause{Kind: end.Cause.Kind, Failure: end.Cause.Failure}
+	}
+	lines := s.failureLines(told)
 	for _, e := range s.others {
-		lines = append(lines, shortFailureLines(StepName(e)+" failed", *e.Failure, report.NamesFailure(end.Cause, e.Host, e.Failure.Step), false)...)
+		lines = append(lines, shortFailureLines(StepName(e)+" failed", *e.Failure, report.NamesFailure(told, e.Host, e.Failure.Step), false)...)
 	}
 	for _, l := range planview.UnfinishedLines(s.plan.Unfinished, false) {
 		lines = append(lines, "unfinished: "+l)
 	}
 	lines = append(lines, planview.RecordLines(s.plan)...)
-	told := end.Cause
-	if _, cut := s.ShortReason(end); cut { // a cut reason names only some hosts, so list all of them
-		told = event.EndCause{}
-	}
 	lines = append(lines, s.exclusionLines(told)...)
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
 		return append(lines, s.driftLines()...)

@@ -2,12 +2,14 @@ package summary_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/reporttest"
 )
@@ -72,6 +74,44 @@ func TestCauseOnce(t *testing.T) {
 			first, _, _ = strings.Cut(first, "\n")
 			if n := strings.Count(end, f.Step+": "+first); n > 2 || n > 1 && f.Stderr == "" {
 				t.Errorf("%s: %d times at the end:\n%s", name, n, end)
+			}
+		}
+	}
+}
+
+// TestAlsoFailedOnce checks that the end of a run does not repeat the causes
+// that its reason has, such as those of a host that failed within the failure
+// budget, and of excluded hosts.
+func TestAlsoFailedOnce(t *testing.T) {
+	long := make([]engine.Exclusion, 3)
+	for i := range long {
+		long[i] = engine.Exclusion{Host: "worker-0" + string(rune('2'+i)), Kind: engine.Unclear, Reason: strings.Repeat("disk ", 60) + string(rune('a'+i))}
+	}
+	failed := engine.Failure{Host: "worker-01", Step: "verify", Cause: "exit status 7"}
+	also := []engine.Failure{{Host: failed.Host, Cause: failed.Cause}}
+	held := engine.Failure{Host: "worker-05", Step: "hold", Cause: "held by ann", Kind: engine.HeldFailure}
+	unclear := []engine.Exclusion{{Host: "worker-02", Kind: engine.Unclear, Reason: "two deployments are booted"}}
+	for name, c := range map[string]event.EndCause{
+		"everything else matches":  {Kind: event.MatchedEnd, AlsoFailed: also},
+		"another host is held":     {Kind: event.FailedEnd, Failure: &held, AlsoFailed: also, Excluded: unclear},
+		"another failure":          {Kind: event.FailedEnd, Failure: &engine.Failure{Host: "worker-05", Step: "drain", Cause: "no answer"}, AlsoFailed: also},
+		"the reason is cut before": {Kind: event.FailedEnd, Failure: &held, AlsoFailed: also, Excluded: long},
+	} {
+		p := reporttest.ExamplePlan()
+		p.Excluded = c.Excluded
+		var s reporttest.Script
+		s.StartRun("apply")
+		s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
+		s.FailHost(failed.Host, failed.Step, failed.Cause, "it stays held")
+		s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: report.EndSentence(c), Cause: c}})
+		_, end := printRun(t, s.Events, false)
+		for _, cause := range []string{failed.Cause, "two deployments are booted"} {
+			want := 1
+			if cause != failed.Cause && !slices.Equal(c.Excluded, unclear) {
+				want = 0
+			}
+			if n := strings.Count(end, cause); n != want {
+				t.Errorf("%s: %q is there %d times, want %d:\n%s", name, cause, n, want, end)
 			}
 		}
 	}
