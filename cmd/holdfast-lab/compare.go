@@ -24,8 +24,8 @@ func compareCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Compare the time of a plan without changes with that of ssh HOST true",
-		Long: "Compare how long \"holdfast plan\" takes where nothing is to be changed with how long \"ssh HOST true\" takes on\n" +
-			"the same hosts, side by side. The two take turns, and the medians count. The machine should have nothing else to do.",
+		Long: "Measure how long \"ssh HOST true\" takes on all hosts at the same time, then how long \"holdfast plan\" takes on\n" +
+			"these hosts if nothing is to be changed. Repeat both, and print their medians. The machine should have nothing else to do.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rounds < 1 {
@@ -41,16 +41,17 @@ func compareCommand(open opener) *cobra.Command {
 			return printComparison(cmd.Context(), l, rounds, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().IntVar(&rounds, "rounds", 11, "how often each is measured")
+	cmd.Flags().IntVar(&rounds, "rounds", 11, "how often to measure both")
 	return cmd
 }
 
-// printComparison measures how long it takes to log in to all hosts, and to plan
-// them, by turns. It prints the medians.
+// printComparison measures in each round how long it takes to log in to all
+// hosts at the same time, and how long a plan of them takes. It prints the
+// medians of the rounds.
 func printComparison(ctx context.Context, l *lab.Lab, rounds int, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "holdfast-")
 	if err != nil {
-		return fmt.Errorf("build holdfast: %w", err)
+		return fmt.Errorf("make a folder for holdfast: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
 	binary, err := demo.Build(ctx, dir)
@@ -67,12 +68,12 @@ func printComparison(ctx context.Context, l *lab.Lab, rounds int, out io.Writer)
 			return runInLab(ctx, l, binary, "plan", "-i", filepath.Join(l.Site(), site.Inventory))
 		})
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; the plan must have nothing to change and nothing to report, as after holdfast-lab reset with all hosts", err)
 		}
 		logins, plans = append(logins, login), append(plans, plan)
 	}
 	login, plan := medianOf(logins), medianOf(plans)
-	fmt.Fprintf(out, "%d hosts, medians of %d rounds\n  ssh HOST true, side by side  %4d ms\n  holdfast plan                %4d ms, %.2f times as long\n",
+	fmt.Fprintf(out, "%d hosts, medians of %d rounds\n  ssh HOST true, on all hosts at once  %4d ms\n  holdfast plan                        %4d ms, %.2f times as long\n",
 		len(l.Hosts()), rounds, login.Milliseconds(), plan.Milliseconds(), float64(plan)/float64(login))
 	return nil
 }
@@ -102,7 +103,7 @@ func runInLab(ctx context.Context, l *lab.Lab, argv ...string) error {
 		return fmt.Errorf("run %s: %w", argv[0], err)
 	}
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("run %s: %w; it must have nothing to change and nothing to report, as after holdfast-lab reset with all hosts", filepath.Base(argv[0]), err)
+		return fmt.Errorf("run %s: %w", filepath.Base(argv[0]), err)
 	}
 	return nil
 }

@@ -181,8 +181,11 @@ func fakeInitramfs(version string) string {
 
 func kernelRelease(root string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "usr/lib/modules/*"))
-	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("find kernel: %d in %s (%w)", len(found), root, err)
+	if err != nil {
+		return "", fmt.Errorf("find kernel: %w", err)
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("find kernel: usr/lib/modules of %s has %d folders, and must have one for the kernel", root, len(found))
 	}
 	return filepath.Base(found[0]), nil
 }
