@@ -48,7 +48,7 @@ on all hosts while they keep running. Then it disrupts the hosts batch by batch:
 hold, check quorum, drain, move the etcd leader, reboot, wait for recovery,
 release. Changes that disrupt nothing are made without these steps. Before each
 batch, apply gathers the facts of all hosts again; it does nothing that was not
-in the plan. A plan that was saved with --limit keeps it. With a playbook
+in the plan. If a plan was saved with --limit, its limit holds. With a playbook
 (docs/playbooks.md), apply carries out its plays, and asks before each.
 
 After one Ctrl-C, apply starts no batch, brings each host to a safe point and

@@ -116,7 +116,7 @@ func (l *signalLoop) showMessage(message string) {
 }
 
 func endByForce(stderr *os.File, waits *input.Waits) {
-	text := "ended, although something still goes on"
+	text := "ended before its work was done"
 	if list := waits.List(); len(list) > 0 {
 		text = "ended while " + strings.Join(list, "; ")
 	}
@@ -128,5 +128,5 @@ func endByForce(stderr *os.File, waits *input.Waits) {
 // the middle of their work when stdout or stderr is closed. It does not affect
 // commands that holdfast starts.
 func outlastReader() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not ignored, because children would inherit that
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // signal.Ignore would also affect the programs that holdfast starts
 }

@@ -55,7 +55,7 @@ func mainClause(c event.EndCause) string {
 		}
 		return "not approved; nothing was changed"
 	case event.DeclinedBatchEnd:
-		return "not approved: the run ends before this batch; earlier batches stay as they are"
+		return "not approved: the run ends before this batch; the results of earlier batches stay"
 	case event.StoppedEnd:
 		return "stopped at once by the operator; holds stay, and the next run goes on from here"
 	case event.FailedEnd:
@@ -75,7 +75,7 @@ func planEndText(c event.EndCause) string {
 	case event.RefusedEnd:
 		return "not safe to go on: " + strings.Join(c.Refusals, "; ")
 	case event.UnfinishedEnd:
-		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + unfinishedText(c.Unfinished)
+		return "refused: an earlier roll-out has not reached every host, and this run would roll out another OS: " + unfinishedText(c.Unfinished)
 	case event.IncompleteEnd:
 		return "incomplete: " + cmp.Or(strings.Join(incompleteParts(c), "; "), "hosts are left with work; holdfast plan shows it")
 	case event.MatchedEnd:

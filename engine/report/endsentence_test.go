@@ -47,12 +47,12 @@ func TestEndSentence(t *testing.T) {
 		"disk full; apart from that: every host matches":                                                                                                 {Kind: event.MatchedEnd, Journal: "disk full"},
 		"not approved; nothing was changed":                                                                                                              {Kind: event.DeclinedEnd},
 		"not approved: play one was not begun; the results of earlier plays stay":                                                                        {Kind: event.DeclinedEnd, Play: "one"},
-		"not approved: the run ends before this batch; earlier batches stay as they are":                                                                 {Kind: event.DeclinedBatchEnd},
+		"not approved: the run ends before this batch; the results of earlier batches stay":                                                              {Kind: event.DeclinedBatchEnd},
 		"stopped at once by the operator; holds stay, and the next run goes on from here":                                                                {Kind: event.StoppedEnd},
 		"the playbook is done; holdfast status says whether every host matches":                                                                          {Kind: event.PlayedEnd},
 		"the reason is unknown; holdfast status says whether every host matches":                                                                         {},
 		"play one: the reason is unknown; holdfast status says whether every host matches":                                                               {Kind: "of a newer release", Play: "one"},
-		"refused: an earlier roll-out has not reached every host, and this would begin another OS: w-1 runs os 1.0":                                      {Kind: event.UnfinishedEnd, Unfinished: []engine.UnfinishedHost{{Host: "w-1", Reason: "runs os 1.0"}}},
+		"refused: an earlier roll-out has not reached every host, and this run would roll out another OS: w-1 runs os 1.0":                               {Kind: event.UnfinishedEnd, Unfinished: []engine.UnfinishedHost{{Host: "w-1", Reason: "runs os 1.0"}}},
 		"w-2: drain: exit status 2; 2 hosts have failed, which is more than the failure budget of pool w allows (--best-effort goes on with the others)": {Kind: event.FailedEnd, Failure: &failed, Spent: &event.SpentBudget{Failed: 2, Pool: "w"}},
 	} {
 		if got := report.EndSentence(c); got != want {

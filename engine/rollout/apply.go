@@ -16,7 +16,7 @@ import (
 var ErrDeclined = errors.New("not approved; nothing was changed")
 
 // ErrNoStep is the error of Step when the operator declines a batch.
-var ErrNoStep = errors.New("not approved: the run ends before this batch; earlier batches stay as they are")
+var ErrNoStep = errors.New("not approved: the run ends before this batch; the results of earlier batches stay")
 
 // Plan gathers facts and makes a plan. It changes nothing.
 func (r *Run) Plan(ctx context.Context) (engine.Plan, Gathered, error) {

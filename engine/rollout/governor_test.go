@@ -178,7 +178,7 @@ func TestGovernorStopsStaging(t *testing.T) {
 				failed = e.Failure
 			}
 		}
-		if failed == nil || failed.Host != "etcd-1" || failed.Kind != engine.LatencyFailure || failed.Cause != "the p99 of wal_fsync on etcd-2 is 50ms, its limit 10ms, for 20s at the slowest pace; staging was stopped to protect etcd" {
+		if failed == nil || failed.Host != "etcd-1" || failed.Kind != engine.LatencyFailure || failed.Cause != "the p99 of wal_fsync on etcd-2 is 50ms, above its limit of 10ms, after 20s at the slowest pace; staging was stopped to protect etcd" {
 			t.Errorf("%+v", failed)
 		}
 		h := site.Host("etcd-1")

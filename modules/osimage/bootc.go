@@ -125,10 +125,10 @@ func (e bootcEntry) appendFeatures(booted bool, list []string) []string {
 	return list
 }
 
-// errBootcArgs refuses every change of kernel arguments. From 1.15.2 on, bootc
-// can add arguments (loader-entries). But it can neither remove other arguments
-// nor stage such a deployment locked.
-var errBootcArgs = errors.New("the bootc driver changes no kernel arguments; those of a bootc host belong into its image, in /usr/lib/bootc/kargs.d")
+// errBootcArgs refuses every change of kernel arguments. bootc 1.15.2 and later
+// can add arguments (bootc loader-entries), but cannot remove arguments that were
+// not added this way, and cannot lock the deployment that it stages for them.
+var errBootcArgs = errors.New("the bootc driver changes no kernel arguments; put them into the image, in a file in /usr/lib/bootc/kargs.d")
 
 func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {
 	if !u.args.isEmpty() {
@@ -137,13 +137,13 @@ func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {
 	for _, feature := range f.Features {
 		switch feature {
 		case composefsBackend:
-			return errors.New("booted from bootc's composefs backend; only deployments of its ostree backend can be locked")
+			return errors.New("the host runs from bootc's composefs backend; holdfast can lock only deployments of bootc's ostree backend")
 		case localChanges:
-			return errors.New("booted with changes made by rpm-ostree, which bootc does not update; rpm-ostree reset undoes them")
+			return errors.New("the booted deployment has changes by rpm-ostree, and bootc does not update such a host; undo them with rpm-ostree reset")
 		}
 	}
 	if u.os.Image == "" {
-		return errors.New(`bootc updates from images; give image = "NAME@sha256:…" in its os block`)
+		return errors.New(`bootc can update a host only to an image; set image = "NAME@sha256:…" in the os block`)
 	}
 	return nil
 }

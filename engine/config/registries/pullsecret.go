@@ -32,7 +32,7 @@ func ReadPullSecret(contents []byte) (logins map[string]Login, wrong string) {
 	if wrong := checkSize(contents); wrong != "" {
 		return nil, wrong
 	}
-	const form = `{"auths":{"REGISTRY":{"auth":"…"}}}, with auth the base64 of user:password`
+	const form = `{"auths":{"REGISTRY":{"auth":"…"}}}, where auth is the base64 of user:password`
 	var secret struct {
 		Auths map[string]Login `json:"auths"`
 	}

@@ -138,7 +138,7 @@ func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 		f.Cause = fmt.Sprintf("the member on %s has completed no write for %s; staging was stopped to protect etcd", e.Member, e.Stalled.Trimmed())
 		f.Hint = "check the disk of " + e.Member + "; " + f.Hint
 	default:
-		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, its limit %s, for %s at the slowest pace; staging was stopped to protect etcd", e.Metric, e.Member, e.P99, e.Limit, abortAfter)
+		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, above its limit of %s, after %s at the slowest pace; staging was stopped to protect etcd", e.Metric, e.Member, e.P99, e.Limit, abortAfter)
 		f.Hint = "find out which programs use the disk of " + e.Member + "; " + f.Hint
 	}
 	return f

@@ -65,7 +65,7 @@ func Encode(a resource.Record) []byte {
 	e := json.NewEncoder(&rest)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	_ = e.Encode(a) // strings, numbers and lists always marshal
+	_ = e.Encode(a) // a record always marshals
 	b.Write(bytes.TrimPrefix(rest.Bytes(), []byte("{\n")))
 	return b.Bytes()
 }
@@ -101,14 +101,14 @@ func Decode(text string) (*resource.Record, error) {
 	}
 	for _, p := range append(Paths(a.Config), unfinishedPaths(a)...) {
 		if !path.IsAbs(p) || path.Clean(p) != p {
-			return nil, fmt.Errorf("names %q, which is no path; %s", p, RepairHint)
+			return nil, fmt.Errorf("names %q, which is not an absolute path in its shortest form; %s", p, RepairHint)
 		}
 	}
 	return &a, nil
 }
 
 // RepairHint tells the operator how to handle a record that cannot be used.
-const RepairHint = "put back a copy of it, or remove it: then the files that are there count as the host's own"
+const RepairHint = "put back a copy of this file, or remove the file: without it, holdfast takes the files that are there for the host's own"
 
 func unfinishedPaths(a resource.Record) []string {
 	if a.Unfinished == nil {
