@@ -18,15 +18,16 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// signals has the two requests of the operator: stop at a safe point (the first
-// Ctrl-C, or a lost terminal), and stop now (the second Ctrl-C). The first Ctrl-C
-// also means stop now, until a command with safe points calls gently.
-// gently(true) suppresses the message, because the output of the command shows
-// the effect.
+// signals has a context for each request of the operator. soft ends when the
+// command must stop at a safe point: at the first Ctrl-C or SIGTERM, or when the
+// terminal is lost (SIGHUP). hard ends when it must stop now: at the second
+// Ctrl-C or SIGTERM. A command that has safe points calls gently. Before this
+// call, the first of these signals ends both contexts. After gently(true), no
+// signal prints a message, because the output of the command shows its effect.
 //
-// The program always ends: when lastResort has passed after the request to stop
-// now, or with the next signal. Some operations ignore every context, such as a
-// read from a disk that does not answer.
+// Some operations ignore every context, such as a read from a disk that does not
+// answer. So the program exits by force at a Ctrl-C or SIGTERM after hard has
+// ended, or when lastResort has passed since then.
 type signals struct {
 	soft   context.Context
 	hard   context.Context
@@ -124,9 +125,10 @@ func endByForce(stderr *os.File, waits *input.Waits) {
 	os.Exit(int(engine.ExitStopped))
 }
 
-// outlastReader makes SIGPIPE a write error, for commands that must not end in
-// the middle of their work when stdout or stderr is closed. It does not affect
-// commands that holdfast starts.
+// outlastReader keeps the program running when the reader of stdout or stderr
+// goes away: writes then return an error, and no SIGPIPE ends the program.
+// Commands call it if they must not end in the middle of their work. SIGPIPE
+// still ends the programs that holdfast starts.
 func outlastReader() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // signal.Ignore would also affect the programs that holdfast starts
 }

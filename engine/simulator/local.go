@@ -12,9 +12,10 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// local runs the commands of the bastion. "drain" and "undrain" do so with the
-// host, "disrupt" harms its etcd member, and commands of plays are logged.
-// "false" fails, and all other commands succeed.
+// local runs the commands of the bastion. "drain" and "undrain" drain and undrain
+// a host. "drain", "undrain", "disrupt" and the commands of plays check that the
+// laws allow them now. "false" fails. All other commands succeed, unless a fault
+// or Bastion.Command decides otherwise.
 type local struct{ b *Bastion }
 
 // Run runs a command.
@@ -69,7 +70,7 @@ func (b *Bastion) obeyCommand(c Command) rollout.Reply {
 	return rollout.Reply{}
 }
 
-// Get returns the answer of the test's web server.
+// Get returns the answer of Bastion.Answer, which stands for all web servers.
 func (b *Bastion) Get(ctx context.Context, url string) (status int, body []byte, err error) {
 	err = b.deliverCall(ctx, Call{Verb: "get"}, func(time.Time) error {
 		if b.Answer == nil {
@@ -82,22 +83,21 @@ func (b *Bastion) Get(ctx context.Context, url string) (status int, body []byte,
 	return status, body, err
 }
 
-// Machine is the machine of a bastion. Its folder has the journals of all runs
-// that begin on the machine, and the lock of the site. Package journal keeps
-// both on a real file system.
+// Machine is the machine of a bastion. Package journal keeps the journals of all
+// its runs, and the lock of the site, in its folder Dir on a real file system.
 type Machine struct {
 	Dir string
 
 	// NoLock lets a run begin although another run has the lock, so that a test
-	// can see which law is then broken.
+	// can check which law this breaks.
 	NoLock bool
 }
 
-// Apply carries out a run of the bastion as the command apply does: with the
-// lock of the site, and with the holds of dead runs. If another run of the
-// machine has the lock, the run does not begin, and the error is a
-// *journal.BusyError. The end of a run releases the lock, also if the run is
-// killed, as the kernel does.
+// Apply carries out a run of the bastion as the command apply does: it takes the
+// lock of the site, and tells the run which holds dead runs have left. If another
+// run of the machine has the lock, the run does not begin, and the error is a
+// *journal.BusyError, unless NoLock is set. Apply releases the lock when the run
+// ends. It does so for a killed run, too, because then the kernel would do it.
 func (m Machine) Apply(ctx context.Context, b *Bastion, r *rollout.Run) (event.RunEnd, error) {
 	self := engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion}
 	left, unlock, err := journal.EnterSite(m.Dir, r.Inventory.Site, self, journal.LockInfo{Run: r.ID, Holder: r.Start.Holder, Since: b.clock.Now()})

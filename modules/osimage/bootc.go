@@ -102,7 +102,8 @@ func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployme
 	return d
 }
 
-// These are features of a booted host on which its update depends.
+// The features of the booted deployment that decide whether and how bootc can
+// update the host.
 const (
 	composefsBackend = "composefs"       // ostree does not manage the deployments
 	localChanges     = "local-changes"   // changes by rpm-ostree, with which bootc refuses to update

@@ -25,9 +25,10 @@ type Login struct {
 // IsPullSecret reports whether a file contains passwords of registries.
 func IsPullSecret(path string) bool { return pullSecrets[path] }
 
-// ReadPullSecret parses a pull secret into log-ins by registry, or returns the
-// problem. The problem quotes nothing of the file, not even names of fields
-// and registries: in a malformed file, a password may be anywhere.
+// ReadPullSecret returns the log-ins of a pull secret, by registry. If the pull
+// secret is wrong, ReadPullSecret returns the problem. This text quotes nothing
+// of the file, not even names of fields and registries, because a password may be
+// anywhere in a malformed file.
 func ReadPullSecret(contents []byte) (logins map[string]Login, wrong string) {
 	if wrong := checkSize(contents); wrong != "" {
 		return nil, wrong

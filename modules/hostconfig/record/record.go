@@ -12,16 +12,17 @@ import (
 	"holdfast/engine/resource"
 )
 
-// Path is the file on a host with the configuration that was last applied.
+// Path is the file with the record of a host: the configuration that was last
+// applied, and that of a write that has begun and not ended.
 const Path = engine.StateDir + "/applied.json"
 
 // MaxSize is the largest size of a record, in bytes.
 const MaxSize = 16 << 20
 
-// Initial returns the file to put at Path of a host that is
-// provisioned with a (compact) configuration. Nobody knows which of its
-// directories existed before. So holdfast removes none of them when it leaves the
-// configuration.
+// Initial returns the first record of a host that was provisioned with a
+// (compact) configuration. Nobody knows which directories of the configuration
+// existed before it. So the record says that all of them did, and holdfast does
+// not remove them when they leave the configuration.
 func Initial(c resource.Config) []byte {
 	a := resource.Record{Schema: resource.RecordSchema, Config: c}
 	for _, d := range c.Directories {
@@ -39,7 +40,8 @@ func Configs(a resource.Record) []resource.Config {
 	return []resource.Config{a.Config, a.Unfinished.Config}
 }
 
-// RecordedSubjects returns the list of resources in front of a record.
+// RecordedSubjects returns the list of resources with which the file of a record
+// begins.
 func RecordedSubjects(a resource.Record) []string {
 	configs := Configs(a)
 	list := subjectLines(configs...)
@@ -49,8 +51,9 @@ func RecordedSubjects(a resource.Record) []string {
 	return list
 }
 
-// Encode encodes a record as JSON, one member a line. The first member is the
-// list of resources, which probe.sh reads without a parser.
+// Encode encodes a record as JSON: each line has one member, or one element of a
+// list. The list of resources comes first, so that probe.sh can read it without a
+// JSON parser.
 func Encode(a resource.Record) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n\"about\":[\n")
@@ -70,8 +73,9 @@ func Encode(a resource.Record) []byte {
 	return b.Bytes()
 }
 
-// plainString encodes a JSON string. It escapes only quotes and backslashes,
-// unless the string has characters that no configuration has.
+// plainString returns a string as JSON. It escapes only quotes and backslashes, so
+// that probe.sh can undo it. Strings of a configuration have neither
+// control characters nor invalid UTF-8. encoding/json encodes a string that does.
 func plainString(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\uFFFD' }) {
 		text, _ := json.Marshal(s) // a string always marshals
@@ -82,7 +86,8 @@ func plainString(s string) string {
 
 var escapeString = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// Decode returns the record in the file at Path of a host.
+// Decode parses the file at Path of a host. Its error continues a sentence that
+// begins with the path.
 func Decode(text string) (*resource.Record, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("has more than %d MiB; %s", MaxSize>>20, RepairHint)

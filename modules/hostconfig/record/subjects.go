@@ -10,15 +10,19 @@ import (
 	"holdfast/engine/resource"
 )
 
-// OriginalsDir is the directory of the files that a configuration has replaced.
+// OriginalsDir is the directory on a host in which holdfast keeps the originals:
+// the files that were there before a configuration replaced them.
 const OriginalsDir = engine.StateDir + "/originals"
 
-// subjectLines returns sorted lines. Each has a kind (path, unit, user, group, or
-// owner: an account that is only referred to), a space, and a name.
+// subjectLines returns the resources of configurations as sorted lines. Each line
+// has a kind, a space, and a name. The kinds are path, unit, user (an account
+// that a configuration manages), owner (an account to which a path belongs) and
+// group (of a path or an account, or one that a configuration manages). Accounts
+// and groups that are given by their IDs have no line.
 func subjectLines(configs ...resource.Config) []string {
 	var list []string
 	name := func(kind, name string) {
-		if name != "" && strings.Trim(name, "0123456789") != "" { // else it is an ID
+		if name != "" && strings.Trim(name, "0123456789") != "" { // a name of digits is an ID
 			list = append(list, kind+" "+name)
 		}
 	}
@@ -70,14 +74,15 @@ func inheritLines(configs ...resource.Config) []string {
 	return slices.Compact(list)
 }
 
-// Subjects returns the lines that tell probe.sh which resources to probe, and
-// which files to read because text is appended to them.
+// Subjects returns the lines that tell probe.sh which resources to probe. Lines of
+// the kind inherit name the files to which a configuration appends text: probe.sh
+// reads these files and their originals.
 func Subjects(c resource.Config) []string {
 	return append(subjectLines(c), inheritLines(c)...)
 }
 
 // Paths returns the sorted paths that a configuration sets, including those of
-// units.
+// units and drop-ins, and the targets of hard links.
 func Paths(c resource.Config) []string {
 	var list []string
 	for _, f := range c.Files {
@@ -101,9 +106,10 @@ func Paths(c resource.Config) []string {
 	return slices.Compact(list)
 }
 
-// OriginalName returns the file name of the original of a path, in the directory
-// of originals. A file NAME.default in that directory means that the path had the
-// default of the OS from /usr/etc. No original has a name that ends like this.
+// OriginalName returns the name of the original of a path in OriginalsDir. If the
+// original is the default of the OS, in /usr/etc, OriginalsDir has an empty file
+// with this name and DefaultMark instead. So no name of an original ends with
+// DefaultMark.
 func OriginalName(p string) string {
 	name := escapePath.Replace(path.Clean(p))
 	if len(name) > 200 || strings.HasSuffix(name, DefaultMark) {
@@ -114,6 +120,5 @@ func OriginalName(p string) string {
 
 var escapePath = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// DefaultMark ends the name of the file which says that the original of a path is
-// the default of the OS.
+// DefaultMark is the end of the names of these empty files. See OriginalName.
 const DefaultMark = ".default"

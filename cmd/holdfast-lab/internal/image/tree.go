@@ -12,8 +12,9 @@ import (
 const included = "linux-image-cloud-amd64,systemd,systemd-sysv,udev,openssh-server,ostree,ostree-boot," +
 	"etcd-server,etcd-client,iproute2,ca-certificates,dbus,sudo,passwd"
 
-// excluded paths are not unpacked. Hosts use the kernel of the machine, and need
-// no kernel modules, hardware database or manuals.
+// excluded lists patterns of paths that are not unpacked. Hosts run on the kernel
+// of the machine, so they need no kernel modules. They also need no hardware
+// database, manuals or translations.
 var excluded = []string{
 	"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*",
 	"/usr/lib/modules/*/kernel/*", "/usr/lib/udev/hwdb.d/*",
@@ -27,7 +28,8 @@ func (s Store) bootstrapTree(ctx context.Context) error {
 func (s Store) bootstrapArgs() []string {
 	args := []string{
 		"INITRD=No", "mmdebstrap", "--quiet", "--variant=apt", "--include=" + included,
-		// Where apt does not trust Debian's keys, as on Ubuntu, mmdebstrap looks for them only if gpg is installed.
+		// On Ubuntu, apt does not trust Debian's keys, and mmdebstrap finds them by itself only if gpg is installed.
+		// So this option names their file.
 		"--keyring=" + keyring,
 	}
 	for _, pattern := range excluded {
@@ -86,9 +88,10 @@ func (t tree) runInside(ctx context.Context, args ...string) error {
 	return err
 }
 
-// forgetIdentity removes files that belong to a host, not to an image. It empties
-// the machine ID and keeps the file: without the file, systemd would treat the
-// boot as the first one, and reset the enabled units.
+// forgetIdentity removes files that an image must not have: those of a single
+// host, and those that each host generates again. It keeps the file of the
+// machine ID, but empties it. If this file were missing, systemd would treat the
+// next boot as the first one, and reset which units are enabled.
 func (t tree) forgetIdentity(context.Context) error {
 	err := t.removeAll("etc/ssh/ssh_host_*", "etc/hostname", "etc/resolv.conf", "etc/fstab",
 		"etc/udev/hwdb.bin", "usr/lib/udev/hwdb.bin", ".updated", "run/*", "tmp/*")
@@ -98,8 +101,9 @@ func (t tree) forgetIdentity(context.Context) error {
 	return t.writeFile("etc/machine-id", "", 0o444)
 }
 
-// setUpUsers makes the user core. The password is "*" (no password), not "!"
-// (locked), because sshd refuses a locked user even with a key.
+// setUpUsers makes the user core, who may do everything with sudo, and sets up
+// sshd for logins with keys. The password of core is "*" (no password), not "!"
+// (locked): without UsePAM, sshd refuses a locked user even with a key.
 func (t tree) setUpUsers(ctx context.Context) error {
 	if err := t.runInside(ctx, "useradd", "-u", "1000", "-U", "-M", "-d", "/var/home/core",
 		"-s", "/bin/bash", "-G", "adm", "-p", "*", "core"); err != nil {
@@ -112,8 +116,11 @@ func (t tree) setUpUsers(ctx context.Context) error {
 		"UseDNS no\nGSSAPIAuthentication no\nPasswordAuthentication no\nMaxStartups 50:30:200\n", 0o644)
 }
 
-// setUpUnits enables the units of a host. Debian's etcd.service starts before the
-// address exists, and does not retry. A drop-in changes both.
+// setUpUnits enables sshd and the network, and masks units that a host does not
+// need. It disables etcd.service, because only members of a cluster run etcd.
+// Debian's etcd.service may start before the host has its address, and does not
+// start again after it fails. So a drop-in lets it wait for the network, and
+// restarts it.
 func (t tree) setUpUnits(ctx context.Context) error {
 	if err := t.runInside(ctx, "systemctl", "enable", "ssh.service", "systemd-networkd.service"); err != nil {
 		return err
@@ -130,7 +137,8 @@ func (t tree) setUpUnits(ctx context.Context) error {
 		"[Unit]\nAfter=network-online.target\n[Service]\nRestart=always\nRestartSec=1\n", 0o644)
 }
 
-// varEntries recreates /var, which ostree never updates.
+// varEntries are lines of tmpfiles.d. With them, a host creates the folders and
+// links of /var when it boots, because an update with ostree never changes /var.
 const varEntries = `L+ /var/lib/dpkg - - - - ../../usr/lib/sysimage/dpkg
 d /var/home 0755 root root -
 d /var/home/core 0755 core core -
@@ -171,10 +179,10 @@ func (t tree) moveKernel(context.Context) error {
 	return t.writeFile(dir+"/initramfs.img", fakeInitramfs(firstVersion), 0o644)
 }
 
-// fakeInitramfs returns a replacement for the initramfs. Hosts use the kernel of
-// the machine, so nothing unpacks an initramfs. But ostree requires one in a
-// commit, and derives the name of the boot folder from its content. So each
-// version has another content.
+// fakeInitramfs returns a text in place of an initramfs. Hosts run on the kernel
+// of the machine, so nothing unpacks an initramfs. But ostree requires one in
+// each commit, and names the boot folder by a checksum of the kernel and the
+// initramfs. The text contains the version, so each version has its own folder.
 func fakeInitramfs(version string) string {
 	return strings.Repeat("initramfs of lab "+version+"\n", 64)
 }
@@ -190,7 +198,8 @@ func kernelRelease(root string) (string, error) {
 	return filepath.Base(found[0]), nil
 }
 
-// topLevel lists the links of an ostree tree to its writable folders.
+// topLevel lists links of an ostree tree: those to folders that are writable on a
+// host, and /ostree, which leads to ostree's own folder.
 var topLevel = []struct{ name, target string }{
 	{"home", "var/home"},
 	{"root", "var/roothome"},
@@ -217,8 +226,8 @@ func (t tree) linkTopLevel(context.Context) error {
 	return t.writeFile("usr/lib/ostree/prepare-root.conf", "[sysroot]\nreadonly=true\n", 0o644)
 }
 
-// markVersion writes the version and moves /etc. It must run last, because the
-// tools of the other steps need /etc.
+// markVersion writes the version, empties /dev, and moves /etc to /usr/etc. It
+// must run last, because the tools of the other steps need /etc.
 func (t tree) markVersion(context.Context) error {
 	release, err := os.ReadFile(t.path("usr/lib/os-release"))
 	if err != nil {
