@@ -149,8 +149,8 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	return exitWith(end.Exit)
 }
 
-// selectWork limits the run to the saved plan, if there is one, and to the plays of
-// the playbook.
+// selectWork sets the plays of the run, and the hosts whose members it repairs. If
+// there is a saved plan, the run has the hosts and the permissions of that plan.
 func (a *app) selectWork(s *site, f applyFlags, saved *engine.Plan) error {
 	if saved != nil && a.limit == "" {
 		s.limitTo(*saved)
@@ -186,7 +186,8 @@ func (a *app) canAsk(f applyFlags) error {
 	return nil
 }
 
-// endWatcher is a sink that records whether it has passed on the end of the run.
+// endWatcher is a sink that notes whether it has received the end of the run. It
+// passes all events on.
 type endWatcher struct {
 	report.Sink
 	ended bool
@@ -225,8 +226,9 @@ func (s *site) inherit(left journal.EarlierRuns) {
 	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.History.Complete
 }
 
-// approvePlan returns the function that asks for approval of a plan. A saved
-// plan and --yes count as approval.
+// approvePlan returns the function that asks for approval of a plan. It does not
+// ask with --yes. It does not ask with a saved plan either, but refuses a plan that
+// differs from it.
 func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(context.Context, engine.Plan) error {
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
@@ -280,9 +282,9 @@ func (a *app) newRunView(s *site, showPlan, asks bool) (report.Sink, func()) {
 	return live, live.Close
 }
 
-// showsStopping reports whether the operator sees the effect of Ctrl-C in the
-// output of the run. It returns true if the output goes to a terminal, or if
-// standard error does not go to a terminal either.
+// showsStopping reports whether the output of the run suffices to show the effect
+// of Ctrl-C, so that no message on standard error is needed. This is so if the
+// output is for people, and goes to a terminal or standard error does not.
 func (a *app) showsStopping() bool {
 	return !a.json && (term.IsTerminal(int(a.stdout.Fd())) || !term.IsTerminal(int(a.stderr.Fd())))
 }

@@ -29,8 +29,8 @@ func (c *Clusters) NewMeter(names []string, latencies bool) *Meter {
 	return m
 }
 
-// Begin begins the first window. It returns false if it could read no metrics
-// of any member, so that waiting is of no use.
+// Begin begins the first window. It returns false if it has read no metrics of any
+// member: then Read would find no latency, and the caller need not wait for one.
 func (m *Meter) Begin(ctx context.Context) bool {
 	if m.before == nil {
 		return false
@@ -75,7 +75,7 @@ func (m *Meter) forEach(f func(i int, name string)) {
 }
 
 // scrapeCluster scrapes all members. It returns nil without a connection to the
-// cluster, because the facts of the cluster report this error.
+// cluster: Read reports this error with the facts of the cluster.
 func (m *Meter) scrapeCluster(ctx context.Context, name string) map[string]etcd.Scraped {
 	cluster, err := m.clusters.Open(ctx, name)
 	if err != nil {
@@ -84,9 +84,9 @@ func (m *Meter) scrapeCluster(ctx context.Context, name string) map[string]etcd.
 	return cluster.ScrapeAll(ctx)
 }
 
-// addLatencies adds the latencies of the members between two scrapes. If a
-// member does not answer clients of etcd, its missing metrics are not a second
-// problem.
+// addLatencies adds the latencies of the members between two scrapes. It reports a
+// missing latency only of a healthy member, because an unhealthy member is a
+// problem already.
 func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped) {
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -107,9 +107,9 @@ func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped
 	}
 }
 
-// addExcesses names the members that exceed the limits of the cluster. The
-// limits are for stagings, so a member that exceeds them by itself is slow, but
-// not unhealthy.
+// addExcesses reports the members that exceed the latency limits of the cluster.
+// These limits are for stagings. A member that exceeds them without a staging is
+// slow, but not unhealthy.
 func addExcesses(s *engine.ClusterStatus, limits engine.Latency) {
 	for _, p := range s.Latency {
 		for _, metric := range []struct {

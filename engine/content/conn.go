@@ -10,11 +10,11 @@ import (
 
 const (
 	maxConns   = 24              // open connections of a host; ostree opens eight
-	stallLimit = 2 * time.Minute // a connection on which the host reads nothing for this long is closed
+	stallLimit = 2 * time.Minute // a write that the host does not take within this time fails
 )
 
-// boundedListener accepts every connection, because SSH waits for that, and closes connections beyond maxConns. The
-// data of the others keeps to the limits.
+// boundedListener accepts every connection, because SSH waits for that. It closes connections beyond maxConns at once. On
+// the others, it limits the rate of the data.
 type boundedListener struct {
 	net.Listener
 	ctx    context.Context
@@ -39,9 +39,9 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// limitedConn writes no faster than the limits allow. It keeps short writes
-// until its caller reads or closes it. So the header and the content of a small
-// response are one SSH packet.
+// limitedConn writes no faster than the limits allow. It keeps the data of short
+// writes until they fill a chunk, or until its caller reads or closes. So the
+// header and the content of a small response are one SSH packet.
 type limitedConn struct {
 	net.Conn
 	listener *boundedListener
@@ -51,7 +51,7 @@ type limitedConn struct {
 	unsent []byte // at most chunkSize
 }
 
-// Read sends the bytes that were kept, and reads.
+// Read sends the data that Write has kept, and then reads.
 func (c *limitedConn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	err := c.sendUnsent()
@@ -62,8 +62,8 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write writes in chunks, each when it is due. It keeps
-// bytes that do not fill a chunk.
+// Write sends chunks, each when the limits allow it. It keeps data that do not
+// fill a chunk.
 func (c *limitedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,8 @@ func (c *limitedConn) sendChunk(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close ends the connection. While another goroutine writes, it does not wait for that.
+// Close sends the data that Write has kept, and ends the connection. If another goroutine is
+// sending, Close does not wait for it, and sends nothing.
 func (c *limitedConn) Close() error {
 	c.once.Do(func() { c.listener.open.Add(-1) })
 	if c.mu.TryLock() {

@@ -26,7 +26,7 @@ type Excess struct {
 	Window time.Duration
 
 	// Stalled is the time for which the member has completed no write, although
-	// it wrote before. Then there is no metric, P99 and Limit.
+	// it wrote before. Then Metric, P99 and Limit are empty.
 	Stalled time.Duration
 
 	idle time.Duration // p99 while nothing is staged; 0: not known
@@ -44,9 +44,10 @@ func (x Excess) isOver() bool { return x.shareOfLimit() > 1 }
 // calmShare is the share of the limit at or below which the pace may rise.
 const calmShare = 0.75
 
-// isCalm reports whether the latency leaves room below its limit. A limit that
-// the idle latency has raised is never far from that latency. Then the lower
-// half of the distance between them counts as room, too.
+// isCalm reports whether the latency leaves room below its limit: it is at most
+// calmShare of the limit, or at most halfway from the idle latency to the limit.
+// The second rule is for limits that the idle latency has raised. They are so
+// close to the idle latency that the first rule alone would rarely be met.
 func (x Excess) isCalm() bool {
 	return x.P99 <= max(time.Duration(calmShare*float64(x.Limit)), (x.idle+x.Limit)/2)
 }
@@ -59,7 +60,8 @@ func LimitsOf(l engine.Latency) Limits {
 	return Limits{WALFsync: time.Duration(l.WALFsyncP99), BackendCommit: time.Duration(l.BackendCommitP99)}
 }
 
-// Raised returns the limits of a member with that idle latency.
+// Raised returns limits that are at least IdleFactor times the idle latency of a
+// member.
 func (l Limits) Raised(idle engine.LatencyPoint) Limits {
 	return Limits{
 		WALFsync:      max(l.WALFsync, durationOf(idle.WALFsyncP99*engine.IdleFactor)),
@@ -67,9 +69,9 @@ func (l Limits) Raised(idle engine.LatencyPoint) Limits {
 	}
 }
 
-// mostRaised is how many times higher the limit of a member may become than at
-// the begin of a staging. A higher idle latency means a broken disk and not a
-// busy one.
+// mostRaised bounds how far the limits of a member rise during a staging, as a
+// multiple of its limits at the begin. If the idle latency rises further, the disk
+// is broken and not busy.
 const mostRaised = 4
 
 // raisedBy returns the limits of a member whose idle latency has been measured
@@ -82,8 +84,8 @@ func (l Limits) raisedBy(idle engine.LatencyPoint) Limits {
 func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // worstOf returns the latency that is highest in relation to its limit.
-// observed is false if no member has written anything in the windows of the
-// points.
+// observed is false if no member has answered that has written anything in the
+// window of its point.
 func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.LatencyPoint) (worst Excess, observed bool) {
 	for _, r := range readings {
 		for _, x := range c.compareReading(r, point(r)) {
@@ -95,7 +97,8 @@ func (c *Controller) worstOf(readings []Reading, point func(Reading) engine.Late
 	return worst, observed
 }
 
-// areCalm reports whether all members have room below their limits, in the longest window.
+// areCalm reports whether all members have room below their limits, in the longest window. It ignores members that did not
+// answer or have written nothing.
 func (c *Controller) areCalm(readings []Reading) bool {
 	for _, r := range readings {
 		for _, x := range c.compareReading(r, r.Long) {
@@ -107,7 +110,8 @@ func (c *Controller) areCalm(readings []Reading) bool {
 	return true
 }
 
-// compareReading compares the latencies of a point with the limits of the member. It skips a metric without observations.
+// compareReading compares the latencies of a point with the limits of the member. It leaves out a latency without a write, and
+// all latencies of a member that did not answer.
 func (c *Controller) compareReading(r Reading, p engine.LatencyPoint) []Excess {
 	if r.Missing {
 		return nil

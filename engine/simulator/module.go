@@ -58,8 +58,8 @@ func (osModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error
 	}}}, nil
 }
 
-// updateSteps returns the steps that stage the OS, unless it is staged already, and
-// reboot into it.
+// updateSteps returns the steps that stage the OS, unless it is staged already,
+// those that reboot into it, and those that roll back.
 func updateSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	digest, timeouts := t.Desired.OS.Digest(), t.Pool.Timeouts.WithDefaults()
 	steps := engine.Steps{Reboot: rebootSteps(t, digest), Rollback: rollbackSteps(t, digest)}
@@ -96,8 +96,8 @@ func rebootSteps(t engine.Target, digest string) []engine.Step {
 	}
 }
 
-// encodeFacts returns the answer of a host to the probe: first its clock, and
-// then all facts that change less often.
+// encodeFacts returns the answer of a host to the probe: a line with its clock, and
+// then the other facts, which change less often.
 func encodeFacts(f engine.Facts) []byte {
 	clock := f.Clock.Format(time.RFC3339Nano) + "\n"
 	f.Clock = time.Time{}
@@ -105,8 +105,9 @@ func encodeFacts(f engine.Facts) []byte {
 	return append([]byte(clock), text...)
 }
 
-// decodedFacts maps texts to the facts without a clock that they contain,
-// because hosts send the same answers again and again, in all worlds.
+// decodedFacts caches the decoded facts of each answer. The clock is not part of
+// its keys: without the clock, hosts of all worlds send the same answers again and
+// again.
 var decodedFacts = struct {
 	sync.Mutex
 	byText map[string]engine.Facts

@@ -16,7 +16,7 @@ const (
 	settingsPath = engine.StateDir + "/etcd-member.env"
 	tunedPath    = engine.StateDir + "/etcd-settings.env"    // settings of the inventory
 	unreadPath   = engine.StateDir + "/etcd-settings.unread" // exists while etcd may not have read tunedPath
-	placePath    = engine.StateDir + "/etcd-restore"         // end of the name of the folder in which a restore works
+	placePath    = engine.StateDir + "/etcd-restore"         // has the end of the name of the folder in which a restore works
 	replacedPath = engine.StateDir + "/etcd-replaced"        // clusters that a restore has replaced
 )
 
@@ -24,7 +24,8 @@ func dropinPath(unit string) string {
 	return hostscript.UnitDir + "/" + unit + ".d/" + hostscript.MemberDropin
 }
 
-// tuningPath returns the path of the drop-in that names tunedPath. Its settings take precedence over those of dropinPath.
+// tuningPath returns the path of the drop-in that names tunedPath. Its settings take precedence over those of the drop-in at
+// dropinPath.
 func tuningPath(unit string) string {
 	return hostscript.UnitDir + "/" + unit + ".d/" + hostscript.SettingsDropin
 }
@@ -37,24 +38,24 @@ func wantedUser(m engine.ManagedMembers) string {
 	return m.Settings.User
 }
 
-// body is a script after its checks: its purpose, the values of its variables, and its text.
+// body has the parts in which scripts differ: the purpose, the values of further variables, and the text after the checks.
 type body struct {
 	purpose   Purpose
 	variables [][2]string
 	text      string
 }
 
-// freeScript returns a script that needs no hold. Its text follows the variables and functions of all scripts.
+// freeScript returns a script that needs no hold: the lines of scriptHead, and the text.
 func freeScript(m engine.ManagedMembers, b body) Script {
 	return Script{b.purpose, scriptHead(m, b.variables) + b.text}
 }
 
-// heldScript returns a script that runs only under the hold of the owner.
+// heldScript returns a script that does nothing unless the owner holds the host. It tells the host the operation.
 func heldScript(owner engine.HoldOwner, m engine.ManagedMembers, operation string, b body) Script {
 	return Script{b.purpose, scriptHead(m, b.variables) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + b.text}
 }
 
-// scriptHead returns the first lines of scripts: variables, and after an empty line functions.
+// scriptHead returns the first lines of a script: variables, an empty line, and the functions that all scripts share.
 func scriptHead(m engine.ManagedMembers, variables [][2]string) string {
 	dir, base := path.Split(m.DataDir)
 	return "set -eu\numask 077\nexport LC_ALL=C\n" + hostscript.Assign([][2]string{
@@ -89,7 +90,7 @@ func recordScript(owner engine.HoldOwner, m engine.ManagedMembers, r membership.
 	return heldScript(owner, m, "record a change of etcd members", body{RecordChange, [][2]string{{"newrecord", string(r)}}, recordText})
 }
 
-// forgetScript ends a change.
+// forgetScript removes the record of a change, which ends the change on the host.
 func forgetScript(owner engine.HoldOwner, m engine.ManagedMembers) Script {
 	return heldScript(owner, m, "end a change of etcd members", body{EndChange, nil, forgetText})
 }
@@ -111,7 +112,7 @@ func preflightScript(m engine.ManagedMembers) Script {
 	return freeScript(m, body{CheckNewHost, nil, preflightText})
 }
 
-// settingsText returns the settings of etcd for its first start.
+// settingsText has the settings of etcd for its first start.
 type settingsText struct {
 	name, peerURL, cluster, state, token string
 
@@ -123,7 +124,7 @@ func (s settingsText) String() string {
 		"\nETCD_INITIAL_CLUSTER=" + s.cluster + "\nETCD_INITIAL_CLUSTER_STATE=" + s.state + "\n"
 	text += certificateSettings(s.managed.CA)
 	if tuned := s.managed.Settings; tuned != nil && tuned.DeriveURLs {
-		text += "ETCD_LISTEN_PEER_URLS=" + s.peerURL + "\n" // members never get another peer URL
+		text += "ETCD_LISTEN_PEER_URLS=" + s.peerURL + "\n" // the settings stay true, because members never get another peer URL
 	}
 	if s.token != "" {
 		text += "ETCD_INITIAL_CLUSTER_TOKEN=" + s.token + "\n"

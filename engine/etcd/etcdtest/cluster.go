@@ -1,6 +1,6 @@
 // Package etcdtest starts real etcd members on the loopback interface for
 // tests. Every member has its own loopback address, so that all members can
-// listen on the same ports, like members on different hosts.
+// listen on the same ports, as members on different hosts do.
 package etcdtest
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	clientPort   = 2379
 	peerPort     = 2380
-	startTimeout = 30 * time.Second // bounds every wait
+	startTimeout = 30 * time.Second // bounds the start of a member, and a change of members
 )
 
 // MetricsPort is the port on which members with Options.Metrics serve their
@@ -109,7 +109,7 @@ func (c *Cluster) addUnlisted(t testing.TB) *Member {
 	return m
 }
 
-// Client returns a client of all members, which is closed with the test.
+// Client returns a client of all members. The end of the test closes it.
 func (c *Cluster) Client(t testing.TB) *clientv3.Client {
 	t.Helper()
 	var endpoints []string

@@ -61,8 +61,8 @@ func Next(s State) (Step, error) {
 	return Step{Action: Replace, Host: ready.Name}, nil
 }
 
-// nextLiving returns the steps that end a restore after the new cluster has started. It refuses the restore of any other
-// cluster with a living quorum.
+// nextLiving returns the next step of a restore whose new cluster has started. It refuses the restore of any other cluster
+// with a living quorum.
 func (s State) nextLiving() (Step, error) {
 	placed, ok := s.findHost(func(h Host) bool {
 		return h.Phase == Placed && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name && m.Healthy })
@@ -90,9 +90,9 @@ func (s State) findHost(fits func(Host) bool) (Host, bool) {
 	return s.Hosts[i], true
 }
 
-// nextToClean returns the step that stops etcd on the next host other than chosen, and sets its old data aside. A host
-// without data needs the step, too: if etcd kept running there, it could create a cluster of its own. Members of the new
-// cluster do not need it. Unreachable hosts cannot have it.
+// nextToClean returns the step that stops etcd on the next host and sets its data aside. A host without data needs this
+// step, too: if etcd kept running there, it could create a cluster of its own. The chosen host, which has the new data, members
+// of the new cluster, and unreachable hosts get no such step.
 func (s State) nextToClean(chosen string) (Step, bool) {
 	for _, h := range s.Hosts {
 		joined := s.quorumLives() && slices.ContainsFunc(s.Answers, func(m membership.Member) bool { return m.Host == h.Name })
@@ -103,8 +103,8 @@ func (s State) nextToClean(chosen string) (Step, bool) {
 	return Step{}, false
 }
 
-// nextBuild returns the next step towards new data: on the host whose data are the source, or, for a snapshot, on the
-// first host that passes the preflight.
+// nextBuild returns the next step towards new data. A host whose data are the source gets the new data itself. The new data
+// of a snapshot go to the first host that passes the preflight.
 func (s State) nextBuild(source Source) (Step, error) {
 	if source.Identity == "" {
 		return Step{}, s.refuseRestore(NoSource, "no reachable host has readable data of this cluster"+s.unreadText()+
@@ -127,7 +127,7 @@ func (s State) nextBuild(source Source) (Step, error) {
 	return Step{}, s.refuseRestore(NoHost, "no host can have the new data: "+joinOr(failed, "no host that is to have a voter is reachable"))
 }
 
-// listCandidates returns the hosts that may get the new data. Hosts that a person has called lost come last.
+// listCandidates returns the hosts that may get the new data. Those that the operator has declared lost come last.
 func (s State) listCandidates(source Source) []Host {
 	var first, last []Host
 	for _, h := range s.Hosts {

@@ -20,8 +20,8 @@ const (
 	defaultKeepAliveCount = 3
 )
 
-// Resolver fills in a Target from ssh_config and the defaults. It keeps the first error in err, so that Resolve checks
-// once.
+// Resolver fills in a Target from ssh_config and the defaults. Its methods keep the first error in err, and Resolve returns
+// it.
 type Resolver struct {
 	Config Config
 	Alias  string // the name to look up in ssh_config
@@ -111,7 +111,7 @@ func (r *Resolver) resolveJumpHosts(t Target, e *Endpoint) {
 	if err != nil {
 		r.setError(err)
 	}
-	// A ProxyJump for all hosts also applies to the jump host itself. That host is reached directly.
+	// A ProxyJump of "Host *" also applies to the jump host itself. But this host is reached directly.
 	if len(hops) > 0 && hops[len(hops)-1].isHost(r.Alias, e.port) {
 		hops = nil
 	}
@@ -165,8 +165,8 @@ func (r *Resolver) configNumber(keyword string, fallback int) int {
 	return int(n)
 }
 
-// configTime reads a time of ssh_config: seconds, or a number with a unit such as 1m30s. For "none", 0 and a missing
-// keyword, configTime returns fallback.
+// configTime returns a time of ssh_config: a number of seconds, or numbers with the units h, m and s, such as 1m30s. For
+// "none", 0 and a missing keyword, configTime returns fallback.
 func (r *Resolver) configTime(keyword string, fallback time.Duration) time.Duration {
 	v := r.configValue(keyword)
 	if v == "" || v == "0" || strings.EqualFold(v, "none") {

@@ -54,8 +54,8 @@ func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 	}
 }
 
-// isIdle reports whether nothing was staged since the previous sample, because
-// the host was frozen all the time.
+// isIdle reports whether the staging was frozen, and so wrote nothing, during all
+// of the time since the previous sample. It must be called once for each sample.
 func (g *Stage) isIdle() bool {
 	if g.sent.Knobs.Slice > 0 || !g.isInForce(engine.FreezeLever) {
 		g.pausedSamples = 0
@@ -65,10 +65,10 @@ func (g *Stage) isIdle() bool {
 	return g.pausedSamples > 1
 }
 
-// sendPace sends the pace to the host if the pace has changed, or if it is time
-// to show the host that the bastion still works. A pace that does not arrive is
-// sent again with the next sample. Until then the host keeps its last pace, or
-// falls back to its safe pace.
+// sendPace sends a pace to the host if it differs from the last one that arrived,
+// or if the host must hear that the bastion still works. If a pace does not
+// arrive, sendPace sends one again with the next sample. Until then the host keeps
+// its last pace, or falls back to its safe pace.
 func (g *Stage) sendPace(ctx context.Context, d governor.Decision) {
 	now := g.Clock.Now()
 	if g.levers != nil && d.Knobs == g.sent.Knobs && now.Sub(g.sentAt) < renewPace {
