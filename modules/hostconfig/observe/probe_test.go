@@ -124,8 +124,8 @@ func TestRecordThatIsNotUnderstood(t *testing.T) {
 		"spelled another way": {compact.String(), "put back a copy"},
 		"list cut by hand":    {strings.Replace(whole, "\"path /etc/a\",\n", "", 1), "put back a copy"},
 		"path added by hand":  {strings.Replace(whole, `"/etc/a"`, `"/etc/c"`, 1), "put back a copy"},
-		"relative path":       {strings.ReplaceAll(whole, `/etc/a`, `etc/a`), "no path"},
-		"path that climbs":    {strings.ReplaceAll(whole, `/etc/a`, `/etc/../a`), "no path"},
+		"relative path":       {strings.ReplaceAll(whole, `/etc/a`, `etc/a`), "not an absolute path"},
+		"path that climbs":    {strings.ReplaceAll(whole, `/etc/a`, `/etc/../a`), "not an absolute path"},
 		"control character":   {string(record.Encode(resource.Record{Schema: 1, Config: resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/a\nb")}}})), "control characters"},
 		"too large":           {whole + strings.Repeat(" ", record.MaxSize), "more than 16 MiB"},
 	} {
