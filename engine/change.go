@@ -71,7 +71,7 @@ func (a Action) String() string { return strings.TrimSpace(string(a.Type) + " " 
 // ActionType is a kind of action.
 type ActionType string
 
-// The kinds of action, in the order in which they are carried out.
+// The kinds of action. A reboot is carried out last, the others in this order.
 const (
 	NoAction      ActionType = "none"
 	DrainAction   ActionType = "drain"

@@ -34,9 +34,10 @@ func changeWarnings(work []engine.HostPlan) []string {
 	return list
 }
 
-// mergeActions returns the actions of a host's changes, each action once. The
-// actions have the order of the module if the module has one, else the order of
-// their types. A reboot replaces all other actions except the drain.
+// mergeActions returns the actions of a host's changes, each action once, a drain
+// first. The others follow the given order, in which their module carries them out.
+// Without one they are ordered by type. A reboot replaces daemon-reload, reload and
+// restart, and then types decide the order.
 func mergeActions(changes []engine.Change, order []engine.Action) []engine.Action {
 	var all []engine.Action
 	for _, c := range changes {
@@ -60,7 +61,7 @@ func mergeActions(changes []engine.Change, order []engine.Action) []engine.Actio
 			if i := slices.Index(order, a); i >= 0 && a.Type != engine.DrainAction {
 				return i
 			}
-			return -1 // at most one module has actions other than a drain
+			return -1 // only drains are not in order, because one module at most has other actions
 		}
 		slices.SortStableFunc(merged, func(a, b engine.Action) int { return cmp.Compare(place(a), place(b)) })
 	}

@@ -35,10 +35,10 @@ func (b *Bastion) law() *laws.Run {
 	return b.observed
 }
 
-// lawNotes returns the same as law, without the state of the site. It is for
-// notes about the run, which only depend on the time. A run of a thousand hosts
-// makes many notes. An update of all hosts for each note would take most of the
-// time.
+// lawNotes returns the same as law, but updates only the time, and not the hosts
+// and clusters. Use it where the observer only records when the run did
+// something. A run of a thousand hosts records so much that an update of all
+// hosts for each record would take most of the time.
 func (b *Bastion) lawNotes() *laws.Run {
 	b.site.laws.Now = time.Now()
 	return b.observed
@@ -59,8 +59,8 @@ func (s *Site) addObserver() {
 	}
 }
 
-// observeInto sets all fields of the state. It does not copy the state, because
-// it runs for every host and call.
+// observeInto sets all fields of an existing state, and makes no new one, because
+// it runs for every host at each check of a law.
 func (h *Host) observeInto(s *laws.State, now time.Time) {
 	s.Up, s.Cut, s.GoesDown, s.Returns, s.Lost = h.up, h.cut, !h.goes.IsZero(), !h.returns.IsZero(), h.lost
 	s.Booted, s.BootedAt, s.Staged, s.Reboots, s.Rejected = h.booted, h.bootedAt, h.staged, len(h.reboots), h.memory.rejected
@@ -69,7 +69,7 @@ func (h *Host) observeInto(s *laws.State, now time.Time) {
 	h.setting.observeInto(&s.Setting)
 	s.Setting.Wanted, s.StagedBy = nil, ""
 	if word, ok := h.site.settings[h.Name]; ok {
-		wanted := word // a copy, so that hosts without a setting need no memory
+		wanted := word // a copy of its own, so that word does not use the heap for hosts without a setting
 		s.Setting.Wanted = &wanted
 	}
 	if h.staging != "" && h.stager != nil {
@@ -107,8 +107,8 @@ func askedOf(r *rollout.Run) *laws.Asked {
 	return a
 }
 
-// TooFar reports whether max_skew keeps the host from its desired OS, either
-// for its own pool or for a pool before it.
+// TooFar reports whether max_skew keeps the host from its desired OS, or a host of
+// a pool that must be updated before.
 func (s *Site) TooFar(host string) (far bool) {
 	s.settle()
 	s.mu.Lock()

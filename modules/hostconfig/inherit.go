@@ -32,7 +32,7 @@ func (x *configDiff) fillInherited(c resource.Config) resource.Config {
 
 // appendTo returns the contents of a file after appending (whole), and the part
 // of them that belongs to the host (rest). It replaces text that was appended
-// earlier in place, so that lines that others have added later stay.
+// earlier where it stands, so that lines that others have added stay.
 func (x *configDiff) appendTo(f resource.File) (whole, rest []byte) {
 	n := x.facts.Nodes[f.Path]
 	if at, text, found := x.findAppended(f.Path); found {
@@ -99,9 +99,9 @@ func (x *configDiff) firstBase(path string) string {
 	return ""
 }
 
-// remainingContents returns the contents that stay when a file leaves the
-// configuration to which text was only appended: the contents before appending,
-// and lines that others have added. stays is false if the script must remove the
+// remainingContents returns the contents that stay when a file to which text was
+// only appended leaves the configuration: the contents before appending, and lines
+// that others have added. stays is false if the script must remove the
 // file or restore its original.
 func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool) {
 	n := x.facts.Nodes[e.edit.path]
@@ -147,10 +147,10 @@ func (s span) cutFrom(contents []byte) []byte {
 	return slices.Concat(before, after)
 }
 
-// findText searches the appended text in these places, in order: directly after
+// findText looks for the appended text in these places, in order: directly after
 // the contents before appending; the last place where the text forms whole lines;
-// the end of the file. It omits the end if the contents before appending are
-// known to end with a newline.
+// the end of the file. If the contents before appending end with a newline, it does
+// not try the end of the file: the text would form whole lines there.
 func findText(n resource.PathFacts, text []byte) (span, bool) {
 	if len(text) == 0 {
 		return span{}, false

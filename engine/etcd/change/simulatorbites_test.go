@@ -119,12 +119,12 @@ func TestSimulatorBites(t *testing.T) {
 			for i := range r.Members {
 				r.Members[i].Retired = i > 0
 			}
-		}, false, "serves, nobody wants it removed, and it is"},
-		"dead voter": {func(r *change.Run) { r.Hosts = emptyHosts{r.Hosts} }, false, "may come back, nobody wants it removed, and it is"},
+		}, false, "is removed, although it serves"},
+		"dead voter": {func(r *change.Run) { r.Hosts = emptyHosts{r.Hosts} }, false, "is removed, although it may come back"},
 		"leader":     {lieAboutMembers(func(m *membership.Member) { m.Leader = false }), false, "leads cluster main, and its voter is removed"},
 		"majority": {lieAboutMembers(func(m *membership.Member) {
 			m.Healthy = m.Healthy || !m.Learner
-		}), false, "a change leaves"},
+		}), false, "after a change, only"},
 		"restart of a leader": {lieAboutMembers(func(m *membership.Member) { m.Leader = false }), false, "goes down while it leads cluster"},
 		"restart of a second voter": {lieAboutMembers(func(m *membership.Member) {
 			m.Healthy = m.Healthy || !m.Learner

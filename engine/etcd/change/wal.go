@@ -7,8 +7,8 @@ import (
 
 // readWAL returns the IDs of the member that wrote a WAL file and of its cluster, from the beginning of the file, or "" if
 // they cannot be read. Each file begins with two records: a checksum, and the IDs of the member and its cluster (etcd,
-// server/storage/wal). A record is a little-endian length, whose highest byte is the padding, and a message of Protocol
-// Buffers with a type (1) and data (3).
+// server/storage/wal). A record is a little-endian length, a message of Protocol Buffers with a type (1) and data (3),
+// and padding, whose size is in the highest byte of the length.
 func readWAL(begin []byte) (member, cluster string) {
 	const metadata = 1
 	for len(begin) > 8 {

@@ -27,8 +27,8 @@ type Member struct {
 	config  *embed.Config
 }
 
-// Dial connects like a program on the member's own host: it replaces 127.0.0.1
-// by the member's address.
+// Dial connects like a program on the member's own host: on etcd's ports it
+// replaces 127.0.0.1 by the member's address, or refuses with AddressOnly.
 func (m *Member) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	for _, port := range []int{clientPort, peerPort, MetricsPort} {
 		if address != loopbackAddress(port) {
@@ -95,7 +95,7 @@ func (m *Member) startMember(t testing.TB, state, initial string) {
 	config.ListenPeerUrls, config.AdvertisePeerUrls = peer, peer
 	config.ClusterState, config.InitialCluster, config.InitialClusterToken = state, initial, m.cluster.token
 	config.TickMs, config.ElectionMs = 50, 500
-	config.StrictReconfigCheck = false // with the check, etcd refuses a learner during 5 s after the last change
+	config.StrictReconfigCheck = false // with the check, etcd refuses a learner until enough voters have been connected for 5 s
 	config.BcryptCost = 4
 	config.QuotaBackendBytes = m.cluster.options.QuotaBytes
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())

@@ -156,6 +156,9 @@ func (e *Evaluator) sensitiveFunction() function.Function {
 	})
 }
 
+// maxHostNumber is the largest number of an address within its prefix.
+const maxHostNumber = 1 << 24
+
 func cidrHostFunction() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "prefix", Type: cty.String}, {Name: "number", Type: cty.Number}},
@@ -167,8 +170,8 @@ func cidrHostFunction() function.Function {
 				return none, function.NewArgError(0, err)
 			}
 			n, accuracy := args[1].AsBigFloat().Int64()
-			if accuracy != 0 || n < 0 || n > 1<<24 {
-				return none, function.NewArgErrorf(1, "it must be a whole number from 0")
+			if accuracy != 0 || n < 0 || n > maxHostNumber {
+				return none, function.NewArgErrorf(1, "it must be a whole number from 0 to %d", maxHostNumber)
 			}
 			addr := prefix.Masked().Addr()
 			b := addr.AsSlice()

@@ -44,7 +44,7 @@ func isTask(c engine.Change) bool { return c.Task }
 const longName = 36
 
 // CountKinds counts changes by kind: 12 files, 2 units, 1 user. A single change
-// is named instead.
+// with a short name is named instead; that of the record is "put on record".
 func CountKinds(changes []engine.Change) string {
 	if first := changes[0].Resource; len(changes) == 1 && first == engine.RecordResource {
 		return "put on record"

@@ -36,15 +36,15 @@ func (r *Run) CheckPromote(c *Cluster, h *Host) {
 	}
 }
 
-// CheckRemove checks that a voter is removed only if a person wants it removed or if it is dead, that it does not lead, and
-// that more than half of the other voters are healthy.
+// CheckRemove checks that a voter is removed only if a person wants it removed or if it is dead, that more than half of the
+// other voters are healthy, and that a voter that serves does not lead and leaves only healthy voters.
 func (r *Run) CheckRemove(c *Cluster, h *Host, m Removed) {
 	host, ok := r.observer.Inventory.Host(h.Name)
 	switch meant := ok && host.Retired; {
 	case m.Serves && !meant:
-		r.reportViolation("the voter of %s serves, nobody wants it removed, and it is", h.Name)
+		r.reportViolation("the voter of %s is removed, although it serves and nobody wants it removed", h.Name)
 	case m.HasData && !meant:
-		r.reportViolation("the voter of %s may come back, nobody wants it removed, and it is", h.Name)
+		r.reportViolation("the voter of %s is removed, although it may come back and nobody wants it removed", h.Name)
 	case m.Serves && c.Leader == h && !wasUnseen(c.Elected, r.gathered[c.Name]):
 		r.reportViolation("%s leads cluster %s, and its voter is removed", h.Name, c.Name)
 	}
@@ -55,15 +55,15 @@ func (r *Run) CheckRemove(c *Cluster, h *Host, m Removed) {
 	r.checkMajority(c, others)
 }
 
-// checkVoters checks that all voters are healthy, as far as the run could know, and that no roll-out disrupts the host of
+// checkVoters checks that all voters are healthy, as far as the run could know, and that no run disrupts the host of
 // another voter.
 func (r *Run) checkVoters(c *Cluster, h *Host, voters []*Host) {
 	for _, m := range voters {
 		switch {
 		case m != h && m.isDisrupted():
-			r.reportViolation("the voters of cluster %s change at %s while %s is disrupted", c.Name, h.Name, m.Name)
+			r.reportViolation("cluster %s changes the voter of %s while %s is disrupted", c.Name, h.Name, m.Name)
 		case !m.Healthy && !wasUnseen(m.Lost, r.gathered[c.Name]):
-			r.reportViolation("the voters of cluster %s change at %s while %s is not healthy", c.Name, h.Name, m.Name)
+			r.reportViolation("cluster %s changes the voter of %s while %s is not healthy", c.Name, h.Name, m.Name)
 		}
 	}
 	r.checkMajority(c, voters)
@@ -77,7 +77,7 @@ func (r *Run) checkMajority(c *Cluster, voters []*Host) {
 		}
 	}
 	if 2*serve <= len(voters) {
-		r.reportViolation("a change leaves %d of %d voters of cluster %s", serve, len(voters), c.Name)
+		r.reportViolation("after a change, only %d of %d voters of cluster %s are healthy", serve, len(voters), c.Name)
 	}
 }
 
@@ -96,9 +96,9 @@ func (r *Run) CheckSetAside(h *Host, needed bool) {
 	}
 }
 
-// CheckFounded checks that no cluster is founded while a host has data of a member of the cluster before; other reports that.
-func (w *Observer) CheckFounded(h *Host, other bool) {
-	if other {
+// CheckFounded checks that no cluster is founded while a host still has data of an earlier cluster of that name.
+func (w *Observer) CheckFounded(h *Host, hasEarlierData bool) {
+	if hasEarlierData {
 		w.report(h.Name + " founds a second cluster of the name " + h.Cluster + ", at " + w.Now.UTC().Format(time.TimeOnly))
 	}
 }

@@ -67,7 +67,7 @@ type State struct {
 	Freed   bool // a person removed the last hold
 	Drained bool
 	Units   []string // units that run
-	Healthy bool     // the host has a healthy etcd member
+	Healthy bool     // its etcd member is healthy, or it is up and has none
 	Unclear bool     // the state of the host is not understood
 	Setting Setting
 }

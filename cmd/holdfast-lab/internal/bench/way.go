@@ -10,9 +10,9 @@ type way struct {
 	letter string
 	title  string
 
-	offline  bool   // the member is away while its OS is fetched
+	offline  bool   // the script takes the member away and reboots its host, and holdfast does not run
 	bare     bool   // there is no update
-	script   string // stages the OS on the host; "": holdfast stages it
+	script   string // runs on the host; "": holdfast stages the OS
 	governed bool   // the cluster has latency limits
 	mirrored bool   // the bastion serves the OS
 }

@@ -1,6 +1,6 @@
-// Package site makes the files that holdfast needs to reach the lab: an
-// inventory, known_hosts and an SSH key. Their paths are relative, so that the
-// folder can be copied. The package does no I/O.
+// Package site renders the files that holdfast needs to reach the lab: an
+// inventory, known_hosts and an SSH key. The inventory names the other two by
+// relative paths, so that the site folder can be copied. The package does no I/O.
 package site
 
 import (
@@ -16,7 +16,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// These are the names of the files in a site folder.
+// These are the names of the files that holdfast reads in a site folder.
 const (
 	Inventory  = "inventory.hcl"
 	KnownHosts = "known_hosts"
