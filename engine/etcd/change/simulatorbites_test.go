@@ -114,7 +114,7 @@ func TestSimulatorBites(t *testing.T) {
 		"wanted voter":   {hideRetired, false, "is given a vote, and nobody wants one there"},
 		"healthy voters": {lieAboutMembers(func(m *membership.Member) {
 			m.Healthy = m.Healthy || !m.Learner
-		}), false, "the voters of cluster main change at"},
+		}), false, "cluster main changes the voter of"},
 		"wanted removal": {func(r *change.Run) {
 			for i := range r.Members {
 				r.Members[i].Retired = i > 0

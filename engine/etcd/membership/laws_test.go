@@ -178,6 +178,24 @@ func TestLaws(t *testing.T) {
 	t.Logf("%d of %d worlds", tried, worlds)
 }
 
+// TestLawsOfMoreVoters lets a run change clusters of five to seven voters of every condition and role. TestLaws has fewer kinds of
+// voters there. Learners, new hosts and kills alternate, so that each set of voters is tried with one of each.
+func TestLawsOfMoreVoters(t *testing.T) {
+	t.Parallel()
+	longtest.SkipSlow(t)
+	all, names, worlds := allVoterKinds(), slices.Sorted(maps.Keys(learnerKinds)), 0
+	var fresh [][]int
+	longtest.Multisets(len(freshKinds), 2, func(h []int) { fresh = append(fresh, slices.Clone(h)) })
+	longtest.Multisets(len(all), longtest.Pick(5, 7), func(voters []int) {
+		if len(voters) < 5 {
+			return
+		}
+		worlds++
+		tryWorld(t, all, voters, names[worlds%len(names)], fresh[worlds/len(names)%len(fresh)], worlds/len(names)/len(fresh)%3)
+	})
+	t.Logf("%d worlds", worlds)
+}
+
 // The modes of a run that is killed.
 const (
 	neverKilled = iota
