@@ -13,23 +13,24 @@ import (
 // reportInterval is the time between two reports of a transfer.
 const reportInterval = 5 * time.Second
 
-// tracker keeps the bytes that hosts were sent in earlier attempts.
+// tracker keeps the bytes that hosts were sent, over all attempts.
 type tracker struct {
 	mu   sync.Mutex
-	sent map[string]int64 // by host and digest
+	sent map[string]*sentRanges // by host and digest
 }
 
-func newTracker() tracker { return tracker{sent: map[string]int64{}} }
+func newTracker() tracker { return tracker{sent: map[string]*sentRanges{}} }
 
 func (t *tracker) beginTransfer(transfer Transfer) *progress {
 	key := transfer.Host + " " + transfer.Content.Digest()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return &progress{transfer: transfer, before: t.sent[key], began: time.Now(), keep: func(n int64) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.sent[key] = n
-	}}
+	if t.sent[key] == nil {
+		t.sent[key] = newSentRanges()
+	}
+	p := &progress{transfer: transfer, began: time.Now(), sent: t.sent[key]}
+	p.before, _ = p.sent.count()
+	return p
 }
 
 // progress measures one transfer.
@@ -37,8 +38,7 @@ type progress struct {
 	transfer Transfer
 	before   int64 // bytes of earlier attempts
 	began    time.Time
-	keep     func(int64)
-	sent     atomic.Int64
+	sent     *sentRanges // of all attempts
 	total    atomic.Int64
 }
 
@@ -58,37 +58,38 @@ func (p *progress) reportUntil(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		sent := p.sent.Load()
-		rate := meter.addTotal(sent, reportInterval)
-		if p.transfer.Report == nil || sent == 0 {
+		sent, again := p.sent.count()
+		rate := meter.addTotal(sent-p.before, reportInterval)
+		if p.transfer.Report == nil || sent == p.before {
 			continue
 		}
-		p.transfer.Report(newProgress(p.before+sent, p.total.Load(), rate))
+		p.transfer.Report(newProgress(sent, again, p.total.Load(), rate))
 	}
 }
 
 func (p *progress) reportEnd() {
-	sent := p.sent.Load()
-	p.keep(p.before + sent)
-	if p.transfer.Report == nil || sent == 0 {
+	sent, again := p.sent.count()
+	if p.transfer.Report == nil || sent == p.before {
 		return
 	}
-	r := event.Progress{Bytes: p.before + sent, Ended: true}
+	r := event.Progress{Bytes: sent, Again: again, Ended: true}
 	if took := time.Since(p.began); took > 0 {
-		r.Rate = int64(float64(sent) / took.Seconds())
+		r.Rate = int64(float64(sent-p.before) / took.Seconds())
 	}
 	p.transfer.Report(r)
 }
 
-// newProgress returns a report. It leaves out a total that is smaller than
-// sent, because such a total is wrong.
-func newProgress(sent, total, rate int64) event.Progress {
-	r := event.Progress{Bytes: sent, Total: total, Rate: rate}
+// newProgress returns a report. Bytes that are sent again bring the end no nearer.
+// It leaves out a total that is smaller than the other bytes, because such a total
+// is wrong.
+func newProgress(sent, again, total, rate int64) event.Progress {
+	r := event.Progress{Bytes: sent, Again: again, Total: total, Rate: rate}
+	left := total - (sent - again)
 	switch {
-	case total < sent:
+	case left < 0:
 		r.Total = 0
 	case rate > 0 && total > 0:
-		r.Left = engine.Duration((time.Duration(float64(total-sent)/float64(rate)) * time.Second).Round(time.Second))
+		r.Left = engine.Duration((time.Duration(float64(left)/float64(rate)) * time.Second).Round(time.Second))
 	}
 	return r
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -23,7 +22,7 @@ const (
 type registryHandler struct {
 	layout *layout.Layout
 	image  layout.Image
-	sent   *atomic.Int64 // bytes of blobs
+	sent   *sentRanges // of blobs
 }
 
 // ServeHTTP answers one request.
@@ -72,7 +71,7 @@ func (h *registryHandler) serveBlob(w http.ResponseWriter, r *http.Request, refe
 	}
 	w.Header().Set("Docker-Content-Digest", b.Digest.String())
 	w.Header().Set("Etag", `"`+b.Digest.String()+`"`)
-	http.ServeContent(w, r, "", info.ModTime(), countingFile{f, h.sent})
+	http.ServeContent(w, r, "", info.ModTime(), &countingFile{ReadSeeker: f, name: b.Digest.String(), sent: h.sent})
 }
 
 func (h *registryHandler) findBlob(reference string, manifest bool) (layout.Blob, bool) {

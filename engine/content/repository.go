@@ -1,12 +1,10 @@
 package content
 
 import (
-	"io"
 	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"holdfast/engine/content/archive"
@@ -25,7 +23,7 @@ var servedNames = []string{"deltas", "delta-indexes", "objects", "refs", "summar
 // repositoryHandler serves the files of a repository to one host.
 type repositoryHandler struct {
 	repository *archive.Repository
-	sent       *atomic.Int64     // bytes of files
+	sent       *sentRanges       // of files
 	deltaFound func(name string) // called with the superblock of a delta that the host fetches
 }
 
@@ -73,18 +71,5 @@ func (h *repositoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if top == "deltas" && strings.HasSuffix(name, "/superblock") {
 		h.deltaFound(name)
 	}
-	http.ServeContent(w, r, "", info.ModTime(), countingFile{f, h.sent})
-}
-
-// countingFile counts the bytes that are read.
-type countingFile struct {
-	io.ReadSeeker
-	read *atomic.Int64
-}
-
-// Read reads from the file.
-func (c countingFile) Read(p []byte) (int, error) {
-	n, err := c.ReadSeeker.Read(p)
-	c.read.Add(int64(n))
-	return n, err
+	http.ServeContent(w, r, "", info.ModTime(), &countingFile{ReadSeeker: f, name: name, sent: h.sent})
 }

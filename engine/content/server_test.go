@@ -55,12 +55,13 @@ func makeMirror(t *testing.T) (folder, commit string) {
 type host struct {
 	name, repo string
 	server     *sshtest.Server
+	again      *atomic.Int64 // bytes that were sent again
 }
 
 func newHost(t *testing.T, name string, remoteOptions ...string) host {
 	t.Helper()
 	h := hostWithSSH(t)
-	h.name = name
+	h.name, h.again = name, new(atomic.Int64)
 	h.repo = filepath.Join(t.TempDir(), "repo")
 	ostreetest.MustRun(t, h.repo, "init", "--mode=archive")
 	ostreetest.MustRun(t, h.repo, append(append([]string{"remote", "add"}, remoteOptions...), "lab", "http://192.0.2.1/")...)
@@ -99,7 +100,10 @@ func (h host) serveCommit(t *testing.T, s *content.Server, commit string, wrap f
 		l = wrap(l)
 	}
 	var last atomic.Int64
-	stop, err := s.Serve(l, content.Transfer{Host: h.name, Content: engine.Content{Commit: commit}, Report: func(p event.Progress) { last.Store(p.Bytes) }})
+	stop, err := s.Serve(l, content.Transfer{Host: h.name, Content: engine.Content{Commit: commit}, Report: func(p event.Progress) {
+		last.Store(p.Bytes)
+		h.again.Store(p.Again)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,14 +164,15 @@ func TestHostsPullThroughTheirConnections(t *testing.T) {
 		h := newHost(t, fmt.Sprint("host-", i), "--no-gpg-verify")
 		work.Go(func() {
 			var wrap func(net.Listener) net.Listener
-			if i == 0 {
+			cutAt := map[int]int64{0: whole * 3 / 10, 1: whole * 7 / 10}[i]
+			if cutAt > 0 {
 				var left atomic.Int64
-				left.Store(whole * 3 / 10)
+				left.Store(cutAt)
 				wrap = func(l net.Listener) net.Listener { return cutListener{l, &left, sync.OnceFunc(h.server.Drop)} }
 			}
 			url, sent := h.serveCommit(t, s, commit, wrap)
 			out, err := h.pullCommit(t, url, commit)
-			if i == 0 {
+			if cutAt > 0 {
 				if err == nil {
 					t.Error("the pull did not notice that the connection was cut")
 				}
@@ -176,8 +181,9 @@ func TestHostsPullThroughTheirConnections(t *testing.T) {
 				if out, err = h.pullCommit(t, url, commit); err != nil {
 					t.Errorf("%s: %v: %s", h.name, err, out)
 				}
-				if all := sent(); first < whole/5 || all < whole || all > whole*13/10 {
-					t.Errorf("sent %d bytes before the cut, %d in all, of %d", first, all, whole)
+				all := sent()
+				if again := h.again.Load(); first < cutAt*2/3 || all < whole || all > whole*13/10 || again == 0 || all-again > whole*11/10 {
+					t.Errorf("sent %d bytes before the cut, %d in all, %d of them again, of %d", first, all, again, whole)
 				}
 			} else if err != nil {
 				t.Errorf("%s: %v: %s", h.name, err, out)

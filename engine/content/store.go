@@ -83,7 +83,7 @@ func (s repositoryStore) measureContent(ctx context.Context, c engine.Content) (
 }
 
 func (s repositoryStore) newHandler(_ context.Context, _ engine.Content, p *progress) (http.Handler, error) {
-	return &repositoryHandler{repository: s.Repository, sent: &p.sent, deltaFound: func(name string) { p.setTotal(s.DeltaSize(name)) }}, nil
+	return &repositoryHandler{repository: s.Repository, sent: p.sent, deltaFound: func(name string) { p.setTotal(s.DeltaSize(name)) }}, nil
 }
 
 // layoutStore serves images.
@@ -120,7 +120,7 @@ func (s layoutStore) newHandler(ctx context.Context, c engine.Content, p *progre
 	if err != nil {
 		return nil, err
 	}
-	return &registryHandler{layout: s.Layout, image: image, sent: &p.sent}, nil
+	return &registryHandler{layout: s.Layout, image: image, sent: p.sent}, nil
 }
 
 func (s layoutStore) readComplete(ctx context.Context, c engine.Content) (layout.Image, error) {

@@ -93,6 +93,7 @@ type RunStart struct {
 // zero means that the total is unknown.
 type Progress struct {
 	Bytes int64           `json:"bytes,omitempty"` // bytes sent since the step began
+	Again int64           `json:"again,omitempty"` // of these, bytes that were sent before and lost with a connection
 	Total int64           `json:"total,omitempty"` // expected bytes; the host may already have some of them
 	Rate  int64           `json:"rate,omitempty"`  // bytes per second in the last seconds
 	Left  engine.Duration `json:"left,omitempty"`  // expected time until the end of the transfer
@@ -124,7 +125,8 @@ type MemberLatency struct {
 type HostTotals struct {
 	Host         string          `json:"host"`
 	Cluster      string          `json:"cluster,omitempty"`       // etcd cluster of its member
-	Fetched      int64           `json:"fetched,omitempty"`       // bytes that the bastion sent to the host; bytes that it sent again after a lost connection count again
+	Fetched      int64           `json:"fetched,omitempty"`       // bytes that the bastion sent to the host
+	FetchedAgain int64           `json:"fetched_again,omitempty"` // of these, bytes that it had sent before, and that were lost with a connection
 	Rate         int64           `json:"rate,omitempty"`          // bytes per second, over the steps that fetched something
 	Slowed       engine.Duration `json:"slowed,omitempty"`        // time that its staging was slowed
 	Paused       engine.Duration `json:"paused,omitempty"`        // time that its staging was paused

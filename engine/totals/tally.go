@@ -24,6 +24,7 @@ type Tally struct {
 
 type hostTally struct {
 	event.HostTotals
+	stepAgain       int64           // bytes that the present step was sent again
 	stepBytes       int64           // bytes that the present step has fetched
 	fetchTime       engine.Duration // duration of steps that fetched something
 	downSince       time.Time       // zero: the host answers
@@ -86,11 +87,15 @@ func (t *Tally) hostNamed(name string) *hostTally {
 // begin of the step.
 func (h *hostTally) addTransfer(e event.Event) {
 	if e.Type == event.StepStarted {
-		h.stepBytes = 0
+		h.stepBytes, h.stepAgain = 0, 0
 	}
 	if e.Progress != nil && e.Progress.Bytes > h.stepBytes {
 		h.Fetched += e.Progress.Bytes - h.stepBytes
 		h.stepBytes = e.Progress.Bytes
+	}
+	if e.Progress != nil && e.Progress.Again > h.stepAgain {
+		h.FetchedAgain += e.Progress.Again - h.stepAgain
+		h.stepAgain = e.Progress.Again
 	}
 	if e.Type == event.StepEnded && h.stepBytes > 0 {
 		h.fetchTime += e.Took

@@ -170,11 +170,12 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 
 func (s *Summary) writeTotals(b *strings.Builder, touched []touchedHost) {
 	updated, nonDisruptive, held, fetching := 0, 0, 0, 0
-	var fetched int64
+	var fetched, again int64
 	for _, h := range touched {
 		if h.Fetched > 0 {
 			fetching++
 			fetched += h.Fetched
+			again += h.FetchedAgain
 		}
 		if h.updated {
 			updated++
@@ -187,7 +188,7 @@ func (s *Summary) writeTotals(b *strings.Builder, touched []touchedHost) {
 		}
 	}
 	if fetching > 0 {
-		fmt.Fprintf(b, "  from the bastion: %s to %s\n", termtext.FormatBytes(fetched), termtext.FormatCount(fetching, "host", "hosts"))
+		fmt.Fprintf(b, "  from the bastion: %s to %s%s\n", termtext.FormatBytes(fetched), termtext.FormatCount(fetching, "host", "hosts"), termtext.FormatAgain(again))
 	}
 	fmt.Fprintf(b, "  in all: %s touched, %d updated", termtext.FormatCount(len(touched), "host", "hosts"), updated)
 	if nonDisruptive > 0 {

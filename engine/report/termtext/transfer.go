@@ -11,12 +11,13 @@ import (
 // remaining time.
 func FormatTransfer(p event.Progress) string {
 	if p.Ended {
-		return fmt.Sprintf("%s from the bastion, %s/s", FormatBytes(p.Bytes), FormatBytes(p.Rate))
+		return fmt.Sprintf("%s from the bastion%s, %s/s", FormatBytes(p.Bytes), FormatAgain(p.Again), FormatBytes(p.Rate))
 	}
 	text := FormatBytes(p.Bytes)
 	if p.Total > 0 {
 		text += " of " + FormatBytes(p.Total)
 	}
+	text += FormatAgain(p.Again)
 	if p.Rate > 0 {
 		text += ", " + FormatBytes(p.Rate) + "/s"
 	}
@@ -24,6 +25,14 @@ func FormatTransfer(p event.Progress) string {
 		text += ", " + FormatDuration(p.Left) + " left"
 	}
 	return text
+}
+
+// FormatAgain tells the bytes that were sent again, or returns "" if there are none.
+func FormatAgain(bytes int64) string {
+	if bytes <= 0 {
+		return ""
+	}
+	return " (" + FormatBytes(bytes) + " of it again)"
 }
 
 // FormatBytes formats a number of bytes for people: "512 B", "1.5 MiB", "230 MiB".

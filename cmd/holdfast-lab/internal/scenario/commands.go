@@ -21,7 +21,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"on": cmdOn, "power": cmdPower, "up": cmdUp, "back": cmdBack,
 		"cut": forEachHost((*lab.Host).Cut), "heal": forEachHost((*lab.Host).Heal),
 		"freeze": forEachHost((*lab.Host).Freeze), "thaw": forEachHost((*lab.Host).Thaw),
-		"slow": cmdSlow, "post": cmdPost, "repository": cmdRepository,
+		"slow": cmdSlow, "post": cmdPost, "repository": cmdRepository, "transfers": cmdTransfers,
 		"booted": cmdBooted, "boots": cmdBoots, "held": cmdHeld, "free": cmdFree,
 		"login": cmdLogin, "script": cmdScript, "ignite": cmdIgnite,
 		"tree": cmdTree, "same": cmdSame, "clean": cmdClean,

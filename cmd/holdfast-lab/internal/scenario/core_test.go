@@ -48,14 +48,14 @@ var laws = []string{
 // every kind of fault and check. There are exceptions that take several minutes
 // and run only with --all: kills and power cuts at each point of a write or of a
 // roll-out (the core has one of each), kills after each event of a change of members, a
-// hostile account, also one of etcd, a second target, certificates of a cluster that is made anew, and the
-// writes that a restore keeps.
+// hostile account, also one of etcd, a second target, certificates of a cluster that is made anew, the
+// writes that a restore keeps, and the rates of transfers.
 func TestCoreHasEveryKind(t *testing.T) {
 	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "repeat", "toll", "continue-over", "authority", "redate", "killeach", "numbers"}
+	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "repeat", "toll", "continue-over", "authority", "redate", "killeach", "numbers", "transfers"}
 	kinds, core := map[string]string{}, map[string]bool{}
 	for _, s := range all {
 		for _, deed := range commandsOf(t, s) {
