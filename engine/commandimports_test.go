@@ -100,6 +100,7 @@ var commands = map[string]map[string]string{
 		"holdfast/cmd/holdfast-lab/internal/spec":  "a scenario names a lab",
 		"holdfast/engine/event":                    "a scenario waits for events of a journal",
 		"holdfast/engine/hostscript":               "a scenario quotes values for a shell",
+		"holdfast/engine/journal":                  "a scenario measures the transfers of a run",
 	},
 	"cmd/holdfast-lab/internal/site": {
 		"holdfast/cmd/holdfast-lab/internal/image": "an inventory names an image",

@@ -35,21 +35,34 @@ func TestBastionCommandIsEndedWhole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := Commands{Dir: t.TempDir(), grace: 300 * time.Millisecond}
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
-			if _, err := b.Run(ctx, command, nil); err == nil {
+			ctx, timeOut := context.WithCancelCause(t.Context())
+			ended := make(chan error)
+			go func() {
+				_, err := b.Run(ctx, command, nil)
+				ended <- err
+			}()
+			pid := ""
+			waitUntil(t, "it has started nothing", func() bool {
+				text, _ := os.ReadFile(filepath.Join(b.Dir, "pid")) // until the file is there
+				pid = strings.TrimSpace(string(text))
+				return pid != ""
+			})
+			timeOut(context.DeadlineExceeded)
+			if err := <-ended; err == nil {
 				t.Error("it ended well")
 			}
-			pid, err := os.ReadFile(filepath.Join(b.Dir, "pid"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for limit := time.Now().Add(5 * time.Second); isProcessRunning(strings.TrimSpace(string(pid))); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(limit) {
-					t.Fatal("what it has started goes on")
-				}
-			}
+			waitUntil(t, "what it has started goes on", func() bool { return !isProcessRunning(pid) })
 		})
+	}
+}
+
+// waitUntil waits until a condition is met, for which there is no event.
+func waitUntil(t *testing.T, otherwise string, isMet func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); !isMet(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal(otherwise)
+		}
 	}
 }
 
