@@ -166,9 +166,12 @@ func (f benchFlags) runBench(cmd *cobra.Command, open opener) error {
 	if b.Settings, err = f.readSettings(cmd.Flags().Changed); err != nil {
 		return err
 	}
-	if b.Lab, err = open(cmd); err != nil {
+	l, release, err := openReserved(open, cmd)
+	if err != nil {
 		return err
 	}
+	defer release()
+	b.Lab = l
 	throttle, err := disk.OpenThrottle()
 	if err != nil {
 		return err

@@ -31,10 +31,11 @@ func compareCommand(open opener) *cobra.Command {
 			if rounds < 1 {
 				return errors.New("read flags: --rounds must be at least 1")
 			}
-			l, err := open(cmd)
+			l, release, err := openReserved(open, cmd)
 			if err != nil {
 				return err
 			}
+			defer release()
 			if !l.IsUp() {
 				return lab.ErrDown
 			}

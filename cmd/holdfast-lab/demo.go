@@ -14,10 +14,11 @@ func demoCommand(open opener) *cobra.Command {
 		Short: "Show the main job: a site of five real hosts takes an OS update",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := open(cmd)
+			l, release, err := openReserved(open, cmd)
 			if err != nil {
 				return err
 			}
+			defer release()
 			return demo.Demo{Lab: l, Out: os.Stdout}.Run(cmd.Context())
 		},
 	}

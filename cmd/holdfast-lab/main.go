@@ -41,6 +41,19 @@ func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 // opener opens the lab that the flags name.
 type opener func(cmd *cobra.Command) (*lab.Lab, error)
 
+// openReserved opens the lab for a command that makes, changes or removes hosts, and keeps other such commands away
+// until release is called.
+func openReserved(open opener, cmd *cobra.Command) (l *lab.Lab, release func(), err error) {
+	if l, err = open(cmd); err != nil {
+		return nil, nil, err
+	}
+	if os.Geteuid() != 0 {
+		return nil, nil, fmt.Errorf("%s: this needs root", cmd.Name())
+	}
+	release, err = l.Reserve(cmd.Name())
+	return l, release, err
+}
+
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "holdfast-lab",

@@ -53,10 +53,12 @@ func testCommand(open opener) *cobra.Command {
 }
 
 func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, keep bool) error {
-	var err error
-	if r.Lab, err = open(cmd); err != nil {
+	l, release, err := openReserved(open, cmd)
+	if err != nil {
 		return err
 	}
+	defer release()
+	r.Lab = l
 	if err := r.Lab.Prepare(cmd.Context(), r.Suite); err != nil {
 		return err
 	}

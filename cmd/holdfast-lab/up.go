@@ -34,10 +34,11 @@ func upCommand(open opener) *cobra.Command {
 	cmd.Flags().StringArrayVar(&disks, "disk", nil, "size of one disk, as HOST=SIZE; can be repeated")
 	cmd.Flags().DurationVar(&options.Post, "post", 0, "how long the firmware takes before each boot but the first")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		l, err := open(cmd)
+		l, release, err := openReserved(open, cmd)
 		if err != nil {
 			return err
 		}
+		defer release()
 		s, err := readSpec(args)
 		if err != nil {
 			return err
@@ -96,10 +97,11 @@ func downCommand(open opener) *cobra.Command {
 		Short: "Remove all hosts and their network; the image stays for the next up",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := open(cmd)
+			l, release, err := openReserved(open, cmd)
 			if err != nil {
 				return err
 			}
+			defer release()
 			return l.Down(cmd.Context(), all)
 		},
 	}
@@ -121,10 +123,11 @@ func resetCommand(open opener) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := open(cmd)
+			l, release, err := openReserved(open, cmd)
 			if err != nil {
 				return err
 			}
+			defer release()
 			return l.Reset(cmd.Context(), args...)
 		},
 	}

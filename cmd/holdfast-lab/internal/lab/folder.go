@@ -40,7 +40,7 @@ func imageNames() []string {
 var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"}
 
 func ownNames() []string {
-	return slices.Concat(hostsNames, imageNames(), []string{stateName + ".new", stateName, lockName})
+	return slices.Concat(hostsNames, imageNames(), []string{stateName + ".new", stateName, useName, lockName})
 }
 
 // Claim makes the lab's folder unless it exists. It refuses a folder that belongs
