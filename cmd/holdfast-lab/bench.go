@@ -108,8 +108,7 @@ func (f benchFlags) readSettings(isSet func(string) bool) (bench.Settings, error
 	return f.changeSettings(settings, isSet)
 }
 
-// openResults makes the folder of a new series, or opens that of a series that
-// continues.
+// openResults makes the folder of a new series, or opens that of a series that continues.
 func (f benchFlags) openResults(s bench.Settings) (*bench.Results, error) {
 	if f.resume != "" {
 		results, _, err := bench.OpenResults(f.resume)
@@ -118,7 +117,6 @@ func (f benchFlags) openResults(s bench.Settings) (*bench.Results, error) {
 	return bench.CreateResults(cmp.Or(f.results, "holdfast-bench-"+time.Now().Format("20060102-150405")), s)
 }
 
-// changeSettings returns the settings with those flags that apply.
 func (f benchFlags) changeSettings(s bench.Settings, applies func(string) bool) (bench.Settings, error) {
 	if applies("ways") {
 		s.Ways = f.ways
@@ -158,8 +156,7 @@ func (f benchFlags) changeSettings(s bench.Settings, applies func(string) bool) 
 // interrupted.
 const downTimeout = 3 * time.Minute
 
-// runBench runs a series. It makes the folder of the results and takes the lab
-// down only after all preparations that may fail.
+// runBench makes the folder and takes the lab down only after all preparations that may fail.
 func (f benchFlags) runBench(cmd *cobra.Command, open opener) error {
 	b := &bench.Bench{Out: cmd.OutOrStdout()}
 	var err error

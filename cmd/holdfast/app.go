@@ -87,8 +87,7 @@ func isColourTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// askForYes asks a question on the terminal. Any answer other than "yes" means
-// no.
+// askForYes takes any answer other than "yes" for no.
 func (a *app) askForYes(text string) bool {
 	answer, err := terminal.Question{Text: text}.Ask(a.soft)
 	return err == nil && string(answer) == "yes"
@@ -102,8 +101,7 @@ func (a *app) newInputs() input.Files {
 	return input.NewFiles(ctx, a.waits)
 }
 
-// checkFlags returns an error for a flag with an empty value. For example, an
-// empty --limit is a mistake that would select all hosts.
+// checkFlags refuses empty values: an empty --limit is a mistake that would select all hosts.
 func (a *app) checkFlags(cmd *cobra.Command) error {
 	var problems []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -137,8 +135,7 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// expectArgs checks the number of arguments. If most is -1, there is no upper
-// limit.
+// expectArgs has no upper limit if most is -1.
 func expectArgs(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args); n < least || most >= 0 && n > most {

@@ -149,8 +149,7 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	return exitWith(end.Exit)
 }
 
-// selectWork sets the plays of the run, and the hosts whose members it repairs. If
-// there is a saved plan, the run has the hosts and the permissions of that plan.
+// selectWork takes the hosts and the permissions of the saved plan, if there is one.
 func (a *app) selectWork(s *site, f applyFlags, saved *engine.Plan) error {
 	if saved != nil && a.limit == "" {
 		s.limitTo(*saved)

@@ -63,8 +63,7 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 	return nil
 }
 
-// snapshotOf returns the cluster and the file that the arguments name. If the
-// inventory has only one cluster, a single argument may be the file.
+// snapshotOf takes a single argument for the file if the inventory has only one cluster.
 func (s *site) snapshotOf(args []string) (name, path string, err error) {
 	var names []string
 	for _, c := range s.inv.Clusters {

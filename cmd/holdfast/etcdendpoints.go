@@ -73,7 +73,6 @@ func (a *app) etcdEndpoints(ctx context.Context, args []string, flags bool) erro
 	return exitWith(engine.ExitFailed)
 }
 
-// newHook returns the command that tells clients about the voters of a cluster.
 func (s *site) newHook(cluster engine.Cluster, members connection.Members) hook.Hook {
 	commands := bastion.Commands{Dir: s.loaded.Dir}
 	return hook.Hook{
@@ -85,8 +84,7 @@ func (s *site) newHook(cluster engine.Cluster, members connection.Members) hook.
 	}
 }
 
-// onlyCluster returns the cluster that the argument names, or, without an argument, the only
-// cluster of the inventory.
+// onlyCluster returns, without an argument, the only cluster of the inventory.
 func (s *site) onlyCluster(command string, args []string) (string, error) {
 	var names []string
 	for _, c := range s.inv.Clusters {

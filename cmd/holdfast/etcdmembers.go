@@ -260,8 +260,7 @@ func (a *app) planWriter(asks bool) io.Writer {
 	return io.Discard
 }
 
-// approveMembers shows the plan and asks for approval. done is true if there is
-// nothing to do.
+// approveMembers returns done as true if there is nothing to do.
 func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlags) (done bool, err error) {
 	state, err := run.Settled(ctx)
 	if err != nil {

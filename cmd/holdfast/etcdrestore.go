@@ -109,8 +109,7 @@ func (a *app) approveRestore(ctx context.Context, s *site, work *change.Restore,
 // maxListed is the largest number of snapshots that are shown.
 const maxListed = 5
 
-// listSaved returns the newest snapshots that runs have saved. It omits snapshots that cannot be
-// read.
+// listSaved returns the newest snapshots that runs have saved. It omits those that cannot be read.
 func listSaved(s *site, cluster string) []restore.Source {
 	paths, _ := s.clusters.ListSnapshots(cluster) // an error only means fewer snapshots to show
 	var list []restore.Source

@@ -105,8 +105,7 @@ func (a *app) etcdStatus(ctx context.Context, names []string, f etcdStatusFlags)
 	return exitWith(verdict.Exit)
 }
 
-// selectClusters returns the named clusters. Without names, it returns the clusters that have a
-// host within --limit.
+// selectClusters returns, without names, the clusters that have a host within --limit.
 func (s *site) selectClusters(names []string) ([]string, error) {
 	for _, n := range names {
 		if _, ok := s.inv.Cluster(n); !ok {

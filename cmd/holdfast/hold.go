@@ -149,8 +149,7 @@ func namesInBoth(a, b []string) []string {
 	return both
 }
 
-// runOnHosts runs a script on each selected host, and prints the outcomes. It
-// returns the worst exit code.
+// runOnHosts returns the worst exit code.
 func (a *app) runOnHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
 	outlastReader()
 	worst := engine.ExitOK

@@ -78,8 +78,7 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 	return engine.ExitUsage
 }
 
-// printError prints an error. It escapes the text, because an error may quote a
-// host or a registry.
+// printError escapes the text, because an error may quote a host or a registry.
 func printError(stderr *os.File, err error) {
 	fmt.Fprintln(stderr, "holdfast:", textutil.Printable(err.Error()))
 }

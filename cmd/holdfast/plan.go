@@ -103,8 +103,7 @@ func (a *app) runPlan(ctx context.Context, out string, book playbookFlags, how f
 	return exitWith(verdict.Exit)
 }
 
-// planAll returns the plan of each play. Without a playbook it returns the only
-// plan, and the facts that the plan was made from.
+// planAll returns, without a playbook, the only plan, and the facts that the plan was made from.
 func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, error) {
 	if len(s.run.Plays) > 0 {
 		plans, err := s.run.PlanPlays(ctx)

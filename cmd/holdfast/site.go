@@ -66,8 +66,7 @@ func (a *app) loadInventory() (inventory.Loaded, error) {
 // Inventories of large sites take a few seconds. Tests shorten this time.
 var maxEvaluation = 5 * time.Minute
 
-// evaluateInventory loads an inventory. It returns an error if that takes too
-// long: a few nested loops can run for days.
+// evaluateInventory returns an error if loading takes too long: a few nested loops can run for days.
 func (a *app) evaluateInventory(src inventory.Source) (inventory.Loaded, error) {
 	type result struct {
 		loaded inventory.Loaded
@@ -97,8 +96,7 @@ func pathBelowRoot(p string) (string, error) {
 	return strings.TrimPrefix(abs, "/"), nil
 }
 
-// openSite loads the inventory and prepares the connections to its hosts. It does
-// not connect. names and --limit both limit the hosts.
+// openSite does not connect. names and --limit both limit the hosts.
 func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 	loaded, err := a.loadInventory()
 	if err != nil {
@@ -171,8 +169,6 @@ func (s *site) selectedHosts() []engine.Host {
 	return hosts
 }
 
-// gatherSelected gathers the facts of the selected hosts only, for commands that
-// do not need the whole site.
 func (s *site) gatherSelected(ctx context.Context) (map[string]engine.Facts, error) {
 	s.run.Inventory.Hosts = s.selectedHosts()
 	return s.run.GatherHosts(ctx), ctx.Err()
@@ -233,8 +229,7 @@ func (a *app) setBastionIdentity(s *site) error {
 	return nil
 }
 
-// newSecrets returns the secrets of the inventory. With -K it asks for the sudo
-// password immediately, before other output and before a host needs the password.
+// newSecrets asks for the password of -K immediately, before other output and before a host needs the password.
 func (a *app) newSecrets(inv engine.Inventory) (*bastion.Secrets, error) {
 	s := bastion.NewSecrets(inv, a.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
 		return terminal.Question{Text: text, Hidden: true}.Ask(ctx, a.soft)

@@ -169,8 +169,7 @@ func isTrue(b *bool) bool { return b != nil && *b }
 
 func isFalse(b *bool) bool { return b != nil && !*b }
 
-// buildUnits builds the units and skips empty ones. A document that sets empty
-// contents withdraws the contents of an earlier document.
+// buildUnits skips empty units: a document that sets empty contents withdraws those of an earlier document.
 func (b *builder) buildUnits() {
 	for _, u := range b.merged.Systemd.Units {
 		unit := resource.Unit{Name: u.Name, Enabled: u.Enabled, Masked: u.Mask, From: b.places.entryPlace("unit " + u.Name)}

@@ -11,8 +11,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// checkIgnition refuses settings that the Ignition library accepts but that
-// cannot be applied to a running host.
+// checkIgnition refuses settings that Ignition accepts but that cannot be applied to a running host.
 func (d *document) checkIgnition() {
 	c := d.ignition
 	if len(c.Ignition.Config.Merge) > 0 {
@@ -159,8 +158,7 @@ func listForbiddenPaths() []forbiddenPath {
 	return list
 }
 
-// refusePath refuses a forbidden path. A directory may be a parent of such a
-// path; a file or a link may not.
+// refusePath allows a directory, but no file or link, to be a parent of a forbidden path.
 func (d *document) refusePath(path string, isDirectory bool, at syntax.FieldPath) {
 	if isOwnDropin(path) {
 		d.addError(at, "%s", ownPathReason)

@@ -9,9 +9,7 @@ import (
 	"holdfast/engine/resource"
 )
 
-// checkContents checks the contents of files that services parse, because an
-// error would otherwise show only when a service fails on the host. It returns
-// all problems.
+// checkContents returns all errors that would otherwise show only when a service fails on the host.
 func checkContents(name string, contents []byte) []string {
 	switch {
 	case name == registries.File:
@@ -30,7 +28,6 @@ func isInRegistriesFolder(name string) bool {
 	return strings.HasPrefix(name, registries.Folder) && path.Ext(name) == ".conf" && path.Dir(name)+"/" == registries.Folder
 }
 
-// isChecked reports whether checkContents checks a file.
 func isChecked(name string) bool {
 	return name == registries.File || isInRegistriesFolder(name) || registries.IsPullSecret(name)
 }

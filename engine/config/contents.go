@@ -96,8 +96,7 @@ func (c *contentStore) contentOf(r types.Resource) content {
 	return content{}
 }
 
-// ignitionResource converts a reference to a content back into a resource that
-// Ignition can read.
+// ignitionResource converts a reference to a content back, because Ignition cannot read it.
 func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 	if r.Source == nil || *r.Source == "" {
 		return r
@@ -110,8 +109,7 @@ func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 	return types.Resource{Source: &source}
 }
 
-// sizeLimit returns the maximum size of the next content of the document, and
-// the message for a content that is larger.
+// sizeLimit returns the maximum size of the next content, and the message for a larger one.
 func (d *document) sizeLimit() (most int, tooMuch string) {
 	most, tooMuch = d.contentsLeft()
 	if file := d.contents.limits.file; file <= most {
@@ -120,8 +118,7 @@ func (d *document) sizeLimit() (most int, tooMuch string) {
 	return most, tooMuch
 }
 
-// contentsLeft returns how many more bytes of contents the document may have,
-// and the message for a document that has more.
+// contentsLeft returns a number of bytes, and the message for a document that has more.
 func (d *document) contentsLeft() (most int, tooMuch string) {
 	l := d.contents.limits
 	most, tooMuch = l.document-d.contentBytes, fmt.Sprintf("exceeds the limit of %d MiB for the contents of this document", l.document>>20)

@@ -52,8 +52,7 @@ func (l *loader) readText(p string) (text, wrong string) {
 	return b.String(), ""
 }
 
-// readDocuments parses the documents of a text. The fields of a document decide
-// its kind; the file name does not.
+// readDocuments decides the kind of a document by its fields, not by the file name.
 func (l *loader) readDocuments(t Text, shown string) []*document {
 	before := len(l.problems.Errors)
 	stem := strings.TrimSuffix(t.Name, path.Ext(t.Name))
@@ -223,8 +222,7 @@ func (l *loader) convertButane(source *syntax.Node, c syntax.YAMLChunk, in docum
 	return d.fetchAndCheck(ok, before)
 }
 
-// reportButaneFinding reports a finding of Butane. Unknown fields are errors,
-// because Butane would ignore them.
+// reportButaneFinding makes unknown fields errors, because Butane would ignore them.
 func (d *document) reportButaneFinding(f butane.Finding) {
 	place := d.documentPlace(f.Path)
 	if f.Line > 0 {

@@ -51,8 +51,7 @@ func (r Remote) Redacted() string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// fetchContents embeds remote contents that have a hash. It leaves remote
-// contents without a hash unchanged; checkIgnition refuses them.
+// fetchContents embeds remote contents that have a hash. checkIgnition refuses the others.
 func (d *document) fetchContents() {
 	if d.fetch == nil {
 		return

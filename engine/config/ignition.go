@@ -19,9 +19,7 @@ import (
 	"holdfast/engine/config/syntax"
 )
 
-// readIgnition reads the Ignition config n into the document. It returns false
-// if the config cannot be checked any further, and true otherwise, even after
-// errors.
+// readIgnition returns false if the config cannot be checked any further, and true otherwise, even after errors.
 func (d *document) readIgnition(n *syntax.Node) bool {
 	versionPath := syntax.FieldPath{"ignition", "version"}
 	if n.Kind != syntax.ObjectKind {

@@ -148,8 +148,7 @@ func (l *loader) loadPath(p string) []*document {
 	return l.readOnce(l.src.Cache.paths, p, (*loader).readPath)
 }
 
-// readOnce returns the documents at path p. It calls read only if the cache has
-// no documents for p. It always adds the problems of the documents to l.
+// readOnce calls read only if the cache has no documents for p. It always adds their problems to l.
 func (l *loader) readOnce(cache map[string]*cachedDocuments, p string, read func(*loader, string) []*document) []*document {
 	c := cache[p]
 	if c == nil {
@@ -194,8 +193,7 @@ func (l *loader) readPath(p string) []*document {
 // extensions lists the file extensions of documents.
 var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 
-// listFolder lists the documents and the other files of a folder. It ignores
-// subfolders, which may contain local files of Butane documents.
+// listFolder ignores subfolders, which may contain local files of Butane documents.
 func (l *loader) listFolder(p string) (files, others []string) {
 	list, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
@@ -225,9 +223,7 @@ func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	}
 }
 
-// refuseSameNames refuses two documents with the same name. Documents are
-// merged in the order of their names, so the winner of the two would be
-// undefined.
+// refuseSameNames exists because documents are merged in the order of their names: the winner would be undefined.
 func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {

@@ -54,8 +54,7 @@ func (c *localFiles) findFields(n *syntax.Node, at syntax.FieldPath) {
 	}
 }
 
-// countLocal counts a file or a tree. It ignores missing files, because the
-// library reports them.
+// countLocal ignores missing files, because the library reports them.
 func (c *localFiles) countLocal(local string, at syntax.FieldPath) {
 	p := path.Join(c.dir, local)
 	if !fs.ValidPath(p) || c.hasError {

@@ -56,8 +56,7 @@ const (
 	generatedAnnotation = "machineconfiguration.openshift.io/generated-by-controller-version"
 )
 
-// readMachineConfig reads the MachineConfig n into the document. Its result
-// means the same as for readIgnition.
+// readMachineConfig returns the same as readIgnition.
 func (d *document) readMachineConfig(n *syntax.Node) bool {
 	if !d.butane {
 		s := &syntax.ShapeChecker{File: d.file, Format: "MachineConfig", Report: d.report}

@@ -33,8 +33,7 @@ func orderDocuments(docs []*document) {
 	})
 }
 
-// mergeIgnition merges the Ignition configs of documents; later ones win.
-// Files that only one document has need no merging.
+// mergeIgnition lets later documents win. Files that only one document has need no merging.
 func mergeIgnition(docs []*document) types.Config {
 	said := map[string]int{}
 	for _, d := range docs {

@@ -40,8 +40,7 @@ func argumentProblem(s string) string {
 	return ""
 }
 
-// splitArguments splits a string into kernel arguments as the kernel does: at
-// spaces outside double quotes.
+// splitArguments splits as the kernel does: at spaces outside double quotes.
 func splitArguments(s string) []string {
 	quoted := false
 	return strings.FieldsFunc(s, func(r rune) bool {

@@ -60,8 +60,7 @@ func (d *document) checkUser(u types.PasswdUser, at syntax.FieldPath) {
 	}
 }
 
-// hasSettings reports whether a user has any setting. The caller has cleared
-// the name and shouldExist.
+// hasSettings requires that the caller has cleared the name and shouldExist.
 func hasSettings(u types.PasswdUser) bool {
 	return u.Gecos != nil || len(u.Groups) > 0 || u.HomeDir != nil || u.NoCreateHome != nil || u.NoLogInit != nil || u.NoUserGroup != nil ||
 		u.PasswordHash != nil || u.PrimaryGroup != nil || len(u.SSHAuthorizedKeys) > 0 || u.Shell != nil || u.System != nil || u.UID != nil

@@ -6,8 +6,7 @@ import (
 	"holdfast/engine/config/syntax"
 )
 
-// checkUnitSyntax refuses lines of a unit that systemd would ignore. The
-// Ignition library does not check them (systemd.syntax(7)).
+// checkUnitSyntax refuses lines that systemd would ignore (systemd.syntax(7)). Ignition does not check them.
 func (d *document) checkUnitSyntax(contents *string, at syntax.FieldPath) {
 	if contents == nil {
 		return

@@ -74,8 +74,7 @@ func (m *Meter) forEach(f func(i int, name string)) {
 	work.Wait()
 }
 
-// scrapeCluster scrapes all members. It returns nil without a connection to the
-// cluster: Read reports this error with the facts of the cluster.
+// scrapeCluster returns nil without a connection to the cluster: Read reports this error with the facts.
 func (m *Meter) scrapeCluster(ctx context.Context, name string) map[string]etcd.Scraped {
 	cluster, err := m.clusters.Open(ctx, name)
 	if err != nil {
@@ -84,9 +83,7 @@ func (m *Meter) scrapeCluster(ctx context.Context, name string) map[string]etcd.
 	return cluster.ScrapeAll(ctx)
 }
 
-// addLatencies adds the latencies of the members between two scrapes. It reports a
-// missing latency only of a healthy member, because an unhealthy member is a
-// problem already.
+// addLatencies reports a missing latency only of a healthy member: an unhealthy member is a problem already.
 func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped) {
 	for i := range s.Members {
 		m := &s.Members[i]

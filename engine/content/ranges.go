@@ -24,7 +24,6 @@ type fileRange struct{ from, to int64 }
 
 func newSentRanges() *sentRanges { return &sentRanges{files: map[string]*fileRange{}} }
 
-// add counts the bytes from the offset from to the offset to of a file.
 func (s *sentRanges) add(name string, from, to int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

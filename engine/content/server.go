@@ -115,8 +115,7 @@ type expectedSize struct {
 	err   error
 }
 
-// findSize returns the size of a transfer. It computes the size once for all hosts. It fails if the content is not
-// complete, so that no host can fetch it.
+// findSize computes the size once for all hosts. It fails if the content is not complete: no host can fetch it then.
 func (s *Server) findSize(from store, c engine.Content) (int64, error) {
 	s.mu.Lock()
 	e := s.sizes[c]

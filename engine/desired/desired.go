@@ -110,8 +110,7 @@ func (c *Configs) groupOf(h engine.Host) *configGroup {
 	return c.groups[key]
 }
 
-// ownFolders returns the folders that holdfast writes on a host because of its
-// etcd cluster.
+// ownFolders returns the folders that holdfast writes on a host because of its etcd cluster.
 func (c *Configs) ownFolders(h engine.Host) []string {
 	for _, cluster := range c.site.Inventory.Clusters {
 		if cluster.Name == h.Cluster && cluster.Managed != nil && cluster.Managed.CA != nil {
@@ -121,8 +120,7 @@ func (c *Configs) ownFolders(h engine.Host) []string {
 	return nil
 }
 
-// sourceKey returns the key of a list of sources. A text in the inventory
-// itself belongs to one pool or host, so its key contains that owner.
+// sourceKey contains the owner of a text in the inventory itself, which belongs to one pool or host.
 func sourceKey(list []engine.ConfigSource, of string) []string {
 	var names []string
 	for _, s := range list {

@@ -7,8 +7,7 @@ import (
 	"holdfast/engine/inventory"
 )
 
-// desiredOS returns the OS of a host according to its pool and its documents.
-// It reports settings in the documents that holdfast cannot apply.
+// desiredOS reports settings in the documents that holdfast cannot apply.
 func (c *Configs) desiredOS(h engine.Host, g *configGroup) *engine.OS {
 	pool, _ := c.site.Inventory.Pool(h.Pool)
 	want := g.loaded.Config

@@ -57,8 +57,7 @@ const (
 	defaultPoll    = time.Second
 )
 
-// gatherTimeout returns the time for one gather. It depends on the farthest host, so that a healthy cluster is healthy
-// at any distance.
+// gatherTimeout depends on the farthest host, so that a healthy cluster is healthy at any distance.
 func (cfg Config) gatherTimeout() time.Duration {
 	if cfg.Timeout > 0 {
 		return cfg.Timeout

@@ -84,8 +84,7 @@ func readNewest(ctx context.Context, cfg Config, paths engine.TLS) (*credentials
 	return best, nil
 }
 
-// credentialsOf reads the credentials of one host. Its errors name paths and never contain contents, because one of the
-// files is the key.
+// credentialsOf returns errors that name paths and never contain contents, because one of the files is the key.
 func credentialsOf(ctx context.Context, p Peer, paths engine.TLS, timeout time.Duration) (*credentials, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -113,8 +113,7 @@ func (c *Cluster) confirmMembers(ctx context.Context, facts etcdfacts.ClusterFac
 // errNoVoter is the error of a request that no member could get.
 var errNoVoter = errors.New("no healthy voter")
 
-// askVoter sends a request to the leader, or to another healthy voter if no
-// connection to the leader is possible.
+// askVoter asks the leader, or another healthy voter if no connection to the leader is possible.
 func (c *Cluster) askVoter(ctx context.Context, facts etcdfacts.ClusterFacts, ask func(context.Context, *session) error) error {
 	err := errNoVoter
 	voters := snapshotSources(facts)

@@ -68,8 +68,7 @@ func (c *Cluster) gatherView(ctx context.Context, without ...string) (clusterVie
 
 var errReplaced = errors.New("its data are of a cluster that was replaced")
 
-// askPeers calls ask for every peer at the same time, and limits the calls to
-// fifths/5 of the timeout.
+// askPeers asks all peers at the same time, for at most fifths/5 of the timeout.
 func (c *Cluster) askPeers(ctx context.Context, fifths int, ask func(context.Context, int)) {
 	ctx, cancel := c.limitContext(ctx, fifths)
 	defer cancel()
@@ -98,8 +97,7 @@ func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 	return s, a
 }
 
-// arrangeAnswers combines the answers with the hosts of members from earlier answers. It remembers the hosts of members
-// for gathers in which a member does not answer.
+// arrangeAnswers remembers the hosts of members for gathers in which a member does not answer.
 func (c *Cluster) arrangeAnswers(answers []answer) clusterView {
 	c.mu.Lock()
 	defer c.mu.Unlock()

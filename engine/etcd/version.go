@@ -40,8 +40,7 @@ func (c *Cluster) readClusterVersion(ctx context.Context, i int) string {
 	return versionText(said.Cluster)
 }
 
-// versionText returns a version that a member reports, or "" if the text is not a version. etcd reports a word if it
-// knows no version.
+// versionText returns "" if the text is no version: etcd reports a word if it knows none.
 func versionText(said string) string {
 	if !semanticVersion.MatchString(said) {
 		return ""

@@ -98,8 +98,7 @@ func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wa
 	return list
 }
 
-// wantedFile returns the desired content of a file. It returns false if the
-// host puts back its original, whose content is unknown here.
+// wantedFile returns false if the host puts back its original, whose content is unknown here.
 func wantedFile(d engine.Desired, f engine.Facts, path string) (wantedContents, bool) {
 	i := slices.IndexFunc(d.Config.Files, func(file resource.File) bool { return file.Path == path })
 	if i < 0 {

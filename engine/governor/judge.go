@@ -110,8 +110,7 @@ func (c *Controller) areCalm(readings []Reading) bool {
 	return true
 }
 
-// compareReading compares the latencies of a point with the limits of the member. It leaves out a latency without a write, and
-// all latencies of a member that did not answer.
+// compareReading leaves out a latency without a write, and a member that did not answer.
 func (c *Controller) compareReading(r Reading, p engine.LatencyPoint) []Excess {
 	if r.Missing {
 		return nil

@@ -46,8 +46,7 @@ func isBusy(p engine.LatencyPoint) bool {
 	return float64(observationsOf(p)) >= busyRate*time.Duration(p.Window).Seconds() && observationsOf(p) > 0
 }
 
-// longestStall returns the longest stall of a busy member, or the zero Excess if
-// none has lasted for missingTime.
+// longestStall returns the zero Excess if no busy member has stalled for missingTime.
 func (c *Controller) longestStall(now time.Time) (worst Excess) {
 	for host, quiet := range c.silent {
 		if stalled := now.Sub(quiet.since); quiet.busy && stalled >= missingTime && stalled > worst.Stalled {

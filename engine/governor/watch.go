@@ -116,8 +116,7 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 	return reading
 }
 
-// addIdle adds observations of a pause, and drops the oldest observations
-// beyond idleTime, because other programs on the machine may start or end.
+// addIdle drops observations beyond idleTime, because other programs on the machine may start or end.
 func (m *memberWatch) addIdle(observed Counters) {
 	m.idle = append(m.idle, observed)
 	var kept time.Duration
@@ -141,8 +140,7 @@ func (m *memberWatch) idleLatency() engine.LatencyPoint {
 	return sum.Latency(m.host, 0)
 }
 
-// countersBefore returns the newest counters that were scraped at that time or
-// before. Without such counters it returns the oldest.
+// countersBefore returns the oldest counters if none were scraped at that time or before.
 func (m *memberWatch) countersBefore(at time.Time) stampedCounters {
 	found := m.recent[0]
 	for _, s := range m.recent {

@@ -165,8 +165,7 @@ func checkSnippet(must string, owner, adopted engine.HoldOwner) string {
 // it. Its text names the script that took the lock last.
 const lockPath = engine.StateDir + "/lock"
 
-// holdScript returns a hold script: the variables of all of them, those of its own, and
-// its text after an empty line.
+// holdScript returns the variables of all hold scripts, those of this one, an empty line, and the text.
 func holdScript(owner engine.HoldOwner, text string, variables [][2]string) string {
 	return "set -eu\numask 077\nexport LC_ALL=C\n" + Assign([][2]string{
 		{"dir", engine.StateDir},

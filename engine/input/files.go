@@ -143,8 +143,7 @@ func (in Files) timeoutError() error {
 	return fmt.Errorf("nobody has written to the pipe for %s", in.quietLimit())
 }
 
-// awaitWriter waits until a pipe has data or had a writer. A read before that
-// returns the end of the file at once.
+// awaitWriter waits for data or a writer: a read before that returns the end of the file at once.
 func (f *inputFile) awaitWriter() error {
 	const tick = 50 * time.Millisecond
 	raw, err := f.SyscallConn()

@@ -81,8 +81,7 @@ func (e *Errors) redactText(s string) string {
 	return s
 }
 
-// sourceLine returns the line of a place. It returns false if output must not
-// show that line.
+// sourceLine returns false if output must not show the line.
 func (e *Errors) sourceLine(at *hcl.Range, lines []string) (string, bool) {
 	if at.Start.Line < 1 || at.Start.Line > len(lines) || e.hiddenFiles[at.Filename] {
 		return "", false

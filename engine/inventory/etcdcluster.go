@@ -87,7 +87,6 @@ func (b *builder) checkPeerPort(n *node, c engine.Cluster) {
 // minLifetime is the shortest lifetime of certificates. They are renewed when a third of it is left.
 const minLifetime = engine.Duration(time.Hour)
 
-// readCA reads the ca block of a cluster, which may be missing.
 func (b *builder) readCA(cluster *node, managed bool) *engine.EtcdCA {
 	n := cluster.childBlock("ca")
 	if n == nil {

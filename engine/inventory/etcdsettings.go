@@ -30,7 +30,6 @@ const (
 
 var accountRule = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,30}$`)
 
-// readSettings reads the settings block of a cluster, which may be missing.
 func (b *builder) readSettings(cluster *node, managed *engine.ManagedMembers) *engine.EtcdSettings {
 	n := cluster.childBlock("settings")
 	if n == nil {

@@ -235,8 +235,7 @@ func parseSize(s string) (int64, error) {
 // maxCount bounds a count of hosts: a larger number is likely a typing error.
 const maxCount = 1 << 20
 
-// readCountOrPercent reads a count of hosts from minimum on, or a percentage. A count is a number and a percentage a
-// string, so nobody confuses the two.
+// readCountOrPercent takes a number for a count and a string for a percentage, so nobody confuses the two.
 func (r reader) readCountOrPercent(name string, minimum int64) engine.CountOrPercent {
 	a := r.node.args[name]
 	if a == nil {

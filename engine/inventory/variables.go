@@ -22,8 +22,7 @@ type outsideValue struct {
 	used  bool
 }
 
-// readVarFiles collects the values in variable files; later files win. Output never shows the lines of these files,
-// because they may hold secrets.
+// readVarFiles lets later files win. Output never shows their lines, because they may hold secrets.
 func (l *loader) readVarFiles() error {
 	l.outsideValues = map[string]*outsideValue{}
 	for _, name := range l.src.VarFiles {

@@ -115,8 +115,7 @@ func (h *History) addPool(p engine.PoolStatus, at time.Time) {
 	h.spans[p.Name] = s
 }
 
-// hasDifferingHosts reports whether reachable hosts of a pool did not match.
-// Hosts that are unreachable or held by a person do not count.
+// hasDifferingHosts ignores hosts that are unreachable or held by a person.
 func hasDifferingHosts(p engine.PoolStatus) bool {
 	for _, state := range []engine.HostState{engine.Pending, engine.Staged, engine.Updating, engine.Degraded, engine.PausedState} {
 		if p.Counts[state] > 0 {

@@ -87,8 +87,7 @@ func lockExclusively(f *os.File, pause func()) error {
 	}
 }
 
-// readOwner returns the last owner of a lock, or the zero value if the file
-// names no owner.
+// readOwner returns the zero value if the file names no owner.
 func readOwner(f *os.File) (by LockInfo) {
 	_ = json.NewDecoder(io.NewSectionReader(f, 0, maxLock)).Decode(&by) // without an owner, the lock is still valid
 	return by
@@ -134,8 +133,7 @@ func ObserveSite(dir, site string, self engine.HoldOwner) (EarlierRuns, error) {
 	return SummarizeRuns(runs, site, self), nil
 }
 
-// readIdleOwner returns the last owner of the lock of a site. The error is a
-// *BusyError if the owner still has the lock.
+// readIdleOwner returns a *BusyError if the last owner still has the lock.
 func readIdleOwner(dir, site string) (LockInfo, error) {
 	f, err := openRegular(filepath.Join(dir, site+".lock"), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

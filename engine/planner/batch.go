@@ -57,8 +57,7 @@ func (sc *scheduler) resetBatch() {
 	}
 }
 
-// drawHosts moves hosts from a queue to the batch. It stops when no later host
-// of the queue can join.
+// drawHosts moves hosts from a queue to the batch until no later host of the queue can join.
 func (sc *scheduler) drawHosts(q *queue, quiet, patient bool) []*engine.HostPlan {
 	var drawn, kept []*engine.HostPlan
 	seen := 0

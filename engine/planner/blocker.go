@@ -16,8 +16,7 @@ type blocker struct {
 	reason func() string
 }
 
-// findBlocker returns the reason why a host cannot join the batch, or nil. A
-// non-disruptive host needs no budget.
+// findBlocker returns nil if the host can join the batch. A non-disruptive host needs no budget.
 func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	w, c := sc.poolStates[hp.Pool], sc.clusters[hp.Cluster]
 	if sc.batchSize != nil && sc.picked >= sc.batchSize(sc.batchNumber) {

@@ -123,8 +123,7 @@ func describeNewlyUnavailable(hosts []engine.Facts) string {
 	return strings.Join(textutil.AndMore(said[:min(most, len(said))], len(said)), ", ")
 }
 
-// isUnavailable judges the host for a run without an ID, because a hold counts
-// for everybody.
+// isUnavailable judges for a run without an ID, because a hold counts for everybody.
 func isUnavailable(f engine.Facts) bool {
 	return judgeStanding(f, engine.HoldOwner{}, nil).isUnavailable()
 }

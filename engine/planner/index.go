@@ -56,8 +56,7 @@ func newIndex(in Input) index {
 	return x
 }
 
-// predecessorsOf returns all pools that come before a pool, directly or through
-// others: a pool without work also passes the order on.
+// predecessorsOf includes indirect ones: a pool without work also passes the order on.
 func (x index) predecessorsOf(pool string) []string {
 	var names []string
 	seen := map[string]bool{}

@@ -128,8 +128,7 @@ func (in Input) withSelection() Input {
 	return in
 }
 
-// notBlocked returns the plans of the hosts that are not blocked. A host that
-// waits for its window counts as not blocked.
+// notBlocked treats a host that waits for its window as not blocked.
 func notBlocked(work []engine.HostPlan, blocked []engine.Exclusion) []engine.HostPlan {
 	if len(blocked) == 0 {
 		return slices.Clone(work)
@@ -237,8 +236,7 @@ func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 	}
 }
 
-// rollbackPlan returns the steps to the previous OS, for a host with the hold
-// of a dead run. It returns the given steps if there are any.
+// rollbackPlan returns the given steps, or else those to the previous OS of a host with the hold of a dead run.
 func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step {
 	for _, m := range in.Modules {
 		if m.Rollback != nil && len(steps) == 0 {

@@ -136,8 +136,7 @@ func (s surveyResult) allDegraded(pools []engine.Pool) (all []string) {
 	return all
 }
 
-// failureBudgetOf returns how many hosts of a pool may fail before no other
-// host is started; -1: any number.
+// failureBudgetOf returns how many hosts may fail before no other host is started; -1: any number.
 func (in Input) failureBudgetOf(p engine.Pool, hosts int) int {
 	switch play := in.Play; {
 	case play != nil && play.AnyFatal:

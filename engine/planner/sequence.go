@@ -139,8 +139,7 @@ func quorumStep(t engine.Target, down bool) []engine.Step {
 	return []engine.Step{{Name: "check quorum", On: t.Host.Name, Do: engine.Op{Quorum: &engine.Quorum{Cluster: t.Cluster.Name, Down: down}}, Timeout: scriptTimeout}}
 }
 
-// leaderSteps move the leader away and check the quorum again, because the
-// drain may have taken long.
+// leaderSteps check the quorum again, because the drain may have taken long.
 func leaderSteps(t engine.Target) []engine.Step {
 	if t.Cluster == nil {
 		return nil

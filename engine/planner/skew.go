@@ -113,8 +113,7 @@ func bootsOther(roll []engine.Step, f engine.Facts) bool {
 	return false
 }
 
-// findBlocker returns the reason why the host cannot change to its version now,
-// or "". That version may be unknown until the OS is staged.
+// findBlocker returns "" if the host may change its version, which may be unknown until the OS is staged.
 func (k *skew) findBlocker(hp *engine.HostPlan) string {
 	target, changes := k.target[hp.Host]
 	if !changes {

@@ -84,8 +84,7 @@ func (s standing) mayAdopt() bool {
 	return s == heldByThisRun || s == heldByDeadRun || s == heldByExpiredRun
 }
 
-// exclusion returns why a plan excludes the host without a comparison. It
-// returns "" if the host is compared.
+// exclusion returns "" if the host is compared.
 func (s standing) exclusion() engine.ExclusionKind {
 	switch {
 	case s == unreached:

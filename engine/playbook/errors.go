@@ -28,8 +28,7 @@ type place struct{ line, column, width int }
 // Len returns the number of errors.
 func (e *Errors) Len() int { return len(e.problems) }
 
-// addProblem adds an error unless it exists already: an alias can repeat an
-// error at the same position.
+// addProblem adds no error twice: an alias can repeat an error at the same position.
 func (e *Errors) addProblem(at place, problemText, advice string) {
 	text := strings.ReplaceAll(problemText+"; "+advice, "\n", " ")
 	p := problem{at, textutil.Printable(text)}

@@ -121,8 +121,7 @@ func nodePlace(n *yaml.Node) place {
 	return p
 }
 
-// textPlace returns the place of a part of a text, given in bytes. If the text
-// has escapes or folded lines, it returns the place of the whole text.
+// textPlace counts in bytes. For a text with escapes or folded lines, it returns the place of the whole text.
 func (l *loader) textPlace(n *yaml.Node, from, width int) place {
 	before, first := n.Value[:min(from, len(n.Value))], n.Line
 	column := n.Column

@@ -11,8 +11,7 @@ import (
 // entry is a key of a mapping with its value.
 type entry struct{ key, value *yaml.Node }
 
-// readMapping returns the entries of a mapping by key. It reports duplicate
-// keys and keeps the first.
+// readMapping reports duplicate keys and keeps the first.
 func (l *loader) readMapping(n *yaml.Node) map[string]entry {
 	entries := map[string]entry{}
 	for i := 0; i+1 < len(n.Content); i += 2 {

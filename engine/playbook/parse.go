@@ -61,8 +61,7 @@ func decodeDocument(dec *yaml.Decoder) (root *yaml.Node, err error) {
 	return root, err
 }
 
-// checkEncoding checks size and encoding before the YAML library reads the
-// text, because the library's messages about them do not help.
+// checkEncoding runs before the YAML library, whose messages about size and encoding do not help.
 func (l *loader) checkEncoding(text []byte) bool {
 	start := place{line: 1, column: 1, width: 1}
 	switch {
@@ -87,8 +86,7 @@ func (l *loader) checkEncoding(text []byte) bool {
 	return false
 }
 
-// checkBounds checks size and depth with expanded aliases, so that later code
-// can follow aliases safely.
+// checkBounds counts expanded aliases, so that later code can follow aliases safely.
 func (l *loader) checkBounds(n *yaml.Node, depth int, count *int) bool {
 	*count++
 	at := place{line: n.Line, column: n.Column, width: 1}

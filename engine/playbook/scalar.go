@@ -15,8 +15,7 @@ import (
 // 010, 0x10 and 1_000.
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,8})$`)
 
-// readScalar reads a value of the kind of a field. It reports a value of
-// another kind and returns false.
+// readScalar reports a value of another kind and returns false.
 func (l *loader) readScalar(f field, n *yaml.Node) (any, bool) {
 	switch f.kind {
 	case templateKind:
@@ -99,8 +98,7 @@ func (l *loader) readText(subject string, n *yaml.Node) (string, bool) {
 	return "", false
 }
 
-// listElements returns the elements of a list, or a single value as a list. It
-// refuses an empty list. Messages call an element one.
+// listElements takes a single value for a list, and refuses an empty list. Messages call an element one.
 func (l *loader) listElements(subject, one string, n *yaml.Node) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		return []*yaml.Node{n}

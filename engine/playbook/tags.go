@@ -42,8 +42,7 @@ func (l *loader) readTags(n *yaml.Node) ([]string, bool) {
 	return list, true
 }
 
-// isSelected reports whether --tags and --skip-tags select a task with these
-// tags. The rules are Ansible's (ansible-core, playbook/taggable.py).
+// isSelected follows the rules of Ansible (ansible-core, playbook/taggable.py).
 func (o Options) isSelected(tags []string) bool {
 	only, skip := splitTags(o.Tags), splitTags(o.SkipTags)
 	if len(only) == 0 {

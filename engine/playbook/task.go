@@ -10,8 +10,7 @@ import (
 	"holdfast/engine"
 )
 
-// readTasks reads a list of tasks and drops those that tags exclude. e is
-// empty if the play has no such list.
+// readTasks drops tasks that tags exclude. e is empty if the play has no such list.
 func (l *loader) readTasks(list string, e entry, playTags []string) []engine.Task {
 	if e.value == nil || e.value.Tag == "!!null" {
 		return nil

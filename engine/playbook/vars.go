@@ -58,8 +58,7 @@ var (
 	jsonNumber      = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$`)
 )
 
-// resolveVariable returns the value of a variable that is used at a place. It
-// reports unknown and invalid variables, and returns false.
+// resolveVariable reports unknown and invalid variables, and returns false.
 func (v *variables) resolveVariable(name string, where place) (variable, bool) {
 	n, ok := v.given[name]
 	if !ok {
@@ -144,8 +143,7 @@ func (v *variables) playValue(name string, n *yaml.Node) (variable, bool) {
 // match {{.Names}} and {{json .}}, which belong to podman.
 var jinjaExpression = regexp.MustCompile(`\{\{-?\s*([A-Za-z_]\w*)(?:[.\[][^}]*)?\s*(?:\|[^}]*)?-?\}\}`)
 
-// expandReferences replaces ${var.NAME} in a text. As in HCL, $${ stands for
-// ${.
+// expandReferences replaces ${var.NAME}. As in HCL, $${ stands for ${.
 func (v *variables) expandReferences(n *yaml.Node, s string) (string, bool) {
 	if m := jinjaExpression.FindStringSubmatchIndex(s); m != nil && s[m[2]:m[3]] != "end" && s[m[2]:m[3]] != "else" {
 		v.l.errs.addProblem(v.l.textPlace(n, m[0], m[1]-m[0]), "Jinja is not evaluated", "a variable is written ${var.NAME}")

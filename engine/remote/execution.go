@@ -142,8 +142,7 @@ func (x *execution) sessionError(err error) error {
 	return e
 }
 
-// scriptResult returns the result of the script. The caller waits until done is
-// closed.
+// scriptResult may be called only after done is closed.
 func (x *execution) scriptResult() (Result, error) {
 	r := x.closeOutputs()
 	if x.openErr != nil {

@@ -222,8 +222,7 @@ func (c Config) Compact() (Config, map[string][]byte) {
 	return c, contents
 }
 
-// isDigest distinguishes a Digest from a password hash, which never is 64
-// hexadecimal digits.
+// isDigest returns false for a password hash, which never is 64 hexadecimal digits.
 func isDigest(s string) bool {
 	_, err := hex.DecodeString(s)
 	return err == nil && len(s) == hex.EncodedLen(sha256.Size)

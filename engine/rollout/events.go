@@ -61,8 +61,7 @@ func (r *Run) emitWarning(message string) {
 	r.noteEvent(event.Event{Type: event.Warned, Message: message})
 }
 
-// runBetweenEvents runs f between the started and the ended event of a step. f
-// begins only after the started event is written.
+// runBetweenEvents begins f only after the started event is written.
 func (r *Run) runBetweenEvents(e event.Event, f func(*stepHeartbeat) error) *engine.Failure {
 	e.Type = event.StepStarted
 	if err := r.emitEvent(e); err != nil {

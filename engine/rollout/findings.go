@@ -9,8 +9,7 @@ import (
 	"holdfast/engine"
 )
 
-// makeVerdict judges the last plan of each play. The findings of the run belong
-// to the last of these plans.
+// makeVerdict adds the findings of the run to the last plan of the last play.
 func (r *Run) makeVerdict(ctx context.Context, last []engine.Plan, err error) engine.Verdict {
 	v := engine.NewVerdict(engine.Findings{})
 	for i, plan := range last {

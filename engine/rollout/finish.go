@@ -91,8 +91,7 @@ func unnamedFailures(p *runState, plans []engine.Plan, named string) []engine.Fa
 	return list
 }
 
-// shortFailure returns a failure without the output of its command, because the
-// event of the failure has that output.
+// shortFailure leaves out the output of the command, because the event of the failure has that output.
 func shortFailure(f *engine.Failure) *engine.Failure {
 	return &engine.Failure{Host: f.Host, Step: f.Step, Cause: f.Cause, Kind: f.Kind}
 }

@@ -28,8 +28,7 @@ func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *e
 	return nil
 }
 
-// askGatesAfter asks the gates after a batch. A gate about hosts skips the
-// hosts that failed or still wait for a reboot.
+// askGatesAfter leaves hosts that failed or still wait for a reboot out of gates about hosts.
 func (r *Run) askGatesAfter(ctx context.Context, b engine.Batch, number int) *engine.Failure {
 	done := r.state.doneSince()
 	for _, s := range b.After {

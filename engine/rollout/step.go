@@ -21,8 +21,7 @@ func (r *Run) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *e
 	return failure
 }
 
-// runStepInBatch runs one step of a host. begun is false if the start of the
-// step could not be journaled.
+// runStepInBatch returns begun as false if the start of the step could not be journaled.
 func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
 	failure = r.runBetweenEvents(stepEvent(hp, s, batch), func(heartbeat *stepHeartbeat) error {
 		begun = true

@@ -82,8 +82,7 @@ func (p Policy) decideUnit(name string) decision {
 	return defaultDecision()
 }
 
-// matchLength returns the length of the part of the path that the rule matches,
-// or -1.
+// matchLength returns -1 if the rule does not match.
 func matchLength(r Rule, name string) int {
 	const pathFirst = 1
 	switch {
@@ -106,8 +105,7 @@ func globMatches(glob, name string) bool {
 	}
 }
 
-// ruleDecision applies a rule. A reboot includes a drain, and an unknown
-// action becomes a reboot.
+// ruleDecision takes an unknown action for a reboot. A reboot includes a drain.
 func ruleDecision(r Rule, name string, rank int) decision {
 	v := decision{rule: name, rank: rank, actions: r.Actions, timeout: r.Timeout}
 	for _, a := range r.Actions {

@@ -57,8 +57,7 @@ func (r registry) mirrorPulls(location string) []string {
 	return list
 }
 
-// registriesContents returns the contents of registries.conf. ok is false if
-// the contents depend on the host. A missing file is empty.
+// registriesContents returns false if the contents depend on the host. A missing file is empty.
 func registriesContents(f *resource.File) (text []byte, ok bool) {
 	if f == nil {
 		return nil, true

@@ -170,8 +170,7 @@ func (h *Host) printHold(code int) rollout.Reply {
 	return rollout.Reply{Stdout: string(text), Code: code}
 }
 
-// checkHold carries out a script that checks the hold of an owner. It refuses a
-// script about another owner.
+// checkHold refuses a script about another owner.
 func (h *Host) checkHold(owner engine.HoldOwner, script string) rollout.Reply {
 	if h.isHeld() && !h.heldBut(owner.Run) && script == hostscript.CheckHoldScript(owner) {
 		return rollout.Reply{}

@@ -92,7 +92,6 @@ func (m playOperations) Diff(_ engine.Desired, f engine.Facts) (engine.Differenc
 	return engine.Difference{Changes: changes, Steps: m.planSteps}, nil
 }
 
-// planSteps returns the steps of the operations.
 func (m playOperations) planSteps(t engine.Target, _ []engine.Change) (s engine.Steps) {
 	for _, task := range m.play.Tasks {
 		switch {

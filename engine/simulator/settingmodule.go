@@ -29,7 +29,6 @@ const appUnit = "app.service"
 // actionLimit is how long an action may take on a host.
 const actionLimit = 2 * time.Minute
 
-// settingConfig returns a configuration with that setting.
 func settingConfig(word string) resource.Config {
 	return resource.Config{Files: []resource.File{{Path: settingPath, Digest: word}}}
 }
@@ -148,7 +147,6 @@ func (settings) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error
 	return engine.Difference{Changes: []engine.Change{c}, Steps: planSettingSteps}, nil
 }
 
-// planSettingSteps returns the steps that write the setting and make it take effect.
 func planSettingSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	x, err := newSettingDiff(t.Desired, t.Facts)
 	if err != nil { // then Diff has returned no changes

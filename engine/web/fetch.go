@@ -66,8 +66,7 @@ func (f *Fetcher) Fetch(r config.Remote) ([]byte, error) {
 	return data, err
 }
 
-// download requests the contents from their address. Its errors do not contain
-// the address, which may include a password.
+// download returns errors without the address, which may include a password.
 func (f *Fetcher) download(r config.Remote) ([]byte, error) {
 	request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, r.URL, nil)
 	if err != nil {

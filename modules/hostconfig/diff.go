@@ -201,8 +201,7 @@ func kindOf(c rules.Change) engine.Kind {
 	return engine.Kind(c.Domain)
 }
 
-// listChanges returns the changes to show. If the host matches and only its
-// record differs, the record is the one change.
+// listChanges returns the record as the one change if only the record differs.
 func (x *configDiff) listChanges() []engine.Change {
 	var list []engine.Change
 	for _, c := range x.diff.Changes {

@@ -58,8 +58,6 @@ func hasNothing(d engine.Desired, f engine.Facts) bool {
 // writeTimeout bounds a write. Most of this time is for the upload.
 const writeTimeout = engine.Duration(10 * time.Minute)
 
-// buildSteps returns the steps that write the configuration and make it take
-// effect.
 func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	w := x.buildWrite(t)
 	var s engine.Steps

@@ -48,8 +48,7 @@ func memoryProbe(version string) []engine.Command {
 	return append(list, engine.Command{Name: "version", Script: "code=$({ { timeout -k 2 10 sh -c " + hostscript.Quote(version) + " 4>&-; echo $? >&3; } | { head -c 4096 >&4; cat >/dev/null; }; } 3>&1) 4>&1\nexit \"$code\""})
 }
 
-// readMemory adds the output of memoryProbe to the facts. It ignores text that
-// holdfast cannot have written.
+// readMemory ignores text that holdfast cannot have written.
 func readMemory(o engine.Outputs, f engine.Facts) engine.Facts {
 	f.Rollout, f.RolloutProblem = readRollout(memoryText(o["roll-out"]))
 	f.Updated = readTime(strings.TrimSpace(memoryText(o["updated"])))
@@ -67,8 +66,7 @@ func memoryText(out engine.Output) string {
 	return out.Stdout
 }
 
-// readRollout parses the last roll-out. The last roll-out decides whether other
-// hosts may start, so readRollout accepts only the form that holdfast writes.
+// readRollout accepts only the form that holdfast writes: the last roll-out decides whether other hosts may start.
 func readRollout(text string) (r *engine.Rollout, problem string) {
 	r = &engine.Rollout{}
 	if json.Unmarshal([]byte(text), r) != nil || r.Run == "" || len(r.Targets) == 0 {

@@ -97,8 +97,7 @@ func etcdSigns(services, looked string) []string {
 	return signs[:min(maxEtcdSigns, len(signs))]
 }
 
-// isStopping reports whether the host is shutting down. It returns true as soon
-// as a reboot is ordered, before systemd knows about the reboot.
+// isStopping returns true as soon as a reboot is ordered, before systemd knows about the reboot.
 func isStopping(states string) bool {
 	lines := strings.Split(strings.TrimSpace(states), "\n")
 	return lines[0] == "stopping" || slices.ContainsFunc(lines[1:], func(s string) bool {

@@ -63,8 +63,7 @@ func newWantedArgs(c resource.Config, record *resource.Record) wantedArgs {
 	return w
 }
 
-// computeChange returns the change from now to the wanted arguments. Arguments
-// that are neither present nor absent in w keep their places.
+// computeChange keeps the places of arguments that are neither present nor absent in w.
 func (w wantedArgs) computeChange(now []string) kernelArgs {
 	var k kernelArgs
 	var have []string
@@ -83,8 +82,7 @@ func (w wantedArgs) computeChange(now []string) kernelArgs {
 	return k
 }
 
-// listChanges returns one change for each argument that differs. It returns none
-// if computeChange returns no change, and only then.
+// listChanges returns no change if computeChange returns none, and only then.
 func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	add := func(arg, before, after, verb, why string) {
@@ -183,8 +181,7 @@ func kargsProblem(d engine.Desired) error {
 	return nil
 }
 
-// commandLine splits a kernel command line like the kernel: at spaces outside
-// double quotes.
+// commandLine splits like the kernel: at spaces outside double quotes.
 func commandLine(text string) []string {
 	quoted := false
 	return strings.FieldsFunc(text, func(r rune) bool {

@@ -56,8 +56,7 @@ func originFile(d engine.Deployment) string {
 	return "/ostree/deploy/" + d.ID[:max(i, 0)] + "/deploy/" + d.ID[i+1:] + ".origin"
 }
 
-// isOlder reports whether "TOOL YEAR.RELEASE" is older than the given release. A
-// version in another format counts as newer.
+// isOlder expects "TOOL YEAR.RELEASE". A version in another format counts as newer.
 func isOlder(tool string, year, release int) bool {
 	var y, r int
 	_, version, _ := strings.Cut(tool, " ")

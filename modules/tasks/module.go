@@ -84,8 +84,7 @@ func (m tasks) Diff(_ engine.Desired, f engine.Facts) (engine.Difference, error)
 	return engine.Difference{Changes: changes, Steps: m.planSteps}, nil
 }
 
-// planSteps returns the steps of tasks that have changes, and of the tasks between
-// them. It sets steps without a hold only if no task needs a hold.
+// planSteps sets steps without a hold only if no task needs a hold.
 func (m tasks) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
 	var s engine.Steps
 	var early, late []placedTask

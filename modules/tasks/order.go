@@ -69,8 +69,7 @@ func arrangeTasks(play engine.Play, host string) []placedTask {
 	return append(list, tasksOfHost(play.PostTasks, host, "post-task", afterReturn)...)
 }
 
-// tasksOfHost returns the tasks of a list that a host does not skip. It omits
-// staging and snapshot tasks, which other parts carry out before everything else.
+// tasksOfHost omits staging and snapshot tasks, which other parts carry out before everything else.
 func tasksOfHost(tasks []engine.Task, host, list string, at taskPlace) []placedTask {
 	var some []placedTask
 	for i, t := range tasks {

@@ -145,8 +145,7 @@ func (p placedTask) defragSteps(t engine.Target) []engine.Step {
 	}}
 }
 
-// taskReboot returns the steps that reboot the host into the running OS. The last
-// step waits for a boot of this OS.
+// taskReboot keeps the running OS: the last step waits for a boot of it.
 func taskReboot(t engine.Target) []engine.Step {
 	steps := osimage.PlainReboot(t)
 	for i, s := range steps {

@@ -126,8 +126,7 @@ func (r *jsonReader) readLiteral(n *Node) error {
 	return nil
 }
 
-// readString reads the string at pos. It copies a short string, because a
-// substring would keep the whole text in memory.
+// readString copies a short string, because a substring would keep the whole text in memory.
 func (r *jsonReader) readString() (string, error) {
 	from := r.pos + 1
 	end, plain := from, true
@@ -199,8 +198,7 @@ func (r *jsonReader) readList(n *Node, depth int) error {
 	}
 }
 
-// nextItem skips the comma before the next item, or the end of a list or an
-// object. It returns false at the end.
+// nextItem skips the comma before the next item, or the end of the list or object. At the end it returns false.
 func (r *jsonReader) nextItem(end byte) (bool, error) {
 	c := r.skipSpace()
 	switch {

@@ -55,8 +55,7 @@ func (s *ShapeChecker) clearValue(n *Node, p FieldPath) {
 	s.Report.silencePlace(s.nodePlace(n, p))
 }
 
-// checkItem checks an item of a list. It refuses null, which would become an
-// empty value.
+// checkItem refuses null in a list, which would become an empty value.
 func (s *ShapeChecker) checkItem(n *Node, t reflect.Type, p FieldPath) {
 	if n.Kind == NullKind {
 		s.Report.AddError(s.nodePlace(n, p), "is null; set a value or remove it")

@@ -18,8 +18,7 @@ func offsetSize(n int) int {
 	}
 }
 
-// readOffset returns framing offset i of a container, counted from the end of the container. An offset beyond limit is
-// an error.
+// readOffset counts framing offset i from the end of the container. An offset beyond limit is an error.
 func readOffset(data []byte, i, limit int) (int, error) {
 	size := offsetSize(len(data))
 	at := len(data) - (i+1)*size

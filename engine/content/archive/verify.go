@@ -50,8 +50,7 @@ func (r *Repository) verifyFile(ctx context.Context, o Object) error {
 	return nil
 }
 
-// unpackContents writes compressed contents to out. It fails if the contents have another size, and writes at most
-// size+1 bytes.
+// unpackContents fails if the contents have another size. It writes at most size+1 bytes.
 func unpackContents(ctx context.Context, out io.Writer, in io.Reader, size int64) (int64, error) {
 	var written int64
 	contents := flate.NewReader(in)

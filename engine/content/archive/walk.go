@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// isChecksum reports whether a text is the checksum of an object.
 func isChecksum(s string) bool {
 	return len(s) == 2*checksumSize && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -124,8 +124,7 @@ func (w *walker) visitBlob(ctx context.Context, b Blob) error {
 
 var errDamaged = errors.New("its contents do not have its digest")
 
-// checkBlob compares the size of a blob with its descriptor. With verify, it
-// also compares the contents with the digest.
+// checkBlob compares the size with the descriptor and, with verify, the contents with the digest.
 func (l *Layout) checkBlob(ctx context.Context, b Blob, verify bool) error {
 	f, info, err := l.OpenBlob(b.Digest)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"holdfast/engine/content/layout"
 )
 
-// imageDigest returns the digest of an image. The inventory has checked the
-// form of the digest.
+// imageDigest relies on the inventory, which has checked the form of the digest.
 func (w Wanted) imageDigest() v1.Hash {
 	_, digest, _ := strings.Cut(w.Image, "@")
 	h, _ := v1.NewHash(digest) // the zero value is the digest of no image
@@ -91,8 +90,7 @@ func (f *filling) fetchImage(ctx context.Context, w Wanted) error {
 	return f.fetchParts(ctx, w, w.imageDigest(), w.Image)
 }
 
-// fetchParts fetches the missing parts of an image, level by level, because each manifest names further parts. The
-// image gets its tag after all its parts have arrived.
+// fetchParts fetches level by level: each manifest names further parts. The image gets its tag at the end.
 func (f *filling) fetchParts(ctx context.Context, w Wanted, digest v1.Hash, tag string) error {
 	for {
 		image, err := f.layout.ReadImage(ctx, digest, false)

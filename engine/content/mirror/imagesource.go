@@ -31,8 +31,7 @@ type imageSource interface {
 // registryScheme begins a value of --from that names a registry.
 const registryScheme = "docker://"
 
-// openImages returns the images at --from, or nil if --from names a repository
-// of commits.
+// openImages returns nil if --from names a repository of commits.
 func openImages(from string) (imageSource, error) {
 	if repository, ok := strings.CutPrefix(from, registryScheme); ok {
 		if repository != "" {

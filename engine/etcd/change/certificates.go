@@ -43,7 +43,6 @@ func placeOf(m engine.ManagedMembers) pki.Place {
 	return pki.Place{Folder: m.CA.Folder, Unit: m.Unit, Settings: settingsPath}
 }
 
-// observeCertificates gathers the certificates of all hosts that answer.
 func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
 	facts := make([]pki.Facts, len(hosts))
 	forEachHost(hosts, func(i int) {
@@ -161,8 +160,7 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 	return fmt.Sprintf("until %s", first.UTC().Format(time.DateOnly)), nil
 }
 
-// trustCAs writes the file of trusted CAs of a host, and restarts its etcd. The next step waits until all members are
-// healthy again.
+// trustCAs restarts etcd on the host. The next step waits until all members are healthy again.
 func (r *Run) trustCAs(ctx context.Context, step membership.MemberStep) error {
 	bundle, err := r.Certificates.known.Bundle(r.Certificates.state.CAsAfter(step))
 	if err != nil {
@@ -192,13 +190,11 @@ func (r *Run) countStep(step membership.MemberStep) error {
 	}
 }
 
-// scriptUnderHold returns a script that runs only under the hold of the run.
 func (r *Run) scriptUnderHold(operation string, s Script) Script {
 	s.Text = "set -eu\nexport LC_ALL=C\n" + hostscript.CheckHoldSnippet(r.Owner) + "claim " + hostscript.Quote(operation) + "\n" + s.Text
 	return s
 }
 
-// certificateSettings returns the settings of etcd for its certificates.
 func certificateSettings(ca *engine.EtcdCA) string {
 	if ca == nil {
 		return ""

@@ -21,8 +21,7 @@ func (r *Run) promoteLearner(ctx context.Context, step membership.MemberStep) er
 	return err
 }
 
-// startMember starts the etcd of a member, and waits until it has data. If etcd does not start, the next step removes the
-// member again.
+// startMember waits until the member has data. If etcd does not start, the next step removes the member again.
 func (r *Run) startMember(ctx context.Context, step membership.MemberStep) (string, error) {
 	settings := r.joinSettings(step)
 	if strings.ContainsFunc(settings.cluster+settings.peerURL, isSpecial) {

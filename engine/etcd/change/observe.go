@@ -195,8 +195,7 @@ func (r *Run) peerURL(host string) string {
 	return scheme + "://" + net.JoinHostPort(h.Address, strconv.Itoa(r.Cluster.Managed.PeerPort))
 }
 
-// joinSettings returns the settings with which the member of a host joins the others. In etcd's list, it has no name until
-// it starts, so its name is that of the host.
+// joinSettings names the member after its host: in etcd's list, it has no name until it starts.
 func (r *Run) joinSettings(step membership.MemberStep) settingsText {
 	var initial []string
 	own := r.peerURL(step.Host)

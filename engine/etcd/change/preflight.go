@@ -15,8 +15,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// checkNewHost checks a host that should get a member. It returns a message: the times of its disk, or the reason why it
-// cannot get a member.
+// checkNewHost returns a message: the times of the disk, or the reason why the host cannot get a member.
 func (r *Run) checkNewHost(ctx context.Context, host string) string {
 	fail := func(reason string) string {
 		r.failed[host] = reason

@@ -112,7 +112,6 @@ func (r replacedClusters) String() string {
 	return b.String()
 }
 
-// hasCluster reports whether the cluster was replaced.
 func (r replacedClusters) hasCluster(cluster string) bool {
 	return cluster != "" && slices.Contains(r.clusters, cluster)
 }

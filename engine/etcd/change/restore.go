@@ -150,7 +150,6 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 	return "", fmt.Errorf("there is no step %q", step.Action)
 }
 
-// isNext reports whether a step is still the next one.
 func (r *Restore) isNext(ctx context.Context, step restore.Step) (bool, error) {
 	s, err := r.Observe(ctx)
 	if err != nil {

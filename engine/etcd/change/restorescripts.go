@@ -42,7 +42,6 @@ type newData struct {
 	bump     int64 // is added to the revision
 }
 
-// buildScript makes the new data.
 func buildScript(owner engine.HoldOwner, m engine.ManagedMembers, d newData) Script {
 	s := d.settings
 	return heldScript(owner, m, "restore etcd", body{BuildData, [][2]string{
@@ -67,7 +66,6 @@ func completeScript(owner engine.HoldOwner, m engine.ManagedMembers, identity st
 	return heldScript(owner, m, "restore etcd", body{CompleteData, [][2]string{{"identity", identity}}, completeText})
 }
 
-// noteScript records the replaced clusters on the host.
 func noteScript(owner engine.HoldOwner, m engine.ManagedMembers, r replacedClusters) Script {
 	return heldScript(owner, m, "note a restore of etcd", body{NoteReplaced, noteVariables(r), noteText})
 }

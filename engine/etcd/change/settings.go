@@ -9,7 +9,6 @@ import (
 	"holdfast/engine/etcd/setting"
 )
 
-// compareSettings compares the settings on the hosts of members with those of the inventory.
 func (r *Run) compareSettings(hosts []probedHost, members []membership.Member) {
 	for i := range hosts {
 		h := &hosts[i].host
@@ -32,7 +31,6 @@ func (r *Run) userOf(h engine.Host) string {
 	return wanted.User
 }
 
-// startEtcd sets etcd up on a host and starts it.
 func (r *Run) startEtcd(ctx context.Context, host string, settings settingsText) error {
 	h, _ := r.findHost(host)
 	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h)))
@@ -44,8 +42,7 @@ func (r *Run) startRestored(ctx context.Context, host string, settings settingsT
 	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h).WithWAL("")))
 }
 
-// configureMember writes the settings of the inventory to the host of a member, and restarts its etcd. It does not wait until
-// the member is healthy: the next step does.
+// configureMember does not wait until the member is healthy: the next step does.
 func (r *Run) configureMember(ctx context.Context, step membership.MemberStep) error {
 	h, _ := r.findHost(step.Host)
 	wanted := setting.NewWanted(r.Cluster, h).On(r.tuned[step.Host])

@@ -113,7 +113,6 @@ func (r *Run) markHook(changes bool) error {
 	return r.Hook.MarkDue()
 }
 
-// runHook runs the hook.
 func (r *Run) runHook(ctx context.Context) error {
 	err := r.Hook.RunCommand(ctx)
 	r.hookDone = err == nil

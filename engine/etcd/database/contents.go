@@ -108,8 +108,7 @@ func (p pages) readMembers() ([]Member, error) {
 	return members, nil
 }
 
-// joinLeaves returns the elements of all leaves right below a branch. No cluster has enough members for a second level
-// of branches.
+// joinLeaves reads one level below the branch: no cluster has enough members for a second level of branches.
 func (p pages) joinLeaves(branch []element) ([]element, error) {
 	var all []element
 	for _, e := range branch[:min(len(branch), maxMembers)] {

@@ -31,8 +31,7 @@ func NewCA(t testing.TB) []byte {
 	return newAuthority(t, Dates{}).pem
 }
 
-// period returns the validity. The default begins one hour ago and ends in one
-// hour.
+// period begins one hour ago and ends in one hour, unless the dates are set.
 func (d Dates) period() (from, to time.Time) {
 	if d == (Dates{}) {
 		d = Dates{From: -time.Hour, To: time.Hour}

@@ -24,7 +24,6 @@ func (h Host) trust() rotation.HostTrust {
 	return rotation.HostTrust{Host: h.Name, File: c.File, Loaded: c.Loaded, Issuers: c.Issuers}
 }
 
-// issuesCertificates reports whether holdfast issues the certificates of the cluster.
 func (s State) issuesCertificates() bool { return s.CA != "" }
 
 func (s State) wantedTrust() rotation.Wanted {

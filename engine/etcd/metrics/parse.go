@@ -60,8 +60,7 @@ func failedMessages(family *dto.MetricFamily) map[string]uint64 {
 	return failed
 }
 
-// bytesOf converts a gauge to a number of bytes. It returns 0 for a value that
-// cannot be one.
+// bytesOf returns 0 for a value that cannot be a number of bytes.
 func bytesOf(gauge float64) int64 {
 	if gauge > 0 && gauge < math.MaxInt64 {
 		return int64(gauge)
@@ -69,8 +68,7 @@ func bytesOf(gauge float64) int64 {
 	return 0
 }
 
-// histogramOf converts a histogram. If a count is not a whole number, which Prometheus keeps in separate fields, it
-// returns an empty one.
+// histogramOf returns an empty one if a count is not whole: Prometheus keeps such counts in separate fields.
 func histogramOf(h *dto.Histogram) Histogram {
 	histogram := Histogram{Sum: h.GetSampleSum()}
 	for _, b := range h.GetBucket() {

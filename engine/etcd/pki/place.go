@@ -37,7 +37,6 @@ type Place struct {
 	root string // prefix of all paths, for tests
 }
 
-// script returns a script with values for its variables.
 func (p Place) script(body string, values [][2]string) string {
 	values = append([][2]string{{"root", p.root}, {"dir", p.Folder}, {"unit", p.Unit}, {"user", p.User}, {"settings", p.Settings}}, values...)
 	return hostscript.Assign(values) + enterScript + hostscript.GroundScript + body

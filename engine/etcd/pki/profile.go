@@ -42,7 +42,6 @@ func NewProfile(host Subject, role etcdfacts.CertificateRole) Profile {
 	return p
 }
 
-// dnsNames returns the names that are not IP addresses.
 func (p Profile) dnsNames() []string {
 	var names []string
 	for _, name := range p.Names {

@@ -2,8 +2,7 @@ package restore
 
 import "slices"
 
-// sources returns the data directories that a restore may use, the freshest
-// first.
+// sources returns the data that a restore may use, the freshest first.
 func (s State) sources() []Source {
 	var list []Source
 	for _, h := range s.Hosts {

@@ -119,7 +119,6 @@ func (w Wanted) clashOfTimes(old Values) string {
 	return ""
 }
 
-// clashOfQuota returns why the quota is too small for the database.
 func (w Wanted) clashOfQuota(old Values, database int64) string {
 	const defaultQuota = 2 << 30 // of etcd
 	limit := w.Values.readNumber(quota, defaultQuota)

@@ -71,8 +71,7 @@ func changedSettings(now, was map[string]string) []string {
 	return out
 }
 
-// changedWork lists the work that the saved plan lacks or has differently, and
-// then the saved work that is no longer needed.
+// changedWork lists work that the saved plan lacks or has differently, then saved work that is no longer needed.
 func changedWork(p, saved engine.Plan) []string {
 	now, was := p.ByHost(), saved.ByHost()
 	var out []string

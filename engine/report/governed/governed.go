@@ -71,7 +71,6 @@ func formatLatency(d engine.Duration) string {
 	return termtext.FormatLatency(time.Duration(d).Seconds())
 }
 
-// metricName returns the name of a latency for people.
 func metricName(m engine.LatencyMetric) string {
 	if m == engine.BackendCommit {
 		return "backend commit"

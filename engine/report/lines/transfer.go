@@ -10,8 +10,7 @@ import (
 // transferLineInterval is the time between two lines about the transfer to a host.
 const transferLineInterval = 30 * time.Second
 
-// transferText returns the line about a transfer every transferLineInterval,
-// and at the end of the transfer.
+// transferText returns a line every transferLineInterval, and at the end of the transfer.
 func (p *Writer) transferText(e event.Event) string {
 	if p.Terse {
 		return "" // the live status shows the transfer

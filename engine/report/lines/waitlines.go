@@ -8,8 +8,7 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// waitLine returns the line of a waiting step that begins. It returns "" for
-// steps of hosts, which have other lines.
+// waitLine returns "" for steps of hosts, which have other lines.
 func waitLine(e event.Event) string {
 	if e.Host != "" || e.Until.IsZero() {
 		return ""

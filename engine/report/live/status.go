@@ -74,8 +74,7 @@ func (b *Status) AddEvent(e event.Event) {
 	}
 }
 
-// addHostEnd counts the end of a host. A host has not failed if it stopped
-// because of the operator or because of somebody else's hold.
+// addHostEnd counts no failure if the operator or somebody else's hold stopped the host.
 func (b *Status) addHostEnd(e event.Event) {
 	delete(b.active, lines.EventSubject(e))
 	switch {

@@ -113,8 +113,7 @@ func (f *eventFeed) endFeed() {
 	f.more.Signal()
 }
 
-// takeEvents waits for events and returns all of them. An empty list means that
-// the feed has ended.
+// takeEvents waits for events. An empty list means that the feed has ended.
 func (f *eventFeed) takeEvents() []liveEvent {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -39,8 +39,7 @@ func groupByRule(changes []engine.Change) []ruleGroup {
 	return groups
 }
 
-// writeChanges writes changes grouped by rule. Unless all is set, it shortens
-// long groups and leaves out the reasons.
+// writeChanges shortens long groups and leaves out the reasons, unless all is set.
 func (v *planView) writeChanges(b *strings.Builder, indent string, list []engine.Change, all bool) {
 	for _, g := range groupByRule(list) {
 		shown := g.changes

@@ -218,8 +218,7 @@ func (v *planView) writeExcluded() {
 	v.writeLine("")
 }
 
-// writeUnhealthy names the unhealthy etcd clusters. It skips a refused plan,
-// because the refusals name these clusters.
+// writeUnhealthy skips a refused plan, because the refusals name the unhealthy clusters.
 func (v *planView) writeUnhealthy() {
 	if len(v.p.UnhealthyClusters) == 0 || len(v.p.Refusals) > 0 {
 		return

@@ -119,8 +119,7 @@ func (s *Summary) finishAdvice(end event.RunEnd) string {
 	return "to finish, " + strings.Join(parts, "; ") + "; and then: " + s.rerunCommand(flags...)
 }
 
-// awaitedKinds returns the kinds of exclusions, each once. It skips hosts that
-// wait for other excluded hosts.
+// awaitedKinds returns each kind once. It skips hosts that wait for other excluded hosts.
 func (s *Summary) awaitedKinds(end event.RunEnd) []engine.ExclusionKind {
 	var all []engine.ExclusionKind
 	for _, x := range s.openExclusions() {
@@ -136,8 +135,7 @@ func (s *Summary) awaitedKinds(end event.RunEnd) []engine.ExclusionKind {
 	return all
 }
 
-// savedPlanLimit returns the hosts of a saved plan that was made with a limit.
-// The arguments of the run do not contain this limit.
+// savedPlanLimit returns the limit of a saved plan, which the arguments of the run do not contain.
 func (s *Summary) savedPlanLimit() []string {
 	if len(withoutFlag(s.args, "--plan", "")) == len(s.args) || len(withoutFlag(s.args, "--limit", "-l")) < len(s.args) {
 		return nil

@@ -39,8 +39,7 @@ func withoutSwitch(args []string, long, short string) []string {
 	})
 }
 
-// planArguments returns the arguments of apply that plan also accepts. It drops
-// playbooks and their flags.
+// planArguments returns the arguments of apply that plan also accepts.
 func planArguments(args []string) []string {
 	for _, f := range []string{"--plan", "--on-held", "--tags", "--skip-tags"} {
 		args = withoutFlag(args, f, "")
@@ -64,8 +63,7 @@ func planArguments(args []string) []string {
 	return rest
 }
 
-// withoutHidden drops the flags with secret values, and returns the names of
-// these flags and variables.
+// withoutHidden also returns the names of the flags and variables with secret values.
 func withoutHidden(args []string) (rest, left []string) {
 	for _, arg := range args {
 		flag, value := "", arg

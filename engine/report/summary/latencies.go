@@ -11,8 +11,7 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// writeLatencies writes the disk latencies of etcd members: two rows for each
-// member, or only the slowest members if there are many.
+// writeLatencies writes two rows for each member, or only the slowest members if there are many.
 func writeLatencies(b *strings.Builder, members []event.MemberLatency) {
 	switch {
 	case len(members) == 0:
@@ -78,8 +77,7 @@ func commitText(p *engine.LatencyPoint) string {
 	return latencyText(p.BackendCommitP99, p.BackendCommitBucket, p.Window)
 }
 
-// latencyText returns a latency with its window, such as "6.1 ms in 10 s". A
-// latency in the last bucket is a lower bound.
+// latencyText returns a text such as "6.1 ms in 10 s". A latency in the last bucket is a lower bound.
 func latencyText(seconds float64, bucket *engine.LatencyBucket, window engine.Duration) string {
 	if seconds == 0 {
 		return "-"

@@ -98,8 +98,7 @@ func shortFailureLines(what string, f engine.Failure, known, more bool) []string
 	return append([]string{what}, lines...)
 }
 
-// openExclusions returns the exclusions of hosts that were not updated later.
-// It leaves out hosts whose failure is shown elsewhere.
+// openExclusions leaves out hosts that were updated later, and those whose failure is shown elsewhere.
 func (s *Summary) openExclusions() []engine.Exclusion {
 	var list []engine.Exclusion
 	for _, x := range s.excluded {

@@ -99,8 +99,7 @@ func (s *Summary) AddEvent(e event.Event) {
 	}
 }
 
-// followEtcd keeps the lowest number of healthy voters of each cluster, over
-// all events and not only over samples.
+// followEtcd keeps the lowest number of healthy voters over all events, and not only over samples.
 func (s *Summary) followEtcd(e event.Event) {
 	if s.etcd.AddEvent(e) == nil {
 		return

@@ -12,8 +12,7 @@ import (
 // holdfast.
 func Safe[T any](v T) T { return wire.RewriteTexts(v, true, safeText) }
 
-// safeText makes a text of a host safe. It indents all lines except the first
-// by more columns than any line of holdfast.
+// safeText indents all lines except the first by more columns than any line of holdfast.
 func safeText(s string) string {
 	s = textutil.Printable(s)
 	if strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '\t') < 0 {

@@ -26,8 +26,7 @@ func (a answer) problemLine() string {
 	return textutil.Printable(a.problem)
 }
 
-// comparisonKey returns a key that is equal for equal answers. It ignores
-// numbers in details, because counts and local ports differ each time.
+// comparisonKey ignores numbers in details, because counts and local ports differ each time.
 func (a answer) comparisonKey() string {
 	return a.problem + "\n" + strings.Join(strings.FieldsFunc(firstPrintableLine(a.detail), unicode.IsDigit), "#")
 }
@@ -47,8 +46,7 @@ const mostStderr = 4096
 // line.
 const longDetail = 200
 
-// firstPrintableLine returns the first printable line of an answer. It returns
-// "" for a web page, whose first line has no information.
+// firstPrintableLine returns "" for a web page, whose first line has no information.
 func firstPrintableLine(text string) string {
 	line := textutil.Printable(textutil.FirstLine(text[:min(len(text), 4*longDetail)]))
 	if strings.HasPrefix(line, "<") {

@@ -110,8 +110,7 @@ func (a answer) judgeReply(who string, reply promReply) answer {
 	return a
 }
 
-// parseVector reports whether a vector has samples, and whether one of them is
-// a number. A sample without a value is a histogram, and counts as a number.
+// parseVector takes a sample without a value for a number: it is a histogram.
 func parseVector(result json.RawMessage) (found, number bool, err error) {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(result, &list); err != nil {

@@ -165,8 +165,7 @@ func (b *Bench) measureOnce(ctx context.Context, k key) (run, error) {
 	return r, u.writeLogs(m)
 }
 
-// noteFailure records why a run failed, and whether that was before its staging
-// began.
+// noteFailure also records whether the run failed before its staging began.
 func (r *run) noteFailure(m moments, err error) {
 	if err == nil {
 		return

@@ -12,8 +12,6 @@ import (
 	"holdfast/engine/event"
 )
 
-// readEvents reads the events of a run of holdfast, and returns the cause of its
-// last failure.
 func (m *moments) readEvents(from io.Reader) (cause string, err error) {
 	lines := bufio.NewReader(from)
 	for {

@@ -51,8 +51,7 @@ func listGoals() []goal {
 	}
 }
 
-// compareWithGoals compares governed updates with the goals, under all
-// conditions together.
+// compareWithGoals compares governed updates under all conditions together.
 func compareWithGoals(tables []*table) (lines []string) {
 	for _, w := range allWays() {
 		if !w.governed || !slices.ContainsFunc(tables, func(t *table) bool { return t.columnOf(w.letter).hasRuns() }) {
@@ -78,8 +77,7 @@ func compareWithGoals(tables []*table) (lines []string) {
 	return lines
 }
 
-// compareColumn compares the runs of a way with a goal. A failed run misses each
-// goal.
+// compareColumn lets a failed run miss each goal.
 func (g goal) compareColumn(t *table, c column) (v verdict, text string, ok bool) {
 	failed := len(c.failed)
 	if len(c.results) == 0 {

@@ -31,7 +31,6 @@ func (u *update) writeInventory() error {
 	return nil
 }
 
-// changeInventory adds the settings of the way to the inventory of a lab.
 func (w way) changeInventory(text, repository string) (string, error) {
 	insertions := [][2]string{{"pool \"etcd\" {\n", fmt.Sprintf("  timeouts {\n    stage = %q\n  }\n", stageTimeout)}}
 	if w.governed {

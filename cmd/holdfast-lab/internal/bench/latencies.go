@@ -44,8 +44,7 @@ func histogramOf(h metrics.Histogram) histogram {
 	return all
 }
 
-// quantile returns the bucket of a quantile, with a value that is interpolated
-// in it. It is zero without observations.
+// quantile interpolates the value in its bucket. It is zero without observations.
 func (h histogram) quantile(q float64) metrics.Estimate {
 	var m metrics.Histogram
 	for _, b := range h {
@@ -92,7 +91,6 @@ func (m member) stagingP99(kind int) metrics.Estimate { return m.Staging[kind].q
 func (m member) stagingP50(kind int) metrics.Estimate { return m.Staging[kind].quantile(0.5) }
 func (m member) stagingMax(kind int) metrics.Estimate { return m.Staging[kind].quantile(1) }
 
-// highestEstimate returns the highest estimate of several members.
 func highestEstimate(members []member, kind int, estimate func(member, int) metrics.Estimate) metrics.Estimate {
 	var found metrics.Estimate
 	for _, m := range members {
@@ -103,8 +101,7 @@ func highestEstimate(members []member, kind int, estimate func(member, int) metr
 	return found
 }
 
-// shareWithin returns the lowest share of observations up to a bound, of the
-// members that stand for the run.
+// shareWithin returns the lowest share of the members that stand for the run.
 func (r run) shareWithin(kind int, bound time.Duration) float64 {
 	share := math.NaN()
 	for _, m := range r.shownMembers() {
@@ -153,7 +150,6 @@ func highestExcess(members []member) (highest excess) {
 
 func (r run) latencyExcess() excess { return highestExcess(r.shownMembers()) }
 
-// verdict compares the excess with the limit.
 func (e excess) verdict() verdict {
 	switch {
 	case e.most <= 1:

@@ -71,7 +71,6 @@ type measurement struct {
 	watched []watched
 }
 
-// addFigures adds the figures of a measurement to the record.
 func (r *run) addFigures(m measurement, hosts []string) {
 	w := wayOf(r.Way)
 	r.Staged, r.Slowed, r.Paused = engine.Duration(m.staged.Sub(m.began)), engine.Duration(m.slowed), engine.Duration(m.paused)
@@ -104,7 +103,6 @@ func (r *run) addFigures(m measurement, hosts []string) {
 // is staged. If it is away meanwhile, these are the others.
 func (r run) shownMembers() []member { return r.membersWhere(!wayOf(r.Way).offline) }
 
-// unstagedMembers returns the members that are not staged.
 func (r run) unstagedMembers() []member { return r.membersWhere(false) }
 
 func (r run) membersWhere(staged bool) []member {

@@ -59,8 +59,7 @@ func OpenResults(dir string) (*Results, Settings, error) {
 	return r, s, nil
 }
 
-// readSettings reads the settings of a series. A file without ways is another
-// program's: flags cannot leave the ways out.
+// readSettings refuses a file without ways, which is another program's: flags cannot leave the ways out.
 func readSettings(path string) (Settings, error) {
 	var s Settings
 	text, err := os.ReadFile(path)
@@ -76,7 +75,6 @@ func readSettings(path string) (Settings, error) {
 	return s, err
 }
 
-// appendRun writes the record of a run to the disk.
 func (r *Results) appendRun(one run) error {
 	line, err := json.Marshal(one)
 	if err == nil && r.file == nil {
@@ -163,7 +161,6 @@ func addRun(all []run, one run) []run {
 	return all
 }
 
-// logPath returns the path of a log of a run.
 func (r *Results) logPath(k key, name string) string {
 	return filepath.Join(r.Dir, logsName, fmt.Sprintf("%s-%d-%dmbps-%diops-%s", k.Way, k.Round, k.Speed.BytesPerSecond/Megabyte, k.Speed.IOPS, name))
 }

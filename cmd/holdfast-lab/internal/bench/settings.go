@@ -93,7 +93,6 @@ func (s Settings) listRuns() []key {
 	return all
 }
 
-// listMissing returns the runs that have not been measured yet.
 func (s Settings) listMissing(done []run) []key {
 	return slices.DeleteFunc(s.listRuns(), func(k key) bool {
 		return slices.ContainsFunc(done, func(r run) bool { return r.key == k && !r.Unmeasured })
@@ -120,8 +119,7 @@ func (k key) guessTime() time.Duration {
 	return others + plain*transfer
 }
 
-// estimateTime estimates how long runs take. Runs of the same way under the same
-// conditions tell more than a guess.
+// estimateTime prefers measured runs of the same way under the same conditions to a guess.
 func estimateTime(missing []key, done []run) time.Duration {
 	var sum time.Duration
 	for _, k := range missing {

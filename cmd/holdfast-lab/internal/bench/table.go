@@ -64,7 +64,6 @@ func (c *column) addRun(r run) {
 	}
 }
 
-// columnOf returns the column of a way, which may have no runs.
 func (t *table) columnOf(letter string) column {
 	for _, c := range t.columns {
 		if c.way.letter == letter {
@@ -74,8 +73,6 @@ func (t *table) columnOf(letter string) column {
 	return column{way: wayOf(letter)}
 }
 
-// printTables prints a table for each of the conditions, and compares all with
-// the goals.
 func printTables(to io.Writer, runs []run) error {
 	tables := makeTables(runs)
 	for _, t := range tables {
@@ -119,8 +116,6 @@ func (t *table) print(to io.Writer) error {
 	return nil
 }
 
-// describeFailures returns the number of failed runs, with the kinds of their
-// failures.
 func (c column) describeFailures() string {
 	var kinds []string
 	for _, r := range c.failed {
@@ -249,8 +244,7 @@ func latencyFigures(kind int, name string) []figure {
 		figure{name: name + " p99, other members then", value: of(run.unstagedMembers, member.stagingP99), format: formatNanoseconds})
 }
 
-// valuesOf returns the lowest value of the complete runs, the median, and the
-// highest value. They are NaN if no run has a value.
+// valuesOf returns NaN if no complete run has a value.
 func (c column) valuesOf(value func(run) float64) (lowest, median, highest float64) {
 	var all []float64
 	for _, r := range c.results {

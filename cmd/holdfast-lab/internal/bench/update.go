@@ -51,8 +51,7 @@ func (m *moments) end() {
 	}
 }
 
-// measureUpdate updates a member of a new cluster, and observes the cluster meanwhile.
-// If the update fails, the observations are those until then.
+// measureUpdate returns the observations until then if the update fails.
 func (u *update) measureUpdate(ctx context.Context) (m measurement, err error) {
 	b := u.bench
 	if err := b.Lab.Reset(ctx); err != nil {
@@ -186,7 +185,6 @@ type latencyLine struct {
 	engine.LatencyPoint
 }
 
-// writeLogs writes the latencies of all members, and the load of their disks.
 func (u *update) writeLogs(m measurement) error {
 	results := u.bench.Results
 	log, err := os.Create(results.logPath(u.key, "latencies.jsonl"))

@@ -51,8 +51,7 @@ type watch struct {
 // sysBlock is the folder of the block devices.
 const sysBlock = "/sys/block"
 
-// startWatch starts to watch the disks with these images. The caller must call
-// stop.
+// startWatch returns a watch that the caller must stop.
 func startWatch(ctx context.Context, sys string, images []string) *watch {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watch{cancel: cancel}
@@ -167,8 +166,7 @@ func (u machineUse) String() string {
 	return text + fmt.Sprintf("; disk at %s of its bandwidth and %s of its IOPS", formatShare(u.DiskBytes), formatShare(u.DiskOps))
 }
 
-// useOf returns how much of the machine was in use. host is the index of the
-// disk of the host that was staged.
+// useOf takes as host the index of the disk of the host that was staged.
 func useOf(all []watched, m measurement, host int, speed disk.Speed) (u machineUse) {
 	if before := watchedBetween(all, m.idleBegan, m.idleBegan.Add(idleTime)); len(before) > 1 {
 		u.Before = before[len(before)-1].processors.TakenSince(before[0].processors)

@@ -40,7 +40,6 @@ func allWays() []way {
 	}
 }
 
-// parseWays returns the ways with these letters, in this order.
 func parseWays(letters string) ([]way, error) {
 	var chosen []way
 	for i, letter := range letters {

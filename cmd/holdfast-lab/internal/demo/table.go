@@ -9,8 +9,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// writeTable writes the effects of the update on etcd and on a client of it. bare
-// has the time for which each host was away in a reboot without an update.
+// writeTable expects in bare the time for which each host was away in a reboot without an update.
 func writeTable(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	fmt.Fprintf(w, "\nEffects on a client that writes a key every 50 ms, in %.0f s:\n\n", r.Took.Seconds())
 	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)

@@ -85,8 +85,7 @@ func (f Folder) writeInitialTree(b boot) error {
 	return nil
 }
 
-// startContainer starts the container in its own control group and time
-// namespace. So its uptime starts at zero.
+// startContainer gives the container its own time namespace, so that its uptime starts at zero.
 func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exec.Cmd, error) {
 	boottime, err := clockSeconds(unix.CLOCK_BOOTTIME)
 	if err != nil {

@@ -100,8 +100,7 @@ func (m *machine) runUntilOff(ctx context.Context) error {
 	}
 }
 
-// waitFirmware waits as long as the firmware takes. It returns false if the power
-// is turned off meanwhile.
+// waitFirmware returns false if the power is turned off meanwhile.
 func (m *machine) waitFirmware(ctx context.Context) bool {
 	timer := time.NewTimer(m.settings.Post)
 	defer timer.Stop()
@@ -129,8 +128,7 @@ func (m *machine) waitFirmware(ctx context.Context) bool {
 	}
 }
 
-// runOneBoot runs one boot from power on to exit. It reports whether another boot
-// follows.
+// runOneBoot reports whether another boot follows.
 func (m *machine) runOneBoot(ctx context.Context, fresh []identityFile) (again bool, err error) {
 	if err := m.group.removeSubgroups(); err != nil {
 		return false, err

@@ -244,7 +244,6 @@ func (l *Lab) Suite() image.Suite {
 	return cmp.Or(l.suite, image.DefaultSuite)
 }
 
-// setSuite sets the suite of the next lab.
 func (l *Lab) setSuite(s image.Suite) { l.suite = s }
 
 func (l *Lab) imageStore() image.Store {

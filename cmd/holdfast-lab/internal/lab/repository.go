@@ -96,8 +96,7 @@ func (l *Lab) ServeHere(ctx context.Context, bytesPerSecond int) error {
 	return errors.Join(serve.Run(ctx, repoAddress, l.imageStore().Repo(), bytesPerSecond), claim.Close())
 }
 
-// findServer returns the limit and the process ID of the running server. The ID
-// is 0 if there is none.
+// findServer returns the process ID 0 if no server runs.
 func (l *Lab) findServer() (limit string, pid int) {
 	f, err := os.Open(l.path("serve.lock"))
 	if err != nil {

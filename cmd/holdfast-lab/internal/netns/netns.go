@@ -38,8 +38,7 @@ func (n Namespace) path() string { return filepath.Join(folder, string(n)) }
 // existed before the machine was restarted.
 var errStale = errors.New("it is a plain file, left by a lab that was killed; holdfast-lab up makes the namespace anew")
 
-// exists reports whether the namespace exists. It removes a plain file that a killed lab has left
-// under its name.
+// exists removes a plain file that a killed lab has left under the name.
 func (n Namespace) exists() (bool, error) {
 	f, err := openNamespace(n.path())
 	switch {

@@ -117,8 +117,7 @@ func newTemplate(name string) (*x509.Certificate, error) {
 	}, nil
 }
 
-// signCertificate makes a key and signs the certificate of the template with ca.
-// If ca is nil, the certificate is signed with the new key.
+// signCertificate signs the certificate with its own new key if ca is nil.
 func signCertificate(template *x509.Certificate, ca *Pair) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

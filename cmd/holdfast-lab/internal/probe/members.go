@@ -102,8 +102,6 @@ type watched struct {
 	stop   context.CancelFunc
 }
 
-// followMembers reads the member list again and again, and watches the members
-// that it has.
 func (p *Probe) followMembers(ctx context.Context) {
 	var wg conc.WaitGroup
 	defer wg.Wait()

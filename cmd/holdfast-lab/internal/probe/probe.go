@@ -100,8 +100,7 @@ func (p *Probe) StopRecord() (Record, error) {
 	return Record{Start: p.started, End: p.ended, Lists: p.lists, Writes: p.writes, Samples: p.samples}, p.writer.Close()
 }
 
-// endWatch ends the watch, and waits for running writes. Only the first call has an
-// effect.
+// endWatch waits for running writes. Only the first call has an effect.
 func (p *Probe) endWatch() {
 	if p.ended.IsZero() {
 		p.ended = time.Now()
@@ -132,8 +131,7 @@ func (p *Probe) LostKeys(ctx context.Context) ([]string, error) {
 	return lost, nil
 }
 
-// newClient returns a client that reconnects quickly. So a member that is healthy
-// again counts as healthy without delay.
+// newClient returns a client that reconnects quickly, so that a healthy member counts as healthy without delay.
 func (p *Probe) newClient(endpoints ...string) (*clientv3.Client, error) {
 	c := p.config.Etcd
 	c.Endpoints = endpoints

@@ -31,7 +31,6 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// isMet reports whether a condition of scripts is met on this machine.
 func isMet(condition string) (bool, error) {
 	if condition != "slow-disks" {
 		return false, fmt.Errorf("unknown condition %q", condition)
@@ -74,7 +73,6 @@ func (s *stage) asRoot(h *lab.Host, script string) error {
 	return err
 }
 
-// rootCommand returns a command that runs a script as root.
 func rootCommand(script string) string {
 	return "echo " + base64.StdEncoding.EncodeToString([]byte(script)) + " | base64 -d | sudo sh"
 }

@@ -58,8 +58,7 @@ func (e *expectation) findMisses(r probe.Report) []idle.Miss {
 	return list
 }
 
-// judgeMisses returns the misses as an error. If the machine explains all of
-// them, it returns them as text.
+// judgeMisses returns the misses as text if the machine explains all of them.
 func judgeMisses(list []idle.Miss, load idle.Load, stall time.Duration) (excused string, err error) {
 	var texts []string
 	broken := false

@@ -132,7 +132,6 @@ func (n *numbers) countWrites() (confirmed int, lastErr error) {
 	return len(n.confirmed), n.lastErr
 }
 
-// waitForNumbers waits until that number of further writes are confirmed.
 func (s *stage) waitForNumbers(n *numbers, more int) error {
 	before, _ := n.countWrites()
 	return s.waitUntilOK(time.Minute, func() error {

@@ -16,8 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// holdfastCommand returns a holdfast command that uses the inventory of the site.
-// If args start with "--site DIR", it uses that site.
+// holdfastCommand uses the inventory of the site, or of DIR if args start with "--site DIR".
 func (s *stage) holdfastCommand(args []string) []string {
 	site := "site"
 	if len(args) > 1 && args[0] == "--site" {
@@ -27,8 +26,7 @@ func (s *stage) holdfastCommand(args []string) []string {
 	return append(argv, "-i", site+"/inventory.hcl")
 }
 
-// cmdHoldfast runs holdfast inside the lab's network and checks its exit code.
-// "0|3" allows either code.
+// cmdHoldfast checks the exit code. "0|3" allows either code.
 func cmdHoldfast(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: holdfast CODE [--site DIR] ARGUMENT…")

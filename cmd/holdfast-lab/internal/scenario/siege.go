@@ -44,8 +44,7 @@ func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
 	s.printReport(ts, "%d runs in %.0f s, the longest %.1f s; how many ended with which exit code: %v", times, time.Since(began).Seconds(), longest.Seconds(), codes)
 }
 
-// cmdRepeat repeats a command that only reads, while something may make it fail.
-// It has the checks of cmdSiege.
+// cmdRepeat repeats a command that only reads, with the checks of cmdSiege.
 func cmdRepeat(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: repeat TIMES CODE ARGUMENT…")

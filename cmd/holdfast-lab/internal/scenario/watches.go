@@ -90,8 +90,7 @@ func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.checkReport(args[0], e.findMisses(r), stall))
 }
 
-// checkReport returns the misses of a report as an error. If the load of the
-// machine or its disk explains them, it only prints them.
+// checkReport only prints misses that the load of the machine or its disk explains.
 func (s *stage) checkReport(cluster string, list []idle.Miss, stall time.Duration) error {
 	var load idle.Load
 	if len(list) > 0 && !slices.ContainsFunc(list, func(m idle.Miss) bool { return m.Certain }) {

@@ -94,8 +94,7 @@ func (d document) toSpec() (Spec, error) {
 	return s, nil
 }
 
-// expandRange turns "01-03" into 01, 02, 03. All numbers have the width of the
-// first one.
+// expandRange gives all numbers the width of the first one.
 func expandRange(r string) ([]string, error) {
 	first, last, ok := strings.Cut(r, "-")
 	lo, err1 := strconv.Atoi(first)

@@ -63,8 +63,7 @@ func (q Question) AskAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 	return answer, err
 }
 
-// forgetTyped drops input that was typed before a question, because it cannot be
-// an answer. Without a terminal it does nothing.
+// forgetTyped drops input from before a question: it cannot be an answer. Without a terminal it does nothing.
 func forgetTyped(tty *os.File) {
 	if raw, err := tty.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = flushInput(int(fd)) })
