@@ -108,7 +108,8 @@ func (f benchFlags) readSettings(isSet func(string) bool) (bench.Settings, error
 	return f.changeSettings(settings, isSet)
 }
 
-// openResults makes the folder of a new series, or opens that of a series that continues.
+// openResults makes the folder of a new series, or opens that of a series that
+// continues.
 func (f benchFlags) openResults(s bench.Settings) (*bench.Results, error) {
 	if f.resume != "" {
 		results, _, err := bench.OpenResults(f.resume)

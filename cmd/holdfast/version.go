@@ -47,7 +47,8 @@ func (b build) String() string {
 	return text
 }
 
-// buildID returns the commit of the program, or its version if the commit is unknown.
+// buildID returns the commit of the program, or its version if the commit is
+// unknown.
 func buildID() string {
 	b := readBuild()
 	if len(b.Commit) >= 12 {

@@ -87,7 +87,8 @@ func (s *Secrets) takeTurn(ctx context.Context) error {
 
 func (s *Secrets) endTurn() { <-s.turn }
 
-// rememberSecret returns the first line of a secret, and calls get only once for each key.
+// rememberSecret returns the first line of a secret. It calls get only once for
+// each key.
 func (s *Secrets) rememberSecret(ctx context.Context, key string, get func() ([]byte, error)) ([]byte, error) {
 	if err := s.takeTurn(ctx); err != nil {
 		return nil, err

@@ -110,7 +110,8 @@ func (c *Configs) groupOf(h engine.Host) *configGroup {
 	return c.groups[key]
 }
 
-// ownFolders returns the folders that holdfast writes on a host because of its etcd cluster.
+// ownFolders returns the folders that holdfast writes on a host because of its
+// etcd cluster.
 func (c *Configs) ownFolders(h engine.Host) []string {
 	for _, cluster := range c.site.Inventory.Clusters {
 		if cluster.Name == h.Cluster && cluster.Managed != nil && cluster.Managed.CA != nil {

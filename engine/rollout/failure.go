@@ -87,7 +87,8 @@ func worstFailure(list []*engine.Failure) *engine.Failure {
 	return slices.MinFunc(list, func(a, b *engine.Failure) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// isHostFailure reports whether a failure budget may tolerate a failure. Any other failure ends the run.
+// isHostFailure reports whether a failure budget may tolerate a failure. Any
+// other failure ends the run.
 func isHostFailure(f *engine.Failure) bool {
 	switch f.Kind {
 	case "", engine.UnreachableFailure, engine.ChangedFailure, engine.FullFailure, engine.CannotFailure, engine.LatencyFailure, engine.ActionFailure:

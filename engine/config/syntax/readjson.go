@@ -198,7 +198,8 @@ func (r *jsonReader) readList(n *Node, depth int) error {
 	}
 }
 
-// nextItem skips the comma before the next item, or the end of the list or object. At the end it returns false.
+// nextItem skips the comma before the next item, or the end of a list or an
+// object. It returns false at the end.
 func (r *jsonReader) nextItem(end byte) (bool, error) {
 	c := r.skipSpace()
 	switch {

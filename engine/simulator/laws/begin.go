@@ -50,7 +50,8 @@ func (r *Run) checkBegin(h *Host) {
 	}
 }
 
-// checkOrder checks that all pools before the pool, directly or through others, match first.
+// checkOrder checks that all pools before the pool, directly or through others,
+// match first.
 func (r *Run) checkOrder(h *Host, p engine.Pool) {
 	first := map[string]bool{}
 	var visit func(engine.Pool)
@@ -71,7 +72,8 @@ func (r *Run) checkOrder(h *Host, p engine.Pool) {
 	}
 }
 
-// checkCanary checks that only canaries begin until enough hosts of a pool have passed.
+// checkCanary checks that only canaries begin until enough hosts of a pool have
+// passed.
 func (r *Run) checkCanary(h *Host, p engine.Pool) {
 	if p.Canary == nil {
 		return
