@@ -210,6 +210,9 @@ func startCommand(ctx context.Context, h *remote.Host, wg *conc.WaitGroup, c rem
 	if !strings.Contains(c.Script, "echo started") {
 		c.Script = "echo started; " + c.Script
 	}
+	if c.Stdin == nil { // Run sends it once it knows that the script has started; stdout alone does not show that
+		c.Script, c.Stdin = "read -r line; "+c.Script, strings.NewReader("go\n")
+	}
 	c.Stdout = func([]byte) {
 		select {
 		case <-running:
