@@ -44,12 +44,14 @@ const (
 // each 5 s later (ConnWriteTimeout in etcd's rafthttp). etcd that removes a member waits for such a write, and meanwhile
 // commits nothing. Once the connections are closed, each heartbeat of the leader counts as failed.
 //
+// A host that answers takes what the leader sends, so its connections do not block.
+//
 // The wait ends after disconnectTime, or if the metrics of the leader cannot be read: then the removal may stop the
 // cluster for up to 5 s.
 func (r *Run) awaitDisconnect(ctx context.Context, step membership.MemberStep) (string, error) {
 	leader := slices.IndexFunc(r.members, func(m membership.Member) bool { return m.Leader && m.ID != step.Member })
 	dead := slices.ContainsFunc(r.members, func(m membership.Member) bool { return m.ID == step.Member && !m.Healthy })
-	if leader < 0 || !dead {
+	if hostAnswers := !r.held[step.Host].IsZero(); leader < 0 || !dead || hostAnswers {
 		return "", nil
 	}
 	began := time.Now()

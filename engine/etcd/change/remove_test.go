@@ -56,12 +56,14 @@ func TestRemovalWaitsForConnections(t *testing.T) {
 		soonest, latest      time.Duration // of the removal; 0: there is none
 		message              string
 		healthy, otherLeader bool
+		hostAnswers          bool
 	}{
 		"closed after 20 s":  {closed: 20 * time.Second, soonest: 20 * time.Second, latest: 23 * time.Second, message: "waited 22s until the leader had no connection to it"},
 		"closed long ago":    {closed: -time.Hour, soonest: time.Second, latest: 3 * time.Second},
 		"never closed":       {closed: time.Hour, soonest: time.Minute, latest: 63 * time.Second, message: "the leader still had a connection to it after"},
 		"no metrics":         {closed: time.Hour, err: errors.New("404"), latest: time.Millisecond},
 		"it is back":         {closed: 20 * time.Second, back: 10 * time.Second, message: nothingDone},
+		"its host answers":   {closed: time.Hour, hostAnswers: true, latest: time.Millisecond},
 		"it answers":         {closed: time.Hour, healthy: true, latest: time.Millisecond},
 		"it leads by itself": {closed: time.Hour, otherLeader: true, latest: time.Millisecond},
 	} {
@@ -82,6 +84,9 @@ func TestRemovalWaitsForConnections(t *testing.T) {
 				step, err := membership.Next(s)
 				if err != nil || step.Action != membership.Remove {
 					t.Fatal(step, err)
+				}
+				if x.hostAnswers {
+					r.held[step.Host] = began
 				}
 				if x.back > 0 {
 					r.Named, r.names = nil, nil // nobody has said that it is dead
