@@ -181,7 +181,22 @@ func (c *Cluster) addMember(t testing.TB) *Member {
 	if _, err := client.MemberAddAsLearner(ctx, []string{m.peerURL()}); err != nil {
 		t.Fatal(err)
 	}
+	c.awaitList(ctx, t)
 	return m
+}
+
+// awaitList waits until each member that runs knows all changes of the list of members. A new member asks any of them for the
+// list, and does not start with an older one.
+func (c *Cluster) awaitList(ctx context.Context, t testing.TB) {
+	t.Helper()
+	for _, m := range c.Members {
+		if m.etcd == nil {
+			continue
+		}
+		if _, err := c.newClient(t, m.clientURL()).MemberList(ctx); err != nil { // a linearizable read
+			t.Fatalf("etcdtest: list the members on %s: %v", m.Name, err)
+		}
+	}
 }
 
 func loopbackAddress(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }
