@@ -191,8 +191,13 @@ func (r *Run) peerURL(host string) string {
 			}
 		}
 	}
+	return scheme + "://" + r.peerAddress(host)
+}
+
+// peerAddress returns the address and the port at which the member of a host listens for other members.
+func (r *Run) peerAddress(host string) string {
 	h, _ := r.findHost(host)
-	return scheme + "://" + net.JoinHostPort(h.Address, strconv.Itoa(r.Cluster.Managed.PeerPort))
+	return net.JoinHostPort(h.Address, strconv.Itoa(r.Cluster.Managed.PeerPort))
 }
 
 // joinSettings names the member after its host: in etcd's list, it has no name until it starts.

@@ -3,9 +3,7 @@ package change
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,8 +51,7 @@ func (r *Run) checkPorts(ctx context.Context, host string) (closed, unknown stri
 	for _, m := range members {
 		urls = append(urls, r.urls[m.ID]...)
 	}
-	h, _ := r.findHost(host)
-	address := net.JoinHostPort(h.Address, strconv.Itoa(r.Cluster.Managed.PeerPort))
+	address := r.peerAddress(host)
 	var wg conc.WaitGroup
 	var outward string
 	wg.Go(func() {

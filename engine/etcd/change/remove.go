@@ -44,7 +44,7 @@ const (
 // each 5 s later (ConnWriteTimeout in etcd's rafthttp). etcd that removes a member waits for such a write, and meanwhile
 // commits nothing. Once the connections are closed, each heartbeat of the leader counts as failed.
 //
-// A host that answers takes what the leader sends, so its connections do not block.
+// A host that answers also receives what the leader sends, so connections to it do not block.
 //
 // The wait ends after disconnectTime, or if the metrics of the leader cannot be read: then the removal may stop the
 // cluster for up to 5 s.
@@ -56,22 +56,28 @@ func (r *Run) awaitDisconnect(ctx context.Context, step membership.MemberStep) (
 	}
 	began := time.Now()
 	var first *uint64
+	var unread error // of the metrics; the removal must not depend on them
 	closed, err := r.waitUnderHold(ctx, step.Host, disconnectTime, func() (bool, error) {
 		failed, err := r.Etcd.FailedMessages(ctx, r.members[leader].Host, step.Member)
 		if err != nil {
-			return true, nil //nolint:nilerr // the removal must not depend on metrics
+			unread = err
+			return true, nil
 		}
 		if first == nil || failed < *first { // the leader's etcd has restarted
 			first = &failed
 		}
 		return failed >= *first+failedHere, nil
 	})
-	waited := time.Since(began).Round(time.Second)
-	switch {
-	case err != nil || waited <= 2*waitTime:
+	took := time.Since(began).Round(time.Second)
+	if err != nil || took <= 2*waitTime {
 		return "", err
-	case !closed:
-		return fmt.Sprintf("the leader still had a connection to it after %s", engine.Duration(waited).Trimmed()), nil
 	}
-	return fmt.Sprintf("waited %s until the leader had no connection to it", engine.Duration(waited).Trimmed()), nil
+	text := engine.Duration(took).Trimmed()
+	switch {
+	case unread != nil:
+		return fmt.Sprintf("waited %s; then the metrics of the leader could not be read: %v", text, unread), nil
+	case !closed:
+		return fmt.Sprintf("the leader still had a connection to it after %s", text), nil
+	}
+	return fmt.Sprintf("waited %s until the leader had no connection to it", text), nil
 }

@@ -19,7 +19,8 @@ type countingEtcd struct {
 	fakeEtcd
 
 	closed    time.Time // when the last connection is closed
-	err       error     // of each scrape
+	err       error     // of each scrape after errAt
+	errAt     time.Time
 	back      time.Time // when the lost member is healthy again; zero: never
 	removedAt time.Time
 }
@@ -28,7 +29,10 @@ func (e *countingEtcd) FailedMessages(_ context.Context, host, member string) (u
 	if host != "a" || member != "2" {
 		return 0, errors.New("asked another member")
 	}
-	return 3 + uint64(max(time.Since(e.closed), 0)/(200*time.Millisecond)), e.err
+	if e.err != nil && !time.Now().Before(e.errAt) {
+		return 0, e.err
+	}
+	return 3 + uint64(max(time.Since(e.closed), 0)/(200*time.Millisecond)), nil
 }
 
 func (e *countingEtcd) Members(context.Context, ...string) etcd.MemberList {
@@ -51,7 +55,7 @@ func (e *countingEtcd) RemoveMember(context.Context, string) error {
 func TestRemovalWaitsForConnections(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
-		closed, back         time.Duration
+		closed, back, errAt  time.Duration
 		err                  error
 		soonest, latest      time.Duration // of the removal; 0: there is none
 		message              string
@@ -62,6 +66,8 @@ func TestRemovalWaitsForConnections(t *testing.T) {
 		"closed long ago":    {closed: -time.Hour, soonest: time.Second, latest: 3 * time.Second},
 		"never closed":       {closed: time.Hour, soonest: time.Minute, latest: 63 * time.Second, message: "the leader still had a connection to it after"},
 		"no metrics":         {closed: time.Hour, err: errors.New("404"), latest: time.Millisecond},
+		"metrics fail later": {closed: time.Hour, err: errors.New("404"), errAt: 10 * time.Second, soonest: 10 * time.Second, latest: 11 * time.Second, message: "waited 10s; then the metrics of the leader could not be read: 404"},
+		"back, no metrics":   {closed: time.Hour, err: errors.New("404"), errAt: 10 * time.Second, back: 5 * time.Second, message: nothingDone},
 		"it is back":         {closed: 20 * time.Second, back: 10 * time.Second, message: nothingDone},
 		"its host answers":   {closed: time.Hour, hostAnswers: true, latest: time.Millisecond},
 		"it answers":         {closed: time.Hour, healthy: true, latest: time.Millisecond},
@@ -70,7 +76,7 @@ func TestRemovalWaitsForConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				cluster := &countingEtcd{closed: began.Add(x.closed), err: x.err}
+				cluster := &countingEtcd{closed: began.Add(x.closed), err: x.err, errAt: began.Add(x.errAt)}
 				if x.back > 0 {
 					cluster.back = began.Add(x.back)
 				}
