@@ -37,7 +37,7 @@ func imageNames() []string {
 }
 
 // hostsNames are the names that a lab with hosts has in addition to lab.json.
-var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"}
+var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", serveName, "serve.log"}
 
 func ownNames() []string {
 	return slices.Concat(hostsNames, imageNames(), []string{stateName + ".new", stateName, useName, lockName})
@@ -52,7 +52,7 @@ func (l *Lab) Claim() error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return fmt.Errorf("make lab folder: %w", err)
 	}
-	f, err := os.OpenFile(l.path(lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := l.openOwnFile(lockName)
 	if err != nil {
 		return fmt.Errorf("lock lab: %w", err)
 	}

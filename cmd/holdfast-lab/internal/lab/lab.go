@@ -150,7 +150,7 @@ func (l *Lab) lockLab(ctx context.Context) (func(), error) {
 	if err := l.Claim(); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(l.path(lockName), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	f, err := l.openOwnFile(lockName)
 	if err != nil {
 		return nil, fmt.Errorf("lock lab: %w", err)
 	}

@@ -19,6 +19,9 @@ import (
 // repoAddress is the address of the repository for hosts.
 const repoAddress = spec.Gateway + ":8080"
 
+// serveName is the file that the server has locked. It has the limit and the process ID of the server.
+const serveName = "serve.lock"
+
 // Serve serves the repository to the hosts. All of them together get
 // bytesPerSecond; zero means no limit. Serve replaces a running server, unless it
 // has the same limit.
@@ -70,18 +73,9 @@ func (l *Lab) StopServing(ctx context.Context) error {
 }
 
 func (l *Lab) claimServer(bytesPerSecond int) (io.Closer, error) {
-	f, err := os.OpenFile(l.path("serve.lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	f, err := l.claimFile(serveName, fmt.Sprintln(bytesPerSecond, os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("claim server: %w", err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, fmt.Errorf("claim server: %w", errors.Join(err, f.Close()))
-	}
-	if err := f.Truncate(0); err != nil {
-		return nil, fmt.Errorf("claim server: %w", errors.Join(err, f.Close()))
-	}
-	if _, err := fmt.Fprintln(f, bytesPerSecond, os.Getpid()); err != nil {
-		return nil, fmt.Errorf("claim server: %w", errors.Join(err, f.Close()))
 	}
 	return f, nil
 }
@@ -98,7 +92,7 @@ func (l *Lab) ServeHere(ctx context.Context, bytesPerSecond int) error {
 
 // findServer returns the process ID 0 if no server runs.
 func (l *Lab) findServer() (limit string, pid int) {
-	f, err := os.Open(l.path("serve.lock"))
+	f, err := os.OpenFile(l.path(serveName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return "", 0
 	}
@@ -106,7 +100,7 @@ func (l *Lab) findServer() (limit string, pid int) {
 	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
 		return "", 0
 	}
-	raw, err := os.ReadFile(l.path("serve.lock"))
+	raw, err := io.ReadAll(io.LimitReader(f, maxClaim))
 	if err != nil {
 		return "", 0
 	}

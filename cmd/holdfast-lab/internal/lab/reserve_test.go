@@ -1,8 +1,13 @@
 package lab
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestALabIsUsedOnce checks that a second command is refused, with the name of the first, until the first ends.
@@ -25,5 +30,36 @@ func TestALabIsUsedOnce(t *testing.T) {
 	release()
 	if err := checkOwnFolder(dir); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestALabFollowsNoLinks checks that a link in place of a lock does not make root change the file behind it, and that the text
+// of another process is printable.
+func TestALabFollowsNoLinks(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{useName, lockName, serveName} {
+		dir, file := makeFolder(t), filepath.Join(t.TempDir(), "other")
+		if err := errors.Join(os.WriteFile(file, []byte("kept"), 0o600), os.Remove(filepath.Join(dir, name)), os.Symlink(file, filepath.Join(dir, name))); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		_ = os.Symlink(file, filepath.Join(dir, name))
+		l := labIn(t, dir)
+		_, err := l.claimFile(name, "text")
+		if _, reserveErr := l.Reserve("test"); name != serveName && reserveErr == nil {
+			t.Errorf("%s: reserved", name)
+		}
+		if kept, readErr := os.ReadFile(file); !errors.Is(err, unix.ELOOP) || string(kept) != "kept" {
+			t.Errorf("%s: %v, %v: %q", name, err, readErr, kept)
+		}
+	}
+
+	l := labIn(t, makeFolder(t))
+	f, err := l.claimFile(useName, "\x1b[2Jtest\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := l.Reserve("demo"); err == nil || strings.ContainsRune(err.Error(), '\x1b') {
+		t.Errorf("%q", err)
 	}
 }
