@@ -87,11 +87,11 @@ func switchCommands(open opener) []*cobra.Command {
 func slowCommand(open opener) *cobra.Command {
 	var speed disk.Speed
 	cmd := &cobra.Command{
-		Use:   "slow HOST… --bps N --iops N",
-		Short: "Make disks slow, for reading and for writing alike",
+		Use:   "slow HOST… --bps N --iops N [--writes-only]",
+		Short: "Make disks slow, for reads and writes alike, or only for writes",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if speed == (disk.Speed{}) {
+			if speed.BytesPerSecond == 0 && speed.IOPS == 0 {
 				return fmt.Errorf("read flags: slow needs --bps, --iops or both")
 			}
 			return onHosts(open, cmd, args, func(h *lab.Host) error { return h.Slow(cmd.Context(), speed) })
@@ -99,6 +99,7 @@ func slowCommand(open opener) *cobra.Command {
 	}
 	cmd.Flags().Uint64Var(&speed.BytesPerSecond, "bps", 0, "bytes per second")
 	cmd.Flags().Uint64Var(&speed.IOPS, "iops", 0, "operations per second")
+	cmd.Flags().BoolVar(&speed.WritesOnly, "writes-only", false, "do not limit reads")
 	return cmd
 }
 

@@ -13,6 +13,9 @@ type Speed struct {
 	// BytesPerSecond and IOPS limit reads and writes separately.
 	BytesPerSecond uint64 `json:"bytes_per_second,omitempty"`
 	IOPS           uint64 `json:"iops,omitempty"`
+
+	// WritesOnly leaves reads unlimited.
+	WritesOnly bool `json:"writes_only,omitempty"`
 }
 
 // Throttle limits devices through the root group of the blkio controller of
@@ -44,9 +47,13 @@ func (t *Throttle) Limit(device string, s Speed) error {
 		return fmt.Errorf("find device number: %w", err)
 	}
 	number := strings.TrimSpace(string(raw))
+	reads := s
+	if s.WritesOnly {
+		reads = Speed{}
+	}
 	for file, value := range map[string]uint64{
-		"read_bps": s.BytesPerSecond, "write_bps": s.BytesPerSecond,
-		"read_iops": s.IOPS, "write_iops": s.IOPS,
+		"read_bps": reads.BytesPerSecond, "write_bps": s.BytesPerSecond,
+		"read_iops": reads.IOPS, "write_iops": s.IOPS,
 	} {
 		path := fmt.Sprintf("/proc/self/fd/%d/blkio.throttle.%s_device", t.dir.Fd(), file)
 		if err := os.WriteFile(path, fmt.Appendf(nil, "%s %d", number, value), 0); err != nil {

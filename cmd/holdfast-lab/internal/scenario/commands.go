@@ -106,9 +106,13 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdSlow(ts *testscript.TestScript, neg bool, args []string) {
+	writesOnly := len(args) > 0 && args[0] == "writes"
+	if writesOnly {
+		args = args[1:]
+	}
 	requireArgs(ts, neg, args, "slow HOST BYTES")
 	s := stageOf(ts)
-	ts.Check(s.findHost(ts, args[0]).Slow(s.ctx, disk.Speed{BytesPerSecond: parseNumber(ts, args[1])}))
+	ts.Check(s.findHost(ts, args[0]).Slow(s.ctx, disk.Speed{BytesPerSecond: parseNumber(ts, args[1]), WritesOnly: writesOnly}))
 }
 
 func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
