@@ -61,9 +61,9 @@ func refuseLab(t *testing.T) opener {
 	}
 }
 
-// TestBenchRefusesFoldersEarly checks that a flag with an empty folder, and a
-// folder whose results cannot be read, are errors that name the flag or the file,
-// and that the lab stays as it is and no new series begins.
+// TestBenchRefusesFoldersEarly checks two kinds of errors: a flag with an
+// empty folder, and a folder whose results cannot be read. Each error names the
+// flag or the file. Then the bench neither touches the lab nor begins a series.
 func TestBenchRefusesFoldersEarly(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const settings = `{"ways":"r","runs":1,"bytes":1048576,"speeds":[{"bytes_per_second":50000000,"iops":500}]}`

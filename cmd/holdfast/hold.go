@@ -149,7 +149,7 @@ func namesInBoth(a, b []string) []string {
 	return both
 }
 
-// runOnHosts returns the worst exit code.
+// runOnHosts runs a script on each host and returns the worst exit code.
 func (a *app) runOnHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
 	outlastReader()
 	worst := engine.ExitOK

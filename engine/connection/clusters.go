@@ -62,7 +62,7 @@ func (c *Clusters) Open(ctx context.Context, name string) (*etcd.Cluster, error)
 }
 
 // forget closes the connection to a cluster. The next connection reads the credentials again.
-func (c *Clusters) forget(name string) {
+func (c *Clusters) forgetCluster(name string) {
 	o := c.clusterSlot(name)
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()

@@ -110,4 +110,4 @@ func (m Members) CheckReach(ctx context.Context, from, address string) (known bo
 }
 
 // Forget closes the connections. The next connection reads the credentials from the hosts again.
-func (m Members) Forget() { m.clusters.forget(m.name) }
+func (m Members) Forget() { m.clusters.forgetCluster(m.name) }

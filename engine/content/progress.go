@@ -29,7 +29,7 @@ func (t *tracker) beginTransfer(transfer Transfer) *progress {
 		t.sent[key] = newSentRanges()
 	}
 	p := &progress{transfer: transfer, began: time.Now(), sent: t.sent[key]}
-	p.before, _ = p.sent.count()
+	p.before, _ = p.sent.countBytes()
 	return p
 }
 
@@ -58,7 +58,7 @@ func (p *progress) reportUntil(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		sent, again := p.sent.count()
+		sent, again := p.sent.countBytes()
 		rate := meter.addTotal(sent-p.before, reportInterval)
 		if p.transfer.Report == nil || sent == p.before {
 			continue
@@ -68,7 +68,7 @@ func (p *progress) reportUntil(ctx context.Context) {
 }
 
 func (p *progress) reportEnd() {
-	sent, again := p.sent.count()
+	sent, again := p.sent.countBytes()
 	if p.transfer.Report == nil || sent == p.before {
 		return
 	}

@@ -24,7 +24,7 @@ type fileRange struct{ from, to int64 }
 
 func newSentRanges() *sentRanges { return &sentRanges{files: map[string]*fileRange{}} }
 
-func (s *sentRanges) add(name string, from, to int64) {
+func (s *sentRanges) addRange(name string, from, to int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bytes += to - from
@@ -44,8 +44,8 @@ func (s *sentRanges) add(name string, from, to int64) {
 	}
 }
 
-// count returns the number of bytes, and how many of them were sent again.
-func (s *sentRanges) count() (bytes, again int64) {
+// countBytes returns the number of bytes, and how many of them were sent again.
+func (s *sentRanges) countBytes() (bytes, again int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes, s.again
@@ -63,7 +63,7 @@ type countingFile struct {
 func (c *countingFile) Read(p []byte) (int, error) {
 	n, err := c.ReadSeeker.Read(p)
 	if n > 0 {
-		c.sent.add(c.name, c.offset, c.offset+int64(n))
+		c.sent.addRange(c.name, c.offset, c.offset+int64(n))
 	}
 	c.offset += int64(n)
 	return n, err

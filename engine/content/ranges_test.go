@@ -38,16 +38,16 @@ func TestBytesThatAreSentAgain(t *testing.T) {
 			}
 			all += r[1]
 		}
-		if bytes, again := s.count(); bytes != all || again != x.again {
+		if bytes, again := s.countBytes(); bytes != all || again != x.again {
 			t.Errorf("%s: %d bytes, %d of them again; want %d and %d", name, bytes, again, all, x.again)
 		}
 	}
 	s := newSentRanges()
 	for i := range maxRanges + 1 {
-		s.add(fmt.Sprint("file ", i), 0, 1)
+		s.addRange(fmt.Sprint("file ", i), 0, 1)
 	}
-	s.add("file 0", 0, 1)
-	if bytes, again := s.count(); bytes != maxRanges+2 || again != 0 || len(s.files) != maxRanges || len(s.order) != maxRanges {
+	s.addRange("file 0", 0, 1)
+	if bytes, again := s.countBytes(); bytes != maxRanges+2 || again != 0 || len(s.files) != maxRanges || len(s.order) != maxRanges {
 		t.Errorf("%d bytes, %d again, %d files", bytes, again, len(s.files))
 	}
 }

@@ -213,7 +213,7 @@ func (in Input) passesAsCanary(h engine.Host) bool {
 
 // updatedAt returns the time at which the host reached its desired state, by the
 // bastion's clock. It returns the zero time if this time is not known. If the
-// host gives a time that its own clock has not reached yet, updatedAt returns the
+// time in the host's record is after the time of its clock, updatedAt returns the
 // start of this run.
 func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {

@@ -26,7 +26,7 @@ func (h *Host) CheckReach(ctx context.Context, addr string, limit time.Duration)
 		return true, nil
 	case errors.As(err, &answer) && (KindOf(err) == Resolve || isBlocked(answer)):
 		return true, errors.New(oneLine(peerError{answer}.Error()))
-	case limited.Err() != nil && ctx.Err() == nil && h.answers(ctx, limit):
+	case limited.Err() != nil && ctx.Err() == nil && h.answersKeepAlive(ctx, limit):
 		return true, fmt.Errorf("no answer within %s", limit)
 	}
 	return false, err
@@ -40,8 +40,8 @@ func isBlocked(answer *ssh.OpenChannelError) bool {
 	})
 }
 
-// answers reports whether the host answers a keepalive within the limit. Otherwise the connection to it may be interrupted.
-func (h *Host) answers(ctx context.Context, limit time.Duration) bool {
+// answersKeepAlive reports whether the host answers a keepalive within the limit. Otherwise the connection to it may be interrupted.
+func (h *Host) answersKeepAlive(ctx context.Context, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answered := make(chan bool, 1)

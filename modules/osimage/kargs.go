@@ -181,7 +181,7 @@ func kargsProblem(d engine.Desired) error {
 	return nil
 }
 
-// commandLine splits like the kernel: at spaces outside double quotes.
+// commandLine returns the arguments of a kernel command line. It splits the line like the kernel: at spaces outside double quotes.
 func commandLine(text string) []string {
 	quoted := false
 	return strings.FieldsFunc(text, func(r rune) bool {

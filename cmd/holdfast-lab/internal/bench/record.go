@@ -78,7 +78,7 @@ func (r *run) addFigures(m measurement, hosts []string) {
 		s := seriesOf(m.samples, host)
 		staging := s.scrapesBetween(m.began, m.staged)
 		r.Members = append(r.Members, member{
-			Host: host, Idle: s.scrapesBetween(m.idleBegan, m.idleBegan.Add(idleTime)).latencies(), Staging: staging.latencies(), Worst: staging.worstP99(),
+			Host: host, Idle: s.scrapesBetween(m.idleBegan, m.idleBegan.Add(idleTime)).measureLatencies(), Staging: staging.measureLatencies(), Worst: staging.worstP99(),
 		})
 	}
 	staging, whole := probe.Summarize(m.record.Between(m.began, m.staged)), probe.Summarize(m.record.Between(m.began, m.ended))

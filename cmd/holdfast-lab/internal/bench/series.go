@@ -36,7 +36,7 @@ func (s series) scrapesBetween(from, to time.Time) series {
 	return s[first:last]
 }
 
-func (s series) latencies() histograms {
+func (s series) measureLatencies() histograms {
 	if len(s) < 2 {
 		return histograms{}
 	}
@@ -55,7 +55,7 @@ func (s series) worstP99() (worst [latencyKinds]engine.Duration) {
 		if s[last].ScrapedAt.Sub(s[first].ScrapedAt) < worstWindow && (first > 0 || last < len(s)-1) {
 			continue
 		}
-		for kind, h := range s[first : last+1].latencies() {
+		for kind, h := range s[first : last+1].measureLatencies() {
 			worst[kind] = max(worst[kind], engine.Duration(h.quantile(0.99).Value))
 		}
 	}

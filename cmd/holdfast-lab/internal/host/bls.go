@@ -17,9 +17,9 @@ type bootEntry struct {
 	Options string
 }
 
-// deployment returns the path of the entry's deployment link, which it finds in
+// findDeployment returns the path of the entry's deployment link, which it finds in
 // the options.
-func (e bootEntry) deployment() (string, error) {
+func (e bootEntry) findDeployment() (string, error) {
 	for _, option := range strings.Fields(e.Options) {
 		if target, ok := strings.CutPrefix(option, "ostree="); ok {
 			return target, nil

@@ -33,7 +33,7 @@ func TestDefaultEntry(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got, err := e.deployment(); got != c.want || err != nil {
+		if got, err := e.findDeployment(); got != c.want || err != nil {
 			t.Errorf("%s: got %s (%v), want %s", c.name, got, err, c.want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestDefaultEntryErrors(t *testing.T) {
 			t.Errorf("%s: got %v", name, e)
 		}
 	}
-	if _, err := (bootEntry{Options: "rw"}).deployment(); err == nil {
+	if _, err := (bootEntry{Options: "rw"}).findDeployment(); err == nil {
 		t.Error("options without ostree= are accepted")
 	}
 }

@@ -45,7 +45,7 @@ func chooseBoot(root string) (boot, error) {
 	if err != nil {
 		return boot{}, err
 	}
-	target, err := entry.deployment()
+	target, err := entry.findDeployment()
 	if err != nil {
 		return boot{}, err
 	}
@@ -85,7 +85,7 @@ func (f Folder) writeInitialTree(b boot) error {
 	return nil
 }
 
-// startContainer gives the container its own time namespace, so that its uptime starts at zero.
+// startContainer makes a time namespace for the container, so that the uptime of the host starts at zero.
 func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exec.Cmd, error) {
 	boottime, err := clockSeconds(unix.CLOCK_BOOTTIME)
 	if err != nil {

@@ -94,7 +94,7 @@ func (f Folder) Create(c Config, id Identity) error {
 	if err := replaceJSON(f.path("host.json"), c); err != nil {
 		return err
 	}
-	return replaceJSON(f.path("identity.json"), id.files())
+	return replaceJSON(f.path("identity.json"), id.listFiles())
 }
 
 func (f Folder) readIdentity() (files []identityFile, err error) {

@@ -48,7 +48,7 @@ type identityFile struct {
 // machineID returns the host's machine ID, which never changes.
 func machineID(h spec.Host) string { return fmt.Sprintf("a%031x", 0x1ab00000+h.Index) }
 
-func (id Identity) files() []identityFile {
+func (id Identity) listFiles() []identityFile {
 	hosts := "127.0.0.1 localhost\n127.0.1.1 " + id.Host.Name + "\n"
 	for _, p := range id.Peers {
 		if p.Name != id.Host.Name {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -39,9 +40,9 @@ func (t *transfers) addEvent(e event.Event) {
 	}
 }
 
-// check returns an error if the transfers were quicker than these rates in bytes per second: in total, and of each
+// checkRates returns an error if the transfers were quicker than these rates in bytes per second: in total, and of each
 // host.
-func (t *transfers) check(total, each int64) (summary string, err error) {
+func (t *transfers) checkRates(total, each int64) (summary string, err error) {
 	var bytes int64
 	for name, h := range t.hosts {
 		bytes += h.bytes
@@ -51,7 +52,7 @@ func (t *transfers) check(total, each int64) (summary string, err error) {
 	}
 	took := t.last.Sub(t.began)
 	if bytes == 0 {
-		return "", fmt.Errorf("no host fetched anything from the bastion")
+		return "", errors.New("no host fetched anything from the bastion")
 	}
 	if rate := averageRate(bytes-transferSlack*int64(len(t.hosts)), took); rate > total {
 		return "", fmt.Errorf("%d bytes in %s: more than %d a second", bytes, took, total)
@@ -78,7 +79,7 @@ func cmdTransfers(ts *testscript.TestScript, neg bool, args []string) {
 		t.addEvent(e)
 		return nil
 	}))
-	summary, err := t.check(int64(parseNumber(ts, args[0])), int64(parseNumber(ts, args[1])))
+	summary, err := t.checkRates(int64(parseNumber(ts, args[0])), int64(parseNumber(ts, args[1])))
 	ts.Check(err)
 	ts.Logf("%s", summary)
 }

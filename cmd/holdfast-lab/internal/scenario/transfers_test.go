@@ -26,12 +26,12 @@ func TestTransferRates(t *testing.T) {
 		"of hosts": {8 << 20, 4<<20 - 1<<18, "got 42991616 bytes in 10s"},
 		"in total": {8<<20 - 1<<18, 4 << 20, "85983232 bytes in 10s"},
 	} {
-		_, err := measured.check(x.total, x.each)
+		_, err := measured.checkRates(x.total, x.each)
 		if (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := (&transfers{}).check(1, 1); err == nil {
+	if _, err := (&transfers{}).checkRates(1, 1); err == nil {
 		t.Error("no error without transfers")
 	}
 }
