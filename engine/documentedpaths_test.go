@@ -30,3 +30,31 @@ func TestDocumentedPathsExist(t *testing.T) {
 		}
 	}
 }
+
+// No page has the marks of a merge that nobody finished, nor a paragraph of the changelog twice.
+func TestPagesAreMerged(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	mark := regexp.MustCompile(`(?m)^(<<<<<<<|=======|>>>>>>>)( .*)?$`)
+	seen := map[string]bool{}
+	for _, page := range append(pages, "../README.md", "../CHANGELOG.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := mark.Find(text); m != nil {
+			t.Errorf("%s has the line %q", filepath.Base(page), m)
+		}
+		if filepath.Base(page) != "CHANGELOG.md" {
+			continue
+		}
+		for item := range strings.SplitSeq(string(text), "\n- ") {
+			if seen[item] {
+				t.Errorf("%s says twice: %s", filepath.Base(page), item)
+			}
+			seen[item] = true
+		}
+	}
+}
