@@ -8,7 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// CountRounds makes the evaluator count the rounds of all loops in parsed HCL. A few nested loops could run for days.
+// CountRounds makes the evaluator count the rounds of all for loops in parsed HCL, and refuse too many rounds. Otherwise
+// a few nested loops could run for days.
 func (e *Evaluator) CountRounds(parsed hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(parsed, func(n hclsyntax.Node) hcl.Diagnostics {
 		if loop, ok := n.(*hclsyntax.ForExpr); ok {
@@ -19,14 +20,15 @@ func (e *Evaluator) CountRounds(parsed hclsyntax.Node) {
 }
 
 // countedCollection is the expression that a loop iterates over. Value counts the rounds of the loop before the loop
-// begins. To functions that walk expressions, it is an expression in parentheses.
+// begins. The embedded expression in parentheses lets hclsyntax.VisitAll and similar functions walk on into the original
+// expression.
 type countedCollection struct {
 	*hclsyntax.ParenthesesExpr
 	evaluator *Evaluator
 }
 
-// Value returns the value of the expression. Once the loops of the inventory have had too many rounds, Value always
-// returns the same error.
+// Value returns the value of the expression, or an error if the loops of the inventory would have too many rounds with
+// this loop. After that, Value always returns the same error.
 func (c *countedCollection) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if c.evaluator.tooManyRounds != nil {
 		return cty.DynamicVal, hcl.Diagnostics{c.evaluator.tooManyRounds}

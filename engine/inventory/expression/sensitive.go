@@ -15,7 +15,8 @@ const secret = "sensitive"
 // MarkSensitive marks a value that must never be shown.
 func MarkSensitive(v cty.Value) cty.Value { return v.Mark(secret) }
 
-// RecordSensitive keeps the text of a sensitive value, so that output can be redacted.
+// RecordSensitive keeps the texts of all strings and numbers in a sensitive value, so that output can be redacted. It
+// does not keep keys, bools and empty strings.
 func (e *Evaluator) RecordSensitive(v cty.Value) {
 	v, _ = v.UnmarkDeep()
 	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
@@ -30,8 +31,9 @@ func (e *Evaluator) RecordSensitive(v cty.Value) {
 	})
 }
 
-// RecordSensitiveParts keeps the text of each sensitive part of an expression, with all functions applied: the result
-// of base64encode(var.token) is as secret as the token.
+// RecordSensitiveParts keeps the results of the sensitive parts of an expression. Each literal and each interpolation
+// of a template is a part; any other expression is one part. It keeps results, and not only the values of variables,
+// because base64encode(var.token) is as secret as var.token.
 func (e *Evaluator) RecordSensitiveParts(x hclsyntax.Expression, ctx *hcl.EvalContext) {
 	switch t := x.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -48,10 +50,14 @@ func (e *Evaluator) RecordSensitiveParts(x hclsyntax.Expression, ctx *hcl.EvalCo
 	}
 }
 
-// HideDetail replaces the detail of an error about an expression that uses a sensitive value, because functions quote
-// their arguments.
+// HideDetail replaces the detail of an error about an expression that uses a sensitive value, because errors of functions
+// repeat their arguments.
 func HideDetail(d *hcl.Diagnostic) {
 	if d.Expression == nil || d.EvalContext == nil {
+		return
+	}
+	if callsSensitive(d.Expression) {
+		d.Detail = hiddenDetail
 		return
 	}
 	for _, t := range d.Expression.Variables() {
@@ -60,7 +66,7 @@ func HideDetail(d *hcl.Diagnostic) {
 				continue
 			}
 			if refersToSecret(ctx.Variables[t.RootName()], t) {
-				d.Detail = "it uses a sensitive value, so details are not shown"
+				d.Detail = hiddenDetail
 				return
 			}
 			break
@@ -68,8 +74,25 @@ func HideDetail(d *hcl.Diagnostic) {
 	}
 }
 
-// refersToSecret reports whether a traversal ends at a sensitive value. The whole of var or local is sensitive if one
-// of its values is.
+const hiddenDetail = "it uses a sensitive value, so details are not shown"
+
+func callsSensitive(x hcl.Expression) bool {
+	node, ok := x.(hclsyntax.Node)
+	if !ok {
+		return false
+	}
+	found := false
+	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		call, isCall := n.(*hclsyntax.FunctionCallExpr)
+		found = found || isCall && call.Name == "sensitive"
+		return nil
+	})
+	return found
+}
+
+// refersToSecret reports whether the value that a traversal reaches is sensitive or contains a sensitive value. If a
+// step of the traversal fails, the value before that step counts. So a reference to all of var, or to all of local,
+// counts as sensitive if one value in it is sensitive.
 func refersToSecret(v cty.Value, t hcl.Traversal) bool {
 	for _, step := range t[1:] {
 		next, diags := hcl.Traversal{step}.TraverseRel(v)
