@@ -137,7 +137,7 @@ func TestTunnelFlush(t *testing.T) {
 func TestListen(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
-	l, err := h.Listen("tcp", "127.0.0.1:0")
+	l, err := h.Listen("tcp", "127.9.8.7:0") // no other test listens on this address
 	if err != nil {
 		t.Fatal(err)
 	}
