@@ -11,7 +11,7 @@ var (
 	unitPattern    = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+$`)
 	plainPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 	// hashPattern matches a password field of shadow(5): a hash, with a leading ! or !! if the password is locked, or a
-	// field that allows no password (!, !!, *).
+	// field that no password matches (!, !!, *).
 	hashPattern = regexp.MustCompile(`^(!{0,2}\$[0-9A-Za-z]+\$[^:\s]+|!{1,2}|\*)$`)
 )
 
@@ -33,7 +33,7 @@ func argumentProblem(s string) string {
 	case strings.TrimSpace(s) == "":
 		return "is empty; name a kernel argument"
 	case hasControlCharacters(s):
-		return "has a control character or an invalid one; remove it"
+		return "has a control character, or a character that is not valid in UTF-8; remove it"
 	case strings.Count(s, `"`)%2 != 0:
 		return `has a " without its pair; close it`
 	}

@@ -26,7 +26,7 @@ type keyFile struct {
 	err    error               // reason why the file stays locked
 }
 
-// keyFiles caches key files by path. It does not cache errors.
+// keyFiles caches key files by path. A file that cannot be read or parsed is not cached, so the next call reads it again.
 type keyFiles struct {
 	mu sync.Mutex
 	m  map[string]*keyFile
@@ -97,7 +97,8 @@ func (k *keyFile) parseKey(passphrase []byte) error {
 	return nil
 }
 
-// maxAsks bounds the prompts for a passphrase if all answers differ.
+// maxAsks is the largest number of prompts when a person unlocks a file. The prompts end earlier after an empty answer,
+// or after the same answer twice in a row.
 const maxAsks = 3
 
 func (k *keyFile) unlockSigner(ctx context.Context, secrets Secrets) (ssh.AlgorithmSigner, error) {

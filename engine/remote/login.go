@@ -24,7 +24,7 @@ type login struct {
 
 	ids     identities
 	methods []string // that the host offers
-	failure *Error   // set in a callback, because the library would lose the error
+	failure *Error   // set in a callback that refuses the host key or cannot unlock a key
 }
 
 var errLate = errors.New("connect timeout")
@@ -38,7 +38,7 @@ func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeCon
 
 	known, err := l.hostKeys()
 	if err != nil {
-		return nil, nil, l.ep.newError(Config, "prepare", err, "")
+		return nil, nil, l.ep.newError(Config, "prepare the login", err, "")
 	}
 	closeAgent, err := l.collectKeys(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) 
 	conn, err := dialAgent(ctx, l.ep.Agent)
 	var note string
 	if err != nil {
-		note = "no agent: " + err.Error()
+		note = "the agent cannot be used: " + err.Error()
 	}
 	if conn != nil {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -87,12 +87,12 @@ func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) 
 	}
 	held, err := agentKeys(conn)
 	if err != nil {
-		note = "no agent: " + err.Error()
+		note = "the agent cannot be used: " + err.Error()
 	}
 	l.ids, err = l.orderKeys(held)
 	if err != nil {
 		closeAgent()
-		return nil, l.ep.newError(Config, "prepare", err, "")
+		return nil, l.ep.newError(Config, "prepare the login", err, "")
 	}
 	if note != "" {
 		l.ids.skipped = append(l.ids.skipped, note)
@@ -138,7 +138,8 @@ func (l *login) clientConfig(keys hostkeys.Keys) *ssh.ClientConfig {
 	}
 }
 
-// unlockKey unlocks a key. The time for typing does not count towards ConnectTimeout.
+// unlockKey unlocks a key. The time that a person needs to enter the passphrase does not count towards
+// ConnectTimeout.
 func (l *login) unlockKey(k *keyFile) (ssh.AlgorithmSigner, error) {
 	l.clock.pause()
 	defer l.clock.resume()
@@ -186,7 +187,7 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 		return l.failure
 	}
 	if strings.Contains(err.Error(), unauthenticated) {
-		return l.noKeyError(step, "the host offers "+strings.Join(l.methods, ", "))
+		return l.noKeyError(step, "the host offers these login methods: "+strings.Join(l.methods, ", "))
 	}
 	if e := l.jumpHostLost(err); e != nil {
 		return l.connectError(parent, e)
@@ -200,15 +201,16 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 	case late:
 		return l.ep.newError(Unreachable, step, fmt.Errorf("login not finished within %s", l.ep.ConnectTimeout), "the host or the network may be overloaded")
 	case silent:
-		return l.ep.newError(Unreachable, "connect to "+l.ep.Address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", handshakeCause(err)),
+		return l.ep.newError(Unreachable, "connect to "+l.ep.Address(), fmt.Errorf("the host closed the connection without an SSH greeting: %w", handshakeCause(err)),
 			"it may be starting up or shutting down, or have too many connections (MaxStartups)")
-	case strings.Contains(err.Error(), "ssh: disconnect") && len(l.methods) > 0: // such as too many keys
+	case strings.Contains(err.Error(), "ssh: disconnect") && len(l.methods) > 0: // such as after too many keys
 		return l.noKeyError(step, err.Error())
 	}
 	return l.ep.newError(Unreachable, step, handshakeCause(err), "")
 }
 
-// unauthenticated begins the library's error after all keys were tried. The library has no type for this error.
+// unauthenticated is a part of the library's error when no login method is left to try. The library has no type for
+// this error.
 const unauthenticated = "ssh: unable to authenticate"
 
 func handshakeCause(err error) error {
@@ -220,7 +222,7 @@ func handshakeCause(err error) error {
 
 func (l *login) noKeyError(step, said string) error {
 	if len(l.ids.keys) == 0 && l.ids.locked {
-		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or configure a source for the passphrase")
+		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or put its public key beside it (.pub), so that holdfast can ask for the passphrase")
 	}
 	return l.ep.newError(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, said),
 		"check the user, and its authorized_keys on the host")

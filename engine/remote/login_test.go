@@ -244,7 +244,7 @@ func TestAgent(t *testing.T) {
 		dialRefused(t, newDialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
 	})
 	t.Run("gone", func(t *testing.T) {
-		dialRefused(t, newDialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there was no key to try")
+		dialRefused(t, newDialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "the agent cannot be used: dial unix", "there was no key to try")
 	})
 }
 

@@ -1,11 +1,14 @@
-// Package rollout carries out plans: it gathers facts from hosts, runs steps,
-// and has the one loop of a run. Each turn of the loop gathers facts, plans,
-// checks the plan and runs the first batch, until no work is left or the next
-// step is not safe. No other package changes hosts.
+// Package rollout carries out plans: it gathers facts from hosts and runs steps,
+// in one loop for each play. Each turn of the loop does the next piece of work,
+// such as a gate, a staging or a batch. Then it gathers facts, plans again and
+// checks the new plan. The loop ends when no work is left or the next step is not
+// safe. Only this package makes hosts match the inventory. Apart from it, the
+// commands hold, release and etcd change hosts.
 //
-// The plan decides the work, and this package does not. Packages beside rollout
-// do not import it, and rollout imports none of them: it uses SSH, etcd and
-// output through the interfaces in Ports.
+// The plan decides the work, and this package does not. rollout uses SSH, etcd and
+// output only through the interfaces in Ports. Apart from tests, only
+// engine/connection and engine/bastion, which implement Ports, and cmd/holdfast
+// import it.
 package rollout
 
 import (
@@ -30,15 +33,15 @@ type Options struct {
 
 	Start      event.RunStart
 	ID         string
-	Plays      []Play            // plays of a playbook, one after the other; empty: all hosts are made to match
-	Awaited    map[string]string // hosts that a dead run was rebooting, and the ID of that run; the run waits for these hosts
+	Plays      []Play            // plays of a playbook, in order; empty: the run makes the selected hosts match the inventory
+	Awaited    map[string]string // ID of the dead run that was rebooting a host, by host; this run waits for these hosts
 	RefuseHeld bool              // the run is refused if somebody else holds a host
 
-	Forks    int           // number of hosts that are gathered or staged in parallel; 0: 64 and 8
+	Forks    int           // number of hosts that are gathered or staged in parallel; 0: 64 are gathered, 8 are staged
 	Interval time.Duration // time between two probes of a condition; 0: 500 ms
 }
 
-// Run is one execution of apply or plan. It has its options, the ports to its
+// Run belongs to one command, such as apply, plan or status. It has its options, the ports to its
 // environment, and its progress.
 type Run struct {
 	Options

@@ -43,7 +43,7 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 	switch a := x.facts.Applied; {
 	case a == nil:
 		before.Config = x.matchingConfig()
-	case a.Unfinished != nil && a.Unfinished.Boot != x.boot: // everything that was written is in effect
+	case a.Unfinished != nil && a.Unfinished.Boot != x.boot: // the host has booted since, so everything that was written is in effect
 		before.Config, before.Existed = WithoutOSSettings(x.was), a.Existed
 		before.Config.KernelArgs = sortedSet(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
 	default:
@@ -58,8 +58,8 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 		}
 	}
 	slices.Sort(before.Existed)
-	// This write removes resources that an earlier unfinished write left behind.
-	// They stay in the record, because this write may be interrupted, too.
+	// The record of the unfinished write also has the resources that this write removes. If this write is interrupted, too,
+	// the next one must find them there.
 	u := &resource.UnfinishedWrite{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
@@ -97,9 +97,9 @@ func (x *configDiff) remainingOwned() []string {
 	return paths
 }
 
-// matchingConfig returns the part of the desired configuration that the host
-// already matches. On a host without a record, this part is recorded before the
-// write.
+// matchingConfig returns the desired configuration without kernel arguments and
+// without the resources in which the host differs from it. On a host without a
+// record, this part is recorded before the write.
 func (x *configDiff) matchingConfig() resource.Config {
 	differs := map[subject]bool{}
 	for _, c := range x.diff.Changes {
@@ -127,7 +127,7 @@ func dropMatching[T any](list []T, drop func(T) bool) []T {
 func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.edit.path]
-		// An existing file that holdfast does not own is the original.
+		// A file or link that holdfast does not own is the host's original, which the script saves before it replaces it.
 		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
 		original := x.hasRecord && e.edit.save
 		if e.matchesHost(x.facts.Nodes) && !x.followingLinks[e.about] && !original || x.isReportOnly(e.about) {
@@ -145,7 +145,7 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.leaving {
 		n, saved := x.facts.Nodes[e.edit.path], x.facts.Saved[e.edit.path]
 		existed := e.edit.kind == resource.PathDirectory && before[e.edit.path]
-		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write has restored the original
+		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write has restored the original, or has never replaced it
 		if n.Type == resource.PathMissing && !saved || existed || back {
 			continue
 		}

@@ -78,7 +78,7 @@ func (b *Box) Exists(name string) bool {
 	return err == nil
 }
 
-// Log returns the commands that the fake tools have received.
+// Log returns the log of the fake tools. Most of them note each call in it.
 func (b *Box) Log() string {
 	text, err := os.ReadFile(filepath.Join(b.Root, "log"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -103,7 +103,8 @@ func (b *Box) executeScript(script string) engine.Output {
 	return engine.Output{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// ReadFacts gathers the facts of these modules like a run.
+// ReadFacts runs the probes of the given modules on the host, as a run does, and
+// returns the facts that they read.
 func (b *Box) ReadFacts(d engine.Desired, all ...engine.Module) engine.Facts {
 	b.T.Helper()
 	var commands []engine.Command
@@ -163,7 +164,7 @@ func (b *Box) Hold(kind engine.HoldKind, run string) {
 func (b *Box) Want(out engine.Output, code int, says string) {
 	b.T.Helper()
 	if out.Code != code || !strings.Contains(out.Stdout+out.Stderr, says) {
-		b.T.Fatalf("exit status %d, want %d, and to see %q:\n%s%s\nlog:\n%s", out.Code, code, says, out.Stdout, out.Stderr, b.Log())
+		b.T.Fatalf("got exit status %d; want exit status %d and %q in the output; output:\n%s%s\nlog:\n%s", out.Code, code, says, out.Stdout, out.Stderr, b.Log())
 	}
 }
 
@@ -172,10 +173,11 @@ func OrderOf(steps []engine.Step) string {
 	return steps[slices.IndexFunc(steps, func(s engine.Step) bool { return s.Reboots })].Do.Exec.Script
 }
 
-// By returns the owner for a run of a bastion without an identity.
+// By returns a run as the owner of a hold. The owner has no identity of a bastion.
 func By(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }
 
-// HostPaths replaces the paths of the box in a text by paths of a host.
+// HostPaths removes Root from the paths in a text, so that they look like paths on
+// a real host.
 func (b *Box) HostPaths(text string) string { return strings.ReplaceAll(text, b.Root, "") }
 
 // TheirHold is a maintenance hold of a person.

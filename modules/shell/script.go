@@ -9,7 +9,8 @@ import (
 )
 
 // Script is a shell script with variables and arguments. Its Job is another
-// script, for a transient unit, and becomes the variable job.
+// script. Job becomes the value of the variable job, so that Text can run it in a
+// transient unit or as another user.
 type Script struct {
 	Vars map[string]string
 	Args []string
@@ -41,11 +42,13 @@ func (s Script) String() string {
 	return b.String() + s.Text
 }
 
-// Strict starts scripts that end at the first command that fails.
+// Strict is the first line of a script that must end at the first failed command or
+// unset variable.
 const Strict = "set -eu\n"
 
 // AllowedHolders returns the runs that may hold a host during a non-disruptive
-// change: this run, and the run whose hold this run adopts (zero: none).
+// change: this run, and the run whose hold the host has. The planner allows no
+// hold that this run may not adopt. adopted is empty if no run holds the host.
 func AllowedHolders(t engine.Target) (run, adopted engine.HoldOwner) {
 	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
 		adopted = h.Owner()

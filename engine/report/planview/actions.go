@@ -10,8 +10,9 @@ import (
 )
 
 // writeActions writes the actions of a host in their order, with the rules that
-// request each action. If a single rule requests all actions, it writes
-// nothing, because the changes already show that rule.
+// request each action. It leaves this list out if the host needs no action, or if
+// all changes have the same rule and all actions of the host, because the changes
+// already show both. It also writes the reaction to a failed reload or restart.
 func (v *planView) writeActions(b *strings.Builder, hp engine.HostPlan) {
 	groups := groupByRule(hp.Changes)
 	if len(groups) > 1 && !hasActionType(hp.Actions, engine.NoAction) || len(groups) == 1 && groups[0].actions != actionNames(hp.Actions) {
@@ -46,7 +47,7 @@ func (v *planView) writeActionList(b *strings.Builder, hp engine.HostPlan) {
 		}
 	}
 	if over := supersededActions(hp); len(over) > 0 {
-		b.WriteString(termtext.Wrap("    ", "needless with the reboot: "+actionNames(over)))
+		b.WriteString(termtext.Wrap("    ", "the reboot replaces: "+actionNames(over)))
 	}
 }
 

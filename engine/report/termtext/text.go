@@ -12,8 +12,9 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Width is the width of plans and of wrapped text. Only long names exceed this
-// width.
+// Width is the width of wrapped text. Only a longer word exceeds it. A plan also
+// breaks a change or a rule that would exceed it into two lines. Other lines of a
+// plan may be longer.
 const Width = 80
 
 // FormatCount returns a number with its noun, in the singular or the plural.
@@ -24,7 +25,8 @@ func FormatCount(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// FoldHosts returns the names of hosts, folded, with their number.
+// FoldHosts returns the folded names of hosts, with the count of the hosts if there
+// are several.
 func FoldHosts(names []string) string {
 	text := strings.Join(textutil.FoldNames(names), ", ")
 	if n := len(names); n > 1 {
@@ -53,7 +55,8 @@ func ShortHashes(s string) string {
 	return longHash.ReplaceAllStringFunc(s, func(h string) string { return h[:12] })
 }
 
-// maxCause is the longest cause of a failure in a summary, in bytes.
+// maxCause is the length in bytes at which ShortenText cuts a line, such as the
+// cause of a failure.
 const maxCause = 200
 
 // ShortenText returns the first line of a text, cut at maxCause.
@@ -90,7 +93,8 @@ var lineFolder = strings.NewReplacer("\n", " ", "\t", " ")
 // OneLine replaces line breaks and tabs by spaces.
 func OneLine(s string) string { return lineFolder.Replace(s) }
 
-// FormatLatency formats a latency, in seconds, to about two digits.
+// FormatLatency formats a latency that is given in seconds: in milliseconds below
+// 1 s, else in seconds. It shows one decimal place below 10 ms and from 1 s on.
 func FormatLatency(seconds float64) string {
 	switch ms := seconds * 1000; {
 	case ms == 0:

@@ -35,7 +35,7 @@ func (m *moments) readEvents(from io.Reader) (cause string, err error) {
 			m.staged = e.Time
 		case e.Type == event.StagingGoverned && e.Governor != nil:
 			m.stopped = cmp.Or(e.Governor.Stopped, m.stopped)
-			m.slowed, m.paused = time.Duration(e.Governor.Slowed), time.Duration(e.Governor.Paused) // 0 before the end
+			m.slowed, m.paused = time.Duration(e.Governor.Slowed), time.Duration(e.Governor.Paused) // 0 in events before that of the end of the staging
 		}
 	}
 }

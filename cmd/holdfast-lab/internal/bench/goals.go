@@ -9,13 +9,15 @@ import (
 	"holdfast/engine"
 )
 
-// These are the goals for the time in which the cluster lacks the member.
+// These goals are about the time for which the cluster lacks the member that is
+// updated.
 const (
 	awaySlack   = 2 * time.Second // in addition to a bare reboot
-	naiveFactor = 5               // how many times as long a naive update must take
+	naiveFactor = 5               // a naive update must take the member away at least this many times as long as a governed one
 )
 
-// verdict says whether a goal was kept. Of several verdicts the highest counts.
+// verdict says whether a goal was kept. Of several verdicts the worst counts, so
+// the constants are in order from best to worst.
 type verdict int
 
 const (
@@ -35,8 +37,9 @@ func (v verdict) String() string {
 	return "not decided"
 }
 
-// goal is a goal for governed updates. compare compares it with the runs of a
-// way. ok is false if there is nothing to compare with.
+// goal is a goal for governed updates. compare judges the runs in column c by the
+// goal. ok is false if the goal needs runs of another way (bare reboot or naive)
+// and t has no complete run of that way.
 type goal struct {
 	title   string
 	compare func(t *table, c column) (v verdict, text string, ok bool)
@@ -44,14 +47,15 @@ type goal struct {
 
 func listGoals() []goal {
 	return []goal{
-		{fmt.Sprintf("p99 within %s and %s, or %g times idle", formatTime(limitOf(walFsync)), formatTime(limitOf(backendCommit)), engine.IdleFactor), compareLatency},
+		{fmt.Sprintf("p99 of WAL fsync at most %s and of backend commit at most %s, or %g times the idle p99 if that is more", formatTime(limitOf(walFsync)), formatTime(limitOf(backendCommit)), engine.IdleFactor), compareLatency},
 		{"no leader lost and no write failed", compareHarm},
 		{"without the member at most 2 s longer than in a bare reboot", compareBare},
-		{"without the member for a fifth of the naive time", compareNaive},
+		{"without the member for at most a fifth of the time of a naive update", compareNaive},
 	}
 }
 
-// compareWithGoals compares governed updates under all conditions together.
+// compareWithGoals compares each way of governed updates with each goal. A line has
+// one verdict for all conditions.
 func compareWithGoals(tables []*table) (lines []string) {
 	for _, w := range allWays() {
 		if !w.governed || !slices.ContainsFunc(tables, func(t *table) bool { return t.columnOf(w.letter).hasRuns() }) {
@@ -77,7 +81,9 @@ func compareWithGoals(tables []*table) (lines []string) {
 	return lines
 }
 
-// compareColumn lets a failed run miss each goal.
+// compareColumn judges a column by the goal. A failed run makes the verdict missed.
+// But if other runs completed and compare has nothing to compare them with, ok is
+// false.
 func (g goal) compareColumn(t *table, c column) (v verdict, text string, ok bool) {
 	failed := len(c.failed)
 	if len(c.results) == 0 {
@@ -101,9 +107,9 @@ func compareLatency(_ *table, c column) (v verdict, text string, ok bool) {
 	_, _, others := c.valuesOf(func(r run) float64 { return highestExcess(r.unstagedMembers()).value })
 	least, _, _ := c.valuesOf(func(r run) float64 { return r.latencyExcess().least })
 	_, _, most := c.valuesOf(func(r run) float64 { return r.latencyExcess().most })
-	text = fmt.Sprintf("%.2f of the limit, at best %.2f, at worst %.2f, by the buckets between %.2f and %.2f%s", median, best, worst, least, most, describeOthers(worst, others))
+	text = fmt.Sprintf("median %.2f of the limit, best run %.2f, worst run %.2f; the histogram buckets allow %.2f to %.2f%s", median, best, worst, least, most, describeOthers(worst, others))
 	if v == undecided {
-		text = "within one bucket: " + text
+		text = "the histogram buckets are too wide to decide: " + text
 	}
 	return v, text, true
 }
@@ -111,7 +117,7 @@ func compareLatency(_ *table, c column) (v verdict, text string, ok bool) {
 func compareHarm(_ *table, c column) (v verdict, text string, ok bool) {
 	_, _, lost := c.valuesOf(func(r run) float64 { return float64(r.LeadersLost) })
 	_, _, failed := c.valuesOf(func(r run) float64 { return float64(r.Clients.Failed) })
-	return keptIf(lost+failed == 0), fmt.Sprintf("at worst %.0f and %.0f", lost, failed), true
+	return keptIf(lost+failed == 0), fmt.Sprintf("at worst %.0f leaders lost and %.0f writes failed", lost, failed), true
 }
 
 func compareBare(t *table, c column) (v verdict, text string, ok bool) {
@@ -146,5 +152,5 @@ func describeOthers(worst, others float64) string {
 	if worst <= 1 || others <= 1 {
 		return ""
 	}
-	return fmt.Sprintf(" (members that were not staged had up to %.2f: so much the machine did by itself)", others)
+	return fmt.Sprintf(" (members that were not staged reached up to %.2f of the limit: the machine alone caused that much)", others)
 }

@@ -10,8 +10,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/site"
 )
 
-// stageTimeout bounds a staging. At the governor's floor, 500 MiB may take as
-// long. The default of holdfast is shorter.
+// stageTimeout bounds a staging. At the slowest pace of the governor, an update of
+// 500 MiB may need all of this time.
 const stageTimeout = 60 * time.Minute
 
 func (b *Bench) inventoryPath() string { return filepath.Join(b.Lab.Site(), "bench.hcl") }

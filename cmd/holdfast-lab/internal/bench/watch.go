@@ -18,7 +18,8 @@ import (
 // watchInterval is the interval in which the disks and processors are read.
 const watchInterval = 200 * time.Millisecond
 
-// diskCounters count the operations on a block device since it was made.
+// diskCounters count the operations on a block device and their bytes: since the
+// device was made, or between two readings.
 type diskCounters struct{ readOps, readBytes, writtenOps, writtenBytes uint64 }
 
 func (c diskCounters) countsSince(earlier diskCounters) diskCounters {
@@ -32,12 +33,12 @@ func (c diskCounters) plus(o diskCounters) diskCounters {
 	return diskCounters{c.readOps + o.readOps, c.readBytes + o.readBytes, c.writtenOps + o.writtenOps, c.writtenBytes + o.writtenBytes}
 }
 
-// watched is the load of the machine at one moment.
+// watched is one reading of the counters that show the load of the machine.
 type watched struct {
 	at         time.Time
 	disks      []diskCounters // operations since the previous moment, one entry for each host
 	processors idle.Processors
-	waiting    time.Duration // time since the boot in which something waited for a processor; 0: the kernel does not tell
+	waiting    time.Duration // for which something has waited for a processor since the machine booted; 0: the kernel does not tell
 }
 
 // watch reads the load of the machine all the time.
@@ -91,8 +92,9 @@ func (w *watch) stop() ([]watched, error) {
 	return w.all, w.err
 }
 
-// loopDevice is the name of the loop device of an image, as far as known. It
-// changes when its host boots.
+// loopDevice is the name of the loop device behind which the image of a host is,
+// or "" while this name is not known. When the host boots, its image may get
+// another loop device.
 type loopDevice string
 
 // read returns the counters of the device. It returns false while there is none.
@@ -135,7 +137,8 @@ func (d loopDevice) isOf(sys, image string) bool {
 	return err == nil && strings.TrimSpace(string(backing)) == image
 }
 
-// readWaiting reads for how long something has waited for a processor.
+// readWaiting returns the time for which something has waited for a processor
+// since the machine booted, or 0 if the kernel does not tell.
 func readWaiting(path string) time.Duration {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -151,7 +154,7 @@ func readWaiting(path string) time.Duration {
 
 // machineUse says how much of the machine was in use.
 type machineUse struct {
-	Before    float64 `json:"before"`            // share of the processors' time before the update
+	Before    float64 `json:"before"`            // used share of the processors' time before the update
 	Taken     float64 `json:"taken"`             // the same, while staging
 	Waiting   float64 `json:"waiting,omitempty"` // share of the staging in which something waited for a processor; 0: not known
 	DiskBytes float64 `json:"disk_bytes"`        // share of the disk's bandwidth while staging: of reads or writes, whichever is higher
@@ -166,7 +169,9 @@ func (u machineUse) String() string {
 	return text + fmt.Sprintf("; disk at %s of its bandwidth and %s of its IOPS", formatShare(u.DiskBytes), formatShare(u.DiskOps))
 }
 
-// useOf takes as host the index of the disk of the host that was staged.
+// useOf returns the use of the machine in a run. host is the index of the staged
+// host in watched.disks. If host is negative, useOf returns only the use before the
+// update.
 func useOf(all []watched, m measurement, host int, speed disk.Speed) (u machineUse) {
 	if before := watchedBetween(all, m.idleBegan, m.idleBegan.Add(idleTime)); len(before) > 1 {
 		u.Before = before[len(before)-1].processors.TakenSince(before[0].processors)

@@ -8,8 +8,8 @@ import (
 	"github.com/sourcegraph/conc"
 )
 
-// syncInterval is how often a DiskWatch syncs: as often as the probe of etcd
-// writes.
+// syncInterval is the pause of a DiskWatch after each sync. The probe of etcd
+// writes at the same interval.
 const syncInterval = 50 * time.Millisecond
 
 // DiskWatch syncs a small file repeatedly, on the disk that etcd uses. While this

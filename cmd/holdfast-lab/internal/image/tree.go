@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// included lists the packages of the hosts' operating system.
+// included lists the packages that mmdebstrap installs in addition to its apt variant.
 const included = "linux-image-cloud-amd64,systemd,systemd-sysv,udev,openssh-server,ostree,ostree-boot," +
 	"etcd-server,etcd-client,iproute2,ca-certificates,dbus,sudo,passwd"
 
-// excluded lists patterns of paths that are not unpacked. Hosts run on the kernel
-// of the machine, so they need no kernel modules. They also need no hardware
-// database, manuals or translations.
+// excluded lists patterns of paths that are not unpacked. Hosts are containers on
+// the kernel of the machine that runs the lab, so they need no kernel modules.
+// They also need no hardware database, manuals or translations.
 var excluded = []string{
 	"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*",
 	"/usr/lib/modules/*/kernel/*", "/usr/lib/udev/hwdb.d/*",
@@ -53,7 +53,8 @@ func (s Store) shapeTree(ctx context.Context) error {
 	return nil
 }
 
-// tree is a Debian tree that is being changed into an ostree tree.
+// tree is a folder with files of the operating system: the Debian tree that
+// shapeTree changes into an ostree tree, or the overlay of a later version.
 type tree struct{ root string }
 
 func (t tree) path(name string) string { return filepath.Join(t.root, name) }
@@ -89,9 +90,10 @@ func (t tree) runInside(ctx context.Context, args ...string) error {
 }
 
 // forgetIdentity removes files that an image must not have: those of a single
-// host, and those that each host generates again. It keeps the file of the
-// machine ID, but empties it. If this file were missing, systemd would treat the
-// next boot as the first one, and reset which units are enabled.
+// host, the compiled hardware database, which no host needs, and temporary files.
+// It keeps the file of the machine ID, but empties it. If this file were missing,
+// systemd would treat the boot of a host as a first boot. Then it would apply its
+// presets, and so enable and disable units again.
 func (t tree) forgetIdentity(context.Context) error {
 	err := t.removeAll("etc/ssh/ssh_host_*", "etc/hostname", "etc/resolv.conf", "etc/fstab",
 		"etc/udev/hwdb.bin", "usr/lib/udev/hwdb.bin", ".updated", "run/*", "tmp/*")
@@ -102,8 +104,9 @@ func (t tree) forgetIdentity(context.Context) error {
 }
 
 // setUpUsers makes the user core, who may do everything with sudo, and sets up
-// sshd for logins with keys. The password of core is "*" (no password), not "!"
-// (locked): without UsePAM, sshd refuses a locked user even with a key.
+// sshd for logins with keys. The password of core is "*" (no password
+// matches), not "!" (locked): where UsePAM is off, sshd refuses a locked user even
+// with a key.
 func (t tree) setUpUsers(ctx context.Context) error {
 	if err := t.runInside(ctx, "useradd", "-u", "1000", "-U", "-M", "-d", "/var/home/core",
 		"-s", "/bin/bash", "-G", "adm", "-p", "*", "core"); err != nil {
@@ -179,10 +182,10 @@ func (t tree) moveKernel(context.Context) error {
 	return t.writeFile(dir+"/initramfs.img", fakeInitramfs(firstVersion), 0o644)
 }
 
-// fakeInitramfs returns a text in place of an initramfs. Hosts run on the kernel
-// of the machine, so nothing unpacks an initramfs. But ostree requires one in
-// each commit, and names the boot folder by a checksum of the kernel and the
-// initramfs. The text contains the version, so each version has its own folder.
+// fakeInitramfs returns a text in place of an initramfs. Hosts are containers on
+// the kernel of the machine that runs the lab, so nothing unpacks an initramfs. But
+// ostree names the boot folder by a checksum of the kernel and the initramfs. The
+// text contains the version, so each version has its own folder.
 func fakeInitramfs(version string) string {
 	return strings.Repeat("initramfs of lab "+version+"\n", 64)
 }
@@ -193,7 +196,7 @@ func kernelRelease(root string) (string, error) {
 		return "", fmt.Errorf("find kernel: %w", err)
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("find kernel: usr/lib/modules of %s has %d folders, and must have one for the kernel", root, len(found))
+		return "", fmt.Errorf("find kernel: usr/lib/modules of %s has %d entries, but must have exactly one: the folder of the kernel", root, len(found))
 	}
 	return filepath.Base(found[0]), nil
 }

@@ -11,9 +11,9 @@ import (
 func TestOneKernel(t *testing.T) {
 	root := t.TempDir()
 	for _, c := range []struct{ release, want string }{
-		{"", "find kernel: usr/lib/modules of " + root + " has 0 folders, and must have one for the kernel"},
+		{"", "find kernel: usr/lib/modules of " + root + " has 0 entries, but must have exactly one: the folder of the kernel"},
 		{"6.1", ""},
-		{"6.2", "find kernel: usr/lib/modules of " + root + " has 2 folders, and must have one for the kernel"},
+		{"6.2", "find kernel: usr/lib/modules of " + root + " has 2 entries, but must have exactly one: the folder of the kernel"},
 	} {
 		if err := os.MkdirAll(filepath.Join(root, "usr/lib/modules", c.release), 0o755); err != nil {
 			t.Fatal(err)

@@ -16,12 +16,12 @@ import (
 const maxClaim = 200
 
 // claimedError means that another process has claimed the file.
-type claimedError struct{ text string } // text is the text of the other process
+type claimedError struct{ text string } // text is the content of the file, which the other process wrote
 
 func (e *claimedError) Error() string { return "another process has claimed it: " + e.text }
 
-// openOwnFile opens a file of the lab, and makes it if it is missing. It follows no symbolic link: root must not change a file
-// that somebody else has chosen.
+// openOwnFile opens a file of the lab, and makes it if it is missing. It fails if the file itself is a symbolic link:
+// root must not change a file that somebody else has chosen. It follows links among the parent folders.
 func (l *Lab) openOwnFile(name string) (*os.File, error) {
 	return os.OpenFile(l.path(name), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 }
