@@ -52,7 +52,7 @@ func (l *Lab) Claim() error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return fmt.Errorf("make lab folder: %w", err)
 	}
-	f, err := l.openOwnFile(lockName)
+	f, err := l.openOwnFile(lockName, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return fmt.Errorf("lock lab: %w", err)
 	}

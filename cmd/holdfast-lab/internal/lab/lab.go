@@ -150,7 +150,7 @@ func (l *Lab) lockLab(ctx context.Context) (func(), error) {
 	if err := l.Claim(); err != nil {
 		return nil, err
 	}
-	f, err := l.openOwnFile(lockName)
+	f, err := l.openOwnFile(lockName, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("lock lab: %w", err)
 	}

@@ -92,7 +92,7 @@ func (l *Lab) ServeHere(ctx context.Context, bytesPerSecond int) error {
 
 // findServer returns the process ID 0 if no server runs.
 func (l *Lab) findServer() (limit string, pid int) {
-	f, err := os.OpenFile(l.path(serveName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := l.openOwnFile(serveName, os.O_RDONLY)
 	if err != nil {
 		return "", 0
 	}

@@ -39,10 +39,10 @@ func TestALabFollowsNoLinks(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{useName, lockName, serveName} {
 		dir, file := makeFolder(t), filepath.Join(t.TempDir(), "other")
-		if err := errors.Join(os.WriteFile(file, []byte("kept"), 0o600), os.Remove(filepath.Join(dir, name)), os.Symlink(file, filepath.Join(dir, name))); err != nil && !errors.Is(err, os.ErrNotExist) {
+		_ = os.Remove(filepath.Join(dir, name)) // it may be missing
+		if err := errors.Join(os.WriteFile(file, []byte("kept"), 0o600), os.Symlink(file, filepath.Join(dir, name))); err != nil {
 			t.Fatal(err)
 		}
-		_ = os.Symlink(file, filepath.Join(dir, name))
 		l := labIn(t, dir)
 		_, err := l.claimFile(name, "text")
 		if _, reserveErr := l.Reserve("test"); name != serveName && reserveErr == nil {
@@ -61,5 +61,26 @@ func TestALabFollowsNoLinks(t *testing.T) {
 	defer func() { _ = f.Close() }()
 	if _, err := l.Reserve("demo"); err == nil || strings.ContainsRune(err.Error(), '\x1b') {
 		t.Errorf("%q", err)
+	}
+}
+
+// TestALabWaitsForNoPipe checks that a pipe in place of a lock, which somebody else has locked, is an error and no endless wait.
+func TestALabWaitsForNoPipe(t *testing.T) {
+	t.Parallel()
+	dir := makeFolder(t)
+	path := filepath.Join(dir, useName)
+	if err := errors.Join(labIn(t, dir).Claim(), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := labIn(t, dir).Reserve("demo"); err == nil || !strings.Contains(err.Error(), path+" is no regular file; remove it") {
+		t.Error(err)
 	}
 }
