@@ -223,7 +223,8 @@ func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	}
 }
 
-// refuseSameNames exists because documents are merged in the order of their names: the winner would be undefined.
+// refuseSameNames refuses two documents of one name: documents are merged in the order of their names, so the winner
+// would be undefined.
 func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {

@@ -61,7 +61,7 @@ func (c *Clusters) Open(ctx context.Context, name string) (*etcd.Cluster, error)
 	return o.cluster, err
 }
 
-// forget closes the connection to a cluster. The next connection reads the credentials again.
+// forgetCluster closes the connection to a cluster. The next connection reads the credentials again.
 func (c *Clusters) forgetCluster(name string) {
 	o := c.clusterSlot(name)
 	o.turn <- struct{}{}

@@ -121,7 +121,7 @@ func (c *Configs) ownFolders(h engine.Host) []string {
 	return nil
 }
 
-// sourceKey contains the owner of a text in the inventory itself, which belongs to one pool or host.
+// sourceKey includes the owner of a text in the inventory itself, because such a text belongs to one pool or host.
 func sourceKey(list []engine.ConfigSource, of string) []string {
 	var names []string
 	for _, s := range list {

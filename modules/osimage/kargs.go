@@ -181,8 +181,9 @@ func kargsProblem(d engine.Desired) error {
 	return nil
 }
 
-// commandLine returns the arguments of a kernel command line. It splits the line like the kernel: at spaces outside double quotes.
-func commandLine(text string) []string {
+// splitCommandLine returns the arguments of a kernel command line. It splits the line like the kernel: at spaces outside
+// double quotes.
+func splitCommandLine(text string) []string {
 	quoted := false
 	return strings.FieldsFunc(text, func(r rune) bool {
 		if r == '"' {

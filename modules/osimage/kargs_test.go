@@ -38,15 +38,15 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			record := &resource.Record{Unfinished: &resource.UnfinishedWrite{Config: resource.Config{KernelArgs: commandLine(c.was)}}}
+			record := &resource.Record{Unfinished: &resource.UnfinishedWrite{Config: resource.Config{KernelArgs: splitCommandLine(c.was)}}}
 			for range 2 { // once in the unfinished write, once in the record
-				w := newWantedArgs(resource.Config{KernelArgs: commandLine(c.there), NoKernelArgs: commandLine(c.not)}, record)
-				k := w.computeChange(commandLine(c.now))
-				if !slices.Equal(k.remove, commandLine(c.remove)) || !slices.Equal(k.add, commandLine(c.add)) {
+				w := newWantedArgs(resource.Config{KernelArgs: splitCommandLine(c.there), NoKernelArgs: splitCommandLine(c.not)}, record)
+				k := w.computeChange(splitCommandLine(c.now))
+				if !slices.Equal(k.remove, splitCommandLine(c.remove)) || !slices.Equal(k.add, splitCommandLine(c.add)) {
 					t.Errorf("remove %q, add %q", k.remove, k.add)
 				}
 				var said []string
-				for _, x := range w.listChanges(commandLine(c.now), false) {
+				for _, x := range w.listChanges(splitCommandLine(c.now), false) {
 					said = append(said, x.Verb+" "+strings.TrimPrefix(x.Resource, "kernel argument ")+": "+x.Before+" → "+x.After)
 				}
 				if got := strings.Join(said, "; "); got != c.changes {

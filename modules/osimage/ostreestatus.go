@@ -53,7 +53,7 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 			f.Deployments[i].Locked = true
 		}
 	}
-	f.CmdLine = commandLine(o["kernel arguments"].Stdout)
+	f.CmdLine = splitCommandLine(o["kernel arguments"].Stdout)
 	if f.Staged() != nil {
 		f.StagedArgs = stagedArgs(o["staged arguments"].Stdout)
 	}

@@ -44,7 +44,7 @@ const (
 // each 5 s later (ConnWriteTimeout in etcd's rafthttp). etcd that removes a member waits for such a write, and meanwhile
 // commits nothing. Once the connections are closed, each heartbeat of the leader counts as failed.
 //
-// A host that answers also receives what the leader sends, so connections to it do not block.
+// Connections to a host that answers do not block, because it receives the messages of the leader.
 //
 // The wait ends after disconnectTime, or if the metrics of the leader cannot be read: then the removal may stop the
 // cluster for up to 5 s.

@@ -68,7 +68,7 @@ func bytesOf(gauge float64) int64 {
 	return 0
 }
 
-// histogramOf returns an empty one if a count is not whole: Prometheus keeps such counts in separate fields.
+// histogramOf returns an empty histogram if a count is not whole: Prometheus keeps such counts in separate fields.
 func histogramOf(h *dto.Histogram) Histogram {
 	histogram := Histogram{Sum: h.GetSampleSum()}
 	for _, b := range h.GetBucket() {
