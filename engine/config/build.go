@@ -37,17 +37,17 @@ func (b *builder) buildSystem() {
 	b.out.KernelType = b.spec.KernelType
 	b.out.Extensions = sortUnique(b.spec.Extensions)
 	for _, a := range b.spec.KernelArguments {
-		b.out.KernelArgs = append(b.out.KernelArgs, splitArguments(a)...)
+		b.out.KernelArgs = append(b.out.KernelArgs, resource.SplitKernelArgs(a)...)
 	}
 	for _, s := range b.merged.KernelArguments.ShouldExist {
-		for _, a := range splitArguments(string(s)) {
+		for _, a := range resource.SplitKernelArgs(string(s)) {
 			if !slices.Contains(b.out.KernelArgs, a) {
 				b.out.KernelArgs = append(b.out.KernelArgs, a)
 			}
 		}
 	}
 	for _, s := range b.merged.KernelArguments.ShouldNotExist {
-		for _, a := range splitArguments(string(s)) {
+		for _, a := range resource.SplitKernelArgs(string(s)) {
 			if slices.Contains(b.out.KernelArgs, a) {
 				b.problems.AddError(b.places.entryPlace("without "+string(s)), "is also required by a document; keep one")
 			}

@@ -1,9 +1,13 @@
 package config
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
+
+	"holdfast/engine/resource"
 )
 
 var (
@@ -37,16 +41,24 @@ func argumentProblem(s string) string {
 	case strings.Count(s, `"`)%2 != 0:
 		return `has a " without its pair; close it`
 	}
-	return ""
+	return splitProblem(s)
 }
 
-// splitArguments splits as the kernel does: at spaces outside double quotes.
-func splitArguments(s string) []string {
-	quoted := false
-	return strings.FieldsFunc(s, func(r rune) bool {
-		if r == '"' {
+// splitProblem refuses characters that look like a space, although the kernel splits elsewhere or not at all. It also
+// refuses characters that the kernel would split in two.
+func splitProblem(s string) string {
+	quoted, n := false, 0
+	for _, r := range s {
+		n++
+		switch {
+		case r == '"':
 			quoted = !quoted
+		case r == ' ':
+		case unicode.IsSpace(r):
+			return fmt.Sprintf("has %U in place of a space, at character %d; type a plain space", r, n)
+		case !quoted && !slices.Equal(resource.SplitKernelArgs(string(r)), []string{string(r)}):
+			return fmt.Sprintf(`has "%c" outside of double quotes, where the kernel takes a byte of it for a space; quote the value`, r)
 		}
-		return !quoted && unicode.IsSpace(r)
-	})
+	}
+	return ""
 }

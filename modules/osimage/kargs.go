@@ -181,14 +181,5 @@ func kargsProblem(d engine.Desired) error {
 	return nil
 }
 
-// splitCommandLine returns the arguments of a kernel command line. It splits the line like the kernel: at spaces outside
-// double quotes.
-func splitCommandLine(text string) []string {
-	quoted := false
-	return strings.FieldsFunc(text, func(r rune) bool {
-		if r == '"' {
-			quoted = !quoted
-		}
-		return !quoted && strings.ContainsRune(" \t\r\n", r)
-	})
-}
+// splitCommandLine splits /proc/cmdline by the rule that serves documents, too.
+func splitCommandLine(text string) []string { return resource.SplitKernelArgs(text) }

@@ -34,6 +34,8 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 		"another value":        {now: "x=1 y", was: "x=1", there: "x=2", remove: "x=1", add: "x=2", changes: "delete x=1: x=1 → absent; create x=2: absent → x=2"},
 		"wanted and unwanted":  {now: now, there: "quiet", not: "quiet"},
 		"a value is no prefix": {now: "x=12", not: "x=1 x"},
+		"a vertical tab":       {now: "a\vquiet", there: "quiet", not: "a", remove: "a", changes: "delete a: a → absent"},
+		"a no-break space":     {now: "a\u00a0quiet", there: "quiet"}, // two arguments for the kernel
 		"quoted":               {now: `a="b c" d`, not: `a="b c"`, remove: `a="b c"`, changes: `delete a="b c": a="b c" → absent`},
 	}
 	for name, c := range cases {
