@@ -55,6 +55,7 @@ func (g guarded) Run() int { return pathtest.Run(g.tests) }
 //	interrupt CODE WHEN …    types Ctrl-C on a terminal; the exit code must be CODE
 //	hangup CODE FILE …       closes the terminal when FILE exists; the exit code must be CODE
 //	connections NAME N       requires that the host has received N connections
+//	registry                 starts a registry with an image, see startRegistry
 //
 // The condition [slow] is true if slow tests must run, see package longtest.
 func TestScripts(t *testing.T) {
@@ -68,7 +69,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUp,
 		Condition:           holdsInScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": cmdExits, "connections": cmdConnections, "interrupt": cmdInterrupt, "hangup": hangUp, "answer": cmdAnswer,
+			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": cmdExits, "connections": cmdConnections, "interrupt": cmdInterrupt, "hangup": hangUp, "answer": cmdAnswer, "registry": startRegistry,
 		},
 	})
 }

@@ -173,7 +173,7 @@ func (m *movedScript) moveLine() error {
 	text = strings.ReplaceAll(text, `uid=$(stat -c %u "$root/.")`, fmt.Sprintf("uid=%d", os.Getuid()))
 	for _, path := range []string{
 		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/cmdline", "/proc/net", "/etc/kubernetes", "/boot/ostree",
-		"/etc/motd.d", "/etc/systemd/system",
+		"/etc/motd.d", "/etc/systemd/system", "/etc/containers",
 	} {
 		text = strings.ReplaceAll(text, path, m.box+path)
 	}
