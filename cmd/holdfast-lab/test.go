@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,13 +44,32 @@ func testCommand(open opener) *cobra.Command {
 			return fmt.Errorf("read flags: --%w", err)
 		}
 		if len(args) > 0 {
-			if r.Match, err = regexp.Compile(strings.Join(args, "|")); err != nil {
+			if r.Match, err = compileNames(args); err != nil {
 				return fmt.Errorf("read arguments: %w", err)
 			}
 		}
 		return runScenarios(cmd, open, r, keep)
 	}
 	return cmd
+}
+
+// compileNames returns a regular expression that matches the names of scenarios that match one of the arguments. An
+// argument that matches no name is an error: the other scenarios would pass, and nobody would miss this one.
+func compileNames(args []string) (*regexp.Regexp, error) {
+	names, err := scenario.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, arg := range args {
+		pattern, err := regexp.Compile(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(names, func(name string) bool { return pattern.MatchString(strings.TrimSuffix(name, " core")) }) {
+			return nil, fmt.Errorf("no scenario matches %q; --list shows the names", arg)
+		}
+	}
+	return regexp.Compile(strings.Join(args, "|"))
 }
 
 func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, keep bool) error {
