@@ -108,9 +108,10 @@ type Cluster struct {
 	ClientPort  int              `json:"client_port"`
 	TLS         *TLS             `json:"tls,omitempty"`
 	Metrics     *MetricsListener `json:"metrics,omitempty"` // nil: members serve their metrics on the client port
-	Latency     *Latency         `json:"latency,omitempty"`
+	Latency     *Latency         `json:"latency,omitempty"` // nil: the defaults of Latency
 	Timeout     Duration         `json:"timeout,omitempty"` // timeout of one probe of its members; 0: holdfast chooses the timeout by the distance of the members
 	Snapshots   Snapshots        `json:"snapshots,omitzero"`
+	NotGoverned bool             `json:"not_governed,omitempty"` // governor = false: hosts on or near it are staged at full speed
 	NoSnapshot  bool             `json:"no_snapshot,omitempty"`  // snapshot = false: holdfast takes no snapshot before the first disruption
 	AllowOutage bool             `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots or restarts
 	Managed     *ManagedMembers  `json:"managed,omitempty"`      // manage = true; nil: holdfast does not add or remove its members

@@ -63,7 +63,7 @@ type Target struct {
 	Run     string // ID of the run; disruptive steps check that the hold belongs to this run
 	Bastion string // identity of the bastion of the run
 
-	Governed bool // the etcd cluster on or near the host has limits of latency, so its staging is slowed
+	Governed bool // there is an etcd cluster on or near the host, and the staging is slowed to keep its limits of latency
 
 	Rollout Rollout // roll-out that brings the host another OS
 

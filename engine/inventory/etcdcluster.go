@@ -25,8 +25,12 @@ func (b *builder) readCluster(n *node) {
 	c.Snapshots.Keep, _ = r.readWholeNumber("snapshot_keep", "a number of snapshots", 1, 10_000)
 	c.Snapshots.MaxAge = r.readDuration("snapshot_max_age")
 	c.TLS = b.readTLS(n.childBlock("tls"))
+	c.NotGoverned = !r.readBool("governor", true)
 	if l := n.childBlock("latency"); l != nil {
 		lr := b.newReader(l)
+		if c.NotGoverned {
+			b.addError(l.at, "the block latency has no effect with governor = false", "remove one of them")
+		}
 		c.Latency = &engine.Latency{WALFsyncP99: lr.readDuration("wal_fsync_p99"), BackendCommitP99: lr.readDuration("backend_commit_p99"), AbortAfter: lr.readDuration("abort_after")}
 	}
 	c.Managed = b.readManaged(n)

@@ -46,7 +46,7 @@ func poolBlock() block {
 		}},
 		gateBlock(),
 		{name: "timeouts", meaning: "Bounds for the steps of a host.", arguments: []argument{
-			{name: "stage", kind: duration, fallback: "30m", meaning: "fetching the OS and putting it on disk"},
+			{name: "stage", kind: duration, fallback: "30m; 2h on or near a governed etcd cluster", meaning: "fetching the OS and putting it on disk"},
 			{name: "reboot", kind: duration, fallback: "20m", meaning: "from the order to reboot until SSH answers from the new boot"},
 			{name: "health", kind: duration, fallback: "10m", meaning: "from then until units, and etcd, are healthy"},
 		}},

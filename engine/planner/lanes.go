@@ -42,7 +42,9 @@ func planLanes(in Input, x index, p engine.Plan, work map[string]*engine.HostPla
 	return out
 }
 
-func isGoverned(c *engine.Cluster) bool { return c != nil && c.Latency != nil }
+// isGoverned reports whether hosts on or near a cluster are staged within its
+// limits of latency.
+func isGoverned(c *engine.Cluster) bool { return c != nil && !c.NotGoverned }
 
 func governingOf(l *engine.Latency, lane engine.Lane, work map[string]*engine.HostPlan) *engine.Governing {
 	limits := l.WithDefaults()

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -9,12 +10,11 @@ import (
 	"holdfast/engine/planner"
 )
 
-// nearInput returns three members, a worker near their cluster, and one elsewhere. All have another OS to stage. The
-// timeout of their stage step is that of their pool. When a plan is made, the map is filled: it has the hosts to be staged,
-// and whether the governor stages them.
-func nearInput(latency *engine.Latency) (planner.Input, map[string]bool) {
+// nearInput returns three members, a worker near their cluster, and one elsewhere. All have another OS to stage. When a
+// plan is made, the map is filled: it has the hosts to be staged, and whether the governor stages them.
+func nearInput(members, workers engine.Timeouts) (planner.Input, map[string]bool) {
 	w := &world{
-		pools:    []engine.Pool{{Name: "etcd", Timeouts: engine.Timeouts{Stage: engine.Duration(20 * time.Minute)}}, {Name: "worker", Timeouts: engine.Timeouts{Stage: engine.Duration(45 * time.Minute)}}},
+		pools:    []engine.Pool{{Name: "etcd", Timeouts: members}, {Name: "worker", Timeouts: workers}},
 		clusters: map[string]*etcd{"main": {leader: "etcd-1"}},
 	}
 	for _, m := range []*machine{member(0), member(1), member(2), worker(0), worker(1)} {
@@ -22,11 +22,10 @@ func nearInput(latency *engine.Latency) (planner.Input, map[string]bool) {
 	}
 	in := w.input()
 	in.Inventory.Hosts[3].NearCluster = "main"
-	in.Inventory.Clusters[0].Latency = latency
 	governed := map[string]bool{}
 	in.Modules[0].Changes = adjustedFake{in.Modules[0].Changes.(fakeModule), func(t engine.Target, s *engine.Steps) {
 		governed[t.Host.Name] = t.Governed
-		s.Stage[0].Timeout = t.Pool.Timeouts.Stage
+		s.Stage[0].Timeout = t.StageTimeout()
 	}}
 	return in, governed
 }
@@ -34,7 +33,7 @@ func nearInput(latency *engine.Latency) (planner.Input, map[string]bool) {
 // TestHostsNearAClusterAreStagedWithItsMembers checks that a host near a cluster is staged in the lane of the members,
 // never at the same time as one of them, with the leader last, and under the governor. Another host has its own lane.
 func TestHostsNearAClusterAreStagedWithItsMembers(t *testing.T) {
-	in, governed := nearInput(&engine.Latency{})
+	in, governed := nearInput(engine.Timeouts{}, engine.Timeouts{})
 	lanes := planner.NewPlan(in).Lanes
 	if len(lanes) != 2 {
 		t.Fatalf("%+v", lanes)
@@ -56,32 +55,54 @@ func TestHostsNearAClusterAreStagedWithItsMembers(t *testing.T) {
 	}
 }
 
-// TestDeadlineIsTheLongestTimeout checks the deadline in the plan: the longest timeout of the hosts of the lane, which
-// can be that of a host near the cluster.
-func TestDeadlineIsTheLongestTimeout(t *testing.T) {
-	in, _ := nearInput(&engine.Latency{AbortAfter: engine.Duration(time.Minute)})
-	for _, l := range planner.NewPlan(in).Lanes {
-		if l.Cluster == "" {
-			continue
-		}
-		if g := l.Governing; g == nil || g.Deadline != engine.Duration(45*time.Minute) || g.AbortAfter != engine.Duration(time.Minute) || g.WALFsyncP99 != engine.Duration(10*time.Millisecond) || g.FloorRate != 1<<20 {
-			t.Errorf("%+v", g)
-		}
+// TestClustersAreGovernedByDefault checks the limits of a cluster that sets nothing, and which hosts are staged within them.
+func TestClustersAreGovernedByDefault(t *testing.T) {
+	in, governed := nearInput(engine.Timeouts{}, engine.Timeouts{})
+	g := laneOf(t, in, "main").Governing
+	want := engine.Latency{
+		WALFsyncP99: engine.Duration(10 * time.Millisecond), BackendCommitP99: engine.Duration(25 * time.Millisecond), AbortAfter: engine.Duration(5 * time.Minute),
+	}
+	if g == nil || g.Latency != want || g.Deadline != engine.Duration(2*time.Hour) || g.FloorRate != 1<<20 {
+		t.Errorf("%+v", g)
+	}
+	if !maps.Equal(governed, map[string]bool{"etcd-0": true, "etcd-1": true, "etcd-2": true, "worker-0": true, "worker-1": false}) {
+		t.Errorf("%v", governed)
 	}
 }
 
-// TestWithoutLimitsNothingIsGoverned checks that hosts near a cluster without limits of latency are staged with its
-// members and not governed.
-func TestWithoutLimitsNothingIsGoverned(t *testing.T) {
-	in, governed := nearInput(nil)
-	for _, l := range planner.NewPlan(in).Lanes {
-		if l.Governing != nil || (l.Cluster == "main") != (len(l.Hosts) == 4) {
-			t.Errorf("%+v", l)
-		}
+// TestDeadlineIsTheLongestTimeout checks the deadline in the plan: the longest timeout of the hosts of the lane, which
+// can be that of a host near the cluster. A timeout of the inventory replaces the default of a governed staging.
+func TestDeadlineIsTheLongestTimeout(t *testing.T) {
+	in, _ := nearInput(engine.Timeouts{Stage: engine.Duration(20 * time.Minute)}, engine.Timeouts{Stage: engine.Duration(45 * time.Minute)})
+	in.Inventory.Clusters[0].Latency = &engine.Latency{AbortAfter: engine.Duration(time.Minute)}
+	g := laneOf(t, in, "main").Governing
+	if g == nil || g.Deadline != engine.Duration(45*time.Minute) || g.AbortAfter != engine.Duration(time.Minute) || g.WALFsyncP99 != engine.Duration(10*time.Millisecond) {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestGovernorSwitchedOff checks that hosts near a cluster with governor = false are staged with its members and not
+// governed.
+func TestGovernorSwitchedOff(t *testing.T) {
+	in, governed := nearInput(engine.Timeouts{}, engine.Timeouts{})
+	in.Inventory.Clusters[0].NotGoverned = true
+	lane := laneOf(t, in, "main")
+	if lane.Governing != nil || len(lane.Hosts) != 4 {
+		t.Errorf("%+v", lane)
 	}
 	for host, is := range governed {
 		if is {
 			t.Errorf("%s is governed", host)
 		}
 	}
+}
+
+func laneOf(t *testing.T, in planner.Input, cluster string) engine.Lane {
+	t.Helper()
+	lanes := planner.NewPlan(in).Lanes
+	i := slices.IndexFunc(lanes, func(l engine.Lane) bool { return l.Cluster == cluster })
+	if i < 0 {
+		t.Fatalf("no lane of %s: %+v", cluster, lanes)
+	}
+	return lanes[i]
 }

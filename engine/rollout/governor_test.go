@@ -33,13 +33,6 @@ func statesOf(events []engine.Governor) string {
 	return strings.Join(states, " ")
 }
 
-// newGovernedSite returns a site whose cluster has the default limits of latency.
-func newGovernedSite(members, workers int) *simulator.Site {
-	site := newSite(simulator.Fleet(members, workers))
-	site.Inventory.Clusters[0].Latency = &engine.Latency{}
-	return site
-}
-
 // slowStage makes a staging take some minutes on the hosts of a site.
 func slowStage(site *simulator.Site, takes time.Duration) {
 	for _, h := range site.Inventory.Hosts {
@@ -52,7 +45,7 @@ func slowStage(site *simulator.Site, takes time.Duration) {
 // of all members. A worker without etcd nearby is not governed.
 func TestGovernorReportsEachMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newGovernedSite(3, 1)
+		site := newSite(simulator.Fleet(3, 1))
 		b := site.Bastion("run-1")
 		b.Disk = func(string, time.Time) float64 { return 0.004 }
 		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
@@ -82,7 +75,7 @@ func TestGovernorReportsEachMember(t *testing.T) {
 // member has recovered for some minutes.
 func TestGovernorSlowsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newGovernedSite(3, 0)
+		site := newSite(simulator.Fleet(3, 0))
 		slowStage(site, 8*time.Minute)
 		b := site.Bastion("run-1")
 		began := time.Now()
@@ -125,7 +118,7 @@ func TestGovernorSlowsDown(t *testing.T) {
 // time.
 func TestGovernorWithoutLevers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newGovernedSite(3, 0)
+		site := newSite(simulator.Fleet(3, 0))
 		slowStage(site, 4*time.Minute)
 		for _, h := range site.Inventory.Hosts {
 			site.Host(h.Name).Change(func(t *simulator.Traits) { t.NoFreezer = true })
@@ -154,7 +147,7 @@ func TestGovernorWithoutLevers(t *testing.T) {
 // its latency and its limit.
 func TestGovernorStopsStaging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newGovernedSite(3, 0)
+		site := newSite(simulator.Fleet(3, 0))
 		slowStage(site, 20*time.Minute)
 		site.Inventory.Clusters[0].Latency = &engine.Latency{AbortAfter: engine.Duration(20 * time.Second)}
 		b := site.Bastion("run-1")
@@ -202,7 +195,7 @@ func containsVerb(calls []simulator.Call, verb string) bool {
 // a warning, if no member serves metrics.
 func TestGovernorWithoutMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newGovernedSite(3, 0)
+		site := newSite(simulator.Fleet(3, 0))
 		b := site.Bastion("run-1")
 		failOnErrors(t, checkEnd(applyRun(b, runSerially, func(r *rollout.Run) { r.Clusters = silentClusters{r.Clusters} }), engine.ExitOK), checkConverged(site))
 		warnings := 0
@@ -221,11 +214,32 @@ func TestGovernorWithoutMetrics(t *testing.T) {
 	})
 }
 
+// TestGovernorSwitchedOff checks that governor = false lets a slow member have no
+// effect on the staging, and that the run does not measure the idle latency.
+func TestGovernorSwitchedOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(3, 1))
+		site.Inventory.Clusters[0].NotGoverned = true
+		b := site.Bastion("run-1")
+		b.Disk = func(string, time.Time) float64 { return 0.2 }
+		scrapes := 0
+		failOnErrors(t, checkEnd(applyRun(b, runSerially, func(r *rollout.Run) { r.Clusters = countedScrapes{r.Clusters, &scrapes} }), engine.ExitOK), checkConverged(site))
+		if events := governorEvents(b, ""); len(events) > 0 || scrapes > 0 {
+			t.Errorf("%d scrapes, events %+v", scrapes, events)
+		}
+		for _, host := range []string{"etcd-0", "etcd-1", "etcd-2"} {
+			if paces := site.Host(host).Paces(); len(paces) > 0 {
+				t.Errorf("%s was sent %d paces", host, len(paces))
+			}
+		}
+	})
+}
+
 // TestLostPaceIsSentAgain checks that a pace that does not arrive is sent again
 // with the next sample.
 func TestLostPaceIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newGovernedSite(3, 0)
+		site := newSite(simulator.Fleet(3, 0))
 		slowStage(site, time.Minute)
 		b := site.Bastion("run-1")
 		n := 0
@@ -249,4 +263,15 @@ type silentClusters struct{ rollout.Clusters }
 
 func (silentClusters) ScrapeMembers(context.Context, string) []governor.Scrape {
 	return []governor.Scrape{{Host: "etcd-0", Problem: "connection refused"}, {Host: "etcd-1", Problem: "connection refused"}, {Host: "etcd-2", Problem: "connection refused"}}
+}
+
+// countedScrapes counts the scrapes of metrics.
+type countedScrapes struct {
+	rollout.Clusters
+	scrapes *int
+}
+
+func (c countedScrapes) ScrapeMembers(ctx context.Context, cluster string) []governor.Scrape {
+	*c.scrapes++
+	return c.Clusters.ScrapeMembers(ctx, cluster)
 }

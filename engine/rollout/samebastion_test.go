@@ -111,7 +111,7 @@ func applyOn(m simulator.Machine, b *simulator.Bastion) (event.RunEnd, error) {
 // expects that it adopts a hold of the first run, which still continues.
 func TestTwoRunsOfOneBastionBite(t *testing.T) {
 	err := runInBubble(t, func() error {
-		return overlap{inv: simulator.Fleet(3, 1), delays: []int{1}, later: 2 * time.Minute, noLock: true}.apply(t.TempDir())
+		return overlap{inv: simulator.Fleet(3, 1), delays: []int{1}, later: 150 * time.Second, noLock: true}.apply(t.TempDir())
 	})
 	if err == nil || !strings.Contains(err.Error(), "is taken over although that run lives") {
 		t.Errorf("no law is broken that says so: %v", err)

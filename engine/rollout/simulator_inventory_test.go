@@ -35,9 +35,7 @@ func (d dice) newInventory() engine.Inventory {
 	}
 	for i := range clusters {
 		c := engine.Cluster{Name: fmt.Sprintf("c%d", i), ClientPort: 2379, AllowOutage: true, NoSnapshot: d.oneIn(3)}
-		if d.oneIn(6) { // a governed staging takes one sample per second
-			c.Latency = &engine.Latency{}
-		}
+		c.NotGoverned = !d.oneIn(6) // a governed staging takes one sample per second
 		inv.Clusters = append(inv.Clusters, c)
 		across := d.oneIn(3)
 		for m := range anyOf(d, 1, 3, 3, 3, 5) {

@@ -61,7 +61,7 @@ func (osModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error
 // updateSteps returns the steps that stage the OS, unless it is staged already,
 // those that reboot into it, and those that roll back.
 func updateSteps(t engine.Target, _ []engine.Change) engine.Steps {
-	digest, timeouts := t.Desired.OS.Digest(), t.Pool.Timeouts.WithDefaults()
+	digest := t.Desired.OS.Digest()
 	steps := engine.Steps{Reboot: rebootSteps(t, digest), Rollback: rollbackSteps(t, digest)}
 	if !t.Facts.Ready(digest, "") {
 		stage := "simulator stage " + digest + " " + t.Run
@@ -69,7 +69,7 @@ func updateSteps(t engine.Target, _ []engine.Change) engine.Steps {
 			stage += " " + h.Run
 		}
 		steps.Stage = []engine.Step{{
-			Name: "stage", On: t.Host.Name, Timeout: timeouts.Stage,
+			Name: "stage", On: t.Host.Name, Timeout: t.StageTimeout(),
 			Do: engine.Op{Exec: &engine.Exec{Script: stage, Abort: "simulator abort"}},
 		}}
 	}

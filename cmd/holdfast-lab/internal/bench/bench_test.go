@@ -205,7 +205,7 @@ func TestInventories(t *testing.T) {
 		if err != nil {
 			t.Fatalf("(%s) %v\n%s", w.letter, err, changed)
 		}
-		if governed := loaded.Inventory.Clusters[0].Latency != nil; governed != w.governed {
+		if governed := !loaded.Inventory.Clusters[0].NotGoverned; governed != w.governed {
 			t.Errorf("(%s) governed %t", w.letter, governed)
 		}
 		if mirrored := strings.Contains(changed, `source = "bastion"`); mirrored != w.mirrored {

@@ -33,8 +33,8 @@ func (u *update) writeInventory() error {
 
 func (w way) changeInventory(text, repository string) (string, error) {
 	insertions := [][2]string{{"pool \"etcd\" {\n", fmt.Sprintf("  timeouts {\n    stage = %q\n  }\n", stageTimeout)}}
-	if w.governed {
-		insertions = append(insertions, [2]string{"etcd_cluster \"main\" {\n", "  latency {}\n"})
+	if !w.governed {
+		insertions = append(insertions, [2]string{"etcd_cluster \"main\" {\n", "  governor = false\n"})
 	}
 	if w.mirrored {
 		insertions = append(insertions,

@@ -16,7 +16,7 @@ import (
 
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"lab": cmdLab, "site": cmdSite, "amend": cmdAmend,
+		"lab": cmdLab, "site": cmdSite, "amend": cmdAmend, "govern": cmdGovern,
 		"inside": cmdInside, "holdfast": cmdHoldfast, "start": cmdStart, "await": cmdAwait, "signal": cmdSignal, "finish": cmdFinish,
 		"on": cmdOn, "power": cmdPower, "up": cmdUp, "back": cmdBack,
 		"cut": forEachHost((*lab.Host).Cut), "heal": forEachHost((*lab.Host).Heal),

@@ -19,6 +19,9 @@ const (
 	coreLimit = 5 * time.Minute
 )
 
+// siteInventory is the inventory of a scenario.
+const siteInventory = "site/inventory.hcl"
+
 // stage is the environment of one scenario.
 type stage struct {
 	*Runner
@@ -85,6 +88,8 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.bringUpLab(s.ctx, args[0]))
 	s.began = time.Now()
 	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))
+	inventory := addGovernorOff(ts.ReadFile(ts.MkAbs(siteInventory)))
+	ts.Check(os.WriteFile(ts.MkAbs(siteInventory), []byte(inventory), 0o600))
 	v1, v2, err := s.Lab.Commits()
 	ts.Check(err)
 	ts.Setenv("v1", v1)
@@ -124,7 +129,7 @@ func cmdAmend(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: amend AFTER LINE…")
 	}
-	path := ts.MkAbs("site/inventory.hcl")
+	path := ts.MkAbs(siteInventory)
 	anchor, added := args[0]+"\n", strings.Join(args[1:], "\n")+"\n"
 	text := ts.ReadFile(path)
 	if !strings.Contains(text, anchor) {
