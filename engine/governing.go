@@ -72,14 +72,17 @@ type Pace struct {
 	Pause Duration `json:"pause,omitempty"` // how long the unit stays frozen after its data were flushed
 }
 
-// FloorPace returns the slowest pace. One slice of it takes about 2 ms,
-// including the start of a program that sleeps. In this time ostree writes
-// 0.3 MB (a thawed ostree wrote 145 MB/s in a measurement). A disk of 50 MB/s
-// writes 0.3 MB in 6 ms, so an fsync that waits for these data takes less than
-// 10 ms.
+// FloorPace returns the slowest pace. A slice of 1 ms is as long as the start of
+// a program: 1 to 3 ms. In a measurement, ostree wrote 0.3 MB in each. A disk of
+// 50 MB/s writes 0.3 MB in 6 ms, so an fsync that waits for these data takes less
+// than 10 ms. Small objects need more operations: up to some tens in a slice.
 func FloorPace() Pace {
 	return Pace{Slice: Duration(time.Millisecond), Pause: Duration(200 * time.Millisecond)}
 }
+
+// FloorRate is the lowest rate of a staging, in bytes per second: of contents
+// that the bastion serves, and of the disk, where a lever limits it.
+const FloorRate = 1 << 20
 
 // Lever is a way to slow the staging of a host.
 type Lever struct {
@@ -95,6 +98,7 @@ type LeverName string
 const (
 	FreezeLever LeverName = "freeze" // cgroup.freeze of the staging unit, with a flush of its data
 	RateLever   LeverName = "rate"   // rate of contents that the bastion serves
+	IOLever     LeverName = "io"     // rate at which the unit that does the work reads and writes, limited by the io controller of cgroup v2; used where freeze is not in force
 )
 
 // MemberGoverned is the disk latency of one member around a staging.

@@ -37,16 +37,16 @@ const (
 // disk is not. A rise that makes slices longer is slower: a large object may
 // follow small ones, and fills each slice.
 const (
-	firstPace   = 0.2
+	firstPace   = 0.1
 	blindPace   = 0.1 // 3 MB/s of large objects on a disk of 50 MB/s
-	firstRise   = 0.1
+	firstRise   = 0.05
 	firstLonger = 0.03 // rise that makes slices longer
 	laterRise   = 0.05
 	laterLonger = 0.003
 	tooMuch     = 2.0 // multiple of the limit: the last few seconds are enough to slow down. A smaller excess may be chance, and needs a longer window
 	farTooMuch  = 4.0 // multiple of the limit: the pace falls to the floor at once
 	cutFactor   = 0.5
-	leastPace   = 0.1 // a lower pace becomes the floor
+	leastPace   = 0.05 // a lower pace becomes the floor
 )
 
 // Decision has the knobs for the host until the next sample, and whether the staging must stop.
@@ -105,10 +105,10 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	switch {
 	case recent.shareOfLimit() > tooMuch || c.isMissingLong(now) || stalled.Stalled > 0:
 		c.slowDown(now, recent.shareOfLimit(), RecentTime)
-	case c.isPaused() && (recent.isOver() || now.Sub(c.pausedSince) < leastPause): // the pause continues
+	case c.isPaused() && (recent.isOver() || long.isAboveAim() || now.Sub(c.pausedSince) < leastPause): // the pause continues
 	case window.isOver() && !c.isPaused():
 		c.slowDown(now, window.shareOfLimit(), WindowTime/2)
-	case long.isOver() && !c.isPaused():
+	case (long.isOver() || c.pace == 0 && long.isAboveAim()) && !c.isPaused():
 		c.slowDown(now, long.shareOfLimit(), LongTime/2)
 	case complete && len(c.silent) == 0 && (!observed || !recent.isOver()):
 		c.endPause(now)
@@ -164,7 +164,7 @@ func (c *Controller) slowDown(now time.Time, ratio float64, window time.Duration
 		if ratio > farTooMuch || c.pace < leastPace {
 			c.pace = 0
 		}
-	case !c.isPaused() && now.Sub(c.lastCut) >= window && now.Sub(c.runsSince) >= max(leastRun, window):
+	case !c.isPaused() && now.Sub(c.lastCut) >= window && now.Sub(c.runsSince) >= leastRun:
 		c.pausedSince = now
 	}
 	c.safe = min(c.safe, c.pace)

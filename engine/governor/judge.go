@@ -41,6 +41,13 @@ func (x Excess) shareOfLimit() float64 {
 
 func (x Excess) isOver() bool { return x.shareOfLimit() > 1 }
 
+// aimShare is the share of the limit that the p99 of LongTime should not exceed at the
+// floor. On a disk where only the floor and its pauses keep the limit, the p99 of
+// the whole staging is about that of its minutes.
+const aimShare = 0.95
+
+func (x Excess) isAboveAim() bool { return x.shareOfLimit() > aimShare }
+
 // calmShare is the share of the limit at or below which the pace may rise.
 const calmShare = 0.75
 

@@ -36,7 +36,7 @@ func FloorShare() float64 {
 }
 
 // FloorRate is the lowest rate at which content is served, in bytes per second.
-const FloorRate = 1 << 20
+const FloorRate = engine.FloorRate
 
 // shortPause is the pace without pauses. Below it, slices have their minimum:
 // short slices with short pauses fetch as much as long slices with long pauses,

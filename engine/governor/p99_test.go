@@ -35,7 +35,7 @@ func TestKeepsTheP99(t *testing.T) {
 	}{
 		{50e6, 650 * time.Microsecond, true, 1, 6 * time.Minute}, // idle p99: half of the limit
 		{50e6, 650 * time.Microsecond, false, 1, 5 * time.Minute},
-		{50e6, time.Millisecond, true, 1, 6 * time.Minute},
+		{50e6, time.Millisecond, true, 1, 7 * time.Minute},
 		{50e6, 4 * time.Millisecond, true, 1.05, 6 * time.Minute}, // the limit is 1.25 times idle
 		{50e6, 4 * time.Millisecond, false, 1.1, 2 * time.Minute},
 		{200e6, time.Millisecond, true, 1, time.Minute},

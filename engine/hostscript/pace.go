@@ -2,6 +2,7 @@ package hostscript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,11 +15,17 @@ const (
 	leverFile = "/run/holdfast/stage.levers"
 )
 
-// PaceScript returns the script that sends a pace to the staging unit of a host. The unit uses that pace until a pace
-// with another serial number arrives. If none arrives for 15 s, the unit uses the safe pace. The script prints which
+// Speed is how fast a host stages. Each lever of the host uses a part of it.
+type Speed struct {
+	Pace engine.Pace // pace of the freezer
+	Rate int64       // limit of the disk, in bytes per second
+}
+
+// PaceScript returns the script that sends a speed to the staging unit of a host. The unit uses that speed until one
+// with another serial number arrives. If none arrives for 15 s, the unit uses the safe speed. The script prints which
 // levers are in force, for ReadLevers. Until the unit has written its levers, the script prints and sends nothing.
-func PaceScript(serial int64, pace, safe engine.Pace) string {
-	text := fmt.Sprint(serial, " ", paceNumbers(pace), " ", paceNumbers(safe))
+func PaceScript(serial int64, speed, safe Speed) string {
+	text := fmt.Sprint(serial, " ", paceNumbers(speed.Pace), " ", paceNumbers(safe.Pace), " ", speed.Rate, " ", safe.Rate)
 	return Assign([][2]string{{"levers", leverFile}, {"pacefile", paceFile}, {"pace", text}}) + paceScript
 }
 
@@ -26,14 +33,17 @@ func paceNumbers(p engine.Pace) string {
 	return fmt.Sprint(time.Duration(p.Slice).Milliseconds(), " ", time.Duration(p.Pause).Milliseconds())
 }
 
-// ReadLevers parses the output of a PaceScript: a line "NAME yes" or "NAME no REASON" for each lever.
+// ReadLevers parses the output of a PaceScript: a line "NAME yes" or "NAME no REASON" for each lever. It returns each
+// known lever of a host once.
 func ReadLevers(output string) []engine.Lever {
 	var levers []engine.Lever
 	for line := range strings.Lines(output) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		state, reason, _ := strings.Cut(rest, " ")
-		if name := engine.LeverName(name); name == engine.FreezeLever && len(levers) == 0 {
-			levers = append(levers, engine.Lever{Name: name, InForce: state == "yes", Reason: reason})
+		lever := engine.Lever{Name: engine.LeverName(name), InForce: state == "yes", Reason: reason}
+		known := lever.Name == engine.FreezeLever || lever.Name == engine.IOLever
+		if known && !slices.ContainsFunc(levers, func(l engine.Lever) bool { return l.Name == lever.Name }) {
+			levers = append(levers, lever)
 		}
 	}
 	return levers

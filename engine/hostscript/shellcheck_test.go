@@ -25,7 +25,7 @@ func TestShellcheck(t *testing.T) {
 		"look":        hostscript.HoldProbeScript(),
 		"check":       hostscript.CheckHoldScript(owner),
 		"free":        "set -e\n" + hostscript.CheckFreeSnippet(owner, engine.HoldOwner{}),
-		"pace":        hostscript.PaceScript(1, engine.FloorPace(), engine.FloorPace()),
+		"pace":        hostscript.PaceScript(1, hostscript.Speed{}, hostscript.Speed{}),
 		"probe":       hostscript.ProbeScript([]engine.Command{{Name: "a", Script: "uptime"}, {Name: "b", Script: "uname -r"}}, "mark"),
 	} {
 		t.Run(name, func(t *testing.T) { shelltest.Check(t, name, script) })

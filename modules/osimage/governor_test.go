@@ -22,7 +22,7 @@ func (b *osHost) memberStage(d engine.Desired) string {
 // sendPace sends a pace to the host, and returns the levers that it reports.
 func (b *osHost) sendPace(serial int64) []engine.Lever {
 	b.T.Helper()
-	out := b.Run(hostscript.PaceScript(serial, engine.Pace{}, engine.FloorPace()))
+	out := b.Run(hostscript.PaceScript(serial, hostscript.Speed{}, hostscript.Speed{Pace: engine.FloorPace()}))
 	b.Want(out, 0, "")
 	return hostscript.ReadLevers(out.Stdout)
 }
@@ -44,7 +44,7 @@ func TestMembersStageUnderTheGovernor(t *testing.T) {
 			prepare(b)
 			d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 			b.Want(b.Run(b.memberStage(d)), 0, "staged and locked")
-			if levers := b.sendPace(1); len(levers) != 1 || levers[0].InForce || levers[0].Reason == "" {
+			if levers := b.sendPace(1); len(levers) != 2 || levers[0].InForce || levers[0].Reason == "" || levers[1].InForce {
 				t.Errorf("levers: %+v", levers)
 			}
 		})
@@ -56,7 +56,7 @@ func TestMembersStageUnderTheGovernor(t *testing.T) {
 		b.Write(group+"/work/cgroup.events", "populated 1\nfrozen 1")
 		d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 		b.Want(b.Run(b.memberStage(d)), 0, "staged and locked")
-		if levers := b.sendPace(1); len(levers) != 1 || !levers[0].InForce {
+		if levers := b.sendPace(1); len(levers) != 2 || !levers[0].InForce || levers[1].InForce || !strings.HasPrefix(levers[1].Reason, "not needed") {
 			t.Errorf("levers: %+v", levers)
 		}
 		state, _ := os.ReadFile(filepath.Join(b.Root, group, "work/cgroup.freeze"))
@@ -76,6 +76,23 @@ func (b *osHost) addGroup(group string) {
 	b.Mkdir(group + "/work")
 }
 
+// TestAStagingThatCannotJoinItsCgroup checks that a staging outside of its cgroup is not frozen, and
+// that its reads and writes are limited instead.
+func TestAStagingThatCannotJoinItsCgroup(t *testing.T) {
+	const group = "sys/fs/cgroup/system.slice/holdfast-stage.service"
+	b := newOSHost(t)
+	b.addGroup(group)
+	b.addIOController()
+	b.Write(group+"/work/cgroup.events", "populated 0\nfrozen 1")
+	b.Mkdir(group + "/work/cgroup.procs")
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	script := strings.Replace(awaitLimits(b, b.memberStage(d), "\nstage() {\n"), "-lt 500", "-lt 5", 1)
+	b.Want(b.Run(script), 0, "staged and locked")
+	if levers := b.sendPace(1); len(levers) != 2 || levers[0].Reason != "the staging cannot join its cgroup" || !levers[1].InForce {
+		t.Errorf("levers: %+v", levers)
+	}
+}
+
 // TestGovernorDoesNotFreezeADaemon checks that nothing is frozen if a daemon does the work, and
 // that the host reports this.
 func TestGovernorDoesNotFreezeADaemon(t *testing.T) {
@@ -85,7 +102,7 @@ func TestGovernorDoesNotFreezeADaemon(t *testing.T) {
 		s.prep(b)
 	}
 	b.Want(b.Run(b.memberStage(engine.Desired{OS: &s.os})), 0, "staged and locked")
-	if levers := b.sendPace(1); len(levers) != 1 || levers[0].InForce || !strings.Contains(levers[0].Reason, "daemon") {
+	if levers := b.sendPace(1); len(levers) != 2 || levers[0].InForce || !strings.Contains(levers[0].Reason, "daemon") || levers[1].InForce {
 		t.Errorf("levers: %+v", levers)
 	}
 	if strings.Contains(b.Log(), "--property=Delegate=yes") {

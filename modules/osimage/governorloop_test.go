@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"holdfast/engine/pathtest"
 )
@@ -29,37 +30,55 @@ type governorLoop struct {
 	ended chan error
 }
 
-// startLoop starts the loop with a pace of 1 ms, then 200 ms frozen, and a safe pace of 3 and 400 ms.
+// startLoop starts the loop with a pace of 2 ms, then 200 ms frozen, and a safe pace of 3 and 400 ms.
 func startLoop(t *testing.T) *governorLoop {
 	t.Helper()
-	l := &governorLoop{t: t, root: t.TempDir(), ended: make(chan error, 1)}
-	for _, name := range []string{"log", "wake"} {
-		l.check(syscall.Mkfifo(filepath.Join(l.root, name), 0o600))
-	}
+	l := newLoop(t)
 	l.write("proc/self/cgroup", "0::/system.slice/holdfast-stage.service")
 	l.write(filepath.Dir(loopGroup)+"/cgroup.freeze", "0")
 	l.write("run/holdfast/stage.pace", "7 9 9 9 9") // of an earlier staging
-	l.setTime(1000)
 	l.setGroup(1, 1)
 	l.write(loopGroup+"/cgroup.procs", "42")
 	l.write("data", "")
+	l.setWritten(100 * 365 * 24 * time.Hour)
 	l.write("proc/42/fd/0", "")
 	l.check(os.Remove(filepath.Join(l.root, "proc/42/fd/0")))
 	l.check(os.Symlink(filepath.Join(l.root, "data"), filepath.Join(l.root, "proc/42/fd/5")))
 	l.check(os.Symlink(l.root, filepath.Join(l.root, "proc/42/fd/6"))) // no file to flush
 	l.check(os.Symlink(filepath.Join(l.root, "log"), filepath.Join(l.root, loopGroup, "cgroup.freeze")))
-	l.write("tools/sleep", "#!/bin/sh\nprintf 'sleep %s\\n' \"$1\" >"+l.root+"/log\nread -r _ <"+l.root+"/wake")
-	l.write("tools/sync", "#!/bin/sh\nprintf 'sync %s\\n' \"$*\" >"+l.root+"/log")
-	for _, tool := range []string{"sleep", "sync"} {
-		l.check(os.Chmod(filepath.Join(l.root, "tools", tool), 0o755)) //nolint:gosec // a tool must be executable
+	l.writeTool("sync", "printf 'sync %s\\n' \"$*\" >"+l.root+"/log")
+	l.start("slice=2 pause=200 rate=1 safeslice=3 safepause=400 saferate=1\n" + libScript + governorScript + "makegroup || exit 1\ngovern\n")
+	l.expectEffects("sync -d ROOT/run/holdfast/stage.levers.new", "1")
+	return l
+}
+
+// newLoop returns a host whose loop does not run yet. A sleep is the only tool.
+func newLoop(t *testing.T) *governorLoop {
+	t.Helper()
+	l := &governorLoop{t: t, root: t.TempDir(), ended: make(chan error, 1)}
+	for _, name := range []string{"log", "wake"} {
+		l.check(syscall.Mkfifo(filepath.Join(l.root, name), 0o600))
 	}
+	l.setTime(1000)
+	l.writeTool("sleep", "printf 'sleep %s\\n' \"$1\" >"+l.root+"/log\nread -r _ <"+l.root+"/wake")
+	return l
+}
+
+func (l *governorLoop) writeTool(name, text string) {
+	l.t.Helper()
+	l.write("tools/"+name, "#!/bin/sh\n"+text)
+	l.check(os.Chmod(filepath.Join(l.root, "tools", name), 0o755)) //nolint:gosec // a tool must be executable
+}
+
+// start starts a script on the host.
+func (l *governorLoop) start(script string) {
+	l.t.Helper()
 	log := l.openFIFO("log")
 	l.lines, l.wake = bufio.NewReader(log), l.openFIFO("wake")
-	script := "set -eu\nslice=1 pause=200 safeslice=3 safepause=400\n" + libScript + governorScript + "makegroup || exit 1\ngovern\n"
 	for _, path := range []string{"/proc/self/cgroup", "/proc/uptime", "/proc/$pid", "/sys/fs/cgroup", "/run/holdfast"} {
 		script = strings.ReplaceAll(script, path, l.root+path)
 	}
-	l.cmd = exec.Command(pathtest.Shell(), "-c", script)
+	l.cmd = exec.Command(pathtest.Shell(), "-c", "set -eu\n"+script)
 	l.cmd.Env = []string{"PATH=" + l.root + "/tools:" + pathtest.Tools()}
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	l.cmd.Stderr, l.cmd.Stdout = os.Stderr, os.Stderr
@@ -68,9 +87,7 @@ func startLoop(t *testing.T) *governorLoop {
 		l.ended <- l.cmd.Wait()
 		_, _ = log.WriteString("ended\n") // after the test, nobody reads it
 	}()
-	t.Cleanup(func() { _ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGKILL) }) // it may have ended
-	l.expectEffects("sync -d ROOT/run/holdfast/stage.levers", "1")
-	return l
+	l.t.Cleanup(func() { _ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGKILL) }) // it may have ended
 }
 
 // startFirstSlice starts the loop and waits until its first slice has begun.
@@ -78,7 +95,7 @@ func startFirstSlice(t *testing.T) *governorLoop {
 	t.Helper()
 	l := startLoop(t)
 	l.expectEffects("1", flushData, "sleep 0.200", "0")
-	l.wantSleep("0.001")
+	l.wantSleep("0.002")
 	return l
 }
 
@@ -104,6 +121,13 @@ func (l *governorLoop) write(name, text string) {
 	l.check(os.MkdirAll(filepath.Dir(path), 0o755))
 	l.check(os.WriteFile(path+".new", []byte(text+"\n"), 0o644))
 	l.check(os.Rename(path+".new", path))
+}
+
+// setWritten sets when the staging has written its file the last time, from now on.
+func (l *governorLoop) setWritten(later time.Duration) {
+	l.t.Helper()
+	at := time.Now().Add(later)
+	l.check(os.Chtimes(filepath.Join(l.root, "data"), at, at))
 }
 
 func (l *governorLoop) setGroup(populated, frozen int) {
@@ -172,14 +196,32 @@ func TestLoopFlushesWhileFrozen(t *testing.T) {
 	t.Parallel()
 	l := startLoop(t)
 	for range 3 {
-		l.expectEffects("1", flushData, "sleep 0.200", "0", "sleep 0.001")
+		l.expectEffects("1", flushData, "sleep 0.200", "0", "sleep 0.002")
 	}
 	l.expectEffects("1", flushData, "sleep 0.200", "0")
-	l.wantSleep("0.001")
+	l.wantSleep("0.002")
 	l.write("run/holdfast/stage.result", "0")
 	l.endSleep()
 	l.expectEffects("0")
 	l.wantEnd(0)
+}
+
+// TestLoopFlushesOnlyWrittenFiles checks that a file is flushed if it was written since the last flush, and otherwise not: each flush makes
+// the disk flush its cache.
+func TestLoopFlushesOnlyWrittenFiles(t *testing.T) {
+	t.Parallel()
+	l := startFirstSlice(t)
+	l.setWritten(-time.Second)
+	l.endSleep()
+	l.expectEffects("1", "sleep 0.200", "0")
+	l.wantSleep("0.002")
+	l.setWritten(time.Second)
+	l.endSleep()
+	l.expectEffects("1", flushData, "sleep 0.200", "0")
+	l.wantSleep("0.002")
+	l.setWritten(-time.Second)
+	l.endSleep()
+	l.expectEffects("1", "sleep 0.200", "0")
 }
 
 // TestLoopAwaitsTheFreeze checks that nothing is flushed before the kernel has frozen the group, and that a group that
@@ -194,7 +236,7 @@ func TestLoopAwaitsTheFreeze(t *testing.T) {
 	l.setGroup(1, 1)
 	l.endSleep()
 	l.expectEffects(flushData, "sleep 0.200", "0")
-	l.wantSleep("0.001")
+	l.wantSleep("0.002")
 	l.setGroup(1, 0)
 	l.endSleep()
 	l.expectEffects("1")
@@ -206,7 +248,7 @@ func TestLoopAwaitsTheFreeze(t *testing.T) {
 
 // TestLoopFollowsTheBastion checks that a pace with another number is in force from the next slice on, that a pace with
 // a known number or without all its numbers is not, and that a slice of 0 keeps the group frozen until another pace
-// arrives. A pause of 0 starts no program.
+// arrives. A pause of 0 starts no program. The shortest slice is the start of a program.
 func TestLoopFollowsTheBastion(t *testing.T) {
 	t.Parallel()
 	l := startFirstSlice(t)
@@ -226,11 +268,19 @@ func TestLoopFollowsTheBastion(t *testing.T) {
 		l.expectEffects(step.effects...)
 		l.wantSleep(step.slice)
 	}
-	l.write("run/holdfast/stage.pace", "15 0 200 1 200")
+	l.write("run/holdfast/stage.pace", "15 1 20 1 200") // the shortest slice
+	l.endSleep()
+	l.expectEffects("1", flushData, "sleep 0.020", "0", "sleep 0", "1", flushData)
+	l.wantSleep("0.020")
+	l.write("run/holdfast/stage.pace", "16 5 30 1 200")
+	l.endSleep()
+	l.expectEffects("0", "sleep 0", "1", flushData, "sleep 0.030", "0")
+	l.wantSleep("0.005")
+	l.write("run/holdfast/stage.pace", "17 0 200 1 200")
 	l.endSleep()
 	l.expectEffects("1", flushData, "sleep 0.200", "sleep 0.2", "sleep 0.2")
 	l.wantSleep("0.2")
-	l.write("run/holdfast/stage.pace", "16 5 0 1 200")
+	l.write("run/holdfast/stage.pace", "18 5 0 1 200")
 	l.endSleep()
 	l.expectEffects("sleep 0.2", "0", "sleep 0.005", "1")
 }
@@ -243,7 +293,7 @@ func TestSilentBastionMeansTheSafePace(t *testing.T) {
 	l.setTime(1014)
 	l.endSleep()
 	l.expectEffects("1", flushData, "sleep 0.200", "0")
-	l.wantSleep("0.001")
+	l.wantSleep("0.002")
 	l.setTime(1015) // no pace has ever arrived
 	l.endSleep()
 	l.expectEffects("1", flushData, "sleep 0.400", "0")

@@ -15,6 +15,11 @@ import (
 // staged, if its pool has no min_free.
 const defaultMinFree = 1 << 30
 
+const (
+	sysroot    = "/sysroot"            // the OS is on the disk of this folder
+	daemonUnit = "rpm-ostreed.service" // does the work of rpm-ostree
+)
+
 // These scripts run on hosts. shell.Script.String puts the values of their
 // variables in front.
 var (
@@ -26,6 +31,8 @@ var (
 	jobScript string
 	//go:embed sh/governor.sh
 	governorScript string
+	//go:embed sh/iolimit.sh
+	ioLimitScript string
 	//go:embed sh/ostree.sh
 	ostreeScript string
 	//go:embed sh/rpm-ostree.sh
@@ -59,7 +66,7 @@ var (
 )
 
 func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
-	timeout := t.Pool.Timeouts.WithDefaults().Stage
+	timeout := t.StageTimeout()
 	job := tool.stageJob(u, t.Facts)
 	job.Vars["digest"] = u.digest
 	job.Vars["args"] = u.args.changeDigest()
@@ -70,10 +77,10 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	governed := governedBy(t, tool)
 	setGovernorVars(job.Vars, governed)
 	free := hostscript.CheckFreeSnippet(shell.AllowedHolders(t))
-	job.Text = libScript + job.Text + governorScript + free + jobScript
+	job.Text = libScript + job.Text + governorScript + ioLimitScript + free + jobScript
 	stage := shell.Script{
 		Vars: map[string]string{
-			"digest": u.digest, "args": u.args.changeDigest(), "unit": hostscript.StageUnit, "sysroot": "/sysroot",
+			"digest": u.digest, "args": u.args.changeDigest(), "unit": hostscript.StageUnit, "sysroot": sysroot,
 			"minfree":  strconv.FormatInt(minFree(u.os), 10),
 			"governed": governed, "limit": strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
 		},
@@ -83,9 +90,9 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	content := contentOf(u, t.Facts)
 	if content != nil {
 		stage.Vars["bastion"] = t.Bastion
-		if content.Image != "" && !tool.stagesInUnit() {
-			stage.Vars["after"] = forgetMirror
-		}
+	}
+	if after := cleanDaemon(governed, content); after != "" && !tool.stagesInUnit() {
+		stage.Vars["after"] = after
 	}
 	step := shell.Step(t, "stage", shell.Strict+free+stage.String(), timeout)
 	step.Do.Exec.Content = content
@@ -117,6 +124,23 @@ func mirroredName(u osUpdate) string {
 	return name
 }
 
+// cleanDaemon returns the command that removes the changes of a staging from the daemon of rpm-ostree. It has
+// no character that systemd or the shell expands, and no quotes.
+func cleanDaemon(governed string, content *engine.Content) string {
+	var commands []string
+	if governed != "" {
+		commands = append(commands, forgetLimits)
+	}
+	if content != nil && content.Image != "" {
+		commands = append(commands, forgetMirror)
+	}
+	return strings.Join(commands, "; ")
+}
+
+// forgetLimits removes the limits that iolimit.sh has set for the daemon of rpm-ostree. The daemon keeps limits
+// that the host has configured: systemd reads its configuration again without the drop-in files of set-property.
+const forgetLimits = "if [ -e /run/holdfast/stage.iolimit ]; then systemctl set-property --runtime " + daemonUnit + " IOReadBandwidthMax= IOWriteBandwidthMax=; rm -f /run/systemd/system.control/" + daemonUnit + ".d/50-IOReadBandwidthMax.conf /run/systemd/system.control/" + daemonUnit + ".d/50-IOWriteBandwidthMax.conf /run/holdfast/stage.iolimit; systemctl daemon-reload; fi"
+
 // forgetMirror removes the configuration through which the daemon of rpm-ostree reaches the
 // bastion, and stops the daemon if it is idle. A busy daemon may work for a person, so it
 // continues.
@@ -139,9 +163,16 @@ func governedBy(t engine.Target, tool driver) string {
 // stages at the slowest pace.
 func setGovernorVars(vars map[string]string, governed string) {
 	vars["governed"] = governed
-	if governed != "yes" {
+	switch governed {
+	case "":
 		return
+	case "daemon":
+		vars["limited"] = daemonUnit
+	default:
+		vars["limited"] = hostscript.StageUnit
 	}
+	rate := strconv.Itoa(engine.FloorRate)
+	vars["rate"], vars["saferate"], vars["sysroot"] = rate, rate, sysroot
 	floor := engine.FloorPace()
 	slice, pause := inMilliseconds(floor.Slice), inMilliseconds(floor.Pause)
 	vars["slice"], vars["safeslice"], vars["pause"], vars["safepause"] = slice, slice, pause, pause

@@ -2,7 +2,6 @@ package governed
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,28 +28,40 @@ func Line(host string, g engine.Governor) string {
 	return host + ": staging at full speed again"
 }
 
-// Terms returns the limits of a governed staging for a plan.
-func Terms(g engine.Governing) string {
-	return fmt.Sprintf("p99 of WAL fsync at most %s, of backend commit %s, or %g times the idle one; at least %.1f%% of the time or %d MiB/s, at most %s a host, stops after %s over a limit",
-		g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), engine.IdleFactor, g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed())
+// Terms returns the limits of a governed staging for a plan, in two lines.
+func Terms(g engine.Governing) []string {
+	return []string{
+		fmt.Sprintf("p99 of WAL fsync at most %s, of backend commit %s, or %g times the idle one", g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), engine.IdleFactor),
+		fmt.Sprintf("at least %.1f%% of the time or %d MiB/s, at most %s a host, stops after %s over a limit", g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed()),
+	}
 }
 
-// leversLine names a host whose staging cannot be frozen. That the bastion does
-// not serve the OS, and so limits no rate, is normal.
+// leversLine names a host whose staging cannot be frozen, and the levers that slow
+// it. That the bastion does not serve the OS, and so limits no rate, is normal.
 func leversLine(host string, levers []engine.Lever) string {
-	inForce := func(name engine.LeverName) bool {
-		return slices.ContainsFunc(levers, func(l engine.Lever) bool { return l.Name == name && l.InForce })
-	}
+	var failed []string
+	inForce := map[engine.LeverName]bool{}
 	for _, l := range levers {
 		switch {
-		case l.InForce || l.Name != engine.FreezeLever:
-		case inForce(engine.RateLever):
-			return fmt.Sprintf("%s: only the rate of its contents slows the staging (%s is not in force: %s)", host, l.Name, l.Reason)
-		default:
-			return fmt.Sprintf("%s: staging cannot be slowed (%s is not in force: %s); it is stopped if etcd becomes too slow", host, l.Name, l.Reason)
+		case l.InForce:
+			inForce[l.Name] = true
+		case l.Name != engine.RateLever:
+			failed = append(failed, fmt.Sprintf("%s is not in force: %s", l.Name, l.Reason))
 		}
 	}
-	return ""
+	if len(failed) == 0 || inForce[engine.FreezeLever] {
+		return ""
+	}
+	reasons := " (" + strings.Join(failed, "; ") + ")"
+	switch io, rate := inForce[engine.IOLever], inForce[engine.RateLever]; {
+	case io && rate:
+		return host + ": the rates of its disk and of its contents slow the staging, which cannot be paused" + reasons
+	case io:
+		return host + ": only the rate of its disk slows the staging, which cannot be paused" + reasons
+	case rate:
+		return host + ": only the rate of its contents slows the staging" + reasons
+	}
+	return host + ": staging cannot be slowed" + reasons + "; it is stopped if etcd becomes too slow"
 }
 
 func slowdownReason(g engine.Governor) string {

@@ -21,7 +21,19 @@ func TestLine(t *testing.T) {
 		"etcd-1: only the rate of its contents slows the staging (freeze is not in force: a daemon)": {
 			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "a daemon"}, {Name: engine.RateLever, InForce: true}},
 		},
-		"": {State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, InForce: true}, {Name: engine.RateLever, Reason: "the bastion does not serve the OS"}}},
+		"etcd-1: staging cannot be slowed (freeze is not in force: a daemon; io is not in force: no io controller); it is stopped if etcd becomes too slow": {
+			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "a daemon"}, {Name: engine.IOLever, Reason: "no io controller"}, {Name: engine.RateLever}},
+		},
+		"etcd-1: only the rate of its contents slows the staging (freeze is not in force: a daemon; io is not in force: no io controller)": {
+			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "a daemon"}, {Name: engine.IOLever, Reason: "no io controller"}, {Name: engine.RateLever, InForce: true}},
+		},
+		"etcd-1: only the rate of its disk slows the staging, which cannot be paused (freeze is not in force: a daemon)": {
+			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "a daemon"}, {Name: engine.IOLever, InForce: true}, {Name: engine.RateLever}},
+		},
+		"etcd-1: the rates of its disk and of its contents slow the staging, which cannot be paused (freeze is not in force: a daemon)": {
+			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "a daemon"}, {Name: engine.IOLever, InForce: true}, {Name: engine.RateLever, InForce: true}},
+		},
+		"": {State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, InForce: true}, {Name: engine.IOLever, Reason: "not needed"}, {Name: engine.RateLever, Reason: "the bastion does not serve the OS"}}},
 		"etcd-1: staging at a slow, fixed pace: no member reports its disk latency": {State: engine.GovernorFixed},
 	} {
 		if g.State != engine.GovernorFree {

@@ -199,7 +199,9 @@ func (v *planView) writeLanes() {
 		}
 		v.writeLine("  stage    %s  %s", strings.Join(l.Hosts, ", then "), v.style.Faint("one member of "+l.Cluster+" at a time, the leader last"))
 		if l.Governing != nil {
-			v.writeLine("           %s", v.style.Faint(governed.Terms(*l.Governing)))
+			for _, line := range governed.Terms(*l.Governing) {
+				v.writeLine("           %s", v.style.Faint(line))
+			}
 		}
 	}
 	if len(alone) > 0 {

@@ -50,7 +50,7 @@ func (x *Idle) measureCluster(ctx context.Context, p Ports, cluster string) *idl
 		return idle
 	}
 	if idle.blind {
-		p.Emit(event.Event{Type: event.Warned, Message: "etcd cluster " + cluster + ": the disk latency of its members is not known (" + problem + "); hosts near it are staged at a slow, fixed pace"})
+		p.Emit(event.Event{Type: event.Warned, Message: "etcd cluster " + cluster + ": the disk latency of its members is not known (" + problem + "); hosts near it are staged at a slow, fixed pace; set the block metrics of the cluster, or governor = false"})
 	}
 	x.noteLatency(cluster, idle)
 	return idle

@@ -39,6 +39,8 @@ type sentPace struct {
 	at         time.Duration // since the begin of the staging
 	serial     int64
 	pace, safe engine.Pace
+	rate       int64 // bytes per second of the disk
+	safeRate   int64
 }
 
 // recorder is the environment of a staging, and records its effects.
@@ -53,6 +55,7 @@ type recorder struct {
 	paces  []sentPace
 	rates  []int64
 	events []engine.Governor
+	warned []string
 }
 
 func (r *recorder) Now() time.Time { return time.Now() }
@@ -83,7 +86,7 @@ func (r *recorder) send(_ context.Context, host, script string, _ time.Duration)
 	_, rest, _ := strings.Cut(script, "\npace='")
 	numbers, _, _ := strings.Cut(rest, "'")
 	var slice, pause, safeSlice, safePause int64
-	if _, err := fmt.Sscan(numbers, &p.serial, &slice, &pause, &safeSlice, &safePause); err != nil || host != "etcd-0" {
+	if _, err := fmt.Sscan(numbers, &p.serial, &slice, &pause, &safeSlice, &safePause, &p.rate, &p.safeRate); err != nil || host != "etcd-0" {
 		return engine.Output{Code: 1}, fmt.Errorf("script for %s: %w\n%s", host, err, script)
 	}
 	p.pace, p.safe = paceOf(slice, pause), paceOf(safeSlice, safePause)
@@ -117,6 +120,9 @@ func (r *recorder) stageFor(t *testing.T, takes, timeout time.Duration) (failure
 		ports := governing.Ports{
 			Clock: r, Scrape: r.scrapeMembers, Send: r.send, SetRate: func(host string, rate int64) { r.rates = append(r.rates, rate) },
 			Emit: func(e event.Event) {
+				if e.Type == event.Warned {
+					r.warned = append(r.warned, e.Message)
+				}
 				if e.Governor != nil {
 					r.events = append(r.events, *e.Governor)
 				}

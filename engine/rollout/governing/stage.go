@@ -76,7 +76,7 @@ func (g *Stage) sendPace(ctx context.Context, d governor.Decision) {
 	}
 	g.setRate(d.Knobs.Rate)
 	g.serial++
-	script := hostscript.PaceScript(g.serialNumber(), toPace(d.Knobs), toPace(d.Safe))
+	script := hostscript.PaceScript(g.serialNumber(), speedOf(d.Knobs), speedOf(d.Safe))
 	reply, err := g.Send(ctx, g.Plan.Host, script, callTimeout)
 	if err != nil || reply.Code != 0 {
 		return
@@ -103,6 +103,10 @@ func (g *Stage) serialNumber() int64 {
 
 func toPace(k governor.Knobs) engine.Pace {
 	return engine.Pace{Slice: engine.Duration(k.Slice), Pause: engine.Duration(k.Pause)}
+}
+
+func speedOf(k governor.Knobs) hostscript.Speed {
+	return hostscript.Speed{Pace: toPace(k), Rate: k.Rate}
 }
 
 func paceOf(k governor.Knobs) *engine.Pace {

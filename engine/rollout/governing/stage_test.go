@@ -89,6 +89,60 @@ func TestRateIsLowered(t *testing.T) {
 	}
 }
 
+// TestDiskRateOnlySlows checks that a limit of the disk slows a staging and never pauses it, that the host gets the rate
+// with each pace, and that a cluster without metrics gets a fixed one.
+func TestDiskRateOnlySlows(t *testing.T) {
+	slow := func(_ string, at time.Duration) float64 {
+		if at > 20*time.Second {
+			return 0.2
+		}
+		return 0.002
+	}
+	for want, p99 := range map[string]func(string, time.Duration) float64{"free slowed ended": slow, "free fixed ended": constantP99(-1)} {
+		r := newRecorder(p99)
+		r.reply = func(time.Duration) string { return "freeze no a daemon does the work\nio yes\n" }
+		r.stageFor(t, 2*time.Minute, time.Hour)
+		if states := r.stateNames(); states != want {
+			t.Errorf("states %s, want %s", states, want)
+		}
+		for _, p := range r.paces {
+			if p.rate < engine.FloorRate || p.safeRate < engine.FloorRate || p.safeRate > p.rate && p.pace.Slice > 0 {
+				t.Fatalf("%+v", p)
+			}
+		}
+		if last := r.paces[len(r.paces)-1]; want == "free slowed ended" && last.rate != engine.FloorRate {
+			t.Errorf("the last pace is %+v", last)
+		}
+	}
+}
+
+// TestDiskRateFailsLater checks that the host reports a limit of the disk that is lost and comes back, and that the time
+// without it does not count as slowed.
+func TestDiskRateFailsLater(t *testing.T) {
+	r := newRecorder(func(_ string, at time.Duration) float64 {
+		if at > 5*time.Second {
+			return 0.012
+		}
+		return 0.002
+	})
+	r.reply = func(at time.Duration) string {
+		if at > 40*time.Second && at < 4*time.Minute {
+			return "freeze no a daemon does the work\nio no systemctl set-property fails: no\n"
+		}
+		return "freeze no a daemon does the work\nio yes\n"
+	}
+	r.stageFor(t, 5*time.Minute, time.Hour)
+	var reports []bool
+	for _, e := range r.events {
+		if e.State != engine.GovernorEnded && len(e.Levers) > 1 {
+			reports = append(reports, e.Levers[1].InForce)
+		}
+	}
+	if end := r.events[len(r.events)-1]; !slices.Equal(reports, []bool{true, false, true}) || end.Slowed == 0 || end.Slowed+end.Paused > engine.Duration(110*time.Second) {
+		t.Errorf("reports %v, %+v", reports, end)
+	}
+}
+
 // TestLeverFailsLater checks that a lever that fails after its first report is reported, and that the time from then
 // on does not count as slowed.
 func TestLeverFailsLater(t *testing.T) {
@@ -141,6 +195,9 @@ func TestBlindStagingHasAFixedPace(t *testing.T) {
 	}
 	if end := r.events[len(r.events)-1]; r.stateNames() != "free fixed ended" || end.Fixed < engine.Duration(55*time.Second) || end.Slowed+end.Paused > 0 {
 		t.Errorf("%s: %+v", r.stateNames(), end)
+	}
+	if len(r.warned) != 1 || !strings.HasSuffix(r.warned[0], "; set the block metrics of the cluster, or governor = false") {
+		t.Errorf("warnings %q", r.warned)
 	}
 	if len(r.paces) < 10 {
 		t.Errorf("%d paces", len(r.paces))

@@ -37,11 +37,11 @@ func (g *Stage) noteLevers(d governor.Decision, levers []engine.Lever) {
 }
 
 // stateOf returns the state of the staging after a decision. It depends on the
-// levers in force: without any, the staging is free; without freezing, the rate
-// can only slow it, never pause it.
+// levers in force: without any, the staging is free; without freezing, the rates
+// of contents and of the disk can only slow it, never pause it.
 func (g *Stage) stateOf(d governor.Decision) engine.GovernorState {
 	switch frozen := g.isInForce(engine.FreezeLever); {
-	case !frozen && !g.isInForce(engine.RateLever):
+	case !frozen && !g.isInForce(engine.RateLever) && !g.isInForce(engine.IOLever):
 		return engine.GovernorFree
 	case d.State == engine.GovernorPaused && !frozen:
 		return engine.GovernorSlowed

@@ -1,24 +1,32 @@
 # Runs the staging in its own cgroup below the unit. The cgroup is frozen except for short slices.
 # Before each slice, the data of the last slice are written to disk, so that etcd on the same disk
-# never waits for the data of more than one slice. It needs: slice and pause (milliseconds, until
-# the bastion sends others), safeslice and safepause (if the bastion is silent).
+# never waits for the data of more than one slice. It needs: slice, pause (milliseconds) and rate
+# (bytes per second, for iolimit.sh), until the bastion sends others, and safeslice, safepause and
+# saferate (if the bastion is silent).
 #
 # This loop is the main process of the unit. If it dies, systemd ends the unit and its frozen
 # processes: signals end even frozen processes.
 pacefile=$work/stage.pace
 leverfile=$work/stage.levers
+flushmark=$work/stage.flushed # has the time of the last flush
 silence=15 # after this many seconds without a pace from the bastion, the safe pace is in force
 
-# notelever reports whether freezing is in force. Arguments: yes or no, and the reason
-# for no.
+# notelever reports whether a lever is in force. Arguments: freeze or io, yes or no, and the
+# reason for no. The bastion sees the levers, and sends a pace, as soon as both are known.
+freezelever='' iolever=''
 notelever() {
-	say "freeze $*" >"$leverfile.new"
+	case $1 in
+	freeze) freezelever=$* ;;
+	io) iolever=$* ;;
+	esac
+	[ -n "$iolever" ] || return 0
+	printf '%s\n' "$freezelever" "$iolever" >"$leverfile.new"
 	mv "$leverfile.new" "$leverfile"
 }
 
 # makegroup makes the frozen cgroup of the staging, and sets group.
 makegroup() {
-	rm -f "$pacefile"
+	rm -f "$pacefile" "$flushmark"
 	path='' group=''
 	while IFS= read -r line; do
 		case $line in
@@ -29,22 +37,24 @@ makegroup() {
 		if [ -n "$path" ] && [ -e "$top$path/cgroup.freeze" ]; then group=$top$path/work; fi
 	done
 	if [ -z "$group" ]; then
-		notelever no "the unit has no cgroup.freeze"
+		notelever freeze no "the unit has no cgroup.freeze"
 		return 1
 	fi
 	[ -d "$group" ] || mkdir "$group" 2>/dev/null || {
-		notelever no "no cgroup can be made below the unit"
+		notelever freeze no "no cgroup can be made below the unit"
 		return 1
 	}
-	notelever yes
-	sync -d "$leverfile" 2>/dev/null || {
-		notelever no "sync cannot flush single files"
+	say >"$leverfile.new"
+	sync -d "$leverfile.new" 2>/dev/null || {
+		notelever freeze no "sync cannot flush single files"
 		return 1
 	}
 	setfreezer 1 || {
-		notelever no "cgroup.freeze cannot be written"
+		notelever freeze no "cgroup.freeze cannot be written"
 		return 1
 	}
+	notelever freeze yes
+	notelever io no "not needed: the staging is frozen between slices"
 }
 
 setfreezer() { { printf '%s\n' "$1" >"$group/cgroup.freeze"; } 2>/dev/null; }
@@ -60,9 +70,11 @@ readgroup() {
 	done <"$group/cgroup.events" || :
 }
 
-joingroup() {
-	{ printf '0\n' >"$group/cgroup.procs"; } 2>/dev/null || notelever no "the staging cannot join its cgroup"
-}
+joingroup() { { printf '0\n' >"$group/cgroup.procs"; } 2>/dev/null || :; }
+
+# lowerpriority gives this process, and all that it starts, the lowest priority. The loop keeps the
+# normal one, because it must freeze the staging in time on a busy host, too.
+lowerpriority() { renice -n 19 -p "$(exec sh -c 'echo "$PPID"')" >/dev/null 2>&1 || :; }
 
 # awaitgroup waits until the staging has joined the group, for at most 5 s.
 awaitgroup() {
@@ -88,14 +100,16 @@ freeze() {
 }
 
 # flush writes the files that the staging has open to disk. This includes files that have no name
-# any more: the links in /proc lead to the open files themselves.
+# any more: the links in /proc lead to the open files themselves. Files that have not been written
+# since the last flush are left out, because the disk would have to flush its cache for each.
 flush() {
 	set --
 	while read -r pid; do
 		for file in "/proc/$pid/fd"/*; do
-			if [ -f "$file" ]; then set -- "$@" "$file"; fi
+			if [ -f "$file" ] && ! [ "$file" -ot "$flushmark" ]; then set -- "$@" "$file"; fi
 		done
 	done <"$group/cgroup.procs" || :
+	: >"$flushmark"
 	[ $# -eq 0 ] || sync -d "$@" 2>/dev/null || :
 }
 
@@ -106,28 +120,32 @@ seconds() { printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)); }
 setpace() {
 	[ "$1 $2" != "$inforce" ] || return 0
 	inforce="$1 $2"
-	slicetime=''
-	[ "$1" -eq 0 ] || slicetime=$(seconds "$1")
+	case $1 in
+	0) slicetime='' ;;
+	1) slicetime=0 ;; # the start of a program that sleeps takes about 1 ms
+	*) slicetime=$(seconds "$1") ;;
+	esac
 	pausetime=''
 	[ "$2" -eq 0 ] || pausetime=$(seconds "$2")
 }
 
-# readpace reads the latest numbers from the bastion: a serial number, the pace, and
-# the safe pace.
+# readpace reads the latest numbers from the bastion: a serial number, the pace, the safe pace, the
+# rate and the safe rate. An older bastion sends no rates.
 readpace() {
 	read -r now _ </proc/uptime
 	now=${now%%.*}
-	if [ -e "$pacefile" ] && read -r number a b c d <"$pacefile"; then
-		case $number$a$b$c$d in
+	if [ -e "$pacefile" ] && read -r number a b c d e f <"$pacefile"; then
+		case $number$a$b$c$d$e$f in
 		*[!0-9]*) ;;
 		*)
 			if [ "$number" != "$serial" ] && [ -n "$d" ]; then
 				serial=$number heard=$now slice=$a pause=$b safeslice=$c safepause=$d
+				if [ -n "$f" ]; then rate=$e saferate=$f; fi
 			fi
 			;;
 		esac
 	fi
-	if [ $((now - heard)) -ge "$silence" ]; then slice=$safeslice pause=$safepause; fi
+	if [ $((now - heard)) -ge "$silence" ]; then slice=$safeslice pause=$safepause rate=$saferate; fi
 	setpace "$slice" "$pause"
 }
 

@@ -21,16 +21,28 @@ runstage() {
 	} | tee "$work/stage.log"
 }
 
-if [ "$governed" = daemon ]; then notelever no "the daemon of the OS tool does the work, in a unit of its own"; fi
+if [ "$governed" = daemon ]; then
+	rm -f "$pacefile"
+	notelever freeze no "the daemon of the OS tool does the work, in a unit of its own"
+fi
 if [ "$governed" = yes ] && makegroup; then
 	(
+		lowerpriority
 		joingroup # the group is frozen, so this process waits
 		runstage "$@"
 	) &
+	staging=$!
 	awaitgroup
+	if [ "$populated" = 0 ] && [ ! -e "$work/stage.result" ]; then
+		notelever freeze no "the staging cannot join its cgroup"
+		startlimits
+	fi
 	govern
-	wait $! || :
+	wait "$staging" || :
 else
+	if [ -n "$governed" ]; then startlimits; fi
+	if [ "$governed" = yes ]; then lowerpriority; fi
 	runstage "$@"
 fi
+stoplimits
 exit "$(cat "$work/stage.result")"

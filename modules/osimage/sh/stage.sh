@@ -66,13 +66,13 @@ fi
 script=$(mktemp "$work/stage.XXXXXX")
 printf '%s\n' "port=$port" "$job" >"$script"
 say "staging $digest"
-delegate=no
-if [ "$governed" = yes ]; then delegate=yes; fi
+delegate=no nice=19
+if [ "$governed" = yes ]; then delegate=yes nice=0; fi # the job lowers the priority of the staging itself
 # The unit has the lowest priority in every way; docs/hosts.md says which way helps
 # when.
 systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=IOSchedulingClass=idle --property=IOWeight=1 \
-	--property=CPUWeight=1 --property=Nice=19 --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=20 \
+	--property=CPUWeight=1 --property=Nice="$nice" --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=20 \
 	--property=Delegate="$delegate" ${after:+"--property=ExecStopPost=/bin/sh -c '$after'"} \
 	/bin/sh "$script" || {
 	rm -f "$script"
