@@ -321,7 +321,7 @@ func TestAUnitThatCannotBeFrozenIsLimited(t *testing.T) {
 	}
 }
 
-// TestCleanDaemonHasNoSpecialCharacters checks that systemd and the shell pass the command on as it is.
+// TestCleanDaemonHasNoSpecialCharacters checks that neither systemd nor the shell expands a part of the command.
 func TestCleanDaemonHasNoSpecialCharacters(t *testing.T) {
 	all := cleanDaemon("daemon", &engine.Content{Image: "x"})
 	if strings.ContainsAny(all, `$%'"\`) || !strings.HasPrefix(all, forgetLimits) || !strings.HasSuffix(all, forgetMirror) {

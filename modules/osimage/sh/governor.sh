@@ -109,7 +109,7 @@ flush() {
 			if [ -f "$file" ] && ! [ "$file" -ot "$flushmark" ]; then set -- "$@" "$file"; fi
 		done
 	done <"$group/cgroup.procs" || :
-	: >"$flushmark"
+	printf '' >"$flushmark" || : # without a mark, all files are flushed
 	[ $# -eq 0 ] || sync -d "$@" 2>/dev/null || :
 }
 
