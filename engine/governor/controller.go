@@ -17,6 +17,11 @@ type Settings struct {
 
 	// Blind means that no latency is known at all. The pace then never changes.
 	Blind bool
+
+	// Absent are the hosts of members that did not answer before the staging, such
+	// as hosts that are switched off. Until such a member answers, nobody waits for
+	// it, and the pace does not rise above the fixed pace of a blind controller.
+	Absent []string
 }
 
 // The times of the controller.
@@ -65,6 +70,7 @@ type Controller struct {
 
 	pace, safe    float64
 	experienced   bool                // an excess was observed
+	absent        map[string]bool     // hosts of Absent that have not answered since
 	silent        map[string]*silence // hosts of members that have written something, but not in RecentTime
 	lastCut       time.Time
 	pausedSince   time.Time // zero: the staging is not paused
@@ -77,8 +83,11 @@ type Controller struct {
 
 // New returns the controller of a staging that begins.
 func New(s Settings) *Controller {
-	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), silent: map[string]*silence{}}
-	if s.Blind {
+	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), silent: map[string]*silence{}, absent: map[string]bool{}}
+	for _, host := range s.Absent {
+		c.absent[host] = true
+	}
+	if s.Blind || len(s.Absent) > 0 {
 		c.pace = blindPace
 	}
 	return c
@@ -96,9 +105,10 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 		decision.Stop, decision.Over = c.checkDeadline(now)
 		return decision
 	}
+	readings = c.dropAbsent(readings)
 	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
 	long, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Long })
-	complete := missingHost(readings) == "" && len(readings) >= c.Members
+	complete := missingHost(readings) == "" && len(readings)+len(c.absent) >= c.Members
 	c.noteMissing(now, complete)
 	c.noteSilence(now, readings)
 	stalled := c.longestStall(now)
@@ -130,6 +140,21 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	c.noteFloor(now, readings)
 	decision.Stop, decision.Over = c.checkStop(now, readings)
 	return decision
+}
+
+// dropAbsent returns the readings without those of absent members. A member that
+// answers is not absent any more.
+func (c *Controller) dropAbsent(readings []Reading) []Reading {
+	var kept []Reading
+	for _, r := range readings {
+		if !r.Missing {
+			delete(c.absent, r.Host)
+		}
+		if !c.absent[r.Host] {
+			kept = append(kept, r)
+		}
+	}
+	return kept
 }
 
 func (c *Controller) isPaused() bool { return !c.pausedSince.IsZero() }
@@ -178,11 +203,14 @@ func (c *Controller) speedUp(now time.Time) {
 	if !c.experienced {
 		rise, longer = firstRise, firstLonger
 	}
-	if c.pace < shortPause {
+	switch {
+	case len(c.absent) > 0:
+		c.pace = min(c.pace+rise, blindPace)
+	case c.pace < shortPause:
 		c.pace = min(c.pace+rise, shortPause)
-		return
+	default:
+		c.pace = min(c.pace+longer, 1)
 	}
-	c.pace = min(c.pace+longer, 1)
 }
 
 func (c *Controller) endPause(now time.Time) {
@@ -204,7 +232,7 @@ func (c *Controller) decisionNow(worst Excess) Decision {
 		d.State = engine.GovernorFixed
 	case c.isPaused():
 		d.Knobs, d.State = pauseKnobs(), engine.GovernorPaused
-	case !c.experienced || c.pace >= 1:
+	case len(c.absent) == 0 && (!c.experienced || c.pace >= 1):
 		d.State = engine.GovernorFree
 	}
 	return d

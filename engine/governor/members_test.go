@@ -68,6 +68,34 @@ func TestTooFewReadingsHoldThePace(t *testing.T) {
 	}
 }
 
+// TestAbsentMemberIsNotWaitedFor checks that a member that was silent before the staging does not stop it: the pace stays
+// slow, and the latency of the other members still counts. From its first reading on it counts like all others.
+func TestAbsentMemberIsNotWaitedFor(t *testing.T) {
+	s := governor.Settings{AbortAfter: 30 * time.Second, Members: 2, Absent: []string{"etcd-1"}}
+	gone := governor.Reading{Host: "etcd-1", Missing: true}
+	first, last := decideFirstAndLast(s, 600, steadyReading("etcd-0", 0.002), gone)
+	if last.Stop != "" || last.Knobs != first.Knobs || last.State != engine.GovernorSlowed || last.Knobs.Pause < 50*time.Millisecond {
+		t.Errorf("from %+v to %+v", first, last)
+	}
+	if _, last := decideFirstAndLast(s, 600, steadyReading("etcd-0", 0.012), gone); last.Stop != engine.StopLatency || last.Over.Host != "etcd-0" {
+		t.Errorf("the other member is slow: %+v", last)
+	}
+	comesBack := func(until int) func(int) []governor.Reading {
+		return func(second int) []governor.Reading {
+			if second > 10 && second < until {
+				return []governor.Reading{steadyReading("etcd-0", 0.002), steadyReading("etcd-1", 0.002)}
+			}
+			return []governor.Reading{steadyReading("etcd-0", 0.002), gone}
+		}
+	}
+	if all := decideEach(s, comesBack(1000)); all[len(all)-1].Knobs.Pause > 0 || all[len(all)-1].State != engine.GovernorFree {
+		t.Errorf("it has come back: %+v", all[len(all)-1])
+	}
+	if stop, _ := firstStop(decideEach(s, comesBack(60))); stop < 90 || stop > 110 {
+		t.Errorf("gone again after 60 s: it stops after %d s", stop)
+	}
+}
+
 // TestBlindPaceIsFixed checks a staging without any latency: the pace is slow and never changes, not even by readings,
 // and the staging stops at its deadline.
 func TestBlindPaceIsFixed(t *testing.T) {

@@ -214,6 +214,34 @@ func TestGovernorWithoutMetrics(t *testing.T) {
 	})
 }
 
+// TestMemberWithoutMetrics checks that a member that does not answer before the
+// first staging, such as one that is switched off, does not stop the stagings of
+// the others. The run warns, and stages at a slow pace at most.
+func TestMemberWithoutMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(3, 0))
+		slowStage(site, 8*time.Minute)
+		b := site.Bastion("run-1")
+		silent := func(r *rollout.Run) { r.Clusters = silentMember{r.Clusters, "etcd-2"} }
+		failOnErrors(t, checkEnd(applyRun(b, runSerially, silent), engine.ExitOK), checkConverged(site))
+		var warnings []string
+		for _, e := range b.Events() {
+			if e.Type == event.Warned {
+				warnings = append(warnings, e.Message)
+			}
+		}
+		if len(warnings) != 1 || !strings.Contains(warnings[0], "the disk latency of etcd-2 is not known (connection refused)") {
+			t.Errorf("warnings %q", warnings)
+		}
+		for _, host := range []string{"etcd-0", "etcd-2"} {
+			events := governorEvents(b, host)
+			if statesOf(events) != "free slowed ended" || events[1].Metric != "" || events[1].Pace.Pause < engine.Duration(80*time.Millisecond) || events[2].Slowed < engine.Duration(7*time.Minute) {
+				t.Errorf("%s: %+v", host, events)
+			}
+		}
+	})
+}
+
 // TestGovernorSwitchedOff checks that governor = false lets a slow member have no
 // effect on the staging, and that the run does not measure the idle latency.
 func TestGovernorSwitchedOff(t *testing.T) {
@@ -263,6 +291,22 @@ type silentClusters struct{ rollout.Clusters }
 
 func (silentClusters) ScrapeMembers(context.Context, string) []governor.Scrape {
 	return []governor.Scrape{{Host: "etcd-0", Problem: "connection refused"}, {Host: "etcd-1", Problem: "connection refused"}, {Host: "etcd-2", Problem: "connection refused"}}
+}
+
+// silentMember is one member that serves no metrics.
+type silentMember struct {
+	rollout.Clusters
+	host string
+}
+
+func (c silentMember) ScrapeMembers(ctx context.Context, cluster string) []governor.Scrape {
+	scrapes := c.Clusters.ScrapeMembers(ctx, cluster)
+	for i, s := range scrapes {
+		if s.Host == c.host {
+			scrapes[i] = governor.Scrape{Host: s.Host, Problem: "connection refused"}
+		}
+	}
+	return scrapes
 }
 
 // countedScrapes counts the scrapes of metrics.

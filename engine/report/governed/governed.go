@@ -61,7 +61,7 @@ func leversLine(host string, levers []engine.Lever) string {
 	case rate:
 		return host + ": only the rate of its contents slows the staging" + reasons
 	}
-	return host + ": staging cannot be slowed" + reasons + "; it is stopped if etcd becomes too slow"
+	return host + ": staging cannot be slowed" + reasons + "; it is stopped if the measured latency of etcd stays too high"
 }
 
 func slowdownReason(g engine.Governor) string {

@@ -15,13 +15,13 @@ func TestLine(t *testing.T) {
 		"etcd-1: staging slowed: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms": {State: engine.GovernorSlowed},
 		"etcd-1: staging paused: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms": {State: engine.GovernorPaused},
 		"etcd-1: staging at full speed again":                                          {State: engine.GovernorFree},
-		"etcd-1: staging cannot be slowed (freeze is not in force: the unit has no cgroup.freeze); it is stopped if etcd becomes too slow": {
+		"etcd-1: staging cannot be slowed (freeze is not in force: the unit has no cgroup.freeze); it is stopped if the measured latency of etcd stays too high": {
 			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "the unit has no cgroup.freeze"}},
 		},
 		"etcd-1: only the rate of its contents slows the staging (freeze is not in force: a daemon)": {
 			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "a daemon"}, {Name: engine.RateLever, InForce: true}},
 		},
-		"etcd-1: staging cannot be slowed (freeze is not in force: a daemon; io is not in force: no io controller); it is stopped if etcd becomes too slow": {
+		"etcd-1: staging cannot be slowed (freeze is not in force: a daemon; io is not in force: no io controller); it is stopped if the measured latency of etcd stays too high": {
 			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "a daemon"}, {Name: engine.IOLever, Reason: "no io controller"}, {Name: engine.RateLever}},
 		},
 		"etcd-1: only the rate of its contents slows the staging (freeze is not in force: a daemon; io is not in force: no io controller)": {

@@ -63,7 +63,7 @@ func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
 	}
 	now, timeout := p.Clock.Now(), time.Duration(s.Step.Timeout)
 	settings := governor.Settings{
-		Common: common, Limits: limits, Members: s.Members, Blind: idle.blind,
+		Common: common, Limits: limits, Members: s.Members, Blind: idle.blind, Absent: idle.absent,
 		Began: now, Deadline: now.Add(max(timeout-callTimeout, timeout/2)), AbortAfter: time.Duration(s.Lane.Governing.AbortAfter),
 	}
 	return &Stage{

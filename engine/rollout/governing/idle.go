@@ -2,6 +2,7 @@ package governing
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"holdfast/engine"
@@ -19,12 +20,13 @@ type Idle struct {
 type idleLatency struct {
 	byHost   map[string]engine.LatencyPoint
 	observed map[string]governor.Counters
-	blind    bool // no member serves metrics
+	absent   []string // hosts of members that did not answer
+	blind    bool     // no member answered
 }
 
 // measureCluster measures the members of a cluster once in a run. A member that
-// does not answer has no idle latency. Such a member is also missing in the
-// samples during a staging.
+// does not answer has no idle latency: it is switched off, or holdfast cannot
+// reach its metrics. The run warns, and stages slowly until the member answers.
 func (x *Idle) measureCluster(ctx context.Context, p Ports, cluster string) *idleLatency {
 	if idle := x.latencyOf(cluster); idle != nil {
 		return idle
@@ -35,9 +37,12 @@ func (x *Idle) measureCluster(ctx context.Context, p Ports, cluster string) *idl
 	}
 	idle := &idleLatency{byHost: map[string]engine.LatencyPoint{}, observed: map[string]governor.Counters{}, blind: true}
 	problem := "its members are not known"
+	var problems []string
 	for i, s := range p.scrapeMembers(ctx, cluster) {
 		if s.Counters == nil {
 			problem = s.Host + ": " + s.Problem
+			idle.absent = append(idle.absent, s.Host)
+			problems = append(problems, s.Host+" is not known ("+s.Problem+")")
 			continue
 		}
 		idle.blind = false
@@ -49,12 +54,17 @@ func (x *Idle) measureCluster(ctx context.Context, p Ports, cluster string) *idl
 	if ctx.Err() != nil {
 		return idle
 	}
-	if idle.blind {
-		p.Emit(event.Event{Type: event.Warned, Message: "etcd cluster " + cluster + ": the disk latency of its members is not known (" + problem + "); hosts near it are staged at a slow, fixed pace; set the block metrics of the cluster, or governor = false"})
+	switch {
+	case idle.blind:
+		p.warn("etcd cluster " + cluster + ": the disk latency of its members is not known (" + problem + "); hosts near it are staged at a slow, fixed pace, if they can be slowed; set the block metrics of the cluster, or governor = false")
+	case len(idle.absent) > 0:
+		p.warn("etcd cluster " + cluster + ": the disk latency of " + strings.Join(problems, ", that of ") + "; until all members of the inventory report it, hosts near the cluster are staged at a slow pace")
 	}
 	x.noteLatency(cluster, idle)
 	return idle
 }
+
+func (p Ports) warn(message string) { p.Emit(event.Event{Type: event.Warned, Message: message}) }
 
 func (x *Idle) latencyOf(cluster string) *idleLatency {
 	x.mu.Lock()
