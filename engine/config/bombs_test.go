@@ -75,11 +75,11 @@ type bombCase struct {
 	kept  int      // bytes of contents that may be in memory
 }
 
-// bombLimits returns the usual limits with HOLDFAST_SLOW=1, else limits that are
-// 64 times lower, and the size of large bombs in GiB.
-func bombLimits() (l limits, large int) {
+// bombLimits returns the usual limits for slow tests, else limits that are 64
+// times lower, and the size of large bombs in GiB.
+func bombLimits(slow bool) (l limits, large int) {
 	l, large = defaultLimits, 10
-	if !longtest.Slow() {
+	if !slow {
 		l.file, l.document, l.all = l.file/64, l.document/64, l.all/64
 		large = 1
 	}
@@ -141,7 +141,7 @@ func bombCases(t *testing.T, l limits, gigabytes int) []bombCase {
 // and its place, before it fills the memory, and without being unpacked to the
 // end.
 func TestBombs(t *testing.T) {
-	l, gigabytes := bombLimits()
+	l, gigabytes := bombLimits(longtest.Slow())
 	for _, c := range bombCases(t, l, gigabytes) {
 		t.Run(c.name, func(t *testing.T) {
 			dir, texts := t.TempDir(), 0
