@@ -41,10 +41,10 @@ func findMisses(r probe.Report, bare map[string]time.Duration) []idle.Miss {
 	return list
 }
 
-// reportMisses prints the promises that a busy machine or a slow disk missed, and
-// returns the broken ones as an error. A promise is broken in two cases: the
-// machine was idle before and after the update and its disk fast, or neither load
-// nor disk can explain the result.
+// reportMisses prints the promises that a busy or slow machine or a slow disk
+// missed, and returns the broken ones as an error. A promise is broken in two
+// cases: the machine was idle before and after the update and its disk fast, or
+// neither load nor disk can explain the result.
 func (d Demo) reportMisses(ctx context.Context, list []idle.Miss, before idle.Load, stall time.Duration) error {
 	if len(list) == 0 {
 		return nil
@@ -76,8 +76,8 @@ func splitMisses(list []idle.Miss, before, after idle.Load, stall time.Duration)
 		}
 	}
 	if len(lines) > 0 {
-		missed = "Missed, the machine was busy: with nothing going on in the lab " + when + load.String() + "; " + idle.DescribeStall(stall) + ".\n" + strings.Join(lines, "\n") +
-			"\nRun the demo again when the machine has nothing else to do."
+		missed = "Missed, the machine was busy or slow: with nothing going on in the lab " + when + load.String() + "; " + idle.DescribeStall(stall) + ".\n" + strings.Join(lines, "\n") +
+			"\nRun the demo again when the machine has nothing else to do, or on a faster one."
 	}
 	return missed, errors.Join(errs...)
 }

@@ -1,6 +1,6 @@
-// Package idle measures how busy the machine is while the lab is idle, and how
-// slow its disk is while the lab works. Both can explain short delays of etcd,
-// but no other broken promise.
+// Package idle measures how busy and how slow the machine is while the lab is
+// idle, and how slow its disk is while the lab works. These can explain short
+// delays of etcd and of boots, but no other broken promise.
 package idle
 
 import (
@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,24 +22,33 @@ import (
 const QuorumLossGap = 2 * time.Second
 
 // restTime is how long the load is measured. A machine is busy if it uses more
-// than the share mostTaken of its processors, or if the gap reaches slowGap.
+// than the share mostTaken of its processors, or if the gap reaches slowGap. It
+// is slow if the start of a program takes slowStart: a boot and the end of a
+// staging start some hundred programs.
 const (
 	restTime  = 5 * time.Second
 	mostTaken = 0.5
 	slowGap   = 125 * time.Millisecond
+	slowStart = 2 * time.Millisecond
+	starts    = 51 // measured starts of a program
 )
 
 // Load is the load of a machine while its lab is idle.
 type Load struct {
 	Taken float64       // used share of the processors' time
 	Gap   time.Duration // the longest time without a commit
+	Start time.Duration // the median time in which a program starts and ends
 }
 
-// IsBusy reports whether a machine is too busy for the promises of holdfast.
-func (l Load) IsBusy() bool { return l.Taken > mostTaken || l.Gap >= slowGap }
+// IsBusy reports whether a machine is too busy or too slow for the promises of
+// holdfast.
+func (l Load) IsBusy() bool {
+	return l.Taken > mostTaken || l.Gap >= slowGap || l.Start >= slowStart
+}
 
 func (l Load) String() string {
-	return fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %d ms at a time", 100*l.Taken, l.Gap.Milliseconds())
+	return fmt.Sprintf("%.0f %% of its processors were taken, etcd committed nothing for %d ms at a time, and the start of a program took %.1f ms",
+		100*l.Taken, l.Gap.Milliseconds(), 1000*l.Start.Seconds())
 }
 
 // Measure measures the load of the machine for five seconds. The lab must be
@@ -54,10 +65,26 @@ func Measure(ctx context.Context, l *lab.Lab, cluster string) (Load, error) {
 	}
 	after, statErr2 := ReadProcessors()
 	report, err := p.Stop()
-	if err := errors.Join(statErr, statErr2, err, ctx.Err()); err != nil {
+	start, startErr := measureStart(ctx)
+	if err := errors.Join(statErr, statErr2, err, startErr, ctx.Err()); err != nil {
 		return Load{}, fmt.Errorf("measure the machine: %w", err)
 	}
-	return Load{Gap: report.Gap, Taken: after.TakenSince(before)}, nil
+	return Load{Gap: report.Gap, Taken: after.TakenSince(before), Start: start}, nil
+}
+
+// measureStart returns the median time in which a program that does nothing
+// starts and ends.
+func measureStart(ctx context.Context) (time.Duration, error) {
+	var times []time.Duration
+	for range starts {
+		begin := time.Now()
+		if err := exec.CommandContext(ctx, "true").Run(); err != nil {
+			return 0, err
+		}
+		times = append(times, time.Since(begin))
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
 }
 
 // Processors is the time of all processors since the machine has booted.

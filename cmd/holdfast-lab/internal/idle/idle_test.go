@@ -18,11 +18,19 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
+func TestMeasureStart(t *testing.T) {
+	if start, err := measureStart(t.Context()); err != nil || start <= 0 {
+		t.Errorf("%s, %v", start, err)
+	}
+}
+
 func TestIsBusy(t *testing.T) {
 	for load, want := range map[Load]bool{
 		{Taken: 0.1, Gap: 60 * time.Millisecond}:  false,
 		{Taken: 0.6, Gap: 60 * time.Millisecond}:  true,
 		{Taken: 0.1, Gap: 130 * time.Millisecond}: true,
+		{Taken: 0.1, Start: time.Millisecond}:     false,
+		{Taken: 0.1, Start: 3 * time.Millisecond}: true,
 	} {
 		if load.IsBusy() != want {
 			t.Errorf("%s: busy is %t", load, !want)

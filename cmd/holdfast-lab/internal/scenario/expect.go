@@ -72,7 +72,7 @@ func judgeMisses(list []idle.Miss, load idle.Load, stall time.Duration) (excused
 	case broken:
 		return "", errors.New(strings.Join(texts, "\n"))
 	}
-	return fmt.Sprintf("missed, the machine was busy or its disk slow (with nothing going on in the lab %s; %s): %s", load, idle.DescribeStall(stall), strings.Join(texts, "; ")), nil
+	return fmt.Sprintf("missed, the machine or its disk was busy or slow (with nothing going on in the lab %s; %s): %s", load, idle.DescribeStall(stall), strings.Join(texts, "; ")), nil
 }
 
 // awayInOrder lists the members that did not answer for as long as a reboot
