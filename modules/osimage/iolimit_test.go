@@ -321,13 +321,14 @@ func TestAUnitThatCannotBeFrozenIsLimited(t *testing.T) {
 	}
 }
 
-// TestCleanDaemonHasNoSpecialCharacters checks that neither systemd nor the shell expands a part of the command.
-func TestCleanDaemonHasNoSpecialCharacters(t *testing.T) {
-	all := cleanDaemon("daemon", &engine.Content{Image: "x"})
-	if strings.ContainsAny(all, `$%'"\`) || !strings.HasPrefix(all, forgetLimits) || !strings.HasSuffix(all, forgetMirror) {
+// TestCleanCommandHasNoSpecialCharacters checks that neither systemd nor the shell expands a part of the command.
+func TestCleanCommandHasNoSpecialCharacters(t *testing.T) {
+	clean := rpmOstree{}.cleanCommand
+	all := clean("daemon", &engine.Content{Image: "x"})
+	if strings.ContainsAny(all+(bootc{}).cleanCommand("", nil), `$%'"\`) || !strings.HasPrefix(all, forgetLimits) || !strings.HasSuffix(all, forgetMirror) {
 		t.Error(all)
 	}
-	if cleanDaemon("", nil) != "" || cleanDaemon("daemon", nil) != forgetLimits || cleanDaemon("", &engine.Content{Image: "x"}) != forgetMirror {
+	if clean("", nil) != "" || clean("daemon", nil) != forgetLimits || clean("", &engine.Content{Image: "x"}) != forgetMirror {
 		t.Error("the command has a part that is not needed, or misses one")
 	}
 }

@@ -93,6 +93,22 @@ func TestAFailedFetchLeavesNoMirror(t *testing.T) {
 	})
 }
 
+// TestAKilledStagingOfBootcLeavesNoLock checks that a staging that is killed does not lock what a person stages later.
+func TestAKilledStagingOfBootcLeavesNoLock(t *testing.T) {
+	onSites(t, []string{"bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		script := b.steps(d).Stage[0].Do.Exec.Script
+		const locks = "\n\t: >\"$lockfile\"\n"
+		if strings.Count(script, locks) < 1 {
+			b.T.Fatal("the script does not lock")
+		}
+		b.Want(b.Run(strings.Replace(script, "if ! ${mirrored:+withregistries} bootc", "trap - EXIT; exit 137; if ! bootc", 1)), 137, "is not staged")
+		if b.Exists("run/ostree/staged-deployment-locked") {
+			b.T.Error("the lock is left")
+		}
+		b.Want(b.Run(script), 0, "staged and locked")
+	})
+}
+
 // TestABusyDaemonFetchesNothing checks that a running daemon is neither used nor stopped: it cannot
 // use the port, and it may work for a person.
 func TestABusyDaemonFetchesNothing(t *testing.T) {

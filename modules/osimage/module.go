@@ -29,6 +29,10 @@ type driver interface {
 	// stagesInUnit reports whether processes of the staging unit do the work,
 	// and not those of a daemon.
 	stagesInUnit() bool
+	// cleanCommand returns the command that the staging unit runs at its end, also
+	// if it is killed, or "". The command has no quotes, and no character that
+	// systemd or the shell expands.
+	cleanCommand(governed string, content *engine.Content) string
 	// restoreFunctions returns the shell functions restore, which boots the
 	// previous deployment next, and drop, which removes the staged deployment.
 	restoreFunctions() string

@@ -36,6 +36,8 @@ func (ostree) checkUpdate(u osUpdate, f engine.Facts) error {
 
 func (ostree) stagesInUnit() bool { return true }
 
+func (ostree) cleanCommand(string, *engine.Content) string { return "" }
+
 func (ostree) restoreFunctions() string { return ostreeBackScript }
 
 func (ostree) stageJob(u osUpdate, f engine.Facts) shell.Script {

@@ -98,6 +98,18 @@ func (rpmOstree) checkUpdate(u osUpdate, f engine.Facts) error {
 
 func (rpmOstree) stagesInUnit() bool { return false }
 
+// cleanCommand removes the changes of a staging from the daemon.
+func (rpmOstree) cleanCommand(governed string, content *engine.Content) string {
+	var commands []string
+	if governed != "" {
+		commands = append(commands, forgetLimits)
+	}
+	if content != nil && content.Image != "" {
+		commands = append(commands, forgetMirror)
+	}
+	return strings.Join(commands, "; ")
+}
+
 func (rpmOstree) restoreFunctions() string { return rpmOstreeBackScript }
 
 func (rpmOstree) stageJob(u osUpdate, f engine.Facts) shell.Script {

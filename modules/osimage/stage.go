@@ -91,7 +91,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	if content != nil {
 		stage.Vars["bastion"] = t.Bastion
 	}
-	if after := cleanDaemon(governed, content); after != "" && !tool.stagesInUnit() {
+	if after := tool.cleanCommand(governed, content); after != "" {
 		stage.Vars["after"] = after
 	}
 	step := shell.Step(t, "stage", shell.Strict+free+stage.String(), timeout)
@@ -122,19 +122,6 @@ func mirroredName(u osUpdate) string {
 	}
 	name, _, _ := strings.Cut(u.os.Image, "@")
 	return name
-}
-
-// cleanDaemon returns the command that removes the changes of a staging from the daemon of rpm-ostree. It has
-// no character that systemd or the shell expands, and no quotes.
-func cleanDaemon(governed string, content *engine.Content) string {
-	var commands []string
-	if governed != "" {
-		commands = append(commands, forgetLimits)
-	}
-	if content != nil && content.Image != "" {
-		commands = append(commands, forgetMirror)
-	}
-	return strings.Join(commands, "; ")
 }
 
 // forgetLimits removes the limits that iolimit.sh has set for the daemon of rpm-ostree. The daemon keeps limits
