@@ -39,7 +39,7 @@ const (
 type Governing struct {
 	Latency
 	FloorShare float64  `json:"floor_share"`        // least share of the time in which the host makes progress
-	FloorRate  int64    `json:"floor_rate"`         // least rate of content from the bastion, in bytes per second
+	FloorRate  int64    `json:"floor_rate"`         // least rate of content from the bastion and of the disk, in bytes per second
 	Deadline   Duration `json:"deadline,omitempty"` // time after which the staging of a host stops
 }
 

@@ -63,7 +63,7 @@ const (
 	HostDone        Type = "host-done"        // the host matches and is released
 	HostFailed      Type = "host-failed"      // Failure has the cause; the host stays held if it was disrupted
 	EtcdSampled     Type = "etcd-sampled"     // Etcd has the sample
-	StagingGoverned Type = "staging-governed" // Governor has the new pace of a staging near etcd, or the end of that staging
+	StagingGoverned Type = "staging-governed" // Governor has the new state or levers of a staging near etcd, why it must stop, or its end
 	Warned          Type = "warning"
 	Interrupted     Type = "interrupted" // Message has the next step
 	RunEnded        Type = "run-ended"   // End has the outcome

@@ -135,7 +135,7 @@ func etcdBlock() block {
 		{name: "snapshot_keep", kind: number, fallback: "10", meaning: "how many snapshots are kept; a run that takes one removes others. The newest is always kept, and so are those of unfinished runs"},
 		{name: "snapshot_max_age", kind: duration, fallback: "30d", meaning: "snapshots that are older are removed, too"},
 		{name: "timeout", kind: duration, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "for gathering facts from all members; a member that does not answer within two fifths of it is unhealthy"},
-		{name: "governor", kind: boolean, fallback: "true", meaning: "slows the staging of its members, and of hosts that name it as `near_etcd_cluster`, so that its disk latency stays within `latency`"},
+		{name: "governor", kind: boolean, fallback: "true", meaning: "slows the staging of its members, and of hosts that name it as `near_etcd_cluster`, to keep its disk latency within `latency`"},
 		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots or restarts; without it, this is refused"},
 		{name: "manage", kind: boolean, fallback: "false", meaning: "lets `holdfast etcd members` add and remove its members, until the hosts that name it are its voters"},
 		{name: "peer_port", kind: number, fallback: "2380", meaning: "port its members listen on for each other; with `manage`"},
@@ -157,7 +157,7 @@ func etcdBlock() block {
 		{name: "latency", meaning: "Limits of its disk latency while hosts on or near it are staged. The limit of a member is at least 1.25 times its idle latency. With `governor = false` there are no limits.", arguments: []argument{
 			{name: "wal_fsync_p99", kind: duration, fallback: "10ms", meaning: "99th percentile of `etcd_disk_wal_fsync_duration_seconds`"},
 			{name: "backend_commit_p99", kind: duration, fallback: "25ms", meaning: "99th percentile of `etcd_disk_backend_commit_duration_seconds`"},
-			{name: "abort_after", kind: duration, fallback: "5m", meaning: "staging stops if a limit is exceeded for so long although it has its slowest pace"},
+			{name: "abort_after", kind: duration, fallback: "5m", meaning: "staging stops if a limit is exceeded, or a member does not answer, for so long although it has its slowest pace"},
 		}},
 		{name: "metrics", meaning: "Where members serve `/metrics`, if etcd runs with `--listen-metrics-urls`. Without it, holdfast reads them from the client port.", arguments: []argument{
 			{name: "port", kind: number, required: true, meaning: "port of the listener, on the member's loopback or address"},
