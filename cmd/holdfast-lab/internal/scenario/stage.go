@@ -16,7 +16,7 @@ import (
 // These are the time limits of a scenario, and of a core scenario.
 const (
 	limit     = 25 * time.Minute
-	coreLimit = 5 * time.Minute
+	coreLimit = 8 * time.Minute
 )
 
 // siteInventory is the inventory of a scenario.
