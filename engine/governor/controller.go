@@ -30,6 +30,7 @@ const (
 	WindowTime   = 10 * time.Second // window of Reading.Window
 	LongTime     = 60 * time.Second // window of Reading.Long
 	idleTime     = 30 * time.Second // length of the newest pauses that Reading.Idle covers
+	longIdleTime = 2 * time.Minute  // longer length of pauses, whose p99 bounds that of Reading.Idle
 	missingTime  = 5 * time.Second  // a member that does not answer for this time counts as too slow
 	leastPause   = 4 * time.Second  // long enough to measure the latency without staging
 	longestPause = 10 * time.Second // longest time without progress

@@ -116,28 +116,43 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 	return reading
 }
 
-// addIdle drops observations beyond idleTime, because other programs on the machine may start or end.
+// addIdle drops observations beyond longIdleTime, because other programs on the machine may start or end.
 func (m *memberWatch) addIdle(observed Counters) {
 	m.idle = append(m.idle, observed)
+	m.idle = m.newestIdle(longIdleTime)
+}
+
+// newestIdle returns the newest idle observations that together cover that time.
+func (m *memberWatch) newestIdle(covered time.Duration) []Counters {
 	var kept time.Duration
 	for i := len(m.idle) - 1; i >= 0; i-- {
-		if kept >= idleTime {
-			m.idle = m.idle[i+1:]
-			return
+		if kept >= covered {
+			return m.idle[i+1:]
 		}
 		kept += time.Duration(m.idle[i].Latency(m.host, 0).Window)
 	}
+	return m.idle
 }
 
+// idleLatency returns the latency over idleTime, with the p99 over longIdleTime
+// where this is lower: idleTime has only some hundred observations, so that its
+// p99 rises by chance. A load that stays raises both within a minute of pauses.
 func (m *memberWatch) idleLatency() engine.LatencyPoint {
 	if len(m.idle) == 0 {
 		return engine.LatencyPoint{}
 	}
-	sum := m.idle[0]
-	for _, more := range m.idle[1:] {
+	idle, long := sumOf(m.newestIdle(idleTime)).Latency(m.host, 0), sumOf(m.idle).Latency(m.host, 0)
+	idle.WALFsyncP99 = min(idle.WALFsyncP99, long.WALFsyncP99)
+	idle.BackendCommitP99 = min(idle.BackendCommitP99, long.BackendCommitP99)
+	return idle
+}
+
+func sumOf(all []Counters) Counters {
+	sum := all[0]
+	for _, more := range all[1:] {
 		sum = sum.Plus(more)
 	}
-	return sum.Latency(m.host, 0)
+	return sum
 }
 
 // countersBefore returns the oldest counters if none were scraped at that time or before.

@@ -104,6 +104,49 @@ func TestPausesTellTheIdleLatency(t *testing.T) {
 	}
 }
 
+// rareCounters count the seconds until a scrape, each with 20 observations, and the slow observations in them.
+type rareCounters struct {
+	seconds, slow int
+}
+
+func (c rareCounters) Since(earlier governor.Counters) governor.Counters {
+	o := earlier.(rareCounters)
+	return rareCounters{c.seconds - o.seconds, c.slow - o.slow}
+}
+
+func (c rareCounters) Plus(other governor.Counters) governor.Counters {
+	o := other.(rareCounters)
+	return rareCounters{c.seconds + o.seconds, c.slow + o.slow}
+}
+
+func (c rareCounters) Latency(host string, _ int) engine.LatencyPoint {
+	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.seconds) * engine.Duration(time.Second), WALFsyncP99: 0.005, WALFsyncBucket: &engine.LatencyBucket{Observed: uint64(20 * c.seconds)}}
+	if 100*c.slow > 20*c.seconds {
+		p.WALFsyncP99 = 0.02
+	}
+	return p
+}
+
+// TestIdleLatencyRisesOnlyByALoadThatStays checks that half a minute of pauses with a few slow observations does not raise
+// the idle latency, and that a load does that stays for a minute and a half of pauses. It falls within half a minute.
+func TestIdleLatencyRisesOnlyByALoadThatStays(t *testing.T) {
+	w := governor.NewWatch(map[string]governor.Counters{"etcd-0": rareCounters{seconds: 10}})
+	slow := 0
+	for second := 1; second < 500; second++ {
+		loaded := second > 120 && second <= 145 || second > 300 && second <= 400
+		if loaded && second%2 == 0 {
+			slow++ // 2.5 % of the observations
+		}
+		r := w.AddScrapes(began.Add(time.Duration(second)*time.Second), []governor.Scrape{{Host: "etcd-0", Counters: rareCounters{second, slow}}}, true)[0]
+		switch raised := r.Idle.WALFsyncP99 > 0.005; {
+		case second < 300 && raised, second > 430 && raised:
+			t.Errorf("at %d s: idle %g s", second, r.Idle.WALFsyncP99)
+		case second > 360 && second <= 400 && !raised:
+			t.Errorf("at %d s: idle %g s, although the load stays", second, r.Idle.WALFsyncP99)
+		}
+	}
+}
+
 // TestWorstWindowFollowsBothLatencies checks that the worst window is the one with a slow backend commit, if this one
 // is worse in relation to the latency that etcd recommends than a slow WAL fsync in another window.
 func TestWorstWindowFollowsBothLatencies(t *testing.T) {
