@@ -57,9 +57,8 @@ func (m *Meter) Read(ctx context.Context) []engine.ClusterStatus {
 		all[i] = engine.NewClusterStatus(m.clusters.Gather(ctx, name), time.Now().UTC())
 		if m.before != nil {
 			addLatencies(&all[i], m.before[i], scraped)
-			if spec, _ := m.clusters.inv.Cluster(name); spec.Latency != nil {
-				addExcesses(&all[i], spec.Latency.WithDefaults())
-			}
+			spec, _ := m.clusters.inv.Cluster(name)
+			addExcesses(&all[i], spec)
 			m.before[i] = scraped
 		}
 	})
@@ -106,8 +105,12 @@ func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped
 
 // addExcesses reports the members that exceed the latency limits of the cluster.
 // These limits are for stagings. A member that exceeds them without a staging is
-// slow, but not unhealthy.
-func addExcesses(s *engine.ClusterStatus, limits engine.Latency) {
+// slow, but not unhealthy. A cluster that is not governed has no limits.
+func addExcesses(s *engine.ClusterStatus, spec engine.Cluster) {
+	if spec.NotGoverned {
+		return
+	}
+	limits := spec.Latency.WithDefaults()
 	for _, p := range s.Latency {
 		for _, metric := range []struct {
 			name  string

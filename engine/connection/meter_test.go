@@ -12,15 +12,20 @@ import (
 	"holdfast/engine/etcdfacts"
 )
 
-// TestAddExcesses checks that a member beyond the limits of its cluster is
-// named, and still counts as healthy.
+// TestAddExcesses checks that a member beyond the limits of its cluster, or beyond
+// their defaults, is named, and still counts as healthy.
 func TestAddExcesses(t *testing.T) {
 	s := engine.ClusterStatus{Latency: []engine.LatencyPoint{
 		{Host: "etcd-0", WALFsyncP99: 0.009, BackendCommitP99: 0.024},
 		{Host: "etcd-1", WALFsyncP99: 0.058, BackendCommitP99: 0.024},
 	}}
-	addExcesses(&s, engine.Latency{WALFsyncP99: engine.Duration(10 * time.Millisecond), BackendCommitP99: engine.Duration(25 * time.Millisecond)})
-	want := []string{"slow disk on etcd-1: p99 of WAL fsync is 58 ms, the limit 10 ms"}
+	addExcesses(&s, engine.Cluster{NotGoverned: true})
+	if len(s.LatencyProblems) > 0 {
+		t.Errorf("problems %q of a cluster without limits", s.LatencyProblems)
+	}
+	addExcesses(&s, engine.Cluster{})
+	addExcesses(&s, engine.Cluster{Latency: &engine.Latency{WALFsyncP99: engine.Duration(50 * time.Millisecond)}})
+	want := []string{"slow disk on etcd-1: p99 of WAL fsync is 58 ms, the limit 10 ms", "slow disk on etcd-1: p99 of WAL fsync is 58 ms, the limit 50 ms"}
 	if !slices.Equal(s.LatencyProblems, want) || engine.ClustersVerdict([]engine.ClusterStatus{s}).Exit != engine.ExitOK {
 		t.Errorf("problems %q", s.LatencyProblems)
 	}
