@@ -26,6 +26,7 @@ func etcdSite(t *testing.T, cluster *etcdtest.Cluster) string {
 	return etcdSiteWith(t, cluster, func(c sshtest.Config) *sshtest.Server { return sshtest.Start(t, c) })
 }
 
+// etcdSiteWith writes an inventory without limits of latency: the disk of a test machine may be slow.
 func etcdSiteWith(t *testing.T, cluster *etcdtest.Cluster, start func(sshtest.Config) *sshtest.Server) string {
 	t.Helper()
 	var hosts strings.Builder
@@ -36,7 +37,7 @@ func etcdSiteWith(t *testing.T, cluster *etcdtest.Cluster, start func(sshtest.Co
 	}
 	path := filepath.Join(t.TempDir(), "inventory.hcl")
 	text := "site \"test\" {\n  ssh {\n    user = \"core\"\n    ssh_config = \"none\"\n    become = \"sudo\"\n  }\n}\npool \"etcd\" {}\n" +
-		"etcd_cluster \"main\" {\n  timeout = \"30s\"\n" + tlsBlock(t, cluster) + "}\n" + hosts.String()
+		"etcd_cluster \"main\" {\n  timeout = \"30s\"\n  governor = false\n" + tlsBlock(t, cluster) + "}\n" + hosts.String()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
