@@ -93,7 +93,8 @@ func TestAFailedFetchLeavesNoMirror(t *testing.T) {
 	})
 }
 
-// TestAKilledStagingOfBootcLeavesNoLock checks that a staging that is killed does not lock what a person stages later.
+// TestAKilledStagingOfBootcLeavesNoLock checks that a killed staging removes its lock. The lock would also hold back the
+// next deployment, which a person may stage.
 func TestAKilledStagingOfBootcLeavesNoLock(t *testing.T) {
 	onSites(t, []string{"bootc"}, func(b *osHost, _ site, d engine.Desired) {
 		script := b.steps(d).Stage[0].Do.Exec.Script

@@ -56,15 +56,17 @@ func (x *Idle) measureCluster(ctx context.Context, p Ports, cluster string) *idl
 	}
 	switch {
 	case idle.blind:
-		p.warn("etcd cluster " + cluster + ": the disk latency of its members is not known (" + problem + "); hosts near it are staged at a slow, fixed pace, if they can be slowed; set the block metrics of the cluster, or governor = false")
+		p.emitWarning("etcd cluster " + cluster + ": the disk latency of its members is not known (" + problem + "); hosts near it are staged at a slow, fixed pace, if they can be slowed; set the block metrics of the cluster, or governor = false")
 	case len(idle.absent) > 0:
-		p.warn("etcd cluster " + cluster + ": the disk latency of " + strings.Join(problems, ", that of ") + "; until all members of the inventory report it, hosts near the cluster are staged at a slow pace")
+		p.emitWarning("etcd cluster " + cluster + ": the disk latency of " + strings.Join(problems, ", that of ") + "; until all members of the inventory report it, hosts near the cluster are staged at a slow pace")
 	}
 	x.noteLatency(cluster, idle)
 	return idle
 }
 
-func (p Ports) warn(message string) { p.Emit(event.Event{Type: event.Warned, Message: message}) }
+func (p Ports) emitWarning(message string) {
+	p.Emit(event.Event{Type: event.Warned, Message: message})
+}
 
 func (x *Idle) latencyOf(cluster string) *idleLatency {
 	x.mu.Lock()

@@ -63,7 +63,7 @@ func (d Demo) reportMisses(ctx context.Context, list []idle.Miss, before idle.Lo
 func splitMisses(list []idle.Miss, before, after idle.Load, stall time.Duration) (missed string, broken error) {
 	when := "before the update "
 	load := before
-	if !load.IsBusy() {
+	if !before.IsBusy() && (after.IsBusy() || !before.IsSlow()) {
 		when, load = "after the update ", after
 	}
 	var lines []string

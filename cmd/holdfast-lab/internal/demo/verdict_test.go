@@ -39,6 +39,8 @@ func TestAMissOnABusyMachineIsNoBrokenPromise(t *testing.T) {
 		"no quorum, however busy":       {memberReport(3*time.Second, 6*time.Second), loaded, loaded, "", "a promise was broken: etcd committed nothing for 3000 ms"},
 		"a slow boot on a busy machine": {memberReport(100*time.Millisecond, 9*time.Second), loaded, loaded, "etcd-0 was away for 9.00 s", ""},
 		"a slow boot on a slow machine": {memberReport(100*time.Millisecond, 9*time.Second), idle.Load{Start: 3 * time.Millisecond}, quiet, "the start of a program took 3.0 ms", ""},
+		"a gap on a slow machine":       {memberReport(400*time.Millisecond, 6*time.Second), idle.Load{Start: 3 * time.Millisecond}, quiet, "", "a promise was broken: etcd committed nothing for 400 ms"},
+		"a gap, slow, and busy since":   {memberReport(400*time.Millisecond, 6*time.Second), idle.Load{Start: 3 * time.Millisecond}, loaded, "after the update 97 % of its processors", ""},
 		"a slow boot":                   {memberReport(100*time.Millisecond, 9*time.Second), quiet, quiet, "", "etcd-2 was away for 9.00 s"},
 		"away for much too long":        {memberReport(100*time.Millisecond, 30*time.Second), loaded, loaded, "", "etcd-1 was away for 30.00 s"},
 		"a voter that answers late":     {few, loaded, quiet, "only 1 voters answered", ""},

@@ -40,11 +40,12 @@ type Load struct {
 	Start time.Duration // the median time in which a program starts and ends
 }
 
-// IsBusy reports whether a machine is too busy or too slow for the promises of
-// holdfast.
-func (l Load) IsBusy() bool {
-	return l.Taken > mostTaken || l.Gap >= slowGap || l.Start >= slowStart
-}
+// IsBusy reports whether a machine is too busy for the promises of holdfast.
+func (l Load) IsBusy() bool { return l.Taken > mostTaken || l.Gap >= slowGap }
+
+// IsSlow reports whether a machine starts programs too slowly for the promises
+// about boots.
+func (l Load) IsSlow() bool { return l.Start >= slowStart }
 
 func (l Load) String() string {
 	return fmt.Sprintf("%.0f %% of its processors were taken, etcd committed nothing for %d ms at a time, and the start of a program took %.1f ms",

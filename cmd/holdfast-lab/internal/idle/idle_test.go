@@ -29,8 +29,6 @@ func TestIsBusy(t *testing.T) {
 		{Taken: 0.1, Gap: 60 * time.Millisecond}:  false,
 		{Taken: 0.6, Gap: 60 * time.Millisecond}:  true,
 		{Taken: 0.1, Gap: 130 * time.Millisecond}: true,
-		{Taken: 0.1, Start: time.Millisecond}:     false,
-		{Taken: 0.1, Start: 3 * time.Millisecond}: true,
 	} {
 		if load.IsBusy() != want {
 			t.Errorf("%s: busy is %t", load, !want)
@@ -51,6 +49,9 @@ func TestASlowDiskExcusesDelaysOfItsOwnLength(t *testing.T) {
 		"longer than two syncs":     {Miss{Delay: 901 * time.Millisecond}, quiet, 400 * time.Millisecond, false},
 		"no delay, a slow disk":     {Miss{}, quiet, 400 * time.Millisecond, false},
 		"no delay, a busy machine":  {Miss{}, busy, 0, true},
+		"no delay, a slow machine":  {Miss{}, Load{Start: 3 * time.Millisecond}, 0, true},
+		"no delay, quick starts":    {Miss{}, Load{Start: time.Millisecond}, 0, false},
+		"a delay, a slow machine":   {Miss{Delay: time.Second}, Load{Start: 3 * time.Millisecond}, 0, false},
 		"certain, whatever is slow": {Miss{Delay: time.Second, Certain: true}, busy, time.Minute, false},
 	} {
 		if got := c.miss.IsExcused(c.load, c.stall); got != c.want {

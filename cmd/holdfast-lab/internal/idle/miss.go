@@ -16,14 +16,14 @@ type Miss struct {
 // between two writes of the probe, and the network.
 const commitSlack = 100 * time.Millisecond
 
-// IsExcused reports whether the miss is explained by a busy machine, or by a disk
-// on which a sync took as long as stall. A write may wait for the sync before it,
-// and then for its own sync.
+// IsExcused reports whether the miss is explained: by a busy machine; a long boot
+// by a slow machine; or a delay by a disk on which a sync took as long as stall. A
+// write may wait for the sync before it, and then for its own sync.
 func (m Miss) IsExcused(load Load, stall time.Duration) bool {
 	switch {
 	case m.Certain:
 		return false
-	case load.IsBusy():
+	case load.IsBusy(), m.Delay == 0 && load.IsSlow():
 		return true
 	}
 	return m.Delay > 0 && stall >= slowGap && m.Delay <= 2*stall+commitSlack
