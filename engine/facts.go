@@ -43,6 +43,11 @@ type Facts struct {
 // Reached reports whether the facts say anything about the host.
 func (f Facts) Reached() bool { return f.Unreachable == "" }
 
+// IsStaging reports whether a unit on the host is staging an OS.
+func (f Facts) IsStaging() bool {
+	return slices.Contains([]string{"active", "activating", "deactivating", "reloading"}, f.StageUnit)
+}
+
 // Rollout is the entry that a host keeps about the roll-out that last disrupted
 // it. From it every bastion knows whether that roll-out is finished.
 type Rollout struct {

@@ -242,6 +242,50 @@ func TestMemberWithoutMetrics(t *testing.T) {
 	})
 }
 
+// TestStagingOfADeadRunIsNotIdle checks that a run does not take the latency for
+// idle that the staging of a dead run causes, as it would raise the limits.
+func TestStagingOfADeadRunIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(3, 0))
+		slowStage(site, 4*time.Minute)
+		first := site.Bastion("run-1")
+		first.Disk = func(string, time.Time) float64 { return 0.002 }
+		time.AfterFunc(time.Minute, first.Kill)
+		applyRun(first, runSerially)
+		second := site.Bastion("run-2")
+		dead := time.Now().Add(3 * time.Minute)
+		second.Disk = func(_ string, at time.Time) float64 {
+			if at.Before(dead) {
+				return 0.018
+			}
+			return 0.002
+		}
+		failOnErrors(t, checkEnd(applyRun(second, runSerially), engine.ExitOK), checkConverged(site))
+		var warnings []string
+		for _, e := range second.Events() {
+			if e.Type == event.Warned {
+				warnings = append(warnings, e.Message)
+			}
+		}
+		if len(warnings) != 1 || !strings.Contains(warnings[0], "an earlier run is still staging etcd-1;") {
+			t.Errorf("warnings %q", warnings)
+		}
+		for _, e := range governorEvents(second, "") {
+			if e.Metric == engine.WALFsync && e.Limit > 0 && e.P99 > e.Limit && e.Limit != engine.Duration(10*time.Millisecond) {
+				t.Errorf("%+v", e)
+			}
+			for _, m := range e.Members {
+				if m.Idle.Window > 0 {
+					t.Errorf("%s: idle %+v", m.Host, m.Idle)
+				}
+			}
+		}
+		if events := governorEvents(second, "etcd-1"); len(events) < 3 || events[1].State != engine.GovernorSlowed {
+			t.Errorf("etcd-1: %+v", events)
+		}
+	})
+}
+
 // TestGovernorSwitchedOff checks that governor = false lets a slow member have no
 // effect on the staging, and that the run does not measure the idle latency.
 func TestGovernorSwitchedOff(t *testing.T) {

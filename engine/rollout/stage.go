@@ -83,12 +83,23 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lan
 
 func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step, lane engine.Lane) *engine.Failure {
 	ports := governing.Ports{Clock: r.Clock, Scrape: r.Clusters.ScrapeMembers, Send: r.sendPace, SetRate: r.SetRate, Emit: r.noteEvent}
-	staging := governing.Staging{Plan: hp, Step: s, Lane: lane, Members: len(r.Inventory.Members(lane.Cluster)), Began: r.state.began}
+	staging := governing.Staging{Plan: hp, Step: s, Lane: lane, Members: len(r.Inventory.Members(lane.Cluster)), Began: r.state.began, Staged: r.hostsStagedNear(lane.Cluster)}
 	stage := governing.NewStage(ctx, ports, staging, &r.state.idle)
 	if ctx.Err() != nil {
 		return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 	}
 	return stage.Run(ctx, func(ctx context.Context) *engine.Failure { return r.runStep(ctx, hp, s) })
+}
+
+// hostsStagedNear returns the hosts on or near a cluster that were being staged when
+// the run gathered its facts.
+func (r *Run) hostsStagedNear(cluster string) (hosts []string) {
+	for _, h := range r.Inventory.Hosts {
+		if h.EtcdNearby() == cluster && r.state.facts[h.Name].IsStaging() {
+			hosts = append(hosts, h.Name)
+		}
+	}
+	return hosts
 }
 
 func (r *Run) sendPace(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error) {

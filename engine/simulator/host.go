@@ -200,6 +200,9 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 	if !now.Before(h.since.Add(h.traits.Settle)) {
 		f.Running = slices.Clone(h.units)
 	}
+	if h.staging != "" {
+		f.StageUnit = "active"
+	}
 	if staged != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: staged, Version: h.site.versionLabel(staged), Staged: true, Locked: h.locked})
 	}

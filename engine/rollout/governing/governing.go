@@ -50,12 +50,13 @@ type Staging struct {
 	Lane    engine.Lane
 	Members int       // number of members of the cluster, by the inventory
 	Began   time.Time // start of the run
+	Staged  []string  // hosts near the cluster that an earlier run is still staging
 }
 
 // NewStage prepares to govern a staging. It first measures the idle latency of
 // the cluster, once in a run.
 func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
-	idle := known.measureCluster(ctx, p, s.Lane.Cluster)
+	idle := known.measureCluster(ctx, p, s)
 	common := governor.LimitsOf(s.Lane.Governing.Latency)
 	limits := map[string]governor.Limits{}
 	for host, point := range idle.byHost {
