@@ -182,6 +182,46 @@ func TestGovernorStopsStaging(t *testing.T) {
 	})
 }
 
+// TestLostStagingIsNotLeftAlone checks a connection that is lost while a member is staged: the unit on the host may still
+// run, and nobody slows it. The run stops it. If it cannot, it says so and ends, also with --best-effort.
+func TestLostStagingIsNotLeftAlone(t *testing.T) {
+	for _, reached := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(3, 1))
+			slowStage(site, 20*time.Minute)
+			b := site.Bastion("run-1")
+			b.Fault = func(c simulator.Call) simulator.Fault {
+				switch {
+				case c.Host == "etcd-1" && c.Verb == "stage":
+					return simulator.LostBack
+				case c.Host == "etcd-1" && c.Verb == "abort" && !reached:
+					return simulator.LostThere
+				}
+				return simulator.NoFault
+			}
+			failOnErrors(t, checkEnd(applyRun(b, runSerially, func(r *rollout.Run) { r.BestEffort = true }), engine.ExitFailed))
+			staged := map[string]bool{}
+			for _, c := range b.Calls() {
+				if c.Verb == "stage" {
+					staged[c.Host] = true
+				}
+			}
+			if !staged["etcd-1"] || staged["etcd-0"] != reached || staged["etcd-2"] != reached {
+				t.Errorf("staged %v, although the staging of etcd-1 was stopped: %t", staged, reached)
+			}
+			told := ""
+			for _, e := range b.Events() {
+				if e.Type == event.HostFailed && e.Host == "etcd-1" {
+					told = e.Message
+				}
+			}
+			if strings.Contains(told, "its staging may still run, at its last safe pace") == reached {
+				t.Errorf("the run says %q", told)
+			}
+		})
+	}
+}
+
 func containsVerb(calls []simulator.Call, verb string) bool {
 	for _, c := range calls {
 		if c.Verb == verb {

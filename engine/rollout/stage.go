@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -9,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/rollout/governing"
+	"holdfast/engine/textutil"
 )
 
 const stageForks = 8
@@ -18,7 +20,8 @@ func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 // stageLanes stages the new OS on all hosts while they keep running: lanes in
 // parallel, the hosts of a lane one after the other. After the first failure
 // that ends the run no other host begins, and the hosts that are being staged
-// finish.
+// finish. A staging near an etcd cluster that may still run without the governor
+// ends the run in any case.
 func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
 	began := r.Clock.Now()
 	if err := r.emitEvent(event.Event{Type: event.StageStarted}); err != nil {
@@ -32,7 +35,11 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 				if failed.worst() != nil || r.mayGoOn(ctx) != nil {
 					return
 				}
-				if f := r.stageHost(ctx, *plan.Host(name), lane); f != nil {
+				switch f, stopped := r.stageHost(ctx, *plan.Host(name), lane); {
+				case f == nil:
+				case !stopped && lane.Cluster != "": // with another host, two would be staged near the cluster, one of them without a governor
+					failed.add(f)
+				default:
 					failed.add(r.fatalFailure(engine.Batch{}, []*engine.Failure{f}))
 				}
 			}
@@ -47,15 +54,16 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 }
 
 // stageHost runs a host's staging steps. The first Ctrl-C stops the transfer.
-// The next run does not fetch the same data again.
-func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lane) *engine.Failure {
+// The next run does not fetch the same data again. After a failure, stopped is
+// false if the staging may still run on the host.
+func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lane) (failure *engine.Failure, stopped bool) {
 	if len(hp.Stage) == 0 {
-		return nil
+		return nil, true
 	}
 	if err := r.state.mayStage(hp.Host); err != nil {
 		failure := asFailure(err, hp.Host, hp.Stage[0].Name)
 		r.failHost(hp, failure, "it was not disrupted and is not held")
-		return failure
+		return failure, true
 	}
 	for _, s := range hp.Stage {
 		failure := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
@@ -67,18 +75,37 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lan
 		if failure == nil {
 			continue
 		}
-		if failure.Kind == engine.LatencyFailure {
-			r.abortStep(ctx, hp, s)
+		stopped := true
+		if mayStillStage(failure.Kind, lane) {
+			stopped = r.abortStep(ctx, hp, s)
 		}
-		if failure.Kind == engine.StoppedFailure {
+		message := "it was not disrupted and is not held"
+		switch {
+		case failure.Kind == engine.StoppedFailure:
 			failure.Cause = errStopped.Error() + "; fetched objects stay on the host"
-			r.abortStep(ctx, hp, s)
-			return failure
+			return failure, stopped
+		case !stopped && lane.Governing != nil:
+			message += "; its staging may still run, at its last safe pace"
+		case !stopped:
+			message += "; its staging may still run"
 		}
-		r.failHost(hp, failure, "it was not disrupted and is not held")
-		return failure
+		r.failHost(hp, failure, message)
+		return failure, stopped
 	}
-	return nil
+	return nil, true
+}
+
+// mayStillStage reports whether the staging of a host may go on after a failure of
+// that kind. Near an etcd cluster a staging must not go on alone.
+func mayStillStage(kind engine.FailureKind, lane engine.Lane) bool {
+	switch kind {
+	case engine.LatencyFailure, engine.StoppedFailure:
+		return true
+	case engine.UnreachableFailure:
+		return lane.Cluster != ""
+	default:
+		return false
+	}
 }
 
 func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step, lane engine.Lane) *engine.Failure {
@@ -107,11 +134,21 @@ func (r *Run) sendPace(ctx context.Context, host, script string, timeout time.Du
 	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
 }
 
-func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) {
-	if s.Do.Exec == nil || s.Do.Exec.Abort == "" || ctx.Err() != nil {
-		return
+// abortStep stops a step on the host. It returns false, and warns, if the step may
+// still run.
+func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) (stopped bool) {
+	switch {
+	case s.Do.Exec == nil || s.Do.Exec.Abort == "":
+		return true
+	case ctx.Err() != nil:
+		return false
 	}
-	if _, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: AbortScript, Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: AbortScript, Text: s.Do.Exec.Abort, Timeout: time.Minute})
+	if err == nil && reply.Code != 0 {
+		err = fmt.Errorf("exit status %d: %s", reply.Code, textutil.FirstLine(reply.Stderr))
+	}
+	if err != nil {
 		r.emitWarning(hp.Host + ": stop " + s.Name + ": " + err.Error())
 	}
+	return err == nil
 }
