@@ -195,7 +195,9 @@ func (c *Clusters) Sample(ctx context.Context, name string) event.Sample {
 	return sample
 }
 
-// ScrapeMembers reads the metrics of every member in the inventory.
+// ScrapeMembers reads the metrics of every member in the inventory. When the
+// context ends, the members that have not answered have a problem, and their
+// answers are returned by the next call.
 func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Scrape {
 	members := c.inv.Members(name)
 	scrapes := make([]governor.Scrape, len(members))

@@ -31,3 +31,8 @@ func (c counters) Plus(other governor.Counters) governor.Counters {
 func (c counters) Latency(host string, exceptional int) engine.LatencyPoint {
 	return c.metrics.Latency(host, c.window, exceptional)
 }
+
+// IdleLatency is like Latency, but also ignores observations of more than a second.
+func (c counters) IdleLatency(host string, exceptional int) engine.LatencyPoint {
+	return c.metrics.IdleLatency(host, c.window, exceptional)
+}

@@ -80,9 +80,10 @@ type Cluster struct {
 
 	versions []*http.Client // for the version of the cluster, by peer
 
-	mu    sync.Mutex
-	hosts map[uint64]string // hosts of members, from their last answers
-	shown presentedCertificates
+	mu      sync.Mutex
+	hosts   map[uint64]string // hosts of members, from their last answers
+	shown   presentedCertificates
+	running map[int]*runningScrape // scrapes of ScrapeAll whose answers nobody has got, by peer
 }
 
 // Open prepares a cluster. With TLS it reads the client credentials from the hosts and keeps them only in memory.
@@ -91,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = defaultPoll
 	}
-	c := &Cluster{cfg: cfg, clients: listener{port: cfg.ClientPort}, metrics: newMetricsListener(), hosts: map[uint64]string{}, shown: newPresentedCertificates()}
+	c := &Cluster{cfg: cfg, clients: listener{port: cfg.ClientPort}, metrics: newMetricsListener(), hosts: map[uint64]string{}, shown: newPresentedCertificates(), running: map[int]*runningScrape{}}
 	if cfg.TLS != nil {
 		credentials, err := readCredentials(ctx, cfg, *cfg.TLS)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
@@ -63,6 +64,34 @@ func TestMetricsListener(t *testing.T) {
 				t.Errorf("dialed ports %s", dialed.ports)
 			}
 		})
+	}
+}
+
+// TestSlowMemberDelaysNoScrape checks that a member that does not answer delays the answers of the others no longer than
+// the caller wants to wait, and that a late answer is returned by the next scrape.
+func TestSlowMemberDelaysNoScrape(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 2, etcdtest.Options{})
+	answers, dials := make(chan struct{}), make(chan struct{}, 8)
+	client := openCluster(t, newConfig(cluster, func(c *etcd.Config) {
+		dial := c.Peers[1].Dial
+		c.Peers[1].Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials <- struct{}{}
+			<-answers
+			return dial(ctx, network, address)
+		}
+	}))
+	for range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel) // the first member answers within a second
+		all := client.ScrapeAll(ctx)
+		if all["etcd-0"].Err != nil || all["etcd-1"].Err == nil || !strings.Contains(all["etcd-1"].Err.Error(), "has not answered yet") {
+			t.Fatalf("%+v", all)
+		}
+	}
+	close(answers)
+	if all := client.ScrapeAll(t.Context()); all["etcd-0"].Err != nil || all["etcd-1"].Err != nil || len(dials) != 1 {
+		t.Errorf("after %d dials: %+v", len(dials), all)
 	}
 }
 

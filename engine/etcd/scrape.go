@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/common/expfmt"
-	"github.com/sourcegraph/conc"
+	"github.com/sourcegraph/conc/panics"
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/metrics"
@@ -93,19 +93,77 @@ type Scraped struct {
 	Err     error // reason why there are no metrics
 }
 
-// ScrapeAll scrapes the members on all hosts of the cluster at the same time. It takes at most Config.Timeout.
+// errNoAnswerYet is the error of a member whose scrape is still running.
+var errNoAnswerYet = errors.New("it has not answered yet")
+
+// lateAnswer is how old the answer to an earlier ScrapeAll may be.
+const lateAnswer = 2 * time.Second
+
+// runningScrape is a scrape of one member. Its result may be read after done is closed.
+type runningScrape struct {
+	done   chan struct{}
+	ended  time.Time
+	result Scraped
+	panics panics.Catcher
+}
+
+// ScrapeAll scrapes the members on all hosts of the cluster at the same time. It takes at most Config.Timeout. If the
+// context ends earlier, ScrapeAll returns without the members that have not answered. Their scrapes continue, and the next
+// ScrapeAll returns their answers, so that a slow member delays neither the others nor itself.
 func (c *Cluster) ScrapeAll(ctx context.Context) map[string]Scraped {
-	all := make([]Scraped, len(c.cfg.Peers))
-	var wg conc.WaitGroup
-	for i, p := range c.cfg.Peers {
-		wg.Go(func() { all[i].Metrics, all[i].Err = c.Scrape(ctx, p.Host) })
+	running := make([]*runningScrape, len(c.cfg.Peers))
+	for i := range c.cfg.Peers {
+		running[i] = c.beginScrape(ctx, i)
 	}
-	wg.Wait()
-	byHost := make(map[string]Scraped, len(all))
-	for i, p := range c.cfg.Peers {
-		byHost[p.Host] = all[i]
+	byHost := make(map[string]Scraped, len(running))
+	for i, r := range running {
+		byHost[c.cfg.Peers[i].Host] = c.awaitScrape(ctx, i, r)
 	}
 	return byHost
+}
+
+func (c *Cluster) beginScrape(ctx context.Context, peer int) *runningScrape {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.running[peer]; r != nil && (!r.isDone() || time.Since(r.ended) < lateAnswer) {
+		return r
+	}
+	r := &runningScrape{done: make(chan struct{})}
+	c.running[peer] = r
+	go func() {
+		r.panics.Try(func() {
+			r.result.Metrics, r.result.Err = c.Scrape(context.WithoutCancel(ctx), c.cfg.Peers[peer].Host)
+		})
+		r.ended = time.Now()
+		close(r.done)
+	}()
+	return r
+}
+
+func (r *runningScrape) isDone() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *Cluster) awaitScrape(ctx context.Context, peer int, r *runningScrape) Scraped {
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if !r.isDone() {
+			return Scraped{Err: errNoAnswerYet}
+		}
+	}
+	r.panics.Repanic()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[peer] == r {
+		delete(c.running, peer)
+	}
+	return r.result
 }
 
 // P99Between estimates the p99 of the disk latencies of a member between two scrapes. If it cannot, its error has the

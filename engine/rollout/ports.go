@@ -122,7 +122,8 @@ type Clusters interface {
 	Defragment(ctx context.Context, cluster, host string) (freed int64, err error)
 	Sample(ctx context.Context, cluster string) event.Sample
 	// ScrapeMembers reads the disk latency of every member in the inventory,
-	// all at the same time.
+	// all at the same time. When the context ends, the members that have not
+	// answered have a problem, and their answers are returned by the next call.
 	ScrapeMembers(ctx context.Context, cluster string) []governor.Scrape
 }
 

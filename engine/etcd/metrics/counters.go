@@ -51,9 +51,23 @@ func (m Counters) Plus(other Counters) Counters {
 // slowest observations of a metric, but at most half of them, where that leads to a lower estimate. If a metric has an
 // observation of more than about a second, Latency ignores none of its observations.
 func (m Counters) Latency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
+	return m.latencyWithout(host, window, func(h Histogram) int {
+		if h.hasStall() {
+			return 0
+		}
+		return exceptional
+	})
+}
+
+// IdleLatency is like Latency, but also ignores observations of more than a second.
+func (m Counters) IdleLatency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
+	return m.latencyWithout(host, window, func(Histogram) int { return exceptional })
+}
+
+func (m Counters) latencyWithout(host string, window time.Duration, exceptional func(Histogram) int) engine.LatencyPoint {
 	point := engine.LatencyPoint{Host: host, Window: engine.Duration(window)}
-	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional)
-	point.BackendCommitP99, point.BackendCommitBucket = m.BackendCommit.p99InSeconds(exceptional)
+	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional(m.WALFsync))
+	point.BackendCommitP99, point.BackendCommitBucket = m.BackendCommit.p99InSeconds(exceptional(m.BackendCommit))
 	return point
 }
 
@@ -71,7 +85,7 @@ func (h Histogram) hasStall() bool {
 
 func (h Histogram) p99InSeconds(exceptional int) (float64, *engine.LatencyBucket) {
 	q := 0.99
-	if count := float64(h.Count()); exceptional > 0 && count > 0 && !h.hasStall() {
+	if count := float64(h.Count()); exceptional > 0 && count > 0 {
 		q = min(q, max(count-float64(exceptional), count/2)/count) // of few observations, at most half are ignored
 	}
 	e, ok := h.Quantile(q)

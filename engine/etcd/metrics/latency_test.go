@@ -41,6 +41,24 @@ func TestExceptionalObservations(t *testing.T) {
 	}
 }
 
+// TestIdleLatencyIgnoresSlowMoments checks that a few slow observations do not raise the idle latency, also if one of
+// them is a stall, and that many do.
+func TestIdleLatencyIgnoresSlowMoments(t *testing.T) {
+	stalled := func(quick, slow uint64) Histogram {
+		return Histogram{Buckets: []Bucket{{0.002, quick}, {0.512, quick}, {1.024, quick + slow}, {8.192, quick + slow}, {math.Inf(1), quick + slow}}}
+	}
+	veryLong := Histogram{Buckets: []Bucket{{0.002, 59}, {1.024, 59}, {8.192, 60}, {math.Inf(1), 60}}}
+	for _, c := range []struct {
+		h      Histogram
+		isSlow bool
+	}{{stalled(59, 1), false}, {stalled(58, 2), false}, {stalled(57, 3), true}, {veryLong, false}, {stalled(990, 10), false}, {stalled(985, 15), true}} {
+		point := Counters{WALFsync: c.h, BackendCommit: c.h}.IdleLatency("etcd-0", 10*time.Second, 2)
+		if slow := point.WALFsyncP99 > 0.002; slow != c.isSlow || point.BackendCommitP99 != point.WALFsyncP99 {
+			t.Errorf("%+v: %+v", c.h, point)
+		}
+	}
+}
+
 func TestPlus(t *testing.T) {
 	sum := Counters{WALFsync: histogramWith(10, 1)}.Plus(Counters{WALFsync: histogramWith(20, 2), BackendCommit: histogramWith(1, 0)})
 	if sum.WALFsync.Count() != 33 || sum.WALFsync.Buckets[0].Count != 30 || sum.BackendCommit.Count() != 1 {
