@@ -70,9 +70,9 @@ type Controller struct {
 	Settings
 
 	pace, safe    float64
-	experienced   bool                // an excess was observed
-	absent        map[string]bool     // hosts of Absent that have not answered since
-	silent        map[string]*silence // hosts of members that have written something, but not in RecentTime
+	experienced   bool                    // an excess was observed
+	absent        map[string]bool         // hosts of Absent that have not answered since
+	silent        map[silenceKey]*silence // members that have written something, but not in RecentTime
 	lastCut       time.Time
 	pausedSince   time.Time // zero: the staging is not paused
 	runsSince     time.Time // end of the last pause
@@ -84,7 +84,7 @@ type Controller struct {
 
 // New returns the controller of a staging that begins.
 func New(s Settings) *Controller {
-	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), silent: map[string]*silence{}, absent: map[string]bool{}}
+	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), silent: map[silenceKey]*silence{}, absent: map[string]bool{}}
 	for _, host := range s.Absent {
 		c.absent[host] = true
 	}

@@ -67,13 +67,29 @@ func LimitsOf(l engine.Latency) Limits {
 	return Limits{WALFsync: time.Duration(l.WALFsyncP99), BackendCommit: time.Duration(l.BackendCommitP99)}
 }
 
+// mostIdle bounds how far the idle latency raises the limits, as a multiple of the
+// limits of the cluster. On a slower disk etcd hardly works: by default, a member
+// sends a heartbeat each 100 ms and starts an election after a second.
+const mostIdle = 10
+
 // Raised returns limits that are at least IdleFactor times the idle latency of a
-// member.
+// member, but at most mostIdle times l.
 func (l Limits) Raised(idle engine.LatencyPoint) Limits {
+	highest := l.Highest()
 	return Limits{
-		WALFsync:      max(l.WALFsync, durationOf(idle.WALFsyncP99*engine.IdleFactor)),
-		BackendCommit: max(l.BackendCommit, durationOf(idle.BackendCommitP99*engine.IdleFactor)),
+		WALFsync:      max(l.WALFsync, min(durationOf(idle.WALFsyncP99*engine.IdleFactor), highest.WALFsync)),
+		BackendCommit: max(l.BackendCommit, min(durationOf(idle.BackendCommitP99*engine.IdleFactor), highest.BackendCommit)),
 	}
+}
+
+// Highest returns the highest limits to which Raised can raise l.
+func (l Limits) Highest() Limits {
+	return Limits{WALFsync: mostIdle * l.WALFsync, BackendCommit: mostIdle * l.BackendCommit}
+}
+
+// P99Of returns the p99 of a latency. Either is 0 if it was not observed.
+func P99Of(p engine.LatencyPoint) (walFsync, backendCommit time.Duration) {
+	return durationOf(p.WALFsyncP99), durationOf(p.BackendCommitP99)
 }
 
 // mostRaised bounds how far the limits of a member rise during a staging, as a
@@ -82,10 +98,13 @@ func (l Limits) Raised(idle engine.LatencyPoint) Limits {
 const mostRaised = 4
 
 // raisedBy returns the limits of a member whose idle latency has been measured
-// again during the staging.
-func (l Limits) raisedBy(idle engine.LatencyPoint) Limits {
-	raised := l.Raised(idle)
-	return Limits{WALFsync: min(raised.WALFsync, mostRaised*l.WALFsync), BackendCommit: min(raised.BackendCommit, mostRaised*l.BackendCommit)}
+// again during the staging. common are the limits of the cluster.
+func (l Limits) raisedBy(idle engine.LatencyPoint, common Limits) Limits {
+	raised := common.Raised(idle)
+	return Limits{
+		WALFsync:      max(l.WALFsync, min(raised.WALFsync, mostRaised*l.WALFsync)),
+		BackendCommit: max(l.BackendCommit, min(raised.BackendCommit, mostRaised*l.BackendCommit)),
+	}
 }
 
 func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -123,7 +142,7 @@ func (c *Controller) compareReading(r Reading, p engine.LatencyPoint) []Excess {
 		return nil
 	}
 	var all []Excess
-	limits := c.limitsOf(r.Host).raisedBy(r.Idle)
+	limits := c.limitsOf(r.Host).raisedBy(r.Idle, c.Common)
 	add := func(metric engine.LatencyMetric, p99, idle float64, limit time.Duration) {
 		all = append(all, Excess{Host: r.Host, Metric: metric, P99: durationOf(p99), Limit: limit, Window: time.Duration(p.Window), idle: durationOf(idle)})
 	}

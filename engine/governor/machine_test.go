@@ -43,6 +43,10 @@ func (o observed) Latency(host string, exceptional int) engine.LatencyPoint {
 	return p
 }
 
+func (o observed) IdleLatency(host string, exceptional int) engine.LatencyPoint {
+	return o.Latency(host, exceptional)
+}
+
 func (d *disk) readCounters() observed {
 	return observed{at: d.at, window: d.at, all: slices.Clip(d.all)}
 }

@@ -137,3 +137,18 @@ func TestFarTooMuchMeansTheFloor(t *testing.T) {
 		t.Errorf("6 s after the cut: %+v", d.Knobs)
 	}
 }
+
+// TestIdleLatencyRaisesLimitsOnlySoFar checks that the idle latency, before or during the staging, raises the limits to at
+// most ten times those of the cluster.
+func TestIdleLatencyRaisesLimitsOnlySoFar(t *testing.T) {
+	idle := engine.LatencyPoint{WALFsyncP99: 0.9, BackendCommitP99: 0.03}
+	if got, want := limits.Raised(idle), (governor.Limits{WALFsync: 100 * time.Millisecond, BackendCommit: 37500 * time.Microsecond}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	r := steadyReading("etcd-0", 0.3)
+	r.Idle = idle
+	s := governor.Settings{AbortAfter: time.Hour, Members: 1, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.07})}}
+	if _, last := decideFirstAndLast(s, 10, r); last.Worst.Limit != 100*time.Millisecond {
+		t.Errorf("%+v", last)
+	}
+}

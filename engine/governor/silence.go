@@ -11,11 +11,17 @@ import (
 // may be silent because nobody writes.
 const busyRate = 1.0
 
-// silence is a time in which a member that wrote before completes no write. Its
-// disk has stalled, or nobody writes.
+// silence is a time in which a member that wrote before completes no write of one
+// kind. Its disk has stalled, or nobody writes. The WAL and the backend of a
+// member may be on different disks, so either may be silent.
 type silence struct {
 	since time.Time
 	busy  bool // the member had at least busyRate before
+}
+
+type silenceKey struct {
+	host   string
+	metric engine.LatencyMetric
 }
 
 // noteSilence notes which members are silent. A member that has never written
@@ -23,34 +29,42 @@ type silence struct {
 // not rise just because a disk has stalled for longer than all windows.
 func (c *Controller) noteSilence(now time.Time, readings []Reading) {
 	for _, r := range readings {
-		switch quiet := c.silent[r.Host]; {
-		case r.Missing:
-		case len(c.compareReading(r, r.Recent)) > 0:
-			delete(c.silent, r.Host)
-		case quiet == nil && observationsOf(r.Long)+observationsOf(r.Idle) > 0:
-			c.silent[r.Host] = &silence{since: now, busy: isBusy(r.Long) || isBusy(r.Idle)}
+		if r.Missing {
+			continue
+		}
+		for _, metric := range []engine.LatencyMetric{engine.WALFsync, engine.BackendCommit} {
+			key := silenceKey{r.Host, metric}
+			switch quiet := c.silent[key]; {
+			case countOf(metric, r.Recent) > 0:
+				delete(c.silent, key)
+			case quiet == nil && countOf(metric, r.Long)+countOf(metric, r.Idle) > 0:
+				c.silent[key] = &silence{since: now, busy: isBusy(metric, r.Long) || isBusy(metric, r.Idle)}
+			}
 		}
 	}
 }
 
-func observationsOf(p engine.LatencyPoint) (observed uint64) {
-	for _, b := range []*engine.LatencyBucket{p.WALFsyncBucket, p.BackendCommitBucket} {
-		if b != nil {
-			observed = max(observed, b.Observed)
-		}
+func countOf(metric engine.LatencyMetric, p engine.LatencyPoint) uint64 {
+	bucket := p.WALFsyncBucket
+	if metric == engine.BackendCommit {
+		bucket = p.BackendCommitBucket
 	}
-	return observed
+	if bucket == nil {
+		return 0
+	}
+	return bucket.Observed
 }
 
-func isBusy(p engine.LatencyPoint) bool {
-	return float64(observationsOf(p)) >= busyRate*time.Duration(p.Window).Seconds() && observationsOf(p) > 0
+func isBusy(metric engine.LatencyMetric, p engine.LatencyPoint) bool {
+	count := countOf(metric, p)
+	return count > 0 && float64(count) >= busyRate*time.Duration(p.Window).Seconds()
 }
 
 // longestStall returns the zero Excess if no busy member has stalled for missingTime.
 func (c *Controller) longestStall(now time.Time) (worst Excess) {
-	for host, quiet := range c.silent {
+	for key, quiet := range c.silent {
 		if stalled := now.Sub(quiet.since); quiet.busy && stalled >= missingTime && stalled > worst.Stalled {
-			worst = Excess{Host: host, Stalled: stalled}
+			worst = Excess{Host: key.host, Stalled: stalled}
 		}
 	}
 	return worst

@@ -85,6 +85,31 @@ func TestStalledMemberStopsStaging(t *testing.T) {
 	t.Error("it does not stop")
 }
 
+// TestStalledBackendIsSeenBesideItsWAL checks a member whose WAL is on a disk of its own: the disk of its backend stalls,
+// while WAL fsyncs go on. The pace does not rise during the stall, and falls after some seconds.
+func TestStalledBackendIsSeenBesideItsWAL(t *testing.T) {
+	always := func(int) bool { return true }
+	all := decideEach(governor.Settings{AbortAfter: 20 * time.Second, Members: 1}, func(second int) []governor.Reading {
+		r := writingReading("etcd-0", second, 20, always)
+		commits := writingReading("etcd-0", second, 8, func(s int) bool { return s <= stallBegins })
+		for p, c := range map[*engine.LatencyPoint]engine.LatencyPoint{&r.Recent: commits.Recent, &r.Window: commits.Window, &r.Long: commits.Long} {
+			p.BackendCommitP99, p.BackendCommitBucket = c.WALFsyncP99, c.WALFsyncBucket
+		}
+		return []governor.Reading{r}
+	})
+	for second := stallBegins + 4; second < stallBegins+20; second++ {
+		if d, before := all[second], all[second-1]; d.Knobs.Rate > before.Knobs.Rate || d.Safe.Rate > before.Safe.Rate {
+			t.Fatalf("%d s: from %+v to %+v", second, before, d)
+		}
+	}
+	if d := all[stallBegins+20]; d.State == engine.GovernorFree || d.Worst.Stalled < 15*time.Second || d.Safe.Pause < time.Duration(engine.FloorPace().Pause) {
+		t.Errorf("after 20 s: %+v", d)
+	}
+	if d := all[stallBegins+100]; d.Stop != engine.StopStalled {
+		t.Errorf("after 100 s: %+v", d)
+	}
+}
+
 // TestRareWritesDoNotSlowDown checks a cluster that writes every ten seconds: the staging gets full speed, although
 // most samples have no fsync.
 func TestRareWritesDoNotSlowDown(t *testing.T) {

@@ -16,6 +16,10 @@ type Counters interface {
 	// Latency estimates the p99 of the observations. If the latency without the
 	// given number of slowest observations is lower, Latency returns that one.
 	Latency(host string, exceptional int) engine.LatencyPoint
+	// IdleLatency is like Latency for observations of a time in which nothing was
+	// staged: it also leaves out an observation that Latency always counts, because
+	// one slow moment must not raise the limits.
+	IdleLatency(host string, exceptional int) engine.LatencyPoint
 }
 
 // The number of slowest observations that do not count, because any busy
@@ -25,7 +29,13 @@ type Counters interface {
 const (
 	maxExceptionalInWindow = 5 // in Reading.Window
 	maxExceptional         = 3 // in Reading.Recent and Reading.Long
+	maxExceptionalIdle     = 2 // in IdleLatency, so that a few observations do not raise the limits; from 200 on the p99 itself decides
 )
+
+// IdleLatency returns the latency of a member that may raise its limits.
+func IdleLatency(host string, observed Counters) engine.LatencyPoint {
+	return observed.IdleLatency(host, maxExceptionalIdle)
+}
 
 // Scrape is the answer of one member.
 type Scrape struct {
@@ -45,6 +55,7 @@ type memberWatch struct {
 	idle   []Counters // observations of its newest pauses and of the time before the staging, oldest first
 	first  Counters
 	latest Counters
+	ran    bool              // the host was staged at some time since latest
 	recent []stampedCounters // counters of LongTime and the counters before them, oldest first
 	worst  engine.LatencyPoint
 	at     time.Time
@@ -61,8 +72,9 @@ func NewWatch(idle map[string]Counters) *Watch { return &Watch{idle: idle} }
 
 // AddScrapes adds one scrape of each member and returns the readings. The first
 // scrape of a member has no earlier one to compare with, so its reading is
-// missing. paused is true if nothing was staged since the previous scrapes, so
-// that the new observations show the idle latency.
+// missing. paused is true if nothing was staged since the previous scrapes. If
+// that is so since the previous answer of a member, its new observations show the
+// idle latency.
 func (w *Watch) AddScrapes(now time.Time, scrapes []Scrape, paused bool) []Reading {
 	readings := make([]Reading, 0, len(scrapes))
 	for _, s := range scrapes {
@@ -87,16 +99,19 @@ func (w *Watch) memberNamed(host string) *memberWatch {
 
 func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
 	reading := Reading{Host: s.Host, Missing: true}
+	if !paused {
+		m.ran = true
+	}
 	if s.Counters == nil {
 		return reading
 	}
 	if m.first == nil {
 		m.first = s.Counters
 	}
-	if paused && m.latest != nil {
+	if m.latest != nil && !m.ran {
 		m.addIdle(s.Counters.Since(m.latest))
 	}
-	m.latest = s.Counters
+	m.latest, m.ran = s.Counters, false
 	if len(m.recent) > 0 {
 		reading.Missing = false
 		reading.Recent = s.Counters.Since(m.countersBefore(now.Add(-RecentTime)).Counters).Latency(m.host, maxExceptional)
@@ -141,7 +156,7 @@ func (m *memberWatch) idleLatency() engine.LatencyPoint {
 	if len(m.idle) == 0 {
 		return engine.LatencyPoint{}
 	}
-	idle, long := sumOf(m.newestIdle(idleTime)).Latency(m.host, 0), sumOf(m.idle).Latency(m.host, 0)
+	idle, long := IdleLatency(m.host, sumOf(m.newestIdle(idleTime))), IdleLatency(m.host, sumOf(m.idle))
 	idle.WALFsyncP99 = min(idle.WALFsyncP99, long.WALFsyncP99)
 	idle.BackendCommitP99 = min(idle.BackendCommitP99, long.BackendCommitP99)
 	return idle

@@ -39,6 +39,10 @@ func (c counters) Latency(host string, _ int) engine.LatencyPoint {
 	return p
 }
 
+func (c counters) IdleLatency(host string, exceptional int) engine.LatencyPoint {
+	return c.Latency(host, exceptional)
+}
+
 // TestWatch checks that a reading is about the last seconds, and that the
 // report is about the whole staging and its worst window.
 func TestWatch(t *testing.T) {
@@ -104,6 +108,32 @@ func TestPausesTellTheIdleLatency(t *testing.T) {
 	}
 }
 
+// TestStagingBeforeAPauseIsNotIdle checks a member that does not answer from before a pause until some seconds into it:
+// its next counters include the staging, so they are not taken for idle. The counters after them are.
+func TestStagingBeforeAPauseIsNotIdle(t *testing.T) {
+	fsync := func(at time.Duration) float64 {
+		if at > 5*time.Second && at <= 30*time.Second {
+			return 0.5
+		}
+		return 0.003
+	}
+	w := governor.NewWatch(map[string]governor.Counters{"etcd-0": counters{more: 0.002}})
+	for at := time.Duration(0); at <= 40*time.Second; at += time.Second {
+		s := governor.Scrape{Host: "etcd-0", Problem: "no answer"}
+		if at <= 10*time.Second || at >= 33*time.Second {
+			s = governor.Scrape{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}
+		}
+		r := w.AddScrapes(began.Add(at), []governor.Scrape{s}, at > 30*time.Second)[0]
+		want := 0.002
+		if at > 33*time.Second {
+			want = 0.003
+		}
+		if !r.Missing && r.Idle.WALFsyncP99 != want {
+			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99, want)
+		}
+	}
+}
+
 // rareCounters count the seconds until a scrape, each with 20 observations, and the slow observations in them.
 type rareCounters struct {
 	seconds, slow int
@@ -125,6 +155,10 @@ func (c rareCounters) Latency(host string, _ int) engine.LatencyPoint {
 		p.WALFsyncP99 = 0.02
 	}
 	return p
+}
+
+func (c rareCounters) IdleLatency(host string, exceptional int) engine.LatencyPoint {
+	return c.Latency(host, exceptional)
 }
 
 // TestIdleLatencyRisesOnlyByALoadThatStays checks that half a minute of pauses with a few slow observations does not raise

@@ -15,6 +15,10 @@ const (
 	leverFile = "/run/holdfast/stage.levers"
 )
 
+// SilenceTime is the time after which a staging unit that gets no pace uses the safe
+// speed. The unit counts whole seconds.
+const SilenceTime = 15 * time.Second
+
 // Speed is how fast a host stages. Each lever of the host uses a part of it.
 type Speed struct {
 	Pace engine.Pace // pace of the freezer
@@ -22,7 +26,7 @@ type Speed struct {
 }
 
 // PaceScript returns the script that sends a speed to the staging unit of a host. The unit uses that speed until one
-// with another serial number arrives. If none arrives for 15 s, the unit uses the safe speed. The script prints which
+// with another serial number arrives. If none arrives for SilenceTime, the unit uses the safe speed. The script prints which
 // levers are in force, for ReadLevers. Until the unit has written its levers, the script prints and sends nothing.
 func PaceScript(serial int64, speed, safe Speed) string {
 	text := fmt.Sprint(serial, " ", paceNumbers(speed.Pace), " ", paceNumbers(safe.Pace), " ", speed.Rate, " ", safe.Rate)

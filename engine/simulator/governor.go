@@ -42,6 +42,11 @@ func (c counters) Latency(host string, _ int) engine.LatencyPoint {
 	return p
 }
 
+// IdleLatency is Latency.
+func (c counters) IdleLatency(host string, exceptional int) engine.LatencyPoint {
+	return c.Latency(host, exceptional)
+}
+
 // ScrapeMembers returns the counters of the members that are up. It is not a
 // Call, which a fault can lose or at which the bastion dies, because its
 // answers only change the pace of a staging. On a full second it takes a

@@ -47,7 +47,7 @@ func startLoop(t *testing.T) *governorLoop {
 	l.check(os.Symlink(l.root, filepath.Join(l.root, "proc/42/fd/6"))) // no file to flush
 	l.check(os.Symlink(filepath.Join(l.root, "log"), filepath.Join(l.root, loopGroup, "cgroup.freeze")))
 	l.writeTool("sync", "printf 'sync %s\\n' \"$*\" >"+l.root+"/log")
-	l.start("slice=2 pause=200 rate=1 safeslice=3 safepause=400 saferate=1\n" + libScript + governorScript + "makegroup || exit 1\ngovern\n")
+	l.start("silence=15 slice=2 pause=200 rate=1 safeslice=3 safepause=400 saferate=1\n" + libScript + governorScript + "makegroup || exit 1\ngovern\n")
 	l.expectEffects("sync -d ROOT/run/holdfast/stage.levers.new", "1")
 	return l
 }

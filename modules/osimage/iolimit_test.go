@@ -41,7 +41,7 @@ esac`)
 	}
 	l.check(os.MkdirAll(filepath.Join(l.root, "run/holdfast"), 0o755))
 	l.check(syscall.Mkfifo(filepath.Join(l.root, "stop"), 0o600))
-	l.start("governed=daemon limited=rpm-ostreed.service sysroot=/sysroot slice=1 pause=200 safeslice=1 safepause=200 rate=1000 saferate=1000\n" +
+	l.start("governed=daemon limited=rpm-ostreed.service sysroot=/sysroot slice=1 pause=200 safeslice=1 safepause=200 rate=1000 saferate=1000 silence=15\n" +
 		libScript + governorScript + ioLimitScript + "notelever freeze no a daemon\nstartlimits\n" +
 		"kill() { command kill \"$@\"; say kill >" + l.root + "/log; }\nread -r _ <" + l.root + "/stop\nstoplimits\n")
 	return l

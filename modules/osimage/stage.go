@@ -158,6 +158,7 @@ func setGovernorVars(vars map[string]string, governed string) {
 	default:
 		vars["limited"] = hostscript.StageUnit
 	}
+	vars["silence"] = strconv.Itoa(int(hostscript.SilenceTime / time.Second))
 	rate := strconv.Itoa(engine.FloorRate)
 	vars["rate"], vars["saferate"], vars["sysroot"] = rate, rate, sysroot
 	floor := engine.FloorPace()

@@ -16,13 +16,14 @@ import (
 
 const (
 	governEvery  = time.Second      // time between two samples of the governor
-	callTimeout  = 5 * time.Second  // limit for a scrape of all members, and for a script that sends a pace
+	callTimeout  = 5 * time.Second  // limit for a scrape of all members before the staging, and for a script that sends a pace
+	scrapeLimit  = time.Second      // limit for a scrape of all members during the staging; a later answer counts in the next sample
 	renewPace    = 5 * time.Second  // time after which the same pace is sent again, because a host without messages falls back to its safe pace
 	idleDuration = 10 * time.Second // duration of the measurement before the first staging near a cluster
 )
 
 // Ports are the connections of the package to its environment. Scrape returns
-// when its context ends.
+// when its context ends, and returns answers that come later at its next call.
 type Ports struct {
 	Clock   Clock
 	Scrape  func(ctx context.Context, cluster string) []governor.Scrape
@@ -37,8 +38,8 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-func (p Ports) scrapeMembers(ctx context.Context, cluster string) []governor.Scrape {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+func (p Ports) scrapeMembers(ctx context.Context, cluster string, limit time.Duration) []governor.Scrape {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return p.Scrape(ctx, cluster)
 }
@@ -81,6 +82,7 @@ func (g *Stage) Run(ctx context.Context, runStep func(context.Context) *engine.F
 	loop, end := context.WithCancel(ctx)
 	defer end()
 	var wait conc.WaitGroup
+	g.setRate(g.controller.First().Knobs.Rate)
 	wait.Go(func() {
 		if f := g.governUntilDone(loop); f != nil {
 			stop(f)

@@ -2,8 +2,12 @@ package governing
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
@@ -34,41 +38,67 @@ func (x *Idle) measureCluster(ctx context.Context, p Ports, s Staging) *idleLate
 	if idle := x.latencyOf(cluster); idle != nil {
 		return idle
 	}
-	first := p.scrapeMembers(ctx, cluster)
+	first := p.scrapeMembers(ctx, cluster, callTimeout)
 	if p.Clock.Sleep(ctx, idleDuration) != nil {
 		return &idleLatency{}
 	}
 	idle := &idleLatency{byHost: map[string]engine.LatencyPoint{}, observed: map[string]governor.Counters{}, blind: true}
-	problem := "its members are not known"
-	var problems []string
-	for i, m := range p.scrapeMembers(ctx, cluster) {
-		if m.Counters == nil {
-			problem = m.Host + ": " + m.Problem
+	var problems []problem
+	for i, m := range p.scrapeMembers(ctx, cluster, callTimeout) {
+		before := i < len(first) && first[i].Counters != nil
+		switch {
+		case m.Counters == nil && !before:
 			idle.absent = append(idle.absent, m.Host)
-			problems = append(problems, m.Host+" is not known ("+m.Problem+")")
+			problems = append(problems, problem{m.Host, m.Problem})
 			continue
+		case m.Counters != nil && before && len(s.Staged) == 0:
+			idle.observed[m.Host] = m.Counters.Since(first[i].Counters)
+			idle.byHost[m.Host] = governor.IdleLatency(m.Host, idle.observed[m.Host])
 		}
 		idle.blind = false
-		if i < len(first) && first[i].Counters != nil && len(s.Staged) == 0 {
-			idle.observed[m.Host] = m.Counters.Since(first[i].Counters)
-			idle.byHost[m.Host] = idle.observed[m.Host].Latency(m.Host, 0)
-		}
 	}
 	if ctx.Err() != nil {
 		return idle
 	}
-	switch {
-	case idle.blind:
-		p.emitWarning("etcd cluster " + cluster + ": the disk latency of its members is not known (" + problem + "); hosts near it are staged at a slow, fixed pace, if they can be slowed; set the block metrics of the cluster, or governor = false")
-	case len(idle.absent) > 0:
-		p.emitWarning("etcd cluster " + cluster + ": the disk latency of " + strings.Join(problems, ", that of ") + "; until all members of the inventory report it, hosts near the cluster are staged at a slow pace")
-	}
-	if !idle.blind && len(s.Staged) > 0 {
-		p.emitWarning("etcd cluster " + cluster + ": its idle latency is not measured, because an earlier run is still staging " + strings.Join(s.Staged, ", ") + "; the limits are those of the inventory until a pause shows it")
-	}
+	p.warnOfIdle(s, idle, problems)
 	x.noteLatency(cluster, idle)
 	return idle
 }
+
+// problem is the reason why a member has no latency.
+type problem struct{ host, reason string }
+
+func (p Ports) warnOfIdle(s Staging, idle *idleLatency, problems []problem) {
+	cluster := "etcd cluster " + s.Lane.Cluster
+	var unknown []string
+	for _, x := range problems {
+		unknown = append(unknown, x.host+" is not known ("+x.reason+")")
+	}
+	switch {
+	case idle.blind && len(problems) == 0:
+		p.emitWarning(cluster + ": the disk latency of its members is not known (its members are not known); " + adviceIfBlind)
+	case idle.blind:
+		last := problems[len(problems)-1]
+		p.emitWarning(cluster + ": the disk latency of its members is not known (" + last.host + ": " + last.reason + "); " + adviceIfBlind)
+	case len(unknown) > 0:
+		p.emitWarning(cluster + ": the disk latency of " + strings.Join(unknown, ", that of ") + "; until all members of the inventory report it, hosts near the cluster are staged at a slow pace")
+	}
+	if !idle.blind && len(s.Staged) > 0 {
+		p.emitWarning(cluster + ": its idle latency is not measured, because an earlier run is still staging " + strings.Join(s.Staged, ", ") + "; the limits are those of the inventory until a pause shows it")
+	}
+	common := governor.LimitsOf(s.Lane.Governing.Latency)
+	for _, host := range slices.Sorted(maps.Keys(idle.byHost)) {
+		wal, commit := governor.P99Of(idle.byHost[host])
+		if highest := common.Highest(); wal > highest.WALFsync || commit > highest.BackendCommit {
+			p.emitWarning(fmt.Sprintf("%s: %s is slow although nothing is staged: its p99 is %s for WAL fsyncs and %s for backend commits; the limits are at most %s and %s",
+				cluster, host, roundLatency(wal), roundLatency(commit), highest.WALFsync, highest.BackendCommit))
+		}
+	}
+}
+
+const adviceIfBlind = "hosts near it are staged at a slow, fixed pace, if they can be slowed; set the block metrics of the cluster, or governor = false"
+
+func roundLatency(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
 
 func (p Ports) emitWarning(message string) {
 	p.Emit(event.Event{Type: event.Warned, Message: message})

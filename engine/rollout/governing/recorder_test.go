@@ -2,6 +2,7 @@ package governing_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,6 +35,10 @@ func (c counters) Latency(host string, _ int) engine.LatencyPoint {
 	return engine.LatencyPoint{Host: host, Window: engine.Duration(c.window), WALFsyncP99: c.p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 1000}}
 }
 
+func (c counters) IdleLatency(host string, exceptional int) engine.LatencyPoint {
+	return c.Latency(host, exceptional)
+}
+
 // sentPace is a pace that has arrived at the host.
 type sentPace struct {
 	at         time.Duration // since the begin of the staging
@@ -48,6 +53,7 @@ type recorder struct {
 	members []string
 	p99     func(host string, at time.Duration) float64 // negative: the member does not answer
 	reply   func(at time.Duration) string               // answer of the host to a pace; nil: freeze is in force
+	lost    func(at time.Duration) bool                 // whether a pace is lost; nil: none
 	content bool                                        // whether the bastion serves the OS
 	later   time.Duration                               // how long after the begin of time the run begins
 
@@ -83,6 +89,9 @@ func (r *recorder) scrapeMembers(context.Context, string) (all []governor.Scrape
 
 func (r *recorder) send(_ context.Context, host, script string, _ time.Duration) (engine.Output, error) {
 	p := sentPace{at: time.Since(r.began)}
+	if r.lost != nil && r.lost(p.at) {
+		return engine.Output{}, errors.New("no route to host")
+	}
 	_, rest, _ := strings.Cut(script, "\npace='")
 	numbers, _, _ := strings.Cut(rest, "'")
 	var slice, pause, safeSlice, safePause int64

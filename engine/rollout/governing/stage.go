@@ -20,10 +20,11 @@ type Stage struct {
 	controller *governor.Controller
 	watch      *governor.Watch
 
-	serial        int64 // serial number of the last pace that was sent
-	pausedSamples int   // number of samples since a pause began
-	sent          governor.Decision
+	serial        int64             // serial number of the last pace that was sent
+	pausedSamples int               // number of samples since a pause began
+	sent          governor.Decision // the last decision that arrived
 	sentAt        time.Time
+	tried         governor.Knobs // the last knobs that may have arrived
 	levers        []engine.Lever // nil until the host has reported its levers
 
 	state  engine.GovernorState
@@ -34,14 +35,14 @@ type Stage struct {
 // governUntilDone samples the members and sends the host its pace until the
 // context ends. It returns a failure if the staging must stop.
 func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
-	g.watch.AddScrapes(g.Clock.Now(), g.scrapeMembers(ctx, g.Lane.Cluster), false)
+	g.watch.AddScrapes(g.Clock.Now(), g.scrapeMembers(ctx, g.Lane.Cluster, scrapeLimit), false)
 	decision := g.controller.First()
 	for {
 		g.sendPace(ctx, decision)
 		if g.Clock.Sleep(ctx, governEvery) != nil {
 			return nil
 		}
-		scrapes := g.scrapeMembers(ctx, g.Lane.Cluster)
+		scrapes := g.scrapeMembers(ctx, g.Lane.Cluster, scrapeLimit)
 		readings := g.watch.AddScrapes(g.Clock.Now(), scrapes, g.isIdle())
 		if ctx.Err() != nil {
 			return nil
@@ -55,9 +56,12 @@ func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 }
 
 // isIdle reports whether the staging was frozen, and so wrote nothing, during all
-// of the time since the previous sample. It must be called once for each sample.
+// of the time since the previous sample. A pace whose answer was lost may have
+// ended the pause, and so does a host that hears nothing for long. isIdle must be
+// called once for each sample.
 func (g *Stage) isIdle() bool {
-	if g.sent.Knobs.Slice > 0 || !g.isInForce(engine.FreezeLever) {
+	heard := g.Clock.Now().Sub(g.sentAt) < hostscript.SilenceTime-time.Second // the host counts whole seconds
+	if !heard || g.sent.Knobs.Slice > 0 || g.tried.Slice > 0 || !g.isInForce(engine.FreezeLever) {
 		g.pausedSamples = 0
 		return false
 	}
@@ -75,6 +79,7 @@ func (g *Stage) sendPace(ctx context.Context, d governor.Decision) {
 		return
 	}
 	g.setRate(d.Knobs.Rate)
+	g.tried = d.Knobs
 	g.serial++
 	script := hostscript.PaceScript(g.serialNumber(), speedOf(d.Knobs), speedOf(d.Safe))
 	reply, err := g.Send(ctx, g.Plan.Host, script, callTimeout)

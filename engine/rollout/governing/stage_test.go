@@ -315,6 +315,57 @@ func TestIdleLatencyOfTheRunCounts(t *testing.T) {
 	}
 }
 
+// TestVerySlowDiskIsWarnedOf checks that the run warns of a member whose disk is slower than the highest limits while
+// nothing is staged.
+func TestVerySlowDiskIsWarnedOf(t *testing.T) {
+	r := newRecorder(func(host string, _ time.Duration) float64 {
+		if host == "etcd-1" {
+			return 0.2
+		}
+		return 0.002
+	})
+	r.stageFor(t, time.Minute, time.Hour)
+	want := "etcd cluster main: etcd-1 is slow although nothing is staged: its p99 is 200ms for WAL fsyncs and 0s for backend commits; the limits are at most 100ms and 250ms"
+	if len(r.warned) != 1 || r.warned[0] != want {
+		t.Errorf("warnings %q", r.warned)
+	}
+}
+
+// TestOneMissedScrapeIsNotBlind checks that members whose metrics fail for a moment, at one of the two scrapes of the idle
+// measurement, still slow the staging later.
+func TestOneMissedScrapeIsNotBlind(t *testing.T) {
+	for _, fails := range []time.Duration{-10 * time.Second, 0} {
+		r := newRecorder(func(_ string, at time.Duration) float64 {
+			switch {
+			case at == fails:
+				return -1
+			case at > 30*time.Second:
+				return 0.5
+			}
+			return 0.002
+		})
+		r.stageFor(t, 2*time.Minute, time.Hour)
+		if last := r.paces[len(r.paces)-1]; last.rate > engine.FloorRate || len(r.warned) > 0 {
+			t.Errorf("no answer at %s: %+v; warnings %q", fails, last, r.warned)
+		}
+	}
+}
+
+// TestRateIsLimitedFromTheBegin checks that the rate of contents is limited before the members are scraped, which may take
+// seconds.
+func TestRateIsLimitedFromTheBegin(t *testing.T) {
+	r := newRecorder(constantP99(0.002))
+	r.content = true
+	scraped := 0
+	r.p99 = func(string, time.Duration) float64 {
+		if scraped++; scraped > 4 && len(r.rates) == 0 { // two members, before the staging two scrapes
+			t.Errorf("scrape %d: no rate", scraped)
+		}
+		return 0.002
+	}
+	r.stageFor(t, 10*time.Second, time.Hour)
+}
+
 // TestThePauseBeginsBeforeItIsIdle checks that the first second of a pause does not count as idle: in a part of it the
 // host still staged.
 func TestThePauseBeginsBeforeItIsIdle(t *testing.T) {
@@ -351,4 +402,62 @@ func (r *recorder) pausedSince() (since time.Duration) {
 		since = p.at
 	}
 	return since
+}
+
+// TestALostPauseIsNotIdle checks a host that the bastion cannot reach from the middle of a pause on: after 15 s without a
+// pace it stages again, at its safe pace, so the latency from then on is not the idle one, and does not raise the limits.
+func TestALostPauseIsNotIdle(t *testing.T) {
+	var r *recorder
+	var lost time.Duration // begin of the time in which no pace arrives
+	r = newRecorder(func(_ string, at time.Duration) float64 {
+		n := len(r.paces)
+		switch {
+		case n == 0 || at < 5*time.Second:
+			return 0.002
+		case r.paces[n-1].pace.Slice == 0 && at-r.paces[n-1].at < 15*time.Second:
+			return 0.002
+		}
+		return 0.03
+	})
+	r.lost = func(at time.Duration) bool {
+		if n := len(r.paces); lost == 0 && at > time.Minute && r.paces[n-1].pace.Slice == 0 && at-r.pausedSince() > time.Second {
+			lost = at
+		}
+		return lost > 0 && at < lost+40*time.Second
+	}
+	r.stageFor(t, 8*time.Minute, time.Hour)
+	checkPausesAfter(t, r, lost+time.Minute)
+}
+
+// TestAPaceWhoseAnswerIsLostEndsThePause checks that a pause ends for the bastion with the first pace that may have
+// arrived at the host, although the host's answer was lost.
+func TestAPaceWhoseAnswerIsLostEndsThePause(t *testing.T) {
+	var r *recorder
+	r = newRecorder(func(_ string, at time.Duration) float64 {
+		if n := len(r.paces); n == 0 || at < 5*time.Second || r.paces[n-1].pace.Slice == 0 {
+			return 0.002
+		}
+		return 0.03
+	})
+	r.reply = func(time.Duration) string {
+		if n := len(r.paces); n > 1 && r.paces[n-1].pace.Slice > 0 && r.paces[n-2].pace.Slice == 0 {
+			return "error"
+		}
+		return "freeze yes\n"
+	}
+	r.stageFor(t, 8*time.Minute, time.Hour)
+	checkPausesAfter(t, r, time.Minute)
+}
+
+func checkPausesAfter(t *testing.T, r *recorder, after time.Duration) {
+	t.Helper()
+	late := 0
+	for _, p := range r.paces {
+		if p.pace.Slice == 0 && p.at > after {
+			late++
+		}
+	}
+	if after <= time.Minute-time.Second || late == 0 {
+		t.Errorf("%d paces of a pause after %s; states %s", late, after, r.stateNames())
+	}
 }

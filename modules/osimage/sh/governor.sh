@@ -1,15 +1,14 @@
 # Runs the staging in its own cgroup below the unit. The cgroup is frozen except for short slices.
 # Before each slice, the data of the last slice are written to disk, so that etcd on the same disk
 # never waits for the data of more than one slice. It needs: slice, pause (milliseconds) and rate
-# (bytes per second, for iolimit.sh), until the bastion sends others, and safeslice, safepause and
-# saferate (if the bastion is silent).
+# (bytes per second, for iolimit.sh), until the bastion sends others; safeslice, safepause and
+# saferate, which are in force while the bastion has sent no pace for silence (seconds).
 #
 # This loop is the main process of the unit. If it dies, systemd ends the unit and its frozen
 # processes: signals end even frozen processes.
 pacefile=$work/stage.pace
 leverfile=$work/stage.levers
 flushmark=$work/stage.flushed # has the time of the last flush
-silence=15 # after this many seconds without a pace from the bastion, the safe pace is in force
 
 # notelever reports whether a lever is in force. Arguments: freeze or io, yes or no, and the
 # reason for no. The bastion sees the levers, and sends a pace, as soon as both are known.

@@ -1,7 +1,7 @@
 # Limits how many bytes per second a unit reads and writes, with the io controller of cgroup v2.
 # It is used where the staging cannot be frozen. It needs: limited (the unit that does the work),
 # sysroot (a path; systemd finds the disk below it), rate (bytes per second, until the bastion sends
-# others), saferate (if the bastion is silent) and governed (daemon: the unit is not the staging
+# others), saferate and silence (as in governor.sh) and governed (daemon: the unit is not the staging
 # unit).
 #
 # The command after of stage.sh removes the limits of a daemon, if the file limitmark is there. It
