@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -17,12 +18,19 @@ func (h *Hosts) ServeContents(s *content.Server) { h.contents = s }
 // serveContent opens a port on the host's loopback for the content that a
 // script fetches, and returns the script with that port. stop closes the port.
 // For a script without content, serveContent opens no port.
-func (c conn) serveContent(s rollout.Script) (text string, stop func(), err error) {
+//
+// The content is prepared before the port is open: until somebody accepts its
+// connections, any account of the host can block the whole SSH connection.
+func (c conn) serveContent(ctx context.Context, s rollout.Script) (text string, stop func(), err error) {
 	if s.Content == nil {
 		return s.Text, func() {}, nil
 	}
 	if c.contents == nil {
 		return "", nil, rollout.NoContent{Cause: errors.New("the site has no mirror")}
+	}
+	prepared, err := c.contents.PrepareTransfer(ctx, content.Transfer{Host: c.name, Content: *s.Content, Report: s.Transfer})
+	if err != nil {
+		return "", nil, rollout.NoContent{Cause: err}
 	}
 	l, err := c.host.Listen("tcp", "127.0.0.1:0")
 	switch {
@@ -32,12 +40,7 @@ func (c conn) serveContent(s rollout.Script) (text string, stop func(), err erro
 		return "", nil, rollout.NoContent{Cause: withoutHost(err)}
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	stop, err = c.contents.Serve(l, content.Transfer{Host: c.name, Content: *s.Content, Report: s.Transfer})
-	if err != nil {
-		_ = l.Close() // nobody has used the port
-		return "", nil, rollout.NoContent{Cause: err}
-	}
-	return fmt.Sprintf("port=%d\n%s", port, s.Text), stop, nil
+	return fmt.Sprintf("port=%d\n%s", port, s.Text), prepared.Serve(l), nil
 }
 
 // SetRate limits the bytes per second of contents to a host, within the limits

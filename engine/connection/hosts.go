@@ -139,7 +139,7 @@ type conn struct {
 
 // Run runs a script on the host as root.
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	text, stop, err := c.serveContent(s)
+	text, stop, err := c.serveContent(ctx, s)
 	if err != nil {
 		return rollout.Reply{}, err
 	}

@@ -28,7 +28,7 @@ func (t *tracker) beginTransfer(transfer Transfer) *progress {
 	if t.sent[key] == nil {
 		t.sent[key] = newSentRanges()
 	}
-	p := &progress{transfer: transfer, began: time.Now(), sent: t.sent[key]}
+	p := &progress{transfer: transfer, sent: t.sent[key]}
 	p.before, _ = p.sent.countBytes()
 	return p
 }
@@ -36,8 +36,8 @@ func (t *tracker) beginTransfer(transfer Transfer) *progress {
 // progress measures one transfer.
 type progress struct {
 	transfer Transfer
-	before   int64 // bytes of earlier attempts
-	began    time.Time
+	before   int64       // bytes of earlier attempts
+	began    time.Time   // when its host could begin to fetch
 	sent     *sentRanges // of all attempts
 	total    atomic.Int64
 }

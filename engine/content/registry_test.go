@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -75,12 +74,7 @@ func serveImage(t *testing.T, folder ocilayout.Path, image v1.Hash) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, engine.Mirror{Layout: string(folder)})
-	stop, err := s.Serve(l, content.Transfer{Host: "h", Content: engine.Content{Image: image.String()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
+	serveTransfer(t, newServer(t, engine.Mirror{Layout: string(folder)}), l, content.Transfer{Host: "h", Content: engine.Content{Image: image.String()}})
 	return l.Addr().String()
 }
 
@@ -105,14 +99,9 @@ func TestHostsPullImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last atomic.Int64
-	stop, err := newServer(t, engine.Mirror{Layout: string(folder)}).Serve(l, content.Transfer{
+	once := serveTransfer(t, newServer(t, engine.Mirror{Layout: string(folder)}), l, content.Transfer{
 		Host: h.name, Content: engine.Content{Image: digest.String()}, Report: func(p event.Progress) { last.Store(p.Bytes) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	once := sync.OnceFunc(stop)
-	t.Cleanup(once)
 	pulled, err := remote.Image(digestReference(t, l.Addr().String(), digest))
 	if err != nil {
 		t.Fatal(err)
@@ -213,8 +202,7 @@ func TestOnlyThePinnedImageIsServed(t *testing.T) {
 	}
 }
 
-// TestAnIncompleteImageIsNotServed checks that Serve refuses an image that
-// lacks blobs.
+// TestAnIncompleteImageIsNotServed checks that PrepareTransfer refuses an image that lacks blobs.
 func TestAnIncompleteImageIsNotServed(t *testing.T) {
 	t.Parallel()
 	folder, image, _ := makeLayout(t)
@@ -230,13 +218,13 @@ func TestAnIncompleteImageIsNotServed(t *testing.T) {
 	}
 	missing := "sha256:" + strings.Repeat("0", 64)
 	for digest, want := range map[string]string{digestOf(t, image).String(): "lacks 2 of its blobs", missing: "lacks 1 of its blobs"} {
-		_, err := newServer(t, engine.Mirror{Layout: string(folder)}).Serve(nil, content.Transfer{Host: "h", Content: engine.Content{Image: digest}})
+		_, err := newServer(t, engine.Mirror{Layout: string(folder)}).PrepareTransfer(t.Context(), content.Transfer{Host: "h", Content: engine.Content{Image: digest}})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "holdfast mirror --from docker://") {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	for folder, want := range map[string]string{"": "add layout", t.TempDir(): "makes it", filepath.Join(t.TempDir(), "none"): "makes it"} {
-		_, err := newServer(t, engine.Mirror{Layout: folder}).Serve(nil, content.Transfer{Host: "h", Content: engine.Content{Image: missing}})
+		_, err := newServer(t, engine.Mirror{Layout: folder}).PrepareTransfer(t.Context(), content.Transfer{Host: "h", Content: engine.Content{Image: missing}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("served from %q: %v", folder, err)
 		}

@@ -71,9 +71,18 @@ type Transfer struct {
 	Report  func(event.Progress) // called every few seconds after the first byte, and at the end; may be nil
 }
 
-// Serve answers the connections of a listener until stop is called. stop closes the listener, and waits until the
-// connections have ended. Serve fails if the content is not complete.
-func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
+// PreparedTransfer is a transfer whose content is complete. Its listener can be opened: from then on, nothing delays its
+// connections.
+type PreparedTransfer struct {
+	server   *Server
+	host     string
+	handler  http.Handler
+	progress *progress
+}
+
+// PrepareTransfer finds the content of a transfer and its size, which may take seconds. It fails if the content is not
+// complete.
+func (s *Server) PrepareTransfer(ctx context.Context, t Transfer) (*PreparedTransfer, error) {
 	opened, err := s.openStore(t.Content)
 	if err != nil {
 		return nil, err
@@ -82,29 +91,36 @@ func (s *Server) Serve(l net.Listener, t Transfer) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
-	var work conc.WaitGroup
 	p := s.tracker.beginTransfer(t)
 	p.setTotal(size)
 	h, err := opened.newHandler(ctx, t.Content, p)
 	if err != nil {
-		cancel()
 		return nil, err
 	}
+	return &PreparedTransfer{server: s, host: t.Host, handler: readOnly{h}, progress: p}, nil
+}
+
+// Serve accepts and answers the connections of a listener until stop is called. stop closes the listener, and waits
+// until the connections have ended.
+func (t *PreparedTransfer) Serve(l net.Listener) (stop func()) {
+	ctx, cancel := context.WithCancel(t.server.ctx)
 	server := &http.Server{
-		Handler: readOnly{h}, ErrorLog: log.New(io.Discard, "", 0), // hosts must not write to the terminal of the operator
+		Handler: t.handler, ErrorLog: log.New(io.Discard, "", 0), // hosts must not write to the terminal of the operator
 		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	work.Go(func() { _ = server.Serve(&boundedListener{Listener: l, ctx: ctx, limits: s.limits, host: t.Host}) }) // server.Serve ends with the listener
-	work.Go(func() { p.reportUntil(ctx) })
+	var work conc.WaitGroup
+	bounded := &boundedListener{Listener: l, ctx: ctx, limits: t.server.limits, host: t.host}
+	work.Go(func() { _ = server.Serve(bounded) }) // server.Serve ends with the listener
+	t.progress.began = time.Now()
+	work.Go(func() { t.progress.reportUntil(ctx) })
 	return func() {
 		cancel()
 		_ = server.Close()
 		_ = l.Close() // the server may not have started to use the listener
 		work.Wait()
-		p.reportEnd()
-	}, nil
+		t.progress.reportEnd()
+	}
 }
 
 // expectedSize is the size of a transfer. All hosts that fetch the same content

@@ -100,16 +100,23 @@ func (h host) serveCommit(t *testing.T, s *content.Server, commit string, wrap f
 		l = wrap(l)
 	}
 	var last atomic.Int64
-	stop, err := s.Serve(l, content.Transfer{Host: h.name, Content: engine.Content{Commit: commit}, Report: func(p event.Progress) {
+	once := serveTransfer(t, s, l, content.Transfer{Host: h.name, Content: engine.Content{Commit: commit}, Report: func(p event.Progress) {
 		last.Store(p.Bytes)
 		h.again.Store(p.Again)
 	}})
+	return url, func() int64 { once(); return last.Load() }
+}
+
+// serveTransfer serves a transfer until stop is called or the test ends.
+func serveTransfer(t *testing.T, s *content.Server, l net.Listener, transfer content.Transfer) (stop func()) {
+	t.Helper()
+	prepared, err := s.PrepareTransfer(t.Context(), transfer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	once := sync.OnceFunc(stop)
-	t.Cleanup(once)
-	return url, func() int64 { once(); return last.Load() }
+	stop = sync.OnceFunc(prepared.Serve(l))
+	t.Cleanup(stop)
+	return stop
 }
 
 func (h host) pullCommit(t *testing.T, url, commit string) (string, error) {
@@ -288,8 +295,7 @@ func TestHostsRefuseWhatTheyDoNotTrust(t *testing.T) {
 	}
 }
 
-// TestAnIncompleteCommitIsNotServed checks that Serve refuses a commit that
-// lacks objects.
+// TestAnIncompleteCommitIsNotServed checks that PrepareTransfer refuses a commit that lacks objects.
 func TestAnIncompleteCommitIsNotServed(t *testing.T) {
 	t.Parallel()
 	folder, commit := makeMirror(t)
@@ -300,10 +306,10 @@ func TestAnIncompleteCommitIsNotServed(t *testing.T) {
 		}
 	}
 	for commit, want := range map[string]string{commit: "lacks 3 of its objects", strings.Repeat("0", 64): "lacks 1 of its objects"} {
-		if _, err := newServer(t, engine.Mirror{Repository: folder + "/none"}).Serve(nil, content.Transfer{Content: engine.Content{Commit: commit}}); err == nil || !strings.Contains(err.Error(), "makes it") {
+		if _, err := newServer(t, engine.Mirror{Repository: folder + "/none"}).PrepareTransfer(t.Context(), content.Transfer{Content: engine.Content{Commit: commit}}); err == nil || !strings.Contains(err.Error(), "makes it") {
 			t.Errorf("from nowhere: %v", err)
 		}
-		_, err := newServer(t, engine.Mirror{Repository: folder}).Serve(nil, content.Transfer{Host: "h", Content: engine.Content{Commit: commit}})
+		_, err := newServer(t, engine.Mirror{Repository: folder}).PrepareTransfer(t.Context(), content.Transfer{Host: "h", Content: engine.Content{Commit: commit}})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "holdfast mirror --from URL") {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -319,11 +325,7 @@ func listenHere(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop, err := newServer(t, engine.Mirror{Repository: folder}).Serve(l, content.Transfer{Host: "h", Content: engine.Content{Commit: commit}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
+	serveTransfer(t, newServer(t, engine.Mirror{Repository: folder}), l, content.Transfer{Host: "h", Content: engine.Content{Commit: commit}})
 	return l.Addr().String()
 }
 

@@ -1,6 +1,7 @@
 package content_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -162,15 +163,15 @@ func (s *throughputSite) copyFiles(b *testing.B, host int) error {
 
 // fetchFiles makes a host fetch the files from the mirror, through a forward of its connection.
 func (s *throughputSite) fetchFiles(mirror *content.Server, host int) error {
+	prepared, err := mirror.PrepareTransfer(context.Background(), content.Transfer{Host: fmt.Sprint(host), Content: engine.Content{Commit: s.commit}})
+	if err != nil {
+		return err
+	}
 	l, err := s.hosts[host].Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	stop, err := mirror.Serve(l, content.Transfer{Host: fmt.Sprint(host), Content: engine.Content{Commit: s.commit}})
-	if err != nil {
-		return err
-	}
-	defer stop()
+	defer prepared.Serve(l)()
 	f := Fetch{URL: "http://" + l.Addr().String() + "/ostree/", Count: s.count, Folder: s.hostFolder(host)}
 	if s.drop {
 		f.Folder = ""

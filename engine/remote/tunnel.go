@@ -74,8 +74,8 @@ func (h *Host) closeTunnels() {
 
 // Listen opens a port on the host's loopback and returns its connections; network is "tcp". addr is like "127.0.0.1:0".
 // With port 0 the host chooses the port, and the listener's Addr returns it. The caller must accept connections as long
-// as the listener is open. Listen has no context: keepalives detect a host that does not answer. The error is an
-// *Error.
+// as the listener is open, also while it closes the listener: connections that nobody accepts block Close, and the whole
+// SSH connection. Listen has no context: keepalives detect a host that does not answer. The error is an *Error.
 func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	step := "listen on " + addr + " of the host"
 	name, _, err := net.SplitHostPort(addr)
