@@ -100,8 +100,8 @@ func (s *Server) PrepareTransfer(ctx context.Context, t Transfer) (*PreparedTran
 	return &PreparedTransfer{server: s, host: t.Host, handler: readOnly{h}, progress: p}, nil
 }
 
-// Serve accepts and answers the connections of a listener until stop is called. stop closes the listener, and waits
-// until the connections have ended.
+// Serve accepts connections of a listener until it is closed, and answers them until stop is called. stop closes the
+// listener, and waits until the connections have ended.
 func (t *PreparedTransfer) Serve(l net.Listener) (stop func()) {
 	ctx, cancel := context.WithCancel(t.server.ctx)
 	server := &http.Server{
@@ -116,8 +116,8 @@ func (t *PreparedTransfer) Serve(l net.Listener) (stop func()) {
 	work.Go(func() { t.progress.reportUntil(ctx) })
 	return func() {
 		cancel()
+		_ = l.Close() // first, because server.Close ends the loop that accepts connections, for which a forward of SSH waits
 		_ = server.Close()
-		_ = l.Close() // the server may not have started to use the listener
 		work.Wait()
 		t.progress.reportEnd()
 	}
