@@ -29,7 +29,10 @@ func (c conn) serveContent(ctx context.Context, s rollout.Script) (text string, 
 		return "", nil, rollout.NoContent{Cause: errors.New("the site has no mirror")}
 	}
 	prepared, err := c.contents.PrepareTransfer(ctx, content.Transfer{Host: c.name, Content: *s.Content, Report: s.Transfer})
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return "", nil, context.Cause(ctx)
+	case err != nil:
 		return "", nil, rollout.NoContent{Cause: err}
 	}
 	l, err := c.host.Listen("tcp", "127.0.0.1:0")

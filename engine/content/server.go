@@ -81,13 +81,13 @@ type PreparedTransfer struct {
 }
 
 // PrepareTransfer finds the content of a transfer and its size, which may take seconds. It fails if the content is not
-// complete.
+// complete, and with the cause of the context if that ends before.
 func (s *Server) PrepareTransfer(ctx context.Context, t Transfer) (*PreparedTransfer, error) {
 	opened, err := s.openStore(t.Content)
 	if err != nil {
 		return nil, err
 	}
-	size, err := s.findSize(opened, t.Content)
+	size, err := s.findSize(ctx, opened, t.Content)
 	if err != nil {
 		return nil, err
 	}
@@ -121,29 +121,4 @@ func (t *PreparedTransfer) Serve(l net.Listener) (stop func()) {
 		work.Wait()
 		t.progress.reportEnd()
 	}
-}
-
-// expectedSize is the size of a transfer. All hosts that fetch the same content
-// share it.
-type expectedSize struct {
-	known chan struct{}
-	bytes int64
-	err   error
-}
-
-// findSize computes the size once for all hosts. It fails if the content is not complete: no host can fetch it then.
-func (s *Server) findSize(from store, c engine.Content) (int64, error) {
-	s.mu.Lock()
-	e := s.sizes[c]
-	if e == nil {
-		e = &expectedSize{known: make(chan struct{})}
-		s.sizes[c] = e
-		s.work.Go(func() {
-			e.bytes, e.err = from.measureContent(s.ctx, c)
-			close(e.known)
-		})
-	}
-	s.mu.Unlock()
-	<-e.known
-	return e.bytes, e.err
 }

@@ -316,6 +316,28 @@ func TestAnIncompleteCommitIsNotServed(t *testing.T) {
 	}
 }
 
+// TestACompletedMirrorIsServed checks that a mirror that was completed during the run is served: an earlier check does not
+// count.
+func TestACompletedMirrorIsServed(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	writeFiles(t, folder, map[string]string{"config": "[core]\nmode=archive\n"})
+	commit := writeEmptyCommit(t, folder)
+	trees, _ := filepath.Glob(filepath.Join(folder, "objects/*/*.dirtree"))
+	if err := os.Remove(trees[0]); err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, engine.Mirror{Repository: folder})
+	transfer := content.Transfer{Host: "h", Content: engine.Content{Commit: commit}}
+	if _, err := s.PrepareTransfer(t.Context(), transfer); err == nil || !strings.Contains(err.Error(), "lacks 1 of its objects") {
+		t.Errorf("%v, want an incomplete mirror", err)
+	}
+	writeEmptyCommit(t, folder)
+	if _, err := s.PrepareTransfer(t.Context(), transfer); err != nil {
+		t.Errorf("after the mirror was completed: %v", err)
+	}
+}
+
 // listenHere serves a mirror at a port of this machine, and returns the
 // address.
 func listenHere(t *testing.T, folder string) string {
