@@ -74,9 +74,6 @@ type Content struct {
 	Have   string `json:"have,omitempty"`   // commit or digest that the host already has; only the difference is transferred
 }
 
-// Digest returns the commit or the digest of the image.
-func (c Content) Digest() string { return c.Commit + c.Image }
-
 // DisplayText returns the text for people: Display, else the whole script.
 func (x Exec) DisplayText() string {
 	if x.Display != "" {

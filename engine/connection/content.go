@@ -28,7 +28,7 @@ func (c conn) serveContent(ctx context.Context, s rollout.Script) (text string, 
 	if c.contents == nil {
 		return "", nil, rollout.NoContent{Cause: errors.New("the site has no mirror")}
 	}
-	prepared, err := c.contents.PrepareTransfer(ctx, content.Transfer{Host: c.name, Content: *s.Content, Report: s.Transfer})
+	prepared, err := c.contents.PrepareTransfer(ctx, content.Transfer{Host: c.name, Step: s.Step, Content: *s.Content, Report: s.Transfer})
 	switch {
 	case ctx.Err() != nil:
 		return "", nil, context.Cause(ctx)

@@ -13,22 +13,28 @@ import (
 // reportInterval is the time between two reports of a transfer.
 const reportInterval = 5 * time.Second
 
-// tracker keeps the bytes that hosts were sent, over all attempts.
+// tracker keeps the bytes that hosts were sent in their present steps, over all attempts.
 type tracker struct {
-	mu   sync.Mutex
-	sent map[string]*sentRanges // by host and digest
+	mu    sync.Mutex
+	hosts map[string]sentInStep
 }
 
-func newTracker() tracker { return tracker{sent: map[string]*sentRanges{}} }
+type sentInStep struct {
+	step int64
+	sent *sentRanges
+}
+
+func newTracker() tracker { return tracker{hosts: map[string]sentInStep{}} }
 
 func (t *tracker) beginTransfer(transfer Transfer) *progress {
-	key := transfer.Host + " " + transfer.Content.Digest()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.sent[key] == nil {
-		t.sent[key] = newSentRanges()
+	h, ok := t.hosts[transfer.Host]
+	if !ok || h.step != transfer.Step {
+		h = sentInStep{transfer.Step, newSentRanges()}
+		t.hosts[transfer.Host] = h
 	}
-	p := &progress{transfer: transfer, sent: t.sent[key]}
+	p := &progress{transfer: transfer, sent: h.sent}
 	p.before, _ = p.sent.countBytes()
 	return p
 }
@@ -36,9 +42,9 @@ func (t *tracker) beginTransfer(transfer Transfer) *progress {
 // progress measures one transfer.
 type progress struct {
 	transfer Transfer
-	before   int64       // bytes of earlier attempts
+	before   int64       // bytes of earlier attempts of the step
 	began    time.Time   // when its host could begin to fetch
-	sent     *sentRanges // of all attempts
+	sent     *sentRanges // of all attempts of the step
 	total    atomic.Int64
 }
 

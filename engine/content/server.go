@@ -64,9 +64,11 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Transfer is the fetch of one OS by one host.
+// Transfer is the fetch of one OS by one host. If its connection is lost, further transfers continue it: they have the
+// same Host and Step, and their reports count from the begin of the step.
 type Transfer struct {
 	Host    string
+	Step    int64
 	Content engine.Content
 	Report  func(event.Progress) // called every few seconds after the first byte, and at the end; may be nil
 }

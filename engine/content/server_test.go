@@ -54,6 +54,7 @@ func makeMirror(t *testing.T) (folder, commit string) {
 // host is a host with an empty repository whose remote cannot be reached.
 type host struct {
 	name, repo string
+	step       int64
 	server     *sshtest.Server
 	again      *atomic.Int64 // bytes that were sent again
 }
@@ -100,7 +101,7 @@ func (h host) serveCommit(t *testing.T, s *content.Server, commit string, wrap f
 		l = wrap(l)
 	}
 	var last atomic.Int64
-	once := serveTransfer(t, s, l, content.Transfer{Host: h.name, Content: engine.Content{Commit: commit}, Report: func(p event.Progress) {
+	once := serveTransfer(t, s, l, content.Transfer{Host: h.name, Step: h.step, Content: engine.Content{Commit: commit}, Report: func(p event.Progress) {
 		last.Store(p.Bytes)
 		h.again.Store(p.Again)
 	}})
@@ -224,6 +225,7 @@ func TestStaticDeltasAreUsed(t *testing.T) {
 	ostreetest.MustRun(t, h.repo, "init", "--mode=bare-user")
 	ostreetest.MustRun(t, h.repo, "remote", "add", "--no-gpg-verify", "lab", "http://192.0.2.1/")
 	for _, commit := range []string{first, second} {
+		h.step++
 		url, sent := h.serveCommit(t, s, commit, nil)
 		out, err := h.pullCommit(t, url, commit)
 		if err != nil {

@@ -39,6 +39,7 @@ type Script struct {
 
 	Content  *engine.Content      // content that the script fetches from the bastion, through the port in its variable port; nil: none
 	Transfer func(event.Progress) // gets the progress of the transfer of Content; may be nil
+	Step     int64                // number of the step in the run; Transfer counts over all attempts of a step
 
 	// Purpose is the reason for the script, Op is the operation of a StepScript,
 	// and Probe has the parts of a ProbeScript. Simulated hosts act on them.

@@ -13,6 +13,7 @@ package rollout
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/engine"
@@ -48,8 +49,9 @@ type Run struct {
 	Ports
 
 	events emitter
-	waited sync.Map  // hosts of Awaited that the run has waited for
-	state  *runState // progress since the last call of Plan, PlanPlays or Apply
+	steps  atomic.Int64 // number of the last step that ran a script
+	waited sync.Map     // hosts of Awaited that the run has waited for
+	state  *runState    // progress since the last call of Plan, PlanPlays or Apply
 }
 
 func (r *Run) pollInterval() time.Duration {

@@ -148,7 +148,7 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 		run = r.runTransfer
 	}
 	defer progress.Flush()
-	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.Write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer})
+	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.Write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer, Step: r.steps.Add(1)})
 	if f := scriptRefusal(reply, s); err == nil && f != nil {
 		return f
 	}

@@ -30,7 +30,12 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 type lossyHosts struct {
 	attempts []attempt
 	count    int
+	steps    []int64 // of the scripts
 }
+
+type silentSink struct{}
+
+func (silentSink) Emit(event.Event) error { return nil }
 
 type attempt struct {
 	moved bool
@@ -43,6 +48,7 @@ func (h *lossyHosts) Connect(context.Context, engine.Host) (Conn, error) { retur
 func (h *lossyHosts) Run(_ context.Context, s Script) (Reply, error) {
 	a := h.attempts[min(h.count, len(h.attempts)-1)]
 	h.count++
+	h.steps = append(h.steps, s.Step)
 	time.Sleep(a.took)
 	if a.moved {
 		s.Transfer(event.Progress{Bytes: 1})
@@ -78,4 +84,23 @@ func TestTransfersContinueOnNewConnections(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAttemptsOfAStepShareItsNumber checks that a repeated script belongs to the step of the first attempt, so that its
+// bytes are counted together, and that another step of the same host has another number.
+func TestAttemptsOfAStepShareItsNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts := &lossyHosts{attempts: []attempt{{true, time.Minute, errors.New("lost")}, {moved: true}}}
+		r := &Run{Ports: Ports{Hosts: hosts, Clock: wallClock{}, Sink: silentSink{}}}
+		r.Inventory.Hosts = []engine.Host{{Name: "h"}}
+		step := engine.Step{Name: "stage", Do: engine.Op{Exec: &engine.Exec{Script: "pull", Content: &engine.Content{Commit: "c"}}}}
+		for range 2 {
+			if err := r.runExec(t.Context(), engine.HostPlan{Host: "h"}, step, &stepHeartbeat{r: r}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := hosts.steps; len(s) != 3 || s[0] != s[1] || s[1] == s[2] {
+			t.Errorf("steps %v, want two attempts of one, and one of another", s)
+		}
+	})
 }
