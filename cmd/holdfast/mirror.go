@@ -23,7 +23,8 @@ func (a *app) mirrorCommand() *cobra.Command {
 		Long: `mirror checks the repository and the image layout of the mirror block: whether
 they have every object of the commits and images that pools with
 source = "bastion" should run, and whether their contents have their digests. It
-names those that are missing or damaged, and then ends with 2.
+names those that are missing or damaged, and then ends with 2. It also shows
+whether the mirror has signatures of them; this does not change the exit status.
 
 With --from it first fetches the commits or the images, and makes the folder if
 there is none. Commits come from the URL or the folder of an ostree repository,
@@ -88,8 +89,11 @@ func (a *app) showMirror(m engine.Mirror, all []mirror.ContentStatus) error {
 		if !s.IsComplete() {
 			state = fmt.Sprintf("%d missing, %d damaged", len(s.Missing), len(s.Damaged))
 		}
-		if s.Signed {
+		switch {
+		case s.Signed:
 			state += ", with signatures"
+		case s.IsComplete():
+			state += ", without signatures"
 		}
 		fmt.Fprintf(a.stdout, "  %s: %s; %s, %s; for %s\n", name, state,
 			termtext.FormatCount(s.Objects, unit, unit+"s"), termtext.FormatBytes(s.Bytes), strings.Join(s.Pools, ", "))

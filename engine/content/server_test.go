@@ -240,24 +240,8 @@ func TestStaticDeltasAreUsed(t *testing.T) {
 // TestHostsAcceptWhatIsSigned checks that a host accepts a commit that is signed with a trusted key.
 func TestHostsAcceptWhatIsSigned(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("gpg"); err != nil {
-		t.Skip("there is no gpg here")
-	}
-	home, key := filepath.Join(t.TempDir(), "gpg"), filepath.Join(t.TempDir(), "key")
-	if err := os.Mkdir(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	gpg := func(args ...string) {
-		t.Helper()
-		if out, err := exec.CommandContext(t.Context(), "gpg", append([]string{"--homedir", home, "--batch", "--quiet", "--passphrase", ""}, args...)...).CombinedOutput(); err != nil {
-			t.Skipf("gpg %v: %v: %s", args, err, out)
-		}
-	}
-	gpg("--quick-generate-key", "lab@example.org", "ed25519", "sign", "never")
-	gpg("--output", key, "--export", "lab@example.org")
-	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() }) // gpg-agent also ends when its folder is removed
 	folder, commit := makeMirror(t)
-	ostreetest.MustRun(t, folder, "gpg-sign", "--gpg-homedir="+home, commit, "lab@example.org")
+	key := ostreetest.SignCommit(t, folder, commit)
 	h := newHost(t, "host", "--set=gpg-verify=true", "--gpg-import="+key)
 	url, _ := h.serveCommit(t, newServer(t, engine.Mirror{Repository: folder}), commit, nil)
 	if out, err := h.pullCommit(t, url, commit); err != nil {

@@ -180,7 +180,8 @@ func TestParsersTakeAnything(t *testing.T) {
 		_, _ = parseCommit(data)
 		_, _ = parseTree(data)
 		_, _ = readFileHeader(bytes.NewReader(data))
-		_, _ = splitArray(data)
+		_, _ = splitArray(data, 1)
+		_, _ = splitArray(data, 8)
 	})
 }
 

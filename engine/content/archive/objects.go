@@ -58,11 +58,11 @@ func parseTree(data []byte) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := splitArray(lists[0])
+	files, err := splitArray(lists[0], 1)
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := splitArray(lists[1])
+	dirs, err := splitArray(lists[1], 1)
 	if err != nil {
 		return nil, err
 	}

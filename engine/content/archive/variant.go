@@ -59,8 +59,8 @@ func splitTuple(data []byte, count int) ([][]byte, error) {
 	return members, nil
 }
 
-// splitArray returns the elements of an array of variable-size elements without alignment.
-func splitArray(data []byte) ([][]byte, error) {
+// splitArray returns the elements of an array of variable-size elements. Each begins at a multiple of alignment.
+func splitArray(data []byte, alignment int) ([][]byte, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
@@ -76,6 +76,7 @@ func splitArray(data []byte) ([][]byte, error) {
 	elements := make([][]byte, 0, count)
 	start := 0
 	for i := range count {
+		start = alignOffset(start, alignment)
 		end, err := readOffset(data, count-1-i, table)
 		if err != nil || end < start {
 			return nil, errVariant
@@ -85,3 +86,5 @@ func splitArray(data []byte) ([][]byte, error) {
 	}
 	return elements, nil
 }
+
+func alignOffset(offset, alignment int) int { return (offset + alignment - 1) / alignment * alignment }

@@ -50,7 +50,7 @@ type ContentStatus struct {
 	Wanted
 	Objects int      `json:"objects"`           // known objects of the commit, or blobs of the image
 	Bytes   int64    `json:"bytes"`             // size of the objects that exist
-	Signed  bool     `json:"signed,omitempty"`  // the image has sigstore signatures, which hosts check
+	Signed  bool     `json:"signed,omitempty"`  // the mirror has signatures for hosts to check: detached ones of a commit, or sigstore's of an image
 	Missing []string `json:"missing,omitempty"` // paths of missing objects
 	Damaged []string `json:"damaged,omitempty"` // paths of objects whose contents do not have their digest
 }
@@ -107,7 +107,11 @@ func checkCommit(ctx context.Context, folder string, w Wanted) (ContentStatus, e
 	if err != nil {
 		return ContentStatus{}, fmt.Errorf("check commit %s: %w", w.Commit, err)
 	}
-	s := ContentStatus{Wanted: w, Objects: report.Objects, Bytes: report.Bytes}
+	signed, err := repository.HasSignatures(w.Commit)
+	if err != nil {
+		return ContentStatus{}, fmt.Errorf("check the signatures of commit %s: %w", w.Commit, err)
+	}
+	s := ContentStatus{Wanted: w, Objects: report.Objects, Bytes: report.Bytes, Signed: signed}
 	for _, o := range report.Missing {
 		s.Missing = append(s.Missing, o.Path())
 	}
