@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
 	"holdfast/engine/remote"
@@ -52,6 +55,34 @@ func TestConnectWaits(t *testing.T) {
 	}
 	cancel()
 	<-ended
+}
+
+// TestCloseWhileAHostIsDialed checks that Close ends if a connection is opened meanwhile, and that later callers get none.
+func TestCloseWhileAHostIsDialed(t *testing.T) {
+	t.Parallel()
+	logins, release := make(chan struct{}, 8), make(chan struct{})
+	s := sshtest.Start(t, sshtest.Config{})
+	jump := sshtest.Start(t, sshtest.Config{Connect: func(address string) (net.Conn, error) {
+		logins <- struct{}{}
+		<-release
+		return net.Dial("tcp", address)
+	}})
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+	h := hostAt("h1", s)
+	h.SSH.ProxyJump = "core@" + jump.Addr()
+	h.SSH.Identities, h.SSH.KnownHosts = append(h.SSH.Identities, jump.Identity), append(h.SSH.KnownHosts, jump.KnownHosts)
+	var work conc.WaitGroup
+	work.Go(func() { _, _ = hosts.Connect(t.Context(), h) }) // it may succeed or not
+	<-logins
+	work.Go(hosts.Close)
+	for !hosts.isClosed() {
+		runtime.Gosched()
+	}
+	close(release)
+	work.Wait()
+	if _, err := hosts.Connect(t.Context(), h); !errors.Is(err, errClosed) {
+		t.Error(err)
+	}
 }
 
 // TestClustersOpenAlone checks that a cluster does not wait for another cluster

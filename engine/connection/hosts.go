@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -33,6 +34,7 @@ type Hosts struct {
 	mu     sync.Mutex
 	slots  map[string]*slot
 	latest map[string]*remote.Host // the last connection, even if it has ended
+	closed bool
 }
 
 // slot has the connection of one host. A caller takes the turn while it dials,
@@ -59,13 +61,7 @@ func (h *Hosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, er
 }
 
 func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host, error) {
-	h.mu.Lock()
-	s := h.slots[host.Name]
-	if s == nil {
-		s = &slot{turn: make(chan struct{}, 1)}
-		h.slots[host.Name] = s
-	}
-	h.mu.Unlock()
+	s := h.slotOf(host.Name)
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -74,6 +70,9 @@ func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host
 	}
 	if s.conn != nil && isConnected(s.conn) {
 		return s.conn, nil
+	}
+	if h.isClosed() {
+		return nil, errClosed
 	}
 	c, err := h.dialer.Dial(ctx, targetOf(host))
 	if err != nil {
@@ -84,6 +83,23 @@ func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host
 	h.latest[host.Name] = c
 	h.mu.Unlock()
 	return c, nil
+}
+
+var errClosed = errors.New("the run has ended")
+
+func (h *Hosts) slotOf(host string) *slot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.slots[host] == nil {
+		h.slots[host] = &slot{turn: make(chan struct{}, 1)}
+	}
+	return h.slots[host]
+}
+
+func (h *Hosts) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
 }
 
 func isConnected(c *remote.Host) bool {
@@ -113,11 +129,14 @@ func withoutHost(err error) error {
 	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint}
 }
 
-// Close ends all connections.
+// Close ends all connections. It waits for connections that are being opened, such
+// as by the scrape of a member that nobody waits for. Others are not opened any more.
 func (h *Hosts) Close() {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, s := range h.slots {
+	h.closed = true
+	slots := slices.Collect(maps.Values(h.slots))
+	h.mu.Unlock()
+	for _, s := range slots {
 		s.turn <- struct{}{}
 		if s.conn != nil {
 			_ = s.conn.Close() // the run is over, so the error does not matter
