@@ -10,6 +10,8 @@ type Failure struct {
 	Cause   string      `json:"cause"`
 	Kind    FailureKind `json:"kind,omitempty"`
 	Hint    string      `json:"hint,omitempty"` // next step
+
+	NotStarted bool `json:"-"` // the host was not reached, so nothing of the step has happened there
 }
 
 // Error returns the failure in one line.

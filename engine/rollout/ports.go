@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"holdfast/engine"
@@ -40,6 +41,7 @@ type Script struct {
 	Content  *engine.Content      // content that the script fetches from the bastion, through the port in its variable port; nil: none
 	Transfer func(event.Progress) // gets the progress of the transfer of Content; may be nil
 	Step     int64                // number of the step in the run; Transfer counts over all attempts of a step
+	Sent     *atomic.Bool         // set when the script may have reached the host; nil: nobody asks
 
 	// Purpose is the reason for the script, Op is the operation of a StepScript,
 	// and Probe has the parts of a ProbeScript. Simulated hosts act on them.

@@ -147,6 +147,13 @@ func (p *runState) mayStage(host string) error {
 	return nil
 }
 
+// wasStaged reports whether the play has staged the host, or stages it now.
+func (p *runState) wasStaged(host string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.staged[host] > 0
+}
+
 func (p *runState) noteDone(host string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

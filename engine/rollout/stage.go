@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -20,8 +21,8 @@ func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 // stageLanes stages the new OS on all hosts while they keep running: lanes in
 // parallel, the hosts of a lane one after the other. After the first failure
 // that ends the run no other host begins, and the hosts that are being staged
-// finish. A staging near an etcd cluster that may still run without the governor
-// ends the run in any case.
+// finish. If a staging may still run without its governor, and another host of the
+// lane must be staged, the run ends in any case.
 func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
 	began := r.Clock.Now()
 	if err := r.emitEvent(event.Event{Type: event.StageStarted}); err != nil {
@@ -31,13 +32,13 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 	workers := pool.New().WithMaxGoroutines(r.forkCount(stageForks))
 	for _, lane := range lanes {
 		workers.Go(func() {
-			for _, name := range lane.Hosts {
+			for i, name := range lane.Hosts {
 				if failed.worst() != nil || r.mayGoOn(ctx) != nil {
 					return
 				}
 				switch f, stopped := r.stageHost(ctx, *plan.Host(name), lane); {
 				case f == nil:
-				case !stopped && lane.Cluster != "": // with another host, two would be staged near the cluster, one of them without a governor
+				case !stopped && hasStage(plan, lane.Hosts[i+1:]): // the next would be staged beside a host that nobody slows
 					failed.add(f)
 				default:
 					failed.add(r.fatalFailure(engine.Batch{}, []*engine.Failure{f}))
@@ -76,18 +77,16 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lan
 			continue
 		}
 		stopped := true
-		if mayStillStage(failure.Kind, lane) {
-			stopped = r.abortStep(ctx, hp, s)
+		if mayStillStage(failure, lane) {
+			stopped = r.abortStep(ctx, hp, s) || s.Do.Exec.Content != nil // without the connection, the content does not arrive
 		}
 		message := "it was not disrupted and is not held"
 		switch {
 		case failure.Kind == engine.StoppedFailure:
 			failure.Cause = errStopped.Error() + "; fetched objects stay on the host"
 			return failure, stopped
-		case !stopped && lane.Governing != nil:
-			message += "; its staging may still run, at its last safe pace"
 		case !stopped:
-			message += "; its staging may still run"
+			message += "; its staging may still run, at its last safe pace"
 		}
 		r.failHost(hp, failure, message)
 		return failure, stopped
@@ -95,14 +94,14 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lan
 	return nil, true
 }
 
-// mayStillStage reports whether the staging of a host may go on after a failure of
-// that kind. Near an etcd cluster a staging must not go on alone.
-func mayStillStage(kind engine.FailureKind, lane engine.Lane) bool {
-	switch kind {
+// mayStillStage reports whether the staging of a host may go on after a failure
+// and must not: after a stop, or without its governor.
+func mayStillStage(failure *engine.Failure, lane engine.Lane) bool {
+	switch failure.Kind {
 	case engine.LatencyFailure, engine.StoppedFailure:
 		return true
 	case engine.UnreachableFailure:
-		return lane.Cluster != ""
+		return lane.Governing != nil && !failure.NotStarted
 	default:
 		return false
 	}
@@ -110,7 +109,7 @@ func mayStillStage(kind engine.FailureKind, lane engine.Lane) bool {
 
 func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step, lane engine.Lane) *engine.Failure {
 	ports := governing.Ports{Clock: r.Clock, Scrape: r.Clusters.ScrapeMembers, Send: r.sendPace, SetRate: r.SetRate, Emit: r.noteEvent}
-	staging := governing.Staging{Plan: hp, Step: s, Lane: lane, Members: len(r.Inventory.Members(lane.Cluster)), Began: r.state.began, Staged: r.hostsStagedNear(lane.Cluster)}
+	staging := governing.Staging{Plan: hp, Step: s, Lane: lane, Members: len(r.Inventory.Members(lane.Cluster)), Began: r.state.began, Staged: r.hostsStagedNear(lane.Cluster, hp.Host)}
 	stage := governing.NewStage(ctx, ports, staging, &r.state.idle)
 	if ctx.Err() != nil {
 		return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
@@ -118,11 +117,16 @@ func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step
 	return stage.Run(ctx, func(ctx context.Context) *engine.Failure { return r.runStep(ctx, hp, s) })
 }
 
+func hasStage(plan engine.Plan, hosts []string) bool {
+	return slices.ContainsFunc(hosts, func(name string) bool { return len(plan.Host(name).Stage) > 0 })
+}
+
 // hostsStagedNear returns the hosts on or near a cluster that were being staged when
-// the run gathered its facts.
-func (r *Run) hostsStagedNear(cluster string) (hosts []string) {
+// the run gathered its facts, without those that the run itself has staged since.
+// next is the host that it stages next.
+func (r *Run) hostsStagedNear(cluster, next string) (hosts []string) {
 	for _, h := range r.Inventory.Hosts {
-		if h.EtcdNearby() == cluster && r.state.facts[h.Name].IsStaging() {
+		if h.EtcdNearby() == cluster && r.state.facts[h.Name].IsStaging() && (h.Name == next || !r.state.wasStaged(h.Name)) {
 			hosts = append(hosts, h.Name)
 		}
 	}

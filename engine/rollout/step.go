@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"holdfast/engine"
@@ -110,7 +111,16 @@ func (r *Run) runScript(ctx context.Context, host string, s Script) (Reply, erro
 	if err != nil {
 		return Reply{}, err
 	}
-	return conn.Run(ctx, s)
+	return runOn(ctx, conn, s)
+}
+
+// runOn runs a script, and notes whether it may have reached the host.
+func runOn(ctx context.Context, conn Conn, s Script) (Reply, error) {
+	reply, err := conn.Run(ctx, s)
+	if s.Sent != nil && !errors.As(err, &NoContent{}) {
+		s.Sent.Store(true)
+	}
+	return reply, err
 }
 
 // runIdempotent retries a script once, on a new connection, if the connection is lost.
@@ -120,7 +130,7 @@ func (r *Run) runIdempotent(ctx context.Context, host string, s Script) (Reply, 
 		return Reply{}, err
 	}
 	began := r.Clock.Now()
-	reply, err := conn.Run(ctx, s)
+	reply, err := runOn(ctx, conn, s)
 	late := s.Timeout > 0 && r.Clock.Now().Sub(began) >= s.Timeout
 	if err == nil || late || errors.As(err, &TooMuchOutput{}) || r.Clock.Sleep(ctx, r.pollInterval()) != nil {
 		return reply, err
@@ -148,7 +158,8 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 		run = r.runTransfer
 	}
 	defer progress.Flush()
-	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.Write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer, Step: r.steps.Add(1)})
+	var sent atomic.Bool
+	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.Write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer, Step: r.steps.Add(1), Sent: &sent})
 	if f := scriptRefusal(reply, s); err == nil && f != nil {
 		return f
 	}
@@ -162,7 +173,7 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 		return stopped
 	}
 	if err != nil {
-		return &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: textutil.KeepTail(reply.Stderr, 4096)}
+		return &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: textutil.KeepTail(reply.Stderr, 4096), NotStarted: !sent.Load()}
 	}
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
