@@ -30,7 +30,7 @@ type StopReason string
 // The reasons why the governor stops a staging.
 const (
 	StopLatency  StopReason = "latency"  // a limit was exceeded at the slowest pace for too long
-	StopStalled  StopReason = "stalled"  // a member completed no write for too long, while another member wrote
+	StopStalled  StopReason = "stalled"  // a member completed no WAL fsync or no backend commit for too long, while other disks of the cluster wrote
 	StopMissing  StopReason = "missing"  // a member did not answer for too long
 	StopDeadline StopReason = "deadline" // the staging took too long
 )
@@ -55,7 +55,7 @@ type Governor struct {
 	P99     Duration         `json:"p99,omitempty"`     // p99 of that metric, without a few slowest observations of the window
 	Limit   Duration         `json:"limit,omitempty"`   // limit of that metric for that member
 	Window  Duration         `json:"window,omitempty"`  // time that the p99 covers, or time for which the member has not answered
-	Stalled Duration         `json:"stalled,omitempty"` // time for which the member has completed no write, although it wrote before; then there is no metric
+	Stalled Duration         `json:"stalled,omitempty"` // time for which the member has completed no write of that metric, although it did before; then there is no p99
 	Pace    *Pace            `json:"pace,omitempty"`    // pace of the host from now on
 	Levers  []Lever          `json:"levers,omitempty"`  // levers of the staging, when they are first known and when one changes
 	Stopped StopReason       `json:"stopped,omitempty"` // why the staging stops; missing: the staging goes on

@@ -27,8 +27,8 @@ etcd_cluster "main" {
     port = 2381
   }
 
-  # Members whose fsyncs take 12 ms when nothing is staged need no block: their
-  # limit is 15 ms, 1.25 times that. This cluster may become slower, but not for long.
+  # Members whose fsyncs take 12 ms when nothing is staged need no block: holdfast
+  # then raises their limit to 15 ms. This cluster may become slower, but not for long.
   latency {
     wal_fsync_p99      = "20ms"
     backend_commit_p99 = "40ms"

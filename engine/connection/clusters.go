@@ -214,7 +214,7 @@ func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Sc
 		case scraped.Err != nil:
 			scrapes[i].Problem = scraped.Err.Error()
 		default:
-			scrapes[i].Counters = counters{metrics: scraped.Metrics}
+			scrapes[i].Counters, scrapes[i].Began = counters{metrics: scraped.Metrics}, scraped.Began
 		}
 	}
 	return scrapes

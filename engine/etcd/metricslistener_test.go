@@ -93,7 +93,7 @@ func TestSlowMemberDelaysNoScrape(t *testing.T) {
 		}
 	}
 	close(answers)
-	if all := client.ScrapeAll(t.Context()); all["etcd-0"].Err != nil || all["etcd-1"].Err != nil || len(dials) != 1 {
+	if all := client.ScrapeAll(t.Context()); all["etcd-0"].Err != nil || all["etcd-1"].Err != nil || len(dials) != 1 || !all["etcd-1"].Began.Before(all["etcd-0"].Began) {
 		t.Errorf("after %d dials: %+v", len(dials), all)
 	}
 }

@@ -89,6 +89,7 @@ func newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.C
 
 // Scraped is the result of one scrape of a member.
 type Scraped struct {
+	Began   time.Time // the metrics are not older
 	Metrics metrics.Counters
 	Err     error // reason why there are no metrics
 }
@@ -96,8 +97,10 @@ type Scraped struct {
 // errNoAnswerYet is the error of a member whose scrape is still running.
 var errNoAnswerYet = errors.New("it has not answered yet")
 
-// lateAnswer is how old the answer to an earlier ScrapeAll may be.
-const lateAnswer = 2 * time.Second
+const (
+	oldestAnswer = 10 * time.Second       // age of the oldest answer to an earlier ScrapeAll that is returned
+	quickAnswer  = 500 * time.Millisecond // a scrape that took less is begun again instead of returning an older answer
+)
 
 // runningScrape is a scrape of one member. Its result may be read after done is closed.
 type runningScrape struct {
@@ -122,22 +125,28 @@ func (c *Cluster) ScrapeAll(ctx context.Context) map[string]Scraped {
 	return byHost
 }
 
+// beginScrape returns the scrape whose answer ScrapeAll returns: a running one, a slow one that has ended meanwhile, or a
+// new one. After a slow one, it begins the next at once.
 func (c *Cluster) beginScrape(ctx context.Context, peer int) *runningScrape {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.running[peer]; r != nil && (!r.isDone() || time.Since(r.ended) < lateAnswer) {
-		return r
+	earlier := c.running[peer]
+	if earlier != nil && !earlier.isDone() {
+		return earlier
 	}
-	r := &runningScrape{done: make(chan struct{})}
-	c.running[peer] = r
+	next := &runningScrape{done: make(chan struct{}), result: Scraped{Began: time.Now()}}
+	c.running[peer] = next
 	go func() {
-		r.panics.Try(func() {
-			r.result.Metrics, r.result.Err = c.Scrape(context.WithoutCancel(ctx), c.cfg.Peers[peer].Host)
+		next.panics.Try(func() {
+			next.result.Metrics, next.result.Err = c.Scrape(context.WithoutCancel(ctx), c.cfg.Peers[peer].Host)
 		})
-		r.ended = time.Now()
-		close(r.done)
+		next.ended = time.Now()
+		close(next.done)
 	}()
-	return r
+	if earlier != nil && earlier.ended.Sub(earlier.result.Began) >= quickAnswer && time.Since(earlier.ended) < oldestAnswer {
+		return earlier
+	}
+	return next
 }
 
 func (r *runningScrape) isDone() bool {
@@ -154,7 +163,7 @@ func (c *Cluster) awaitScrape(ctx context.Context, peer int, r *runningScrape) S
 	case <-r.done:
 	case <-ctx.Done():
 		if !r.isDone() {
-			return Scraped{Err: errNoAnswerYet}
+			return Scraped{Began: r.result.Began, Err: errNoAnswerYet}
 		}
 	}
 	r.panics.Repanic()

@@ -74,17 +74,18 @@ type Controller struct {
 	absent        map[string]bool         // hosts of Absent that have not answered since
 	silent        map[silenceKey]*silence // members that have written something, but not in RecentTime
 	lastCut       time.Time
-	pausedSince   time.Time // zero: the staging is not paused
-	runsSince     time.Time // end of the last pause
-	missingSince  time.Time // zero: all members answer
-	exceededSince time.Time // zero: the limits are kept, or the pace is above the floor
-	floorSince    time.Time // zero: the pace is above the floor
+	pausedSince   time.Time            // zero: the staging is not paused
+	runsSince     time.Time            // end of the last pause
+	answered      map[string]time.Time // time of the last answer of each host, or of the first sample without one
+	missingSince  time.Time            // zero: all members answer
+	exceededSince time.Time            // zero: the limits are kept, or the pace is above the floor
+	floorSince    time.Time            // zero: the pace is above the floor
 	atFloor       []judgement
 }
 
 // New returns the controller of a staging that begins.
 func New(s Settings) *Controller {
-	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), silent: map[silenceKey]*silence{}, absent: map[string]bool{}}
+	c := &Controller{Settings: s, pace: firstPace, runsSince: s.Began.Add(-leastRun), silent: map[silenceKey]*silence{}, absent: map[string]bool{}, answered: map[string]time.Time{}}
 	for _, host := range s.Absent {
 		c.absent[host] = true
 	}
@@ -109,8 +110,8 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 	readings = c.dropAbsent(readings)
 	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
 	long, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Long })
-	complete := missingHost(readings) == "" && len(readings)+len(c.absent) >= c.Members
-	c.noteMissing(now, complete)
+	complete := c.missingHost(readings) == "" && len(readings)+len(c.absent) >= c.Members
+	c.noteMissing(now, readings, complete)
 	c.noteSilence(now, readings)
 	stalled := c.longestStall(now)
 	switch {
@@ -160,11 +161,21 @@ func (c *Controller) dropAbsent(readings []Reading) []Reading {
 
 func (c *Controller) isPaused() bool { return !c.pausedSince.IsZero() }
 
-func (c *Controller) noteMissing(now time.Time, complete bool) {
+// noteMissing notes since when a member has not answered. Each counts for itself:
+// members whose answers take long may answer in turn, and no sample is complete.
+func (c *Controller) noteMissing(now time.Time, readings []Reading, complete bool) {
+	for _, r := range readings {
+		if _, known := c.answered[r.Host]; !known || !r.Missing {
+			c.answered[r.Host] = now
+		}
+	}
+	host := c.missingHost(readings)
 	switch {
 	case complete:
 		c.missingSince = time.Time{}
-	case c.missingSince.IsZero():
+	case host != "":
+		c.missingSince = c.answered[host]
+	case c.missingSince.IsZero(): // there are too few readings
 		c.missingSince = now
 	}
 }

@@ -25,8 +25,8 @@ type Excess struct {
 	Limit  time.Duration
 	Window time.Duration
 
-	// Stalled is the time for which the member has completed no write, although
-	// it wrote before. Then Metric, P99 and Limit are empty.
+	// Stalled is the time for which the member has completed no write of that
+	// Metric, although it did before. Then P99 and Limit are empty.
 	Stalled time.Duration
 
 	idle time.Duration // p99 while nothing is staged; 0: not known
@@ -162,11 +162,13 @@ func (c *Controller) limitsOf(host string) Limits {
 	return c.Common
 }
 
-func missingHost(readings []Reading) string {
+// missingHost returns the host that has not answered for the longest time, or ""
+// if all have.
+func (c *Controller) missingHost(readings []Reading) (host string) {
 	for _, r := range readings {
-		if r.Missing {
-			return r.Host
+		if r.Missing && (host == "" || c.answered[r.Host].Before(c.answered[host])) {
+			host = r.Host
 		}
 	}
-	return ""
+	return host
 }

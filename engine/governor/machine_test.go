@@ -73,19 +73,24 @@ func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 		Began: began.Add(d.at), AbortAfter: cmp.Or(d.abortAfter, 5*time.Minute),
 	}
 	c, watch := governor.New(settings), governor.NewWatch(map[string]governor.Counters{"etcd-0": idle})
-	from, decision, frozen := d.readCounters(), c.First(), 0
-	watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: from}}, false)
+	from, decision := d.readCounters(), c.First()
+	watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: from}}, time.Time{})
 	var o outcome
+	var idleSince time.Time
 	for d.staged < bytes && o.took < longest && o.stop == "" {
 		d.knobs = decision.Knobs
 		d.simulate(time.Second)
 		o.took += time.Second
-		if frozen++; d.knobs.Slice > 0 {
-			frozen = 0
-		} else {
+		switch {
+		case d.knobs.Slice > 0:
+			idleSince = time.Time{}
+		case idleSince.IsZero():
+			idleSince = began.Add(d.at)
+			fallthrough
+		default:
 			o.paused += time.Second
 		}
-		readings := watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: d.readCounters()}}, frozen > 1)
+		readings := watch.AddScrapes(began.Add(d.at), []governor.Scrape{{Host: "etcd-0", Counters: d.readCounters()}}, idleSince)
 		decision = c.AddSample(began.Add(d.at), readings)
 		o.stop, o.over = decision.Stop, decision.Over
 	}

@@ -152,3 +152,33 @@ func TestIdleLatencyRaisesLimitsOnlySoFar(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+// TestSlowAnswersAreNotMissing checks members that answer in turn, each every other second: they count as members that
+// answer, so the staging is neither slowed nor stopped. A member that answers no more still stops it.
+func TestSlowAnswersAreNotMissing(t *testing.T) {
+	for _, gone := range []int{1000, 200} {
+		c := governor.New(governor.Settings{Common: limits, Began: began, AbortAfter: 30 * time.Second, Members: 2})
+		first := c.First()
+		stopped := 0
+		for second := 1; second <= 400 && stopped == 0; second++ {
+			a, b := steadyReading("etcd-0", 0.002), steadyReading("etcd-1", 0.002)
+			if second%2 == 0 {
+				a = governor.Reading{Host: "etcd-0", Missing: true}
+			} else {
+				b = governor.Reading{Host: "etcd-1", Missing: true}
+			}
+			if second > gone {
+				b = governor.Reading{Host: "etcd-1", Missing: true}
+			}
+			switch d := c.AddSample(began.Add(time.Duration(second)*time.Second), []governor.Reading{a, b}); {
+			case d.Stop == engine.StopMissing && d.Over.Host == "etcd-1":
+				stopped = second
+			case d.Stop != "" || second < gone && d.Knobs.Rate < first.Knobs.Rate:
+				t.Fatalf("after %d s: %+v", second, d)
+			}
+		}
+		if want := gone < 1000; (stopped > 0) != want || want && (stopped < gone+30 || stopped > gone+60) {
+			t.Errorf("gone after %d s, stopped after %d s", gone, stopped)
+		}
+	}
+}

@@ -26,7 +26,8 @@ type silenceKey struct {
 
 // noteSilence notes which members are silent. A member that has never written
 // anything is not silent. A silence ends only with an observation: the pace must
-// not rise just because a disk has stalled for longer than all windows.
+// not rise just because a disk has stalled for longer than all windows. A backend
+// is silent only beside a busy WAL: health checks lead to fsyncs without commits.
 func (c *Controller) noteSilence(now time.Time, readings []Reading) {
 	for _, r := range readings {
 		if r.Missing {
@@ -35,7 +36,7 @@ func (c *Controller) noteSilence(now time.Time, readings []Reading) {
 		for _, metric := range []engine.LatencyMetric{engine.WALFsync, engine.BackendCommit} {
 			key := silenceKey{r.Host, metric}
 			switch quiet := c.silent[key]; {
-			case countOf(metric, r.Recent) > 0:
+			case countOf(metric, r.Recent) > 0 || metric == engine.BackendCommit && !isBusy(engine.WALFsync, r.Recent):
 				delete(c.silent, key)
 			case quiet == nil && countOf(metric, r.Long)+countOf(metric, r.Idle) > 0:
 				c.silent[key] = &silence{since: now, busy: isBusy(metric, r.Long) || isBusy(metric, r.Idle)}
@@ -64,15 +65,15 @@ func isBusy(metric engine.LatencyMetric, p engine.LatencyPoint) bool {
 func (c *Controller) longestStall(now time.Time) (worst Excess) {
 	for key, quiet := range c.silent {
 		if stalled := now.Sub(quiet.since); quiet.busy && stalled >= missingTime && stalled > worst.Stalled {
-			worst = Excess{Host: key.host, Stalled: stalled}
+			worst = Excess{Host: key.host, Metric: key.metric, Stalled: stalled}
 		}
 	}
 	return worst
 }
 
 // hasWriter reports whether a member has observations in the shortest window.
-// Each write goes to all members of a cluster, so the silent ones are then not
-// just idle.
+// Each write goes to the WAL and the backend of all members of a cluster, so a
+// silent one is then not just idle.
 func (c *Controller) hasWriter(readings []Reading) bool {
 	_, observed := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Recent })
 	return observed

@@ -105,8 +105,24 @@ func TestStalledBackendIsSeenBesideItsWAL(t *testing.T) {
 	if d := all[stallBegins+20]; d.State == engine.GovernorFree || d.Worst.Stalled < 15*time.Second || d.Safe.Pause < time.Duration(engine.FloorPace().Pause) {
 		t.Errorf("after 20 s: %+v", d)
 	}
-	if d := all[stallBegins+100]; d.Stop != engine.StopStalled {
+	if d := all[stallBegins+100]; d.Stop != engine.StopStalled || d.Over.Metric != engine.BackendCommit {
 		t.Errorf("after 100 s: %+v", d)
+	}
+}
+
+// TestFewFsyncsWithoutCommitsAreNoStall checks a cluster to which nobody writes any more, and whose health checks lead to a
+// few WAL fsyncs without a backend commit: the pace rises as before.
+func TestFewFsyncsWithoutCommitsAreNoStall(t *testing.T) {
+	all := decideEach(governor.Settings{AbortAfter: 20 * time.Second, Members: 1}, func(second int) []governor.Reading {
+		r := writingReading("etcd-0", second, 1, func(s int) bool { return s%2 == 0 })
+		commits := writingReading("etcd-0", second, 8, func(s int) bool { return s <= stallBegins })
+		for p, c := range map[*engine.LatencyPoint]engine.LatencyPoint{&r.Recent: commits.Recent, &r.Window: commits.Window, &r.Long: commits.Long} {
+			p.BackendCommitP99, p.BackendCommitBucket = c.WALFsyncP99, c.WALFsyncBucket
+		}
+		return []governor.Reading{r}
+	})
+	if d := all[len(all)-1]; d.State != engine.GovernorFree || d.Knobs.Slice <= all[stallBegins].Knobs.Slice || d.Stop != "" {
+		t.Errorf("%+v", d)
 	}
 }
 

@@ -70,8 +70,8 @@ func (c *Controller) checkStop(now time.Time, readings []Reading) (engine.StopRe
 
 // excessAtFloor returns why the staging must stop if this lasts: a limit is
 // exceeded although the pace is at the floor. If nobody writes, an idle cluster
-// and a disk that stalls look the same. So a stall counts only if another
-// member writes.
+// and a disk that stalls look the same. So a stall counts only if another disk
+// writes.
 func (c *Controller) excessAtFloor(now time.Time, readings []Reading) (engine.StopReason, Excess) {
 	window, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Window })
 	long, _ := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Long })
@@ -84,7 +84,7 @@ func (c *Controller) excessAtFloor(now time.Time, readings []Reading) (engine.St
 	case stalled.Stalled > 0 && c.hasWriter(readings):
 		return engine.StopStalled, stalled
 	case c.isMissingLong(now):
-		return engine.StopMissing, Excess{Host: missingHost(readings), Window: now.Sub(c.missingSince)}
+		return engine.StopMissing, Excess{Host: c.missingHost(readings), Window: now.Sub(c.missingSince)}
 	}
 	return "", Excess{}
 }

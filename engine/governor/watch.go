@@ -40,8 +40,9 @@ func IdleLatency(host string, observed Counters) engine.LatencyPoint {
 // Scrape is the answer of one member.
 type Scrape struct {
 	Host     string
-	Counters Counters // nil: the member did not answer
-	Problem  string   // why the member did not answer
+	Counters Counters  // nil: the member did not answer
+	Began    time.Time // the counters are not older; zero: the time at which they are added
+	Problem  string    // why the member did not answer
 }
 
 // Watch follows the disk latency of the members of a cluster during one staging.
@@ -54,8 +55,7 @@ type memberWatch struct {
 	host   string
 	idle   []Counters // observations of its newest pauses and of the time before the staging, oldest first
 	first  Counters
-	latest Counters
-	ran    bool              // the host was staged at some time since latest
+	latest stampedCounters   // at is not later than the counters
 	recent []stampedCounters // counters of LongTime and the counters before them, oldest first
 	worst  engine.LatencyPoint
 	at     time.Time
@@ -72,13 +72,13 @@ func NewWatch(idle map[string]Counters) *Watch { return &Watch{idle: idle} }
 
 // AddScrapes adds one scrape of each member and returns the readings. The first
 // scrape of a member has no earlier one to compare with, so its reading is
-// missing. paused is true if nothing was staged since the previous scrapes. If
-// that is so since the previous answer of a member, its new observations show the
-// idle latency.
-func (w *Watch) AddScrapes(now time.Time, scrapes []Scrape, paused bool) []Reading {
+// missing. Nothing has been staged since idleSince, which is zero while the host
+// is staged. If that is before the previous counters of a member, its new
+// observations show the idle latency.
+func (w *Watch) AddScrapes(now time.Time, scrapes []Scrape, idleSince time.Time) []Reading {
 	readings := make([]Reading, 0, len(scrapes))
 	for _, s := range scrapes {
-		readings = append(readings, w.memberNamed(s.Host).addScrape(now, s, paused))
+		readings = append(readings, w.memberNamed(s.Host).addScrape(now, s, idleSince))
 	}
 	return readings
 }
@@ -97,21 +97,21 @@ func (w *Watch) memberNamed(host string) *memberWatch {
 	return m
 }
 
-func (m *memberWatch) addScrape(now time.Time, s Scrape, paused bool) Reading {
+func (m *memberWatch) addScrape(now time.Time, s Scrape, idleSince time.Time) Reading {
 	reading := Reading{Host: s.Host, Missing: true}
-	if !paused {
-		m.ran = true
-	}
 	if s.Counters == nil {
 		return reading
 	}
 	if m.first == nil {
 		m.first = s.Counters
 	}
-	if m.latest != nil && !m.ran {
-		m.addIdle(s.Counters.Since(m.latest))
+	if m.latest.Counters != nil && !idleSince.IsZero() && !m.latest.at.Before(idleSince) {
+		m.addIdle(s.Counters.Since(m.latest.Counters))
 	}
-	m.latest, m.ran = s.Counters, false
+	m.latest = stampedCounters{s.Began, s.Counters}
+	if s.Began.IsZero() {
+		m.latest.at = now
+	}
 	if len(m.recent) > 0 {
 		reading.Missing = false
 		reading.Recent = s.Counters.Since(m.countersBefore(now.Add(-RecentTime)).Counters).Latency(m.host, maxExceptional)
@@ -189,7 +189,7 @@ func (w *Watch) Report() []engine.MemberGoverned {
 		if m.first == nil || m.worst.Window == 0 {
 			continue
 		}
-		governed := engine.MemberGoverned{Host: m.host, Staging: m.latest.Since(m.first).Latency(m.host, 0), Worst: m.worst, WorstAt: m.at}
+		governed := engine.MemberGoverned{Host: m.host, Staging: m.latest.Counters.Since(m.first).Latency(m.host, 0), Worst: m.worst, WorstAt: m.at}
 		if idle := w.idle[m.host]; idle != nil {
 			governed.Idle = idle.Latency(m.host, 0)
 		}

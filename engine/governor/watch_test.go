@@ -55,7 +55,7 @@ func TestWatch(t *testing.T) {
 	w := governor.NewWatch(map[string]governor.Counters{"etcd-0": counters{more: 0.002}})
 	for at := time.Duration(0); at <= time.Minute; at += time.Second {
 		scrapes := []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}, {Host: "etcd-1", Problem: "no answer"}}
-		readings := w.AddScrapes(began.Add(at), scrapes, false)
+		readings := w.AddScrapes(began.Add(at), scrapes, time.Time{})
 		r := readings[0]
 		if r.Missing != (at == 0) || !readings[1].Missing {
 			t.Fatalf("at %s: %+v", at, readings)
@@ -88,8 +88,14 @@ func TestPausesTellTheIdleLatency(t *testing.T) {
 	}
 	w := governor.NewWatch(map[string]governor.Counters{"etcd-0": counters{more: 0.002}})
 	for at := time.Duration(0); at <= 90*time.Second; at += time.Second {
-		paused := at > 10*time.Second && at <= 20*time.Second || at > 40*time.Second
-		r := w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}}, paused)[0]
+		var idleSince time.Time
+		switch {
+		case at > 40*time.Second:
+			idleSince = began.Add(40 * time.Second)
+		case at > 10*time.Second && at <= 20*time.Second:
+			idleSince = began.Add(10 * time.Second)
+		}
+		r := w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}}, idleSince)[0]
 		want := 0.002
 		switch {
 		case at > 65*time.Second: // half a minute of pauses later
@@ -123,9 +129,41 @@ func TestStagingBeforeAPauseIsNotIdle(t *testing.T) {
 		if at <= 10*time.Second || at >= 33*time.Second {
 			s = governor.Scrape{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}
 		}
-		r := w.AddScrapes(began.Add(at), []governor.Scrape{s}, at > 30*time.Second)[0]
+		var idleSince time.Time
+		if at > 30*time.Second {
+			idleSince = began.Add(30 * time.Second)
+		}
+		r := w.AddScrapes(began.Add(at), []governor.Scrape{s}, idleSince)[0]
 		want := 0.002
 		if at > 33*time.Second {
+			want = 0.003
+		}
+		if !r.Missing && r.Idle.WALFsyncP99 != want {
+			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99, want)
+		}
+	}
+}
+
+// TestLateAnswersAreNotIdleTooEarly checks a member whose answers come later than the next sample: its counters are from
+// before the pause, although they arrive in the pause.
+func TestLateAnswersAreNotIdleTooEarly(t *testing.T) {
+	fsync := func(at time.Duration) float64 {
+		if at <= 30*time.Second {
+			return 0.5
+		}
+		return 0.003
+	}
+	const late = 2 * time.Second
+	w := governor.NewWatch(map[string]governor.Counters{"etcd-0": counters{more: 0.002}})
+	for at := late; at <= 45*time.Second; at += time.Second {
+		var idleSince time.Time
+		if at > 30*time.Second {
+			idleSince = began.Add(30 * time.Second)
+		}
+		s := governor.Scrape{Host: "etcd-0", Counters: counters{at: at - late, fsync: fsync}, Began: began.Add(at - late)}
+		r := w.AddScrapes(began.Add(at), []governor.Scrape{s}, idleSince)[0]
+		want := 0.002
+		if at > 30*time.Second+late {
 			want = 0.003
 		}
 		if !r.Missing && r.Idle.WALFsyncP99 != want {
@@ -171,7 +209,7 @@ func TestIdleLatencyRisesOnlyByALoadThatStays(t *testing.T) {
 		if loaded && second%2 == 0 {
 			slow++ // 2.5 % of the observations
 		}
-		r := w.AddScrapes(began.Add(time.Duration(second)*time.Second), []governor.Scrape{{Host: "etcd-0", Counters: rareCounters{second, slow}}}, true)[0]
+		r := w.AddScrapes(began.Add(time.Duration(second)*time.Second), []governor.Scrape{{Host: "etcd-0", Counters: rareCounters{second, slow}}}, began)[0]
 		switch raised := r.Idle.WALFsyncP99 > 0.005; {
 		case second < 300 && raised, second > 430 && raised:
 			t.Errorf("at %d s: idle %g s", second, r.Idle.WALFsyncP99)
@@ -198,7 +236,7 @@ func TestWorstWindowFollowsBothLatencies(t *testing.T) {
 	}{{0.2, 40 * time.Second}, {0.04, 20 * time.Second}} {
 		w := governor.NewWatch(nil)
 		for at := time.Duration(0); at <= time.Minute; at += time.Second {
-			w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: slowAt(20*time.Second, 0.02), commit: slowAt(40*time.Second, c.commit)}}}, false)
+			w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: slowAt(20*time.Second, 0.02), commit: slowAt(40*time.Second, c.commit)}}}, time.Time{})
 		}
 		if m := w.Report()[0]; m.WorstAt != began.Add(c.at-10*time.Second) {
 			t.Errorf("commits of %g s: worst at %s: %+v", c.commit, m.WorstAt.Sub(began), m.Worst)

@@ -51,20 +51,21 @@ func (m Counters) Plus(other Counters) Counters {
 // slowest observations of a metric, but at most half of them, where that leads to a lower estimate. If a metric has an
 // observation of more than about a second, Latency ignores none of its observations.
 func (m Counters) Latency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
-	return m.latencyWithout(host, window, func(h Histogram) int {
+	return m.latencyWithout(host, window, func(h Histogram) float64 {
 		if h.hasStall() {
 			return 0
 		}
-		return exceptional
+		return float64(exceptional)
 	})
 }
 
-// IdleLatency is like Latency, but also ignores observations of more than a second.
+// IdleLatency is like Latency, but also ignores observations of more than a second, and ignores at most 5 % of few
+// observations: otherwise the latency of a member with one write per second would seem too low.
 func (m Counters) IdleLatency(host string, window time.Duration, exceptional int) engine.LatencyPoint {
-	return m.latencyWithout(host, window, func(Histogram) int { return exceptional })
+	return m.latencyWithout(host, window, func(h Histogram) float64 { return min(float64(exceptional), float64(h.Count())/20) })
 }
 
-func (m Counters) latencyWithout(host string, window time.Duration, exceptional func(Histogram) int) engine.LatencyPoint {
+func (m Counters) latencyWithout(host string, window time.Duration, exceptional func(Histogram) float64) engine.LatencyPoint {
 	point := engine.LatencyPoint{Host: host, Window: engine.Duration(window)}
 	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional(m.WALFsync))
 	point.BackendCommitP99, point.BackendCommitBucket = m.BackendCommit.p99InSeconds(exceptional(m.BackendCommit))
@@ -83,10 +84,10 @@ func (h Histogram) hasStall() bool {
 	return h.Count() > below
 }
 
-func (h Histogram) p99InSeconds(exceptional int) (float64, *engine.LatencyBucket) {
+func (h Histogram) p99InSeconds(exceptional float64) (float64, *engine.LatencyBucket) {
 	q := 0.99
 	if count := float64(h.Count()); exceptional > 0 && count > 0 {
-		q = min(q, max(count-float64(exceptional), count/2)/count) // of few observations, at most half are ignored
+		q = min(q, max(count-exceptional, count/2)/count) // of few observations, at most half are ignored
 	}
 	e, ok := h.Quantile(q)
 	if !ok {

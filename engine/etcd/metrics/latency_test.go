@@ -51,7 +51,7 @@ func TestIdleLatencyIgnoresSlowMoments(t *testing.T) {
 	for _, c := range []struct {
 		h      Histogram
 		isSlow bool
-	}{{stalled(59, 1), false}, {stalled(58, 2), false}, {stalled(57, 3), true}, {veryLong, false}, {stalled(990, 10), false}, {stalled(985, 15), true}} {
+	}{{stalled(59, 1), false}, {stalled(58, 2), false}, {stalled(57, 3), true}, {veryLong, false}, {stalled(9, 1), true}, {stalled(990, 10), false}, {stalled(985, 15), true}} {
 		point := Counters{WALFsync: c.h, BackendCommit: c.h}.IdleLatency("etcd-0", 10*time.Second, 2)
 		if slow := point.WALFsyncP99 > 0.002; slow != c.isSlow || point.BackendCommitP99 != point.WALFsyncP99 {
 			t.Errorf("%+v: %+v", c.h, point)

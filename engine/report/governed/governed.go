@@ -66,7 +66,7 @@ func leversLine(host string, levers []engine.Lever) string {
 
 func slowdownReason(g engine.Governor) string {
 	if g.Stalled > 0 {
-		return "the member on " + g.Member + " has completed no write for " + roundLatency(g.Stalled)
+		return "the member on " + g.Member + " has completed no " + metricName(g.Metric) + " for " + roundLatency(g.Stalled)
 	}
 	if g.Metric == "" {
 		return "not all members report their disk latency"

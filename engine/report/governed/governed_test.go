@@ -45,7 +45,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := governed.Line("etcd-1", engine.Governor{State: engine.GovernorSlowed, Member: "etcd-2", Stalled: engine.Duration(5 * time.Second)}); got != "etcd-1: staging slowed: the member on etcd-2 has completed no write for 5s" {
+	if got := governed.Line("etcd-1", engine.Governor{State: engine.GovernorSlowed, Member: "etcd-2", Metric: engine.BackendCommit, Stalled: engine.Duration(5 * time.Second)}); got != "etcd-1: staging slowed: the member on etcd-2 has completed no backend commit for 5s" {
 		t.Error(got)
 	}
 	if got := governed.Line("etcd-1", engine.Governor{State: engine.GovernorSlowed}); got != "etcd-1: staging slowed: not all members report their disk latency" {

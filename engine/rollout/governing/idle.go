@@ -28,11 +28,12 @@ type idleLatency struct {
 	blind    bool     // no member answered
 }
 
-// measureCluster measures the members of a cluster once in a run. A member that
+// measureCluster measures the members of a cluster once in a run, or returns that measurement. A member that
 // does not answer has no idle latency: it is switched off, or holdfast cannot
 // reach its metrics. The run warns, and stages slowly until the member answers.
 // While an earlier run is still staging a host near the cluster, no member has
-// one: the latency includes that staging, and must not raise the limits.
+// one: the latency includes that staging, and must not raise the limits. Then the
+// next staging measures again.
 func (x *Idle) measureCluster(ctx context.Context, p Ports, s Staging) *idleLatency {
 	cluster := s.Lane.Cluster
 	if idle := x.latencyOf(cluster); idle != nil {
@@ -61,7 +62,9 @@ func (x *Idle) measureCluster(ctx context.Context, p Ports, s Staging) *idleLate
 		return idle
 	}
 	p.warnOfIdle(s, idle, problems)
-	x.noteLatency(cluster, idle)
+	if len(s.Staged) == 0 {
+		x.noteLatency(cluster, idle)
+	}
 	return idle
 }
 

@@ -20,12 +20,12 @@ type Stage struct {
 	controller *governor.Controller
 	watch      *governor.Watch
 
-	serial        int64             // serial number of the last pace that was sent
-	pausedSamples int               // number of samples since a pause began
-	sent          governor.Decision // the last decision that arrived
-	sentAt        time.Time
-	tried         governor.Knobs // the last knobs that may have arrived
-	levers        []engine.Lever // nil until the host has reported its levers
+	serial    int64             // serial number of the last pace that was sent
+	sent      governor.Decision // the last decision that arrived
+	sentAt    time.Time
+	tried     governor.Knobs // the last knobs that may have arrived
+	idleSince time.Time      // zero: the host stages
+	levers    []engine.Lever // nil until the host has reported its levers
 
 	state  engine.GovernorState
 	since  time.Time // begin of the current state
@@ -35,15 +35,16 @@ type Stage struct {
 // governUntilDone samples the members and sends the host its pace until the
 // context ends. It returns a failure if the staging must stop.
 func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
-	g.watch.AddScrapes(g.Clock.Now(), g.scrapeMembers(ctx, g.Lane.Cluster, scrapeLimit), false)
+	g.watch.AddScrapes(g.Clock.Now(), g.scrapeMembers(ctx, g.Lane.Cluster, scrapeLimit), time.Time{})
 	decision := g.controller.First()
 	for {
 		g.sendPace(ctx, decision)
 		if g.Clock.Sleep(ctx, governEvery) != nil {
 			return nil
 		}
+		g.noteIdle()
 		scrapes := g.scrapeMembers(ctx, g.Lane.Cluster, scrapeLimit)
-		readings := g.watch.AddScrapes(g.Clock.Now(), scrapes, g.isIdle())
+		readings := g.watch.AddScrapes(g.Clock.Now(), scrapes, g.idleSince)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -55,18 +56,18 @@ func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 	}
 }
 
-// isIdle reports whether the staging was frozen, and so wrote nothing, during all
-// of the time since the previous sample. A pace whose answer was lost may have
-// ended the pause, and so does a host that hears nothing for long. isIdle must be
-// called once for each sample.
-func (g *Stage) isIdle() bool {
-	heard := g.Clock.Now().Sub(g.sentAt) < hostscript.SilenceTime-time.Second // the host counts whole seconds
-	if !heard || g.sent.Knobs.Slice > 0 || g.tried.Slice > 0 || !g.isInForce(engine.FreezeLever) {
-		g.pausedSamples = 0
-		return false
+// noteIdle sets idleSince, from when on the staging was frozen and so wrote nothing.
+// A pace whose answer was lost may have ended that, and so does a host that hears
+// nothing for long.
+func (g *Stage) noteIdle() {
+	now := g.Clock.Now()
+	heard := now.Sub(g.sentAt) < hostscript.SilenceTime-2*time.Second // the host counts whole seconds, and a scrape takes one
+	switch {
+	case !heard || g.sent.Knobs.Slice > 0 || g.tried.Slice > 0 || !g.isInForce(engine.FreezeLever):
+		g.idleSince = time.Time{}
+	case g.idleSince.IsZero():
+		g.idleSince = now // the host got the pace before the scrape, and has ended its last slice
 	}
-	g.pausedSamples++
-	return g.pausedSamples > 1
 }
 
 // sendPace sends a pace to the host if it differs from the last one that arrived,
@@ -144,7 +145,7 @@ func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 	case engine.StopMissing:
 		f.Cause = fmt.Sprintf("the member on %s has not answered for %s; staging was stopped to protect etcd", cmp.Or(e.Member, "a host"), abortAfter)
 	case engine.StopStalled:
-		f.Cause = fmt.Sprintf("the member on %s has completed no write for %s; staging was stopped to protect etcd", e.Member, e.Stalled.Trimmed())
+		f.Cause = fmt.Sprintf("the member on %s has completed no %s for %s; staging was stopped to protect etcd", e.Member, e.Metric, e.Stalled.Trimmed())
 		f.Hint = "check the disk of " + e.Member + "; " + f.Hint
 	default:
 		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, above its limit of %s, after %s at the slowest pace; staging was stopped to protect etcd", e.Metric, e.Member, e.P99, e.Limit, abortAfter)
