@@ -28,7 +28,7 @@ type idleLatency struct {
 	blind    bool     // no member answered
 }
 
-// measureCluster measures the members of a cluster once in a run, or returns that measurement. A member that
+// measureCluster measures the members of a cluster once in a run. A member that
 // does not answer has no idle latency: it is switched off, or holdfast cannot
 // reach its metrics. The run warns, and stages slowly until the member answers.
 // While an earlier run is still staging a host near the cluster, no member has
