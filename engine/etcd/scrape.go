@@ -143,10 +143,16 @@ func (c *Cluster) beginScrape(ctx context.Context, peer int) *runningScrape {
 		next.ended = time.Now()
 		close(next.done)
 	}()
-	if earlier != nil && earlier.ended.Sub(earlier.result.Began) >= quickAnswer && time.Since(earlier.ended) < oldestAnswer {
+	if earlier != nil && earlier.isLateAnswer() {
 		return earlier
 	}
 	return next
+}
+
+// isLateAnswer reports whether a scrape that has ended is worth returning to a later call. A failure is not: the cause may
+// be over.
+func (r *runningScrape) isLateAnswer() bool {
+	return r.result.Err == nil && r.ended.Sub(r.result.Began) >= quickAnswer && time.Since(r.ended) < oldestAnswer
 }
 
 func (r *runningScrape) isDone() bool {
