@@ -191,12 +191,12 @@ func TestLostStagingIsNotLeftAlone(t *testing.T) {
 		stage, abort simulator.Fault // of the calls to that host
 		change       func(*simulator.Site)
 		staged       string
-		told         bool
+		told, aborts bool
 	}{
-		{name: "stopped", host: "etcd-1", stage: simulator.LostBack, staged: "etcd-1 etcd-2 etcd-0"},
-		{name: "not stopped", host: "etcd-1", stage: simulator.LostBack, abort: simulator.LostThere, staged: "etcd-1", told: true},
-		{name: "the last", host: "etcd-0", stage: simulator.LostBack, abort: simulator.LostThere, staged: "etcd-1 etcd-2 etcd-0", told: true},
-		{name: "not governed", host: "etcd-1", stage: simulator.LostBack, abort: simulator.LostThere, staged: "etcd-1 etcd-2 etcd-0", change: func(s *simulator.Site) {
+		{name: "stopped", host: "etcd-1", stage: simulator.LostBack, staged: "etcd-1 etcd-2 etcd-0", aborts: true},
+		{name: "not stopped", host: "etcd-1", stage: simulator.LostBack, abort: simulator.LostThere, staged: "etcd-1", told: true, aborts: true},
+		{name: "the last", host: "etcd-0", stage: simulator.LostBack, abort: simulator.LostThere, staged: "etcd-1 etcd-2 etcd-0", told: true, aborts: true},
+		{name: "not governed", host: "etcd-1", stage: simulator.LostBack, abort: simulator.LostThere, staged: "etcd-1 etcd-2 etcd-0", aborts: true, change: func(s *simulator.Site) {
 			s.Inventory.Clusters[0].NotGoverned = true
 		}},
 	} {
@@ -224,9 +224,50 @@ func TestLostStagingIsNotLeftAlone(t *testing.T) {
 				if told := strings.Contains(failureMessage(b, c.host), "its staging may still run, at its last safe pace"); told != c.told {
 					t.Errorf("the run says %q", failureMessage(b, c.host))
 				}
+				if containsVerb(b.Calls(), "abort") != c.aborts {
+					t.Errorf("the run tries to stop it: %t", !c.aborts)
+				}
 			})
 		})
 	}
+}
+
+// TestLostStagingOfAnEarlierPlay checks that the run stages no host of a later play beside a staging that may still run near
+// the same cluster.
+func TestLostStagingOfAnEarlierPlay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(3, 1))
+		for i := range site.Inventory.Hosts {
+			if h := &site.Inventory.Hosts[i]; h.Pool == "worker" {
+				h.NearCluster = "main"
+			}
+		}
+		slowStage(site, 5*time.Minute)
+		b := site.Bastion("run-1")
+		b.Fault = func(call simulator.Call) simulator.Fault {
+			switch {
+			case call.Host == "etcd-0" && call.Verb == "stage":
+				return simulator.LostBack
+			case call.Host == "etcd-0" && call.Verb == "abort":
+				return simulator.LostThere
+			}
+			return simulator.NoFault
+		}
+		pool := func(name string) func(engine.Host) bool { return func(h engine.Host) bool { return h.Pool == name } }
+		end := applyRun(b, runSerially, func(r *rollout.Run) {
+			r.BestEffort = true
+			r.Plays = []rollout.Play{
+				{Play: engine.Play{Name: "members"}, Modules: r.Modules, Selected: pool("etcd")},
+				{Play: engine.Play{Name: "workers"}, Modules: r.Modules, Selected: pool("worker")},
+			}
+		})
+		failOnErrors(t, checkEnd(end, engine.ExitFailed))
+		for _, c := range b.Calls() {
+			if c.Verb == "stage" && c.Host == "worker-0" {
+				t.Fatal("worker-0 was staged")
+			}
+		}
+	})
 }
 
 // TestUnreachableHostIsNoLostStaging checks that a member that was not reached when its turn to be staged came does not
@@ -243,6 +284,24 @@ func TestUnreachableHostIsNoLostStaging(t *testing.T) {
 		}
 		if message := failureMessage(b, "etcd-2"); message != "it was not disrupted and is not held" || containsVerb(b.Calls(), "abort") {
 			t.Errorf("the run says %q", message)
+		}
+	})
+}
+
+// TestUnreachableHostWithADeadRunsStaging checks a member that a dead run is still staging, and that cannot be reached when
+// its turn comes: the run ends, also with --best-effort, because it cannot slow that staging.
+func TestUnreachableHostWithADeadRunsStaging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(3, 0))
+		slowStage(site, 30*time.Minute)
+		first := site.Bastion("run-1")
+		time.AfterFunc(time.Minute, first.Kill)
+		applyRun(first, runSerially)
+		second := site.Bastion("run-2")
+		time.AfterFunc(5*time.Second, site.Host("etcd-1").Cut) // while the idle latency is measured
+		failOnErrors(t, checkEnd(applyRun(second, runSerially, func(r *rollout.Run) { r.BestEffort = true }), engine.ExitFailed))
+		if staged := stagedMembers(second); len(staged) > 0 {
+			t.Errorf("staged %q", staged)
 		}
 	})
 }

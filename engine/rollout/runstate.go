@@ -40,13 +40,14 @@ type runState struct {
 	begun         map[string]bool
 	failedActions map[string]*fallback
 	idle          governing.Idle
-	adopted       map[string]bool // hosts whose hold was adopted from a dead run
+	lost          map[string]*engine.Failure // by cluster: the failure of a host near it whose staging may still run, and is not governed
+	adopted       map[string]bool            // hosts whose hold was adopted from a dead run
 }
 
 func newRunState() *runState {
 	return &runState{
 		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
-		failed: map[string]string{}, begun: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{},
+		failed: map[string]string{}, begun: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
 	}
 }
 
@@ -145,6 +146,25 @@ func (p *runState) mayStage(host string) error {
 	}
 	p.staged[host]++
 	return nil
+}
+
+// lostStaging returns the failure of another host near the cluster of a lane, whose
+// staging may still run beside that of a host. It returns nil if there is none, or
+// if the host is not staged.
+func (p *runState) lostStaging(lane engine.Lane, hp engine.HostPlan) *engine.Failure {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.lost[lane.Cluster]
+	if f == nil || f.Host == hp.Host || len(hp.Stage) == 0 {
+		return nil
+	}
+	return f
+}
+
+func (p *runState) noteLostStaging(lane engine.Lane, f *engine.Failure) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lost[lane.Cluster] = f
 }
 
 // wasStaged reports whether the play has staged the host, or stages it now.

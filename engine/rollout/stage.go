@@ -3,7 +3,6 @@ package rollout
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -21,8 +20,8 @@ func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 // stageLanes stages the new OS on all hosts while they keep running: lanes in
 // parallel, the hosts of a lane one after the other. After the first failure
 // that ends the run no other host begins, and the hosts that are being staged
-// finish. If a staging may still run without its governor, and another host of the
-// lane must be staged, the run ends in any case.
+// finish. If a staging may still run without its governor, no other host near the
+// same cluster is staged, and the run ends.
 func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
 	began := r.Clock.Now()
 	if err := r.emitEvent(event.Event{Type: event.StageStarted}); err != nil {
@@ -32,15 +31,16 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 	workers := pool.New().WithMaxGoroutines(r.forkCount(stageForks))
 	for _, lane := range lanes {
 		workers.Go(func() {
-			for i, name := range lane.Hosts {
+			for _, name := range lane.Hosts {
+				hp := *plan.Host(name)
 				if failed.worst() != nil || r.mayGoOn(ctx) != nil {
 					return
 				}
-				switch f, stopped := r.stageHost(ctx, *plan.Host(name), lane); {
-				case f == nil:
-				case !stopped && hasStage(plan, lane.Hosts[i+1:]): // the next would be staged beside a host that nobody slows
-					failed.add(f)
-				default:
+				if lost := r.state.lostStaging(lane, hp); lost != nil {
+					failed.add(lost)
+					return
+				}
+				if f := r.stageHost(ctx, hp, lane); f != nil {
 					failed.add(r.fatalFailure(engine.Batch{}, []*engine.Failure{f}))
 				}
 			}
@@ -55,16 +55,15 @@ func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.L
 }
 
 // stageHost runs a host's staging steps. The first Ctrl-C stops the transfer.
-// The next run does not fetch the same data again. After a failure, stopped is
-// false if the staging may still run on the host.
-func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lane) (failure *engine.Failure, stopped bool) {
+// The next run does not fetch the same data again.
+func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lane) *engine.Failure {
 	if len(hp.Stage) == 0 {
-		return nil, true
+		return nil
 	}
 	if err := r.state.mayStage(hp.Host); err != nil {
 		failure := asFailure(err, hp.Host, hp.Stage[0].Name)
 		r.failHost(hp, failure, "it was not disrupted and is not held")
-		return failure, true
+		return failure
 	}
 	for _, s := range hp.Stage {
 		failure := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
@@ -76,32 +75,34 @@ func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lan
 		if failure == nil {
 			continue
 		}
-		stopped := true
-		if mayStillStage(failure, lane) {
-			stopped = r.abortStep(ctx, hp, s) || s.Do.Exec.Content != nil // without the connection, the content does not arrive
-		}
+		stopped := !r.mayStillStage(failure, lane) || r.abortStep(ctx, hp, s)
 		message := "it was not disrupted and is not held"
 		switch {
 		case failure.Kind == engine.StoppedFailure:
 			failure.Cause = errStopped.Error() + "; fetched objects stay on the host"
-			return failure, stopped
-		case !stopped:
+			return failure
+		case !stopped && lane.Governing != nil:
+			r.state.noteLostStaging(lane, failure)
 			message += "; its staging may still run, at its last safe pace"
+		case !stopped:
+			message += "; its staging may still run"
 		}
 		r.failHost(hp, failure, message)
-		return failure, stopped
+		return failure
 	}
-	return nil, true
+	r.state.noteLostStaging(lane, nil) // if there was one, it was on this host
+	return nil
 }
 
 // mayStillStage reports whether the staging of a host may go on after a failure
-// and must not: after a stop, or without its governor.
-func mayStillStage(failure *engine.Failure, lane engine.Lane) bool {
+// and must not: after a stop, or near a cluster, whose members are staged one at a
+// time.
+func (r *Run) mayStillStage(failure *engine.Failure, lane engine.Lane) bool {
 	switch failure.Kind {
 	case engine.LatencyFailure, engine.StoppedFailure:
 		return true
 	case engine.UnreachableFailure:
-		return lane.Governing != nil && !failure.NotStarted
+		return lane.Cluster != "" && (!failure.NotStarted || r.state.facts[failure.Host].IsStaging())
 	default:
 		return false
 	}
@@ -115,10 +116,6 @@ func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step
 		return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 	}
 	return stage.Run(ctx, func(ctx context.Context) *engine.Failure { return r.runStep(ctx, hp, s) })
-}
-
-func hasStage(plan engine.Plan, hosts []string) bool {
-	return slices.ContainsFunc(hosts, func(name string) bool { return len(plan.Host(name).Stage) > 0 })
 }
 
 // hostsStagedNear returns the hosts on or near a cluster that were being staged when

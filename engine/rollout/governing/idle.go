@@ -18,6 +18,7 @@ import (
 type Idle struct {
 	mu        sync.Mutex
 	byCluster map[string]*idleLatency
+	warned    map[string]bool // clusters that were measured
 }
 
 // idleLatency is the disk latency of the members of a cluster before the first staging of the run.
@@ -61,7 +62,9 @@ func (x *Idle) measureCluster(ctx context.Context, p Ports, s Staging) *idleLate
 	if ctx.Err() != nil {
 		return idle
 	}
-	p.warnOfIdle(s, idle, problems)
+	if x.isFirstWarning(cluster) {
+		p.warnOfIdle(s, idle, problems)
+	}
 	if len(s.Staged) == 0 {
 		x.noteLatency(cluster, idle)
 	}
@@ -102,6 +105,17 @@ func (p Ports) warnOfIdle(s Staging, idle *idleLatency, problems []problem) {
 const adviceIfBlind = "hosts near it are staged at a slow, fixed pace, if they can be slowed; set the block metrics of the cluster, or governor = false"
 
 func roundLatency(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
+
+func (x *Idle) isFirstWarning(cluster string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.warned == nil {
+		x.warned = map[string]bool{}
+	}
+	first := !x.warned[cluster]
+	x.warned[cluster] = true
+	return first
+}
 
 func (p Ports) emitWarning(message string) {
 	p.Emit(event.Event{Type: event.Warned, Message: message})
