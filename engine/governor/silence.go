@@ -26,8 +26,9 @@ type silenceKey struct {
 
 // noteSilence notes which members are silent. A member that has never written
 // anything is not silent. A silence ends only with an observation: the pace must
-// not rise just because a disk has stalled for longer than all windows. A backend
-// is silent only beside a busy WAL: health checks lead to fsyncs without commits.
+// not rise just because a disk has stalled for longer than all windows. The silence
+// of a backend begins only beside a busy WAL: health checks lead to fsyncs without
+// commits.
 func (c *Controller) noteSilence(now time.Time, readings []Reading) {
 	for _, r := range readings {
 		if r.Missing {
@@ -36,8 +37,9 @@ func (c *Controller) noteSilence(now time.Time, readings []Reading) {
 		for _, metric := range []engine.LatencyMetric{engine.WALFsync, engine.BackendCommit} {
 			key := silenceKey{r.Host, metric}
 			switch quiet := c.silent[key]; {
-			case countOf(metric, r.Recent) > 0 || metric == engine.BackendCommit && !isBusy(engine.WALFsync, r.Recent):
+			case countOf(metric, r.Recent) > 0:
 				delete(c.silent, key)
+			case metric == engine.BackendCommit && !isBusy(engine.WALFsync, r.Recent):
 			case quiet == nil && countOf(metric, r.Long)+countOf(metric, r.Idle) > 0:
 				c.silent[key] = &silence{since: now, busy: isBusy(metric, r.Long) || isBusy(metric, r.Idle)}
 			}

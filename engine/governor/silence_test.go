@@ -110,6 +110,27 @@ func TestStalledBackendIsSeenBesideItsWAL(t *testing.T) {
 	}
 }
 
+// TestStalledBackendHoldsThePaceOfARareWAL checks a member whose backend has stalled, so that after some seconds clients
+// write to its WAL less than once a second: the pace does not rise.
+func TestStalledBackendHoldsThePaceOfARareWAL(t *testing.T) {
+	all := decideEach(governor.Settings{AbortAfter: time.Hour, Members: 1}, func(second int) []governor.Reading {
+		r := writingReading("etcd-0", second, 20, func(s int) bool { return s <= stallBegins+5 })
+		if second > stallBegins+7 {
+			r.Recent.WALFsyncP99, r.Recent.WALFsyncBucket = 0.002, &engine.LatencyBucket{Observed: 1}
+		}
+		commits := writingReading("etcd-0", second, 8, func(s int) bool { return s <= stallBegins })
+		for p, c := range map[*engine.LatencyPoint]engine.LatencyPoint{&r.Recent: commits.Recent, &r.Window: commits.Window, &r.Long: commits.Long} {
+			p.BackendCommitP99, p.BackendCommitBucket = c.WALFsyncP99, c.WALFsyncBucket
+		}
+		return []governor.Reading{r}
+	})
+	for second := stallBegins + 4; second < 120; second++ {
+		if d, before := all[second], all[second-1]; before.Knobs.Slice > 0 && d.Knobs.Rate > before.Knobs.Rate || d.Safe.Rate > before.Safe.Rate {
+			t.Fatalf("%d s: from %+v to %+v", second, before, d)
+		}
+	}
+}
+
 // TestFewFsyncsWithoutCommitsAreNoStall checks a cluster to which nobody writes any more, and whose health checks lead to a
 // few WAL fsyncs without a backend commit: the pace rises as before.
 func TestFewFsyncsWithoutCommitsAreNoStall(t *testing.T) {
