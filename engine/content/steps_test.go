@@ -38,7 +38,7 @@ func TestProgressBeginsWithTheStep(t *testing.T) {
 			last = p
 			addEvent(event.StepProgress, &p)
 		}})
-		received += download(t, "http://"+l.Addr().String()+"/ostree/objects/ab/file.filez")
+		received += countBytesAt(t, "http://"+l.Addr().String()+"/ostree/objects/ab/file.filez")
 		stop()
 		return last
 	}
@@ -59,8 +59,8 @@ func TestProgressBeginsWithTheStep(t *testing.T) {
 	}
 }
 
-// download returns the number of bytes at an address.
-func download(t *testing.T, url string) int64 {
+// countBytesAt returns the number of bytes at an address.
+func countBytesAt(t *testing.T, url string) int64 {
 	t.Helper()
 	answer, err := http.Get(url)
 	if err != nil {

@@ -183,8 +183,8 @@ func TestGovernorStopsStaging(t *testing.T) {
 }
 
 // TestLostStagingIsNotLeftAlone checks a connection that is lost while a member is staged: the unit on the host may still
-// run, and nobody slows it. The run stops it. If it cannot, it says so and ends, also with --best-effort, unless no other
-// host near the cluster must be staged. A host that was never reached is left out as with any other failure.
+// run, and nobody slows it. The run stops the unit. If it cannot, the failure says so. Then the run stages no other host
+// near the cluster, and ends if there is one, also with --best-effort.
 func TestLostStagingIsNotLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		name, host   string
