@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"holdfast/engine"
@@ -54,7 +55,7 @@ func TestVersionScript(t *testing.T) {
 
 // versionHosts answers the probes of new hosts, and counts the questions for versions.
 type versionHosts struct {
-	asked  int
+	asked  atomic.Int32
 	broken bool
 }
 
@@ -62,7 +63,7 @@ func (h *versionHosts) Run(_ context.Context, _ engine.Host, script Script) (eng
 	if script.Purpose != AskVersion {
 		return engine.Output{Stdout: "clock 1700000000\n"}, nil
 	}
-	h.asked++
+	h.asked.Add(1)
 	if h.broken {
 		return engine.Output{}, errors.New("connection lost")
 	}
@@ -85,8 +86,8 @@ func TestOlderNewHost(t *testing.T) {
 			t.Errorf("version %q, %+v", s.Version, h)
 		}
 	}
-	if hosts.asked != 4 { // hosts a and b have no data
-		t.Errorf("asked %d times", hosts.asked)
+	if asked := hosts.asked.Load(); asked != 4 { // hosts a and b have no data
+		t.Errorf("asked %d times", asked)
 	}
 	s, err := r.Observe(t.Context())
 	check(t, err)
