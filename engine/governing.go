@@ -11,14 +11,22 @@ const (
 	BackendCommit LatencyMetric = "backend_commit" // etcd_disk_backend_commit_duration_seconds
 )
 
+// Words returns the name of a latency for sentences.
+func (m LatencyMetric) Words() string {
+	if m == BackendCommit {
+		return "backend commit"
+	}
+	return "WAL fsync"
+}
+
 // GovernorState is how fast the governor lets a host stage.
 type GovernorState string
 
 // The states of a governed staging.
 const (
 	GovernorFree   GovernorState = "free"   // no limit was exceeded since the staging began, the staging has full speed again, or no lever is in force
-	GovernorSlowed GovernorState = "slowed" // a limit was exceeded, and a lever slows the staging
-	GovernorPaused GovernorState = "paused" // a limit is exceeded even at the slowest pace, and the staging is frozen
+	GovernorSlowed GovernorState = "slowed" // a limit was exceeded, or a member does not report its latency or completes no writes; a lever slows the staging
+	GovernorPaused GovernorState = "paused" // the slowest pace is too fast for a member, and the staging is frozen
 	GovernorFixed  GovernorState = "fixed"  // the disk latency is not known, and a lever holds the staging at a slow, fixed pace
 	GovernorEnded  GovernorState = "ended"  // the staging is over, and the state has all figures
 )
@@ -51,12 +59,12 @@ const IdleFactor = 1.25
 type Governor struct {
 	State   GovernorState    `json:"state"`             // how fast the host may stage
 	Member  string           `json:"member,omitempty"`  // host of the member that decided
-	Metric  LatencyMetric    `json:"metric,omitempty"`  // metric that decided; missing: the member did not answer, or is stalled
+	Metric  LatencyMetric    `json:"metric,omitempty"`  // metric that decided; missing: the member did not answer
 	P99     Duration         `json:"p99,omitempty"`     // p99 of that metric, without a few slowest observations of the window
 	Limit   Duration         `json:"limit,omitempty"`   // limit of that metric for that member
-	Window  Duration         `json:"window,omitempty"`  // time that the p99 covers, or time for which the member has not answered
+	Window  Duration         `json:"window,omitempty"`  // time that the p99 covers, or time for which the member has not answered; missing: it has not answered before either
 	Stalled Duration         `json:"stalled,omitempty"` // time for which the member has completed no write of that metric, although it did before; then there is no p99
-	Pace    *Pace            `json:"pace,omitempty"`    // pace of the host from now on
+	Pace    *Pace            `json:"pace,omitempty"`    // pace of the host now; it may change later within the same state, without another event
 	Levers  []Lever          `json:"levers,omitempty"`  // levers of the staging, when they are first known and when one changes
 	Stopped StopReason       `json:"stopped,omitempty"` // why the staging stops; missing: the staging goes on
 	Slowed  Duration         `json:"slowed,omitempty"`  // time that an ended staging was slowed

@@ -81,7 +81,7 @@ var meanings = map[string]string{
 	"Failure.command":     "command or script that failed",
 	"Failure.stderr":      "end of its standard error",
 	"Failure.cause":       "why it failed, as part of a sentence",
-	"Failure.kind":        "`unreachable`, `held` (by somebody else), `refused` (the plan is not the approved one), `changed` (the host is not as planned), `full` (too little space), `cannot` (the host refused the change; like the two before, nothing was done), `action` (it failed, and the host has that on record), `unsafe`, `journal` (it could not be written), `stopped` (by the person); missing for other kinds",
+	"Failure.kind":        "`unreachable`, `held` (by somebody else), `refused` (the plan is not the approved one), `changed` (the host is not as planned), `full` (too little space), `cannot` (the host refused the change; like the two before, nothing was done), `action` (it failed, and the host has that on record), `unsafe`, `journal` (it could not be written), `stopped` (by the person), `latency` (the staging was stopped to protect etcd); missing for other kinds",
 	"Failure.hint":        "what to do, as a sentence",
 	"RunStart.holder":     "USER@BASTION",
 	"RunStart.pid":        "process ID on the bastion",

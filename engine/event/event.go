@@ -95,9 +95,9 @@ type Progress struct {
 	Bytes int64           `json:"bytes,omitempty"` // bytes sent since the step began
 	Again int64           `json:"again,omitempty"` // of these, bytes that were sent before and lost with a connection
 	Total int64           `json:"total,omitempty"` // expected bytes; the host may already have some of them
-	Rate  int64           `json:"rate,omitempty"`  // bytes per second in the last seconds
+	Rate  int64           `json:"rate,omitempty"`  // bytes per second over about the last half minute; with Ended, over the connection
 	Left  engine.Duration `json:"left,omitempty"`  // expected time until the end of the transfer
-	Ended bool            `json:"ended,omitempty"` // this is the last report of the step
+	Ended bool            `json:"ended,omitempty"` // this is the last report of one connection; after a lost one, others follow in the same step
 }
 
 // Sample is an etcd cluster at one moment of a run.

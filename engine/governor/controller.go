@@ -1,6 +1,9 @@
 package governor
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -60,7 +63,7 @@ type Decision struct {
 	Knobs Knobs
 	Safe  Knobs                // knobs for a host that hears nothing more from the bastion
 	State engine.GovernorState // state if a lever is in force
-	Worst Excess               // the highest latency in relation to its limit; zero without observations
+	Cause Excess               // reason for the state: see causeOf
 	Stop  engine.StopReason    // "": the staging continues
 	Over  Excess               // latency that exceeded its limit, for a StopLatency
 }
@@ -96,7 +99,7 @@ func New(s Settings) *Controller {
 }
 
 // First returns the decision before the first sample.
-func (c *Controller) First() Decision { return c.decisionNow(Excess{}) }
+func (c *Controller) First() Decision { return c.decisionNow(c.firstAbsent()) }
 
 // AddSample adds one reading of each member and returns the decision until the
 // next sample.
@@ -130,18 +133,34 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 		}
 	}
 	c.limitPause(now)
-	decision := c.decisionNow(recent)
-	for _, x := range []Excess{window, long} {
-		if x.shareOfLimit() > decision.Worst.shareOfLimit() {
-			decision.Worst = x
-		}
-	}
-	if stalled.Stalled > 0 && decision.Worst.shareOfLimit() <= tooMuch {
-		decision.Worst = stalled
-	}
+	decision := c.decisionNow(c.causeOf(now, readings, stalled, recent, window, long))
 	c.noteFloor(now, readings)
 	decision.Stop, decision.Over = c.checkStop(now, readings)
 	return decision
+}
+
+// causeOf returns the latency that is highest in relation to its limit. If that
+// is not the reason for a slow pace, causeOf returns the member that has stalled,
+// that does not answer, or that was absent from the begin.
+func (c *Controller) causeOf(now time.Time, readings []Reading, stalled Excess, latencies ...Excess) Excess {
+	worst := slices.MaxFunc(latencies, func(a, b Excess) int { return cmp.Compare(a.shareOfLimit(), b.shareOfLimit()) })
+	switch share := worst.shareOfLimit(); {
+	case stalled.Stalled > 0 && share <= tooMuch:
+		return stalled
+	case c.isMissingLong(now) && share <= tooMuch:
+		return c.longestMissing(now, readings)
+	case len(c.absent) > 0 && !c.experienced:
+		return c.firstAbsent()
+	}
+	return worst
+}
+
+// firstAbsent returns the zero Excess if no member is absent.
+func (c *Controller) firstAbsent() Excess {
+	if len(c.absent) == 0 {
+		return Excess{}
+	}
+	return Excess{Host: slices.Min(slices.Collect(maps.Keys(c.absent)))}
 }
 
 // dropAbsent returns the readings without those of absent members. A member that
@@ -178,6 +197,12 @@ func (c *Controller) noteMissing(now time.Time, readings []Reading, complete boo
 	case c.missingSince.IsZero(): // there are too few readings
 		c.missingSince = now
 	}
+}
+
+// longestMissing returns the member that has not answered for the longest time. It
+// has no host if there are too few readings.
+func (c *Controller) longestMissing(now time.Time, readings []Reading) Excess {
+	return Excess{Host: c.missingHost(readings), Window: now.Sub(c.missingSince)}
 }
 
 func (c *Controller) isMissingLong(now time.Time) bool {
@@ -237,8 +262,8 @@ func (c *Controller) limitPause(now time.Time) {
 	}
 }
 
-func (c *Controller) decisionNow(worst Excess) Decision {
-	d := Decision{Knobs: knobsAt(c.pace), Safe: knobsAt(c.safe), State: engine.GovernorSlowed, Worst: worst}
+func (c *Controller) decisionNow(cause Excess) Decision {
+	d := Decision{Knobs: knobsAt(c.pace), Safe: knobsAt(c.safe), State: engine.GovernorSlowed, Cause: cause}
 	switch {
 	case c.Blind:
 		d.State = engine.GovernorFixed

@@ -17,7 +17,9 @@ type Reading struct {
 	Idle    engine.LatencyPoint // latency of the newest time in which nothing was staged; it may raise the limits
 }
 
-// Excess compares the latency of a member with its limit.
+// Excess compares the latency of a member with its limit. Without Metric, the
+// member has not answered for Window; without Window, it has not answered before
+// the staging either.
 type Excess struct {
 	Host   string
 	Metric engine.LatencyMetric

@@ -24,10 +24,10 @@ func TestWorstMemberDecides(t *testing.T) {
 	swapped := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 2, Began: began}).AddSample(began.Add(time.Second), []governor.Reading{
 		{Host: "etcd-1", Recent: point(0.001, 0.001)}, {Host: "etcd-0", Recent: point(0.009, 0.060)},
 	})
-	if w := swapped.Worst; w.Host != "etcd-0" || swapped.State != engine.GovernorSlowed {
+	if w := swapped.Cause; w.Host != "etcd-0" || swapped.State != engine.GovernorSlowed {
 		t.Errorf("the worst is last: %+v", swapped)
 	}
-	if w := d.Worst; w.Host != "etcd-0" || w.Metric != engine.BackendCommit || w.Limit != 25*time.Millisecond || d.State != engine.GovernorSlowed {
+	if w := d.Cause; w.Host != "etcd-0" || w.Metric != engine.BackendCommit || w.Limit != 25*time.Millisecond || d.State != engine.GovernorSlowed {
 		t.Errorf("%+v", d)
 	}
 }
@@ -96,6 +96,24 @@ func TestAbsentMemberIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestCauseOfASlowPace checks that the cause of a slow pace is the member that does not answer, and not a healthy one.
+func TestCauseOfASlowPace(t *testing.T) {
+	s := governor.Settings{AbortAfter: time.Minute, Members: 2}
+	calm, gone := steadyReading("etcd-0", 0.002), governor.Reading{Host: "etcd-1", Missing: true}
+	_, last := decideFirstAndLast(s, 8, calm, gone)
+	if last.Cause != (governor.Excess{Host: "etcd-1", Window: 7 * time.Second}) || last.State != engine.GovernorSlowed {
+		t.Errorf("it does not answer any more: %+v", last)
+	}
+	if _, last := decideFirstAndLast(s, 8, calm, calm, steadyReading("etcd-2", 0.1), gone); last.Cause.Host != "etcd-2" || last.Cause.Metric == "" {
+		t.Errorf("another one is far over its limit: %+v", last)
+	}
+	s.Absent = []string{"etcd-1"}
+	first, last := decideFirstAndLast(s, 8, calm, gone)
+	if absent := (governor.Excess{Host: "etcd-1"}); first.Cause != absent || last.Cause != absent || last.State != engine.GovernorSlowed {
+		t.Errorf("it has never answered: %+v, then %+v", first, last)
+	}
+}
+
 // TestBlindPaceIsFixed checks a staging without any latency: the pace is slow and never changes, not even by readings,
 // and the staging stops at its deadline.
 func TestBlindPaceIsFixed(t *testing.T) {
@@ -148,7 +166,7 @@ func TestIdleLatencyRaisesLimitsOnlySoFar(t *testing.T) {
 	r := steadyReading("etcd-0", 0.3)
 	r.Idle = idle
 	s := governor.Settings{AbortAfter: time.Hour, Members: 1, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.07})}}
-	if _, last := decideFirstAndLast(s, 10, r); last.Worst.Limit != 100*time.Millisecond {
+	if _, last := decideFirstAndLast(s, 10, r); last.Cause.Limit != 100*time.Millisecond {
 		t.Errorf("%+v", last)
 	}
 }

@@ -60,7 +60,7 @@ func TestStalledDiskNeverSpeedsUp(t *testing.T) {
 			t.Fatalf("%d s: from %+v to %+v", i, before, d)
 		}
 	}
-	if d := stalled[20]; d.Safe.Pause < time.Duration(engine.FloorPace().Pause) || d.State == engine.GovernorFree || d.Worst.Host != "etcd-0" || d.Worst.Stalled < 20*time.Second {
+	if d := stalled[20]; d.Safe.Pause < time.Duration(engine.FloorPace().Pause) || d.State == engine.GovernorFree || d.Cause.Host != "etcd-0" || d.Cause.Stalled < 20*time.Second {
 		t.Errorf("after 20 s: %+v", d)
 	}
 }
@@ -102,7 +102,7 @@ func TestStalledBackendIsSeenBesideItsWAL(t *testing.T) {
 			t.Fatalf("%d s: from %+v to %+v", second, before, d)
 		}
 	}
-	if d := all[stallBegins+20]; d.State == engine.GovernorFree || d.Worst.Stalled < 15*time.Second || d.Safe.Pause < time.Duration(engine.FloorPace().Pause) {
+	if d := all[stallBegins+20]; d.State == engine.GovernorFree || d.Cause.Stalled < 15*time.Second || d.Safe.Pause < time.Duration(engine.FloorPace().Pause) {
 		t.Errorf("after 20 s: %+v", d)
 	}
 	if d := all[stallBegins+100]; d.Stop != engine.StopStalled || d.Over.Metric != engine.BackendCommit {

@@ -84,7 +84,7 @@ func (c *Controller) excessAtFloor(now time.Time, readings []Reading) (engine.St
 	case stalled.Stalled > 0 && c.hasWriter(readings):
 		return engine.StopStalled, stalled
 	case c.isMissingLong(now):
-		return engine.StopMissing, Excess{Host: c.missingHost(readings), Window: now.Sub(c.missingSince)}
+		return engine.StopMissing, c.longestMissing(now, readings)
 	}
 	return "", Excess{}
 }

@@ -171,7 +171,7 @@ func TestGovernorStopsStaging(t *testing.T) {
 				failed = e.Failure
 			}
 		}
-		if failed == nil || failed.Host != "etcd-1" || failed.Kind != engine.LatencyFailure || failed.Cause != "the p99 of wal_fsync on etcd-2 is 50ms, above its limit of 10ms, after 20s at the slowest pace; staging was stopped to protect etcd" {
+		if failed == nil || failed.Host != "etcd-1" || failed.Kind != engine.LatencyFailure || failed.Cause != "the p99 of WAL fsync on etcd-2 is 50ms, above its limit of 10ms, after 20s at the slowest pace; staging was stopped to protect etcd" {
 			t.Errorf("%+v", failed)
 		}
 		h := site.Host("etcd-1")
@@ -378,7 +378,7 @@ func TestMemberWithoutMetrics(t *testing.T) {
 		}
 		for _, host := range []string{"etcd-0", "etcd-2"} {
 			events := governorEvents(b, host)
-			if statesOf(events) != "free slowed ended" || events[1].Metric != "" || events[1].Pace.Pause < engine.Duration(80*time.Millisecond) || events[2].Slowed < engine.Duration(7*time.Minute) {
+			if statesOf(events) != "free slowed ended" || events[1].Member != "etcd-2" || events[1].Metric != "" || events[1].Pace.Pause < engine.Duration(80*time.Millisecond) || events[2].Slowed < engine.Duration(7*time.Minute) {
 				t.Errorf("%s: %+v", host, events)
 			}
 		}

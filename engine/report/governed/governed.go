@@ -21,9 +21,13 @@ func Line(host string, g engine.Governor) string {
 	case g.State == engine.GovernorFixed:
 		return host + ": staging at a slow, fixed pace: no member reports its disk latency"
 	case g.State == engine.GovernorPaused:
-		return host + ": staging paused: " + slowdownReason(g)
+		return host + ": staging paused: " + describeCause(g, "close to")
+	case g.State == engine.GovernorSlowed && g.Metric != "" && g.Stalled == 0 && g.P99 <= g.Limit:
+		return host + ": staging goes on at a slow pace: " + describeCause(g, "within")
 	case g.State == engine.GovernorSlowed:
-		return host + ": staging slowed: " + slowdownReason(g)
+		return host + ": staging slowed: " + describeCause(g, "within")
+	case g.Pace != nil && g.Pace.Pause > 0:
+		return host + ": staging no longer slowed"
 	}
 	return host + ": staging at full speed again"
 }
@@ -64,29 +68,28 @@ func leversLine(host string, levers []engine.Lever) string {
 	return host + ": staging cannot be slowed" + reasons + "; it is stopped if the measured latency of etcd stays too high"
 }
 
-func slowdownReason(g engine.Governor) string {
-	if g.Stalled > 0 {
-		return "the member on " + g.Member + " has completed no " + metricName(g.Metric) + " for " + roundLatency(g.Stalled)
-	}
-	if g.Metric == "" {
+// describeCause describes the member that decided the pace. within relates a
+// latency that does not exceed its limit to this limit.
+func describeCause(g engine.Governor, within string) string {
+	switch {
+	case g.Member == "":
 		return "not all members report their disk latency"
+	case g.Stalled > 0:
+		return "the member on " + g.Member + " has completed no " + g.Metric.Words() + " for " + roundLatency(g.Stalled)
+	case g.Metric == "" && g.Window > 0:
+		return "the member on " + g.Member + " has not reported its disk latency for " + roundLatency(g.Window)
+	case g.Metric == "":
+		return "the member on " + g.Member + " does not report its disk latency"
 	}
-	text := fmt.Sprintf("p99 of %s on %s is %s", metricName(g.Metric), g.Member, formatLatency(g.P99))
+	text := fmt.Sprintf("p99 of %s on %s is %s, ", g.Metric.Words(), g.Member, formatLatency(g.P99))
 	if g.P99 > g.Limit {
-		return text + ", the limit " + formatLatency(g.Limit)
+		return text + "the limit " + formatLatency(g.Limit)
 	}
-	return text + " again, within the limit"
+	return text + within + " the limit of " + formatLatency(g.Limit)
 }
 
 func formatLatency(d engine.Duration) string {
 	return termtext.FormatLatency(time.Duration(d).Seconds())
-}
-
-func metricName(m engine.LatencyMetric) string {
-	if m == engine.BackendCommit {
-		return "backend commit"
-	}
-	return "WAL fsync"
 }
 
 // Totals collects the results of all governed stagings of a cluster.

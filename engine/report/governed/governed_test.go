@@ -14,7 +14,8 @@ func TestLine(t *testing.T) {
 	for want, g := range map[string]engine.Governor{
 		"etcd-1: staging slowed: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms": {State: engine.GovernorSlowed},
 		"etcd-1: staging paused: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms": {State: engine.GovernorPaused},
-		"etcd-1: staging at full speed again":                                          {State: engine.GovernorFree},
+		"etcd-1: staging at full speed again":                                          {State: engine.GovernorFree, Pace: &engine.Pace{Slice: engine.Duration(time.Second)}},
+		"etcd-1: staging no longer slowed":                                             {State: engine.GovernorFree, Pace: &engine.Pace{Slice: engine.Duration(time.Millisecond), Pause: engine.Duration(84 * time.Millisecond)}},
 		"etcd-1: staging cannot be slowed (freeze is not in force: the unit has no cgroup.freeze); it is stopped if the measured latency of etcd stays too high": {
 			State: engine.GovernorFree, Levers: []engine.Lever{{Name: engine.FreezeLever, Reason: "the unit has no cgroup.freeze"}},
 		},
@@ -37,20 +38,36 @@ func TestLine(t *testing.T) {
 		"etcd-1: staging at a slow, fixed pace: no member reports its disk latency": {State: engine.GovernorFixed},
 	} {
 		if g.State != engine.GovernorFree {
-			state := g.State
-			g = slow
-			g.State = state
+			g = with(slow, g.State)
 		}
 		if got := governed.Line("etcd-1", g); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := governed.Line("etcd-1", engine.Governor{State: engine.GovernorSlowed, Member: "etcd-2", Metric: engine.BackendCommit, Stalled: engine.Duration(5 * time.Second)}); got != "etcd-1: staging slowed: the member on etcd-2 has completed no backend commit for 5s" {
-		t.Error(got)
+}
+
+// TestLineNamesTheCause checks that the line of a slower staging names the member that caused it, and that no line calls a
+// good latency the reason.
+func TestLineNamesTheCause(t *testing.T) {
+	near := engine.Governor{Member: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(9700 * time.Microsecond), Limit: engine.Duration(10 * time.Millisecond)}
+	for want, g := range map[string]engine.Governor{
+		"staging slowed: the member on etcd-2 has completed no backend commit for 5s":                     {State: engine.GovernorSlowed, Member: "etcd-2", Metric: engine.BackendCommit, Stalled: engine.Duration(5 * time.Second)},
+		"staging slowed: the member on etcd-2 has not reported its disk latency for 6s":                   {State: engine.GovernorSlowed, Member: "etcd-2", Window: engine.Duration(6 * time.Second)},
+		"staging paused: the member on etcd-2 has not reported its disk latency for 20s":                  {State: engine.GovernorPaused, Member: "etcd-2", Window: engine.Duration(20 * time.Second)},
+		"staging slowed: the member on etcd-2 does not report its disk latency":                           {State: engine.GovernorSlowed, Member: "etcd-2"},
+		"staging slowed: not all members report their disk latency":                                       {State: engine.GovernorSlowed},
+		"staging paused: p99 of WAL fsync on etcd-2 is 9.7 ms, close to the limit of 10 ms":               with(near, engine.GovernorPaused),
+		"staging goes on at a slow pace: p99 of WAL fsync on etcd-2 is 9.7 ms, within the limit of 10 ms": with(near, engine.GovernorSlowed),
+	} {
+		if got := governed.Line("etcd-1", g); got != "etcd-1: "+want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
-	if got := governed.Line("etcd-1", engine.Governor{State: engine.GovernorSlowed}); got != "etcd-1: staging slowed: not all members report their disk latency" {
-		t.Error(got)
-	}
+}
+
+func with(g engine.Governor, state engine.GovernorState) engine.Governor {
+	g.State = state
+	return g
 }
 
 // TestTotals checks that the summary has the slowed and paused time of all

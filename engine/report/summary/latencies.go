@@ -96,5 +96,5 @@ func withTime(text string, at time.Time) string {
 	if text == "-" || at.IsZero() {
 		return text
 	}
-	return text + ", " + at.UTC().Format("15:04:05")
+	return text + ", " + at.UTC().Format("15:04:05 MST")
 }

@@ -145,10 +145,10 @@ func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 	case engine.StopMissing:
 		f.Cause = fmt.Sprintf("the member on %s has not answered for %s; staging was stopped to protect etcd", cmp.Or(e.Member, "a host"), abortAfter)
 	case engine.StopStalled:
-		f.Cause = fmt.Sprintf("the member on %s has completed no %s for %s; staging was stopped to protect etcd", e.Member, e.Metric, e.Stalled.Trimmed())
+		f.Cause = fmt.Sprintf("the member on %s has completed no %s for %s; staging was stopped to protect etcd", e.Member, e.Metric.Words(), e.Stalled.Trimmed())
 		f.Hint = "check the disk of " + e.Member + "; " + f.Hint
 	default:
-		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, above its limit of %s, after %s at the slowest pace; staging was stopped to protect etcd", e.Metric, e.Member, e.P99, e.Limit, abortAfter)
+		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, above its limit of %s, after %s at the slowest pace; staging was stopped to protect etcd", e.Metric.Words(), e.Member, e.P99, e.Limit, abortAfter)
 		f.Hint = "find out which programs use the disk of " + e.Member + "; " + f.Hint
 	}
 	return f

@@ -56,7 +56,7 @@ func (g *Stage) noteState(d governor.Decision) {
 	}
 	g.addStateTime()
 	g.state = state
-	e := governorOf(d.Worst)
+	e := governorOf(d.Cause)
 	e.State, e.Pace = state, paceOf(d.Knobs)
 	g.emitGovernor(e)
 }
