@@ -40,6 +40,7 @@ pool "etcd" {
   os {
     driver = "ostree"
     source = "bastion"
+    ref    = "slow/stable"
     commit = var.commit
   }
 
@@ -54,6 +55,7 @@ pool "storage" {
   os {
     driver = "ostree"
     source = "bastion"
+    ref    = "slow/stable"
     commit = var.commit
   }
 }

@@ -157,7 +157,7 @@ func etcdBlock() block {
 		{name: "latency", meaning: "Limits of its disk latency while hosts on or near it are staged. The limit of a member is at least 1.25 times its idle latency. With `governor = false` there are no limits.", arguments: []argument{
 			{name: "wal_fsync_p99", kind: duration, fallback: "10ms", meaning: "99th percentile of `etcd_disk_wal_fsync_duration_seconds`"},
 			{name: "backend_commit_p99", kind: duration, fallback: "25ms", meaning: "99th percentile of `etcd_disk_backend_commit_duration_seconds`"},
-			{name: "abort_after", kind: duration, fallback: "5m", meaning: "staging stops if a limit is exceeded, or a member does not answer, for so long although it has its slowest pace"},
+			{name: "abort_after", kind: duration, fallback: "5m", meaning: "staging stops if a limit is exceeded, or a member does not answer or completes no writes, for so long although it has its slowest pace"},
 		}},
 		{name: "metrics", meaning: "Where members serve `/metrics`, if etcd runs with `--listen-metrics-urls`. Without it, holdfast reads them from the client port.", arguments: []argument{
 			{name: "port", kind: number, required: true, meaning: "port of the listener, on the member's loopback or address"},
