@@ -120,15 +120,22 @@ func (m *memberWatch) addScrape(now time.Time, s Scrape, idleSince time.Time) Re
 		reading.Long = s.Counters.Since(m.recent[0].Counters).Latency(m.host, maxExceptional)
 		reading.Idle = m.idleLatency()
 		reading.Full = window.Latency(m.host, 0)
-		if p99 := reading.Full; p99.Severity() > m.worst.Severity() || m.worst.Window == 0 {
-			m.worst, m.at = p99, now.Add(-time.Duration(p99.Window))
-		}
+		m.noteWorst(now, reading.Full)
 	}
 	m.recent = append(m.recent, stampedCounters{now, s.Counters})
 	for len(m.recent) > 1 && !m.recent[1].at.After(now.Add(-LongTime)) {
 		m.recent = m.recent[1:]
 	}
 	return reading
+}
+
+// noteWorst notes the worst window. The first windows are shorter than WindowTime,
+// and a slow moment has more weight in them. So the next one, which has all their
+// observations, replaces each of them.
+func (m *memberWatch) noteWorst(now time.Time, window engine.LatencyPoint) {
+	if m.worst.Window == 0 || now.Sub(m.recent[0].at) <= WindowTime || window.Severity() > m.worst.Severity() {
+		m.worst, m.at = window, now.Add(-time.Duration(window.Window))
+	}
 }
 
 // addIdle drops observations beyond longIdleTime, because other programs on the machine may start or end.

@@ -243,3 +243,24 @@ func TestWorstWindowFollowsBothLatencies(t *testing.T) {
 		}
 	}
 }
+
+// TestWorstWindowIsNotTheFirstSecond checks that a slow moment at the begin of a staging counts as much as a later one: in
+// a window of ten seconds, or in the whole staging if that is shorter.
+func TestWorstWindowIsNotTheFirstSecond(t *testing.T) {
+	fsync := func(at time.Duration) float64 {
+		if at == time.Second {
+			return 0.028
+		}
+		return 0.001
+	}
+	w := governor.NewWatch(nil)
+	for at := time.Duration(0); at <= 30*time.Second; at += time.Second {
+		w.AddScrapes(began.Add(at), []governor.Scrape{{Host: "etcd-0", Counters: counters{at: at, fsync: fsync}}}, time.Time{})
+		if at == 0 {
+			continue
+		}
+		if m := w.Report()[0]; m.Worst.Window != engine.Duration(min(at, 10*time.Second)) || m.WorstAt != began || m.Worst.WALFsyncP99 != 0.028 {
+			t.Errorf("after %s: worst at %s: %+v", at, m.WorstAt.Sub(began), m.Worst)
+		}
+	}
+}
