@@ -113,12 +113,12 @@ func addExcesses(s *engine.ClusterStatus, spec engine.Cluster) {
 	limits := spec.Latency.WithDefaults()
 	for _, p := range s.Latency {
 		for _, metric := range []struct {
-			name  string
+			engine.LatencyMetric
 			p99   float64
 			limit engine.Duration
-		}{{"WAL fsync", p.WALFsyncP99, limits.WALFsyncP99}, {"backend commit", p.BackendCommitP99, limits.BackendCommitP99}} {
+		}{{engine.WALFsync, p.WALFsyncP99, limits.WALFsyncP99}, {engine.BackendCommit, p.BackendCommitP99, limits.BackendCommitP99}} {
 			if limit := time.Duration(metric.limit).Seconds(); metric.p99 > limit {
-				s.LatencyProblems = append(s.LatencyProblems, fmt.Sprintf("slow disk on %s: p99 of %s is %.0f ms, the limit %.0f ms", p.Host, metric.name, metric.p99*1000, limit*1000))
+				s.LatencyProblems = append(s.LatencyProblems, fmt.Sprintf("slow disk on %s: p99 of %s is %.0f ms, the limit %.0f ms", p.Host, metric.Words(), metric.p99*1000, limit*1000))
 			}
 		}
 	}

@@ -63,9 +63,9 @@ type Decision struct {
 	Knobs Knobs
 	Safe  Knobs                // knobs for a host that hears nothing more from the bastion
 	State engine.GovernorState // state if a lever is in force
-	Cause Excess               // reason for the state: see causeOf
+	Cause Excess               // reason for State; zero if there is none, such as before the first sample
 	Stop  engine.StopReason    // "": the staging continues
-	Over  Excess               // latency that exceeded its limit, for a StopLatency
+	Over  Excess               // reason for Stop, except for a StopDeadline
 }
 
 // Controller governs one staging. The zero value is not usable; New returns one.

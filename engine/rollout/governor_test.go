@@ -182,9 +182,10 @@ func TestGovernorStopsStaging(t *testing.T) {
 	})
 }
 
-// TestLostStagingIsNotLeftAlone checks a connection that is lost while a member is staged: the unit on the host may still
-// run, and nobody slows it. The run stops the unit. If it cannot, the failure says so. Then the run stages no other host
-// near the cluster, and ends if there is one, also with --best-effort.
+// TestLostStagingIsNotLeftAlone checks a connection that is lost while a member is staged. The staging unit may still run on
+// the host, without a governor, so the run stops it. If the run cannot stop it, the failure says that the unit may still
+// run, and the run stages no other host near the cluster. If another one must be staged, the run ends, also with
+// --best-effort.
 func TestLostStagingIsNotLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		name, host   string

@@ -38,7 +38,7 @@ func TestLine(t *testing.T) {
 		"etcd-1: staging at a slow, fixed pace: no member reports its disk latency": {State: engine.GovernorFixed},
 	} {
 		if g.State != engine.GovernorFree {
-			g = with(slow, g.State)
+			g = withState(slow, g.State)
 		}
 		if got := governed.Line("etcd-1", g); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -56,8 +56,8 @@ func TestLineNamesTheCause(t *testing.T) {
 		"staging paused: the member on etcd-2 has not reported its disk latency for 20s":                  {State: engine.GovernorPaused, Member: "etcd-2", Window: engine.Duration(20 * time.Second)},
 		"staging slowed: the member on etcd-2 does not report its disk latency":                           {State: engine.GovernorSlowed, Member: "etcd-2"},
 		"staging slowed: not all members report their disk latency":                                       {State: engine.GovernorSlowed},
-		"staging paused: p99 of WAL fsync on etcd-2 is 9.7 ms, close to the limit of 10 ms":               with(near, engine.GovernorPaused),
-		"staging goes on at a slow pace: p99 of WAL fsync on etcd-2 is 9.7 ms, within the limit of 10 ms": with(near, engine.GovernorSlowed),
+		"staging paused: p99 of WAL fsync on etcd-2 is 9.7 ms, close to the limit of 10 ms":               withState(near, engine.GovernorPaused),
+		"staging goes on at a slow pace: p99 of WAL fsync on etcd-2 is 9.7 ms, within the limit of 10 ms": withState(near, engine.GovernorSlowed),
 	} {
 		if got := governed.Line("etcd-1", g); got != "etcd-1: "+want {
 			t.Errorf("%q, want %q", got, want)
@@ -65,7 +65,7 @@ func TestLineNamesTheCause(t *testing.T) {
 	}
 }
 
-func with(g engine.Governor, state engine.GovernorState) engine.Governor {
+func withState(g engine.Governor, state engine.GovernorState) engine.Governor {
 	g.State = state
 	return g
 }
