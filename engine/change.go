@@ -13,12 +13,13 @@ type Change struct {
 	Kind     Kind     `json:"kind,omitempty"` // kind of the resource, where a module has several
 	Before   string   `json:"before"`         // state before, for people; secrets as digests
 	After    string   `json:"after"`
-	Rule     string   `json:"rule"`            // rule that demands these actions
-	Verb     string   `json:"verb,omitempty"`  // create, update or delete; "" for an OS
-	Why      string   `json:"why,omitempty"`   // part of the resource that changes, and why the rule demands these actions
-	Task     bool     `json:"task,omitempty"`  // it is a task of a playbook, which runs once and is not part of the desired state
-	Drift    bool     `json:"drift,omitempty"` // the host has changed, and its desired state has not
-	Warnings []string `json:"-"`               // warnings of the plan for the operator, before the approval
+	Rule     string   `json:"rule"`             // rule that demands these actions
+	Verb     string   `json:"verb,omitempty"`   // create, update or delete; "" for an OS
+	Reason   string   `json:"reason,omitempty"` // part of the resource that changes, and why the rule demands these actions
+	Task     bool     `json:"task,omitempty"`   // it is a task of a playbook, which runs once and is not part of the desired state
+	Drift    bool     `json:"drift,omitempty"`  // the host has changed, and its desired state has not
+	Login    bool     `json:"login,omitempty"`  // it may take the account of the run its way into the host, or to root
+	Warnings []string `json:"-"`                // warnings of the plan for the operator, before the approval
 	Actions  []Action `json:"actions"`
 }
 

@@ -10,34 +10,40 @@ import (
 
 // Facts is the observed state of one host at one moment.
 type Facts struct {
-	Host           string                `json:"host"`
-	Unreachable    string                `json:"unreachable,omitempty"` // why no other facts are known; "": the host was reached
-	BootID         string                `json:"boot_id,omitempty"`
-	Clock          time.Time             `json:"clock"`              // time of the host's own clock
-	GatheredAt     time.Time             `json:"looked,omitzero"`    // time of the bastion's clock when the host reported Clock; zero: not known
-	Stopping       bool                  `json:"stopping,omitempty"` // systemd is shutting the host down
-	Deployments    []Deployment          `json:"deployments,omitempty"`
-	FreeBytes      int64                 `json:"free_bytes,omitempty"` // free space where the OS is stored
-	Tool           string                `json:"tool,omitempty"`       // OS tool and its version
-	Features       []string              `json:"features,omitempty"`   // features of that tool, as its driver names them
-	Hold           *Hold                 `json:"hold,omitempty"`
-	HoldProblem    string                `json:"hold_problem,omitempty"`    // why the hold file cannot be read; such a host counts as held
-	Failed         []string              `json:"failed,omitempty"`          // units in the state failed
-	Running        []string              `json:"running,omitempty"`         // enabled services that are running
-	StageUnit      string                `json:"stage_unit,omitempty"`      // ActiveState of StageUnit; "": the unit is not loaded
-	FinalizeErr    string                `json:"finalize_err,omitempty"`    // why the last finalize failed, as the OS tool reports it
-	Problems       []string              `json:"problems,omitempty"`        // facts that could not be gathered, each with the reason
-	CmdLine        []string              `json:"cmdline,omitempty"`         // kernel arguments of this boot, in order
-	StagedArgs     string                `json:"staged_args,omitempty"`     // digest of the changes that holdfast made to the kernel arguments of the staged deployment
-	Config         *resource.ConfigFacts `json:"config,omitempty"`          // nil: not gathered
-	Rollout        *Rollout              `json:"rollout,omitempty"`         // the last roll-out that changed, or should have changed, the OS of the host
-	RolloutProblem string                `json:"rollout_problem,omitempty"` // why Rollout is not trusted
-	Updated        time.Time             `json:"updated,omitzero"`          // when a run last made the host match, by the host's clock
-	Rejected       []string              `json:"rejected,omitempty"`        // digests of the OS versions that the host rejects after a rollback
-	Etcd           []string              `json:"etcd,omitempty"`            // signs that etcd runs on the host, each as a phrase
-	Version        string                `json:"version,omitempty"`         // output of the version command of its pool
-	ActionFailed   bool                  `json:"-"`                         // an action failed on the host in this play, after the tasks before it were done
-	Finished       bool                  `json:"-"`                         // this run has finished the host, so the tasks of a playbook are no longer changes
+	Host            string                `json:"host"`
+	Unreachable     string                `json:"unreachable,omitempty"` // why no other facts are known; "": the host was reached
+	BootID          resource.BootID       `json:"boot_id,omitempty"`
+	Clock           time.Time             `json:"clock"`                // time of the host's own clock
+	GatheredAt      time.Time             `json:"gathered_at,omitzero"` // time of the bastion's clock when the host reported Clock; zero: not known
+	Stopping        bool                  `json:"stopping,omitempty"`   // systemd is shutting the host down
+	Deployments     []Deployment          `json:"deployments,omitempty"`
+	FreeBytes       int64                 `json:"free_bytes,omitempty"` // free space where the OS is stored
+	Tool            string                `json:"tool,omitempty"`       // OS tool and its version
+	Features        []string              `json:"features,omitempty"`   // features of that tool, as its driver names them
+	Hold            *Hold                 `json:"hold,omitempty"`
+	HoldProblem     string                `json:"hold_problem,omitempty"`     // why the hold file cannot be read; such a host counts as held
+	Unproven        *Hold                 `json:"unproven,omitempty"`         // hold of a run that a person ended before a run saw the host whole again
+	Failed          []string              `json:"failed,omitempty"`           // units in the state failed
+	Running         []string              `json:"running,omitempty"`          // enabled services that are running
+	Unsettled       []string              `json:"unsettled,omitempty"`        // services of a held host that have only just started, or that systemd has to start again
+	StageUnit       string                `json:"stage_unit,omitempty"`       // ActiveState of StageUnit; "": the unit is inactive or not loaded
+	FinalizeProblem string                `json:"finalize_problem,omitempty"` // why the last finalize failed, as the OS tool reports it
+	Problems        []string              `json:"problems,omitempty"`         // facts that could not be gathered, each with the reason
+	BootLacks       int64                 `json:"boot_lacks,omitempty"`       // bytes that the kernel and the initramfs of the staged OS lack in /boot
+	BootState       string                `json:"boot_state,omitempty"`       // digest of the contents of /boot, if the hold has a NotBooted
+	KernelArgs      []string              `json:"kernel_args,omitempty"`      // kernel arguments of this boot, in order
+	Kernel          string                `json:"kernel,omitempty"`           // release of the running kernel; only asked for if a configuration demands a type of kernel
+	StagedArgs      string                `json:"staged_args,omitempty"`      // digest of the changes that holdfast made to the kernel arguments of the staged deployment
+	Config          *resource.ConfigFacts `json:"config,omitempty"`           // nil: not gathered
+	Rollout         *Rollout              `json:"rollout,omitempty"`          // the last roll-out that changed, or should have changed, the OS of the host
+	RolloutProblem  string                `json:"rollout_problem,omitempty"`  // why Rollout is not trusted
+	Updated         time.Time             `json:"updated,omitzero"`           // when a run last made the host match, by the host's clock
+	Rejected        []string              `json:"rejected,omitempty"`         // digests of the OS versions that the host rejects after a rollback
+	Etcd            []string              `json:"etcd,omitempty"`             // signs that etcd runs on the host, each as a phrase
+	Inhibitors      []string              `json:"inhibitors,omitempty"`       // who blocks a shutdown of the host, each as systemd-inhibit lists it
+	Version         string                `json:"version,omitempty"`          // output of the version command of its pool
+	ActionFailed    bool                  `json:"-"`                          // an action failed on the host in this play, after the tasks before it were done
+	Finished        bool                  `json:"-"`                          // this run has finished the host, so the tasks of a playbook are no longer changes
 }
 
 // Reached reports whether the facts say anything about the host.
@@ -51,19 +57,19 @@ func (f Facts) IsStaging() bool {
 // Rollout is the entry that a host keeps about the roll-out that last disrupted
 // it. From it every bastion knows whether that roll-out is finished.
 type Rollout struct {
-	Run     string            `json:"run"`              // ID of the run that began the roll-out on the host
-	Number  int               `json:"number,omitempty"` // number of the roll-out at the site, because clocks cannot show which is the newest; 0: it has no number yet
-	Targets map[string]string `json:"targets"`          // OS of each pool of the site, by digest
-	Over    []string          `json:"over,omitempty"`   // runs of earlier roll-outs with the same number
+	Run        string            `json:"run"`                  // ID of the run that began the roll-out on the host
+	Number     int               `json:"number,omitempty"`     // number of the roll-out at the site, because clocks cannot show which is the newest; 0: it has no number yet
+	Targets    map[string]string `json:"targets"`              // OS of each pool of the site, by digest
+	Supersedes []string          `json:"supersedes,omitempty"` // runs of earlier roll-outs with the same number
 }
 
 // MaxRollout is the highest number of a roll-out. Roll-outs after it share this
-// number. Then Over and the run IDs, which sort by time, decide which is newer.
+// number. Then Supersedes and the run IDs, which sort by time, decide which is newer.
 // A higher number is not trusted.
 const MaxRollout = 1_000_000
 
-// MaxOver is the number of runs that Over has at most.
-const MaxOver = 32
+// MaxSuperseded is the number of runs that Supersedes has at most.
+const MaxSuperseded = 32
 
 // Deployment is one OS version on a host's disk.
 type Deployment struct {
@@ -143,8 +149,8 @@ func (r *Rollout) After(other *Rollout, run string) bool {
 		return other.Run != run
 	case r.Number != other.Number:
 		return r.Number > other.Number
-	case slices.Contains(r.Over, other.Run) != slices.Contains(other.Over, r.Run):
-		return slices.Contains(r.Over, other.Run)
+	case slices.Contains(r.Supersedes, other.Run) != slices.Contains(other.Supersedes, r.Run):
+		return slices.Contains(r.Supersedes, other.Run)
 	}
 	return r.Run > other.Run
 }

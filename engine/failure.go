@@ -11,7 +11,8 @@ type Failure struct {
 	Kind    FailureKind `json:"kind,omitempty"`
 	Hint    string      `json:"hint,omitempty"` // next step
 
-	NotStarted bool `json:"-"` // the host was not reached, so nothing of the step has happened there
+	NotBooted  string `json:"-"` // digest of the planned OS, if the host came back with another one, and would again
+	NotStarted bool   `json:"-"` // the host was not reached, so nothing of the step has happened there
 }
 
 // Error returns the failure in one line.

@@ -38,7 +38,7 @@ type GateWhen string
 
 // The points at which gates are asked.
 const (
-	BeforeRun   GateWhen = "before_run" // once, before anything is touched, if the pool has hosts to disrupt
+	BeforeRun   GateWhen = "before_run" // once, before any change, if the pool has hosts with changes; hosts of an earlier run that match are released first
 	BeforeBatch GateWhen = "before_batch"
 	BeforeHost  GateWhen = "before_host"
 	AfterHost   GateWhen = "after_host"

@@ -57,20 +57,20 @@ const IdleFactor = 1.25
 
 // Governor is the state of a governed staging of one host.
 type Governor struct {
-	State   GovernorState    `json:"state"`             // how fast the host may stage
-	Member  string           `json:"member,omitempty"`  // host of the member that decided
-	Metric  LatencyMetric    `json:"metric,omitempty"`  // metric that decided; missing: the member did not answer
-	P99     Duration         `json:"p99,omitempty"`     // p99 of that metric, without a few slowest observations of the window
-	Limit   Duration         `json:"limit,omitempty"`   // limit of that metric for that member
-	Window  Duration         `json:"window,omitempty"`  // time that the p99 covers, or time for which the member has not answered; missing: it has not answered before either
-	Stalled Duration         `json:"stalled,omitempty"` // time for which the member has completed no write of that metric, although it did before; then there is no p99
-	Pace    *Pace            `json:"pace,omitempty"`    // pace of the host now; it may change later within the same state, without another event
-	Levers  []Lever          `json:"levers,omitempty"`  // levers of the staging, when they are first known and when one changes
-	Stopped StopReason       `json:"stopped,omitempty"` // why the staging stops; missing: the staging goes on
-	Slowed  Duration         `json:"slowed,omitempty"`  // time that an ended staging was slowed
-	Paused  Duration         `json:"paused,omitempty"`  // time that an ended staging was paused
-	Fixed   Duration         `json:"fixed,omitempty"`   // time that an ended staging had a fixed pace
-	Members []MemberGoverned `json:"members,omitempty"` // disk latency of every member during an ended staging
+	State      GovernorState    `json:"state"`                 // how fast the host may stage
+	MemberHost string           `json:"member_host,omitempty"` // host of the member that decided
+	Metric     LatencyMetric    `json:"metric,omitempty"`      // metric that decided; missing: the member did not answer
+	P99        Duration         `json:"p99,omitempty"`         // p99 of that metric, leaving out a few of the slowest observations of the window
+	Limit      Duration         `json:"limit,omitempty"`       // limit of that metric for that member
+	Window     Duration         `json:"window,omitempty"`      // time that the p99 covers, or time for which the member has not answered; missing: the member has never answered
+	Stalled    Duration         `json:"stalled,omitempty"`     // time for which the member has completed no write of that metric, although it did before; then there is no p99
+	Pace       *Pace            `json:"pace,omitempty"`        // pace of the host now; it may change later within the same state, without another event
+	Levers     []Lever          `json:"levers,omitempty"`      // levers of the staging, when they are first known and when one changes
+	StopReason StopReason       `json:"stop_reason,omitempty"` // why the staging stops; missing: the staging goes on
+	Slowed     Duration         `json:"slowed,omitempty"`      // time that an ended staging was slowed
+	Paused     Duration         `json:"paused,omitempty"`      // time that an ended staging was paused
+	Fixed      Duration         `json:"fixed,omitempty"`       // time that an ended staging had a fixed pace
+	Members    []MemberGoverned `json:"members,omitempty"`     // disk latency of every member during an ended staging
 }
 
 // Pace is how fast a host stages. The staging unit runs for Slice. Then the

@@ -9,6 +9,11 @@ import (
 // HoldPath is the lock file on a host. Its existence is the lock.
 const HoldPath = StateDir + "/hold.json"
 
+// HoldSchema is the version of a hold's JSON. It only increases. Bastions may run
+// different versions of holdfast: each refuses a hold of another schema, as a hold
+// of somebody else.
+const HoldSchema = 1
+
 // StateDir is where holdfast keeps its state on a host.
 const StateDir = "/var/lib/holdfast"
 
@@ -25,30 +30,41 @@ const (
 // Hold is the lock file on a host: who disrupts it, why and until when. All
 // times are times of the host's own clock.
 type Hold struct {
-	Kind       HoldKind  `json:"kind"`
-	Holder     string    `json:"holder"`            // user@bastion
-	Run        string    `json:"run,omitempty"`     // ID of the run that took the hold; random for maintenance
-	Bastion    string    `json:"bastion,omitempty"` // identity of the bastion that took the hold; "" in holds of earlier versions
-	Reason     string    `json:"reason"`
-	Ticket     string    `json:"ticket,omitempty"`
-	Step       string    `json:"step,omitempty"` // step at which the run failed
-	Acquired   time.Time `json:"acquired"`
-	Renewed    time.Time `json:"renewed"`
-	Expires    time.Time `json:"expires,omitzero"`       // when the hold expires; zero: never
-	Units      []string  `json:"units,omitempty"`        // of a run: services that ran before the disruption, and must run again before the release
-	UnitsLeft  int       `json:"units_left,omitempty"`   // number of services that did not fit into Units
-	PreviousOS string    `json:"from,omitempty"`         // of a run that brings another OS: digest of the OS before the run
-	Stopped    []string  `json:"stopped,omitempty"`      // reboot helpers that the run stopped and has to start again
-	Cluster    string    `json:"etcd_cluster,omitempty"` // of a run that changes the members of this cluster
+	Schema       int        `json:"schema"`
+	Kind         HoldKind   `json:"kind"`
+	Holder       string     `json:"holder"`            // user@bastion
+	Run          string     `json:"run,omitempty"`     // ID of the run that took the hold; random for maintenance
+	Bastion      string     `json:"bastion,omitempty"` // identity of the bastion that took the hold
+	Reason       string     `json:"reason"`
+	Ticket       string     `json:"ticket,omitempty"`
+	Step         string     `json:"step,omitempty"` // step at which the run failed
+	Acquired     time.Time  `json:"acquired"`
+	Renewed      time.Time  `json:"renewed"`
+	Expires      time.Time  `json:"expires,omitzero"`        // when the hold expires; zero: never
+	Units        []string   `json:"units,omitempty"`         // of a run: services that ran before the disruption, and must run again before the release
+	UnitsOmitted int        `json:"units_omitted,omitempty"` // number of services that did not fit into Units
+	Failed       []string   `json:"failed,omitzero"`         // of a run: units that had failed before the disruption; null: not known
+	PreviousOS   string     `json:"previous_os,omitempty"`   // of a run that brings another OS: digest of the OS before the run
+	Stopped      []string   `json:"stopped,omitempty"`       // reboot helpers that the run stopped and has to start again
+	NotBooted    *NotBooted `json:"not_booted,omitempty"`    // of a run that failed because the host came back with another OS than planned, and would again
+	Cluster      string     `json:"cluster,omitempty"`       // of a run that changes the members of this cluster
+}
+
+// NotBooted is a reboot from which a host came back with another OS than planned, because the
+// OS tool failed or the boot fell back. Another reboot into that OS would end in the same way
+// while nothing in /boot has changed.
+type NotBooted struct {
+	OS    string `json:"os"`              // digest of the planned OS
+	State string `json:"state,omitempty"` // digest of the contents of /boot after that reboot
 }
 
 // Expired reports whether the hold has expired at the host's time now.
 func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.After(h.Expires) }
 
 // IsOfPerson reports whether the hold is a maintenance hold that a person took on
-// a bastion. Holds of earlier versions of holdfast do not name their bastion.
+// a bastion.
 func (h Hold) IsOfPerson(holder, bastion string) bool {
-	return h.Kind == MaintenanceHold && h.Holder == holder && (h.Bastion == "" || h.Bastion == bastion)
+	return h.Kind == MaintenanceHold && h.Holder == holder && h.Bastion == bastion
 }
 
 // Held reports whether somebody holds the host. An unreadable hold counts as a hold.

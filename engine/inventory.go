@@ -37,12 +37,12 @@ type Host struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Pool    string `json:"pool"`
-	Cluster string `json:"cluster,omitempty"`      // etcd cluster of which the host is a member, by the inventory
-	Retired bool   `json:"etcd_retired,omitempty"` // the member of the host is to be removed from its cluster
+	Cluster string `json:"cluster,omitempty"` // etcd cluster of which the host is a member, by the inventory
+	Retired bool   `json:"retired,omitempty"` // the member of the host is to be removed from its cluster
 	Zone    string `json:"zone,omitempty"`
 	Paused  bool   `json:"paused,omitempty"` // holdfast does not touch the host
 
-	NearCluster string `json:"near_etcd_cluster,omitempty"` // etcd cluster whose members share a disk or a link with the host
+	NearCluster string `json:"near_cluster,omitempty"` // etcd cluster whose members share a disk or a link with the host
 
 	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // the host may be disrupted although etcd runs on it and no cluster of the inventory contains it
 	SSH        SSH  `json:"ssh"`
@@ -57,17 +57,17 @@ func (h Host) EtcdNearby() string { return cmp.Or(h.Cluster, h.NearCluster) }
 // SSH has the settings to reach a host. A setting of the host overrides the
 // setting of its pool, which overrides the setting of the site.
 type SSH struct {
-	User           string   `json:"user,omitempty"`
-	Port           int      `json:"port,omitempty"` // 0: from ssh_config, else 22
-	Identities     []string `json:"identities,omitempty"`
-	KnownHosts     []string `json:"known_hosts,omitempty"`
-	ProxyJump      string   `json:"proxy_jump,omitempty"`
-	Config         string   `json:"config,omitempty"`          // path of the ssh_config; "": ~/.ssh/config; "none": no file
-	Become         string   `json:"become,omitempty"`          // "sudo", or "" where the user is root
-	BecomeFile     string   `json:"become_file,omitempty"`     // file that holds the sudo password
-	BecomeCommand  string   `json:"become_command,omitempty"`  // command on the bastion that prints the sudo password
-	ConnectTimeout Duration `json:"connect_timeout,omitempty"` // 0: 10 s
-	KeepAlive      Duration `json:"keep_alive,omitempty"`      // 0: 5 s; three missed answers end the connection
+	User                  string   `json:"user,omitempty"`
+	Port                  int      `json:"port,omitempty"` // 0: from ssh_config, else 22
+	Identities            []string `json:"identities,omitempty"`
+	KnownHosts            []string `json:"known_hosts,omitempty"`
+	ProxyJump             string   `json:"proxy_jump,omitempty"`
+	SSHConfig             string   `json:"ssh_config,omitempty"`              // path of the ssh_config; "": ~/.ssh/config; "none": no file
+	Become                string   `json:"become,omitempty"`                  // "sudo", or "" where the user is root
+	BecomePasswordFile    string   `json:"become_password_file,omitempty"`    // file that holds the sudo password
+	BecomePasswordCommand string   `json:"become_password_command,omitempty"` // command on the bastion that prints the sudo password
+	ConnectTimeout        Duration `json:"connect_timeout,omitempty"`         // 0: 10 s
+	KeepAlive             Duration `json:"keep_alive,omitempty"`              // 0: 5 s; three missed answers end the connection
 }
 
 // OS is the operating system of a pool's hosts, pinned by digest. If only
@@ -150,10 +150,11 @@ type EtcdSettings struct {
 
 // EtcdCA is a CA with which holdfast issues the certificates of a cluster.
 type EtcdCA struct {
-	Certificate string   `json:"certificate"`            // its file on the bastion
+	Cert        string   `json:"cert"`                   // its file on the bastion
 	Key         string   `json:"key,omitempty"`          // its file on the bastion; "": SignCommand signs
 	SignCommand []string `json:"sign_command,omitempty"` // gets a request, and prints the certificate; none: Key signs
 	AlsoTrust   []string `json:"also_trust,omitempty"`   // files on the bastion with other CAs that members trust
+	ClientsDone []string `json:"clients_done,omitempty"` // SHA-256 fingerprints of CAs from which no client has its certificate any more
 	Lifetime    Duration `json:"lifetime,omitempty"`     // of certificates that Key signs
 	ServerNames []string `json:"server_names,omitempty"` // DNS names and IP addresses that server certificates have besides those of their host
 	Folder      string   `json:"folder"`                 // of keys and certificates on each member

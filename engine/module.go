@@ -41,6 +41,9 @@ type Difference struct {
 type Command struct {
 	Name   string // unique among the commands of a host
 	Script string // POSIX sh script; it runs as root in a subshell of its own
+	// Shared is true for a script that runs in no subshell, so that later scripts see the
+	// variables that it sets. It does not exit, and changes no other state of the shell.
+	Shared bool
 }
 
 // Output is the output of one command, and its exit status.

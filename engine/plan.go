@@ -37,8 +37,8 @@ type Plan struct {
 	Unfinished        []UnfinishedHost             `json:"unfinished,omitempty"`  // hosts that an earlier roll-out has not reached: no roll-out of another OS may begin
 	RecordedOn        []string                     `json:"recorded_on,omitempty"` // hosts that have recorded the unfinished roll-out
 	Warnings          []string                     `json:"warnings,omitempty"`
-	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts that have problems, whether or not these hosts have work
-	Drift             []HostDrift                  `json:"drift,omitempty"`         // drift that pools only report
+	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // etcd clusters of its hosts that have problems, whether or not these hosts have work
+	Drift             []HostDrift                  `json:"drift,omitempty"`              // drift that pools only report
 
 	CertificateProblems []etcdfacts.CertificateProblem `json:"certificate_problems,omitempty"` // certificates of etcd clusters of its hosts that have expired, or soon will
 
@@ -46,9 +46,11 @@ type Plan struct {
 	AnyEtcdVersion bool         `json:"any_etcd_version,omitempty"` // the plan may contain updates of etcd that etcd does not support
 
 	Selected []string          `json:"selected,omitempty"` // hosts that the plan is for; empty: all
-	Settings map[string]string `json:"terms,omitempty"`    // settings of the inventory and the playbook, by subject
+	Settings map[string]string `json:"settings,omitempty"` // settings of the inventory and the playbook, by subject
 
 	Secrets *Seal `json:"secrets,omitempty"` // seal of a saved plan, which shows whether a secret in its commands has changed
+
+	Texts ScriptTexts `json:"texts,omitempty"` // texts of all scripts of the plan, by digest
 
 	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
 
@@ -75,7 +77,7 @@ type HostPlan struct {
 	Changes  []Change `json:"changes,omitempty"`
 	Actions  []Action `json:"actions"`
 	Stage    []Step   `json:"stage,omitempty"`
-	Sequence []Step   `json:"roll"`
+	Sequence []Step   `json:"sequence"`
 	Rollback []Step   `json:"rollback,omitempty"` // replaces the rest of Sequence if the host fails after its reboot
 }
 
@@ -95,9 +97,9 @@ type Batch struct {
 	Hosts          []string `json:"hosts"`
 	Before         []Step   `json:"before,omitempty"` // gates before the batch
 	After          []Step   `json:"after,omitempty"`
-	Canaries       []string `json:"canaries,omitempty"` // pools whose hosts in this batch are canaries
-	Soak           Duration `json:"soak,omitempty"`     // remaining soak before the batch
-	PassedCanaries []string `json:"proven,omitempty"`   // canaries that have passed: the after_batch gates in Before ask about them
+	Canaries       []string `json:"canaries,omitempty"`        // pools whose hosts in this batch are canaries
+	Soak           Duration `json:"soak,omitempty"`            // remaining soak before the batch
+	PassedCanaries []string `json:"passed_canaries,omitempty"` // canaries that have passed: the after_batch gates in Before ask about them
 }
 
 // HostsToAsk returns the hosts for which a gate in Before is asked. A
@@ -118,7 +120,7 @@ func (b Batch) HostsToAsk(g Gate) []string {
 // out.
 type Exclusion struct {
 	Host   string        `json:"host"`
-	Kind   ExclusionKind `json:"why"`
+	Kind   ExclusionKind `json:"kind"`
 	Reason string        `json:"reason"` // a sentence for people
 }
 
@@ -211,6 +213,12 @@ func (hp HostPlan) Disruptive() bool {
 	return slices.ContainsFunc(hp.Actions, func(a Action) bool {
 		return slices.Contains([]ActionType{DrainAction, RestartUnit, CommandAction, DefragAction, RebootAction}, a.Type)
 	})
+}
+
+// TouchesLogin reports whether a change may take the account of the run its way
+// into the host, or its way to root.
+func (hp HostPlan) TouchesLogin() bool {
+	return slices.ContainsFunc(hp.Changes, func(c Change) bool { return c.Login })
 }
 
 // FallsBack reports whether the host is drained and rebooted if one of its

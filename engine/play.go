@@ -13,16 +13,16 @@ type Playbook struct {
 // the hosts of one play, so the order of the plays decides before the order of
 // the pools.
 type Play struct {
-	Name      string           `json:"name"`
-	Hosts     string           `json:"hosts"`                         // pattern, as for --limit
-	Serial    []CountOrPercent `json:"serial,omitempty"`              // hosts in the first batch, the second batch and so on; the last number counts for all further batches
-	MaxFail   *CountOrPercent  `json:"max_fail_percentage,omitempty"` // failure budget of the hosts of the play, in place of FailureBudget of the pools
-	Order     Order            `json:"order,omitempty"`               // order of the hosts, in place of the order of the pools
-	AnyFatal  bool             `json:"any_errors_fatal,omitempty"`    // the first failed host stops the run, in place of the failure budgets of the pools
-	PreTasks  []Task           `json:"pre_tasks,omitempty"`           // on each host, before its tasks
-	Tasks     []Task           `json:"tasks"`
-	PostTasks []Task           `json:"post_tasks,omitempty"` // on each host, after the host is back
-	Line      int              `json:"line,omitempty"`       // line in the file
+	Name              string           `json:"name"`
+	Hosts             string           `json:"hosts"`                         // pattern, as for --limit
+	Serial            []CountOrPercent `json:"serial,omitempty"`              // hosts in the first batch, the second batch and so on; the last number counts for all further batches
+	MaxFailPercentage *CountOrPercent  `json:"max_fail_percentage,omitempty"` // failure budget of the hosts of the play, in place of FailureBudget of the pools
+	Order             Order            `json:"order,omitempty"`               // order of the hosts, in place of the order of the pools
+	AnyErrorsFatal    bool             `json:"any_errors_fatal,omitempty"`    // the first failed host stops the run, in place of the failure budgets of the pools
+	PreTasks          []Task           `json:"pre_tasks,omitempty"`           // on each host, before its tasks
+	Tasks             []Task           `json:"tasks"`
+	PostTasks         []Task           `json:"post_tasks,omitempty"` // on each host, after the host is back
+	Line              int              `json:"line,omitempty"`       // line in the file
 }
 
 // Task is one task of a play; the module with its name carries it out. Exactly

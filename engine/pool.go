@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +14,8 @@ type Pool struct {
 	After []string `json:"after,omitempty"` // pools that must be complete before this one
 	OS    *OS      `json:"os,omitempty"`
 
-	Configs         []ConfigSource `json:"configs,omitempty"` // documents of the configuration, merged in this order
+	Configs         []ConfigSource `json:"configs,omitempty"`      // documents of the configuration, merged in this order
+	ConfigRoles     []string       `json:"config_roles,omitempty"` // roles of the MachineConfigs in use; none: all
 	Policy          []Rule         `json:"policy,omitempty"`
 	Drift           DriftMode      `json:"drift,omitempty"`
 	OnActionFailure OnFailure      `json:"on_action_failure,omitempty"`
@@ -100,25 +100,18 @@ type Drain struct {
 	Timeout Duration `json:"timeout,omitempty"` // 0: 10 m
 }
 
-// Timeouts limit the steps of a host. Zero means the default.
-type Timeouts struct {
-	Stage  Duration `json:"stage,omitempty"`  // 30 m, or 2 h for a governed staging
-	Reboot Duration `json:"reboot,omitempty"` // 20 m: from the order to reboot until SSH answers from the new boot
-	Health Duration `json:"health,omitempty"` // 10 m: from the end of the reboot until units and etcd are healthy
-}
-
 // Window is a weekly time in which hosts may be disrupted.
 type Window struct {
-	Days     []time.Weekday `json:"days,omitempty"` // days on which the window opens; empty: every day
-	From     int            `json:"from"`           // opening time, in minutes after midnight
-	To       int            `json:"to"`             // closing time, in minutes after midnight; a time that is not after From is on the next day
-	Zone     string         `json:"zone,omitempty"` // IANA time zone; "": UTC
-	Location *time.Location `json:"-"`              // location of Zone; nil: UTC
+	Days     []time.Weekday `json:"days,omitempty"`     // days on which the window opens; empty: every day
+	From     int            `json:"from"`               // opening time, in minutes after midnight
+	To       int            `json:"to"`                 // closing time, in minutes after midnight; a time that is not after From is on the next day
+	Timezone string         `json:"timezone,omitempty"` // IANA time zone; "": UTC
+	Location *time.Location `json:"-"`                  // location of Zone; nil: UTC
 }
 
 // String returns the window for people: "Fri, Sat 22:00-04:00 Europe/Berlin".
 func (w Window) String() string {
-	zone := w.Zone
+	zone := w.Timezone
 	if zone == "" {
 		zone = "UTC"
 	}
@@ -179,31 +172,6 @@ func (p Pool) Takes() Duration {
 	}
 	return defaultBatchTakes
 }
-
-// WithDefaults sets the missing timeouts to their defaults.
-func (t Timeouts) WithDefaults() Timeouts {
-	t.Stage = cmp.Or(t.Stage, stageTimeout)
-	t.Reboot = cmp.Or(t.Reboot, rebootTimeout)
-	t.Health = cmp.Or(t.Health, healthTimeout)
-	return t
-}
-
-// StageTimeout returns the timeout of a staging of the target.
-func (t Target) StageTimeout() Duration {
-	if t.Governed {
-		return cmp.Or(t.Pool.Timeouts.Stage, governedTimeout)
-	}
-	return t.Pool.Timeouts.WithDefaults().Stage
-}
-
-// Defaults for timeouts that an inventory does not set.
-const (
-	stageTimeout    = Duration(30 * time.Minute)
-	governedTimeout = Duration(2 * time.Hour) // a governor may slow the staging down
-	rebootTimeout   = Duration(20 * time.Minute)
-	healthTimeout   = Duration(10 * time.Minute)
-	SnapshotTimeout = Duration(10 * time.Minute)
-)
 
 // CountOrPercent is a number of hosts: a count, or a percentage of a pool.
 type CountOrPercent struct {

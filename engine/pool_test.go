@@ -13,7 +13,7 @@ func TestWindowString(t *testing.T) {
 		w    engine.Window
 		want string
 	}{
-		{engine.Window{Days: []time.Weekday{sa, fr}, From: 22 * 60, To: 4 * 60, Zone: "Europe/Berlin"}, "Fri, Sat 22:00-04:00 Europe/Berlin"},
+		{engine.Window{Days: []time.Weekday{sa, fr}, From: 22 * 60, To: 4 * 60, Timezone: "Europe/Berlin"}, "Fri, Sat 22:00-04:00 Europe/Berlin"},
 		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr}, From: 5, To: 24 * 60}, "Mon-Fri 00:05-24:00 UTC"},
 		{engine.Window{Days: []time.Weekday{fr, sa, su, mo, we}, To: 60}, "Wed, Fri-Mon 00:00-01:00 UTC"},
 		{engine.Window{Days: []time.Weekday{mo, we, th}, To: 60}, "Mon, Wed, Thu 00:00-01:00 UTC"},

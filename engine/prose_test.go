@@ -27,7 +27,7 @@ var textual = map[string]string{
 	"engine/rollout/failure.go asFailure":             "a script names its step in its message, which must not be said twice",
 	"engine/report/summary/shortcause.go StderrLines": "a line that the cause repeats is not shown twice",
 	"engine/hostscript/holdprobe.go DescribeHolder":   "the script of a hold names itself in its message",
-	"engine/config/documents.go reportButaneFinding":  "a finding of Butane's own has a text and no kind",
+	"engine/config/butane/butane.go Translate":        "a finding of Butane's own has a text and no kind",
 	"engine/change.go Name":                           "the resource of a change begins with its kind, which is a field of its own",
 	"engine/remote/classify.go classifyChannel":       "sshd and its jump hosts answer with a text, and one code for several causes",
 	"engine/remote/reach.go isBlocked":                "sshd tells why a connection has failed in a text, and has one code for several causes",

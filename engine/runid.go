@@ -7,6 +7,9 @@ import (
 
 const runTimeLayout = "20060102-150405"
 
+// RunIDBytes is the number of random bytes in the ID of a run.
+const RunIDBytes = 8
+
 // NewRunID returns the ID of a run that begins at the given time. IDs sort by
 // time. The random bytes distinguish runs of the same second.
 func NewRunID(began time.Time, random []byte) string {
@@ -14,11 +17,10 @@ func NewRunID(began time.Time, random []byte) string {
 }
 
 // ParseRunID returns the time at which the run with this ID began, by the clock
-// of its bastion. It reports false if NewRunID never returned such an ID. Runs of
-// earlier versions have 2 random bytes, and others 8.
+// of its bastion. It reports false if no run has such an ID.
 func ParseRunID(id string) (began time.Time, ok bool) {
 	const prefix = len(runTimeLayout)
-	if len(id) != prefix+1+4 && len(id) != prefix+1+16 {
+	if len(id) != prefix+1+2*RunIDBytes {
 		return time.Time{}, false
 	}
 	began, err := time.Parse(runTimeLayout, id[:prefix])

@@ -12,7 +12,7 @@ func TestParseRunID(t *testing.T) {
 	for id, want := range map[string]time.Time{
 		engine.NewRunID(began, []byte("12345678")): began,
 		"20260302-100007-0123456789abcdef":         began,
-		"20260302-100007-01ef":                     began,
+		"20260302-100007-01ef":                     {},
 		"20260302-100007-0123456789ABCDEF":         {},
 		"20260302-100007-0123456789abcde":          {},
 		"20260302-100007-0123456789abcdeg":         {},
@@ -20,7 +20,7 @@ func TestParseRunID(t *testing.T) {
 		"20260230-100007-0123456789abcdef":         {},
 		"20260302x100007-0123456789abcdef":         {},
 		"20260302-100007x0123456789abcdef":         {},
-		"20260302-100067-01ef":                     {},
+		"20260302-100067-0123456789abcdef":         {},
 		"run-1":                                    {},
 		"":                                         {},
 	} {

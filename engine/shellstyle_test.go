@@ -5,6 +5,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -133,6 +136,29 @@ func TestShellIsFound(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %s, want %v", text, fmt.Sprint(got), want)
+		}
+	}
+}
+
+// TestBootIDHasOneReader checks that scripts learn the boot of a host only from
+// bootid.sh, because the boot ID of the kernel stays over a soft reboot. The scripts of
+// certificates note from when the uptime counts, which is the boot of the kernel.
+func TestBootIDHasOneReader(t *testing.T) {
+	readers := map[string]bool{"engine/hostscript/sh/bootid.sh": true, "engine/etcd/pki/sh/finish.sh": true, "engine/etcd/pki/sh/probe.sh": true}
+	for _, folder := range []string{"engine", "modules", "cmd/holdfast"} {
+		err := fs.WalkDir(os.DirFS(".."), folder, func(p string, d fs.DirEntry, err error) error {
+			isScript := strings.HasSuffix(p, ".sh") || strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go") && !strings.Contains(p, "test/")
+			if err != nil || d.IsDir() || !isScript || readers[p] {
+				return err
+			}
+			text, err := os.ReadFile(filepath.Join("..", p))
+			if strings.Contains(string(text), "/proc/sys/kernel/random/boot_id") {
+				t.Errorf("%s reads the boot ID of the kernel; read_boot_id in bootid.sh knows soft reboots, too", p)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -17,8 +17,8 @@ type Status struct {
 	Pools             []PoolStatus                 `json:"pools"`
 	Hosts             []HostStatus                 `json:"hosts"`
 	Clusters          []etcdfacts.ClusterFacts     `json:"clusters,omitempty"`
-	Limited           bool                         `json:"limited,omitempty"`       // only hosts within a limit were surveyed, and Pools and Complete are about these hosts only
-	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"sick_clusters,omitempty"` // the clusters with problems
+	Limited           bool                         `json:"limited,omitempty"`            // only hosts within a limit were surveyed, and Pools and Complete are about these hosts only
+	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // the clusters with problems
 }
 
 // ClusterStatus is an etcd cluster at one moment, and the disk latency of its
@@ -26,10 +26,10 @@ type Status struct {
 type ClusterStatus struct {
 	etcdfacts.ClusterFacts
 	Time    time.Time `json:"time"` // time of the facts
-	Total   int       `json:"voters"`
+	Voters  int       `json:"voters"`
 	Healthy int       `json:"healthy"`
 	Quorum  int       `json:"quorum,omitempty"` // voters that must be healthy for etcd to accept writes
-	Spare   int       `json:"margin"`           // healthy voters beyond the quorum; negative: etcd accepts no writes
+	Margin  int       `json:"margin"`           // healthy voters beyond the quorum; negative: etcd accepts no writes
 
 	Problems        []string       `json:"problems,omitempty"`         // why the cluster is not healthy, each as a sentence
 	Latency         []LatencyPoint `json:"latency,omitempty"`          // disk latency of the members whose metrics were read
@@ -38,9 +38,9 @@ type ClusterStatus struct {
 
 // NewClusterStatus returns the status of a cluster without latencies.
 func NewClusterStatus(facts etcdfacts.ClusterFacts, at time.Time) ClusterStatus {
-	s := ClusterStatus{ClusterFacts: facts, Time: at, Total: len(facts.Voters()), Healthy: facts.CountHealthy()}
-	if s.Total > 0 {
-		s.Quorum, s.Spare = etcdfacts.QuorumOf(s.Total), facts.Margin()
+	s := ClusterStatus{ClusterFacts: facts, Time: at, Voters: len(facts.Voters()), Healthy: facts.CountHealthy()}
+	if s.Voters > 0 {
+		s.Quorum, s.Margin = etcdfacts.QuorumOf(s.Voters), facts.Margin()
 	}
 	s.Problems = facts.FindProblems(func(string) bool { return false })
 	return s
@@ -74,7 +74,7 @@ type HostStatus struct {
 	Booted  string    `json:"booted,omitempty"`
 	Version string    `json:"version,omitempty"`
 	Staged  string    `json:"staged,omitempty"` // digest of the staged OS
-	Note    string    `json:"note,omitempty"`   // why the host is in this state, as a sentence
+	Reason  string    `json:"reason,omitempty"` // why the host is in this state, as a sentence
 	Hold    *Hold     `json:"hold,omitempty"`
 }
 
@@ -95,6 +95,6 @@ const (
 	Updating    HostState = "updating"    // a run holds the host
 	Degraded    HostState = "degraded"    // a run failed on the host, the host was rolled back, or its state is not understood
 	PausedState HostState = "paused"      // the host differs, and the inventory pauses it
-	HeldState   HostState = "held"        // a person holds the host
+	HeldState   HostState = "held"        // a person holds the host, or its hold cannot be read
 	Unreached   HostState = "unreachable" // nothing is known about the host
 )

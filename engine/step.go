@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/json"
 	"time"
+
+	"holdfast/engine/resource"
 )
 
 // Step is one element of a sequence, as a value: code can print, save and
@@ -19,7 +21,21 @@ type Step struct {
 	// ChangesHost marks a step that changes the host. If the host fails before
 	// the first such step, the run releases it. If the host fails later, it
 	// stays held.
-	ChangesHost bool `json:"disturbs,omitempty"`
+	ChangesHost bool `json:"changes_host,omitempty"`
+
+	Undo *Step `json:"undo,omitempty"` // step that undoes this one, if the run gives up before the reboot
+}
+
+// UndoText returns the command of the step that undoes this one, for people; "" if
+// nothing undoes it.
+func (s Step) UndoText() string {
+	switch {
+	case s.Undo == nil:
+		return ""
+	case s.Undo.Do.Command != nil:
+		return s.Undo.Do.Command.Command
+	}
+	return s.Undo.Name
 }
 
 // Bastion is the place of a step that runs on the machine where holdfast runs.
@@ -41,12 +57,13 @@ type Op struct {
 	AwaitUnits *AwaitUnits `json:"await_units,omitempty"`
 	AwaitEtcd  *AwaitEtcd  `json:"await_etcd,omitempty"`
 	Defragment *Defragment `json:"defragment,omitempty"`
+	ProveLogin *ProveLogin `json:"prove_login,omitempty"`
 }
 
 // Exec runs a script on the host, as root.
 type Exec struct {
-	Script  string   `json:"script"`            // POSIX sh
-	Abort   string   `json:"abort,omitempty"`   // script that ends the processes which an interrupted Script left on the host
+	Script  Script   `json:"script"`
+	Abort   Script   `json:"abort,omitempty"`   // script that ends the processes which an interrupted Script left on the host
 	Uploads []Upload `json:"uploads,omitempty"` // files for the script; its standard input is a tar archive with them
 
 	// Content is the OS that the script fetches from the bastion; nil: the
@@ -59,11 +76,15 @@ type Exec struct {
 
 	// Display is the command of the playbook that the script runs; "" if the script
 	// is holdfast's own.
-	Display string `json:"what,omitempty"`
+	Display string `json:"display,omitempty"`
 
 	// Fallback means that a reboot replaces an action that fails (hostscript.ScriptActionFailed).
 	// The next plan of the host contains that reboot.
 	Fallback bool `json:"fallback,omitempty"`
+
+	// Probation means that the host undoes the change of the script unless the next
+	// ProveLogin confirms it in time.
+	Probation bool `json:"probation,omitempty"`
 }
 
 // Content is an OS that a host fetches from the mirror of the bastion. The
@@ -79,7 +100,7 @@ func (x Exec) DisplayText() string {
 	if x.Display != "" {
 		return x.Display
 	}
-	return x.Script
+	return x.Script.String()
 }
 
 // Upload is a file that a script needs. Its data may be secret, so no output
@@ -92,15 +113,14 @@ type Upload struct {
 // MarshalJSON writes the name and the size of the file, and never its data.
 func (u Upload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Name string `json:"name"`
-		Size int    `json:"size"`
+		Name  string `json:"name"`
+		Bytes int    `json:"bytes"`
 	}{u.Name, len(u.Data)})
 }
 
 // Local runs a command on the bastion with sh.
 type Local struct {
 	Command string `json:"command"`
-	Undo    string `json:"undo,omitempty"` // command that undoes Command, if the run stops before the reboot
 }
 
 // Pause waits for a time.
@@ -114,31 +134,39 @@ type Defragment struct {
 	Cluster string `json:"cluster"`
 }
 
+// ProveLogin logs in to the host on a new connection, and becomes root there. So it
+// proves that the change before it, which is on probation, has left the account of
+// the run its way in and its way to root. If the login fails, the change is undone
+// through the connection that was open before; without that connection, the host
+// undoes the change by itself.
+type ProveLogin struct {
+	Confirm Script `json:"confirm"` // script that ends the probation, on the new connection
+	Undo    Script `json:"undo"`    // script that undoes the change, on the old connection. It exits with 0 if the change was confirmed, and with hostscript.ScriptCannot if the change is undone
+}
+
 // TakeHold takes the host's hold for the run, or adopts the hold of a dead run.
 type TakeHold struct {
 	Reason     string   `json:"reason"`
-	For        Duration `json:"for"`             // how long the hold lasts
-	Adopt      string   `json:"adopt,omitempty"` // run whose hold is replaced: a dead run, or a run whose hold has expired
-	PreviousOS string   `json:"from,omitempty"`  // digest of the OS before the roll-out, if this run or a dead run brings another OS
+	For        Duration `json:"for"`                   // how long the hold lasts
+	Adopt      string   `json:"adopt,omitempty"`       // run whose hold is replaced: a dead run, or a run whose hold has expired
+	PreviousOS string   `json:"previous_os,omitempty"` // digest of the OS before the roll-out, if this run or a dead run brings another OS
 
-	Renewed time.Time `json:"seen,omitzero"` // last renewal of the hold to adopt; a hold that was renewed later is not replaced
+	Renewed time.Time `json:"renewed,omitzero"` // last renewal of the hold to adopt; a hold that was renewed later is not replaced
 
-	Targets       map[string]string `json:"targets,omitempty"` // OS of each pool, by digest, if a roll-out begins here; the host records them
-	RolloutRun    string            `json:"began,omitempty"`   // the first run of that roll-out; the host records it
-	RolloutNumber int               `json:"number,omitempty"`  // number of that roll-out; the host records it
-	RolloutOver   []string          `json:"over,omitempty"`    // runs of earlier roll-outs with this number; the host records them
+	Rollout *Rollout `json:"rollout,omitempty"` // roll-out that the host records; missing: the sequence brings no other OS
 }
 
 // Release ends the run's hold.
 type Release struct {
 	Updated bool `json:"updated,omitempty"` // the host matches, and records the time
+	Whole   bool `json:"whole,omitempty"`   // the host is whole again, as far as its hold tells how it was before; Updated includes this
 
 	// Accepts is the OS that the host runs, although the host was once rolled
 	// back from this OS: the host no longer rejects it. This does not happen if
 	// the host has booted since BootID ("": boots are not compared). Accepts
 	// needs Updated.
-	Accepts string `json:"accepts,omitempty"`
-	BootID  string `json:"boot_id,omitempty"`
+	Accepts string          `json:"accepts,omitempty"`
+	BootID  resource.BootID `json:"boot_id,omitempty"`
 }
 
 // Quorum checks, under the hold of the host, that the cluster may lose the host
@@ -174,8 +202,9 @@ type Snapshot struct {
 // host first shows another OS than Digest, and a host that runs Digest has
 // rebooted.
 type AwaitBoot struct {
-	BootID string `json:"boot_id"`
-	Digest string `json:"digest,omitempty"`
+	BootID resource.BootID `json:"boot_id"`
+	Digest string          `json:"digest,omitempty"`
+	Kept   bool            `json:"kept,omitempty"` // the OS of this digest was deployed before the reboot, too
 }
 
 // AwaitUnits waits until every service in Running runs again and no unit has

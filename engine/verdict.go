@@ -8,14 +8,15 @@ import (
 
 // Findings has every problem that a command found, and all work that is left.
 type Findings struct {
-	Stopped           bool                         `json:"stopped,omitempty"`       // the person stopped the command before all was done
-	Failures          []Failure                    `json:"failures,omitempty"`      // failures of the run and of its hosts
-	Refusals          []string                     `json:"refusals,omitempty"`      // why a start would not be safe
-	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters with problems
-	Unfinished        []UnfinishedHost             `json:"unfinished,omitempty"`    // hosts that an earlier roll-out has not reached
-	Work              []string                     `json:"work,omitempty"`          // hosts with work
-	Excluded          []Exclusion                  `json:"excluded,omitempty"`      // excluded hosts
-	Drift             []string                     `json:"drift,omitempty"`         // hosts with drift whose pools only report drift
+	Stopped           bool                         `json:"stopped,omitempty"`            // the person stopped the command before all was done
+	Declined          bool                         `json:"declined,omitempty"`           // of these, the person did not approve the plan or its next batch
+	Failures          []Failure                    `json:"failures,omitempty"`           // failures of the run and of its hosts
+	Refusals          []string                     `json:"refusals,omitempty"`           // why a start would not be safe
+	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // etcd clusters with problems
+	Unfinished        []UnfinishedHost             `json:"unfinished,omitempty"`         // hosts that an earlier roll-out has not reached
+	Work              []string                     `json:"work,omitempty"`               // hosts with work
+	Excluded          []Exclusion                  `json:"excluded,omitempty"`           // excluded hosts
+	Drift             []string                     `json:"drift,omitempty"`              // hosts with drift whose pools only report drift
 }
 
 // Verdict is the result of a command: the exit code and all findings. plan,
@@ -52,6 +53,7 @@ func (v Verdict) And(w Verdict) Verdict {
 func (f Findings) Join(g Findings) Findings {
 	return Findings{
 		Stopped:           f.Stopped || g.Stopped,
+		Declined:          f.Declined || g.Declined,
 		Failures:          appendNew(f.Failures, g.Failures),
 		Refusals:          appendNew(f.Refusals, g.Refusals),
 		Unfinished:        appendNew(f.Unfinished, g.Unfinished),

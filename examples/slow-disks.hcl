@@ -1,5 +1,5 @@
 # OS updates of hosts whose etcd is on a slow disk, or shares one. Without the
-# blocks metrics, latency and timeouts, the defaults of docs/etcd.md apply.
+# blocks metrics, latency and timeouts, the defaults of docs/etcd-staging.md apply.
 
 site "slow" {
   ssh {

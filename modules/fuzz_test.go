@@ -14,7 +14,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("ostree", "* lab "+moduletest.V1+".0\n    Version: 1.0\n", `{"deployments":[{"checksum":"`+moduletest.V1+`","booted":true}]}`)
 	f.Add("rpm-ostree", "  lab "+moduletest.V2+".0 (staged)\n", `{"deployments":[{"id":"lab-`+moduletest.V2+`.0","checksum":"`+moduletest.V2+`","staged":true}]}`)
 	f.Add("bootc", "x", `{"status":{"booted":{"image":{"image":{"image":"a"},"imageDigest":"sha256:b"},"ostree":{}}}}`)
-	f.Add("ostree", "", `{"kind":"run"}`)
+	f.Add("ostree", "", `{"schema":1,"kind":"run"}`)
 	f.Fuzz(func(t *testing.T, name, text, other string) {
 		d := engine.Desired{OS: &engine.OS{Driver: name, Commit: moduletest.V2, Remote: "r", Ref: "b"}}
 		outputs := engine.Outputs{}

@@ -36,8 +36,8 @@ func benchEtcdIOCommand(open opener) *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "etcd-io",
-		Short: "Measure what an OS update of a member costs etcd, done in five ways",
-		Long: "Measure what an OS update of one of three etcd members, the leader, costs the cluster. Each run has fresh hosts\n" +
+		Short: "Measure the effect of an OS update of a member on etcd, in five ways",
+		Long: "Measure how an OS update of the leader of three etcd members affects the cluster. Each run has fresh hosts\n" +
 			"with equal, slow disks. The ways:\n" +
 			"  r  a bare reboot, for comparison\n" +
 			"  a  naive: etcd is stopped, then the OS is fetched, deployed and booted\n" +
@@ -108,8 +108,8 @@ func (f benchFlags) readSettings(isSet func(string) bool) (bench.Settings, error
 	return f.changeSettings(settings, isSet)
 }
 
-// openResults makes the folder of a new series, or opens that of a series that
-// continues.
+// openResults makes the folder of a new series, or opens the folder of a series
+// that continues.
 func (f benchFlags) openResults(s bench.Settings) (*bench.Results, error) {
 	if f.resume != "" {
 		results, _, err := bench.OpenResults(f.resume)

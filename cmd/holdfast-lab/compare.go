@@ -23,7 +23,7 @@ func compareCommand(open opener) *cobra.Command {
 	var rounds int
 	cmd := &cobra.Command{
 		Use:   "compare",
-		Short: "Compare the time of a plan without changes with that of ssh HOST true",
+		Short: "Compare the time of a plan without changes with the time of ssh HOST true",
 		Long: "Measure how long \"ssh HOST true\" takes on all hosts at the same time, then how long \"holdfast plan\" takes on\n" +
 			"these hosts if nothing is to be changed. Repeat both, and print their medians. The machine should have nothing else to do.",
 		Args: cobra.NoArgs,

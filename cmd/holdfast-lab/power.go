@@ -39,7 +39,7 @@ func powerCommand(open opener) *cobra.Command {
 		Args:      cobra.MinimumNArgs(2),
 		ValidArgs: verbs,
 	}
-	cmd.Flags().BoolVar(&lossy, "lossy", false, "with off: lose what was not synced")
+	cmd.Flags().BoolVar(&lossy, "lossy", false, "with off: lose all unsynced data")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(verbs, args[0]) || lossy && args[0] != "off" {
 			return fmt.Errorf("read arguments: power %s: want %v, and --lossy with off only", args[0], verbs)

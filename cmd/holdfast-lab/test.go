@@ -1,34 +1,42 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/cmd/holdfast-lab/internal/demo"
+	"holdfast/cmd/holdfast-lab/internal/idle"
 	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/scenario"
 )
 
 func testCommand(open opener) *cobra.Command {
-	var list, all, verbose, keep bool
-	var suite string
+	var list, all, verbose bool
+	var suite, part string
+	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "test [NAME…]",
 		Short: "Run the scenarios against real hosts",
 		Long: "Run the scenarios against real hosts: those of the core, all, or those whose names match a regular\n" +
-			"expression among the arguments. The lab is taken down afterwards, with any hosts that were there before.\n\n" + scenario.Doc(),
+			"expression among the arguments. The lab is taken down afterwards, with any hosts that were there before.\n" +
+			"Scenarios run side by side, each in a lab of its own, but for those that measure.\n\n" + scenario.Doc(),
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list all scenarios and run none")
 	cmd.Flags().BoolVar(&all, "all", false, "run all scenarios, not only those of the core")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the log of every scenario, not only of those that fail")
 	addSuiteFlag(cmd, &suite)
-	cmd.Flags().BoolVar(&keep, "keep", false, "leave the last lab up")
+	cmd.Flags().StringVar(&part, "part", "", "run only part I of N parts that take about the same time, as I/N")
+	cmd.Flags().IntVar(&o.jobs, "jobs", 0, "how many scenarios run side by side; 0: as many as the machine has processors, or memory for")
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "leave the last lab up; scenarios run one after the other")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if list {
 			names, err := scenario.Names()
@@ -48,7 +56,15 @@ func testCommand(open opener) *cobra.Command {
 				return fmt.Errorf("read arguments: %w", err)
 			}
 		}
-		return runScenarios(cmd, open, r, keep)
+		if part != "" {
+			if r.Part, err = scenario.ParsePart(part); err != nil {
+				return fmt.Errorf("read flags: --part: %w", err)
+			}
+		}
+		if o.jobs < 0 || o.jobs > 1 && o.keep {
+			return errors.New("read flags: --jobs must not be negative, and only 1 with --keep")
+		}
+		return runScenarios(cmd, open, r, o)
 	}
 	return cmd
 }
@@ -72,17 +88,47 @@ func compileNames(args []string) (*regexp.Regexp, error) {
 	return regexp.Compile(strings.Join(args, "|"))
 }
 
-func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, keep bool) error {
+type runOptions struct {
+	jobs int // 0: as many as the machine can run
+	keep bool
+}
+
+// countJobs returns how many labs the scenarios use.
+func (o runOptions) countJobs(r *scenario.Runner) (int, error) {
+	shared, err := r.CountShared()
+	if err != nil || o.keep {
+		return 1, err
+	}
+	jobs := o.jobs
+	if jobs == 0 {
+		memory, err := idle.AvailableMemory()
+		if err != nil {
+			return 0, err
+		}
+		jobs = scenario.ChooseJobs(runtime.NumCPU(), memory)
+	}
+	return max(1, min(jobs, shared)), nil
+}
+
+func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, o runOptions) error {
+	jobs, err := o.countJobs(r)
+	if err != nil {
+		return err
+	}
 	l, release, err := openReserved(open, cmd)
 	if err != nil {
 		return err
 	}
 	defer release()
-	r.Lab = l
-	if err := r.Lab.Prepare(cmd.Context(), r.Suite); err != nil {
+	if err := l.Prepare(cmd.Context(), r.Suite); err != nil {
 		return err
 	}
-	r.Lab.Quiet()
+	l.Quiet()
+	beside, err := l.MakeBeside(cmd.Context(), jobs-1, r.Suite)
+	if err != nil {
+		return err
+	}
+	r.Labs = append([]*lab.Lab{l}, beside...)
 	dir, err := os.MkdirTemp("", "holdfast-")
 	if err != nil {
 		return fmt.Errorf("build holdfast: %w", err)
@@ -95,10 +141,11 @@ func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, keep bool
 		return fmt.Errorf("find own program: %w", err)
 	}
 	err = r.Run(cmd.Context())
-	if keep {
+	if o.keep {
 		return err
 	}
-	if downErr := r.Lab.Down(cmd.Context(), false); downErr != nil && err == nil {
+	// After Ctrl-C, too: hosts that go on use the processors of the machine.
+	if downErr := l.Down(context.WithoutCancel(cmd.Context()), false); downErr != nil && err == nil {
 		return downErr
 	}
 	return err

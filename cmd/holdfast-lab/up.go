@@ -23,8 +23,8 @@ func upCommand(open opener) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "up [INVENTORY]",
-		Short: "Bring the lab up: install, build and boot what is missing",
-		Long: "Bring the lab up: install, build and boot what is missing. The hosts, pools and etcd clusters come from\n" +
+		Short: "Bring the lab up: install packages, build images and boot hosts",
+		Long: "Bring the lab up: install packages, build images and boot hosts, if they are missing. The hosts, pools and etcd clusters come from\n" +
 			"INVENTORY; without one there are three etcd members and two workers.",
 		Args: cobra.MaximumNArgs(1),
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,31 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
-
-	"holdfast/cmd/holdfast/internal/terminal"
-	"holdfast/engine/input"
 )
 
-// app has the streams, the flags and the contexts that all commands share.
+// app has everything that commands share.
 type app struct {
-	stdin, stdout, stderr *os.File
-	soft                  context.Context
-	hard                  context.Context // ends when the command must end at once; nil: never ends
-	waits                 *input.Waits
-	gently                func(shown bool) // after it, the first Ctrl-C ends only soft; shown: without a message, because the command shows it
-
-	inventory []string
-	vars      []string
-	otherVars []string // names in vars that a playbook defines
-	varFiles  []string
-	limit     string
-	runsDir   string
-	forks     int
-	json      bool
-	askPass   bool
-	verbose   bool
-	diffs     bool // show the contents of files
+	siteOpener
+	gently  func(shown bool) // after it, the first Ctrl-C ends only soft; shown: without a message, because the command shows it
+	verbose bool
+	diffs   bool // show the contents of files
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -53,7 +35,10 @@ another run, a pause, a closed maintenance window or an unfinished roll-out;
 		SilenceUsage:  true,
 		Version:       readBuild().String(),
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.checkFlags(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			a.command = parsedCommand(cmd, args)
+			return a.checkFlags(cmd)
+		},
 	}
 	f := root.PersistentFlags()
 	f.StringArrayVarP(&a.inventory, "inventory", "i", defaultInventory(), "inventory: file or folder `PATH` (repeatable; default $HOLDFAST_INVENTORY, else inventory.hcl)")
@@ -79,26 +64,6 @@ func defaultInventory() []string {
 		return []string{path}
 	}
 	return []string{"inventory.hcl"}
-}
-
-func (a *app) printWarning(text string) { fmt.Fprintln(a.stderr, "holdfast: warning:", text) }
-
-func isColourTerminal(f *os.File) bool {
-	return term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
-// askForYes takes any answer other than "yes" for no.
-func (a *app) askForYes(text string) bool {
-	answer, err := terminal.Question{Text: text}.Ask(a.soft)
-	return err == nil && string(answer) == "yes"
-}
-
-func (a *app) newInputs() input.Files {
-	ctx := a.hard
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	return input.NewFiles(ctx, a.waits)
 }
 
 // checkFlags refuses empty values: an empty --limit is a mistake that would select all hosts.

@@ -19,7 +19,6 @@ import (
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/live"
-	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 	"holdfast/engine/savedplan"
 	"holdfast/engine/textutil"
@@ -62,7 +61,7 @@ A lost terminal counts as the first Ctrl-C.`,
 			if f.onHeld != "skip" && f.onHeld != "refuse" {
 				return fmt.Errorf("apply: --on-held must be skip or refuse, not %q", f.onHeld)
 			}
-			return a.runApply(cmd.Context(), f)
+			return applyRun{app: a, flags: f}.runApply(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
@@ -96,25 +95,31 @@ func (s *site) setRepairHosts(names []string) error {
 	return nil
 }
 
-func (a *app) runApply(ctx context.Context, f applyFlags) error {
-	a.otherVars = a.playbookVariables(f.book)
-	var saved *engine.Plan
-	if f.saved != "" {
-		p, err := savedplan.Read(f.saved, a.newInputs().ReadFile)
+// applyRun carries out an inventory or a playbook.
+type applyRun struct {
+	*app
+	flags applyFlags
+	saved *engine.Plan // nil: the run plans itself
+}
+
+func (a applyRun) runApply(ctx context.Context) error {
+	a.otherVars = a.playbookVariables(a.flags.book)
+	if a.flags.saved != "" {
+		p, err := savedplan.Read(a.flags.saved, a.newInputs().ReadFile)
 		if err != nil {
 			return err
 		}
-		saved = &p
+		a.saved = &p
 	}
 	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := a.selectWork(s, f, saved); err != nil {
+	if err := a.selectWork(s); err != nil {
 		return err
 	}
-	if err := a.canAsk(f); err != nil {
+	if err := a.canAsk(); err != nil {
 		return err
 	}
 	if err := a.setBastionIdentity(s); err != nil {
@@ -125,61 +130,66 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 		return err
 	}
 	defer unlock()
+	a.warnOfHooks(s)
 	written, err := journal.Create(s.runsDir, s.run.ID)
 	if err != nil {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was touched", err))
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
-	view, done := a.newRunView(s, f.yes, f.step)
+	view, done := a.newRunView()
 	watcher := &endWatcher{Sink: view}
-	s.run.Sink = report.Worded{To: report.Redactor{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: watcher}}}
-	s.run.Hide = func(text string) string { return report.HideSensitive(text, s.loaded.Sensitive) }
-	s.run.RefuseHeld = f.onHeld == "refuse"
-	s.run.Approve = a.approvePlan(s, f, saved)
-	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = f.bestEffort, f.overIncomplete, f.retryRolledBack
-	if f.step {
+	s.run.Sink = report.Redactor{Secrets: s.secrets, To: &report.Journaled{Journal: written, View: watcher}}
+	s.run.RefuseHeld = a.flags.onHeld == "refuse"
+	s.run.Approve = a.approvePlan(s)
+	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = a.flags.bestEffort, a.flags.overIncomplete, a.flags.retryRolledBack
+	if a.flags.step {
 		s.run.Step = a.askBatch
 	}
 	defer done()
 	a.gently(a.showsStopping())
 	end := s.run.Apply(ctx)
 	if !watcher.ended { // if the journal cannot be written, the output lacks the end of the run
-		return failWith(end.Exit, errors.New(s.run.Hide(report.EndSentence(end.Cause))))
+		return failWith(end.Exit, errors.New(s.secrets.Hide(end.Verdict.Failures[0].Error())))
 	}
 	return exitWith(end.Exit)
 }
 
 // selectWork takes the hosts and the permissions of the saved plan, if there is one.
-func (a *app) selectWork(s *site, f applyFlags, saved *engine.Plan) error {
-	if saved != nil && a.limit == "" {
-		s.limitTo(*saved)
+func (a applyRun) selectWork(s *site) error {
+	if a.saved != nil && a.limit != "" {
+		if err := s.checkSameLimit(*a.saved, a.flags.saved, a.limit); err != nil {
+			return err
+		}
 	}
-	if saved != nil && len(f.repair) == 0 {
-		f.repair = saved.Repair
+	if a.saved != nil {
+		s.limitTo(*a.saved)
 	}
-	s.run.AnyEtcdVersion = f.anyEtcdVersion || saved != nil && saved.AnyEtcdVersion
-	if err := s.setRepairHosts(f.repair); err != nil {
+	if a.saved != nil && len(a.flags.repair) == 0 {
+		a.flags.repair = a.saved.Repair
+	}
+	s.run.AnyEtcdVersion = a.flags.anyEtcdVersion || a.saved != nil && a.saved.AnyEtcdVersion
+	if err := s.setRepairHosts(a.flags.repair); err != nil {
 		return err
 	}
-	if err := a.readPlays(s, f.book); err != nil {
+	if err := a.readPlays(s, a.flags.book); err != nil {
 		return err
 	}
-	if saved != nil && len(s.run.Plays) > 1 {
+	if a.saved != nil && len(s.run.Plays) > 1 {
 		return errors.New("apply: a saved plan is for one play; choose the play with --tags, as when it was saved")
 	}
-	if saved != nil && saved.Play != "" && len(s.run.Plays) == 0 {
-		return fmt.Errorf("apply: %s is the plan of play %q of a playbook; give that playbook, too", f.saved, saved.Play)
+	if a.saved != nil && a.saved.Play != "" && len(s.run.Plays) == 0 {
+		return fmt.Errorf("apply: %s is the plan of play %q of a playbook; give that playbook, too", a.flags.saved, a.saved.Play)
 	}
 	return nil
 }
 
-func (a *app) canAsk(f applyFlags) error {
+func (a applyRun) canAsk() error {
 	switch {
 	case term.IsTerminal(int(a.stdin.Fd())):
 		return nil
-	case f.step:
+	case a.flags.step:
 		return errors.New("apply: --step asks, and standard input is not a terminal")
-	case !f.yes && f.saved == "":
+	case !a.flags.yes && a.flags.saved == "":
 		return errors.New("apply: standard input is not a terminal, so nobody can be asked; use --yes, or --plan with a saved plan")
 	}
 	return nil
@@ -209,7 +219,7 @@ func (s *site) limitTo(p engine.Plan) {
 // of earlier runs of this bastion, and returns these runs.
 func (s *site) enterSite() (left journal.EarlierRuns, unlock func(), err error) {
 	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: bastion.Clock{}.Now().Truncate(time.Second)}
-	left, unlock, err = journal.EnterSite(s.runsDir, s.inv.Site, s.holdOwner(), info)
+	left, leave, err := journal.EnterSite(s.runsDir, s.inv.Site, s.holdOwner(), info)
 	var busy *journal.BusyError
 	if errors.As(err, &busy) {
 		return left, nil, failWith(engine.ExitRefused, fmt.Errorf("refused: %w", err))
@@ -217,8 +227,14 @@ func (s *site) enterSite() (left journal.EarlierRuns, unlock func(), err error) 
 	if err != nil {
 		return left, nil, err
 	}
+	end, err := journal.MarkLiving(bastion.StateDir(), s.run.ID)
+	if err != nil {
+		leave()
+		return left, nil, err
+	}
+	left = left.WithoutLiving(bastion.StateDir())
 	s.inherit(left)
-	return left, unlock, nil
+	return left, func() { end(); leave() }, nil
 }
 
 func (s *site) inherit(left journal.EarlierRuns) {
@@ -228,19 +244,19 @@ func (s *site) inherit(left journal.EarlierRuns) {
 // approvePlan returns the function that asks for approval of a plan. It does not
 // ask with --yes. It does not ask with a saved plan either, but refuses a plan that
 // differs from it.
-func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(context.Context, engine.Plan) error {
+func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error {
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
-		case saved != nil:
-			err := approval.CheckSame(report.HideSensitive(plan, s.loaded.Sensitive), *saved)
+		case a.saved != nil:
+			err := approval.CheckSame(report.HideSensitive(plan, s.loaded.Sensitive), *a.saved)
 			if err == nil {
-				err = savedplan.CheckSecrets(plan, *saved, s.loaded.Sensitive)
+				err = savedplan.CheckSecrets(plan, *a.saved, s.loaded.Sensitive)
 			}
 			if err != nil {
-				return &engine.Failure{Step: "compare with " + f.saved, Cause: err.Error(), Kind: engine.RefusedFailure}
+				return &engine.Failure{Step: "compare with " + a.flags.saved, Cause: err.Error(), Kind: engine.RefusedFailure}
 			}
 			return nil
-		case f.yes:
+		case a.flags.yes:
 			return nil
 		}
 		if err := a.showPlan(s, plan); err != nil {
@@ -253,7 +269,7 @@ func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(contex
 	}
 }
 
-func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
+func (a applyRun) askBatch(_ context.Context, plan engine.Plan) error {
 	b := plan.Batches[0]
 	where := "pool " + strings.Join(b.Pools, ", ")
 	if len(b.Canaries) > 0 {
@@ -269,21 +285,14 @@ func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
 	return nil
 }
 
-func (a *app) newRunView(s *site, showPlan, asks bool) (report.Sink, func()) {
+func (a applyRun) newRunView() (report.Sink, func()) {
 	if a.json {
 		return report.JSONLines{W: a.stdout}, func() {}
 	}
-	style := termtext.Style{Colour: isColourTerminal(a.stdout)}
-	if !isColourTerminal(a.stdout) || a.verbose || asks || os.Getenv("CI") != "" {
-		return &lines.Writer{W: a.stdout, Style: style, Plan: showPlan, Full: a.verbose}, func() {}
+	style := a.outputStyle()
+	if !isLiveTerminal(a.stdout) || a.verbose || a.flags.step || os.Getenv("CI") != "" {
+		return &lines.Writer{W: a.stdout, Style: style, Plan: a.flags.yes, Full: a.verbose}, func() {}
 	}
-	live := live.New(a.stdout, style, showPlan)
+	live := live.New(a.stdout, style, a.flags.yes)
 	return live, live.Close
-}
-
-// showsStopping reports whether the output of the run suffices to show the effect
-// of Ctrl-C, so that no message on standard error is needed. This is so if the
-// output is for people, and goes to a terminal or standard error does not.
-func (a *app) showsStopping() bool {
-	return !a.json && (term.IsTerminal(int(a.stdout.Fd())) || !term.IsTerminal(int(a.stderr.Fd())))
 }

@@ -83,7 +83,7 @@ func bombSite(t *testing.T, documents, files, mib int) (inventory string) {
 // TestBombsInDocuments measures the peak memory of the program while it refuses
 // documents that unpack to many GiB.
 func TestBombsInDocuments(t *testing.T) {
-	if raceDetector {
+	if longtest.RaceDetector {
 		t.Skip("the race detector multiplies the memory")
 	}
 	for _, c := range []struct {

@@ -85,7 +85,7 @@ func planInput(b *testing.B, hosts int, changed bool) planner.Input {
 		f.files["/etc/free.conf"] = "new"
 		f.writeDocuments()
 	}
-	a := &app{inventory: []string{filepath.Join(f.dir, "site.hcl")}, soft: b.Context()}
+	a := &siteOpener{inventory: []string{filepath.Join(f.dir, "site.hcl")}, console: console{soft: b.Context()}}
 	s, err := a.openDesired(b.Context())
 	f.checkError(err)
 	defer s.close()

@@ -14,7 +14,6 @@ import (
 	"holdfast/engine/config"
 	"holdfast/engine/filediff"
 	"holdfast/engine/report/planview"
-	"holdfast/engine/report/termtext"
 	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/engine/textutil"
@@ -47,7 +46,9 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 	if err := errors.Join(errOld, errNew); err != nil {
 		return err
 	}
-	d, err := rules.Compare(was, is, rules.Policy{})
+	links := resource.StandardLinks()
+	was = links.Respell(was, is)
+	d, err := rules.Compare(was, is, rules.Policy{}.WithLinks(links))
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 		err = writeDiff(a.stdout, d)
 	}
 	if err == nil && a.diffs && !a.json {
-		err = planview.WriteContents(a.stdout, filediff.ConfigContents(was, is, d), termtext.Style{Colour: isColourTerminal(a.stdout)})
+		err = planview.WriteContents(a.stdout, filediff.ConfigContents(was, is, d), a.outputStyle())
 	}
 	if err != nil || d.Equal() {
 		return err
@@ -76,7 +77,9 @@ func (a *app) loadConfig(ctx context.Context, arg string) (resource.Config, erro
 		src = config.Source{FS: a.newInputs().FS("/"), Root: "/", Paths: []string{p}}
 	}
 	warn := func(w string) { fmt.Fprintln(a.stderr, "holdfast: warning:", w) }
-	src.Fetch = web.NewFetcher(ctx, warn).Fetch
+	fetcher := web.NewFetcher(ctx, warn)
+	fetcher.Wait = a.printNotice
+	src.Fetch = fetcher.Fetch
 	loaded, err := config.Load(src)
 	for _, w := range loaded.Warnings {
 		warn(w)
@@ -94,9 +97,9 @@ func writeDiff(w io.Writer, d rules.Diff) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Changes\n")
 	for _, c := range d.Changes {
-		fmt.Fprintf(&b, "  %s %s %s\n      %s  (%s)\n", marks[c.Verb], c.Domain, printableLine(c.Name), actionList(c.Actions), printableLine(c.Rule))
-		if c.Why != "" {
-			fmt.Fprintf(&b, "      %s\n", printableLine(c.Why))
+		fmt.Fprintf(&b, "  %s %s %s\n      %s  (%s)\n", marks[c.Verb], c.Kind, printableLine(c.Name), actionList(c.Actions), printableLine(c.Rule))
+		if c.Reason != "" {
+			fmt.Fprintf(&b, "      %s\n", printableLine(c.Reason))
 		}
 	}
 	fmt.Fprintf(&b, "\nActions, in this order\n")

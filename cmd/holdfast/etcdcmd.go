@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +60,7 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 	if a.json {
 		return a.printJSON(info)
 	}
-	fmt.Fprintf(a.stdout, "%s: %.1f MB from %s in %s, sha256 %s\n", info.Path, float64(info.Bytes)/1e6, info.Host, info.Duration.Round(1e7), info.SHA256)
+	fmt.Fprintf(a.stdout, "%s: %.1f MB from %s in %s, sha256 %s\n", info.Path, float64(info.Bytes)/1e6, info.Host, time.Duration(info.Took).Round(1e7), info.SHA256)
 	return nil
 }
 

@@ -74,13 +74,29 @@ func (a *app) etcdEndpoints(ctx context.Context, args []string, flags bool) erro
 }
 
 func (s *site) newHook(cluster engine.Cluster, members connection.Members) hook.Hook {
-	commands := bastion.Commands{Dir: s.loaded.Dir}
+	commands := bastion.Commands{Dir: s.loaded.Dir, Secrets: s.secrets}
 	return hook.Hook{
-		Cluster: cluster.Name, Run: s.run.ID, Folder: filepath.Join(s.runsDir, "hooks", s.inv.Site), Endpoints: members.Endpoints,
+		Cluster: cluster.Name, Run: s.run.ID, Folder: filepath.Join(s.runsDir, "hooks", s.inv.Site), Endpoints: members.Endpoints, Secrets: s.secrets,
 		Execute: func(ctx context.Context, env []string) (engine.Output, error) {
-			reply, err := commands.Run(ctx, cluster.Managed.Hook, env)
-			return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+			return commands.Run(ctx, cluster.Managed.Hook, env)
 		},
+	}
+}
+
+// warnOfHooks warns of each cluster whose clients have not been told about the last change of its voters.
+func (a *app) warnOfHooks(s *site) {
+	for _, c := range s.inv.Clusters {
+		if c.Managed == nil || c.Managed.Hook == "" {
+			continue
+		}
+		due, err := s.newHook(c, connection.Members{}).IsDue()
+		switch {
+		case err != nil:
+			a.printWarning(fmt.Sprintf("etcd cluster %s: whether its hook is due is not known: %v", c.Name, err))
+		case due:
+			a.printWarning(fmt.Sprintf("etcd cluster %s: its voters have changed, and the hook has not succeeded since, so clients may use members that are gone; "+
+				"repeat it: holdfast etcd members apply %s", c.Name, c.Name))
+		}
 	}
 }
 

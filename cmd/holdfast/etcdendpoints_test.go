@@ -4,12 +4,17 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"holdfast/engine"
+	"holdfast/engine/connection"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/etcdtest"
+	"holdfast/engine/inventory"
+	"holdfast/engine/rollout"
 )
 
 // TestEtcdEndpoints checks the client URLs of a real cluster in each form: of a cluster with a dead
@@ -70,5 +75,33 @@ func TestEtcdEndpoints(t *testing.T) {
 	}
 	if got, warning := run(3); got != "" || !strings.Contains(warning, "list the client URLs: there is none; no member answers") {
 		t.Errorf("printed %q and %q", got, warning)
+	}
+}
+
+// TestHooksThatAreDue: after a failed hook, other commands tell that clients may use members that are gone.
+func TestHooksThatAreDue(t *testing.T) {
+	t.Parallel()
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stderr.Close() }() // it is read below
+	a := &app{siteOpener: siteOpener{console: console{stderr: stderr}}}
+	s := &site{inv: engine.Inventory{Site: "north"}, loaded: inventory.Loaded{}, run: &rollout.Run{}, runsDir: t.TempDir()}
+	for _, name := range []string{"done", "due", "none"} {
+		c := engine.Cluster{Name: name, Managed: &engine.ManagedMembers{Hook: "tell-clients"}}
+		if name == "none" {
+			c.Managed.Hook = ""
+		}
+		if s.inv.Clusters = append(s.inv.Clusters, c); name != "done" {
+			if err := s.newHook(c, connection.Members{}).MarkDue(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a.warnOfHooks(s)
+	text, err := os.ReadFile(stderr.Name())
+	if got := string(text); err != nil || strings.Count(got, "warning") != 1 || !strings.Contains(got, "etcd cluster due: its voters have changed") || !strings.Contains(got, "holdfast etcd members apply due") {
+		t.Error(got)
 	}
 }

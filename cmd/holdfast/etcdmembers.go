@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +16,7 @@ import (
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
-	"holdfast/engine/report"
 	"holdfast/engine/report/membersview"
-	"holdfast/engine/textutil"
 )
 
 type membersFlags struct {
@@ -45,7 +41,9 @@ nothing. With one cluster in the inventory, its name may be omitted.
 
 Exit status 0: the members are as they should be; 2: there are steps; 3: the
 members must not be changed now, and standard error has the reason.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.membersPlan(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return memberChange{a, f}.membersPlan(cmd.Context(), args)
+		},
 	}
 	apply := &cobra.Command{
 		Use:   "apply [CLUSTER]",
@@ -66,7 +64,7 @@ reached; 6: stopped.`,
 				return fmt.Errorf("etcd members apply: --learner-timeout must be longer than 0, not %s; without the flag it is %s", f.timeout, engine.Duration(change.LearnerTime).Trimmed())
 			}
 			outlastReader()
-			return a.membersApply(cmd.Context(), args, f)
+			return memberChange{a, f}.membersApply(cmd.Context(), args)
 		},
 	}
 	for _, c := range []*cobra.Command{plan, apply} {
@@ -74,18 +72,24 @@ reached; 6: stopped.`,
 		c.Flags().BoolVar(&f.anyVersion, "any-etcd-version", false, "add a member although its etcd is older than the cluster, or more than one minor version newer")
 	}
 	apply.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	apply.Flags().DurationVar(&f.timeout, "learner-timeout", change.LearnerTime, "how long a new member may take to catch up")
+	apply.Flags().DurationVar(&f.timeout, "learner-timeout", change.LearnerTime, "`DURATION` that a new member may take to catch up")
 	cmd.AddCommand(plan, apply)
 	requireSubcommand(cmd)
 	return cmd
 }
 
-func (a *app) openMembers(ctx context.Context, args []string, f membersFlags) (*site, *change.Run, error) {
-	s, err := a.openSite(ctx, nil)
+// memberChange changes the members of an etcd cluster.
+type memberChange struct {
+	*app
+	flags membersFlags
+}
+
+func (c memberChange) openMembers(ctx context.Context, args []string) (*site, *change.Run, error) {
+	s, err := c.openSite(ctx, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := a.newMembersRun(ctx, s, args, f)
+	run, err := c.newMembersRun(ctx, s, args)
 	if err != nil {
 		s.close()
 		return nil, nil, err
@@ -93,31 +97,31 @@ func (a *app) openMembers(ctx context.Context, args []string, f membersFlags) (*
 	return s, run, nil
 }
 
-func (a *app) newMembersRun(ctx context.Context, s *site, args []string, f membersFlags) (*change.Run, error) {
-	name, err := s.onlyCluster(f.command, args)
+func (c memberChange) newMembersRun(ctx context.Context, s *site, args []string) (*change.Run, error) {
+	name, err := s.onlyCluster(c.flags.command, args)
 	if err != nil {
 		return nil, err
 	}
 	spec, _ := s.inv.Cluster(name)
 	if spec.Managed == nil {
-		return nil, fmt.Errorf("%s: etcd cluster %s is not managed; set manage = true in its block", f.command, name)
+		return nil, fmt.Errorf("%s: etcd cluster %s is not managed; set manage = true in its block", c.flags.command, name)
 	}
 	members := s.clusters.Members(name)
 	var certificates *change.Certificates
 	if ca := spec.Managed.CA; ca != nil {
-		signs, err := issuer.Open(*ca, signingBastion{a.newInputs(), bastion.Commands{Dir: s.loaded.Dir}})
+		signs, err := issuer.Open(*ca, signingBastion{c.newInputs(), bastion.Commands{Dir: s.loaded.Dir, Secrets: s.secrets}})
 		if err != nil {
-			return nil, fmt.Errorf("%s: etcd cluster %s: %w", f.command, name, err)
+			return nil, fmt.Errorf("%s: etcd cluster %s: %w", c.flags.command, name, err)
 		}
-		certificates = &change.Certificates{Issuer: signs, Reconnect: members.Forget}
+		certificates = &change.Certificates{Issuer: signs, Reconnect: members.Forget, ClientsDone: ca.ClientsDone}
 	} else if _, err := s.clusters.Open(ctx, name); err != nil { // nothing can be done without credentials
 		return nil, failWith(engine.ExitFailed, err)
 	}
 	run := &change.Run{
-		Cluster: spec, Members: s.inv.Members(name), Named: f.remove, Etcd: members, Hosts: scriptHosts{s}, Certificates: certificates,
+		Cluster: spec, Members: s.inv.Members(name), Named: c.flags.remove, Etcd: members, Hosts: scriptHosts{s}, Certificates: certificates,
 		Snapshot: func(ctx context.Context) (string, error) { return s.clusters.Snapshot(ctx, name) },
-		Emit:     func(event.Event) error { return nil }, Timeout: f.timeout,
-		AnyVersion: f.anyVersion,
+		Emit:     func(event.Event) error { return nil }, Timeout: c.flags.timeout,
+		AnyVersion: c.flags.anyVersion,
 	}
 	if spec.Managed.Hook != "" {
 		run.Hook = s.newHook(spec, members)
@@ -131,8 +135,8 @@ func (a *app) newMembersRun(ctx context.Context, s *site, args []string, f membe
 	return run, nil
 }
 
-func (a *app) membersPlan(ctx context.Context, args []string, f membersFlags) error {
-	s, run, err := a.openMembers(ctx, args, f)
+func (c memberChange) membersPlan(ctx context.Context, args []string) error {
+	s, run, err := c.openMembers(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -142,10 +146,11 @@ func (a *app) membersPlan(ctx context.Context, args []string, f membersFlags) er
 		return err
 	}
 	forecast := membership.Plan(state)
-	if a.json {
-		err = a.printJSON(forecast)
+	run.WarnOfHolds(ctx, &forecast)
+	if c.json {
+		err = c.printJSON(forecast)
 	} else {
-		err = membersview.WriteForecast(a.stdout, state, forecast)
+		err = membersview.WriteForecast(c.stdout, state, forecast)
 	}
 	switch {
 	case err != nil:
@@ -158,29 +163,29 @@ func (a *app) membersPlan(ctx context.Context, args []string, f membersFlags) er
 	return nil
 }
 
-func (a *app) membersApply(ctx context.Context, args []string, f membersFlags) error {
-	if !f.yes && !term.IsTerminal(int(a.stdin.Fd())) {
+func (c memberChange) membersApply(ctx context.Context, args []string) error {
+	if !c.flags.yes && !term.IsTerminal(int(c.stdin.Fd())) {
 		return errors.New("etcd members apply: standard input is not a terminal, so nobody can be asked; use --yes")
 	}
-	s, run, err := a.openMembers(ctx, args, f)
+	s, run, err := c.openMembers(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	unlock, err := a.enterMembers(s, run)
+	unlock, err := c.enterMembers(s, run)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if done, err := a.approveMembers(ctx, run, f); done || err != nil {
+	if done, err := c.approveMembers(ctx, run); done || err != nil {
 		return err
 	}
-	return a.journalMembers(s, run, run.Apply)
+	return c.journalMembers(s, run, run.Apply)
 }
 
 // enterMembers takes the lock of the site, and finds the dead runs whose holds this run may adopt.
-func (a *app) enterMembers(s *site, run *change.Run) (unlock func(), err error) {
-	if err := a.setBastionIdentity(s); err != nil {
+func (c memberChange) enterMembers(s *site, run *change.Run) (unlock func(), err error) {
+	if err := c.setBastionIdentity(s); err != nil {
 		return nil, err
 	}
 	left, unlock, err := s.enterSite()
@@ -192,82 +197,35 @@ func (a *app) enterMembers(s *site, run *change.Run) (unlock func(), err error) 
 	return unlock, nil
 }
 
-func (a *app) journalMembers(s *site, run *change.Run, apply func(context.Context) error) error {
+func (c memberChange) journalMembers(s *site, run *change.Run, apply func(context.Context) error) error {
 	written, err := journal.Create(s.runsDir, s.run.ID)
 	if err != nil {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
-	events := a.newMembersEvents(s, written)
+	events := c.newMembersEvents(s, written)
 	run.Emit = events.emitEvent
 	s.run.Start.Cluster = run.Cluster.Name
 	if err := events.emitEvent(event.Event{Type: event.RunStarted, Start: &s.run.Start}); err != nil {
 		return failWith(engine.ExitFailed, err)
 	}
-	a.gently(true)
-	err = apply(a.soft)
-	exit := membersExit(err)
-	if err != nil && a.soft.Err() != nil {
-		exit, err = engine.ExitStopped, errors.Join(errors.New("stopped; the next run continues"), err)
-	}
-	end := event.RunEnd{Exit: exit, Reason: "the members of etcd cluster " + run.Cluster.Name + " are as they should be"}
-	if err != nil {
-		end.Reason = textutil.Printable(strings.ReplaceAll(err.Error(), "\n", "; "))
-	}
-	if emitErr := events.emitEvent(event.Event{Type: event.RunEnded, End: &end}); emitErr != nil {
+	c.gently(true)
+	err = apply(c.soft)
+	end := membersEnd(err, c.soft.Err() != nil)
+	if emitErr := events.emitEvent(event.Event{Type: event.RunEnded, Cluster: run.Cluster.Name, End: &end}); emitErr != nil {
 		return failWith(engine.ExitFailed, errors.Join(err, emitErr))
 	}
-	return exitWith(exit)
-}
-
-// membersEvents writes the events of a run to the journal, and shows them.
-type membersEvents struct {
-	journal *journal.Writer
-	view    report.Sink
-	run     string
-	seq     int
-	hide    func(event.Event) event.Event
-}
-
-func (a *app) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
-	m := &membersEvents{journal: w, view: membersview.Lines{W: a.stdout}, run: s.run.ID}
-	if a.json {
-		m.view = report.JSONLines{W: a.stdout}
-	}
-	m.hide = func(e event.Event) event.Event { return report.HideSensitive(e, s.loaded.Sensitive) }
-	return m
-}
-
-func (m *membersEvents) emitEvent(e event.Event) error {
-	m.seq++
-	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, bastion.Clock{}.Now()
-	e = m.hide(e)
-	if err := m.journal.Emit(e); err != nil {
-		return err
-	}
-	return m.view.Emit(e)
-}
-
-// planWriter returns the writer for the planned steps. With --json, standard output has only
-// events. So if the command asks a question, the operator reads the steps on standard error.
-func (a *app) planWriter(asks bool) io.Writer {
-	switch {
-	case !a.json:
-		return a.stdout
-	case asks:
-		return a.stderr
-	}
-	return io.Discard
+	return exitWith(end.Exit)
 }
 
 // approveMembers returns done as true if there is nothing to do.
-func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlags) (done bool, err error) {
+func (c memberChange) approveMembers(ctx context.Context, run *change.Run) (done bool, err error) {
 	state, err := run.Settled(ctx)
 	if err != nil {
 		return false, err
 	}
 	forecast := membership.Plan(state)
-	if err := membersview.WriteForecast(a.planWriter(!f.yes), state, forecast); err != nil {
+	if err := membersview.WriteForecast(c.planWriter(!c.flags.yes), state, forecast); err != nil {
 		return false, err
 	}
 	switch {
@@ -276,24 +234,11 @@ func (a *app) approveMembers(ctx context.Context, run *change.Run, f membersFlag
 	case len(forecast.Steps) == 0 && len(run.Dead) == 0:
 		return true, nil
 	case forecast.Refusal != nil:
-		fmt.Fprintf(a.stderr, "holdfast: warning: after these steps: %v\n", forecast.Refusal)
+		fmt.Fprintf(c.stderr, "holdfast: warning: after these steps: %v\n", forecast.Refusal)
 	}
-	if !f.yes && !a.askForYes("Carry this out? Only \"yes\" is taken for an answer:") {
+	if !c.flags.yes && !c.askForYes("Carry this out? Only \"yes\" is taken for an answer:") {
 		return false, failWith(engine.ExitStopped, errors.New("stopped: nothing was changed"))
 	}
 	run.Accept(forecast)
 	return false, nil
-}
-
-func membersExit(err error) engine.ExitCode {
-	var f *engine.Failure
-	switch {
-	case err == nil:
-		return engine.ExitOK
-	case errors.As(err, &f) && (f.Kind == engine.HeldFailure || f.Kind == engine.RefusedFailure):
-		return engine.ExitRefused
-	case errors.As(err, &f) && f.Kind == engine.UnreachableFailure:
-		return engine.ExitUnreachable
-	}
-	return engine.ExitFailed
 }

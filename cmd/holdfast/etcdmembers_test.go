@@ -20,7 +20,7 @@ func TestPlanIsShownBeforeTheQuestion(t *testing.T) {
 		{true, true, stderr},
 		{true, false, io.Discard},
 	} {
-		a := &app{stdout: stdout, stderr: stderr, json: c.json}
+		a := &console{stdout: stdout, stderr: stderr, json: c.json}
 		if got := a.planWriter(c.asks); got != c.want {
 			t.Errorf("json %v, asks %v: %v", c.json, c.asks, got)
 		}

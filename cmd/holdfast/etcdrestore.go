@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,15 @@ import (
 )
 
 type restoreFlags struct {
-	yes  bool
-	lost []string
+	yes, dryRun bool
+	lost        []string
+	from        string
+	sameCluster bool
+}
+
+// asksOperator reports whether the command asks for the name of the cluster. Without a terminal it only shows the plan.
+func (f restoreFlags) asksOperator(c console) bool {
+	return !f.yes && term.IsTerminal(int(c.stdin.Fd()))
 }
 
 func (a *app) etcdRestoreCommand() *cobra.Command {
@@ -31,8 +39,12 @@ func (a *app) etcdRestoreCommand() *cobra.Command {
 		Args:  expectArgs(1, 2),
 		Long: `restore makes a cluster with manage = true again, from a snapshot that was saved
 on this machine, or else from the newest data directory on its hosts. All later
-writes are lost. It prints the state of each host, what would be lost, and its
+writes are lost. It prints the state of each host, the writes that would be lost, and its
 steps. Then it asks for the name of the cluster, and carries the steps out.
+With --dry-run, it ends after the steps, and also without a terminal to ask at.
+
+If the hosts have data of several clusters, their revisions cannot be compared:
+name a host with the right ones (--from).
 
 It refuses while a quorum lives, or may live. A host that does not answer may
 have a living member; if the host is gone for good, name it with --lost.
@@ -41,68 +53,118 @@ Old data are set aside on their hosts, never deleted. The new cluster begins wit
 one voter, and grows to the hosts of the inventory as with etcd members apply. If
 a restore was interrupted, the next one continues.
 
-Exit status 0: the members are as they should be; 3: a step failed, or there must
+Exit status 0: the members are as they should be; 2: --dry-run, and there are
+steps; 3: a step failed, or there must
 be no restore now; 4: somebody else holds a host, the inventory pauses it, or a
 step is needed that was not approved; 5: a host cannot be reached; 6: stopped.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			outlastReader()
-			return a.etcdRestore(cmd.Context(), args, f)
+			return restoreCommand{memberChange{a, membersFlags{command: "etcd restore"}}, f}.etcdRestore(cmd.Context(), args)
 		},
 	}
 	cmd.Flags().StringSliceVar(&f.lost, "lost", nil, "the host or member with this `NAME` will never come back with its data (repeatable)")
+	cmd.Flags().StringVar(&f.from, "from", "", "use the data of this `HOST`, and not the newest")
+	cmd.Flags().BoolVar(&f.sameCluster, "same-cluster", false, "the snapshot is of this cluster, although none of its members is known")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the writes that would be lost and the steps, and change nothing")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
-func (a *app) etcdRestore(ctx context.Context, args []string, f restoreFlags) error {
-	if !f.yes && !term.IsTerminal(int(a.stdin.Fd())) {
-		return errors.New("etcd restore: standard input is not a terminal, so nobody can be asked; use --yes")
+// restoreCommand restores an etcd cluster that has lost its quorum.
+type restoreCommand struct {
+	memberChange
+	flags restoreFlags
+}
+
+func (r restoreCommand) etcdRestore(ctx context.Context, args []string) error {
+	switch {
+	case r.flags.yes && r.flags.dryRun:
+		return errors.New("etcd restore: --dry-run changes nothing, and --yes is for changes; use one of them")
+	case r.flags.from != "" && len(args) > 1:
+		return errors.New("etcd restore: --from names a host whose data are used, so there must be no snapshot")
+	case r.flags.sameCluster && len(args) < 2:
+		return errors.New("etcd restore: --same-cluster is about a snapshot; name one")
 	}
-	s, run, err := a.openMembers(ctx, args[:1], membersFlags{command: "etcd restore"})
+	s, run, err := r.openMembers(ctx, args[:1])
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	work := &change.Restore{Run: run, Lost: f.lost, Upload: scriptHosts{s}.runWithInput}
+	work := &change.Restore{
+		Run: run, Lost: r.flags.lost, From: r.flags.from, SameCluster: r.flags.sameCluster, Upload: scriptHosts{s}.runWithInput,
+		Saved: listSaved(s, run.Cluster.Name), LineagePath: s.clusters.LineagePath(run.Cluster.Name),
+	}
 	work.Prepare()
 	if len(args) > 1 {
 		if work.Snapshot, err = change.OpenSnapshot(args[1]); err != nil {
 			return failWith(engine.ExitFailed, err)
 		}
 	}
-	unlock, err := a.enterMembers(s, run)
+	if !r.flags.yes && !r.flags.asksOperator(r.console) || r.flags.dryRun {
+		return r.previewRestore(ctx, work)
+	}
+	unlock, err := r.enterMembers(s, run)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := a.approveRestore(ctx, s, work, f); err != nil {
+	if err := r.approveRestore(ctx, work); err != nil {
 		return err
 	}
-	return a.journalMembers(s, run, work.Apply)
+	return r.journalMembers(s, run, work.Apply)
 }
 
-// approveRestore shows the hosts, the steps and the data that will be lost. Then it asks the
-// operator to type the name of the cluster.
-func (a *app) approveRestore(ctx context.Context, s *site, work *change.Restore, f restoreFlags) error {
+// previewRestore shows the restore, and ends. It takes no lock: it changes nothing.
+func (r restoreCommand) previewRestore(ctx context.Context, work *change.Restore) error {
 	state, err := work.Observe(ctx)
 	if err != nil {
 		return err
 	}
 	forecast := restore.Plan(state)
-	saved := listSaved(s, state.Cluster)
-	if err := membersview.WriteRestore(a.planWriter(!f.yes), state, forecast, saved); err != nil {
+	if r.json {
+		err = r.printJSON(restore.NewPreview(state, forecast, work.Saved))
+	} else {
+		err = membersview.WriteRestore(r.tableWriter(), state, forecast, work.Saved)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !r.flags.dryRun:
+		if forecast.Refusal != nil {
+			fmt.Fprintf(r.stderr, "holdfast: warning: %v\n", forecast.Refusal)
+		}
+		return errors.New("etcd restore: standard input is not a terminal, so nobody can be asked; use --yes")
+	case forecast.Refusal != nil:
+		return failWith(engine.ExitFailed, forecast.Refusal)
+	}
+	return exitWith(engine.ExitWork)
+}
+
+// approveRestore shows the hosts, the steps and the data that will be lost. Then it asks the
+// operator to type the name of the cluster.
+func (r restoreCommand) approveRestore(ctx context.Context, work *change.Restore) error {
+	state, err := work.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	forecast := restore.Plan(state)
+	shown := r.tableWriter()
+	if r.json { // standard output has only events
+		shown = r.stderr
+	}
+	if err := membersview.WriteRestore(shown, state, forecast, work.Saved); err != nil {
 		return err
 	}
 	if forecast.Refusal != nil {
 		return failWith(engine.ExitFailed, forecast.Refusal)
 	}
-	if !f.yes {
-		answer, err := terminal.Question{Text: "Carry this out? Type the name of the cluster:"}.Ask(a.soft)
+	if !r.flags.yes {
+		answer, err := terminal.Question{Text: "Carry this out? Type the name of the cluster:"}.Ask(r.soft)
 		if err != nil || string(answer) != state.Cluster {
 			return failWith(engine.ExitStopped, errors.New("stopped: nothing was changed"))
 		}
 	}
-	work.Accept(forecast, state.Freshest(forecast.Source, saved).Revision)
+	work.Accept(forecast, state.HighestRevision(forecast.Source, work.Saved))
 	return nil
 }
 
@@ -116,7 +178,7 @@ func listSaved(s *site, cluster string) []restore.Source {
 	for _, path := range paths[:min(len(paths), maxListed)] {
 		file, err := change.ReadSnapshot(path)
 		if err == nil {
-			list = append(list, restore.Source{Path: path, Data: restore.Data{Revision: file.Contents.Revision, Time: file.DescribeTime()}})
+			list = append(list, file.Source())
 		}
 	}
 	return list
@@ -140,6 +202,5 @@ func (h scriptHosts) runWithInput(ctx context.Context, host engine.Host, script 
 	if err != nil {
 		return engine.Output{}, err
 	}
-	reply, err := conn.Run(ctx, rollout.Script{Text: script.Text, Input: input})
-	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+	return conn.Run(ctx, rollout.Script{Text: script.Text, Input: input})
 }

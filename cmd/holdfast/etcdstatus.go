@@ -17,7 +17,6 @@ import (
 	"holdfast/engine/report"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/tables"
-	"holdfast/engine/report/termtext"
 )
 
 // etcdStatusFlags are the flags of etcd status.
@@ -77,6 +76,7 @@ func (a *app) etcdStatus(ctx context.Context, names []string, f etcdStatusFlags)
 	if names, err = s.selectClusters(names); err != nil {
 		return err
 	}
+	a.warnOfHooks(s)
 	if f.watch {
 		a.gently(true) // with --watch, Ctrl-C is the normal end
 		ctx = a.soft
@@ -137,7 +137,7 @@ type etcdView struct {
 }
 
 func (a *app) newEtcdView(s *site, watch bool) etcdView {
-	style := termtext.Style{Colour: isColourTerminal(a.stdout)}
+	style := a.outputStyle()
 	write := func(w io.Writer, clusters []engine.ClusterStatus) error {
 		return tables.WriteEtcdStatus(w, clusters, style)
 	}
@@ -147,7 +147,7 @@ func (a *app) newEtcdView(s *site, watch bool) etcdView {
 		view.show = func(clusters []engine.ClusterStatus) error { return report.WriteJSONLine(a.stdout, clusters) }
 	case a.json:
 		view.show = func(clusters []engine.ClusterStatus) error { return a.printJSON(clusters) }
-	case watch && isColourTerminal(a.stdout):
+	case watch && isLiveTerminal(a.stdout):
 		block := live.NewBlock(a.stdout)
 		view.close = block.Close
 		view.show = func(clusters []engine.ClusterStatus) error {

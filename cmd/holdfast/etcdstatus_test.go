@@ -87,9 +87,9 @@ func readEtcdStatus(t *testing.T, code int, site string, args ...string) engine.
 func TestEtcdStatus(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
-	site, client := etcdSite(t, cluster), cluster.Client(t)
+	site, client, ctx := etcdSite(t, cluster), cluster.Client(t), etcdtest.Context(t)
 	put := func() {
-		if _, err := client.Put(t.Context(), "k", strings.Repeat("v", 1000)); err != nil {
+		if _, err := client.Put(ctx, "k", strings.Repeat("v", 1000)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -109,11 +109,11 @@ func TestEtcdStatus(t *testing.T) {
 	c := readEtcdStatus(t, 0, site, "--window", "1s")
 	close(done)
 	writer.Wait()
-	if c.Name != "main" || c.Total != 3 || c.Healthy != 3 || c.Quorum != 2 || c.Spare != 1 || len(c.Problems) > 0 || c.Leader() != cluster.Leader(t).Host {
+	if c.Name != "main" || c.Voters != 3 || c.Healthy != 3 || c.Quorum != 2 || c.Margin != 1 || len(c.Problems) > 0 || c.Leader() != cluster.Leader(t).Host {
 		t.Errorf("status %+v", c)
 	}
 	for _, m := range c.Members {
-		if m.DBInUse == 0 || m.DBInUse > m.DBBytes || m.DBQuota == 0 || m.RaftIndex == 0 || m.Behind > 0 || m.Version == "" {
+		if m.DBInUseBytes == 0 || m.DBInUseBytes > m.DBBytes || m.DBQuotaBytes == 0 || m.RaftIndex == 0 || m.EntriesBehind > 0 || m.Version == "" {
 			t.Errorf("member %+v", m)
 		}
 	}
@@ -145,7 +145,7 @@ func TestEtcdStatus(t *testing.T) {
 
 	follower.Stop()
 	c = readEtcdStatus(t, 3, site, "--window", "1s")
-	if c.Healthy != 2 || c.Spare != 0 || len(c.Latency) != 2 || len(c.LatencyProblems) > 0 || !strings.Contains(strings.Join(c.Problems, "; "), "member "+follower.Name+" is not healthy") {
+	if c.Healthy != 2 || c.Margin != 0 || len(c.Latency) != 2 || len(c.LatencyProblems) > 0 || !strings.Contains(strings.Join(c.Problems, "; "), "member "+follower.Name+" is not healthy") {
 		t.Errorf("with a dead member: %+v", c)
 	}
 }
@@ -154,7 +154,7 @@ func TestEtcdStatus(t *testing.T) {
 func raiseAlarm(t *testing.T, cluster *etcdtest.Cluster) {
 	t.Helper()
 	request := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: cluster.Members[0].ID(), Alarm: pb.AlarmType_NOSPACE}
-	if _, err := pb.NewMaintenanceClient(cluster.Client(t).ActiveConnection()).Alarm(t.Context(), request); err != nil {
+	if _, err := pb.NewMaintenanceClient(cluster.Client(t).ActiveConnection()).Alarm(etcdtest.Context(t), request); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -188,7 +188,7 @@ func TestEtcdStatusWatch(t *testing.T) {
 	interrupt(p)
 	for l := range strings.Lines(p.text()) {
 		var clusters []engine.ClusterStatus
-		if err := json.Unmarshal([]byte(l), &clusters); err != nil || clusters[0].Total != 1 {
+		if err := json.Unmarshal([]byte(l), &clusters); err != nil || clusters[0].Voters != 1 {
 			t.Errorf("%v in %s", err, l)
 		}
 	}

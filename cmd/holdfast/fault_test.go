@@ -11,6 +11,7 @@ import (
 
 	"holdfast/cmd/holdfast/internal/crash"
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 )
 
 // faults are fatal errors of the program, by name.
@@ -52,7 +53,7 @@ func TestFaultsAreNotTakenForWork(t *testing.T) {
 	for name := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if raceDetector && name == "lack of memory" {
+			if longtest.RaceDetector && name == "lack of memory" {
 				t.Skip("the race detector needs more memory than the limit, and then ends the program itself")
 			}
 			child := exec.Command(os.Args[0], "-test.run=^TestFaultsAreNotTakenForWork$")

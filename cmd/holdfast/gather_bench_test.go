@@ -99,7 +99,7 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 		name := fmt.Sprintf("worker-%03d", i)
 		f.desired[name] = want
 		f.inv.Hosts = append(f.inv.Hosts, engine.Host{Name: name, Address: "127.0.0.1", Pool: "worker", SSH: engine.SSH{
-			User: "core", Port: s.Port(), Identities: []string{key.Identity}, Config: "none", Become: "sudo",
+			User: "core", Port: s.Port(), Identities: []string{key.Identity}, SSHConfig: "none", Become: "sudo",
 			KnownHosts: []string{filepath.Join(key.Dir, "all")},
 		}})
 	}
@@ -113,7 +113,7 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 // gatherFacts gathers facts like plan and status.
 func (f *benchFleet) gatherFacts(b *testing.B) {
 	f.rounds++
-	secrets, err := (&app{soft: b.Context()}).newSecrets(f.inv)
+	secrets, err := (&siteOpener{console: console{soft: b.Context()}}).newSecrets(f.inv)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
-	"holdfast/engine/connection"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/journal"
 	"holdfast/engine/planner"
@@ -50,7 +49,7 @@ without the hosts. It refuses if the cluster would lose its quorum.`,
 			case f.extend && d == 0:
 				return errors.New("hold: --extend needs --for, which says how long the hold is to last from now")
 			case !f.extend && strings.TrimSpace(f.reason) == "":
-				return errors.New("hold: --reason is missing; whoever finds the host held needs to know why")
+				return errors.New("hold: --reason is missing; add the reason, which others see on the host and in plans")
 			case len(f.reason)+len(f.ticket) > maxReason:
 				return fmt.Errorf("hold: --reason and --ticket have more than %d bytes", maxReason)
 			}
@@ -60,9 +59,9 @@ without the hosts. It refuses if the cluster would lose its quorum.`,
 			return a.runHold(cmd.Context(), args, f, d)
 		},
 	}
-	cmd.Flags().StringVar(&f.reason, "reason", "", "reason, required without --extend")
-	cmd.Flags().StringVar(&f.ticket, "ticket", "", "ticket the hold belongs to")
-	cmd.Flags().StringVar(&f.lasts, "for", "", "expected time (4h, 4d); an expired hold is reported, not ended")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "`TEXT` for everybody who finds the host held; required without --extend")
+	cmd.Flags().StringVar(&f.ticket, "ticket", "", "`TICKET` of the hold")
+	cmd.Flags().StringVar(&f.lasts, "for", "", "expected `DURATION` of the hold (4h, 4d); an expired hold is reported, not ended")
 	cmd.Flags().BoolVar(&f.extend, "extend", false, "extend your hold to the time of --for from now")
 	cmd.Flags().BoolVar(&f.force, "force", false, "hold hosts although their etcd cluster loses its quorum; with --extend, extend holds of other people, too")
 	return cmd
@@ -96,10 +95,11 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 		return err
 	}
 	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: bastion.Holder(), Run: bastion.NewHoldID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
-	code := a.runOnHosts(ctx, s, func(engine.Host) rollout.Script {
+	r := hostReport{app: a}
+	r.runOnHosts(ctx, s, func(engine.Host) rollout.Script {
 		return rollout.Script{Text: hostscript.HoldScript(h, lasts, "", nil), Timeout: 2 * time.Minute}
 	}, "held")
-	return exitWith(code)
+	return r.endReport(s)
 }
 
 // checkMayHold warns if a run has the hosts in its plan. It returns an error if
@@ -147,35 +147,6 @@ func namesInBoth(a, b []string) []string {
 		}
 	}
 	return both
-}
-
-// runOnHosts runs a script on each host and returns the worst exit code.
-func (a *app) runOnHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
-	outlastReader()
-	worst := engine.ExitOK
-	tell := func(code engine.ExitCode, format string, args ...any) {
-		worst = worst.Worse(code)
-		out := a.stdout
-		if code != engine.ExitOK {
-			out = a.stderr
-		}
-		fmt.Fprintf(out, format+"\n", args...)
-	}
-	s.hosts.RunScripts(ctx, s.selectedHosts(), script, func(x connection.Answer) {
-		switch name := x.Host.Name; {
-		case x.Err != nil && !x.Connected:
-			tell(engine.ExitUnreachable, "%s: unreachable: %v", name, x.Err)
-		case x.Err != nil:
-			tell(engine.ExitUnreachable, "%s: %v", name, x.Err)
-		case x.Reply.Code == hostscript.ScriptHeld:
-			tell(engine.ExitRefused, "%s: %s", name, describeHold(x.Reply))
-		case x.Reply.Code != 0:
-			tell(engine.ExitFailed, "%s: exit status %d: %s", name, x.Reply.Code, textutil.Printable(strings.TrimSpace(x.Reply.Stderr)))
-		default:
-			tell(engine.ExitOK, "%s: %s", name, done)
-		}
-	})
-	return worst
 }
 
 func describeHold(reply rollout.Reply) string {

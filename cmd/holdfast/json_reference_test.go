@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +17,11 @@ import (
 	"holdfast/engine/docstest"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/restore"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/tables"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
@@ -35,8 +40,11 @@ var printed = []struct {
 	{"holdfast etcd endpoints", "", etcd.Endpoints{}},
 	{"holdfast etcd members plan", "", membership.Forecast{}},
 	{"holdfast etcd members apply", "one event per line, and so in the journals", event.Event{}},
+	{"holdfast etcd restore --dry-run", "", restore.Preview{}},
 	{"holdfast etcd restore", "one event per line, and so in the journals", event.Event{}},
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
+	{"holdfast hold", "a list of these", hostResult{}},
+	{"holdfast release", "a list of these", hostResult{}},
 	{"holdfast mirror", "a list of these", mirror.ContentStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},
 	{"holdfast validate", "", engine.Inventory{}},
@@ -56,12 +64,13 @@ type reference struct {
 	out   strings.Builder
 	said  source
 	done  map[reflect.Type]bool
-	words []reflect.Type  // types whose values are all listed
-	used  map[string]bool // keys of meanings and everywhere
+	words []reflect.Type      // types whose values are all listed
+	used  map[string]bool     // keys of meanings and everywhere
+	names map[string][]string // links to the types that have a field, by its name
 }
 
 func newReference(t *testing.T) *reference {
-	return &reference{t: t, said: readSource(t), done: map[reflect.Type]bool{}, used: map[string]bool{}}
+	return &reference{t: t, said: readSource(t), done: map[reflect.Type]bool{}, used: map[string]bool{}, names: map[string][]string{}}
 }
 
 func (r *reference) writeText() string {
@@ -76,8 +85,18 @@ func (r *reference) writeText() string {
 	for _, typ := range r.words {
 		r.valuesOf(typ)
 	}
+	r.writeIndex()
 	r.unusedMeanings()
 	return r.out.String()
+}
+
+// writeIndex lists the names of all fields, with the types that have them.
+func (r *reference) writeIndex() {
+	r.out.WriteString("## Index of all names\n\n| name | field of |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(r.names)) {
+		fmt.Fprintf(&r.out, "| `%s` | %s |\n", name, strings.Join(slices.Sorted(slices.Values(r.names[name])), ", "))
+	}
+	r.out.WriteString("\n")
 }
 
 // unusedMeanings finds meanings without a field, type or value.
@@ -94,8 +113,8 @@ func (r *reference) unusedMeanings() {
 // upload is the JSON form of an engine.Upload, without its data, which may be
 // secret.
 type upload struct {
-	Name string `json:"name"`
-	Size int    `json:"size"`
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"`
 }
 
 // TestUploadsPrintNoData checks that upload is the JSON form of an engine.Upload.
@@ -140,6 +159,7 @@ func (r *reference) describeType(typ reflect.Type) {
 	}
 	for _, f := range fields {
 		r.describeField(f)
+		r.names[f.name] = append(r.names[f.name], typeLink(typ))
 	}
 	if len(fields) > 0 {
 		r.out.WriteString("\n")
@@ -178,11 +198,29 @@ func (r *reference) describeField(f member) {
 	if f.name == "" {
 		r.t.Errorf("%s.%s has no name in JSON", f.owner, f.Name)
 	}
-	meaning := r.meaningOf(typeTitle(f.owner)+"."+f.name, f.name, r.said.commentOf(f.owner, f.Name))
+	meaning := r.meaningOf(typeTitle(f.owner)+"."+f.name, f.name, forReaders(f, r.said.commentOf(f.owner, f.Name)))
 	if f.missing {
 		meaning += " *(may be missing)*"
 	}
 	fmt.Fprintf(&r.out, "| `%s` | %s | %s |\n", f.name, kindOf(f.Type), strings.ReplaceAll(meaning, "|", `\|`))
+}
+
+// emptyValue matches the empty value of a field before its meaning, in a comment.
+var emptyValue = regexp.MustCompile(`(^|; )(?:nil|none|""|0|zero|null): `)
+
+// forReaders returns the comment of a field in the words of JSON: other fields of
+// its type have their names in JSON, and a field that is empty is missing.
+func forReaders(f member, comment string) string {
+	for i := range f.owner.NumField() {
+		other := f.owner.Field(i)
+		if name, _, _ := strings.Cut(other.Tag.Get("json"), ","); name != "" && name != "-" && strings.ToUpper(other.Name) != other.Name { // OS and CA are words, too
+			comment = regexp.MustCompile(`\b`+other.Name+`\b`).ReplaceAllString(comment, "`"+name+"`")
+		}
+	}
+	if f.missing {
+		comment = emptyValue.ReplaceAllString(comment, "${1}missing: ")
+	}
+	return strings.TrimSuffix(comment, ".")
 }
 
 // meaningOf returns the meaning of a field or value from the tables above, or
@@ -227,6 +265,10 @@ func specialForm(typ reflect.Type) string {
 		return "time"
 	case reflect.TypeFor[engine.Duration]():
 		return "duration"
+	case reflect.TypeFor[resource.BootID]():
+		return "boot ID"
+	case reflect.TypeFor[engine.SharedText](), reflect.TypeFor[engine.TextDigest](), reflect.TypeFor[engine.ScriptText]():
+		return "string"
 	case reflect.TypeFor[time.Duration](), reflect.TypeFor[time.Weekday]():
 		return "number"
 	}

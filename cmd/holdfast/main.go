@@ -16,12 +16,14 @@ import (
 
 	"holdfast/cmd/holdfast/internal/crash"
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/input"
 	"holdfast/engine/textutil"
 )
 
 func main() {
 	crash.AbortOnFatal()
+	bastion.CompleteEnvironment()
 	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
 }
 
@@ -55,7 +57,8 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 	waits := &input.Waits{}
 	signals := catchSignals(stderr, waits)
 	defer signals.stop()
-	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, hard: signals.hard, waits: waits, gently: signals.gently}
+	app := &app{gently: signals.gently}
+	app.console = console{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, hard: signals.hard, waits: waits}
 	cmd := app.rootCommand()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)

@@ -82,7 +82,7 @@ func TestMirrorShowsSignatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = (&app{stdout: out}).showMirror(engine.Mirror{}, []mirror.ContentStatus{c.status})
+		err = (&app{siteOpener: siteOpener{console: console{stdout: out}}}).showMirror(engine.Mirror{}, []mirror.ContentStatus{c.status})
 		if (err != nil) != c.fails {
 			t.Errorf("%+v: %v", c.status, err)
 		}

@@ -47,7 +47,7 @@ func floodHosts(t *testing.T, n int) engine.Inventory {
 		s := sshtest.Start(t, sshtest.Config{Exec: endless, Authorized: []ssh.PublicKey{key.Key.PublicKey()}})
 		known.WriteString(knownhosts.Line([]string{s.Addr()}, s.HostKey()) + "\n")
 		inv.Hosts = append(inv.Hosts, engine.Host{Name: "worker-" + strconv.Itoa(i), Address: "127.0.0.1", Pool: "worker", SSH: engine.SSH{
-			User: "core", Port: s.Port(), Identities: []string{key.Identity}, Config: "none", Become: "sudo",
+			User: "core", Port: s.Port(), Identities: []string{key.Identity}, SSHConfig: "none", Become: "sudo",
 			KnownHosts: []string{filepath.Join(key.Dir, "all")},
 		}})
 	}

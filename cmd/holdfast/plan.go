@@ -16,7 +16,6 @@ import (
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/planview"
-	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 	"holdfast/engine/savedplan"
 )
@@ -44,7 +43,7 @@ outside of their window; 5: hosts are unreachable, and all others match.`,
 			if err := book.parseArgs(args); err != nil {
 				return err
 			}
-			return a.runPlan(cmd.Context(), out, book, func(s *site) error {
+			return planRun{a}.runPlan(cmd.Context(), out, book, func(s *site) error {
 				s.run.OverIncomplete, s.run.RetryRejected, s.run.AnyEtcdVersion = over, retry, anyEtcd
 				return s.setRepairHosts(repair)
 			})
@@ -60,20 +59,23 @@ outside of their window; 5: hosts are unreachable, and all others match.`,
 	return cmd
 }
 
-func (a *app) runPlan(ctx context.Context, out string, book playbookFlags, how func(*site) error) error {
-	a.otherVars = a.playbookVariables(book)
-	s, err := a.openDesired(ctx)
+// planRun plans an inventory or a playbook, and shows the plans.
+type planRun struct{ *app }
+
+func (r planRun) runPlan(ctx context.Context, out string, book playbookFlags, how func(*site) error) error {
+	r.otherVars = r.playbookVariables(book)
+	s, err := r.openDesired(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := errors.Join(how(s), a.readPlays(s, book)); err != nil {
+	if err := errors.Join(how(s), r.readPlays(s, book)); err != nil {
 		return err
 	}
 	if out != "" && len(s.run.Plays) > 1 {
 		return errors.New("plan: --out saves the plan of one play; choose it with --tags")
 	}
-	if a.diffs && (len(s.run.Plays) > 0 || a.json) {
+	if r.diffs && (len(s.run.Plays) > 0 || r.json) {
 		return errors.New("plan: --diff is for people, and for no playbook: leave out --json and the playbook")
 	}
 	if _, err := s.inheritIfIdle(); err != nil {
@@ -83,16 +85,17 @@ func (a *app) runPlan(ctx context.Context, out string, book playbookFlags, how f
 	if err != nil {
 		return err
 	}
+	r.warnOfHooks(s)
 	if out != "" {
 		if err := savedplan.Save(out, plans[0], s.loaded.Sensitive); err != nil {
 			return err
 		}
 	}
-	if err := a.showPlans(s, plans); err != nil {
+	if err := r.showPlans(s, plans); err != nil {
 		return err
 	}
-	if a.diffs {
-		if err := a.showContents(ctx, s, plans[0], sight); err != nil {
+	if r.diffs {
+		if err := r.showContents(ctx, s, plans[0], sight); err != nil {
 			return err
 		}
 	}
@@ -115,13 +118,13 @@ func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, er
 
 // showContents shows line by line how a plan changes files, and how drift has
 // changed them. It omits files that are secret, binary or large.
-func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Gathered) error {
-	src := filediff.Source{Facts: sight.Facts, Desired: s.run.Desired, Sensitive: s.loaded.Sensitive, Forks: cmp.Or(a.forks, 32), Run: s.readOn}
+func (r planRun) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Gathered) error {
+	src := filediff.Source{Facts: sight.Facts, Desired: s.run.Desired, Sensitive: s.loaded.Sensitive, Forks: cmp.Or(r.forks, 32), Run: s.readOn}
 	list, err := src.PlanContents(ctx, plan)
 	if err != nil {
 		return err
 	}
-	return planview.WriteContents(a.stdout, list, termtext.Style{Colour: isColourTerminal(a.stdout)})
+	return planview.WriteContents(r.stdout, list, r.outputStyle())
 }
 
 func (s *site) readOn(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error) {
@@ -146,23 +149,23 @@ func (s *site) inheritIfIdle() (journal.History, error) {
 	if err != nil { // a run is under way, or the journals cannot be read: all holds count
 		return journal.ReadHistory(s.runsDir, s.inv.Site)
 	}
-	s.inherit(left)
+	s.inherit(left.WithoutLiving(bastion.StateDir()))
 	s.run.Awaited = nil // read-only commands do not wait
 	return left.History, nil
 }
 
-func (a *app) showPlans(s *site, plans []engine.Plan) error {
+func (r planRun) showPlans(s *site, plans []engine.Plan) error {
 	if len(s.run.Plays) == 0 {
-		return a.showPlan(s, plans[0])
+		return r.showPlan(s, plans[0])
 	}
-	if a.json {
-		return a.printJSON(report.HideSensitive(plans, s.loaded.Sensitive))
+	if r.json {
+		return r.printJSON(report.HideSensitive(plans, s.loaded.Sensitive))
 	}
 	for i, p := range plans {
 		if i > 0 {
-			fmt.Fprintln(a.stdout)
+			fmt.Fprintln(r.stdout)
 		}
-		if err := a.showPlan(s, p); err != nil {
+		if err := r.showPlan(s, p); err != nil {
 			return err
 		}
 	}
@@ -180,7 +183,5 @@ func (a *app) showPlan(s *site, plan engine.Plan) error {
 	for _, w := range s.loaded.Warnings {
 		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 	}
-	return planview.Write(a.stdout, clean, termtext.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
+	return planview.Write(a.stdout, clean, a.outputStyle(), a.verbose)
 }
-
-func (a *app) printJSON(v any) error { return report.WriteJSON(a.stdout, v) }

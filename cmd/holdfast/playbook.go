@@ -39,15 +39,15 @@ func (f *playbookFlags) parseArgs(args []string) error {
 	return nil
 }
 
-func (a *app) playbookVariables(f playbookFlags) []string {
+func (o *siteOpener) playbookVariables(f playbookFlags) []string {
 	rooted, err := pathBelowRoot(f.file)
 	if f.file == "" || err != nil {
 		return nil
 	}
-	return playbook.Variables(a.newInputs().FS("/"), rooted)
+	return playbook.Variables(o.newInputs().FS("/"), rooted)
 }
 
-func (a *app) readPlays(s *site, f playbookFlags) error {
+func (o *siteOpener) readPlays(s *site, f playbookFlags) error {
 	if f.file == "" {
 		return nil
 	}
@@ -56,12 +56,12 @@ func (a *app) readPlays(s *site, f playbookFlags) error {
 		return err
 	}
 	opts := playbook.Options{Name: f.file, Hosts: s.inv.Hosts, Tags: f.tags, SkipTags: f.skipTags, Vars: map[string]string{}}
-	for _, v := range a.vars {
-		if name, value, ok := strings.Cut(v, "="); ok && slices.Contains(a.otherVars, name) {
+	for _, v := range o.vars {
+		if name, value, ok := strings.Cut(v, "="); ok && slices.Contains(o.otherVars, name) {
 			opts.Vars[name] = value
 		}
 	}
-	book, err := playbook.Load(a.newInputs().FS("/"), file, opts)
+	book, err := playbook.Load(o.newInputs().FS("/"), file, opts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; hosts are chosen with --limit", err)
 	}
@@ -79,8 +79,8 @@ func (a *app) readPlays(s *site, f playbookFlags) error {
 			Selected: func(h engine.Host) bool { return selected(h) && s.selectFn(h) },
 		})
 	}
-	if a.limit != "" && s.selectFn != nil && !slices.ContainsFunc(s.run.Plays, func(p rollout.Play) bool { return slices.ContainsFunc(s.inv.Hosts, p.Selected) }) {
-		return fmt.Errorf("%s: none of its plays is for a host within --limit %s", f.file, a.limit) // without this error the run would do nothing and succeed
+	if o.limit != "" && s.selectFn != nil && !slices.ContainsFunc(s.run.Plays, func(p rollout.Play) bool { return slices.ContainsFunc(s.inv.Hosts, p.Selected) }) {
+		return fmt.Errorf("%s: none of its plays is for a host within --limit %s", f.file, o.limit) // without this error the run would do nothing and succeed
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
 	"holdfast/engine/report/tables"
-	"holdfast/engine/report/termtext"
 )
 
 func (a *app) runsCommand() *cobra.Command {
@@ -39,18 +38,18 @@ ID, it shows that run as a log would have it; --verbose shows every step.`,
 			if a.json {
 				return a.printJSON(append([]journal.Run{}, runs...))
 			}
-			return tables.WriteRuns(a.stdout, runs)
+			return tables.WriteRuns(a.tableWriter(), runs)
 		},
 	}
 	cmd.AddCommand(a.pruneCommand())
 	return cmd
 }
 
-func (a *app) runsFolder() (string, error) {
-	if a.runsDir != "" {
-		return a.runsDir, nil
+func (o *siteOpener) runsFolder() (string, error) {
+	if o.runsDir != "" {
+		return o.runsDir, nil
 	}
-	loaded, err := a.loadInventory()
+	loaded, err := o.loadInventory()
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +61,7 @@ func (a *app) showRun(dir, name string) error {
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
-	var view report.Sink = &lines.Writer{W: a.stdout, Style: termtext.Style{Colour: isColourTerminal(a.stdout)}, Plan: true, Full: a.verbose}
+	var view report.Sink = &lines.Writer{W: a.stdout, Style: a.outputStyle(), Plan: true, Full: a.verbose}
 	if a.json {
 		view = report.JSONLines{W: a.stdout}
 	}

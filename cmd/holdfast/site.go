@@ -31,6 +31,7 @@ import (
 // site is a loaded inventory with connections to its hosts and clusters.
 type site struct {
 	loaded   inventory.Loaded
+	secrets  textutil.Secrets // the sensitive values of the inventory
 	inv      engine.Inventory
 	selectFn func(engine.Host) bool
 	hosts    *connection.Hosts
@@ -39,25 +40,40 @@ type site struct {
 	run      *rollout.Run
 }
 
-func (a *app) loadInventory() (inventory.Loaded, error) {
-	src := inventory.Source{FS: a.newInputs().FS("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
-	for _, p := range a.inventory {
+// siteOpener opens the site that the flags name.
+type siteOpener struct {
+	console
+	command event.Command
+
+	inventory []string
+	vars      []string
+	otherVars []string // names in vars that a playbook defines
+	varFiles  []string
+	limit     string
+	runsDir   string
+	forks     int
+	askPass   bool
+}
+
+func (o *siteOpener) loadInventory() (inventory.Loaded, error) {
+	src := inventory.Source{FS: o.newInputs().FS("/"), Root: "/", Vars: o.vars, Others: o.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
+	for _, p := range o.inventory {
 		rooted, err := pathBelowRoot(p)
 		if err != nil {
 			return inventory.Loaded{}, err
 		}
 		src.Paths = append(src.Paths, rooted)
 	}
-	for _, p := range a.varFiles {
+	for _, p := range o.varFiles {
 		rooted, err := pathBelowRoot(p)
 		if err != nil {
 			return inventory.Loaded{}, err
 		}
 		src.VarFiles = append(src.VarFiles, rooted)
 	}
-	loaded, err := a.evaluateInventory(src)
+	loaded, err := o.evaluateInventory(src)
 	if err == nil && len(loaded.Inventory.Hosts) == 0 { // without this error every command would succeed
-		return loaded, fmt.Errorf("%s: the inventory has no hosts; add a host or a hosts block", strings.Join(a.inventory, ", "))
+		return loaded, fmt.Errorf("%s: the inventory has no hosts; add a host or a hosts block", strings.Join(o.inventory, ", "))
 	}
 	return loaded, err
 }
@@ -67,7 +83,7 @@ func (a *app) loadInventory() (inventory.Loaded, error) {
 var maxEvaluation = 5 * time.Minute
 
 // evaluateInventory returns an error if loading takes too long: a few nested loops can run for days.
-func (a *app) evaluateInventory(src inventory.Source) (inventory.Loaded, error) {
+func (o *siteOpener) evaluateInventory(src inventory.Source) (inventory.Loaded, error) {
 	type result struct {
 		loaded inventory.Loaded
 		err    error
@@ -81,7 +97,7 @@ func (a *app) evaluateInventory(src inventory.Source) (inventory.Loaded, error) 
 	case r := <-done:
 		return r.loaded, r.err
 	case <-time.After(maxEvaluation):
-		return inventory.Loaded{}, fmt.Errorf("%s: the inventory takes longer than %s to evaluate; use fewer loops and functions within loops", strings.Join(a.inventory, ", "), engine.Duration(maxEvaluation))
+		return inventory.Loaded{}, fmt.Errorf("%s: the inventory takes longer than %s to evaluate; use fewer loops and functions within loops", strings.Join(o.inventory, ", "), engine.Duration(maxEvaluation))
 	}
 }
 
@@ -97,37 +113,42 @@ func pathBelowRoot(p string) (string, error) {
 }
 
 // openSite does not connect. names and --limit both limit the hosts.
-func (a *app) openSite(_ context.Context, names []string) (*site, error) {
-	loaded, err := a.loadInventory()
+func (o *siteOpener) openSite(_ context.Context, names []string) (*site, error) {
+	loaded, err := o.loadInventory()
 	if err != nil {
 		return nil, err
 	}
-	s := &site{loaded: loaded, inv: loaded.Inventory, runsDir: a.runsDir}
+	s := &site{loaded: loaded, secrets: textutil.NewSecrets(loaded.Sensitive), inv: loaded.Inventory, runsDir: o.runsDir}
 	if s.runsDir == "" {
 		s.runsDir = filepath.Join(loaded.Dir, "runs")
 	}
-	if s.selectFn, err = a.parseSelection(s.inv, names); err != nil {
+	if s.selectFn, err = o.parseSelection(s.inv, names); err != nil {
 		return nil, err
 	}
 	id := bastion.NewRunID(bastion.Clock{}.Now())
-	secrets, err := a.newSecrets(s.inv)
+	secrets, err := o.newSecrets(s.inv)
 	if err != nil {
 		return nil, err
 	}
-	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile}, observe.ReadFileScript)
+	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: o.printWarning, ReadFile: o.newInputs().ReadFile, RunMatch: o.runMatch}, observe.ReadFileScript)
+	s.hosts.HideSecrets(s.secrets)
+	s.hosts.Forks = o.forks
+	var checkContent func(context.Context, engine.Content) error
 	if m := s.inv.Mirror; m != nil {
-		s.hosts.ServeContents(content.NewServer(*m))
+		served := content.NewServer(*m)
+		s.hosts.ServeContents(served)
+		checkContent = served.CheckContent
 	}
 	s.clusters = connection.NewClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		Options: rollout.Options{
 			ID:      id,
-			Start:   event.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
-			Request: planner.Request{Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn}, Forks: a.forks,
+			Start:   event.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Command: o.command},
+			Request: planner.Request{Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn}, Forks: o.forks,
 		},
 		Ports: rollout.Ports{
-			Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir}, Web: web.Client{Agent: "holdfast/" + buildID()},
-			Sink: discard{}, Clock: bastion.Clock{}, Soft: a.soft, SetRate: s.hosts.SetRate,
+			Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir, Secrets: s.secrets}, Web: web.Client{Agent: "holdfast/" + buildID()},
+			Sink: discard{}, Clock: bastion.Clock{}, Soft: o.soft, SetRate: s.hosts.SetRate, CheckContent: checkContent, Secrets: s.secrets,
 		},
 	}
 	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // after an error the identity stays empty, and no hold counts as one of this bastion
@@ -143,12 +164,12 @@ func (s *site) holdOwner() engine.HoldOwner {
 // openDesired opens the site and reads the desired states, for commands that
 // compare hosts with them. Other commands work even with an invalid
 // configuration.
-func (a *app) openDesired(ctx context.Context) (*site, error) {
-	s, err := a.openSite(ctx, nil)
+func (o *siteOpener) openDesired(ctx context.Context) (*site, error) {
+	s, err := o.openSite(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	c := a.newConfigs(ctx, s.loaded)
+	c := o.newConfigs(ctx, s.loaded)
 	if s.run.Desired, err = c.States(); err != nil {
 		s.close()
 		return nil, err
@@ -182,12 +203,12 @@ func (s *site) selectOnly(names []string) {
 	s.selectFn = func(h engine.Host) bool { return in[h.Name] }
 }
 
-func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.Host) bool, error) {
+func (o *siteOpener) parseSelection(inv engine.Inventory, names []string) (func(engine.Host) bool, error) {
 	all := func(engine.Host) bool { return true }
 	limit, named := all, all
 	var err error
-	if a.limit != "" {
-		if limit, err = hostpattern.Parse(a.limit, inv); err != nil {
+	if o.limit != "" {
+		if limit, err = hostpattern.Parse(o.limit, inv); err != nil {
 			return nil, fmt.Errorf("--limit: %w", err)
 		}
 	}
@@ -198,7 +219,7 @@ func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.
 	}
 	both := func(h engine.Host) bool { return limit(h) && named(h) }
 	if len(names) > 0 && !slices.ContainsFunc(inv.Hosts, both) { // without this error the command would do nothing and succeed
-		return nil, fmt.Errorf("%s: none of these hosts is within --limit %s", strings.Join(names, ","), a.limit)
+		return nil, fmt.Errorf("%s: none of these hosts is within --limit %s", strings.Join(names, ","), o.limit)
 	}
 	return both, nil
 }
@@ -208,34 +229,36 @@ type discard struct{}
 
 func (discard) Emit(event.Event) error { return nil }
 
-func (a *app) newConfigs(ctx context.Context, loaded inventory.Loaded) *desired.Configs {
-	c := desired.NewConfigs(loaded, a.newInputs().FS("/"))
-	c.Fetch = web.NewFetcher(ctx, c.AddWarning).Fetch
+func (o *siteOpener) newConfigs(ctx context.Context, loaded inventory.Loaded) *desired.Configs {
+	c := desired.NewConfigs(loaded, o.newInputs().FS("/"))
+	fetcher := web.NewFetcher(ctx, c.AddWarning)
+	fetcher.Wait = o.printNotice
+	c.Fetch = fetcher.Fetch
 	return c
 }
 
 // setBastionIdentity makes sure that this bastion has an identity, and adds it to
 // the run. The identity distinguishes the holds of this bastion from those of
 // other bastions.
-func (a *app) setBastionIdentity(s *site) error {
+func (o *siteOpener) setBastionIdentity(s *site) error {
 	here, err := journal.EnsureBastion(bastion.StateDir(), bastion.ThisMachine())
 	if err != nil {
 		return err
 	}
 	if was := here.Replaced; was != (journal.Machine{}) {
-		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not adopted\n", textutil.Printable(was.Name))
+		fmt.Fprintf(o.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not adopted\n", textutil.Printable(was.Hostname))
 	}
 	s.run.Start.Bastion = here.Identity
 	return nil
 }
 
 // newSecrets asks for the password of -K immediately, before other output and before a host needs the password.
-func (a *app) newSecrets(inv engine.Inventory) (*bastion.Secrets, error) {
-	s := bastion.NewSecrets(inv, a.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
-		return terminal.Question{Text: text, Hidden: true}.Ask(ctx, a.soft)
+func (o *siteOpener) newSecrets(inv engine.Inventory) (*bastion.Secrets, error) {
+	s := bastion.NewSecrets(inv, o.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
+		return terminal.Question{Text: text, Hidden: true}.Ask(ctx, o.soft)
 	})
-	if !a.askPass {
+	if !o.askPass {
 		return s, nil
 	}
-	return s, s.AskBecomePassword(a.soft)
+	return s, s.AskBecomePassword(o.soft)
 }

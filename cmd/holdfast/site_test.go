@@ -21,7 +21,7 @@ locals { x = [for a in range(8) : [for b in range(1000) : jsonencode(range(9))]]
 	whole := maxEvaluation
 	t.Cleanup(func() { maxEvaluation = whole })
 	maxEvaluation = 10 * time.Millisecond
-	a := &app{inventory: []string{file}}
+	a := &siteOpener{inventory: []string{file}}
 	if _, err := a.loadInventory(); err == nil || !strings.Contains(err.Error(), "takes longer than") || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
 	"holdfast/engine/report/tables"
-	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 )
 
@@ -64,7 +63,7 @@ func (a *app) runStatus(ctx context.Context) error {
 	if a.json {
 		err = a.printJSON(status)
 	} else {
-		err = tables.WriteStatus(a.stdout, status, termtext.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
+		err = tables.WriteStatus(a.tableWriter(), status, a.outputStyle(), a.verbose)
 	}
 	if err != nil {
 		return err
@@ -119,7 +118,7 @@ func (a *app) listHolds(ctx context.Context) error {
 	if a.json {
 		err = a.printJSON(held)
 	} else {
-		err = tables.WriteHolds(a.stdout, held, unreached)
+		err = tables.WriteHolds(a.tableWriter(), held, unreached)
 	}
 	if err != nil {
 		return err
@@ -150,7 +149,8 @@ func (a *app) validateCommand() *cobra.Command {
 			plays := &site{inv: inv, run: &rollout.Run{}}
 			playErr := a.readPlays(plays, book)
 			absent, authorityErr := a.checkAuthorities(loaded)
-			if err := errors.Join(configErr, playErr, authorityErr); err != nil {
+			sshErr := errors.Join(a.checkSSHConfig(inv.Hosts)...)
+			if err := errors.Join(configErr, playErr, authorityErr, sshErr); err != nil {
 				return err
 			}
 			for _, w := range slices.Concat(loaded.Warnings, c.Warnings, absent) {

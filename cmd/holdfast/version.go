@@ -9,9 +9,9 @@ import (
 
 // build identifies the program.
 type build struct {
-	Version string `json:"version"`            // version of the release, or devel
-	Commit  string `json:"commit,omitempty"`   // commit that the program was built from
-	Changed bool   `json:"modified,omitempty"` // the checkout had uncommitted changes
+	Version  string `json:"version"`            // version of the release, or devel
+	Commit   string `json:"commit,omitempty"`   // commit that the program was built from
+	Modified bool   `json:"modified,omitempty"` // the checkout had uncommitted changes
 }
 
 func readBuild() build {
@@ -28,7 +28,7 @@ func readBuild() build {
 		case "vcs.revision":
 			b.Commit = s.Value
 		case "vcs.modified":
-			b.Changed = s.Value == "true"
+			b.Modified = s.Value == "true"
 		}
 	}
 	return b
@@ -39,7 +39,7 @@ func (b build) String() string {
 	text := b.Version
 	if b.Commit != "" {
 		text += " (commit " + b.Commit[:min(12, len(b.Commit))]
-		if b.Changed {
+		if b.Modified {
 			text += ", with changes"
 		}
 		text += ")"

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 )
 
 // maxOutput limits each stream of a bastion command, in bytes.
@@ -18,15 +19,16 @@ const maxOutput = 1 << 20
 
 // Commands runs the commands of the inventory, such as drains, gates and hooks.
 type Commands struct {
-	Dir   string        // folder of the inventory
-	grace time.Duration // time for processes to end, and for output after the end of the command; 0: 5 s
+	Dir     string           // folder of the inventory
+	Secrets textutil.Secrets // hidden in errors of commands
+	grace   time.Duration    // time for processes to end, and for output after the end of the command; 0: 5 s
 
 	filterTime time.Duration // time for a filter; 0: 1 minute
 }
 
 // Run runs a command with sh in the inventory's folder, in a process group of
-// its own, so that Ctrl-C in the terminal reaches only holdfast. When the
-// context ends, so do all processes of the group, by SIGKILL after the grace.
+// its own, so that Ctrl-C in the terminal reaches only holdfast. When the context ends, all
+// processes of the group get SIGTERM, and SIGKILL after the grace.
 // Processes that a successful command leaves behind continue, and their later
 // output is lost.
 func (b Commands) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
@@ -37,7 +39,7 @@ func (b Commands) Run(ctx context.Context, command string, env []string) (rollou
 	var stdout, stderr bounded
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := runGroup(cmd, cmp.Or(b.grace, bastionGrace))
-	reply := rollout.Reply{Stdout: stdout.String(), Stderr: stderr.String()}
+	reply := rollout.Reply{Stdout: stdout.String(), Stderr: b.Secrets.HideOutput(stderr.String(), stderr.cut)}
 	var status *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -93,13 +95,16 @@ func shellCommand(ctx context.Context, command string) *exec.Cmd {
 
 // bounded keeps the beginning of a stream and drops the rest. The buffer is not embedded, because io.Copy would use its
 // ReadFrom, which has no bound.
-type bounded struct{ kept bytes.Buffer }
+type bounded struct {
+	kept bytes.Buffer
+	cut  bool // something was dropped
+}
 
 // Write keeps the part of p that fits, and reports all of p as written.
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := maxOutput - b.kept.Len(); room > 0 {
-		_, _ = b.kept.Write(p[:min(len(p), room)])
-	}
+	room := max(0, maxOutput-b.kept.Len())
+	b.cut = b.cut || len(p) > room
+	_, _ = b.kept.Write(p[:min(len(p), room)])
 	return len(p), nil
 }
 

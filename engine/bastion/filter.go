@@ -41,8 +41,8 @@ func (b Commands) Filter(ctx context.Context, words []string, input []byte) ([]b
 	if err == nil {
 		return stdout.Bytes(), nil
 	}
-	if text := strings.TrimSpace(stderr.String()); text != "" {
-		return nil, fmt.Errorf("%w: %s", err, textutil.Printable(textutil.KeepTail(text, shownErrors)))
+	if text := strings.TrimSpace(b.Secrets.HideOutput(stderr.String(), stderr.cut)); text != "" {
+		return nil, fmt.Errorf("%w: %s", err, textutil.Printable(b.Secrets.KeepTail(text, shownErrors)))
 	}
 	return nil, err
 }

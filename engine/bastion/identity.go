@@ -46,5 +46,5 @@ func StateDir() string {
 func ThisMachine() journal.Machine {
 	id, _ := os.ReadFile("/etc/machine-id") // some containers have none
 	name, _ := os.Hostname()
-	return journal.Machine{ID: strings.TrimSpace(string(id)), Name: name}
+	return journal.Machine{MachineID: strings.TrimSpace(string(id)), Hostname: name}
 }

@@ -11,7 +11,7 @@ import (
 // NewRunID returns a run ID that sorts by time. It has 64 random bits, because a run
 // owns every hold with its ID, and no two bastions may use the same ID.
 func NewRunID(now time.Time) string {
-	b := make([]byte, 8)
+	b := make([]byte, engine.RunIDBytes)
 	_, _ = rand.Read(b) // documented to never fail
 	return engine.NewRunID(now, b)
 }

@@ -68,10 +68,10 @@ func (s *Secrets) BecomePassword(ctx context.Context, host string) ([]byte, erro
 	switch {
 	case s.ask: // -K takes precedence over the inventory
 		return s.rememberSecret(ctx, "terminal", func() ([]byte, error) { return s.query(ctx, "sudo password:") })
-	case ssh.BecomeFile != "":
-		return s.rememberSecret(ctx, "file "+ssh.BecomeFile, func() ([]byte, error) { return s.in.ReadFile(ssh.BecomeFile) })
-	case ssh.BecomeCommand != "":
-		return s.rememberSecret(ctx, "command "+ssh.BecomeCommand, func() ([]byte, error) { return s.runPasswordCommand(ctx, ssh.BecomeCommand) })
+	case ssh.BecomePasswordFile != "":
+		return s.rememberSecret(ctx, "file "+ssh.BecomePasswordFile, func() ([]byte, error) { return s.in.ReadFile(ssh.BecomePasswordFile) })
+	case ssh.BecomePasswordCommand != "":
+		return s.rememberSecret(ctx, "command "+ssh.BecomePasswordCommand, func() ([]byte, error) { return s.runPasswordCommand(ctx, ssh.BecomePasswordCommand) })
 	}
 	return nil, nil
 }

@@ -141,6 +141,9 @@ func bombCases(t *testing.T, l limits, gigabytes int) []bombCase {
 // and its place, before it fills the memory, and without being unpacked to the
 // end.
 func TestBombs(t *testing.T) {
+	if longtest.RaceDetector {
+		t.Skip("the race detector takes memory of its own")
+	}
 	l, gigabytes := bombLimits(longtest.Slow())
 	for _, c := range bombCases(t, l, gigabytes) {
 		t.Run(c.name, func(t *testing.T) {

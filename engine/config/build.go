@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"holdfast/engine/config/syntax"
 	"holdfast/engine/resource"
@@ -33,31 +33,60 @@ func (b *builder) buildConfig() {
 
 func (b *builder) buildSystem() {
 	b.out.OSImage = b.spec.OSImageURL
-	b.out.ExtensionsImage = b.spec.BaseOSExtensionsContainerImage
 	b.out.KernelType = b.spec.KernelType
 	b.out.Extensions = sortUnique(b.spec.Extensions)
+	if b.out.KernelType != "" || len(b.out.Extensions) > 0 { // nothing else comes from this image
+		b.out.ExtensionsImage = b.spec.BaseOSExtensionsContainerImage
+	}
 	for _, a := range b.spec.KernelArguments {
 		b.out.KernelArgs = append(b.out.KernelArgs, resource.SplitKernelArgs(a)...)
 	}
-	for _, s := range b.merged.KernelArguments.ShouldExist {
-		for _, a := range resource.SplitKernelArgs(string(s)) {
-			if !slices.Contains(b.out.KernelArgs, a) {
-				b.out.KernelArgs = append(b.out.KernelArgs, a)
-			}
-		}
-	}
-	for _, s := range b.merged.KernelArguments.ShouldNotExist {
-		for _, a := range resource.SplitKernelArgs(string(s)) {
-			if slices.Contains(b.out.KernelArgs, a) {
-				b.problems.AddError(b.places.entryPlace("without "+string(s)), "is also required by a document; keep one")
-			}
-			b.out.NoKernelArgs = append(b.out.NoKernelArgs, a)
-		}
-	}
+	b.addKernelArguments()
 	b.out.NoKernelArgs = sortUnique(b.out.NoKernelArgs)
 	if b.out.KernelType != "" && slices.Contains(b.out.Extensions, "kernel-devel") {
 		b.problems.AddError(b.extensionPlace("kernel-devel"), "requires the default kernel, but the kernel type is %s; remove one", b.out.KernelType)
 	}
+}
+
+// addKernelArguments has the effect of Ignition, which removes first, and then
+// appends each entry unless its arguments are there next to each other: the
+// order within an entry matters.
+func (b *builder) addKernelArguments() {
+	machine, single, inRow := b.out.KernelArgs, map[string]bool{}, map[string]bool{}
+	for _, s := range b.merged.KernelArguments.ShouldExist {
+		args := resource.SplitKernelArgs(string(s))
+		if !containsRow(b.out.KernelArgs, args) {
+			b.out.KernelArgs = append(b.out.KernelArgs, args...)
+		}
+		for _, a := range args {
+			single[a], inRow[a] = single[a] || len(args) == 1, inRow[a] || len(args) > 1
+		}
+	}
+	for _, s := range b.merged.KernelArguments.ShouldNotExist {
+		for _, a := range resource.SplitKernelArgs(string(s)) {
+			at := b.places.entryPlace("without " + string(s))
+			switch {
+			case inRow[a]: // removed where it is, and appended in its row
+			case slices.Contains(machine, a):
+				b.problems.AddError(at, "is also required by a document; keep one")
+			case single[a]:
+				b.problems.AddWarning(at, "is also required by a document, which wins; remove one")
+			}
+			if !slices.Contains(b.out.KernelArgs, a) {
+				b.out.NoKernelArgs = append(b.out.NoKernelArgs, a)
+			}
+		}
+	}
+}
+
+// containsRow reports whether list has the elements of row next to each other.
+func containsRow(list, row []string) bool {
+	for i := range len(list) - len(row) + 1 {
+		if slices.Equal(list[i:i+len(row)], row) {
+			return true
+		}
+	}
+	return false
 }
 
 func (b *builder) extensionPlace(name string) resource.SourcePosition {

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"holdfast/engine/config/ignition"
 	"holdfast/engine/config/syntax"

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"holdfast/engine/config/registries"
 	"holdfast/engine/config/syntax"
 	"holdfast/engine/resource"
 )
@@ -20,10 +21,17 @@ type document struct {
 	butane bool             // source is Butane, which names fields differently
 	root   syntax.FieldPath // from source to the document, which may be one of a list
 	prefix syntax.FieldPath // from source to the Ignition config
-	spec   machineSpec
+	// origins has the former indexes of the entries of a converted config.
+	origins map[string][]int
+	spec    machineSpec
 	// generated means that a controller created the document. The OS image of
 	// any other document overrides the OS image of this one.
 	generated        bool
+	isMachineConfig  bool
+	rendered         bool                   // from all MachineConfigs of a pool
+	mirrors          []registries.MirrorSet // of a mirror set
+	fromMirrors      bool                   // rendered from mirror sets by holdfast
+	ignored          string                 // why the document is ignored, or ""
 	ignition         types.Config
 	contents         *contentStore // the contents of the files of ignition
 	contentBytes     int           // total size of the decoded files, also of those that were refused
@@ -31,14 +39,33 @@ type document struct {
 	fetch            func(Remote) ([]byte, error)
 	fetchedBytes     int // total size of the fetched files
 	failedFetches    int
+	localBytes       int64 // total size of the local files of a Butane document
 	report           *syntax.Problems
+	isReadWithErrors bool                    // the text of the document had errors already
+	parent           *document               // the document that merges this one; nil for most
+	depth            int                     // number of documents that refer to each other, up to this one
+	reference        resource.SourcePosition // of a document that is embedded in another one: where
 }
 
 func (d *document) ignitionPlace(p syntax.FieldPath) resource.SourcePosition {
+	if d.fromMirrors {
+		return d.sourcePosition()
+	}
+	if len(p) > 2 {
+		list, _ := p[1].(string)
+		section, _ := p[0].(string)
+		if i, ok := p[2].(int); ok && i < len(d.origins[section+"."+list]) {
+			p = p.With()
+			p[2] = d.origins[section+"."+list][i]
+		}
+	}
 	return d.documentPlace(d.prefix.With(p...))
 }
 
 func (d *document) documentPlace(p syntax.FieldPath) resource.SourcePosition {
+	if d.reference.File != "" {
+		return embeddedPlace(d.reference, p.String())
+	}
 	shown := p
 	if d.butane {
 		p = snakePath(p)

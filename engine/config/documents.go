@@ -70,6 +70,7 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 	}
 	var docs []*document
 	for _, c := range l.splitChunks(text, shown) {
+		first := len(l.problems.Errors)
 		n := syntax.ReadYAML(shown, c, &l.problems)
 		switch {
 		case n == nil:
@@ -77,7 +78,7 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 		case !l.countValues(n, shown):
 			return nil
 		case n.Field("variant") != nil:
-			docs = append(docs, l.convertButane(n, c, document{file: shown, dir: t.Dir})...)
+			docs = append(docs, l.convertButane(n, c, document{file: shown, dir: t.Dir, isReadWithErrors: len(l.problems.Errors) > first})...)
 		default:
 			docs = append(docs, l.convertValue(n, shown)...)
 		}
@@ -114,6 +115,9 @@ func (l *loader) splitChunks(text, shown string) []syntax.YAMLChunk {
 func nameDocuments(docs []*document, stem string) []*document {
 	unnamed := 0
 	for _, d := range docs {
+		if d.parent != nil {
+			d.name, d.role = d.parent.name, d.parent.role
+		}
 		if d.name == "" {
 			d.name = stem
 			if unnamed++; unnamed > 1 {
@@ -151,35 +155,47 @@ func (l *loader) convertDocument(d *document) []*document {
 	d.prefix = d.root
 	n, _ := d.source.FollowPath(d.root)
 	before, ok := len(d.report.Errors), false
+	_, isMirrors := mirrorKinds[n.StringField("kind")]
 	switch {
 	case n.StringField("kind") == machineKind:
 		ok = d.readMachineConfig(n)
+	case isMirrors:
+		ok = d.readMirrors(n)
+	case isKustomization(d.file, n):
+		ok = d.readKustomization(n)
 	case n.Field("kind") != nil || n.Field("apiVersion") != nil:
-		d.addError(syntax.FieldPath{"kind"}, "must be MachineConfig; other objects are not supported")
+		ok = d.readOtherObject(n)
 	case n.Field("ignition") != nil:
 		ok = d.readIgnition(n)
 	case n.Field("variant") != nil:
 		d.addError(nil, "is Butane written as JSON; write it as YAML")
 	default:
-		d.addError(nil, "is neither Butane (variant and version), nor Ignition (ignition.version), nor a MachineConfig (kind)")
+		d.addError(nil, "is neither Butane (variant and version), nor Ignition (ignition.version), nor a MachineConfig (kind); correct it, or move it out of the folder")
 	}
 	return d.fetchAndCheck(ok, before)
 }
 
-// fetchAndCheck fetches remote contents and checks the document. It returns nil
-// if the document has errors. ok is false if the document could not be read.
-// before is the number of errors in the report from earlier documents.
+// fetchAndCheck fetches remote contents and checks the document. It returns the
+// document and those that it refers to, or nil if one of them has errors. ok is
+// false if the document could not be read. before is the number of errors in the
+// report from earlier documents.
 func (d *document) fetchAndCheck(ok bool, before int) []*document {
 	if ok && len(d.report.Errors) == before {
 		d.fetchContents()
 	}
+	var referred []*document
+	isReplaced := false
 	if ok {
-		d.checkIgnition()
+		ignitionCheck{d}.checkIgnition()
+		referred, isReplaced = d.readReferred()
 	}
-	if !ok || len(d.report.Errors) > before {
+	switch {
+	case !ok || len(d.report.Errors) > before:
 		return nil
+	case isReplaced:
+		return referred
 	}
-	return []*document{d}
+	return append([]*document{d}, referred...)
 }
 
 func (l *loader) convertButane(source *syntax.Node, c syntax.YAMLChunk, in document) []*document {
@@ -189,20 +205,27 @@ func (l *loader) convertButane(source *syntax.Node, c syntax.YAMLChunk, in docum
 		d.addError(syntax.FieldPath{"version"}, "is experimental and may change its meaning; use a stable version")
 		return nil
 	}
+	l.findFilesDir(d)
 	if !l.localsFit(d) {
 		return nil
 	}
 	out, findings, ok := butane.Translate(c.Text, d.dir)
 	before := len(d.report.Errors)
-	for _, f := range findings {
-		if f.Line > 0 {
-			f.Line += c.Line
+	for i := range findings {
+		if findings[i].Line > 0 {
+			findings[i].Line += c.Line
 		}
-		d.reportButaneFinding(f)
+		d.reportButaneFinding(findings[i])
 	}
 	if !ok {
+		d.findMore(findings)
 		return nil
 	}
+	return d.fetchAndCheck(d.readTranslated(out), before)
+}
+
+// readTranslated reads the output of Butane. It returns the same as readIgnition.
+func (d *document) readTranslated(out []byte) bool {
 	var inner syntax.Problems
 	var n *syntax.Node
 	if out = bytes.TrimSpace(out); bytes.HasPrefix(out, []byte("{")) {
@@ -212,18 +235,19 @@ func (l *loader) convertButane(source *syntax.Node, c syntax.YAMLChunk, in docum
 	}
 	if n == nil {
 		d.addError(nil, "cannot be read after its translation by Butane; simplify the document")
-		return nil
+		return false
 	}
 	if n.StringField("kind") == machineKind {
-		ok = d.readMachineConfig(n)
-	} else {
-		ok = d.readIgnition(n)
+		return d.readMachineConfig(n)
 	}
-	return d.fetchAndCheck(ok, before)
+	return d.readIgnition(n)
 }
 
 // reportButaneFinding makes unknown fields errors, because Butane would ignore them.
 func (d *document) reportButaneFinding(f butane.Finding) {
+	if d.isReadWithErrors && len(f.Path) == 0 && f.Line == 0 {
+		return // the library could not read the text for the reason that is reported
+	}
 	place := d.documentPlace(f.Path)
 	if f.Line > 0 {
 		place.Line, place.Column = f.Line, f.Column
@@ -231,16 +255,22 @@ func (d *document) reportButaneFinding(f butane.Finding) {
 	if len(f.Path) == 0 {
 		place.Path = ""
 	}
-	unused := strings.HasPrefix(f.Message, "unused key ")
-	if unused {
+	if f.Unknown {
 		place.Path = syntax.FieldPath(f.Path).String()
 		if k := d.source.FieldKey(f.Path); k != nil {
 			place.Line, place.Column = k.Line, k.Column
 		}
 	}
-	if f.Warning && !unused {
-		d.report.AddWarning(place, "%s", ignition.ExplainMessage(f.Message))
+	text := f.Advice
+	switch {
+	case f.Unknown:
+		text = butane.ExplainUnknownField(d.source.StringField("variant"), f.Path)
+	case text == "":
+		text = ignition.ExplainMessage(f.Message)
+	}
+	if f.Warning && !f.Unknown {
+		d.report.AddWarning(place, "%s", text)
 		return
 	}
-	d.report.AddError(place, "%s", ignition.ExplainMessage(f.Message))
+	d.report.AddError(place, "%s", text)
 }

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"crypto/sha512"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"net/url"
 
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"holdfast/engine/config/syntax"
 )
@@ -15,7 +17,7 @@ import (
 type Remote struct {
 	URL     string
 	Headers [][2]string // name and value of request headers
-	Hash    string      // sha256-… or sha512-… of the decompressed contents
+	Hash    string      // sha256-… or sha512-… of the decompressed contents; "": not known yet
 	Gzip    bool        // the response is compressed
 }
 
@@ -51,10 +53,21 @@ func (r Remote) Redacted() string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// fetchContents embeds remote contents that have a hash. checkIgnition refuses the others.
+// HashOf returns the hash of contents as documents write it.
+func HashOf(data []byte) string {
+	sum := sha512.Sum512(data)
+	return "sha512-" + hex.EncodeToString(sum[:])
+}
+
+// fetchContents embeds remote contents that have a hash, and refuses the others.
 func (d *document) fetchContents() {
 	if d.fetch == nil {
 		return
+	}
+	c, at := &d.ignition.Ignition.Config, syntax.FieldPath{"ignition", "config"}
+	c.Replace = d.embedRemote(c.Replace, at.With("replace"))
+	for i, r := range c.Merge {
+		c.Merge[i] = d.embedRemote(r, at.With("merge", i))
 	}
 	for i := range d.ignition.Storage.Files {
 		f := &d.ignition.Storage.Files[i]
@@ -70,12 +83,12 @@ func (d *document) fetchContents() {
 // fetches nothing more.
 const maxFailedFetches = 8
 
-// embedRemote fetches a resource and returns it with embedded contents. If the
-// fetch fails, it reports the error and returns an empty resource. It fetches
-// nothing more after a limit, or after too many failures: the document is
+// embedRemote fetches a resource and returns it with embedded contents. It
+// refuses contents without a hash, with the hash to write. If the fetch fails, it
+// reports the error and returns an empty resource. It fetches nothing more after a limit, or after too many failures: the document is
 // refused anyway.
 func (d *document) embedRemote(r types.Resource, at syntax.FieldPath) types.Resource {
-	if r.Source == nil || r.Verification.Hash == nil {
+	if r.Source == nil {
 		return r
 	}
 	if u, err := url.Parse(*r.Source); err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -84,17 +97,24 @@ func (d *document) embedRemote(r types.Resource, at syntax.FieldPath) types.Reso
 	if d.hasReportedLimit || d.failedFetches >= maxFailedFetches {
 		return types.Resource{}
 	}
-	remote := Remote{URL: *r.Source, Hash: *r.Verification.Hash, Gzip: r.Compression != nil && *r.Compression == "gzip"}
+	remote := Remote{URL: *r.Source, Hash: stringOrEmpty(r.Verification.Hash), Gzip: r.Compression != nil && *r.Compression == "gzip"}
 	for _, h := range r.HTTPHeaders {
 		if h.Value != nil {
 			remote.Headers = append(remote.Headers, [2]string{h.Name, *h.Value})
 		}
 	}
 	data, err := d.fetch(remote)
-	if err != nil {
+	switch {
+	case err != nil && remote.Hash == "":
+		d.failedFetches++
+		d.addError(at.With("source"), "%s; it cannot be fetched from %s: %v", remoteProblem(r), remote.Redacted(), err)
+		return types.Resource{}
+	case err != nil:
 		d.failedFetches++
 		d.addError(at.With("source"), "cannot be fetched from %s: %v", remote.Redacted(), err)
 		return types.Resource{}
+	case remote.Hash == "":
+		d.addError(at.With("source"), "refers to remote contents without a hash; check them, and write verification.hash: %s", HashOf(data))
 	}
 	// decodeContents counts the contents only after all of them were fetched.
 	d.fetchedBytes += len(data)

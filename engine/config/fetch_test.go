@@ -74,6 +74,7 @@ func TestWhatCannotBeFetched(t *testing.T) {
  {"path": "/etc/b", "contents": {"source": "https://x.example/b", "verification": {"hash": "` + hashOf("A") + `"}}},
  {"path": "/etc/c", "contents": {"source": "https://x.example/b", "compression": "gzip", "verification": {"hash": "` + hashOf("B") + `"}}},
  {"path": "/etc/d", "contents": {"source": "https://x.example/b"}},
+ {"path": "/etc/f", "contents": {"source": "https://ann:secret@x.example/none?token=secret"}},
  {"path": "/var/lib/kubelet/config.json", "contents": {"source": "https://x.example/none", "verification": {"hash": "` + hashOf("A") + `"}}},
  {"path": "/etc/e", "contents": {"source": "s3://x/b", "verification": {"hash": "` + hashOf("A") + `"}}}]}}`
 	_, err := Load(Source{
@@ -83,9 +84,10 @@ func TestWhatCannotBeFetched(t *testing.T) {
 	want := `x.ign:2:44: storage.files[0].contents.source: cannot be fetched from https://x.example/a: not found
 x.ign:3:44: storage.files[1].contents.source: cannot be fetched from https://x.example/b: its hash differs from verification.hash (after decompression)
 x.ign:4:44: storage.files[2].contents.source: cannot be fetched from https://x.example/b: it is not gzip data, or it is larger than 64 MiB
-x.ign:5:44: storage.files[3].contents.source: refers to remote contents (https:) without a hash; add verification.hash (sha512- and the output of sha512sum), or embed the contents as a data: URL (Butane: inline or local)
-x.ign:6:66: storage.files[4].contents.source: cannot be fetched from https://x.example/none: not found
-x.ign:7:44: storage.files[5].contents.source: refers to remote contents (s3:), but only http and https are supported; embed the contents as a data: URL (Butane: inline or local)`
+x.ign:5:44: storage.files[3].contents.source: refers to remote contents without a hash; check them, and write verification.hash: ` + HashOf([]byte("B")) + `
+x.ign:6:44: storage.files[4].contents.source: refers to remote contents (https:) without a hash; add verification.hash (sha512- and the output of sha512sum), or embed the contents as a data: URL (Butane: inline or local); it cannot be fetched from https://x.example/none: not found
+x.ign:7:66: storage.files[5].contents.source: cannot be fetched from https://x.example/none: not found
+x.ign:8:44: storage.files[6].contents.source: refers to remote contents (s3:), but only http and https are supported; embed the contents as a data: URL (Butane: inline or local)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)
 	}

@@ -26,6 +26,7 @@ const marker = "s3cr3t-m4rk3r"
 func FuzzIgnition(f *testing.F) {
 	addSeeds(f, ".ign", ".json")
 	f.Add(`{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/a","mode":` + `"` + marker + `","contents":{"source":"` + marker + `"}}]}}`)
+	f.Add(`{"ignition":{"version":"2.2.0"},"storage":{"files":[{"filesystem":"root","path":"` + marker + `","contents":{"source":"data:,` + marker + `"}}]},"systemd":{"units":[{"name":"` + marker + `"}]}}`)
 	f.Add(`{"ignition":{"version":"3.4.0"},"passwd":{"users":[{"name":"` + marker + `!","passwordHash":"` + marker + `","sshAuthorizedKeys":["` + marker + `"]}]}}`)
 	f.Add(`{"ignition":{"version":"3.4.0"},"systemd":{"units":[{"name":"a.service","contents":"[` + marker + `"}]}} ` + marker)
 	f.Fuzz(func(t *testing.T, text string) { checkLoad(t, "x.ign", text) })
@@ -34,6 +35,8 @@ func FuzzIgnition(f *testing.F) {
 func FuzzMachineConfig(f *testing.F) {
 	addSeeds(f, ".yaml")
 	f.Add("kind: MachineConfig\nmetadata: {name: a}\nspec:\n  kernelArguments: [\"" + marker + "\n  x\"]\n  config: " + marker + "\n")
+	f.Add("apiVersion: config.openshift.io/v1\nkind: ImageDigestMirrorSet\nmetadata: {name: a}\nspec: {imageDigestMirrors: [{source: " + marker + ", mirrors: [quay.io/" + marker + "], mirrorSourcePolicy: " + marker + "}]}\n")
+	f.Add("apiVersion: " + marker + "/v1\nkind: " + marker + "\n")
 	f.Add("a: &a [*a, *a]\n")
 	f.Add("a: *" + marker + "\n")
 	f.Add("kind: MachineConfig\nmetadata: {name: a}\nspec: {fips: " + marker + ", config: {ignition: {version: 3.4.0}, storage: {files: [{path: /var/lib/kubelet/config.json, contents: {source: 'data:," + marker + "'}}]}}}\n")

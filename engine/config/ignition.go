@@ -9,12 +9,13 @@ import (
 	"strconv"
 
 	"github.com/coreos/ignition/v2/config/shared/errors"
-	"github.com/coreos/ignition/v2/config/v3_5"
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/coreos/ignition/v2/config/validate"
 	vpath "github.com/coreos/vcontext/path"
 	"github.com/coreos/vcontext/report"
 
+	"holdfast/engine/config/butane"
 	"holdfast/engine/config/ignition"
 	"holdfast/engine/config/syntax"
 )
@@ -27,16 +28,23 @@ func (d *document) readIgnition(n *syntax.Node) bool {
 		return false
 	}
 	version := n.Field("ignition").StringField("version")
-	t, ok := ignition.Shapes[version]
+	if ignition.OldShape(version) != nil && !d.butane {
+		if n = d.convertOld(n, version); n == nil {
+			return false
+		}
+		version = ignition.ConvertedVersion
+	}
+	t := ignition.Shape(version)
 	switch {
 	case version == "":
 		d.addError(versionPath, "is missing, or not a string; write \"version\": \"3.4.0\"")
 		return false
-	case !ok:
-		d.addError(versionPath, "is not a supported version; use 3.0.0 to 3.5.0")
+	case t == nil:
+		d.addError(versionPath, "%s", ignition.ExplainVersion(version))
 		return false
 	}
-	if !d.butane { // Butane writes only fields that exist
+	if !d.butane && d.origins == nil { // translators write only fields that exist
+		n = d.withoutOldFields(n)
 		s := &syntax.ShapeChecker{File: d.file, Format: "Ignition " + version, Report: d.report}
 		s.CheckValue(n, t, d.prefix)
 	}
@@ -47,15 +55,15 @@ func (d *document) readIgnition(n *syntax.Node) bool {
 		n = n.ReplaceField("storage", n.Field("storage").WithoutField("files"))
 	}
 	text := n.AppendJSON(nil)
-	cfg, findings, err := v3_5.ParseCompatibleVersion(text)
+	cfg, findings, err := v3_6.ParseCompatibleVersion(text)
 	before := len(d.report.Errors)
 	d.reportIgnitionFindings(findings)
 	if err != nil {
-		if len(d.report.Errors) == before {
+		if len(d.report.Errors) == before && !findings.IsFatal() {
 			d.addError(nil, "%s", syntax.UnknownProblem)
 		}
-		// Version 3.5.0 has all fields of older versions. Decoding the text as
-		// 3.5.0 lets the checks below report the problems of those fields as
+		// The latest version has all fields of older versions. Decoding the text as
+		// this version lets the checks below report the problems of those fields as
 		// well.
 		if json.Unmarshal(text, &cfg) != nil {
 			return false
@@ -72,6 +80,8 @@ func (d *document) reportIgnitionFindings(findings report.Report) {
 	for _, e := range findings.Entries {
 		p := pathOf(e.Context)
 		switch {
+		case (e.Message == errors.ErrInvalidScheme.Error() || e.Message == errors.ErrInvalidUrl.Error()) && isDecodedSource(p):
+			// decodeResource reports it, with the scheme.
 		case e.Message == errors.ErrModeSpecialBits.Error(), e.Message == errors.ErrFileIllegalMode.Error():
 			// Ignition only warns, but such a mode has no effect or an unexpected one.
 			d.addError(p, "%s", cmp.Or(d.octalAdvice(p), ignition.ExplainMessage(e.Message)))
@@ -83,6 +93,11 @@ func (d *document) reportIgnitionFindings(findings report.Report) {
 	}
 }
 
+// isDecodedSource reports whether this package decodes the source at a path.
+func isDecodedSource(p syntax.FieldPath) bool {
+	return len(p) > 2 && (p[0] == "storage" && p[1] == "files" || p[0] == "ignition" && p[1] == "config")
+}
+
 // octalAdvice returns a question if a decimal mode looks like an octal one,
 // else "".
 func (d *document) octalAdvice(p syntax.FieldPath) string {
@@ -92,13 +107,18 @@ func (d *document) octalAdvice(p syntax.FieldPath) string {
 	}
 	n, _ := d.source.FollowPath(p)
 	mode, err := strconv.ParseUint(n.Scalar, 8, 32)
-	if err != nil || n.Kind != syntax.NumberKind || len(n.Scalar) != 3 {
+	if err != nil || n.Kind != syntax.NumberKind || len(n.Scalar) != 3 && !looksOctal(n.Scalar) {
 		return ""
 	}
 	if ext := path.Ext(d.file); ext == ".ign" || ext == ".json" {
 		return fmt.Sprintf("%s is decimal in JSON, which has no octal numbers; did you mean 0%s? write %d", n.Scalar, n.Scalar, mode)
 	}
 	return fmt.Sprintf("%s is decimal; did you mean 0%s?", n.Scalar, n.Scalar)
+}
+
+func looksOctal(digits string) bool {
+	decimal, err := strconv.Atoi(digits)
+	return err == nil && (butane.LooksOctal(decimal, false) || butane.LooksOctal(decimal, true))
 }
 
 // checkMerged reports errors that exist only in the merged config, such as a

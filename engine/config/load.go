@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"holdfast/engine/config/syntax"
 	"holdfast/engine/resource"
@@ -32,6 +32,10 @@ type Source struct {
 	// OwnFolders are folders of the hosts that holdfast itself writes because of
 	// the inventory.
 	OwnFolders []string
+
+	// Roles are the roles of the MachineConfigs in use; none: all. Documents
+	// without a role are always used.
+	Roles []string
 
 	// Fetch fetches remote contents; nil refuses them. Its error is a short
 	// cause without the address.
@@ -100,14 +104,20 @@ func Load(src Source) (Loaded, error) {
 	l := &loader{src: src}
 	defer func() { src.Cache.contents.values -= l.textValues }() // nothing keeps these documents
 	var docs []*document
+	var groups []documentGroup
 	for _, p := range src.Paths {
-		found := l.loadPath(p)
+		found := l.selectDocuments(l.withRoles(l.dropIgnored(l.loadPath(p), p), p))
 		orderDocuments(found)
+		l.warnMixedRoles(docs, found)
 		l.refuseRepeatedFiles(docs, found, p)
 		docs = append(docs, found...)
+		groups = append(groups, newDocumentGroup(found))
 	}
 	if len(src.Paths) == 0 {
 		l.problems.AddError(resource.SourcePosition{}, "no document is named; name a file or a folder of documents")
+	}
+	if len(l.problems.Errors) == 0 {
+		docs = l.joinGroups(groups)
 	}
 	if err := l.problems.AsError(); err != nil {
 		return Loaded{}, err
@@ -116,12 +126,17 @@ func Load(src Source) (Loaded, error) {
 	checkMerged(b.merged, b.places, &l.problems)
 	b.refuseOwnFolders(src.OwnFolders)
 	b.buildConfig()
+	b.checkTree()
+	b.checkReaders()
 	b.checkMergedContents()
 	if err := l.problems.AsError(); err != nil {
 		return Loaded{}, err
 	}
 	loaded := Loaded{Config: b.out, Warnings: l.problems.WarningTexts(), merged: b.provisioningConfig(), contents: b.contents, settingPlaces: b.settingPlaces()}
 	for _, d := range docs {
+		if d.parent != nil {
+			continue
+		}
 		loaded.Documents = append(loaded.Documents, Document{Name: d.name, Role: d.role, File: d.file})
 	}
 	return loaded, nil
@@ -181,6 +196,7 @@ func (l *loader) readPath(p string) []*document {
 	if len(files) == 0 && len(l.problems.Errors) == before {
 		l.problems.AddError(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")
 	}
+	docs = withoutReferred(docs)
 	l.refuseSameNames(docs)
 	for _, f := range others {
 		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.NamesLocalFile(path.Base(f)) }) {
@@ -188,6 +204,18 @@ func (l *loader) readPath(p string) []*document {
 		}
 	}
 	return docs
+}
+
+// withoutReferred removes the documents that another one refers to with
+// ignition.config: they come with that one.
+func withoutReferred(docs []*document) []*document {
+	referred := map[string]bool{}
+	for _, d := range docs {
+		if d.depth > 0 && d.reference.File == "" {
+			referred[d.file] = true
+		}
+	}
+	return slices.DeleteFunc(docs, func(d *document) bool { return d.depth == 0 && referred[d.file] })
 }
 
 // extensions lists the file extensions of documents.
@@ -217,7 +245,7 @@ func (l *loader) listFolder(p string) (files, others []string) {
 // because its appended contents would be added twice.
 func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	for _, d := range found {
-		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file }) {
+		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file && x.parent == nil && d.parent == nil }) {
 			l.problems.AddError(resource.SourcePosition{File: d.file}, "is listed twice, the second time by %s; remove one: appended contents would be added twice", l.displayPath(p))
 		}
 	}
@@ -228,6 +256,9 @@ func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {
+		if d.parent != nil || d.ignored != "" {
+			continue
+		}
 		if other := seen[d.name]; other != nil {
 			l.problems.AddError(resource.SourcePosition{File: d.file, Line: d.source.Line}, "has the same name %s as a document in %s; rename one: documents are merged in the order of their names", syntax.ShortenName(d.name), other.file)
 		}

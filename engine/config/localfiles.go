@@ -14,15 +14,45 @@ import (
 const maxLocalFiles = 100_000
 
 // maxLocalBytes is the maximum size of the local files of a Butane document in
-// bytes. The library needs many times their size.
+// bytes. The library needs many times as much memory.
 const maxLocalBytes = syntax.MaxDocument
 
 // localsFit reports whether the local files of a Butane document are within the
 // limits. The library reads local files completely, even devices.
 func (l *loader) localsFit(d *document) bool {
-	c := localFiles{loader: l, d: d, dir: strings.TrimPrefix(strings.TrimPrefix(d.dir, strings.TrimSuffix(l.src.Root, "/")), "/")}
-	c.findFields(d.source, nil)
+	c := localFiles{loader: l, d: d, dir: l.folderOf(d)}
+	visitLocals(d.source, nil, c.countLocal)
+	d.localBytes = c.bytes
 	return !c.hasError
+}
+
+// folderOf returns the folder of the document's local files, in the loader's file
+// system.
+func (l *loader) folderOf(d *document) string {
+	return path.Clean(strings.TrimPrefix(strings.TrimPrefix(d.dir, strings.TrimSuffix(l.src.Root, "/")), "/"))
+}
+
+// findFilesDir sets the folder of the document's local files: its own, or the
+// nearest folder above it that has all of them, as butane's --files-dir. If no
+// folder has all, it is the document's own.
+func (l *loader) findFilesDir(d *document) {
+	if d.dir == "" {
+		return
+	}
+	for dir := l.folderOf(d); fs.ValidPath(dir); dir = path.Dir(dir) {
+		hasAll := true
+		visitLocals(d.source, nil, func(local string, _ syntax.FieldPath) {
+			_, err := fs.Stat(l.src.FS, path.Join(dir, local))
+			hasAll = hasAll && err == nil
+		})
+		if hasAll {
+			d.dir = l.displayPath(dir)
+			return
+		}
+		if dir == "." {
+			return
+		}
+	}
 }
 
 // localFiles counts the local files of a document.
@@ -35,21 +65,23 @@ type localFiles struct {
 	hasError bool
 }
 
-func (c *localFiles) findFields(n *syntax.Node, at syntax.FieldPath) {
+// visitLocals calls visit for each local file or folder that a Butane document
+// names.
+func visitLocals(n *syntax.Node, at syntax.FieldPath, visit func(local string, at syntax.FieldPath)) {
 	for i, item := range n.Items {
 		if n.Kind == syntax.ListKind {
-			c.findFields(item, at.With(i))
+			visitLocals(item, at.With(i), visit)
 			continue
 		}
 		switch name := n.Keys[i].Name; name {
 		case "local", "contents_local":
-			c.countLocal(item.Scalar, at.With(name))
+			visit(item.Scalar, at.With(name))
 		case "ssh_authorized_keys_local":
 			for j, key := range item.Items {
-				c.countLocal(key.Scalar, at.With(name, j))
+				visit(key.Scalar, at.With(name, j))
 			}
 		default:
-			c.findFields(item, at.With(name))
+			visitLocals(item, at.With(name), visit)
 		}
 	}
 }
@@ -78,7 +110,7 @@ func (c *localFiles) countLocal(local string, at syntax.FieldPath) {
 			}
 		}
 		if c.files > maxLocalFiles {
-			c.addError(at, "has more than %d files; put so many into the OS image", maxLocalFiles)
+			c.addError(at, "has more than %d files; put so many files into the OS image", maxLocalFiles)
 		}
 		return nil
 	})

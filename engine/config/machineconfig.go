@@ -71,6 +71,7 @@ func (d *document) readMachineConfig(n *syntax.Node) bool {
 	}
 	d.role = meta.Field("labels").StringField(roleLabel)
 	d.generated = meta.Field("annotations").Field(generatedAnnotation) != nil
+	d.isMachineConfig, d.rendered = true, isRendered(d.name, meta)
 	d.spec = specOf(spec)
 	d.checkSpec()
 	if !d.butane {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/ignition/v2/config/v3_5"
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"holdfast/engine/config/ignition"
 )
@@ -55,7 +55,7 @@ func mergeIgnition(docs []*document) types.Config {
 				c.Storage.Files = append(c.Storage.Files, f)
 			}
 		}
-		merged = v3_5.Merge(merged, c)
+		merged = v3_6.Merge(merged, c)
 	}
 	merged.Storage.Files = append(merged.Storage.Files, alone...)
 	return merged

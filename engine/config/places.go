@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"holdfast/engine/config/syntax"
 	"holdfast/engine/resource"

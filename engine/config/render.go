@@ -5,7 +5,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"holdfast/engine/config/ignition"
 	"holdfast/engine/resource"
@@ -60,11 +60,21 @@ func (b *builder) provisioningConfig() types.Config {
 			u.Contents, u.Enabled = nil, nil
 		}
 	}
-	c.KernelArguments.ShouldExist = nil
-	for _, a := range b.out.KernelArgs {
-		if arg := types.KernelArgument(a); !slices.Contains(c.KernelArguments.ShouldExist, arg) {
-			c.KernelArguments.ShouldExist = append(c.KernelArguments.ShouldExist, arg)
+	var args []types.KernelArgument
+	for _, a := range b.spec.KernelArguments {
+		for _, arg := range resource.SplitKernelArgs(a) {
+			args = append(args, types.KernelArgument(arg))
 		}
 	}
+	args = append(args, c.KernelArguments.ShouldExist...) // arguments of one entry stay together
+	c.KernelArguments.ShouldExist = nil
+	for _, a := range args {
+		if !slices.Contains(c.KernelArguments.ShouldExist, a) {
+			c.KernelArguments.ShouldExist = append(c.KernelArguments.ShouldExist, a)
+		}
+	}
+	c.KernelArguments.ShouldNotExist = slices.DeleteFunc(slices.Clone(c.KernelArguments.ShouldNotExist), func(a types.KernelArgument) bool {
+		return slices.Contains(c.KernelArguments.ShouldExist, a) // Ignition refuses an argument in both lists
+	})
 	return c
 }

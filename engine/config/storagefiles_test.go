@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	library "github.com/coreos/ignition/v2/config/shared/errors"
-	"github.com/coreos/ignition/v2/config/v3_5"
+	"github.com/coreos/ignition/v2/config/v3_6"
 
 	"holdfast/engine/config/ignition"
 	"holdfast/engine/config/syntax"
@@ -20,7 +20,7 @@ func FuzzFiles(f *testing.F) {
 	addSeeds(f, ".ign")
 	const doc = `{"ignition":{"version":"%s"},"storage":{"files":[%s],"links":[{"path":"/l","target":"/x"},{"path":"/d/e","target":"x"}],"directories":[{"path":"/d"}]},` +
 		`"systemd":{"units":[{"name":"a.service","contents":"[Unit]","dropins":[{"name":"b.conf","contents":"[Unit]"}]}]}}`
-	for _, version := range []string{"3.0.0", "3.1.0", "3.4.0", "3.5.0"} {
+	for _, version := range []string{"3.0.0", "3.1.0", "3.4.0", "3.5.0", "3.6.0"} {
 		for _, file := range []string{
 			`{"path":"/a"},{"path":"/a"}`, `{"path":"/l/a"}`, `{"path":"/l"}`, `{"path":"/d"}`, `{"path":"/d/e/f"}`, `{"path":"/etc/systemd/system/a.service"}`, `{"path":"/etc/systemd/system/a.service.d/b.conf"}`,
 			`{"path":"/a","mode":4096}`, `{"path":"/a","mode":2541}`, `{"path":"/a","mode":-1}`, `{"path":"/a","overwrite":true}`, `{"path":"a"}`, `{"path":"/a/"}`, `{}`,
@@ -39,13 +39,13 @@ func FuzzFiles(f *testing.F) {
 		n := syntax.ReadJSON("x.json", text, &ignored)
 		shaped := syntax.ShapeChecker{Report: &ignored}
 		version := n.Field("ignition").StringField("version")
-		if n == nil || len(ignored.Errors) > 0 || ignition.Shapes[version] == nil {
+		if n == nil || len(ignored.Errors) > 0 || ignition.Shape(version) == nil {
 			t.Skip()
 		}
-		if shaped.CheckValue(n, ignition.Shapes[version], nil); len(ignored.Errors) > 0 {
+		if shaped.CheckValue(n, ignition.Shape(version), nil); len(ignored.Errors) > 0 {
 			t.Skip()
 		}
-		_, whole, _ := v3_5.ParseCompatibleVersion([]byte(text))
+		_, whole, _ := v3_6.ParseCompatibleVersion([]byte(text))
 		d := &document{source: n, report: &syntax.Problems{}}
 		if !d.readIgnition(n) {
 			t.Skip()
@@ -63,8 +63,12 @@ func FuzzFiles(f *testing.F) {
 		for _, e := range d.report.Errors {
 			got[e.Place.Path+": "+e.Text] = true
 		}
+		// The library does not look for octal modes in decimal any more.
+		maps.DeleteFunc(got, func(s string, _ bool) bool { return version == "3.6.0" && strings.Contains(s, ".mode: ") && !want[s] })
 		for _, said := range []map[string]bool{want, got} {
-			maps.DeleteFunc(said, func(s string, _ bool) bool { return strings.Contains(s, ".source: ") }) // decodeContents checks sources
+			maps.DeleteFunc(said, func(s string, _ bool) bool {
+				return strings.Contains(s, ".source: ") || strings.HasPrefix(s, "ignition.config")
+			}) // decodeContents checks sources
 		}
 		for w := range want {
 			if !got[w] {

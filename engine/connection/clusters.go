@@ -87,11 +87,13 @@ func (c *Clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 		return nil, fmt.Errorf("no etcd cluster %q in the inventory", name)
 	}
 	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS, Metrics: spec.Metrics, Timeout: time.Duration(spec.Timeout)}
-	cfg.Managed = spec.Managed != nil
+	if cfg.Managed = spec.Managed != nil; cfg.Managed {
+		cfg.Unit = spec.Managed.Unit
+	}
 	cfg.NewestCredentials = spec.Managed != nil && spec.Managed.CA != nil
 	for _, h := range c.inv.Members(name) {
 		cfg.Peers = append(cfg.Peers, etcd.Peer{
-			Host: h.Name, Address: h.Address, Retired: h.Retired, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h),
+			Host: h.Name, Address: h.Address, Retired: h.Retired, Dial: c.hosts.dialFrom(h), ReadFiles: c.hosts.readFiles(h), RunScript: c.hosts.runAsRoot(h),
 			RoundTrip: func() time.Duration { return c.hosts.roundTrip(h) },
 		})
 	}
@@ -167,14 +169,17 @@ func (c *Clusters) ListSnapshots(name string) ([]string, error) {
 	return snapshot.List(c.snapshotFolder(spec), name)
 }
 
+// LineagePath returns the path of the record of restores of a cluster, which is beside its snapshots.
+func (c *Clusters) LineagePath(name string) string {
+	spec, _ := c.inv.Cluster(name)
+	return filepath.Join(c.snapshotFolder(spec), name+".lineage")
+}
+
 // Sample gathers the facts of a cluster, and measures the disk latency of its
 // members since the previous sample.
 func (c *Clusters) Sample(ctx context.Context, name string) event.Sample {
 	facts := c.Gather(ctx, name)
-	sample := event.Sample{Voters: len(facts.Voters()), Healthy: facts.CountHealthy(), Down: facts.UnhealthyHosts(), Leader: facts.Leader()}
-	if facts.Problem != "" {
-		sample.Problems = append(sample.Problems, facts.Problem)
-	}
+	sample := event.NewSample(facts)
 	cluster, err := c.Open(ctx, name)
 	if err != nil {
 		sample.Problems = append(sample.Problems, err.Error())
@@ -182,7 +187,6 @@ func (c *Clusters) Sample(ctx context.Context, name string) event.Sample {
 	}
 	for _, m := range facts.Members {
 		if !m.Healthy {
-			sample.Problems = append(sample.Problems, m.Name+": "+m.Problem)
 			continue
 		}
 		switch point, ok, err := c.measureLatency(ctx, cluster, m.Host); {

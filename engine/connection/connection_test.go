@@ -8,8 +8,10 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sourcegraph/conc"
@@ -24,7 +26,7 @@ import (
 // hostAt returns an inventory host for a server.
 func hostAt(name string, s *sshtest.Server) engine.Host {
 	return engine.Host{Name: name, Address: "127.0.0.1", SSH: engine.SSH{
-		User: "core", Port: s.Port(), Identities: []string{s.Identity}, Config: "none", KnownHosts: []string{s.KnownHosts}, Become: "sudo",
+		User: "core", Port: s.Port(), Identities: []string{s.Identity}, SSHConfig: "none", KnownHosts: []string{s.KnownHosts}, Become: "sudo",
 		ConnectTimeout: engine.Duration(time.Minute),
 	}}
 }
@@ -121,6 +123,34 @@ func TestClustersOpenAlone(t *testing.T) {
 	<-ended
 }
 
+// TestRunScriptsKeepsForks checks that RunScripts talks to no more hosts at once than Forks.
+func TestRunScriptsKeepsForks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts := NewHosts(remote.Options{Agent: "none"}, nil)
+		hosts.Forks = 3
+		hosts.Close()
+		var begun atomic.Int32
+		may, all := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(all)
+			hosts.RunScripts(t.Context(), make([]engine.Host, 10), func(engine.Host) rollout.Script {
+				begun.Add(1)
+				<-may
+				return rollout.Script{}
+			}, func(Answer) {})
+		}()
+		synctest.Wait()
+		if n := begun.Load(); n != 3 {
+			t.Errorf("%d hosts at once, and not 3", n)
+		}
+		close(may)
+		<-all
+		if n := begun.Load(); n != 10 {
+			t.Errorf("%d hosts, and not 10", n)
+		}
+	})
+}
+
 // TestRunScripts checks that each host gets its own script, and that the answers
 // say which scripts were sent.
 func TestRunScripts(t *testing.T) {
@@ -160,6 +190,31 @@ func TestCheckReach(t *testing.T) {
 		known, err := members.CheckReach(t.Context(), from, down.Addr())
 		if got := strings.TrimSuffix(fmt.Sprint(known, " ", err), " <nil>"); !strings.HasPrefix(got, want) || (err == nil) != (want == "true") {
 			t.Errorf("%s: %s", from, got)
+		}
+	}
+}
+
+// TestLoginKinds checks that a new login which may not have reached sshd differs from one
+// that sshd has refused.
+func TestLoginKinds(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{})
+	closed, refused := hostAt("h1", s), hostAt("h2", s)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.SSH.Port = l.Addr().(*net.TCPAddr).Port
+	_ = l.Close() // nobody listens there from now on
+	refused.SSH.Identities = nil
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+	defer hosts.Close()
+	for h, unreachable := range map[string]bool{"h1": true, "h2": false} {
+		host := map[string]engine.Host{"h1": closed, "h2": refused}[h]
+		var f *engine.Failure
+		_, err := hosts.Login(t.Context(), host, rollout.Script{Text: ":"})
+		if !errors.As(err, &f) || (f.Kind == engine.UnreachableFailure) != unreachable {
+			t.Errorf("%s: %v", h, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -10,8 +11,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// scriptForks is the number of hosts that RunScripts talks to at once.
-const scriptForks = 32
+// scriptForks is the number of hosts that RunScripts talks to at once, unless Forks says another.
+const scriptForks = 64
 
 // Answer is the answer of one host to a script.
 type Answer struct {
@@ -26,7 +27,7 @@ type Answer struct {
 // of these calls run at the same time.
 func (h *Hosts) RunScripts(ctx context.Context, hosts []engine.Host, script func(engine.Host) rollout.Script, receive func(Answer)) {
 	var mu sync.Mutex
-	workers := pool.New().WithMaxGoroutines(scriptForks)
+	workers := pool.New().WithMaxGoroutines(cmp.Or(h.Forks, scriptForks))
 	for _, host := range hosts {
 		workers.Go(func() {
 			a := h.runScript(ctx, host, script(host))

@@ -27,8 +27,11 @@ import (
 // Hosts has one SSH connection for each host of the run. It connects again only
 // if a connection was lost.
 type Hosts struct {
+	Forks int // number of hosts that RunScripts talks to at once; 0: the default
+
 	dialer   *remote.Dialer
 	script   func(path string, limit int) string // returns a script that reads a file
+	secrets  textutil.Secrets                    // hidden in errors of scripts
 	contents *content.Server                     // server of contents on the bastion; nil: there are no contents
 
 	mu     sync.Mutex
@@ -51,13 +54,16 @@ func NewHosts(o remote.Options, readScript func(path string, limit int) string) 
 	return &Hosts{dialer: remote.NewDialer(o), script: readScript, slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
 }
 
+// HideSecrets sets the values that are hidden in errors of scripts. It must be called before Connect.
+func (h *Hosts) HideSecrets(s textutil.Secrets) { h.secrets = s }
+
 // Connect returns the connection to a host, and opens it if necessary.
 func (h *Hosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
 	c, err := h.connectHost(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	return conn{c, host.Name, h.contents}, nil
+	return conn{c, host.Name, h.contents, h.secrets}, nil
 }
 
 func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host, error) {
@@ -74,7 +80,7 @@ func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host
 	if h.isClosed() {
 		return nil, errClosed
 	}
-	c, err := h.dialer.Dial(ctx, targetOf(host))
+	c, err := h.dialer.Dial(ctx, TargetOf(host))
 	if err != nil {
 		return nil, withoutHost(err)
 	}
@@ -111,11 +117,12 @@ func isConnected(c *remote.Host) bool {
 	}
 }
 
-func targetOf(h engine.Host) sshconfig.Target {
+// TargetOf returns the host as a target of SSH.
+func TargetOf(h engine.Host) sshconfig.Target {
 	return sshconfig.Target{
 		Name: h.Name, Address: h.Address, Port: h.SSH.Port, User: h.SSH.User,
 		Identities: h.SSH.Identities, KnownHosts: h.SSH.KnownHosts, ProxyJump: h.SSH.ProxyJump,
-		Config: h.SSH.Config, Become: h.SSH.Become,
+		Config: h.SSH.SSHConfig, Become: h.SSH.Become,
 		ConnectTimeout: time.Duration(h.SSH.ConnectTimeout),
 		KeepAlive:      cmp.Or(time.Duration(h.SSH.KeepAlive), 5*time.Second),
 	}
@@ -154,6 +161,7 @@ type conn struct {
 	host     *remote.Host
 	name     string
 	contents *content.Server
+	secrets  textutil.Secrets
 }
 
 // Run runs a script on the host as root.
@@ -172,7 +180,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		command.Stdin = files
 	}
 	r, err := c.host.Run(ctx, command)
-	reply := rollout.Reply{Stdout: r.Stdout, Stderr: r.Stderr, Code: r.Code}
+	reply := rollout.Reply{Stdout: r.Stdout, Stderr: c.secrets.HideOutput(r.Stderr, remote.KindOf(err) == remote.TooMuch), Code: r.Code}
 	switch {
 	case remote.KindOf(err) == remote.TooMuch:
 		return reply, rollout.TooMuchOutput{Cause: withoutHost(err)}
@@ -240,22 +248,17 @@ func (h *Hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
 	work.Wait()
 }
 
-// mostFile limits the files that are read from hosts, in bytes.
-const mostFile = 1 << 20
-
-func (h *Hosts) readFile(host engine.Host) func(context.Context, string) ([]byte, error) {
-	return func(ctx context.Context, path string) ([]byte, error) {
+// runAsRoot returns a function that runs a script on a host as root.
+func (h *Hosts) runAsRoot(host engine.Host) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, script string) (string, error) {
 		c, err := h.connectHost(ctx, host)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		r, err := c.Run(ctx, remote.Command{Script: h.script(path, mostFile), Become: true, MaxOutput: mostFile})
-		switch {
-		case err != nil:
-			return nil, err
-		case r.Code != 0:
-			return nil, fmt.Errorf("read %s on %s: %s", path, host.Name, textutil.Printable(r.Stderr))
+		r, err := c.Run(ctx, remote.Command{Script: script, Become: true, MaxOutput: mostFile})
+		if err == nil && r.Code != 0 {
+			err = fmt.Errorf("a script on %s fails with exit status %d: %s", host.Name, r.Code, textutil.Printable(h.secrets.KeepTail(r.Stderr, 1000)))
 		}
-		return []byte(r.Stdout), nil
+		return r.Stdout, err
 	}
 }

@@ -90,8 +90,8 @@ func addLatencies(s *engine.ClusterStatus, before, after map[string]etcd.Scraped
 		if !asked {
 			continue
 		}
-		if m.DBQuota == 0 {
-			m.DBQuota = scraped.Metrics.Quota
+		if m.DBQuotaBytes == 0 {
+			m.DBQuotaBytes = scraped.Metrics.Quota
 		}
 		point, err := etcd.P99Between(before[m.Host], scraped, m.Host)
 		switch {

@@ -46,7 +46,7 @@ func TestAddLatencies(t *testing.T) {
 	if want := []string{"member b has no latency: no answer in time"}; !slices.Equal(s.LatencyProblems, want) {
 		t.Errorf("problems %q", s.LatencyProblems)
 	}
-	if len(s.Latency) != 1 || s.Latency[0].Window != engine.Duration(5*time.Second) || s.Members[0].DBQuota != 2<<30 {
+	if len(s.Latency) != 1 || s.Latency[0].Window != engine.Duration(5*time.Second) || s.Members[0].DBQuotaBytes != 2<<30 {
 		t.Errorf("latencies %+v of %+v", s.Latency, s.Members)
 	}
 }

@@ -95,7 +95,7 @@ func newProgress(sent, again, total, rate int64) event.Progress {
 	case left < 0:
 		r.Total = 0
 	case rate > 0 && total > 0:
-		r.Left = engine.Duration((time.Duration(float64(left)/float64(rate)) * time.Second).Round(time.Second))
+		r.Remaining = engine.Duration((time.Duration(float64(left)/float64(rate)) * time.Second).Round(time.Second))
 	}
 	return r
 }

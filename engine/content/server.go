@@ -65,7 +65,7 @@ func (s *Server) Close() error {
 }
 
 // Transfer is the fetch of one OS by one host. If its connection is lost, further transfers continue it: they have the
-// same Host and Step, and their reports count from the begin of the step.
+// same Host and Step, and their reports count from the start of the step.
 type Transfer struct {
 	Host    string
 	Step    int64

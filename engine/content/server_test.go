@@ -375,13 +375,16 @@ func TestOnlyFilesOfTheRepositoryAreServed(t *testing.T) {
 		"repo/objects/ab/cd.filez": "0123456789", "repo/refs/heads/lab/stable": "x\n",
 	})
 	repo := filepath.Join(dir, "repo")
-	for name, target := range map[string]string{"objects/ab/out.filez": "../../../secret", "objects/ab/absolute.filez": filepath.Join(dir, "secret"), "summary": "../secret"} {
+	for name, target := range map[string]string{"objects/ab/out.filez": "../../../secret", "objects/ab/absolute.filez": filepath.Join(dir, "secret"), "summary": "../secret", "summary.sig": "config", "objects/cd": "..", "refs/heads/config": "../../config", "refs/heads/alias": "lab/stable", "objects/ab/within.filez": "cd.filez"} {
 		if err := os.Symlink(target, filepath.Join(repo, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if out, err := exec.CommandContext(t.Context(), "mkfifo", filepath.Join(repo, "objects/ab/pipe.filez")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Link(filepath.Join(repo, "config"), filepath.Join(repo, "objects/ab/hard.filez")); err != nil {
+		t.Fatal(err)
 	}
 	address := listenHere(t, repo)
 	for _, c := range []struct {
@@ -396,6 +399,12 @@ func TestOnlyFilesOfTheRepositoryAreServed(t *testing.T) {
 		{"GET /ostree/objects/ab/absolute.filez HTTP/1.1\r\nHost: h\r\n", "404"},
 		{"GET /ostree/objects/ab/pipe.filez HTTP/1.1\r\nHost: h\r\n", "404"},
 		{"GET /ostree/summary HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/summary.sig HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/cd/config HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/ab/hard.filez HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/objects/ab/within.filez HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/refs/heads/config HTTP/1.1\r\nHost: h\r\n", "404"},
+		{"GET /ostree/refs/heads/alias HTTP/1.1\r\nHost: h\r\n", "200"},
 		{"GET /ostree/objects/ab HTTP/1.1\r\nHost: h\r\n", "404"},
 		{"GET /ostree/objects/ab/ HTTP/1.1\r\nHost: h\r\n", "404"},
 		{"GET /ostree/ HTTP/1.1\r\nHost: h\r\n", "404"},

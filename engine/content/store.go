@@ -26,6 +26,8 @@ const (
 type store interface {
 	// measureContent returns the number of bytes that a host fetches. It fails if the content is not complete.
 	measureContent(context.Context, engine.Content) (int64, error)
+	// verifyContent reads the contents that a host fetches. It fails if some are damaged.
+	verifyContent(context.Context, engine.Content) error
 	// newHandler returns the handler for the requests of one host.
 	newHandler(context.Context, engine.Content, *progress) (http.Handler, error)
 	Close() error
@@ -123,12 +125,16 @@ func (s layoutStore) newHandler(ctx context.Context, c engine.Content, p *progre
 	return &registryHandler{layout: s.Layout, image: image, sent: p.sent}, nil
 }
 
-func (s layoutStore) readComplete(ctx context.Context, c engine.Content) (layout.Image, error) {
+func (s layoutStore) readImage(ctx context.Context, c engine.Content, verify bool) (layout.Image, error) {
 	digest, err := v1.NewHash(c.Image)
 	if err != nil {
 		return layout.Image{}, err
 	}
-	image, err := s.ReadImage(ctx, digest, false)
+	return s.ReadImage(ctx, digest, verify)
+}
+
+func (s layoutStore) readComplete(ctx context.Context, c engine.Content) (layout.Image, error) {
+	image, err := s.readImage(ctx, c, false)
 	if err == nil && !image.IsComplete() {
 		err = fmt.Errorf("%w in the mirror %s; fetch them with holdfast mirror --from docker://", layout.Incomplete{Digest: c.Image, Missing: len(image.Missing) + len(image.Damaged)}, s.folder)
 	}

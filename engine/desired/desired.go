@@ -100,9 +100,9 @@ func (c *Configs) groupOf(h engine.Host) *configGroup {
 		image = pool.OS.Image
 	}
 	own := c.ownFolders(h)
-	key := fmt.Sprintf("%q %q %q %q", image, own, sourceKey(pool.Configs, "pool "+pool.Name), sourceKey(h.Configs, "host "+h.Name))
+	key := fmt.Sprintf("%q %q %q %q %q", image, own, pool.ConfigRoles, sourceKey(pool.Configs, "pool "+pool.Name), sourceKey(h.Configs, "host "+h.Name))
 	if c.groups[key] == nil {
-		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.Fetch, Cache: c.read, Known: c.site.Read, OwnFolders: own}}
+		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.Fetch, Cache: c.read, Known: c.site.Read, OwnFolders: own, Roles: pool.ConfigRoles}}
 		s.addSources(pool.Configs, "pool "+pool.Name)
 		s.addSources(h.Configs, "host "+h.Name)
 		c.groups[key] = c.loadGroup(s)

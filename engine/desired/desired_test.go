@@ -112,7 +112,7 @@ storage:
       target: /etc/etcd/keys/peer.key
       hard: true
 `
-	const ca = "  manage = true\n  ca {\n    certificate = \"ca.crt\"\n    key = \"ca.key\"\n    folder = \"/etc/etcd/keys\"\n  }\n"
+	const ca = "  manage = true\n  ca {\n    cert = \"ca.crt\"\n    key = \"ca.key\"\n    folder = \"/etc/etcd/keys\"\n  }\n"
 	for name, c := range map[string]struct{ cluster, host, refused string }{
 		"a member":         {ca, "  etcd_cluster = \"main\"\n", "e.bu:5:13: storage.files[0].path: is where holdfast keeps"},
 		"another host":     {ca, "", ""},

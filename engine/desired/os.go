@@ -15,11 +15,11 @@ func (c *Configs) desiredOS(h engine.Host, g *configGroup) *engine.OS {
 	if len(want.Extensions) > 0 {
 		c.addProblemAt(g, "extensions", intoImage)
 	}
-	if want.ExtensionsImage != "" {
+	if want.ExtensionsImage != "" && len(want.Extensions) > 0 { // a kernel of another type is compared, not taken from it
 		c.addProblemAt(g, "baseOSExtensionsContainerImage", intoImage)
 	}
-	if want.KernelType != "" {
-		c.addProblemAt(g, "kernelType", intoImage)
+	if want.KernelType != "" && pool.OS == nil {
+		c.addProblemAt(g, "kernelType", fmt.Sprintf("is a part of the OS, and pool %q has no os block; add os { driver = \"rpm-ostree\" } to it, or ostree or bootc", pool.Name))
 	}
 	arguments := len(want.KernelArgs)+len(want.NoKernelArgs) > 0
 	switch {

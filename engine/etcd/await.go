@@ -23,7 +23,7 @@ func (c *Cluster) AwaitMember(ctx context.Context, host string, report func(miss
 			report(missing)
 		}
 		if err := Sleep(ctx, c.cfg.Poll); err != nil {
-			return c.stepError("wait for the member on "+host, fmt.Errorf("%s: %w", missing, err))
+			return c.cfg.stepError("wait for the member on "+host, fmt.Errorf("%s: %w", missing, err))
 		}
 	}
 }

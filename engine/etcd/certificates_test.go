@@ -42,8 +42,7 @@ func TestCertificatesAreFacts(t *testing.T) {
 	t.Parallel()
 	soon := etcdtest.Dates{From: -80 * day, To: 10*day + time.Hour}
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true, PeerTLS: true, Dates: allDates(map[string]etcdtest.Dates{"server": soon, "client": soon})})
-	facts := openCluster(t, newConfig(cluster)).Gather(t.Context())
-	checkHealthy(t, facts, 3)
+	facts := gatherHealthy(t, openCluster(t, newConfig(cluster)), 3)
 	var got []string
 	for _, c := range facts.Certificates {
 		got = append(got, string(c.Role)+" "+c.Host+" "+c.Subject+" "+c.Issuer+" "+c.Path)
@@ -102,6 +101,12 @@ func TestInvalidCertificates(t *testing.T) {
 			if strings.Contains(facts.Problem, "tls:") || strings.Contains(facts.Problem, "x509") {
 				t.Errorf("a riddle of TLS: %s", facts.Problem)
 			}
+			issued := newConfig(cluster)
+			issued.NewestCredentials = true
+			problem, next := openCluster(t, issued).Gather(t.Context()).Problem, ": holdfast etcd members apply "+issued.Name
+			if !strings.Contains(problem, next) || strings.Contains(problem, "renew it on") {
+				t.Errorf("%s, want %q", problem, next)
+			}
 			if kinds := problemsOf(facts); kinds[x.subject] != x.kind {
 				t.Errorf("problems %v, want %s of %s", kinds, x.kind, x.subject)
 			}
@@ -128,6 +133,9 @@ func TestForeignClient(t *testing.T) {
 	cert, key := other.Issue(t, "root")
 	facts := openCluster(t, newConfig(cluster, replaceFile(cluster.TLS.Cert, cert), replaceFile(cluster.TLS.Key, key))).Gather(t.Context())
 	checkText(t, facts.Problem, "etcd on etcd-0 does not accept the client certificate /etc/etcd/client.crt on etcd-0 (root, issued by etcdtest CA): its --trusted-ca-file ")
+	issued := newConfig(cluster, replaceFile(cluster.TLS.Cert, cert), replaceFile(cluster.TLS.Key, key))
+	issued.NewestCredentials = true
+	checkText(t, openCluster(t, issued).Gather(t.Context()).Problem, "see the next step: holdfast etcd members plan "+issued.Name)
 }
 
 // TestClientCertificateOfAnotherMember checks that a valid client certificate on one host is enough. During a renewal,
@@ -137,8 +145,8 @@ func TestClientCertificateOfAnotherMember(t *testing.T) {
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true, Dates: map[string]etcdtest.Dates{"client": {From: -2 * day, To: -day}}})
 	cert, key := cluster.Issue(t, "root")
 	cfg := newConfig(cluster)
-	read := cfg.Peers[1].ReadFile
-	cfg.Peers[1].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+	read := cluster.Members[1].ReadFile
+	cfg.Peers[1].ReadFiles = etcdtest.OneByOne(func(ctx context.Context, path string) ([]byte, error) {
 		switch path {
 		case cluster.TLS.Cert:
 			return cert, nil
@@ -146,9 +154,8 @@ func TestClientCertificateOfAnotherMember(t *testing.T) {
 			return key, nil
 		}
 		return read(ctx, path)
-	}
-	facts := openCluster(t, cfg).Gather(t.Context())
-	checkHealthy(t, facts, 3)
+	})
+	facts := gatherHealthy(t, openCluster(t, cfg), 3)
 	if kinds := problemsOf(facts); len(kinds) > 0 {
 		t.Errorf("problems %v", kinds)
 	}
@@ -163,8 +170,8 @@ func TestNewestClientCertificate(t *testing.T) {
 	replaced := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
 	cfg := newConfig(cluster)
 	cfg.NewestCredentials = true
-	cfg.Peers[0].ReadFile = replaced.Members[0].ReadFile
-	checkHealthy(t, openCluster(t, cfg).Gather(t.Context()), 2)
+	cfg.Peers[0].ReadFiles = replaced.Members[0].ReadFiles
+	gatherHealthy(t, openCluster(t, cfg), 2)
 }
 
 // TestCertificateErrorIsTyped checks that an operation that fails because of a certificate returns a
@@ -183,12 +190,16 @@ func TestCertificateErrorIsTyped(t *testing.T) {
 func replaceFile(path string, data []byte) func(*etcd.Config) {
 	return func(c *etcd.Config) {
 		for i, p := range c.Peers {
-			c.Peers[i].ReadFile = func(ctx context.Context, name string) ([]byte, error) {
+			c.Peers[i].ReadFiles = etcdtest.OneByOne(func(ctx context.Context, name string) ([]byte, error) {
 				if name == path {
 					return data, nil
 				}
-				return p.ReadFile(ctx, name)
-			}
+				files, err := p.ReadFiles(ctx, name)
+				if err != nil {
+					return nil, err
+				}
+				return files[0], nil
+			})
 		}
 	}
 }

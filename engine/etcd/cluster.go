@@ -2,8 +2,10 @@ package etcd
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -22,8 +24,12 @@ type Peer struct {
 	// the member of that host.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// ReadFile reads a file of the host as root.
-	ReadFile func(ctx context.Context, path string) ([]byte, error)
+	// ReadFiles reads files of the host as root, in one round trip. Its error names the path.
+	ReadFiles func(ctx context.Context, paths ...string) ([][]byte, error)
+
+	// RunScript runs a script on the host as root, and returns its output. Without TLS, it tells who listens on the port of the
+	// member. Nil: only an answer at the address of the host counts.
+	RunScript func(ctx context.Context, script string) (string, error)
 
 	// RoundTrip returns the last measured round trip to the host, or 0 if none
 	// was measured. Nil means 0.
@@ -37,6 +43,7 @@ type Config struct {
 	TLS        *engine.TLS             // nil: the members use no TLS
 	Metrics    *engine.MetricsListener // nil: the members serve their metrics on the client port
 	Managed    bool                    // holdfast adds and removes the members
+	Unit       string                  // systemd unit of etcd on the hosts; "": not known
 
 	// NewestCredentials is true if holdfast issues the credentials. The newest are used then, because a host without a member may have
 	// credentials from a CA that was replaced.
@@ -75,15 +82,13 @@ func (cfg Config) gatherTimeout() time.Duration {
 type Cluster struct {
 	cfg     Config
 	clients listener // where the members listen for clients
-	metrics metricsListener
-	scrapes []*http.Client // for the metrics, by peer
+	*scraper
 
 	versions []*http.Client // for the version of the cluster, by peer
 
-	mu      sync.Mutex
-	hosts   map[uint64]string // hosts of members, from their last answers
-	shown   presentedCertificates
-	running map[int]*runningScrape // scrapes of ScrapeAll whose answers nobody has got, by peer
+	mu    sync.Mutex
+	hosts map[uint64]string // hosts of members, from their last answers
+	shown presentedCertificates
 }
 
 // Open prepares a cluster. With TLS it reads the client credentials from the hosts and keeps them only in memory.
@@ -92,30 +97,26 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = defaultPoll
 	}
-	c := &Cluster{cfg: cfg, clients: listener{port: cfg.ClientPort}, metrics: newMetricsListener(), hosts: map[uint64]string{}, shown: newPresentedCertificates(), running: map[int]*runningScrape{}}
+	c := &Cluster{cfg: cfg, clients: listener{port: cfg.ClientPort}, hosts: map[uint64]string{}, shown: newPresentedCertificates()}
 	if cfg.TLS != nil {
 		credentials, err := readCredentials(ctx, cfg, *cfg.TLS)
+		if err != nil && cfg.NewestCredentials {
+			err = fmt.Errorf("no host has those that holdfast issues (%s); %s", oneLine(err), adviseFirst(cfg.Name))
+		}
 		if err != nil {
-			return nil, c.stepError("read the client credentials", err)
+			return nil, cfg.stepError("read the client credentials", err)
 		}
 		c.clients.tls, c.clients.note = credentials, c.noteServer
 	}
+	c.scraper = newScraper(cfg, c.clients)
 	for _, p := range cfg.Peers {
-		c.scrapes = append(c.scrapes, newHTTPClient(p, c.findMetrics))
 		c.versions = append(c.versions, newHTTPClient(p, c.listenForClients))
 	}
 	return c, nil
 }
 
-// Close ends the connections that are kept between scrapes. The cluster can still be used afterwards.
-func (c *Cluster) Close() {
-	for _, s := range c.scrapes {
-		s.CloseIdleConnections()
-	}
-}
-
-func (c *Cluster) peerIndex(host string) int {
-	for i, p := range c.cfg.Peers {
+func (cfg Config) peerIndex(host string) int {
+	for i, p := range cfg.Peers {
 		if p.Host == host {
 			return i
 		}
@@ -123,15 +124,20 @@ func (c *Cluster) peerIndex(host string) int {
 	return -1
 }
 
-func (c *Cluster) stepError(step string, err error) error {
-	return &opError{cluster: c.cfg.Name, step: step, err: err}
+func (cfg Config) stepError(step string, err error) error {
+	return &opError{cluster: cfg.Name, step: step, err: err}
 }
+
+const loopback = "127.0.0.1"
 
 func memberAddresses(p Peer, at listener) []string {
 	port := strconv.Itoa(at.port)
-	targets := []string{net.JoinHostPort("127.0.0.1", port)}
-	if p.Address != "" && p.Address != "127.0.0.1" && p.Address != "localhost" {
+	targets := []string{net.JoinHostPort(loopback, port)}
+	if hasOtherAddress(p) {
 		targets = append(targets, net.JoinHostPort(p.Address, port))
+	}
+	if at.tls == nil && p.RunScript == nil { // an answer at the loopback address proves nothing
+		slices.Reverse(targets)
 	}
 	return targets
 }

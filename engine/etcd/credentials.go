@@ -36,7 +36,7 @@ func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*creden
 	var causes []error
 	var first *credentials
 	for _, p := range cfg.Peers {
-		found, err := credentialsOf(ctx, p, paths, cfg.gatherTimeout())
+		found, err := credentialsOf(ctx, p, paths, cfg)
 		switch {
 		case err != nil:
 			causes = append(causes, fmt.Errorf("%s: %w", p.Host, err))
@@ -63,7 +63,7 @@ func readNewest(ctx context.Context, cfg Config, paths engine.TLS) (*credentials
 	for i, p := range cfg.Peers {
 		wg.Go(func() {
 			var err error
-			if list[i], err = credentialsOf(ctx, p, paths, cfg.gatherTimeout()); err != nil {
+			if list[i], err = credentialsOf(ctx, p, paths, cfg); err != nil {
 				causes[i] = fmt.Errorf("%s: %w", p.Host, err)
 			}
 		})
@@ -85,22 +85,19 @@ func readNewest(ctx context.Context, cfg Config, paths engine.TLS) (*credentials
 }
 
 // credentialsOf returns errors that name paths and never contain contents, because one of the files is the key.
-func credentialsOf(ctx context.Context, p Peer, paths engine.TLS, timeout time.Duration) (*credentials, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func credentialsOf(ctx context.Context, p Peer, paths engine.TLS, cfg Config) (*credentials, error) {
+	ctx, cancel := context.WithTimeout(ctx, cfg.gatherTimeout())
 	defer cancel()
-	files := map[string][]byte{}
-	for _, path := range []string{paths.CA, paths.Cert, paths.Key} {
-		data, err := p.ReadFile(ctx, path)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		files[path] = data
+	files, err := p.ReadFiles(ctx, paths.CA, paths.Cert, paths.Key)
+	if err != nil {
+		return nil, err
 	}
-	authorities := certificate.ParsePEM(files[paths.CA])
+	ca, cert, key := files[0], files[1], files[2]
+	authorities := certificate.ParsePEM(ca)
 	if len(authorities) == 0 {
 		return nil, fmt.Errorf("read %s: no PEM certificate in it", paths.CA)
 	}
-	pair, err := tls.X509KeyPair(files[paths.Cert], files[paths.Key])
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, fmt.Errorf("pair %s with %s: %w", paths.Cert, paths.Key, err)
 	}
@@ -111,8 +108,16 @@ func credentialsOf(ctx context.Context, p Peer, paths engine.TLS, timeout time.D
 	return &credentials{
 		pair:        pair,
 		client:      certificate.Describe(leaf, etcdfacts.ClientCertificate, p.Host, paths.Cert),
-		authorities: certificate.Authorities{Host: p.Host, Path: paths.CA, List: authorities},
+		authorities: certificate.Authorities{Host: p.Host, Path: paths.CA, List: authorities, Managed: cfg.issuedCluster()},
 	}, nil
+}
+
+// issuedCluster returns the name of the cluster if holdfast issues its certificates.
+func (cfg Config) issuedCluster() certificate.Managed {
+	if cfg.NewestCredentials {
+		return certificate.Managed(cfg.Name)
+	}
+	return ""
 }
 
 // tlsFor returns the TLS configuration for one peer. note gets the certificates that the peer presents.
@@ -139,7 +144,7 @@ func (c *credentials) tlsFor(p Peer, note func([]*x509.Certificate), protocol st
 // explainEnd returns the reason why the member on a host has ended a connection, if the client certificate is the
 // reason, else err.
 func (c *credentials) explainEnd(host string, err, ended error) error {
-	if why := certificate.Refused(c.client, host, ended); why != nil {
+	if why := certificate.Refused(c.client, host, c.authorities.Managed, ended); why != nil {
 		return why
 	}
 	return err

@@ -22,7 +22,7 @@ import (
 func (c *Cluster) Defragment(ctx context.Context, host string) (int64, error) {
 	freed, err := c.defragmentMember(ctx, host)
 	if err != nil {
-		return 0, c.stepError("defragment the member on "+host, err)
+		return 0, c.cfg.stepError("defragment the member on "+host, err)
 	}
 	return freed, nil
 }

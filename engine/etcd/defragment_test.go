@@ -21,20 +21,20 @@ import (
 // Before it returns, member has applied all of this.
 func leaveHoles(t *testing.T, cluster *etcdtest.Cluster, member *etcdtest.Member) {
 	t.Helper()
-	raw := cluster.Client(t)
+	raw, ctx := cluster.Client(t), etcdtest.Context(t)
 	raw.SetEndpoints(fmt.Sprintf("http://%s:%d", member.Address, cluster.ClientPort))
 	var revision int64
 	for i := range 20 {
-		said, err := raw.Put(t.Context(), fmt.Sprint("hole-", i), strings.Repeat("x", 512<<10))
+		said, err := raw.Put(ctx, fmt.Sprint("hole-", i), strings.Repeat("x", 512<<10))
 		if err != nil {
 			t.Fatal(err)
 		}
 		revision = said.Header.Revision
 	}
-	if _, err := raw.Delete(t.Context(), "hole-", clientv3.WithPrefix()); err != nil {
+	if _, err := raw.Delete(ctx, "hole-", clientv3.WithPrefix()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := raw.Compact(t.Context(), revision+1, clientv3.WithCompactPhysical()); err != nil {
+	if _, err := raw.Compact(ctx, revision+1, clientv3.WithCompactPhysical()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -65,7 +65,7 @@ func TestDefragment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := client.AwaitMember(t.Context(), follower.Host, func(string) {}); err != nil {
+	if err := client.AwaitMember(etcdtest.Context(t), follower.Host, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	if is := sizeOn(t, client, follower.Host); was < 8<<20 || is > 1<<20 || freed != was-is {
@@ -113,7 +113,7 @@ func TestDefragmentAlone(t *testing.T) {
 	checkText(t, err.Error(), "it may still be busy")
 
 	client := openCluster(t, newConfig(cluster))
-	if err := client.AwaitMember(t.Context(), "etcd-0", func(string) {}); err != nil {
+	if err := client.AwaitMember(etcdtest.Context(t), "etcd-0", func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Defragment(t.Context(), "etcd-0"); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -42,21 +41,21 @@ func (c *Cluster) Endpoints(ctx context.Context) (Endpoints, error) {
 		}
 	}
 	if len(e.URLs) == 0 {
-		return e, c.stepError("list the client URLs", errors.New(strings.Join(append([]string{"there is none"}, e.Problems...), "; ")))
+		return e, c.cfg.stepError("list the client URLs", errors.New(strings.Join(append([]string{"there is none"}, e.Problems...), "; ")))
 	}
 	return e, nil
 }
 
 func (c *Cluster) clientURL(m etcdfacts.Member, text string) (address, problem string) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+	u, ok := parseMemberURL(text)
+	if !ok {
 		return "", fmt.Sprintf("member %s advertises %q, which is not a URL of http or https; set advertise-client-urls", m.Name, printableText(text))
 	}
-	address = u.Scheme + "://" + u.Host
-	if i := c.peerIndex(m.Host); i >= 0 && u.Hostname() == c.cfg.Peers[i].Address {
+	address = u.String()
+	if i := c.cfg.peerIndex(m.Host); i >= 0 && u.host == c.cfg.Peers[i].Address {
 		return address, ""
 	}
-	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+	if ip := net.ParseIP(u.host); u.host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
 		return "", fmt.Sprintf("member %s advertises %s, which no other host can reach; set advertise-client-urls", m.Name, address)
 	}
 	return address, ""

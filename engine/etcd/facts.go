@@ -41,8 +41,8 @@ func (v clusterView) memberFacts(m *pb.Member) etcdfacts.Member {
 		status := v.answers[i].status
 		member.RaftIndex = status.RaftAppliedIndex
 		member.Version, member.StorageVersion = printableText(status.Version), versionText(status.StorageVersion)
-		member.Behind = v.entriesBehind(v.answers[i])
-		member.DBBytes, member.DBInUse, member.DBQuota = status.DbSize, status.DbSizeInUse, status.DbSizeQuota
+		member.EntriesBehind = v.entriesBehind(v.answers[i])
+		member.DBBytes, member.DBInUseBytes, member.DBQuotaBytes = status.DbSize, status.DbSizeInUse, status.DbSizeQuota
 	}
 	member.Problem = printableText(v.memberProblem(m))
 	member.Healthy = member.Problem == ""

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/etcdtest"
 )
 
 // fakeMember imitates a member of an etcd cluster. It returns answers that a real member does not return at a chosen
@@ -173,7 +174,7 @@ func TestAwaitMemberWaitsForOthers(t *testing.T) {
 			behind.status.RaftAppliedIndex = 100
 		}
 	}
-	if err := openCluster(t, cfg).AwaitMember(t.Context(), "a", func(string) {}); err != nil {
+	if err := openCluster(t, cfg).AwaitMember(etcdtest.Context(t), "a", func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	behind.change(func(*fakeMember) {

@@ -59,9 +59,9 @@ func reportsFrozenHost(t *testing.T, cluster *etcdtest.Cluster) {
 func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	m := cluster.Leader(t)
 	m.Stop()
-	facts := client.Gather(t.Context())
+	facts := gatherUntil(t, client, haveHealthy(2))
 	down := findMember(t, facts, m.Host)
-	if down.Healthy || facts.CountHealthy() != 2 {
+	if down.Healthy {
 		t.Fatalf("facts %+v", facts)
 	}
 	checkText(t, down.Problem, "refused")
@@ -69,12 +69,12 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	awaitSaysWhatItSaw(t, cluster, m.Host)
 
 	back := make(chan error, 1)
-	go func() { back <- client.AwaitMember(t.Context(), m.Host, func(string) {}) }()
+	go func() { back <- client.AwaitMember(etcdtest.Context(t), m.Host, func(string) {}) }()
 	m.Restart(t)
 	if err := <-back; err != nil {
 		t.Fatal(err)
 	}
-	checkHealthy(t, client.Gather(t.Context()), 3)
+	gatherHealthy(t, client, 3)
 }
 
 // awaitSaysWhatItSaw checks that the error of a wait names the conditions of
@@ -108,13 +108,13 @@ func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
 func wrongCA(t *testing.T, cluster *etcdtest.Cluster) {
 	other := etcdtest.NewCA(t)
 	client := openCluster(t, newConfig(cluster, func(c *etcd.Config) {
-		read := c.Peers[0].ReadFile
-		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+		read := cluster.Members[0].ReadFile
+		c.Peers[0].ReadFiles = etcdtest.OneByOne(func(ctx context.Context, path string) ([]byte, error) {
 			if path == c.TLS.CA {
 				return other, nil
 			}
 			return read(ctx, path)
-		}
+		})
 	}))
 	facts := client.Gather(t.Context())
 	checkText(t, facts.Problem, "no member answers: etcd-0: ", "is not from a CA in /etc/etcd/ca.crt of etcd-0", "; etcd-2: ")
@@ -132,15 +132,12 @@ func reportsLearner(t *testing.T, cluster *etcdtest.Cluster) {
 		t.Errorf("facts %+v", facts)
 	}
 	checkText(t, got.Problem, "learner")
-	if err := client.AwaitMember(t.Context(), "etcd-0", func(string) {}); err != nil {
+	if err := client.AwaitMember(etcdtest.Context(t), "etcd-0", func(string) {}); err != nil {
 		t.Errorf("a voter is back though there is a learner: %v", err)
 	}
 
-	id := m.ID()
+	cluster.RemoveMember(t, m)
 	m.Stop()
-	if _, err := cluster.Client(t).MemberRemove(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
 	checkText(t, client.Gather(t.Context()).Problem, `host etcd-3 has etcd_cluster = "main" but is not in the cluster's member list`)
 }
 

@@ -24,7 +24,7 @@ func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 		leader, ok := findLeader(facts)
 		switch {
 		case !ok:
-			return "", c.stepError("move the leader off "+from, joinDistinct(append(causes, noLeaderError(facts))...))
+			return "", c.cfg.stepError("move the leader off "+from, joinDistinct(append(causes, noLeaderError(facts))...))
 		case leader.Host != from && leader.Healthy:
 			return leader.Host, nil
 		case leader.Host != from: // other members name this leader: gather again to check whether it answers
@@ -33,7 +33,7 @@ func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 		}
 		to, err := chooseSuccessor(facts, from)
 		if err != nil {
-			return "", c.stepError("move the leader off "+from, joinDistinct(append(causes, err)...))
+			return "", c.cfg.stepError("move the leader off "+from, joinDistinct(append(causes, err)...))
 		}
 		if err := c.handOver(ctx, leader, to); err != nil {
 			causes = append(causes, fmt.Errorf("to %s on %s: %w", to.Name, to.Host, err))
@@ -47,7 +47,7 @@ func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 		return leader.Host, nil
 	}
 	causes = append(causes, fmt.Errorf("it still leads after %d tries", maxMoves))
-	return "", c.stepError("move the leader off "+from, joinDistinct(causes...))
+	return "", c.cfg.stepError("move the leader off "+from, joinDistinct(causes...))
 }
 
 func findLeader(facts etcdfacts.ClusterFacts) (etcdfacts.Member, bool) {
@@ -91,7 +91,7 @@ func chooseSuccessor(facts etcdfacts.ClusterFacts, from string) (etcdfacts.Membe
 func (c *Cluster) handOver(ctx context.Context, leader, to etcdfacts.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()
-	i := c.peerIndex(leader.Host)
+	i := c.cfg.peerIndex(leader.Host)
 	if i < 0 {
 		return fmt.Errorf("%s leads but is on no host of the inventory", leader.Name)
 	}

@@ -60,7 +60,11 @@ func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
 	for _, f := range facts.Members { // in the order of the inventory
 		i := slices.IndexFunc(view.members, func(m *pb.Member) bool { return hexID(m.ID) == f.ID })
 		list.Members = append(list.Members, view.memberState(view.members[i], f))
-		list.PeerURLs[f.ID] = view.members[i].PeerURLs
+		urls, problem := cleanPeerURLs(view.members[i])
+		if problem != "" {
+			return MemberList{Problem: problem, Alarms: list.Alarms, Version: list.Version}
+		}
+		list.PeerURLs[f.ID] = urls
 	}
 	return list
 }
@@ -173,14 +177,14 @@ func (c *Cluster) FailedMessages(ctx context.Context, host, member string) (uint
 func (c *Cluster) changeMember(ctx context.Context, step, member string, do func(context.Context, *session, uint64) error) error {
 	id, err := strconv.ParseUint(member, 16, 64)
 	if err != nil {
-		return c.stepError(step+member, err)
+		return c.cfg.stepError(step+member, err)
 	}
 	return c.changeMembers(ctx, step+member, func(ctx context.Context, s *session) error { return do(ctx, s, id) })
 }
 
 func (c *Cluster) changeMembers(ctx context.Context, step string, do func(context.Context, *session) error) error {
 	if err := c.askVoter(ctx, c.Gather(ctx), do); err != nil {
-		return c.stepError(step, unansweredError("ask etcd", err))
+		return c.cfg.stepError(step, unansweredError("ask etcd", err))
 	}
 	return nil
 }
@@ -202,7 +206,7 @@ func IsPassing(err error) bool {
 // CheckPorts connects from a host of the inventory to each of the peer URLs. It returns an error for the first URL that
 // does not accept a connection.
 func (c *Cluster) CheckPorts(ctx context.Context, host string, urls []string) error {
-	i := c.peerIndex(host)
+	i := c.cfg.peerIndex(host)
 	if i < 0 {
 		return fmt.Errorf("%s is not a host of the cluster", host)
 	}

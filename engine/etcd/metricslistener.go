@@ -13,27 +13,30 @@ const credentialsRetry = 30 * time.Second
 // metricsListener holds the listener of the members' metrics after its credentials were read. The caller that reads
 // them takes the turn; the other callers wait.
 type metricsListener struct {
+	cfg     Config
+	clients listener
 	turn    chan struct{}
 	known   *listener // nil: not known yet
 	err     error     // reason why the last try failed
 	triedAt time.Time
 }
 
-func newMetricsListener() metricsListener { return metricsListener{turn: make(chan struct{}, 1)} }
+func newMetricsListener(cfg Config, clients listener) metricsListener {
+	return metricsListener{cfg: cfg, clients: clients, turn: make(chan struct{}, 1)}
+}
 
-// findMetrics returns the listener on which the members serve their metrics. It reads credentials for that listener
+// findListener returns the listener on which the members serve their metrics. It reads credentials for that listener
 // when metrics are read for the first time, so that only metrics depend on them.
-func (c *Cluster) findMetrics(ctx context.Context) (listener, error) {
-	set := c.cfg.Metrics
+func (m *metricsListener) findListener(ctx context.Context) (listener, error) {
+	set := m.cfg.Metrics
 	switch {
 	case set == nil:
-		return c.clients, nil
+		return m.clients, nil
 	case set.TLS == nil:
 		return listener{port: set.Port}, nil
-	case c.cfg.TLS != nil && *set.TLS == *c.cfg.TLS:
-		return listener{port: set.Port, tls: c.clients.tls}, nil
+	case m.cfg.TLS != nil && *set.TLS == *m.cfg.TLS:
+		return listener{port: set.Port, tls: m.clients.tls}, nil
 	}
-	m := &c.metrics
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
@@ -41,7 +44,7 @@ func (c *Cluster) findMetrics(ctx context.Context) (listener, error) {
 		return listener{}, context.Cause(ctx)
 	}
 	if m.known == nil && (m.err == nil || time.Since(m.triedAt) > credentialsRetry) {
-		credentials, err := readCredentials(ctx, c.cfg, *set.TLS)
+		credentials, err := readCredentials(ctx, m.cfg, *set.TLS)
 		switch {
 		case err == nil:
 			m.known = &listener{port: set.Port, tls: credentials}
@@ -56,9 +59,9 @@ func (c *Cluster) findMetrics(ctx context.Context) (listener, error) {
 	return *m.known, nil
 }
 
-func (c *Cluster) metricsPort() int {
-	if c.cfg.Metrics == nil {
-		return c.cfg.ClientPort
+func (cfg Config) metricsPort() int {
+	if cfg.Metrics == nil {
+		return cfg.ClientPort
 	}
-	return c.cfg.Metrics.Port
+	return cfg.Metrics.Port
 }

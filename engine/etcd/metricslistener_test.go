@@ -116,7 +116,7 @@ func TestMetricsCredentials(t *testing.T) {
 			}
 			return m.Dial(ctx, network, address)
 		}
-		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+		c.Peers[0].ReadFiles = etcdtest.OneByOne(func(ctx context.Context, path string) ([]byte, error) {
 			for own, theirs := range map[string]string{paths.CA: other.TLS.CA, paths.Cert: other.TLS.Cert, paths.Key: other.TLS.Key} {
 				switch path {
 				case missing:
@@ -126,7 +126,7 @@ func TestMetricsCredentials(t *testing.T) {
 				}
 			}
 			return m.ReadFile(ctx, path)
-		}
+		})
 	})
 	if metrics, err := openCluster(t, cfg).Scrape(t.Context(), "etcd-0"); err != nil || metrics.WALFsync.Count() == 0 {
 		t.Errorf("with credentials of its own: %+v, %v", metrics, err)

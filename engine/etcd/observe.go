@@ -91,6 +91,9 @@ func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 		return nil, a
 	}
 	s.askIdentity(ctx, &a)
+	if a.err == nil {
+		a.err = c.proveMember(ctx, p, s)
+	}
 	if broken := s.conn.readError(); a.err != nil && broken != nil && c.clients.tls != nil {
 		a.err = c.clients.tls.explainEnd(p.Host, a.err, broken)
 	}

@@ -146,5 +146,12 @@ func (c *Cluster) listCertificates() ([]etcdfacts.Certificate, []etcdfacts.Certi
 		client, trusted = []etcdfacts.Certificate{known.client}, known.authorities.Describe()
 	}
 	list := certificate.Join(servers, peers, client, trusted)
-	return list, certificate.FindProblems(list, trusted, c.cfg.Name, time.Now())
+	now := time.Now()
+	problems := certificate.FindProblems(list, trusted, c.cfg.Name, now)
+	if c.cfg.NewestCredentials {
+		for i, p := range problems {
+			problems[i] = p.Issued(now)
+		}
+	}
+	return list, problems
 }

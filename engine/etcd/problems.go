@@ -13,7 +13,7 @@ func (v clusterView) clusterProblems(name string) []string {
 	}
 	problems := v.otherClusters()
 	if v.members == nil {
-		return append(problems, "no member gives the member list: "+oneLine(v.answers[v.bestAnswer].listErr))
+		return append(problems, "no member returned the member list: "+oneLine(v.answers[v.bestAnswer].listErr))
 	}
 	problems = append(problems, v.sharedMemberIDs()...)
 	problems = append(problems, v.unknownMembers(name)...)
@@ -33,7 +33,17 @@ func (v clusterView) noAnswerProblem() string {
 	for i, a := range v.answers {
 		reasons[i] = a.host + ": " + oneLine(a.err)
 	}
-	return "no member answers: " + strings.Join(reasons, "; ")
+	text := "no member answers: " + strings.Join(reasons, "; ")
+	if v.managed != "" {
+		text += "; " + adviseFirst(v.managed)
+	}
+	return text
+}
+
+// adviseFirst returns the commands for a managed cluster that perhaps does not exist yet.
+func adviseFirst(cluster string) string {
+	return fmt.Sprintf("if the cluster was never made, make it: holdfast etcd members apply %s. Hosts that need their configuration before etcd can run get it "+
+		"while they do not name the cluster: remove their etcd_cluster, holdfast apply, and add it again", cluster)
 }
 
 func (v clusterView) otherClusters() []string {
@@ -109,8 +119,9 @@ func (v clusterView) unlistedHosts(name string) []string {
 		if v.managed != "" {
 			add = "add a member there: holdfast etcd members apply " + v.managed
 		}
-		problems = append(problems, fmt.Sprintf("host %s has etcd_cluster = %q but is not in the cluster's member list (%s): "+
-			"%s, or remove etcd_cluster from the host", a.host, name, reason, add))
+		add += fmt.Sprintf(", or remove etcd_cluster from the host. If the host needs its configuration before etcd can run: remove etcd_cluster, "+
+			"holdfast apply --limit %s, and set it again", a.host)
+		problems = append(problems, fmt.Sprintf("host %s has etcd_cluster = %q but is not in the cluster's member list (%s): %s", a.host, name, reason, add))
 	}
 	return problems
 }

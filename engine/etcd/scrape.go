@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
@@ -24,37 +25,63 @@ const (
 	idleScrape = 30 * time.Second
 )
 
+// scraper reads the metrics of the members of a cluster.
+type scraper struct {
+	cfg      Config
+	listener metricsListener
+	clients  []*http.Client // by peer
+
+	mu      sync.Mutex
+	running map[int]*runningScrape // scrapes of ScrapeAll whose answers nobody has got, by peer
+}
+
+// newScraper returns the scraper of a cluster whose members serve clients at a listener.
+func newScraper(cfg Config, clients listener) *scraper {
+	s := &scraper{cfg: cfg, listener: newMetricsListener(cfg, clients), running: map[int]*runningScrape{}}
+	for _, p := range cfg.Peers {
+		s.clients = append(s.clients, newHTTPClient(p, s.listener.findListener))
+	}
+	return s
+}
+
+// Close ends the connections that are kept between scrapes. The cluster can still be used afterwards.
+func (s *scraper) Close() {
+	for _, c := range s.clients {
+		c.CloseIdleConnections()
+	}
+}
+
 // Scrape reads the metrics of the member on host, within Config.Timeout. It keeps the connection for the next scrape,
 // so that frequent scrapes cost the member little.
-func (c *Cluster) Scrape(ctx context.Context, host string) (metrics.Counters, error) {
-	counters, err := c.scrapeMember(ctx, host)
+func (s *scraper) Scrape(ctx context.Context, host string) (metrics.Counters, error) {
+	counters, err := s.scrapeMember(ctx, host)
 	if err != nil {
-		return metrics.Counters{}, c.stepError("metrics of the member on "+host, err)
+		return metrics.Counters{}, s.cfg.stepError("metrics of the member on "+host, err)
 	}
 	return counters, nil
 }
 
-func (c *Cluster) scrapeMember(ctx context.Context, host string) (metrics.Counters, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
+func (s *scraper) scrapeMember(ctx context.Context, host string) (metrics.Counters, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.gatherTimeout())
 	defer cancel()
-	i := c.peerIndex(host)
+	i := s.cfg.peerIndex(host)
 	if i < 0 {
 		return metrics.Counters{}, errors.New("it is not a host of the cluster")
 	}
 	// The address appears only in messages: the client connects to its own member, with TLS if the listener uses TLS.
-	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.metricsPort())) + "/metrics"
+	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(s.cfg.metricsPort())) + "/metrics"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return metrics.Counters{}, err
 	}
 	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
-	response, err := c.scrapes[i].Do(request)
+	response, err := s.clients[i].Do(request)
 	if err != nil {
 		return metrics.Counters{}, err
 	}
 	defer func() { _ = response.Body.Close() }() // the body was already read to its end
 	if response.StatusCode != http.StatusOK {
-		return metrics.Counters{}, fmt.Errorf("GET /metrics on port %d: %s", c.metricsPort(), response.Status)
+		return metrics.Counters{}, fmt.Errorf("GET /metrics on port %d: %s", s.cfg.metricsPort(), response.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxScrape+1))
 	if err != nil {
@@ -78,7 +105,8 @@ func newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.C
 				if err != nil {
 					return nil, err
 				}
-				return connectPeer(ctx, p, at, "http/1.1")
+				conn, _, err := connectPeer(ctx, p, at, "http/1.1")
+				return conn, err
 			},
 			MaxIdleConns:           1,
 			IdleConnTimeout:        idleScrape,
@@ -113,32 +141,32 @@ type runningScrape struct {
 // ScrapeAll scrapes the members on all hosts of the cluster at the same time. It takes at most Config.Timeout. If the
 // context ends earlier, ScrapeAll returns without the members that have not answered. Their scrapes continue, and the next
 // ScrapeAll returns their answers, so that a slow member delays neither the others nor itself.
-func (c *Cluster) ScrapeAll(ctx context.Context) map[string]Scraped {
-	running := make([]*runningScrape, len(c.cfg.Peers))
-	for i := range c.cfg.Peers {
-		running[i] = c.beginScrape(ctx, i)
+func (s *scraper) ScrapeAll(ctx context.Context) map[string]Scraped {
+	running := make([]*runningScrape, len(s.cfg.Peers))
+	for i := range s.cfg.Peers {
+		running[i] = s.beginScrape(ctx, i)
 	}
 	byHost := make(map[string]Scraped, len(running))
 	for i, r := range running {
-		byHost[c.cfg.Peers[i].Host] = c.awaitScrape(ctx, i, r)
+		byHost[s.cfg.Peers[i].Host] = s.awaitScrape(ctx, i, r)
 	}
 	return byHost
 }
 
 // beginScrape returns the scrape whose answer ScrapeAll returns: a running one, a slow one that has ended meanwhile, or a
 // new one. After a slow one, it begins the next at once.
-func (c *Cluster) beginScrape(ctx context.Context, peer int) *runningScrape {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	earlier := c.running[peer]
+func (s *scraper) beginScrape(ctx context.Context, peer int) *runningScrape {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	earlier := s.running[peer]
 	if earlier != nil && !earlier.isDone() {
 		return earlier
 	}
 	next := &runningScrape{done: make(chan struct{}), result: Scraped{Began: time.Now()}}
-	c.running[peer] = next
+	s.running[peer] = next
 	go func() {
 		next.panics.Try(func() {
-			next.result.Metrics, next.result.Err = c.Scrape(context.WithoutCancel(ctx), c.cfg.Peers[peer].Host)
+			next.result.Metrics, next.result.Err = s.Scrape(context.WithoutCancel(ctx), s.cfg.Peers[peer].Host)
 		})
 		next.ended = time.Now()
 		close(next.done)
@@ -164,7 +192,7 @@ func (r *runningScrape) isDone() bool {
 	}
 }
 
-func (c *Cluster) awaitScrape(ctx context.Context, peer int, r *runningScrape) Scraped {
+func (s *scraper) awaitScrape(ctx context.Context, peer int, r *runningScrape) Scraped {
 	select {
 	case <-r.done:
 	case <-ctx.Done():
@@ -173,10 +201,10 @@ func (c *Cluster) awaitScrape(ctx context.Context, peer int, r *runningScrape) S
 		}
 	}
 	r.panics.Repanic()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running[peer] == r {
-		delete(c.running, peer)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running[peer] == r {
+		delete(s.running, peer)
 	}
 	return r.result
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,11 +30,12 @@ const (
 // member answers them.
 type session struct {
 	*clientv3.Client
-	conn *watchedConn
+	conn     *watchedConn
+	loopback bool // it is to the loopback address of the host
 }
 
 func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
-	raw, err := connectPeer(ctx, p, c.clients, "h2")
+	raw, at, err := connectPeer(ctx, p, c.clients, "h2")
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
 	// connection.
 	client.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(
 		pb.NewMaintenanceClient(client.ActiveConnection()), client)
-	return &session{Client: client, conn: conn}, nil
+	return &session{Client: client, conn: conn, loopback: strings.HasPrefix(at, loopback+":")}, nil
 }
 
 func (s *session) Close() {
@@ -105,8 +107,8 @@ type listener struct {
 }
 
 // connectPeer connects to the member on p from the member's own host: to the loopback address, or to the host's address
-// if the member listens only there.
-func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net.Conn, error) {
+// if the member listens only there. It returns the address, too.
+func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net.Conn, string, error) {
 	var causes []error
 	var secure *tls.Config
 	if at.tls != nil {
@@ -119,7 +121,7 @@ func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net
 	for _, target := range memberAddresses(p, at) {
 		conn, err := connectTo(ctx, p, target, secure)
 		if err == nil {
-			return conn, nil
+			return conn, target, nil
 		}
 		if at.tls != nil && certificate.HasAlert(err) {
 			err = at.tls.explainEnd(p.Host, err, err)
@@ -131,10 +133,10 @@ func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net
 	}
 	for _, err := range causes {
 		if refused := (*certificate.Error)(nil); errors.As(err, &refused) {
-			return nil, err // the member has answered, so the error of the other address does not matter
+			return nil, "", err // the member has answered, so the error of the other address does not matter
 		}
 	}
-	return nil, joinDistinct(causes...)
+	return nil, "", joinDistinct(causes...)
 }
 
 func connectTo(ctx context.Context, p Peer, target string, secure *tls.Config) (net.Conn, error) {

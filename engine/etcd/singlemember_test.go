@@ -90,7 +90,7 @@ func corruptConnections(spoil func(p []byte, n int) (int, error)) func(*etcd.Con
 // putLongValue writes a value that is easy to find in a stream.
 func putLongValue(t *testing.T, cluster *etcdtest.Cluster) {
 	t.Helper()
-	if _, err := cluster.Client(t).Put(t.Context(), "k", strings.Repeat("v", 200_000)); err != nil {
+	if _, err := cluster.Client(t).Put(etcdtest.Context(t), "k", strings.Repeat("v", 200_000)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -157,9 +157,9 @@ func refusesSnapshot(t *testing.T, client *etcd.Cluster, why string) {
 }
 
 func noSpace(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
-	raw := cluster.Client(t)
+	raw, ctx := cluster.Client(t), etcdtest.Context(t)
 	for i := 0; ; i++ {
-		_, err := raw.Put(t.Context(), "fill", strings.Repeat("x", 1<<20))
+		_, err := raw.Put(ctx, "fill", strings.Repeat("x", 1<<20))
 		if err != nil {
 			if err.Error() != rpctypes.ErrNoSpace.Error() {
 				t.Fatal(err)
@@ -207,8 +207,8 @@ func asUser(t *testing.T, cluster *etcdtest.Cluster, user string) func(*etcd.Con
 	t.Helper()
 	cert, key := cluster.Issue(t, user)
 	return func(c *etcd.Config) {
-		read := c.Peers[0].ReadFile
-		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+		read := cluster.Members[0].ReadFile
+		c.Peers[0].ReadFiles = etcdtest.OneByOne(func(ctx context.Context, path string) ([]byte, error) {
 			switch path {
 			case c.TLS.Cert:
 				return cert, nil
@@ -216,13 +216,13 @@ func asUser(t *testing.T, cluster *etcdtest.Cluster, user string) func(*etcd.Con
 				return key, nil
 			}
 			return read(ctx, path)
-		}
+		})
 	}
 }
 
 func enableAuth(t *testing.T, client *clientv3.Client) {
 	t.Helper()
-	ctx := t.Context()
+	ctx := etcdtest.Context(t)
 	for _, step := range []func() error{
 		func() error { _, err := client.RoleAdd(ctx, "root"); return err },
 		func() error { _, err := client.UserAdd(ctx, "root", "secret"); return err },
@@ -274,16 +274,16 @@ func TestOpen(t *testing.T) {
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
 	const secret = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"
 	_, err := etcd.Open(t.Context(), newConfig(cluster, func(c *etcd.Config) {
-		read := c.Peers[0].ReadFile
-		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+		read := cluster.Members[0].ReadFile
+		c.Peers[0].ReadFiles = etcdtest.OneByOne(func(ctx context.Context, path string) ([]byte, error) {
 			if path == c.TLS.Key {
 				return []byte(secret), nil
 			}
 			return read(ctx, path)
-		}
-		c.Peers = append(c.Peers, etcd.Peer{Host: "gone", ReadFile: func(_ context.Context, path string) ([]byte, error) {
+		})
+		c.Peers = append(c.Peers, etcd.Peer{Host: "gone", ReadFiles: etcdtest.OneByOne(func(_ context.Context, path string) ([]byte, error) {
 			return nil, &os.PathError{Op: "read", Path: path, Err: os.ErrNotExist}
-		}})
+		})})
 	}))
 	if err == nil {
 		t.Fatal("opened")

@@ -8,18 +8,19 @@ import (
 	"sort"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/etcd/snapshot"
 	"holdfast/engine/etcdfacts"
 )
 
 // SnapshotInfo describes a saved snapshot.
 type SnapshotInfo struct {
-	Path     string        `json:"path"`
-	Host     string        `json:"host"` // host of the member that sent it
-	Bytes    int64         `json:"bytes"`
-	SHA256   string        `json:"sha256"`   // of the whole file, hexadecimal
-	Revision int64         `json:"revision"` // lower bound
-	Duration time.Duration `json:"duration"` // nanoseconds
+	Path     string          `json:"path"`
+	Host     string          `json:"host"`     // host of the member that sent it
+	Bytes    int64           `json:"bytes"`    // size of the file
+	SHA256   string          `json:"sha256"`   // of the whole file, hexadecimal
+	Revision int64           `json:"revision"` // lower bound
+	Took     engine.Duration `json:"took"`     // how long it took
 }
 
 // Snapshot saves the cluster's data to a file, which etcdutl can restore. It takes the data from a healthy follower; if
@@ -41,7 +42,7 @@ func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, erro
 	if len(causes) == 0 {
 		causes = append(causes, errors.New("no healthy voter to take it from"))
 	}
-	return SnapshotInfo{}, c.stepError("snapshot to "+filepath.Clean(path), joinDistinct(causes...))
+	return SnapshotInfo{}, c.cfg.stepError("snapshot to "+filepath.Clean(path), joinDistinct(causes...))
 }
 
 func snapshotSources(facts etcdfacts.ClusterFacts) []etcdfacts.Member {
@@ -74,7 +75,7 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m etcdfacts.Member, path str
 	}
 	return SnapshotInfo{
 		Path: path, Host: m.Host, Bytes: size, SHA256: sum,
-		Revision: revision, Duration: time.Since(began),
+		Revision: revision, Took: engine.Duration(time.Since(began)),
 	}, nil
 }
 
@@ -91,7 +92,7 @@ func (c *Cluster) Revision(ctx context.Context, host string) (int64, error) {
 func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()
-	i := c.peerIndex(host)
+	i := c.cfg.peerIndex(host)
 	if i < 0 {
 		return nil, 0, fmt.Errorf("%s is not a host of the cluster", host)
 	}
@@ -103,6 +104,10 @@ func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, err
 	if err != nil {
 		s.Close()
 		return nil, 0, unansweredError("status", err)
+	}
+	if err := c.proveMember(ctx, c.cfg.Peers[i], s); err != nil {
+		s.Close()
+		return nil, 0, err
 	}
 	return s, status.Header.GetRevision(), nil
 }

@@ -1,12 +1,16 @@
 package etcd
 
 import (
+	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"holdfast/engine"
 )
 
 var errDown = errors.New("connection refused")
@@ -131,7 +135,7 @@ func TestAdviceOfManaged(t *testing.T) {
 	for managed, want := range map[string][]string{
 		"main": {
 			`add its host with etcd_cluster = "main" (and etcd_retired = true if its voter is to go), or start etcd there, or remove it: holdfast etcd members apply main --remove-member c`,
-			"host d has", "add a member there: holdfast etcd members apply main, or remove etcd_cluster",
+			"host d has", "add a member there: holdfast etcd members apply main, or remove etcd_cluster", "remove etcd_cluster, holdfast apply --limit d, and set it again",
 			"go on with holdfast etcd members apply main, or remove it: holdfast etcd members apply main --remove-member 3",
 		},
 		"": {
@@ -175,5 +179,30 @@ func TestAlarmTexts(t *testing.T) {
 	a.status.Errors = append(a.status.Errors, "memberID:1 alarm:CORRUPT\x1b", "memberID:1 alarm:CORRUPT\x1b")
 	if got := newClusterView([]answer{a}, nil).statusAlarms(); len(got) != 1 || got[0] != "memberID:1 alarm:CORRUPT?" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestFirstDay: before the first change of members, no host has the credentials that holdfast issues, or a member. The error has each
+// host once, and the next commands.
+func TestFirstDay(t *testing.T) {
+	t.Parallel()
+	missing := func(_ context.Context, paths ...string) ([][]byte, error) {
+		return nil, &fs.PathError{Op: "read", Path: paths[0], Err: fs.ErrNotExist}
+	}
+	cfg := Config{Name: "main", Managed: true, NewestCredentials: true, TLS: &engine.TLS{CA: "/pki/ca.crt", Cert: "/pki/client.crt", Key: "/pki/client.key"}}
+	for _, host := range []string{"a", "b"} {
+		cfg.Peers = append(cfg.Peers, Peer{Host: host, ReadFiles: missing})
+	}
+	_, err := Open(t.Context(), cfg)
+	const want = "etcd cluster main: read the client credentials: no host has those that holdfast issues (a: read /pki/ca.crt: file does not exist; b: read /pki/ca.crt: file does not exist); " +
+		"if the cluster was never made, make it: holdfast etcd members apply main. Hosts that need their configuration before etcd can run get it while they do not name the cluster: " +
+		"remove their etcd_cluster, holdfast apply, and add it again"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	v := newClusterView([]answer{{host: "a", err: errors.New("connection refused")}}, nil)
+	v.managed = "main"
+	if text := v.noAnswerProblem(); !strings.HasPrefix(text, "no member answers: a: connection refused; if the cluster was never made, make it: holdfast etcd members apply main") {
+		t.Error(text)
 	}
 }

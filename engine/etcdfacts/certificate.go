@@ -31,17 +31,6 @@ const (
 	CACertificate     CertificateRole = "ca"     // of a CA that has issued others
 )
 
-// maxRenewal bounds how long before its end a certificate is to be renewed.
-const maxRenewal = 30 * 24 * time.Hour
-
-// renewalTime returns the time from which the certificate is to be renewed: 30
-// days before its end, or when a third of its lifetime is left if that time is
-// later. The second limit keeps a certificate that is issued for one week from
-// being reported all the time.
-func (c Certificate) renewalTime() time.Time {
-	return c.NotAfter.Add(-min(maxRenewal, c.NotAfter.Sub(c.NotBefore)/3))
-}
-
 // DaysLeft returns the whole days until the certificate expires. They are negative once
 // it has expired.
 func (c Certificate) DaysLeft(now time.Time) int {
@@ -60,6 +49,8 @@ type CertificateProblem struct {
 	Days        int                    `json:"days"`        // whole days until it expires; negative once it has expired
 	Certificate Certificate            `json:"certificate"` // the certificate
 	Text        string                 `json:"text"`        // the problem and the next step, as a sentence
+
+	issued bool // holdfast issues the certificate
 }
 
 // CertificateProblemKind is the kind of a problem with a certificate.
@@ -75,23 +66,6 @@ const (
 // Fails reports whether TLS refuses the certificate already.
 func (k CertificateProblemKind) Fails() bool {
 	return k == CertificateExpired || k == CertificateNotYetValid
-}
-
-// ProblemKind returns the kind of the problem that the certificate has at a
-// time, or "". A self-signed peer certificate has no problem: with
-// --peer-auto-tls, members do not check each other's certificates.
-func (c Certificate) ProblemKind(now time.Time) CertificateProblemKind {
-	switch {
-	case c.Role == PeerCertificate && c.SelfSigned:
-		return ""
-	case now.After(c.NotAfter):
-		return CertificateExpired
-	case now.Before(c.NotBefore):
-		return CertificateNotYetValid
-	case !now.Before(c.renewalTime()):
-		return CertificateExpiring
-	}
-	return ""
 }
 
 // Problem returns the problem that a certificate of a cluster has at a time,
@@ -110,13 +84,13 @@ func (p CertificateProblem) describe(now time.Time) string {
 	c := p.Certificate
 	switch p.Kind {
 	case CertificateExpired:
-		return fmt.Sprintf("%s expired %s, on %s: %s", c, daysAgo(p.Days), certificateTime(c.NotAfter), c.renewal())
+		return fmt.Sprintf("%s expired %s, on %s: %s", c, daysAgo(p.Days), certificateTime(c.NotAfter), p.describeRenewal())
 	case CertificateNotYetValid:
 		return fmt.Sprintf("%s is not valid before %s, and the bastion's clock says %s: set the clock that is wrong, or %s",
-			c, certificateTime(c.NotBefore), certificateTime(now), c.renewal())
+			c, certificateTime(c.NotBefore), certificateTime(now), p.describeRenewal())
 	case CertificateExpiring:
 	}
-	return fmt.Sprintf("%s expires %s, on %s: %s", c, daysAhead(p.Days), certificateTime(c.NotAfter), c.renewal())
+	return fmt.Sprintf("%s expires %s, on %s: %s", c, daysAhead(p.Days), certificateTime(c.NotAfter), p.describeRenewal())
 }
 
 func daysAgo(days int) string {
@@ -142,15 +116,26 @@ func daysAhead(days int) string {
 
 func certificateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 
-// renewal returns the next step. etcd reads its certificate files again for
+// Issued returns the problem of a certificate that holdfast issues: the next step is a command of holdfast.
+func (p CertificateProblem) Issued(now time.Time) CertificateProblem {
+	p.issued = true
+	p.Text = p.describe(now)
+	return p
+}
+
+// describeRenewal returns the next step. etcd reads its certificate files again for
 // each connection. It reads its CA files only when it starts.
-func (c Certificate) renewal() string {
-	switch c.Role {
-	case ServerCertificate, PeerCertificate:
-		return "renew it on " + c.Host + "; etcd uses the new file without a restart"
-	case ClientCertificate:
-		return "renew it on " + c.Host
-	case CACertificate:
+func (p CertificateProblem) describeRenewal() string {
+	host, apply := p.Certificate.Host, "holdfast etcd members apply "+p.Cluster
+	switch role := p.Certificate.Role; {
+	case p.issued && role == CACertificate:
+		return "make a new CA, name it in the block ca, and run: " + apply
+	case p.issued:
+		return "renew it: " + apply
+	case role == ServerCertificate, role == PeerCertificate:
+		return "renew it on " + host + "; etcd uses the new file without a restart"
+	case role == ClientCertificate:
+		return "renew it on " + host
 	}
 	return "make a new CA, let members and clients trust both, and issue all certificates anew"
 }

@@ -12,6 +12,20 @@ const day = 24 * time.Hour
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
+// TestIssuedCertificate: the next step of a certificate that holdfast issues is a command.
+func TestIssuedCertificate(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for role, want := range map[etcdfacts.CertificateRole]string{
+		etcdfacts.PeerCertificate: "expired less than a day ago, on 2026-03-01 11:00 UTC: renew it: holdfast etcd members apply main",
+		etcdfacts.CACertificate:   "name it in the block ca, and run: holdfast etcd members apply main",
+	} {
+		c := etcdfacts.Certificate{Role: role, Host: "etcd-3", NotBefore: now.Add(-time.Hour * 24 * 90), NotAfter: now.Add(-time.Hour)}
+		if p, has := c.Problem("main", now); !has || !strings.HasSuffix(p.Issued(now).Text, want) {
+			t.Errorf("%s: %q", role, p.Issued(now).Text)
+		}
+	}
+}
+
 // A certificate is reported 30 days before its end, or when a third of its
 // lifetime is left if that time is later.
 func TestCertificateProblems(t *testing.T) {

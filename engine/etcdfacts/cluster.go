@@ -24,19 +24,19 @@ type ClusterFacts struct {
 
 // Member is one member of an etcd cluster.
 type Member struct {
-	ID        string `json:"id"` // hexadecimal, as etcdctl prints it
-	Name      string `json:"name"`
-	Host      string `json:"host,omitempty"` // inventory host of the member: the host that reports this member ID, else a silent host that reported it before, or that has its name or address
-	Learner   bool   `json:"learner,omitempty"`
-	Healthy   bool   `json:"healthy"`           // the member answers a linearizable read and has caught up
-	Problem   string `json:"problem,omitempty"` // why the member is not healthy
-	Leader    bool   `json:"leader,omitempty"`
-	RaftIndex uint64 `json:"raft_index,omitempty"`
-	Behind    uint64 `json:"entries_behind,omitempty"` // committed raft entries that the member has not applied
-	Version   string `json:"version,omitempty"`        // version of its etcd
-	DBBytes   int64  `json:"db_bytes,omitempty"`
-	DBInUse   int64  `json:"db_in_use_bytes,omitempty"` // bytes of its database in use; defragmentation frees the others
-	DBQuota   int64  `json:"db_quota_bytes,omitempty"`  // size at which etcd accepts no more writes; missing: not known
+	ID            string `json:"id"` // hexadecimal, as etcdctl prints it
+	Name          string `json:"name"`
+	Host          string `json:"host,omitempty"` // inventory host of the member: the host that reports this member ID, if none does, a host that does not answer now and reported the ID earlier, or has the name or address of the member
+	Learner       bool   `json:"learner,omitempty"`
+	Healthy       bool   `json:"healthy"`           // the member answers a linearizable read and has caught up
+	Problem       string `json:"problem,omitempty"` // why the member is not healthy
+	Leader        bool   `json:"leader,omitempty"`
+	RaftIndex     uint64 `json:"raft_index,omitempty"`
+	EntriesBehind uint64 `json:"entries_behind,omitempty"` // committed raft entries that the member has not applied
+	Version       string `json:"version,omitempty"`        // version of its etcd
+	DBBytes       int64  `json:"db_bytes,omitempty"`
+	DBInUseBytes  int64  `json:"db_in_use_bytes,omitempty"` // bytes of its database in use; defragmentation frees the others
+	DBQuotaBytes  int64  `json:"db_quota_bytes,omitempty"`  // size at which etcd accepts no more writes; missing: not known
 
 	StorageVersion string `json:"storage_version,omitempty"` // storage version of its database, from etcd 3.6 on
 }

@@ -16,31 +16,32 @@ const Schema = 1
 // JSON output and report are all made from one ordered stream of events, so a
 // replayed journal shows the same as the run.
 type Event struct {
-	Schema      int              `json:"schema"`
-	Seq         int              `json:"seq"`
-	Time        time.Time        `json:"time"`
-	Run         string           `json:"run"`
-	Type        Type             `json:"type"`
-	Host        string           `json:"host,omitempty"`
-	Pool        string           `json:"pool,omitempty"`
-	Cluster     string           `json:"cluster,omitempty"`
-	Member      string           `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
-	Batch       int              `json:"batch,omitempty"`    // number of the batch, from 1
-	Hosts       []string         `json:"hosts,omitempty"`    // hosts of a batch that starts
-	Canaries    []string         `json:"canaries,omitempty"` // pools whose canaries are in the batch
-	Step        string           `json:"step,omitempty"`
-	Kind        engine.StepKind  `json:"kind,omitempty"` // kind of the step, if readers of the journal need it
-	Message     string           `json:"message,omitempty"`
-	Took        engine.Duration  `json:"took,omitempty"` // duration so far, while the step continues
-	Until       time.Time        `json:"until,omitzero"` // end of a step that only waits, in its started event
-	Failure     *engine.Failure  `json:"failure,omitempty"`
-	HostOutcome HostOutcome      `json:"fate,omitempty"` // outcome of a host that failed
-	Start       *RunStart        `json:"start,omitempty"`
-	Plan        *engine.Plan     `json:"plan,omitempty"`
-	Progress    *Progress        `json:"progress,omitempty"`
-	Etcd        *Sample          `json:"etcd,omitempty"`
-	Governor    *engine.Governor `json:"governor,omitempty"` // state of a staging near an etcd cluster
-	End         *RunEnd          `json:"end,omitempty"`
+	Schema   int              `json:"schema"`
+	Seq      int              `json:"seq"`
+	Time     time.Time        `json:"time"`
+	Run      string           `json:"run"`
+	Type     Type             `json:"type"`
+	Host     string           `json:"host,omitempty"`
+	Pool     string           `json:"pool,omitempty"`
+	Cluster  string           `json:"cluster,omitempty"`
+	Member   string           `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
+	Batch    int              `json:"batch,omitempty"`    // number of the batch, from 1
+	Hosts    []string         `json:"hosts,omitempty"`    // hosts of a batch that starts
+	Canaries []string         `json:"canaries,omitempty"` // pools whose canaries are in the batch
+	Step     string           `json:"step,omitempty"`
+	Kind     engine.StepKind  `json:"kind,omitempty"` // kind of the step, if readers of the journal need it
+	Message  string           `json:"message,omitempty"`
+	Took     engine.Duration  `json:"took,omitempty"`  // duration so far, while the step continues
+	Limit    engine.Duration  `json:"limit,omitempty"` // in `step-progress`: longest time that the step may take
+	Until    time.Time        `json:"until,omitzero"`  // end of a step that only waits, in its started event
+	Failure  *engine.Failure  `json:"failure,omitempty"`
+	Outcome  HostOutcome      `json:"outcome,omitempty"` // outcome of a host that failed
+	Start    *RunStart        `json:"start,omitempty"`
+	Plan     *engine.Plan     `json:"plan,omitempty"`
+	Progress *Progress        `json:"progress,omitempty"`
+	Etcd     *Sample          `json:"etcd,omitempty"`
+	Governor *engine.Governor `json:"governor,omitempty"` // state of a staging near an etcd cluster
+	End      *RunEnd          `json:"end,omitempty"`
 }
 
 // Type is a kind of event.
@@ -84,20 +85,36 @@ type RunStart struct {
 	Bastion  string   `json:"bastion,omitempty"` // identity of the bastion
 	PID      int      `json:"pid"`
 	Version  string   `json:"version"`
-	Args     []string `json:"args,omitempty"`
+	Command  Command  `json:"command,omitzero"`
 	Adopting []string `json:"adopting,omitempty"` // dead runs whose holds this run adopts
 	Cluster  string   `json:"cluster,omitempty"`  // etcd cluster whose members the run changes; missing: the run is a roll-out
+}
+
+// Command is a command of holdfast as a person gave it.
+type Command struct {
+	Name  string   `json:"name"`           // such as "apply" or "etcd members apply"
+	Args  []string `json:"args,omitempty"` // arguments that are no flags
+	Flags []Flag   `json:"flags,omitempty"`
+}
+
+// Flag is a flag of a command. A flag that was given twice is there twice.
+type Flag struct {
+	Name   string `json:"name"`            // without hyphens
+	Short  string `json:"short,omitempty"` // its letter, if it has one
+	Value  string `json:"value,omitempty"`
+	Switch bool   `json:"switch,omitempty"` // it is set without a value
+	Global bool   `json:"global,omitempty"` // every command has it
 }
 
 // Progress is the progress of a transfer from the bastion to a host. A total of
 // zero means that the total is unknown.
 type Progress struct {
-	Bytes int64           `json:"bytes,omitempty"` // bytes sent since the step began
-	Again int64           `json:"again,omitempty"` // of these, bytes that were sent before and lost with a connection
-	Total int64           `json:"total,omitempty"` // expected bytes; the host may already have some of them
-	Rate  int64           `json:"rate,omitempty"`  // bytes per second over about the last half minute; with Ended, over the connection
-	Left  engine.Duration `json:"left,omitempty"`  // expected time until the end of the transfer
-	Ended bool            `json:"ended,omitempty"` // this is the last report of one connection; after a lost one, others follow in the same step
+	Bytes     int64           `json:"bytes,omitempty"`     // bytes sent since the step began
+	Again     int64           `json:"again,omitempty"`     // of these, bytes that were sent before and lost with a connection
+	Total     int64           `json:"total,omitempty"`     // expected bytes; the host may already have some of them
+	Rate      int64           `json:"rate,omitempty"`      // bytes per second over about the last half minute; with Ended, over the connection
+	Remaining engine.Duration `json:"remaining,omitempty"` // expected time until the end of the transfer
+	Ended     bool            `json:"ended,omitempty"`     // this is the last report of one connection; after a lost one, others follow in the same step
 }
 
 // Sample is an etcd cluster at one moment of a run.
@@ -109,6 +126,23 @@ type Sample struct {
 	Down     []string              `json:"down,omitempty"`   // hosts of voters that are not healthy
 	Problems []string              `json:"problems,omitempty"`
 	Latency  []engine.LatencyPoint `json:"latency,omitempty"`
+}
+
+// NewSample returns a sample of a cluster without latencies.
+func NewSample(facts etcdfacts.ClusterFacts) Sample {
+	s := Sample{Voters: len(facts.Voters()), Healthy: facts.CountHealthy(), Down: facts.UnhealthyHosts(), Leader: facts.Leader()}
+	if s.Voters > 0 {
+		s.Quorum = etcdfacts.QuorumOf(s.Voters)
+	}
+	if facts.Problem != "" {
+		s.Problems = append(s.Problems, facts.Problem)
+	}
+	for _, m := range facts.Members {
+		if !m.Healthy {
+			s.Problems = append(s.Problems, m.Name+": "+m.Problem)
+		}
+	}
+	return s
 }
 
 // MemberLatency is the disk latency of one etcd member over a run.
@@ -131,7 +165,7 @@ type HostTotals struct {
 	Slowed       engine.Duration `json:"slowed,omitempty"`        // time that its staging was slowed
 	Paused       engine.Duration `json:"paused,omitempty"`        // time that its staging was paused
 	Fixed        engine.Duration `json:"fixed,omitempty"`         // time that its staging had a fixed pace
-	Down         engine.Duration `json:"down,omitempty"`          // time from the order to reboot until the host answered; from the begin of the wait, if an earlier run ordered the reboot
+	Down         engine.Duration `json:"down,omitempty"`          // time from the order to reboot until the host answered; from the start of the wait, if an earlier run ordered the reboot
 	MemberDown   engine.Duration `json:"member_down,omitempty"`   // time that the cluster lacked its member: from the order to reboot until the member was back, and during defragmentations
 	FailedProbes int             `json:"failed_probes,omitempty"` // samples in which its member was not healthy
 }
@@ -146,12 +180,12 @@ type ClusterTotals struct {
 // RunEnd has the outcome of a run.
 type RunEnd struct {
 	Exit      engine.ExitCode `json:"exit"`
-	Reason    string          `json:"reason"`           // sentence about the cause, made by package report; empty until then
-	Cause     EndCause        `json:"cause,omitzero"`   // why the run ended, as data
 	Verdict   engine.Verdict  `json:"verdict,omitzero"` // verdict on everything that the run found
 	Updated   []string        `json:"updated,omitempty"`
 	Failed    []string        `json:"failed,omitempty"`
-	Untouched []string        `json:"left,omitempty"` // hosts with work that the run did not touch
+	Untouched []string        `json:"untouched,omitempty"` // hosts with work that the run did not touch
+
+	SpentBudget *SpentBudget `json:"spent_budget,omitempty"` // budget that the failures of the run exceeded; nil: no budget ended the run
 
 	Latency []MemberLatency `json:"latency,omitempty"` // disk latency of the etcd members that were sampled
 
@@ -164,67 +198,9 @@ type RunEnd struct {
 	Pools    []engine.PoolStatus `json:"pools,omitempty"`    // state of each pool, by the last facts
 }
 
-// EndKind is the kind of cause that ended a run.
-type EndKind string
-
-// The kinds of causes that end a run.
-const (
-	MatchedEnd       EndKind = "matched"        // every selected host matches
-	PlayedEnd        EndKind = "played"         // all plays of the playbook are done
-	IncompleteEnd    EndKind = "incomplete"     // hosts are excluded or have drift, or an etcd cluster is unhealthy
-	UnfinishedEnd    EndKind = "unfinished"     // an earlier roll-out is unfinished
-	RefusedEnd       EndKind = "refused"        // the next step would not be safe
-	FailedEnd        EndKind = "failed"         // a failure ended the run
-	DeclinedEnd      EndKind = "declined"       // the operator did not approve the plan
-	DeclinedBatchEnd EndKind = "declined-batch" // the operator did not approve the next batch
-	StoppedEnd       EndKind = "stopped"        // the operator stopped the run at once
-	UntouchedEnd     EndKind = "untouched"      // the first event could not be journaled; nothing was touched
-)
-
-// EndCause is the cause that ended a run, as data. Package report makes a
-// sentence of it, and no code reads that sentence.
-type EndCause struct {
-	Kind    EndKind `json:"kind"`
-	Play    string  `json:"play,omitempty"`    // play that ended the run
-	Limited bool    `json:"limited,omitempty"` // the run was limited to some hosts of the site
-
-	Failure    *engine.Failure  `json:"failure,omitempty"`      // failure that ended the run
-	Spent      *SpentBudget     `json:"spent_budget,omitempty"` // budget that the failure exceeded; nil: the failure ended the run for another reason
-	AlsoFailed []engine.Failure `json:"also_failed,omitempty"`  // failures of hosts that neither Failure nor Excluded names; each has the first line of its cause
-
-	Refusals          []string                     `json:"refusals,omitempty"`           // why the next step would not be safe
-	Unfinished        []engine.UnfinishedHost      `json:"unfinished,omitempty"`         // hosts that an earlier roll-out has not reached
-	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // etcd clusters with problems
-	Excluded          []engine.Exclusion           `json:"excluded,omitempty"`           // hosts that the last plan excludes
-	Drift             []string                     `json:"drift,omitempty"`              // hosts with drift whose pools only report drift
-
-	Stopped bool   `json:"stopped,omitempty"` // the operator asked the run to stop after its batch
-	Journal string `json:"journal,omitempty"` // error of the journal, which does not have all events of the run
-}
-
-// SpentBudget is a failure budget that allows fewer hosts to fail than have failed.
+// SpentBudget is a failure budget that was exceeded.
 type SpentBudget struct {
 	Failed int    `json:"failed"`         // number of hosts that failed
 	Pool   string `json:"pool,omitempty"` // pool that has the budget
 	Play   string `json:"play,omitempty"` // play that has the budget, for hosts of all pools
-}
-
-// CauseOf returns the cause that ends a run which can carry out nothing, or
-// nothing more, of the plan.
-func CauseOf(p engine.Plan) EndCause {
-	c := EndCause{Limited: len(p.Matching) < p.Total}
-	switch {
-	case len(p.Refusals) > 0:
-		c.Kind, c.Refusals = RefusedEnd, p.Refusals
-		return c
-	case len(p.Unfinished) > 0:
-		c.Kind, c.Unfinished = UnfinishedEnd, p.Unfinished
-		return c
-	}
-	c.Kind, c.UnhealthyClusters, c.Excluded = MatchedEnd, p.UnhealthyClusters, p.Excluded
-	c.Drift = p.DriftingHosts()
-	if !p.Verdict().Complete {
-		c.Kind = IncompleteEnd
-	}
-	return c
 }

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/resource"
+	"holdfast/engine/textutil"
 )
 
 // Limits of the files that are read from hosts to show them.
@@ -43,26 +44,19 @@ type Source struct {
 // why the contents are not shown. It reads the files of each host in one more
 // round trip.
 func (s Source) PlanContents(ctx context.Context, plan engine.Plan) ([]planview.Contents, error) {
-	changes := map[string][]engine.Change{}
-	var order []string
-	add := func(host string, list []engine.Change) {
-		if changes[host] == nil {
-			order = append(order, host)
-		}
-		changes[host] = append(changes[host], list...)
-	}
+	var changes textutil.Groups[string, engine.Change]
 	for _, hp := range plan.Hosts {
-		add(hp.Host, hp.Changes)
+		changes.Add(hp.Host, hp.Changes...)
 	}
 	for _, d := range plan.Drift {
-		add(d.Host, d.Changes)
+		changes.Add(d.Host, d.Changes...)
 	}
-	found := make([][]planview.Contents, len(order))
+	found := make([][]planview.Contents, len(changes.Keys()))
 	left := maxSiteFiles
 	workers := pool.New().WithMaxGoroutines(s.Forks)
-	for i, name := range order {
+	for i, name := range changes.Keys() {
 		facts := s.Facts[name]
-		files := wantedFiles(s.Desired[name], facts, changes[name])
+		files := wantedFiles(s.Desired[name], facts, changes.Of(name))
 		if len(files) == 0 || facts.Config == nil {
 			continue
 		}

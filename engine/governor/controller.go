@@ -33,7 +33,7 @@ const (
 	WindowTime   = 10 * time.Second // window of Reading.Window
 	LongTime     = 60 * time.Second // window of Reading.Long
 	idleTime     = 30 * time.Second // length of the newest pauses that Reading.Idle covers
-	longIdleTime = 2 * time.Minute  // longer length of pauses, whose p99 bounds that of Reading.Idle
+	longIdleTime = 2 * time.Minute  // longer length of pauses, whose p99 bounds the p99 of Reading.Idle
 	missingTime  = 5 * time.Second  // a member that does not answer for this time counts as too slow
 	leastPause   = 4 * time.Second  // long enough to measure the latency without staging
 	longestPause = 10 * time.Second // longest time without progress
@@ -141,7 +141,7 @@ func (c *Controller) AddSample(now time.Time, readings []Reading) Decision {
 
 // causeOf returns the latency that is highest in relation to its limit. If that
 // is not the reason for a slow pace, causeOf returns the member that has stalled,
-// that does not answer, or that was absent from the begin.
+// that does not answer, or that was absent from the start.
 func (c *Controller) causeOf(now time.Time, readings []Reading, stalled Excess, latencies ...Excess) Excess {
 	worst := slices.MaxFunc(latencies, func(a, b Excess) int { return cmp.Compare(a.shareOfLimit(), b.shareOfLimit()) })
 	switch share := worst.shareOfLimit(); {

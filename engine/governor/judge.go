@@ -45,7 +45,7 @@ func (x Excess) isOver() bool { return x.shareOfLimit() > 1 }
 
 // aimShare is the share of the limit that the p99 of LongTime should not exceed at the
 // floor. On a disk where only the floor and its pauses keep the limit, the p99 of
-// the whole staging is about that of its minutes.
+// the whole staging is close to the p99 of its minutes.
 const aimShare = 0.95
 
 func (x Excess) isAboveAim() bool { return x.shareOfLimit() > aimShare }
@@ -95,7 +95,7 @@ func P99Of(p engine.LatencyPoint) (walFsync, backendCommit time.Duration) {
 }
 
 // mostRaised bounds how far the limits of a member rise during a staging, as a
-// multiple of its limits at the begin. If the idle latency rises further, the disk
+// multiple of its limits at the start. If the idle latency rises further, the disk
 // is broken and not busy.
 const mostRaised = 4
 

@@ -9,7 +9,7 @@ import (
 // oftenOver is the least share of a minute at the floor in which the p99 of the
 // last ten seconds exceeds its limit if the limit cannot be kept. A load that
 // comes for a few seconds each minute makes the p99 of each minute exceed the
-// limit, too, but not that of many windows.
+// limit, too, but not the p99 of many windows.
 const oftenOver = 0.4
 
 // judgement is whether the p99 over WindowTime, with all observations, exceeds

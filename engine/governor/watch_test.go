@@ -244,7 +244,7 @@ func TestWorstWindowFollowsBothLatencies(t *testing.T) {
 	}
 }
 
-// TestWorstWindowIsNotTheFirstSecond checks that a slow moment at the begin of a staging counts as much as a later one: in
+// TestWorstWindowIsNotTheFirstSecond checks that a slow moment at the start of a staging counts as much as a later one: in
 // a window of ten seconds, or in the whole staging if that is shorter.
 func TestWorstWindowIsNotTheFirstSecond(t *testing.T) {
 	fsync := func(at time.Duration) float64 {

@@ -60,7 +60,7 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 	scripts := map[string]string{
 		"take":    hostscript.HoldScript(runHold("r1"), hour, "", nil),
 		"adopt":   hostscript.HoldScript(runHold("r1"), hour, "r0", nil),
-		"fail":    hostscript.FailHoldScript(ownerOf("r0"), "reason", "step"),
+		"fail":    hostscript.FailHoldScript(ownerOf("r0"), "reason", "step", ""),
 		"release": hostscript.ReleaseScript(ownerOf("r0"), engine.Release{}),
 	}
 	helper := hostscript.RebootHelpers()[0]

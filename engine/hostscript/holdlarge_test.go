@@ -37,13 +37,13 @@ func TestHoldOfAHostWithThousandsOfServices(t *testing.T) {
 				return got
 			}
 			got := look()
-			if !slices.Equal(got.Units, h.Units[:c.kept]) || got.UnitsLeft != c.services-c.kept || len(got.Reason) < 1000 {
-				t.Errorf("%d units kept and %d not, reason of %d bytes", len(got.Units), got.UnitsLeft, len(got.Reason))
+			if !slices.Equal(got.Units, h.Units[:c.kept]) || got.UnitsOmitted != c.services-c.kept || len(got.Reason) < 1000 {
+				t.Errorf("%d units kept and %d not, reason of %d bytes", len(got.Units), got.UnitsOmitted, len(got.Reason))
 			}
 			next := runHold("r2")
 			next.Units = got.Units
 			b.mustRun(hostscript.HoldScript(next, hour, "r1", nil))
-			b.mustRun(hostscript.FailHoldScript(ownerOf("r2"), strings.Repeat("\n", 100_000), "wait for units"))
+			b.mustRun(hostscript.FailHoldScript(ownerOf("r2"), strings.Repeat("\n", 100_000), "wait for units", ""))
 			if got := look(); got.Run != "r2" || len(got.Units) != c.kept || got.Step != "wait for units" {
 				t.Errorf("adopted and failed: run %s, %d units, step %q", got.Run, len(got.Units), got.Step)
 			}

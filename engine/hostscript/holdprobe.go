@@ -15,29 +15,36 @@ import (
 // MaxHold limits the size of a hold file in bytes. truncateHold keeps the holds that holdfast writes below this limit.
 const MaxHold = 256 << 10
 
-// Limits of truncateHold in bytes. maxUnits counts the names of all units, each
-// with its quotes and comma. maxHoldText is for each text.
+// Limits of truncateHold in bytes. maxUnits and maxFailed count the names of all
+// units, each with its quotes and comma. maxHoldText is for each text.
 const (
 	maxUnits    = 192 << 10
+	maxFailed   = 16 << 10
 	maxHoldText = 4 << 10
 )
 
 // truncateHold shortens a hold to fit into a hold file: it cuts long texts, keeps the
-// first units that fit, and counts the others.
+// first units that fit, and counts the others. A failed unit that does not fit counts as
+// one that had not failed, so that a person has to look at it.
 func truncateHold(h engine.Hold) engine.Hold {
 	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.PreviousOS, &h.Cluster} {
 		*text = truncateText(*text)
 	}
-	room := maxUnits
-	for i, unit := range h.Units {
+	fit := countFitting(h.Units, maxUnits)
+	h.UnitsOmitted += len(h.Units) - fit
+	h.Units = h.Units[:fit]
+	h.Failed = h.Failed[:countFitting(h.Failed, maxFailed)]
+	return h
+}
+
+func countFitting(units []string, room int) int {
+	for i, unit := range units {
 		quoted, _ := json.Marshal(unit) // a string always marshals
 		if room -= len(quoted) + 1; room < 0 {
-			h.UnitsLeft += len(h.Units) - i
-			h.Units = h.Units[:i]
-			break
+			return i
 		}
 	}
-	return h
+	return len(units)
 }
 
 func truncateText(text string) string {
@@ -55,6 +62,21 @@ const NoHold = 3
 // with NoHold. Every probe of a host includes this script.
 func HoldProbeScript() string {
 	return Assign([][2]string{{"file", engine.HoldPath}, {"most", strconv.Itoa(MaxHold + 1)}}) + probeHoldScript
+}
+
+// UnprovenProbeScript is HoldProbeScript for UnprovenPath.
+func UnprovenProbeScript() string {
+	return Assign([][2]string{{"file", UnprovenPath}, {"most", strconv.Itoa(MaxHold + 1)}}) + probeHoldScript
+}
+
+// ReadUnproven parses the output of UnprovenProbeScript. While the file cannot be
+// read, nobody knows how the host was before, so the problem excludes the host.
+func ReadUnproven(out engine.Output) (hold *engine.Hold, problem string) {
+	if hold, problem = ReadHold(out); problem != "" {
+		problem = UnprovenPath + ", which tells how the host was before its last disruption: " + strings.TrimPrefix(problem, engine.HoldPath+" ") +
+			"; holdfast release --accept-units HOST removes it, and accepts the host as it is"
+	}
+	return hold, problem
 }
 
 // ReadHold parses the output of a HoldProbeScript. For a file that is not a
@@ -77,6 +99,12 @@ func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, engine.HoldPath + " is not a hold: something follows it"
 	}
+	if h.Schema == 0 {
+		return nil, engine.HoldPath + " is not a hold: it has no schema"
+	}
+	if h.Schema != engine.HoldSchema {
+		return nil, fmt.Sprintf("%s is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", engine.HoldPath, h.Schema, engine.HoldSchema)
+	}
 	if h.Kind != engine.RunHold && h.Kind != engine.MaintenanceHold {
 		return nil, fmt.Sprintf("%s is not a hold: kind %q", engine.HoldPath, h.Kind)
 	}
@@ -87,18 +115,18 @@ func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 // changes the host from elsewhere, for example through another member of its cluster. If the run does not hold the
 // host, the script prints the hold and exits with ScriptHeld. The script changes nothing.
 func CheckHoldScript(owner engine.HoldOwner) string {
-	return "set -eu\nexport LC_ALL=C\n" + CheckHoldSnippet(owner)
+	return "set -eu\nexport LC_ALL=C\n" + CheckHoldSnippet(owner).String()
 }
 
 // DescribeHolder describes the hold that made a script exit with ScriptHeld.
 // Without a hold it returns the script's message.
 func DescribeHolder(reply engine.Output) string {
 	if reply.Stdout == "" && reply.Stderr != "" {
-		return strings.TrimPrefix(textutil.FirstLine(textutil.KeepTail(reply.Stderr, 4096)), "hold: ")
+		return strings.TrimPrefix(textutil.FirstLine(textutil.Secrets{}.KeepTail(reply.Stderr, 4096)), "hold: ")
 	}
 	var h engine.Hold
 	if err := json.Unmarshal([]byte(reply.Stdout), &h); err != nil {
-		return "held, by a hold that cannot be read: " + textutil.Printable(textutil.KeepTail(reply.Stdout, 200))
+		return "held, by a hold that cannot be read: " + textutil.Printable(textutil.Secrets{}.KeepTail(reply.Stdout, 200))
 	}
 	return h.String()
 }

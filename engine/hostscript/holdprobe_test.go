@@ -2,6 +2,7 @@ package hostscript_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"holdfast/engine"
@@ -33,5 +34,34 @@ func TestHoldLook(t *testing.T) {
 	b.run(fmt.Sprintf("rm %[1]s; ln -s nowhere %[1]s", engine.HoldPath))
 	if f := look(b); f.HoldProblem == "" {
 		t.Errorf("a link to nowhere: %+v", f)
+	}
+}
+
+// TestProblemsOfHolds checks that a problem of a hold has the last line of the error and nothing of a hold that is
+// too large, and that a text that is no hold is cut.
+func TestProblemsOfHolds(t *testing.T) {
+	t.Parallel()
+	_, problem := hostscript.ReadHold(engine.Output{Code: 1, Stderr: "warning: slow\nhead: it cannot be opened\n"})
+	if problem != engine.HoldPath+" cannot be read: head: it cannot be opened" {
+		t.Error(problem)
+	}
+	if _, problem := hostscript.ReadHold(engine.Output{Code: 1, Stderr: "no line"}); problem != engine.HoldPath+" cannot be read: no line" {
+		t.Error(problem)
+	}
+	valid := `{"schema":1,"kind":"run"}` + strings.Repeat(" ", hostscript.MaxHold)
+	if hold, problem := hostscript.ReadHold(engine.Output{Stdout: valid[:hostscript.MaxHold]}); hold == nil || problem != "" {
+		t.Error(hold, problem)
+	}
+	if hold, problem := hostscript.ReadHold(engine.Output{Stdout: valid[:hostscript.MaxHold+1]}); hold != nil || problem == "" {
+		t.Error(hold, problem)
+	}
+	if text := hostscript.DescribeHolder(engine.Output{Stdout: strings.Repeat("x", 5000)}); len(text) > 300 || !strings.Contains(text, "cannot be read") {
+		t.Error(text)
+	}
+	for text, want := range map[string]string{`{"kind":"run"}`: "it has no schema", `{"schema":2,"kind":"run"}`: "is of schema 2, and this holdfast knows 1; use the version that wrote it, or a later one"} {
+		hold, problem := hostscript.ReadHold(engine.Output{Stdout: text})
+		if hold != nil || !strings.HasSuffix(problem, want) {
+			t.Errorf("%s: %v, %q", text, hold, problem)
+		}
 	}
 }

@@ -13,9 +13,10 @@ import (
 
 // The files in which a host keeps its roll-outs. They survive its OS.
 const (
-	RolloutPath  = engine.StateDir + "/rollout.json" // a Rollout
-	UpdatedPath  = engine.StateDir + "/updated"      // a time (RFC 3339, UTC)
-	RejectedPath = engine.StateDir + "/rejected"     // digests, one a line
+	RolloutPath  = engine.StateDir + "/rollout.json"  // a Rollout
+	UpdatedPath  = engine.StateDir + "/updated"       // a time (RFC 3339, UTC)
+	RejectedPath = engine.StateDir + "/rejected"      // digests, one a line
+	UnprovenPath = engine.StateDir + "/unproven.json" // a Hold of a run that a person ended
 )
 
 // HoldScript returns the script that takes the host's hold for h.Run. The hold
@@ -27,11 +28,7 @@ const (
 //
 // If roll is not nil, the script writes it to RolloutPath.
 func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine.Rollout) string {
-	t := engine.TakeHold{For: lasts, Adopt: adopt}
-	if roll != nil {
-		t.Targets, t.RolloutRun, t.RolloutNumber, t.RolloutOver = roll.Targets, roll.Run, roll.Number, roll.Over
-	}
-	return TakeHoldScript(h, t)
+	return TakeHoldScript(h, engine.TakeHold{For: lasts, Adopt: adopt, Rollout: roll})
 }
 
 // TakeHoldScript returns the HoldScript of a step. If t.Renewed is set, the
@@ -39,7 +36,7 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 // renewed its hold in the meantime is alive.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	h = truncateHold(h)
-	var head []string
+	head := []string{fmt.Sprintf(`"schema":%d,`, engine.HoldSchema)}
 	for _, f := range [][2]string{
 		{"kind", string(h.Kind)},
 		{"holder", h.Holder},
@@ -48,8 +45,8 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		{"reason", h.Reason},
 		{"ticket", h.Ticket},
 		{"step", h.Step},
-		{"from", h.PreviousOS},
-		{"etcd_cluster", h.Cluster},
+		{"previous_os", h.PreviousOS},
+		{"cluster", h.Cluster},
 	} {
 		if f[1] != "" || f[0] == "reason" {
 			head = append(head, jsonField(f[0], f[1])+",")
@@ -59,8 +56,12 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		units, _ := json.Marshal(h.Units) // strings always marshal
 		head = append(head, `"units":`+string(units)+",")
 	}
-	if h.UnitsLeft > 0 {
-		head = append(head, fmt.Sprintf(`"units_left":%d,`, h.UnitsLeft))
+	if h.UnitsOmitted > 0 {
+		head = append(head, fmt.Sprintf(`"units_omitted":%d,`, h.UnitsOmitted))
+	}
+	if h.Failed != nil {
+		failed, _ := json.Marshal(h.Failed)
+		head = append(head, `"failed":`+string(failed)+",")
 	}
 	adoptLine := ""
 	if t.Adopt != "" {
@@ -70,22 +71,10 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	if !t.Renewed.IsZero() {
 		seenLine = jsonField("renewed", t.Renewed.UTC().Format(time.RFC3339))
 	}
-	note := ""
-	if len(t.Targets) > 0 {
-		targets, _ := json.Marshal(t.Targets) // a map of strings always marshals, by key
-		note = jsonField("run", t.RolloutRun) + ",\n" + `"targets":` + string(targets)
-		if t.RolloutNumber > 0 {
-			note += fmt.Sprintf(",\n\"number\":%d", t.RolloutNumber)
-		}
-		if len(t.RolloutOver) > 0 {
-			over, _ := json.Marshal(t.RolloutOver) // strings always marshal
-			note += ",\n" + `"over":` + string(over)
-		}
-	}
 	return holdScript(h.Owner(), takeHoldScript, [][2]string{
 		{"adopt", adoptLine},
 		{"seen", seenLine},
-		{"note", note},
+		{"note", rolloutLines(t.Rollout)},
 		{"rollout", RolloutPath},
 		{"head", strings.Join(head, "\n")},
 		{"lasts", inSeconds(t.For)},
@@ -93,12 +82,40 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	})
 }
 
+// rolloutLines returns the members of a Rollout in JSON, each on a line.
+func rolloutLines(r *engine.Rollout) string {
+	if r == nil || len(r.Targets) == 0 {
+		return ""
+	}
+	targets, _ := json.Marshal(r.Targets) // a map of strings always marshals, by key
+	lines := []string{jsonField("run", r.Run), `"targets":` + string(targets)}
+	if r.Number > 0 {
+		lines = append(lines, fmt.Sprintf(`"number":%d`, r.Number))
+	}
+	if len(r.Supersedes) > 0 {
+		runs, _ := json.Marshal(r.Supersedes) // strings always marshal
+		lines = append(lines, `"supersedes":`+string(runs))
+	}
+	return strings.Join(lines, ",\n")
+}
+
 // FailHoldScript returns the script that writes the failed step and the reason into the run's own hold. The hold then
 // has no end: the host stays held until a later run of the same bastion adopts the hold, or a person releases it. If
 // the hold is not the run's, the script prints it and exits with ScriptHeld.
-func FailHoldScript(owner engine.HoldOwner, reason, step string) string {
+//
+// notBooted is the digest of the planned OS if the host came back with another one, else "". The hold then also has the
+// state of /boot (NotBooted).
+func FailHoldScript(owner engine.HoldOwner, reason, step, notBooted string) string {
 	failed := jsonField("reason", truncateText(reason)) + ",\n" + jsonField("step", truncateText(step)) + ","
-	return holdScript(owner, failHoldScript, [][2]string{{"failed", failed}})
+	return holdScript(owner, bootStateScript+failHoldScript, [][2]string{{"failed", failed}, {"notbooted", notBooted}})
+}
+
+// BootStateScript returns the script that prints the state of /boot if a hold on the host, or one that a person ended,
+// has a NotBooted. Else it prints nothing.
+func BootStateScript() string {
+	files := engine.HoldPath + " " + UnprovenPath
+	return bootStateScript + "if { [ -e " + engine.HoldPath + " ] || [ -e " + UnprovenPath + " ]; } && " +
+		`grep -qs '^"not_booted":' ` + files + "; then print_boot_state; fi"
 }
 
 // ReleaseScript returns the script that ends the hold of the run, removes the
@@ -109,57 +126,76 @@ func FailHoldScript(owner engine.HoldOwner, reason, step string) string {
 // The script writes UpdatedPath and RejectedPath before it removes the hold, so
 // that an interrupted release is repeated.
 func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
-	when, accepts := "", ""
+	when, accepts, whole := "", "", ""
 	if r.Updated {
 		when, accepts = UpdatedPath, r.Accepts
 	}
-	return holdScript(owner, releaseHoldScript, [][2]string{
-		{"updated", when}, {"accepts", accepts}, {"boot", r.BootID}, {"rejected", RejectedPath},
+	if r.Updated || r.Whole {
+		whole = "yes"
+	}
+	return holdScript(owner, CheckBootScript()+releaseHoldScript, [][2]string{
+		{"updated", when}, {"accepts", accepts}, {"boot", string(r.BootID)}, {"rejected", RejectedPath}, {"unproven", UnprovenPath}, {"whole", whole},
 	})
 }
 
 // EndHoldScript returns the script that ends the hold that a HoldProbeScript
 // printed, even an unreadable one. If the host has another hold by now, the
-// script prints and keeps that hold, and exits with ScriptHeld.
-func EndHoldScript(printed string) string {
-	return holdScript(engine.HoldOwner{}, releaseHoldScript, [][2]string{
+// script prints and keeps that hold, and exits with ScriptHeld. The hold of a
+// run becomes UnprovenPath, so that the next run knows how the host was before
+// the disruption, unless the person accepts the host as it is.
+func EndHoldScript(printed string, accept bool) string {
+	whole := ""
+	if accept {
+		whole = "yes"
+	}
+	return holdScript(engine.HoldOwner{}, CheckBootScript()+releaseHoldScript, [][2]string{
 		{"shown", resource.Digest([]byte(printed))},
 		{"updated", ""},
 		{"accepts", ""},
 		{"boot", ""},
 		{"rejected", RejectedPath},
+		{"unproven", UnprovenPath},
+		{"whole", whole},
 	})
+}
+
+// AcceptScript returns the script that accepts a host without a hold as it is:
+// it forgets how the host was before its last disruption. If somebody holds the
+// host, the script prints the hold and exits with ScriptHeld.
+func AcceptScript() string {
+	return holdScript(engine.HoldOwner{}, acceptHostScript, [][2]string{{"unproven", UnprovenPath}})
 }
 
 // CheckHoldSnippet returns the first lines of every disruptive script. They end
 // the script with ScriptHeld unless the run of owner holds the host. They also
-// define two functions. checkhold repeats the check. "claim OPERATION" takes
+// define two functions. check_hold repeats the check. "claim_host OPERATION" takes
 // the lock of the hold, writes the run and the operation into the lock file,
 // and repeats the check. The script keeps the lock until it ends, so nobody
 // takes or ends a hold meanwhile. A hold script that waits too long for the
 // lock prints the text of the lock file. Children that may outlive the script
 // must close descriptor 9.
-func CheckHoldSnippet(owner engine.HoldOwner) string {
+func CheckHoldSnippet(owner engine.HoldOwner) engine.Script {
 	return checkSnippet("yes", owner, engine.HoldOwner{})
 }
 
 // CheckFreeSnippet returns the first lines of a script that disrupts nothing but must not touch a host that somebody
 // else holds. They end the script with ScriptHeld unless the hold belongs to owner, the run of the script, or to adopted,
 // whose hold this run adopts (zero: none). The lines define the same functions as CheckHoldSnippet.
-func CheckFreeSnippet(owner, adopted engine.HoldOwner) string {
+func CheckFreeSnippet(owner, adopted engine.HoldOwner) engine.Script {
 	return checkSnippet("", owner, adopted)
 }
 
-func checkSnippet(must string, owner, adopted engine.HoldOwner) string {
-	return Assign([][2]string{
-		{"holdpath", engine.HoldPath},
-		{"holdlock", lockPath},
+func checkSnippet(must string, owner, adopted engine.HoldOwner) engine.Script {
+	values := Assign([][2]string{
 		{"holdrun", owner.Run},
 		{"holdown", ownerLines(owner)},
 		{"holdadopted", ownerLines(adopted)},
 		{"holdmust", must},
-	}) + lockScript + checkHoldScript
+	})
+	return engine.Script{{Values: values}, {Text: checkHoldText}}
 }
+
+var checkHoldText = engine.ShareText(Assign([][2]string{{"holdpath", engine.HoldPath}, {"holdlock", lockPath}}) + lockScript + checkHoldScript)
 
 // lockPath is the file that scripts lock before they change a hold or act under
 // it. Its text names the script that took the lock last.

@@ -40,23 +40,23 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	for _, script := range []string{
 		hostscript.HoldScript(runHold("r2"), hour, "", nil), hostscript.HoldScript(runHold("r2"), hour, "r3", nil),
 		hostscript.HoldScript(runHold(""), hour, "", nil), hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}), hostscript.ReleaseScript(ownerOf(""), engine.Release{}),
-		hostscript.FailHoldScript(ownerOf("r2"), "x", "y"), hostscript.CheckHoldSnippet(ownerOf("r2")), hostscript.CheckFreeSnippet(ownerOf("r2"), engine.HoldOwner{}),
+		hostscript.FailHoldScript(ownerOf("r2"), "x", "y", ""), hostscript.CheckHoldSnippet(ownerOf("r2")).String(), hostscript.CheckFreeSnippet(ownerOf("r2"), engine.HoldOwner{}).String(),
 	} {
 		if other := readHold(t, b.mustBeRefused(script)); other.Run != "r1" {
 			t.Errorf("printed %+v", other)
 		}
 	}
-	b.mustRun(hostscript.CheckHoldSnippet(ownerOf("r1")))
-	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r2"), ownerOf("r1")))
+	b.mustRun(hostscript.CheckHoldSnippet(ownerOf("r1")).String())
+	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r2"), ownerOf("r1")).String())
 
 	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
 	if b.hold() != nil || b.motd() != "" {
 		t.Error("something is left after release")
 	}
 	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
-	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}))
-	b.mustBeRefused(hostscript.CheckHoldSnippet(ownerOf("r1")))
-	b.mustBeRefused(hostscript.FailHoldScript(ownerOf("r1"), "x", "y"))
+	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}).String())
+	b.mustBeRefused(hostscript.CheckHoldSnippet(ownerOf("r1")).String())
+	b.mustBeRefused(hostscript.FailHoldScript(ownerOf("r1"), "x", "y", ""))
 	b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "", nil))
 }
 
@@ -108,7 +108,7 @@ func TestHoldIsMarkedAsFailed(t *testing.T) {
 	first := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
 	var h *engine.Hold
 	for range 2 { // the second replaces the first
-		h = readHold(t, b.mustRun(hostscript.FailHoldScript(ownerOf("r1"), "unit \"x\" failed\n\\ again", "wait for units")))
+		h = readHold(t, b.mustRun(hostscript.FailHoldScript(ownerOf("r1"), "unit \"x\" failed\n\\ again", "wait for units", "")))
 		if h.Reason != "unit \"x\" failed\n\\ again" || h.Step != "wait for units" || !h.Expires.IsZero() || !h.Acquired.Equal(first.Acquired) {
 			t.Errorf("failed: %+v", h)
 		}
@@ -134,8 +134,8 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 			t.Errorf("%q became %q, %q", want, got.Reason, got.Holder)
 		}
 		b.mustBeRefused(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
-		b.mustBeRefused(hostscript.CheckHoldSnippet(ownerOf("r2")))
-		b.mustRun(hostscript.FailHoldScript(ownerOf("r1"), text, text))
+		b.mustBeRefused(hostscript.CheckHoldSnippet(ownerOf("r2")).String())
+		b.mustRun(hostscript.FailHoldScript(ownerOf("r1"), text, text, ""))
 		b.mustBeRefused(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
 		if m := b.motd(); strings.ContainsAny(m, "\x1b\a\u202e") || strings.Count(m, "\n") != 1 {
 			t.Errorf("motd: %q", m)
@@ -151,13 +151,13 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 }
 
 func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
-	for name, text := range map[string]string{"empty": "", "none": "none\n", "garbage": "\x00\xff{", "cut": "{\n\"kind\":\"run\",\n\"holder\":\"a\",\n"} {
+	for name, text := range map[string]string{"empty": "", "none": "none\n", "garbage": "\x00\xff{", "cut": "{\n\"schema\":1,\n\"kind\":\"run\",\n\"holder\":\"a\",\n"} {
 		b := newBox(t)
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
 		for _, script := range []string{
 			hostscript.HoldScript(runHold("r1"), hour, "r0", nil), hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}),
-			hostscript.FailHoldScript(ownerOf("r1"), "", ""), hostscript.CheckHoldSnippet(ownerOf("r1")), hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}), hostscript.CheckFreeSnippet(engine.HoldOwner{}, engine.HoldOwner{}),
+			hostscript.FailHoldScript(ownerOf("r1"), "", "", ""), hostscript.CheckHoldSnippet(ownerOf("r1")).String(), hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}).String(), hostscript.CheckFreeSnippet(engine.HoldOwner{}, engine.HoldOwner{}).String(),
 		} {
 			b.mustBeRefused(script)
 			if got, err := os.ReadFile(b.root + engine.HoldPath); err != nil || string(got) != text {
@@ -169,7 +169,7 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 	check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 	check(t, os.Symlink("/nowhere", b.root+engine.HoldPath))
 	b.mustBeRefused(hostscript.HoldScript(runHold("r1"), hour, "", nil))
-	b.mustBeRefused(hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}))
+	b.mustBeRefused(hostscript.CheckFreeSnippet(ownerOf("r1"), engine.HoldOwner{}).String())
 }
 
 func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
@@ -188,20 +188,41 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 			t.Errorf("%s: %q %v", unit, text, err)
 		}
 	}
+	// systemd must know the condition before the helper is stopped: a timer could start it again.
+	b.wantReloads("after the hold", 1)
+	if log := b.log(); strings.Index(log, "daemon-reload") > strings.Index(log, "stop "+helpers[0]) {
+		t.Errorf("the helper is stopped before systemd knows the condition:\n%s", log)
+	}
 	h = readHold(t, b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
+	b.wantReloads("after its renewal", 1)
 	h2 := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "r1", nil)))
-	h3 := readHold(t, b.mustRun(hostscript.FailHoldScript(ownerOf("r2"), "x", "y")))
+	h3 := readHold(t, b.mustRun(hostscript.FailHoldScript(ownerOf("r2"), "x", "y", "")))
 	for _, h := range []*engine.Hold{h, h2, h3} {
 		if !slices.Equal(h.Stopped, helpers[:1]) {
 			t.Errorf("forgot what was stopped: %+v", h)
 		}
 	}
 	b.mustRun(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
+	b.wantReloads("after the release", 2)
 	if !b.active(helpers[0]) || !b.active(helpers[1]) || b.active(helpers[2]) {
 		t.Error("not all helpers that are enabled run again")
 	}
 	if left, _ := filepath.Glob(b.root + "/etc/systemd/system/*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// log returns the calls of systemctl.
+func (b *box) log() string {
+	text, err := os.ReadFile(b.root + "/log")
+	check(b.t, err)
+	return string(text)
+}
+
+func (b *box) wantReloads(when string, want int) {
+	b.t.Helper()
+	if got := strings.Count(b.log(), "daemon-reload"); got != want {
+		b.t.Errorf("systemd has read its units %d times %s, not %d", got, when, want)
 	}
 }
 

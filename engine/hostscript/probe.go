@@ -9,7 +9,7 @@ import (
 )
 
 // ProbeScript joins commands into one script, so that one round trip reads a
-// host. Each command runs in a subshell. A line with mark ends its output on
+// host. Each command runs in a subshell, unless it is shared. A line with mark ends its output on
 // both streams. mark must be random, so that no content of a host can look like
 // it. The standard input of a command is empty, because the rest of the script
 // may follow on the input of the shell.
@@ -23,8 +23,12 @@ func ProbeScript(commands []engine.Command, mark string) string {
 	b.Grow(size)
 	b.WriteString("export LC_ALL=C\n")
 	for i, c := range commands {
-		fmt.Fprintf(&b, "( %s\n) </dev/null\nrc=$?; printf '\\n%s %d %%d\\n' \"$rc\"; printf '\\n%s %d\\n' >&2\n",
-			strings.TrimRight(c.Script, "\n"), mark, i, mark, i)
+		opens, closes := "(", ")"
+		if c.Shared {
+			opens, closes = "{", "}"
+		}
+		fmt.Fprintf(&b, "%s %s\n%s </dev/null\nrc=$?; printf '\\n%s %d %%d\\n' \"$rc\"; printf '\\n%s %d\\n' >&2\n",
+			opens, strings.TrimRight(c.Script, "\n"), closes, mark, i, mark, i)
 	}
 	return b.String()
 }

@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
+	"holdfast/engine/resource"
 )
 
 // rollout reads the roll-out file of the host. It returns nil without a file,
@@ -127,7 +128,7 @@ func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 	t.Parallel()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	check(t, err)
-	this := strings.TrimSpace(string(boot))
+	this := resource.BootID(strings.TrimSpace(string(boot)))
 	well := engine.Release{Updated: true, Accepts: "2222"}
 	for name, c := range map[string]struct {
 		release      engine.Release
@@ -142,12 +143,17 @@ func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 		"odd lines":         {well, "-n\n \\n%s*\n2222\n", "-n\n\\n%s*\n"},
 		"none":              {well, "none", "none"},
 		"in this boot":      {engine.Release{Updated: true, Accepts: "2222", BootID: this}, "1111\n2222\n", "1111\n"},
+		"soft rebooted":     {engine.Release{Updated: true, Accepts: "2222", BootID: this + "+2"}, "1111\n2222\n", "1111\n"},
+		"soft reboot since": {engine.Release{Updated: true, Accepts: "2222", BootID: this + "+1"}, "1111\n2222\n", "1111\n2222\n"},
 		"of a boot before":  {engine.Release{Updated: true, Accepts: "2222", BootID: "0000"}, "1111\n2222\n", "1111\n2222\n"},
 		"given back":        {engine.Release{Accepts: "2222"}, "1111\n2222\n", "1111\n2222\n"},
 		"of no matter":      {engine.Release{Updated: true}, "1111\n2222\n", "1111\n2222\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)
+			if c.release.BootID.SoftReboots() > 0 {
+				b.writeFile("/soft-reboots", "2\n")
+			}
 			b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 			if c.before != "none" {
 				b.writeFile(hostscript.RejectedPath, c.before)

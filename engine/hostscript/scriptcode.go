@@ -8,4 +8,5 @@ const (
 	ScriptNoSpace      = 77 // too little free space; nothing was done
 	ScriptActionFailed = 78 // an action failed; the record has it
 	ScriptCannot       = 79 // the host refused the change; nothing was changed
+	ScriptHalfDone     = 80 // the script failed in the middle, and could not undo all of it
 )

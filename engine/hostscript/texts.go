@@ -10,11 +10,25 @@ var (
 	//go:embed sh/ground.sh
 	GroundScript string
 
-	// AskVersionScript defines askversion, which runs a program that prints its version and is not trusted.
+	// AskVersionScript defines ask_version, which runs a program that prints its version and is not trusted.
 	//
 	//go:embed sh/askversion.sh
 	AskVersionScript string
+
+	// BootIDScript defines read_boot_id, which reads the ID of the present boot.
+	//
+	//go:embed sh/bootid.sh
+	BootIDScript string
+	//go:embed sh/checkboot.sh
+	checkBootScript string
 )
+
+// CheckBootScript returns the script that defines is_boot_gone, which compares the
+// present boot with the boot of the plan.
+func CheckBootScript() string { return BootIDScript + checkBootScript }
+
+//go:embed sh/bootstate.sh
+var bootStateScript string
 
 // Parts of the scripts of this package. Assign puts the values of their
 // variables in front.
@@ -29,6 +43,8 @@ var (
 	failHoldScript string
 	//go:embed sh/releasehold.sh
 	releaseHoldScript string
+	//go:embed sh/accepthost.sh
+	acceptHostScript string
 	//go:embed sh/checkhold.sh
 	checkHoldScript string
 	//go:embed sh/probehold.sh

@@ -39,7 +39,7 @@ func (b *builder) buildInventory() {
 		b.addGlobalError("the inventory has no site block", `begin it with site "NAME" { ssh { … } }`)
 	}
 	for _, n := range b.root.childBlocks("etcd_cluster") {
-		b.readCluster(n)
+		clusterReader{b}.readCluster(n)
 	}
 	b.sitePolicy, _ = b.readRules(b.root)
 	for _, n := range b.root.childBlocks("pool") {
@@ -108,9 +108,9 @@ func (b *builder) readSSH(s engine.SSH, n *node) engine.SSH {
 	s.Become = b.readBecome(r, s.Become)
 	s = b.readSudoPassword(r, s)
 	if config := r.readText("ssh_config"); config != "" && config != "none" {
-		s.Config = r.readPath("ssh_config")
+		s.SSHConfig = r.readPath("ssh_config")
 	} else {
-		s.Config = cmp.Or(config, s.Config)
+		s.SSHConfig = cmp.Or(config, s.SSHConfig)
 	}
 	if d := r.readDuration("connect_timeout"); d > 0 {
 		s.ConnectTimeout = d
@@ -129,7 +129,7 @@ func (b *builder) readSudoPassword(r reader, s engine.SSH) engine.SSH {
 	case file != "" && command != "":
 		b.addError(r.node.args["become_password_command"].NameRange, "the sudo password comes from two places", "remove become_password_file or become_password_command")
 	case file != "" || command != "":
-		s.BecomeFile, s.BecomeCommand = file, command
+		s.BecomePasswordFile, s.BecomePasswordCommand = file, command
 	}
 	return s
 }

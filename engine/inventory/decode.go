@@ -148,7 +148,7 @@ func (l *loader) reportUnknown(in block, what, name string, at hcl.Range) {
 	if in.name == "inventory" {
 		detail = "an inventory can have " + joinNames(in.knownNames())
 	}
-	if near := textutil.Nearest(name, in.knownNames()); near != "" {
+	if near := cmp.Or(in.findOtherWord(name), textutil.Nearest(name, in.knownNames())); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
 	l.addError(at, fmt.Sprintf("unknown %s %q", what, name), detail)

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
@@ -73,12 +72,7 @@ func (e *Errors) writeError(b *strings.Builder, d *hcl.Diagnostic, lines map[str
 
 // redactText removes sensitive values that a function quoted before they were known to be sensitive.
 func (e *Errors) redactText(s string) string {
-	longest := slices.Clone(e.sensitive) // longest first: a value may contain a shorter one
-	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
-	for _, secret := range longest {
-		s = strings.ReplaceAll(s, secret, "(sensitive)")
-	}
-	return s
+	return textutil.NewSecrets(e.sensitive).HideOutput(s, false)
 }
 
 // sourceLine returns false if output must not show the line.
@@ -91,5 +85,5 @@ func (e *Errors) sourceLine(at *hcl.Range, lines []string) (string, bool) {
 }
 
 func containsSecret(text string, sensitive []string) bool {
-	return slices.ContainsFunc(sensitive, func(s string) bool { return strings.Contains(text, s) })
+	return textutil.NewSecrets(sensitive).Hide(text) != text
 }

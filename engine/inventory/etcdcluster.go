@@ -12,9 +12,13 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
-func (b *builder) readCluster(n *node) {
+// clusterReader reads an etcd_cluster block.
+type clusterReader struct{ *builder }
+
+func (b clusterReader) readCluster(n *node) {
 	r := b.newReader(n)
 	c := engine.Cluster{
 		Name: b.checkName("etcd_cluster", n, nameRule), ClientPort: r.readPort("client_port", 2379),
@@ -51,7 +55,7 @@ var (
 	pathRule = regexp.MustCompile(`^(/[A-Za-z0-9_@:.-]+){2,}$`)
 )
 
-func (b *builder) readManaged(n *node) *engine.ManagedMembers {
+func (b clusterReader) readManaged(n *node) *engine.ManagedMembers {
 	r := b.newReader(n)
 	manage := r.readBool("manage", false)
 	m := &engine.ManagedMembers{
@@ -76,7 +80,7 @@ func (b *builder) readManaged(n *node) *engine.ManagedMembers {
 }
 
 // checkPeerPort refuses a peer port that is also the client port: etcd could not listen on both.
-func (b *builder) checkPeerPort(n *node, c engine.Cluster) {
+func (b clusterReader) checkPeerPort(n *node, c engine.Cluster) {
 	if c.Managed == nil || c.Managed.PeerPort != c.ClientPort {
 		return
 	}
@@ -88,18 +92,34 @@ func (b *builder) checkPeerPort(n *node, c engine.Cluster) {
 	}
 }
 
+// fingerprintRule matches a SHA-256 fingerprint, as plans print it.
+var fingerprintRule = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// readFingerprints also reads fingerprints in the form of openssl, with capitals and colons.
+func (b clusterReader) readFingerprints(r reader, name string) []string {
+	list := r.readOneOrMore(name)
+	for i, text := range list {
+		list[i] = strings.ToLower(strings.ReplaceAll(text, ":", ""))
+		if !fingerprintRule.MatchString(list[i]) {
+			b.addError(r.node.args[name].Expr.Range(), fmt.Sprintf("%q is not a SHA-256 fingerprint", textutil.Printable(text)),
+				"write the 64 hexadecimal digits that holdfast etcd members plan prints, or those of openssl x509 -noout -fingerprint -sha256")
+		}
+	}
+	return list
+}
+
 // minLifetime is the shortest lifetime of certificates. They are renewed when a third of it is left.
 const minLifetime = engine.Duration(time.Hour)
 
-func (b *builder) readCA(cluster *node, managed bool) *engine.EtcdCA {
+func (b clusterReader) readCA(cluster *node, managed bool) *engine.EtcdCA {
 	n := cluster.childBlock("ca")
 	if n == nil {
 		return nil
 	}
 	r := b.newReader(n)
 	ca := &engine.EtcdCA{
-		Certificate: r.readPath("certificate"), Key: r.readPath("key"), SignCommand: r.readTexts("sign_command"),
-		AlsoTrust: r.readPaths("also_trust"), ServerNames: b.readServerNames(r), Lifetime: r.readDuration("lifetime"), Folder: cmp.Or(b.readHostPath(r, "folder"), "/etc/etcd/pki"),
+		Cert: r.readPath("cert"), Key: r.readPath("key"), SignCommand: r.readTexts("sign_command"),
+		AlsoTrust: r.readPaths("also_trust"), ClientsDone: b.readFingerprints(r, "clients_done"), ServerNames: b.readServerNames(r), Lifetime: r.readDuration("lifetime"), Folder: cmp.Or(b.readHostPath(r, "folder"), "/etc/etcd/pki"),
 		Positions: map[string]string{},
 	}
 	for name, a := range n.args {
@@ -139,7 +159,7 @@ var serverNameRule = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-
 // maxServerNames bounds the size of certificates.
 const maxServerNames = 50
 
-func (b *builder) readServerNames(r reader) []string {
+func (b clusterReader) readServerNames(r reader) []string {
 	names := r.readOneOrMore("server_names")
 	for _, name := range names {
 		if !isServerName(name) {
@@ -160,7 +180,7 @@ func isServerName(name string) bool {
 	return len(name) <= 253 && serverNameRule.MatchString(name) && strings.Trim(last, "0123456789") != "" // not a mistyped address
 }
 
-func (b *builder) readTLS(n *node) *engine.TLS {
+func (b clusterReader) readTLS(n *node) *engine.TLS {
 	if n == nil {
 		return nil
 	}
@@ -168,7 +188,7 @@ func (b *builder) readTLS(n *node) *engine.TLS {
 	return &engine.TLS{CA: b.readHostPath(r, "ca"), Cert: b.readHostPath(r, "cert"), Key: b.readHostPath(r, "key")}
 }
 
-func (b *builder) readMetrics(cluster *node, c engine.Cluster) *engine.MetricsListener {
+func (b clusterReader) readMetrics(cluster *node, c engine.Cluster) *engine.MetricsListener {
 	n := cluster.childBlock("metrics")
 	if n == nil {
 		return nil
@@ -197,7 +217,7 @@ func (b *builder) readMetrics(cluster *node, c engine.Cluster) *engine.MetricsLi
 	return m
 }
 
-func (b *builder) readHostPath(r reader, name string) string {
+func (b clusterReader) readHostPath(r reader, name string) string {
 	p := r.readText(name)
 	if p != "" && !strings.HasPrefix(p, "/") {
 		b.addError(r.node.args[name].Expr.Range(), name+" is not an absolute path", "it is a path on the member, such as /etc/etcd/ca.crt")

@@ -30,7 +30,7 @@ const (
 
 var accountRule = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,30}$`)
 
-func (b *builder) readSettings(cluster *node, managed *engine.ManagedMembers) *engine.EtcdSettings {
+func (b clusterReader) readSettings(cluster *node, managed *engine.ManagedMembers) *engine.EtcdSettings {
 	n := cluster.childBlock("settings")
 	if n == nil {
 		return nil
@@ -64,7 +64,7 @@ func describePosition(at hcl.Range) string {
 	return fmt.Sprintf("%s:%d:%d", at.Filename, at.Start.Line, at.Start.Column)
 }
 
-func (b *builder) readMilliseconds(r reader, name string) engine.Duration {
+func (b clusterReader) readMilliseconds(r reader, name string) engine.Duration {
 	d := r.readDuration(name)
 	if time.Duration(d)%time.Millisecond != 0 {
 		b.addError(r.node.args[name].Expr.Range(), name+" is not in whole milliseconds", "round it: etcd counts milliseconds")
@@ -73,7 +73,7 @@ func (b *builder) readMilliseconds(r reader, name string) engine.Duration {
 	return d
 }
 
-func (b *builder) checkQuota(n *node, quota int64, cluster string) {
+func (b clusterReader) checkQuota(n *node, quota int64, cluster string) {
 	switch {
 	case quota == 0:
 	case quota < smallestQuota:
@@ -84,7 +84,7 @@ func (b *builder) checkQuota(n *node, quota int64, cluster string) {
 }
 
 // checkElection applies the rule of etcd to both times. The default of etcd stands for one that is missing.
-func (b *builder) checkElection(n *node, s engine.EtcdSettings) {
+func (b clusterReader) checkElection(n *node, s engine.EtcdSettings) {
 	if s.ElectionTimeout > maxElectionTimeout {
 		b.addError(n.args["election_timeout"].Expr.Range(), "election_timeout is too long", "etcd accepts at most 50s")
 		return
@@ -105,7 +105,7 @@ func (b *builder) checkElection(n *node, s engine.EtcdSettings) {
 }
 
 // checkCompaction refuses a retention that etcd would refuse, or would read as something else in this mode.
-func (b *builder) checkCompaction(n *node, s engine.EtcdSettings) {
+func (b clusterReader) checkCompaction(n *node, s engine.EtcdSettings) {
 	at := func(name string) hcl.Range { return n.args[name].Expr.Range() }
 	count, err := strconv.ParseUint(s.AutoCompactionRetention, 10, 32)
 	isNumber := err == nil && strconv.FormatUint(count, 10) == s.AutoCompactionRetention
@@ -129,7 +129,7 @@ func (b *builder) checkCompaction(n *node, s engine.EtcdSettings) {
 	}
 }
 
-func (b *builder) checkWALDir(n *node, s engine.EtcdSettings, managed *engine.ManagedMembers) {
+func (b clusterReader) checkWALDir(n *node, s engine.EtcdSettings, managed *engine.ManagedMembers) {
 	if s.WALDir == "" {
 		if a := n.args["wal_on_own_disk"]; a != nil && n.args["wal_dir"] == nil {
 			b.addError(a.Expr.Range(), "wal_on_own_disk has no effect without wal_dir", "add wal_dir, or remove it")

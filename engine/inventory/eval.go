@@ -92,6 +92,9 @@ func (s *scope) explainErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 		case "Unknown variable":
 			d.Summary = fmt.Sprintf("unknown word %q", t.RootName())
 			d.Detail = "write text in quotes; variables are var.NAME, locals are local.NAME"
+			if name := t.RootName(); name == strings.ToUpper(name) {
+				d.Detail = "write a variable of a shell as $" + name + " or $${" + name + "}; variables of the inventory are var.NAME, locals are local.NAME"
+			}
 			if t.RootName() == "id" {
 				d.Detail = "id is the number of a host in a range; use it only in a hosts block"
 			}
@@ -133,6 +136,10 @@ func (s *scope) evaluateLocals(nodes []*node) {
 	waiting := map[string]*hclsyntax.Attribute{}
 	for _, n := range nodes {
 		for name, a := range n.args {
+			if cty.NormalizeString(name) != name {
+				s.loader.addError(a.NameRange, fmt.Sprintf("local %q has an accent as a character of its own", name), unnormalizedAdvice)
+				continue
+			}
 			if _, twice := waiting[name]; twice {
 				s.loader.addError(a.NameRange, fmt.Sprintf("a second local %q", name), "names must be unique in all files")
 				continue

@@ -69,7 +69,7 @@ var fence = regexp.MustCompile("(?s)```hcl\n(.*?)```")
 // TestDocumented checks that the inventories in the documentation load without
 // errors and warnings.
 func TestDocumented(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/inventory.md", "docs/configs.md", "docs/rollouts.md"} {
+	for _, page := range []string{"README.md", "docs/inventory.md", "docs/configs.md", "docs/config-changes.md", "docs/rollouts.md", "docs/rollout-failures.md", "docs/gates.md"} {
 		text, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)

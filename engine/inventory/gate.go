@@ -22,7 +22,10 @@ func gatePoints() []string {
 	return words
 }
 
-func (b *builder) readGate(n *node) engine.Gate {
+// gateReader reads a gate block.
+type gateReader struct{ *builder }
+
+func (b gateReader) readGate(n *node) engine.Gate {
 	r := b.newReader(n)
 	g := engine.Gate{
 		Name: b.checkDisplayName(n), Command: r.readText("command"), HostCommand: r.readText("host_command"),
@@ -52,7 +55,7 @@ func (b *builder) readGate(n *node) engine.Gate {
 	return g
 }
 
-func (b *builder) checkSingleQuestion(r reader) {
+func (b gateReader) checkSingleQuestion(r reader) {
 	var given []string
 	n := r.node
 	for _, name := range []string{"command", "host_command", "http", "promql"} {
@@ -68,7 +71,7 @@ func (b *builder) checkSingleQuestion(r reader) {
 	}
 }
 
-func (b *builder) warnIfUnpassable(n *node, g engine.Gate) {
+func (b gateReader) warnIfUnpassable(n *node, g engine.Gate) {
 	timeout := time.Duration(cmp.Or(g.Timeout, engine.Duration(5*time.Minute)))
 	interval := time.Duration(cmp.Or(g.Interval, engine.Duration(5*time.Second)))
 	if g.Successes > 1 && interval > timeout/time.Duration(g.Successes-1) {
@@ -79,7 +82,7 @@ func (b *builder) warnIfUnpassable(n *node, g engine.Gate) {
 // placeholder matches the parts of a URL or query that a gate replaces.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-func (b *builder) readHTTPGate(n *node, g engine.Gate) *engine.HTTPGate {
+func (b gateReader) readHTTPGate(n *node, g engine.Gate) *engine.HTTPGate {
 	r := b.newReader(n)
 	h := &engine.HTTPGate{URL: r.readText("url"), Match: r.readText("match")}
 	h.Status, _ = r.readWholeNumber("status", "an HTTP status", 100, 599)
@@ -97,7 +100,7 @@ func (b *builder) readHTTPGate(n *node, g engine.Gate) *engine.HTTPGate {
 	return h
 }
 
-func (b *builder) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
+func (b gateReader) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
 	r := b.newReader(n)
 	p := &engine.PromQLGate{URL: r.readText("url"), Query: r.readText("query")}
 	b.checkHostPlaceholders(n.args["query"], p.Query, g)
@@ -116,7 +119,7 @@ func (b *builder) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
 	return p
 }
 
-func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g engine.Gate) {
+func (b gateReader) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g engine.Gate) {
 	for _, w := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.AfterBatch} {
 		for _, p := range []string{"{host}", "{address}"} {
 			if g.At(w) && strings.Contains(text, p) {
@@ -127,7 +130,7 @@ func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g e
 	}
 }
 
-func (b *builder) checkServerURL(a *hclsyntax.Attribute, text string) *url.URL {
+func (b gateReader) checkServerURL(a *hclsyntax.Attribute, text string) *url.URL {
 	if text == "" || strings.ContainsAny(text, "\x00\n\r") {
 		return nil // reported already
 	}
@@ -234,7 +237,7 @@ func findMissingComparison(bare string) string {
 	return "its query compares nothing, so any value is good; add a comparison such as == 1, or use absent(…)"
 }
 
-func (b *builder) checkQuery(n *node, g engine.Gate, query string) {
+func (b gateReader) checkQuery(n *node, g engine.Gate, query string) {
 	if query == "" {
 		return // reported already
 	}

@@ -111,10 +111,14 @@ func (b *builder) readHost(n *node, name, id string) {
 
 func (b *builder) readAddress(r reader) string {
 	s := r.readText("address")
-	if _, err := netip.ParseAddr(s); s == "" || err == nil || addressRule.MatchString(s) {
+	if _, err := netip.ParseAddr(s); s == "" || err == nil || addressRule.MatchString(s) && !looksLikeIPv4(s) {
 		return s
 	}
-	b.addError(r.node.args["address"].Expr.Range(), fmt.Sprintf("%q is not a valid address", s), "write only a name or an IP address; user and port belong in an ssh block")
+	advice := "write only a name or an IP address; user and port belong in an ssh block"
+	if addressRule.MatchString(s) {
+		advice = "each of the four parts of an IPv4 address is from 0 to 255, without a leading zero"
+	}
+	b.addError(r.node.args["address"].Expr.Range(), fmt.Sprintf("%q is not a valid address", s), advice)
 	return s
 }
 
@@ -139,4 +143,11 @@ func (b *builder) checkReference(n *node, arg, name, kind string) {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
 	b.addError(n.args[arg].Expr.Range(), fmt.Sprintf("no %s %q", kind, name), detail)
+}
+
+// looksLikeIPv4 reports whether the last part of a name has digits alone. No domain has such a
+// name, so the name is an IPv4 address with a mistake, such as 10.0.0.300 or 10.0.0.010.
+func looksLikeIPv4(s string) bool {
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	return strings.Contains(s, ".") && last != "" && strings.Trim(last, "0123456789") == ""
 }

@@ -143,6 +143,10 @@ func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 		return nil, nil
 	}
 	file, diags := hclsyntax.ParseConfig(src, shown, hcl.InitialPos)
+	if diags.HasErrors() && isAnsible(name, string(src)) {
+		l.addGlobalError(shown+" is an inventory of Ansible, and holdfast reads HCL", ansibleAdvice)
+		return nil, nil
+	}
 	l.files[shown] = file
 	l.diags = append(l.diags, addAdvice(limitSyntaxErrors(diags))...)
 	body, ok := file.Body.(*hclsyntax.Body)

@@ -70,7 +70,7 @@ func redactCommands(l inventory.Loaded) inventory.Loaded {
 	}
 	for i := range l.Inventory.Hosts {
 		h := &l.Inventory.Hosts[i]
-		h.SSH.BecomeCommand = hide(h.SSH.BecomeCommand)
+		h.SSH.BecomePasswordCommand = hide(h.SSH.BecomePasswordCommand)
 	}
 	for _, p := range l.Inventory.Pools {
 		if p.Drain != nil {

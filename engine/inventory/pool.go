@@ -17,6 +17,7 @@ func (b *builder) readPool(n *node) {
 	}
 	r := b.newReader(n)
 	p.Configs, p.Policy = b.readConfigs(r), b.readPolicy(n)
+	p.ConfigRoles = r.readTexts("config_roles")
 	p.Drift = readChoice(r, "drift", "repair", engine.ReportDrift)
 	p.OnActionFailure = readChoice(r, "on_action_failure", "reboot", engine.StopOnFailure)
 	p = b.readRollout(r, p)
@@ -28,7 +29,7 @@ func (b *builder) readPool(n *node) {
 		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return other.Name == g.label }) {
 			b.addError(g.at, fmt.Sprintf("a second gate %q in pool %q", g.label, n.label), "give each its own name; messages refer to it")
 		}
-		p.Gates = append(p.Gates, b.readGate(g))
+		p.Gates = append(p.Gates, gateReader{b}.readGate(g))
 	}
 	if t := n.childBlock("timeouts"); t != nil {
 		tr := b.newReader(t)

@@ -2,7 +2,7 @@ package inventory
 
 func siteBlock() block {
 	return block{name: "site", label: "name", meaning: "The site and how its hosts are reached. Exactly one.", arguments: []argument{
-		{name: "max_unavailable", kind: countOrPercent, fallback: "no limit", meaning: "hosts of all pools together that may be unavailable at once, besides each pool's own budget; a percentage is one of all hosts"},
+		{name: "max_unavailable", kind: countOrPercent, fallback: "no limit", meaning: "hosts of all pools together that may be unavailable at once, in addition to each pool's own budget; a percentage is of all hosts"},
 		{name: "failure_budget", kind: countOrPercent, fallback: "0", meaning: "default for pools"},
 	}, blocks: []block{
 		windowBlock("For pools without a window of their own."),
@@ -28,6 +28,7 @@ func windowBlock(meaning string) block {
 func poolBlock() block {
 	return block{name: "pool", label: "name", many: true, meaning: "Hosts that share a desired state and roll-out settings.", arguments: append(rolloutArguments(),
 		argument{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations (docs/configs.md), merged in this order"},
+		argument{name: "config_roles", kind: texts, fallback: "all", meaning: "roles of the MachineConfigs in `configs` that its hosts use, such as [\"worker\", \"infra\"]; documents without a role are always used"},
 		argument{name: "drift", kind: text, fallback: "\"repair\"", meaning: "how to treat drift: \"repair\" makes the hosts match again, \"report\" only reports it"},
 		argument{name: "on_action_failure", kind: text, fallback: "\"reboot\"", meaning: "reaction to a failed reload or restart: \"reboot\" drains and reboots the host, once; \"stop\" leaves it held and stops the run"},
 	), blocks: []block{
@@ -56,7 +57,7 @@ func poolBlock() block {
 
 func rolloutArguments() []argument {
 	return []argument{
-		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted; hosts outside of `--limit` are not waited for"},
+		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted; hosts outside of `--limit` do not count"},
 		{name: "paused", kind: boolean, fallback: "false", meaning: "its hosts are not changed, and roll-outs stay unfinished"},
 		{name: "max_unavailable", kind: countOrPercent, fallback: "1", meaning: "hosts that may be unavailable at once: a count, or a percentage (\"10%\") that rounds down but is at least 1"},
 		{name: "failure_budget", kind: countOrPercent, fallback: "the site's, else 0", meaning: "hosts that may fail before no other is started: a count, or a percentage that rounds down, also to 0; with 0, none is started after the first failure"},
@@ -69,7 +70,7 @@ func rolloutArguments() []argument {
 }
 
 func osBlock() block {
-	return block{name: "os", meaning: "The operating system of its hosts, pinned by digest. With `driver` alone, the OS does not change, or is the osImageURL of a MachineConfig, and kernel arguments are changed with that tool.", arguments: []argument{
+	return block{name: "os", meaning: "The operating system of its hosts, pinned by digest. With `driver` alone, the OS is the osImageURL of a MachineConfig if there is one, else it stays, and kernel arguments are changed with that tool.", arguments: []argument{
 		{name: "driver", kind: text, required: true, meaning: "\"ostree\", \"rpm-ostree\" or \"bootc\""},
 		{name: "remote", kind: text, meaning: "ostree remote, as configured on the hosts"},
 		{name: "ref", kind: text, meaning: "branch in that remote"},

@@ -3,7 +3,7 @@ package inventory
 import "strings"
 
 // argument describes one argument of a block: for the decoder, its error messages, and the reference in
-// docs/inventory.md.
+// docs/inventory-reference.md.
 type argument struct {
 	name     string
 	kind     valueKind
@@ -61,12 +61,12 @@ func sshBlock(meaning string) block {
 		{name: "user", kind: text, fallback: "from ssh_config, else the user of holdfast", meaning: "user who logs in"},
 		{name: "port", kind: number, fallback: "from ssh_config, else 22", meaning: "port of sshd"},
 		{name: "known_hosts", kind: oneText, fallback: "~/.ssh/known_hosts", meaning: "files with the hosts' keys; always checked strictly, there is no \"off\""},
-		{name: "identity", kind: oneText, fallback: "the agent's keys and those of ssh_config", meaning: "private key files"},
+		{name: "identity", kind: oneText, fallback: "keys of the agent and of ssh_config", meaning: "private key files"},
 		{name: "proxy_jump", kind: text, fallback: "from ssh_config", meaning: "jump hosts, [user@]host[:port], several with commas; \"none\" for none"},
 		{name: "ssh_config", kind: text, fallback: "~/.ssh/config", meaning: "ssh_config to honour; \"none\" for none"},
 		{name: "become", kind: text, fallback: "none", meaning: "\"sudo\", or \"none\" where the user is root"},
 		{name: "become_password_file", kind: text, meaning: "file whose first line is the sudo password"},
-		{name: "become_password_command", kind: text, meaning: "command on the bastion that prints the sudo password, within 1 minute; it has no terminal, where a person types it use -K"},
+		{name: "become_password_command", kind: text, meaning: "command on the bastion that prints the sudo password, within 1 minute; it has no terminal; to type the password, use -K"},
 		{name: "connect_timeout", kind: duration, fallback: "10s", meaning: "until logged in, for each hop"},
 		{name: "keep_alive", kind: duration, fallback: "5s", meaning: "silence before a keepalive is sent; three without answer end the connection"},
 	}}
@@ -77,8 +77,8 @@ func hostArguments() []argument {
 		{name: "address", kind: text, required: true, meaning: "name or IP address, as for ssh"},
 		{name: "pool", kind: text, required: true, meaning: "the pool the host belongs to"},
 		{name: "etcd_cluster", kind: text, fallback: "none", meaning: "the etcd cluster the host is a member of"},
-		{name: "etcd_retired", kind: boolean, fallback: "false", meaning: "its member is to be removed from its `etcd_cluster`, which must have `manage = true`"},
-		{name: "near_etcd_cluster", kind: text, fallback: "none", meaning: "an etcd cluster whose members share a disk or a link with the host; staging it keeps to the `latency` of that cluster"},
+		{name: "etcd_retired", kind: boolean, fallback: "false", meaning: "`holdfast etcd members` removes its member from its `etcd_cluster`, which must have `manage = true`"},
+		{name: "near_etcd_cluster", kind: text, fallback: "none", meaning: "an etcd cluster whose members share a disk or a link with the host; while the host is staged, the `latency` limits of that cluster apply"},
 		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
 		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; they win over the pool's"},
 		{name: "paused", kind: boolean, fallback: "false", meaning: "it is not changed, and roll-outs stay unfinished"},
@@ -87,7 +87,7 @@ func hostArguments() []argument {
 }
 
 func hostBlocks() []block {
-	return []block{configBlock("A document for this host alone, in the inventory itself; it follows those in `configs`."), sshBlock("Settings that differ from the pool's.")}
+	return []block{configBlock("A document for each of these hosts alone, in the inventory itself; it follows those in `configs`."), sshBlock("Settings that differ from the pool's.")}
 }
 
 func configBlock(meaning string) block {
@@ -107,7 +107,7 @@ func policyBlock(meaning string) block {
 }
 
 func rangeArgument() argument {
-	return argument{name: "range", kind: text, required: true, meaning: "numbers such as \"01-48\" or \"1-3,7\"; zeros in front are kept. Names are LABEL-NUMBER; ${id} is the number"}
+	return argument{name: "range", kind: text, required: true, meaning: "numbers such as \"01-48\" or \"1-3,7\"; leading zeros are kept. Names are LABEL-NUMBER; ${id} is the number"}
 }
 
 func inventorySchema() block {
@@ -131,11 +131,11 @@ func etcdBlock() block {
 	return block{name: "etcd_cluster", label: "name", many: true, meaning: "An etcd cluster. Its members are the hosts that name it; they must match its own member list.", arguments: []argument{
 		{name: "client_port", kind: number, fallback: "2379", meaning: "port its members listen on for clients"},
 		{name: "snapshot", kind: boolean, fallback: "true", meaning: "save it to the bastion before a run's first disruption"},
-		{name: "snapshot_folder", kind: text, fallback: "snapshots beside the journals", meaning: "folder on the bastion for the snapshots of runs, which get a folder of the site's name in it"},
-		{name: "snapshot_keep", kind: number, fallback: "10", meaning: "how many snapshots are kept; a run that takes one removes others. The newest is always kept, and so are those of unfinished runs"},
+		{name: "snapshot_folder", kind: text, fallback: "snapshots beside the journals", meaning: "folder on the bastion for the snapshots of runs; each site has a folder in it"},
+		{name: "snapshot_keep", kind: number, fallback: "10", meaning: "how many snapshots are kept; a run that takes one removes others. The newest one and the snapshots of unfinished runs are always kept"},
 		{name: "snapshot_max_age", kind: duration, fallback: "30d", meaning: "snapshots that are older are removed, too"},
-		{name: "timeout", kind: duration, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "for gathering facts from all members; a member that does not answer within two fifths of it is unhealthy"},
-		{name: "governor", kind: boolean, fallback: "true", meaning: "slows the staging of its members, and of hosts that name it as `near_etcd_cluster`, to keep its disk latency within `latency`"},
+		{name: "timeout", kind: duration, fallback: "5s plus 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "for gathering facts from all members; a member that does not answer within two fifths of it is unhealthy"},
+		{name: "governor", kind: boolean, fallback: "true", meaning: "slows the staging of its members, and of hosts that name it as `near_etcd_cluster`, to keep the disk latency of the cluster within `latency`"},
 		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots or restarts; without it, this is refused"},
 		{name: "manage", kind: boolean, fallback: "false", meaning: "lets `holdfast etcd members` add and remove its members, until the hosts that name it are its voters"},
 		{name: "peer_port", kind: number, fallback: "2380", meaning: "port its members listen on for each other; with `manage`"},
@@ -145,19 +145,20 @@ func etcdBlock() block {
 	}, blocks: []block{
 		tlsBlock("Client credentials, as paths on the members. Without it, plain HTTP, unless there is a block `ca`."),
 		{name: "ca", meaning: "The CA with which `holdfast etcd members` issues and renews the certificates of members; with `manage`, and instead of `tls`.", arguments: []argument{
-			{name: "certificate", kind: text, required: true, meaning: "file on the bastion with its certificate. Another one replaces the CA"},
+			{name: "cert", kind: text, required: true, meaning: "file on the bastion with its certificate. Another one replaces the CA"},
 			{name: "key", kind: text, meaning: "file on the bastion with its private key, without a passphrase"},
 			{name: "sign_command", kind: texts, filled: true, meaning: "program on the bastion that signs instead of `key`, with its arguments: it gets a PEM certificate request on standard input, and prints the PEM certificate, within 1 minute. No shell reads it", fallback: "the key in `key`"},
-			{name: "also_trust", kind: oneText, fallback: "[]", meaning: "files on the bastion with CAs that members trust, too: of clients, or the last one until its clients have other certificates"},
-			{name: "server_names", kind: oneText, fallback: "[]", meaning: "DNS names and IP addresses that server certificates have besides those of their host: of a load balancer, or a name that leads to all members"},
+			{name: "also_trust", kind: oneText, fallback: "[]", meaning: "files on the bastion with CAs that members trust in addition: one that signs only clients, or the previous CA until its clients have other certificates"},
+			{name: "clients_done", kind: oneText, fallback: "[]", meaning: "SHA-256 fingerprints of replaced CAs from which no client has a certificate any more. Members trust a replaced CA until it is named here"},
+			{name: "server_names", kind: oneText, fallback: "[]", meaning: "more DNS names and IP addresses of server certificates, such as the name of a load balancer, or a name that leads to all members"},
 			{name: "lifetime", kind: duration, fallback: "365d", meaning: "of the certificates that `key` signs"},
-			{name: "folder", kind: text, fallback: "\"/etc/etcd/pki\"", meaning: "folder of keys and certificates on the members. It and those above it must be root's alone"},
+			{name: "folder", kind: text, fallback: "\"/etc/etcd/pki\"", meaning: "folder of keys and certificates on the members. Only root may be able to write to it and to all folders above it"},
 		}},
 		settingsBlock(),
 		{name: "latency", meaning: "Limits of its disk latency while hosts on or near it are staged. The limit of a member is at least 1.25 times its idle latency. With `governor = false` there are no limits.", arguments: []argument{
 			{name: "wal_fsync_p99", kind: duration, fallback: "10ms", meaning: "99th percentile of `etcd_disk_wal_fsync_duration_seconds`"},
 			{name: "backend_commit_p99", kind: duration, fallback: "25ms", meaning: "99th percentile of `etcd_disk_backend_commit_duration_seconds`"},
-			{name: "abort_after", kind: duration, fallback: "5m", meaning: "staging stops if a limit is exceeded, or a member does not answer or completes no writes, for so long although it has its slowest pace"},
+			{name: "abort_after", kind: duration, fallback: "5m", meaning: "staging stops if, at the slowest pace, a limit is exceeded for this time, or a member does not answer or completes no writes"},
 		}},
 		{name: "metrics", meaning: "Where members serve `/metrics`, if etcd runs with `--listen-metrics-urls`. Without it, holdfast reads them from the client port.", arguments: []argument{
 			{name: "port", kind: number, required: true, meaning: "port of the listener, on the member's loopback or address"},
@@ -167,10 +168,10 @@ func etcdBlock() block {
 }
 
 func settingsBlock() block {
-	return block{name: "settings", meaning: "Settings of etcd on its members, which `holdfast etcd members` writes and changes, one member at a time; with `manage`. Settings that are missing are etcd's own, or those of the unit.", arguments: []argument{
+	return block{name: "settings", meaning: "Settings of etcd on its members, which `holdfast etcd members` writes and changes, one member at a time; with `manage`. A missing setting has the value of the unit, or etcd's default.", arguments: []argument{
 		{name: "quota_backend_bytes", kind: text, meaning: "size at which the database accepts no more writes: bytes, or a number with a unit such as \"4GiB\""},
 		{name: "heartbeat_interval", kind: duration, meaning: "between the heartbeats of the leader, in whole milliseconds"},
-		{name: "election_timeout", kind: duration, meaning: "without a heartbeat, until a member starts an election: at least five times `heartbeat_interval`, at most 50s"},
+		{name: "election_timeout", kind: duration, meaning: "time without a heartbeat after which a member starts an election: at least five times `heartbeat_interval`, at most 50s"},
 		{name: "auto_compaction_mode", kind: text, fallback: "\"periodic\" with `auto_compaction_retention`", meaning: "\"periodic\" or \"revision\""},
 		{name: "auto_compaction_retention", kind: text, meaning: "history that is kept: hours or a duration such as \"30m\" (periodic), or a number of revisions; \"0\" keeps all"},
 		{name: "derive_urls", kind: boolean, fallback: "false", meaning: "sets the URLs for clients to the address of the host and 127.0.0.1 with `client_port`, and those for other members to the address with `peer_port`. Each address must be an IP address"},

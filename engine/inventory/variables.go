@@ -73,9 +73,17 @@ func (l *loader) reportUnusedValues(given map[string]*outsideValue) {
 	}
 }
 
+// unnormalizedAdvice belongs to names that are not normalized. The library of
+// expressions normalizes names, so that two of them could become one.
+const unnormalizedAdvice = "type the letter and its accent as one character"
+
 func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 	if !hclsyntax.ValidIdentifier(n.label) {
 		s.loader.addError(n.at, fmt.Sprintf("%q is not a valid variable name", n.label), "use letters, digits, _ and -, beginning with a letter")
+		return
+	}
+	if cty.NormalizeString(n.label) != n.label {
+		s.loader.addError(n.at, fmt.Sprintf("variable %q has an accent as a character of its own", n.label), unnormalizedAdvice)
 		return
 	}
 	if _, twice := s.vars[n.label]; twice {

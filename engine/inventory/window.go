@@ -31,19 +31,19 @@ func (b *builder) readWindows(parent *node) []engine.Window {
 
 func (b *builder) readWindow(n *node) engine.Window {
 	r := b.newReader(n)
-	w := engine.Window{Days: r.readDays("days"), From: r.readClock("from"), To: r.readClock("to"), Zone: r.readText("timezone")}
+	w := engine.Window{Days: r.readDays("days"), From: r.readClock("from"), To: r.readClock("to"), Timezone: r.readText("timezone")}
 	if w.From == 24*60 {
 		b.addError(n.args["from"].Expr.Range(), "from is not a time of day", `write "00:00"; the window opens on the days that are given`)
 	}
 	if w.From == w.To && w.From >= 0 {
 		b.addError(n.args["to"].Expr.Range(), "from and to are the same time", `for a whole day write from = "00:00" and to = "24:00"`)
 	}
-	if w.Zone == "" {
+	if w.Timezone == "" {
 		return w
 	}
-	location, err := time.LoadLocation(w.Zone)
+	location, err := time.LoadLocation(w.Timezone)
 	if err != nil || location == time.Local {
-		b.addError(n.args["timezone"].Expr.Range(), fmt.Sprintf("no time zone %q", w.Zone), `it is a name such as "Europe/Berlin", or "UTC"`)
+		b.addError(n.args["timezone"].Expr.Range(), fmt.Sprintf("no time zone %q", w.Timezone), `it is a name such as "Europe/Berlin", or "UTC"`)
 	}
 	w.Location = location
 	return w

@@ -14,8 +14,8 @@ import (
 // Machine identifies the hardware or image of a bastion: its machine ID ("" if
 // it has none) and its host name.
 type Machine struct {
-	ID   string `json:"machine_id"`
-	Name string `json:"hostname"`
+	MachineID string `json:"machine_id"`
+	Hostname  string `json:"hostname"`
 }
 
 // Bastion is the identity of a bastion. The identity is not kept with the
@@ -62,7 +62,7 @@ func EnsureBastion(dir string, here Machine) (Bastion, error) {
 	}
 	b := Bastion{Identity: newIdentity(), Machine: here}
 	if err := b.writeTo(dir, old.Replaced != Machine{}); err != nil {
-		return Bastion{}, fmt.Errorf("keep the identity of this bastion: %w; holds could not be told from those of other bastions; %s", err, stateFolderHint)
+		return Bastion{}, fmt.Errorf("keep the identity of this bastion: %w; its holds could not be distinguished from holds of other bastions; %s", err, stateFolderHint)
 	}
 	kept, err := ReadBastion(dir, here) // another run may have created the identity first
 	kept.Replaced = old.Replaced

@@ -11,7 +11,7 @@ import (
 )
 
 func TestBastionKeepsItsIdentity(t *testing.T) {
-	dir, here := filepath.Join(t.TempDir(), "a", "b"), journal.Machine{ID: "4d1f", Name: "b1"}
+	dir, here := filepath.Join(t.TempDir(), "a", "b"), journal.Machine{MachineID: "4d1f", Hostname: "b1"}
 	if b, err := journal.ReadBastion(dir, here); err != nil || b.Identity != "" {
 		t.Fatalf("%+v, %v", b, err)
 	}
@@ -40,12 +40,12 @@ func TestBastionKeepsItsIdentity(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 
-	for _, copied := range []journal.Machine{{ID: "77aa", Name: "b1"}, {ID: "4d1f", Name: "b2"}} {
+	for _, copied := range []journal.Machine{{MachineID: "77aa", Hostname: "b1"}, {MachineID: "4d1f", Hostname: "b2"}} {
 		if b, err := journal.ReadBastion(dir, copied); err != nil || b.Identity != "" {
 			t.Errorf("%+v took the identity of another machine: %+v, %v", copied, b, err)
 		}
 	}
-	copied := journal.Machine{ID: "77aa", Name: "b2"}
+	copied := journal.Machine{MachineID: "77aa", Hostname: "b2"}
 	b, err := journal.EnsureBastion(dir, copied)
 	if err != nil || b.Identity == found[0] || b.Replaced != here {
 		t.Errorf("%+v, %v", b, err)
@@ -61,13 +61,13 @@ func TestBastionThatCannotKeepItsIdentity(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := journal.EnsureBastion(filepath.Join(file, "x"), journal.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
+	if _, err := journal.EnsureBastion(filepath.Join(file, "x"), journal.Machine{Hostname: "b1"}); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
 		t.Errorf("error %v", err)
 	}
 	if err := os.Rename(file, filepath.Join(dir, "bastion.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := journal.EnsureBastion(dir, journal.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
+	if _, err := journal.EnsureBastion(dir, journal.Machine{Hostname: "b1"}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -52,6 +52,6 @@ func exampleRun() []event.Event {
 	f := &engine.Failure{Host: "worker-01", Step: "finalize", Cause: "exit status 1", Command: "set -eu\nfinalize\n", Stderr: "error: Bootloader write config:\x1b[2J No space left on device", Hint: "free space in /boot"}
 	step("worker-01", finalize, 2*time.Second, f)
 	add(0, event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f, Message: "it stays held"})
-	add(0, event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: finalize: exit status 1", Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}}})
+	add(0, event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}}})
 	return events
 }

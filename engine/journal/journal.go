@@ -17,7 +17,11 @@ import (
 
 // Writer writes the events of a run to disk, one JSON object per line. An event is on disk when Emit returns,
 // except progress, samples and states of the governor, whose loss is harmless.
-type Writer struct{ f *os.File }
+type Writer struct {
+	f      *os.File
+	size   int64
+	limits limits
+}
 
 // Create creates the journal of a run in dir, and dir if needed.
 func Create(dir, run string) (*Writer, error) {
@@ -32,7 +36,7 @@ func Create(dir, run string) (*Writer, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
-	return &Writer{f: f}, nil
+	return &Writer{f: f, limits: readableLimits()}, nil
 }
 
 // syncFolder syncs the names in a folder to disk. A power cut must not remove
@@ -49,16 +53,27 @@ func syncFolder(dir string) error {
 
 func journalPath(dir, run string) string { return filepath.Join(dir, run+".jsonl") }
 
-// Emit writes an event.
+// Emit writes an event. It refuses an event that no reader would take. An event
+// whose loss is harmless may only fill half of the journal, so that it never takes
+// the room of others.
 func (w *Writer) Emit(e event.Event) error {
 	line, err := wire.MarshalEvent(e)
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	if _, err := w.f.Write(line); err != nil {
+	harmless := e.Type == event.StepProgress || e.Type == event.EtcdSampled || e.Type == event.StagingGoverned
+	if harmless && (len(line) > w.limits.event || w.size+int64(len(line)) > w.limits.journal/2) {
+		return nil
+	}
+	if err := w.limits.checkRoom(w.size, len(line)); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	if e.Type == event.StepProgress || e.Type == event.EtcdSampled || e.Type == event.StagingGoverned {
+	n, err := w.f.Write(line)
+	w.size += int64(n)
+	if err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if harmless {
 		return nil
 	}
 	if err := w.f.Sync(); err != nil {
@@ -70,11 +85,24 @@ func (w *Writer) Emit(e event.Event) error {
 // Close closes the journal.
 func (w *Writer) Close() error { return w.f.Close() }
 
-// Limits of a journal that is read, in bytes.
-const (
-	maxEvent   = 256 << 20 // one line; the plan of many hosts is long
-	maxJournal = 4 << 30   // all lines
-)
+// limits bound a journal, in bytes. They hold for writers and for readers, so that
+// a run after a crash can read all that the dead run has written.
+type limits struct {
+	event   int   // one line; the plan of many hosts is long
+	journal int64 // all lines
+}
+
+func readableLimits() limits { return limits{event: 256 << 20, journal: 4 << 30} }
+
+func (l limits) checkRoom(size int64, line int) error {
+	switch {
+	case line > l.event:
+		return fmt.Errorf("an event has %d MiB, and may have %d; select fewer hosts with --limit", line>>20, l.event>>20)
+	case size+int64(line) > l.journal:
+		return fmt.Errorf("the journal has %d MiB and is full; run the same command again, with a new journal", size>>20)
+	}
+	return nil
+}
 
 // Read calls each for every event of a journal. It skips an incomplete last
 // line, which remains when the bastion dies during a write.
@@ -94,19 +122,19 @@ func readLines(path string, each func(line []byte) error) error {
 		return fmt.Errorf("read journal: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	return scanLines(path, f, each)
+	return readableLimits().scanLines(path, f, each)
 }
 
-func scanLines(journal string, text io.Reader, each func(line []byte) error) error {
-	whole := &io.LimitedReader{R: text, N: maxJournal}
+func (l limits) scanLines(journal string, text io.Reader, each func(line []byte) error) error {
+	whole := &io.LimitedReader{R: text, N: l.journal + 1}
 	in := bufio.NewReaderSize(whole, 1<<16)
 	for number := 1; ; number++ {
-		line, err := readLine(in)
+		line, err := l.readLine(in)
 		if errors.Is(err, io.EOF) && whole.N > 0 {
 			return nil // a line without a line end is incomplete
 		}
 		if errors.Is(err, io.EOF) {
-			err = fmt.Errorf("the journal is longer than %d GiB", maxJournal>>30)
+			err = fmt.Errorf("the journal is longer than %d GiB", l.journal>>30)
 		}
 		if err == nil {
 			err = each(line)
@@ -117,7 +145,7 @@ func scanLines(journal string, text io.Reader, each func(line []byte) error) err
 	}
 }
 
-func readLine(in *bufio.Reader) ([]byte, error) {
+func (l limits) readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
@@ -127,7 +155,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 			return bytes.TrimSuffix(line, []byte("\n")), nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, err
-		case len(line) > maxEvent:
+		case len(line) > l.event:
 			return nil, errors.New("a line is longer than any event")
 		}
 	}

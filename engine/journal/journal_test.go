@@ -115,7 +115,7 @@ func TestRunsOfAJournal(t *testing.T) {
 		}
 	}
 	well := append([]event.Event(nil), events[:done]...)
-	well[done-1].End = &event.RunEnd{Exit: engine.ExitOK, Reason: "every host matches"}
+	well[done-1].End = &event.RunEnd{Exit: engine.ExitOK, Complete: true}
 	writeJournal(t, dir, "20261121-060000-0000", well) // a successful run leaves no holds
 	writeJournal(t, dir, "20261121-070000-0000", events[:done])
 	writeJournal(t, dir, "20261121-080000-0001", events[:cut])

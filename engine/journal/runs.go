@@ -68,7 +68,7 @@ func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
 // withoutPlan cuts the plan out of the line of a Planned event, because plans
 // are most of a journal, slow to parse, and not used here. No other field
 // follows the plan in such an event. A quote inside a text is always escaped, so
-// the bytes that withoutPlan looks for occur only at the begin of the plan.
+// the bytes that withoutPlan looks for occur only at the start of the plan.
 func withoutPlan(line []byte) []byte {
 	head, _, found := bytes.Cut(line, []byte(`,"plan":{`))
 	if !found || !bytes.Contains(head, []byte(`"type":"`+event.Planned+`"`)) {
@@ -89,7 +89,7 @@ func readRun(dir, id string) Run {
 // ParseRun summarizes the text of the journal of a run. A problem names the journal.
 func ParseRun(id, journal string, text io.Reader) Run {
 	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}}
-	err := scanLines(journal, text, func(line []byte) error {
+	err := readableLimits().scanLines(journal, text, func(line []byte) error {
 		var e event.Event
 		if err := json.Unmarshal(withoutPlan(line), &e); err != nil {
 			return err

@@ -23,7 +23,7 @@ func BenchmarkListRuns(b *testing.B) {
 	}
 	for i := range p.Hosts {
 		for j := range p.Hosts[i].Sequence {
-			p.Hosts[i].Sequence[j].Do.Exec = &engine.Exec{Script: strings.Repeat("if ! ostree admin status; then exit 3; fi\n", 40)}
+			p.Hosts[i].Sequence[j].Do.Exec = &engine.Exec{Script: engine.NewScript(strings.Repeat("if ! ostree admin status; then exit 3; fi\n", 40))}
 		}
 	}
 	events := []event.Event{{Type: event.RunStarted, Time: began, Start: &event.RunStart{Site: "berlin"}}, {Type: event.Planned, Plan: &p}}

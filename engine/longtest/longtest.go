@@ -8,6 +8,7 @@ package longtest
 import (
 	"flag"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -23,6 +24,22 @@ func SkipSlow(t testing.TB) {
 	if !Slow() {
 		t.Skip("slow; HOLDFAST_SLOW=1 runs it")
 	}
+}
+
+// SkipOthers skips a case of a table by default, unless its name is one of the quick ones. Slow tests run all cases.
+func SkipOthers(t testing.TB, name string, quick ...string) {
+	t.Helper()
+	if !slices.Contains(quick, name) {
+		SkipSlow(t)
+	}
+}
+
+// Choose returns quick by default, slow if slow tests must run, and all if tests must try all cases.
+func Choose(quick, slow, all int) int {
+	if Slow() {
+		return Pick(slow, all)
+	}
+	return quick
 }
 
 // Pick returns all if tests must try all cases, else usual.

@@ -69,7 +69,7 @@ func Tools() string {
 	return toolsDir
 }
 
-// Shell returns the path of the sh that runs the scripts of hosts: that of the machine, or TestShell. A shell that
+// Shell returns the path of the sh that runs the scripts of hosts: the sh of the machine, or TestShell. A shell that
 // starts as sh behaves as on hosts where it is /bin/sh.
 func Shell() string {
 	_ = os.Getenv(TestShell) // go test takes a result from its cache only if the variables are the same that tests have read

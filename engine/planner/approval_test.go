@@ -12,7 +12,7 @@ import (
 // planOf returns a plan for one host with one change and these actions.
 func planOf(c engine.Change, fallback bool, actions ...engine.Action) engine.Plan {
 	c.Module, c.Actions = "config", actions
-	act := engine.Step{Name: "act", On: "w", Do: engine.Op{Exec: &engine.Exec{Script: "true", Fallback: fallback}}}
+	act := engine.Step{Name: "act", On: "w", Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("true"), Fallback: fallback}}}
 	return engine.Plan{Hosts: []engine.HostPlan{{Host: "w", Changes: []engine.Change{c}, Actions: actions, Sequence: []engine.Step{act}}}}
 }
 
@@ -85,5 +85,40 @@ func TestMoved(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Each edited resource is named: of every host, of every change, and also those that the plan removes.
+func TestEachEditIsNamed(t *testing.T) {
+	plan := func(before string) engine.Plan {
+		var p engine.Plan
+		for _, host := range []string{"w1", "w2"} {
+			hp := engine.HostPlan{Host: host}
+			hp.Changes = []engine.Change{
+				{Module: engine.ConfigModule, Kind: engine.FileKind, Resource: "file /same", Before: "1", After: "2", Verb: "update"},
+				{Module: engine.ConfigModule, Kind: engine.FileKind, Resource: "file /removed", Before: before, After: "absent", Verb: "delete"},
+				{Module: engine.ConfigModule, Kind: engine.FileKind, Resource: "file /updated", Before: before, After: "2", Verb: "update"},
+				{Module: engine.ConfigModule, Kind: engine.FileKind, Resource: "file /created", Before: "absent" + before, After: "2", Verb: "create"},
+			}
+			p.Hosts = append(p.Hosts, hp)
+		}
+		return p
+	}
+	err := approval.CheckUnedited(plan("3"), plan("1"), func(string) bool { return false })
+	if err == nil {
+		t.Fatal("edits pass")
+	}
+	for _, host := range []string{"w1", "w2"} {
+		for _, edit := range []string{"file /removed is 3 now, and was 1", "file /updated is 3 now, and was 1", "file /created is absent3 now, and was absent1"} {
+			if !strings.Contains(err.Error(), host+": "+edit) {
+				t.Errorf("%s: %q is not named in %v", host, edit, err)
+			}
+		}
+	}
+	if strings.Contains(err.Error(), "/same") {
+		t.Errorf("a file that is as it was is named: %v", err)
+	}
+	if err := approval.CheckUnedited(plan("3"), plan("1"), func(host string) bool { return host == "w1" }); err == nil || strings.Contains(err.Error(), "w1") {
+		t.Errorf("the host that the run has not begun: %v", err)
 	}
 }

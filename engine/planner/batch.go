@@ -50,7 +50,7 @@ func (sc *scheduler) pickInOrder() []*engine.HostPlan {
 func (sc *scheduler) resetBatch() {
 	sc.picked = 0
 	for _, w := range sc.poolStates {
-		w.inBatch, w.batchZone, w.site.inBatch = 0, 0, 0
+		w.inBatch, w.batchZone, w.site.inBatch, w.trialHost = 0, 0, 0, false
 	}
 	for _, c := range sc.clusters {
 		c.inBatch = false
@@ -93,6 +93,7 @@ func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
 
 func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
 	sc.picked++
+	q.pool.trialHost = q.pool.trialHost || hp.TouchesLogin() && !q.pool.provedLogin
 	if hp.Disruptive() {
 		q.pool.inBatch++
 		q.pool.site.inBatch++

@@ -30,6 +30,9 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	if c != nil && c.inBatch {
 		return &blocker{engine.Blocked, func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
 	}
+	if w.trialHost && hp.TouchesLogin() {
+		return &blocker{engine.Blocked, func() string { return "another host of the pool proves first that a login still works" }}
+	}
 	if !hp.Disruptive() {
 		return nil
 	}

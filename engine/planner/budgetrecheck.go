@@ -134,6 +134,8 @@ func describeUnavailable(f engine.Facts) string {
 		return "cannot be reached (" + f.Unreachable + ")"
 	case unreadablyHeld:
 		return "is held (" + f.HoldProblem + ")"
+	case unproven:
+		return "is not known to be whole (the hold of run " + f.Unproven.Run + " was ended by force)"
 	default:
 		return "is " + f.Hold.String()
 	}

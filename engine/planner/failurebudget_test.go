@@ -27,10 +27,10 @@ func TestExhausted(t *testing.T) {
 		{"two of a pool", nil, false, []string{"worker-0", "worker-1"}, "pool worker"},
 		{"three of the other", nil, false, []string{"worker-4", "worker-5", "worker-6"}, "pool edge"},
 		{"all, and best effort", nil, true, []string{"worker-0", "worker-1", "worker-4", "worker-5", "worker-6"}, ""},
-		{"the first of a play", &engine.Play{Name: "p", AnyFatal: true}, false, []string{"worker-0"}, "play p"},
-		{"the first of a play, and best effort", &engine.Play{Name: "p", AnyFatal: true}, true, []string{"worker-0"}, "play p"},
-		{"two of a play, of one pool", &engine.Play{Name: "p", MaxFail: &tenth}, false, []string{"worker-0", "worker-1"}, ""},
-		{"three of a play, of two pools", &engine.Play{Name: "p", MaxFail: &tenth}, false, []string{"worker-0", "worker-1", "worker-4"}, "play p"},
+		{"the first of a play", &engine.Play{Name: "p", AnyErrorsFatal: true}, false, []string{"worker-0"}, "play p"},
+		{"the first of a play, and best effort", &engine.Play{Name: "p", AnyErrorsFatal: true}, true, []string{"worker-0"}, "play p"},
+		{"two of a play, of one pool", &engine.Play{Name: "p", MaxFailPercentage: &tenth}, false, []string{"worker-0", "worker-1"}, ""},
+		{"three of a play, of two pools", &engine.Play{Name: "p", MaxFailPercentage: &tenth}, false, []string{"worker-0", "worker-1", "worker-4"}, "play p"},
 		{"a play that does not say", &engine.Play{Name: "p"}, false, []string{"worker-0", "worker-1"}, "pool worker"},
 	} {
 		in := w.input()

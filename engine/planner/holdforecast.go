@@ -53,6 +53,8 @@ func describeAbsence(f engine.Facts) string {
 		return "cannot be reached"
 	case s == unreadablyHeld:
 		return "is held, by a hold that cannot be read"
+	case s == unproven:
+		return "is not known to be whole: " + describeUnproven(f.Host, *f.Unproven)
 	}
 	return "is " + f.Hold.String()
 }

@@ -71,8 +71,7 @@ func TestClustersOfMaintenance(t *testing.T) {
 	}
 }
 
-// A hold belongs to a person on a bastion. Holds of earlier versions do not name
-// their bastion.
+// A hold belongs to a person on a bastion.
 func TestHoldsOfAPerson(t *testing.T) {
 	hold := func(kind engine.HoldKind, holder, bastion string) engine.Hold {
 		return engine.Hold{Kind: kind, Holder: holder, Bastion: bastion}
@@ -82,7 +81,7 @@ func TestHoldsOfAPerson(t *testing.T) {
 		mine bool
 	}{
 		{hold(engine.MaintenanceHold, "ann@b1", thisBastion), true},
-		{hold(engine.MaintenanceHold, "ann@b1", ""), true},
+		{hold(engine.MaintenanceHold, "ann@b1", ""), false},
 		{hold(engine.MaintenanceHold, "bob@b1", thisBastion), false},
 		{hold(engine.MaintenanceHold, "ann@b1", "other"), false},
 		{hold(engine.RunHold, "ann@b1", thisBastion), false},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
@@ -18,7 +19,7 @@ func TestUnitsOfLeftOverHold(t *testing.T) {
 		Run: "r2", Bastion: thisBastion, Request: planner.Request{Dead: []string{"r1"}, Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}}},
 		Facts: map[string]engine.Facts{"w-1": {
 			Running: []string{"a.service"}, Failed: []string{"b.service", "old.service"},
-			Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service", "b.service", "c.service"}},
+			Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service", "b.service", "c.service"}, Failed: []string{"old.service"}},
 		}},
 	}
 	for _, s := range planner.NewPlan(in).Host("w-1").Sequence {
@@ -30,6 +31,49 @@ func TestUnitsOfLeftOverHold(t *testing.T) {
 		}
 	}
 	t.Error("awaits no units")
+}
+
+// TestFailedNowIsNotFailedBefore checks that the state before the first disruption
+// decides for every later run which units may have failed.
+func TestFailedNowIsNotFailedBefore(t *testing.T) {
+	before := engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service"}, Failed: []string{"old.service"}}
+	none, foreign := before, before
+	none.Failed, foreign.Bastion, foreign.Expires = []string{}, "another", time.Unix(1, 0)
+	for name, c := range map[string]struct {
+		hold, unproven *engine.Hold
+		want           []string
+	}{
+		"hold of a dead run":         {&before, nil, before.Failed},
+		"nothing had failed":         {&none, nil, nil},
+		"expired, of another":        {&foreign, nil, before.Failed},
+		"ended by force":             {nil, &before, before.Failed},
+		"ended by force, none":       {nil, &none, nil},
+		"held again by a dead run":   {&before, &none, before.Failed},
+		"whole before the first run": {nil, nil, []string{"old.service", "new.mount"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			work := map[string]string{"w-1": "reboot"}
+			if c.unproven != nil {
+				work = nil // a host that matches is work, too
+			}
+			in := planner.Input{
+				Run: "r2", Bastion: thisBastion,
+				Request: planner.Request{Modules: []engine.Module{namedFake(fakeModule{work})}, Dead: []string{"r1"}, Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}}},
+				Facts: map[string]engine.Facts{"w-1": {
+					Host: "w-1", Clock: time.Now(), Running: []string{"a.service"}, Failed: []string{"old.service", "new.mount"}, Hold: c.hold, Unproven: c.unproven,
+				}},
+			}
+			plan := planner.NewPlan(in)
+			hp := plan.Host("w-1")
+			if hp == nil {
+				t.Fatalf("no work; excluded %v, matching %v", plan.Excluded, plan.Matching)
+			}
+			i := slices.IndexFunc(hp.Sequence, func(s engine.Step) bool { return s.Do.AwaitUnits != nil })
+			if got := hp.Sequence[i].Do.AwaitUnits.Failed; !slices.Equal(got, c.want) {
+				t.Errorf("units that may have failed: %q, want %q", got, c.want)
+			}
+		})
+	}
 }
 
 func TestHoldKeepsUnits(t *testing.T) {

@@ -160,13 +160,13 @@ func nextRollout(in Input, x index) engine.Rollout {
 	if next.Number > x.last.Number {
 		return next
 	}
-	over := append(slices.Clone(x.last.Over), x.last.Run)
+	over := append(slices.Clone(x.last.Supersedes), x.last.Run)
 	for _, h := range in.Inventory.Hosts {
 		if r, _ := readRollout(in.Facts[h.Name]); r != nil && r.Number == next.Number && !slices.Contains(over, r.Run) {
 			over = append(over, r.Run)
 		}
 	}
-	next.Over = over[max(0, len(over)-engine.MaxOver):]
+	next.Supersedes = over[max(0, len(over)-engine.MaxSuperseded):]
 	return next
 }
 

@@ -33,22 +33,6 @@ func TestUnfinishedWithoutOS(t *testing.T) {
 	}
 }
 
-// The text about a hold of a dead run says how to end the hold only if the hold
-// does not name its bastion. Then no bastion can prove that the run was its
-// own.
-func TestAHoldWithoutABastionTellsHowItEnds(t *testing.T) {
-	const advice = "holdfast release --force w-1 ends it"
-	for bastion, want := range map[string]bool{"": true, "another": false} {
-		p := planner.NewPlan(planner.Input{
-			Run: "r2", Bastion: "this", Request: planner.Request{Dead: []string{"r1"}, Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}}},
-			Facts: map[string]engine.Facts{"w-1": {BootID: "x", Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: bastion}}},
-		})
-		if len(p.Excluded) != 1 || strings.Contains(p.Excluded[0].Reason, advice) != want {
-			t.Errorf("bastion %q: %v, want the advice %q: %t", bastion, p.Excluded, advice, want)
-		}
-	}
-}
-
 // A host whose roll-out entry is not trusted gets a warning, and prevents no
 // roll-out.
 func TestAForgedRolloutRefusesNothing(t *testing.T) {

@@ -34,6 +34,9 @@ type poolState struct {
 	firstCanaries  []string        // the first passed canaries, at most as many as canaries
 	soakLeft       engine.Duration // rest of the soak
 
+	provedLogin bool // a host of the pool matches, so a login works with the desired state
+	trialHost   bool // the batch being picked has a host whose change may prevent logins, and none has proved a login
+
 	inBatch   int // hosts that the batch being picked disrupts
 	batchZone int // zone of these hosts
 }
@@ -126,7 +129,7 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 }
 
 func (in Input) playHasFailureBudget() bool {
-	return in.Play != nil && (in.Play.AnyFatal || in.Play.MaxFail != nil)
+	return in.Play != nil && (in.Play.AnyErrorsFatal || in.Play.MaxFailPercentage != nil)
 }
 
 func (s surveyResult) allDegraded(pools []engine.Pool) (all []string) {
@@ -139,12 +142,12 @@ func (s surveyResult) allDegraded(pools []engine.Pool) (all []string) {
 // failureBudgetOf returns how many hosts may fail before no other host is started; -1: any number.
 func (in Input) failureBudgetOf(p engine.Pool, hosts int) int {
 	switch play := in.Play; {
-	case play != nil && play.AnyFatal:
+	case play != nil && play.AnyErrorsFatal:
 		return 0
 	case in.BestEffort:
 		return -1
-	case play != nil && play.MaxFail != nil:
-		return play.MaxFail.Part(in.countSelected())
+	case play != nil && play.MaxFailPercentage != nil:
+		return play.MaxFailPercentage.Part(in.countSelected())
 	}
 	return p.FailureBudget.Part(hosts)
 }
@@ -161,6 +164,7 @@ func (in Input) countSelected() int {
 
 func (w *poolState) countCanaries(now time.Time, hosts int, proven []passedCanary) {
 	w.passedCanaries = len(proven)
+	w.provedLogin = len(proven) > 0
 	if w.Canary == nil {
 		return
 	}

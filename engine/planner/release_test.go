@@ -24,7 +24,7 @@ func TestReleaseAccepts(t *testing.T) {
 		"left for good":              {true, "odd", engine.AwaitBoot{BootID: "boot-1", Digest: "new"}, []string{"odd"}, engine.Release{Updated: true}},
 		"whatever boots":             {true, "odd", engine.AwaitBoot{BootID: "boot-1"}, []string{"odd"}, engine.Release{Updated: true}},
 		"taken over":                 {false, "new", engine.AwaitBoot{}, []string{"new"}, engine.Release{Updated: true, Accepts: "new", BootID: "boot-1"}},
-		"taken over, back before":    {false, "old", engine.AwaitBoot{}, []string{"new"}, engine.Release{}},
+		"taken over, back before":    {false, "old", engine.AwaitBoot{}, []string{"new"}, engine.Release{Whole: true}},
 		"taken over, not understood": {false, "", engine.AwaitBoot{}, []string{"new"}, engine.Release{Updated: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // namesBoot puts the run and the boot ID of the host into steps that reboot it.
 func namesBoot(t engine.Target, s *engine.Steps) {
 	if len(s.Reboot) > 0 {
-		s.Reboot[0].Do.Exec.Script = "true # " + t.Run
+		s.Reboot[0].Do.Exec.Script = engine.NewScript("true # " + t.Run)
 		s.Reboot = append(s.Reboot, engine.Step{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID}}, Timeout: 1e9})
 	}
 }
@@ -148,7 +148,7 @@ func TestSame(t *testing.T) {
 func TestSameChange(t *testing.T) {
 	none := engine.Action{Type: engine.NoAction}
 	file := func(why string) engine.Plan {
-		return planOf(engine.Change{Kind: engine.FileKind, Resource: "file /a", Before: "1", After: "2", Verb: "update", Why: why}, false, none)
+		return planOf(engine.Change{Kind: engine.FileKind, Resource: "file /a", Before: "1", After: "2", Verb: "update", Reason: why}, false, none)
 	}
 	err := approval.CheckSame(file("owner"), file("mode"))
 	if err == nil || !strings.Contains(err.Error(), "w: file /a is another change now (owner), and was: mode") {

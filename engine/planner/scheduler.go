@@ -179,6 +179,7 @@ func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	if len(w.firstCanaries) < w.canaries {
 		w.firstCanaries = append(w.firstCanaries, hp.Host)
 	}
+	w.provedLogin = w.provedLogin || hp.TouchesLogin()
 	sc.skew.moveToTarget(hp)
 	if sc.adopted[hp.Host] {
 		delete(sc.adopted, hp.Host)

@@ -105,11 +105,11 @@ func describeOperation(s engine.Step) string {
 	var words []string
 	switch do := s.Do; {
 	case do.Exec != nil:
-		words = append(words, "exec "+do.Exec.Script)
+		words = append(words, "exec "+do.Exec.Script.String())
 	case do.Command != nil:
 		words = append(words, "command "+do.Command.Command)
-		if do.Command.Undo != "" {
-			words = append(words, "(undo: "+do.Command.Undo+")")
+		if s.Undo != nil {
+			words = append(words, "(undo: "+s.UndoText()+")")
 		}
 	case do.Gate != nil:
 		words = append(words, "gate "+do.Gate.Command)
@@ -132,7 +132,7 @@ func describeOperation(s engine.Step) string {
 		words = append(words, "await member of "+do.AwaitEtcd.Cluster)
 	}
 	if s.ChangesHost {
-		words = append(words, "[disturbs]")
+		words = append(words, "[changes host]")
 	}
 	return strings.Join(words, " ")
 }

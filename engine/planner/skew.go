@@ -134,7 +134,7 @@ func (k *skew) findBlocker(hp *engine.HostPlan) string {
 		}
 		for _, host := range slices.Sorted(maps.Keys(k.noVersionPrinted)) {
 			if k.noVersionPrinted[host] == other {
-				return fmt.Sprintf("version_command of pool %s gives no version on %s, and pool %s has max_skew; repair the host or the command, or take either out of the inventory", other, host, l.pool)
+				return fmt.Sprintf("version_command of pool %s prints no version on %s, and pool %s has max_skew; repair the host or the command, or take either out of the inventory", other, host, l.pool)
 			}
 		}
 		for _, v := range slices.Sorted(maps.Keys(k.version[other])) {

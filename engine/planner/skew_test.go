@@ -56,7 +56,7 @@ func (m versionModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference
 func (versionModule) planSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	steps := engine.Steps{Reboot: []engine.Step{{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: t.Desired.OS.Commit}}, Timeout: 1}}}
 	if t.Facts.Staged() == nil {
-		steps.Stage = []engine.Step{{Name: "stage", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "true"}}, Timeout: 1}}
+		steps.Stage = []engine.Step{{Name: "stage", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("true")}}, Timeout: 1}}
 	}
 	return steps
 }
@@ -109,7 +109,7 @@ func TestSkewOfPools(t *testing.T) {
 		}, "c|w-1|w-2;"},
 		{"a version command that fails", "4.14.0", "4.14.0>4.20.0", "4.14.0", 1, func(in *planner.Input) {
 			in.Inventory.Pools[0].VersionCommand = "kubelet --version"
-		}, ";w-1: version_command of pool control gives no version on c"},
+		}, ";w-1: version_command of pool control prints no version on c"},
 		{"no label, and the inventory knows what it is", "4.14.0", "4.14.0>4.20.0", "4.14.0", 1, func(in *planner.Input) {
 			in.Facts["c"].Deployments[0].Version = ""
 			in.Desired["c"] = engine.Desired{OS: &engine.OS{Commit: "4.14.0", Version: "4.14"}}

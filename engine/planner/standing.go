@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"slices"
-
 	"holdfast/engine"
 )
 
@@ -13,14 +11,14 @@ type standing int
 
 // The standings.
 const (
-	unreached         standing = iota
-	unreadablyHeld             // the hold file cannot be read
-	heldByPerson               // held for maintenance
-	heldByRun                  // held by another run that is not known to be dead
-	heldByNamelessRun          // held by a dead run; the hold names no bastion
-	heldByDeadRun              // held by a dead run of this bastion
-	heldByExpiredRun           // held by a run whose hold has expired
+	unreached        standing = iota
+	unreadablyHeld            // the hold file cannot be read
+	heldByPerson              // held for maintenance
+	heldByRun                 // held by another run that is not known to be dead
+	heldByDeadRun             // held by a dead run of this bastion
+	heldByExpiredRun          // held by a run whose hold has expired
 	heldByThisRun
+	unproven // a person ended the hold of a run before a run saw the host whole again
 	free
 )
 
@@ -32,6 +30,8 @@ func judgeStanding(f engine.Facts, self engine.HoldOwner, dead []string) standin
 		return unreached
 	case f.HoldProblem != "":
 		return unreadablyHeld
+	case f.Hold == nil && f.Unproven != nil:
+		return unproven
 	case f.Hold == nil:
 		return free
 	case f.Hold.Kind != engine.RunHold:
@@ -47,9 +47,6 @@ func judgeStanding(f engine.Facts, self engine.HoldOwner, dead []string) standin
 	case engine.HeldByNobody:
 		return free
 	case engine.HeldByOther:
-		if f.Hold.Bastion == "" && slices.Contains(dead, f.Hold.Run) {
-			return heldByNamelessRun
-		}
 	}
 	return heldByRun
 }
@@ -64,12 +61,12 @@ func (in Input) describeStanding(h engine.Host, f engine.Facts) string {
 		return f.Unreachable
 	case unreadablyHeld:
 		return f.HoldProblem
-	case heldByNamelessRun:
-		return f.Hold.String() + "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force " + h.Name + " ends it"
 	case heldByDeadRun:
 		return "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
 	case heldByExpiredRun:
 		return "its hold has expired, and the next apply adopts it: " + f.Hold.String()
+	case unproven:
+		return describeUnproven(h.Name, *f.Unproven)
 	case free, heldByPerson, heldByRun, heldByThisRun:
 		if f.Expiry() == engine.HoldExpired { // no run adopts the hold of a person
 			return f.Hold.String() + "; it has expired, and still stands: holdfast release " + h.Name + " ends it"
@@ -78,10 +75,17 @@ func (in Input) describeStanding(h engine.Host, f engine.Facts) string {
 	return f.Hold.String() + f.DescribeClockSkew()
 }
 
+// describeUnproven says why a host without a hold is not known to be whole, and
+// who may end that.
+func describeUnproven(host string, ended engine.Hold) string {
+	return "run " + ended.Run + " did not see it whole again, and its hold was ended by force; the next apply checks that its units are as before; holdfast release --accept-units " + host + " accepts them as they are"
+}
+
 func (s standing) isUnavailable() bool { return s != free }
 
+// mayAdopt reports whether a run continues on the host in place of an earlier run.
 func (s standing) mayAdopt() bool {
-	return s == heldByThisRun || s == heldByDeadRun || s == heldByExpiredRun
+	return s == heldByThisRun || s == heldByDeadRun || s == heldByExpiredRun || s == unproven
 }
 
 // exclusion returns "" if the host is compared.
@@ -106,7 +110,7 @@ func (s standing) state(failed bool) engine.HostState {
 		return engine.Unreached
 	case s == unreadablyHeld || s == heldByPerson:
 		return engine.HeldState
-	case failed:
+	case failed || s == unproven:
 		return engine.Degraded
 	}
 	return engine.Updating

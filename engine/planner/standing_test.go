@@ -53,7 +53,7 @@ func TestStanding(t *testing.T) {
 		"a dead run, which failed there":        {hold("r1", "b", failed), verdict{heldByDeadRun, true, true, "", engine.Degraded}},
 		"a dead run, expired":                   {hold("r1", "b", expired), verdict{heldByDeadRun, true, true, "", engine.Updating}},
 		"a dead run's ID on another bastion":    {hold("r1", "c"), verdict{heldByRun, true, false, engine.Held, engine.Updating}},
-		"a dead run that names no bastion":      {hold("r1", ""), verdict{heldByNamelessRun, true, false, engine.Held, engine.Updating}},
+		"a dead run that names no bastion":      {hold("r1", ""), verdict{heldByRun, true, false, engine.Held, engine.Updating}},
 		"an expired run":                        {hold("r5", "c", expired), verdict{heldByExpiredRun, true, true, "", engine.Updating}},
 		"expired by one of two clocks":          {ahead, verdict{heldByRun, true, false, engine.Held, engine.Updating}},
 	} {

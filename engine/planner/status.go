@@ -66,7 +66,7 @@ func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 	if st := f.Staged(); st != nil {
 		hs.Staged = st.Digest
 	}
-	hs.State, hs.Note = in.hostStateOf(h, f)
+	hs.State, hs.Reason = in.hostStateOf(h, f)
 	return hs
 }
 
@@ -74,7 +74,7 @@ func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 // failures, then unfinished work. A pause matters only if there is work.
 func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostState, note string) {
 	if state := in.standingOf(f).state(f.Hold != nil && f.Hold.Step != ""); state != "" {
-		if state == engine.Degraded {
+		if state == engine.Degraded && f.Hold != nil {
 			return state, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
 		}
 		return state, in.describeStanding(h, f)
@@ -167,7 +167,7 @@ func judgeHosts(hosts []engine.HostStatus, unhealthy []etcdfacts.UnhealthyCluste
 		switch h.State {
 		case engine.Updated:
 		case engine.Unreached:
-			f.Excluded = append(f.Excluded, engine.Exclusion{Host: h.Host, Kind: engine.Unreachable, Reason: h.Note})
+			f.Excluded = append(f.Excluded, engine.Exclusion{Host: h.Host, Kind: engine.Unreachable, Reason: h.Reason})
 		case engine.Drifted:
 			f.Drift = append(f.Drift, h.Host)
 		default:

@@ -93,7 +93,7 @@ func TestStateOfAHost(t *testing.T) {
 		"paused and worked on":        {statusCase{differs: true, hostPaused: true, hold: run}, engine.Updating, "ann@b"},
 		"worked on while others died": {statusCase{differs: true, hold: run, dead: []string{"r0"}}, engine.Updating, "held by ann@b"},
 		"left by a dead run":          {statusCase{differs: true, hold: run, dead: []string{"r1"}}, engine.Updating, "its run has ended and left it; the next apply goes on from there: held by ann@b"},
-		"left by a run without name":  {statusCase{differs: true, hold: nameless, dead: []string{"r1"}}, engine.Updating, "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force w-1 ends it"},
+		"left without its bastion":    {statusCase{differs: true, hold: nameless, dead: []string{"r1"}}, engine.Updating, "held by ann@b"},
 		"held beyond its end":         {statusCase{differs: true, hold: until(*run, now.Add(-time.Hour)), clock: now, gathered: now}, engine.Updating, "its hold has expired, and the next apply adopts it: held by ann@b"},
 		"held by a clock ahead":       {statusCase{differs: true, hold: until(*run, now.Add(time.Hour)), clock: now.Add(2 * time.Hour), gathered: now}, engine.Updating, "; the host's clock is 2h ahead of this bastion's, so that it does not count as expired; set the clocks right"},
 		"maintenance beyond its end":  {statusCase{hold: until(*maintenance, now.Add(-time.Hour)), clock: now, gathered: now}, engine.HeldState, "; it has expired, and still stands: holdfast release w-1 ends it"},
@@ -110,8 +110,8 @@ func TestStateOfAHost(t *testing.T) {
 	} {
 		s := c.host.status()
 		got := s.Hosts[0]
-		if got.State != c.want || !strings.Contains(got.Note, c.note) || (c.note == "") != (got.Note == "") {
-			t.Errorf("%s: %s, %q; want %s, %q", name, got.State, got.Note, c.want, c.note)
+		if got.State != c.want || !strings.Contains(got.Reason, c.note) || (c.note == "") != (got.Reason == "") {
+			t.Errorf("%s: %s, %q; want %s, %q", name, got.State, got.Reason, c.want, c.note)
 		}
 		pool := s.Pools[0]
 		if complete := c.want == engine.Updated; s.Complete != complete || pool.Complete != complete || pool.Counts[c.want] != 1 || pool.Total != 1 || pool.OS != newOS {

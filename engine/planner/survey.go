@@ -124,6 +124,8 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 		hp = newHostPlan(target, d.changes, d.steps, adopt)
 		if stray := describeStrayEtcd(h, f, hp); stray != "" {
 			why, reason = engine.Unclear, stray
+		} else if blocked := describeInhibitors(f, hp); blocked != "" {
+			why, reason = engine.Unclear, blocked
 		}
 	}
 	switch {
@@ -148,8 +150,15 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 		s.markUnavailable(h, engine.Failed)
 	default:
 		s.markUnavailable(h, engine.Held)
-		s.addWarning("%s counts as unavailable: run %s left its hold there, and this run does not adopt it: %s", h.Name, adopt, f.Hold)
+		s.addWarning("%s counts as unavailable: %s", h.Name, describeUnadopted(h.Name, f))
 	}
+}
+
+func describeUnadopted(host string, f engine.Facts) string {
+	if f.Hold == nil {
+		return describeUnproven(host, *f.Unproven)
+	}
+	return fmt.Sprintf("run %s left its hold there, and this run does not adopt it: %s", f.Hold.Run, f.Hold)
 }
 
 // describeStrayEtcd returns why the plan must not disrupt a host that runs etcd
@@ -226,17 +235,23 @@ func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 }
 
 func (in Input) adoptableRun(f engine.Facts) string {
-	if in.standingOf(f).mayAdopt() {
+	switch s := in.standingOf(f); {
+	case s == unproven:
+		return f.Unproven.Run
+	case s.mayAdopt():
 		return f.Hold.Run
 	}
 	return ""
 }
 
 func describeAdoption(in Input, h engine.Host, f engine.Facts) string {
-	if left := f.Hold.UnitsLeft; left > 0 {
+	if f.Hold == nil {
+		return h.Name + ": run " + f.Unproven.Run + " did not see it whole again, and its hold was ended by force; this run checks that its units are as before: it was " + f.Unproven.String()
+	}
+	if left := f.Hold.UnitsOmitted; left > 0 {
 		whole := f
 		hold := *f.Hold
-		hold.UnitsLeft, whole.Hold = 0, &hold
+		hold.UnitsOmitted, whole.Hold = 0, &hold
 		return fmt.Sprintf("%s; the hold names only %d of %d services that ran before: check the others yourself", describeAdoption(in, h, whole), len(hold.Units), len(hold.Units)+left)
 	}
 	switch in.standingOf(f) {

@@ -113,7 +113,7 @@ func (f fakeModule) Diff(_ engine.Desired, facts engine.Facts) (engine.Differenc
 
 func (fakeModule) planSteps(t engine.Target, changes []engine.Change) engine.Steps {
 	step := func(name string) []engine.Step {
-		return []engine.Step{{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "true # " + name}}, Timeout: 1e9}}
+		return []engine.Step{{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("true # " + name)}}, Timeout: 1e9}}
 	}
 	if changes[0].Actions[0].Type == engine.DrainAction {
 		order := step("reboot")

@@ -3,8 +3,11 @@ package playbook
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 )
 
 // Words returns all keys, for tests.
@@ -84,3 +87,17 @@ func writeUnsupportedWords(b *strings.Builder) {
 }
 
 func tableCell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+// IsTranslated reports whether a playbook has tasks that the schema leaves to the parser.
+func IsTranslated(text string) bool {
+	var root yaml.Node
+	if yaml.Unmarshal([]byte(text), &root) != nil {
+		return false
+	}
+	pattern := regexp.MustCompile(translated())
+	var search func(*yaml.Node) bool
+	search = func(n *yaml.Node) bool {
+		return n.Kind == yaml.ScalarNode && pattern.MatchString(n.Value) || slices.ContainsFunc(n.Content, search)
+	}
+	return search(&root)
+}

@@ -32,6 +32,7 @@ type loader struct {
 	vars     *variables    // variables of the current play
 	hosts    []engine.Host // hosts of the current play
 	allTasks []engine.Task // main tasks of the current play, including those that tags exclude
+	dropped  string        // the module of a task of the current play that was dropped, because it has no effect
 }
 
 // Load reads the playbook at path. Its error is an *Errors with all errors in

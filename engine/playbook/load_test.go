@@ -111,13 +111,13 @@ func formatResult(book engine.Playbook, err error) string {
 		for _, s := range p.Serial {
 			fmt.Fprintf(&b, ", serial %s", s)
 		}
-		if p.MaxFail != nil {
-			fmt.Fprintf(&b, ", max fail %d%%", p.MaxFail.Percent)
+		if p.MaxFailPercentage != nil {
+			fmt.Fprintf(&b, ", max fail %d%%", p.MaxFailPercentage.Percent)
 		}
 		if p.Order != "" {
 			fmt.Fprintf(&b, ", order %s", p.Order)
 		}
-		if p.AnyFatal {
+		if p.AnyErrorsFatal {
 			b.WriteString(", any errors fatal")
 		}
 		b.WriteString("\n")

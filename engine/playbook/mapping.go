@@ -40,7 +40,7 @@ type vocabulary struct {
 func (l *loader) readFields(n *yaml.Node, allowed vocabulary) map[string]entry {
 	entries := l.readMapping(n)
 	words := append(fieldNames(allowed.fields), allowed.more...)
-	given := len(entries)
+	given, explained := len(entries), false
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		e, ok := entries[key.Value]
@@ -48,7 +48,12 @@ func (l *loader) readFields(n *yaml.Node, allowed vocabulary) map[string]entry {
 			continue
 		}
 		delete(entries, key.Value)
-		if advice := allowed.unsupported[key.Value]; advice != "" {
+		explained = explained || key.Value == "roles" // of a play, in place of its tasks
+		advice := allowed.unsupported[key.Value]
+		if advice == "" && strings.Count(key.Value, ".") >= 2 {
+			advice = "modules of collections are not part of holdfast; write a command, or leave it to Ansible"
+		}
+		if advice != "" {
 			l.addProblem(key, fmt.Sprintf("%s has no %q", allowed.owner, key.Value), advice)
 		} else {
 			l.addProblem(key, fmt.Sprintf("%s has no %q", allowed.owner, key.Value), suggestWord(key.Value, words))
@@ -56,8 +61,8 @@ func (l *loader) readFields(n *yaml.Node, allowed vocabulary) map[string]entry {
 	}
 	for _, f := range allowed.fields {
 		strange := given > 0 && len(entries) == 0 // no key is valid: one error per key is enough
-		if _, ok := entries[f.name]; f.required && !ok && !strange {
-			l.addProblem(n, fmt.Sprintf("%s lacks %s", allowed.owner, f.name), "add it: "+strings.ReplaceAll(f.meaning, "`", ""))
+		if _, ok := entries[f.name]; f.required && !ok && !strange && !(explained && f.name == mainTasks) {
+			l.addProblem(n, fmt.Sprintf("%s lacks %q", allowed.owner, f.name), "add it: "+strings.ReplaceAll(f.meaning, "`", ""))
 		}
 	}
 	return entries

@@ -52,7 +52,7 @@ func modulesWithArguments() []module {
 		}},
 		{name: engine.WaitForTaskName, build: buildWaitFor, oneOf: []string{"command", "port", "path", "url"}, inPreTasks: true, inPostTasks: true, meaning: "Waits for a condition. Exactly one of `command`, `port`, `path` and `url` is needed.", arguments: []field{
 			{name: "command", kind: templateKind, meaning: "command that must exit 0 on the host"},
-			{name: "port", kind: numberKind, least: 1, most: 65535, meaning: "TCP port that must accept connections, checked on the host"},
+			{name: "port", kind: numberKind, least: 1, most: 65535, meaning: "TCP port on which a process of the host must listen"},
 			{name: "path", kind: templateKind, meaning: "path that must exist on the host"},
 			{name: "url", kind: templateKind, meaning: "URL that must answer the bastion with 2xx; `{host}`, `{address}` and `{pool}` are replaced"},
 			timeout("5m"),

@@ -26,6 +26,10 @@ func (l *loader) readPlays(root *yaml.Node) []engine.Play {
 			l.addProblem(n, "this is not a play", "a play begins with - hosts: … and has tasks")
 			continue
 		}
+		if key, is := isImport(n); is {
+			l.addProblem(key, fmt.Sprintf("a play has no %q", key.Value), unsupportedPlayWords()["import_playbook"])
+			continue
+		}
 		if p := l.readPlay(n); len(p.Tasks) > 0 {
 			list = append(list, p)
 		}
@@ -34,17 +38,18 @@ func (l *loader) readPlays(root *yaml.Node) []engine.Play {
 }
 
 func (l *loader) readPlay(n *yaml.Node) engine.Play {
+	removeWords(n, playWordsWithoutEffect())
 	entries := l.readFields(n, vocabulary{owner: "a play", fields: playFields(), unsupported: unsupportedPlayWords()})
 	l.vars = l.readVars(entries["vars"])
 	v := l.readValues(entries, playFields())
 	p := engine.Play{
 		Name: l.readName(entries, v), Serial: typedValue[[]engine.CountOrPercent](v, "serial"),
-		Order: engine.Order(v.textOf("order")), AnyFatal: v.isTrue("any_errors_fatal"), Line: n.Line,
+		Order: engine.Order(v.textOf("order")), AnyErrorsFatal: v.isTrue("any_errors_fatal"), Line: n.Line,
 	}
 	if v.has("max_fail_percentage") {
-		p.MaxFail = &engine.CountOrPercent{Percent: v.numberOf("max_fail_percentage"), Set: true}
+		p.MaxFailPercentage = &engine.CountOrPercent{Percent: v.numberOf("max_fail_percentage"), Set: true}
 	}
-	l.hosts, l.allTasks = nil, nil
+	l.hosts, l.allTasks, l.dropped = nil, nil, ""
 	if e, ok := entries["hosts"]; ok {
 		p.Hosts = l.readHosts(e.value)
 	}
@@ -55,6 +60,9 @@ func (l *loader) readPlay(n *yaml.Node) engine.Play {
 	p.PreTasks = l.readTasks(preTasks, entries[preTasks], tags)
 	p.Tasks = l.readTasks(mainTasks, entries[mainTasks], tags)
 	p.PostTasks = l.readTasks(postTasks, entries[postTasks], tags)
+	if l.dropped != "" && len(l.allTasks) == 0 && len(p.PreTasks)+len(p.PostTasks) == 0 {
+		l.refuseEmptyPlay(n, l.dropped)
+	}
 	l.refuseUnusedLists(entries)
 	l.refuseRebootAfterStage(entries[mainTasks].value, p)
 	return normalizeTaskLists(p)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -150,6 +151,9 @@ func (l *loader) readNumber(f field, n *yaml.Node) (int, bool) {
 	return i, true
 }
 
+// maxSeconds limits a duration without a unit.
+const maxSeconds = 86400
+
 // durationPattern is the form of durations, also in the schema.
 const durationPattern = `^([0-9]+(\.[0-9]+)?d([0-9]+(\.[0-9]+)?(ms|s|m|h))*|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
 
@@ -158,6 +162,11 @@ var durationRegexp = regexp.MustCompile(durationPattern)
 func (l *loader) readDuration(subject string, n *yaml.Node) (engine.Duration, bool) {
 	if !l.checkUntagged(subject, n) {
 		return 0, false
+	}
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!int" && wholeNumber.MatchString(n.Value) { // seconds, as in Ansible
+		if i, err := strconv.Atoi(n.Value); err == nil && i > 0 && i <= maxSeconds {
+			return engine.Duration(time.Duration(i) * time.Second), true
+		}
 	}
 	d, err := engine.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || err != nil || d <= 0 || !durationRegexp.MatchString(n.Value) {

@@ -20,8 +20,12 @@ func (l *loader) readTasks(list string, e entry, playTags []string) []engine.Tas
 		return nil
 	}
 	var tasks []engine.Task
-	for _, n := range e.value.Content {
-		t, tags := l.readTask(list, resolveAlias(n))
+	for _, n := range translateTasks(e.value.Content) {
+		if name := effectlessModule(n); name != "" {
+			l.dropped = name
+			continue
+		}
+		t, tags := l.readTask(list, n)
 		if list == mainTasks {
 			l.allTasks = append(l.allTasks, t)
 		}
@@ -52,7 +56,7 @@ func (l *loader) readTask(list string, n *yaml.Node) (engine.Task, []string) {
 	v := l.readValues(entries, taskFields())
 	t.Name = l.readName(entries, v)
 	if e, ok := entries["when"]; ok && e.value.Tag != "!!null" {
-		t.Skip = l.skippedHosts(e.value)
+		t.Skip = conditionReader{l}.skippedHosts(e.value)
 	}
 	m, e, ok := l.taskModule(n, entries, understood)
 	if !ok {
@@ -134,6 +138,7 @@ func (l *loader) setModule(list string, m module, e entry, t *engine.Task) {
 	}
 	fields := m.argumentsIn(list)
 	switch {
+	case m.build == nil && l.refusedArguments(m, e.value):
 	case m.build == nil:
 		nothing := e.value == nil || e.value.Kind == yaml.ScalarNode && e.value.Tag == "!!null" || e.value.Kind == yaml.MappingNode && len(e.value.Content) == 0
 		if !nothing {
@@ -174,4 +179,19 @@ func (l *loader) checkOneOf(m module, a arguments, key *yaml.Node, understood bo
 		l.addProblem(a.entries[given[1]].key, fmt.Sprintf("%s has both %s and %s", m.name, given[0], given[1]), "make it two tasks")
 	}
 	return false
+}
+
+// refusedArguments reports arguments of a module without arguments for which there is advice.
+func (l *loader) refusedArguments(m module, n *yaml.Node) bool {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return false
+	}
+	found := false
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if advice := unsupportedArguments(m.name)[n.Content[i].Value]; advice != "" {
+			l.addProblem(n.Content[i], fmt.Sprintf("%s has no %q", m.name, n.Content[i].Value), advice)
+			found = true
+		}
+	}
+	return found
 }

@@ -11,8 +11,9 @@ func unsupportedWords() map[string]string {
 			words[w] = advice
 		}
 	}
+	put("holdfast is root on hosts; for another user write the command with runuser: runuser -u USER -- COMMAND", "become", "become_user")
 	put("the inventory sets the user and how it becomes root: ssh { user, become }",
-		"become", "become_user", "become_method", "become_flags", "become_exe", "remote_user", "connection", "port")
+		"become_method", "become_flags", "become_exe", "remote_user", "connection", "port")
 	put("set variables in the command: cmd: NAME=${var.NAME} command", "environment")
 	put("roles are not supported; write tasks into the play, and the desired state of hosts into configurations", "roles", "include_role", "import_role")
 	put("policy blocks of the inventory set the actions of a change; write other actions as tasks", "handlers", "notify", "listen", "force_handlers")
@@ -33,11 +34,10 @@ func unsupportedPlayWords() map[string]string {
 	facts := "facts are gathered before every batch; conditions have host, pool, zone, address and etcd_cluster"
 	maps.Copy(words, map[string]string{
 		"gather_facts": facts, "gather_subset": facts, "gather_timeout": facts, "fact_path": facts,
-		"import_playbook":                 "a playbook cannot include another; copy its plays, or apply one after the other",
-		"ansible.builtin.import_playbook": "a playbook cannot include another; copy its plays, or apply one after the other",
-		"when":                            "hosts selects the hosts; a task may have a when",
-		"max_unavailable":                 "it belongs to the pools of the inventory and applies to every play; serial can be lower",
-		"delegate_to":                     "it belongs to a command",
+		"import_playbook": "a playbook cannot include another; copy its plays, or apply one after the other",
+		"when":            "hosts selects the hosts; a task may have a when",
+		"max_unavailable": "it belongs to the pools of the inventory and applies to every play; serial can be lower",
+		"delegate_to":     "it belongs to a command",
 	})
 	return words
 }
@@ -54,28 +54,27 @@ func unsupportedTaskWords() map[string]string {
 	put("the timeout is an argument of the module: command: {cmd: …, timeout: 10m}", "timeout", "async", "poll")
 	put("facts show whether a host matches; other tasks run once on each host of a run", "changed_when")
 	put("variables belong to the play: move them to its vars", "vars")
-	put("a play cannot include tasks; copy them into the play", "include_tasks", "import_tasks", "include", "ansible.builtin.include_tasks", "ansible.builtin.import_tasks")
-	put("write command: it runs with sh, which supports pipes and &&", "shell", "raw", "script", "expect", "ansible.builtin.shell", "ansible.builtin.raw", "ansible.builtin.script")
-	put("write service, with state: restarted or reloaded", "systemd", "systemd_service", "sysvinit")
+	put("a play cannot include tasks; copy them into the play", "include_tasks", "import_tasks", "include")
+	put("write command: it runs with sh, which supports pipes and &&", "script", "expect")
 	put("the configurations of a host set its desired state; the task config applies it",
 		"copy", "template", "file", "lineinfile", "blockinfile", "replace", "user", "group", "authorized_key", "cron", "sysctl", "hostname", "mount", "get_url", "unarchive", "ini_file")
 	put("packages are part of the OS; stage and finalize install a new one", "package", "dnf", "yum", "apt", "rpm_key", "pip")
 	put("use wait_for: {url: …}, or run curl with command", "uri")
 	put("write a command with an exit status other than 0", "assert", "fail")
-	put("all values are known before the run; plan shows them", "debug")
-	put("holdfast waits for a host that reboots by itself", "wait_for_connection")
-	put("facts are gathered before every batch", "setup", "gather_facts", "service_facts", "stat", "slurp", "ping")
+	put("facts are gathered before every batch; test a file in a command: test -e FILE", "stat", "slurp")
 	put("it belongs to the play", "hosts", "serial", "max_fail_percentage", "order", "any_errors_fatal", "pre_tasks", "tasks", "post_tasks")
-	for _, m := range allModules() {
-		for _, collection := range []string{"ansible.builtin.", "ansible.legacy.", "holdfast."} {
-			put("modules have short names: write "+m.name, collection+m.name)
-		}
-	}
 	return words
 }
 
 func unsupportedArguments(module string) map[string]string {
 	switch module {
+	case "reboot":
+		return map[string]string{
+			"reboot_timeout": `set it in the pool of the inventory, and remove it here: timeouts { reboot = "30m" }`,
+			"test_command":   "remove it; a wait_for in post_tasks waits for a command: wait_for: {command: …}",
+			"reboot_command": "remove it; the pool chooses the kind of reboot",
+			"search_paths":   "remove it; holdfast finds the commands of the host",
+		}
 	case "pause":
 		step := "apply --step asks before each batch"
 		return map[string]string{"prompt": step, "echo": step}

@@ -41,15 +41,18 @@ func conditionFunctions() map[string]function.Function {
 	}
 }
 
-func (l *loader) skippedHosts(n *yaml.Node) map[string]bool {
+// conditionReader reads and evaluates the conditions of tasks.
+type conditionReader struct{ *loader }
+
+func (c conditionReader) skippedHosts(n *yaml.Node) map[string]bool {
 	var skipped map[string]bool
-	for _, item := range l.listElements("when", "a condition", n) {
-		expr, vars, ok := l.parseCondition(item)
+	for _, item := range c.listElements("when", "a condition", n) {
+		expr, vars, ok := c.parseCondition(item)
 		if !ok {
 			continue
 		}
-		for _, h := range l.hosts {
-			holds, ok := l.evaluateCondition(item, expr, vars, h)
+		for _, h := range c.hosts {
+			holds, ok := c.evaluateCondition(item, expr, vars, h)
 			if !ok {
 				break
 			}
@@ -65,18 +68,18 @@ func (l *loader) skippedHosts(n *yaml.Node) map[string]bool {
 	return skipped
 }
 
-func (l *loader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map[string]cty.Value, bool) {
+func (c conditionReader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map[string]cty.Value, bool) {
 	if n.Style&yaml.TaggedStyle != 0 {
-		l.addProblem(n, "when has the YAML tag "+n.Tag, "put a condition that begins with ! in quotes")
+		c.addProblem(n, "when has the YAML tag "+n.Tag, "put a condition that begins with ! in quotes")
 		return nil, nil, false
 	}
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
-		if _, ok := l.readText("when", n); !ok {
+		if _, ok := c.readText("when", n); !ok {
 			return nil, nil, false
 		}
 	}
 	if len(n.Value) > maxCondition {
-		l.addProblem(n, fmt.Sprintf("when is longer than %d bytes", maxCondition), "give the hosts a pool or a zone of their own to name them by")
+		c.addProblem(n, fmt.Sprintf("when is longer than %d bytes", maxCondition), "give the hosts a pool or a zone of their own to name them by")
 		return nil, nil, false
 	}
 	text := n.Value
@@ -84,19 +87,19 @@ func (l *loader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map[string]
 		text = strings.ToLower(text) // YAML also accepts True
 	}
 	if i := strings.Index(text, "{{"); i >= 0 {
-		l.errs.addProblem(l.textPlace(n, i, 2), "Jinja is not evaluated", ansibleHint(text))
+		c.errs.addProblem(c.textPlace(n, i, 2), "Jinja is not evaluated", ansibleHint(text))
 		return nil, nil, false
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
 	if diags.HasErrors() {
-		l.reportDiagnostic(n, text, diags[0])
+		c.reportDiagnostic(n, text, diags[0])
 		return nil, nil, false
 	}
 	if hasLoop(expr) {
-		l.addProblem(n, "when has a loop", "a condition compares host, pool, zone, address, etcd_cluster and var.NAME")
+		c.addProblem(n, "when has a loop", "a condition compares host, pool, zone, address, etcd_cluster and var.NAME")
 		return nil, nil, false
 	}
-	vars, ok := l.resolveNames(n, text, expr)
+	vars, ok := c.resolveNames(n, text, expr)
 	return expr, vars, ok
 }
 
@@ -112,12 +115,12 @@ func hasLoop(expr hclsyntax.Expression) bool {
 	return found
 }
 
-func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expression) (map[string]cty.Value, bool) {
+func (c conditionReader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expression) (map[string]cty.Value, bool) {
 	vars, good := map[string]cty.Value{}, true
 	words := []string{"host", "pool", "zone", "address", "etcd_cluster", "var"}
 	for _, t := range expr.Variables() {
 		r := t.SourceRange()
-		where := l.textPlace(n, r.Start.Byte, r.End.Byte-r.Start.Byte)
+		where := c.textPlace(n, r.Start.Byte, r.End.Byte-r.Start.Byte)
 		name := t.RootName()
 		if name != "var" {
 			if !slices.Contains(words, name) {
@@ -125,7 +128,7 @@ func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expressi
 				if advice == "" {
 					advice = suggestWord(name, words)
 				}
-				l.errs.addProblem(where, fmt.Sprintf("a condition has no %q", name), advice)
+				c.errs.addProblem(where, fmt.Sprintf("a condition has no %q", name), advice)
 				good = false
 			}
 			continue
@@ -135,42 +138,42 @@ func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expressi
 			attr, _ = t[1].(hcl.TraverseAttr)
 		}
 		if attr.Name == "" {
-			l.errs.addProblem(where, "var needs a name", "write var.NAME")
+			c.errs.addProblem(where, "var needs a name", "write var.NAME")
 			good = false
 			continue
 		}
-		x, ok := l.vars.resolveVariable(attr.Name, where)
+		x, ok := c.vars.resolveVariable(attr.Name, where)
 		good = good && ok
 		vars[attr.Name] = x.value
 	}
 	return vars, good
 }
 
-func (l *loader) evaluateCondition(n *yaml.Node, expr hclsyntax.Expression, vars map[string]cty.Value, h engine.Host) (bool, bool) {
+func (c conditionReader) evaluateCondition(n *yaml.Node, expr hclsyntax.Expression, vars map[string]cty.Value, h engine.Host) (bool, bool) {
 	ctx := &hcl.EvalContext{Variables: hostVariables(h), Functions: conditionFunctions()}
 	ctx.Variables["var"] = cty.ObjectVal(vars)
 	v, diags := expr.Value(ctx)
 	if diags.HasErrors() {
-		l.reportDiagnostic(n, n.Value, diags[0])
+		c.reportDiagnostic(n, n.Value, diags[0])
 		return false, false
 	}
 	if v.IsNull() || !v.IsKnown() || v.Type() != cty.Bool {
-		l.addProblem(n, "when is neither true nor false", `compare something: pool == "worker"`)
+		c.addProblem(n, "when is neither true nor false", `compare something: pool == "worker"`)
 		return false, false
 	}
 	return v.True(), true
 }
 
-func (l *loader) reportDiagnostic(n *yaml.Node, text string, d *hcl.Diagnostic) {
+func (c conditionReader) reportDiagnostic(n *yaml.Node, text string, d *hcl.Diagnostic) {
 	where := nodePlace(n)
 	if d.Subject != nil {
-		where = l.textPlace(n, d.Subject.Start.Byte, d.Subject.End.Byte-d.Subject.Start.Byte)
+		where = c.textPlace(n, d.Subject.Start.Byte, d.Subject.End.Byte-d.Subject.Start.Byte)
 	}
 	advice := ansibleHint(text)
 	if advice == "" {
 		advice = strings.TrimSuffix(d.Detail, ".")
 	}
-	l.errs.addProblem(where, "this is not a condition: "+strings.TrimSuffix(d.Summary, "."), advice)
+	c.errs.addProblem(where, "this is not a condition: "+strings.TrimSuffix(d.Summary, "."), advice)
 }
 
 // ansibleHabits lists expressions of Ansible, with the equivalent in holdfast.

@@ -60,17 +60,20 @@ Match all
 func TestConfigRefused(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
-	included := writeFile(t, "included", "Match user ann\n  Port 1\n")
+	included := writeFile(t, "included", "\nMatch when ann\n  Port 1\n")
 	for _, c := range []struct{ name, text, words string }{
-		{"Match exec", "Match exec \"true\"\n  User x\n", "config:1: Match exec"},
-		{"Match with two criteria", "Host a\n\nMatch host b user c\n  Port 1\n", "config:3:"},
-		{"Match with a list", "Match host a,b\n  Port 1\n", "config:1:"},
-		{"Match after a long line", "# " + strings.Repeat("x", 70_000) + "\nMatch host a,b\n  Port 1\n", "config:2: Match host a,b"},
-		{"Match included", "Include " + included + "\n", "included:1:"},
-		{"ProxyCommand", "Host *\n  ProxyCommand nc %h %p\n", "use ProxyJump"},
+		{"Match exec", "Match exec \"true\"\n  User x\n  Port 1\n", "config:3: port of 127.0.0.1 depends on Match exec of "},
+		{"Match version", "Match version OpenSSH_9*\n  HostKeyAlias x\n", "hostkeyalias of 127.0.0.1 depends on Match version of "},
+		{"criterion", "Host a\n\nMatch host b when c\n  Port 1\n", "config:3: Match host b when c: \"when\" is not a criterion"},
+		{"no value", "Match host\n  Port 1\n", "config:1: Match host: the value of Match host is missing"},
+		{"after a long line", "# " + strings.Repeat("x", 70_000) + "\nMatch all host a\n  Port 1\n", "config:2: Match all host a"},
+		{"quote", "Host \"a\n", "config:1: Host \"a: a quotation mark is missing"},
+		{"value", "Host *\n  Port\n", "config:2: Port: the value is missing"},
+		{"byte order mark", "\ufeffHost *\n", "is not an option"},
+		{"Match included", "Include " + included + "\n", "included:2:"},
 		{"port", "Host *\n  Port ssh\n", "Port ssh"},
 		{"timeout", "Host *\n  ConnectTimeout soon\n", "ConnectTimeout soon"},
-		{"token", "Host *\n  IdentityFile ~/%L\n", "%L"},
+		{"token", "Host *\n  IdentityFile ~/%z\n", "%z"},
 		{"jump", "Host *\n  ProxyJump a:b:c\n", "ProxyJump"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,6 +20,8 @@ type Options struct {
 	Agent string // socket of the agent; "" for $SSH_AUTH_SOCK, "none" for none. IdentityAgent in ssh_config overrides it.
 	Home  string // replaces ~; "" for the user's
 
+	RunMatch func(command string) (bool, error) // runs a command of Match exec; nil: hosts that depend on its result are refused
+
 	ReadFile func(path string) ([]byte, error) // reads files of the user; nil: os.ReadFile
 	Warn     func(text string)                 // called once with each warning, from several goroutines; nil: warnings are dropped
 
@@ -46,6 +48,7 @@ type Dialer struct {
 
 	mu      sync.Mutex
 	configs map[string]sshconfig.Config
+	matches map[string]func() (bool, error) // results of Match exec, by command
 }
 
 const defaultStartTimeout = 60 * time.Second
@@ -63,6 +66,7 @@ func NewDialer(o Options) *Dialer {
 		keys:    keyFiles{m: map[string]*keyFile{}},
 		jumps:   routes{m: map[string]*route{}},
 		configs: map[string]sshconfig.Config{},
+		matches: map[string]func() (bool, error){},
 	}
 }
 
@@ -142,27 +146,63 @@ func jumpHostError(ctx context.Context, ep endpoint, err error) error {
 }
 
 func (d *Dialer) resolveTarget(t sshconfig.Target) (endpoint, error) {
-	r := sshconfig.Resolver{Alias: cmp.Or(t.Address, t.Name), Home: d.opts.Home, Agent: d.opts.Agent, Warn: d.files.Warn}
-	fail := func(err error) error {
-		return &Error{Kind: Config, Host: cmp.Or(t.Name, t.Address), Step: "prepare", Err: err}
+	ep, err := d.lookUp(t, d.matchRunner())
+	if err == nil {
+		err = checkKnownHosts(t, ep)
 	}
+	if err != nil {
+		return endpoint{}, &Error{Kind: Config, Host: cmp.Or(t.Name, t.Address), Step: "prepare", Err: err}
+	}
+	return endpoint{ep}, nil
+}
+
+func (d *Dialer) lookUp(t sshconfig.Target, run func(string) (bool, error)) (sshconfig.Endpoint, error) {
+	r := sshconfig.Resolver{Alias: cmp.Or(t.Address, t.Name), Home: d.opts.Home, Agent: d.opts.Agent, Warn: d.files.Warn, Run: run}
 	var err error
 	if r.Home == "" {
 		if r.Home, err = os.UserHomeDir(); err != nil {
-			return endpoint{}, fail(fmt.Errorf("find home directory: %w", err))
+			return sshconfig.Endpoint{}, fmt.Errorf("find home directory: %w", err)
 		}
 	}
 	if r.Agent == "" {
 		r.Agent = os.Getenv("SSH_AUTH_SOCK")
 	}
 	if r.Config, err = d.loadConfig(t.Config, r.Home); err != nil {
-		return endpoint{}, fail(err)
+		return sshconfig.Endpoint{}, err
 	}
-	ep, err := r.Resolve(t)
-	if err != nil {
-		return endpoint{}, fail(err)
+	return r.Resolve(t)
+}
+
+// checkKnownHosts checks that the known_hosts files of the inventory exist. Those of ssh_config may be missing.
+func checkKnownHosts(t sshconfig.Target, ep sshconfig.Endpoint) error {
+	if len(t.KnownHosts) == 0 {
+		return nil
 	}
-	return endpoint{ep}, nil
+	for _, f := range ep.KnownHosts {
+		if _, err := os.Stat(f); err != nil {
+			return fmt.Errorf("read known_hosts: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *Dialer) matchRunner() func(string) (bool, error) {
+	if d.opts.RunMatch == nil {
+		return nil
+	}
+	return d.runMatch
+}
+
+// runMatch runs each command of Match exec once.
+func (d *Dialer) runMatch(command string) (bool, error) {
+	d.mu.Lock()
+	run := d.matches[command]
+	if run == nil {
+		run = sync.OnceValues(func() (bool, error) { return d.opts.RunMatch(command) })
+		d.matches[command] = run
+	}
+	d.mu.Unlock()
+	return run()
 }
 
 func (d *Dialer) loadConfig(path, home string) (sshconfig.Config, error) {

@@ -21,6 +21,8 @@ type identity struct {
 	public ssh.PublicKey
 	label  string
 	sign   func() (ssh.AlgorithmSigner, error) // may ask for a passphrase
+
+	publicOnly bool // there is no private key file: the public key selects a key of the agent
 }
 
 // PublicKey returns the key that is offered to the host before anything is signed.
@@ -128,13 +130,17 @@ func (l *login) skipIfLocked(f identity, ids *identities) bool {
 	if f.sign != nil {
 		return false
 	}
+	if f.publicOnly {
+		ids.skipped = append(ids.skipped, "not "+f.label+": there is only its public key, and no agent has the private key")
+		return true
+	}
 	ids.skipped = append(ids.skipped, "not "+f.label+": it has a passphrase, and there is no agent or prompt for it")
 	ids.locked = true
 	return true
 }
 
-// identitiesOfFiles returns the identities of the key files. If only an agent can sign with a key, sign is nil. A named
-// file must be readable; a default file may be missing.
+// identitiesOfFiles returns the identities of the key files. If only an agent can sign with a key, sign is nil. A file
+// that the inventory names must be readable. Of other files, those that cannot be used are skipped, as in ssh.
 func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 	var out []identity
 	for _, path := range l.ep.Identities {
@@ -143,10 +149,9 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 		case errors.Is(err, fs.ErrNotExist) && !l.ep.IdentitiesNamed:
 			continue
 		case errors.Is(err, fs.ErrNotExist) && readPublic(path+".pub", l.dialer.files) != nil:
-			// A file without a private key usually selects a key of the agent.
-			out = append(out, identity{public: readPublic(path+".pub", l.dialer.files), label: path})
+			out = append(out, identity{public: readPublic(path+".pub", l.dialer.files), label: path, publicOnly: true})
 			continue
-		case err != nil && l.ep.IdentitiesNamed:
+		case err != nil && l.ep.IdentitiesRequired:
 			return nil, err
 		case err != nil:
 			ids.skipped = append(ids.skipped, err.Error())
@@ -162,6 +167,9 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 }
 
 func (l *login) identitiesOfFile(k *keyFile) []identity {
+	if k.publicOnly {
+		return []identity{{public: k.public, label: k.path, publicOnly: true}}
+	}
 	sign := func() (ssh.AlgorithmSigner, error) { return l.unlockKey(k) }
 	if k.encrypted && l.dialer.opts.Secrets == nil {
 		sign = nil

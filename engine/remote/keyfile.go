@@ -20,6 +20,8 @@ type keyFile struct {
 	public    ssh.PublicKey // nil if it is not known: the file is locked, in an old format, and has no .pub beside it
 	cert      *ssh.Certificate
 
+	publicOnly bool // the file is a public key, which selects a key of the agent
+
 	mu     chan struct{} // locks the fields below; hosts can stop waiting for it while a person types a passphrase
 	pem    []byte
 	signer ssh.AlgorithmSigner // nil while locked
@@ -43,6 +45,10 @@ func (c *keyFiles) readKeyFile(path string, r sshconfig.Reader) (*keyFile, error
 	text, err := r.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read key: %w", err)
+	}
+	if public, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
+		c.m[path] = &keyFile{path: path, public: public, publicOnly: true}
+		return c.m[path], nil
 	}
 	k := &keyFile{path: path, pem: text, mu: make(chan struct{}, 1)}
 	var locked *ssh.PassphraseMissingError

@@ -108,6 +108,13 @@ func (l *login) connectTCP(ctx context.Context) (net.Conn, error) {
 		}
 		return c, err
 	}
+	if command := l.ep.ProxyCommand; command.Text != "" {
+		c, err := startProxyCommand(command.Text)
+		if err != nil {
+			return nil, fmt.Errorf("start the ProxyCommand of %s: %w", command.At, err)
+		}
+		return c, nil
+	}
 	var d net.Dialer
 	return d.DialContext(ctx, l.ep.Restrictions.Network, l.ep.Address())
 }
@@ -194,7 +201,10 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 	}
 	late := errors.Is(context.Cause(l.ctx), errLate)
 	silent := conn.received.Load() == 0
+	command, proxied := conn.Conn.(*commandConn)
 	switch {
+	case silent && proxied:
+		return l.ep.newError(Unreachable, "connect to "+l.ep.Address()+" with ProxyCommand", command.describeFailure(l.ep, late), "run the ProxyCommand of "+l.ep.ProxyCommand.At+" by hand")
 	case late && silent:
 		return l.ep.newError(Unreachable, "connect to "+l.ep.Address(),
 			fmt.Errorf("connected, but no SSH greeting within %s", l.ep.ConnectTimeout), "the host may hang, or something else listens there")

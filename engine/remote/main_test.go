@@ -7,4 +7,9 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pathtest.Run(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(proxyVariable) != "" {
+		os.Exit(runProxy(os.Args[1], os.Args[2]))
+	}
+	os.Exit(pathtest.Run(m))
+}

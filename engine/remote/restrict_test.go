@@ -45,7 +45,14 @@ func TestRevokedHostKeys(t *testing.T) {
 		{"the authority", publicLine(stranger.PublicKey()) + publicLine(authority.PublicKey()), true, mismatch, []string{"revoked:2", "revoked"}},
 		{"a key revocation list", "SSHKRL\n\x00\x00\x00\x00\x01", false, config, []string{"key revocation list", "one public key per line"}},
 		{"no key", "ssh-ed25519 AAAA\n", false, config, []string{"revoked:1"}},
-		{"a key of a type that is not known", "ssh-future AAAA\n", false, 0, nil},
+		{"a key of a type that is not known", publicLine(stranger.PublicKey()) + "ssh-future AAAA\n", false, config, []string{"revoked:2", "correct the line or remove it"}},
+		{"a tab", strings.Replace(publicLine(hostKey.PublicKey()), " ", "\t", 1), false, mismatch, []string{"revoked:1"}},
+		{"line ends of Windows", strings.Replace(publicLine(hostKey.PublicKey()), "\n", "\r\n", 1), false, mismatch, []string{"revoked:1"}},
+		{"a byte order mark", "\ufeff" + publicLine(hostKey.PublicKey()), false, config, []string{"revoked:1"}},
+		{"options", "no-pty " + publicLine(hostKey.PublicKey()), false, config, []string{"revoked:1"}},
+		{"a typing error", strings.Replace(publicLine(hostKey.PublicKey()), "ed25519", "ed2551", 1), false, config, []string{"revoked:1"}},
+		{"another type", strings.Replace(publicLine(hostKey.PublicKey()), "ssh-ed25519", "ssh-rsa", 1), false, config, []string{"revoked:1"}},
+		{"a line of known_hosts", "* " + publicLine(hostKey.PublicKey()), false, config, []string{"revoked:1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, known := plain, knownHostsLine("", knownhosts.Normalize(plain.Addr()), hostKey.PublicKey())
@@ -110,8 +117,10 @@ func TestKnownHostsLines(t *testing.T) {
 		{"too short", "elsewhere\n", "known_hosts:1: skipped", ""},
 		{"hashed name without a hash", "|1|c2FsdA== " + publicLine(s.HostKey()), "known_hosts:1: skipped", ""},
 		{"hashed name of another kind", "|2|c2FsdA==|aGFzaA== " + publicLine(s.HostKey()), "known_hosts:1: skipped", ""},
-		{"unknown marker", "@future elsewhere " + publicLine(s.HostKey()), "known_hosts:1: skipped", ""},
-		{"revoked, unknown type", "@revoked * ssh-future AAAAC3NzaC1mdXR1cmU=\n", "known_hosts:1: skipped", ""},
+		{"unknown marker", "@future elsewhere " + publicLine(s.HostKey()), "", "known_hosts:1: unknown marker @future: correct the line or remove it"},
+		{"misspelt marker", "@revokd * " + publicLine(s.HostKey()), "", "known_hosts:1: "},
+		{"marker after a byte order mark", "\ufeff@revoked * " + publicLine(s.HostKey()), "", "known_hosts:1: "},
+		{"revoked, unknown type", "@revoked * ssh-future AAAAC3NzaC1mdXR1cmU=\n", "", "known_hosts:1: "},
 		{"revoked, broken key", "@revoked * ssh-ed25519 AAAA\n", "", "known_hosts:1: "},
 		{"revoked, too short", "@revoked *\n", "", "known_hosts:1: "},
 	} {

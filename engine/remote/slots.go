@@ -55,7 +55,10 @@ func (s *slots) openSession(ctx context.Context, h *Host, step string) (*ssh.Ses
 		case s.used.Load() && tries < maxTries: // the host may not have noticed yet that the last session has ended
 			s.releaseSlot()
 			tries++
-			sleepContext(ctx, time.Duration(tries)*tryAgain)
+			select {
+			case <-time.After(time.Duration(tries) * tryAgain):
+			case <-ctx.Done():
+			}
 		default:
 			s.releaseSlot()
 			return nil, h.ep.newError(NoShell, step, rootCause(err), "the host opens no session (MaxSessions in sshd_config)")
@@ -68,15 +71,6 @@ const (
 	maxTries = 10
 	tryAgain = 20 * time.Millisecond
 )
-
-func sleepContext(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
 
 // giveUpSlot gives up the caller's slot for good. It returns false if no other session is open: then no slot would ever
 // become free.

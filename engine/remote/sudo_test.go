@@ -72,7 +72,7 @@ func TestSudoRefuses(t *testing.T) {
 			asks.password = c.password
 			o := remote.Options{Secrets: asks}
 			if c.hidden {
-				o.StartTimeout = 2 * time.Second
+				o.StartTimeout = 5 * time.Second // until then, also a busy machine has printed the prompt
 			}
 			h := dialTarget(t, newDialer(t, o), targetOf(s))
 			for range 2 { // the second run must not ask again

@@ -13,13 +13,17 @@ var (
 	quoted    = regexp.MustCompile(`"([^"\n]*)"`)
 )
 
-// TestDocumentedOutput checks that the output in docs/rollouts.md is printed in
+// TestDocumentedOutput checks that the output in docs/rollouts.md and docs/rollout-failures.md is printed in
 // exactly this form, or is tested in the planner. Only "…" stands for missing
 // lines.
 func TestDocumentedOutput(t *testing.T) {
-	page, err := os.ReadFile("../../docs/rollouts.md")
-	if err != nil {
-		t.Fatal(err)
+	var page []byte
+	for _, name := range []string{"rollouts.md", "rollout-failures.md"} {
+		text, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page = append(page, text...)
 	}
 	files, err := filepath.Glob("*/testdata/*.golden")
 	if err != nil {

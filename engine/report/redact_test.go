@@ -14,13 +14,14 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/report"
 	"holdfast/engine/report/reporttest"
+	"holdfast/engine/textutil"
 )
 
 func redactEvent(t *testing.T, e event.Event, secrets ...string) event.Event {
 	t.Helper()
 	var got event.Event
 	sink := sinkFunc(func(clean event.Event) error { got = clean; return nil })
-	if err := (report.Redactor{Sensitive: secrets, To: sink}).Emit(e); err != nil {
+	if err := (report.Redactor{Secrets: textutil.NewSecrets(secrets), To: sink}).Emit(e); err != nil {
 		t.Fatalf("with %q: %v", secrets, err)
 	}
 	return got

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/report/reporttest"
+	"holdfast/engine/textutil"
 )
 
 // sinkFunc is a function that is a sink.
@@ -37,7 +38,7 @@ func TestRedact(t *testing.T) {
 				e.Plan = &p
 			}
 			passed := 0
-			r := report.Redactor{Sensitive: []string{secret}, To: sinkFunc(func(clean event.Event) error {
+			r := report.Redactor{Secrets: textutil.NewSecrets([]string{secret}), To: sinkFunc(func(clean event.Event) error {
 				passed++
 				text, err := json.Marshal(clean)
 				quoted, _ := json.Marshal(secret)

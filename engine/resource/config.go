@@ -46,6 +46,7 @@ type File struct {
 	Owner    Owner          `json:"owner"`
 	Keep     bool           `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is reported as a problem
 	Sum      string         `json:"-"`              // digest of Contents if they are set and Append is empty; "": not computed
+	Observed ObservedPath   `json:"-"`              // path of a host that is not as in the document; zero: it is
 	From     SourcePosition `json:"-"`
 }
 
@@ -59,12 +60,13 @@ type Directory struct {
 
 // Link is a symbolic or hard link.
 type Link struct {
-	Path   string         `json:"path"`
-	Target string         `json:"target"`
-	Hard   bool           `json:"hard,omitempty"`
-	Owner  Owner          `json:"owner"`          // owner of a symbolic link itself
-	Keep   bool           `json:"keep,omitempty"` // overwrite = false: a file or directory at that path stays, and is reported as a problem
-	From   SourcePosition `json:"-"`
+	Path     string         `json:"path"`
+	Target   string         `json:"target"`
+	Hard     bool           `json:"hard,omitempty"`
+	Owner    Owner          `json:"owner"`          // owner of a symbolic link itself
+	Keep     bool           `json:"keep,omitempty"` // overwrite = false: a file or directory at that path stays, and is reported as a problem
+	Observed ObservedPath   `json:"-"`              // path of a host that is not as in the document; zero: it is
+	From     SourcePosition `json:"-"`
 }
 
 // Owner is the user and the group of a file: names, or decimal IDs. root is
@@ -81,7 +83,7 @@ type Unit struct {
 	Dropins  []Dropin       `json:"dropins,omitempty"`
 	Enabled  *bool          `json:"enabled,omitempty"` // nil: holdfast does not change it
 	Masked   *bool          `json:"masked,omitempty"`  // nil: holdfast does not change it
-	Observed ObservedFile   `json:"-"`                 // file of a host that is not as in the document; zero: it is
+	Observed ObservedPath   `json:"-"`                 // file of a host that is not as in the document; zero: it is
 	From     SourcePosition `json:"-"`
 }
 
@@ -89,14 +91,14 @@ type Unit struct {
 type Dropin struct {
 	Name     string       `json:"name"`
 	Contents string       `json:"contents"`
-	Observed ObservedFile `json:"-"` // file of a host that is not as in the document; zero: it is
+	Observed ObservedPath `json:"-"` // file of a host that is not as in the document; zero: it is
 }
 
-// ObservedFile is the type of the path where a file should be, as observed on a
-// host. A regular file there has a digest.
-type ObservedFile struct {
+// ObservedPath is a path of a host where a configuration has a file or a link.
+type ObservedPath struct {
 	Type   PathType
-	Digest string // "": the path is no regular file
+	Digest string // of a regular file
+	Target string // of a symbolic link
 }
 
 // User is an account. holdfast does not change fields that are empty or nil.

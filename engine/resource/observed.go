@@ -3,16 +3,22 @@ package resource
 // ConfigFacts is the observed state of every path, unit, user and group that the
 // desired, the recorded or the unfinished configuration names.
 type ConfigFacts struct {
-	Applied  *Record              `json:"applied,omitempty"`  // nil: the host has no record
-	Problem  string               `json:"problem,omitempty"`  // why nothing may be written: the record cannot be read, or a tool is missing
-	Nodes    map[string]PathFacts `json:"nodes,omitempty"`    // state by path; PathMissing where nothing exists
-	Saved    map[string]bool      `json:"saved,omitempty"`    // paths whose originals are kept
-	Units    map[string]string    `json:"units,omitempty"`    // output of systemctl is-enabled, by unit
-	Users    map[string]Login     `json:"users,omitempty"`    // accounts that exist, by name
-	Groups   map[string]int       `json:"groups,omitempty"`   // GIDs of the groups that exist, by name
-	KeyDir   bool                 `json:"key_dir,omitempty"`  // sshd reads ~/.ssh/authorized_keys.d, so holdfast writes SSH keys there
-	Links    map[string]string    `json:"links,omitempty"`    // symbolic links among the parent directories of Nodes, and their targets
-	Fleeting []string             `json:"fleeting,omitempty"` // parent directories of Nodes that a reboot empties
+	Applied   *Record              `json:"applied,omitempty"`    // nil: the host has no record
+	Problem   string               `json:"problem,omitempty"`    // why nothing may be written: the record cannot be read, or a tool is missing
+	Nodes     map[string]PathFacts `json:"nodes,omitempty"`      // state by path; PathMissing where nothing exists
+	Saved     map[string]bool      `json:"saved,omitempty"`      // paths whose originals are kept
+	Units     map[string]string    `json:"units,omitempty"`      // output of systemctl is-enabled, by unit
+	Users     map[string]Login     `json:"users,omitempty"`      // accounts that exist, by name
+	Groups    map[string]int       `json:"groups,omitempty"`     // GIDs of the groups that exist, by name
+	KeyDir    bool                 `json:"key_dir,omitempty"`    // sshd reads ~/.ssh/authorized_keys.d, so holdfast writes SSH keys there
+	LoginHome string               `json:"login_home,omitempty"` // home of the account that holdfast logs in with
+	Links     map[string]string    `json:"links,omitempty"`      // symbolic links among the parent directories of Nodes, and their targets, without OSLinks
+	OSLinks   Links                `json:"os_links,omitempty"`   // links of the OS, which scripts follow
+	Blocked   map[string]string    `json:"blocked,omitempty"`    // paths below something that is no directory, and its path
+	Fleeting  []string             `json:"fleeting,omitempty"`   // parent directories of Nodes that a reboot empties
+
+	ReadOnly      map[string]string `json:"read_only,omitempty"`      // paths whose nearest existing directory cannot be written to, and this directory
+	OriginalNames map[string]string `json:"original_names,omitempty"` // names of the originals of paths in Saved, if another spelling of the path gave the name
 }
 
 // PathFacts is an entry of a host's file system.
@@ -55,6 +61,7 @@ type Login struct {
 	Keys     []string `json:"keys,omitempty"`     // SSH keys that holdfast or Ignition keeps there, one per line
 	Expires  string   `json:"expires,omitempty"`  // day of its expiry as in shadow; "": never
 	Connects bool     `json:"connects,omitempty"` // holdfast logs in with this account
+	Busy     bool     `json:"busy,omitempty"`     // the account has processes
 
 	// OtherKeys and Sessions count the other SSH keys and the sessions of the
 	// account. They are only counted for the account that holdfast logs in

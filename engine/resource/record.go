@@ -12,11 +12,20 @@ type Record struct {
 	// "group/NAME". The origin of an account that is in Config and not in this
 	// map is not known.
 	Accounts map[string]AccountOrigin `json:"accounts,omitempty"`
+
+	// Joined maps users to the groups that holdfast has added to them. Groups
+	// that a user had before are not in it, so holdfast never takes them away.
+	Joined map[string][]string `json:"joined,omitempty"`
+
+	// AddedArgs lists the kernel arguments that holdfast has added. Arguments
+	// that the host had before are not in it, so holdfast never takes them away
+	// when they leave the configuration.
+	AddedArgs []string `json:"added_args,omitempty"`
 }
 
-// RecordSchema is the schema version of a Record that holdfast writes. holdfast
-// also reads version 1, which has no Accounts. It refuses any other version.
-const RecordSchema = 2
+// RecordSchema is the version of a record's JSON. It only increases. holdfast
+// refuses a record of another version.
+const RecordSchema = 1
 
 // AccountOrigin is the origin of an account.
 type AccountOrigin string
@@ -33,7 +42,7 @@ const (
 // that has not taken effect as a whole.
 type UnfinishedWrite struct {
 	Run      string   `json:"run"`                // ID of the run that writes it
-	Boot     string   `json:"boot"`               // boot ID during the write; after another boot, everything that was written has taken effect
+	Boot     BootID   `json:"boot"`               // boot during the write; after another boot of the kernel, everything that was written has taken effect
 	Config   Config   `json:"config"`             // configuration that the run writes
 	Touched  []string `json:"touched,omitempty"`  // names of the resources that writes have changed since the last record; they may or may not have taken effect
 	Ours     []string `json:"ours,omitempty"`     // paths that holdfast managed before the write began; the write keeps or removes them

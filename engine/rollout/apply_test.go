@@ -75,7 +75,7 @@ func runTranscript(b *simulator.Bastion) string {
 			line += " FAILED " + e.Failure.Cause
 		}
 		if e.End != nil {
-			line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, report.EndSentence(e.End.Cause), e.End.Updated, e.End.Failed, e.End.Untouched)
+			line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, report.EndText(*e.End), e.End.Updated, e.End.Failed, e.End.Untouched)
 		}
 		s.WriteString(line + "\n")
 	}

@@ -11,13 +11,19 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/textutil"
 )
+
+// hostWait is a wait of a step for a condition of its host.
+type hostWait struct {
+	*gatherer
+	hp        engine.HostPlan
+	heartbeat *stepHeartbeat
+}
 
 // pollUntil calls probe until the probe finds nothing missing, the host has
 // failed for good, or the context ends. The cause of a timeout is the last
 // missing condition that a complete probe found.
-func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, probe func(context.Context) (missing string, fatal error)) error {
+func (w *hostWait) pollUntil(ctx context.Context, probe func(context.Context) (missing string, fatal error)) error {
 	missing := ""
 	for {
 		found, fatal := probe(ctx)
@@ -27,8 +33,8 @@ func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, probe fun
 		if ctx.Err() == nil || missing == "" {
 			missing = found
 		}
-		heartbeat.setMissing(missing)
-		if err := r.Clock.Sleep(ctx, r.pollInterval()); err != nil {
+		w.heartbeat.setMissing(missing)
+		if err := w.Clock.Sleep(ctx, w.pollInterval()); err != nil {
 			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 				return &engine.Failure{Cause: fmt.Sprintf("%s: %s", cause, missing)}
 			}
@@ -38,33 +44,36 @@ func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, probe fun
 }
 
 // awaitBoot waits until the host answers from another boot, and fails if the
-// host runs another OS than planned. Only the boot ID proves a reboot; an
-// answer alone does not.
-func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot, heartbeat *stepHeartbeat) error {
+// host runs another OS than planned. Only the boot ID of the kernel proves a
+// reboot; an answer alone does not, nor does a soft reboot.
+func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot) error {
 	left := want.BootID
-	return r.pollUntil(ctx, heartbeat, func(ctx context.Context) (string, error) {
-		f, err := r.probeHost(ctx, hp)
+	return w.pollUntil(ctx, func(ctx context.Context) (string, error) {
+		f, err := w.probeHost(ctx)
 		switch {
 		case err != nil:
 			return "the host does not answer: " + err.Error(), nil
 		case f.BootID != "" && f.BootID == left:
 			return "the host has not gone down", nil
+		case f.BootID.SharesKernel(left): // the order is to reboot in full, and a soft reboot does not do that
+			return "the host has soft rebooted, and its kernel has not booted", nil
 		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // the host may still be booting
 			return "it answers, but its booted OS is not known: " + strings.Join(f.Problems, "; "), nil
 		case left == "" && want.Digest != "" && f.Booted().Digest != want.Digest:
 			left = f.BootID
 			return "the host has not gone down", nil
 		}
-		return "", wrongOS(f, want.Digest)
+		return "", wrongOS(f, want)
 	})
 }
 
-func (r *Run) probeHost(ctx context.Context, hp engine.HostPlan) (engine.Facts, error) {
-	h, _ := r.Inventory.Host(hp.Host)
-	return r.readFacts(ctx, h, r.runScript)
+func (w *hostWait) probeHost(ctx context.Context) (engine.Facts, error) {
+	h, _ := w.Inventory.Host(w.hp.Host)
+	return w.readFacts(ctx, h, w.runScript)
 }
 
-func wrongOS(f engine.Facts, digest string) error {
+func wrongOS(f engine.Facts, want engine.AwaitBoot) error {
+	digest := want.Digest
 	if digest == "" {
 		return nil
 	}
@@ -72,11 +81,28 @@ func wrongOS(f engine.Facts, digest string) error {
 	if booted.Digest == digest {
 		return nil // a report of the OS tool is about an earlier attempt
 	}
-	cause := fmt.Sprintf("it came back with %s (%s), not with the planned %s", orUnknown(booted.Version), engine.ShortDigest(booted.Digest), engine.ShortDigest(digest))
-	if f.FinalizeErr != "" {
-		cause += ": the OS tool reports: " + f.FinalizeErr
+	failure := &engine.Failure{
+		Cause: fmt.Sprintf("it came back with %s (%s), not with the planned %s", orUnknown(booted.Version), engine.ShortDigest(booted.Digest), engine.ShortDigest(digest)),
+		Hint:  "the host runs its old OS, and nothing shows why: it may have lost power before its OS was exchanged; the next run tries again",
 	}
-	return &engine.Failure{Cause: cause, Hint: "the host runs its old OS; find out why before the next run tries again (journalctl -b -1 -u ostree-finalize-staged.service)"}
+	if f.FinalizeProblem != "" {
+		failure.Cause += ": the OS tool reports: " + f.FinalizeProblem
+	}
+	if refusedOS(f, want) {
+		failure.NotBooted = digest
+		failure.Hint = "the host runs its old OS; no run reboots it into the new one while nothing in /boot changes; find out why (journalctl -b -1 -u ostree-finalize-staged.service)"
+	}
+	return failure
+}
+
+// refusedOS reports whether another reboot would end in the same way: the OS tool could
+// not exchange the OS, or it did, and the host booted its old one again. A host that lost
+// its power before has neither: its staged OS is gone, and an OS that it had kept is no
+// more its default than before.
+func refusedOS(f engine.Facts, want engine.AwaitBoot) bool {
+	planned := slices.IndexFunc(f.Deployments, func(d engine.Deployment) bool { return d.Digest == want.Digest })
+	booted := slices.IndexFunc(f.Deployments, func(d engine.Deployment) bool { return d.Booted })
+	return f.FinalizeProblem != "" || planned >= 0 && (planned < booted || !want.Kept)
 }
 
 func orUnknown(version string) string {
@@ -89,58 +115,100 @@ func orUnknown(version string) string {
 // mostUnits is the number of units that a reason names.
 const mostUnits = 8
 
-func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits, heartbeat *stepHeartbeat) error {
-	lost := false       // the connection was lost at the last probe
-	var failed []string // failed units at the last probe
-	logs := map[string]string{}
-	err := r.pollUntil(ctx, heartbeat, func(ctx context.Context) (string, error) {
-		f, err := r.probeHost(ctx, hp)
+// failedFor is how long a unit may stay failed before the wait for units ends. A
+// unit that systemd will restart is not failed meanwhile, so only something else,
+// such as a dependency or a timer, could still start it.
+const failedFor = 30 * time.Second
+
+func (w *hostWait) awaitUnits(ctx context.Context, want engine.AwaitUnits) error {
+	watch := unitsWatch{want: want, since: map[string]time.Time{}, logs: map[string]string{}}
+	err := w.pollUntil(ctx, func(ctx context.Context) (string, error) {
+		f, err := w.probeHost(ctx)
 		if err != nil {
 			if ctx.Err() == nil { // otherwise the probe was interrupted
-				lost, failed = true, nil
+				watch.lost = true
+				clear(watch.since)
 			}
 			return "the host does not answer: " + err.Error(), nil
 		}
-		lost = false
-		var bad []string
-		failed = nil
-		for _, u := range f.Failed {
-			if !slices.Contains(want.Failed, u) {
-				bad, failed = append(bad, u+" has failed"), append(failed, u)
-				r.lastLines(ctx, hp, u, logs)
-			}
+		now := w.Clock.Now()
+		missing := watch.judgeUnits(f, now)
+		for _, u := range slices.Sorted(maps.Keys(watch.since)) {
+			w.lastLines(ctx, u, watch.logs)
 		}
-		for _, u := range want.Running {
-			if !slices.Contains(f.Running, u) && !slices.Contains(f.Failed, u) {
-				bad = append(bad, u+" ran before and does not run")
-			}
+		if watch.hasFailedForGood(now) {
+			return missing, &engine.Failure{Cause: missing}
 		}
-		if more := len(bad) - mostUnits; more > 0 {
-			bad = append(bad[:mostUnits], fmt.Sprintf("and %d more units", more))
-		}
-		return strings.Join(bad, "; "), nil
+		return missing, nil
 	})
 	var f *engine.Failure
 	if errors.As(err, &f) {
-		for _, u := range slices.Sorted(maps.Keys(logs)) {
-			if slices.Contains(failed, u) && logs[u] != "" {
-				f.Stderr += logs[u] + "\n"
+		f.Hint = "until they are as they were before the first disruption, no run calls the host updated; repair them, or accept them as they are: holdfast release --force --accept-units " + w.hp.Host
+		for _, u := range slices.Sorted(maps.Keys(watch.since)) {
+			if watch.logs[u] != "" {
+				f.Stderr += watch.logs[u] + "\n"
 			}
 		}
 	}
-	if lost && f != nil {
+	if watch.lost && f != nil {
 		f.Kind = engine.UnreachableFailure
 	}
 	return err
 }
 
-func (r *Run) lastLines(ctx context.Context, hp engine.HostPlan, unit string, logs map[string]string) {
+// unitsWatch is the state of a wait for units.
+type unitsWatch struct {
+	want  engine.AwaitUnits
+	lost  bool                 // the connection was lost at the last probe
+	since map[string]time.Time // failed units, and when a probe first found them failed, without a good one since then
+	logs  map[string]string
+}
+
+// judgeUnits returns which units are not as wanted; "" if all are.
+func (w *unitsWatch) judgeUnits(f engine.Facts, now time.Time) string {
+	w.lost = false
+	var bad []string
+	for _, u := range f.Failed {
+		if slices.Contains(w.want.Failed, u) {
+			continue
+		}
+		bad = append(bad, u+" has failed")
+		if _, known := w.since[u]; !known {
+			w.since[u] = now
+		}
+	}
+	maps.DeleteFunc(w.since, func(u string, _ time.Time) bool { return !slices.Contains(f.Failed, u) })
+	for _, u := range w.want.Running {
+		switch {
+		case slices.Contains(f.Failed, u):
+		case slices.Contains(f.Unsettled, u):
+			bad = append(bad, u+" ran before, and has only just started or keeps ending")
+		case !slices.Contains(f.Running, u):
+			bad = append(bad, u+" ran before and does not run")
+		}
+	}
+	if more := len(bad) - mostUnits; more > 0 {
+		bad = append(bad[:mostUnits], fmt.Sprintf("and %d more units", more))
+	}
+	return strings.Join(bad, "; ")
+}
+
+func (w *unitsWatch) hasFailedForGood(now time.Time) bool {
+	for _, since := range w.since {
+		if now.Sub(since) >= failedFor {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *hostWait) lastLines(ctx context.Context, unit string, logs map[string]string) {
 	if _, known := logs[unit]; known || len(logs) >= mostUnits {
 		return
 	}
 	logs[unit] = ""
 	script := "timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit=" + hostscript.Quote(unit)
-	if reply, err := r.runScript(ctx, hp.Host, Script{Purpose: LogScript, Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
-		logs[unit] = textutil.KeepTail(strings.TrimSpace(reply.Stdout), 1024)
+	if reply, err := w.runScript(ctx, w.hp.Host, Script{Purpose: LogScript, Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
+		logs[unit] = w.Secrets.KeepTail(strings.TrimSpace(reply.Stdout), 1024)
 	}
 }

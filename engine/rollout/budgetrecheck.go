@@ -25,19 +25,18 @@ type sharedGather struct {
 	seen    []engine.Facts
 }
 
-func (r *Run) newSharedGather(plan engine.Plan) *sharedGather {
-	b := planner.NewBudgets(r.Inventory, r.state.facts, plan)
+func newSharedGather(b planner.Budgets) *sharedGather {
 	return &sharedGather{budgets: b, others: b.UncountedHosts(), turn: make(chan struct{}, 1)}
 }
 
 // checkBudget proves, under the hold of the host, that its pool and the site
 // may lose the host now, together with the rest of its batch.
-func (r *Run) checkBudget(ctx context.Context, pool string) error {
-	seen, err := r.state.sharedGather.gatherSince(ctx, r.gatherHolds)
+func (r *stepRunner) checkBudget(ctx context.Context, pool string) error {
+	seen, err := r.batchHolds.gatherSince(ctx, r.gatherHolds)
 	if err != nil {
 		return err
 	}
-	cause, held := r.state.sharedGather.budgets.Exceeded(pool, seen)
+	cause, held := r.batchHolds.budgets.Exceeded(pool, seen)
 	switch {
 	case cause == "":
 		return nil
@@ -68,18 +67,18 @@ func (l *sharedGather) gatherSince(ctx context.Context, gather func(context.Cont
 	return facts, nil
 }
 
-func (r *Run) gatherHolds(ctx context.Context, hosts []engine.Host) []engine.Facts {
+func (g *gatherer) gatherHolds(ctx context.Context, hosts []engine.Host) []engine.Facts {
 	const quick = 20 * time.Second
 	facts := make([]engine.Facts, len(hosts))
-	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
+	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))
 	for i, h := range hosts {
 		workers.Go(func() {
-			reply, err := r.runIdempotent(ctx, h.Name, Script{Purpose: ReadHoldScript, Text: hostscript.HoldProbeScript(), Timeout: quick})
+			reply, err := g.runIdempotent(ctx, h.Name, Script{Purpose: ReadHoldScript, Text: hostscript.HoldProbeScript(), Timeout: quick})
 			if facts[i].Host = h.Name; err != nil {
 				facts[i].Unreachable = err.Error()
 				return
 			}
-			facts[i].Hold, facts[i].HoldProblem = hostscript.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
+			facts[i].Hold, facts[i].HoldProblem = hostscript.ReadHold(reply)
 		})
 	}
 	workers.Wait()

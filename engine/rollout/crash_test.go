@@ -35,7 +35,7 @@ func (p playFixture) interruptionPoints(t *testing.T) (events []event.Event, cal
 		}
 		return checkEnd(end, engine.ExitOK)
 	}))
-	every := longtest.Pick(usualMoments, 1)
+	every := longtest.Choose(quickMoments, usualMoments, 1)
 	return thinOut(events, every), thinOut(calls, every)
 }
 

@@ -15,9 +15,13 @@ import (
 	"holdfast/engine/totals"
 )
 
-// emitter numbers events, keeps the first error of the sink, and sums up the latencies
+// emitter numbers the events of a run, keeps the first error of the sink, and sums up the latencies
 // of etcd and the figures of hosts.
 type emitter struct {
+	run   string
+	sink  Sink
+	clock Clock
+
 	mu    sync.Mutex
 	seq   int
 	err   error
@@ -25,61 +29,84 @@ type emitter struct {
 	sums  totals.Tally
 }
 
-func (e *emitter) firstError() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
+func newEmitter(r *Run) *emitter { return &emitter{run: r.ID, sink: r.Sink, clock: r.Clock} }
+
+func (m *emitter) firstError() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
 }
 
 // emitEvent passes an event to the sink and returns the first error of the
 // sink. After an error the run stops at its next step. Until then the sink
 // still gets all events.
-func (r *Run) emitEvent(e event.Event) error {
-	r.events.mu.Lock()
-	defer r.events.mu.Unlock()
-	r.events.seq++
-	e.Schema, e.Seq, e.Run, e.Time = event.Schema, r.events.seq, r.ID, r.Clock.Now()
-	r.events.tally.AddEvent(e)
-	r.events.sums.AddEvent(e)
-	err := r.Sink.Emit(e)
-	if r.events.err == nil {
-		r.events.err = err
+func (m *emitter) emitEvent(e event.Event) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seq++
+	e = ownEvent(e)
+	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, m.clock.Now()
+	m.tally.AddEvent(e)
+	m.sums.AddEvent(e)
+	err := m.sink.Emit(e)
+	if m.err == nil {
+		m.err = err
 	}
-	return r.events.err
+	return m.err
+}
+
+// ownEvent copies the values that its caller may still change. From then on, nobody changes an event.
+func ownEvent(e event.Event) event.Event {
+	if e.Failure != nil {
+		f := *e.Failure
+		e.Failure = &f
+	}
+	if e.Plan != nil {
+		p := *e.Plan
+		e.Plan = &p
+	}
+	if e.End != nil {
+		end := *e.End
+		e.End = &end
+	}
+	return e
 }
 
 // addFigures adds the sums over all events to the end of a run.
-func (e *emitter) addFigures(end *event.RunEnd) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	end.Latency, end.Hosts, end.Clusters = e.tally.Members(), e.sums.Hosts(), e.sums.Clusters()
+func (m *emitter) addFigures(end *event.RunEnd) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	end.Latency, end.Hosts, end.Clusters = m.tally.Members(), m.sums.Hosts(), m.sums.Clusters()
 }
 
-func (r *Run) noteEvent(e event.Event) { _ = r.emitEvent(e) }
+func (m *emitter) noteEvent(e event.Event) { _ = m.emitEvent(e) }
 
-func (r *Run) emitWarning(message string) {
-	r.noteEvent(event.Event{Type: event.Warned, Message: message})
+func (m *emitter) emitWarning(message string) {
+	m.noteEvent(event.Event{Type: event.Warned, Message: message})
 }
 
 // runBetweenEvents begins f only after the started event is written.
-func (r *Run) runBetweenEvents(e event.Event, f func(*stepHeartbeat) error) *engine.Failure {
-	e.Type = event.StepStarted
-	if err := r.emitEvent(e); err != nil {
+func (m *emitter) runBetweenEvents(e event.Event, f func(*stepHeartbeat) error) *engine.Failure {
+	limit := e.Limit
+	e.Type, e.Limit = event.StepStarted, 0
+	if err := m.emitEvent(e); err != nil {
 		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: engine.JournalFailure}
 	}
-	failure := r.runAndEmitEnd(e, f)
-	if err := r.events.firstError(); err != nil && failure == nil {
+	e.Limit = limit
+	failure := m.runAndEmitEnd(e, f)
+	if err := m.firstError(); err != nil && failure == nil {
 		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: engine.JournalFailure}
 	}
 	return failure
 }
 
-func (r *Run) runAndEmitEnd(e event.Event, f func(*stepHeartbeat) error) *engine.Failure {
-	began := r.Clock.Now()
+func (m *emitter) runAndEmitEnd(e event.Event, f func(*stepHeartbeat) error) *engine.Failure {
+	began := m.clock.Now()
 	e.Type = event.StepProgress
-	failure := asFailure(r.runWithHeartbeat(e, f), e.Host, e.Step)
-	e.Type, e.Took, e.Failure, e.Until = event.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure, time.Time{}
-	r.noteEvent(e)
+	failure := asFailure(m.runWithHeartbeat(e, f), e.Host, e.Step)
+	e.Type, e.Took, e.Failure, e.Until = event.StepEnded, engine.Duration(m.clock.Now().Sub(began).Round(time.Millisecond)), failure, time.Time{}
+	e.Limit = 0
+	m.noteEvent(e)
 	return failure
 }
 
@@ -91,18 +118,18 @@ const heartbeatInterval = 29900 * time.Millisecond
 // stepHeartbeat reports from time to time that a long step continues, and the
 // condition that it waits for.
 type stepHeartbeat struct {
-	r     *Run
-	about event.Event
-	began time.Time
+	events *emitter
+	about  event.Event
+	began  time.Time
 
 	mu         sync.Mutex
 	missing    string    // the condition that the step waits for
 	reportedAt time.Time // time of the last report
 }
 
-func (r *Run) runWithHeartbeat(e event.Event, f func(*stepHeartbeat) error) error {
-	now := r.Clock.Now()
-	p := &stepHeartbeat{r: r, about: e, began: now, reportedAt: now}
+func (m *emitter) runWithHeartbeat(e event.Event, f func(*stepHeartbeat) error) error {
+	now := m.clock.Now()
+	p := &stepHeartbeat{events: m, about: e, began: now, reportedAt: now}
 	if !e.Until.IsZero() {
 		return f(p)
 	}
@@ -116,9 +143,9 @@ func (r *Run) runWithHeartbeat(e event.Event, f func(*stepHeartbeat) error) erro
 
 func (p *stepHeartbeat) reportWhileSilent(ctx context.Context) {
 	for {
-		silent := p.r.Clock.Now().Sub(p.lastReport())
+		silent := p.events.clock.Now().Sub(p.lastReport())
 		if silent < heartbeatInterval {
-			if p.r.Clock.Sleep(ctx, heartbeatInterval-silent) != nil {
+			if p.events.clock.Sleep(ctx, heartbeatInterval-silent) != nil {
 				return
 			}
 			continue
@@ -135,11 +162,11 @@ func (p *stepHeartbeat) lastReport() time.Time {
 
 func (p *stepHeartbeat) emitProgress() {
 	p.mu.Lock()
-	p.reportedAt = p.r.Clock.Now()
+	p.reportedAt = p.events.clock.Now()
 	e := p.about
 	e.Type, e.Message, e.Took = event.StepProgress, p.missing, engine.Duration(p.reportedAt.Sub(p.began).Round(time.Second))
 	p.mu.Unlock()
-	p.r.noteEvent(e)
+	p.events.noteEvent(e)
 }
 
 func (p *stepHeartbeat) setMissing(missing string) {
@@ -150,19 +177,19 @@ func (p *stepHeartbeat) setMissing(missing string) {
 
 func (p *stepHeartbeat) reportTransfer(progress event.Progress) {
 	p.mu.Lock()
-	p.reportedAt = p.r.Clock.Now()
+	p.reportedAt = p.events.clock.Now()
 	e := p.about
 	e.Type, e.Progress, e.Took = event.StepProgress, &progress, engine.Duration(p.reportedAt.Sub(p.began).Round(time.Second))
 	p.mu.Unlock()
-	p.r.noteEvent(e)
+	p.events.noteEvent(e)
 }
 
 func (p *stepHeartbeat) reportMessage(message string) {
 	p.setMissing(message)
 	p.mu.Lock()
-	p.reportedAt = p.r.Clock.Now()
+	p.reportedAt = p.events.clock.Now()
 	e := p.about
 	e.Type, e.Message = event.StepProgress, message
 	p.mu.Unlock()
-	p.r.noteEvent(e)
+	p.events.noteEvent(e)
 }

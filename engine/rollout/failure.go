@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"holdfast/engine"
-	"holdfast/engine/textutil"
 )
 
 // errStopped is the cause of failures after the operator stopped the run.
@@ -41,8 +40,8 @@ func asFailure(err error, host, step string) *engine.Failure {
 // contextErrors replaces the texts of package context.
 var contextErrors = strings.NewReplacer(context.Canceled.Error(), errStopped.Error(), context.DeadlineExceeded.Error(), "no answer in time")
 
-func scriptFailure(reply Reply, cause string) *engine.Failure {
-	return &engine.Failure{Stderr: textutil.KeepTail(reply.Stderr, 4096), Cause: cause}
+func (p *Ports) scriptFailure(reply Reply, cause string) *engine.Failure {
+	return &engine.Failure{Stderr: p.Secrets.KeepTail(reply.Stderr, 4096), Cause: cause}
 }
 
 // failures collects the failures of parallel work, in the order of their
@@ -52,7 +51,7 @@ type failures struct {
 	list []*engine.Failure
 }
 
-func (x *failures) add(f *engine.Failure) {
+func (x *failures) addFailure(f *engine.Failure) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if f != nil {
@@ -101,29 +100,29 @@ func isHostFailure(f *engine.Failure) bool {
 // fatalFailure returns the failure in list that ends the run. It returns nil,
 // and warns, if each failure is within the failure budget of its pool or play
 // and no canary of the batch failed. With --best-effort, canaries may fail.
-func (r *Run) fatalFailure(b engine.Batch, list []*engine.Failure) *engine.Failure {
-	spent, failed := r.planInput(r.state.gathered).ExceededFailureBudget(), r.state.failureByHost()
+func (p *planning) fatalFailure(b engine.Batch, list []*engine.Failure) *engine.Failure {
+	spent, failed := p.planInput(p.state.gathered).ExceededFailureBudget(), p.state.failureByHost()
 	tolerable := func(f *engine.Failure) bool {
-		h, _ := r.Inventory.Host(f.Host)
+		h, _ := p.Inventory.Host(f.Host)
 		_, counted := failed[f.Host]
-		canary := slices.Contains(b.Canaries, h.Pool) && !r.BestEffort
+		canary := slices.Contains(b.Canaries, h.Pool) && !p.BestEffort
 		return isHostFailure(f) && counted && !canary && !spent.Covers(h)
 	}
 	if fatal := slices.DeleteFunc(slices.Clone(list), tolerable); len(fatal) > 0 {
 		return worstFailure(fatal)
 	}
 	for _, f := range list {
-		r.emitWarning(f.Host + " failed at " + f.Step + "; " + r.toleratedBy() + " lets the run go on without it")
+		p.emitWarning(f.Host + " failed at " + f.Step + "; " + p.toleratedBy() + " lets the run go on without it")
 	}
 	return nil
 }
 
-func (r *Run) toleratedBy() string {
+func (p *planning) toleratedBy() string {
 	switch {
-	case r.BestEffort:
+	case p.BestEffort:
 		return "--best-effort"
-	case r.state.play != nil && r.state.play.MaxFail != nil:
-		return "max_fail_percentage of play " + r.state.play.Name
+	case p.state.play != nil && p.state.play.MaxFailPercentage != nil:
+		return "max_fail_percentage of play " + p.state.play.Name
 	}
 	return "the failure budget of its pool"
 }

@@ -21,15 +21,40 @@ func casesWhileRebooting() map[string]failureCase {
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
 		},
+		"only a soft reboot": {
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Soft = true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s: the host has soft rebooted, and its kernel has not booted"},
+			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "the host has soft rebooted"), "": checkUntouched},
+		},
 		"unit missing": {
 			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Missing = []string{"sshd.service"} }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units: not done within 10m0s: sshd.service ran before and does not run"},
 			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1", "sshd.service ran before"), "": checkUntouched},
 			repair: func(s failureWorld) { s.Host("etcd-1").StartUnits() },
 		},
+		"hangs in the shutdown": {
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Shutdown = 40 * time.Minute }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s: the host has not gone down"},
+			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1", "has not gone down"), "": checkUntouched},
+			repair: func(failureWorld) { time.Sleep(time.Hour) },
+		},
+		"clock without a battery": {
+			breaks: func(s failureWorld) {
+				s.doAtStep("etcd-1", "wait for boot", func() {
+					s.Host("etcd-1").Change(func(t *simulator.Traits) { t.Skew = -50 * 365 * 24 * time.Hour })
+				})
+			},
+			exit: engine.ExitOK, hosts: map[string]hostCheck{"": checkMatching},
+		},
+		"unit that keeps ending": {
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Missing, t.Ending = []string{"sshd.service"}, true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units: not done within 10m0s: sshd.service ran before, and has only just started or keeps ending"},
+			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1", "keeps ending"), "": checkUntouched},
+			repair: func(s failureWorld) { s.Host("etcd-1").StartUnits() },
+		},
 		"unit failed": {
 			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Failing = []string{"sshd.service"} }),
-			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units: not done within 10m0s: sshd.service has failed"},
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units: sshd.service has failed"},
 			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1", "sshd.service has failed"), "": checkUntouched},
 			repair: func(s failureWorld) { s.Host("etcd-1").StartUnits() },
 		},

@@ -73,7 +73,7 @@ func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 			}
 		}
 		end := applyRun(b)
-		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-1: ", "bob@other", "worker-0 has failed"), checkLaws(site))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-1: ", "bob@other", "worker-0: drain: exit status 1"), checkLaws(site))
 		if got := rebootedHosts(b); len(got) > 0 {
 			t.Errorf("%v went", got)
 		}
@@ -98,8 +98,8 @@ func TestAnEarlierFailureIsNamedOnce(t *testing.T) {
 		}
 		end := applyRun(b)
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-2: ", "bob@other", "worker-0"), checkLaws(site))
-		if n := strings.Count(end.Reason, "worker-0"); n != 1 {
-			t.Errorf("worker-0 is named %d times: %s", n, end.Reason)
+		if n := strings.Count(findingsText(end), "worker-0"); n != 1 {
+			t.Errorf("worker-0 is named %d times: %s", n, findingsText(end))
 		}
 	})
 }
@@ -120,8 +120,8 @@ func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 			return nil
 		}
 		end := applyRun(b)
-		if strings.Contains(end.Reason, "hosts have failed") {
-			t.Errorf("hosts of other pools are counted: %s", end.Reason)
+		if strings.Contains(findingsText(end), "hosts have failed") {
+			t.Errorf("hosts of other pools are counted: %s", findingsText(end))
 		}
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "etcd-1: drain: exit status 1"), checkLaws(site))
 	})

@@ -10,16 +10,16 @@ import (
 )
 
 // makeVerdict adds the findings of the run to the last plan of the last play.
-func (r *Run) makeVerdict(ctx context.Context, last []engine.Plan, err error) engine.Verdict {
+func (e *ending) makeVerdict(ctx context.Context) engine.Verdict {
 	v := engine.NewVerdict(engine.Findings{})
-	for i, plan := range last {
-		f := withoutWaitingLanes(plan).unlessFailed(err).Verdict().Findings
-		if i == len(last)-1 {
-			f = r.runFindings(ctx, err).Join(f)
+	for i, plan := range e.last {
+		f := withoutWaitingLanes(plan).unlessFailed(e.err).Verdict().Findings
+		if i == len(e.last)-1 {
+			f = e.runFindings(ctx).Join(f)
 		}
 		v = v.And(engine.NewVerdict(f))
 	}
-	if r.isStopping() && v.Exit != engine.ExitOK {
+	if e.isStopping() && v.Exit != engine.ExitOK {
 		f := v.Findings
 		f.Stopped = true
 		v = engine.NewVerdict(f)
@@ -27,18 +27,18 @@ func (r *Run) makeVerdict(ctx context.Context, last []engine.Plan, err error) en
 	return v
 }
 
-func (r *Run) runFindings(ctx context.Context, err error) engine.Findings {
+func (e *ending) runFindings(ctx context.Context) engine.Findings {
 	var f engine.Findings
 	var failed *engine.Failure
 	switch {
-	case stoppedBy(ctx, err):
-		f.Stopped = true
-	case errors.As(err, &failed):
-		f.Failures = append(f.Failures, *shortFailure(failed))
-	case err != nil:
-		f.Failures = append(f.Failures, engine.Failure{Cause: err.Error()})
+	case stoppedBy(ctx, e.err):
+		f.Stopped, f.Declined = true, errors.Is(e.err, ErrDeclined) || errors.Is(e.err, ErrNoStep)
+	case errors.As(e.err, &failed):
+		f.Failures = append(f.Failures, shortFailure(failed))
+	case e.err != nil:
+		f.Failures = append(f.Failures, engine.Failure{Cause: e.err.Error()})
 	}
-	how := r.state.failureByHost()
+	how := e.state.failureByHost()
 	for _, host := range slices.Sorted(maps.Keys(how)) {
 		if failed == nil || failed.Host != host {
 			f.Failures = append(f.Failures, engine.Failure{Host: host, Cause: how[host]})

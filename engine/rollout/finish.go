@@ -10,99 +10,58 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/planner"
-	"holdfast/engine/textutil"
 )
 
-func (r *Run) finishRun(ctx context.Context, last []engine.Plan, err error) event.RunEnd {
-	sort.Strings(r.state.updated)
-	r.state.updated = slices.DeleteFunc(r.state.updated, r.state.isUndone)
-	verdict := r.makeVerdict(ctx, last, err)
+// ending sums a run up, after the last plan of each play and the error that ended it.
+type ending struct {
+	*planning
+	last []engine.Plan
+	err  error
+}
+
+func (e *ending) finishRun(ctx context.Context) event.RunEnd {
+	sort.Strings(e.state.updated)
+	e.state.updated = slices.DeleteFunc(e.state.updated, e.state.isUndone)
+	verdict := e.makeVerdict(ctx)
 	end := event.RunEnd{
-		Exit: verdict.Exit, Verdict: verdict, Cause: r.endCause(ctx, last, err),
-		Updated: r.state.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(r.state.failed)), Untouched: unfinishedHosts(last, r.state),
+		Exit: verdict.Exit, Verdict: verdict,
+		Updated: e.state.updated, NotBegun: e.notBegun(), Failed: slices.Sorted(maps.Keys(e.state.failed)), Untouched: unfinishedHosts(e.last, e.state),
 	}
-	r.events.addFigures(&end)
-	if journal := r.events.firstError(); err == nil && journal != nil {
+	if failed := new(engine.Failure); !verdict.Stopped && errors.As(e.err, &failed) {
+		end.SpentBudget = e.spentBudget()
+	}
+	e.addFigures(&end)
+	if journal := e.firstError(); e.err == nil && journal != nil {
 		end = markUnjournaled(end, journal)
 	}
-	if r.isStopping() && end.Exit == engine.ExitStopped && !stoppedBy(ctx, err) {
-		end.Cause.Stopped = true
-	}
-	r.countPools(ctx, &end)
+	e.countPools(ctx, &end)
 	return end
 }
 
-func (r *Run) endCause(ctx context.Context, last []engine.Plan, err error) event.EndCause {
-	var f *engine.Failure
-	switch {
-	case errors.Is(err, ErrDeclined) && r.state.earlier > 0:
-		return event.EndCause{Kind: event.DeclinedEnd, Play: r.state.play.Name}
-	case errors.Is(err, ErrDeclined):
-		return event.EndCause{Kind: event.DeclinedEnd}
-	case errors.Is(err, ErrNoStep):
-		return event.EndCause{Kind: event.DeclinedBatchEnd}
-	case ctx.Err() != nil:
-		return event.EndCause{Kind: event.StoppedEnd}
-	case errors.As(err, &f):
-		c := event.EndCause{Kind: event.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
-		if f.Kind == engine.HeldFailure { // a plan may have a worse finding, which decides the exit code
-			plan := last[len(last)-1]
-			serious := plan.Verdict().Serious()
-			c.AlsoFailed = unnamedFailures(r.state, []engine.Plan{plan}, f.Host) // c.Excluded names the others
-			c.Refusals, c.UnhealthyClusters, c.Excluded = serious.Refusals, serious.UnhealthyClusters, serious.Excluded
-		}
-		return c
-	case err != nil:
-		return event.EndCause{Kind: event.FailedEnd, Failure: &engine.Failure{Cause: err.Error()}}
-	}
-	c := r.playsEndCause(last)
-	c.AlsoFailed = unnamedFailures(r.state, last, "")
-	return c
-}
-
-func (r *Run) notBegun(last []engine.Plan, err error) []string {
-	begun := len(last)
-	if errors.Is(err, ErrDeclined) {
+func (e *ending) notBegun() []string {
+	begun := len(e.last)
+	if errors.Is(e.err, ErrDeclined) {
 		begun--
 	}
 	var names []string
-	for i := begun; i < len(r.Plays); i++ {
-		names = append(names, r.Plays[i].Name)
+	for i := begun; i < len(e.Plays); i++ {
+		names = append(names, e.Plays[i].Name)
 	}
 	return names
 }
 
-// unnamedFailures returns the failed hosts that neither the plans nor the
-// failure at the end of the run name. Each has the first line of its cause.
-func unnamedFailures(p *runState, plans []engine.Plan, named string) []engine.Failure {
-	causes := p.failureByHost()
-	delete(causes, named)
-	for _, plan := range plans {
-		for _, x := range plan.Excluded {
-			if x.Kind == engine.Failed {
-				delete(causes, x.Host)
-			}
-		}
-	}
-	var list []engine.Failure
-	for _, host := range slices.Sorted(maps.Keys(causes)) {
-		list = append(list, engine.Failure{Host: host, Cause: textutil.FirstLine(causes[host])})
-	}
-	return list
-}
-
 // shortFailure leaves out the output of the command, because the event of the failure has that output.
-func shortFailure(f *engine.Failure) *engine.Failure {
-	return &engine.Failure{Host: f.Host, Step: f.Step, Cause: f.Cause, Kind: f.Kind}
+func shortFailure(f *engine.Failure) engine.Failure {
+	return engine.Failure{Host: f.Host, Step: f.Step, Cause: f.Cause, Kind: f.Kind, Hint: f.Hint}
 }
 
 // spentBudget returns the failure budget that two or more failed hosts have
 // exceeded, or nil. The failure that ended the run names only one host.
-func (r *Run) spentBudget() *event.SpentBudget {
-	of := r.planInput(r.state.gathered).ExceededFailureBudget()
+func (e *ending) spentBudget() *event.SpentBudget {
+	of := e.planInput(e.state.gathered).ExceededFailureBudget()
 	failed := 0
-	for host := range r.state.failed {
-		if h, _ := r.Inventory.Host(host); of.Covers(h) {
+	for host := range e.state.failed {
+		if h, _ := e.Inventory.Host(host); of.Covers(h) {
 			failed++
 		}
 	}
@@ -114,40 +73,23 @@ func (r *Run) spentBudget() *event.SpentBudget {
 
 // countPools adds the state of each pool to the end of a run. A run that was
 // stopped at once does not know its own effect and adds nothing.
-func (r *Run) countPools(ctx context.Context, end *event.RunEnd) {
-	if r.state.gathered.Facts == nil || ctx.Err() != nil && r.state.hasBegun() {
+func (e *ending) countPools(ctx context.Context, end *event.RunEnd) {
+	if e.state.gathered.Facts == nil || ctx.Err() != nil && e.state.hasBegun() {
 		return
 	}
-	in := r.planInput(r.state.gathered)
-	in.Play, in.Modules, in.Selected = nil, r.Modules, nil
+	in := e.planInput(e.state.gathered)
+	in.Play, in.Modules, in.Selected = nil, e.Modules, nil
 	if end.Exit == engine.ExitOK { // after success, this shows whether the whole site is complete
-		in.Clusters = r.gatherMissingClusters(ctx, in)
+		in.Clusters = e.gatherMissingClusters(ctx, in)
 	}
 	status := planner.NewStatus(in)
 	end.Pools, end.Complete = status.Pools, end.Verdict.And(planner.StatusVerdict(status)).Complete
-}
-
-func (r *Run) playsEndCause(last []engine.Plan) event.EndCause {
-	if len(r.Plays) == 0 {
-		return event.CauseOf(last[0])
-	}
-	cause := event.EndCause{Kind: event.PlayedEnd}
-	verdict := engine.NewVerdict(engine.Findings{})
-	for _, plan := range last {
-		before := verdict.Exit
-		if verdict = verdict.And(withoutWaitingLanes(plan).Verdict()); verdict.Exit != before {
-			cause = event.CauseOf(plan)
-			cause.Play = plan.Play
-		}
-	}
-	return cause
 }
 
 func markUnjournaled(end event.RunEnd, err error) event.RunEnd {
 	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == engine.JournalFailure }) {
 		return end // the verdict already has the error of the journal
 	}
-	end.Cause.Journal = err.Error()
 	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: engine.JournalFailure})
 	end.Verdict = engine.NewVerdict(end.Verdict.Findings)
 	end.Exit, end.Complete = end.Verdict.Exit, end.Verdict.Complete

@@ -148,13 +148,13 @@ func TestGateAnswers(t *testing.T) {
 		"no sample":       {query, promResult("vector", "[]"), "http://prom:9090 has no sample for the query: the comparison is false, or the metric does not exist"},
 		"scalar":          {query, promResult("scalar", `[1435781451.781,"0.5"]`), ""},
 		"scalar, endless": {query, promResult("scalar", `[1435781451.781,"-Inf"]`), ""},
-		"scalar 0":        {query, promResult("scalar", `[1435781451.781,"0"]`), "http://prom:9090 gives 0 for the query"},
-		"scalar NaN":      {query, promResult("scalar", `[1435781451.781,"NaN"]`), "http://prom:9090 gives NaN for the query, as scalar(…) does unless there is just one series"},
+		"scalar 0":        {query, promResult("scalar", `[1435781451.781,"0"]`), "http://prom:9090 returns 0 for the query"},
+		"scalar NaN":      {query, promResult("scalar", `[1435781451.781,"NaN"]`), "http://prom:9090 returns NaN for the query, as scalar(…) does unless there is just one series"},
 		"busy":            {query, reply{503, `{"status":"error","errorType":"timeout","error":"query timed out"}`}, "http://prom:9090 refuses the query: timeout: query timed out"},
-		"no Prometheus":   {query, reply{404, "404 page not found\n"}, "http://prom:9090 has no /api/v1/query (HTTP 404); if Prometheus is below a path there, url has to say so: 404 page not found"},
+		"no Prometheus":   {query, reply{404, "404 page not found\n"}, "http://prom:9090 has no /api/v1/query (HTTP 404); if Prometheus is below a path there, add that path to url: 404 page not found"},
 		"garbage":         {query, reply{200, "welcome"}, "http://prom:9090 does not answer as Prometheus does: welcome"},
 		"other JSON":      {query, reply{200, `{"ok":true}`}, `http://prom:9090 does not answer as Prometheus does: {"ok":true}`},
-		"cut off":         {query, reply{200, `{"status":"success","data":{"resultType":"vector","result":[{"metric"`}, "http://prom:9090 gives an answer that is too long or broken; a query of many samples is better counted: count(…) > 0: unexpected end of JSON input"},
+		"cut off":         {query, reply{200, `{"status":"success","data":{"resultType":"vector","result":[{"metric"`}, "http://prom:9090 returns an answer that is too long or broken; a query of many samples is better counted: count(…) > 0: unexpected end of JSON input"},
 		"odd vector":      {query, promResult("vector", `[1]`), "http://prom:9090 does not answer as Prometheus does: json: cannot unmarshal number into Go value of type map[string]json.RawMessage"},
 		"odd scalar":      {query, promResult("scalar", `["0.5"]`), "http://prom:9090 does not answer as Prometheus does: a value is not a time and a number"},
 		"odd sample":      {query, promResult("vector", `[{"metric":{},"value":["1"]}]`), "http://prom:9090 does not answer as Prometheus does: a value is not a time and a number"},
@@ -194,8 +194,8 @@ func TestGateAnswers(t *testing.T) {
 // good answer.
 func TestGateHopeless(t *testing.T) {
 	for words, reply := range map[string]reply{
-		"write one that gives an instant vector or a scalar":                         promResult("matrix", "[]"),
-		"the query gives a text; write one":                                          promResult("string", `[1,"x"]`),
+		"write one that returns an instant vector or a scalar":                       promResult("matrix", "[]"),
+		"the query returns a text; write one":                                        promResult("string", `[1,"x"]`),
 		`bad_data: invalid parameter "query": 1:4: parse error: unexpected end of i`: {400, `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": 1:4: parse error: unexpected end of input"}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -428,7 +428,7 @@ func TestGateOfBatchAtOnce(t *testing.T) {
 			return 200, promResult("vector", "[]").text
 		}
 		f := s.run.AskBatchGate(t.Context(), []string{"worker-0", "worker-1", "worker-2"}, engine.HostPlan{}, gateStep(promGate(`up{host="{host}"}`)))
-		if f == nil || !strings.HasPrefix(f.Cause, "worker-1: the query gives a range") || strings.Contains(f.Cause, "not well") || time.Since(s.began) != 10*time.Second {
+		if f == nil || !strings.HasPrefix(f.Cause, "worker-1: the query returns a range") || strings.Contains(f.Cause, "not well") || time.Since(s.began) != 10*time.Second {
 			t.Errorf("got %+v after %s", f, time.Since(s.began))
 		}
 	})

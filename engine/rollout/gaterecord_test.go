@@ -23,8 +23,8 @@ func TestGateRecorded(t *testing.T) {
 		password = "HTTP 401 from http://prom:9090, and gates send no password; a command can, such as curl --netrc-file: Unauthorized"
 		refuses  = "http://prom:9090 refuses the query: "
 		unread   = refuses + `bad_data: invalid parameter "query": `
-		noPath   = "http://prom:9090 has no /api/v1/query (HTTP 404); if Prometheus is below a path there, url has to say so: 404 page not found"
-		matrix   = "the query gives a range of samples; write one that gives an instant vector or a scalar, such as a comparison of max_over_time(…)"
+		noPath   = "http://prom:9090 has no /api/v1/query (HTTP 404); if Prometheus is below a path there, add that path to url: 404 page not found"
+		matrix   = "the query returns a range of samples; write one that returns an instant vector or a scalar, such as a comparison of max_over_time(…)"
 	)
 	wants := map[string]struct {
 		bad   string // "": the answer is good
@@ -42,17 +42,17 @@ func TestGateRecorded(t *testing.T) {
 		"share without data":             {bad: noSample},
 		"placeholder":                    {bad: noSample},
 		"NaN in a comparison":            {bad: noSample},
-		"scalar 0":                       {bad: "http://prom:9090 gives 0 for the query"},
-		"scalar of nothing":              {bad: "http://prom:9090 gives NaN for the query, as scalar(…) does unless there is just one series"},
-		"sample NaN":                     {bad: "http://prom:9090 gives NaN for the query"},
-		"NaN that is not 1":              {bad: "http://prom:9090 gives NaN for the query"},
+		"scalar 0":                       {bad: "http://prom:9090 returns 0 for the query"},
+		"scalar of nothing":              {bad: "http://prom:9090 returns NaN for the query, as scalar(…) does unless there is just one series"},
+		"sample NaN":                     {bad: "http://prom:9090 returns NaN for the query"},
+		"NaN that is not 1":              {bad: "http://prom:9090 returns NaN for the query"},
 
 		"scalars without bool": {unread + "1:3: parse error: comparisons between scalars must use BOOL modifier", true},
 		"not closed":           {unread + "1:4: parse error: missing unit character in duration", true},
 		"no function":          {unread + `1:1: parse error: unknown function with name "rates"`, true},
 		"range missing":        {unread + `1:6: parse error: expected type range vector in call to function "rate", got instant vector`, true},
 		"empty":                {unread + "1:1: parse error: no expression found in input", true},
-		"string":               {"the query gives a text; write one that gives an instant vector or a scalar, such as a comparison", true},
+		"string":               {"the query returns a text; write one that returns an instant vector or a scalar, such as a comparison", true},
 		"matrix":               {matrix, true},
 		"matrix of nothing":    {matrix, true},
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sourcegraph/conc/pool"
 
@@ -18,10 +19,16 @@ import (
 	"holdfast/engine/textutil"
 )
 
-func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *engine.Failure {
+// gateAsker asks the gates of batches and hosts.
+type gateAsker struct {
+	hostAccess
+	*emitter
+}
+
+func (a gateAsker) askGatesBefore(ctx context.Context, b engine.Batch, number int) *engine.Failure {
 	for _, s := range b.Before {
 		about := engine.Batch{Pools: b.Pools, Hosts: b.HostsToAsk(*s.Do.Gate)}
-		if f := r.askGates(ctx, about, []engine.Step{s}, number); f != nil {
+		if f := a.askGates(ctx, about, []engine.Step{s}, number); f != nil {
 			return f
 		}
 	}
@@ -29,30 +36,29 @@ func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *e
 }
 
 // askGatesAfter leaves hosts that failed or still wait for a reboot out of gates about hosts.
-func (r *Run) askGatesAfter(ctx context.Context, b engine.Batch, number int) *engine.Failure {
-	done := r.state.doneSince()
+func (a gateAsker) askGatesAfter(ctx context.Context, b engine.Batch, number int, done map[string]time.Time) *engine.Failure {
 	for _, s := range b.After {
 		asked := b
 		if gate.AsksHosts(*s.Do.Gate) {
-			asked.Hosts = slices.DeleteFunc(slices.Clone(r.hostsWithGate(b.Hosts, *s.Do.Gate)), func(h string) bool { return done[h].IsZero() })
+			asked.Hosts = slices.DeleteFunc(slices.Clone(a.hostsWithGate(b.Hosts, *s.Do.Gate)), func(h string) bool { return done[h].IsZero() })
 			if len(asked.Hosts) == 0 {
 				continue
 			}
 		}
-		if f := r.askGates(ctx, asked, []engine.Step{s}, number); f != nil {
+		if f := a.askGates(ctx, asked, []engine.Step{s}, number); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-func (r *Run) askGates(ctx context.Context, b engine.Batch, steps []engine.Step, number int) *engine.Failure {
+func (a gateAsker) askGates(ctx context.Context, b engine.Batch, steps []engine.Step, number int) *engine.Failure {
 	for _, s := range steps {
-		f := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
-			return r.runBetweenEvents(event.Event{Step: s.Name, Batch: number}, func(heartbeat *stepHeartbeat) error {
+		f := a.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
+			return a.runBetweenEvents(event.Event{Step: s.Name, Batch: number}, func(heartbeat *stepHeartbeat) error {
 				ctx, cancel := withStepTimeout(ctx, s)
 				defer cancel()
-				return r.askBatchGate(ctx, b, s, heartbeat)
+				return a.askBatchGate(ctx, b, s, heartbeat)
 			})
 		})
 		if f != nil {
@@ -62,31 +68,31 @@ func (r *Run) askGates(ctx context.Context, b engine.Batch, steps []engine.Step,
 	return nil
 }
 
-func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+func (a gateAsker) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	if hp.Host == "" && gate.AsksHosts(*s.Do.Gate) {
 		return errors.New("it asks hosts, and there is none to ask")
 	}
-	return r.askUntilGood(ctx, hp, s, heartbeat.reportMessage)
+	return a.askUntilGood(ctx, hp, s, heartbeat.reportMessage)
 }
 
 // askBatchGate asks a gate about the hosts of a batch. A gate about hosts is
 // asked in parallel about every host whose pool has the gate, and all answers
 // must be good. The first bad answer ends it. Any other gate is asked once,
 // about the pools of the hosts.
-func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, heartbeat *stepHeartbeat) error {
-	hosts := r.hostsWithGate(b.Hosts, *s.Do.Gate)
+func (a gateAsker) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, heartbeat *stepHeartbeat) error {
+	hosts := a.hostsWithGate(b.Hosts, *s.Do.Gate)
 	if !gate.AsksHosts(*s.Do.Gate) || len(hosts) == 0 {
-		hp := engine.HostPlan{Pool: cmp.Or(r.poolsOf(hosts), joinNames(b.Pools))}
-		return r.askGate(ctx, hp, s, heartbeat)
+		hp := engine.HostPlan{Pool: cmp.Or(a.poolsOf(hosts), joinNames(b.Pools))}
+		return a.askGate(ctx, hp, s, heartbeat)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failures := make([]*engine.Failure, len(hosts))
-	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
+	workers := pool.New().WithMaxGoroutines(a.forkCount(gatherForks))
 	for i, name := range hosts {
 		workers.Go(func() {
-			about := engine.HostPlan{Host: name, Pool: r.poolsOf(hosts[i : i+1])}
-			if failures[i] = asFailure(r.askUntilGood(ctx, about, s, func(message string) { heartbeat.reportMessage(name + ": " + message) }), name, s.Name); failures[i] != nil {
+			about := engine.HostPlan{Host: name, Pool: a.poolsOf(hosts[i : i+1])}
+			if failures[i] = asFailure(a.askUntilGood(ctx, about, s, func(message string) { heartbeat.reportMessage(name + ": " + message) }), name, s.Name); failures[i] != nil {
 				cancel()
 			}
 		})
@@ -128,11 +134,11 @@ func joinGateFailures(failures []*engine.Failure) error {
 
 // hostsWithGate returns the hosts whose pool has the gate, because a batch may
 // have hosts of several pools. If no pool has the gate, it returns all hosts.
-func (r *Run) hostsWithGate(hosts []string, g engine.Gate) []string {
+func (a gateAsker) hostsWithGate(hosts []string, g engine.Gate) []string {
 	var of []string
 	for _, name := range hosts {
-		h, _ := r.Inventory.Host(name)
-		p, _ := r.Inventory.Pool(h.Pool)
+		h, _ := a.Inventory.Host(name)
+		p, _ := a.Inventory.Pool(h.Pool)
 		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return reflect.DeepEqual(other, g) }) {
 			of = append(of, name)
 		}
@@ -143,19 +149,19 @@ func (r *Run) hostsWithGate(hosts []string, g engine.Gate) []string {
 	return of
 }
 
-func (r *Run) poolsOf(hosts []string) string {
+func (a gateAsker) poolsOf(hosts []string) string {
 	var pools []string
 	for _, name := range hosts {
-		if h, ok := r.Inventory.Host(name); ok && !slices.Contains(pools, h.Pool) {
+		if h, ok := a.Inventory.Host(name); ok && !slices.Contains(pools, h.Pool) {
 			pools = append(pools, h.Pool)
 		}
 	}
 	return joinNames(pools)
 }
 
-func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Step, report func(string)) error {
-	h, _ := r.Inventory.Host(hp.Host)
-	asker := gate.Asker{Commands: gateCommands{r}, Web: r.Web, Clock: r.Clock}
+func (a gateAsker) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Step, report func(string)) error {
+	h, _ := a.Inventory.Host(hp.Host)
+	asker := gate.Asker{Commands: a, Web: a.Web, Sleep: a.Clock.Sleep, Secrets: a.Secrets}
 	about := gate.Subject{Host: hp.Host, Address: cmp.Or(h.Address, hp.Host), Pool: hp.Pool}
 	err := asker.AskUntilGood(ctx, about, *s.Do.Gate, report)
 	if errors.Is(err, errStopped) {
@@ -164,19 +170,14 @@ func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Ste
 	return err
 }
 
-// gateCommands runs the commands of gates for a run.
-type gateCommands struct{ r *Run }
-
 // RunOnHost runs the command of a gate on the host of its subject.
-func (c gateCommands) RunOnHost(ctx context.Context, about gate.Subject, g engine.Gate) (engine.Output, error) {
+func (a gateAsker) RunOnHost(ctx context.Context, about gate.Subject, g engine.Gate) (engine.Output, error) {
 	text := fmt.Sprintf("export HOLDFAST_HOST=%s HOLDFAST_ADDRESS=%s HOLDFAST_POOL=%s HOLDFAST_RUN=%s\n%s\n",
-		hostscript.Quote(about.Host), hostscript.Quote(about.Address), hostscript.Quote(about.Pool), hostscript.Quote(c.r.ID), g.HostCommand)
-	reply, err := c.r.runIdempotent(ctx, about.Host, Script{Text: text, Op: engine.Op{Gate: &g}})
-	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+		hostscript.Quote(about.Host), hostscript.Quote(about.Address), hostscript.Quote(about.Pool), hostscript.Quote(a.ID), g.HostCommand)
+	return a.runIdempotent(ctx, about.Host, Script{Text: text, Op: engine.Op{Gate: &g}})
 }
 
 // RunOnBastion runs the command of a gate on the bastion.
-func (c gateCommands) RunOnBastion(ctx context.Context, about gate.Subject, g engine.Gate) (engine.Output, error) {
-	reply, err := c.r.runOnBastion(ctx, engine.HostPlan{Host: about.Host, Pool: about.Pool}, g.Command)
-	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+func (a gateAsker) RunOnBastion(ctx context.Context, about gate.Subject, g engine.Gate) (engine.Output, error) {
+	return a.runOnBastion(ctx, engine.HostPlan{Host: about.Host, Pool: about.Pool}, g.Command)
 }

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,14 +18,6 @@ import (
 	"holdfast/engine/planner"
 )
 
-// Gathered has the facts of the site at one moment.
-type Gathered struct {
-	Facts    map[string]engine.Facts
-	Clusters map[string]etcdfacts.ClusterFacts
-
-	survey planner.Survey
-}
-
 const (
 	gatherTimeout = time.Minute
 	gatherForks   = 64
@@ -37,58 +27,35 @@ const (
 	shutdownTimeout = 3 * time.Minute
 )
 
-func (r *Run) gatherSite(ctx context.Context) (Gathered, error) {
-	began := r.Clock.Now()
-	s := Gathered{Facts: r.GatherHosts(ctx), Clusters: map[string]etcdfacts.ClusterFacts{}}
-	if err := ctx.Err(); err != nil {
-		return s, err
-	}
-	reached := 0
-	for _, f := range s.Facts {
-		if f.Reached() {
-			reached++
-		}
-	}
-	in := r.planInput(s)
-	s.survey = planner.NewSurvey(in)
-	names := s.survey.ClustersAtWork()
-	if r.state.gathered.Facts == nil { // the first call gathers all facts
-		names = planner.ClustersConcerned(in)
-	}
-	s.Clusters = r.gatherClusters(ctx, names)
-	r.noteEvent(event.Event{
-		Type:    event.HostsGathered,
-		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(r.Inventory.Hosts)),
-		Took:    engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)),
-	})
-	return s, ctx.Err()
+// gatherer reads hosts and clusters.
+type gatherer struct {
+	hostAccess
+	*emitter
+	waited sync.Map // hosts of Awaited that the run has waited for
 }
 
-func (r *Run) addMissingClusters(ctx context.Context, s Gathered) bool {
-	before := len(s.Clusters)
-	maps.Copy(s.Clusters, r.gatherMissingClusters(ctx, r.planInput(s)))
-	return len(s.Clusters) > before
-}
-
-func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[string]etcdfacts.ClusterFacts {
-	missing := slices.DeleteFunc(planner.ClustersConcerned(in), func(name string) bool {
-		_, seen := in.Clusters[name]
-		return seen
-	})
-	seen := r.gatherClusters(ctx, missing)
-	maps.Copy(seen, in.Clusters)
-	return seen
+func newGatherer(r *Run) *gatherer {
+	return &gatherer{hostAccess: newHostAccess(r), emitter: newEmitter(r)}
 }
 
 // GatherHosts reads all hosts, in parallel, with one round trip for each host.
 // An error becomes a part of the facts of its host.
 func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts {
+	return newGatherer(r).gatherHosts(ctx)
+}
+
+// GatherClusters gathers every etcd cluster of the inventory that has a selected member.
+func (r *Run) GatherClusters(ctx context.Context) map[string]etcdfacts.ClusterFacts {
+	return newGatherer(r).gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: r.Inventory, Selected: r.Selected}}))
+}
+
+func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {
 	var mu sync.Mutex
-	facts := make(map[string]engine.Facts, len(r.Inventory.Hosts))
-	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
-	for _, h := range r.Inventory.Hosts {
+	facts := make(map[string]engine.Facts, len(g.Inventory.Hosts))
+	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))
+	for _, h := range g.Inventory.Hosts {
 		workers.Go(func() {
-			f := r.gatherAwaitedHost(ctx, h)
+			f := g.gatherAwaitedHost(ctx, h)
 			mu.Lock()
 			defer mu.Unlock()
 			facts[h.Name] = f
@@ -98,36 +65,29 @@ func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts {
 	return facts
 }
 
-func (r *Run) forkCount(fallback int) int {
-	if r.Forks > 0 {
-		return r.Forks
-	}
-	return fallback
-}
-
 // gatherAwaitedHost waits once for a host that a dead run was rebooting, as
 // long as the dead run would have waited. A staged deployment without a lock is
 // booted soon, even if systemd does not report a shutdown yet: logind may delay
 // the shutdown (InhibitDelayMaxSec).
-func (r *Run) gatherAwaitedHost(ctx context.Context, h engine.Host) engine.Facts {
-	f := r.gatherHost(ctx, h)
-	run := r.Awaited[h.Name]
+func (g *gatherer) gatherAwaitedHost(ctx context.Context, h engine.Host) engine.Facts {
+	f := g.gatherHost(ctx, h)
+	run := g.Awaited[h.Name]
 	if run == "" || f.Reached() && !isGoingDown(f) {
 		return f
 	}
-	if _, before := r.waited.LoadOrStore(h.Name, true); before {
+	if _, before := g.waited.LoadOrStore(h.Name, true); before {
 		return f
 	}
-	p, _ := r.Inventory.Pool(h.Pool)
+	p, _ := g.Inventory.Pool(h.Pool)
 	limit := time.Duration(p.Timeouts.WithDefaults().Reboot)
-	r.emitWarning(fmt.Sprintf("%s: run %s was rebooting it when it ended; waiting up to %s for it to come back", h.Name, run, limit))
-	began := r.Clock.Now()
-	for !r.isStopping() {
-		waited := r.Clock.Now().Sub(began)
-		if f.Reached() && (!isGoingDown(f) || waited > shutdownTimeout) || waited > limit || r.Clock.Sleep(ctx, r.pollInterval()) != nil {
+	g.emitWarning(fmt.Sprintf("%s: run %s was rebooting it when it ended; waiting up to %s for it to come back", h.Name, run, limit))
+	began := g.Clock.Now()
+	for !g.isStopping() {
+		waited := g.Clock.Now().Sub(began)
+		if f.Reached() && (!isGoingDown(f) || waited > shutdownTimeout) || waited > limit || g.Clock.Sleep(ctx, g.pollInterval()) != nil {
 			break
 		}
-		f = r.gatherHost(ctx, h)
+		f = g.gatherHost(ctx, h)
 	}
 	return f
 }
@@ -140,15 +100,15 @@ func isGoingDown(f engine.Facts) bool {
 // gatherHost reads one host. An error becomes a part of the facts. A host that
 // is shutting down counts as unreachable: its facts are about to change, and
 // the shutdown would interrupt all work on the host.
-func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
-	f, err := r.readFacts(ctx, h, r.runIdempotent)
+func (g *gatherer) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
+	f, err := g.readFacts(ctx, h, g.runIdempotent)
 	if err == nil && f.Stopping {
 		err = errors.New("it is shutting down")
 	}
 	if err != nil {
 		failure := asFailure(err, h.Name, "gather facts")
 		failure.Kind = engine.UnreachableFailure
-		r.noteEvent(event.Event{Type: event.HostGathered, Host: h.Name, Failure: failure})
+		g.noteEvent(event.Event{Type: event.HostGathered, Host: h.Name, Failure: failure})
 		unreachable := failure.Cause
 		if failure.Hint != "" {
 			unreachable += "; " + failure.Hint
@@ -161,10 +121,10 @@ func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 // scriptRunner is runScript or runIdempotent.
 type scriptRunner func(ctx context.Context, host string, s Script) (Reply, error)
 
-func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (engine.Facts, error) {
-	desired := r.Desired[h.Name]
+func (g *gatherer) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (engine.Facts, error) {
+	desired := g.Desired[h.Name]
 	var commands []engine.Command
-	for _, m := range r.Modules {
+	for _, m := range g.Modules {
 		if m.Observer != nil {
 			commands = append(commands, m.Observer.Probe(desired)...)
 		}
@@ -180,8 +140,8 @@ func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (e
 	if err != nil {
 		return engine.Facts{}, err
 	}
-	facts := engine.Facts{Host: h.Name, GatheredAt: r.Clock.Now().UTC()}
-	for _, m := range r.Modules {
+	facts := engine.Facts{Host: h.Name, GatheredAt: g.Clock.Now().UTC()}
+	for _, m := range g.Modules {
 		if m.Observer != nil {
 			facts = m.Observer.Read(desired, outputs, facts)
 		}
@@ -195,18 +155,13 @@ func randomMark() string {
 	return "=holdfast-" + hex.EncodeToString(b)
 }
 
-// GatherClusters gathers every etcd cluster of the inventory that has a selected member.
-func (r *Run) GatherClusters(ctx context.Context) map[string]etcdfacts.ClusterFacts {
-	return r.gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: r.Inventory, Selected: r.Selected}}))
-}
-
-func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]etcdfacts.ClusterFacts {
+func (g *gatherer) gatherClusters(ctx context.Context, names []string) map[string]etcdfacts.ClusterFacts {
 	var mu sync.Mutex
 	seen := make(map[string]etcdfacts.ClusterFacts, len(names))
-	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
+	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))
 	for _, name := range names {
 		workers.Go(func() {
-			c := r.Clusters.Gather(ctx, name)
+			c := g.Clusters.Gather(ctx, name)
 			mu.Lock()
 			defer mu.Unlock()
 			seen[name] = c
@@ -214,15 +169,4 @@ func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]etc
 	}
 	workers.Wait()
 	return seen
-}
-
-// gatherAtEnd gathers facts once more if staging or a batch ended early, so
-// that the end of the run reports the current state of the hosts.
-func (r *Run) gatherAtEnd(ctx context.Context, err error) {
-	if err == nil || !r.state.hasBegun() || ctx.Err() != nil || r.events.firstError() != nil {
-		return
-	}
-	if gathered, err := r.gatherSite(ctx); err == nil {
-		r.state.gathered = gathered
-	}
 }

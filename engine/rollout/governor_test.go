@@ -93,7 +93,7 @@ func TestGovernorSlowsDown(t *testing.T) {
 			t.Fatalf("states of etcd-1: %s", states)
 		}
 		slow := events[1]
-		if slow.Member != "etcd-2" || slow.Metric != engine.WALFsync || slow.P99 != engine.Duration(200*time.Millisecond) || slow.Limit != engine.Duration(10*time.Millisecond) || slow.Pace.Pause < engine.FloorPace().Pause {
+		if slow.MemberHost != "etcd-2" || slow.Metric != engine.WALFsync || slow.P99 != engine.Duration(200*time.Millisecond) || slow.Limit != engine.Duration(10*time.Millisecond) || slow.Pace.Pause < engine.FloorPace().Pause {
 			t.Errorf("%+v", slow)
 		}
 		end := events[len(events)-1]
@@ -162,7 +162,7 @@ func TestGovernorStopsStaging(t *testing.T) {
 		failOnErrors(t, checkEnd(end, engine.ExitFailed))
 		events := governorEvents(b, "etcd-1")
 		last := events[len(events)-2]
-		if last.Stopped != engine.StopLatency || last.Member != "etcd-2" || last.P99 != engine.Duration(50*time.Millisecond) {
+		if last.StopReason != engine.StopLatency || last.MemberHost != "etcd-2" || last.P99 != engine.Duration(50*time.Millisecond) {
 			t.Errorf("%+v", last)
 		}
 		var failed *engine.Failure
@@ -379,7 +379,7 @@ func TestMemberWithoutMetrics(t *testing.T) {
 		}
 		for _, host := range []string{"etcd-0", "etcd-2"} {
 			events := governorEvents(b, host)
-			if statesOf(events) != "free slowed ended" || events[1].Member != "etcd-2" || events[1].Metric != "" || events[1].Pace.Pause < engine.Duration(80*time.Millisecond) || events[2].Slowed < engine.Duration(7*time.Minute) {
+			if statesOf(events) != "free slowed ended" || events[1].MemberHost != "etcd-2" || events[1].Metric != "" || events[1].Pace.Pause < engine.Duration(80*time.Millisecond) || events[2].Slowed < engine.Duration(7*time.Minute) {
 				t.Errorf("%s: %+v", host, events)
 			}
 		}

@@ -11,17 +11,19 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
-	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 )
 
-func (r *Run) holdOwner() engine.HoldOwner {
-	return engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion}
+func (o *Options) holdOwner() engine.HoldOwner {
+	return engine.HoldOwner{Run: o.ID, Bastion: o.Start.Bastion}
 }
 
-func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
-	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.redactForHold(t.Reason), Units: awaitedUnits(hp), PreviousOS: t.PreviousOS}
+func (r *stepRunner) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
+	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.redactForHold(t.Reason), PreviousOS: t.PreviousOS}
+	if before := awaitedUnits(hp); before != nil {
+		h.Units, h.Failed = before.Running, append([]string{}, before.Failed...)
+	}
 	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.TakeHoldScript(h, t), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
@@ -29,21 +31,21 @@ func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHol
 	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: hostscript.DescribeHolder(engine.Output(reply))}
 	case reply.Code != 0:
-		return scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
+		return r.scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
 	}
 	return nil
 }
 
-func awaitedUnits(hp engine.HostPlan) []string {
+func awaitedUnits(hp engine.HostPlan) *engine.AwaitUnits {
 	for _, s := range hp.Sequence {
 		if s.Do.AwaitUnits != nil {
-			return s.Do.AwaitUnits.Running
+			return s.Do.AwaitUnits
 		}
 	}
 	return nil
 }
 
-func (r *Run) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
+func (r *stepRunner) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
 	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.ReleaseScript(r.holdOwner(), f), Op: engine.Op{Release: &f}})
 	switch {
 	case err != nil:
@@ -51,7 +53,7 @@ func (r *Run) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Rele
 	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply))}
 	case reply.Code != 0:
-		return scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
+		return r.scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
 	}
 	return nil
 }
@@ -59,7 +61,7 @@ func (r *Run) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Rele
 // checkHold proves that this run holds the host, directly before a step that
 // disrupts the host from elsewhere. Scripts on the host check the hold
 // themselves.
-func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+func (r *stepRunner) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	if s.Do.Exec != nil || !s.ChangesHost && s.Do.MoveLeader == nil {
 		return nil
 	}
@@ -76,7 +78,7 @@ func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply)) + undone}
 	case reply.Code != 0:
-		f := scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)
+		f := r.scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)
 		f.Kind = engine.CannotFailure
 		return f
 	}
@@ -87,7 +89,7 @@ func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 // host now. Every run takes its hold first and then reads the holds of the
 // other members. So if two runs want members of one cluster at the same moment,
 // at least one run sees the hold of the other and releases its own.
-func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quorum) error {
+func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quorum) error {
 	cluster := q.Cluster
 	c, _ := r.Inventory.Cluster(cluster)
 	var away, foreign []string
@@ -103,7 +105,8 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 		}
 	}
 	facts := r.Clusters.Gather(ctx, cluster)
-	r.noteEvent(event.Event{Type: event.EtcdSampled, Cluster: cluster, Etcd: sampleOf(facts)})
+	sample := event.NewSample(facts)
+	r.noteEvent(event.Event{Type: event.EtcdSampled, Cluster: cluster, Etcd: &sample})
 	err := facts.MayLose(hp.Host, away, c.AllowOutage)
 	if why := facts.UnhealthyMember(hp.Host); err == nil && why != "" && !q.Down {
 		err = errors.New(why)
@@ -119,29 +122,13 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
 }
 
-func (r *Run) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {
-	members := slices.DeleteFunc(r.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })
+func (g *gatherer) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {
+	members := slices.DeleteFunc(g.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })
 	facts := make([]engine.Facts, len(members))
-	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
+	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))
 	for i, h := range members {
-		workers.Go(func() { facts[i] = r.gatherHost(ctx, h) })
+		workers.Go(func() { facts[i] = g.gatherHost(ctx, h) })
 	}
 	workers.Wait()
 	return facts
-}
-
-func sampleOf(c etcdfacts.ClusterFacts) *event.Sample {
-	s := &event.Sample{Voters: len(c.Voters()), Healthy: c.CountHealthy(), Down: c.UnhealthyHosts(), Leader: c.Leader()}
-	if s.Voters > 0 {
-		s.Quorum = etcdfacts.QuorumOf(s.Voters)
-	}
-	if c.Problem != "" {
-		s.Problems = append(s.Problems, c.Problem)
-	}
-	for _, m := range c.Members {
-		if !m.Healthy {
-			s.Problems = append(s.Problems, m.Name+": "+m.Problem)
-		}
-	}
-	return s
 }

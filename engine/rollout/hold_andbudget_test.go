@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -49,6 +50,28 @@ func TestTheReasonNamesTheFindingThatDecides(t *testing.T) {
 		only := func(r *rollout.Run) {
 			r.Selected = func(h engine.Host) bool { return h.Name == "red-0" || h.Name == "blue-1" }
 		}
-		failOnErrors(t, checkEnd(applyRun(b, only), engine.ExitFailed, "red-0: hold: ", "bob@lap", "blue-1 is rolled back"))
+		failOnErrors(t, checkEnd(applyRun(b, only), engine.ExitFailed, "red-0: hold: ", "bob@lap", "blue-1 is rolled-back"))
+	})
+}
+
+// A run that notices the hold of a person on a host of a later batch tells so at once, and only once.
+func TestANewHoldIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(twoCrews(1, 0))
+		b := site.Bastion("run-1")
+		first, told := "", 0
+		b.Watch = func(e event.Event) {
+			switch {
+			case e.Type == event.BatchEnded && first == "":
+				first = "red-4"
+				site.Host(first).SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@lap", Reason: "fans"})
+			case e.Type == event.Warned && strings.Contains(e.Message, first+" is held since the plan was approved, and is left alone: ") && strings.Contains(e.Message, "bob@lap"):
+				told++
+			}
+		}
+		failOnErrors(t, checkEnd(applyRun(b, func(*rollout.Run) {}), engine.ExitRefused, first))
+		if told != 1 {
+			t.Errorf("told %d times", told)
+		}
 	})
 }

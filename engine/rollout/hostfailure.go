@@ -14,74 +14,72 @@ import (
 // giveUpHost ends a host's sequence early. If all steps can be undone, it
 // undoes them and releases the host. Otherwise the host stays held, with the
 // reason in its hold.
-func (r *Run) giveUpHost(ctx context.Context, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
+func (h *hostRun) giveUpHost(ctx context.Context, cause *engine.Failure) *engine.Failure {
 	failure := *cause
 	message := ""
 	switch {
 	case ctx.Err() != nil:
 		failure.Kind = engine.StoppedFailure // the interrupted step may have returned another kind
 		message = "stopped at once; its hold stays"
-		if !passed.held && hp.Adopt == "" {
+		if !h.passed.held && h.hp.Adopt == "" {
 			message = "stopped at once; it is not held"
 		}
-	case !passed.held && hp.Adopt == r.ID:
-		message = r.keepHeld(ctx, hp, &failure)
-	case !passed.held && hp.Adopt != "":
-		message = "it was left as it is, held by run " + hp.Adopt
-	case !passed.held && passed.changed:
+	case !h.passed.held && h.hp.Adopt == h.ID:
+		message = h.keepHeld(ctx, &failure)
+	case !h.passed.held && h.hp.Adopt != "":
+		message = "it was left as it is, as run " + h.hp.Adopt + " left it"
+	case !h.passed.held && h.passed.changed:
 		message = "it was changed without being disturbed, and is not held; the next run goes on with it"
-	case !passed.held && failure.Kind == engine.HeldFailure: // somebody else holds the host
+	case !h.passed.held && failure.Kind == engine.HeldFailure: // somebody else holds the host
 		message = "it was not disturbed, and this run does not hold it"
-	case !passed.held:
+	case !h.passed.held:
 		message = "it was not disturbed and is not held"
-	case passed.mayRetreat(hp, &failure):
-		message = r.undoAndRelease(ctx, hp, passed)
+	case h.passed.mayRetreat(h.hp, &failure):
+		message = h.undoAndRelease(ctx)
 	default:
-		message = r.keepHeld(ctx, hp, &failure)
+		message = h.keepHeld(ctx, &failure)
 	}
-	r.failHost(hp, &failure, message)
+	h.failHost(&failure, message)
 	return &failure
 }
 
-func (r *Run) failHost(hp engine.HostPlan, failure *engine.Failure, message string) {
-	r.failHostAs(hp, failure, "", message)
+func (h *hostRun) failHost(failure *engine.Failure, message string) {
+	h.failHostAs(failure, "", message)
 }
 
-func (r *Run) failHostAs(hp engine.HostPlan, failure *engine.Failure, fate event.HostOutcome, message string) {
+func (h *hostRun) failHostAs(failure *engine.Failure, fate event.HostOutcome, message string) {
 	if failure.Kind != engine.StoppedFailure && failure.Kind != engine.HeldFailure {
-		r.state.noteFailure(hp.Host, failure)
+		h.state.noteFailure(h.hp.Host, failure)
 	}
-	r.noteEvent(event.Event{Type: event.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, HostOutcome: fate, Message: message})
+	h.noteEvent(event.Event{Type: event.HostFailed, Host: h.hp.Host, Pool: h.hp.Pool, Failure: failure, Outcome: fate, Message: message})
 }
 
 // undoAndRelease undoes the steps on a host that is not rebooting, and releases
 // the host. It does so even if the journal fails, because it only ends work
 // that the journal has.
-func (r *Run) undoAndRelease(ctx context.Context, hp engine.HostPlan, passed sequenceState) string {
-	for _, s := range passed.undo {
-		undo := s
-		undo.Name, undo.Do = "undo "+s.Name, engine.Op{Command: &engine.Local{Command: s.Do.Command.Undo}}
-		if f := r.runUndoStep(ctx, hp, undo); f != nil {
-			return r.keepHeld(ctx, hp, f)
+func (h *hostRun) undoAndRelease(ctx context.Context) string {
+	for _, s := range h.passed.undo {
+		if f := h.runUndoStep(ctx, h.hp, *s.Undo); f != nil {
+			return h.keepHeld(ctx, f)
 		}
 	}
-	release := engine.Step{Name: "release", On: hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute)}
-	if f := r.runUndoStep(ctx, hp, release); f != nil {
+	release := engine.Step{Name: "release", On: h.hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute)}
+	if f := h.runUndoStep(ctx, h.hp, release); f != nil {
 		return "its hold could not be released: " + f.Cause
 	}
 	return "it was given back as it was, and is not held"
 }
 
-func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
-	script := hostscript.FailHoldScript(r.holdOwner(), r.redactForHold(failure.Cause), r.redactForHold(failure.Step))
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: FailHoldScript, Text: script, Timeout: time.Minute})
+func (h *hostRun) keepHeld(ctx context.Context, failure *engine.Failure) string {
+	script := hostscript.FailHoldScript(h.holdOwner(), h.redactForHold(failure.Cause), h.redactForHold(failure.Step), failure.NotBooted)
+	reply, err := h.runIdempotent(ctx, h.hp.Host, Script{Purpose: FailHoldScript, Text: script, Timeout: time.Minute})
 	switch {
 	case err != nil:
 		return "it stays held; the reason could not be written into its hold: " + err.Error()
 	case reply.Code == hostscript.ScriptHeld:
-		return "its hold is gone or somebody else's, and was left as it is"
+		return "its hold is gone or somebody else's, and was left as it is" + h.passed.describeDrained()
 	case reply.Code != 0:
-		return "it stays held; the reason could not be written into its hold: " + textutil.KeepTail(reply.Stderr, 200)
+		return "it stays held; the reason could not be written into its hold: " + h.Secrets.KeepTail(reply.Stderr, 200)
 	}
 	return "it stays held, with the reason in its hold; the next run takes it up first"
 }
@@ -89,12 +87,9 @@ func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.
 // redactForHold returns a text for a hold, which all users of the host can
 // read. The text has no secrets, is printable, and is short, because a hold
 // that is too long cannot be parsed.
-func (r *Run) redactForHold(text string) string {
+func (p *Ports) redactForHold(text string) string {
 	const most = 1024
-	if r.Hide != nil {
-		text = r.Hide(text)
-	}
-	if text = textutil.Printable(text); len(text) <= most {
+	if text = textutil.Printable(p.Secrets.Hide(text)); len(text) <= most {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
@@ -116,19 +111,19 @@ func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s en
 
 // rollBackHost boots the previous OS, once for each failed OS, because the host
 // records the failed ones. If the rollback fails as well, the host stays held.
-func (r *Run) rollBackHost(ctx context.Context, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
-	r.emitWarning(hp.Host + ": " + cause.Step + ": " + textutil.FirstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
+func (h *hostRun) rollBackHost(ctx context.Context, cause *engine.Failure) *engine.Failure {
+	h.emitWarning(h.hp.Host + ": " + cause.Step + ": " + textutil.FirstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
 	said := "it could not be rolled back: "
-	for _, s := range hp.Rollback {
-		if f := r.runStep(ctx, hp, s); f != nil {
+	for _, s := range h.hp.Rollback {
+		if f := h.runStep(ctx, h.hp, s); f != nil {
 			failure := *cause
 			failure.Cause += "; and " + said + f.Step + ": " + f.Cause
-			return r.giveUpHost(ctx, hp, passed, &failure)
+			return h.giveUpHost(ctx, &failure)
 		}
 		if s.Do.AwaitBoot != nil {
 			said = "it is not well with the OS it ran before, to which it was rolled back: "
 		}
 	}
-	r.failHostAs(hp, cause, event.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
+	h.failHostAs(cause, event.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
 	return cause
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sourcegraph/conc"
 
+	"holdfast/engine"
 	"holdfast/engine/event"
 )
 
@@ -16,11 +17,11 @@ const (
 
 // journalInterrupts journals each Ctrl-C of the operator when it comes, until
 // stop is called. No event follows stop.
-func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
+func (l *playLoop) journalInterrupts(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	var soft <-chan struct{}
-	if r.Soft != nil {
-		soft = r.Soft.Done()
+	if l.Soft != nil {
+		soft = l.Soft.Done()
 	}
 	var wait conc.WaitGroup
 	wait.Go(func() {
@@ -29,19 +30,36 @@ func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
 		case <-soft:
 		case <-ctx.Done():
 		}
-		if r.isStopping() { // also after both Ctrl-C
-			r.noteEvent(event.Event{Type: event.Interrupted, Message: Stopping})
+		if l.isStopping() { // also after both Ctrl-C
+			l.noteEvent(event.Event{Type: event.Interrupted, Message: Stopping})
 			select {
 			case <-over:
 			case <-ctx.Done():
 			}
 		}
 		if ctx.Err() != nil {
-			r.noteEvent(event.Event{Type: event.Interrupted, Message: StoppingAtOnce})
+			l.noteEvent(event.Event{Type: event.Interrupted, Message: StoppingAtOnce})
 		}
 	})
 	return func() {
 		close(over)
 		wait.Wait()
 	}
+}
+
+func (p *Ports) isStopping() bool {
+	return p.Soft != nil && p.Soft.Err() != nil
+}
+
+func (p *Ports) runInterruptible(ctx context.Context, do func(context.Context) *engine.Failure) *engine.Failure {
+	soft, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if p.Soft != nil {
+		defer context.AfterFunc(p.Soft, func() { cancel(errStopped) })()
+	}
+	failure := do(soft)
+	if failure == nil || soft.Err() == nil {
+		return failure
+	}
+	return &engine.Failure{Host: failure.Host, Step: failure.Step, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 }

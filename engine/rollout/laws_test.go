@@ -46,6 +46,28 @@ func (c rashClusters) Gather(ctx context.Context, name string) etcdfacts.Cluster
 	return c.seen[name]
 }
 
+// alteredHosts run each script of a run with run, which gets the connection to the host.
+type alteredHosts struct {
+	rollout.Hosts
+
+	run func(context.Context, rollout.Conn, rollout.Script) (rollout.Reply, error)
+}
+
+func (h alteredHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.Hosts.Connect(ctx, host)
+	return alteredConn{c, h.run}, err
+}
+
+type alteredConn struct {
+	rollout.Conn
+
+	run func(context.Context, rollout.Conn, rollout.Script) (rollout.Reply, error)
+}
+
+func (c alteredConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	return c.run(ctx, c.Conn, s)
+}
+
 // lateSink drops the events of step starts.
 type lateSink struct{ rollout.Sink }
 
@@ -57,27 +79,14 @@ func (s lateSink) Emit(e event.Event) error {
 }
 
 // hastyHosts release a host directly after the order to reboot.
-type hastyHosts struct {
-	rollout.Hosts
-	run string
-}
-
-func (h hastyHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
-	c, err := h.Hosts.Connect(ctx, host)
-	return hastyConn{c, h.run}, err
-}
-
-type hastyConn struct {
-	rollout.Conn
-	run string
-}
-
-func (c hastyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	reply, err := c.Conn.Run(ctx, s)
-	if err == nil && simulator.VerbOf(s) == "reboot" {
-		return c.Conn.Run(ctx, rollout.Script{Text: hostscript.ReleaseScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}, engine.Release{}), Op: engine.Op{Release: &engine.Release{}}, Timeout: time.Minute})
-	}
-	return reply, err
+func hastyHosts(h rollout.Hosts, run string) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		reply, err := c.Run(ctx, s)
+		if err == nil && simulator.VerbOf(s) == "reboot" {
+			return c.Run(ctx, rollout.Script{Text: hostscript.ReleaseScript(engine.HoldOwner{Run: run, Bastion: "b1"}, engine.Release{}), Op: engine.Op{Release: &engine.Release{}}, Timeout: time.Minute})
+		}
+		return reply, err
+	}}
 }
 
 // TestLawsBite puts a fault between a run and the world that makes the run
@@ -116,7 +125,7 @@ func TestLawsBite(t *testing.T) {
 			r.Sink = lateSink{r.Sink}
 		}, "is not in the journal"},
 		"released early": {simulator.Fleet(0, 1), func(_ *simulator.Site, r *rollout.Run) {
-			r.Hosts = hastyHosts{r.Hosts, r.ID}
+			r.Hosts = hastyHosts(r.Hosts, r.ID)
 		}, "is released while it goes down"},
 	} {
 		t.Run(name, func(t *testing.T) {

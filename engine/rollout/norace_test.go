@@ -2,8 +2,13 @@
 
 package rollout_test
 
-// usualHistories is the number of histories that TestSimulator plays by
-// default.
-const usualHistories, allHistories = 150, 20_000
+// usualHistories is the number of histories that TestSimulator plays with the slow tests.
+// quickHistories is the number by default.
+const quickHistories, usualHistories, allHistories = 60, 150, 20_000
 
-const usualMoments, usualTwice, usualHosts = 4, 15, 150 // see race_test.go
+// See race_test.go.
+const (
+	quickMoments, usualMoments = 10, 4
+	quickTwice, usualTwice     = 5, 15
+	usualHosts                 = 120
+)

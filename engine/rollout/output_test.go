@@ -17,24 +17,17 @@ import (
 
 // chattyHosts print one line per millisecond for a minute while they are
 // staged.
-type chattyHosts struct{ rollout.Hosts }
-
-func (h chattyHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
-	c, err := h.Hosts.Connect(ctx, host)
-	return chattyConn{c}, err
-}
-
-type chattyConn struct{ rollout.Conn }
-
-func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Live != nil && simulator.VerbOf(s) == "stage" {
-		for i := range 60000 {
-			s.Live(fmt.Appendf(nil, "line %d\n", i))
-			time.Sleep(time.Millisecond)
+func chattyHosts(h rollout.Hosts) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		if s.Live != nil && simulator.VerbOf(s) == "stage" {
+			for i := range 60000 {
+				s.Live(fmt.Appendf(nil, "line %d\n", i))
+				time.Sleep(time.Millisecond)
+			}
+			defer s.Live([]byte("the end"))
 		}
-		defer s.Live([]byte("the end"))
-	}
-	return c.Conn.Run(ctx, s)
+		return c.Run(ctx, s)
+	}}
 }
 
 // TestOutputIsBounded checks that the first lines of a script become events,
@@ -42,7 +35,7 @@ func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, e
 func TestOutputIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newSite(simulator.Fleet(0, 1)).Bastion("run-1")
-		failOnErrors(t, checkEnd(applyRun(b, func(r *rollout.Run) { r.Hosts = chattyHosts{r.Hosts} }), engine.ExitOK))
+		failOnErrors(t, checkEnd(applyRun(b, func(r *rollout.Run) { r.Hosts = chattyHosts(r.Hosts) }), engine.ExitOK))
 		var told []string
 		for _, e := range b.Events() {
 			if e.Type == event.StepProgress && e.Step == "stage" {

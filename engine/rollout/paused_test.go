@@ -15,7 +15,7 @@ func TestPaused(t *testing.T) {
 		inv.Pools[1].Paused = true
 		site := newSite(inv)
 		end := applyRun(site.Bastion("run-1"))
-		failOnErrors(t, checkEnd(end, engine.ExitRefused, "worker-[0-1] are paused"), checkLaws(site), checkUpdated(site.Host("etcd-0")))
+		failOnErrors(t, checkEnd(end, engine.ExitRefused, "worker-0 is paused"), checkLaws(site), checkUpdated(site.Host("etcd-0")))
 		for _, h := range []string{"worker-0", "worker-1"} {
 			if st := site.Host(h).State(); st.Staged != "" {
 				t.Errorf("%s is staged", h)

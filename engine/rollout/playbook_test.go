@@ -68,7 +68,7 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 		p := engine.Play{Name: "p", Tasks: []engine.Task{{Name: "config", Module: engine.ConfigTask}}, PostTasks: []engine.Task{plainTask("verify")}}
 		b.Command = failCommand("verify", "worker-0")
 		end := applyRun(b, withPlays(aPlay(p, readingModule(), simulator.Settings())))
-		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0 has failed (verify: exit status 1)"), checkLaws(site))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0: verify: exit status 1"), checkLaws(site))
 		if !slices.Equal(end.Failed, []string{"worker-0"}) {
 			t.Errorf("%v failed", end.Failed)
 		}

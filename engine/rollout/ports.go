@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/governor"
 	"holdfast/engine/rollout/gate"
+	"holdfast/engine/textutil"
 )
 
 // Ports are the connections of a run to its environment.
@@ -24,10 +25,14 @@ type Ports struct {
 
 	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0 removes the limit; nil: there is no content
 
+	// CheckContent returns the reason why the bastion cannot serve a content, if it finds one before the context ends.
+	// nil: there is no content.
+	CheckContent func(context.Context, engine.Content) error
+
 	Approve func(context.Context, engine.Plan) error // asks the operator; nil: the plan is approved
 	Step    func(context.Context, engine.Plan) error // asks the operator before each disruptive batch; nil: the batch is approved
 	Soft    context.Context                          // done at the first Ctrl-C; the second Ctrl-C ends the context of the call
-	Hide    func(string) string                      // removes secrets from texts that are written to hosts; nil: there are no secrets
+	Secrets textutil.Secrets                         // hidden in everything that hosts, events and people see
 }
 
 // Script is a POSIX sh script for a host. It runs as root.
@@ -69,14 +74,12 @@ const (
 	AbortScript     Purpose = "abort"      // ends processes of an interrupted step
 	LogScript       Purpose = "log"        // reads the log of a unit
 	StateScript     Purpose = "state"      // asks whether the host is shutting down
+	UndoScript      Purpose = "undo"       // undoes a change after which a new login failed
 	PaceScript      Purpose = "pace"       // sends the pace of a governed staging
 )
 
 // Reply has the output of a script and its exit status.
-type Reply struct {
-	Stdout, Stderr string
-	Code           int
-}
+type Reply = engine.Output
 
 // TooMuchOutput is the error of a script that printed more than the limit. The
 // script is not repeated, because a second run would print as much.
@@ -109,6 +112,9 @@ type Conn interface {
 // long as that connection works, so a run uses one connection per host.
 type Hosts interface {
 	Connect(context.Context, engine.Host) (Conn, error)
+	// Login runs a script on a new connection, which it closes again, while the
+	// connection that Connect returns stays.
+	Login(context.Context, engine.Host, Script) (Reply, error)
 }
 
 // Clusters asks etcd clusters. The name of a cluster is its name in the

@@ -148,10 +148,10 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 		says string
 	}{
 		"refuses to reboot": {func(s *simulator.Site, h *simulator.Host) {
-			s.After(5*time.Minute, func() { h.Change(func(t *simulator.Traits) { t.Stubborn = true }) })
+			s.After(90*time.Second, func() { h.Change(func(t *simulator.Traits) { t.Stubborn = true }) })
 		}, "roll back"},
 		"does not come back": {func(s *simulator.Site, h *simulator.Host) {
-			s.After(5*time.Minute, func() { h.Change(func(t *simulator.Traits) { t.NoReturn = true }) })
+			s.After(90*time.Second, func() { h.Change(func(t *simulator.Traits) { t.NoReturn = true }) })
 		}, "wait for the previous OS"},
 	}
 	for name, c := range cases {

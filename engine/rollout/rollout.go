@@ -12,8 +12,6 @@
 package rollout
 
 import (
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"holdfast/engine"
@@ -42,41 +40,24 @@ type Options struct {
 	Interval time.Duration // time between two probes of a condition; 0: 500 ms
 }
 
-// Run belongs to one command, such as apply, plan or status. It has its options, the ports to its
-// environment, and its progress.
+// Run belongs to one command, such as apply, plan or status: its options, and the ports to its
+// environment. GatherHosts and GatherClusters only read; Plan and PlanPlays also plan; Apply carries
+// the plan out. Each call begins anew.
 type Run struct {
 	Options
 	Ports
-
-	events emitter
-	steps  atomic.Int64 // number of the last step that ran a script
-	waited sync.Map     // hosts of Awaited that the run has waited for
-	state  *runState    // progress since the last call of Plan, PlanPlays or Apply
 }
 
-func (r *Run) pollInterval() time.Duration {
-	if r.Interval > 0 {
-		return r.Interval
+func (o *Options) pollInterval() time.Duration {
+	if o.Interval > 0 {
+		return o.Interval
 	}
 	return 500 * time.Millisecond
 }
 
-func (r *Run) isStopping() bool {
-	return r.Soft != nil && r.Soft.Err() != nil
-}
-
-func (r *Run) planInput(s Gathered) planner.Input {
-	if r.state.began.IsZero() {
-		r.state.began = r.Clock.Now()
+func (o *Options) forkCount(fallback int) int {
+	if o.Forks > 0 {
+		return o.Forks
 	}
-	in := planner.Input{
-		Request: r.Request, Facts: s.Facts, Clusters: s.Clusters,
-		Run: r.ID, Bastion: r.Start.Bastion, Saved: r.state.saved, Approved: r.state.approved, Ran: r.state.runningBefore(),
-		Now: r.Clock.Now(), Began: r.state.began, Batches: r.state.batches - r.state.earlier, Done: r.state.doneSince(), Failed: r.state.failureByHost(),
-		ActionFailed: r.state.hostsWithFailedAction(), AdoptedEarlier: r.state.adoptedHosts(),
-	}
-	if r.state.play != nil {
-		in.Play, in.Modules, in.Selected = &r.state.play.Play, r.state.play.Modules, r.state.play.Selected
-	}
-	return in
+	return fallback
 }

@@ -29,8 +29,7 @@ type runState struct {
 	stagedAll bool                    // the lanes were staged once
 	gated     []string                // hosts of the batch whose gates had good answers
 	agreed    []string                // hosts of the batch that the operator approved
-
-	sharedGather *sharedGather // facts that the hosts of the current batch share
+	toldHeld  map[string]bool         // hosts whose new hold a warning has named
 
 	mu            sync.Mutex
 	staged        map[string]int // how often each host was staged
@@ -47,7 +46,7 @@ type runState struct {
 func newRunState() *runState {
 	return &runState{
 		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
-		failed: map[string]string{}, begun: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
+		failed: map[string]string{}, begun: map[string]bool{}, toldHeld: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
 	}
 }
 
@@ -239,7 +238,7 @@ func (p *runState) checkPlan(plan engine.Plan) error {
 
 func firstRemaining(hp engine.HostPlan) string {
 	if len(hp.Changes) == 0 {
-		return "run " + hp.Adopt + " holds it"
+		return "run " + hp.Adopt + " holds it, or held it"
 	}
 	return hp.Changes[0].String()
 }

@@ -14,7 +14,6 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
-	"holdfast/engine/report"
 	"holdfast/engine/simulator"
 )
 
@@ -103,7 +102,6 @@ func applyOn(m simulator.Machine, b *simulator.Bastion) (event.RunEnd, error) {
 	r := b.Run()
 	r.Interval = 5 * time.Second
 	end, err := m.Apply(ctx, b, r)
-	end.Reason = report.EndSentence(end.Cause)
 	return end, err
 }
 

@@ -3,74 +3,91 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/textutil"
 )
+
+// hostRun is the part of a run on one host: its staging, or its sequence.
+type hostRun struct {
+	*stepRunner
+	state  *runState
+	hp     engine.HostPlan
+	passed sequenceState
+}
+
+func (l *playLoop) newHostRun(hp engine.HostPlan) *hostRun {
+	return &hostRun{stepRunner: l.steps, state: l.state, hp: hp}
+}
 
 // runSequence runs a host's sequence. Until the host is changed, a stop or a
 // failure releases the hold and leaves the host unchanged. After a script has
 // changed the host, a stop does not end the sequence, and a failure leaves the
 // host held, with the reason.
-func (r *Run) runSequence(ctx context.Context, hp engine.HostPlan) *engine.Failure {
-	var passed sequenceState
-	r.state.noteBegun(hp.Host, hp.Adopt != "" && hp.Adopt != r.ID)
-	for _, s := range hp.Sequence {
-		failure := r.mayRunStep(ctx, hp, s, passed)
+func (h *hostRun) runSequence(ctx context.Context) *engine.Failure {
+	h.state.noteBegun(h.hp.Host, h.hp.Adopt != "" && h.hp.Adopt != h.ID)
+	for _, s := range h.hp.Sequence {
+		failure := h.mayRunStep(ctx, s)
 		if failure == nil {
 			var begun bool
-			begun, failure = r.runSequenceStep(ctx, hp, s, passed)
+			begun, failure = h.runSequenceStep(ctx, s)
 			if begun {
-				passed.noteStep(s, failure)
+				h.passed.noteStep(s, failure)
 			}
 		}
-		if isFallbackFailure(s, failure) && r.state.noteFallback(hp, passed, failure) {
-			r.emitWarning(fmt.Sprintf("%s: %s: %s; it is drained and rebooted instead", hp.Host, failure.Step, failure.Cause))
+		if isFallbackFailure(s, failure) && h.state.noteFallback(h.hp, h.passed, failure) {
+			h.emitWarning(fmt.Sprintf("%s: %s: %s; it is drained and rebooted instead", h.hp.Host, failure.Step, failure.Cause))
 			return nil
 		}
-		if failure != nil && passed.mayRollBack(ctx, hp, s, failure) {
-			return r.rollBackHost(ctx, hp, passed, failure)
+		if failure != nil && h.passed.mayRollBack(ctx, h.hp, s, failure) {
+			return h.rollBackHost(ctx, failure)
 		}
 		if failure != nil {
-			return r.giveUpHost(ctx, hp, passed, failure)
+			return h.giveUpHost(ctx, failure)
 		}
 	}
-	if last := hp.Sequence[len(hp.Sequence)-1].Do.Release; last != nil && !last.Updated {
-		failure := engine.Failure{Host: hp.Host, Step: "adopt", Cause: "run " + hp.Adopt + " has rolled it back to the OS it ran before"}
-		r.noteEvent(event.Event{Type: event.HostFailed, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
+	if last := h.hp.Sequence[len(h.hp.Sequence)-1].Do.Release; last != nil && !last.Updated {
+		failure := engine.Failure{Host: h.hp.Host, Step: "adopt", Cause: "run " + h.hp.Adopt + " has rolled it back to the OS it ran before"}
+		h.noteEvent(event.Event{Type: event.HostFailed, Host: h.hp.Host, Pool: h.hp.Pool, Batch: h.state.batches, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
 		return nil
 	}
-	r.state.noteDone(hp.Host, r.Clock.Now())
-	r.noteEvent(event.Event{Type: event.HostDone, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches})
+	h.state.noteDone(h.hp.Host, h.Clock.Now())
+	h.noteEvent(event.Event{Type: event.HostDone, Host: h.hp.Host, Pool: h.hp.Pool, Batch: h.state.batches})
 	return nil
 }
 
 // runSequenceStep runs one step. While all steps so far can be undone, the
 // operator may interrupt a step that only waits or runs on the bastion.
-func (r *Run) runSequenceStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequenceState) (begun bool, failure *engine.Failure) {
+func (h *hostRun) runSequenceStep(ctx context.Context, s engine.Step) (begun bool, failure *engine.Failure) {
 	do := func(ctx context.Context) *engine.Failure {
-		begun, failure = r.runStepInBatch(ctx, hp, s, r.state.batches)
+		begun, failure = h.runStepInBatch(ctx, h.hp, s, h.state.batches)
 		return failure
 	}
-	if passed.written || s.Do.Exec != nil || hasNoUndo(s) || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil {
+	if h.passed.written || s.Do.Exec != nil || hasNoUndo(s) || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil {
 		failure = do(ctx)
 	} else {
-		failure = r.runInterruptible(ctx, do)
+		failure = h.runInterruptible(ctx, do)
 	}
 	return begun, failure
 }
 
-func (r *Run) mayRunStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequenceState) *engine.Failure {
-	if ctx.Err() == nil && (passed.written || s.Do.Release != nil) {
+func (h *hostRun) mayRunStep(ctx context.Context, s engine.Step) *engine.Failure {
+	if ctx.Err() == nil && (h.passed.written || s.Do.Release != nil) {
 		return nil
 	}
-	return asFailure(r.mayGoOn(ctx), hp.Host, s.Name)
+	return asFailure(h.mayGoOn(ctx), h.hp.Host, s.Name)
 }
 
-func (r *Run) giveUpFallbacks(ctx context.Context, last engine.Plan) (failed []*engine.Failure) {
-	for _, f := range r.state.pendingFallbacks(last) {
-		r.state.noteBegun(f.hp.Host, false)
-		failed = append(failed, r.giveUpHost(ctx, f.hp, f.passed, f.failure))
+func (l *playLoop) giveUpFallbacks(ctx context.Context, last engine.Plan) (failed []*engine.Failure) {
+	for _, f := range l.state.pendingFallbacks(last) {
+		l.state.noteBegun(f.hp.Host, false)
+		h := l.newHostRun(f.hp)
+		h.passed = f.passed
+		failed = append(failed, h.giveUpHost(ctx, f.failure))
 	}
 	return failed
 }
@@ -88,14 +105,27 @@ type sequenceState struct {
 	changed bool          // the host is changed, or may be changed
 	written bool          // a step without an undo has changed the host, or may have
 	back    bool          // the host runs the desired OS, and its units were checked
-	undo    []engine.Step // undo steps of the steps that have begun
+	undo    []engine.Step // steps that have begun and have an undo
+	lasting []string      // commands without an undo that have begun, by the names of their steps
+
+	unproved *sequenceState // progress before a change on probation; nil: none is on probation
 }
 
 // noteStep notes the effect of a step that began. A step whose answer is lost
 // may have had its full effect.
 func (q *sequenceState) noteStep(s engine.Step, failure *engine.Failure) {
+	if s.Do.ProveLogin != nil && q.unproved != nil {
+		if didNothing(failure) { // the change on probation was undone
+			q.changed, q.written = q.unproved.changed, q.unproved.written
+		}
+		q.unproved = nil
+	}
 	if didNothing(failure) {
 		return
+	}
+	if s.Do.Exec != nil && s.Do.Exec.Probation {
+		before := *q
+		q.unproved = &before
 	}
 	q.held = q.held || s.Do.TakeHold != nil
 	q.back = q.back || s.Do.AwaitUnits != nil // this step comes after any boot
@@ -103,14 +133,34 @@ func (q *sequenceState) noteStep(s engine.Step, failure *engine.Failure) {
 		return
 	}
 	q.changed = true
+	isUndone := func(begun engine.Step) bool { return reflect.DeepEqual(begun.Undo.Do, s.Do) }
+	if s.Do.Command != nil && s.Undo == nil && !slices.ContainsFunc(q.undo, isUndone) {
+		q.lasting = append(q.lasting, s.Name)
+	}
+	if failure == nil {
+		q.undo = slices.DeleteFunc(slices.Clone(q.undo), isUndone)
+	}
 	q.written = q.written || hasNoUndo(s)
-	if s.Do.Command != nil && s.Do.Command.Undo != "" {
+	if s.Undo != nil {
 		q.undo = append(q.undo, s)
 	}
 }
 
+// describeDrained says that a host without the hold of this run is still drained. No later run knows of
+// that drain, and this run must not undo it, because somebody else may have the host.
+func (q sequenceState) describeDrained() string {
+	var drained []string
+	for _, s := range q.undo {
+		drained = append(drained, "; "+s.Name+" was done or begun, and was not undone; when the host may work again, run: "+textutil.FirstLine(s.UndoText()))
+	}
+	for _, name := range q.lasting {
+		drained = append(drained, "; "+name+" was done or begun, and has no undo")
+	}
+	return strings.Join(drained, "")
+}
+
 func hasNoUndo(s engine.Step) bool {
-	return s.ChangesHost && (s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil && s.Do.Command.Undo == "")
+	return s.ChangesHost && s.Undo == nil && (s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil)
 }
 
 func didNothing(f *engine.Failure) bool {

@@ -32,6 +32,18 @@ func TestWriteRefused(t *testing.T) {
 	}
 }
 
+// A host that cannot undo a write stays held, also if the write failed for a reason for which an unchanged host is released.
+func TestWriteHalfDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := siteWanting(0, 2, "restart-2")
+		h, b := site.Host("worker-0"), site.Bastion("run-1")
+		h.Change(func(t *simulator.Traits) { t.HalfDone = true })
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "worker-0: write: ", "could not be put back"), checkLaws(site), isHeldBy("run-1", "could not be put back")(h))
+		h.Change(func(t *simulator.Traits) { t.HalfDone = false })
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkSettings(site, 0))
+	})
+}
+
 // Non-disruptive changes run on at most as many hosts in parallel as the
 // bastion gathers facts from.
 func TestQuietForks(t *testing.T) {

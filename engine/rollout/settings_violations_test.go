@@ -17,6 +17,7 @@ type tampered struct {
 	actions []engine.Action
 	target  func(*engine.Target)
 	steps   func(*engine.Steps)
+	changes func(*engine.Change)
 }
 
 func (m tampered) tamperFacts(f engine.Facts) engine.Facts {
@@ -29,6 +30,9 @@ func (m tampered) tamperFacts(f engine.Facts) engine.Facts {
 func (m tampered) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	x, err := simulator.Settings().Changes.Diff(d, m.tamperFacts(f))
 	for i := range x.Changes {
+		if m.changes != nil {
+			m.changes(&x.Changes[i])
+		}
 		if m.actions != nil {
 			x.Changes[i].Actions = m.actions
 		}

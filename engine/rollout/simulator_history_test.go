@@ -135,7 +135,7 @@ func (d dice) addSettings(h *history, names []string) {
 		p.Drift = anyOf(d, engine.RepairDrift, engine.ReportDrift)
 		p.OnActionFailure = anyOf(d, engine.RebootOnFailure, engine.StopOnFailure)
 	}
-	words := []string{"", "none-1", "reload-2", "restart-3", "drain-reload-4", "drain-restart-6", "reboot-7", "none-8"}
+	words := []string{"", "none-1", "reload-2", "restart-3", "drain-reload-4", "drain-restart-6", "reboot-7", "none-8", "none-login-9", "drain-reload-login-10"}
 	draw := func(words []string) map[string]string {
 		m, same := map[string]string{}, anyOf(d, words...)
 		for _, name := range names {

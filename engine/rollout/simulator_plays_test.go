@@ -128,9 +128,9 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 		last.Asked = &laws.Asked{Over: over}
 		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotageOf(site))
 		switch {
-		case end.Exit == engine.ExitRefused && end.Cause.Kind == event.UnfinishedEnd:
+		case end.Exit == engine.ExitRefused && len(end.Verdict.Unfinished) > 0:
 			if over || !site.MayRefuse() {
-				return last, fmt.Errorf("refused: %s", end.Reason)
+				return last, fmt.Errorf("refused: %s", findingsText(end))
 			}
 			over = true
 		case end.Exit == engine.ExitFailed && anyRejected(site):
@@ -147,7 +147,7 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 			return last, h.checkFinished(site, end)
 		}
 	}
-	return last, fmt.Errorf("it never ends: exit %d, %s", end.Exit, end.Reason)
+	return last, fmt.Errorf("it never ends: exit %d, %s", end.Exit, findingsText(end))
 }
 
 func (h history) checkFinished(site *simulator.Site, end event.RunEnd) error {
@@ -189,7 +189,7 @@ func targetOf(site *simulator.Site, h *simulator.Host) string {
 func isSkewLimited(site *simulator.Site, end event.RunEnd) bool {
 	kept := func(h *simulator.Host) bool { return site.TooFar(h.Name) }
 	behind := slices.DeleteFunc(site.Hosts(), func(h *simulator.Host) bool { return h.State().Booted == targetOf(site, h) })
-	if end.Cause.Kind == event.RefusedEnd {
+	if len(end.Verdict.Refusals) > 0 {
 		return slices.ContainsFunc(behind, func(h *simulator.Host) bool { return kept(h) && h.Hold() != nil })
 	}
 	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *simulator.Host) bool { return !kept(h) })
@@ -289,7 +289,7 @@ func siteTranscript(site *simulator.Site, runs []*simulator.Bastion) string {
 				line += " FAILED " + string(e.Failure.Kind) + " " + e.Failure.Cause
 			}
 			if e.End != nil {
-				line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, report.EndSentence(e.End.Cause), e.End.Updated, e.End.Failed, e.End.Untouched)
+				line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, report.EndText(*e.End), e.End.Updated, e.End.Failed, e.End.Untouched)
 			}
 			lines = append(lines, line)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
-	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 	"holdfast/engine/simulator/laws"
@@ -81,7 +80,6 @@ func (d *simulatedRun) applyRun(p *earlierRuns) {
 	}
 	d.raiseDue("", 0)
 	d.end = d.run.Apply(d.hard, r)
-	d.end.Reason = report.EndSentence(d.end.Cause)
 	for _, timer := range d.timers {
 		timer.Stop()
 	}
@@ -201,9 +199,6 @@ func (d *simulatedRun) verifyEnd() error {
 }
 
 func (d *simulatedRun) verifyExit() error {
-	if d.end.Reason == "" {
-		return errors.New("it does not say why it ended")
-	}
 	fits := true
 	switch d.end.Exit {
 	case engine.ExitOK:
@@ -217,12 +212,12 @@ func (d *simulatedRun) verifyExit() error {
 			fits = fits || isReportedDrift(d.site, h)
 		}
 	case engine.ExitRefused:
-		fits = slices.ContainsFunc([]string{"held", "paused", "window"}, func(why string) bool { return strings.Contains(d.end.Reason, why) })
-		if d.end.Cause.Kind == event.UnfinishedEnd {
+		fits = slices.ContainsFunc([]string{"held", "paused", "window"}, func(why string) bool { return strings.Contains(findingsText(d.end), why) })
+		if len(d.end.Verdict.Unfinished) > 0 {
 			fits = !d.asked.Over && d.site.MayRefuse()
 		}
 	case engine.ExitUnreachable:
-		fits = strings.Contains(d.end.Reason, "unreachable")
+		fits = strings.Contains(findingsText(d.end), "unreachable")
 	case engine.ExitStopped:
 		fits = d.stopped
 	case engine.ExitFailed:
@@ -231,7 +226,7 @@ func (d *simulatedRun) verifyExit() error {
 		fits = false
 	}
 	if !fits {
-		return fmt.Errorf("exit %d does not fit: %s", d.end.Exit, d.end.Reason)
+		return fmt.Errorf("exit %d does not fit: %s", d.end.Exit, findingsText(d.end))
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestSimulator(t *testing.T) {
 		simulateSeed(t, *seed)
 		return
 	}
-	all := uint64(longtest.Pick(usualHistories, allHistories))
+	all := uint64(longtest.Choose(quickHistories, usualHistories, allHistories))
 	shards := uint64(runtime.GOMAXPROCS(0))
 	for shard := range shards {
 		t.Run(fmt.Sprintf("%d of %d", shard+1, shards), func(t *testing.T) {
@@ -70,7 +70,7 @@ func shrinkHistory(t *testing.T, h history, err error) (history, error) {
 // TestSameSeedSameStory plays histories twice and compares them. Parallel
 // operations at the same nanosecond have no order.
 func TestSameSeedSameStory(t *testing.T) {
-	for s := range uint64(longtest.Pick(usualTwice, 100)) {
+	for s := range uint64(longtest.Choose(quickTwice, usualTwice, 100)) {
 		var tales [2]string
 		for i := range tales {
 			h := newHistory(s + 1)

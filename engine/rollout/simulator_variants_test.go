@@ -141,9 +141,9 @@ func (d dice) newPlays(inv engine.Inventory) (list []engine.Play) {
 			p.Serial = append(p.Serial, d.newBudget())
 		}
 		if d.oneIn(2) {
-			p.MaxFail = &engine.CountOrPercent{Percent: anyOf(d, 0, 0, 34, 50), Set: true}
+			p.MaxFailPercentage = &engine.CountOrPercent{Percent: anyOf(d, 0, 0, 34, 50), Set: true}
 		}
-		p.AnyFatal = d.oneIn(3)
+		p.AnyErrorsFatal = d.oneIn(3)
 		if d.oneIn(4) {
 			p.Order = anyOf(d, engine.Sorted, engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
 		}
@@ -170,9 +170,9 @@ func playText(p engine.Play) string {
 	for _, t := range p.Tasks {
 		tasks = append(tasks, t.Name)
 	}
-	text := fmt.Sprintf("%s on %s: %v, serial %v, any fatal %v, order %q", p.Name, p.Hosts, tasks, p.Serial, p.AnyFatal, p.Order)
-	if p.MaxFail != nil {
-		text += fmt.Sprintf(", may fail %v", *p.MaxFail)
+	text := fmt.Sprintf("%s on %s: %v, serial %v, any fatal %v, order %q", p.Name, p.Hosts, tasks, p.Serial, p.AnyErrorsFatal, p.Order)
+	if p.MaxFailPercentage != nil {
+		text += fmt.Sprintf(", may fail %v", *p.MaxFailPercentage)
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,35 +31,29 @@ func hideFromRun(pool func(*engine.Pool), host func(*engine.Host)) func(*simulat
 }
 
 // deafHosts take no hold, but tell the run that it holds the host.
-type deafHosts struct{ rollout.Hosts }
-
-func (h deafHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
-	c, err := h.Hosts.Connect(ctx, host)
-	return deafConn{c}, err
-}
-
-type deafConn struct{ rollout.Conn }
-
-func (c deafConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Op.TakeHold != nil || s.Purpose == rollout.CheckHoldScript {
-		return rollout.Reply{}, nil
-	}
-	return c.Conn.Run(ctx, s)
+func deafHosts(h rollout.Hosts) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		if s.Op.TakeHold != nil || s.Purpose == rollout.CheckHoldScript {
+			return rollout.Reply{}, nil
+		}
+		return c.Run(ctx, s)
+	}}
 }
 
 // hurriedHosts write without a check of the hold after the upload.
-type hurriedHosts struct{ rollout.Hosts }
-
-func (h hurriedHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
-	c, err := h.Hosts.Connect(ctx, host)
-	return hurriedConn{c}, err
+func hurriedHosts(h rollout.Hosts) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		s.Text = strings.Replace(s.Text, `"claim":true`, `"claim":false`, 1)
+		return c.Run(ctx, s)
+	}}
 }
 
-type hurriedConn struct{ rollout.Conn }
-
-func (c hurriedConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	s.Text = strings.Replace(s.Text, `"claim":true`, `"claim":false`, 1)
-	return c.Conn.Run(ctx, s)
+// forgetfulHosts do not keep the state of their units in their holds.
+func forgetfulHosts(h rollout.Hosts) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		s.Text = regexp.MustCompile(`"(units|failed)":\[[^]]*\],`).ReplaceAllString(s.Text, "")
+		return c.Run(ctx, s)
+	}}
 }
 
 // muteSink journals a plan without its hosts.
@@ -128,14 +123,15 @@ func TestSimulatorBites(t *testing.T) {
 			r.Clusters = blindClusters{r.Clusters}
 			hideFromRun(nil, func(h *engine.Host) { h.Cluster = "" })(nil, r)
 		}, "of cluster", 6},
-		"quorum":  {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 286},
-		"leader":  {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads", 2},
-		"hold":    {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = deafHosts{r.Hosts} }, "without a hold", 1},
-		"release": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down", 2},
-		"journal": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal", 1},
-		"plan":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so", 1},
+		"quorum":       {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 286},
+		"leader":       {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads", 2},
+		"hold":         {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = deafHosts(r.Hosts) }, "without a hold", 1},
+		"release":      {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hastyHosts(r.Hosts, r.ID) }, "is released while it goes down", 2},
+		"units before": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = forgetfulHosts(r.Hosts) }, "had not failed before", 267},
+		"journal":      {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal", 1},
+		"plan":         {func(_ *simulator.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so", 1},
 
-		"hold in a write":   {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }, "arrives on the disk", 4},
+		"hold in a write":   {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 4},
 		"hold in a staging": {stagesOn, "arrives on the disk", 400},
 
 		"versions":         {hideFromRun(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 82},
@@ -148,13 +144,13 @@ func TestSimulatorBites(t *testing.T) {
 		"hosts of a play":  {blindPlays(func(p *rollout.Play) { p.Selected = nil }), "is none of the hosts of the play", 16},
 		"serial":           {blindPlays(func(p *rollout.Play) { p.Serial = nil }), "its serial is", 11},
 		"any errors fatal": {blindPlays(func(p *rollout.Play) {
-			if p.AnyFatal {
-				p.AnyFatal, p.MaxFail = false, &any100
+			if p.AnyErrorsFatal {
+				p.AnyErrorsFatal, p.MaxFailPercentage = false, &any100
 			}
 		}), "hosts of play", 709},
 		"failures of plays": {blindPlays(func(p *rollout.Play) {
-			if !p.AnyFatal && p.MaxFail != nil {
-				p.MaxFail = &any100
+			if !p.AnyErrorsFatal && p.MaxFailPercentage != nil {
+				p.MaxFailPercentage = &any100
 			}
 		}), "hosts of play", 393},
 	} {

@@ -22,129 +22,127 @@ func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 // that ends the run no other host begins, and the hosts that are being staged
 // finish. If a staging may still run without its governor, no other host near the
 // same cluster is staged, and the run ends.
-func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
-	began := r.Clock.Now()
-	if err := r.emitEvent(event.Event{Type: event.StageStarted}); err != nil {
+func (l *playLoop) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
+	began := l.Clock.Now()
+	if err := l.emitEvent(event.Event{Type: event.StageStarted}); err != nil {
 		return err
 	}
 	var failed failures
-	workers := pool.New().WithMaxGoroutines(r.forkCount(stageForks))
+	workers := pool.New().WithMaxGoroutines(l.forkCount(stageForks))
 	for _, lane := range lanes {
 		workers.Go(func() {
 			for _, name := range lane.Hosts {
 				hp := *plan.Host(name)
-				if failed.worst() != nil || r.mayGoOn(ctx) != nil {
+				if failed.worst() != nil || l.steps.mayGoOn(ctx) != nil {
 					return
 				}
-				if lost := r.state.lostStaging(lane, hp); lost != nil {
-					failed.add(lost)
+				if lost := l.state.lostStaging(lane, hp); lost != nil {
+					failed.addFailure(lost)
 					return
 				}
-				if f := r.stageHost(ctx, hp, lane); f != nil {
-					failed.add(r.fatalFailure(engine.Batch{}, []*engine.Failure{f}))
+				if f := l.newHostRun(hp).stageHost(ctx, lane); f != nil {
+					failed.addFailure(l.fatalFailure(engine.Batch{}, []*engine.Failure{f}))
 				}
 			}
 		})
 	}
 	workers.Wait()
-	r.noteEvent(event.Event{Type: event.StageEnded, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
+	l.noteEvent(event.Event{Type: event.StageEnded, Took: engine.Duration(l.Clock.Now().Sub(began).Round(time.Millisecond))})
 	if f := failed.worst(); f != nil {
 		return f
 	}
-	return r.mayGoOn(ctx)
+	return l.steps.mayGoOn(ctx)
 }
 
 // stageHost runs a host's staging steps. The first Ctrl-C stops the transfer.
 // The next run does not fetch the same data again.
-func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan, lane engine.Lane) *engine.Failure {
-	if len(hp.Stage) == 0 {
+func (h *hostRun) stageHost(ctx context.Context, lane engine.Lane) *engine.Failure {
+	if len(h.hp.Stage) == 0 {
 		return nil
 	}
-	if err := r.state.mayStage(hp.Host); err != nil {
-		failure := asFailure(err, hp.Host, hp.Stage[0].Name)
-		r.failHost(hp, failure, "it was not disrupted and is not held")
+	if err := h.state.mayStage(h.hp.Host); err != nil {
+		failure := asFailure(err, h.hp.Host, h.hp.Stage[0].Name)
+		h.failHost(failure, "it was not disrupted and is not held")
 		return failure
 	}
-	for _, s := range hp.Stage {
-		failure := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
+	for _, s := range h.hp.Stage {
+		failure := h.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
 			if lane.Governing == nil {
-				return r.runStep(ctx, hp, s)
+				return h.runStep(ctx, h.hp, s)
 			}
-			return r.runGoverned(ctx, hp, s, lane)
+			return h.runGoverned(ctx, s, lane)
 		})
 		if failure == nil {
 			continue
 		}
-		stopped := !r.mayStillStage(failure, lane) || r.abortStep(ctx, hp, s)
+		stopped := !h.mayStillStage(failure, lane) || h.abortStep(ctx, h.hp, s)
 		message := "it was not disrupted and is not held"
 		switch {
 		case failure.Kind == engine.StoppedFailure:
 			failure.Cause = errStopped.Error() + "; fetched objects stay on the host"
 			return failure
 		case !stopped && lane.Governing != nil:
-			r.state.noteLostStaging(lane, failure)
+			h.state.noteLostStaging(lane, failure)
 			message += "; its staging may still run, at its last safe pace"
 		case !stopped:
 			message += "; its staging may still run"
 		}
-		r.failHost(hp, failure, message)
+		h.failHost(failure, message)
 		return failure
 	}
-	r.state.noteLostStaging(lane, nil) // if there was one, it was on this host
+	h.state.noteLostStaging(lane, nil) // if there was one, it was on this host
 	return nil
 }
 
 // mayStillStage reports whether the staging of a host may go on after a failure
 // and must not: after a stop, or near a cluster, whose members are staged one at a
 // time.
-func (r *Run) mayStillStage(failure *engine.Failure, lane engine.Lane) bool {
+func (h *hostRun) mayStillStage(failure *engine.Failure, lane engine.Lane) bool {
 	switch failure.Kind {
 	case engine.LatencyFailure, engine.StoppedFailure:
 		return true
 	case engine.UnreachableFailure:
-		return lane.Cluster != "" && (!failure.NotStarted || r.state.facts[failure.Host].IsStaging())
+		return lane.Cluster != "" && (!failure.NotStarted || h.state.facts[failure.Host].IsStaging())
 	default:
 		return false
 	}
 }
 
-func (r *Run) runGoverned(ctx context.Context, hp engine.HostPlan, s engine.Step, lane engine.Lane) *engine.Failure {
-	ports := governing.Ports{Clock: r.Clock, Scrape: r.Clusters.ScrapeMembers, Send: r.sendPace, SetRate: r.SetRate, Emit: r.noteEvent}
-	staging := governing.Staging{Plan: hp, Step: s, Lane: lane, Members: len(r.Inventory.Members(lane.Cluster)), Began: r.state.began, Staged: r.hostsStagedNear(lane.Cluster, hp.Host)}
-	stage := governing.NewStage(ctx, ports, staging, &r.state.idle)
+func (h *hostRun) runGoverned(ctx context.Context, s engine.Step, lane engine.Lane) *engine.Failure {
+	ports := governing.Ports{Now: h.Clock.Now, Sleep: h.Clock.Sleep, Scrape: h.Clusters.ScrapeMembers, Send: h.sendPace, SetRate: h.SetRate, Emit: h.noteEvent}
+	staging := governing.Staging{Plan: h.hp, Step: s, Lane: lane, Members: len(h.Inventory.Members(lane.Cluster)), Began: h.state.began, Staged: h.hostsStagedNear(lane.Cluster)}
+	stage := governing.NewStage(ctx, ports, staging, &h.state.idle)
 	if ctx.Err() != nil {
-		return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
+		return &engine.Failure{Host: h.hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 	}
-	return stage.Run(ctx, func(ctx context.Context) *engine.Failure { return r.runStep(ctx, hp, s) })
+	return stage.Run(ctx, func(ctx context.Context) *engine.Failure { return h.runStep(ctx, h.hp, s) })
 }
 
 // hostsStagedNear returns the hosts on or near a cluster that were being staged when
 // the run gathered its facts, without those that the run itself has staged since.
-// next is the host that it stages next.
-func (r *Run) hostsStagedNear(cluster, next string) (hosts []string) {
-	for _, h := range r.Inventory.Hosts {
-		if h.EtcdNearby() == cluster && r.state.facts[h.Name].IsStaging() && (h.Name == next || !r.state.wasStaged(h.Name)) {
-			hosts = append(hosts, h.Name)
+func (h *hostRun) hostsStagedNear(cluster string) (hosts []string) {
+	for _, other := range h.Inventory.Hosts {
+		if other.EtcdNearby() == cluster && h.state.facts[other.Name].IsStaging() && (other.Name == h.hp.Host || !h.state.wasStaged(other.Name)) {
+			hosts = append(hosts, other.Name)
 		}
 	}
 	return hosts
 }
 
-func (r *Run) sendPace(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error) {
-	reply, err := r.runScript(ctx, host, Script{Purpose: PaceScript, Text: script, Timeout: timeout})
-	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+func (r *stepRunner) sendPace(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error) {
+	return r.runScript(ctx, host, Script{Purpose: PaceScript, Text: script, Timeout: timeout})
 }
 
 // abortStep stops a step on the host. It returns false, and warns, if the step may
 // still run.
-func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) (stopped bool) {
+func (r *stepRunner) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) (stopped bool) {
 	switch {
-	case s.Do.Exec == nil || s.Do.Exec.Abort == "":
+	case s.Do.Exec == nil || len(s.Do.Exec.Abort) == 0:
 		return true
 	case ctx.Err() != nil:
 		return false
 	}
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: AbortScript, Text: s.Do.Exec.Abort, Timeout: time.Minute})
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: AbortScript, Text: s.Do.Exec.Abort.String(), Timeout: time.Minute})
 	if err == nil && reply.Code != 0 {
 		err = fmt.Errorf("exit status %d: %s", reply.Code, textutil.FirstLine(reply.Stderr))
 	}

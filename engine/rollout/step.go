@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,13 +16,21 @@ import (
 	"holdfast/engine/textutil"
 )
 
-func (r *Run) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
+// stepRunner carries steps out.
+type stepRunner struct {
+	*gatherer
+	gates      gateAsker
+	batchHolds *sharedGather // holds that the hosts of the current batch share
+	scripts    atomic.Int64  // number of the last step that ran a script
+}
+
+func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	_, failure := r.runStepInBatch(ctx, hp, s, 0)
 	return failure
 }
 
 // runStepInBatch returns begun as false if the start of the step could not be journaled.
-func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
+func (r *stepRunner) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
 	failure = r.runBetweenEvents(stepEvent(hp, s, batch), func(heartbeat *stepHeartbeat) error {
 		begun = true
 		return r.runOperationInTime(ctx, hp, s, heartbeat)
@@ -32,7 +39,7 @@ func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.S
 }
 
 // runUndoStep runs a step that undoes another step, even if the journal fails.
-func (r *Run) runUndoStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
+func (r *stepRunner) runUndoStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	e := stepEvent(hp, s, 0)
 	e.Type = event.StepStarted
 	r.noteEvent(e)
@@ -40,33 +47,20 @@ func (r *Run) runUndoStep(ctx context.Context, hp engine.HostPlan, s engine.Step
 }
 
 func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
-	return event.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Kind: s.Kind(), Batch: batch}
+	return event.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Kind: s.Kind(), Batch: batch, Limit: s.Timeout}
 }
 
-func (r *Run) runOperationInTime(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+func (r *stepRunner) runOperationInTime(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	ctx, cancel := withStepTimeout(ctx, s)
 	defer cancel()
 	return r.runOperation(ctx, hp, s, heartbeat)
-}
-
-func (r *Run) runInterruptible(ctx context.Context, do func(context.Context) *engine.Failure) *engine.Failure {
-	soft, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if r.Soft != nil {
-		defer context.AfterFunc(r.Soft, func() { cancel(errStopped) })()
-	}
-	failure := do(soft)
-	if failure == nil || soft.Err() == nil {
-		return failure
-	}
-	return &engine.Failure{Host: failure.Host, Step: failure.Step, Cause: errStopped.Error(), Kind: engine.StoppedFailure}
 }
 
 func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, toDuration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
 }
 
-func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	if err := r.checkHold(ctx, hp, s); err != nil {
 		return err
 	}
@@ -77,7 +71,7 @@ func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Ste
 	case do.Command != nil:
 		return r.runCommand(ctx, hp, s)
 	case do.Gate != nil:
-		return r.askGate(ctx, hp, s, heartbeat)
+		return r.gates.askGate(ctx, hp, s, heartbeat)
 	case do.Pause != nil:
 		return r.Clock.Sleep(ctx, toDuration(do.Pause.For))
 	case do.TakeHold != nil:
@@ -91,9 +85,11 @@ func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Ste
 	case do.MoveLeader != nil:
 		return r.moveLeader(ctx, hp, s, do.MoveLeader.Cluster)
 	case do.AwaitBoot != nil:
-		return r.awaitBoot(ctx, hp, *do.AwaitBoot, heartbeat)
+		return (&hostWait{r.gatherer, hp, heartbeat}).awaitBoot(ctx, *do.AwaitBoot)
 	case do.AwaitUnits != nil:
-		return r.awaitUnits(ctx, hp, *do.AwaitUnits, heartbeat)
+		return (&hostWait{r.gatherer, hp, heartbeat}).awaitUnits(ctx, *do.AwaitUnits)
+	case do.ProveLogin != nil:
+		return r.proveLogin(ctx, hp, s)
 	case do.AwaitEtcd != nil:
 		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host, heartbeat.setMissing)
 	case do.Defragment != nil:
@@ -106,47 +102,7 @@ func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Ste
 	return fmt.Errorf("this version does not know how to %q", s.Name)
 }
 
-func (r *Run) runScript(ctx context.Context, host string, s Script) (Reply, error) {
-	conn, err := r.connectHost(ctx, host)
-	if err != nil {
-		return Reply{}, err
-	}
-	return runOn(ctx, conn, s)
-}
-
-// runOn runs a script, and notes whether it may have reached the host.
-func runOn(ctx context.Context, conn Conn, s Script) (Reply, error) {
-	reply, err := conn.Run(ctx, s)
-	if s.Sent != nil && !errors.As(err, &NoContent{}) {
-		s.Sent.Store(true)
-	}
-	return reply, err
-}
-
-// runIdempotent retries a script once, on a new connection, if the connection is lost.
-func (r *Run) runIdempotent(ctx context.Context, host string, s Script) (Reply, error) {
-	conn, err := r.connectHost(ctx, host)
-	if err != nil {
-		return Reply{}, err
-	}
-	began := r.Clock.Now()
-	reply, err := runOn(ctx, conn, s)
-	late := s.Timeout > 0 && r.Clock.Now().Sub(began) >= s.Timeout
-	if err == nil || late || errors.As(err, &TooMuchOutput{}) || r.Clock.Sleep(ctx, r.pollInterval()) != nil {
-		return reply, err
-	}
-	return r.runScript(ctx, host, s)
-}
-
-func (r *Run) connectHost(ctx context.Context, host string) (Conn, error) {
-	h, ok := r.Inventory.Host(host)
-	if !ok {
-		return nil, fmt.Errorf("no host %q in the inventory", host)
-	}
-	return r.Hosts.Connect(ctx, h)
-}
-
-func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+func (r *stepRunner) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	throttle := &output.Throttle{Now: r.Clock.Now, Report: func(line string) { heartbeat.reportMessage(textutil.Printable(line)) }}
 	defer throttle.ReportRest()
 	progress := output.Splitter{Each: throttle.AddLine}
@@ -159,8 +115,8 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	}
 	defer progress.Flush()
 	var sent atomic.Bool
-	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.Write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer, Step: r.steps.Add(1), Sent: &sent})
-	if f := scriptRefusal(reply, s); err == nil && f != nil {
+	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script.String(), Uploads: s.Do.Exec.Uploads, Live: progress.Write, Op: s.Do, Content: s.Do.Exec.Content, Transfer: heartbeat.reportTransfer, Step: r.scripts.Add(1), Sent: &sent})
+	if f := r.scriptRefusal(reply, s); err == nil && f != nil {
 		return f
 	}
 	if s.Reboots {
@@ -173,20 +129,26 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 		return stopped
 	}
 	if err != nil {
-		return &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: textutil.KeepTail(reply.Stderr, 4096), NotStarted: !sent.Load()}
+		return &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: r.Secrets.KeepTail(reply.Stderr, 4096), NotStarted: !sent.Load()}
 	}
 	if reply.Code != 0 {
-		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
+		f := r.scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 		f.Command = s.Do.Exec.DisplayText()
-		if reply.Code == hostscript.ScriptActionFailed {
+		switch reply.Code {
+		case hostscript.ScriptActionFailed:
 			f.Kind, f.Cause = engine.ActionFailure, cmp.Or(textutil.FirstLine(f.Stderr), f.Cause)
+		case hostscript.ScriptHalfDone:
+			f.Cause = cmp.Or(lastLine(f.Stderr), "it failed in the middle, and could not be undone")
+		}
+		if fault := r.findContentFault(ctx, s); fault != nil {
+			f.Cause = fault.Error()
 		}
 		return f
 	}
 	return nil
 }
 
-func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
+func (p *Ports) scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
 		hostscript.ScriptHeld:    {Kind: engine.HeldFailure, Cause: "somebody else holds the host"},
 		hostscript.ScriptChanged: {Kind: engine.ChangedFailure, Cause: "the host is not as planned any more; nothing was done"},
@@ -197,46 +159,45 @@ func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	if !ok {
 		return nil
 	}
-	f.Stderr, f.Command = textutil.KeepTail(reply.Stderr, 4096), s.Do.Exec.DisplayText()
+	f.Stderr, f.Command = p.Secrets.KeepTail(reply.Stderr, 4096), s.Do.Exec.DisplayText()
 	f.Cause = cmp.Or(refusalLine(f.Stderr, reply.Code), f.Cause)
 	return &f
 }
 
 // refusalLine returns the line with the reason of a failed script: the first
-// line. If the disk is full, the reason is the last line of a tool. The
-// script's own last line, "all was put back", does not count.
+// line. If the disk is full, the reason is the last line, of a tool.
 func refusalLine(stderr string, code int) string {
 	if code != hostscript.ScriptNoSpace {
 		return textutil.FirstLine(stderr)
 	}
-	for _, line := range slices.Backward(strings.Split(strings.TrimSpace(stderr), "\n")) {
-		if line = strings.TrimSpace(line); !strings.HasSuffix(line, "all was put back") {
-			return line
-		}
-	}
-	return ""
+	return lastLine(stderr)
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndex(text, "\n")+1:])
 }
 
 // checkRebootOrder judges a script that orders a reboot. A lost connection or
 // an odd exit status means nothing, because systemd may stop sshd first. The
 // host has refused the order only if it still answers and is not shutting down.
-func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply) error {
+func (r *stepRunner) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply) error {
 	state, err := r.runScript(ctx, hp.Host, Script{Purpose: StateScript, Text: "systemctl is-system-running", Timeout: 10 * time.Second})
 	if err != nil || textutil.FirstLine(state.Stdout) == "stopping" {
 		return nil
 	}
-	f := scriptFailure(reply, fmt.Sprintf("exit status %d, and the host is not going down", reply.Code))
+	f := r.scriptFailure(reply, fmt.Sprintf("exit status %d, and the host is not going down", reply.Code))
 	f.Command = s.Do.Exec.DisplayText()
 	return f
 }
 
-func (r *Run) runCommand(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+func (r *stepRunner) runCommand(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	command := s.Do.Command.Command
 	reply, err := r.runOnBastion(ctx, hp, command)
 	if err == nil && reply.Code == 0 {
 		return nil
 	}
-	f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
+	f := r.scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 	if err != nil {
 		f.Cause = err.Error()
 	}
@@ -244,15 +205,9 @@ func (r *Run) runCommand(ctx context.Context, hp engine.HostPlan, s engine.Step)
 	return f
 }
 
-func (r *Run) runOnBastion(ctx context.Context, hp engine.HostPlan, command string) (Reply, error) {
-	h, _ := r.Inventory.Host(hp.Host)
-	env := []string{"HOLDFAST_HOST=" + hp.Host, "HOLDFAST_ADDRESS=" + h.Address, "HOLDFAST_POOL=" + hp.Pool, "HOLDFAST_RUN=" + r.ID}
-	return r.Local.Run(ctx, command, env)
-}
-
 // moveLeader moves leadership off a host. The only member of a cluster keeps
 // the leadership, and the quorum check before has allowed the outage.
-func (r *Run) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step, cluster string) error {
+func (r *stepRunner) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step, cluster string) error {
 	if len(r.Inventory.Members(cluster)) == 1 {
 		return nil
 	}
@@ -261,4 +216,14 @@ func (r *Run) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step,
 		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: cluster, Step: s.Name, Message: "leader is now " + to})
 	}
 	return err
+}
+
+func (r *stepRunner) mayGoOn(ctx context.Context) error {
+	if r.isStopping() || ctx.Err() != nil {
+		return &engine.Failure{Cause: errStopped.Error(), Kind: engine.StoppedFailure}
+	}
+	if err := r.firstError(); err != nil {
+		return &engine.Failure{Cause: err.Error(), Kind: engine.JournalFailure}
+	}
+	return nil
 }

@@ -168,6 +168,6 @@ func TestAHostThatFailsAfterAStop(t *testing.T) {
 		defer press()
 		failureWorld{site, b}.doAtStep("worker-0", "wait for boot", press)
 		end := applyRun(b, func(r *rollout.Run) { r.Soft = stop })
-		failOnErrors(t, checkEnd(end, engine.ExitStopped, "stopped by the operator; worker-0"), checkLaws(site), checkHeldFor(site.Host("worker-0"), "run-1"), checkUntouched(site.Host("worker-1")))
+		failOnErrors(t, checkEnd(end, engine.ExitStopped, "stopped by the operator", "worker-0"), checkLaws(site), checkHeldFor(site.Host("worker-0"), "run-1"), checkUntouched(site.Host("worker-1")))
 	})
 }

@@ -115,7 +115,7 @@ type harmless struct{}
 
 func (harmless) TasksAround(t engine.Target) (before, after []engine.Step) {
 	step := modulesStep(t)
-	step.Do.Exec.Script = "simulator abort" // a script that simulated hosts know
+	step.Do.Exec.Script = engine.NewScript("simulator abort") // a script that simulated hosts know
 	return []engine.Step{step}, nil
 }
 

@@ -28,6 +28,8 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 // lossyHosts end scripts with the given results, one after the other, and
 // repeat the last result.
 type lossyHosts struct {
+	Hosts
+
 	attempts []attempt
 	count    int
 	steps    []int64 // of the scripts
@@ -77,7 +79,7 @@ func TestTransfersContinueOnNewConnections(t *testing.T) {
 				hosts := &lossyHosts{attempts: c.attempts}
 				r := &Run{Ports: Ports{Hosts: hosts, Clock: wallClock{}}}
 				r.Inventory.Hosts = []engine.Host{{Name: "h"}}
-				_, err := r.runTransfer(t.Context(), "h", Script{Transfer: func(event.Progress) {}})
+				_, err := newHostAccess(r).runTransfer(t.Context(), "h", Script{Transfer: func(event.Progress) {}})
 				if hosts.count != c.count || (err != nil) != c.fails {
 					t.Errorf("%d attempts, %v; want %d, failure %v", hosts.count, err, c.count, c.fails)
 				}
@@ -93,9 +95,10 @@ func TestAttemptsOfAStepShareItsNumber(t *testing.T) {
 		hosts := &lossyHosts{attempts: []attempt{{true, time.Minute, errors.New("lost")}, {moved: true}}}
 		r := &Run{Ports: Ports{Hosts: hosts, Clock: wallClock{}, Sink: silentSink{}}}
 		r.Inventory.Hosts = []engine.Host{{Name: "h"}}
-		step := engine.Step{Name: "stage", Do: engine.Op{Exec: &engine.Exec{Script: "pull", Content: &engine.Content{Commit: "c"}}}}
+		step := engine.Step{Name: "stage", Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("pull"), Content: &engine.Content{Commit: "c"}}}}
+		steps := newPlayLoop(r).steps
 		for range 2 {
-			if err := r.runExec(t.Context(), engine.HostPlan{Host: "h"}, step, &stepHeartbeat{r: r}); err != nil {
+			if err := steps.runExec(t.Context(), engine.HostPlan{Host: "h"}, step, &stepHeartbeat{events: steps.emitter}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -105,7 +105,7 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 	wg.Wait()
 	errs := []error{checkLaws(site)}
 	for i, end := range ends {
-		reasons := []string{end.Reason} // the reason names only the first of several obstacles
+		reasons := []string{findingsText(end)} // the reason names only the first of several obstacles
 		for _, x := range end.Verdict.Excluded {
 			reasons = append(reasons, x.Reason)
 		}
@@ -116,7 +116,7 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 			end.Exit == engine.ExitUnreachable && inTheWay("unreachable") // the other run reboots that host
 		overtaken := end.Exit == engine.ExitFailed && p.brief
 		if end.Exit != engine.ExitOK && end.Exit != engine.ExitRefused && !away && !overtaken {
-			errs = append(errs, fmt.Errorf("run %d: exit %d: %s", i, end.Exit, end.Reason))
+			errs = append(errs, fmt.Errorf("run %d: exit %d: %s", i, end.Exit, findingsText(end)))
 		}
 	}
 	third := site.Bastion("run-3")
@@ -135,20 +135,13 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 
 // carelessHosts show a host without its hold to a run that holds another host
 // already.
-type carelessHosts struct{ rollout.Hosts }
-
-func (h carelessHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
-	c, err := h.Hosts.Connect(ctx, host)
-	return carelessConn{c}, err
-}
-
-type carelessConn struct{ rollout.Conn }
-
-func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Purpose == rollout.ReadHoldScript {
-		return rollout.Reply{Code: hostscript.NoHold}, nil
-	}
-	return c.Conn.Run(ctx, s)
+func carelessHosts(h rollout.Hosts) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		if s.Purpose == rollout.ReadHoldScript {
+			return rollout.Reply{Code: hostscript.NoHold}, nil
+		}
+		return c.Run(ctx, s)
+	}}
 }
 
 // TestTwoRunsBite lets two runs ignore each other's holds, and expects that
@@ -157,7 +150,7 @@ func TestTwoRunsBite(t *testing.T) {
 	for broken, inv := range map[string]engine.Inventory{"hosts at once, its budget is 2": twoCrews(2, 0), "the site loses": twoCrews(5, 3)} {
 		t.Run(broken, func(t *testing.T) {
 			err := runInBubble(t, func() error {
-				careless := func(r *rollout.Run) { r.Hosts = carelessHosts{r.Hosts} }
+				careless := func(r *rollout.Run) { r.Hosts = carelessHosts(r.Hosts) }
 				lastFirst := fromTheEnd(true)
 				return runTogether(twoRunsPlay(inv, "", false), [][]int{{1}, {1}}, time.Second, careless, func(r *rollout.Run) {
 					careless(r)

@@ -122,7 +122,7 @@ func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 				b := site.Bastion("run-1")
 				b.Asked = &laws.Asked{Plays: []engine.Play{
 					{Name: "one", Hosts: "x", Tasks: []engine.Task{newTask("finalize")}},
-					{Name: "two", Hosts: "x,y", Tasks: []engine.Task{newTask("upset")}, AnyFatal: true},
+					{Name: "two", Hosts: "x,y", Tasks: []engine.Task{newTask("upset")}, AnyErrorsFatal: true},
 				}}
 				end := applyRun(b, runSerially, withAskedPlays(b))
 				failOnErrors(t, checkEnd(end, engine.ExitFailed), checkLaws(site), checkUpdated(site.Host("x-1")))
@@ -269,7 +269,7 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 			}
 			end := applyRun(b, func(r *rollout.Run) { r.CompletedOS = map[string]string{"worker": "v0"} })
 			failOnErrors(t, checkLaws(site), checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")))
-			if end.Cause.Kind == event.UnfinishedEnd {
+			if len(end.Verdict.Unfinished) > 0 {
 				t.Errorf("%+v", end)
 			}
 		})

@@ -1,7 +1,6 @@
 package rollout_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,16 +48,43 @@ func applyRun(b *simulator.Bastion, change ...func(*rollout.Run)) event.RunEnd {
 		c(r)
 	}
 	end := b.Apply(ctx, r)
-	end.Reason = report.EndSentence(end.Cause)
 	if ctx.Err() != nil {
-		end.Reason = "there is no end to it: " + end.Reason
+		end.Verdict.Failures = append(end.Verdict.Failures, engine.Failure{Cause: "there is no end to it"})
 	}
 	return end
 }
 
-// checkEnd compares exit code and reason of a run.
+// findingsText returns everything that a run found, each failed host once.
+func findingsText(end event.RunEnd) string {
+	v := end.Verdict
+	parts := []string{report.EndText(end)}
+	failed := map[string]bool{}
+	for _, f := range v.Failures {
+		failed[f.Host] = true
+		parts = append(parts, f.Error())
+	}
+	parts = append(parts, v.Refusals...)
+	for _, u := range v.Unfinished {
+		parts = append(parts, u.String())
+	}
+	for _, u := range v.UnhealthyClusters {
+		parts = append(parts, u.String())
+	}
+	for _, x := range v.Excluded {
+		if x.Kind != engine.Failed || !failed[x.Host] {
+			parts = append(parts, fmt.Sprintf("%s is %s (%s)", x.Host, x.Kind, x.Reason))
+		}
+	}
+	parts = append(parts, v.Drift...)
+	if b := end.SpentBudget; b != nil {
+		parts = append(parts, fmt.Sprintf("%d hosts have failed, more than the failure budget of %s%s allows", b.Failed, b.Pool, b.Play))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// checkEnd compares exit code and findings of a run.
 func checkEnd(end event.RunEnd, exit engine.ExitCode, words ...string) error {
-	reason := cmp.Or(end.Reason, report.EndSentence(end.Cause))
+	reason := findingsText(end)
 	if end.Exit != exit {
 		return fmt.Errorf("exit %d (%s), not %d", end.Exit, reason, exit)
 	}

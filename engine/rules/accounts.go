@@ -24,7 +24,7 @@ func (c *comparison) compareAccounts(old, new resource.Config) {
 		if !reflect.DeepEqual(a.Account, b.Account) {
 			v = defaultDecision()
 		}
-		c.addChange(Change{Domain: User, Name: u.Name, Verb: changeVerb(was, is), Why: joinParts(changedUserParts(a, b)), From: u.From}, v)
+		c.addChange(Change{Kind: User, Name: u.Name, Verb: changeVerb(was, is), Reason: joinParts(changedUserParts(a, b)), From: u.From}, v)
 	})
 	sameGroup := func(a, b resource.Group) bool {
 		return a.Absent == b.Absent && sameInt(a.GID, b.GID) && a.PasswordHash == b.PasswordHash && a.System == b.System
@@ -39,7 +39,7 @@ func (c *comparison) compareAccounts(old, new resource.Config) {
 				v = loginDecision()
 			}
 		}
-		c.addChange(Change{Domain: User, Name: GroupName(g.Name), Verb: changeVerb(was, is), From: g.From}, v)
+		c.addChange(Change{Kind: Group, Name: g.Name, Verb: changeVerb(was, is), From: g.From}, v)
 	})
 }
 

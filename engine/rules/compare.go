@@ -33,7 +33,7 @@ type comparison struct {
 
 func (c *comparison) addChange(change Change, v decision) {
 	change.Rule, change.Actions = v.rule, v.actions
-	change.Why = strings.Join(slices.DeleteFunc([]string{change.Why, v.why}, func(s string) bool { return s == "" }), "; ")
+	change.Reason = strings.Join(slices.DeleteFunc([]string{change.Reason, v.why}, func(s string) bool { return s == "" }), "; ")
 	c.diff.Changes = append(c.diff.Changes, change)
 	c.requested.addActions(v)
 }
@@ -98,19 +98,21 @@ func (c *comparison) compareFiles(old, new resource.Config) {
 		f := newOrOld(was, is)
 		v := c.policy.decidePath(f.Path)
 		if v.isRegistriesRule {
-			v = v.withDrainIfUnsafe(was, is)
+			v = v.withDrainIfUnsafe(registriesChange{was: was, is: is, hasDropins: hasRegistriesDropins(old, new)})
 		}
-		c.addChange(Change{Domain: File, Name: f.Path, Verb: changeVerb(was, is), Why: changedFileParts(was, is), From: f.From}, v)
+		c.addChange(Change{Kind: File, Name: f.Path, Verb: changeVerb(was, is), Reason: changedFileParts(was, is), From: f.From}, v)
 	})
 	sameDirectory := func(a, b resource.Directory) bool { return sameInt(a.Mode, b.Mode) && a.Owner == b.Owner }
 	walkDifferences(old.Directories, new.Directories, comparer[resource.Directory]{func(d resource.Directory) string { return d.Path }, sameDirectory}, func(was, is *resource.Directory) {
 		d := newOrOld(was, is)
-		c.addChange(Change{Domain: Directory, Name: d.Path, Verb: changeVerb(was, is), From: d.From}, c.policy.decidePath(d.Path))
+		c.addChange(Change{Kind: Directory, Name: d.Path, Verb: changeVerb(was, is), From: d.From}, c.policy.decidePath(d.Path))
 	})
-	sameLink := func(a, b resource.Link) bool { return a.Target == b.Target && a.Hard == b.Hard && a.Owner == b.Owner }
+	sameLink := func(a, b resource.Link) bool {
+		return a.Target == b.Target && a.Observed == b.Observed && a.Hard == b.Hard && a.Owner == b.Owner
+	}
 	walkDifferences(old.Links, new.Links, comparer[resource.Link]{func(l resource.Link) string { return l.Path }, sameLink}, func(was, is *resource.Link) {
 		l := newOrOld(was, is)
-		c.addChange(Change{Domain: Link, Name: l.Path, Verb: changeVerb(was, is), From: l.From}, c.policy.decidePath(l.Path))
+		c.addChange(Change{Kind: Link, Name: l.Path, Verb: changeVerb(was, is), From: l.From}, c.policy.decidePath(l.Path))
 	})
 }
 
@@ -123,7 +125,7 @@ func sameContents(a, b resource.File) bool {
 	if a.Sum != "" && b.Sum != "" {
 		return a.Sum == b.Sum
 	}
-	return a.Digest == b.Digest && bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)
+	return a.Digest == b.Digest && a.Observed == b.Observed && bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)
 }
 
 func sameInt(a, b *int) bool {

@@ -136,7 +136,7 @@ func (tc testCase) check(t *testing.T) {
 	}
 	var got []string
 	for _, c := range d.Changes {
-		got = append(got, fmt.Sprintf("%s %s %s <%s>", c.Verb, c.Domain, c.Name, c.Rule))
+		got = append(got, fmt.Sprintf("%s %s %s <%s>", c.Verb, c.Kind, c.Name, c.Rule))
 	}
 	if changes := strings.Join(got, "\n"); changes != strings.Join(trimLines(tc.changes), "\n") {
 		t.Errorf("changes:\n%s\nwant:\n%s", changes, strings.Join(trimLines(tc.changes), "\n"))

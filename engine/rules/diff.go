@@ -5,21 +5,21 @@ import (
 	"holdfast/engine/resource"
 )
 
-// Domain is the kind of a changed object.
-type Domain string
+// Kind is the kind of a changed resource.
+type Kind string
 
-// The domains, in the order of changes. A group has the domain User and a
-// GroupName.
+// The kinds, in the order of changes.
 const (
-	OS         Domain = "os"
-	KernelType Domain = "kernelType"
-	KernelArg  Domain = "karg"
-	Extension  Domain = "extension"
-	File       Domain = "file"
-	Directory  Domain = "directory"
-	Link       Domain = "link"
-	Unit       Domain = "unit"
-	User       Domain = "user"
+	OS         Kind = "os"
+	KernelType Kind = "kernel type"
+	KernelArg  Kind = "kernel argument"
+	Extension  Kind = "extension"
+	File       Kind = "file"
+	Directory  Kind = "directory"
+	Link       Kind = "link"
+	Unit       Kind = "unit"
+	User       Kind = "user"
+	Group      Kind = "group"
 )
 
 // Verb is the kind of a change.
@@ -34,13 +34,13 @@ const (
 
 // Change is one difference between two configurations.
 type Change struct {
-	Domain  Domain                  `json:"domain"`
+	Kind    Kind                    `json:"kind"`
 	Name    string                  `json:"name"` // path, unit, user, image, kernel argument …
 	Verb    Verb                    `json:"verb"`
-	Rule    string                  `json:"rule"`          // the rule that decided about the change, as in Action.Rules
-	Why     string                  `json:"why,omitempty"` // the changed parts, and the reason for the actions
-	Actions []engine.Action         `json:"-"`             // the actions that this change alone requests
-	From    resource.SourcePosition `json:"-"`             // position in the new configuration; for a deletion, in the old one
+	Rule    string                  `json:"rule"`             // the rule that decided about the change, as in Action.Rules
+	Reason  string                  `json:"reason,omitempty"` // the changed parts, and the reason for the actions
+	Actions []engine.Action         `json:"-"`                // the actions that this change alone requests
+	From    resource.SourcePosition `json:"-"`                // position in the new configuration; for a deletion, in the old one
 }
 
 // Action makes changes take effect.
@@ -67,7 +67,7 @@ func (d Diff) Explained(explain bool) Diff {
 	}
 	changes := make([]Change, len(d.Changes))
 	for i, c := range d.Changes {
-		c.Why = ""
+		c.Reason = ""
 		changes[i] = c
 	}
 	d.Changes = changes

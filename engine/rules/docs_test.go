@@ -8,7 +8,7 @@ import (
 
 // The documentation lists all built-in rules with their actions.
 func TestBuiltinRulesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/configs.md")
+	text, err := os.ReadFile("../../docs/config-changes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,10 +22,11 @@ func TestBuiltinRulesAreDocumented(t *testing.T) {
 			row = "| unit `" + r.Unit + "` | " + joinNames(list)
 		}
 		if !strings.Contains(string(text), "\n"+row+" |\n") && (r.Path != registriesPath || !strings.Contains(string(text), "\n"+row+"; drain first unless the change is safe |\n")) {
-			t.Errorf("docs/configs.md has no row %s |", row)
+			t.Errorf("docs/config-changes.md has no row %s |", row)
 		}
 	}
-	if rows := strings.Count(string(text), "\n| `/") + strings.Count(string(text), "\n| unit `"); rows != len(builtinRules) {
-		t.Errorf("docs/configs.md has %d rules, there are %d", rows, len(builtinRules))
+	table, _, _ := strings.Cut(string(text)[strings.Index(string(text), "\n| `"+builtinRules[0].Path):], "\n\n")
+	if rows := strings.Count(table, "\n| "); rows != len(builtinRules) {
+		t.Errorf("docs/config-changes.md has %d rules, there are %d", rows, len(builtinRules))
 	}
 }

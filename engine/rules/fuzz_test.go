@@ -19,10 +19,10 @@ func FuzzRegistries(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, old, new string) {
 		_, broken := parseRegistries([]byte(old))
-		if why := unsafeReason([]byte(old), []byte(old)); (why == "") != (broken == "") {
+		if why := unsafeReason([]byte(old), []byte(old), false); (why == "") != (broken == "") {
 			t.Errorf("compared with itself: %q, and by itself: %q", why, broken)
 		}
-		v := decision{actions: reloadCrio}.withDrainIfUnsafe(&resource.File{Contents: []byte(old)}, &resource.File{Contents: []byte(new)})
+		v := decision{actions: reloadCrio}.withDrainIfUnsafe(registriesChange{was: &resource.File{Contents: []byte(old)}, is: &resource.File{Contents: []byte(new)}})
 		drains := v.actions[0].Type == engine.DrainAction
 		if drains != strings.HasPrefix(v.why, "drain first: ") || v.why == "drain first: " {
 			t.Errorf("%v because %q", v.actions, v.why)

@@ -136,8 +136,8 @@ func TestNothingSecretIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range d.Changes {
-		if strings.Contains(c.Name+c.Rule+c.Why, secret) {
-			t.Errorf("%s %s shows it: %s", c.Domain, c.Name, c.Why)
+		if strings.Contains(c.Name+c.Rule+c.Reason, secret) {
+			t.Errorf("%s %s shows it: %s", c.Kind, c.Name, c.Reason)
 		}
 	}
 	if len(d.Changes) != 5 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
 
@@ -18,6 +19,14 @@ type Rule = engine.Rule
 // value has no rules.
 type Policy struct {
 	rules []Rule
+	links resource.Links
+}
+
+// WithLinks returns a policy that resolves links in the paths of its rules and
+// of changes before it compares them.
+func (p Policy) WithLinks(l resource.Links) Policy {
+	p.links = l
+	return p
 }
 
 // NewPolicy checks rules and reports all problems at once. It refuses rules

@@ -68,6 +68,34 @@ var registriesCases = []struct {
 	{"a mirror twice, and one of them changes", "reg x\nmir m1 digest-only\nmir m1 all", "reg x\nmir m1 digest-only\nmir m1 tag-only", "mirror m1 is listed twice"},
 	{"a mirror once more", "reg x\nmir m1", "reg x\nmir m1\nmir m1 tag-only", "mirror m1 is listed twice"},
 	{"a registry without a location, unchanged", "reg \nprefix *.x", "search=a\nreg \nprefix *.x", ""},
+	{"registry added, blocked", "", "reg x\nblocked\nmir m1 digest-only", "new registry x is blocked"},
+	{"part of a blocked registry added", "reg x\nblocked", "reg x\nblocked\nreg x/y\ndigest", "new registry x/y lifts the block"},
+	{"registry added, elsewhere", "", "reg y\nprefix x\ndigest", "new registry x pulls from another location"},
+	{"registry added, insecure", "", "reg x\ninsecure\ndigest", "new registry x changes insecure"},
+	{"part of a registry added, without its mirror", "reg x\nmir m1", "reg x\nmir m1\nreg x/y\nmir m2 digest-only", "new registry x/y takes the mirror m1/y"},
+	{"part of a registry added, with its mirror", "reg x\nmir m1 digest-only", "reg x\nmir m1 digest-only\nreg x/y\nmir m1/y digest-only\nmir m2 digest-only", ""},
+	{"part of a registry added, with its mirror for digests only", "reg x\nmir m1", "reg x\nmir m1\nreg x/y\nmir m1/y digest-only", "new registry x/y takes the mirror m1/y"},
+	{"part of a registry without mirrors added", "reg x", "reg x\nreg x/y\nmir m2 digest-only", ""},
+	{"part of a registry that is elsewhere added", "reg z\nprefix x", "reg z\nprefix x\nreg x/y\ndigest", "new registry x/y pulls from another location"},
+	{"part of a registry that is elsewhere added, at its place there", "reg z\nprefix x", "reg z\nprefix x\nreg z/y\nprefix x/y\ndigest", ""},
+	{"part of an insecure registry added", "reg x\ninsecure", "reg x\ninsecure\nreg x/y\ndigest", "new registry x/y changes insecure"},
+	{"part of a wildcard added, without its mirror", "reg \nprefix *.x\nmir m1 digest-only", "reg \nprefix *.x\nmir m1 digest-only\nreg a.x\ndigest", "new registry a.x takes the mirror m1"},
+	{"part of a registry by its port added", "reg x\nmir m1", "reg x\nmir m1\nreg x:5000\ndigest", "new registry x:5000 takes the mirror m1:5000"},
+	{"a name that only begins alike added", "reg x\nmir m1", "reg x\nmir m1\nreg xy\ndigest", ""},
+	{"wider registry added", "reg x/y\nmir m1", "reg x/y\nmir m1\nreg x\nmir m2 digest-only", ""},
+	{"wildcard added", "reg x", "reg x\nreg \nprefix *.y\ndigest", ""},
+	{"wildcard added within a wildcard", "reg \nprefix *.x", "reg \nprefix *.x\nreg \nprefix *.y.x\ndigest", "new registry *.y.x takes images from the registry *.x"},
+	{"wildcard added around a host of one letter", "reg a.x", "reg a.x\nreg \nprefix *.x\ndigest", "new registry *.x takes images from the registry a.x"},
+	{"wildcard added around a longer host", "reg aa.x", "reg aa.x\nreg \nprefix *.x\ndigest", ""},
+	{"a wildcard and a host of one letter in another order", "reg a.x\nreg \nprefix *.x", "reg \nprefix *.x\nreg a.x", "order of the registries *.x and a.x"},
+	{"part of a registry that is listed twice added", "reg x\nreg x\nmir m1", "reg x\nreg x\nmir m1\nreg x/y\ndigest", "new registry x/y is part of x, which is not the only entry"},
+	{"slash at the end of a name", "reg x/\nmir m1/ digest-only", "reg x\nmir m1 digest-only", ""},
+	{"mirror-by-digest-only goes", "reg x\ndigest\nmir m1", "reg x\nmir m1", "pull-from-mirror of mirror m1"},
+	{"mirror-by-digest-only comes", "reg x\nmir m1", "reg x\ndigest\nmir m1", ""},
+	{"insecure mirror", "reg x\nmir m1\nminsecure", "reg x\nmir m1", "insecure of mirror m1 changed"},
+	{"a second registry to search, enforcing", "search=a\nmode enforcing", "search=a,b\nmode enforcing", "short-name-mode is enforcing"},
+	{"short-name-mode", "search=a", "search=a\nmode enforcing", "short-name-mode, aliases"},
+	{"an alias", "search=a", "search=a\nalias b", "short-name-mode, aliases"},
 	{"another registry without a location", "reg \nprefix *.x\nmir m1", "reg \nprefix *.x", "mirror m1 is gone"},
 }
 
@@ -81,7 +109,7 @@ func registriesFile(short string) *resource.File {
 		list, ok := strings.CutPrefix(line, "search=")
 		switch {
 		case ok: // top-level fields come before all tables
-			search = "unqualified-search-registries = [\"" + strings.ReplaceAll(list, ",", "\", \"") + "\"]\n"
+			search += "unqualified-search-registries = [\"" + strings.ReplaceAll(list, ",", "\", \"") + "\"]\n"
 		case kind == "missing":
 			return nil
 		case kind == "invalid":
@@ -96,6 +124,12 @@ func registriesFile(short string) *resource.File {
 			b.WriteString("mirror-by-digest-only = true\n")
 		case kind == "blocked", strings.EqualFold(strings.Trim(kind, `"`), "insecure"):
 			b.WriteString(kind + " = true\n")
+		case kind == "minsecure":
+			b.WriteString("insecure = true\n")
+		case kind == "mode":
+			search += "short-name-mode = \"" + rest + "\"\n"
+		case kind == "alias":
+			b.WriteString("[aliases]\n" + rest + " = \"example.com/" + rest + "\"\n")
 		case kind == "mir":
 			location, pull, ok := strings.Cut(rest, " ")
 			b.WriteString("[[registry.mirror]]\nlocation = \"" + location + "\"\n")
@@ -111,7 +145,7 @@ func TestRegistriesConf(t *testing.T) {
 	for _, tc := range registriesCases {
 		t.Run(tc.name, func(t *testing.T) {
 			was, is := registriesFile(tc.old), registriesFile(tc.new)
-			v := decision{actions: reloadCrio}.withDrainIfUnsafe(was, is)
+			v := decision{actions: reloadCrio}.withDrainIfUnsafe(registriesChange{was: was, is: is})
 			want := "reload crio.service"
 			if tc.drain != "" {
 				want = "drain, " + want
@@ -137,7 +171,7 @@ func TestRegistriesConfOfTheHost(t *testing.T) {
 		{{Path: reg, Inherit: true}, registriesFile("search=a")},
 		{registriesFile("search=a"), {Path: reg, Inherit: true, Append: []byte("#")}},
 	} {
-		if v := (decision{actions: reloadCrio}).withDrainIfUnsafe(inherited[0], inherited[1]); len(v.actions) != 2 {
+		if v := (decision{actions: reloadCrio}).withDrainIfUnsafe(registriesChange{was: inherited[0], is: inherited[1]}); len(v.actions) != 2 {
 			t.Errorf("no drain: %s", v.why)
 		}
 	}

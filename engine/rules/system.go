@@ -9,25 +9,25 @@ import (
 
 func (c *comparison) compareSystem(old, new resource.Config) {
 	if old.OSImage != new.OSImage {
-		c.addChange(Change{Domain: OS, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
+		c.addChange(Change{Kind: OS, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
 	}
 	if was, is := kernelTypeOf(old), kernelTypeOf(new); was != is {
-		c.addChange(Change{Domain: KernelType, Name: is, Verb: Update, Why: "was " + was}, fixedDecision("kernel type"))
+		c.addChange(Change{Kind: KernelType, Name: is, Verb: Update, Reason: "was " + was}, fixedDecision("kernel type"))
 	}
 	c.compareKernelArgs(old, new)
 	if old.ExtensionsImage != new.ExtensionsImage {
-		c.addChange(Change{Domain: Extension, Name: cmp.Or(new.ExtensionsImage, old.ExtensionsImage), Verb: stringVerb(old.ExtensionsImage, new.ExtensionsImage), Why: "extensions come from this image"}, fixedDecision("extensions"))
+		c.addChange(Change{Kind: Extension, Name: cmp.Or(new.ExtensionsImage, old.ExtensionsImage), Verb: stringVerb(old.ExtensionsImage, new.ExtensionsImage), Reason: "extensions come from this image"}, fixedDecision("extensions"))
 	}
 	self := func(s string) string { return s }
 	same := func(string, string) bool { return true }
 	walkDifferences(sortUnique(old.Extensions), sortUnique(new.Extensions), comparer[string]{self, same}, func(was, is *string) {
-		c.addChange(Change{Domain: Extension, Name: newOrOld(was, is), Verb: changeVerb(was, is)}, fixedDecision("extensions"))
+		c.addChange(Change{Kind: Extension, Name: newOrOld(was, is), Verb: changeVerb(was, is)}, fixedDecision("extensions"))
 	})
 }
 
 func (c *comparison) compareKernelArgs(old, new resource.Config) {
 	add := func(arg string, v Verb, why string) {
-		c.addChange(Change{Domain: KernelArg, Name: arg, Verb: v, Why: why}, fixedDecision("kernel arguments"))
+		c.addChange(Change{Kind: KernelArg, Name: arg, Verb: v, Reason: why}, fixedDecision("kernel arguments"))
 	}
 	gone, was := splitCommon(old.KernelArgs, new.KernelArgs)
 	come, is := splitCommon(new.KernelArgs, old.KernelArgs)

@@ -12,7 +12,7 @@ func (c *comparison) compareUnits(old, new resource.Config) {
 		if was != nil && is != nil {
 			why = joinParts(changedUnitParts(*was, *is))
 		}
-		c.addChange(Change{Domain: Unit, Name: u.Name, Verb: changeVerb(was, is), Why: why, From: u.From}, c.policy.decideUnit(u.Name))
+		c.addChange(Change{Kind: Unit, Name: u.Name, Verb: changeVerb(was, is), Reason: why, From: u.From}, c.policy.decideUnit(u.Name))
 	})
 }
 

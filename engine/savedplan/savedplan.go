@@ -3,18 +3,26 @@ package savedplan
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"holdfast/engine"
+	"holdfast/engine/privatefile"
 )
 
-// Save writes a plan to a file, with a seal in place of its secrets.
+// maxPlan is the limit of a saved plan, in bytes. Files that a person names may have
+// as many when they are read (engine/input).
+const maxPlan = 128 << 20
+
+// Save writes a plan to a file, with a seal in place of its secrets. Without
+// indentation, the plan of 10,000 hosts is half as long.
 func Save(path string, plan engine.Plan, sensitive []string) error {
-	b, err := json.MarshalIndent(sealPlan(plan, sensitive), "", "  ")
+	b, err := json.Marshal(sealPlan(plan, sensitive))
 	if err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
-	if err := os.WriteFile(path, append(b, '\n'), 0o600); err != nil {
+	if len(b) >= maxPlan {
+		return fmt.Errorf("save plan: it has %d MiB, and a file that is read may have %d; select fewer hosts with --limit", len(b)>>20, maxPlan>>20)
+	}
+	if err := privatefile.Write(path, append(b, '\n')); err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	return nil

@@ -46,7 +46,8 @@ type Bastion struct {
 	commands []Command
 	events   []event.Event
 
-	observed *laws.Run // guarded by the lock of the site
+	connected map[string]int // boots of the hosts in which the bastion has connected to them
+	observed  *laws.Run      // guarded by the lock of the site
 }
 
 type state int

@@ -97,6 +97,8 @@ func (b *Bastion) Connect(_ context.Context, h engine.Host) (rollout.Conn, error
 		if host := b.site.hosts[h.Name]; !host.up || host.cut {
 			b.lawNotes().Miss(h.Name)
 			err = fmt.Errorf("connect to %s: connection refused", h.Name)
+		} else if !b.mayConnect(host) {
+			err = errRefused
 		}
 	})
 	return conn{b, b.site.hosts[h.Name]}, err

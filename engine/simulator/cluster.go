@@ -166,9 +166,8 @@ func (b *Bastion) Sample(ctx context.Context, name string) event.Sample {
 			return nil
 		})
 	}
-	s := event.Sample{Voters: len(f.Members), Healthy: f.CountHealthy(), Down: f.UnhealthyHosts(), Leader: f.Leader()}
 	if err != nil {
-		s.Problems = []string{err.Error()}
+		return event.Sample{Problems: []string{err.Error()}}
 	}
-	return s
+	return event.NewSample(f)
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/engine/rollout"
 )
 
@@ -78,7 +79,7 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 	if adopted && !mine {
 		b.law().CheckAdopt(&h.law)
 	}
-	b.lawNotes().Take(&h.law)
+	b.law().Take(&h.law)
 	if note := parseRollout(vars["note"]); note != nil {
 		b.law().CheckUnfinished(&h.law, note.Targets)
 		h.memory.rollout = note
@@ -108,10 +109,14 @@ func (h *Host) releaseHold(b *Bastion, script string, now time.Time) rollout.Rep
 		return h.refuseHeld()
 	}
 	b.law().CheckRelease(&h.law)
+	b.law().CheckWhole(&h.law, vars["whole"] != "")
+	if vars["whole"] != "" {
+		h.ended = nil
+	}
 	if vars["updated"] != "" {
 		h.memory.updated = h.clockTime(now)
 	}
-	if boot := vars["boot"]; vars["accepts"] != "" && (boot == "" || boot == h.bootID()) {
+	if boot := vars["boot"]; vars["accepts"] != "" && (boot == "" || resource.BootID(boot) == h.bootID()) {
 		b.law().CheckAccepts(&h.law, vars["accepts"])
 		h.memory.acceptOS(vars["accepts"])
 	}

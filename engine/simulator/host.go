@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/simulator/laws"
 )
 
@@ -20,13 +21,16 @@ type Traits struct {
 	Settle   time.Duration // from the answer until its units run and its etcd member has caught up
 	Skew     time.Duration // how far its clock is ahead
 
+	HalfDone  bool          // a write fails in the middle, and cannot be undone
 	DiskFull  bool          // a staging fails for lack of space
 	Forgetful bool          // the host loses a staged OS
 	NoReturn  bool          // the host does not come back from a reboot
 	OldOS     bool          // the host comes back from a reboot with the old OS
+	Soft      bool          // a reboot of the host is only a soft one: its kernel stays
 	Stubborn  bool          // the host refuses to reboot
 	Failing   []string      // units that have failed after a reboot
 	Missing   []string      // units that do not run after a reboot
+	Ending    bool          // these units start again and again, and end soon each time
 	NoEtcd    bool          // its etcd member does not come back from a reboot, and does not start
 	CatchUp   time.Duration // from the start of etcd until its learner may be promoted
 	NoFreezer bool          // the host cannot freeze a staging
@@ -46,17 +50,19 @@ type Traits struct {
 type Host struct {
 	Name string
 
-	site    *Site
-	member  *peer     // of its cluster, as etcd lists it; nil: none
-	data    string    // ID of the member whose data it has
-	law     laws.Host // the host as the observer of the laws has it
-	host    engine.Host
-	traits  Traits
-	up, cut bool
-	boot    int // number of boots
-	since   time.Time
-	goes    time.Time // when the host goes down; zero: never
-	returns time.Time // when the host comes back; zero: never
+	site        *Site
+	member      *peer     // of its cluster, as etcd lists it; nil: none
+	data        string    // ID of the member whose data it has
+	law         laws.Host // the host as the observer of the laws has it
+	host        engine.Host
+	traits      Traits
+	up, cut     bool
+	boot        int  // number of boots of the kernel
+	soft        int  // number of soft reboots since then
+	keepsKernel bool // the host went down in a soft reboot
+	since       time.Time
+	goes        time.Time // when the host goes down; zero: never
+	returns     time.Time // when the host comes back; zero: never
 
 	booted, staged string
 	bootedAt       time.Time // when the host first ran booted; zero: since the start
@@ -70,11 +76,14 @@ type Host struct {
 	finalizeErr    string
 	plain          bool // the reboot into the OS on disk is reported at once
 	setting        setting
+	probation      *probation // the write of the setting that waits for a new login; nil: none
+	proved         string     // run whose login has confirmed the last write on probation
 	memory         memory
 
 	hold    *engine.Hold
-	garbage string // text of a hold file that cannot be read
-	freed   bool   // a person removed the last hold
+	ended   *engine.Hold // hold of a run that a person ended before a run saw the host whole
+	garbage string       // text of a hold file that cannot be read
+	freed   bool         // a person removed the last hold
 	units   []string
 	ran     []string // units that ran when the hold was taken
 	failed  []string
@@ -120,6 +129,8 @@ func (h *Host) advanceTo(now time.Time) {
 		case h.staging != "" && h.up && isDue(h.stagedBy, now) && !isDue(h.goes, h.stagedBy):
 			h.staged, h.locked, h.staging = h.staging, true, ""
 			h.stager.law().CheckArrives(&h.law, "OS "+h.staged)
+		case h.probation != nil && h.up && isDue(h.probation.until, now):
+			h.undoProbation()
 		case isDue(h.goes, now):
 			h.goDown(h.goes)
 		case isDue(h.returns, now):
@@ -134,8 +145,8 @@ func isDue(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 
 func (h *Host) goDown(at time.Time) {
 	rebooting := !h.goes.IsZero()
-	h.up, h.goes, h.staging = false, time.Time{}, ""
-	h.lost = at
+	h.up, h.goes, h.staging, h.probation = false, time.Time{}, "", nil
+	h.lost, h.keepsKernel = at, rebooting && h.traits.Soft
 	if rebooting && !h.traits.NoReturn {
 		h.returns = at.Add(h.traits.Boot)
 	}
@@ -144,7 +155,11 @@ func (h *Host) goDown(at time.Time) {
 
 func (h *Host) comeUp(at time.Time) {
 	h.up, h.since, h.returns, h.finalizeErr = true, at, time.Time{}, ""
-	h.boot++
+	if h.keepsKernel {
+		h.soft++
+	} else {
+		h.boot, h.soft = h.boot+1, 0
+	}
 	switch {
 	case h.staged == "" || h.locked:
 		h.bootsNext()
@@ -178,7 +193,13 @@ func (h *Host) hasHealthyMember(now time.Time) bool {
 	return h.up && h.etcd && h.member != nil && h.member.id == h.data && !now.Before(h.since.Add(h.traits.Settle))
 }
 
-func (h *Host) bootID() string { return fmt.Sprintf("%s-boot-%d", h.Name, h.boot) }
+func (h *Host) bootID() resource.BootID {
+	id := fmt.Sprintf("%s-boot-%d", h.Name, h.boot)
+	if h.soft > 0 {
+		id += fmt.Sprintf("+%d", h.soft)
+	}
+	return resource.BootID(id)
+}
 
 func (h *Host) hostFacts(now time.Time) engine.Facts {
 	// logind delays the shutdown for half of the time.
@@ -188,17 +209,24 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 	}
 	f := engine.Facts{
 		Host: h.Name, BootID: h.bootID(), Clock: now.Add(h.traits.Skew).UTC(), Stopping: stopping, Hold: h.holdCopy(), HoldProblem: h.garbage,
-		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "simulator 1",
+		Failed: slices.Clone(h.failed), FinalizeProblem: h.finalizeErr, Tool: "simulator 1",
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.versionLabel(h.booted), Booted: true}},
 	}
 	if h.previous != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.versionLabel(h.previous), Rollback: true})
+	}
+	if h.ended != nil {
+		ended := *h.ended
+		f.Unproven = &ended
 	}
 	remembered := h.memory.rememberedFacts()
 	f.Rollout, f.Updated, f.Rejected = remembered.Rollout, remembered.Updated, remembered.Rejected
 	f.Config = h.setting.configFacts(h.traits.Unclear)
 	if !now.Before(h.since.Add(h.traits.Settle)) {
 		f.Running = slices.Clone(h.units)
+	}
+	if h.traits.Ending && h.boot > 1 {
+		f.Unsettled = slices.Clone(h.traits.Missing)
 	}
 	if h.staging != "" {
 		f.StageUnit = "active"

@@ -37,11 +37,13 @@ func (h *Host) settingScript(b *Bastion, verb, order string, now time.Time) roll
 	}
 	quiet := verb == "quiet"
 	switch {
+	case h.probation != nil:
+		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: verb + ": another holdfast is writing to this host; nothing was done\n"}
 	case h.isForeign(o, quiet) && (o.Claim || o.Before == nil):
 		return notHeld
 	case !h.goes.IsZero():
 		return rollout.Reply{Code: 1, Stderr: "the system is going down\n"}
-	case o.Boot != "" && o.Boot != h.bootID():
+	case o.Boot != "" && o.Boot != string(h.bootID()):
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: verb + ": the host has rebooted since it was planned; nothing was done\n"}
 	case o.Before != nil && o.Was != h.setting.disk:
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: verb + ": " + settingPath + " has changed since it was planned; nothing was done\n"}
@@ -101,6 +103,9 @@ func (h *Host) writeSetting(b *Bastion, o settingOrder, now time.Time) *rollout.
 	if o.Before == nil {
 		return nil
 	}
+	if o.Proof {
+		h.probation, h.proved = &probation{run: o.Run, was: h.setting, until: now.Add(probationLimit)}, ""
+	}
 	h.setting.applied = o.Before
 	if cut := h.cutAt("before", now); cut != nil {
 		return cut
@@ -110,6 +115,9 @@ func (h *Host) writeSetting(b *Bastion, o settingOrder, now time.Time) *rollout.
 	b.law().CheckArrives(&h.law, word)
 	h.setting.disk = word
 	h.setting.writes++
+	if h.traits.HalfDone {
+		return &rollout.Reply{Code: hostscript.ScriptHalfDone, Stderr: "cp: no space left on device\nwrite: these could not be put back: " + settingPath + "\n"}
+	}
 	if actionsOf(word)[0].Type == engine.NoAction {
 		h.setting.effect = word
 	}
@@ -170,10 +178,10 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 			NonDisruptive: []engine.Step{settingStep(t, "record", record.scriptText("quiet"), false)},
 		}
 	}
-	write := settingOrder{Run: t.Run, Boot: t.Facts.BootID, Was: x.disk, Before: &before, Claim: true}
+	write := settingOrder{Run: t.Run, Boot: string(t.Facts.BootID), Was: x.disk, Before: &before, Claim: true, Proof: touchesLogin(x.want) && x.disk != x.want}
 	s := engine.Steps{Actions: x.actions}
 	if x.disk != x.want {
-		s.Write = []engine.Step{settingStep(t, "write", write.scriptText("write"), false)}
+		s.Write = withProof(t, settingStep(t, "write", write.scriptText("write"), false), x.want)
 	}
 	quiet := write
 	quiet.After = &after
@@ -196,7 +204,14 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 		}
 	}
 	s.Record = []engine.Step{settingStep(t, "record", record.scriptText("record"), false)}
-	s.NonDisruptive = []engine.Step{settingStep(t, "write", quiet.scriptText("quiet"), quiet.Action != "" && !t.Desired.StopOnError)}
+	fallback := quiet.Action != "" && !t.Desired.StopOnError
+	if write.Proof {
+		last := settingOrder{Run: quiet.Run, Holders: quiet.Holders, Action: quiet.Action, Failed: quiet.Failed, After: quiet.After}
+		write.Holders = quiet.Holders
+		s.NonDisruptive = append(withProof(t, settingStep(t, "write", write.scriptText("quiet"), false), x.want), settingStep(t, "record", last.scriptText("quiet"), fallback))
+	} else {
+		s.NonDisruptive = []engine.Step{settingStep(t, "write", quiet.scriptText("quiet"), fallback)}
+	}
 	if endsService(x.want) {
 		s.StoppedServices = []string{appUnit}
 	}
@@ -218,6 +233,6 @@ func (x settingDiff) buildRecords(t engine.Target) (before, after resource.Recor
 func settingStep(t engine.Target, name, script string, fallback bool) engine.Step {
 	return engine.Step{
 		Name: name, On: t.Host.Name, Timeout: engine.Duration(actionLimit + time.Minute),
-		Do: engine.Op{Exec: &engine.Exec{Script: script, Fallback: fallback}},
+		Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript(script), Fallback: fallback}},
 	}
 }

@@ -70,7 +70,7 @@ func updateSteps(t engine.Target, _ []engine.Change) engine.Steps {
 		}
 		steps.Stage = []engine.Step{{
 			Name: "stage", On: t.Host.Name, Timeout: t.StageTimeout(),
-			Do: engine.Op{Exec: &engine.Exec{Script: stage, Abort: "simulator abort"}},
+			Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript(stage), Abort: engine.NewScript("simulator abort")}},
 		}}
 	}
 	return steps
@@ -80,7 +80,7 @@ func updateSteps(t engine.Target, _ []engine.Change) engine.Steps {
 const plain = "-"
 
 func syncDisks(t engine.Target) engine.Step {
-	return engine.Step{Name: "sync disks", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "simulator sync " + t.Run}}, Timeout: 60e9}
+	return engine.Step{Name: "sync disks", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("simulator sync " + t.Run)}}, Timeout: 60e9}
 }
 
 func rebootSteps(t engine.Target, digest string) []engine.Step {
@@ -88,10 +88,10 @@ func rebootSteps(t engine.Target, digest string) []engine.Step {
 	if digest == plain {
 		await.Digest = ""
 	}
-	order := strings.Join([]string{"simulator reboot", digest, t.Facts.BootID, t.Run}, " ")
+	order := strings.Join([]string{"simulator reboot", digest, string(t.Facts.BootID), t.Run}, " ")
 	return []engine.Step{
 		syncDisks(t),
-		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Reboots: true},
+		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript(order)}}, Timeout: 60e9, Reboots: true},
 		{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &await}, Timeout: t.Pool.Timeouts.WithDefaults().Reboot},
 	}
 }

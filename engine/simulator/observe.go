@@ -65,8 +65,10 @@ func (h *Host) observeInto(s *laws.State, now time.Time) {
 	s.Up, s.Cut, s.GoesDown, s.Returns, s.Lost = h.up, h.cut, !h.goes.IsZero(), !h.returns.IsZero(), h.lost
 	s.Booted, s.BootedAt, s.Staged, s.Reboots, s.Rejected = h.booted, h.bootedAt, h.staged, len(h.reboots), h.memory.rejected
 	s.Hold, s.Garbled, s.Freed, s.Drained = h.hold, h.garbage != "", h.freed, h.drained
+	s.Failed = h.failed
 	s.Units, s.Healthy, s.Unclear = h.units, h.hasHealthyMember(now) || h.up && h.member == nil, h.traits.Unclear != ""
 	h.setting.observeInto(&s.Setting)
+	s.LockedOut, s.Probation = locksOut(h.setting.disk), h.probation != nil
 	s.Setting.Wanted, s.StagedBy = nil, ""
 	if word, ok := h.site.settings[h.Name]; ok {
 		wanted := word // a copy of its own, so that word does not use the heap for hosts without a setting
@@ -95,6 +97,7 @@ func (o settingOrder) observed(quiet bool) laws.SettingOrder {
 	if o.Before != nil {
 		seen.Word = wordOf(o.Before.Unfinished.Config)
 		seen.Takes = actionsOf(seen.Word)
+		seen.Login, seen.Probation = touchesLogin(seen.Word) && seen.Word != o.Was, o.Proof
 	}
 	return seen
 }

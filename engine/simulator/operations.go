@@ -75,8 +75,12 @@ func (h *Host) StartUnits() {
 // This person is responsible for the state of the host.
 func (h *Host) SetHold(hold *engine.Hold) {
 	h.site.withLock(func(time.Time) {
+		if h.hold != nil && h.hold.Kind == engine.RunHold && h.hold.Failed != nil {
+			h.ended = h.hold
+		}
 		h.hold, h.freed = hold, hold == nil
 		if hold != nil {
+			hold.Schema = engine.HoldSchema
 			h.site.addToLog("%s holds %s", hold.Holder, h.Name)
 			h.endStaging()
 		}

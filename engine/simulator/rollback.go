@@ -45,7 +45,7 @@ func (h *Host) Remember(r Remembered) {
 func (m memory) rememberedFacts() Remembered {
 	r := Remembered{Updated: m.updated, Rejected: slices.Clone(m.rejected)}
 	if m.rollout != nil {
-		r.Rollout = &engine.Rollout{Run: m.rollout.Run, Number: m.rollout.Number, Targets: maps.Clone(m.rollout.Targets), Over: slices.Clone(m.rollout.Over)}
+		r.Rollout = &engine.Rollout{Run: m.rollout.Run, Number: m.rollout.Number, Targets: maps.Clone(m.rollout.Targets), Supersedes: slices.Clone(m.rollout.Supersedes)}
 	}
 	return r
 }
@@ -87,7 +87,7 @@ func backSteps(t engine.Target, digest, old string) []engine.Step {
 	order := strings.Join([]string{"simulator rollback", digest, old, t.Run}, " ")
 	return []engine.Step{
 		syncDisks(t),
-		{Name: rollBack, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Reboots: true},
+		{Name: rollBack, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript(order)}}, Timeout: 60e9, Reboots: true},
 		{
 			Name: "wait for the previous OS", On: t.Host.Name,
 			Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old}}, Timeout: t.Pool.Timeouts.WithDefaults().Reboot,

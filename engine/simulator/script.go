@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/engine/rollout"
 )
 
@@ -20,6 +21,8 @@ func VerbOf(s rollout.Script) string {
 		return "hold"
 	case s.Op.Release != nil:
 		return "release"
+	case s.Op.ProveLogin != nil:
+		return "prove"
 	case s.Op.Exec != nil:
 		verb, _ := parseOrder(s.Text)
 		return verb
@@ -54,6 +57,8 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 		return h.checkHold(b.holdOwner(), s.Text)
 	case rollout.FailHoldScript:
 		return h.failHold(s.Text, now)
+	case rollout.UndoScript:
+		return h.undoScript(s.Text)
 	case rollout.AbortScript:
 		h.staging = ""
 		return rollout.Reply{}
@@ -72,6 +77,8 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 		return h.takeHold(b, s.Text, now)
 	case s.Op.Release != nil:
 		return h.releaseHold(b, s.Text, now)
+	case s.Op.ProveLogin != nil:
+		return h.confirmProbation(s.Text)
 	case s.Op.Exec != nil:
 		return h.obeyOrder(b, s.Text, now)
 	}
@@ -155,7 +162,7 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	switch {
 	case !h.isHeld() || h.heldBut(o.run):
 		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
-	case h.bootID() != boot || !h.goes.IsZero():
+	case h.bootID() != resource.BootID(boot) || !h.goes.IsZero():
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "finalize: the host has rebooted since it was planned\n"}
 	case digest == plain && h.staged != "" && !h.locked:
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "reboot: the staged OS would be booted\n"}

@@ -73,6 +73,7 @@ type settingOrder struct {
 	Boot    string           `json:"boot,omitempty"`    // boot ID in the plan
 	Was     string           `json:"was,omitempty"`     // setting on disk in the plan
 	Before  *resource.Record `json:"before,omitempty"`  // record during the write; nil: the script writes nothing
+	Proof   bool             `json:"proof,omitempty"`   // the host undoes the write unless a new login confirms it
 	Claim   bool             `json:"claim,omitempty"`   // the script checks the hold again after the upload
 	Action  string           `json:"action,omitempty"`
 	Failed  *resource.Record `json:"failed,omitempty"` // record if the action fails
@@ -135,7 +136,7 @@ func (settings) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error
 	if err != nil {
 		return engine.Difference{}, err
 	}
-	c := engine.Change{Module: "settings", Resource: "setting", Before: x.disk, After: x.want, Rule: x.rule, Verb: "update", Drift: x.drift, Actions: x.actions}
+	c := engine.Change{Module: "settings", Resource: "setting", Before: x.disk, After: x.want, Rule: x.rule, Verb: "update", Drift: x.drift, Login: touchesLogin(x.want), Actions: x.actions}
 	switch {
 	case x.differs:
 		return engine.Difference{Changes: []engine.Change{c}, Steps: planSettingSteps}, nil

@@ -147,7 +147,7 @@ func (s *Site) settle() {
 func (s *Site) advanceTo(now time.Time) {
 	s.at = now
 	for _, h := range s.all {
-		if h.staging != "" || !h.goes.IsZero() || !h.returns.IsZero() {
+		if h.staging != "" || !h.goes.IsZero() || !h.returns.IsZero() || h.probation != nil {
 			h.advanceTo(now)
 		}
 	}

@@ -16,8 +16,7 @@ func FoldNames(names []string) []string {
 		prefix, suffix string
 		width          int
 	}
-	groups := map[series][]int{}
-	var order []series
+	var groups Groups[series, int]
 	var out []string
 	for _, name := range names {
 		prefix, digits, suffix := cutNumber(name)
@@ -26,14 +25,9 @@ func FoldNames(names []string) []string {
 			out = append(out, name)
 			continue
 		}
-		s := series{prefix, suffix, len(digits)}
-		if groups[s] == nil {
-			order = append(order, s)
-		}
-		groups[s] = append(groups[s], n)
+		groups.Add(series{prefix, suffix, len(digits)}, n)
 	}
-	for _, s := range order {
-		numbers := groups[s]
+	for s, numbers := range groups.All() {
 		sort.Ints(numbers)
 		if len(numbers) == 1 {
 			out = append(out, fmt.Sprintf("%s%0*d%s", s.prefix, s.width, numbers[0], s.suffix))

@@ -9,7 +9,7 @@ import (
 // below it marks that begin at a column. Numbers and columns count from 1. A
 // very long line is cut around the marks.
 func MarkColumns(number int, line string, column, width int) string {
-	line, column = excerptAround(line, column)
+	line, column = excerptAround(HideURLPasswords(line), column)
 	width = max(1, min(width, len([]rune(line))-column+1))
 	head := fmt.Sprintf("%5d", number)
 	return fmt.Sprintf("%s | %s\n%s | %s%s", head, Printable(line), strings.Repeat(" ", len(head)), indentLike(line, column-1), strings.Repeat("^", width))

@@ -9,7 +9,7 @@ import (
 
 // Printable returns s in a form that is safe to show on a terminal. Output of a
 // host is untrusted: it could move the cursor, change the title of the window,
-// or reorder a line so that the line seems to say something else. Newline and
+// or reorder a line so that the line has another meaning. Newline and
 // tab stay. Every other character that is not graphic becomes its Go escape,
 // such as \x1b or \u202e: C0 and C1 controls with ESC and CR, bidirectional
 // overrides, invisible and private characters. Bytes that are not UTF-8 become

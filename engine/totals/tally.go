@@ -123,7 +123,7 @@ func (h *hostTally) addOutage(e event.Event) {
 	}
 }
 
-// beginAt sets the begin of an outage that has not begun.
+// beginAt sets the start of an outage that has not begun.
 func beginAt(begin *time.Time, now time.Time) {
 	if begin.IsZero() {
 		*begin = now

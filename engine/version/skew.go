@@ -28,7 +28,7 @@ const maxMinor = 99_999
 //   - RHCOS up to OpenShift 4.18 has "418.94.202501221327-0", which is OpenShift
 //     4.18 on RHEL 9.4, and counts as 4.18. OKD has "418.9.…". (The manifests
 //     of openshift/os that build 418.94.DATE set the version 4.18 in
-//     os-release; docs/faq.md of openshift/os explains the 94.)
+//     os-release; the FAQ of openshift/os explains the 94.)
 //   - RHCOS from 4.19 on has "9.6.20250523-0", which is RHEL 9.6 and not
 //     OpenShift: 4.19 and 4.20 can have the same label, and 4.18 seems to have
 //     another major version.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/engine/config"
@@ -22,18 +23,26 @@ type Fetcher struct {
 	ctx  context.Context
 	dir  string // cache, by hash; "": none
 	warn func(string)
+	Wait func(string) // called if an answer takes long, before it has come; nil: nobody is told
+
+	answer, notice time.Duration // replace fetchAnswer and fetchNotice in tests
+
+	mu     sync.Mutex
+	silent map[string]bool // servers that did not answer
 }
 
 // Timeouts of a request: until the answer begins, and in total.
 const (
 	fetchAnswer = 30 * time.Second
+	fetchLess   = 5 * time.Second // in place of fetchAnswer, after a server has not answered
+	fetchNotice = 5 * time.Second // until the operator is told
 	fetchWhole  = 10 * time.Minute
 )
 
 // NewFetcher returns a fetcher with a cache in the operator's cache folder. It
 // warns about contents that it cannot keep there.
 func NewFetcher(ctx context.Context, warn func(string)) *Fetcher {
-	f := &Fetcher{ctx: ctx, warn: warn}
+	f := &Fetcher{ctx: ctx, warn: warn, answer: fetchAnswer, notice: fetchNotice, silent: map[string]bool{}}
 	if cache, err := os.UserCacheDir(); err == nil {
 		f.dir = filepath.Join(cache, "holdfast", "contents")
 	}
@@ -42,8 +51,20 @@ func NewFetcher(ctx context.Context, warn func(string)) *Fetcher {
 
 var hashRule = regexp.MustCompile(`^sha(256|512)-[0-9a-f]+$`)
 
-// Fetch returns verified contents, if possible from the cache.
+// Fetch returns verified contents, if possible from the cache. It downloads
+// contents without a hash, and keeps them by their hash for the next time.
 func (f *Fetcher) Fetch(r config.Remote) ([]byte, error) {
+	if r.Hash == "" {
+		fetched, err := f.download(r)
+		if err != nil {
+			return nil, err
+		}
+		data, err := r.Contents(fetched)
+		if err == nil {
+			f.keepContents(r, config.HashOf(data), data)
+		}
+		return data, err
+	}
 	hash := strings.ToLower(r.Hash)
 	if !hashRule.MatchString(hash) {
 		return nil, errors.New("its hash is of no known kind")
@@ -58,12 +79,20 @@ func (f *Fetcher) Fetch(r config.Remote) ([]byte, error) {
 		return nil, err
 	}
 	data, err := r.Contents(fetched)
-	if err == nil && f.dir != "" {
-		if err := writeCached(f.dir, hash, data); err != nil {
-			f.warn(fmt.Sprintf("contents from %s are not kept for later: %v", r.Redacted(), err))
-		}
+	if err == nil {
+		f.keepContents(r, hash, data)
 	}
 	return data, err
+}
+
+// keepContents writes contents into the cache.
+func (f *Fetcher) keepContents(r config.Remote, hash string, data []byte) {
+	if f.dir == "" {
+		return
+	}
+	if err := writeCached(f.dir, hash, data); err != nil {
+		f.warn(fmt.Sprintf("contents from %s are not kept for later: %v", r.Redacted(), err))
+	}
 }
 
 // download returns errors without the address, which may include a password.
@@ -75,18 +104,31 @@ func (f *Fetcher) download(r config.Remote) ([]byte, error) {
 	for _, h := range r.Headers {
 		request.Header.Add(h[0], h[1])
 	}
+	server := serverOf(request)
+	limit, err := f.answerTime(server)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(limit, func() { cancel(errSilent) }) // one limit for name, connection, TLS and answer
+	defer late.Stop()
+	defer f.tellLater(server, limit)()
+	request = request.WithContext(ctx)
 	transport := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: fetchAnswer}).DialContext,
-		TLSHandshakeTimeout:   fetchAnswer,
-		ResponseHeaderTimeout: fetchAnswer,
-		DisableCompression:    true, // the hash is of the bytes as served
-		ForceAttemptHTTP2:     true,
+		Proxy:              http.ProxyFromEnvironment,
+		DisableCompression: true, // the hash is of the bytes as served
+		ForceAttemptHTTP2:  true,
 
 		MaxResponseHeaderBytes: maxHeader,
 	}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport, Timeout: fetchWhole}).Do(request)
+	late.Stop()
+	if errors.Is(context.Cause(ctx), errSilent) {
+		f.noteSilent(server)
+		return nil, fmt.Errorf("%s does not answer within %s; check it and the proxies of the environment", server, limit)
+	}
 	if err != nil {
 		return nil, withoutAddress(err)
 	}
@@ -131,4 +173,51 @@ func writeCached(dir, name string, data []byte) error {
 		_ = os.Remove(temp.Name()) // only the first error matters
 	}
 	return err
+}
+
+var errSilent = errors.New("no answer")
+
+// serverOf returns the server that a request goes to: the host of its address, or a proxy.
+func serverOf(r *http.Request) string {
+	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
+		return "the proxy " + proxy.Host
+	}
+	return r.URL.Host
+}
+
+// answerTime returns the time for an answer. A server that has not answered is not asked again, and after it all others
+// have less time, so that many addresses do not take many times as long.
+func (f *Fetcher) answerTime(server string) (time.Duration, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.silent[server]:
+		return 0, fmt.Errorf("%s has not answered before, so it is not asked again", server)
+	case len(f.silent) > 0:
+		return min(f.answer, fetchLess), nil
+	}
+	return f.answer, nil
+}
+
+func (f *Fetcher) noteSilent(server string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.silent[server] = true
+}
+
+// tellLater tells the operator about a server that takes long. end ends that.
+func (f *Fetcher) tellLater(server string, limit time.Duration) (end func()) {
+	if f.Wait == nil {
+		return func() {}
+	}
+	told := make(chan struct{})
+	timer := time.AfterFunc(f.notice, func() {
+		defer close(told)
+		f.Wait(fmt.Sprintf("waiting for %s, at most %s for its answer", server, limit))
+	})
+	return func() {
+		if !timer.Stop() {
+			<-told
+		}
+	}
 }

@@ -3,12 +3,14 @@ package web
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine/config"
 )
@@ -43,5 +45,37 @@ func TestFetch(t *testing.T) {
 	}
 	if _, err := f.Fetch(config.Remote{URL: server.URL, Hash: "../x"}); err == nil {
 		t.Error("a hash of another kind was taken")
+	}
+}
+
+// TestSilentServer checks that a server that accepts connections and never answers is waited for once, and that the
+// operator is told about the wait.
+func TestSilentServer(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	told := make(chan string, 10)
+	f := NewFetcher(t.Context(), func(string) {})
+	f.answer, f.notice, f.Wait = 200*time.Millisecond, time.Nanosecond, func(text string) { told <- text }
+	at := listener.Addr().String()
+	hash := "sha256-" + strings.Repeat("0", 64)
+	_, err = f.Fetch(config.Remote{URL: "http://ann:s3cret@" + at + "/1", Hash: hash})
+	if err == nil || !strings.HasPrefix(err.Error(), at+" does not answer within 200ms") {
+		t.Errorf("%v", err)
+	}
+	if text := <-told; text != "waiting for "+at+", at most 200ms for its answer" {
+		t.Errorf("told: %q", text)
+	}
+	f.answer = time.Hour // a second wait would outlast the test
+	_, err = f.Fetch(config.Remote{URL: "http://" + at + "/2", Hash: hash})
+	if err == nil || err.Error() != at+" has not answered before, so it is not asked again" {
+		t.Errorf("%v", err)
+	}
+	if limit, err := f.answerTime("other.example"); limit != fetchLess || err != nil {
+		t.Errorf("another server has %s, %v", limit, err)
 	}
 }

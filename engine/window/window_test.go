@@ -26,7 +26,7 @@ func windowsIn(t *testing.T, loc *time.Location, texts ...string) []engine.Windo
 	t.Helper()
 	var list []engine.Window
 	for _, text := range texts {
-		w := engine.Window{Zone: loc.String(), Location: loc}
+		w := engine.Window{Timezone: loc.String(), Location: loc}
 		for len(text) > len("22:00-04:00") {
 			for d := time.Sunday; d <= time.Saturday; d++ {
 				if d.String()[:3] == text[:3] {
@@ -422,7 +422,7 @@ func drawWindows(t *rapid.T) []engine.Window {
 		list = append(list, engine.Window{
 			Days: rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 6), func(d int) time.Weekday { return time.Weekday(d) }), 0, 5).Draw(t, "days"),
 			From: 15 * quarter.Draw(t, "from"), To: 15 * (quarter.Draw(t, "to") + 1),
-			Zone: name, Location: loadZone(t, name),
+			Timezone: name, Location: loadZone(t, name),
 		})
 	}
 	return list

@@ -3,73 +3,70 @@ package hostconfig
 import (
 	"slices"
 
-	"holdfast/engine"
 	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
-func (x *configDiff) addAccountEdits(d engine.Desired, w *hostWrite) {
-	differs := map[string]bool{}
-	for _, c := range x.diff.Changes {
-		if c.Domain == rules.User {
-			differs[c.Name] = true
-		}
+func (a *accountDiff) addAccountEdits(changes []rules.Change, contents map[string][]byte, w *hostWrite) {
+	differs := map[subject]bool{}
+	for _, c := range changes {
+		differs[subject{c.Kind, c.Name}] = true
 	}
 	need := func(digest string) {
 		if digest != "" {
-			w.data[digest] = d.Contents[digest]
+			w.data[digest] = contents[digest]
 		}
 	}
-	was := passwordHashes(x.was)
-	for _, g := range x.want.Groups {
-		if _, exists := x.facts.Groups[g.Name]; differs[groupName(g.Name)] && !(g.Absent && !exists) {
-			w.groups = append(w.groups, x.newGroupEdit(g, exists, was[groupName(g.Name)]))
+	was := passwordHashes(a.was)
+	for _, g := range a.want.Groups {
+		if _, exists := a.facts.Groups[g.Name]; differs[subject{rules.Group, g.Name}] && !(g.Absent && !exists) {
+			w.groups = append(w.groups, a.newGroupEdit(g, exists, was[groupKey(g.Name)]))
 			need(g.PasswordHash)
 		}
 	}
-	for _, g := range x.leavingGroups() {
-		if _, exists := x.facts.Groups[g.Name]; exists && g.PasswordHash != "" {
-			e := x.newGroupEdit(resource.Group{Name: g.Name}, true, g.PasswordHash)
+	for _, g := range a.leavingGroups() {
+		if _, exists := a.facts.Groups[g.Name]; exists && g.PasswordHash != "" {
+			e := a.newGroupEdit(resource.Group{Name: g.Name}, true, g.PasswordHash)
 			e.leaves = true
 			w.groups = append(w.groups, e)
 		}
 	}
 	recorded := map[string]resource.User{}
-	for _, u := range x.was.Users {
+	for _, u := range a.was.Users {
 		recorded[u.Name] = u
 	}
-	for _, u := range x.want.Users {
-		if differs[u.Name] {
-			e := x.newLoginEdit(recorded[u.Name], u)
+	for _, u := range a.want.Users {
+		if differs[subject{rules.User, u.Name}] {
+			e := a.newLoginEdit(recorded[u.Name], u)
 			w.users = append(w.users, e)
 			if e.password {
 				need(u.PasswordHash)
 			}
 		}
 	}
-	for _, u := range x.leavingUsers() {
-		if e := x.newLeavingEdit(u); e.was != nil && (e.password || e.keys || e.retire) {
+	for _, u := range a.leavingUsers() {
+		if e := a.newLeavingEdit(u); e.was != nil && (e.password || e.keys || e.retire || len(e.part) > 0) {
 			w.users = append(w.users, e)
 		}
 	}
 }
 
-func (x *configDiff) newGroupEdit(want resource.Group, exists bool, hash string) groupEdit {
+func (a *accountDiff) newGroupEdit(want resource.Group, exists bool, hash string) groupEdit {
 	e := groupEdit{want: want, exists: exists}
-	name := groupName(want.Name)
+	name := groupKey(want.Name)
 	switch {
 	case want.Absent || !exists:
 	case want.PasswordHash != "":
-		e.keep = x.keepsHash(name)
+		e.keep = a.keepsHash(name)
 	case hash != "":
-		e.back = x.origins[name] == resource.FoundAccount
+		e.back = a.origins[name] == resource.FoundAccount
 		e.lock = !e.back
 	}
 	return e
 }
 
-func (x *configDiff) newLeavingEdit(was resource.User) loginEdit {
-	e := x.newLoginEdit(was, resource.User{Name: was.Name})
+func (a *accountDiff) newLeavingEdit(was resource.User) loginEdit {
+	e := a.newLoginEdit(was, resource.User{Name: was.Name})
 	if was.Account.Absent {
 		return loginEdit{want: e.want}
 	}
@@ -77,31 +74,32 @@ func (x *configDiff) newLeavingEdit(was resource.User) loginEdit {
 	if e.was == nil {
 		return e
 	}
-	e.retire = x.retiresUser(was.Name)
+	e.retire = a.retiresUser(was.Name)
 	e.password = was.PasswordHash != ""
 	e.keys = len(was.SSHKeys) > 0 || e.retire && len(e.was.Keys) > 0
 	return e
 }
 
-func (x *configDiff) newLoginEdit(was, want resource.User) loginEdit {
+func (a *accountDiff) newLoginEdit(was, want resource.User) loginEdit {
 	e := loginEdit{want: want}
-	if login, ok := x.facts.Users[want.Name]; ok {
+	if login, ok := a.facts.Users[want.Name]; ok {
 		e.was = &login
 	}
 	if want.Account.Absent {
 		e.account = e.was != nil
 		return e
 	}
+	e.join, e.part = a.missingGroups(want), a.partedGroups(want)
 	if e.was == nil {
 		e.account, e.password, e.keys = true, want.PasswordHash != "", len(want.SSHKeys) > 0
 		return e
 	}
-	seen, _ := x.seenUser(want)
+	seen, _ := a.seenUser(want)
 	e.revive = seen.Retired
 	e.account = !sameAccount(seen.Account, want.Account)
 	e.password = want.PasswordHash != "" && want.PasswordHash != e.was.Password || want.PasswordHash == "" && (was.PasswordHash != "" || e.revive)
-	e.back = e.password && want.PasswordHash == "" && x.origins[want.Name] == resource.FoundAccount
-	e.keep = e.password && want.PasswordHash != "" && x.keepsHash(want.Name)
+	e.back = e.password && want.PasswordHash == "" && a.origins[want.Name] == resource.FoundAccount
+	e.keep = e.password && want.PasswordHash != "" && a.keepsHash(want.Name)
 	e.keys = len(want.SSHKeys) > 0 && !slices.Equal(sortedSet(want.SSHKeys), sortedSet(e.was.Keys)) || len(want.SSHKeys) == 0 && len(was.SSHKeys) > 0
 	return e
 }

@@ -52,11 +52,11 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 		{want: resource.Group{Name: "web", GID: &gid, System: true, PasswordHash: passwordDigest()}},
 		{want: resource.Group{Name: "wheel", Absent: true}, exists: true},
 	},
-		loginEdit{want: ann, account: true, keys: true},
+		loginEdit{want: ann, account: true, keys: true, join: []string{"wheel", "web"}},
 		loginEdit{want: resource.User{Name: "core", PasswordHash: passwordDigest(), Account: resource.Account{Gecos: "Admin", Shell: "/bin/sh"}}, was: &core, account: true, password: true, keep: true})
 	b.mustWrite(w)
 	for _, want := range []string{
-		"groupadd -g 77 -r -- web\n", "groupdel -- wheel\n", "useradd -G wheel,web -c Ann 'O -s /bin/bash -u 1234 -m -- ann\n", "usermod -c Admin -- core\n", "runuser -u ann\n",
+		"groupadd -g 77 -r -- web\n", "groupdel -- wheel\n", "useradd -c Ann 'O -s /bin/bash -u 1234 -m -- ann\n", "usermod -a -G wheel -- ann\n", "usermod -a -G web -- ann\n", "usermod -c Admin -- core\n", "runuser -u ann\n",
 	} {
 		if !strings.Contains(b.Log(), want) {
 			t.Errorf("no %q in\n%s", want, b.Log())
@@ -203,8 +203,7 @@ func TestAFileMayBelongToANewUser(t *testing.T) {
 	b.AddTool("chown", "printf 'chown %s\\n' \"$*\" >>$BOX/log\n")
 	w := b.accountWrite([]groupEdit{{want: resource.Group{Name: "web"}}}, loginEdit{want: resource.User{Name: "ann"}, account: true})
 	w.edits[0].user, w.edits[0].group = "ann", "web"
-	link := pathEdit{path: "/etc/link", kind: resource.PathLink, data: "x", user: "ann", group: "web"}
-	w.edits = append(w.edits, link)
+	w.edits = append(w.edits, newPathEdit(pathState{path: "/etc/link", kind: resource.PathLink, data: "x", user: "ann", group: "web"}, resource.PathFacts{}))
 	b.mustWrite(w)
 	made, owned := strings.Index(b.Log(), "useradd"), strings.Index(b.Log(), "chown ann:web "+b.At("/var/lib/holdfast/tx/r1/new/"))
 	if made < 0 || owned < made || strings.Count(b.Log(), "chown") != 2 || !strings.Contains(b.Log(), "chown -h ann:web ./link-") {
@@ -216,6 +215,7 @@ func TestAFileMayBelongToANewUser(t *testing.T) {
 }
 
 func TestTheFirstHashOfAUserIsKept(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := accountSite(t)
 	for _, first := range []bool{true, false} {
 		b.mustWrite(b.accountWrite(nil, loginEdit{want: resource.User{Name: "core", PasswordHash: passwordDigest()}, was: &core, password: true, keep: first}))

@@ -21,24 +21,24 @@ func newAccountList(w hostWrite) accountList {
 		a.addGroup(g)
 	}
 	for i, u := range w.users {
-		a.any = a.any || u.account || u.password || u.retire || u.revive
+		a.any = a.any || u.account || u.password || u.retire || u.revive || len(u.join)+len(u.part) > 0
 		a.users = append(a.users, userLines(u)...)
 		if u.keep {
-			a.originals = append(a.originals, "keeppassword shadow "+hostscript.Quote(u.want.Name))
+			a.originals = append(a.originals, "keep_password shadow "+hostscript.Quote(u.want.Name))
 		}
 		if !u.keys || u.want.Account.Absent {
 			continue
 		}
 		name, n := hostscript.Quote(u.want.Name), strconv.Itoa(i)
-		a.keys = append(a.keys, "keysdone=\"$keysdone "+n+" \"", "sshkeys "+name+" \"$tx/new/keys-"+n+"\"")
+		a.keys = append(a.keys, "keysdone=\"$keysdone "+n+" \"", "write_ssh_keys "+name+" \"$tx/new/keys-"+n+"\"")
 		if u.was != nil {
-			a.keysBack = append(a.keysBack, "case $keysdone in *' "+n+" '*) (sshkeys "+name+" \"$tx/new/oldkeys-"+n+
+			a.keysBack = append(a.keysBack, "case $keysdone in *' "+n+" '*) (write_ssh_keys "+name+" \"$tx/new/oldkeys-"+n+
 				"\") 2>/dev/null || kept=\"$kept, SSH keys of \""+name+" ;; esac")
 		}
 	}
 	for _, u := range w.users {
 		if u.retire {
-			a.keys = append(a.keys, "remains "+hostscript.Quote(u.want.Name))
+			a.keys = append(a.keys, "report_sessions "+hostscript.Quote(u.want.Name))
 		}
 	}
 	return a
@@ -55,15 +55,15 @@ func (a *accountList) addGroup(g groupEdit) {
 		a.groups = append(a.groups, line)
 	}
 	if g.keep {
-		a.originals = append(a.originals, "keeppassword gshadow "+name)
+		a.originals = append(a.originals, "keep_password gshadow "+name)
 	}
 	switch {
 	case g.want.PasswordHash != "":
-		a.groups = append(a.groups, "password chgpasswd "+name+" \"$tx/new/"+g.want.PasswordHash+"\"")
+		a.groups = append(a.groups, "set_password chgpasswd "+name+" \"$tx/new/"+g.want.PasswordHash+"\"")
 	case g.back:
-		a.groups = append(a.groups, "oldpassword gshadow "+name)
+		a.groups = append(a.groups, "restore_password gshadow "+name)
 	case g.lock:
-		a.groups = append(a.groups, "nopassword gshadow "+name)
+		a.groups = append(a.groups, "lock_password gshadow "+name)
 	}
 }
 
@@ -73,14 +73,22 @@ func (a accountList) shellFunctions() string {
 	}
 	place := []string{}
 	if len(a.keys) > 0 {
-		place = append(place, "keysplace")
+		place = append(place, "find_keys_place")
 	}
-	return function("originalhashes", a.originals...) + function("groups", a.groups...) + function("users", slices.Concat(a.users, a.remove)...) +
-		function("keys", slices.Concat(place, a.keys)...) + function("keysback", a.keysBack...)
+	return function("keep_hashes", a.originals...) + function("change_groups", a.groups...) + function("change_users", slices.Concat(a.users, a.remove)...) +
+		function("write_keys", slices.Concat(place, a.keys)...) + function("restore_keys", a.keysBack...) + "haskeys='" + yesIf(len(a.keysBack) > 0) + "'\n"
+}
+
+func quoteWords(list []string) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString(" " + hostscript.Quote(s))
+	}
+	return b.String()
 }
 
 func accountCommand(name, command string, args ...string) string {
-	return "account " + hostscript.Quote(name) + " " + command + quoteWords(args) + " -- " + hostscript.Quote(name)
+	return "change_account " + hostscript.Quote(name) + " " + command + quoteWords(args) + " -- " + hostscript.Quote(name)
 }
 
 func groupLine(g groupEdit) string {
@@ -111,33 +119,34 @@ func userLines(u loginEdit) []string {
 	}
 	quoted := hostscript.Quote(name)
 	if u.retire {
-		return append(list, "retire "+quoted)
+		return append(append(list, "retire_account "+quoted), membershipLines(u)...)
 	}
 	if u.revive {
 		list = append(list, accountCommand(name, "usermod", "-e", ""))
 	}
 	fresh := u.account && u.was == nil
 	if home := u.want.Account.HomeDir; fresh && home != "" && !u.want.Account.NoCreateHome {
-		list = append(list, "safehome "+quoted+" "+hostscript.Quote(home))
+		list = append(list, "check_home "+quoted+" "+hostscript.Quote(home))
 	}
 	if fresh {
 		list = append(list, accountCommand(name, "useradd", useraddOptions(u.want.Account)...))
 	} else if args := usermodOptions(u); u.account && len(args) > 0 {
 		list = append(list, accountCommand(name, "usermod", args...))
 	}
+	list = append(list, membershipLines(u)...)
 	switch {
 	case fresh && u.want.PasswordHash == "":
 		// Without a password, sshd regards the account as locked, and refuses its
 		// keys, too.
-		list = append(list, "nopassword shadow "+quoted)
+		list = append(list, "lock_password shadow "+quoted)
 	case fresh:
-		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
+		list = append(list, "set_password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
 	case u.back:
-		list = append(list, "oldpassword shadow "+quoted)
+		list = append(list, "restore_password shadow "+quoted)
 	case u.password && u.want.PasswordHash == "":
-		list = append(list, "nopassword shadow "+quoted)
+		list = append(list, "lock_password shadow "+quoted)
 	case u.password:
-		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
+		list = append(list, "set_password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
 	}
 	return list
 }
@@ -163,9 +172,6 @@ func usermodOptions(u loginEdit) []string {
 	if a.PrimaryGroup == u.was.Group {
 		a.PrimaryGroup = ""
 	}
-	if sameSet(a.Groups, u.was.Groups) {
-		a.Groups = nil
-	}
 	if a.Gecos == u.was.Gecos {
 		a.Gecos = ""
 	}
@@ -182,13 +188,9 @@ func usermodOptions(u loginEdit) []string {
 	return args
 }
 
-func sameSet(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
-}
-
 func sharedUserOptions(a resource.Account) []string {
 	var args []string
-	for _, o := range [][2]string{{"-g", a.PrimaryGroup}, {"-G", strings.Join(a.Groups, ",")}, {"-c", a.Gecos}, {"-d", a.HomeDir}, {"-s", a.Shell}} {
+	for _, o := range [][2]string{{"-g", a.PrimaryGroup}, {"-c", a.Gecos}, {"-d", a.HomeDir}, {"-s", a.Shell}} {
 		if o[1] != "" {
 			args = append(args, o[0], o[1])
 		}

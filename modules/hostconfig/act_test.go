@@ -2,6 +2,7 @@ package hostconfig
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,14 +195,14 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 	b.Put("/units/crio.service", "active\n", 0o644)
 	b.Put("/etc/a/x", "", 0o644)
 	b.Put("/etc/mine", "", 0o644)
-	w := b.planWrite(contents{}, pathEdit{path: "/etc/a", mode: -1}) // prints that the directory stays
-	text, uploads := w.buildScript()
-	out := b.RunScript("exec >&- 2>&-\n"+text, uploads)
+	w := b.planWrite(contents{}, testEdit{path: "/etc/a", mode: -1}) // prints that the directory stays
+	script, uploads := w.buildScript()
+	out := b.RunScript(slices.Concat(engine.NewScript("exec >&- 2>&-\n"), script), uploads)
 	if out.Code != 0 || b.Read(record.Path) != `{"before":1}` {
 		t.Errorf("%+v", out)
 	}
-	text, uploads = actScript(moduletest.By("r1"), action(engine.ReloadUnit, "none.service"), []byte("failed"))
-	b.RunScript("exec >&- 2>&-\n"+text, uploads)
+	script, uploads = actScript(moduletest.By("r1"), action(engine.ReloadUnit, "none.service"), []byte("failed"))
+	b.RunScript(slices.Concat(engine.NewScript("exec >&- 2>&-\n"), script), uploads)
 	if got := b.Read(record.Path); got != "failed" {
 		t.Errorf("record %q", got)
 	}

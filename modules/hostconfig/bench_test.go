@@ -13,7 +13,7 @@ func BenchmarkWrite(b *testing.B) {
 				b.StopTimer()
 				box := newWriteBox(b)
 				data := contents{}
-				var edits []pathEdit
+				var edits []testEdit
 				for i := range n {
 					path := fmt.Sprintf("/etc/d%d/file-%d.conf", i%50, i)
 					data[path] = fmt.Sprint("contents ", i)

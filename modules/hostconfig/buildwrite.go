@@ -17,6 +17,7 @@ func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 	w := hostWrite{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
 	before, after := x.buildRecords(t.Run)
 	w.before, w.after = record.Encode(before), record.Encode(after)
+	w.addsArgs = len(x.args.newArgs()) > 0
 	failures := map[string][]byte{}
 	w.failure = func(action string) []byte {
 		if failures[action] == nil {
@@ -29,21 +30,21 @@ func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 		return failures[action]
 	}
 	x.addNodeEdits(t.Desired, &w)
-	x.addAccountEdits(t.Desired, &w)
-	x.addUnitEdits(&w)
+	x.accounts.addAccountEdits(x.diff.Changes, t.Desired.Contents, &w)
+	x.units.addUnitEdits(&w)
 	return w
 }
 
 func (w hostWrite) isEmpty() bool {
-	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0
+	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0 && !w.addsArgs
 }
 
 func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
-	before = resource.Record{Schema: resource.RecordSchema, Accounts: x.origins}
+	before = resource.Record{Schema: resource.RecordSchema, Accounts: x.accounts.origins, Joined: x.accounts.joinedDuringWrite(), AddedArgs: x.args.argsDuringWrite()}
 	switch a := x.facts.Applied; {
 	case a == nil:
 		before.Config = x.matchingConfig()
-	case a.Unfinished != nil && a.Unfinished.Boot != x.boot: // the host has booted since, so everything that was written is in effect
+	case a.Unfinished != nil && hasTakenEffect(a.Unfinished, x.boot): // the host has booted since, so everything that was written is in effect
 		before.Config, before.Existed = WithoutOSSettings(x.was), a.Existed
 		before.Config.KernelArgs = sortedSet(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
 	default:
@@ -52,25 +53,25 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 	existed := setOf(before.Existed)
 	before.Existed = slices.Clone(before.Existed)
 	for _, e := range x.entries {
-		known := existed[e.edit.path] || x.owned[e.edit.path]
-		if e.edit.kind == resource.PathDirectory && x.facts.Nodes[e.edit.path].Type == resource.PathDirectory && !known {
-			before.Existed = append(before.Existed, e.edit.path)
+		known := existed[e.path] || x.base.owned[e.path]
+		if e.kind == resource.PathDirectory && x.facts.Nodes[e.path].Type == resource.PathDirectory && !known {
+			before.Existed = append(before.Existed, e.path)
 		}
 	}
 	slices.Sort(before.Existed)
 	// The record of the unfinished write also has the resources that this write removes. If this write is interrupted, too,
 	// the next one must find them there.
-	u := &resource.UnfinishedWrite{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
+	u := &resource.UnfinishedWrite{Run: run, Boot: x.boot, Config: x.base.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
 	for _, c := range x.diff.Changes {
-		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
+		u.Touched = append(u.Touched, subject{c.Kind, c.Name}.String())
 	}
-	for name := range x.notInEffect {
+	for name := range x.subjects.notInEffect {
 		u.Touched = append(u.Touched, name)
 	}
 	slices.Sort(u.Touched)
 	u.Touched = slices.Compact(u.Touched)
 	u.Ours = x.remainingOwned()
-	if earlier := x.unfinishedWrite(); earlier != nil {
+	if earlier := unfinishedWrite(x.facts.Applied); earlier != nil {
 		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
 		u.Appended = dropMatching(known, func(f resource.File) bool { return !f.Inherit })
 		slices.SortFunc(u.Appended, func(a, b resource.File) int {
@@ -79,16 +80,16 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 		u.Appended = slices.CompactFunc(u.Appended, func(a, b resource.File) bool { return a.Path == b.Path && bytes.Equal(a.Append, b.Append) })
 	}
 	before.Unfinished = u
-	return before, resource.Record{Schema: resource.RecordSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.originsAfter()}
+	return before, resource.Record{Schema: resource.RecordSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.accounts.originsAfter(), Joined: x.accounts.joinedAfterWrite(), AddedArgs: x.args.argsAfterWrite()}
 }
 
 func (x *configDiff) remainingOwned() []string {
 	returning := map[string]bool{}
 	for _, e := range x.leaving {
-		returning[e.edit.path] = x.facts.Saved[e.edit.path]
+		returning[e.path] = x.facts.Saved[e.path]
 	}
 	var paths []string
-	for p := range x.owned {
+	for p := range x.base.owned {
 		if !returning[p] {
 			paths = append(paths, p)
 		}
@@ -103,66 +104,66 @@ func (x *configDiff) remainingOwned() []string {
 func (x *configDiff) matchingConfig() resource.Config {
 	differs := map[subject]bool{}
 	for _, c := range x.diff.Changes {
-		differs[subject{c.Domain, c.Name}] = true
+		differs[subject{c.Kind, c.Name}] = true
 	}
 	c := dropSubjects(x.resolvedConfig(), func(s subject) bool { return differs[s] })
 	c.KernelArgs, c.NoKernelArgs = nil, nil
 	c.Users = dropMatching(c.Users, func(u resource.User) bool { return differs[subject{rules.User, u.Name}] })
-	c.Groups = dropMatching(c.Groups, func(g resource.Group) bool { return differs[subject{rules.User, rules.GroupName(g.Name)}] })
+	c.Groups = dropMatching(c.Groups, func(g resource.Group) bool { return differs[subject{rules.Group, g.Name}] })
 	return c
-}
-
-func dropSubjects(c resource.Config, drop func(subject) bool) resource.Config {
-	c.Files = dropMatching(c.Files, func(f resource.File) bool { return drop(subject{rules.File, f.Path}) })
-	c.Directories = dropMatching(c.Directories, func(d resource.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
-	c.Links = dropMatching(c.Links, func(l resource.Link) bool { return drop(subject{rules.Link, l.Path}) })
-	c.Units = dropMatching(c.Units, func(u resource.Unit) bool { return drop(subject{rules.Unit, u.Name}) })
-	return c
-}
-
-func dropMatching[T any](list []T, drop func(T) bool) []T {
-	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
 func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.entries {
-		n := x.facts.Nodes[e.edit.path]
+		n := x.facts.Nodes[e.path]
+		edit := x.newEdit(e.pathState)
 		// A file or link that holdfast does not own is the host's original, which the script saves before it replaces it.
-		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
-		original := x.hasRecord && e.edit.save
-		if e.matchesHost(x.facts.Nodes) && !x.followingLinks[e.about] && !original || x.isReportOnly(e.about) {
+		edit.save = !x.base.owned[e.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
+		if e.matchesHost(x.facts.Nodes) && !x.subjects.followingLinks[e.about] && !(x.base.hasRecord && edit.save) || x.subjects.isReportOnly(e.about) {
 			continue
 		}
-		w.edits = append(w.edits, e.edit)
-		if e.edit.kind == resource.PathFile {
-			w.data[e.edit.data] = x.dataOf(d, e)
+		w.edits = append(w.edits, edit)
+		if e.kind == resource.PathFile {
+			w.data[e.data] = x.dataOf(d, e)
 		}
 	}
+	x.addRemovals(w)
+	for _, u := range x.want.Units {
+		path := unitDir + u.Name
+		if u.Masked != nil && !*u.Masked && u.Contents == "" && x.facts.Nodes[path].Target == maskTarget && !x.subjects.isReportOnly(subject{rules.Unit, u.Name}) {
+			w.edits = append(w.edits, x.newEdit(pathState{path: path, mode: -1}))
+		}
+	}
+}
+
+func (x *configDiff) newEdit(want pathState) pathEdit {
+	e := newPathEdit(want, x.facts.Nodes[want.path])
+	e.original = x.facts.OriginalNames[want.path]
+	return e
+}
+
+// addRemovals adds the edits of paths that leave the configuration.
+func (x *configDiff) addRemovals(w *hostWrite) {
 	before := map[string]bool{}
 	if x.facts.Applied != nil {
 		before = setOf(x.facts.Applied.Existed)
 	}
 	for _, e := range x.leaving {
-		n, saved := x.facts.Nodes[e.edit.path], x.facts.Saved[e.edit.path]
-		existed := e.edit.kind == resource.PathDirectory && before[e.edit.path]
-		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write has restored the original, or has never replaced it
+		n, saved := x.facts.Nodes[e.path], x.facts.Saved[e.path]
+		existed := e.kind == resource.PathDirectory && before[e.path]
+		back := unfinishedWrite(x.facts.Applied) != nil && !x.base.wasWritten(e) // an earlier write has restored the original, or has never replaced it
 		if n.Type == resource.PathMissing && !saved || existed || back {
 			continue
 		}
-		leaves := pathEdit{path: e.edit.path, was: n, mode: -1, restore: saved}
-		if rest, stays := x.remainingContents(e); stays {
-			leaves.kind, leaves.mode, leaves.data = resource.PathFile, n.Mode, resource.Digest(rest)
-			leaves.user, leaves.group = strconv.Itoa(n.UID), strconv.Itoa(n.GID)
-			w.data[leaves.data] = rest
+		state := pathState{path: e.path, mode: -1}
+		if rest, stays := x.texts.remainingContents(e); stays {
+			state.kind, state.mode, state.data = resource.PathFile, n.Mode, resource.Digest(rest)
+			state.user, state.group = strconv.Itoa(n.UID), strconv.Itoa(n.GID)
+			w.data[state.data] = rest
 		}
-		w.edits = append(w.edits, leaves)
-	}
-	for _, u := range x.want.Units {
-		path := unitDir + u.Name
-		n := x.facts.Nodes[path]
-		if u.Masked != nil && !*u.Masked && u.Contents == "" && n.Target == maskTarget && !x.isReportOnly(subject{rules.Unit, u.Name}) {
-			w.edits = append(w.edits, pathEdit{path: path, was: n, mode: -1})
-		}
+		edit := x.newEdit(state)
+		edit.restore = saved
+		w.edits = append(w.edits, edit)
 	}
 }
 
@@ -170,8 +171,14 @@ func (x *configDiff) dataOf(d engine.Desired, e desiredEntry) []byte {
 	if e.write != nil {
 		return e.write()
 	}
-	if data, ok := x.contents[e.edit.data]; ok {
+	if data, ok := x.contents[e.data]; ok {
 		return data
 	}
-	return d.Contents[e.edit.data]
+	return d.Contents[e.data]
+}
+
+func (x *configDiff) resolvedConfig() resource.Config {
+	c := x.desired
+	c.Files = x.want.Files
+	return c
 }

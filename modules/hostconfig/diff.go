@@ -16,25 +16,24 @@ import (
 
 // configDiff is the difference between a host and its desired configuration.
 type configDiff struct {
-	facts           resource.ConfigFacts
-	boot            string
-	desired         resource.Config  // as in the documents
-	want            resource.Config  // desired, with the contents that depend on files of the host
-	was             resource.Config  // the state that holdfast has applied, or tried to apply
-	hasRecord       bool             // was is from a record; otherwise it is the desired configuration
-	repair          bool             // drift is repaired, not only reported
-	owned           map[string]bool  // paths that holdfast owns
-	ownedBefore     map[string]bool  // paths that holdfast owned before an unfinished write
-	followingLinks  map[subject]bool // hard links whose targets are replaced
-	notInEffect     map[string]bool  // resources changed by an unfinished write: they may not be in effect
-	changedSubjects map[subject]bool // resources that differ between was and the documents
-	diff            rules.Diff
-	entries         []desiredEntry    // entries of want
-	leaving         []desiredEntry    // entries of was that want does not have
-	contents        map[string][]byte // contents of files that text is appended to, by digest
-
-	origins     map[string]resource.AccountOrigin // see resource.Record
+	facts       resource.ConfigFacts
+	boot        resource.BootID
+	desired     resource.Config // as in the documents
+	want        resource.Config // desired, with the contents that depend on files of the host
+	was         resource.Config // the state that holdfast has applied, or tried to apply
+	entries     []desiredEntry  // entries of want
+	leaving     []desiredEntry  // entries of was that want does not have
+	diff        rules.Diff
+	contents    map[string][]byte // contents of files that text is appended to, by digest
 	noDocuments bool
+	names       map[string]string // see resolvedInput
+
+	base     *baseline
+	subjects *subjectStates
+	texts    appendedTexts
+	accounts *accountDiff
+	units    *unitDiff
+	args     argDiff
 }
 
 // newConfigDiff compares a host with its desired configuration. Drift counts only
@@ -49,28 +48,25 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	case f.Config.Problem != "":
 		return nil, errors.New(f.Config.Problem)
 	case f.BootID == "":
-		return nil, errors.New("its boot ID is not known, so a reboot could not be told")
+		return nil, errors.New("its boot ID is unknown, so a reboot could not be recognised")
 	}
 	policy, err := rules.NewPolicy(d.Policy)
 	if err != nil {
 		return nil, err
 	}
-	x := &configDiff{facts: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changedSubjects: map[subject]bool{}, notInEffect: map[string]bool{}, followingLinks: map[subject]bool{}, owned: map[string]bool{}, contents: map[string][]byte{}, noDocuments: d.NoDocuments}
-	x.findBaseline(WithoutOSSettings(*d.Config))
-	if d.NoDocuments { // only a new installation can change these settings
-		x.desired.Fixed = x.was.Fixed
+	r, err := resolvePaths(*d.Config, *f.Config)
+	if err != nil {
+		return nil, err
 	}
-	x.want = x.fillInherited(WithoutOSSettings(x.desired))
-	x.origins = x.findOrigins()
-	x.entries = entriesOf(x.want)
-	x.leaving = leavingEntries(entriesOf(x.was), x.entries)
+	policy = policy.WithLinks(r.links)
+	x := &configDiff{facts: r.facts, names: r.names, boot: f.BootID, desired: r.config, noDocuments: d.NoDocuments}
+	x.setSides()
 	documents, err := rules.Compare(withoutHostDigests(x.was), WithoutOSSettings(x.desired), policy)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range documents.Changes {
-		x.changedSubjects[subject{c.Domain, c.Name}] = true
-	}
+	x.subjects = newSubjectStates(x.base, documents, repair)
+	x.setParts(f.KernelArgs)
 	x.markFollowingLinks()
 	if err := x.findObstacles(); err != nil {
 		return nil, err
@@ -78,66 +74,91 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	if x.diff, err = rules.Compare(x.comparedConfig(), x.want, policy); err != nil {
 		return nil, err
 	}
-	if u := x.unfinishedWrite(); u != nil && u.Failed != "" && u.Boot == x.boot && !d.StopOnError {
+	if u := unfinishedWrite(x.facts.Applied); u != nil && u.Failed != "" && !hasTakenEffect(u, x.boot) && !d.StopOnError {
 		x.fallBack(u.Failed)
 	}
 	return x, nil
 }
 
-// WithoutOSSettings returns a configuration without the settings that the OS
-// module manages.
-func WithoutOSSettings(c resource.Config) resource.Config {
-	c.OSImage, c.ExtensionsImage, c.KernelType = "", "", ""
-	c.Extensions, c.KernelArgs, c.NoKernelArgs = nil, nil, nil
-	return c
+// setSides sets the two configurations that are compared, and their entries.
+func (x *configDiff) setSides() {
+	x.texts = appendedTexts{x.facts}
+	x.base = newBaseline(x.facts, x.boot, WithoutOSSettings(x.desired))
+	x.was = x.base.config
+	if x.noDocuments { // only a new installation can change these settings
+		x.desired.Fixed = x.was.Fixed
+	}
+	x.want, x.contents = x.texts.fillInherited(WithoutOSSettings(x.desired))
+	x.entries = entriesOf(x.want)
+	x.leaving = leavingEntries(entriesOf(x.was), x.entries)
 }
 
-func (x *configDiff) unfinishedWrite() *resource.UnfinishedWrite {
-	if x.facts.Applied == nil {
+func (x *configDiff) setParts(cmdLine []string) {
+	x.accounts = newAccountDiff(accountDiff{facts: x.facts, was: x.was, want: x.want, subjects: x.subjects})
+	x.units = &unitDiff{facts: x.facts, was: x.was, want: x.want, entries: x.entries, leaving: x.leaving, hasRecord: x.base.hasRecord, subjects: x.subjects}
+	x.args = argDiff{desired: x.desired, applied: x.facts.Applied, cmdLine: cmdLine}
+}
+
+// subjectStates tells how differences of resources count.
+type subjectStates struct {
+	repair         bool             // drift is repaired, not only reported
+	onRecord       bool             // the host has a record, and no unfinished write
+	changed        map[subject]bool // resources that differ between the baseline and the documents
+	followingLinks map[subject]bool // hard links whose targets are replaced
+	notInEffect    map[string]bool  // resources changed by an unfinished write: they may not be in effect
+}
+
+func newSubjectStates(b *baseline, documents rules.Diff, repair bool) *subjectStates {
+	s := &subjectStates{repair: repair, changed: map[subject]bool{}, followingLinks: map[subject]bool{}, notInEffect: setOf(b.touched)}
+	s.onRecord = b.hasRecord && unfinishedWrite(b.facts.Applied) == nil
+	for _, c := range documents.Changes {
+		s.changed[subject{c.Kind, c.Name}] = true
+	}
+	return s
+}
+
+// isDrift reports whether a difference was not caused by the documents or by an
+// unfinished write.
+func (s *subjectStates) isDrift(of subject) bool {
+	return s.onRecord && !s.changed[of] && !s.followingLinks[of]
+}
+
+func (s *subjectStates) isReportOnly(of subject) bool { return !s.repair && s.isDrift(of) }
+
+func (s *subjectStates) needsRedo(of subject) bool {
+	return s.followingLinks[of] || len(s.notInEffect) > 0 && s.notInEffect[of.String()]
+}
+
+func unfinishedWrite(a *resource.Record) *resource.UnfinishedWrite {
+	if a == nil {
 		return nil
 	}
-	return x.facts.Applied.Unfinished
-}
-
-func leavingEntries(was, want []desiredEntry) []desiredEntry {
-	kept := map[string]bool{}
-	for _, e := range want {
-		kept[e.edit.path] = true
-	}
-	var gone []desiredEntry
-	for _, e := range slices.Backward(was) {
-		if !kept[e.edit.path] {
-			gone = append(gone, e)
-		}
-	}
-	return gone
+	return a.Unfinished
 }
 
 func (x *configDiff) findObstacles() error {
 	var wrong []error
 	for _, e := range x.entries {
-		n := x.facts.Nodes[e.edit.path]
-		isDir, wantDir := n.Type == resource.PathDirectory, e.edit.kind == resource.PathDirectory
+		n, name := x.facts.Nodes[e.path], x.nameOf(e.path)
+		isDir, wantDir := n.Type == resource.PathDirectory, e.kind == resource.PathDirectory
 		switch {
 		case n.Type == resource.PathMissing || e.matchesHost(x.facts.Nodes):
-		case e.keep && !x.owned[e.edit.path]:
-			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", e.edit.path))
+		case e.keep && !x.base.owned[e.path]:
+			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", name))
 		case isDir && !wantDir:
-			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", e.edit.path, e.edit.kind))
+			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", name, e.kind))
 		case wantDir && !isDir:
-			wrong = append(wrong, fmt.Errorf("%s is a %s on the host, and is to be a directory: remove it there", e.edit.path, n.Type))
+			wrong = append(wrong, fmt.Errorf("%s is a %s on the host, and is to be a directory: remove it there", name, n.Type))
 		case n.Type == resource.PathOther:
-			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", e.edit.path))
+			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", name))
 		}
 	}
-	comes := unitsAmong(x.entries)
 	for _, u := range x.want.Units {
-		missing := x.facts.Units[u.Name] == "not-found" || x.facts.Units[u.Name] == ""
-		if missing && u.Enabled != nil && *u.Enabled && !comes[u.Name] && !comes[unitTemplate(u.Name)] {
-			wrong = append(wrong, fmt.Errorf("unit %s is to be enabled, and the host does not have it: add its contents, or take it out of the configuration", u.Name))
+		if problem := x.units.unitProblem(u); problem != "" && !x.subjects.isReportOnly(subject{rules.Unit, u.Name}) {
+			wrong = append(wrong, fmt.Errorf("unit %s %s", u.Name, problem))
 		}
 	}
-	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findLockout())...)
+	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findMissingAccounts(), x.accounts.findLockout())...)
 }
 
 // markFollowingLinks marks hard links whose targets are replaced. Such a link
@@ -145,11 +166,11 @@ func (x *configDiff) findObstacles() error {
 func (x *configDiff) markFollowingLinks() {
 	replaced := map[string]bool{}
 	for _, e := range x.entries {
-		replaced[e.edit.path] = !e.matchesHost(x.facts.Nodes) && !x.isReportOnly(e.about)
+		replaced[e.path] = !e.matchesHost(x.facts.Nodes) && !x.subjects.isReportOnly(e.about)
 	}
 	for _, e := range x.entries {
-		if e.edit.hard && replaced[e.edit.data] {
-			x.followingLinks[e.about] = true
+		if e.hard && replaced[e.data] {
+			x.subjects.followingLinks[e.about] = true
 		}
 	}
 }
@@ -157,7 +178,7 @@ func (x *configDiff) markFollowingLinks() {
 func unitsAmong(entries []desiredEntry) map[string]bool {
 	units := map[string]bool{}
 	for _, e := range entries {
-		if dir, name := path.Split(e.edit.path); strings.HasSuffix(dir, "/systemd/system/") {
+		if dir, name := path.Split(e.path); strings.HasSuffix(dir, "/systemd/system/") {
 			units[name] = true
 		}
 	}
@@ -186,55 +207,40 @@ func hasEffect(actions []engine.Action) bool {
 	return slices.ContainsFunc(actions, func(a engine.Action) bool { return a.Type != engine.NoAction })
 }
 
-// isDrift reports whether a difference was not caused by the documents or by an
-// unfinished write.
-func (x *configDiff) isDrift(s subject) bool {
-	return x.hasRecord && x.unfinishedWrite() == nil && !x.changedSubjects[s] && !x.followingLinks[s]
-}
-
-func (x *configDiff) isReportOnly(s subject) bool { return !x.repair && x.isDrift(s) }
-
-func kindOf(c rules.Change) engine.Kind {
-	if _, group := rules.GroupOf(c.Name); c.Domain == rules.User && group {
-		return engine.GroupKind
-	}
-	return engine.Kind(c.Domain)
-}
-
 // listChanges returns the record as the one change if only the record differs.
 func (x *configDiff) listChanges() []engine.Change {
 	var list []engine.Change
 	for _, c := range x.diff.Changes {
 		before, after := x.describeChange(c)
 		if before == after {
-			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Domain == rules.User]
+			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Kind == rules.User || c.Kind == rules.Group]
 		}
 		list = append(list, engine.Change{
-			Module: engine.ConfigModule, Kind: kindOf(c), Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
-			Rule: c.Rule, Verb: string(c.Verb), Why: c.Why, Drift: x.isDrift(subject{c.Domain, c.Name}), Actions: c.Actions,
-			Warnings: x.changeWarnings(c),
+			Module: engine.ConfigModule, Kind: engine.Kind(c.Kind), Resource: string(c.Kind) + " " + x.nameOf(c.Name), Before: before, After: after,
+			Rule: c.Rule, Verb: string(c.Verb), Reason: c.Reason, Drift: x.subjects.isDrift(subject{c.Kind, c.Name}), Actions: c.Actions,
+			Warnings: x.changeWarnings(c), Login: x.touchesLogin(c),
 		})
 	}
-	if all := x.removalWarning(); all != "" && len(list) > 0 {
-		list[0].Warnings = append([]string{all}, list[0].Warnings...)
+	if len(list) > 0 {
+		list[0].Warnings = slices.Concat(x.removalWarnings(), x.args.stayingArgs(), list[0].Warnings)
 	}
 	if len(list) > 0 || x.matchesRecord() {
 		return list
 	}
 	before, why := "absent", "the host matches; the record is needed to notice later removals from the configuration"
-	if u := x.unfinishedWrite(); u != nil {
+	if u := unfinishedWrite(x.facts.Applied); u != nil {
 		before, why = "unfinished, by run "+u.Run, "the host matches, and that is not on record"
-	} else if x.hasRecord {
+	} else if x.base.hasRecord {
 		before, why = "of another configuration", "the difference concerns no files, units, users or groups"
 	}
 	return []engine.Change{{
-		Module: engine.ConfigModule, Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: string(rules.Update), Why: why,
+		Module: engine.ConfigModule, Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: string(rules.Update), Reason: why, Warnings: x.args.stayingArgs(),
 		Rule: "built-in: a record changes nothing else", Actions: []engine.Action{{Type: engine.NoAction}},
 	}}
 }
 
 func (x *configDiff) hasDrift() bool {
-	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool { return x.isDrift(subject{c.Domain, c.Name}) })
+	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool { return x.subjects.isDrift(subject{c.Kind, c.Name}) })
 }
 
 func (x *configDiff) matchesRecord() bool {

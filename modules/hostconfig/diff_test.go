@@ -206,7 +206,7 @@ func TestPasswordsAreToldInWords(t *testing.T) {
 		"*":     "no password, and locked",
 		"$6$ab": "password sha256:" + engine.ShortDigest(resource.Digest([]byte("$6$ab"))),
 	} {
-		x := configDiff{
+		x := accountDiff{
 			facts: resource.ConfigFacts{Users: map[string]resource.Login{"core": {Password: resource.Digest([]byte(hash))}}},
 			want:  resource.Config{Users: []resource.User{{Name: "core", PasswordHash: resource.Digest([]byte("$6$new"))}}},
 		}

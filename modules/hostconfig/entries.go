@@ -18,14 +18,24 @@ const maskTarget = "/dev/null"
 
 // subject names the resource of a change, in the form of engine/rules.
 type subject struct {
-	domain rules.Domain
+	domain rules.Kind
 	name   string
+}
+
+// pathState is the state of a path that a configuration wants.
+type pathState struct {
+	path        string
+	kind        resource.PathType // PathMissing: the path is removed, or its original is restored
+	hard        bool              // the link is a hard link
+	mode        int               // permission bits; -1: unchanged, or for new paths 0644, for new directories 0755
+	user, group string            // names or decimal IDs; "": unchanged, or root for new paths
+	data        string            // digest of the contents of a file, or target of a link
 }
 
 // desiredEntry is a path that a configuration sets.
 type desiredEntry struct {
+	pathState
 	about   subject
-	edit    pathEdit
 	keep    bool          // an existing file at the path is a problem and stays
 	inherit bool          // text is appended to the file
 	write   func() []byte // returns the contents; nil: the contents are in Desired.Contents
@@ -34,37 +44,40 @@ type desiredEntry struct {
 func entriesOf(c resource.Config) []desiredEntry {
 	list := make([]desiredEntry, 0, len(c.Directories)+len(c.Files)+len(c.Links)+len(c.Units))
 	for _, d := range c.Directories {
-		e := pathEdit{path: d.Path, kind: resource.PathDirectory, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
-		list = append(list, desiredEntry{about: subject{rules.Directory, d.Path}, edit: e})
+		s := pathState{path: d.Path, kind: resource.PathDirectory, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
+		list = append(list, desiredEntry{about: subject{rules.Directory, d.Path}, pathState: s})
 	}
 	for _, f := range c.Files {
-		e := pathEdit{path: f.Path, kind: resource.PathFile, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
-		list = append(list, desiredEntry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep, inherit: f.Inherit})
+		s := pathState{path: f.Path, kind: resource.PathFile, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
+		list = append(list, desiredEntry{about: subject{rules.File, f.Path}, pathState: s, keep: f.Keep, inherit: f.Inherit})
 	}
 	for _, l := range c.Links {
-		e := pathEdit{path: l.Path, kind: resource.PathLink, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
-		list = append(list, desiredEntry{about: subject{rules.Link, l.Path}, edit: e, keep: l.Keep})
+		list = append(list, desiredEntry{about: subject{rules.Link, l.Path}, pathState: linkState(l), keep: l.Keep})
 	}
 	for _, u := range c.Units {
 		list = append(list, unitEntries(u)...)
 	}
-	slices.SortStableFunc(list, func(a, b desiredEntry) int { return strings.Compare(a.edit.path, b.edit.path) })
+	slices.SortStableFunc(list, func(a, b desiredEntry) int { return strings.Compare(a.path, b.path) })
 	return list
+}
+
+func linkState(l resource.Link) pathState {
+	return pathState{path: l.Path, kind: resource.PathLink, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
 }
 
 func unitEntries(u resource.Unit) []desiredEntry {
 	about := subject{rules.Unit, u.Name}
 	file := func(path, text string) desiredEntry {
-		e := pathEdit{path: path, kind: resource.PathFile, mode: 0o644, user: "0", group: "0", data: resource.Digest([]byte(text))}
-		return desiredEntry{about: about, edit: e, write: func() []byte { return []byte(text) }}
+		s := pathState{path: path, kind: resource.PathFile, mode: 0o644, user: "0", group: "0", data: resource.Digest([]byte(text))}
+		return desiredEntry{about: about, pathState: s, write: func() []byte { return []byte(text) }}
 	}
 	var list []desiredEntry
 	if u.Contents != "" {
 		list = append(list, file(unitDir+u.Name, u.Contents))
 	}
 	if u.Masked != nil && *u.Masked {
-		e := pathEdit{path: unitDir + u.Name, kind: resource.PathLink, mode: -1, user: "0", group: "0", data: maskTarget}
-		list = append(list, desiredEntry{about: about, edit: e})
+		s := pathState{path: unitDir + u.Name, kind: resource.PathLink, mode: -1, user: "0", group: "0", data: maskTarget}
+		list = append(list, desiredEntry{about: about, pathState: s})
 	}
 	for _, d := range u.Dropins {
 		list = append(list, file(unitDir+u.Name+".d/"+d.Name, d.Contents))
@@ -79,8 +92,8 @@ func modeOf(mode *int) int {
 	return *mode
 }
 
-func (e desiredEntry) matchesHost(nodes map[string]resource.PathFacts) bool {
-	n, want := nodes[e.edit.path], e.edit
+func (want pathState) matchesHost(nodes map[string]resource.PathFacts) bool {
+	n := nodes[want.path]
 	switch {
 	case want.hard:
 		other := nodes[want.data]
@@ -93,4 +106,105 @@ func (e desiredEntry) matchesHost(nodes map[string]resource.PathFacts) bool {
 		return false
 	}
 	return observe.NamesAccount(want.user, n.UID, n.User) && observe.NamesAccount(want.group, n.GID, n.Group)
+}
+
+// WithoutOSSettings returns a configuration without the settings that the OS
+// module manages.
+func WithoutOSSettings(c resource.Config) resource.Config {
+	c.OSImage, c.ExtensionsImage, c.KernelType = "", "", ""
+	c.Extensions, c.KernelArgs, c.NoKernelArgs = nil, nil, nil
+	return c
+}
+
+func withoutHostDigests(c resource.Config) resource.Config {
+	if !inheritsAny(c.Files) {
+		return c
+	}
+	c.Files = slices.Clone(c.Files)
+	for i := range c.Files {
+		if c.Files[i].Inherit {
+			c.Files[i].Digest, c.Files[i].Base = "", ""
+		}
+	}
+	return c
+}
+
+func leavingEntries(was, want []desiredEntry) []desiredEntry {
+	kept := map[string]bool{}
+	for _, e := range want {
+		kept[e.path] = true
+	}
+	var gone []desiredEntry
+	for _, e := range slices.Backward(was) {
+		if !kept[e.path] {
+			gone = append(gone, e)
+		}
+	}
+	return gone
+}
+
+func subjectsOf(c resource.Config) map[subject]bool {
+	set := map[subject]bool{}
+	for _, e := range entriesOf(c) {
+		set[e.about] = true
+	}
+	return set
+}
+
+func ownersOf(entries []desiredEntry) map[string]subject {
+	owners := make(map[string]subject, len(entries))
+	for _, e := range entries {
+		owners[e.path] = e.about
+	}
+	return owners
+}
+
+// filterWritten keeps the parts of a configuration that holdfast wrote and has
+// not removed. Anything else at these paths belongs to the host.
+func filterWritten(next resource.Config, has func(desiredEntry) bool) resource.Config {
+	ours := map[subject]bool{}
+	for _, e := range entriesOf(next) {
+		ours[e.about] = ours[e.about] || has(e)
+	}
+	units := map[subject]bool{} // units without files
+	for _, u := range next.Units {
+		units[subject{rules.Unit, u.Name}] = len(unitEntries(u)) == 0
+	}
+	return dropSubjects(next, func(s subject) bool { return !ours[s] && !units[s] })
+}
+
+func dropSubjects(c resource.Config, drop func(subject) bool) resource.Config {
+	c.Files = dropMatching(c.Files, func(f resource.File) bool { return drop(subject{rules.File, f.Path}) })
+	c.Directories = dropMatching(c.Directories, func(d resource.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
+	c.Links = dropMatching(c.Links, func(l resource.Link) bool { return drop(subject{rules.Link, l.Path}) })
+	c.Units = dropMatching(c.Units, func(u resource.Unit) bool { return drop(subject{rules.Unit, u.Name}) })
+	return c
+}
+
+func dropMatching[T any](list []T, drop func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), drop)
+}
+
+func appendMatching[T any](list, more []T, take func(T) bool) []T {
+	list = slices.Clone(list)
+	for _, m := range more {
+		if take(m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
+}
+
+func sortedSet(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -4,7 +4,7 @@ package hostconfig
 
 import _ "embed" // embeds fault.sh
 
-// pointScript defines the shell function point, which lets the lab stop a write
+// pointScript defines the shell function mark_point, which lets the lab stop a write
 // halfway.
 //
 //go:embed sh/fault.sh

@@ -16,7 +16,7 @@ func TestEditsBetweenCheckAndSaveStay(t *testing.T) {
 	b := newWriteBox(t)
 	b.Put("/srv/app/a", "old\n", 0o644)
 	b.Check(os.Chmod(b.At("/srv/app"), 0o777))
-	w := b.planWrite(contents{"/srv/app/a": "new\n"}, pathEdit{path: "/srv/app/a", kind: resource.PathFile, mode: 0o644, save: true})
+	w := b.planWrite(contents{"/srv/app/a": "new\n"}, testEdit{path: "/srv/app/a", kind: resource.PathFile, mode: 0o644, save: true})
 	b.AddTool("ln", "case $* in *'../a ./old-'*) echo edited >../a ;; esac\nexec "+observetest.ToolPath(t, "ln")+" \"$@\"\n")
 	b.Want(b.write(w), hostscript.ScriptChanged, "/srv/app/a is not as it was when this was planned")
 	if b.Read("/srv/app/a") != "edited\n" {

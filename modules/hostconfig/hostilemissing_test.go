@@ -23,9 +23,9 @@ func TestWritesAreSafeFromFilesThatWereMissing(t *testing.T) {
 			b := newWriteBox(t)
 			b.Put("/srv/app/a", "own\n", 0o644)
 			b.Check(os.Chmod(b.At("/srv/app"), fs.ModePerm))
-			b.mustWrite(b.planWrite(contents{"/srv/app/a": "own\nours\n"}, pathEdit{path: "/srv/app/a", kind: resource.PathFile, mode: 0o600, save: true}))
+			b.mustWrite(b.planWrite(contents{"/srv/app/a": "own\nours\n"}, testEdit{path: "/srv/app/a", kind: resource.PathFile, mode: 0o600, save: true}))
 			b.Put("/srv/app/a", "own\nours\n"+observetest.Secret, 0o600)
-			w := b.planWrite(contents{"/srv/app/a": "own\n" + observetest.Secret}, pathEdit{path: "/srv/app/a", kind: resource.PathFile, mode: 0o600, restore: true})
+			w := b.planWrite(contents{"/srv/app/a": "own\n" + observetest.Secret}, testEdit{path: "/srv/app/a", kind: resource.PathFile, mode: 0o600, restore: true})
 			if fails {
 				w.units = []unitEdit{{name: "x.service", do: "enable"}}
 				b.Put("/no-x.service", "", 0o644)

@@ -120,8 +120,8 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 		"deletion":       {before: hashed, unfinished: resource.Config{Groups: []resource.Group{{Name: "web", Absent: true}}}},
 		"first password": {unfinished: hashed},
 	} {
-		for _, bootThen := range []string{moduletest.Boot, "boot-earlier"} {
-			t.Run(name+", "+bootThen, func(t *testing.T) {
+		for _, bootThen := range []resource.BootID{moduletest.Boot, "boot-earlier"} {
+			t.Run(name+", "+string(bootThen), func(t *testing.T) {
 				t.Parallel()
 				f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Groups: map[string]int{"web": 77}, Applied: &resource.Record{
 					Schema: resource.RecordSchema, Config: test.before, Accounts: map[string]resource.AccountOrigin{"group/web": resource.FoundAccount},
@@ -144,7 +144,7 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 	}
 }
 
-// A record of an earlier version of holdfast has no origins of accounts. These
+// The record of a provisioned host has no origins of accounts. These
 // origins count as unknown.
 func TestAccountsOfAnEarlierRecord(t *testing.T) {
 	record := &resource.Record{Schema: 1, Config: resource.Config{Users: []resource.User{

@@ -2,6 +2,6 @@
 
 package hostconfig
 
-// pointScript defines the shell function point, which does nothing here. Only
+// pointScript defines the shell function mark_point, which does nothing here. Only
 // programs that are built with the tag "fault" can be stopped halfway.
-const pointScript = "point() { :; }\n"
+const pointScript = "mark_point() { :; }\n"

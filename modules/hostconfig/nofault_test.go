@@ -17,8 +17,8 @@ func TestHostsAreSentNoTestHook(t *testing.T) {
 	write, _ := w.buildScript()
 	act, _ := actScript(moduletest.By("r1"), rules.Action{Action: engine.Action{Type: engine.ReloadDaemon}}, nil)
 	record, _ := recordScript(moduletest.By("r1"), nil, false)
-	for name, script := range map[string]string{"write": write, "act": act, "record": record} {
-		if strings.Contains(script, "/fault") {
+	for name, script := range map[string]engine.Script{"write": write, "act": act, "record": record} {
+		if strings.Contains(script.String(), "/fault") {
 			t.Errorf("%s can be stopped by a file", name)
 		}
 	}

@@ -4,44 +4,103 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
+
+	"holdfast/engine/resource"
+	"holdfast/engine/rules"
 )
 
 func (x *configDiff) findPathProblems() []error {
 	var wrong []error
 	told := map[string]bool{}
 	for _, e := range x.entries {
-		if e.matchesHost(x.facts.Nodes) || x.isReportOnly(e.about) {
+		if e.matchesHost(x.facts.Nodes) && !x.subjects.followingLinks[e.about] || x.subjects.isReportOnly(e.about) {
 			continue
 		}
-		for dir := path.Dir(e.edit.path); dir != "/"; dir = path.Dir(dir) {
-			target, link := x.facts.Links[dir]
-			fleets := slices.Contains(x.facts.Fleeting, dir)
-			if told[dir] || !link && !fleets {
-				continue
-			}
+		wrong = append(wrong, x.findParentProblems(e.path, told)...)
+	}
+	for _, e := range x.leaving {
+		dir, readOnly := x.facts.ReadOnly[e.path]
+		if readOnly && x.facts.Nodes[e.path].Type != resource.PathMissing && !told[dir] {
 			told[dir] = true
-			if link {
-				wrong = append(wrong, fmt.Errorf("%s: %s is a symbolic link to %s; write the path it leads to", e.edit.path, dir, target))
-			} else {
-				wrong = append(wrong, fmt.Errorf("%s: %s is kept in memory, so that a reboot removes the file; use tmpfiles.d or a path that stays", e.edit.path, dir))
-				break
-			}
+			wrong = append(wrong, fmt.Errorf("%s: is to be removed, and %s", x.nameOf(e.path), readOnlyReason(dir)))
 		}
 	}
 	return wrong
 }
 
-func (x *configDiff) findLockout() []error {
+// findMissingAccounts returns an error for each user or group that a path or an
+// account needs, and that neither the host nor the configuration has.
+func (x *configDiff) findMissingAccounts() []error {
+	users, groups := map[string]bool{"": true}, map[string]bool{"": true}
+	for name := range x.facts.Users {
+		users[name] = true
+	}
+	for name := range x.facts.Groups {
+		groups[name] = true
+	}
+	for _, g := range x.want.Groups {
+		groups[g.Name] = !g.Absent
+	}
+	for _, u := range x.want.Users {
+		users[u.Name] = !u.Account.Absent
+		if !u.Account.Absent && !u.Account.NoUserGroup && u.Account.PrimaryGroup == "" {
+			groups[u.Name] = true // useradd makes this group
+		}
+	}
 	var wrong []error
-	for _, u := range x.leavingUsers() {
-		if x.retiresUser(u.Name) && x.facts.Users[u.Name].Connects {
-			wrong = append(wrong, fmt.Errorf("user %s leaves the configuration and would be locked, and holdfast logs in as %s: keep it in the documents, or log in as another user", u.Name, u.Name))
+	missing := func(about, kind, name string, known map[string]bool) {
+		if strings.Trim(name, "0123456789") != "" && !known[name] {
+			known[name] = true // one error for each name
+			wrong = append(wrong, fmt.Errorf("%s: the host has no %s %s: create it in passwd.%ss, or name another", about, kind, name, kind))
+		}
+	}
+	for _, e := range x.entries {
+		if !e.matchesHost(x.facts.Nodes) && !x.subjects.isReportOnly(e.about) {
+			missing(x.nameOf(e.path), "user", e.user, users)
+			missing(x.nameOf(e.path), "group", e.group, groups)
 		}
 	}
 	for _, u := range x.want.Users {
-		if login, exists := x.facts.Users[u.Name]; exists && u.Account.Absent && login.Connects {
-			wrong = append(wrong, fmt.Errorf("user %s is to be removed (should_exist: false), and holdfast logs in as %s: log in as another user", u.Name, u.Name))
+		if u.Account.Absent || x.subjects.isReportOnly(subject{rules.User, u.Name}) {
+			continue
 		}
+		missing("user "+u.Name, "group", u.Account.PrimaryGroup, groups)
+		for _, g := range u.Account.Groups {
+			missing("user "+u.Name, "group", g, groups)
+		}
+	}
+	return wrong
+}
+
+func readOnlyReason(dir string) string {
+	return dir + " cannot be written to (its file system is read-only, or it is immutable): use a path in /etc or /var, or put it into the OS image"
+}
+
+// findParentProblems returns why a path cannot be written because of the
+// directories above it. It tells each directory once.
+func (x *configDiff) findParentProblems(p string, told map[string]bool) []error {
+	name := x.nameOf(p)
+	if file, blocked := x.facts.Blocked[p]; blocked {
+		return []error{fmt.Errorf("%s: %s is no directory on the host: remove it there, or write another path", name, x.nameOf(file))}
+	}
+	var wrong []error
+	if dir, readOnly := x.facts.ReadOnly[p]; readOnly && !told[dir] {
+		told[dir] = true
+		wrong = append(wrong, fmt.Errorf("%s: %s", name, readOnlyReason(dir)))
+	}
+	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+		target, link := x.facts.Links[dir]
+		fleets := slices.Contains(x.facts.Fleeting, dir)
+		if told[dir] || !link && !fleets {
+			continue
+		}
+		told[dir] = true
+		if link {
+			wrong = append(wrong, fmt.Errorf("%s: %s is a symbolic link to %s; write the path it leads to", name, dir, target))
+			continue
+		}
+		return append(wrong, fmt.Errorf("%s: %s is kept in memory, so that a reboot removes the file; use tmpfiles.d or a path that stays", name, dir))
 	}
 	return wrong
 }

@@ -3,6 +3,7 @@ package hostconfig
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"holdfast/engine/resource"
@@ -10,21 +11,35 @@ import (
 	"holdfast/modules/hostconfig/record"
 )
 
-func groupName(name string) string { return rules.GroupName(name) }
+// groupKey returns the key of a group in Record.Accounts. A name of a user has no slash.
+func groupKey(name string) string { return "group/" + name }
+
+// accountDiff is the part of a configDiff about users and groups.
+type accountDiff struct {
+	facts     resource.ConfigFacts
+	was, want resource.Config
+	subjects  *subjectStates
+	origins   map[string]resource.AccountOrigin // see resource.Record
+}
+
+func newAccountDiff(a accountDiff) *accountDiff {
+	a.origins = a.findOrigins()
+	return &a
+}
 
 // findOrigins returns the recorded origins, and the origin of each desired
-// account. Records of earlier versions of holdfast have no origins: the origin of
+// account. The record of a provisioned host has no origins: the origin of
 // such an account stays unknown, unless the account is missing now.
-func (x *configDiff) findOrigins() map[string]resource.AccountOrigin {
+func (a *accountDiff) findOrigins() map[string]resource.AccountOrigin {
 	origins, recorded := map[string]resource.AccountOrigin{}, map[string]bool{}
-	if a := x.facts.Applied; a != nil {
-		maps.Copy(origins, a.Accounts)
-		for _, c := range record.Configs(*a) {
+	if r := a.facts.Applied; r != nil {
+		maps.Copy(origins, r.Accounts)
+		for _, c := range record.Configs(*r) {
 			for _, u := range c.Users {
 				recorded[u.Name] = recorded[u.Name] || !u.Account.Absent
 			}
 			for _, g := range c.Groups {
-				recorded[groupName(g.Name)] = recorded[groupName(g.Name)] || !g.Absent
+				recorded[groupKey(g.Name)] = recorded[groupKey(g.Name)] || !g.Absent
 			}
 		}
 	}
@@ -36,14 +51,14 @@ func (x *configDiff) findOrigins() map[string]resource.AccountOrigin {
 			origins[name] = resource.FoundAccount
 		}
 	}
-	for _, u := range x.want.Users {
-		if _, exists := x.facts.Users[u.Name]; !u.Account.Absent {
+	for _, u := range a.want.Users {
+		if _, exists := a.facts.Users[u.Name]; !u.Account.Absent {
 			note(u.Name, exists)
 		}
 	}
-	for _, g := range x.want.Groups {
-		if _, exists := x.facts.Groups[g.Name]; !g.Absent {
-			note(groupName(g.Name), exists)
+	for _, g := range a.want.Groups {
+		if _, exists := a.facts.Groups[g.Name]; !g.Absent {
+			note(groupKey(g.Name), exists)
 		}
 	}
 	return origins
@@ -52,50 +67,50 @@ func (x *configDiff) findOrigins() map[string]resource.AccountOrigin {
 // originsAfter returns the origins to record after the write. It records an
 // account that holdfast locks as made by holdfast. An account that holdfast
 // leaves to the host loses its entry.
-func (x *configDiff) originsAfter() map[string]resource.AccountOrigin {
-	origins := maps.Clone(x.origins)
-	for _, u := range x.want.Users {
+func (a *accountDiff) originsAfter() map[string]resource.AccountOrigin {
+	origins := maps.Clone(a.origins)
+	for _, u := range a.want.Users {
 		if u.Account.Absent {
 			delete(origins, u.Name)
 		}
 	}
-	for _, g := range x.want.Groups {
+	for _, g := range a.want.Groups {
 		if g.Absent {
-			delete(origins, groupName(g.Name))
+			delete(origins, groupKey(g.Name))
 		}
 	}
-	for _, u := range x.leavingUsers() {
-		_, exists := x.facts.Users[u.Name]
+	for _, u := range a.leavingUsers() {
+		_, exists := a.facts.Users[u.Name]
 		switch {
 		case u.Account.Absent && exists: // its deletion failed, or others made the account again: holdfast leaves it to the host
-		case x.retiresUser(u.Name):
+		case a.retiresUser(u.Name):
 			origins[u.Name] = resource.MadeAccount
 		default:
 			delete(origins, u.Name)
 		}
 	}
-	for _, g := range x.leavingGroups() {
-		if _, exists := x.facts.Groups[g.Name]; !exists || origins[groupName(g.Name)] == resource.FoundAccount {
-			delete(origins, groupName(g.Name))
+	for _, g := range a.leavingGroups() {
+		if _, exists := a.facts.Groups[g.Name]; !exists || origins[groupKey(g.Name)] == resource.FoundAccount {
+			delete(origins, groupKey(g.Name))
 		}
 	}
 	return origins
 }
 
-func (x *configDiff) leavingUsers() []resource.User {
+func (a *accountDiff) leavingUsers() []resource.User {
 	wanted := map[string]bool{}
-	for _, u := range x.want.Users {
+	for _, u := range a.want.Users {
 		wanted[u.Name] = true
 	}
-	return dropMatching(x.was.Users, func(u resource.User) bool { return wanted[u.Name] })
+	return dropMatching(a.was.Users, func(u resource.User) bool { return wanted[u.Name] })
 }
 
-func (x *configDiff) leavingGroups() []resource.Group {
+func (a *accountDiff) leavingGroups() []resource.Group {
 	wanted := map[string]bool{}
-	for _, g := range x.want.Groups {
+	for _, g := range a.want.Groups {
 		wanted[g.Name] = true
 	}
-	return dropMatching(x.was.Groups, func(g resource.Group) bool { return wanted[g.Name] })
+	return dropMatching(a.was.Groups, func(g resource.Group) bool { return wanted[g.Name] })
 }
 
 // firstPersonUID is the lowest UID of an account of a person.
@@ -105,9 +120,9 @@ const firstPersonUID = 1000
 // configuration. It locks a user that it created, unless the UID is 0. If the
 // origin is unknown, it locks the account of a person, unless holdfast logs in as
 // that user.
-func (x *configDiff) retiresUser(name string) bool {
-	login, exists := x.facts.Users[name]
-	switch origin := x.origins[name]; {
+func (a *accountDiff) retiresUser(name string) bool {
+	login, exists := a.facts.Users[name]
+	switch origin := a.origins[name]; {
 	case !exists || login.UID == 0 || origin == resource.FoundAccount:
 		return false
 	case origin == resource.MadeAccount:
@@ -119,21 +134,21 @@ func (x *configDiff) retiresUser(name string) bool {
 // isRetired reports whether a desired account is locked in the way that holdfast
 // locks leaving accounts. It returns false for an account that the host had
 // before holdfast: holdfast never unlocks such an account.
-func (x *configDiff) isRetired(name string) bool {
-	return x.facts.Users[name].Retired() && x.origins[name] != resource.FoundAccount
+func (a *accountDiff) isRetired(name string) bool {
+	return a.facts.Users[name].Retired() && a.origins[name] != resource.FoundAccount
 }
 
 // keepsHash reports whether to save the current password hash of a user or group
 // as the original. holdfast saves the hash only before it replaces one for the
 // first time. Any later hash comes from holdfast, or is drift.
-func (x *configDiff) keepsHash(name string) bool {
-	if x.origins[name] != resource.FoundAccount {
+func (a *accountDiff) keepsHash(name string) bool {
+	if a.origins[name] != resource.FoundAccount {
 		return false
 	}
-	if x.facts.Applied == nil {
+	if a.facts.Applied == nil {
 		return true
 	}
-	for _, c := range record.Configs(*x.facts.Applied) {
+	for _, c := range record.Configs(*a.facts.Applied) {
 		if _, set := passwordHashes(c)[name]; set {
 			return false
 		}
@@ -150,28 +165,34 @@ func passwordHashes(c resource.Config) map[string]string {
 	}
 	for _, g := range c.Groups {
 		if g.PasswordHash != "" {
-			set[groupName(g.Name)] = g.PasswordHash
+			set[groupKey(g.Name)] = g.PasswordHash
 		}
 	}
 	return set
 }
 
-func (x *configDiff) accountWarning(name string) string {
-	login, exists := x.facts.Users[name]
+func (a *accountDiff) accountWarning(name string) string {
+	login, exists := a.facts.Users[name]
 	if !exists {
 		return ""
 	}
 	var is resource.User
 	leaves := true
-	for _, u := range x.want.Users {
+	for _, u := range a.want.Users {
 		if u.Name == name {
 			is, leaves = u, u.Account.Absent
 		}
 	}
-	if login.Connects && len(login.Keys) > 0 && len(is.SSHKeys) == 0 && login.OtherKeys == 0 {
-		return "user " + name + ", whom holdfast logs in as, loses its last SSH key"
+	if login.Connects && login.OtherKeys == 0 && len(login.Keys) > 0 {
+		lost := dropMatching(login.Keys, func(k string) bool { return slices.Contains(is.SSHKeys, k) })
+		switch {
+		case len(is.SSHKeys) == 0:
+			return "user " + name + ", whom holdfast logs in as, loses its last SSH key; a new login proves the change on each host, and a host on which it fails gets the key back"
+		case len(lost) > 0:
+			return "user " + name + ", whom holdfast logs in as, loses " + formatCount(len(lost), "SSH key", "SSH keys") + "; a new login proves the change on each host, and a host on which it fails gets the old keys back"
+		}
 	}
-	if !leaves || !x.retiresUser(name) {
+	if !leaves || !a.retiresUser(name) {
 		return ""
 	}
 	var left []string
@@ -195,21 +216,21 @@ func formatCount(n int, one, many string) string {
 }
 
 func (x *configDiff) changeWarnings(c rules.Change) []string {
-	if text := x.accountWarning(c.Name); c.Domain == rules.User && text != "" {
+	if text := x.accounts.accountWarning(c.Name); c.Kind == rules.User && text != "" {
 		return []string{text}
 	}
 	return nil
 }
 
-func (x *configDiff) removalWarning() string {
+func (x *configDiff) removalWarnings() []string {
 	if countResources(x.want) != "" || countResources(x.was) == "" {
-		return ""
+		return nil
 	}
 	why := "its documents say nothing any more"
 	if x.noDocuments {
 		why = "no document is left for it"
 	}
-	return why + ": EVERYTHING that holdfast has made there is taken away: " + countResources(x.was)
+	return []string{why + ": EVERYTHING that holdfast has made there is taken away: " + countResources(x.was)}
 }
 
 func countResources(c resource.Config) string {

@@ -36,7 +36,7 @@ func newAccountHost(users map[string]resource.Login) *accountHost {
 }
 
 func (h *accountHost) gatherFacts() engine.Facts {
-	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &resource.ConfigFacts{
+	return engine.Facts{BootID: resource.BootID(fmt.Sprint("boot-", h.boot)), Config: &resource.ConfigFacts{
 		Applied: h.applied, Nodes: map[string]resource.PathFacts{}, Users: maps.Clone(h.users),
 	}}
 }

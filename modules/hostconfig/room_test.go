@@ -20,7 +20,7 @@ func TestRoomsHaveSecretNames(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range 3 {
-		out, err := exec.CommandContext(t.Context(), pathtest.Shell(), "-euc", "lf='\n'\n"+string(script)+"\nnameroom\necho \"$room\" \"$token\"").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), pathtest.Shell(), "-euc", "lf='\n'\n"+string(script)+"\nname_room\necho \"$room\" \"$token\"").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -7,69 +7,71 @@ import (
 	"holdfast/engine/rules"
 )
 
-func (x *configDiff) addUnitEdits(w *hostWrite) {
+func (d *unitDiff) addUnitEdits(w *hostWrite) {
 	add := func(name, do string, early bool) {
-		w.units = append(w.units, unitEdit{name: name, do: do, early: early, enabled: x.facts.Units[name] == "enabled"})
+		w.units = append(w.units, unitEdit{name: name, do: do, early: early, enabled: d.unitState(name).enabled})
 	}
 	was := map[string]resource.Unit{}
-	for _, u := range x.was.Units {
+	for _, u := range d.was.Units {
 		was[u.Name] = u
 	}
-	comes := unitsAmong(x.entries)
-	for _, u := range x.want.Units {
+	for _, u := range d.want.Units {
 		before, had := was[u.Name]
 		delete(was, u.Name)
-		state := x.facts.Units[u.Name]
-		missing := state == "not-found" || state == ""
-		if x.isReportOnly(subject{rules.Unit, u.Name}) {
+		state := d.unitState(u.Name)
+		if d.subjects.isReportOnly(subject{rules.Unit, u.Name}) {
 			continue
 		}
 		switch {
-		case u.Masked != nil && *u.Masked:
-		case u.Enabled != nil && (!enabledAs(state, *u.Enabled) || state != enabledWord(*u.Enabled) && x.rewritesUnit(u)):
+		case isTrue(u.Masked):
+		case u.Enabled != nil && d.installsAnew(u.Name):
+			add(u.Name, "disable", true)
+			if *u.Enabled {
+				w.units = append(w.units, unitEdit{name: u.Name, do: "enable"}) // it is disabled by then
+			}
+		case u.Enabled != nil && (d.isEnabled(u.Name, *u.Enabled) != *u.Enabled || state.enabled != *u.Enabled && d.rewritesUnit(u)):
 			add(u.Name, map[bool]string{true: "enable", false: "disable"}[*u.Enabled], false)
-		case u.Enabled == nil && had && before.Enabled != nil && (!missing || comes[u.Name] || comes[unitTemplate(u.Name)]),
-			u.Enabled == nil && !had && u.Contents != "" && missing:
+		case u.Enabled == nil && had && before.Enabled != nil && d.canPreset(u),
+			u.Enabled == nil && !had && u.Contents != "" && state.missing:
 			add(u.Name, "preset", false)
 		}
 	}
-	if x.hasRecord {
-		x.addLeavingUnits(was, add)
+	if d.hasRecord {
+		d.addLeavingUnits(was, add)
 	}
+}
+
+// canPreset reports whether systemctl preset works after the write.
+func (d *unitDiff) canPreset(u resource.Unit) bool {
+	s := d.unitState(u.Name)
+	return d.bringsUnit(u) || s.cannot == "" && !s.noReset && (!s.missing || d.hasUnitFile(u.Name))
 }
 
 // addLeavingUnits disables units whose files are removed. Other units that leave,
 // which were only enabled or disabled, get their preset.
-func (x *configDiff) addLeavingUnits(gone map[string]resource.Unit, add func(name, do string, early bool)) {
-	taken := unitsAmong(x.leaving)
-	for _, u := range x.was.Units {
-		state := x.facts.Units[u.Name]
-		if _, leaves := gone[u.Name]; !leaves || state == "not-found" || state == "" {
+func (d *unitDiff) addLeavingUnits(gone map[string]resource.Unit, add func(name, do string, early bool)) {
+	taken := unitsAmong(d.leaving)
+	for _, u := range d.was.Units {
+		state := d.unitState(u.Name)
+		if _, leaves := gone[u.Name]; !leaves || state.missing {
 			continue
 		}
 		switch {
 		case taken[u.Name] || taken[unitTemplate(u.Name)]:
-			if state == "enabled" {
+			if state.enabled {
 				add(u.Name, "disable", true)
 			}
-		case u.Enabled != nil:
+		case u.Enabled != nil && d.canPreset(u):
 			add(u.Name, "preset", false)
 		}
 	}
 }
 
-func enabledWord(enabled bool) string {
-	if enabled {
-		return "enabled"
-	}
-	return "disabled"
-}
-
 // rewritesUnit reports whether the unit file changes. A unit without an Install
 // section cannot be enabled, but the new file may have one.
-func (x *configDiff) rewritesUnit(u resource.Unit) bool {
+func (d *unitDiff) rewritesUnit(u resource.Unit) bool {
 	file := unitEntries(resource.Unit{Name: u.Name, Contents: u.Contents})
-	return u.Contents != "" && !file[0].matchesHost(x.facts.Nodes)
+	return u.Contents != "" && !file[0].matchesHost(d.facts.Nodes)
 }
 
 // unitTemplate returns getty@.service for getty@tty1.service, and "" for a unit
@@ -81,4 +83,81 @@ func unitTemplate(name string) string {
 		return ""
 	}
 	return prefix + "@" + instance[dot:]
+}
+
+func (d *unitDiff) seenUnit(u resource.Unit) (resource.Unit, bool) {
+	there := false
+	node := d.facts.Nodes[unitDir+u.Name]
+	masked := node.Type == resource.PathLink && node.Target == maskTarget
+	dropins, hasContents := u.Dropins, u.Contents != ""
+	if hasContents {
+		there = there || node.Type != resource.PathMissing
+		if !unitEntries(resource.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(d.facts.Nodes) {
+			u.Contents, u.Observed = "", observedPath(node)
+		}
+	}
+	u.Dropins = nil
+	for _, dropin := range dropins {
+		e := unitEntries(resource.Unit{Name: u.Name, Dropins: []resource.Dropin{dropin}})[0]
+		n := d.facts.Nodes[e.path]
+		if n.Type == resource.PathMissing {
+			continue
+		}
+		there = true
+		if !e.matchesHost(d.facts.Nodes) {
+			dropin.Contents, dropin.Observed = "", observedPath(n)
+		}
+		u.Dropins = append(u.Dropins, dropin)
+	}
+	if u.Masked != nil {
+		there = there || masked || !*u.Masked
+		u.Masked = &masked
+	}
+	if u.Enabled != nil {
+		nothing := !hasContents && len(dropins) == 0 && !*u.Enabled // a missing unit is not enabled
+		there = there || !d.unitState(u.Name).missing || nothing
+		is := d.isEnabled(u.Name, *u.Enabled)
+		u.Enabled = &is
+	}
+	return u, there
+}
+
+// endingServices lists the units that the configuration disables, masks or no
+// longer has. After a boot these units need not run.
+func (d *unitDiff) endingServices() []string {
+	var names []string
+	stays := map[string]bool{}
+	for _, u := range d.want.Units {
+		stays[u.Name] = true
+		if u.Masked != nil && *u.Masked || u.Enabled != nil && !*u.Enabled {
+			names = append(names, u.Name)
+		}
+	}
+	for _, u := range d.was.Units {
+		if !stays[u.Name] {
+			names = append(names, u.Name)
+		}
+	}
+	return names
+}
+
+func (d *unitDiff) describeUnitChange(name string) (before, after string) {
+	before, after = absent, absent
+	for _, u := range d.want.Units {
+		if u.Name != name {
+			continue
+		}
+		seen, there := d.seenUnit(u)
+		after = describeUnit(u)
+		if there {
+			before = describeUnit(seen)
+		}
+		return before, after
+	}
+	for _, u := range d.was.Units {
+		if u.Name == name {
+			before = describeUnit(u)
+		}
+	}
+	return before, after
 }

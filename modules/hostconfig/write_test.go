@@ -12,12 +12,12 @@ func TestAWriteMakesFilesDirectoriesAndLinks(t *testing.T) {
 	b.Put("/etc/old.conf", "old\n", 0o600)
 	b.Put("/etc/gone.conf", "gone\n", 0o644)
 	w := b.planWrite(contents{"/etc/old.conf": "new\n", "/etc/a/b/new.conf": "made\n", "/etc/tool": "#!/bin/sh\n"},
-		pathEdit{path: "/etc/dir", kind: resource.PathDirectory, mode: 0o2750},
-		pathEdit{path: "/etc/old.conf", kind: resource.PathFile, mode: -1, save: true},
+		testEdit{path: "/etc/dir", kind: resource.PathDirectory, mode: 0o2750},
+		testEdit{path: "/etc/old.conf", kind: resource.PathFile, mode: -1, save: true},
 		writtenFile("/etc/a/b/new.conf"),
-		pathEdit{path: "/etc/tool", kind: resource.PathFile, mode: 0o4755},
-		pathEdit{path: "/etc/link", kind: resource.PathLink, data: "../x y"},
-		pathEdit{path: "/etc/hard", kind: resource.PathLink, hard: true, data: "/etc/old.conf"},
+		testEdit{path: "/etc/tool", kind: resource.PathFile, mode: 0o4755},
+		testEdit{path: "/etc/link", kind: resource.PathLink, data: "../x y"},
+		testEdit{path: "/etc/hard", kind: resource.PathLink, hard: true, data: "/etc/old.conf"},
 		removedPath("/etc/gone.conf"), removedPath("/etc/never.conf"))
 	b.mustWrite(w)
 	for path, want := range map[string]resource.PathFacts{

@@ -20,39 +20,51 @@ func newWriteBox(t testing.TB) *writeBox {
 
 // planWrite returns a write of these edits, planned for the present state of the
 // box. New files belong to the user who runs the test.
-func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrite {
+func (b *writeBox) planWrite(data map[string]string, edits ...testEdit) hostWrite {
 	w := hostWrite{
 		owner: moduletest.By("r1"), boot: moduletest.Boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failure: func(string) []byte { return []byte(`{"failed":1}`) },
 		data: map[string][]byte{},
 	}
 	for _, e := range edits {
-		e.was = b.Node(e.path)
-		if e.user == "" && e.was.Type == resource.PathMissing {
-			e.user = fmt.Sprint(os.Getuid())
-		}
-		if e.group == "" && e.was.Type == resource.PathMissing {
-			e.group = fmt.Sprint(os.Getgid())
-		}
-		if e.kind != e.was.Type {
-			e.user, e.group = fmt.Sprint(os.Getuid()), fmt.Sprint(os.Getgid())
-		}
 		if e.kind == resource.PathFile {
 			text := data[e.path]
 			e.data = resource.Digest([]byte(text))
 			w.data[e.data] = []byte(text)
 		}
-		w.edits = append(w.edits, e)
+		w.edits = append(w.edits, b.planEdit(e))
 	}
 	return w
+}
+
+// testEdit is a change of one path, planned for the present state of the box.
+type testEdit struct {
+	path        string
+	kind        resource.PathType
+	hard        bool
+	mode        int
+	user, group string
+	data        string
+	save        bool
+	restore     bool
+}
+
+func (b *writeBox) planEdit(e testEdit) pathEdit {
+	was := b.Node(e.path)
+	if e.kind != was.Type {
+		e.user, e.group = fmt.Sprint(os.Getuid()), fmt.Sprint(os.Getgid())
+	}
+	edit := newPathEdit(pathState{path: e.path, kind: e.kind, hard: e.hard, mode: e.mode, user: e.user, group: e.group, data: e.data}, was)
+	edit.save, edit.restore = e.save, e.restore
+	return edit
 }
 
 // contents are the texts of files for planWrite, by path.
 type contents = map[string]string
 
-func writtenFile(path string) pathEdit {
-	return pathEdit{path: path, kind: resource.PathFile, mode: 0o644}
+func writtenFile(path string) testEdit {
+	return testEdit{path: path, kind: resource.PathFile, mode: 0o644}
 }
-func removedPath(path string) pathEdit { return pathEdit{path: path, mode: -1} }
+func removedPath(path string) testEdit { return testEdit{path: path, mode: -1} }
 
 func (b *writeBox) write(w hostWrite) engine.Output {
 	b.T.Helper()

@@ -19,6 +19,8 @@ var (
 	roomScript string
 	//go:embed sh/tx.sh
 	txScript string
+	//go:embed sh/lists.sh
+	listsScript string
 	//go:embed sh/place.sh
 	placeScript string
 	//go:embed sh/replace.sh
@@ -27,6 +29,14 @@ var (
 	appendScript string
 	//go:embed sh/accounts.sh
 	accountsScript string
+	//go:embed sh/wayin.sh
+	wayInScript string
+	//go:embed sh/probation.sh
+	probationScript string
+	//go:embed sh/confirm.sh
+	confirmScript string
+	//go:embed sh/unprove.sh
+	unproveScript string
 	//go:embed sh/undo.sh
 	undoScript string
 	//go:embed sh/write.sh
@@ -39,34 +49,48 @@ var (
 	recordedScript string
 )
 
+// These are the texts of the scripts of steps.
+var (
+	writeFunctionsText = shareLibrary(hostscript.CheckBootScript(), listsScript, placeScript, replaceScript, appendScript, accountsScript, wayInScript, probationScript, undoScript, actionScript, recordedScript)
+	writeText          = engine.ShareText(writeScript)
+	keysText           = engine.ShareText(keysScript)
+	actionText         = engine.ShareText(actionScript)
+	actText            = shareLibrary(actionScript, openWrite)
+	closeText          = shareLibrary(actionScript, recordedScript, openWrite)
+	recordText         = shareLibrary(recordedScript, openWrite, "complete_record\n")
+	confirmText        = shareLibrary(confirmScript)
+	unproveText        = shareLibrary(unproveScript)
+)
+
 // buildScript returns the script of the whole write, and its uploads. If the
 // write fails, the script changes nothing, and exits with ScriptHeld,
-// ScriptChanged, ScriptNoSpace or 1. If everything is written but an action
-// fails, it exits with ScriptActionFailed.
-func (w hostWrite) buildScript() (text string, uploads []engine.Upload) {
+// ScriptChanged, ScriptNoSpace or ScriptCannot. If it cannot undo the write, it
+// exits with ScriptHalfDone. If everything is written but an action fails, it
+// exits with ScriptActionFailed.
+func (w hostWrite) buildScript() (script engine.Script, uploads []engine.Upload) {
 	uploads = w.listUploads()
-	list := newListing(w)
+	edits := w.arrangeEdits()
+	stats, digests, targets := expectedOutput(edits)
+	restores := slices.ContainsFunc(edits, func(e pathEdit) bool { return e.kind == resource.PathFile && e.restore })
 	accounts := newAccountList(w)
-	yes := ""
-	if accounts.any {
-		yes = "yes"
-	}
 	s := shell.Script{
 		Vars: map[string]string{
-			"run": w.owner.Run, "doing": "write", "root": "", "boot": w.boot,
-			"statistics": list.expectedStats(), "digests": list.expectedDigests(), "targets": list.expectedTargets(), "hasaccounts": yes, "hasrests": yesIf(list.keepsRemainder()),
+			"run": w.owner.Run, "doing": "write", "root": "", "boot": string(w.boot),
+			"statistics": stats, "digests": digests, "targets": targets,
+			"hasaccounts": yesIf(accounts.any), "hasrests": yesIf(restores), "probation": w.probationSeconds(),
 		},
-		Job: keysScript,
-		Text: strings.Join([]string{
-			pointScript, hostscript.GroundScript, roomScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
-			list.shellFunctions(), accounts.shellFunctions(), unitFunctions(w.units), uploadedFunction(uploads),
-			writeScript, w.closingLines(),
-		}, ""),
+		Job: shell.Text(keysText),
+		Text: engine.Script{
+			{Text: writeFunctionsText},
+			{Values: shellCalls(edits) + accounts.shellFunctions() + unitFunctions(w.units) + hostscript.Assign([][2]string{{"sums", sumLines(uploads)}})},
+			{Text: writeText},
+			{Values: w.closingLines()},
+		},
 	}
-	return shell.Strict + w.holdCheck() + s.String(), uploads
+	return shell.BuildStrict(w.holdCheck(), s), uploads
 }
 
-func (w hostWrite) holdCheck() string {
+func (w hostWrite) holdCheck() engine.Script {
 	if w.quiet {
 		return hostscript.CheckFreeSnippet(w.owner, w.adopted)
 	}
@@ -74,14 +98,18 @@ func (w hostWrite) holdCheck() string {
 }
 
 func (w hostWrite) closingLines() string {
-	if !w.quiet {
-		return "trim\n"
+	if !w.quiet || w.probation {
+		return "remove_write_files\n"
 	}
+	return w.actLines() + "mark_point acted\ncomplete_record\n"
+}
+
+func (w hostWrite) actLines() string {
 	var b strings.Builder
 	for i, a := range w.acts {
 		b.WriteString(actLine(i, a))
 	}
-	return b.String() + "point acted\nrecorded\n"
+	return b.String()
 }
 
 func (w hostWrite) listUploads() []engine.Upload {
@@ -91,11 +119,8 @@ func (w hostWrite) listUploads() []engine.Upload {
 		add(digest, data)
 	}
 	add("before", w.before)
-	if w.quiet {
-		add("after", w.after)
-		for i, a := range w.acts {
-			add("failed-"+strconv.Itoa(i), w.failure(a.String()))
-		}
+	if w.quiet && !w.probation {
+		list = append(list, w.closingUploads()...)
 	}
 	for i, u := range w.users {
 		if !u.keys {
@@ -110,6 +135,15 @@ func (w hostWrite) listUploads() []engine.Upload {
 	return list
 }
 
+// closingUploads are the records of the script that acts and records.
+func (w hostWrite) closingUploads() []engine.Upload {
+	list := []engine.Upload{{Name: "after", Data: w.after}}
+	for i, a := range w.acts {
+		list = append(list, engine.Upload{Name: "failed-" + strconv.Itoa(i), Data: w.failure(a.String())})
+	}
+	return list
+}
+
 func joinLines(list []string) []byte {
 	var b strings.Builder
 	for _, s := range list {
@@ -118,22 +152,27 @@ func joinLines(list []string) []byte {
 	return []byte(b.String())
 }
 
-func uploadedFunction(uploads []engine.Upload) string {
+// sumLines returns the input of sha256sum -c for the uploads.
+func sumLines(uploads []engine.Upload) string {
 	var b strings.Builder
 	for _, u := range uploads {
 		b.WriteString(resource.Digest(u.Data) + "  " + u.Name + "\n")
 	}
-	return "uploaded() { printf %s " + hostscript.Quote(b.String()) + "; }\n"
+	return b.String()
 }
 
 // hostWrite is a write to a host by one script, which writes everything or
 // nothing.
 type hostWrite struct {
-	owner   engine.HoldOwner // the run that must hold the host
-	quiet   bool             // writes without a hold; nobody else may hold the host
+	owner engine.HoldOwner // the run that must hold the host
+	quiet bool             // writes without a hold; nobody else may hold the host
+
+	addsArgs  bool // the record must name kernel arguments before they are added
+	probation bool // the host undoes the write unless a new login proves itself
+
 	adopted engine.HoldOwner // whose hold does not prevent a quiet write; zero: none
-	boot    string           // boot ID in the plan; on another boot the script exits with ScriptChanged
-	edits   []pathEdit       // parents before their contents; deletions last, in reverse order
+	boot    resource.BootID  // boot ID in the plan; on another boot the script exits with ScriptChanged
+	edits   []pathEdit       // in any order, see arrangeEdits
 	groups  []groupEdit      // changed before users; users are changed before files
 	users   []loginEdit
 	units   []unitEdit                 // changed after files
@@ -142,19 +181,6 @@ type hostWrite struct {
 	after   []byte                     // the record after everything has taken effect
 	acts    []rules.Action             // actions of the same script, if quiet
 	data    map[string][]byte          // contents and password hashes that edits name, by digest
-}
-
-// pathEdit is the change of one path.
-type pathEdit struct {
-	path        string
-	was         resource.PathFacts // state in the plan; if the path differs now, the script writes nothing at all
-	kind        resource.PathType  // the new type; PathMissing: remove the path, or restore its original
-	hard        bool               // the link is a hard link
-	mode        int                // permission bits; -1: unchanged, or for new paths 0644, for new directories 0755
-	user, group string             // names or decimal IDs; "": unchanged, or root for new paths
-	data        string             // digest of the contents of a file, or target of a link
-	save        bool               // keep the existing file as the original
-	restore     bool               // the path is removed, and has an original to restore
 }
 
 // groupEdit creates, changes or removes a group.
@@ -179,6 +205,8 @@ type loginEdit struct {
 	keys     bool            // set the SSH keys that holdfast manages to want.SSHKeys; if empty, remove them
 	retire   bool            // lock the account: it leaves, and holdfast created it
 	revive   bool            // unlock the account: it was retired, and is desired again
+	join     []string        // groups to add to the account
+	part     []string        // groups to take away from the account, which holdfast had added
 }
 
 // unitEdit enables, disables or presets a unit.
@@ -189,8 +217,9 @@ type unitEdit struct {
 	early   bool   // run before files change: a unit is disabled before its file is removed
 }
 
-// unitFunctions returns two shell functions: units enables and disables units
-// early or late, and unitsback undoes this.
+// unitFunctions returns the variable hasunits (whether the undo enables units) and
+// two shell functions: change_units enables and disables units
+// early or late, and restore_units undoes this.
 func unitFunctions(units []unitEdit) string {
 	var do, back strings.Builder
 	for _, when := range []string{"early", "late"} {
@@ -212,16 +241,17 @@ func unitFunctions(units []unitEdit) string {
 			if len(names) == 0 {
 				continue
 			}
-			do.WriteString("unit " + when + " " + verb + " --" + quoteWords(names) + "\n")
+			do.WriteString("run_systemctl " + when + " " + verb + " --" + quoteWords(names) + "\n")
 			if len(were) > 0 && verb != "enable" {
-				back.WriteString("unback " + when + " " + verb + " enable" + quoteWords(were) + "\n")
+				back.WriteString("undo_systemctl " + when + " " + verb + " enable" + quoteWords(were) + "\n")
 			}
 			if len(others) > 0 && verb != "disable" {
-				back.WriteString("unback " + when + " " + verb + " disable" + quoteWords(others) + "\n")
+				back.WriteString("undo_systemctl " + when + " " + verb + " disable" + quoteWords(others) + "\n")
 			}
 		}
 		do.WriteString(";;\n")
 		back.WriteString(";;\n")
 	}
-	return "units() { case $1 in\n" + do.String() + "esac; }\nunitsback() { case $1 in\n" + back.String() + "esac; }\n"
+	disables := yesIf(slices.ContainsFunc(units, func(u unitEdit) bool { return u.enabled && u.do != "enable" }))
+	return "hasunits='" + disables + "'\nchange_units() { case $1 in\n" + do.String() + "esac; }\nrestore_units() { case $1 in\n" + back.String() + "esac; }\n"
 }

@@ -39,13 +39,15 @@ func memoryProbe(version string) []engine.Command {
 		{Name: "roll-out", Script: file(hostscript.RolloutPath)},
 		{Name: "updated", Script: file(hostscript.UpdatedPath)},
 		{Name: "rejected", Script: file(hostscript.RejectedPath)},
+		{Name: "unproven", Script: hostscript.UnprovenProbeScript()},
 	}
 	if version == "" {
 		return list
 	}
 	// A version command that prints more than the limit must neither block nor
-	// lose its exit status.
-	return append(list, engine.Command{Name: "version", Script: "code=$({ { timeout -k 2 10 sh -c " + hostscript.Quote(version) + " 4>&-; echo $? >&3; } | { head -c 4096 >&4; cat >/dev/null; }; } 3>&1) 4>&1\nexit \"$code\""})
+	// lose its exit status. The braces open 4 for the substitution in every shell:
+	// bash expands an assignment before it opens the files of the assignment.
+	return append(list, engine.Command{Name: "version", Script: "{ code=$({ { timeout -k 2 10 sh -c " + hostscript.Quote(version) + " 4>&-; echo $? >&3; } | { head -c 4096 >&4; cat >/dev/null; }; } 3>&1); } 4>&1\nexit \"$code\""})
 }
 
 // readMemory ignores text that holdfast cannot have written.
@@ -53,6 +55,12 @@ func readMemory(o engine.Outputs, f engine.Facts) engine.Facts {
 	f.Rollout, f.RolloutProblem = readRollout(memoryText(o["roll-out"]))
 	f.Updated = readTime(strings.TrimSpace(memoryText(o["updated"])))
 	f.Rejected = readDigests(memoryText(o["rejected"]))
+	if out := o["unproven"]; out.Code != 0 || out.Stdout != "" {
+		var problem string
+		if f.Unproven, problem = hostscript.ReadUnproven(out); problem != "" {
+			f.Problems = shell.AppendProblem(f.Problems, problem)
+		}
+	}
 	if out := o["version"]; out.Code == 0 {
 		f.Version = readVersion(out.Stdout)
 	}
@@ -73,7 +81,7 @@ func readRollout(text string) (r *engine.Rollout, problem string) {
 		return nil, ""
 	}
 	switch {
-	case isForeignID(r.Run) || len(r.Over) > engine.MaxOver || slices.ContainsFunc(r.Over, isForeignID):
+	case isForeignID(r.Run) || len(r.Supersedes) > engine.MaxSuperseded || slices.ContainsFunc(r.Supersedes, isForeignID):
 		return nil, "its run has no ID that holdfast makes"
 	case r.Number < 0 || r.Number > engine.MaxRollout:
 		return nil, fmt.Sprintf("number %d is not plausible", r.Number)

@@ -22,10 +22,10 @@ func TestWhatAHostRemembers(t *testing.T) {
 	}
 	h := engine.Hold{Kind: engine.RunHold, Holder: "ann@bastion", Run: "r1", Reason: "test"}
 	targets := map[string]string{"workers": moduletest.V2, `a "quoted" pool`: moduletest.V3}
-	const run, before = "20260302-100000-0123456789abcdef", "20260301-100000-01ef"
-	b.Want(b.Run(hostscript.HoldScript(h, 0, "", &engine.Rollout{Run: run, Number: engine.MaxRollout, Targets: targets, Over: []string{before, run}})), 0, "")
+	const run, before = "20260302-100000-0123456789abcdef", "20260301-100000-0123456789abcdef"
+	b.Want(b.Run(hostscript.HoldScript(h, 0, "", &engine.Rollout{Run: run, Number: engine.MaxRollout, Targets: targets, Supersedes: []string{before, run}})), 0, "")
 	f = b.ReadFacts(engine.Desired{}, Module())
-	if f.Rollout == nil || f.Rollout.Run != run || f.Rollout.Number != engine.MaxRollout || !slices.Equal(f.Rollout.Over, []string{before, run}) || len(f.Rollout.Targets) != 2 || f.Rollout.Targets["workers"] != moduletest.V2 || f.Rollout.Targets[`a "quoted" pool`] != moduletest.V3 {
+	if f.Rollout == nil || f.Rollout.Run != run || f.Rollout.Number != engine.MaxRollout || !slices.Equal(f.Rollout.Supersedes, []string{before, run}) || len(f.Rollout.Targets) != 2 || f.Rollout.Targets["workers"] != moduletest.V2 || f.Rollout.Targets[`a "quoted" pool`] != moduletest.V3 {
 		t.Errorf("it remembers %+v", f.Rollout)
 	}
 	b.Write(hostscript.RejectedPath, moduletest.V2+"\n\n"+moduletest.V2+"\nno digest\n"+moduletest.V3+" \nsha256:"+moduletest.V1+"\n"+moduletest.V1+"0\n"+strings.ToUpper(strings.Repeat("ab", 32))+"\n\x00\xff\nsha256:")
@@ -107,7 +107,7 @@ func TestAVersionCommandThatHangsIsEnded(t *testing.T) {
 }
 
 func TestAHoldThatIsTooLargeIsAProblem(t *testing.T) {
-	text := `{"kind":"run","reason":"` + strings.Repeat("x", hostscript.MaxHold) + `"}`
+	text := `{"schema":1,"kind":"run","reason":"` + strings.Repeat("x", hostscript.MaxHold) + `"}`
 	if h, problem := hostscript.ReadHold(engine.Output{Stdout: text}); h != nil || problem == "" {
 		t.Errorf("%v, %q", h, problem)
 	}

@@ -1,13 +1,14 @@
 package hoststate
 
 import (
-	"slices"
+	_ "embed" // embeds scripts
 	"strconv"
 	"strings"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 	"holdfast/modules/shell"
 )
@@ -16,19 +17,21 @@ import (
 // later time.
 const maxClock = 253402300800
 
-// orderedScript prints a third line if a reboot was ordered during this boot, and
-// an inhibitor of logind may still delay it. The inhibitor of the kubelet lasts
-// for minutes (shutdownGracePeriod). A reboot that has not started ten minutes
-// after the order will not start.
-const orderedScript = `if read -r at 2>/dev/null </run/holdfast/rebooting && read -r up rest </proc/uptime && [ "${up%%.*}" -lt $((at + 600)) ]; then echo ordered; fi`
+//go:embed sh/ordered.sh
+var orderedScript string
 
 // etcdProbeScript prints signs that etcd runs on the host, one a line: the
-// manifest of a static pod, or a listener on a port of etcd. The probe of
-// services finds units of etcd.
+// manifest of a static pod, or a listener on a port of etcd. The probe of units
+// finds services of etcd. The kernel takes milliseconds to list its connections, so
+// the script reads them once.
 const etcdProbeScript = `for f in /etc/kubernetes/manifests/etcd*; do if [ -f "$f" ]; then echo "static pod $f"; fi; done
+listeners=$(grep -ohsE "^ *[0-9]+: [0-9A-F]+:094[BC] [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6)
 for p in "2379 094B" "2380 094C"; do
-	if grep -qsE "^ *[0-9]+: [0-9A-F]+:${p#* } [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6; then echo "a listener on port ${p% *}"; fi
+	case $listeners in *":${p#* } "*) echo "a listener on port ${p% *}" ;; esac
 done`
+
+//go:embed sh/units.sh
+var unitsScript string
 
 // Module returns the module that gathers the facts of every host: its boot,
 // clock, hold and units, and the roll-outs that are recorded on the host. It
@@ -41,17 +44,15 @@ type observer struct{}
 // which the pool of the host sets.
 func (observer) Probe(d engine.Desired) []engine.Command {
 	return append([]engine.Command{
-		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
+		{Name: "boot", Shared: true, Script: hostscript.BootIDScript + `read_boot_id
+[ -n "$bootid" ] && echo "$bootid"`},
 		{Name: "clock", Script: "date -u +%s"},
-		// In most states both commands exit with a status other than 0.
-		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + hostscript.RebootUnit + " || :\n" + orderedScript},
+		{Name: "units", Shared: true, Script: hostscript.Assign([][2]string{{"stageunit", hostscript.StageUnit}, {"rebootunit", hostscript.RebootUnit}}) + unitsScript},
+		{Name: "reboot", Script: orderedScript},
 		{Name: "hold", Script: hostscript.HoldProbeScript()},
-		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
-		// The probe does not use list-unit-files. That command makes systemd read
-		// all unit files, which would take most of the time of the probe.
-		{Name: "services", Script: "systemctl show --property=Id,SubState,UnitFileState --state=running '*.service'"},
 		{Name: "etcd", Script: etcdProbeScript},
-		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + hostscript.StageUnit},
+		{Name: "starts", Script: hostscript.Assign([][2]string{{"holdfile", engine.HoldPath}}) + startsScript},
+		{Name: "inhibitors", Script: inhibitorsScript},
 	}, memoryProbe(d.VersionCommand)...)
 }
 
@@ -64,43 +65,48 @@ func (observer) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.
 		}
 		return out
 	}
-	f.BootID = strings.TrimSpace(text("boot"))
+	f.BootID, f.Problems = readBootID(text("boot"), f.Problems)
 	if s, err := strconv.ParseUint(strings.TrimSpace(text("clock")), 10, 64); err == nil && s < maxClock {
 		f.Clock = time.Unix(int64(s), 0).UTC()
 	} else {
 		f.Problems = shell.AppendProblem(f.Problems, "clock: no time of this age")
 	}
-	f.Stopping = isStopping(text("state"))
 	f.Hold, f.HoldProblem = hostscript.ReadHold(o["hold"])
-	f.Failed = unitNames(text("failed units"))
-	f.Running = enabledServices(text("services"))
-	f.Etcd = etcdSigns(o["services"].Stdout, text("etcd"))
-	if unit := parseProperties(text("stage unit")); unit["LoadState"] != "not-found" {
-		f.StageUnit = unit["ActiveState"]
-	}
+	units := parseUnits(text("units"))
+	f.Failed, f.Running = failedUnits(units), enabledServices(units)
+	f.Stopping = isStopping(units) || strings.TrimSpace(text("reboot")) == "ordered"
+	f.StageUnit = activeState(units, hostscript.StageUnit)
+	f.Etcd = etcdSigns(units, text("etcd"))
+	f.Unsettled = unsettledServices(o["starts"].Stdout)
+	f.Inhibitors = readInhibitors(o["inhibitors"].Stdout)
 	return readMemory(o, f)
+}
+
+// readBootID keeps a boot that is not known apart from every other one.
+func readBootID(text string, problems []string) (resource.BootID, []string) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", problems // the probe has failed, or the host is still booting
+	}
+	boot, err := resource.ParseBootID(text)
+	if err != nil {
+		problems = shell.AppendProblem(problems, "boot: "+err.Error())
+	}
+	return boot, problems
 }
 
 // maxEtcdSigns is the largest number of signs of etcd in the facts.
 const maxEtcdSigns = 4
 
-func etcdSigns(services, looked string) []string {
+func etcdSigns(units []unit, looked string) []string {
 	var signs []string
-	for line := range strings.Lines(services) {
-		if unit, ok := strings.CutPrefix(strings.TrimSpace(line), "Id=etcd"); ok {
-			signs = append(signs, "etcd"+textutil.Printable(unit)+" runs")
+	for _, u := range units {
+		if u.isRunningService() && strings.HasPrefix(u.name, "etcd") {
+			signs = append(signs, textutil.Printable(u.name)+" runs")
 		}
 	}
 	for line := range strings.Lines(looked) {
 		signs = append(signs, textutil.Printable(strings.TrimSpace(line)))
 	}
 	return signs[:min(maxEtcdSigns, len(signs))]
-}
-
-// isStopping returns true as soon as a reboot is ordered, before systemd knows about the reboot.
-func isStopping(states string) bool {
-	lines := strings.Split(strings.TrimSpace(states), "\n")
-	return lines[0] == "stopping" || slices.ContainsFunc(lines[1:], func(s string) bool {
-		return slices.Contains([]string{"active", "activating", "deactivating", "reloading", "ordered"}, s)
-	})
 }

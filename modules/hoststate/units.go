@@ -3,55 +3,77 @@ package hoststate
 import (
 	"slices"
 	"strings"
+
+	"holdfast/engine/hostscript"
 )
 
-// unitNames returns the unit name on each line of systemctl list-units. The name
-// is in the first column. Some versions of systemd print a mark before a failed
-// unit, even with --plain. Then the name is in the second column. A mark has no
-// dot, and every name has one.
-func unitNames(text string) []string {
-	var names []string
+// unit is a unit that units.sh prints.
+type unit struct {
+	name        string
+	active, sub string // its state
+	file        string // state of the unit file of a running service
+}
+
+// shutdownUnit has a job as soon as a shutdown is ordered, and then becomes active. At other
+// times it is inactive, and is not listed.
+const shutdownUnit = "shutdown.target"
+
+func parseUnits(text string) []unit {
+	var units []unit
 	for line := range strings.Lines(text) {
 		columns := strings.Fields(line)
-		columns = columns[:min(2, len(columns))]
-		if i := slices.IndexFunc(columns, isUnitName); i >= 0 {
-			names = append(names, columns[i])
+		if len(columns) < 4 {
+			continue
+		}
+		u := unit{name: columns[0], active: columns[2], sub: columns[3]}
+		if len(columns) > 4 {
+			u.file = columns[4]
+		}
+		units = append(units, u)
+	}
+	return units
+}
+
+func (u unit) isRunningService() bool {
+	return u.sub == "running" && strings.HasSuffix(u.name, ".service")
+}
+
+func failedUnits(units []unit) []string {
+	var names []string
+	for _, u := range units {
+		if u.active == "failed" || u.sub == "failed" {
+			names = append(names, u.name)
 		}
 	}
 	return names
-}
-
-func isUnitName(word string) bool {
-	dot := strings.LastIndexByte(word, '.')
-	return dot > 0 && dot < len(word)-1
 }
 
 // enabledServices returns the running services that are enabled, and so run again
-// after a reboot. It reads the output of systemctl show, which has a paragraph
-// for each service. It accepts enabled-runtime, because generators of systemd
-// create such links at each boot, for serial consoles for example. It omits user
-// managers and sessions, which start and stop with logins.
-func enabledServices(text string) []string {
+// after a reboot. It accepts enabled-runtime, because generators of systemd
+// create such links at each boot, for serial consoles for example.
+func enabledServices(units []unit) []string {
 	var names []string
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		unit := parseProperties(paragraph)
-		name := unit["Id"]
-		switch {
-		case unit["SubState"] != "running" || unit["UnitFileState"] != "enabled" && unit["UnitFileState"] != "enabled-runtime":
-		case !strings.HasSuffix(name, ".service") || strings.HasPrefix(name, "user@") || strings.HasPrefix(name, "session-"):
-		default:
-			names = append(names, name)
+	for _, u := range units {
+		if u.isRunningService() && (u.file == "enabled" || u.file == "enabled-runtime") {
+			names = append(names, u.name)
 		}
 	}
 	return names
 }
 
-func parseProperties(text string) map[string]string {
-	values := make(map[string]string)
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-			values[name] = value
+// activeState returns the state of a unit, or "" if the unit is inactive.
+func activeState(units []unit, name string) string {
+	for _, u := range units {
+		if u.name == name {
+			return u.active
 		}
 	}
-	return values
+	return ""
+}
+
+// isStopping returns true as soon as systemd gets the order to shut down, or the unit that
+// gives this order is started.
+func isStopping(units []unit) bool {
+	return slices.ContainsFunc(units, func(u unit) bool { return u.name == shutdownUnit }) ||
+		slices.Contains([]string{"active", "activating", "deactivating", "reloading"}, activeState(units, hostscript.RebootUnit))
 }

@@ -89,7 +89,7 @@ func (b *Box) Log() string {
 
 func (b *Box) executeScript(script string) engine.Output {
 	b.T.Helper()
-	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/self/cgroup", "/sys/fs/cgroup", "/proc/net", "/etc/kubernetes", "/etc/containers", "/boot/ostree", "/ostree/deploy"} {
+	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/run/systemd/inhibit", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/self/cgroup", "/sys/fs/cgroup", "/proc/net", "/etc/kubernetes", "/etc/containers", "/boot/ostree", "/ostree/deploy"} {
 		script = strings.ReplaceAll(script, path, b.Root+path)
 	}
 	cmd := exec.Command(pathtest.Shell(), "-c", script)
@@ -154,7 +154,7 @@ func Target(d engine.Desired, f engine.Facts) engine.Target {
 
 // Hold writes a hold to the host.
 func (b *Box) Hold(kind engine.HoldKind, run string) {
-	h := engine.Hold{Kind: kind, Holder: "ann@bastion", Run: run, Reason: "test", Acquired: time.Unix(1, 0), Renewed: time.Unix(1, 0)}
+	h := engine.Hold{Schema: engine.HoldSchema, Kind: kind, Holder: "ann@bastion", Run: run, Reason: "test", Acquired: time.Unix(1, 0), Renewed: time.Unix(1, 0)}
 	text, err := json.Marshal(h)
 	b.Check(err)
 	b.Write(engine.HoldPath, string(text))
@@ -170,7 +170,7 @@ func (b *Box) Want(out engine.Output, code int, says string) {
 
 // OrderOf returns the script of the step that orders a reboot.
 func OrderOf(steps []engine.Step) string {
-	return steps[slices.IndexFunc(steps, func(s engine.Step) bool { return s.Reboots })].Do.Exec.Script
+	return steps[slices.IndexFunc(steps, func(s engine.Step) bool { return s.Reboots })].Do.Exec.Script.String()
 }
 
 // By returns a run as the owner of a hold. The owner has no identity of a bastion.
@@ -181,4 +181,4 @@ func By(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }
 func (b *Box) HostPaths(text string) string { return strings.ReplaceAll(text, b.Root, "") }
 
 // TheirHold is a maintenance hold of a person.
-const TheirHold = `{"kind":"maintenance","holder":"bob@b2","run":"m-1","reason":"DIMM swap"}`
+const TheirHold = `{"schema":1,"kind":"maintenance","holder":"bob@b2","run":"m-1","reason":"DIMM swap"}`

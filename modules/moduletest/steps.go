@@ -19,7 +19,7 @@ func listSteps(steps engine.Steps) string {
 			fmt.Fprintf(&b, "\tnot %s, but %s\n", cmp.Or(s.Do.AwaitBoot.BootID, "the boot it is in"), s.Do.AwaitBoot.Digest)
 			continue
 		}
-		for line := range strings.Lines(ShortenHoldCheck(s.Do.Exec.Script)) {
+		for line := range strings.Lines(ShortenHoldCheck(s.Do.Exec.Script.String())) {
 			line = strings.TrimPrefix(line, "job='")
 			name, _, ok := strings.Cut(line, "=")
 			if strings.HasPrefix(line, "#") {
@@ -48,13 +48,13 @@ func listSteps(steps engine.Steps) string {
 func ShortenHoldCheck(script string) string {
 	var b strings.Builder
 	for {
-		before, rest, ok := strings.Cut(script, "holdpath=")
+		before, rest, ok := strings.Cut(script, "holdrun=")
 		b.WriteString(before)
 		if !ok {
 			return b.String()
 		}
 		var check string
-		check, script, _ = strings.Cut(rest, "\ncheckhold\n")
+		check, script, _ = strings.Cut(rest, "\ncheck_hold\n")
 		for line := range strings.Lines(check) {
 			if name, _, _ := strings.Cut(line, "="); name == "holdown" || name == "holdadopted" || name == "holdmust" {
 				b.WriteString(line)
@@ -93,7 +93,7 @@ func scriptsOfCases(t *testing.T, m engine.Module) map[string]string {
 		}
 		for _, s := range stepsOf(p.steps) {
 			if s.Do.Exec != nil {
-				add(strings.Join([]string{m.Name, driver, s.Name}, " "), s.Do.Exec.Script)
+				add(strings.Join([]string{m.Name, driver, s.Name}, " "), s.Do.Exec.Script.String())
 			}
 		}
 	}

@@ -26,7 +26,8 @@ import (
 // below Root.
 type Tree struct {
 	*Box
-	Path string // folders to put in front of PATH, each with a colon after it
+	Login string // user whom sudo has let become root; "": root has logged in
+	Path  string // folders to put in front of PATH, each with a colon after it
 }
 
 // NewTree returns a host that has booted V1. Its /etc, /home and /tmp are empty.
@@ -102,12 +103,12 @@ func (b *Tree) Read(path string) string {
 // RunScript runs a script on the host. The script gets the uploads as its
 // standard input, has its own process group, and stops at the points that a test
 // asks for (see fault.sh).
-func (b *Tree) RunScript(script string, uploads []engine.Upload) engine.Output {
+func (b *Tree) RunScript(s engine.Script, uploads []engine.Upload) engine.Output {
 	b.T.Helper()
-	script = strings.Replace(script, "\nroot=''\n", "\nroot="+hostscript.Quote(b.Root)+"\n", 1)
+	script := strings.Replace(s.String(), "\nroot=''\n", "\nroot="+hostscript.Quote(b.Root)+"\n", 1)
 	fault, err := os.ReadFile(projectPath(b.T, "modules/hostconfig/sh/fault.sh"))
 	b.Check(err)
-	script = strings.Replace(script, "\npoint() { :; }\n", "\n"+string(fault), 1)
+	script = strings.Replace(script, "\nmark_point() { :; }\n", "\n"+string(fault), 1)
 	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/proc/sys"} {
 		script = strings.ReplaceAll(script, path, b.Root+path)
 	}
@@ -121,11 +122,14 @@ func (b *Tree) RunScript(script string, uploads []engine.Upload) engine.Output {
 	b.Check(pack.Close())
 	name := b.At("script")
 	b.Check(os.WriteFile(name, []byte(script), 0o600))
-	ctx, cancel := context.WithTimeout(b.T.Context(), 2*time.Minute) // no script may wait for ever
+	ctx, cancel := context.WithTimeout(b.T.Context(), 6*time.Minute) // no script may wait for ever; a busy machine needs minutes for some
 	defer cancel()
 	cmd := exec.CommandContext(ctx, pathtest.Shell(), name)
 	cmd.WaitDelay = time.Second
 	cmd.Env = []string{"PATH=" + b.Path + FakeTools(b.T) + ":" + pathtest.Tools(), "BOX=" + b.Root}
+	if b.Login != "" {
+		cmd.Env = append(cmd.Env, "SUDO_USER="+b.Login)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stdin = &archive
 	var stdout, stderr bytes.Buffer

@@ -157,7 +157,12 @@ func (bootc) cleanCommand(string, *engine.Content) string {
 	return "if [ ! -e /run/ostree/staged-deployment ]; then rm -f /run/ostree/staged-deployment-locked; fi"
 }
 
-func (bootc) restoreFunctions() string { return bootcBackScript }
+func (bootc) rollbackJobText() *engine.SharedText { return bootcRollbackJobText }
+
+var (
+	bootcStageText       = shareStageFunctions(registriesScript + bootcScript)
+	bootcRollbackJobText = shareRollbackJob(bootcBackScript)
+)
 
 func (bootc) stageJob(u osUpdate, f engine.Facts) shell.Script {
 	policy := ""
@@ -166,5 +171,5 @@ func (bootc) stageJob(u osUpdate, f engine.Facts) shell.Script {
 			policy = "--enforce-container-sigpolicy"
 		}
 	}
-	return shell.Script{Vars: map[string]string{"image": u.os.Image, "policy": policy}, Text: registriesScript + bootcScript}
+	return shell.Script{Vars: map[string]string{"image": u.os.Image, "policy": policy}, Text: shell.Text(bootcStageText)}
 }

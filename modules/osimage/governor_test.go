@@ -16,7 +16,7 @@ func (b *osHost) memberStage(d engine.Desired) string {
 	changes := []engine.Change{{Module: "os"}}
 	tgt := moduletest.Target(d, b.gatherFacts(d))
 	tgt.Host.NearCluster, tgt.Governed = "main", true
-	return planSteps(tgt, changes).Stage[0].Do.Exec.Script
+	return planSteps(tgt, changes).Stage[0].Do.Exec.Script.String()
 }
 
 // sendPace sends a pace to the host, and returns the levers that it reports.
@@ -86,7 +86,7 @@ func TestAStagingThatCannotJoinItsCgroup(t *testing.T) {
 	b.Write(group+"/work/cgroup.events", "populated 0\nfrozen 1")
 	b.Mkdir(group + "/work/cgroup.procs")
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
-	script := strings.Replace(awaitLimits(b, b.memberStage(d), "\nstage() {\n"), "-lt 500", "-lt 5", 1)
+	script := strings.Replace(awaitLimits(b, b.memberStage(d), "\nstage_os() {\n"), "-lt 500", "-lt 5", 1)
 	b.Want(b.Run(script), 0, "staged and locked")
 	if levers := b.sendPace(1); len(levers) != 2 || levers[0].Reason != "the staging cannot join its cgroup" || !levers[1].InForce {
 		t.Errorf("levers: %+v", levers)

@@ -25,8 +25,9 @@ type governorLoop struct {
 	t     *testing.T
 	root  string
 	cmd   *exec.Cmd
-	lines *bufio.Reader
-	wake  *os.File // ends a fake sleep
+	log   *os.File
+	lines *bufio.Reader // of log
+	wake  *os.File      // ends a fake sleep
 	ended chan error
 }
 
@@ -47,7 +48,7 @@ func startLoop(t *testing.T) *governorLoop {
 	l.check(os.Symlink(l.root, filepath.Join(l.root, "proc/42/fd/6"))) // no file to flush
 	l.check(os.Symlink(filepath.Join(l.root, "log"), filepath.Join(l.root, loopGroup, "cgroup.freeze")))
 	l.writeTool("sync", "printf 'sync %s\\n' \"$*\" >"+l.root+"/log")
-	l.start("silence=15 slice=2 pause=200 rate=1 safeslice=3 safepause=400 saferate=1\n" + libScript + governorScript + "makegroup || exit 1\ngovern\n")
+	l.start("silence=15 slice=2 pause=200 rate=1 safeslice=3 safepause=400 saferate=1\n" + libScript + governorScript + "make_group || exit 1\ngovern_staging\n")
 	l.expectEffects("sync -d ROOT/run/holdfast/stage.levers.new", "1")
 	return l
 }
@@ -73,8 +74,8 @@ func (l *governorLoop) writeTool(name, text string) {
 // start starts a script on the host.
 func (l *governorLoop) start(script string) {
 	l.t.Helper()
-	log := l.openFIFO("log")
-	l.lines, l.wake = bufio.NewReader(log), l.openFIFO("wake")
+	l.log, l.wake = l.openFIFO("log"), l.openFIFO("wake")
+	l.lines = bufio.NewReader(l.log)
 	for _, path := range []string{"/proc/self/cgroup", "/proc/uptime", "/proc/$pid", "/sys/fs/cgroup", "/run/holdfast"} {
 		script = strings.ReplaceAll(script, path, l.root+path)
 	}
@@ -85,7 +86,7 @@ func (l *governorLoop) start(script string) {
 	l.check(l.cmd.Start())
 	go func() {
 		l.ended <- l.cmd.Wait()
-		_, _ = log.WriteString("ended\n") // after the test, nobody reads it
+		_, _ = l.log.WriteString("ended\n") // after the test, nobody reads it
 	}()
 	l.t.Cleanup(func() { _ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGKILL) }) // it may have ended
 }
@@ -143,6 +144,7 @@ func (l *governorLoop) setTime(seconds int) {
 // nextLine returns the next effect of the loop, or "ended".
 func (l *governorLoop) nextLine() string {
 	l.t.Helper()
+	l.check(l.log.SetReadDeadline(time.Now().Add(2 * time.Minute))) // a loop that hangs has no next effect
 	line, err := l.lines.ReadString('\n')
 	l.check(err)
 	return strings.ReplaceAll(strings.TrimSpace(line), l.root, "ROOT")

@@ -40,7 +40,7 @@ func (b *osHost) stage(d engine.Desired) engine.Output {
 	if len(steps) != 1 {
 		b.T.Fatalf("%d stage steps", len(steps))
 	}
-	return b.Run(steps[0].Do.Exec.Script)
+	return b.Run(steps[0].Do.Exec.Script.String())
 }
 
 // finalize makes a plan and runs its finalize step.

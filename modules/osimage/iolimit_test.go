@@ -42,8 +42,8 @@ esac`)
 	l.check(os.MkdirAll(filepath.Join(l.root, "run/holdfast"), 0o755))
 	l.check(syscall.Mkfifo(filepath.Join(l.root, "stop"), 0o600))
 	l.start("governed=daemon limited=rpm-ostreed.service sysroot=/sysroot slice=1 pause=200 safeslice=1 safepause=200 rate=1000 saferate=1000 silence=15\n" +
-		libScript + governorScript + ioLimitScript + "notelever freeze no a daemon\nstartlimits\n" +
-		"kill() { command kill \"$@\"; say kill >" + l.root + "/log; }\nread -r _ <" + l.root + "/stop\nstoplimits\n")
+		libScript + governorScript + ioLimitScript + "note_lever freeze no a daemon\nstart_limits\n" +
+		"kill() { command kill \"$@\"; say kill >" + l.root + "/log; }\nread -r _ <" + l.root + "/stop\nstop_limits\n")
 	return l
 }
 
@@ -270,7 +270,7 @@ func TestTheDaemonIsLimitedWhileItStages(t *testing.T) {
 			}
 			return b, d
 		}
-		const deploys = "\ndeploy() {\n"
+		const deploys = "\nrebase_os() {\n"
 		t.Run(name+" succeeds", func(t *testing.T) {
 			b, d := host(t)
 			b.Want(b.Run("port=4711\n"+awaitLimits(b, b.memberStage(d), deploys)), 0, "staged and locked")
@@ -296,7 +296,7 @@ func TestTheDaemonIsLimitedWhileItStages(t *testing.T) {
 		})
 		t.Run(name+" without a governor", func(t *testing.T) {
 			b, d := host(t)
-			b.Want(b.Run("port=4711\n"+b.steps(d).Stage[0].Do.Exec.Script), 0, "staged and locked")
+			b.Want(b.Run("port=4711\n"+b.steps(d).Stage[0].Do.Exec.Script.String()), 0, "staged and locked")
 			if strings.Contains(b.Log(), "set-property") || b.Exists("run/holdfast/stage.levers") {
 				t.Errorf("a limit was set:\n%s", b.Log())
 			}
@@ -312,7 +312,7 @@ func TestAUnitThatCannotBeFrozenIsLimited(t *testing.T) {
 	b.addIOController()
 	b.Write("proc/self/cgroup", "0::/system.slice/holdfast-stage.service")
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
-	b.Want(b.Run(awaitLimits(b, b.memberStage(d), "\nstage() {\n")), 0, "staged and locked")
+	b.Want(b.Run(awaitLimits(b, b.memberStage(d), "\nstage_os() {\n")), 0, "staged and locked")
 	if levers := b.sendPace(1); len(levers) != 2 || levers[0].InForce || !levers[1].InForce {
 		t.Errorf("levers: %+v", levers)
 	}

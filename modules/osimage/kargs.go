@@ -45,14 +45,12 @@ type wantedArgs struct {
 }
 
 // newWantedArgs returns the arguments that a configuration demands. It demands
-// the removal of arguments that are in the record and not in the configuration.
+// the removal of arguments that holdfast has added and that are not in the
+// configuration.
 func newWantedArgs(c resource.Config, record *resource.Record) wantedArgs {
 	gone := slices.Clone(c.NoKernelArgs)
 	if record != nil {
-		gone = append(gone, record.Config.KernelArgs...)
-		if record.Unfinished != nil {
-			gone = append(gone, record.Unfinished.Config.KernelArgs...)
-		}
+		gone = append(gone, record.AddedArgs...)
 	}
 	w := wantedArgs{present: c.KernelArgs}
 	for _, a := range gone {
@@ -88,7 +86,7 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	add := func(arg, before, after, verb, why string) {
 		list = append(list, engine.Change{
 			Module: engine.OSModule, Kind: engine.KernelArgKind, Resource: string(engine.KernelArgKind) + " " + textutil.Printable(arg), Before: before, After: after,
-			Rule: "fixed: kernel arguments", Verb: verb, Why: why, Drift: drift,
+			Rule: "fixed: kernel arguments", Verb: verb, Reason: why, Drift: drift,
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 		})
 	}

@@ -14,7 +14,7 @@ import (
 func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	const now = "root=LABEL=root rw console=tty0 console=ttyS0 quiet"
 	cases := map[string]struct {
-		now, there, not, was string // was: arguments in the record
+		now, there, not, was string // was: arguments that holdfast has added
 		remove, add          string
 		changes              string
 	}{
@@ -40,8 +40,9 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			record := &resource.Record{Unfinished: &resource.UnfinishedWrite{Config: resource.Config{KernelArgs: splitCommandLine(c.was)}}}
-			for range 2 { // once in the unfinished write, once in the record
+			was := splitCommandLine(c.was)
+			listed := resource.Config{KernelArgs: append(splitCommandLine(c.now), was...)} // lists also arguments that the host had
+			for _, record := range []*resource.Record{{Config: listed, AddedArgs: was}, {Unfinished: &resource.UnfinishedWrite{Config: listed}, AddedArgs: was}} {
 				w := newWantedArgs(resource.Config{KernelArgs: splitCommandLine(c.there), NoKernelArgs: splitCommandLine(c.not)}, record)
 				k := w.computeChange(splitCommandLine(c.now))
 				if !slices.Equal(k.remove, splitCommandLine(c.remove)) || !slices.Equal(k.add, splitCommandLine(c.add)) {
@@ -54,8 +55,6 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 				if got := strings.Join(said, "; "); got != c.changes {
 					t.Errorf("says %s", got)
 				}
-				record = &resource.Record{Config: record.Unfinished.Config}
-				record.Unfinished = &resource.UnfinishedWrite{}
 			}
 		})
 	}
@@ -84,7 +83,7 @@ func TestAChangeOfKernelArgumentsLeavesNothingToDo(t *testing.T) {
 		now := list.Draw(t, "now")
 		w := newWantedArgs(
 			resource.Config{KernelArgs: list.Draw(t, "there"), NoKernelArgs: list.Draw(t, "not there")},
-			&resource.Record{Config: resource.Config{KernelArgs: list.Draw(t, "recorded")}},
+			&resource.Record{Config: resource.Config{KernelArgs: list.Draw(t, "recorded")}, AddedArgs: list.Draw(t, "added")},
 		)
 		k := w.computeChange(now)
 		if changes := w.listChanges(now, false); (len(changes) == 0) != k.isEmpty() {

@@ -33,7 +33,7 @@ func (b *osHost) reboot() {
 		}
 	}
 	b.Run("rm -rf /run/ostree /run/holdfast " + b.Root + "/staged " + b.Root + "/staged-args " + b.Root + "/key")
-	b.Write("proc/sys/kernel/random/boot_id", "another")
+	b.Write("proc/sys/kernel/random/boot_id", "00000000-0000-0000-0000-000000000001")
 }
 
 // withArgs adds kernel arguments to a desired state: it removes one argument of
@@ -89,7 +89,7 @@ func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
 func (b *osHost) checkSettledArgs(d engine.Desired, cmdline string) {
 	b.T.Helper()
 	f := b.gatherFacts(d)
-	if got := strings.Join(f.CmdLine, " "); got != cmdline {
+	if got := strings.Join(f.KernelArgs, " "); got != cmdline {
 		b.T.Errorf("booted with %s", got)
 	}
 	if changes, err := findChanges(d, f); err != nil || len(changes) > 0 {
@@ -216,17 +216,17 @@ func TestStepsMakeTheChangesTheyAreGiven(t *testing.T) {
 	changes, err := findChanges(d, f)
 	b.Check(err)
 	i := slices.IndexFunc(changes, func(c engine.Change) bool { return c.Resource == "os" })
-	b.Want(b.Run(planSteps(moduletest.Target(d, f), changes[i:i+1]).Stage[0].Do.Exec.Script), 0, "staged and locked: "+moduletest.V2)
+	b.Want(b.Run(planSteps(moduletest.Target(d, f), changes[i:i+1]).Stage[0].Do.Exec.Script.String()), 0, "staged and locked: "+moduletest.V2)
 	if b.Exists("staged-args") {
 		t.Error("arguments were changed that were only to be reported")
 	}
 	changes = slices.Delete(changes, i, i+1)
-	b.Want(b.Run(planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script), 0, "staged and locked: "+moduletest.V1)
+	b.Want(b.Run(planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script.String()), 0, "staged and locked: "+moduletest.V1)
 }
 
 func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
 	booted := engine.Facts{
-		BootID: moduletest.Boot, Tool: "ostree 2022.7", CmdLine: []string{"a", "b"},
+		BootID: moduletest.Boot, Tool: "ostree 2022.7", KernelArgs: []string{"a", "b"},
 		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
 	}
 	args := func(driver string, c resource.Config) engine.Desired {
@@ -234,8 +234,8 @@ func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
 	}
 	a, ab := resource.Config{NoKernelArgs: []string{"a"}}, resource.Config{NoKernelArgs: []string{"a", "b"}}
 	unknown, applied := booted, booted
-	unknown.CmdLine = nil
-	applied.Config = &resource.ConfigFacts{Applied: &resource.Record{Config: resource.Config{KernelArgs: []string{"a"}}}}
+	unknown.KernelArgs = nil
+	applied.Config = &resource.ConfigFacts{Applied: &resource.Record{AddedArgs: []string{"a"}}}
 	cases := map[string]struct {
 		d    engine.Desired
 		f    engine.Facts
@@ -294,7 +294,7 @@ func TestArgumentsThatWereAppliedAndAreGoneAreDrift(t *testing.T) {
 	}
 	for name, c := range cases {
 		f := engine.Facts{
-			BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &resource.ConfigFacts{Applied: c.record},
+			BootID: moduletest.Boot, Tool: "ostree 2025.2", KernelArgs: []string{"b"}, Config: &resource.ConfigFacts{Applied: c.record},
 			Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
 		}
 		changes, err := findChanges(d, f)

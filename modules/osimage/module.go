@@ -24,7 +24,7 @@ type driver interface {
 	// checkUpdate returns the reason why the host cannot be updated, or nil.
 	checkUpdate(osUpdate, engine.Facts) error
 	// stageJob returns the variables, functions and arguments of the shell
-	// function stage.
+	// function stage. Its text is of shareStageFunctions.
 	stageJob(osUpdate, engine.Facts) shell.Script
 	// stagesInUnit reports whether processes of the staging unit do the work,
 	// and not those of a daemon.
@@ -33,9 +33,10 @@ type driver interface {
 	// if it is killed, or "". The command has no quotes, and no character that
 	// systemd or the shell expands.
 	cleanCommand(governed string, content *engine.Content) string
-	// restoreFunctions returns the shell functions restore, which boots the
-	// previous deployment next, and drop, which removes the staged deployment.
-	restoreFunctions() string
+	// rollbackJobText returns the text of shareRollbackJob, with the shell functions
+	// restore, which boots the previous deployment next, and drop, which removes the
+	// staged deployment.
+	rollbackJobText() *engine.SharedText
 }
 
 // osUpdate describes the deployment that a host is to boot next.
@@ -75,7 +76,7 @@ func (module) Probe(d engine.Desired) []engine.Command {
 	if err != nil {
 		return nil
 	}
-	return append(ostreeProbe(), tool.probeCommands()...)
+	return slices.Concat(ostreeProbe(), tool.probeCommands(), kernelProbe(d))
 }
 
 // Read adds the deployments and the state of the OS tool to the facts.
@@ -87,7 +88,7 @@ func (module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	if err != nil {
 		return f
 	}
-	return readStagedEtcd(o, tool.readStatus(o, readOstree(o, f)))
+	return readKernel(o, readStagedEtcd(o, tool.readStatus(o, readOstree(o, f))))
 }
 
 // Diff compares the booted OS and its kernel arguments with the desired ones.
@@ -118,7 +119,11 @@ func findChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if digest := d.OS.Digest(); digest != "" && digest != booted.Digest {
+	if digest := d.OS.Digest(); digest == "" || digest == booted.Digest {
+		if err := checkKernelType(d, f); err != nil {
+			return nil, err
+		}
+	} else {
 		changes = append([]engine.Change{{
 			Module: engine.OSModule, Resource: "os",
 			Before: describeDeployment(*booted), After: engine.ShortDigest(digest),
@@ -129,11 +134,14 @@ func findChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if len(changes) == 0 {
 		return nil, nil
 	}
+	if err := bootProblem(newUpdate(d, f, changes), f); err != nil {
+		return nil, err
+	}
 	if err := tool.checkUpdate(newUpdate(d, f, changes), f); err != nil {
 		return nil, err
 	}
 	if f.BootID == "" {
-		return nil, errors.New("its boot ID is not known, so a reboot could not be told")
+		return nil, errors.New("its boot ID is unknown, so a reboot could not be recognised")
 	}
 	return changes, nil
 }
@@ -170,7 +178,7 @@ func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpda
 		switch {
 		case c.Module != engine.OSModule:
 		case c.Kind == engine.KernelArgKind:
-			u.args = wantedOf(d, f).computeChange(f.CmdLine)
+			u.args = wantedOf(d, f).computeChange(f.KernelArgs)
 		default:
 			u.again, u.digest = false, d.OS.Digest()
 		}
@@ -186,13 +194,13 @@ func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	if len(wanted.present)+len(wanted.absent) == 0 {
 		return nil, nil
 	}
-	if len(f.CmdLine) == 0 {
+	if len(f.KernelArgs) == 0 {
 		return nil, errors.New("its kernel arguments are not known: /proc/cmdline says nothing")
 	}
 	was := recordOf(f)
 	drift := was != nil && was.Unfinished == nil && !rolledBack(f) &&
 		slices.Equal(was.Config.KernelArgs, d.Config.KernelArgs) && slices.Equal(was.Config.NoKernelArgs, d.Config.NoKernelArgs)
-	return wanted.listChanges(f.CmdLine, drift), nil
+	return wanted.listChanges(f.KernelArgs, drift), nil
 }
 
 // checkLeftoverArgs returns an error if kernel arguments must be removed from a

@@ -38,12 +38,17 @@ func (ostree) stagesInUnit() bool { return true }
 
 func (ostree) cleanCommand(string, *engine.Content) string { return "" }
 
-func (ostree) restoreFunctions() string { return ostreeBackScript }
+func (ostree) rollbackJobText() *engine.SharedText { return ostreeRollbackJobText }
+
+var (
+	ostreeStageText       = shareStageFunctions(ostreeScript)
+	ostreeRollbackJobText = shareRollbackJob(ostreeBackScript)
+)
 
 func (ostree) stageJob(u osUpdate, f engine.Facts) shell.Script {
 	s := shell.Script{
 		Vars: map[string]string{"remote": "", "ref": "", "origin": ""},
-		Args: u.args.commandOptions("--karg-delete=", "--karg-append="), Text: ostreeScript,
+		Args: u.args.commandOptions("--karg-delete=", "--karg-append="), Text: shell.Text(ostreeStageText),
 	}
 	if u.again {
 		s.Vars["origin"] = originFile(*f.Booted())

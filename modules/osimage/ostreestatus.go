@@ -1,48 +1,66 @@
 package osimage
 
 import (
+	_ "embed" // embeds scripts
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/modules/shell"
 )
 
 // ostreeProbe returns the probes for the deployments, the lock, and the failure
 // of the last finalize. ostree prints JSON from 2025.3 on, without the origin
-// before 2026.2. So the probe always reads the text, too.
+// before 2026.2. Then the probe reads the text, too. It asks for nothing in vain: a
+// start of ostree costs a host more than all small programs of the probe together.
 //
 // When a finalize fails, ostree writes a stamp to /boot. At the next boot,
 // ostree-boot-complete.service fails with the text of the stamp, and removes the
 // stamp.
 func ostreeProbe() []engine.Command {
 	return []engine.Command{
-		{Name: "ostree version", Script: "ostree --version"},
-		{Name: "ostree status", Script: "ostree admin status"},
-		{Name: "ostree status json", Script: "ostree admin status --json"},
+		{Name: "ostree version", Shared: true, Script: `ostree=$(ostree --version) && printf '%s\n' "$ostree"`},
+		{Name: "ostree status json", Shared: true, Script: askStatusScript},
+		{Name: "ostree status", Script: `case ${json-} in *'"refspec"'*) ;; *) ostree admin status ;; esac`},
 		{Name: "ostree lock", Script: "if [ -e /run/ostree/staged-deployment-locked ]; then echo locked; fi"},
-		{Name: "kernel arguments", Script: "cat /proc/cmdline"},
+		{Name: "kernel arguments", Script: `IFS= read -r line </proc/cmdline || :
+printf '%s\n' "$line"`},
 		{Name: "staged arguments", Script: `if [ -e /run/holdfast/staged-args ] && [ -e /run/ostree/staged-deployment ]; then
 	cat /run/holdfast/staged-args
 	sha256sum /run/ostree/staged-deployment
 fi`},
+		{Name: "boot space", Script: `if [ -e /run/holdfast/boot-needs ] && [ -e /run/ostree/staged-deployment ]; then
+	cat /run/holdfast/boot-needs
+	sha256sum /run/ostree/staged-deployment
+	df -Pk /boot/ostree
+fi`},
+		{Name: "boot state", Script: hostscript.BootStateScript()},
 		stagedEtcdProbe(),
 		{Name: "free space", Script: "df -Pk /sysroot"},
-		{Name: "finalize failure", Script: `if [ -e /boot/ostree/finalize-failure.stamp ]; then
-	head -c 4096 /boot/ostree/finalize-failure.stamp
-elif systemctl is-failed --quiet ostree-boot-complete.service; then
-	journalctl --boot --unit=ostree-boot-complete.service --output=cat --no-pager --lines=20
-fi`},
+		{Name: "finalize failure", Script: finalizeFailureScript},
 	}
 }
+
+var (
+	//go:embed sh/askstatus.sh
+	askStatusScript string
+	//go:embed sh/finalizefailure.sh
+	finalizeFailureScript string
+)
 
 func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	text, problem := shell.Output(o, "ostree status")
 	f.Deployments = statusText(text)
-	if out := o["ostree status json"]; out.Code == 0 {
-		if list, ok := statusJSON(out.Stdout, f.Deployments); ok {
+	if out := o["ostree status json"]; out.Code == 0 && out.Stdout != "" {
+		list, err := statusJSON(out.Stdout, f.Deployments)
+		switch {
+		case err == nil && len(list) > 0:
 			f.Deployments, problem = list, ""
+		case err != nil && problem == "" && text == "": // the JSON has the origins, so the probe did not read the text
+			problem = "ostree status json: " + err.Error()
 		}
 	}
 	if problem != "" {
@@ -53,9 +71,13 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 			f.Deployments[i].Locked = true
 		}
 	}
-	f.CmdLine = splitCommandLine(o["kernel arguments"].Stdout)
+	f.KernelArgs = splitCommandLine(o["kernel arguments"].Stdout)
 	if f.Staged() != nil {
 		f.StagedArgs = stagedArgs(o["staged arguments"].Stdout)
+	}
+	f.BootState = strings.TrimSpace(o["boot state"].Stdout)
+	if f.Staged() != nil {
+		f.BootLacks = bootLacks(o["boot space"].Stdout)
 	}
 	text, problem = shell.Output(o, "free space")
 	if problem == "" {
@@ -71,8 +93,25 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	if problem != "" {
 		f.Problems = shell.AppendProblem(f.Problems, problem)
 	}
-	f.FinalizeErr = finalizeErr(text)
+	f.FinalizeProblem = finalizeErr(text)
 	return f
+}
+
+// bootLacks returns how many bytes the kernel of the staged deployment lacks in /boot, by
+// the note that a staging leaves. It returns 0 if the note is about another deployment.
+func bootLacks(text string) int64 {
+	note, table, _ := strings.Cut(text, "Filesystem")
+	f := strings.Fields(note)
+	if len(f) != 5 || f[0] != f[3] {
+		return 0
+	}
+	need, err1 := strconv.ParseInt(f[1], 10, 40)
+	gain, err2 := strconv.ParseInt(f[2], 10, 40)
+	free, err3 := freeBytes("Filesystem" + table)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return 0
+	}
+	return max(0, (need-gain)*1024-free)
 }
 
 // stagedArgs returns the digest in the mark that a staging leaves. It returns ""
@@ -139,7 +178,8 @@ func deploymentLine(line string) (engine.Deployment, bool) {
 	}, true
 }
 
-func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment, bool) {
+// statusJSON reads "ostree admin status --json". A deployment without an origin in it has the one from the text.
+func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment, error) {
 	var status struct {
 		Deployments []struct {
 			Checksum  string
@@ -154,13 +194,13 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 			Locked    bool `json:"finalization-locked"`
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &status); err != nil || len(status.Deployments) == 0 {
-		return nil, false
+	if err := json.Unmarshal([]byte(text), &status); err != nil {
+		return nil, err
 	}
 	var list []engine.Deployment
 	for _, s := range status.Deployments {
 		if !shell.IsHexadecimal(s.Checksum, 64) {
-			return nil, false
+			return nil, fmt.Errorf("a deployment has the checksum %q", s.Checksum)
 		}
 		d := engine.Deployment{
 			Digest: s.Checksum, Version: s.Version, Origin: s.Refspec,
@@ -174,7 +214,7 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 		}
 		list = append(list, d)
 	}
-	return list, true
+	return list, nil
 }
 
 func finalizeErr(text string) string {

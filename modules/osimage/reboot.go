@@ -2,6 +2,7 @@ package osimage
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -21,9 +22,15 @@ const (
 // arrived.
 const timeOrder = "read -r asked rest </proc/uptime\n"
 
+var (
+	finalizeOrderText = shareOrder(hostscript.CheckBootScript() + bootSpaceScript + finalizeScript)
+	plainOrderText    = shareOrder(hostscript.CheckBootScript() + plainRebootScript)
+	rollbackOrderText = shareOrder(deploymentsScript + rollbackScript)
+)
+
 func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
-	vars := map[string]string{"digest": u.digest, "args": u.args.changeDigest()}
-	return rebootSteps(t, "finalize", finalizeScript, vars)
+	vars := map[string]string{"digest": u.digest, "args": u.args.changeDigest(), "kernels": kernelDir, "deploys": deployDir}
+	return rebootSteps(t, "finalize", finalizeOrderText, vars)
 }
 
 // PlainReboot returns the steps that reboot a host into the running OS, for
@@ -31,23 +38,26 @@ func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
 // deployment is staged, because the host would boot that deployment. A reboot
 // drops a staged and locked deployment, which must then be staged again.
 func PlainReboot(t engine.Target) []engine.Step {
-	return rebootSteps(t, "reboot", plainRebootScript, map[string]string{"digest": "", "args": ""})
+	return rebootSteps(t, "reboot", plainOrderText, map[string]string{"digest": "", "args": ""})
 }
 
-// rebootSteps returns the steps that sync the disks, run a check, reboot the host
+// rebootSteps returns the steps that sync the disks, run an order with its check, reboot the host
 // if the check passes, and wait for another boot with the OS vars["digest"] (""
 // for any OS).
-func rebootSteps(t engine.Target, name, check string, vars map[string]string) []engine.Step {
+func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map[string]string) []engine.Step {
 	digest, what := vars["digest"], ""
 	if digest != "" {
 		what = " into " + digest
 	}
-	order := shell.Script{Vars: maps.Clone(vars), Text: libScript + check}
-	order.Vars["boot"] = t.Facts.BootID
-	job := shell.Script{Vars: vars, Text: libScript + rebootScript}
+	order := shell.Script{Vars: maps.Clone(vars), Text: shell.Text(text)}
+	order.Vars["boot"] = string(t.Facts.BootID)
+	job := shell.Script{Vars: vars, Text: shell.Text(rebootJobText)}
 	return []engine.Step{syncDisks(t), orderReboot(t, rebootOrder{name, what, order, job}), {
 		Name: "wait for boot", On: t.Host.Name,
-		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}},
+		Do: engine.Op{AwaitBoot: &engine.AwaitBoot{
+			BootID: t.Facts.BootID, Digest: digest,
+			Kept: slices.ContainsFunc(t.Facts.Deployments, func(d engine.Deployment) bool { return d.Digest == digest && !d.Staged }),
+		}},
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
 	}}
 }
@@ -55,7 +65,7 @@ func rebootSteps(t engine.Target, name, check string, vars map[string]string) []
 // syncDisks returns the step that runs before the order to reboot and before the
 // last checks of the engine. After these, little is left to write.
 func syncDisks(t engine.Target) engine.Step {
-	return shell.Step(t, "sync disks", shell.Strict+hostscript.CheckHoldSnippet(t.Owner())+syncScript, syncTimeout)
+	return shell.Step(t, "sync disks", shell.BuildStrict(hostscript.CheckHoldSnippet(t.Owner()), shell.Script{Text: shell.Text(syncText)}), syncTimeout)
 }
 
 // rebootOrder describes a reboot that a transient unit of the host carries out.
@@ -66,14 +76,14 @@ type rebootOrder struct {
 }
 
 // orderReboot returns the step that runs the check on a host that the run holds,
-// and then starts the job as a transient unit.
+// and then starts the job as a transient unit. The text of the check ends with order.sh.
 func orderReboot(t engine.Target, o rebootOrder) engine.Step {
 	o.check.Vars["unit"], o.check.Vars["what"] = hostscript.RebootUnit, o.message
 	held := hostscript.CheckHoldSnippet(t.Owner())
-	o.job.Text = held + o.job.Text
-	o.check.Job = o.job.String()
-	o.check.Text += orderScript
-	step := shell.Step(t, o.name, shell.Strict+held+timeOrder+o.check.String(), orderTimeout)
+	o.job.Text = slices.Concat(held, o.job.Text)
+	o.check.Job = engine.JoinScripts(o.job.Build())
+	begin := engine.JoinScripts(held, engine.NewScript(timeOrder))
+	step := shell.Step(t, o.name, shell.BuildStrict(begin, o.check), orderTimeout)
 	step.Reboots = true
 	return step
 }

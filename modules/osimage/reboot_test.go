@@ -32,17 +32,17 @@ func TestARebootSyncsBeforeItsOrder(t *testing.T) {
 	b.Hold(engine.RunHold, "r1")
 	steps := PlainReboot(moduletest.Target(engine.Desired{}, b.gatherFacts(engine.Desired{})))
 	long := regexp.MustCompile(`timeout ([0-9]{2,}) sync`)
-	if steps[0].Reboots || !long.MatchString(steps[0].Do.Exec.Script) {
+	if steps[0].Reboots || !long.MatchString(steps[0].Do.Exec.Script.String()) {
 		t.Errorf("the first step is %+v", steps[0])
 	}
-	b.Want(b.Run(steps[0].Do.Exec.Script), 0, "")
+	b.Want(b.Run(steps[0].Do.Exec.Script.String()), 0, "")
 	for _, s := range steps {
-		if s.Reboots && (long.MatchString(s.Do.Exec.Script) || s.Timeout > engine.Duration(2*time.Minute)) {
-			t.Errorf("the order to reboot may take long: %s\n%s", s.Timeout, s.Do.Exec.Script)
+		if s.Reboots && (long.MatchString(s.Do.Exec.Script.String()) || s.Timeout > engine.Duration(2*time.Minute)) {
+			t.Errorf("the order to reboot may take long: %s\n%s", s.Timeout, s.Do.Exec.Script.String())
 		}
 	}
 	b.Remove(engine.HoldPath)
-	b.Want(b.Run(steps[0].Do.Exec.Script), hostscript.ScriptHeld, "not held by this run")
+	b.Want(b.Run(steps[0].Do.Exec.Script.String()), hostscript.ScriptHeld, "not held by this run")
 }
 
 // A host does not reboot long after the order, because the check of etcd is too
@@ -79,7 +79,12 @@ func TestARebootThatIsDelayed(t *testing.T) {
 	if !b.gatherFacts(engine.Desired{}).Stopping {
 		t.Error("a host that was told to reboot is not going down")
 	}
-	b.Write("run/holdfast/rebooting", "-700\n")
+	b.Write("soft-reboots", "1")
+	if b.gatherFacts(engine.Desired{}).Stopping {
+		t.Error("a host that has soft rebooted since the order is going down")
+	}
+	b.Remove("soft-reboots")
+	b.Write("run/holdfast/rebooting", "-700 "+moduletest.Boot+"\n")
 	if b.gatherFacts(engine.Desired{}).Stopping {
 		t.Error("a host that was told to reboot long ago is still going down")
 	}
@@ -104,8 +109,13 @@ func TestAPlainReboot(t *testing.T) {
 		"no ostree at all":       {func(b *osHost) { b.Write("fail-status", "error: opening repo") }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"status is not known":    {func(b *osHost) { unlock(b); b.Write("fail-status", "error: opening repo") }, 1, "error: opening repo", ""},
 		"another boot":           {func(b *osHost) { b.Write("proc/sys/kernel/random/boot_id", "other") }, hostscript.ScriptChanged, "has rebooted", ""},
+		"a soft reboot since":    {func(b *osHost) { b.Write("soft-reboots", "1") }, hostscript.ScriptChanged, "has rebooted", ""},
+		"boot is not known":      {func(b *osHost) { b.Write("fail-show", "Failed to connect to bus") }, hostscript.ScriptChanged, "systemd does not answer", ""},
+		"a soft reboot is ready": {func(b *osHost) { b.Mkdir("run/nextroot") }, 0, "rebooting\n", "rebooted unlocked\n"},
+		"a kexec is ready":       {func(b *osHost) { b.Write("kexec-loaded", "1") }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"not held":               {func(b *osHost) { b.Remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run", ""},
 		"held by a person":       {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else", ""},
+		"a login is not proved":  {func(b *osHost) { b.Mkdir("var/lib/holdfast/tx/r0/probation") }, hostscript.ScriptChanged, "waits for a new login", ""},
 		"a reboot is under way":  {func(b *osHost) { b.Write("unit-fails", "") }, 1, "already loaded", ""},
 		"refused":                {func(b *osHost) { b.Write("fail-reboot", "Call to Reboot failed: Access denied") }, 1, "Access denied", ""},
 		"refused, or not at all": {func(b *osHost) { b.Write("fail-reboot", "Connection reset by peer"); b.Write("system", "stopping") }, 0, "rebooting\n", "is-system-running\n"},

@@ -28,9 +28,9 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 	vars := func() map[string]string {
 		return map[string]string{"digest": "", "args": "", "bad": u.digest, "good": old.Digest, "previous": commit, "tool": u.os.Driver}
 	}
-	check := shell.Script{Vars: vars(), Text: libScript + deploymentsScript + rollbackScript}
+	check := shell.Script{Vars: vars(), Text: shell.Text(rollbackOrderText)}
 	check.Vars["rejected"] = hostscript.RejectedPath
-	job := shell.Script{Vars: vars(), Text: libScript + deploymentsScript + tool.restoreFunctions() + rollbackJobScript + rebootScript}
+	job := shell.Script{Vars: vars(), Text: shell.Text(tool.rollbackJobText())}
 	order := orderReboot(t, rebootOrder{"roll back", " back into " + old.Digest, check, job})
 	return []engine.Step{syncDisks(t), order, {
 		Name: "wait for the previous OS", On: t.Host.Name,

@@ -54,7 +54,7 @@ func (b *osHost) simulateBoot() {
 		}
 	}
 	b.Run("rm -rf /run/ostree /run/holdfast " + b.Root + "/staged " + b.Root + "/staged-args " + b.Root + "/key")
-	b.Write("proc/sys/kernel/random/boot_id", fmt.Sprint("boot-", strings.Count(b.Log(), "systemctl reboot")))
+	b.Write("proc/sys/kernel/random/boot_id", fmt.Sprintf("00000000-0000-0000-0000-%012d", strings.Count(b.Log(), "systemctl reboot")))
 }
 
 // failNewOS updates the host to an OS that fails, and returns the script that
@@ -313,7 +313,7 @@ func TestNotedDigestsAreFewAndOnce(t *testing.T) {
 }
 
 func TestNoStepsRollBackWhereThereIsNothingToGoBackTo(t *testing.T) {
-	booted := engine.Facts{BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"a"}, Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "my-os-" + moduletest.V1 + ".3", Booted: true}}}
+	booted := engine.Facts{BootID: moduletest.Boot, Tool: "ostree 2025.2", KernelArgs: []string{"a"}, Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "my-os-" + moduletest.V1 + ".3", Booted: true}}}
 	rejected := booted
 	rejected.Rejected = []string{moduletest.V3, moduletest.V2}
 	other := booted
@@ -370,7 +370,7 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 	want := resource.Config{KernelArgs: []string{"a"}}
 	f := engine.Facts{
-		BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &resource.ConfigFacts{Applied: &resource.Record{Config: want}}, Rejected: []string{moduletest.V2},
+		BootID: moduletest.Boot, Tool: "ostree 2025.2", KernelArgs: []string{"b"}, Config: &resource.ConfigFacts{Applied: &resource.Record{Config: want}}, Rejected: []string{moduletest.V2},
 		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}, {Digest: moduletest.V2, ID: "lab-" + moduletest.V2 + ".0", Rollback: true}},
 	}
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}

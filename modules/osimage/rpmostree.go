@@ -110,7 +110,12 @@ func (rpmOstree) cleanCommand(governed string, content *engine.Content) string {
 	return strings.Join(commands, "; ")
 }
 
-func (rpmOstree) restoreFunctions() string { return rpmOstreeBackScript }
+func (rpmOstree) rollbackJobText() *engine.SharedText { return rpmOstreeRollbackJobText }
+
+var (
+	rpmOstreeStageText       = shareStageFunctions(registriesScript + rpmOstreeScript)
+	rpmOstreeRollbackJobText = shareRollbackJob(rpmOstreeBackScript)
+)
 
 func (rpmOstree) stageJob(u osUpdate, f engine.Facts) shell.Script {
 	vars := map[string]string{"image": "", "remote": "", "ref": ""}
@@ -121,7 +126,7 @@ func (rpmOstree) stageJob(u osUpdate, f engine.Facts) shell.Script {
 	default:
 		vars["remote"], vars["ref"] = followedRef(u.os, f)
 	}
-	return shell.Script{Vars: vars, Args: u.args.commandOptions("--delete=", "--append="), Text: registriesScript + rpmOstreeScript}
+	return shell.Script{Vars: vars, Args: u.args.commandOptions("--delete=", "--append="), Text: shell.Text(rpmOstreeStageText)}
 }
 
 // imageReference returns the image in the form that rpm-ostree expects, with the

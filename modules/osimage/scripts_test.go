@@ -1,18 +1,25 @@
 package osimage
 
 import (
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
 	"holdfast/modules/moduletest"
 )
 
 func TestStagedOnceThenFinalized(t *testing.T) {
-	onEachSite(t, func(b *osHost, s site, d engine.Desired) {
+	names := []string{"ostree", "ostree 2022.7", "rpm-ostree image", "bootc"}
+	if longtest.Slow() {
+		names = slices.Collect(maps.Keys(sites()))
+	}
+	onSites(t, names, func(b *osHost, s site, d engine.Desired) {
 		b.Want(b.stage(d), 0, "staged and locked: "+s.os.Digest())
 		f := b.gatherFacts(d)
 		if !f.Ready(s.os.Digest(), "") || len(f.Problems) > 0 {
@@ -57,7 +64,7 @@ func TestAnOSComesFromTheBastion(t *testing.T) {
 		if step.Content == nil || step.Content.Commit != os.Commit || step.Content.Have != b.gatherFacts(d).Booted().Digest {
 			b.T.Fatalf("content %+v of %+v", step.Content, os)
 		}
-		b.Want(b.Run("port=4711\n"+step.Script), 0, "staged and locked: "+os.Commit)
+		b.Want(b.Run("port=4711\n"+step.Script.String()), 0, "staged and locked: "+os.Commit)
 		for _, want := range []string{"--url=http://127.0.0.1:4711/ostree ", "@" + os.Commit} {
 			if !strings.Contains(b.Log(), want) {
 				b.T.Errorf("no %q in\n%s", want, b.Log())
@@ -75,7 +82,7 @@ func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
 	longtest.SkipSlow(t)
 	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
 		b.Want(b.stage(d), 0, "staged and locked")
-		script := b.steps(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/x", Commit: moduletest.V3}}).Stage[0].Do.Exec.Script
+		script := b.steps(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/x", Commit: moduletest.V3}}).Stage[0].Do.Exec.Script.String()
 		stage := b.planStage(d)
 		b.Run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
 		runs := strings.Count(b.Log(), "systemd-run")
@@ -97,6 +104,41 @@ func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
 	})
 }
 
+// A deployment that replaces a staged one is never without a lock, although rpm-ostree loses
+// its own lock then (https://github.com/coreos/rpm-ostree/pull/4939).
+func TestReplacedDeploymentKeepsTheLock(t *testing.T) {
+	for _, tool := range []string{"rpm-ostree rebase", "rpm-ostree deploy", "rpm-ostree image"} {
+		onSites(t, []string{tool}, func(b *osHost, s site, d engine.Desired) {
+			longtest.SkipOthers(b.T, tool, "rpm-ostree rebase")
+			b.Write("file-lock", "")
+			theirs := engine.Desired{OS: &engine.OS{Driver: "rpm-ostree", Remote: "lab", Ref: "lab/theirs", Commit: moduletest.V3}}
+			b.Want(b.stage(theirs), 0, "staged and locked")
+			b.Want(b.stage(d), 0, "staged and locked")
+			if !b.gatherFacts(d).Ready(s.os.Digest(), "") || strings.Contains(b.Log(), "\nunlocked\n") {
+				b.T.Errorf("it was unlocked for a moment:\n%s", b.Log())
+			}
+		})
+	}
+}
+
+// The unit that stages locks the deployment itself if its tool has not, because the script that
+// waits for it may have lost its connection.
+func TestUnitLocksTheDeployment(t *testing.T) {
+	onSites(t, []string{"rpm-ostree rebase"}, func(b *osHost, s site, d engine.Desired) {
+		b.Write("file-lock", "")
+		b.Write("forget-lock", "")
+		script := b.steps(d).Stage[0].Do.Exec.Script.String()
+		cut := strings.Replace(script, "\nif await_staged; then report_staged; fi\ncheck_hold #", "\nexit 3\ncheck_hold #", 1)
+		if cut == script {
+			t.Fatal("the script has no such line")
+		}
+		b.Want(b.Run(cut), 3, "")
+		if !b.gatherFacts(d).Ready(s.os.Digest(), "") {
+			b.T.Errorf("it is not locked:\n%s", b.Log())
+		}
+	})
+}
+
 // planStage returns the script of the stage step for a host without a staged
 // deployment.
 func (b *osHost) planStage(d engine.Desired) string {
@@ -105,7 +147,7 @@ func (b *osHost) planStage(d engine.Desired) string {
 		f.Deployments[i].Locked = false
 	}
 	changes := []engine.Change{{Module: "os"}}
-	return planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script
+	return planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script.String()
 }
 
 func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
@@ -118,6 +160,7 @@ func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
 		"held by a person": {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else"},
 		"held by a run":    {func(b *osHost) { b.Hold(engine.RunHold, "r2") }, hostscript.ScriptHeld, "someone else"},
 		"rebooted":         {func(b *osHost) { b.Write("proc/sys/kernel/random/boot_id", "other") }, hostscript.ScriptChanged, "has rebooted"},
+		"soft rebooted":    {func(b *osHost) { b.Write("soft-reboots", "1") }, hostscript.ScriptChanged, "has rebooted"},
 		"nothing staged":   {func(b *osHost) { b.Run("ostree admin undeploy 0") }, hostscript.ScriptChanged, "nothing is staged"},
 		"another staged":   {func(b *osHost) { b.Write("staged", moduletest.V3+" lab:lab/stable") }, hostscript.ScriptChanged, moduletest.V3 + ".0 is staged, which is not"},
 		"unlocked": {func(b *osHost) {
@@ -168,7 +211,7 @@ func TestAnUnlockedDeploymentNeverStaysWithoutAReboot(t *testing.T) {
 func TestStageLeavesAHeldHostAlone(t *testing.T) {
 	b := newOSHost(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
-	script := b.steps(d).Stage[0].Do.Exec.Script
+	script := b.steps(d).Stage[0].Do.Exec.Script.String()
 	for _, kind := range []engine.HoldKind{engine.MaintenanceHold, engine.RunHold} {
 		b.Hold(kind, "x1")
 		b.Want(b.Run(script), hostscript.ScriptHeld, "someone else")
@@ -186,6 +229,7 @@ func TestStageLeavesAHeldHostAlone(t *testing.T) {
 
 func TestStageSaysWhyItFails(t *testing.T) {
 	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
+		longtest.SkipOthers(b.T, s.os.Driver, "ostree")
 		b.Write("free", "1048575")
 		b.Want(b.stage(d), hostscript.ScriptNoSpace, "1023 MiB are free in /sysroot, 1024 MiB are needed")
 		b.Write("free", "?")
@@ -215,7 +259,8 @@ func TestStageSaysWhyItFails(t *testing.T) {
 
 func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
 	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
-		stage := b.steps(d).Stage[0].Do.Exec.Script
+		longtest.SkipOthers(b.T, s.os.Driver, "bootc")
+		stage := b.steps(d).Stage[0].Do.Exec.Script.String()
 		b.Want(b.Run(stage), 0, "staged and locked")
 		b.Check(exec.Command("mv", b.Root+"/staged", b.Root+"/later").Run())
 		b.Write("units/"+hostscript.StageUnit, "active")
@@ -245,7 +290,7 @@ func TestMembersOfEtcdWriteObjectByObject(t *testing.T) {
 		changes := []engine.Change{{Module: "os"}}
 		tgt := moduletest.Target(d, b.gatherFacts(d))
 		tgt.Host.Cluster = "main"
-		b.Want(b.Run(planSteps(tgt, changes).Stage[0].Do.Exec.Script), 0, "staged and locked")
+		b.Want(b.Run(planSteps(tgt, changes).Stage[0].Do.Exec.Script.String()), 0, "staged and locked")
 		flag := strings.Contains(b.Log(), "ostree pull --per-object-fsync lab")
 		set := strings.Contains(b.Log(), "set core.per-object-fsync true")
 		if wantFlag := s.os.Driver == "ostree" && name != "ostree 2022.7"; flag != wantFlag || set == wantFlag {
@@ -262,7 +307,7 @@ func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
 	f := b.gatherFacts(d)
 	changes, err := findChanges(d, f)
 	b.Check(err)
-	script := planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script
+	script := planSteps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script.String()
 	b.Write("theirs", moduletest.TheirHold)
 	swapped := strings.Replace(script, "\nsystemd-run --quiet", "\nmkdir -p "+engine.StateDir+"; cp \"$BOX/theirs\" "+engine.HoldPath+"\nsystemd-run --quiet", 1)
 	if swapped == script {
@@ -277,7 +322,7 @@ func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
 func TestValuesReachScriptsQuoted(t *testing.T) {
 	evil := "x'; touch /pwned; $(touch /pwned) `touch /pwned` \n"
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: evil, Ref: evil, Commit: evil}}
-	f := engine.Facts{BootID: evil, Deployments: []engine.Deployment{{Digest: moduletest.V1, Booted: true}}}
+	f := engine.Facts{BootID: resource.BootID(evil), Deployments: []engine.Deployment{{Digest: moduletest.V1, Booted: true}}}
 	tgt := moduletest.Target(d, f)
 	tgt.Run, tgt.Host.Cluster = evil, evil
 	b := newOSHost(t)
@@ -285,9 +330,9 @@ func TestValuesReachScriptsQuoted(t *testing.T) {
 		if s.Do.Exec == nil {
 			continue
 		}
-		b.Run(strings.ReplaceAll(s.Do.Exec.Script, "/pwned", b.Root+"/pwned"))
+		b.Run(strings.ReplaceAll(s.Do.Exec.Script.String(), "/pwned", b.Root+"/pwned"))
 		b.Hold(engine.RunHold, strings.ReplaceAll(evil, "/pwned", b.Root+"/pwned"))
-		b.Run(strings.ReplaceAll(s.Do.Exec.Script, "/pwned", b.Root+"/pwned"))
+		b.Run(strings.ReplaceAll(s.Do.Exec.Script.String(), "/pwned", b.Root+"/pwned"))
 	}
 	if b.Exists("pwned") {
 		t.Error("a value was carried out")

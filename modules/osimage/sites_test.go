@@ -1,8 +1,6 @@
 package osimage
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"holdfast/engine"
@@ -68,18 +66,13 @@ func sites() map[string]site {
 	}
 }
 
-// onEachSite runs a test for every site, each time with a new host.
-func onEachSite(t *testing.T, test func(*osHost, site, engine.Desired)) {
-	t.Helper()
-	onSites(t, slices.Collect(maps.Keys(sites())), test)
-}
-
 // onEachTool runs a test once for every tool that updates the OS.
 func onEachTool(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
 	onSites(t, []string{"ostree", "rpm-ostree image", "bootc"}, test)
 }
 
+// onSites runs a test once for each of some sites, each time with a new host.
 func onSites(t *testing.T, names []string, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
 	for _, name := range names {

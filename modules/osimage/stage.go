@@ -16,6 +16,8 @@ import (
 const defaultMinFree = 1 << 30
 
 const (
+	kernelDir  = "/boot/ostree"        // has a folder for each kernel that the boot loader may start
+	deployDir  = "/ostree/deploy"      // has the deployments
 	sysroot    = "/sysroot"            // the OS is on the disk of this folder
 	daemonUnit = "rpm-ostreed.service" // does the work of rpm-ostree
 )
@@ -25,6 +27,8 @@ const (
 var (
 	//go:embed sh/lib.sh
 	libScript string
+	//go:embed sh/bootspace.sh
+	bootSpaceScript string
 	//go:embed sh/stage.sh
 	stageScript string
 	//go:embed sh/job.sh
@@ -65,6 +69,27 @@ var (
 	bootcBackScript string
 )
 
+// These are the texts of the scripts of steps. shareStageFunctions, shareOrder and
+// shareRollbackJob return those that have another part for each tool or check.
+var (
+	stageText     = engine.ShareText(libScript + bootSpaceScript + stageScript)
+	jobText       = engine.ShareText(jobScript)
+	syncText      = engine.ShareText(syncScript)
+	rebootJobText = engine.ShareText(libScript + hostscript.BootIDScript + rebootScript)
+)
+
+func shareStageFunctions(tool string) *engine.SharedText {
+	return engine.ShareText(libScript + tool + governorScript + ioLimitScript)
+}
+
+func shareOrder(check string) *engine.SharedText {
+	return engine.ShareText(libScript + check + orderScript)
+}
+
+func shareRollbackJob(tool string) *engine.SharedText {
+	return engine.ShareText(libScript + deploymentsScript + tool + rollbackJobScript + hostscript.BootIDScript + rebootScript)
+}
+
 func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	timeout := t.StageTimeout()
 	job := tool.stageJob(u, t.Facts)
@@ -77,15 +102,15 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	governed := governedBy(t, tool)
 	setGovernorVars(job.Vars, governed)
 	free := hostscript.CheckFreeSnippet(shell.AllowedHolders(t))
-	job.Text = libScript + job.Text + governorScript + ioLimitScript + free + jobScript
+	job.Text = engine.JoinScripts(job.Text, free, shell.Text(jobText))
 	stage := shell.Script{
 		Vars: map[string]string{
-			"digest": u.digest, "args": u.args.changeDigest(), "unit": hostscript.StageUnit, "sysroot": sysroot,
+			"digest": u.digest, "args": u.args.changeDigest(), "kernels": kernelDir, "deploys": deployDir, "unit": hostscript.StageUnit, "sysroot": sysroot,
 			"minfree":  strconv.FormatInt(minFree(u.os), 10),
 			"governed": governed, "limit": strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
 		},
-		Job:  job.String(),
-		Text: libScript + stageScript,
+		Job:  engine.JoinScripts(job.Build()),
+		Text: shell.Text(stageText),
 	}
 	content := contentOf(u, t.Facts)
 	if content != nil {
@@ -94,11 +119,11 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	if after := tool.cleanCommand(governed, content); after != "" {
 		stage.Vars["after"] = after
 	}
-	step := shell.Step(t, "stage", shell.Strict+free+stage.String(), timeout)
+	step := shell.Step(t, "stage", shell.BuildStrict(free, stage), timeout)
 	step.Do.Exec.Content = content
 	// The script may outlive its connection and start its unit later, so Abort
 	// stops the unit several times.
-	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + hostscript.StageUnit + " || :; sleep 1; done"
+	step.Do.Exec.Abort = engine.NewScript("for _ in 1 2 3; do systemctl stop " + hostscript.StageUnit + " || :; sleep 1; done")
 	return step
 }
 

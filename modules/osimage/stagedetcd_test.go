@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -32,6 +33,7 @@ func TestVersionOfStagedEtcd(t *testing.T) {
 		"much output":            {"etcd.service", "/usr/bin/etcd", "echo 'etcd Version: 3.6.4'; while :; do echo x; done", "3.6.4"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "of the OS", "not of the OS", "something else", "much output")
 			t.Parallel()
 			b := newOSHost(t)
 			b.Write("units/"+x.unit, "active")

@@ -14,12 +14,24 @@ import (
 type Script struct {
 	Vars map[string]string
 	Args []string
-	Job  string
-	Text string
+	Job  engine.Script
+	Text engine.Script
+}
+
+// Text returns a script of texts that are the same on all hosts.
+func Text(texts ...*engine.SharedText) engine.Script {
+	s := make(engine.Script, len(texts))
+	for i, t := range texts {
+		s[i].Text = t
+	}
+	return s
 }
 
 // String returns the whole script, with quoted values.
-func (s Script) String() string {
+func (s Script) String() string { return s.Build().String() }
+
+// Build returns the script with quoted values in front of its text.
+func (s Script) Build() engine.Script {
 	names := make([]string, 0, len(s.Vars))
 	for name := range s.Vars {
 		names = append(names, name)
@@ -36,15 +48,22 @@ func (s Script) String() string {
 		}
 		b.WriteString("\n")
 	}
-	if s.Job != "" {
-		b.WriteString("job=" + hostscript.Quote(s.Job) + "\n")
+	script := engine.Script{{Values: b.String()}}
+	if len(s.Job) > 0 {
+		script = append(script, engine.ScriptPart{Job: s.Job})
 	}
-	return b.String() + s.Text
+	return append(script, s.Text...)
 }
 
 // Strict is the first line of a script that must end at the first failed command or
 // unset variable.
 const Strict = "set -eu\n"
+
+// BuildStrict returns a script that begins with Strict and a check of the hold, if
+// there is one.
+func BuildStrict(check engine.Script, s Script) engine.Script {
+	return engine.JoinScripts(engine.NewScript(Strict), check, s.Build())
+}
 
 // AllowedHolders returns the runs that may hold a host during a non-disruptive
 // change: this run, and the run whose hold the host has. The planner allows no
@@ -57,6 +76,6 @@ func AllowedHolders(t engine.Target) (run, adopted engine.HoldOwner) {
 }
 
 // Step returns a step that runs a script on the host.
-func Step(t engine.Target, name, text string, timeout engine.Duration) engine.Step {
-	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: text}}, Timeout: timeout}
+func Step(t engine.Target, name string, script engine.Script, timeout engine.Duration) engine.Step {
+	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: script}}, Timeout: timeout}
 }

@@ -70,8 +70,8 @@ func describePlay(play engine.Play, to engine.Target) (changes, steps string, er
 		list := d.Changes
 		for _, x := range list {
 			fmt.Fprintf(&c, "%s: %s: %q → %q %v (%s)\n", x.Module, x.Resource, x.Before, x.After, x.Actions, x.Rule)
-			if strings.HasPrefix(x.Rule, "playbook: ") && x.Why != "" {
-				c.WriteString("\t" + x.Why + "\n")
+			if strings.HasPrefix(x.Rule, "playbook: ") && x.Reason != "" {
+				c.WriteString("\t" + x.Reason + "\n")
 			}
 		}
 		if len(list) == 0 {
@@ -104,7 +104,7 @@ func showStep(s engine.Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s within %s", s.Name, s.On, s.Timeout)
 	if s.ChangesHost {
-		b.WriteString(", disturbs")
+		b.WriteString(", changes the host")
 	}
 	if s.Do.Exec == nil {
 		do, err := json.Marshal(s.Do)
@@ -113,7 +113,7 @@ func showStep(s engine.Step) string {
 		}
 		return b.String() + "\n\t" + string(do) + "\n"
 	}
-	script := moduletest.ShortenHoldCheck(s.Do.Exec.Script)
+	script := moduletest.ShortenHoldCheck(s.Do.Exec.Script.String())
 	if strings.Contains(script, "holdmust=yes\n") {
 		b.WriteString(", needs the hold")
 	}

@@ -79,7 +79,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 func TestDriftIsNotStaged(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &resource.Config{KernelArgs: []string{"quiet"}}}
 	f := engine.Facts{
-		Host: "w-1", BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"rw"},
+		Host: "w-1", BootID: moduletest.Boot, Tool: "ostree 2025.2", KernelArgs: []string{"rw"},
 		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
 		Config:      &resource.ConfigFacts{Applied: &resource.Record{Config: resource.Config{KernelArgs: []string{"quiet"}}}},
 	}

@@ -105,7 +105,7 @@ func (p placedTask) asChange(play engine.Play) engine.Change {
 	return engine.Change{
 		Module: p.Module, Resource: p.resourceName(),
 		After: fmt.Sprintf("%s %d of %s", p.list, p.number, cmp.Or(play.Name, play.Hosts)),
-		Rule:  "playbook: " + p.Name, Task: true, Why: p.commandText(), Actions: p.allActions(),
+		Rule:  "playbook: " + p.Name, Task: true, Reason: p.commandText(), Actions: p.allActions(),
 	}
 }
 

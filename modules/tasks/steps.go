@@ -23,6 +23,11 @@ var (
 	taskServiceScript string
 )
 
+var (
+	commandText = engine.ShareText(taskCommandScript)
+	serviceText = engine.ShareText(taskServiceScript)
+)
+
 // These are the timeouts of tasks whose playbook sets none.
 const (
 	defaultCommandTimeout = engine.Duration(5 * time.Minute)
@@ -35,7 +40,7 @@ const (
 	stepMargin = engine.Duration(time.Minute)
 )
 
-var errNoBootID = errors.New("its boot ID is not known, so a reboot could not be told")
+var errNoBootID = errors.New("its boot ID is unknown, so a reboot could not be recognised")
 
 // stepsOfTasks returns the steps of tasks that run one after the other in one
 // place. Before each task that disrupts a member, a step moves the leadership
@@ -103,9 +108,9 @@ func (p placedTask) hostCommand(t engine.Target) engine.Step {
 		Vars: map[string]string{
 			"command": p.Command.Command, "limit": inSeconds(limit), "within": limit.String(), "failed": strconv.Itoa(failed),
 		},
-		Text: taskCommandScript,
+		Text: shell.Text(commandText),
 	}
-	step := shell.Step(t, p.Name, shell.Strict+p.holdCheck(t)+s.String(), limit+stepMargin)
+	step := shell.Step(t, p.Name, shell.BuildStrict(p.holdCheck(t), s), limit+stepMargin)
 	step.Do.Exec.Once, step.Do.Exec.Display, step.ChangesHost = true, p.Command.Command, p.changesHost()
 	return step
 }
@@ -114,16 +119,16 @@ func (p placedTask) serviceStep(t engine.Target) engine.Step {
 	do := rules.Action{Action: p.ownActions()[0], Timeout: p.Service.Timeout}
 	s := shell.Script{
 		Vars: map[string]string{"verb": string(do.Type), "unit": do.Unit},
-		Text: taskServiceScript + hostconfig.ActionSnippet(do),
+		Text: append(shell.Text(serviceText), hostconfig.ActionSnippet(do)...),
 	}
-	step := shell.Step(t, p.Name, shell.Strict+p.holdCheck(t)+s.String(), hostconfig.ActionStepTimeout(do))
+	step := shell.Step(t, p.Name, shell.BuildStrict(p.holdCheck(t), s), hostconfig.ActionStepTimeout(do))
 	step.Do.Exec.Display, step.ChangesHost = "systemctl "+string(do.Type)+" "+do.Unit, true
 	return step
 }
 
 // holdCheck returns the script that checks the hold. A disruptive task needs the
 // hold of the run. For any other task, nobody else may hold the host.
-func (p placedTask) holdCheck(t engine.Target) string {
+func (p placedTask) holdCheck(t engine.Target) engine.Script {
 	if needsHold(p.allActions()) {
 		return hostscript.CheckHoldSnippet(t.Owner())
 	}

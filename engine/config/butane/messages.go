@@ -3,18 +3,15 @@ package butane
 import (
 	"strings"
 
-	"github.com/coreos/butane/config/common"
+	"github.com/coreos/ignition/v2/butane/config/common"
 )
 
 // Explain translates a message of Butane into a text that says how to correct
 // the document. ok is false for unknown messages. Do not show unknown messages:
 // they may quote secrets of the document.
 func Explain(message string) (text string, ok bool) {
-	if strings.HasPrefix(message, "No translator exists") {
-		return "has a variant and version that Butane does not know; use for example variant fcos with version 1.5.0, or openshift with 4.18.0", true
-	}
 	if strings.HasSuffix(message, "no such file or directory") {
-		return "names a local file that does not exist; its path starts at the document's folder", true
+		return "names a local file that does not exist; its path starts at the document's folder, or at the nearest folder above that has all local files of the document", true
 	}
 	for _, w := range translations {
 		if w.err.Error() == message {
@@ -36,7 +33,7 @@ var translations = []translation{
 	{common.ErrInvalidVersion, "has no version such as 1.5.0; write version: 1.5.0"},
 	{common.ErrRhcosVariantUnsupported, "has the variant rhcos, which no longer exists; use openshift"},
 	{common.ErrTooManyResourceSources, "has more than one of inline, local and source; keep one"},
-	{common.ErrFilesDirEscape, "names a local file outside the document's folder; move the file beside the document"},
+	{common.ErrFilesDirEscape, "names a local file outside the document's folder; name it without .., from a folder above the document"},
 	{common.ErrFileType, "has a special file in the tree; remove it"},
 	{common.ErrNodeExists, "is in the tree and in another part of the document; keep one"},
 	{common.ErrTreeNotDirectory, "is not a directory; name a directory for the tree"},
@@ -46,7 +43,7 @@ var translations = []translation{
 	{common.ErrMountUnitNoPath, "has with_mount_unit but no path; give one"},
 	{common.ErrMountUnitNoFormat, "has with_mount_unit but no format; give one"},
 	{common.ErrMountPointForbidden, "must be below /etc or /var with with_mount_unit"},
-	{common.ErrUnknownBootDeviceLayout, "has a layout Butane does not know; use x86_64 or aarch64, for example"},
+	{common.ErrUnknownBootDeviceLayout, "is not a layout; use aarch64, ppc64le, s390x-eckd, s390x-virt, s390x-zfcp or x86_64"},
 	{common.ErrTooFewMirrorDevices, "mirrors fewer than two devices; name more"},
 	{common.ErrReuseByLabel, "names a partition by label only; give its number"},
 	{common.ErrNameRequired, "has no metadata.name; give one, as in 99-worker-chrony"},
@@ -73,6 +70,24 @@ var translations = []translation{
 	{common.ErrGrubUserNameNotSpecified, "has no name; give one"},
 	{common.ErrGrubPasswordNotSpecified, "has no password_hash; give one"},
 	{common.ErrGeneralKernelArgumentSupport, "is not supported by this variant"},
+	{common.ErrInvalidSourceConfig, "is not valid; correct the other problems of this document first"},
+	{common.ErrInvalidGeneratedConfig, "becomes an Ignition config that is not valid; correct the other problems of this document first"},
+	{common.ErrNoFilesDir, "names a local file, but the document is in no folder; write the contents into the document (inline)"},
+	{common.ErrQuadletBadExtension, "is not the name of a quadlet; end it with .container, .volume, .network, .kube, .image, .build, .pod or .artifact"},
+	{common.ErrTemplateInstanceCannotHaveContents, "is an instance with contents; put the contents into its template (NAME@.service)"},
+	{common.ErrUnknownBootDeviceLayoutLegacy, "is not a layout of this version; use aarch64, ppc64le or x86_64"},
+	{common.ErrMirrorRequiresLayout, "has a mirror but no layout; add layout: x86_64, aarch64 or ppc64le"},
+	{common.ErrNoLuksBootDevice, "is missing; the layouts s390x-eckd and s390x-zfcp need the device"},
+	{common.ErrMirrorNotSupport, "is a mirror, which the layouts s390x-eckd, s390x-zfcp and s390x-virt do not support; remove it"},
+	{common.ErrLuksBootDeviceBadName, "is not a device of this layout; begin it with /dev/dasd (s390x-eckd) or /dev/sd (s390x-zfcp)"},
+	{common.ErrCexArchitectureMismatch, "is cex, which exists on s390x only; use a layout of s390x, or remove it"},
+	{common.ErrCexNotSupported, "is cex, which this variant or version does not support; remove it"},
+	{common.ErrNoLuksMethodSpecified, "has no method to unlock it; add tpm2, tang or cex"},
+	{common.ErrMissingKernelArgumentCex, "needs the kernel argument rd.luks.key=/etc/luks/cex.key, because the boot device uses cex; add it"},
+	{common.ErrWrongPartitionNumber, "is not the number of the partition with this label; a new partition would be made: correct it"},
+	{common.ErrRootTooSmall, "leaves less than 8 GiB for the root partition; updates of the OS may not fit: make it larger"},
+	{common.ErrRootConstrained, "follows the root partition, which therefore cannot grow; give the root partition a size, or give this one a start"},
+	{common.ErrUnkownIgnitionVersion, "is a config of a version that Butane does not know; it is checked only as far as holdfast knows it"},
 	{common.ErrFieldElided, "is not used by this variant; remove it"},
 }
 

@@ -8,8 +8,9 @@ import (
 )
 
 // DecodeDataURL returns the data of a data: URL. The library takes long for long
-// data, because it decodes one character at a time. So DecodeDataURL usually
-// passes it only the part before the data, and nothing if this part is common.
+// data, because it decodes one character at a time. So DecodeDataURL usually gives the
+// library only the part before the data. If this part is in commonHeads, it does not call
+// the library.
 func DecodeDataURL(url string) (data []byte, ok bool) {
 	head, rest, hasComma := strings.Cut(url, ",")
 	if !hasComma {

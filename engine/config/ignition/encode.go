@@ -9,13 +9,8 @@ import (
 	"fmt"
 	"reflect"
 
-	types30 "github.com/coreos/ignition/v2/config/v3_0/types"
-	types31 "github.com/coreos/ignition/v2/config/v3_1/types"
-	types32 "github.com/coreos/ignition/v2/config/v3_2/types"
-	types33 "github.com/coreos/ignition/v2/config/v3_3/types"
-	types34 "github.com/coreos/ignition/v2/config/v3_4/types"
-	"github.com/coreos/ignition/v2/config/v3_5"
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 )
 
 // Encode encodes a config in the oldest version that has all its fields,
@@ -32,8 +27,8 @@ func Encode(c types.Config) ([]byte, error) {
 		return nil, fmt.Errorf("write Ignition config: %w", err)
 	}
 	pruneEmpty(fields)
-	for _, version := range []string{"3.1.0", "3.2.0", "3.3.0", "3.4.0", LatestVersion} {
-		fields["ignition"] = withText(fields["ignition"], "version", version)
+	for _, s := range specifications[oldestRendered(c):] {
+		fields["ignition"] = withText(fields["ignition"], "version", s.version)
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
 		e.SetEscapeHTML(false)
@@ -43,10 +38,10 @@ func Encode(c types.Config) ([]byte, error) {
 		}
 		strict := json.NewDecoder(bytes.NewReader(out.Bytes()))
 		strict.DisallowUnknownFields()
-		if strict.Decode(reflect.New(Shapes[version]).Interface()) != nil {
+		if strict.Decode(reflect.New(s.shape).Interface()) != nil {
 			continue // this version lacks a field
 		}
-		if _, report, err := v3_5.ParseCompatibleVersion(out.Bytes()); err == nil && !report.IsFatal() {
+		if _, report, err := v3_6.ParseCompatibleVersion(out.Bytes()); err == nil && !report.IsFatal() {
 			return out.Bytes(), nil
 		}
 	}
@@ -79,17 +74,4 @@ func withText(object any, name, value string) map[string]any {
 	}
 	fields[name] = value
 	return fields
-}
-
-// LatestVersion is the version to which all configs are translated.
-const LatestVersion = "3.5.0"
-
-// Shapes maps each version of Ignition's specification to its fields.
-var Shapes = map[string]reflect.Type{
-	"3.0.0":       reflect.TypeFor[types30.Config](),
-	"3.1.0":       reflect.TypeFor[types31.Config](),
-	"3.2.0":       reflect.TypeFor[types32.Config](),
-	"3.3.0":       reflect.TypeFor[types33.Config](),
-	"3.4.0":       reflect.TypeFor[types34.Config](),
-	LatestVersion: reflect.TypeFor[types.Config](),
 }

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/shared/errors"
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/coreos/ignition/v2/config/validate"
 	vpath "github.com/coreos/vcontext/path"
 	"github.com/coreos/vcontext/report"
 
+	"holdfast/engine/config/butane"
 	"holdfast/engine/config/syntax"
 )
 
@@ -50,12 +51,16 @@ func parseResource(n *syntax.Node) types.Resource {
 	return r
 }
 
-// ValidateFiles returns the library's findings for the files of a config.
+// ValidateFiles returns the library's findings for the files of a config, and
+// for the modes of its directories.
 func ValidateFiles(c types.Config, version string) report.Report {
 	var all report.Report
 	taken, links, units := map[string]bool{}, map[string]bool{}, unitPaths(c)
-	for _, d := range c.Storage.Directories {
+	for i, d := range c.Storage.Directories {
 		taken[d.Path] = true
+		if specialBitsWork(version) && modeFails(d.Mode, true, version) { // the library reports those that do not work
+			all.AddOnWarn(vpath.New("json", "storage", "directories", i, "mode"), errors.ErrModeSpecialBits)
+		}
 	}
 	for _, l := range c.Storage.Links {
 		links[l.Path] = true
@@ -84,6 +89,9 @@ func ValidateFiles(c types.Config, version string) report.Report {
 
 func validateFile(f types.File, at vpath.ContextPath, version string, all *report.Report) {
 	all.Merge(f.Validate(at))
+	if modeFails(f.Mode, false, version) {
+		all.AddOnWarn(at.Append("mode"), errors.ErrModeSpecialBits)
+	}
 	if f.User.ID != nil || f.Group.ID != nil {
 		all.Merge(f.User.Validate(at.Append("user")))
 		all.Merge(f.Group.Validate(at.Append("group")))
@@ -92,6 +100,12 @@ func validateFile(f types.File, at vpath.ContextPath, version string, all *repor
 	for i, r := range f.Append {
 		validateResource(r, at.Append("append", i), version, all)
 	}
+}
+
+// modeFails reports whether a mode has special bits that Ignition ignores, or
+// that come from an octal mode written in decimal, such as 644.
+func modeFails(mode *int, directory bool, version string) bool {
+	return hasSpecialBits(mode) && (!specialBitsWork(version) || butane.LooksOctal(*mode, directory))
 }
 
 // validateResource validates a resource without decoding its data.

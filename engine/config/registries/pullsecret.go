@@ -14,6 +14,10 @@ var pullSecrets = map[string]bool{
 	"/etc/containers/auth.json":          true,
 	"/root/.docker/config.json":          true,
 	"/root/.config/containers/auth.json": true,
+
+	// The home of root on ostree hosts, to which the link /root leads.
+	"/var/roothome/.docker/config.json":          true,
+	"/var/roothome/.config/containers/auth.json": true,
 }
 
 // Login is the entry of one registry in a pull secret.

@@ -228,7 +228,7 @@ func (r *jsonReader) readObject(n *Node, depth int) error {
 		if err := r.readValue(item, depth+1); err != nil {
 			return err
 		}
-		if !seen.add(k.Name) {
+		if !seen.addName(k.Name) {
 			r.report.AddError(resource.SourcePosition{File: r.file, Line: k.Line, Column: k.Column}, "field %s is duplicated; keep one", ShortenName(k.Name))
 		} else {
 			n.Keys, n.Items = append(n.Keys, k), append(n.Items, item)
@@ -273,7 +273,7 @@ type nameSet struct {
 	more map[string]bool
 }
 
-func (s *nameSet) add(name string) bool {
+func (s *nameSet) addName(name string) bool {
 	if slices.Contains(s.list, name) || s.more[name] {
 		return false
 	}

@@ -152,7 +152,7 @@ func (r *yamlReader) readObject(n *Node, y *yaml.Node, depth int) {
 		case name.ShortTag() == "!!merge":
 			r.addError(y.Content[i], "merges fields with <<, which is not supported; write them out")
 			continue
-		case !seen.add(name.Value):
+		case !seen.addName(name.Value):
 			r.addError(y.Content[i], "field %s is duplicated; keep one", ShortenName(name.Value))
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"holdfast/engine/content/regular"
@@ -67,9 +68,34 @@ func (r *Repository) readMode() (string, error) {
 	return "bare", nil // ostree's default
 }
 
-// OpenFile opens a regular file of the repository. It follows no link out of the folder, and does not wait for a pipe.
+// OpenFile opens a regular file of the repository. It follows no link, except between refs (ostree refs --create
+// --alias), and does not wait for a pipe. It does not open the config file under another name.
 func (r *Repository) OpenFile(name string) (*os.File, fs.FileInfo, error) {
-	return regular.Open(r.root, name)
+	if target, ok := r.refOf(name); ok {
+		name = target
+	}
+	f, info, err := regular.Open(r.root, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if config, err := r.root.Lstat("config"); err != nil || os.SameFile(config, info) {
+		_ = f.Close() // read only
+		return nil, nil, fmt.Errorf("%s is the config file, which may have passwords", name)
+	}
+	return f, info, nil
+}
+
+// refOf returns the path of the ref that another ref leads to.
+func (r *Repository) refOf(name string) (string, bool) {
+	if !strings.HasPrefix(name, "refs/") {
+		return "", false
+	}
+	target, err := r.root.Readlink(name)
+	if err != nil || path.IsAbs(target) {
+		return "", false
+	}
+	target = path.Join(path.Dir(name), target)
+	return target, strings.HasPrefix(target, "refs/")
 }
 
 // maxMetadata bounds a metadata object, as ostree does.

@@ -16,6 +16,29 @@ import (
 
 const maxHeader = 1 << 20
 
+// FindDamaged reads the files of a commit that are not in the commit have, and returns the first one that does not have
+// its checksum, or nothing.
+func (r *Repository) FindDamaged(ctx context.Context, commit, have string) ([]Object, error) {
+	known := map[Object]int64{}
+	if isChecksum(have) {
+		var err error
+		if known, err = r.walkObjects(ctx, have, func(Object, error) error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+	var damaged []Object
+	_, err := r.walkObjects(ctx, commit, func(o Object, err error) error {
+		if _, there := known[o]; err == nil && o.Kind == File && !there && len(damaged) == 0 {
+			err = r.verifyFile(ctx, o)
+		}
+		if errors.Is(err, errDamaged) {
+			damaged, err = append(damaged, o), nil
+		}
+		return err
+	})
+	return damaged, err
+}
+
 // verifyFile returns errDamaged if a file object does not have its checksum.
 //
 // In an archive, a file object begins with the length of a header (32 bits), four bytes of padding, and the header

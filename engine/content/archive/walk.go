@@ -126,7 +126,10 @@ func (r *Repository) walkObjects(ctx context.Context, commit string, visit func(
 
 func (r *Repository) inspectObject(o Object) (size int64, next []Object, err error) {
 	if o.Kind == File {
-		info, err := r.root.Stat(o.Path())
+		info, err := r.root.Lstat(o.Path())
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file, and is not served; replace it with the file", o.Path())
+		}
 		if err != nil {
 			return 0, nil, err
 		}

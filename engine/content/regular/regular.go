@@ -1,5 +1,4 @@
-// Package regular opens regular files below a folder. It follows no link out of the folder, and does not wait for a
-// pipe.
+// Package regular opens regular files below a folder. It follows no link, and does not wait for a pipe.
 package regular
 
 import (
@@ -7,12 +6,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
+	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
-// Open opens a file for reading.
+// Open opens a file for reading. No part of the path may be a link, also none that stays in the folder: a link can lead
+// to a file that must not leave the folder under any name.
 func Open(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
-	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := openPath(root, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,6 +27,30 @@ func Open(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return f, info, nil
+}
+
+func openPath(root *os.Root, path string) (*os.File, error) {
+	if !fs.ValidPath(path) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
+	}
+	f, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK
+		if i < len(names)-1 {
+			flags |= unix.O_DIRECTORY
+		}
+		fd, err := unix.Openat(int(f.Fd()), name, flags, 0)
+		_ = f.Close() // read only
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		f = os.NewFile(uintptr(fd), path)
+	}
+	return f, nil
 }
 
 // ReadFile reads a file that has at most limit bytes.

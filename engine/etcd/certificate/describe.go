@@ -73,7 +73,8 @@ func namesOf(cert *x509.Certificate) []string {
 	return names
 }
 
-// ParsePEM returns the certificates of a PEM file. As crypto/x509 does for CAs, it passes over everything else.
+// ParsePEM returns the certificates of a PEM file. It skips everything else, as crypto/x509
+// does in files of CAs.
 func ParsePEM(text []byte) []*x509.Certificate {
 	var list []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {

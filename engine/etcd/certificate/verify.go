@@ -18,6 +18,31 @@ import (
 type Authorities struct {
 	Host, Path string
 	List       []*x509.Certificate
+	Managed    Managed
+}
+
+// Managed is the name of the cluster whose certificates holdfast issues; "": others issue them.
+type Managed string
+
+// problemText returns the problem of a certificate that TLS refuses, with the next step.
+func (m Managed) problemText(c etcdfacts.Certificate) (etcdfacts.CertificateProblemKind, string) {
+	now := time.Now()
+	p, has := c.Problem(string(m), now)
+	if !has || !p.Kind.Fails() {
+		return "", ""
+	}
+	if m != "" {
+		p = p.Issued(now)
+	}
+	return p.Kind, p.Text
+}
+
+// adviseIssue returns the next step for a certificate of a CA that is not trusted.
+func (m Managed) adviseIssue(advice string) string {
+	if m == "" {
+		return advice
+	}
+	return "see the next step: holdfast etcd members plan " + string(m)
 }
 
 // Describe returns the facts of the CAs.
@@ -82,16 +107,16 @@ func explainRefusal(err error, chain []*x509.Certificate, host string, trusted A
 			described = append(described, Describe(ca, etcdfacts.CACertificate, trusted.Host, trusted.Path))
 		}
 	}
-	now := time.Now()
 	for _, c := range described {
-		if p, has := c.Problem("", now); has && p.Kind.Fails() {
-			return &Error{Kind: p.Kind, Certificate: c, text: p.Text, cause: err}
+		if kind, text := trusted.Managed.problemText(c); kind != "" {
+			return &Error{Kind: kind, Certificate: c, text: text, cause: err}
 		}
 	}
 	server := described[0]
 	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
-		return &Error{Certificate: server, cause: err, text: fmt.Sprintf("%s is not from a CA in %s of %s, which has %s: "+
-			"add the CA that issued it to that file, or issue the certificate by a CA in it", server, trusted.Path, trusted.Host, trusted.namesText())}
+		return &Error{Certificate: server, cause: err, text: fmt.Sprintf("%s is not from a CA in %s of %s, which has %s: %s",
+			server, trusted.Path, trusted.Host, trusted.namesText(),
+			trusted.Managed.adviseIssue("add the CA that issued it to that file, or issue the certificate by a CA in it"))}
 	}
 	return &Error{Certificate: server, cause: err, text: fmt.Sprintf("%s is refused: %v", server, err)}
 }
@@ -122,16 +147,16 @@ const (
 // Refused returns the error of a connection that a member has ended because of the client certificate, or nil if it had
 // another reason. A member checks that certificate after the handshake has ended for the client, and its alert can get
 // lost. So a client certificate that is not valid now is the reason, too.
-func Refused(client etcdfacts.Certificate, host string, ended error) error {
-	if p, has := client.Problem("", time.Now()); has && p.Kind.Fails() {
-		return &Error{Kind: p.Kind, Certificate: client, text: p.Text, cause: ended}
+func Refused(client etcdfacts.Certificate, host string, m Managed, ended error) error {
+	if kind, text := m.problemText(client); kind != "" {
+		return &Error{Kind: kind, Certificate: client, text: text, cause: ended}
 	}
 	text := ""
 	switch alertIn(ended) {
 	case alertCertificateExpired:
 		text = fmt.Sprintf("etcd on %s says that %s is not valid at this time, and by the bastion's clock it is: set the clock that is wrong", host, client)
 	case alertBadCertificate, alertCertificateUnknown, alertUnknownCA:
-		text = fmt.Sprintf("etcd on %s does not accept %s: its --trusted-ca-file must have the CA that issued it", host, client)
+		text = fmt.Sprintf("etcd on %s does not accept %s: %s", host, client, m.adviseIssue("its --trusted-ca-file must have the CA that issued it"))
 	default:
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/pki"
-	"holdfast/engine/etcd/rotation"
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/textutil"
@@ -29,6 +29,8 @@ type Certificates struct {
 	Issuer    Issuer
 	Reconnect func() // makes the next connection read the credentials of holdfast again
 
+	ClientsDone []string // fingerprints of CAs from which no client has its certificate any more
+
 	known pki.KnownCAs
 	state membership.State // the last observed state
 }
@@ -43,16 +45,16 @@ func placeOf(m engine.ManagedMembers) pki.Place {
 	return pki.Place{Folder: m.CA.Folder, Unit: m.Unit, Settings: settingsPath}
 }
 
-func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
+func (o observer) observeCertificates(ctx context.Context, hosts []probedHost) {
 	facts := make([]pki.Facts, len(hosts))
 	forEachHost(hosts, func(i int) {
 		if h := &hosts[i].host; h.Unreachable == "" {
-			facts[i], h.Unreachable = r.probeCertificates(ctx, r.Members[i])
+			facts[i], h.Unreachable = o.probeCertificates(ctx, o.Members[i])
 		}
 	})
-	ca := r.Certificates.Issuer.Certificate()
-	known := pki.KnownCAs{Goal: pki.ID(ca), ByID: map[rotation.CA]*x509.Certificate{pki.ID(ca): ca}}
-	for _, other := range r.Certificates.Issuer.Also() {
+	ca := o.Certificates.Issuer.Certificate()
+	known := pki.KnownCAs{Goal: pki.ID(ca), ByID: map[carotation.CA]*x509.Certificate{pki.ID(ca): ca}}
+	for _, other := range o.Certificates.Issuer.Also() {
 		known.ByID[pki.ID(other)] = other
 	}
 	for _, f := range facts {
@@ -63,35 +65,44 @@ func (r *Run) observeCertificates(ctx context.Context, hosts []probedHost) {
 		if h.Unreachable != "" {
 			continue
 		}
-		j := f.Judge(r.certificateSubject(r.Members[i]), known, time.Now())
+		j := f.Judge(o.certificateSubject(o.Members[i]), known, time.Now())
 		h.Certificates = membership.Certificates{
 			Problem: j.Problem, Due: j.Due, Foreign: h.HasData && !f.Uses,
 			File: f.File(), Loaded: f.Loaded(), Issuers: j.Issuers,
 		}
 	}
-	r.Certificates.known = known
+	o.Certificates.known = known
 }
 
 // addTo adds the CAs of the inventory to a state, and keeps the state for the next step.
 func (c *Certificates) addTo(s *membership.State) {
-	s.CA, s.CANames = c.known.Goal, map[rotation.CA]string{}
+	s.CA, s.CANames = c.known.Goal, map[carotation.CA]string{}
 	for id, ca := range c.known.ByID {
 		s.CANames[id] = ca.Subject.String()
 	}
 	for _, ca := range c.Issuer.Also() {
 		s.AlsoTrusted = append(s.AlsoTrusted, pki.ID(ca))
 	}
+	s.KeepsOldCAs = true
+	for _, ca := range c.ClientsDone {
+		s.ClientsDone = append(s.ClientsDone, carotation.CA(ca))
+	}
 	c.state = *s
 }
 
 // judgeFounder returns a function that returns why a host needs new certificates before it starts a new cluster, or "". The
 // next step that issues certificates then does so for a new cluster.
-func (r *Run) judgeFounder() func(membership.Host) string {
-	if r.Certificates == nil {
+func (o observer) judgeFounder(hosts []probedHost) func(membership.Host) string {
+	if o.Certificates == nil {
 		return func(membership.Host) string { return "" }
 	}
-	s := membership.State{Cluster: r.Cluster.Name}
-	r.Certificates.addTo(&s)
+	s := membership.State{Cluster: o.Cluster.Name}
+	for _, p := range hosts {
+		s.Hosts = append(s.Hosts, p.host)
+	}
+	o.Certificates.addTo(&s)
+	s = s.KeepOldCAs()
+	o.Certificates.state = s
 	return func(h membership.Host) string {
 		if h.Unreachable != "" {
 			return ""
@@ -100,10 +111,10 @@ func (r *Run) judgeFounder() func(membership.Host) string {
 	}
 }
 
-func (r *Run) probeCertificates(ctx context.Context, h engine.Host) (f pki.Facts, unreachable string) {
+func (o observer) probeCertificates(ctx context.Context, h engine.Host) (f pki.Facts, unreachable string) {
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
-	reply, err := r.Hosts.Run(ctx, h, Script{ReadCertificates, r.certificatePlace().ProbeScript()})
+	reply, err := o.Hosts.Run(ctx, h, Script{ReadCertificates, o.certificatePlace().ProbeScript()})
 	switch {
 	case err != nil:
 		return f, err.Error()
@@ -114,14 +125,14 @@ func (r *Run) probeCertificates(ctx context.Context, h engine.Host) (f pki.Facts
 }
 
 // issueCertificates lets a host make keys, and puts certificates for them in place.
-func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep) (string, error) {
-	host, _ := r.findHost(step.Host)
-	subject := r.certificateSubject(host)
-	script, err := r.certificatePlace().RequestScript(subject)
+func (a actions) issueCertificates(ctx context.Context, step membership.MemberStep) (string, error) {
+	host, _ := a.findHost(step.Host)
+	subject := a.certificateSubject(host)
+	script, err := a.certificatePlace().RequestScript(subject)
 	if err != nil {
 		return "", err
 	}
-	output, err := r.hostOutput(ctx, step.Host, r.scriptUnderHold("make keys of etcd", Script{MakeKeys, script}))
+	output, err := a.hostOutput(ctx, step.Host, a.scriptUnderHold("make keys of etcd", Script{MakeKeys, script}))
 	if err != nil {
 		return "", err
 	}
@@ -129,12 +140,12 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 	if err != nil {
 		return "", err
 	}
-	known := r.Certificates.known
-	bundle, err := known.Bundle(r.Certificates.state.CAsAfter(step))
+	known := a.Certificates.known
+	bundle, err := known.Bundle(a.Certificates.state.CAsAfter(step))
 	if err != nil {
 		return "", err
 	}
-	cas := known.List([]rotation.CA{known.Goal})
+	cas := known.List([]carotation.CA{known.Goal})
 	issued := map[etcdfacts.CertificateRole][]byte{}
 	for _, role := range pki.Roles {
 		p := pki.NewProfile(subject, role)
@@ -143,31 +154,31 @@ func (r *Run) issueCertificates(ctx context.Context, step membership.MemberStep)
 			return "", err
 		}
 		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request.Raw}) // and nothing else that the host has printed
-		if issued[role], err = r.Certificates.Issuer.Sign(ctx, request, text, p); err != nil {
+		if issued[role], err = a.Certificates.Issuer.Sign(ctx, request, text, p); err != nil {
 			return "", err
 		}
 		if err := pki.CheckIssued(issued[role], request, p, pki.Trust{CAs: cas, Now: time.Now()}); err != nil {
 			return "", err
 		}
 	}
-	place := r.certificatePlace()
-	place.User = r.userOf(host)
-	if err := r.runScript(ctx, step.Host, r.scriptUnderHold("put certificates of etcd in place", Script{PlaceCertificates, place.PlaceScript(issued, bundle)})); err != nil {
+	place := a.certificatePlace()
+	place.User = a.userOf(host)
+	if err := a.runScript(ctx, step.Host, a.scriptUnderHold("put certificates of etcd in place", Script{PlaceCertificates, place.PlaceScript(issued, bundle)})); err != nil {
 		return "", err
 	}
-	r.Certificates.Reconnect()
+	a.Certificates.Reconnect()
 	first := pki.FirstEnd(issued)
 	return fmt.Sprintf("until %s", first.UTC().Format(time.DateOnly)), nil
 }
 
 // trustCAs restarts etcd on the host. The next step waits until all members are healthy again.
-func (r *Run) trustCAs(ctx context.Context, step membership.MemberStep) error {
-	bundle, err := r.Certificates.known.Bundle(r.Certificates.state.CAsAfter(step))
+func (a actions) trustCAs(ctx context.Context, step membership.MemberStep) error {
+	bundle, err := a.Certificates.known.Bundle(a.Certificates.state.CAsAfter(step))
 	if err != nil {
 		return err
 	}
-	err = r.runScript(ctx, step.Host, r.scriptUnderHold("restart etcd", Script{TrustCAs, r.certificatePlace().TrustScript(bundle)}))
-	r.Certificates.Reconnect()
+	err = a.runScript(ctx, step.Host, a.scriptUnderHold("restart etcd", Script{TrustCAs, a.certificatePlace().TrustScript(bundle)}))
+	a.Certificates.Reconnect()
 	return err
 }
 
@@ -190,8 +201,8 @@ func (r *Run) countStep(step membership.MemberStep) error {
 	}
 }
 
-func (r *Run) scriptUnderHold(operation string, s Script) Script {
-	s.Text = "set -eu\nexport LC_ALL=C\n" + hostscript.CheckHoldSnippet(r.Owner) + "claim " + hostscript.Quote(operation) + "\n" + s.Text
+func (a actions) scriptUnderHold(operation string, s Script) Script {
+	s.Text = "set -eu\nexport LC_ALL=C\n" + hostscript.CheckHoldSnippet(a.Owner).String() + "claim_host " + hostscript.Quote(operation) + "\n" + s.Text
 	return s
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcd/database"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/pki"
@@ -114,7 +115,7 @@ func TestCertificatesBeforeTheFirstMember(t *testing.T) {
 		check(t, err)
 		done = append(done, step.Action)
 		if step.Action == membership.Issue {
-			message, err := r.issueCertificates(t.Context(), step)
+			message, err := actions{r}.issueCertificates(t.Context(), step)
 			if err != nil || !strings.HasPrefix(message, "until 20") {
 				t.Fatal(message, err)
 			}
@@ -162,7 +163,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 		r, b := newCertificatesRun(t, s)
 		_, err := r.Observe(t.Context())
 		check(t, err)
-		if _, err = r.issueCertificates(t.Context(), membership.MemberStep{Action: membership.Issue, Host: "etcd-0"}); err == nil || !strings.Contains(err.Error(), x.want) {
+		if _, err = (actions{r}).issueCertificates(t.Context(), membership.MemberStep{Action: membership.Issue, Host: "etcd-0"}); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if names := b.list("etc/etcd/pki"); len(names) != 1 || names[0] != "next" {
@@ -175,14 +176,14 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 func TestCertificatesUnderTheHold(t *testing.T) {
 	t.Parallel()
 	r, b := newCertificatesRun(t, newSigner(t))
-	b.write("var/lib/holdfast/hold.json", "{\n\"kind\":\"person\",\n\"holder\":\"somebody\"\n}\n")
+	b.write("var/lib/holdfast/hold.json", "{\n\"schema\":1,\n\"kind\":\"person\",\n\"holder\":\"somebody\"\n}\n")
 	b.addTool("systemctl", `echo "$*" >>`+b.root+`/calls`)
 	_, err := r.Observe(t.Context())
 	check(t, err)
 	check(t, os.RemoveAll(b.root+"/calls"))
 	step := membership.MemberStep{Action: membership.Issue, Host: "etcd-0"}
-	_, issueErr := r.issueCertificates(t.Context(), step)
-	for _, err := range []error{issueErr, r.trustCAs(t.Context(), step)} {
+	_, issueErr := actions{r}.issueCertificates(t.Context(), step)
+	for _, err := range []error{issueErr, (actions{r}).trustCAs(t.Context(), step)} {
 		var f *engine.Failure
 		if !errors.As(err, &f) || f.Kind != engine.HeldFailure {
 			t.Error(err)
@@ -207,7 +208,7 @@ func TestRequestAlone(t *testing.T) {
 exec `+openssl+` "$@"`)
 	_, err = r.Observe(t.Context())
 	check(t, err)
-	_, err = r.issueCertificates(t.Context(), membership.MemberStep{Action: membership.Issue, Host: "etcd-0"})
+	_, err = actions{r}.issueCertificates(t.Context(), membership.MemberStep{Action: membership.Issue, Host: "etcd-0"})
 	check(t, err)
 	for _, text := range *s.asked {
 		if block, rest := pem.Decode(text); !strings.HasPrefix(string(text), "-----BEGIN CERTIFICATE REQUEST-----") || block == nil || len(rest) > 0 {
@@ -270,5 +271,22 @@ func TestCertificateStepsEnd(t *testing.T) {
 	await := membership.MemberStep{Action: membership.Await, Host: "etcd-0"}
 	if err := errors.Join(r.countStep(await), r.countStep(await), r.countStep(await)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFounderTrustsOldCA: if the certificates of a cluster without a quorum have expired, those of the new cluster do not cut off the
+// clients of a CA that was replaced.
+func TestFounderTrustsOldCA(t *testing.T) {
+	t.Parallel()
+	s := newSigner(t)
+	goal, old := pki.ID(s.Cert), carotation.CA("old")
+	r := &Run{Certificates: &Certificates{Issuer: s, known: pki.KnownCAs{Goal: goal, ByID: map[carotation.CA]*x509.Certificate{goal: s.Cert, old: s.Cert}}}}
+	expired := membership.Certificates{Problem: "they have expired", File: []carotation.CA{goal, old}}
+	hosts := []probedHost{{host: membership.Host{Name: "a", HasData: true, Certificates: expired}}, {host: membership.Host{Name: "b", HasData: true, Certificates: expired}}}
+	if why := (observer{r}).judgeFounder(hosts)(hosts[0].host); why != expired.Problem {
+		t.Error(why)
+	}
+	if got := r.Certificates.state.CAsAfter(membership.MemberStep{Action: membership.Issue, Host: "a"}); !slices.Contains(got, old) || len(got) != 2 {
+		t.Errorf("%v", got)
 	}
 }

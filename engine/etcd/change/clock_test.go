@@ -52,7 +52,7 @@ func TestClocks(t *testing.T) {
 			r.Hosts = x.hosts
 			_, err := r.Observe(t.Context())
 			check(t, err)
-			if said := r.checkNewHost(t.Context(), "b"); strings.Contains(said, "its clock and the clock of a are") != x.wrong {
+			if said := (actions{r}).checkNewHost(t.Context(), "b"); strings.Contains(said, "its clock and the clock of a are") != x.wrong {
 				t.Errorf("%+v: %s", x.hosts, said)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -25,6 +26,14 @@ func (r *Run) isNext(ctx context.Context, step membership.MemberStep) (bool, err
 	}
 	now, err := membership.Next(s)
 	now.Reason = step.Reason
+	switch {
+	case err != nil:
+		r.instead = " (" + err.Error() + ")"
+	case now.Action == membership.Done:
+		r.instead = " (no step is left)"
+	default:
+		r.instead = " (the next step is now: " + strings.TrimSpace(string(now.Action)+" "+now.Host) + ")"
+	}
 	return err == nil && now == step, nil // the next call of Next returns the refusal
 }
 
@@ -35,6 +44,22 @@ func (r *Run) takeHoldIf(ctx context.Context, step membership.MemberStep, isNext
 		return err == nil, err
 	}
 	return isNext()
+}
+
+// WarnOfHolds adds a warning for each hold that would stop the steps of a forecast now. It skips hosts that do not answer.
+func (r *Run) WarnOfHolds(ctx context.Context, f *membership.Forecast) {
+	if len(f.Steps) == 0 {
+		return
+	}
+	for _, h := range r.Members {
+		facts, err := r.readHold(ctx, h.Name)
+		if err != nil {
+			continue
+		}
+		if kind := r.classifyHolder(facts); kind == engine.HeldByOther || kind == engine.HeldByExpiredRun {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("holdfast etcd members apply stops: %v", heldFailure(h.Name, facts)))
+		}
+	}
 }
 
 // takeHold takes the hold of the host that a step changes. If that host does not answer and the step may go on without it,

@@ -16,7 +16,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-const theirHold = "{\n\"kind\":\"run\",\n\"holder\":\"bob@bastion-2\",\n\"run\":\"r2\",\n\"bastion\":\"b2\",\n\"reason\":\"os update\"\n}\n"
+const theirHold = "{\n\"schema\":1,\n\"kind\":\"run\",\n\"holder\":\"bob@bastion-2\",\n\"run\":\"r2\",\n\"bastion\":\"b2\",\n\"reason\":\"os update\"\n}\n"
 
 // fakeHosts answers the hold scripts of all hosts, and counts scripts that check or take a hold or create a cluster.
 type fakeHosts struct {
@@ -149,7 +149,7 @@ func TestWaitsRenewTheHold(t *testing.T) {
 		}
 		began := time.Now()
 		var f *engine.Failure
-		if err := r.createCluster(t.Context(), "a"); !errors.As(err, &f) || !strings.Contains(f.Cause, "not healthy after 2m") {
+		if err := (actions{r}).createCluster(t.Context(), "a"); !errors.As(err, &f) || !strings.Contains(f.Cause, "not healthy after 2m") {
 			t.Error(err)
 		}
 		if took := time.Since(began); took < createTime || took > createTime+2*waitTime {
@@ -169,7 +169,7 @@ func TestRefusedChangeIsRepeated(t *testing.T) {
 			cluster := &fakeEtcd{refuse: refuse}
 			r := newFakeRun(&fakeHosts{}, cluster)
 			began := time.Now()
-			err := r.retryRefused(t.Context(), "a", cluster.change)
+			err := actions{r}.retryRefused(t.Context(), "a", cluster.change)
 			if took := time.Since(began); !errors.Is(err, want) || took != time.Duration(cluster.changes-1)*waitTime || took > settleTime+waitTime {
 				t.Errorf("refused %d times: %d changes in %s, %v", refuse, cluster.changes, took, err)
 			}
@@ -227,8 +227,8 @@ func (h *heldHosts) Run(_ context.Context, host engine.Host, script Script) (eng
 func TestExpiredHolds(t *testing.T) {
 	t.Parallel()
 	const times = `"acquired":"2020-01-01T00:00:00Z","renewed":"2020-01-01T00:00:00Z","expires":"2020-01-01T00:20:00Z"}`
-	const start = `{"kind":"run","holder":"bob@bastion-2","run":"r2","bastion":"b2","reason":"a reason",`
-	rollOut, ours, other := start+times, start+`"etcd_cluster":"main",`+times, start+`"etcd_cluster":"other",`+times
+	const start = `{"schema":1,"kind":"run","holder":"bob@bastion-2","run":"r2","bastion":"b2","reason":"a reason",`
+	rollOut, ours, other := start+times, start+`"cluster":"main",`+times, start+`"cluster":"other",`+times
 	for name, c := range map[string]struct {
 		own, of string
 		fine    bool
@@ -274,5 +274,28 @@ func TestStepsNameTheirMember(t *testing.T) {
 	}
 	if got := strings.Join(members, ", "); got != "step-started 9a, step-ended 9a" {
 		t.Error(got)
+	}
+}
+
+// TestPlanNamesHolds: a plan of the members names the holds at which apply would stop.
+func TestPlanNamesHolds(t *testing.T) {
+	t.Parallel()
+	r := newFakeRun(&fakeHosts{}, &fakeEtcd{})
+	hosts := &restoringHosts{foreign: true, onHold: func() {}}
+	r.Hosts = hosts
+	warnings := func(steps int) []string {
+		f := membership.Forecast{Steps: make([]membership.PlannedStep, steps)}
+		r.WarnOfHolds(t.Context(), &f)
+		return f.Warnings
+	}
+	if list := warnings(1); len(list) != 1 || !strings.Contains(list[0], "holdfast etcd members apply stops: b: ") {
+		t.Errorf("%q", list)
+	}
+	if list := warnings(0); len(list) != 0 {
+		t.Errorf("without steps: %q", list)
+	}
+	hosts.foreign = false
+	if list := warnings(1); len(list) != 0 {
+		t.Errorf("without holds: %q", list)
 	}
 }

@@ -145,10 +145,7 @@ func TestScriptsAreSafeOnHostileGround(t *testing.T) {
 	for i, swap := range swaps {
 		t.Run(swap.name, func(t *testing.T) {
 			t.Parallel()
-			step := 1000
-			if longtest.Slow() {
-				step = longtest.Pick(60, 1)
-			}
+			step := longtest.Pick(60, 1)
 			for n := 1 + 17*i; swappedPlay(t, swap.file, swap.link, n, (n+i)%2 == 0); n += step {
 				if longtest.On() {
 					swappedPlay(t, swap.file, swap.link, n, (n+i)%2 != 0)
@@ -247,10 +244,7 @@ func TestFoldersThatAreSwappedAllTheTime(t *testing.T) {
 		}
 		swapping <- nil
 	}()
-	runs, read := 100, 0
-	if longtest.Slow() {
-		runs = longtest.Pick(500, 5000)
-	}
+	runs, read := longtest.Choose(20, 200, 5000), 0
 	for range runs {
 		script := readScript(b.members, false, 0, 100)
 		script.Text += "echo\n"

@@ -23,7 +23,7 @@ func TestMemberListSetsNothingElse(t *testing.T) {
 		r.urls = map[string][]string{"1": {x[1]}, "2": {"https://b:2380"}}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := r.startMember(ctx, step)
+		_, err := actions{r}.startMember(ctx, step)
 		if err == nil || strings.Contains(err.Error(), "cannot be in a file of settings") != (name != "") {
 			t.Errorf("%s: %v", name, err)
 		}

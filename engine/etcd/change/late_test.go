@@ -35,7 +35,7 @@ func TestCertificatesThatBeginNow(t *testing.T) {
 	r.Certificates.Issuer = s
 	_, err := r.Observe(t.Context())
 	check(t, err)
-	if _, err = r.issueCertificates(t.Context(), membership.MemberStep{Action: membership.Issue, Host: "etcd-0"}); err != nil {
+	if _, err = (actions{r}).issueCertificates(t.Context(), membership.MemberStep{Action: membership.Issue, Host: "etcd-0"}); err != nil {
 		t.Error(err)
 	}
 }

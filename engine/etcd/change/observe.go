@@ -22,17 +22,18 @@ import (
 
 // Observe gathers all facts for the next step.
 func (r *Run) Observe(ctx context.Context) (membership.State, error) {
-	probed, err := r.probeHosts(ctx)
+	o := observer{r}
+	probed, err := o.probeHosts(ctx)
 	if err != nil {
 		return membership.State{}, err
 	}
 	s := membership.State{Cluster: r.Cluster.Name, Saved: r.saved, AllowOutage: r.Cluster.AllowOutage, AnyVersion: r.AnyVersion}
-	list := r.listMembers(ctx, probed)
+	list := o.listMembers(ctx, probed)
 	if ctx.Err() != nil {
 		return membership.State{}, context.Cause(ctx)
 	}
-	r.compareSettings(probed, list.Members)
-	r.askVersions(ctx, probed)
+	o.compareSettings(probed, list.Members)
+	o.askVersions(ctx, probed)
 	for _, p := range probed {
 		s.Hosts = append(s.Hosts, p.host)
 	}
@@ -40,11 +41,14 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 	if r.Certificates != nil {
 		r.Certificates.addTo(&s)
 	}
-	if err := r.observeHook(&s); err != nil {
+	if err := o.observeHook(&s); err != nil {
 		return membership.State{}, err
 	}
-	return s, r.nameMembers(&s)
+	return s, o.nameMembers(&s)
 }
+
+// observer gathers the facts of hosts and etcd for a run, and keeps those that later steps need.
+type observer struct{ *Run }
 
 // probedHost is a host with the results of its probe.
 type probedHost struct {
@@ -54,28 +58,28 @@ type probedHost struct {
 }
 
 // probeHosts probes all hosts at once.
-func (r *Run) probeHosts(ctx context.Context) ([]probedHost, error) {
-	probed := make([]probedHost, len(r.Members))
-	forEachHost(probed, func(i int) { probed[i] = r.observeHost(ctx, r.Members[i]) })
-	if r.Certificates != nil {
-		r.observeCertificates(ctx, probed)
+func (o observer) probeHosts(ctx context.Context) ([]probedHost, error) {
+	probed := make([]probedHost, len(o.Members))
+	forEachHost(probed, func(i int) { probed[i] = o.observeHost(ctx, o.Members[i]) })
+	if o.Certificates != nil {
+		o.observeCertificates(ctx, probed)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r.replaced, r.tuned = replacedClusters{}, map[string]setting.Found{}
-	clear(r.clocks)
+	o.replaced, o.tuned = replacedClusters{}, map[string]setting.Found{}
+	clear(o.clocks)
 	for _, p := range probed {
-		r.replaced.mergeLines(p.found.replaced)
+		o.replaced.mergeLines(p.found.replaced)
 		if p.host.Unreachable == "" {
-			r.clocks[p.host.Name] = p.clock
+			o.clocks[p.host.Name] = p.clock
 			if p.host.HasData {
-				r.tuned[p.host.Name] = p.found.settings
+				o.tuned[p.host.Name] = p.found.settings
 			}
 		}
 	}
 	for i := range probed {
-		probed[i].host.Replaced = r.replaced.hasData(probed[i].host.Name, probed[i].found.dataCluster)
+		probed[i].host.Replaced = o.replaced.hasData(probed[i].host.Name, probed[i].found.dataCluster)
 	}
 	return probed, nil
 }
@@ -90,7 +94,7 @@ func forEachHost(hosts []probedHost, do func(i int)) {
 
 // listMembers asks etcd on all hosts except those with data of a replaced cluster. Only other hosts may claim that this
 // cluster was replaced. So while a quorum of it is healthy, the members count as unknown.
-func (r *Run) listMembers(ctx context.Context, probed []probedHost) etcd.MemberList {
+func (o observer) listMembers(ctx context.Context, probed []probedHost) etcd.MemberList {
 	var replaced, others []string
 	for _, p := range probed {
 		if p.host.Replaced {
@@ -99,45 +103,45 @@ func (r *Run) listMembers(ctx context.Context, probed []probedHost) etcd.MemberL
 			others = append(others, p.host.Name)
 		}
 	}
-	list := r.Etcd.Members(ctx, replaced...)
+	list := o.Etcd.Members(ctx, replaced...)
 	if len(replaced) > 0 {
-		old := membership.CountVoters(r.Etcd.Members(ctx, others...).Members)
+		old := membership.CountVoters(o.Etcd.Members(ctx, others...).Members)
 		if old.Voters > 0 && old.Margin() >= 0 {
 			list.Problem = fmt.Sprintf("the data of %s are said to be of a cluster that a restore has replaced, but %d of its %d voters are healthy; "+
-				"if it was replaced, stop etcd there: systemctl stop %s", strings.Join(replaced, ", "), old.Healthy, old.Voters, r.Cluster.Managed.Unit)
+				"if it was replaced, stop etcd there: systemctl stop %s", strings.Join(replaced, ", "), old.Healthy, old.Voters, o.Cluster.Managed.Unit)
 		}
 	}
-	r.members, r.urls = list.Members, list.PeerURLs
+	o.members, o.urls = list.Members, list.PeerURLs
 	return list
 }
 
 // nameMembers finds the IDs of the members that a person has named. It does so once, because a member that is added again
 // under the same name is another member.
-func (r *Run) nameMembers(s *membership.State) error {
-	if r.names == nil && s.Problem == "" {
-		r.names = map[string]string{}
-		for _, name := range r.Named {
+func (o observer) nameMembers(s *membership.State) error {
+	if o.names == nil && s.Problem == "" {
+		o.names = map[string]string{}
+		for _, name := range o.Named {
 			i := slices.IndexFunc(s.Members, func(m membership.Member) bool { return m.Name == name || m.ID == name })
 			if i < 0 {
-				return fmt.Errorf("--remove-member %s: etcd cluster %s has no such member", name, r.Cluster.Name)
+				return fmt.Errorf("--remove-member %s: etcd cluster %s has no such member", name, o.Cluster.Name)
 			}
-			r.names[s.Members[i].ID] = name
+			o.names[s.Members[i].ID] = name
 		}
 	}
-	for id := range r.names {
+	for id := range o.names {
 		s.Named = append(s.Named, id)
 	}
 	slices.Sort(s.Named)
 	return nil
 }
 
-func (r *Run) observeHost(ctx context.Context, h engine.Host) probedHost {
+func (o observer) observeHost(ctx context.Context, h engine.Host) probedHost {
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
-	out := membership.Host{Name: h.Name, Retired: h.Retired, Failed: r.failed[h.Name]}
-	_, out.Checked = r.checked[h.Name]
+	out := membership.Host{Name: h.Name, Retired: h.Retired, Failed: o.failed[h.Name]}
+	_, out.Checked = o.checked[h.Name]
 	asked := time.Now()
-	reply, err := r.Hosts.Run(ctx, h, probeScript(*r.Cluster.Managed))
+	reply, err := o.Hosts.Run(ctx, h, probeScript(*o.Cluster.Managed))
 	switch {
 	case err != nil:
 		out.Unreachable = err.Error()
@@ -150,6 +154,9 @@ func (r *Run) observeHost(ctx context.Context, h engine.Host) probedHost {
 	if !s.record.IsValid() {
 		out.Unreachable = fmt.Sprintf("%s has %q, which is not a record of holdfast; find out who wrote it, and remove it", recordPath, s.record)
 		return probedHost{host: out}
+	}
+	if s.unmounted != "" {
+		out.Unreachable = s.unmounted + " is not mounted; mount it: its data may be there"
 	}
 	out.HasData, out.DataOf, out.Running, out.Record = s.data, s.dataOf, s.running, s.record
 	return probedHost{out, s, readClock(s.clock, asked)}
@@ -201,19 +208,19 @@ func (r *Run) peerAddress(host string) string {
 }
 
 // joinSettings names the member after its host: in etcd's list, it has no name until it starts.
-func (r *Run) joinSettings(step membership.MemberStep) settingsText {
+func (a actions) joinSettings(step membership.MemberStep) settingsText {
 	var initial []string
-	own := r.peerURL(step.Host)
-	for _, m := range r.members {
+	own := a.peerURL(step.Host)
+	for _, m := range a.members {
 		name := m.Name
 		if m.ID == step.Member {
-			name, own = step.Host, firstOr(r.urls[m.ID], own)
+			name, own = step.Host, firstOr(a.urls[m.ID], own)
 		}
-		for _, u := range r.urls[m.ID] {
+		for _, u := range a.urls[m.ID] {
 			initial = append(initial, name+"="+u)
 		}
 	}
-	return settingsText{name: step.Host, managed: *r.Cluster.Managed, peerURL: own, cluster: strings.Join(initial, ","), state: "existing"}
+	return settingsText{name: step.Host, managed: *a.Cluster.Managed, peerURL: own, cluster: strings.Join(initial, ","), state: "existing"}
 }
 
 func firstOr(list []string, other string) string {
@@ -246,7 +253,7 @@ func replyText(host string, reply engine.Output, err error) (string, error) {
 	case reply.Code == hostscript.ScriptHeld:
 		return "", &engine.Failure{Host: host, Kind: engine.HeldFailure, Cause: textutil.Printable(hostscript.DescribeHolder(reply))}
 	case reply.Code != 0:
-		return "", &engine.Failure{Host: host, Cause: fmt.Sprintf("exit status %d: %s", reply.Code, textutil.Printable(textutil.KeepTail(strings.TrimSpace(reply.Stderr), 1000)))}
+		return "", &engine.Failure{Host: host, Cause: fmt.Sprintf("exit status %d: %s", reply.Code, textutil.Printable(textutil.Secrets{}.KeepTail(strings.TrimSpace(reply.Stderr), 1000)))}
 	}
 	return textutil.Printable(strings.TrimSpace(reply.Stdout)), nil
 }

@@ -22,7 +22,7 @@ func TestForeignRecord(t *testing.T) {
 	for record, want := range map[string]string{"adding": "", "removing": "", "aside\x1b[2J": `"aside\x1b[2J", which is not a record`} {
 		r := &Run{Cluster: engine.Cluster{Managed: &engine.ManagedMembers{DataDir: "/var/lib/etcd/default"}}, Hosts: answerAll("clock 1700000000\nrecord " + record + "\ndata\n")}
 		r.Prepare()
-		h := r.observeHost(context.Background(), engine.Host{Name: "a"}).host
+		h := observer{r}.observeHost(context.Background(), engine.Host{Name: "a"}).host
 		if want == "" && (h.Unreachable != "" || h.Record != membership.Record(record)) || !strings.Contains(h.Unreachable, want) || want != "" && h.Record != membership.NoRecord {
 			t.Errorf("%q: %+v", record, h)
 		}
@@ -41,7 +41,7 @@ func TestReplacedClusterLives(t *testing.T) {
 			{ID: "2", Name: "b", Host: "b", Healthy: true}, {ID: "3", Name: "c", Host: "c", Healthy: c.healthy > 1}, {ID: "4", Name: "a", Host: "a"},
 		}}
 		r := newFakeRun(&fakeHosts{}, cluster)
-		list := r.listMembers(t.Context(), []probedHost{
+		list := observer{r}.listMembers(t.Context(), []probedHost{
 			{host: membership.Host{Name: "a"}}, {host: membership.Host{Name: "b", Replaced: true}}, {host: membership.Host{Name: "c", Replaced: true}},
 		})
 		if (list.Problem != "") != c.problems || c.problems && !strings.Contains(list.Problem, "b, c") {

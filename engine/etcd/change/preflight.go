@@ -14,54 +14,54 @@ import (
 )
 
 // checkNewHost returns a message: the times of the disk, or the reason why the host cannot get a member.
-func (r *Run) checkNewHost(ctx context.Context, host string) string {
+func (a actions) checkNewHost(ctx context.Context, host string) string {
 	fail := func(reason string) string {
-		r.failed[host] = reason
+		a.failed[host] = reason
 		return reason
 	}
-	h, _ := r.findHost(host)
+	h, _ := a.findHost(host)
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
-	reply, err := r.Hosts.Run(ctx, h, preflightScript(*r.Cluster.Managed))
+	reply, err := a.Hosts.Run(ctx, h, preflightScript(*a.Cluster.Managed))
 	switch {
 	case err != nil:
 		return fail(err.Error())
 	case reply.Code != 0:
 		return fail(textutil.Printable(textutil.FirstLine(reply.Stderr)))
 	}
-	for _, other := range r.Members {
-		clock, known := r.clocks[other.Name]
-		if skew := r.clocks[host].leastSkew(clock); known && skew > 2*clockTolerance {
+	for _, other := range a.Members {
+		clock, known := a.clocks[other.Name]
+		if skew := a.clocks[host].leastSkew(clock); known && skew > 2*clockTolerance {
 			return fail(fmt.Sprintf("its clock and the clock of %s are %s apart; set them right", other.Name, skew.Round(time.Second)))
 		}
 	}
-	closed, unknown := r.checkPorts(ctx, host)
+	closed, unknown := a.checkPorts(ctx, host)
 	if closed != "" {
 		return fail(closed)
 	}
-	r.checked[host] = joinTexts("; ", describeSyncs(reply.Stdout), unknown)
-	return r.checked[host]
+	a.checked[host] = joinTexts("; ", describeSyncs(reply.Stdout), unknown)
+	return a.checked[host]
 }
 
 // checkPorts connects from a new host to the peer ports of the healthy members, and from these to the peer port of the new host, where
 // nothing listens yet. It returns which ports are closed, and of which nobody knows it.
-func (r *Run) checkPorts(ctx context.Context, host string) (closed, unknown string) {
-	members := slices.DeleteFunc(slices.Clone(r.members), func(m membership.Member) bool { return !m.Healthy })
+func (a actions) checkPorts(ctx context.Context, host string) (closed, unknown string) {
+	members := slices.DeleteFunc(slices.Clone(a.members), func(m membership.Member) bool { return !m.Healthy })
 	var urls []string
 	for _, m := range members {
-		urls = append(urls, r.urls[m.ID]...)
+		urls = append(urls, a.urls[m.ID]...)
 	}
-	address := r.peerAddress(host)
+	address := a.peerAddress(host)
 	var wg conc.WaitGroup
 	var outward string
 	wg.Go(func() {
-		if err := r.Etcd.CheckPorts(ctx, host, urls); err != nil {
+		if err := a.Etcd.CheckPorts(ctx, host, urls); err != nil {
 			outward = err.Error()
 		}
 	})
 	known, errs := make([]bool, len(members)), make([]error, len(members))
 	for i, m := range members {
-		wg.Go(func() { known[i], errs[i] = r.Etcd.CheckReach(ctx, m.Host, address) })
+		wg.Go(func() { known[i], errs[i] = a.Etcd.CheckReach(ctx, m.Host, address) })
 	}
 	wg.Wait()
 	var blockedFrom, unknownFrom string

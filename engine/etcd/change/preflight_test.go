@@ -64,7 +64,7 @@ func TestPreflightOfThePorts(t *testing.T) {
 		r.Etcd, r.Hosts = x.ports, clockHosts{}
 		_, err := r.Observe(t.Context())
 		check(t, err)
-		if said := r.checkNewHost(t.Context(), "b"); said != x.want || (r.failed["b"] == "") != x.passes {
+		if said := (actions{r}).checkNewHost(t.Context(), "b"); said != x.want || (r.failed["b"] == "") != x.passes {
 			t.Errorf("%s: %s\nwant %s", name, said, x.want)
 		}
 	}

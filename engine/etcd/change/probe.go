@@ -2,7 +2,6 @@ package change
 
 import (
 	"encoding/hex"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,10 +10,11 @@ import (
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/restore"
 	"holdfast/engine/etcd/setting"
+	"holdfast/engine/textutil"
 )
 
 // probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
-// "setting NAME=VALUE" and "user NAME" (package setting), "restore PHASE SOURCE" with "newwal HEX", and a line "replaced …" for each line of replacedPath.
+// "setting NAME=VALUE" and "user NAME" (package setting), "restore PHASE SOURCE" with "newwal HEX", "unmounted PATH UNIT", and a line "replaced …" for each line of replacedPath.
 func probeScript(m engine.ManagedMembers) Script {
 	return freeScript(m, body{ProbeHost, nil, probeText})
 }
@@ -25,6 +25,7 @@ type hostState struct {
 	record membership.Record
 
 	running, data bool
+	unmounted     string // mount point of the data that is not mounted, with its unit; "": none is known
 	dataOf        string // ID of the member; "": not known
 	dataCluster   string
 
@@ -48,6 +49,8 @@ func readProbe(output string) hostState {
 			s.running = true
 		case "data":
 			s.data = true
+		case "unmounted":
+			s.unmounted = textutil.Printable(textutil.FirstLine(rest))
 		case "record":
 			s.record = membership.Record(rest)
 		case "wal":
@@ -69,57 +72,4 @@ func readProbe(output string) hostState {
 		s.newCluster = s.dataCluster
 	}
 	return s
-}
-
-// replacedClusters has the clusters that restores have replaced, as recorded on the hosts. A host that was unreachable during
-// a restore may have data of any of them. So all its data count as replaced, unless they are of the new cluster.
-type replacedClusters struct {
-	clusters []string
-	away     []awayHost
-}
-
-type awayHost struct{ name, newCluster string }
-
-// maxReplaced limits the lines that a host records.
-const maxReplaced = 200
-
-func (r *replacedClusters) addLine(line string) {
-	words := strings.Fields(line)
-	switch {
-	case len(r.clusters)+len(r.away) >= maxReplaced:
-	case len(words) == 2 && words[0] == "cluster" && !slices.Contains(r.clusters, words[1]):
-		r.clusters = append(r.clusters, words[1])
-	case len(words) == 3 && words[0] == "host" && !slices.Contains(r.away, awayHost{words[1], words[2]}):
-		r.away = append(r.away, awayHost{words[1], words[2]})
-	}
-}
-
-func (r *replacedClusters) mergeLines(other replacedClusters) {
-	for line := range strings.Lines(other.String()) {
-		r.addLine(line)
-	}
-}
-
-// String returns the lines that a host records.
-func (r replacedClusters) String() string {
-	var b strings.Builder
-	for _, c := range r.clusters {
-		b.WriteString("cluster " + c + "\n")
-	}
-	for _, a := range r.away {
-		b.WriteString("host " + a.name + " " + a.newCluster + "\n")
-	}
-	return b.String()
-}
-
-func (r replacedClusters) hasCluster(cluster string) bool {
-	return cluster != "" && slices.Contains(r.clusters, cluster)
-}
-
-// hasData reports whether the data of a host are of a replaced cluster. The absence of a host during a restore counts until
-// another restore replaces the cluster of the first.
-func (r replacedClusters) hasData(host, cluster string) bool {
-	return r.hasCluster(cluster) || cluster != "" && slices.ContainsFunc(r.away, func(a awayHost) bool {
-		return a.name == host && a.newCluster != cluster && !r.hasCluster(a.newCluster)
-	})
 }

@@ -9,29 +9,33 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/event"
 )
 
-func (r *Run) removeMember(ctx context.Context, step membership.MemberStep) (string, error) {
-	waited, err := r.awaitDisconnect(ctx, step)
+func (a actions) removeMember(ctx context.Context, step membership.MemberStep) (string, error) {
+	waited, err := a.awaitDisconnect(ctx, step)
 	if err != nil {
 		return "", err
 	}
 	if waited != "" { // the member may be back
-		if next, err := r.isNext(ctx, step); err != nil || !next {
-			return nothingDone, err
+		if next, err := a.isNext(ctx, step); err != nil || !next {
+			return nothingDone + a.instead, err
 		}
 	}
-	if h, ok := r.findHost(step.Host); ok {
-		err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Removing))
+	if err := a.markHook(true); err != nil { // not before the wait: clients need nothing if the removal is given up
+		return "", err
+	}
+	if h, ok := a.findHost(step.Host); ok {
+		err := a.runScript(ctx, step.Host, recordScript(a.Owner, *a.Cluster.Managed, membership.Removing))
 		var f *engine.Failure
-		if errors.As(err, &f) && f.Kind == engine.UnreachableFailure && r.held[h.Name].IsZero() {
+		if errors.As(err, &f) && f.Kind == engine.UnreachableFailure && a.held[h.Name].IsZero() {
 			err = nil // a dead host cannot have a record
 		}
 		if err != nil {
 			return "", err
 		}
 	}
-	return waited, r.retryRefused(ctx, step.Host, func() error { return r.Etcd.RemoveMember(ctx, step.Member) })
+	return waited, a.retryRefused(ctx, step.Host, func() error { return a.Etcd.RemoveMember(ctx, step.Member) })
 }
 
 const (
@@ -48,17 +52,18 @@ const (
 //
 // The wait ends after disconnectTime, or if the metrics of the leader cannot be read: then the removal may stop the
 // cluster for up to 5 s.
-func (r *Run) awaitDisconnect(ctx context.Context, step membership.MemberStep) (string, error) {
-	leader := slices.IndexFunc(r.members, func(m membership.Member) bool { return m.Leader && m.ID != step.Member })
-	dead := slices.ContainsFunc(r.members, func(m membership.Member) bool { return m.ID == step.Member && !m.Healthy })
-	if hostAnswers := !r.held[step.Host].IsZero(); leader < 0 || !dead || hostAnswers {
+func (a actions) awaitDisconnect(ctx context.Context, step membership.MemberStep) (string, error) {
+	leader := slices.IndexFunc(a.members, func(m membership.Member) bool { return m.Leader && m.ID != step.Member })
+	dead := slices.ContainsFunc(a.members, func(m membership.Member) bool { return m.ID == step.Member && !m.Healthy })
+	if hostAnswers := !a.held[step.Host].IsZero(); leader < 0 || !dead || hostAnswers {
 		return "", nil
 	}
 	began := time.Now()
 	var first *uint64
 	var unread error // of the metrics; the removal must not depend on them
-	closed, err := r.waitUnderHold(ctx, step.Host, disconnectTime, func() (bool, error) {
-		failed, err := r.Etcd.FailedMessages(ctx, r.members[leader].Host, step.Member)
+	told := false
+	closed, err := a.waitUnderHold(ctx, step.Host, disconnectTime, func() (bool, error) {
+		failed, err := a.Etcd.FailedMessages(ctx, a.members[leader].Host, step.Member)
 		if err != nil {
 			unread = err
 			return true, nil
@@ -66,7 +71,15 @@ func (r *Run) awaitDisconnect(ctx context.Context, step membership.MemberStep) (
 		if first == nil || failed < *first { // the leader's etcd has restarted
 			first = &failed
 		}
-		return failed >= *first+failedHere, nil
+		closed := failed >= *first+failedHere
+		if !closed && !told && time.Since(began) > 2*waitTime && a.Emit != nil {
+			told = true
+			return false, a.Emit(event.Event{
+				Type: event.StepProgress, Cluster: a.Cluster.Name, Host: step.Host, Member: step.Member, Step: string(step.Action),
+				Message: fmt.Sprintf("waits until the leader has no connection to it, at most %s", engine.Duration(disconnectTime).Trimmed()),
+			})
+		}
+		return closed, nil
 	})
 	took := time.Since(began).Round(time.Second)
 	if err != nil || took <= 2*waitTime {

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/event"
 )
 
 // countingEtcd is a cluster whose leader on host "a" has lost the member on host "b". The leader counts failed messages once
@@ -98,7 +99,22 @@ func TestRemovalWaitsForConnections(t *testing.T) {
 					r.Named, r.names = nil, nil // nobody has said that it is dead
 				}
 				r.members[1].Healthy, r.members[0].Leader = x.healthy, !x.otherLeader
-				message, err := r.removeMember(t.Context(), step)
+				var done []string
+				told := 0
+				r.Hook = &fakeHook{done: &done}
+				r.Emit = func(e event.Event) error {
+					if e.Type == event.StepProgress && e.Message == "waits until the leader has no connection to it, at most 1m" {
+						told++
+					}
+					return nil
+				}
+				message, err := actions{r}.removeMember(t.Context(), step)
+				if removed := !cluster.removedAt.IsZero(); (len(done) > 0) != removed {
+					t.Errorf("removed: %t, and the hook is marked: %v", removed, done)
+				}
+				if waits := time.Since(began) > 5*time.Second; told > 1 || waits != (told == 1) {
+					t.Errorf("the wait of %s is told %d times", time.Since(began), told)
+				}
 				if err != nil || !strings.HasPrefix(message, x.message) || x.message == "" && message != "" {
 					t.Errorf("%q, %v", message, err)
 				}

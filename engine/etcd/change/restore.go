@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"holdfast/engine"
@@ -22,6 +21,11 @@ type Restore struct {
 	Snapshot *SnapshotFile // nil: use the freshest data directory
 	Lost     []string      // hosts and members that are gone for good
 
+	From        string           // host whose data a person has chosen; "": the freshest
+	SameCluster bool             // a person has said that the snapshot is of this cluster
+	Saved       []restore.Source // snapshots that runs have saved of this cluster
+	LineagePath string           // file on the bastion that records restores; "": none
+
 	// Upload runs a script with input on its standard input.
 	Upload func(ctx context.Context, host engine.Host, script Script, input io.Reader) (engine.Output, error)
 
@@ -34,6 +38,10 @@ type Restore struct {
 	seen             replacedClusters // clusters whose data this run has seen
 	replaced         replacedClusters // for the record on the hosts
 	revision         int64            // required of the new cluster; 0: unknown
+
+	lineage     lineage // of the hosts, and of the bastion
+	lineageRead bool
+	relations   map[[2]string]database.Relation // of data of the same cluster, by their hosts
 }
 
 // SnapshotFile is a snapshot on the bastion, whose contents were read.
@@ -56,6 +64,7 @@ const (
 func (r *Restore) Prepare() {
 	r.checked, r.cleaned, r.failed = map[string]bool{}, map[string]bool{}, map[string]string{}
 	r.data, r.peerURLs = map[string]restore.Data{}, map[string][]string{}
+	r.relations = map[[2]string]database.Relation{}
 }
 
 // Accept notes that a person has approved the forecast. highest is the highest known revision; the revisions of the new
@@ -126,9 +135,9 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 	}
 	switch step.Action {
 	case restore.Issue:
-		return r.Run.issueCertificates(ctx, membership.MemberStep{Action: membership.Issue, Host: host, Reason: step.Reason})
+		return actions{r.Run}.issueCertificates(ctx, membership.MemberStep{Action: membership.Issue, Host: host, Reason: step.Reason})
 	case restore.Build:
-		return r.buildData(ctx, s.Source(), host)
+		return r.buildData(ctx, s, host)
 	case restore.SetAside:
 		where, err := r.Run.hostOutput(ctx, host, setAsideScript(r.Run.Owner, m))
 		r.cleaned[host] = err == nil
@@ -167,7 +176,7 @@ func (r *Restore) checkHost(ctx context.Context, host string) string {
 	} else if n, _, err := (&hostFile{ctx: ctx, run: r.Run, host: host}).readPart(0, 0); err == nil {
 		size = n
 	}
-	message := r.Run.checkNewHost(ctx, host)
+	message := actions{r.Run}.checkNewHost(ctx, host)
 	if reason, failed := r.Run.failed[host]; failed {
 		r.failed[host] = reason
 		return reason
@@ -178,71 +187,6 @@ func (r *Restore) checkHost(ctx context.Context, host string) string {
 	}
 	r.checked[host] = true
 	return message
-}
-
-// buildData makes the new data beside the old data, and checks the new data.
-func (r *Restore) buildData(ctx context.Context, source restore.Source, host string) (string, error) {
-	if source.Identity != r.approved {
-		return "", &engine.Failure{
-			Host: host, Step: string(restore.Build), Kind: engine.RefusedFailure,
-			Cause: "the freshest data are not those that were approved: the hosts have changed since; run it again, and read the new plan",
-		}
-	}
-	owner, m := r.Run.Owner, *r.Run.Cluster.Managed
-	if err := r.Run.runScript(ctx, host, openRoomScript(owner, m)); err != nil {
-		return "", err
-	}
-	bring := r.uploadSnapshot
-	if source.Host != "" {
-		bring = func(ctx context.Context, host string) error { return r.runLong(ctx, host, copyScript(owner, m)) }
-	}
-	if err := bring(ctx, host); err != nil {
-		return "", err
-	}
-	made := newData{settings: r.newSettings(host, source), copied: source.Host != "", bump: revisionBump + max(0, r.highest-source.Revision)}
-	if err := r.runLong(ctx, host, buildScript(owner, m, made)); err != nil {
-		return "", err
-	}
-	contents, err := (&hostFile{ctx: ctx, run: r.Run, host: host, built: true}).readContents()
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("the new data: %w", err)
-	case contents.Revision < source.Revision+made.bump || len(contents.Members) != 1 || contents.Members[0].Name != host:
-		return "", fmt.Errorf("the new data are not those of a cluster of one voter %s: revision %d, %d members", host, contents.Revision, len(contents.Members))
-	}
-	r.revision = contents.Revision
-	return fmt.Sprintf("revision %d", contents.Revision), r.Run.runScript(ctx, host, completeScript(owner, m, source.Identity))
-}
-
-func (r *Restore) uploadSnapshot(ctx context.Context, host string) error {
-	if err := r.Run.renewHold(ctx, host); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, uploadTime)
-	defer cancel()
-	file, err := os.Open(r.Snapshot.Path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	h, _ := r.Run.findHost(host)
-	script := receiveScript(r.Run.Owner, *r.Run.Cluster.Managed, r.Snapshot.Size, r.Snapshot.SHA256)
-	reply, err := r.Upload(ctx, h, script, io.LimitReader(file, r.Snapshot.Size))
-	_, err = replyText(host, reply, err)
-	return err
-}
-
-// runLong runs a script whose time depends on the size of the data.
-func (r *Restore) runLong(ctx context.Context, host string, script Script) error {
-	if err := r.Run.renewHold(ctx, host); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, buildTime)
-	defer cancel()
-	h, _ := r.Run.findHost(host)
-	reply, err := r.Run.Hosts.Run(ctx, h, script)
-	_, err = replyText(host, reply, err)
-	return err
 }
 
 // newSettings returns the settings of the new cluster of one voter. The token contains the ID of this run, so the cluster gets
@@ -264,10 +208,10 @@ func (r *Restore) newSettings(host string, source restore.Source) settingsText {
 // startCluster starts the new cluster, and waits until its voter is healthy and has the revision.
 func (r *Restore) startCluster(ctx context.Context, host string) (string, error) {
 	settings := r.newSettings(host, restore.Source{})
-	if err := r.Run.startRestored(ctx, host, settings); err != nil {
+	if err := (actions{r.Run}).startRestored(ctx, host, settings); err != nil {
 		return "", err
 	}
-	if err := r.Run.awaitFirst(ctx, host, string(restore.Start)); err != nil {
+	if err := (actions{r.Run}).awaitFirst(ctx, host, string(restore.Start)); err != nil {
 		return "", err
 	}
 	revision, err := r.Run.Etcd.Revision(ctx, host)
@@ -280,6 +224,9 @@ func (r *Restore) startCluster(ctx context.Context, host string) (string, error)
 // finishRestore records the replaced clusters on all hosts that answer. So later runs recognise old data that come back.
 func (r *Restore) finishRestore(ctx context.Context, s restore.State, host string) error {
 	owner, m := r.Run.Owner, *r.Run.Cluster.Managed
+	if err := r.writeLineage(); err != nil { // another bastion may have built the data
+		return err
+	}
 	for _, h := range s.Hosts {
 		if h.Unreachable != "" {
 			continue

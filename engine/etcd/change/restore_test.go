@@ -118,7 +118,7 @@ func TestBuildNeedsItsApproval(t *testing.T) {
 	r := newFakeRestore(&restoringHosts{}, &fakeEtcd{})
 	r.Accept(restore.Forecast{Source: restore.Source{Identity: "data-a"}}, 1)
 	var f *engine.Failure
-	if _, err := r.buildData(t.Context(), restore.Source{Identity: "data-b"}, "b"); !errors.As(err, &f) || f.Kind != engine.RefusedFailure {
+	if _, err := r.buildData(t.Context(), restore.State{Snapshot: &restore.Source{Identity: "sha256-b"}}, "b"); !errors.As(err, &f) || f.Kind != engine.RefusedFailure {
 		t.Error(err)
 	}
 }

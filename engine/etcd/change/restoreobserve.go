@@ -20,22 +20,24 @@ import (
 
 // Observe gathers all facts for the next step.
 func (r *Restore) Observe(ctx context.Context) (restore.State, error) {
-	probed, err := r.Run.probeHosts(ctx)
+	probed, err := observer{r.Run}.probeHosts(ctx)
 	if err != nil {
 		return restore.State{}, err
 	}
-	list := r.Run.listMembers(ctx, probed)
+	list := observer{r.Run}.listMembers(ctx, probed)
 	if ctx.Err() != nil {
 		return restore.State{}, context.Cause(ctx)
 	}
-	s := restore.State{Cluster: r.Run.Cluster.Name, Problem: list.Problem, Answers: list.Members, Lost: r.Lost}
-	uncertified := r.Run.judgeFounder()
+	s := restore.State{
+		Cluster: r.Run.Cluster.Name, Problem: list.Problem, Answers: list.Members, Lost: r.Lost, From: r.From, SameCluster: r.SameCluster,
+	}
+	uncertified := observer{r.Run}.judgeFounder(probed)
 	for _, p := range probed {
 		h := restore.Host{
 			Name: p.host.Name, Retired: p.host.Retired, Unreachable: p.host.Unreachable, HasData: p.host.HasData, DataOf: p.host.DataOf,
 			DataCluster: p.found.dataCluster, Replaced: r.Run.replaced.hasCluster(p.found.dataCluster), Running: p.host.Running,
 			Record: p.host.Record, Phase: p.found.phase, Of: p.found.of, Failed: r.failed[p.host.Name], Cleaned: r.cleaned[p.host.Name],
-			Uncertified: uncertified(p.host),
+			Uncertified: uncertified(p.host), Unmounted: p.found.unmounted,
 		}
 		h.Checked = r.checked[h.Name]
 		if h.HasData && h.Unreachable == "" && !h.Replaced {
@@ -50,8 +52,13 @@ func (r *Restore) Observe(ctx context.Context) (restore.State, error) {
 		}
 	}
 	r.placeMembers(s)
+	r.findForks(ctx, s)
 	r.noteReplaced(probed)
-	return s, r.checkLost(s)
+	if err := r.addLineage(&s); err != nil {
+		return restore.State{}, err
+	}
+	r.replaced.lineage = r.lineage
+	return s, r.checkNamed(s)
 }
 
 // readData reads the database of a host, once for the data of each member.
@@ -77,6 +84,9 @@ func (r *Restore) dataOf(contents database.Contents, at time.Time) restore.Data 
 	for _, m := range contents.Members {
 		data.Members = append(data.Members, membership.Member{ID: m.ID, Name: m.Name, Learner: m.Learner})
 		r.peerURLs[m.ID] = m.PeerURLs
+	}
+	for _, id := range contents.Removed {
+		data.Removed = append(data.Removed, membership.Member{ID: id})
 	}
 	return data
 }
@@ -144,8 +154,56 @@ func (r *Restore) noteReplaced(probed []probedHost) {
 	}
 }
 
-// checkLost refuses a name that no host and no member has.
-func (r *Restore) checkLost(s restore.State) error {
+// findForks tells data apart that have the IDs of the same cluster and different contents.
+func (r *Restore) findForks(ctx context.Context, s restore.State) {
+	first := map[string][]int{} // hosts with the first data of each history, by cluster
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
+		if h.Unreachable != "" || h.DataCluster == "" || h.Unread != "" || h.Data.Revision == 0 {
+			continue
+		}
+		known := slices.IndexFunc(first[h.DataCluster], func(other int) bool { return r.compareData(ctx, s.Hosts[other], *h) != database.Unlike })
+		switch {
+		case known >= 0:
+			h.Data.Fork = s.Hosts[first[h.DataCluster][known]].Data.Fork
+			continue
+		case len(first[h.DataCluster]) > 0:
+			h.Data.Fork = h.Name
+		}
+		first[h.DataCluster] = append(first[h.DataCluster], i)
+	}
+}
+
+// compareData compares the databases of two hosts, once. Databases that cannot be read prove nothing.
+func (r *Restore) compareData(ctx context.Context, a, b restore.Host) database.Relation {
+	key := [2]string{a.Name + " " + a.DataOf, b.Name + " " + b.DataOf}
+	if known, ok := r.relations[key]; ok {
+		return known
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	open := func(h restore.Host) (database.File, error) {
+		file := &hostFile{ctx: ctx, run: r.Run, host: h.Name}
+		size, _, err := file.readPart(0, 0)
+		return database.File{Data: file, Size: size}, err
+	}
+	fileA, errA := open(a)
+	fileB, errB := open(b)
+	if errA != nil || errB != nil {
+		return database.Unproven
+	}
+	relation, err := database.Compare(fileA, fileB)
+	if err == nil {
+		r.relations[key] = relation
+	}
+	return relation
+}
+
+// checkNamed refuses a name that no host and no member has.
+func (r *Restore) checkNamed(s restore.State) error {
+	if r.From != "" && !slices.ContainsFunc(s.Hosts, func(h restore.Host) bool { return h.Name == r.From }) {
+		return fmt.Errorf("--from %s: etcd cluster %s has no such host", r.From, s.Cluster)
+	}
 	for _, name := range r.Lost {
 		known := slices.ContainsFunc(s.Hosts, func(h restore.Host) bool {
 			return h.Name == name || slices.ContainsFunc(h.Data.Members, func(m membership.Member) bool { return m.Name == name || m.ID == name })

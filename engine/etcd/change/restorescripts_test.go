@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/restore"
+	"holdfast/engine/pathtest"
 )
 
 // newRestoreBox is a host with old data, and an etcdutl that makes new ones.
@@ -85,6 +86,19 @@ func TestRestoreScripts(t *testing.T) {
 	names := strings.Join(b.list("etcd"), " ")
 	if b.read("etcd/default/member/snap/db") != "new data" || strings.Count(names, " ") != 1 || !strings.Contains(names, "default.removed-") {
 		t.Errorf("%s: %s", names, b.read("etcd/default/member/snap/db"))
+	}
+}
+
+// TestRestoredDataHaveNoAccessLists: the folder above the data passes an access control list on. The new data do not have it.
+func TestRestoredDataHaveNoAccessLists(t *testing.T) {
+	t.Parallel()
+	b := newRestoreBox(t)
+	pathtest.Share(t, b.root+"/etcd", pathtest.DefaultList)
+	b.bring("new data")
+	b.mustRun(completeScript(testOwner, b.members, "x"))
+	b.mustRun(replaceScript(testOwner, b.members, replacedClusters{}))
+	if got := strings.Join(pathtest.Shared(t, b.root+"/etcd"), ", "); got != ". default" {
+		t.Error(got)
 	}
 }
 
@@ -188,5 +202,44 @@ func TestOldTools(t *testing.T) {
 	b.addTool("etcdutl", `[ "$1" != version ] || echo "etcdutl version: 3.5.4"; [ "$1" != snapshot ] || echo "--name --data-dir"`)
 	if code, out := b.run(toolsScript(b.members, 1)); code != 1 || !strings.Contains(out, "its etcdutl (etcdutl version: 3.5.4) has no --bump-revision") {
 		t.Error(code, out)
+	}
+}
+
+// TestCopyOfSparseDatabase: an account can make its database a file of any size that takes no room. Its copy does.
+func TestCopyOfSparseDatabase(t *testing.T) {
+	t.Parallel()
+	b := newRestoreBox(t)
+	b.mustRun(openRoomScript(testOwner, b.members))
+	check(t, os.Truncate(b.members.DataDir+"/member/snap/db", 1<<40))
+	if code, out := b.run(copyScript(testOwner, b.members)); code != 1 || !strings.Contains(out, "the copy of the database of 1099511627776 bytes needs 2148532224 KiB, and only 9999998 KiB are free") {
+		t.Error(code, out)
+	}
+}
+
+// TestUnmountedDisk: a host whose disk is not mounted has no data to see, and is not a host without data.
+func TestUnmountedDisk(t *testing.T) {
+	t.Parallel()
+	b := newRestoreBox(t)
+	check(t, os.RemoveAll(b.members.DataDir))
+	b.addTool("systemd-escape", `shift 2; for path; do echo "unit-of$path"; done`)
+	state := func(active string) {
+		b.addTool("systemctl", `[ "$1" = show ] && [ "$2 $4 $6" = "-p -p -p" ] || exit 0
+shift 7
+for unit; do
+	case $unit in
+	unit-of`+b.root+`/etcd) printf 'Where=%s\nLoadState=loaded\nActiveState=`+active+`\n\n' "${unit#unit-of}" ;;
+	*) printf 'Where=%s\nLoadState=not-found\nActiveState=inactive\n\n' "${unit#unit-of}" ;;
+	esac
+done`)
+	}
+	for _, active := range []string{"inactive", "failed", "activating"} {
+		state(active)
+		if s := b.probe(); s.unmounted != b.root+"/etcd" || s.data {
+			t.Errorf("%s: %+v", active, s)
+		}
+	}
+	state("active")
+	if s := b.probe(); s.unmounted != "" {
+		t.Errorf("%+v", s)
 	}
 }

@@ -67,6 +67,7 @@ type Run struct {
 	hookDone        bool              // it has succeeded since this run last changed the voters
 	held            map[string]time.Time
 	names           map[string]string // names of named members, by ID
+	instead         string            // step that the last call of isNext found in place of its own, for a message
 	urls            map[string][]string
 	members         []membership.Member
 	replaced        replacedClusters
@@ -176,71 +177,74 @@ func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string,
 		case err != nil:
 			return "", err
 		case !next:
-			return nothingDone, nil
+			return nothingDone + r.instead, nil
 		}
 	}
-	if err := r.markHook(step.ChangesVoters()); err != nil {
+	if err := r.markHook(step.ChangesVoters() && step.Action != membership.Remove); err != nil { // a removal may be given up
 		return "", err
 	}
-	return r.runAction(ctx, step)
+	return actions{r}.runAction(ctx, step)
 }
 
 func needsHold(a membership.MemberAction) bool {
 	return a != membership.Snapshot && a != membership.Preflight && a != membership.RunHook
 }
 
-func (r *Run) runAction(ctx context.Context, step membership.MemberStep) (string, error) {
+// actions carries out the actions of steps. The caller has taken the holds.
+type actions struct{ *Run }
+
+func (a actions) runAction(ctx context.Context, step membership.MemberStep) (string, error) {
 	switch step.Action {
 	case membership.Preflight:
-		return r.checkNewHost(ctx, step.Host), nil
+		return a.checkNewHost(ctx, step.Host), nil
 	case membership.Snapshot:
 		ctx, cancel := context.WithTimeout(ctx, snapshotTime)
 		defer cancel()
-		where, err := r.Snapshot(ctx)
-		r.saved = err == nil
+		where, err := a.Snapshot(ctx)
+		a.saved = err == nil
 		return where, err
 	case membership.RunHook:
-		return "", r.runHook(ctx)
+		return "", a.runHook(ctx)
 	case membership.Create:
-		return "", r.createCluster(ctx, step.Host)
+		return "", a.createCluster(ctx, step.Host)
 	case membership.Issue:
-		return r.issueCertificates(ctx, step)
+		return a.issueCertificates(ctx, step)
 	case membership.TrustCA, membership.DropCA:
-		return "", r.trustCAs(ctx, step)
+		return "", a.trustCAs(ctx, step)
 	case membership.Configure:
-		return "", r.configureMember(ctx, step)
+		return "", a.configureMember(ctx, step)
 	case membership.AddLearner:
-		if err := r.runScript(ctx, step.Host, recordScript(r.Owner, *r.Cluster.Managed, membership.Adding)); err != nil {
+		if err := a.runScript(ctx, step.Host, recordScript(a.Owner, *a.Cluster.Managed, membership.Adding)); err != nil {
 			return "", err
 		}
-		return "", r.retryRefused(ctx, step.Host, func() error { return r.Etcd.AddLearner(ctx, r.peerURL(step.Host)) })
+		return "", a.retryRefused(ctx, step.Host, func() error { return a.Etcd.AddLearner(ctx, a.peerURL(step.Host)) })
 	case membership.Start:
 		if step.Member == "" { // of a new cluster
-			return "", r.createCluster(ctx, step.Host)
+			return "", a.createCluster(ctx, step.Host)
 		}
-		return r.startMember(ctx, step)
+		return a.startMember(ctx, step)
 	case membership.Await:
-		return r.awaitLearner(ctx, step)
+		return a.awaitLearner(ctx, step)
 	case membership.Promote:
-		return "", r.promoteLearner(ctx, step)
+		return "", a.promoteLearner(ctx, step)
 	case membership.MoveLeader:
-		to, err := r.Etcd.MoveLeader(ctx, step.Host)
+		to, err := a.Etcd.MoveLeader(ctx, step.Host)
 		return "to " + to, err
 	case membership.Remove:
-		return r.removeMember(ctx, step)
+		return a.removeMember(ctx, step)
 	case membership.SetAside:
-		return r.hostOutput(ctx, step.Host, setAsideScript(r.Owner, *r.Cluster.Managed))
+		return a.hostOutput(ctx, step.Host, setAsideScript(a.Owner, *a.Cluster.Managed))
 	case membership.Forget:
-		return "", r.runScript(ctx, step.Host, forgetScript(r.Owner, *r.Cluster.Managed))
+		return "", a.runScript(ctx, step.Host, forgetScript(a.Owner, *a.Cluster.Managed))
 	case membership.Done:
 	}
 	return "", fmt.Errorf("there is no step %q", step.Action)
 }
 
 // retryRefused repeats a change while etcd refuses it temporarily, and renews the hold of the host.
-func (r *Run) retryRefused(ctx context.Context, host string, change func() error) error {
+func (a actions) retryRefused(ctx context.Context, host string, change func() error) error {
 	var refusal error
-	_, err := r.waitUnderHold(ctx, host, settleTime, func() (bool, error) {
+	_, err := a.waitUnderHold(ctx, host, settleTime, func() (bool, error) {
 		refusal = change()
 		return refusal == nil || !etcd.IsPassing(refusal), nil
 	})
@@ -250,35 +254,35 @@ func (r *Run) retryRefused(ctx context.Context, host string, change func() error
 	return refusal
 }
 
-func (r *Run) createCluster(ctx context.Context, host string) error {
-	err := r.runScript(ctx, host, recordScript(r.Owner, *r.Cluster.Managed, membership.Creating))
+func (a actions) createCluster(ctx context.Context, host string) error {
+	err := a.runScript(ctx, host, recordScript(a.Owner, *a.Cluster.Managed, membership.Creating))
 	if err != nil {
 		return err
 	}
 	settings := settingsText{
-		name: host, managed: *r.Cluster.Managed, peerURL: r.peerURL(host), cluster: host + "=" + r.peerURL(host),
-		state: "new", token: r.Cluster.Name + "-" + r.Owner.Run,
+		name: host, managed: *a.Cluster.Managed, peerURL: a.peerURL(host), cluster: host + "=" + a.peerURL(host),
+		state: "new", token: a.Cluster.Name + "-" + a.Owner.Run,
 	}
-	if err := r.startEtcd(ctx, host, settings); err != nil {
+	if err := a.startEtcd(ctx, host, settings); err != nil {
 		return err
 	}
-	err = r.awaitFirst(ctx, host, string(membership.Create))
+	err = a.awaitFirst(ctx, host, string(membership.Create))
 	if err == nil {
-		r.saved = true // there is nothing to save yet
+		a.saved = true // there is nothing to save yet
 	}
 	return err
 }
 
 // awaitFirst waits until the only member of a new cluster is healthy.
-func (r *Run) awaitFirst(ctx context.Context, host, step string) error {
-	healthy, err := r.waitUnderHold(ctx, host, createTime, func() (bool, error) {
-		list := r.Etcd.Members(ctx)
+func (a actions) awaitFirst(ctx context.Context, host, step string) error {
+	healthy, err := a.waitUnderHold(ctx, host, createTime, func() (bool, error) {
+		list := a.Etcd.Members(ctx)
 		return len(list.Members) == 1 && list.Members[0].Healthy, nil
 	})
 	if err == nil && !healthy {
 		err = &engine.Failure{
 			Host: host, Step: step, Cause: fmt.Sprintf("the first member is not healthy after %s", engine.Duration(createTime).Trimmed()),
-			Hint: "journalctl -u " + r.Cluster.Managed.Unit,
+			Hint: "journalctl -u " + a.Cluster.Managed.Unit,
 		}
 	}
 	return err

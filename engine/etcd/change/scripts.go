@@ -30,7 +30,7 @@ func tuningPath(unit string) string {
 	return hostscript.UnitDir + "/" + unit + ".d/" + hostscript.SettingsDropin
 }
 
-// wantedUser returns the account that the inventory wants etcd to run as; "": that of the unit.
+// wantedUser returns the account that the inventory wants etcd to run as; "": the account of the unit.
 func wantedUser(m engine.ManagedMembers) string {
 	if m.Settings == nil {
 		return ""
@@ -52,7 +52,7 @@ func freeScript(m engine.ManagedMembers, b body) Script {
 
 // heldScript returns a script that does nothing unless the owner holds the host. It tells the host the operation.
 func heldScript(owner engine.HoldOwner, m engine.ManagedMembers, operation string, b body) Script {
-	return Script{b.purpose, scriptHead(m, b.variables) + hostscript.CheckHoldSnippet(owner) + "claim " + hostscript.Quote(operation) + "\n" + b.text}
+	return Script{b.purpose, scriptHead(m, b.variables) + hostscript.CheckHoldSnippet(owner).String() + "claim_host " + hostscript.Quote(operation) + "\n" + b.text}
 }
 
 // scriptHead returns the first lines of a script: variables, an empty line, and the functions that all scripts share.

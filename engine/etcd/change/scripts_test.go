@@ -36,7 +36,7 @@ func newBox(t *testing.T) *box {
 	for _, dir := range []string{"bin", "etcd", "var/lib/holdfast", "etc/systemd/system"} {
 		check(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
-	b.write("var/lib/holdfast/hold.json", "{\n\"kind\":\"run\",\n\"run\":\"r1\",\n\"bastion\":\"b1\",\n\"reason\":\"\"\n}\n")
+	b.write("var/lib/holdfast/hold.json", "{\n\"schema\":1,\n\"kind\":\"run\",\n\"run\":\"r1\",\n\"bastion\":\"b1\",\n\"reason\":\"\"\n}\n")
 	b.write("var/lib/holdfast/etcd-member", string(membership.Removing)+"\n")
 	b.addTool("systemctl", "exit 0")
 	b.addTool("mountpoint", "exit 1")
@@ -70,7 +70,7 @@ func (b *box) run(s Script) (int, string) {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
 	script = strings.ReplaceAll(script, "\nroot=''\n", "\nroot='"+b.root+"'\n") // of the scripts of package pki
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)              // no script may wait for ever
+	ctx, cancel := context.WithTimeout(b.t.Context(), 6*time.Minute)            // no script may wait for ever; a busy machine needs minutes for some
 	defer cancel()
 	cmd := exec.CommandContext(ctx, pathtest.Shell(), "-c", script)
 	cmd.Stdin = strings.NewReader(b.input)

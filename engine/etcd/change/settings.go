@@ -9,20 +9,20 @@ import (
 	"holdfast/engine/etcd/setting"
 )
 
-func (r *Run) compareSettings(hosts []probedHost, members []membership.Member) {
+func (o observer) compareSettings(hosts []probedHost, members []membership.Member) {
 	for i := range hosts {
 		h := &hosts[i].host
 		listed := slices.IndexFunc(members, func(m membership.Member) bool { return m.Host == h.Name })
-		found, known := r.tuned[h.Name]
+		found, known := o.tuned[h.Name]
 		if !known || listed < 0 {
 			continue
 		}
-		j := setting.NewWanted(r.Cluster, r.Members[i]).Compare(found, members[listed].Database)
+		j := setting.NewWanted(o.Cluster, o.Members[i]).Compare(found, members[listed].Database)
 		h.Settings = membership.Settings{Change: j.Change, Clash: j.Clash, Fixed: j.Fixed, Unread: found.Unread}
 	}
 }
 
-// userOf returns the account that holdfast sets for the unit of a host; "": it keeps that of the unit.
+// userOf returns the account that holdfast sets for the unit of a host; "": the unit keeps its own.
 func (r *Run) userOf(h engine.Host) string {
 	wanted := setting.NewWanted(r.Cluster, h)
 	if found, known := r.tuned[h.Name]; known {
@@ -31,22 +31,22 @@ func (r *Run) userOf(h engine.Host) string {
 	return wanted.User
 }
 
-func (r *Run) startEtcd(ctx context.Context, host string, settings settingsText) error {
-	h, _ := r.findHost(host)
-	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h)))
+func (a actions) startEtcd(ctx context.Context, host string, settings settingsText) error {
+	h, _ := a.findHost(host)
+	return a.runScript(ctx, host, startScript(a.Owner, settings, setting.NewWanted(a.Cluster, h)))
 }
 
 // startRestored starts etcd with restored data, which have their write-ahead log in the data directory.
-func (r *Run) startRestored(ctx context.Context, host string, settings settingsText) error {
-	h, _ := r.findHost(host)
-	return r.runScript(ctx, host, startScript(r.Owner, settings, setting.NewWanted(r.Cluster, h).WithWAL("")))
+func (a actions) startRestored(ctx context.Context, host string, settings settingsText) error {
+	h, _ := a.findHost(host)
+	return a.runScript(ctx, host, startScript(a.Owner, settings, setting.NewWanted(a.Cluster, h).WithWAL("")))
 }
 
 // configureMember does not wait until the member is healthy: the next step does.
-func (r *Run) configureMember(ctx context.Context, step membership.MemberStep) error {
-	h, _ := r.findHost(step.Host)
-	wanted := setting.NewWanted(r.Cluster, h).On(r.tuned[step.Host])
-	return r.runScript(ctx, step.Host, configureScript(r.Owner, *r.Cluster.Managed, wanted))
+func (a actions) configureMember(ctx context.Context, step membership.MemberStep) error {
+	h, _ := a.findHost(step.Host)
+	wanted := setting.NewWanted(a.Cluster, h).On(a.tuned[step.Host])
+	return a.runScript(ctx, step.Host, configureScript(a.Owner, *a.Cluster.Managed, wanted))
 }
 
 // tunedVariables returns the variables of putsettings.sh.

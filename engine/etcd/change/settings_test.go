@@ -66,6 +66,7 @@ func TestConfigure(t *testing.T) {
 func TestConfigureGoesBack(t *testing.T) {
 	t.Parallel()
 	b := newConfigureBox(t)
+	b.addTool("cp", "exit 1") // a full disk does not keep the old settings from coming back
 	for _, before := range []string{"", "7"} {
 		if before != "" {
 			if code, out := b.run(configureScript(testOwner, b.members, wantedQuota(before))); code != 0 {
@@ -74,9 +75,9 @@ func TestConfigureGoesBack(t *testing.T) {
 		}
 		want := probeSettings(t, b)
 		script := configureScript(testOwner, b.members, wantedQuota("refused"))
-		for _, at := range []string{"status=0\n", "\tsystemctl daemon-reload", "\t\t\tcp -p \"$file.old\" \"$file.new\"", `rm -f "$unread" "$tuned.old"`} {
+		for _, at := range []string{"status=0\n", "\tsystemctl daemon-reload", "\t\t\tln -fP \"$file.old\" \"$file.new\"", `rm -f "$unread" "$tuned.old"`} {
 			cut := "exit 7\n"
-			if strings.Contains(at, "cp") { // between the two files, if there are any
+			if strings.Contains(at, "ln") { // between the two files, if there are any
 				if before == "" {
 					continue
 				}
@@ -132,7 +133,7 @@ func TestSettingsLeaveWithTheMember(t *testing.T) {
 func TestConfigureUnderTheHold(t *testing.T) {
 	t.Parallel()
 	b := newConfigureBox(t)
-	b.write("var/lib/holdfast/hold.json", "{\n\"kind\":\"person\",\n\"holder\":\"somebody\"\n}\n")
+	b.write("var/lib/holdfast/hold.json", "{\n\"schema\":1,\n\"kind\":\"person\",\n\"holder\":\"somebody\"\n}\n")
 	if code, _ := b.run(configureScript(testOwner, b.members, wantedQuota("7"))); code != hostscript.ScriptHeld {
 		t.Error(code)
 	}

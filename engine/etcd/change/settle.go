@@ -121,13 +121,13 @@ func (r *Run) runHook(ctx context.Context) error {
 
 // observeHook adds to a state whether the hook is due. If another bastion has changed the voters, only the record on the host
 // shows it. The record stays until the hook has succeeded.
-func (r *Run) observeHook(s *membership.State) (err error) {
-	if r.Hook == nil {
+func (o observer) observeHook(s *membership.State) (err error) {
+	if o.Hook == nil {
 		return nil
 	}
 	s.HasHook = true
-	s.HookDue, err = r.Hook.IsDue()
-	s.HookDue = s.HookDue || !r.hookDone && s.HasChangedVoters()
+	s.HookDue, err = o.Hook.IsDue()
+	s.HookDue = s.HookDue || !o.hookDone && s.HasChangedVoters()
 	return err
 }
 

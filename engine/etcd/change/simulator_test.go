@@ -99,8 +99,7 @@ type simulatedHosts struct{ run *simulator.Bastion }
 
 // Run runs a script.
 func (h simulatedHosts) Run(ctx context.Context, host engine.Host, script change.Script) (engine.Output, error) {
-	reply, err := h.run.RunMemberScript(ctx, host, script)
-	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+	return h.run.RunMemberScript(ctx, host, script)
 }
 
 // changeRun is a run that changes members, on a simulated site.

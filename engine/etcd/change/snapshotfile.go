@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"holdfast/engine/etcd/database"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/restore"
 	"holdfast/engine/etcd/snapshot"
 )
 
@@ -55,7 +57,13 @@ func OpenSnapshot(path string) (*SnapshotFile, error) {
 	return f, nil
 }
 
-// DescribeTime returns when the file was last written.
-func (f *SnapshotFile) DescribeTime() string { return describeTime(f.Time) }
+// Source returns the contents of a snapshot whose hash was not checked, to be compared with the source of a restore.
+func (f *SnapshotFile) Source() restore.Source {
+	source := restore.Source{Path: f.Path, Data: restore.Data{Revision: f.Contents.Revision, Time: describeTime(f.Time)}}
+	for _, m := range f.Contents.Members {
+		source.Members = append(source.Members, membership.Member{ID: m.ID, Name: m.Name, Learner: m.Learner})
+	}
+	return source
+}
 
 func describeTime(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -18,7 +18,7 @@ import (
 func TestOpenSnapshot(t *testing.T) {
 	t.Parallel()
 	real := etcdtest.Start(t, 1, etcdtest.Options{})
-	reply, err := real.Client(t).Put(context.Background(), "a", "b")
+	reply, err := real.Client(t).Put(etcdtest.Context(t), "a", "b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestOpenSnapshot(t *testing.T) {
 	m := real.Members[0]
 	cluster, err := etcd.Open(context.Background(), etcd.Config{
 		Name: "main", ClientPort: real.ClientPort, Timeout: 30 * time.Second,
-		Peers: []etcd.Peer{{Host: m.Host, Address: m.Address, Dial: m.Dial, ReadFile: m.ReadFile}},
+		Peers: []etcd.Peer{{Host: m.Host, Address: m.Address, Dial: m.Dial, ReadFiles: m.ReadFiles}},
 	})
 	if err != nil {
 		t.Fatal(err)

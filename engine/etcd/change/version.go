@@ -15,26 +15,26 @@ func versionScript(m engine.ManagedMembers) Script {
 }
 
 // askVersions asks each host that may get a member for the version of its etcd, once in a run.
-func (r *Run) askVersions(ctx context.Context, probed []probedHost) {
+func (o observer) askVersions(ctx context.Context, probed []probedHost) {
 	answers := make([]string, len(probed))
 	asked := make([]bool, len(probed))
 	forEachHost(probed, func(i int) {
 		h := probed[i].host
-		if _, known := r.versions[h.Name]; known || h.Unreachable != "" || h.HasData || h.Retired {
+		if _, known := o.versions[h.Name]; known || h.Unreachable != "" || h.HasData || h.Retired {
 			return
 		}
 		limited, cancel := context.WithTimeout(ctx, scriptTime)
 		defer cancel()
-		reply, err := r.Hosts.Run(limited, r.Members[i], versionScript(*r.Cluster.Managed))
+		reply, err := o.Hosts.Run(limited, o.Members[i], versionScript(*o.Cluster.Managed))
 		answers[i], asked[i] = version.ReadEtcd(reply.Stdout), err == nil
 	})
 	for i := range probed {
 		h := &probed[i].host
 		if asked[i] {
-			r.versions[h.Name] = answers[i]
+			o.versions[h.Name] = answers[i]
 		}
 		if !h.HasData {
-			h.Etcd = r.versions[h.Name]
+			h.Etcd = o.versions[h.Name]
 		}
 	}
 }

@@ -124,7 +124,7 @@ func TestRestoreLeavesTheOldLog(t *testing.T) {
 	}
 	r := &Run{Members: []engine.Host{{Name: "etcd-0"}}, Owner: testOwner, Hosts: boxes{"etcd-0": b}}
 	r.Cluster.Managed = &engine.ManagedMembers{Settings: &engine.EtcdSettings{WALDir: "/disk/wal", QuotaBackendBytes: 7}}
-	check(t, r.startRestored(t.Context(), "etcd-0", settingsText{name: "etcd-0", managed: b.members}))
+	check(t, actions{r}.startRestored(t.Context(), "etcd-0", settingsText{name: "etcd-0", managed: b.members}))
 	if text := b.read(tunedPath); text != "ETCD_QUOTA_BACKEND_BYTES=7\n" {
 		t.Error(text)
 	}

@@ -14,6 +14,7 @@ import (
 type Contents struct {
 	Revision int64 // of the last change; 0: nothing was ever written
 	Members  []Member
+	Removed  []string // hexadecimal IDs of former members
 }
 
 // Member is one member in the list of a database.
@@ -36,18 +37,23 @@ const attempts = 3
 
 // Read reads a database of size bytes. If etcd writes to the database meanwhile, Read begins again.
 func Read(file io.ReaderAt, size int64) (Contents, error) {
+	return readState(file, size, pages.readContents)
+}
+
+// readState calls read with one state of a database, and again if etcd writes to the database meanwhile.
+func readState[T any](file io.ReaderAt, size int64, read func(pages) (T, error)) (none T, _ error) {
 	for range attempts {
 		before, err := openPages(file, size)
 		if err != nil {
-			return Contents{}, err
+			return none, err
 		}
-		contents, readErr := before.readContents()
+		result, readErr := read(before)
 		after, err := openPages(file, size)
 		if err == nil && after.tx == before.tx {
-			return contents, readErr
+			return result, readErr
 		}
 	}
-	return Contents{}, errors.New("it changes all the time")
+	return none, errors.New("it changes all the time")
 }
 
 func (p pages) readContents() (Contents, error) {
@@ -75,7 +81,31 @@ func (p pages) readContents() (Contents, error) {
 	if c.Members, err = p.readMembers(); err != nil {
 		return c, err
 	}
+	if c.Removed, err = p.readRemoved(); err != nil {
+		return c, err
+	}
 	return c, p.correctLearners(c.Members)
+}
+
+// readRemoved returns the IDs of former members, of which etcd keeps nothing else. Some databases have no such bucket.
+func (p pages) readRemoved() (ids []string, err error) {
+	page, err := p.openBucket("members_removed")
+	if errors.Is(err, errNoBucket) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := p.findLeaf(page, func([]element) int { return 0 })
+	if err != nil {
+		return nil, fmt.Errorf("its former members: %w", err)
+	}
+	for _, e := range leaf[:min(len(leaf), maxMembers)] {
+		if id, err := strconv.ParseUint(string(e.key), 16, 64); err == nil {
+			ids = append(ids, strconv.FormatUint(id, 16))
+		}
+	}
+	return ids, nil
 }
 
 func (p pages) readMembers() ([]Member, error) {

@@ -2,7 +2,6 @@ package database_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -48,9 +47,9 @@ func readReal(t *testing.T, keys int) (file []byte, want database.Contents) {
 func makeReal(t *testing.T, keys int) (file []byte, want database.Contents) {
 	t.Helper()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
-	client, member := cluster.Client(t), cluster.Members[0]
+	client, ctx, member := cluster.Client(t), etcdtest.Context(t), cluster.Members[0]
 	for i := range keys {
-		reply, err := client.Put(context.Background(), fmt.Sprint("key", i), strings.Repeat("v", 900))
+		reply, err := client.Put(ctx, fmt.Sprint("key", i), strings.Repeat("v", 900))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,8 @@ const (
 // ErrFormat is the error for a file that is not a database.
 var ErrFormat = errors.New("it is not a database of etcd")
 
+var errNoBucket = errors.New("it has no bucket")
+
 // pages reads the pages of one state of a database.
 type pages struct {
 	file io.ReaderAt
@@ -153,20 +155,25 @@ func (p pages) findLeaf(page []byte, choose func([]element) int) ([]element, err
 	return nil, errors.New("its pages are in a circle")
 }
 
+// lastUpTo chooses the last element whose key is not greater than key.
+func lastUpTo(key []byte) func([]element) int {
+	return func(list []element) int {
+		chosen := 0
+		for i, e := range list {
+			if bytes.Compare(e.key, key) <= 0 {
+				chosen = i
+			}
+		}
+		return chosen
+	}
+}
+
 func (p pages) openBucket(name string) ([]byte, error) {
 	root, err := p.readPage(p.root)
 	if err != nil {
 		return nil, err
 	}
-	leaf, err := p.findLeaf(root, func(list []element) int {
-		chosen := 0
-		for i, e := range list {
-			if bytes.Compare(e.key, []byte(name)) <= 0 {
-				chosen = i
-			}
-		}
-		return chosen
-	})
+	leaf, err := p.findLeaf(root, lastUpTo([]byte(name)))
 	if err != nil {
 		return nil, err
 	}
@@ -179,5 +186,5 @@ func (p pages) openBucket(name string) ([]byte, error) {
 		}
 		return e.value[headerSize:], nil // the parent page contains a small bucket
 	}
-	return nil, fmt.Errorf("it has no bucket %q", name)
+	return nil, fmt.Errorf("%w %q", errNoBucket, name)
 }

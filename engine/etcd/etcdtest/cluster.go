@@ -6,14 +6,17 @@ package etcdtest
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -24,6 +27,8 @@ const (
 	clientPort   = 2379
 	peerPort     = 2380
 	startTimeout = 30 * time.Second // bounds the start of a member, and a change of members
+
+	requestTimeout = 5 * time.Minute // bounds all requests of a test that have one context
 )
 
 // MetricsPort is the port on which members with Options.Metrics serve their
@@ -109,7 +114,7 @@ func (c *Cluster) addUnlisted(t testing.TB) *Member {
 	return m
 }
 
-// Client returns a client of all members. The end of the test closes it.
+// Client returns a client of all members. The end of the test closes it. Its requests need a Context.
 func (c *Cluster) Client(t testing.TB) *clientv3.Client {
 	t.Helper()
 	var endpoints []string
@@ -117,6 +122,15 @@ func (c *Cluster) Client(t testing.TB) *clientv3.Client {
 		endpoints = append(endpoints, m.clientURL())
 	}
 	return c.newClient(t, endpoints...)
+}
+
+// Context returns the context of a test's own requests to a cluster. It ends before the test: a member that stops may never
+// answer a request that it has taken.
+func Context(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 func (c *Cluster) newClient(t testing.TB, endpoints ...string) *clientv3.Client {
@@ -183,6 +197,25 @@ func (c *Cluster) addMember(t testing.TB) *Member {
 	}
 	c.awaitList(ctx, t)
 	return m
+}
+
+// RemoveMember removes a member from the list. It asks another one: a removed member stops, and does not answer a request that it
+// has taken.
+func (c *Cluster) RemoveMember(t testing.TB, m *Member) {
+	t.Helper()
+	other := slices.IndexFunc(c.Members, func(other *Member) bool { return other != m && other.etcd != nil })
+	client, id := c.newClient(t, c.Members[other].clientURL()), m.ID()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	for { // a request that was not answered in time may have been carried out
+		_, err := client.MemberRemove(ctx, id)
+		if err == nil || errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("etcdtest: remove member %s: %v", m.Name, err)
+		}
+	}
 }
 
 // awaitList waits until each member that runs knows all changes of the list of members. A new member asks any of them for the

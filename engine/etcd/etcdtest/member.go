@@ -51,6 +51,26 @@ func (m *Member) ReadFile(_ context.Context, path string) ([]byte, error) {
 	return data, nil
 }
 
+// ReadFiles reads files of the member's host.
+func (m *Member) ReadFiles(ctx context.Context, paths ...string) ([][]byte, error) {
+	return OneByOne(m.ReadFile)(ctx, paths...)
+}
+
+// OneByOne returns a function that reads files with read.
+func OneByOne(read func(context.Context, string) ([]byte, error)) func(context.Context, ...string) ([][]byte, error) {
+	return func(ctx context.Context, paths ...string) ([][]byte, error) {
+		files := make([][]byte, len(paths))
+		for i, path := range paths {
+			data, err := read(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			files[i] = data
+		}
+		return files, nil
+	}
+}
+
 // ID returns the member's ID.
 func (m *Member) ID() uint64 { return uint64(m.etcd.Server.MemberID()) }
 

@@ -29,6 +29,8 @@ type Hook struct {
 	// Execute runs the command on the bastion.
 	Execute func(ctx context.Context, env []string) (engine.Output, error)
 
+	Secrets textutil.Secrets // hidden in its output
+
 	// Endpoints returns the client URLs of the voters.
 	Endpoints func(ctx context.Context) ([]string, error)
 }
@@ -87,7 +89,7 @@ func (h Hook) RunCommand(ctx context.Context) error {
 		err = fmt.Errorf("exit status %d", reply.Code)
 	}
 	if err != nil {
-		return fmt.Errorf("the hook failed, and the next run repeats it: %w%s", err, describeOutput(reply))
+		return fmt.Errorf("the hook failed, and the next run repeats it: %w%s", err, h.describeOutput(reply))
 	}
 	if err := os.Remove(h.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget that the hook was due: %w", err)
@@ -96,7 +98,7 @@ func (h Hook) RunCommand(ctx context.Context) error {
 }
 
 // describeOutput returns the end of the output of a command that failed.
-func describeOutput(reply engine.Output) string {
+func (h Hook) describeOutput(reply engine.Output) string {
 	text := strings.TrimSpace(reply.Stderr)
 	if text == "" {
 		text = strings.TrimSpace(reply.Stdout)
@@ -104,5 +106,5 @@ func describeOutput(reply engine.Output) string {
 	if text == "" {
 		return ""
 	}
-	return ": " + textutil.Printable(textutil.KeepTail(text, shownOutput))
+	return ": " + textutil.Printable(h.Secrets.KeepTail(text, shownOutput))
 }

@@ -50,16 +50,16 @@ func Open(spec engine.EtcdCA, b Bastion) (*Issuer, error) {
 }
 
 func readCertificate(spec engine.EtcdCA, b Bastion) ([]byte, *x509.Certificate, error) {
-	text, err := b.ReadFile(spec.Certificate)
+	text, err := b.ReadFile(spec.Cert)
 	if err != nil {
 		return nil, nil, fmt.Errorf("certificate of the CA: %w", err)
 	}
 	list := certificate.ParsePEM(text)
 	switch {
 	case len(list) != 1:
-		return nil, nil, fmt.Errorf("certificate of the CA: %s has %d PEM certificates, and must have one: of the CA that issues", spec.Certificate, len(list))
+		return nil, nil, fmt.Errorf("certificate of the CA: %s has %d PEM certificates, and must have one: of the CA that issues", spec.Cert, len(list))
 	case !list[0].IsCA:
-		return nil, nil, fmt.Errorf("certificate of the CA: %s has a certificate that is of no CA", spec.Certificate)
+		return nil, nil, fmt.Errorf("certificate of the CA: %s has a certificate that is of no CA", spec.Cert)
 	}
 	return text, list[0], nil
 }
@@ -92,7 +92,7 @@ func CheckFiles(spec engine.EtcdCA, b Bastion) []Problem {
 	var problems []Problem
 	text, _, err := readCertificate(spec, b)
 	if err != nil {
-		problems = append(problems, Problem{"certificate", err})
+		problems = append(problems, Problem{"cert", err})
 	}
 	if spec.Key != "" {
 		key, keyErr := b.ReadFile(spec.Key)

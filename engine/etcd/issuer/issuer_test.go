@@ -79,21 +79,21 @@ func newBastion(t *testing.T) *fakeBastion {
 func TestOpen(t *testing.T) {
 	b := newBastion(t)
 	for _, spec := range []engine.EtcdCA{
-		{Certificate: "missing"},
-		{Certificate: "empty"},
-		{Certificate: "ca.key"},
-		{Certificate: "leaf.crt"},
-		{Certificate: "two.crt"},
-		{Certificate: "ca.crt", AlsoTrust: []string{"missing"}},
-		{Certificate: "ca.crt", AlsoTrust: []string{"empty"}},
-		{Certificate: "ca.crt", AlsoTrust: []string{"leaf.crt"}},
+		{Cert: "missing"},
+		{Cert: "empty"},
+		{Cert: "ca.key"},
+		{Cert: "leaf.crt"},
+		{Cert: "two.crt"},
+		{Cert: "ca.crt", AlsoTrust: []string{"missing"}},
+		{Cert: "ca.crt", AlsoTrust: []string{"empty"}},
+		{Cert: "ca.crt", AlsoTrust: []string{"leaf.crt"}},
 	} {
 		if _, err := Open(spec, b); err == nil {
 			t.Errorf("%+v: opened", spec)
 		}
 	}
 	b.read = nil
-	i, err := Open(engine.EtcdCA{Certificate: "ca.crt", Key: "ca.key", AlsoTrust: []string{"two.crt"}}, b)
+	i, err := Open(engine.EtcdCA{Cert: "ca.crt", Key: "ca.key", AlsoTrust: []string{"two.crt"}}, b)
 	if err != nil || i.Certificate().Subject.CommonName != "ca" || len(i.Also()) != 2 || slices.Contains(b.read, "ca.key") {
 		t.Errorf("%+v, %v, read %v", i, err, b.read)
 	}
@@ -114,14 +114,14 @@ func TestSign(t *testing.T) {
 		}
 		return i.Sign(t.Context(), request, b.files["request"], p)
 	}
-	text, err := sign(engine.EtcdCA{Certificate: "ca.crt", Key: "ca.key", Lifetime: engine.Duration(time.Hour)})
+	text, err := sign(engine.EtcdCA{Cert: "ca.crt", Key: "ca.key", Lifetime: engine.Duration(time.Hour)})
 	if err != nil || !strings.HasPrefix(string(text), "-----BEGIN CERTIFICATE-----") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := sign(engine.EtcdCA{Certificate: "ca.crt", Key: "missing"}); err == nil || !strings.Contains(err.Error(), "key of the CA: open missing") {
+	if _, err := sign(engine.EtcdCA{Cert: "ca.crt", Key: "missing"}); err == nil || !strings.Contains(err.Error(), "key of the CA: open missing") {
 		t.Error(err)
 	}
-	command := engine.EtcdCA{Certificate: "ca.crt", SignCommand: []string{"vault", "sign"}}
+	command := engine.EtcdCA{Cert: "ca.crt", SignCommand: []string{"vault", "sign"}}
 	if text, err := sign(command); err != nil || string(text) != string(b.files["ca.crt"]) {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -140,12 +140,12 @@ func TestCheckFiles(t *testing.T) {
 		spec         engine.EtcdCA
 		wrong, apart string // arguments of files that are wrong, and that are absent
 	}{
-		{engine.EtcdCA{Certificate: "ca.crt", Key: "ca.key", AlsoTrust: []string{"two.crt"}}, "", ""},
-		{engine.EtcdCA{Certificate: "ca.crt", SignCommand: []string{"sign"}}, "", ""},
-		{engine.EtcdCA{Certificate: "missing", Key: "missing", AlsoTrust: []string{"missing", "ca.crt"}}, "", "certificate key also_trust"},
-		{engine.EtcdCA{Certificate: "leaf.crt", Key: "ca.key"}, "certificate", ""},
-		{engine.EtcdCA{Certificate: "ca.crt", Key: "empty"}, "key", ""},
-		{engine.EtcdCA{Certificate: "ca.crt", Key: "other.key", AlsoTrust: []string{"leaf.crt"}}, "key also_trust", ""},
+		{engine.EtcdCA{Cert: "ca.crt", Key: "ca.key", AlsoTrust: []string{"two.crt"}}, "", ""},
+		{engine.EtcdCA{Cert: "ca.crt", SignCommand: []string{"sign"}}, "", ""},
+		{engine.EtcdCA{Cert: "missing", Key: "missing", AlsoTrust: []string{"missing", "ca.crt"}}, "", "cert key also_trust"},
+		{engine.EtcdCA{Cert: "leaf.crt", Key: "ca.key"}, "cert", ""},
+		{engine.EtcdCA{Cert: "ca.crt", Key: "empty"}, "key", ""},
+		{engine.EtcdCA{Cert: "ca.crt", Key: "other.key", AlsoTrust: []string{"leaf.crt"}}, "key also_trust", ""},
 	} {
 		var wrong, absent []string
 		for _, p := range CheckFiles(c.spec, b) {

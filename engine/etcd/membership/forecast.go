@@ -11,6 +11,8 @@ import (
 type Forecast struct {
 	Steps   []PlannedStep `json:"steps"`
 	Refusal *Refusal      `json:"refusal,omitempty"` // why no further step is allowed; nil: the cluster then has the wanted members
+
+	Warnings []string `json:"warnings,omitempty"` // shown before the steps, such as a CA that clients may need
 }
 
 // PlannedStep is a step with the number of voters after it.
@@ -24,7 +26,7 @@ const maxSteps = 2000
 
 // Plan returns all steps until the cluster has the wanted members, or until a refusal.
 func Plan(s State) Forecast {
-	var f Forecast
+	f := Forecast{Warnings: Warnings(s)}
 	for range maxSteps {
 		step, err := Next(s)
 		if err != nil {
@@ -141,7 +143,7 @@ func (s State) memberOrNone(id string) *Member {
 // them.
 const recommendedVoters = 7
 
-// Warnings warns of an unwise number of wanted voters.
+// Warnings warns of an unwise number of wanted voters, and of a CA that clients may need.
 func Warnings(s State) []string {
 	wanted := 0
 	for _, h := range s.Hosts {
@@ -158,5 +160,5 @@ func Warnings(s State) []string {
 		out = append(out, fmt.Sprintf("etcd cluster %s: %d voters: each write waits for %d of them; etcd recommends at most %d voters",
 			s.Cluster, wanted, etcdfacts.QuorumOf(wanted), recommendedVoters))
 	}
-	return out
+	return append(out, s.warnOfClients()...)
 }

@@ -5,29 +5,29 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/textutil"
 )
 
 // checkSpread refuses to let a host trust a new CA that is not in the inventory, because root on another host may have put this CA
 // into its own files. Replacing the CA never needs that: before a member presents certificates of an issuer, all others already
 // trust this issuer. A host without a member, or without usable certificates, may also get CAs that all members trust.
-func (s State) checkSpread(h Host, cas []rotation.CA) error {
-	judges := s.trustOfOthers(h.Name)
-	member := s.hasMember(h) && h.HasData && h.Certificates.Problem == ""
+func (d decision) checkSpread(h Host, cas []carotation.CA) error {
+	judges := d.trustOfOthers(h.Name)
+	member := d.hasMember(h) && h.HasData && h.Certificates.Problem == ""
 	for _, ca := range cas {
-		wanted := ca == s.CA || slices.Contains(s.AlsoTrusted, ca)
-		vouched := !member && !slices.ContainsFunc(judges, func(j rotation.HostTrust) bool { return !slices.Contains(j.File, ca) })
+		wanted := ca == d.CA || slices.Contains(d.AlsoTrusted, ca)
+		vouched := !member && !slices.ContainsFunc(judges, func(j carotation.HostTrust) bool { return !slices.Contains(j.File, ca) })
 		if wanted || vouched || slices.Contains(h.Certificates.File, ca) {
 			continue
 		}
 		source := h
-		if i := slices.IndexFunc(judges, func(j rotation.HostTrust) bool { return slices.Contains(j.Issuers, ca) }); i >= 0 {
-			source, _ = s.findHost(judges[i].Host)
+		if i := slices.IndexFunc(judges, func(j carotation.HostTrust) bool { return slices.Contains(j.Issuers, ca) }); i >= 0 {
+			source, _ = d.findHost(judges[i].Host)
 		}
-		r := s.refuseHost(source, fmt.Sprintf("etcd on host %s uses certificates of the CA %s, which host %s would have to trust, and which is not in the inventory; "+
+		r := d.refuseHost(source, fmt.Sprintf("etcd on host %s uses certificates of the CA %s, which host %s would have to trust, and which is not in the inventory; "+
 			"if it is yours, name it in also_trust; otherwise somebody else may be root on %s: retire the host, or move the folder of its certificates away",
-			source.Name, s.describeCA(ca), h.Name, source.Name))
+			source.Name, d.describeCA(ca), h.Name, source.Name))
 		r.Kind = UnknownCA
 		return r
 	}
@@ -35,15 +35,15 @@ func (s State) checkSpread(h Host, cas []rotation.CA) error {
 }
 
 // describeCA returns the subject and the fingerprint of a CA. A host may have written the subject.
-func (s State) describeCA(ca rotation.CA) string {
-	return fmt.Sprintf(`"%s" (SHA-256 %s)`, textutil.Printable(textutil.KeepTail(s.CANames[ca], maxSubject)), ca)
+func (s State) describeCA(ca carotation.CA) string {
+	return fmt.Sprintf(`"%s" (SHA-256 %s)`, textutil.Printable(textutil.Secrets{}.KeepTail(s.CANames[ca], maxSubject)), ca)
 }
 
 // maxSubject limits the subject of a CA in a message, in bytes.
 const maxSubject = 200
 
 // describeNew returns the CAs of a list that are not in another one, each once.
-func (s State) describeNew(list, known []rotation.CA) string {
+func (s State) describeNew(list, known []carotation.CA) string {
 	var names []string
 	for _, ca := range slices.Compact(slices.Sorted(slices.Values(list))) {
 		if !slices.Contains(known, ca) {
@@ -54,11 +54,11 @@ func (s State) describeNew(list, known []rotation.CA) string {
 }
 
 // removeIntruder returns the removal of an unwanted member, instead of the refusal of a CA that its host may have brought.
-func (s State) removeIntruder(refusal error) (MemberStep, error) {
-	if missing, err := s.nextMissing(); err != nil || missing.Action != Done {
+func (d decision) removeIntruder(refusal error) (MemberStep, error) {
+	if missing, err := d.nextMissing(); err != nil || missing.Action != Done {
 		return MemberStep{}, refusal
 	}
-	if step, err := s.nextLeaving(); err == nil && step.Action != Done {
+	if step, err := d.nextLeaving(); err == nil && step.Action != Done {
 		return step, nil
 	}
 	return MemberStep{}, refusal

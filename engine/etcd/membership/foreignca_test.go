@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcd/membership"
-	"holdfast/engine/etcd/rotation"
 )
 
 // addForeignCA lets the root of a host use certificates of a CA of its own.
 func addForeignCA(s membership.State, host int) membership.State {
 	c := &s.Hosts[host].Certificates
-	c.File, c.Loaded, c.Issuers = []rotation.CA{"evil", "old"}, []rotation.CA{"evil", "old"}, []rotation.CA{"evil"}
-	s.CANames = map[rotation.CA]string{"evil": "CN=ours", "old": "CN=etcd-ca", "new": "CN=etcd-next"}
+	c.File, c.Loaded, c.Issuers = []carotation.CA{"evil", "old"}, []carotation.CA{"evil", "old"}, []carotation.CA{"evil"}
+	s.CANames = map[carotation.CA]string{"evil": "CN=ours", "old": "CN=etcd-ca", "new": "CN=etcd-next"}
 	return s
 }
 
@@ -23,11 +23,11 @@ func addForeignCA(s membership.State, host int) membership.State {
 func TestForeignCAIsNotSpread(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]membership.State{
-		"of a follower":               addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 1),
-		"of the leader":               addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 0),
-		"of one of two":               addForeignCA(newTrustWorld(2, 0, true).state(rotation.Wanted{Issuer: "old"}), 1),
-		"while the CA is replaced":    addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "new"}), 1),
-		"while another host is added": addForeignCA(newTrustWorld(3, 1, false).state(rotation.Wanted{Issuer: "old"}), 1),
+		"of a follower":               addForeignCA(newTrustWorld(3, 0, false).state(carotation.Wanted{Issuer: "old"}), 1),
+		"of the leader":               addForeignCA(newTrustWorld(3, 0, false).state(carotation.Wanted{Issuer: "old"}), 0),
+		"of one of two":               addForeignCA(newTrustWorld(2, 0, true).state(carotation.Wanted{Issuer: "old"}), 1),
+		"while the CA is replaced":    addForeignCA(newTrustWorld(3, 0, false).state(carotation.Wanted{Issuer: "new"}), 1),
+		"while another host is added": addForeignCA(newTrustWorld(3, 1, false).state(carotation.Wanted{Issuer: "old"}), 1),
 	} {
 		step, err := membership.Next(s)
 		var refusal *membership.Refusal
@@ -39,12 +39,12 @@ func TestForeignCAIsNotSpread(t *testing.T) {
 			t.Errorf("%s: %s: %s", name, refusal.Host, refusal.Text)
 		}
 	}
-	s := addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"}), 1)
+	s := addForeignCA(newTrustWorld(3, 0, false).state(carotation.Wanted{Issuer: "old"}), 1)
 	s.Hosts[1].Retired = true
 	if step, err := membership.Next(s); err != nil || step.Action != membership.Remove || step.Host != "h1" {
 		t.Errorf("retired: %+v, %v", step, err)
 	}
-	s = addForeignCA(newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old", Also: []rotation.CA{"evil"}}), 1)
+	s = addForeignCA(newTrustWorld(3, 0, false).state(carotation.Wanted{Issuer: "old", Also: []carotation.CA{"evil"}}), 1)
 	if step, err := membership.Next(s); err != nil || step.Action != membership.TrustCA || !strings.Contains(step.Reason, `"CN=ours" (SHA-256 evil)`) {
 		t.Errorf("named in the inventory: %+v, %v", step, err)
 	}
@@ -55,8 +55,8 @@ func TestHostJoinsWithOldCA(t *testing.T) {
 	t.Parallel()
 	w := newTrustWorld(1, 1, false)
 	w.hosts[0].file, w.hosts[0].loaded = oldCA|newCA, oldCA|newCA
-	s := w.state(rotation.Wanted{Issuer: "new"})
-	s.CANames = map[rotation.CA]string{"old": "CN=etcd-ca", "new": "CN=etcd-next"}
+	s := w.state(carotation.Wanted{Issuer: "new"})
+	s.CANames = map[carotation.CA]string{"old": "CN=etcd-ca", "new": "CN=etcd-next"}
 	step := membership.MemberStep{Action: membership.Issue, Host: "h1"}
 	if got := s.CAsAfter(step); len(got) != 2 {
 		t.Errorf("%q", got)
@@ -67,7 +67,7 @@ func TestHostJoinsWithOldCA(t *testing.T) {
 	}
 	s.CA = "old"
 	w.hosts[0].issuer = newCA
-	s = w.state(rotation.Wanted{Issuer: "old"})
+	s = w.state(carotation.Wanted{Issuer: "old"})
 	s.Members = s.Members[:1]
 	if step, err := membership.Next(s); err != nil {
 		t.Errorf("%+v, %v", step, err)
@@ -77,8 +77,8 @@ func TestHostJoinsWithOldCA(t *testing.T) {
 // TestStepsNameTheirCAs: the plan names each CA that a member is to trust from then on, by its subject and its fingerprint.
 func TestStepsNameTheirCAs(t *testing.T) {
 	t.Parallel()
-	s := newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "new"})
-	s.CANames = map[rotation.CA]string{"old": "CN=etcd-ca", "new": "CN=etcd\x1b[2J"}
+	s := newTrustWorld(3, 0, false).state(carotation.Wanted{Issuer: "new"})
+	s.CANames = map[carotation.CA]string{"old": "CN=etcd-ca", "new": "CN=etcd\x1b[2J"}
 	f := membership.Plan(s)
 	named, dropped := 0, 0
 	for _, step := range f.Steps {
@@ -100,7 +100,7 @@ func TestStepsNameTheirCAs(t *testing.T) {
 
 // checkIntruder lets the root of each member in turn add a CA of its own. No other host may be told to trust this CA. There is
 // one exception: if no other member has usable certificates, nobody can contradict, and a host without usable ones may get it.
-func (w trustWorld) checkIntruder(t *testing.T, goal rotation.Wanted) {
+func (w trustWorld) checkIntruder(t *testing.T, goal carotation.Wanted) {
 	t.Helper()
 	for i := range w.n {
 		if h := w.hosts[i]; !h.listed || h.loaded == 0 || h.issuer == 0 || h.expired {

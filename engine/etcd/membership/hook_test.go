@@ -5,15 +5,15 @@ import (
 	"slices"
 	"testing"
 
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcd/membership"
-	"holdfast/engine/etcd/rotation"
 )
 
 // TestHookComesFirst checks that clients are told of each change of the voters before the next one, also of one that an earlier run made.
 func TestHookComesFirst(t *testing.T) {
 	t.Parallel()
 	w := newTrustWorld(1, 2, true)
-	s := w.state(rotation.Wanted{Issuer: "old"})
+	s := w.state(carotation.Wanted{Issuer: "old"})
 	s.HasHook, s.HookDue = true, true
 	f := membership.Plan(s)
 	due := true
@@ -40,7 +40,7 @@ func TestHookComesFirst(t *testing.T) {
 // TestHookWaitsForAQuorum checks that nothing is told while the voters are not known.
 func TestHookWaitsForAQuorum(t *testing.T) {
 	t.Parallel()
-	s := newTrustWorld(3, 0, false).state(rotation.Wanted{Issuer: "old"})
+	s := newTrustWorld(3, 0, false).state(carotation.Wanted{Issuer: "old"})
 	s.HasHook, s.HookDue = true, true
 	s.Members[0].Healthy, s.Members[1].Healthy = false, false
 	if step, err := membership.Next(s); err == nil {

@@ -13,7 +13,7 @@ import (
 func TestRefusalShowsArithmetic(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]string{
-		"Uhh":   "etcd cluster main: 3 voters, 2 healthy: removing etcd-1 would leave 2 of 2, none to spare; start it, or if it is dead, say so: --remove-member etcd-1",
+		"Uhh":   "etcd cluster main: 3 voters, 2 healthy: removing etcd-1 would leave 2 of 2, none to spare; start it, or if it is dead, use --remove-member etcd-1",
 		"Uhhhh": "5 voters, 4 healthy: removing etcd-1 would leave 4 of 4, 1 to spare",
 		"uhh":   "3 voters, 2 healthy, the quorum is 2: etcd-1 may come back",
 		"uuh":   "1 of 3 voters are healthy, and the quorum is 2",
@@ -96,7 +96,7 @@ func TestPlan(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]string{
-		"h": "", "hff": "", "hH": "",
+		"h": "", "hff": "", "hH": "", "hhhhhhh": "",
 		"hhhf":      "etcd cluster main: 4 voters: the quorum is 3, so 1 may fail, no more than with 3 voters",
 		"hhhhhhhff": "etcd cluster main: 9 voters: each write waits for 5 of them; etcd recommends at most 7 voters",
 	} {
@@ -137,5 +137,64 @@ func TestInterruptedRestore(t *testing.T) {
 	want := "etcd cluster main: a restore of it on host b has not ended; go on with it: holdfast etcd restore main"
 	if len(f.Steps) != 0 || f.Refusal == nil || f.Refusal.Error() != want {
 		t.Errorf("%+v %v", f.Steps, f.Refusal)
+	}
+}
+
+// TestDataAreNeverTakenOver: etcd is never started over data of another member, or of another cluster.
+func TestDataAreNeverTakenOver(t *testing.T) {
+	t.Parallel()
+	voters := func(names ...string) (list []membership.Member) {
+		for i, n := range names {
+			list = append(list, membership.Member{ID: "1" + n, Name: n, Host: n, Healthy: true, Leader: i == 0})
+		}
+		return list
+	}
+	never := membership.State{Cluster: "main", Saved: true, Members: voters("a", "b", "c")}
+	for _, n := range []string{"a", "b", "c"} {
+		never.Hosts = append(never.Hosts, membership.Host{Name: n, HasData: true, DataOf: "1" + n, Running: true})
+	}
+	c := &never.Members[2] // it was added and has never started
+	c.Name, c.Healthy = "", false
+	never.Hosts[2].DataOf, never.Hosts[2].Running = "another", false
+	if f := membership.Plan(never); f.Refusal == nil || f.Refusal.Kind != membership.UnhealthyVoter || len(f.Steps) != 0 {
+		t.Errorf("over data: %v %v", describeSteps(f), f.Refusal)
+	}
+	never.Hosts[2].HasData, never.Hosts[2].DataOf = false, ""
+	if f := membership.Plan(never); f.Refusal != nil || len(f.Steps) == 0 || f.Steps[0].Action != membership.Start {
+		t.Errorf("without data: %v %v", describeSteps(f), f.Refusal)
+	}
+	twice := membership.State{Cluster: "main", Saved: true}
+	for _, n := range []string{"a", "b"} {
+		twice.Hosts = append(twice.Hosts, membership.Host{Name: n, HasData: true, DataOf: "1" + n, Record: membership.Creating, Checked: true})
+	}
+	if f := membership.Plan(twice); f.Refusal == nil || len(f.Steps) != 0 || !strings.Contains(f.Refusal.Text, "host a has data of etcd") {
+		t.Errorf("two hosts on which runs were creating the cluster: %v %v", describeSteps(f), f.Refusal)
+	}
+	twice.Hosts[0].HasData, twice.Hosts[0].Record = false, membership.NoRecord
+	if f := membership.Plan(twice); f.Refusal != nil || f.Steps[0].Action != membership.Start || f.Steps[0].Host != "b" {
+		t.Errorf("one: %v %v", describeSteps(f), f.Refusal)
+	}
+}
+
+// TestAdviceForVoterThatIsDown: a voter whose host answers and has its data is started, and not removed; for others, the advice names
+// the host and the reason.
+func TestAdviceForVoterThatIsDown(t *testing.T) {
+	t.Parallel()
+	s := rotating()
+	s.CA = ""
+	s.Members[2].Healthy = false
+	if f := membership.Plan(s); f.Refusal == nil || !strings.HasSuffix(f.Refusal.Text, "host c answers and has its data: start etcd there, and read its journal if it does not start") {
+		t.Error(f.Refusal)
+	}
+	s.Hosts[2].Unreachable = "no route"
+	if f := membership.Plan(s); f.Refusal == nil || !strings.HasSuffix(f.Refusal.Text, "bring host c back (no route), start it, or if it is dead, use --remove-member c") {
+		t.Error(f.Refusal)
+	}
+	s = rotating()
+	s.CA = "old"
+	s.Members[2].Healthy, s.Hosts[2].Running, s.Hosts[2].Certificates.Problem = false, false, "its peer certificate is damaged"
+	f := membership.Plan(s)
+	if f.Refusal == nil || strings.Contains(f.Refusal.Text, "--remove-member") || len(f.Steps) != 1 || f.Steps[0].Action != membership.Issue {
+		t.Errorf("a repair and a removal: %+v %v", f.Steps, f.Refusal)
 	}
 }

@@ -76,33 +76,33 @@ const (
 	QuorumLost      RefusalKind = "quorum lost"      // too few voters are healthy for any change
 	SeveralLearners RefusalKind = "several learners" // somebody else changes the membership
 	UnclaimedMember RefusalKind = "unclaimed member" // a member is on no host of the inventory, and no person has named it for removal
-	UnhealthyVoter  RefusalKind = "unhealthy voter"  // a voter is down that may come back
+	UnhealthyVoter  RefusalKind = "unhealthy voter"  // a voter that may come back is down
 	HealthyNamed    RefusalKind = "healthy named"    // a person names a healthy voter for removal, but its host should have one
 	NoMargin        RefusalKind = "no margin"        // a member must restart, and the quorum needs it
 	SettingsClash   RefusalKind = "settings clash"   // a member with the wanted settings would harm the others, or itself
-	SettingFixed    RefusalKind = "setting fixed"    // a setting differs that only a new member can have
+	SettingFixed    RefusalKind = "setting fixed"    // a setting that can be set only on a new member differs
 	UnknownCA       RefusalKind = "unknown CA"       // other members would have to trust a CA that is only known from a host
 	HostNotReady    RefusalKind = "host not ready"   // a host should get a voter, but cannot have one now
 )
 
-func (s State) refuseCluster(kind RefusalKind, text string) *Refusal {
-	return &Refusal{Cluster: s.Cluster, Kind: kind, Count: s.countVoters(), Text: text}
+func (d decision) refuseCluster(kind RefusalKind, text string) *Refusal {
+	return &Refusal{Cluster: d.Cluster, Kind: kind, Count: d.countVoters(), Text: text}
 }
 
-func (s State) refuseMember(kind RefusalKind, m Member, text string) *Refusal {
-	r := s.refuseCluster(kind, text)
+func (d decision) refuseMember(kind RefusalKind, m Member, text string) *Refusal {
+	r := d.refuseCluster(kind, text)
 	r.Member, r.Host = m.DisplayName(), m.Host
 	return r
 }
 
-func (s State) refuseHost(h Host, text string) *Refusal {
-	r := s.refuseCluster(HostNotReady, text)
+func (d decision) refuseHost(h Host, text string) *Refusal {
+	r := d.refuseCluster(HostNotReady, text)
 	r.Host = h.Name
 	return r
 }
 
-func (s State) removalText(m Member) string {
-	before, after := s.countVoters(), s.countVoters().withoutMember(m)
+func (d decision) removalText(m Member) string {
+	before, after := d.countVoters(), d.countVoters().withoutMember(m)
 	return fmt.Sprintf("%d voters, %d healthy: removing %s would leave %d of %d, %s",
 		before.Voters, before.Healthy, m.DisplayName(), after.Healthy, after.Voters, after.describeMargin())
 }

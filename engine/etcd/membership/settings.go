@@ -22,31 +22,31 @@ func (s State) listMisconfigured(differs func(Settings) bool) []Member {
 }
 
 // checkClash refuses settings of the inventory that no member may have while another member has the old settings.
-func (s State) checkClash() (MemberStep, error) {
-	for _, m := range s.listMisconfigured(func(t Settings) bool { return t.Clash != "" }) {
-		h, _ := s.findHost(m.Host)
-		return MemberStep{}, s.refuseMember(SettingsClash, m, fmt.Sprintf("member %s: %s", m.DisplayName(), h.Settings.Clash))
+func (d decision) checkClash() (MemberStep, error) {
+	for _, m := range d.listMisconfigured(func(t Settings) bool { return t.Clash != "" }) {
+		h, _ := d.findHost(m.Host)
+		return MemberStep{}, d.refuseMember(SettingsClash, m, fmt.Sprintf("member %s: %s", m.DisplayName(), h.Settings.Clash))
 	}
 	return MemberStep{}, nil
 }
 
 // nextConfigured returns the next step towards voters with the settings of the inventory. Before a call, all voters must be
 // healthy, and each host that should have a voter must have one.
-func (s State) nextConfigured() (MemberStep, error) {
-	list := s.listMisconfigured(func(t Settings) bool { return t.Change != "" })
+func (d decision) nextConfigured() (MemberStep, error) {
+	list := d.listMisconfigured(func(t Settings) bool { return t.Change != "" })
 	if len(list) == 0 {
 		return MemberStep{}, nil
 	}
-	away := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Unreachable != "" && s.hasMember(h) })
+	away := slices.IndexFunc(d.Hosts, func(h Host) bool { return h.Unreachable != "" && d.hasMember(h) })
 	if away >= 0 {
-		h := s.Hosts[away]
-		return MemberStep{}, s.refuseHost(h, fmt.Sprintf("settings of etcd are to change, and host %s is unreachable (%s): the settings of its etcd are not known", h.Name, h.Unreachable))
+		h := d.Hosts[away]
+		return MemberStep{}, d.refuseHost(h, fmt.Sprintf("settings of etcd are to change, and host %s is unreachable (%s): the settings of its etcd are not known", h.Name, h.Unreachable))
 	}
-	m := list[max(0, slices.IndexFunc(list, s.hasUnread))]
-	if before, err := s.prepareRestart(m, "the settings of etcd change", "add voters"); err != nil || before.Action != Done {
+	m := list[max(0, slices.IndexFunc(list, d.hasUnread))]
+	if before, err := d.prepareRestart(m, "the settings of etcd change", "add voters"); err != nil || before.Action != Done {
 		return before, err
 	}
-	h, _ := s.findHost(m.Host)
+	h, _ := d.findHost(m.Host)
 	return MemberStep{Action: Configure, Host: m.Host, Member: m.ID, Reason: h.Settings.Change}, nil
 }
 
@@ -58,10 +58,10 @@ func (s State) hasUnread(m Member) bool {
 }
 
 // checkFixed refuses members with settings that only a new member can have. It is the last check of all.
-func (s State) checkFixed() (MemberStep, error) {
-	for _, m := range s.listMisconfigured(func(t Settings) bool { return t.Fixed != "" }) {
-		h, _ := s.findHost(m.Host)
-		return MemberStep{}, s.refuseMember(SettingFixed, m, fmt.Sprintf("%s: a member cannot change that; undo it in the inventory, or replace member %s: "+
+func (d decision) checkFixed() (MemberStep, error) {
+	for _, m := range d.listMisconfigured(func(t Settings) bool { return t.Fixed != "" }) {
+		h, _ := d.findHost(m.Host)
+		return MemberStep{}, d.refuseMember(SettingFixed, m, fmt.Sprintf("%s: a member cannot change that; undo it in the inventory, or replace member %s: "+
 			"set etcd_retired = true on host %s, members apply, remove it again, members apply", h.Settings.Fixed, m.DisplayName(), m.Host))
 	}
 	return MemberStep{}, nil

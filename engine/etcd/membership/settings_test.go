@@ -1,6 +1,8 @@
 package membership_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"holdfast/engine/etcd/membership"
@@ -21,5 +23,29 @@ func TestUnreadSettingsComeFirst(t *testing.T) {
 	s.Hosts[1].Settings.Unread, s.Hosts[2].Settings.Unread = false, true
 	if step, err := membership.Next(s); err != nil || step.Action != membership.MoveLeader || step.Host != "c" {
 		t.Errorf("%+v, %v", step, err)
+	}
+}
+
+// TestUnreachableHostStopsRestarts: nobody knows the settings of etcd, and the CAs that it trusts, on a host that does not answer. No other
+// member gets other settings or certificates meanwhile, although etcd answers for all.
+func TestUnreachableHostStopsRestarts(t *testing.T) {
+	t.Parallel()
+	for cause, change := range map[string]func(*membership.Host){
+		"settings of etcd are to change": func(h *membership.Host) { h.Settings.Change = "x: 1 → 2" },
+		"certificates are to be issued":  func(h *membership.Host) { h.Certificates.Due = "they expire soon" },
+	} {
+		s := rotating()
+		s.CA, s.Members[0].Leader = "old", false
+		for i := range s.Hosts {
+			change(&s.Hosts[i])
+		}
+		if step, err := membership.Next(s); err != nil || step.Host != "a" {
+			t.Errorf("%s: %+v, %v", cause, step, err)
+		}
+		s.Hosts[0].Unreachable = "no route to host"
+		_, err := membership.Next(s)
+		if r := (*membership.Refusal)(nil); !errors.As(err, &r) || r.Host != "a" || !strings.Contains(r.Text, cause+", and host a is unreachable") {
+			t.Errorf("%s: %v", cause, err)
+		}
 	}
 }

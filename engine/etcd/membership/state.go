@@ -3,7 +3,7 @@ package membership
 import (
 	"slices"
 
-	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/etcd/carotation"
 )
 
 // State is the state of one cluster and of its hosts at one moment.
@@ -25,13 +25,18 @@ type State struct {
 	HasHook, HookDue bool
 
 	// CA issues the certificates of the members; "": holdfast issues none.
-	CA rotation.CA
+	CA carotation.CA
 
 	// AlsoTrusted has other CAs that members must trust.
-	AlsoTrusted []rotation.CA
+	AlsoTrusted []carotation.CA
+
+	// KeepsOldCAs is true if members trust a replaced CA until ClientsDone has it: clients may have certificates
+	// from it, and nobody but a person knows.
+	KeepsOldCAs bool
+	ClientsDone []carotation.CA
 
 	// CANames has the subjects of CAs, as people know them.
-	CANames map[rotation.CA]string
+	CANames map[carotation.CA]string
 
 	// Version is the cluster version of etcd, or the oldest version of a member if that is not known; "": neither is known.
 	Version string

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcd/membership"
-	"holdfast/engine/etcd/rotation"
 )
 
 // TestClusterGrowsBeforeItRestarts: the only voter trusts a CA too many, and cannot restart without an outage. Members are added first;
@@ -16,7 +16,7 @@ func TestClusterGrowsBeforeItRestarts(t *testing.T) {
 	for _, trusted := range []cas{oldCA | newCA, oldCA} {
 		w := newTrustWorld(1, 2, false)
 		w.hosts[0].file, w.hosts[0].loaded, w.hosts[0].issuer = trusted, trusted, max(trusted&newCA, oldCA)
-		f := membership.Plan(w.state(rotation.Wanted{Issuer: "new"}))
+		f := membership.Plan(w.state(carotation.Wanted{Issuer: "new"}))
 		var list []string
 		for _, step := range f.Steps {
 			list = append(list, fmt.Sprint(step.Action, " ", step.Host))

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcd/membership"
-	"holdfast/engine/etcd/rotation"
 	"holdfast/engine/longtest"
 )
 
@@ -17,20 +17,20 @@ const (
 	newCA
 )
 
-func (c cas) list() []rotation.CA {
-	var list []rotation.CA
-	for bit, name := range map[cas]rotation.CA{oldCA: "old", newCA: "new"} {
+func (c cas) list() []carotation.CA {
+	var list []carotation.CA
+	for bit, name := range map[cas]carotation.CA{oldCA: "old", newCA: "new"} {
 		if c&bit != 0 {
 			list = append(list, name)
 		}
 	}
-	return rotation.NeededCAs(rotation.Wanted{}, []rotation.HostTrust{{Issuers: list}})[1:] // sorted, without the empty goal
+	return carotation.NeededCAs(carotation.Wanted{}, []carotation.HostTrust{{Issuers: list}})[1:] // sorted, without the empty goal
 }
 
-func caSet(list []rotation.CA) cas {
+func caSet(list []carotation.CA) cas {
 	var c cas
 	for _, ca := range list {
-		c |= map[rotation.CA]cas{"old": oldCA, "new": newCA}[ca]
+		c |= map[carotation.CA]cas{"old": oldCA, "new": newCA}[ca]
 	}
 	return c
 }
@@ -63,7 +63,7 @@ func (w trustWorld) serves(i int) bool {
 	return h.listed && h.runs && !h.expired
 }
 
-func (w trustWorld) state(goal rotation.Wanted) membership.State {
+func (w trustWorld) state(goal carotation.Wanted) membership.State {
 	s := membership.State{Cluster: "main", Saved: true, CA: goal.Issuer, AlsoTrusted: goal.Also, AllowOutage: w.outage}
 	for i := range w.n {
 		h := w.hosts[i]
@@ -103,7 +103,7 @@ func (w trustWorld) parts(s membership.State, step membership.MemberStep) []trus
 	list := caSet(s.CAsAfter(step))
 	switch step.Action {
 	case membership.Issue:
-		h.file, h.issuer, h.expired, h.due = list, caSet([]rotation.CA{s.CA}), false, false
+		h.file, h.issuer, h.expired, h.due = list, caSet([]carotation.CA{s.CA}), false, false
 	case membership.TrustCA, membership.DropCA:
 		h.file = list
 		placed := w
@@ -260,8 +260,8 @@ func TestTrustIsSafeAndEnds(t *testing.T) {
 			for _, other := range w.accidents() {
 				visit(other, "an accident")
 			}
-			for _, goal := range []rotation.Wanted{{Issuer: "old"}, {Issuer: "new"}, {Issuer: "new", Also: []rotation.CA{"old"}}} {
-				bit := caSet([]rotation.CA{goal.Issuer})
+			for _, goal := range []carotation.Wanted{{Issuer: "old"}, {Issuer: "new"}, {Issuer: "new", Also: []carotation.CA{"old"}}} {
+				bit := caSet([]carotation.CA{goal.Issuer})
 				if ends++; ends%longtest.Pick(7, 1) == 0 || start.n == 1 {
 					w.checkEnd(t, goal)
 				}
@@ -286,7 +286,7 @@ func TestTrustIsSafeAndEnds(t *testing.T) {
 }
 
 // checkEnd lets a run work without accidents.
-func (w trustWorld) checkEnd(t *testing.T, goal rotation.Wanted) {
+func (w trustWorld) checkEnd(t *testing.T, goal carotation.Wanted) {
 	t.Helper()
 	first := w
 	for range 12 * w.n {
@@ -295,13 +295,13 @@ func (w trustWorld) checkEnd(t *testing.T, goal rotation.Wanted) {
 		switch {
 		case err != nil && !w.outage && w.n < 3 && err.(*membership.Refusal).Kind == membership.NoMargin:
 			return
-		case err != nil && w.mayRefuse(caSet([]rotation.CA{goal.Issuer})):
+		case err != nil && w.mayRefuse(caSet([]carotation.CA{goal.Issuer})):
 			return
 		case err != nil:
 			t.Fatalf("%v: %+v, from %+v", err, w, first)
 		case step.Action == membership.Done:
 			for i := range w.n {
-				h, issuer := w.hosts[i], caSet([]rotation.CA{goal.Issuer})
+				h, issuer := w.hosts[i], caSet([]carotation.CA{goal.Issuer})
 				trusted := issuer | caSet(goal.Also)
 				if !w.serves(i) || h.learner || h.due || h.file != trusted || h.loaded != trusted || h.issuer != issuer {
 					t.Fatalf("it ends with %+v, goal %v, from %+v", w, goal, first)

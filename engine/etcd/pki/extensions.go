@@ -113,7 +113,7 @@ func (p Profile) checkPowers(cert *x509.Certificate) error {
 	return nil
 }
 
-// isNamed reports whether the subject has exactly one common name, that of the profile.
+// isNamed reports whether the subject has exactly one common name, the name of the profile.
 func (p Profile) isNamed(subject pkix.Name) bool {
 	named := 0
 	for _, attribute := range subject.Names {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcd/certificate"
-	"holdfast/engine/etcd/rotation"
 	"holdfast/engine/etcdfacts"
 )
 
@@ -35,7 +35,7 @@ type Facts struct {
 type trustedSince struct {
 	boot string
 	time int64
-	cas  []rotation.CA
+	cas  []carotation.CA
 }
 
 // ReadFacts reads the output of the probe.
@@ -63,7 +63,7 @@ func ReadFacts(output string) Facts {
 			}
 			t := trustedSince{boot: fields[1], time: at}
 			for id := range strings.SplitSeq(fields[3], ",") {
-				t.cas = append(t.cas, rotation.CA(id))
+				t.cas = append(t.cas, carotation.CA(id))
 			}
 			f.history = append(f.history, t)
 		}
@@ -72,14 +72,14 @@ func ReadFacts(output string) Facts {
 }
 
 // ID returns the identity of a CA.
-func ID(ca *x509.Certificate) rotation.CA {
+func ID(ca *x509.Certificate) carotation.CA {
 	sum := sha256.Sum256(ca.Raw)
-	return rotation.CA(hex.EncodeToString(sum[:]))
+	return carotation.CA(hex.EncodeToString(sum[:]))
 }
 
 // CAs returns the CAs in the file of the host, by ID.
-func (f Facts) CAs() map[rotation.CA]*x509.Certificate {
-	list := map[rotation.CA]*x509.Certificate{}
+func (f Facts) CAs() map[carotation.CA]*x509.Certificate {
+	list := map[carotation.CA]*x509.Certificate{}
 	for _, ca := range certificate.ParsePEM(f.Files["ca.crt"]) {
 		list[ID(ca)] = ca
 	}
@@ -87,10 +87,10 @@ func (f Facts) CAs() map[rotation.CA]*x509.Certificate {
 }
 
 // File returns the IDs of the CAs in the file of the host, sorted.
-func (f Facts) File() []rotation.CA { return sortedIDs(f.CAs()) }
+func (f Facts) File() []carotation.CA { return sortedIDs(f.CAs()) }
 
-func sortedIDs(cas map[rotation.CA]*x509.Certificate) []rotation.CA {
-	var list []rotation.CA
+func sortedIDs(cas map[carotation.CA]*x509.Certificate) []carotation.CA {
+	var list []carotation.CA
 	for id := range cas {
 		list = append(list, id)
 	}
@@ -100,11 +100,11 @@ func sortedIDs(cas map[rotation.CA]*x509.Certificate) []rotation.CA {
 
 // Loaded returns the CAs that the running etcd read when it started, or nothing if they are unknown. If etcd does not
 // run, these are the CAs in the file.
-func (f Facts) Loaded() []rotation.CA {
+func (f Facts) Loaded() []carotation.CA {
 	if f.started == 0 {
 		return f.File()
 	}
-	var loaded []rotation.CA
+	var loaded []carotation.CA
 	for _, t := range f.history {
 		if t.boot != f.boot || t.time < f.started {
 			loaded = t.cas
@@ -117,17 +117,17 @@ func (f Facts) Loaded() []rotation.CA {
 type Judgement struct {
 	Problem string // why etcd cannot use them; "": it can
 	Due     string // why they must be renewed; "": they need not be
-	Issuers []rotation.CA
+	Issuers []carotation.CA
 }
 
 // KnownCAs are the CAs that the inventory and the hosts have.
 type KnownCAs struct {
-	Goal rotation.CA // of the inventory
-	ByID map[rotation.CA]*x509.Certificate
+	Goal carotation.CA // of the inventory
+	ByID map[carotation.CA]*x509.Certificate
 }
 
 // Bundle returns the CAs with these IDs. All of them must be known.
-func (k KnownCAs) Bundle(ids []rotation.CA) (Bundle, error) {
+func (k KnownCAs) Bundle(ids []carotation.CA) (Bundle, error) {
 	b := Bundle{IDs: ids}
 	for _, id := range ids {
 		ca, known := k.ByID[id]
@@ -140,7 +140,7 @@ func (k KnownCAs) Bundle(ids []rotation.CA) (Bundle, error) {
 }
 
 // List returns the CAs with these IDs that are known.
-func (k KnownCAs) List(ids []rotation.CA) []*x509.Certificate {
+func (k KnownCAs) List(ids []carotation.CA) []*x509.Certificate {
 	var list []*x509.Certificate
 	for _, id := range ids {
 		if ca, known := k.ByID[id]; known {
@@ -205,15 +205,15 @@ func FirstEnd(issued map[etcdfacts.CertificateRole][]byte) time.Time {
 
 func dateOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// issuerOf returns the known CA that signed a chain, preferably that of the inventory. The first certificate of the chain
+// issuerOf returns the known CA that signed a chain, preferably the CA of the inventory. The first certificate of the chain
 // need not be valid now.
-func (k KnownCAs) issuerOf(chain []*x509.Certificate, now time.Time) (rotation.CA, bool) {
+func (k KnownCAs) issuerOf(chain []*x509.Certificate, now time.Time) (carotation.CA, bool) {
 	between := x509.NewCertPool()
 	for _, cert := range chain[1:] {
 		between.AddCert(cert)
 	}
 	at := earliestTime(latestTime(now, chain[0].NotBefore), chain[0].NotAfter)
-	for _, id := range append([]rotation.CA{k.Goal}, sortedIDs(k.ByID)...) {
+	for _, id := range append([]carotation.CA{k.Goal}, sortedIDs(k.ByID)...) {
 		ca, known := k.ByID[id]
 		if !known {
 			continue

@@ -182,8 +182,8 @@ func earliestTime(times ...time.Time) time.Time { return slices.MinFunc(times, t
 // maxIssued limits a certificate with its chain, in bytes of PEM. The probe of a host reads no more.
 const maxIssued = 65536
 
-// CheckIssued checks a certificate before it goes to a host, also if a command has signed it: its key must be that of the
-// request, its names and uses must be those of the profile, and it must be valid now under one of the CAs.
+// CheckIssued checks a certificate before it goes to a host, also if a command has signed it: it must have the key of the
+// request, and the names and uses of the profile, and it must be valid now under one of the CAs.
 func CheckIssued(text []byte, request *x509.CertificateRequest, p Profile, under Trust) error {
 	if len(text) > maxIssued {
 		return fmt.Errorf("the issued certificate has %d bytes with its chain, and may have %d", len(text), maxIssued)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/hostscript"
 )
@@ -91,7 +91,7 @@ func (p Place) ProbeScript() string { return p.script(probeScript, nil) }
 // Bundle has the CAs for the file of trusted CAs.
 type Bundle struct {
 	PEM []byte
-	IDs []rotation.CA // sorted
+	IDs []carotation.CA // sorted
 }
 
 func (b Bundle) values() [][2]string {

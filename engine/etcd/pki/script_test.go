@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/etcd/rotation"
+	"holdfast/engine/etcd/carotation"
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
@@ -107,7 +107,7 @@ func (b *box) request(ca Authority) map[etcdfacts.CertificateRole][]byte {
 }
 
 func knownOf(goal Authority, cas ...Authority) KnownCAs {
-	k := KnownCAs{Goal: ID(goal.Cert), ByID: map[rotation.CA]*x509.Certificate{}}
+	k := KnownCAs{Goal: ID(goal.Cert), ByID: map[carotation.CA]*x509.Certificate{}}
 	for _, ca := range append(cas, goal) {
 		k.ByID[ID(ca.Cert)] = ca.Cert
 	}
@@ -116,7 +116,7 @@ func knownOf(goal Authority, cas ...Authority) KnownCAs {
 
 func (b *box) placeCertificates(ca Authority) {
 	b.t.Helper()
-	bundle, err := knownOf(ca).Bundle([]rotation.CA{ID(ca.Cert)})
+	bundle, err := knownOf(ca).Bundle([]carotation.CA{ID(ca.Cert)})
 	check(b.t, err)
 	b.mustRun(b.place.PlaceScript(b.request(ca), bundle))
 }
@@ -221,7 +221,7 @@ func TestTrustScript(t *testing.T) {
 	check(t, err)
 	b.tool("systemctl", `[ "$1" != restart ] || grep -c BEGIN `+b.file("ca.crt")+` >>`+b.root+`/restarts`)
 	known := knownOf(next, old)
-	both, err := known.Bundle(rotation.NeededCAs(rotation.Wanted{Issuer: ID(next.Cert)}, []rotation.HostTrust{{Issuers: []rotation.CA{ID(old.Cert)}}}))
+	both, err := known.Bundle(carotation.NeededCAs(carotation.Wanted{Issuer: ID(next.Cert)}, []carotation.HostTrust{{Issuers: []carotation.CA{ID(old.Cert)}}}))
 	check(t, err)
 	for range 2 { // the second only restarts
 		b.mustRun(b.place.TrustScript(both))
@@ -263,6 +263,10 @@ func TestFolderOfOthers(t *testing.T) {
 		"a link above": {func(b *box) error {
 			return errors.Join(os.Rename(b.root+"/etc", b.root+"/elsewhere"), os.Symlink("elsewhere", b.root+"/etc"))
 		}, "/etc is a link"},
+		"shared by a list": {func(b *box) error {
+			pathtest.Share(t, b.file("."), pathtest.DefaultList)
+			return nil
+		}, "/etc/etcd/pki has an access control list"},
 		"a file of somebody": {func(b *box) error { return os.WriteFile(b.file("peer.crt"), nil, 0o600) }, "peer.crt was not made by holdfast"},
 		"a link of somebody": {func(b *box) error {
 			return errors.Join(os.Remove(b.file("peer.key")), os.Symlink("/etc/passwd", b.file("peer.key")))
@@ -297,7 +301,7 @@ func TestPlaceChecksKeys(t *testing.T) {
 	check(t, err)
 	late := b.request(ca)
 	b.request(ca)
-	bundle, err := knownOf(ca).Bundle([]rotation.CA{ID(ca.Cert)})
+	bundle, err := knownOf(ca).Bundle([]carotation.CA{ID(ca.Cert)})
 	check(t, err)
 	if _, err := b.run(b.place.PlaceScript(late, bundle)); err == nil || !strings.Contains(err.Error(), "is for another key") {
 		t.Error(err)
@@ -359,7 +363,7 @@ func TestPlaceCutShort(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	known := knownOf(next, old)
-	both, err := known.Bundle([]rotation.CA{ID(old.Cert), ID(next.Cert)})
+	both, err := known.Bundle([]carotation.CA{ID(old.Cert), ID(next.Cert)})
 	check(t, err)
 	b.mustRun(b.place.TrustScript(both))
 	check(t, os.Remove(b.file("current/placed")))

@@ -46,7 +46,7 @@ func Next(s State) (Step, error) {
 		return Step{Action: Start, Host: placed.Name}, nil
 	}
 	source := s.Source()
-	for _, check := range []func() error{func() error { return s.checkOrigin(source) }, s.checkQuorumLost} {
+	for _, check := range []func() error{s.checkHistories, func() error { return s.checkOrigin(source) }, s.checkQuorumLost} {
 		if err := check(); err != nil {
 			return Step{}, err
 		}

@@ -55,14 +55,14 @@ func TestRefusals(t *testing.T) {
 			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}}
 		}, "3 voters, 2 answer: the quorum of 2 lives"},
 		{"stopped", threeHosts("ddn"), nil, "3 voters (as the data of b says), 2 have their data (a, b): the quorum of 2 may live"},
-		{"unreachable", threeHosts("dnu"), nil, "host c is unreachable (no route): its member may live; if it is gone for good, say so: --lost c"},
+		{"unreachable", threeHosts("dnu"), nil, "host c is unreachable (no route): its member may live; if it is gone for good, use --lost c"},
 		{"a living one is said to be lost", threeHosts("rrn"), func(s *restore.State) {
 			s.Lost = []string{"a", "b", "c"}
 			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}}
 		}, "3 voters, 2 answer: the quorum of 2 lives"},
 		{"elsewhere", threeHosts("dnn"), func(s *restore.State) {
 			s.Hosts[0].Data.Members = append(s.Hosts[0].Data.Members[:2:2], membership.Member{ID: "9", Name: "far"})
-		}, "voter far is on no host of the inventory: it may live; if it is gone for good, say so: --lost far"},
+		}, "voter far is on no host of the inventory: it may live; if it is gone for good, use --lost far"},
 		{"no source", threeHosts("nnn"), nil, "name a snapshot: holdfast etcd restore main FILE"},
 		{"unreadable", threeHosts("dnn"), func(s *restore.State) { s.Hosts[0].Unread = "page 3 is beyond its end" }, "(a: page 3 is beyond its end)"},
 		{"foreign by names", threeHosts("nnn"), func(s *restore.State) { s.Snapshot = snapshot("x", "y") }, "none of its members x (1x), y (1y) is on a host of the inventory"},

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcdfacts"
 )
 
@@ -24,12 +23,13 @@ type RefusalKind string
 
 // The kinds.
 const (
-	Unknown       RefusalKind = "unknown"         // nobody knows whether a quorum lives
-	QuorumLives   RefusalKind = "quorum lives"    // a quorum answers
-	QuorumMayLive RefusalKind = "quorum may live" // a quorum may come back
-	NoSource      RefusalKind = "no source"       // there are no data for the new cluster
-	Foreign       RefusalKind = "foreign"         // the snapshot is of another cluster
-	NoHost        RefusalKind = "no host"         // no host can get the new data
+	Unknown         RefusalKind = "unknown"          // nobody knows whether a quorum lives
+	QuorumLives     RefusalKind = "quorum lives"     // a quorum answers
+	QuorumMayLive   RefusalKind = "quorum may live"  // a quorum may come back
+	NoSource        RefusalKind = "no source"        // there are no data for the new cluster
+	Foreign         RefusalKind = "foreign"          // the snapshot is of another cluster
+	UnlikeHistories RefusalKind = "unlike histories" // the hosts have data of several clusters
+	NoHost          RefusalKind = "no host"          // no host can get the new data
 )
 
 func (s State) refuseRestore(kind RefusalKind, text string) *Refusal {
@@ -38,12 +38,19 @@ func (s State) refuseRestore(kind RefusalKind, text string) *Refusal {
 
 func (s State) checkQuorumLost() error {
 	for _, h := range s.Hosts {
+		if h.Unmounted != "" && !s.IsLost(h.Name) {
+			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("host %s: %s is not mounted, and the data of its member may be there: mount it; if that disk is gone for good, use --lost %s",
+				h.Name, h.Unmounted, h.Name))
+		}
 		if h.Unreachable != "" && !s.IsLost(h.Name) {
-			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("host %s is unreachable (%s): its member may live; if it is gone for good, say so: --lost %s",
+			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("host %s is unreachable (%s): its member may live; if it is gone for good, use --lost %s",
 				h.Name, h.Unreachable, h.Name))
 		}
 	}
 	for _, r := range s.listRosters() {
+		if s.From != "" && r.history != s.historyOf(s.From) { // a person has said that it is another cluster
+			continue
+		}
 		if err := s.checkRoster(r); err != nil {
 			return err
 		}
@@ -63,8 +70,9 @@ func (s State) checkRoster(r roster) error {
 		switch {
 		case s.IsLost(m.Name) || s.IsLost(m.ID) || s.IsLost(m.Host):
 		case i < 0:
-			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("voter %s is on no host of the inventory: it may live; if it is gone for good, say so: --lost %s",
+			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("voter %s is on no host of the inventory: it may live; if it is gone for good, use --lost %s",
 				m.DisplayName(), m.DisplayName()))
+		case s.Hosts[i].isOfOther(r.history): // its data are of another cluster
 		case s.mayHaveMember(s.Hosts[i]) && (s.Hosts[i].DataOf == "" || s.Hosts[i].DataOf == m.ID):
 			living = append(living, s.Hosts[i].Name)
 		}
@@ -72,43 +80,7 @@ func (s State) checkRoster(r roster) error {
 	slices.Sort(living)
 	if quorum := etcdfacts.QuorumOf(voters); len(living) >= quorum {
 		return s.refuseRestore(QuorumMayLive, fmt.Sprintf("%s (as %s says), %d have their data (%s): the quorum of %d may live; start etcd there, "+
-			"or if the data of one are useless, say so: --lost HOST", countVoters(voters), r.from, len(living), strings.Join(living, ", "), quorum))
-	}
-	return nil
-}
-
-// checkOrigin refuses a snapshot of another cluster. The snapshot must contain a member that the data on a host also
-// contain. If no host has readable data, a member of the snapshot must be on a host of the inventory. A snapshot does
-// not contain the ID of its cluster.
-func (s State) checkOrigin(source Source) error {
-	if s.Snapshot == nil {
-		return nil
-	}
-	var own, known []string
-	for _, m := range source.Members {
-		own = append(own, m.DisplayName()+" ("+m.ID+")")
-	}
-	fits := func(known membership.Member) bool {
-		return slices.ContainsFunc(source.Members, func(m membership.Member) bool { return m.ID == known.ID })
-	}
-	for _, h := range s.Hosts {
-		if !s.mayHaveMember(h) || h.Unread != "" {
-			continue
-		}
-		for _, m := range h.Data.Members {
-			if fits(m) {
-				return nil
-			}
-			known = append(known, m.DisplayName()+" ("+m.ID+")")
-		}
-	}
-	if len(known) > 0 {
-		return s.refuseRestore(Foreign, fmt.Sprintf("the snapshot is of another cluster: its members are %s; those of the data on the hosts are %s",
-			joinOr(own, "none"), strings.Join(known, ", ")))
-	}
-	if !slices.ContainsFunc(source.Members, func(m membership.Member) bool { return m.Host != "" }) {
-		return s.refuseRestore(Foreign, fmt.Sprintf("the snapshot is of another cluster: none of its members %s is on a host of the inventory that names the cluster",
-			joinOr(own, "")))
+			"or if the data of one are useless, use --lost HOST", countVoters(voters), r.from, len(living), strings.Join(living, ", "), quorum))
 	}
 	return nil
 }

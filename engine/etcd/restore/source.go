@@ -2,13 +2,12 @@ package restore
 
 import "slices"
 
-// sources returns the data that a restore may use, the freshest first.
-func (s State) sources() []Source {
+// listSources returns the data that a restore may use, those with the highest revision first. checkHistories refuses to compare
+// revisions of several histories.
+func (s State) listSources() []Source {
 	var list []Source
-	for _, h := range s.Hosts {
-		if s.mayHaveMember(h) && h.Unread == "" && h.Data.Revision > 0 {
-			list = append(list, Source{Identity: "data-" + h.Name + "-" + h.DataOf + "-" + h.DataCluster, Host: h.Name, Data: h.Data})
-		}
+	for _, h := range s.dataHosts() {
+		list = append(list, Source{Identity: "data-" + h.Name + "-" + h.DataOf + "-" + h.DataCluster, Host: h.Name, Data: h.Data})
 	}
 	slices.SortStableFunc(list, func(a, b Source) int { return int(min(1, max(-1, b.Revision-a.Revision))) })
 	return list
@@ -20,18 +19,10 @@ func (s State) Source() Source {
 	if s.Snapshot != nil {
 		return *s.Snapshot
 	}
-	if list := s.sources(); len(list) > 0 {
-		return list[0]
-	}
-	return Source{}
-}
-
-// Freshest returns the source with the highest revision among source, the data directories and the saved snapshots.
-func (s State) Freshest(source Source, saved []Source) Source {
-	for _, other := range slices.Concat(s.sources(), saved) {
-		if other.Revision > source.Revision {
-			source = other
+	for _, source := range s.listSources() {
+		if s.From == "" || s.From == source.Host {
+			return source
 		}
 	}
-	return source
+	return Source{}
 }

@@ -16,6 +16,12 @@ type State struct {
 	Hosts    []Host              // of the inventory that name the cluster, in its order
 	Snapshot *Source             // named by a person; nil: the freshest data directory
 	Lost     []string            // names of hosts and members that a person has called lost for good
+
+	From        string              // host whose data a person has chosen; "": the freshest
+	SameCluster bool                // a person has said that the snapshot is of this cluster
+	Ancestors   []string            // IDs of members of the clusters that restores have replaced, by their records
+	Restored    int64               // highest revision with which a restore has begun, by their records
+	Known       []membership.Member // in the snapshots that runs have saved of this cluster
 }
 
 // Host is a host of the inventory that names the cluster.
@@ -23,6 +29,7 @@ type Host struct {
 	Name        string
 	Retired     bool
 	Unreachable string // reason; "": the host answers, and the fields below are known
+	Unmounted   string // mount point of its data that is not mounted; then it is unreachable, too
 
 	HasData     bool
 	DataOf      string // ID of the member whose data the host has; "": not known
@@ -47,7 +54,12 @@ type Host struct {
 type Data struct {
 	Revision int64
 	Members  []membership.Member
-	Time     string // time of the last write, for people; "": not known
+	Removed  []membership.Member // former members, of which only the ID is known
+	Time     string              // time of the last write, for people; "": not known
+
+	// Fork tells data apart that have the same IDs and different contents, as of a cluster that was made anew with the names,
+	// addresses and token of the old one; "": the first ones.
+	Fork string
 }
 
 // Source is the data for the new cluster.
@@ -82,10 +94,11 @@ func (s State) mayHaveMember(h Host) bool {
 type roster struct {
 	from    string
 	members []membership.Member
+	history string // of the data; "": of a snapshot
 }
 
-// listRosters returns the freshest member list of each cluster whose data a host has. The list of the snapshot counts
-// only if no host has data that are at least as fresh.
+// listRosters returns the freshest member list of each history whose data a host has. The list of the snapshot does not count
+// if a host has data of the same history that are at least as fresh, or data of a cluster that a restore has made since.
 func (s State) listRosters() []roster {
 	best := map[string]Host{}
 	var order []string
@@ -93,25 +106,33 @@ func (s State) listRosters() []roster {
 		if !s.mayHaveMember(h) || h.Unread != "" {
 			continue
 		}
-		other, known := best[h.DataCluster]
+		other, known := best[h.History()]
 		if !known {
-			order = append(order, h.DataCluster)
+			order = append(order, h.History())
 		}
 		if !known || h.Data.Revision > other.Data.Revision {
-			best[h.DataCluster] = h
+			best[h.History()] = h
 		}
 	}
 	var list []roster
 	fresher := false
-	for _, cluster := range order {
-		h := best[cluster]
-		list = append(list, roster{"the data of " + h.Name, h.Data.Members})
-		fresher = fresher || s.Snapshot != nil && h.Data.Revision >= s.Snapshot.Revision
+	for _, history := range order {
+		h := best[history]
+		list = append(list, roster{"the data of " + h.Name, h.Data.Members, history})
+		fresher = fresher || s.Snapshot != nil && s.isFresher(h, *s.Snapshot)
 	}
 	if s.Snapshot != nil && !fresher {
-		list = append(list, roster{"the snapshot", s.Snapshot.Members})
+		list = append(list, roster{"the snapshot", s.Snapshot.Members, ""})
 	}
 	return list
+}
+
+// isFresher reports whether the data of a host supersede a snapshot.
+func (s State) isFresher(h Host, snapshot Source) bool {
+	if sharesMember(h.Data.Members, snapshot.Members) {
+		return h.Data.Revision >= snapshot.Revision
+	}
+	return s.hasAncestor(snapshot.Members) && !s.hasAncestor(h.Data.Members)
 }
 
 func (s State) quorumLives() bool {

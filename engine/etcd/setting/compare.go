@@ -93,11 +93,11 @@ const (
 )
 
 func describeChange(name, from, to string) string {
-	text := func(s string) string { return textutil.Printable(textutil.KeepTail(s, mostBytes)) }
+	text := func(s string) string { return textutil.Printable(textutil.Secrets{}.KeepTail(s, mostBytes)) }
 	return fmt.Sprintf("%s: %s → %s", text(name), cmp.Or(text(from), "not set"), cmp.Or(text(to), "not set"))
 }
 
-// prefixPosition returns the place of a setting in the inventory, for the beginning of a sentence, or that of the block.
+// prefixPosition returns the position of a setting in the inventory, or the position of its block, for the beginning of a sentence.
 func (w Wanted) prefixPosition(name string) string {
 	if at := cmp.Or(w.positions[name], w.positions["settings"]); at != "" {
 		return at + ": "

@@ -42,7 +42,7 @@ func (v Values) AddLine(line string) {
 // Wanted has the settings that the inventory wants for the etcd of a host.
 type Wanted struct {
 	Values Values
-	User   string // of the unit; "": that of the unit itself
+	User   string // User= of the unit; "": the unit keeps its own
 
 	positions map[string]string
 }

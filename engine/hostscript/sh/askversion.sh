@@ -1,7 +1,7 @@
-# askversion COMMAND... prints the first line of a program that prints its version. Its
+# ask_version COMMAND... prints the first line of a program that prints its version. Its
 # caller has taken all rights from the program. It runs without a network and without
 # other processes in sight, where the kernel allows that, for at most 5 s.
-askversion() {
+ask_version() {
 	if unshare --net --pid --fork --kill-child true 2>/dev/null; then
 		set -- unshare --net --pid --fork --kill-child "$@"
 	fi

@@ -1,7 +1,7 @@
-# checkhold ends the script if somebody else holds the host. It needs: holdpath, holdown and
+# check_hold ends the script if somebody else holds the host. It needs: holdpath, holdown and
 # holdadopted (lines of a hold that name the run and a run whose hold it adopts; '': none),
 # and holdmust (yes: a host without a hold is refused, too).
-checkhold() {
+check_hold() {
 	if [ ! -e "$holdpath" ] && [ ! -L "$holdpath" ]; then
 		[ -n "$holdmust" ] || return 0
 		printf '%s\n' 'hold: the host is not held by this run; nothing was done' >&2
@@ -18,12 +18,12 @@ checkhold() {
 	exit 75
 }
 
-# claim OPERATION takes the lock of holds, writes the run and the operation into the lock
+# claim_host OPERATION takes the lock of holds, writes the run and the operation into the lock
 # file, and checks the hold again. It needs: holdrun, and the variables of lock.sh.
-claim() {
-	takelock
-	checkhold
-	printf '%s\n' "run $holdrun, $1, since $(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$holdlock"
+claim_host() {
+	take_lock
+	check_hold
+	printf '%s\n' "run $holdrun, $1, since $(date -u +%Y-%m-%dT%H:%M:%SZ)" 2>/dev/null >"$holdlock" || : # a full disk stops no reboot
 }
 
-checkhold
+check_hold

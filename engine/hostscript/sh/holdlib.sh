@@ -3,29 +3,29 @@
 # flock if the host has it. It needs: dir, file (of the hold), shown (digest of a hold to
 # end, even if nobody can read it; '': none), and the variables of lock.sh. It does not
 # change a hold.
-takelock
-echo 'another hold script' >"$holdlock"
+take_lock
+echo 'another hold script' 2>/dev/null >"$holdlock" || : # a release needs no space
 rm -f "$dir"/.hold.*
 tmp=$dir/.hold.$$
 now=$(date -u +%s)
 
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
-found() { [ -e "$file" ] || [ -L "$file" ]; }
-has() { case $1 in *"$2"*) [ -n "$2" ] ;; *) false ;; esac; }
+format_time() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+hold_exists() { [ -e "$file" ] || [ -L "$file" ]; }
+has_part() { case $1 in *"$2"*) [ -n "$2" ] ;; *) false ;; esac; }
 
-# held prints the hold of somebody else and ends the script.
-held() {
+# refuse_held prints the hold of somebody else and ends the script.
+refuse_held() {
 	cat "$file" || :
 	printf '%s\n' "hold: the host is held by someone else" >&2
 	exit 75
 }
 
 old=
-if found; then old=$(cat "$file" 2>/dev/null) || [ -n "$shown" ] || held; fi
+if hold_exists; then old=$(cat "$file" 2>/dev/null) || [ -n "$shown" ] || refuse_held; fi
 
 # stopped lists the helpers that ran before the host was held.
 stopped=
-if has "$old" '"stopped":['; then
+if has_part "$old" '"stopped":['; then
 	stopped=${old#*'"stopped":['}
 	stopped=${stopped%%]*}
 fi

@@ -2,20 +2,21 @@
 # without a hold, so that a release finishes an earlier release that was interrupted. It
 # needs: own, shown, most (bytes of a hold), updated (file for the time; '': none), accepts
 # (digest of an OS that is not rejected any more; '': none), rejected (file of the rejected
-# ones), boot (for which that is so; '': any), helpers, units, dropin, motdfile and motdtext.
-if found; then
+# ones), boot (for which that is so; '': any), whole (yes: the host is whole again), unproven
+# (file for the hold of a run that a person ends), helpers, units, dropin, motdfile and motdtext.
+if hold_exists; then
 	if [ -n "$shown" ]; then
-		[ "$(head -c "$most" "$file" 2>/dev/null | sha256sum | cut -c1-64)" = "$shown" ] || held
+		[ "$(head -c "$most" "$file" 2>/dev/null | sha256sum | cut -c1-64)" = "$shown" ] || refuse_held
 	else
-		has "$old" "$own" || held
+		has_part "$old" "$own" || refuse_held
 	fi
 	if [ -n "$updated" ]; then
-		stamp "$now" >"$tmp"
+		format_time "$now" >"$tmp"
 		sync "$tmp"
 		mv -fT "$tmp" "$updated"
 		sync "$dir"
 	fi
-	if [ -n "$accepts" ] && [ -f "$rejected" ] && { [ -z "$boot" ] || [ "$(cat /proc/sys/kernel/random/boot_id)" = "$boot" ]; }; then
+	if [ -n "$accepts" ] && [ -f "$rejected" ] && { [ -z "$boot" ] || ! is_boot_gone; }; then
 		while read -r line || [ -n "$line" ]; do
 			[ "$line" = "$accepts" ] || printf '%s\n' "$line"
 		done <"$rejected" >"$tmp"
@@ -23,14 +24,24 @@ if found; then
 		mv -fT "$tmp" "$rejected"
 		sync "$dir"
 	fi
-	rm -rf "$file" # somebody may have made it a folder
+	if [ -n "$whole" ]; then
+		rm -rf "$unproven"
+		sync "$dir"
+	fi
+	# The hold of a run tells how the host was before the disruption.
+	if [ -z "$whole" ] && [ -n "$shown" ] && has_part "$old" '"kind":"run"' && has_part "$old" '"failed":['; then
+		rm -rf "$unproven"
+		mv -fT "$file" "$unproven"
+	else
+		rm -rf "$file" # somebody may have made it a folder
+	fi
 	sync "$dir"
 fi
 rm -f "$motdfile" "$motdtext"
 reload=
 for unit in $helpers; do
 	[ -e "$units/$unit.d/$dropin" ] || continue
-	if has "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then
+	if has_part "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then
 		systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
 	fi
 	# Last: a drop-in that is left tells the next release to finish this one.

@@ -3,19 +3,19 @@
 # the time at which that hold was renewed; '': any), head (first lines of the new hold),
 # lasts (seconds; 0: for ever), note and rollout (the roll-out to record, and its file),
 # helpers, units, dropin, stageunit, motd, motdfile and motdtext.
-acquired=$(stamp "$now")
+acquired=$(format_time "$now")
 how=new
-if found; then
-	if has "$old" "$own"; then
+if hold_exists; then
+	if has_part "$old" "$own"; then
 		how=replace
-		if has "$old" '"acquired":"'; then
+		if has_part "$old" '"acquired":"'; then
 			acquired=${old#*'"acquired":"'}
 			acquired=${acquired%%\"*}
 		fi
-	elif has "$old" "$adopt" && has "$old" '"kind":"run"' && { [ -z "$seen" ] || has "$old" "$seen"; }; then
+	elif has_part "$old" "$adopt" && has_part "$old" '"kind":"run"' && { [ -z "$seen" ] || has_part "$old" "$seen"; }; then
 		how=adopt
 	else
-		held
+		refuse_held
 	fi
 fi
 
@@ -29,7 +29,7 @@ for unit in $helpers; do
 			printf '[Unit]\nConditionPathExists=!%s\n' "$file" >"$units/$unit.d/$dropin")
 		reload=yes
 	fi
-	if ! has "$stopped" "\"$unit\"" && systemctl is-active --quiet "$unit"; then
+	if ! has_part "$stopped" "\"$unit\"" && systemctl is-active --quiet "$unit"; then
 		stopped="${stopped:+$stopped,}\"$unit\""
 	fi
 done
@@ -38,9 +38,9 @@ if [ -n "$reload" ]; then systemctl daemon-reload; fi
 until=
 {
 	printf '{\n%s\n"acquired":"%s",\n' "$head" "$acquired"
-	if [ "$lasts" -gt 0 ]; then printf '"expires":"%s",\n' "$(stamp $((now + lasts)))"; fi
+	if [ "$lasts" -gt 0 ]; then printf '"expires":"%s",\n' "$(format_time $((now + lasts)))"; fi
 	if [ -n "$stopped" ]; then printf '"stopped":[%s],\n' "$stopped"; fi
-	printf '"renewed":"%s"\n}\n' "$(stamp "$now")"
+	printf '"renewed":"%s"\n}\n' "$(format_time "$now")"
 } >"$tmp"
 sync "$tmp"
 
@@ -60,7 +60,7 @@ $note
 	fi
 fi
 if [ "$how" = new ]; then
-	ln "$tmp" "$file" 2>/dev/null || held
+	ln "$tmp" "$file" 2>/dev/null || refuse_held
 	rm -f "$tmp"
 else
 	mv -f "$tmp" "$file"
@@ -72,7 +72,7 @@ if [ -n "$note" ]; then
 fi
 
 for unit in $helpers; do
-	if has "$stopped" "\"$unit\""; then systemctl stop "$unit" 9>&-; fi
+	if has_part "$stopped" "\"$unit\""; then systemctl stop "$unit" 9>&-; fi
 done
 
 # Staging needs no hold, so a new hold stops it. A staging unit that has started
@@ -84,7 +84,7 @@ if [ "$how" != replace ]; then
 		;;
 	esac
 fi
-if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
+if [ "$lasts" -gt 0 ]; then until=" until $(format_time $((now + lasts)))"; fi
 # The user who logs in reads the notice, so its text lies outside of $dir. /etc
 # has only a link to the text: each OS has its own copy of /etc, and a release
 # removes the link from one copy, but the text for all.

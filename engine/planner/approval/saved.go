@@ -41,14 +41,28 @@ func ComparedTexts(p engine.Plan) []string {
 	seen := map[string]bool{}
 	for _, hp := range p.Hosts {
 		for _, s := range slices.Concat(hp.Stage, hp.Sequence, hp.Rollback) {
-			if text := encodeForComparison(withoutVolatile(s).Do); !seen[text] {
-				seen[text] = true
-				texts = append(texts, text)
+			compared := withoutVolatile(s)
+			for at := &compared; at != nil; at = at.Undo {
+				if text := encodeForComparison(at.Do); !seen[text] {
+					seen[text] = true
+					texts = append(texts, text)
+				}
 			}
 		}
 	}
 	slices.Sort(texts)
 	return texts
+}
+
+func subjectOf(setting string) string {
+	subject, _, _ := strings.Cut(setting, ": ")
+	return subject
+}
+
+// isOfWork reports whether a setting is in a plan only because a host has work.
+func isOfWork(setting string) bool {
+	kind, _, _ := strings.Cut(setting, " ")
+	return kind == "host" || kind == "cluster" || kind == "pool"
 }
 
 func changedSettings(now, was map[string]string) []string {
@@ -57,11 +71,19 @@ func changedSettings(now, was map[string]string) []string {
 		all = map[string]string{}
 	}
 	maps.Copy(all, now)
+	before, subjects := map[string]bool{}, map[string]bool{} // subjects: in both
+	for name := range was {
+		before[subjectOf(name)] = true
+	}
+	for name := range now {
+		subjects[subjectOf(name)] = before[subjectOf(name)]
+	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		a, b := cmp.Or(now[name], "not set"), cmp.Or(was[name], "not set")
 		switch {
 		case a == b:
+		case !subjects[subjectOf(name)] && isOfWork(name): // changedWork compares which hosts have work
 		case strings.HasPrefix(a, "{") || strings.HasPrefix(b, "{"): // JSON is too long for a message
 			out = append(out, name+" is not as it was")
 		default:
@@ -132,8 +154,8 @@ func changedSince(hp engine.HostPlan, saved engine.HostPlan) []string {
 			out = append(out, fmt.Sprintf("%s is %s now, and was %s", c.Resource, c.Before, was.Before))
 		case !slices.Equal(was.Actions, c.Actions):
 			out = append(out, fmt.Sprintf("%s takes %s now, and took %s", c.Resource, joinActions(c.Actions), joinActions(was.Actions)))
-		case was.Why != c.Why:
-			out = append(out, fmt.Sprintf("%s is another change now (%s), and was: %s", c.Resource, cmp.Or(c.Why, "no reason"), cmp.Or(was.Why, "no reason")))
+		case was.Reason != c.Reason:
+			out = append(out, fmt.Sprintf("%s is another change now (%s), and was: %s", c.Resource, cmp.Or(c.Reason, "no reason"), cmp.Or(was.Reason, "no reason")))
 		}
 	}
 	return out
@@ -183,11 +205,20 @@ func hasStep(steps []engine.Step, name string) bool {
 func withoutVolatile(s engine.Step) engine.Step {
 	switch do := s.Do; {
 	case do.Exec != nil:
-		s.Do.Exec = &engine.Exec{Fallback: do.Exec.Fallback}
+		s.Do.Exec = &engine.Exec{Fallback: do.Exec.Fallback, Probation: do.Exec.Probation}
+	case do.ProveLogin != nil:
+		s.Do.ProveLogin = &engine.ProveLogin{}
 	case do.TakeHold != nil:
-		s.Do.TakeHold = &engine.TakeHold{Adopt: do.TakeHold.Adopt, PreviousOS: do.TakeHold.PreviousOS, Targets: do.TakeHold.Targets}
+		s.Do.TakeHold = &engine.TakeHold{Adopt: do.TakeHold.Adopt, PreviousOS: do.TakeHold.PreviousOS}
+		if r := do.TakeHold.Rollout; r != nil {
+			s.Do.TakeHold.Rollout = &engine.Rollout{Targets: r.Targets}
+		}
 	case do.AwaitUnits != nil:
 		s.Do.AwaitUnits = &engine.AwaitUnits{}
+	}
+	if s.Undo != nil {
+		undo := withoutVolatile(*s.Undo)
+		s.Undo = &undo
 	}
 	return s
 }

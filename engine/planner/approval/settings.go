@@ -33,6 +33,9 @@ func Settings(inv engine.Inventory, play *engine.Play, repair []string, work []e
 			t["cluster "+hp.Cluster+": snapshot"] = fmt.Sprint(!c.NoSnapshot)
 		}
 	}
+	if len(work) > 0 {
+		addSites(t, inv, work)
+	}
 	for _, p := range inv.Pools {
 		if _, ok := t["pool "+p.Name+": max_unavailable"]; ok {
 			addPoolSettings(p, t)
@@ -58,6 +61,12 @@ func addPoolSettings(p engine.Pool, t map[string]string) {
 	say("failure_budget", p.FailureBudget.AsWritten())
 	say("order", string(p.Order))
 	say("on_failure", string(p.OnFailure))
+	say("version_command", p.VersionCommand)
+	if p.OS != nil {
+		os := *p.OS
+		os.Commit, os.Image = "", "" // the changes of the hosts have them
+		say("os", encodeForComparison(os))
+	}
 	if p.Canary != nil {
 		say("canary", p.Canary.Hosts.String()+" for "+p.Canary.Soak.String())
 	}
@@ -82,12 +91,12 @@ func addPoolSettings(p engine.Pool, t map[string]string) {
 func addPlaySettings(p engine.Play, t map[string]string) {
 	say := func(name, value string) { t["play "+cmp.Or(p.Name, p.Hosts)+": "+name] = value }
 	say("hosts", p.Hosts)
-	say("any_errors_fatal", fmt.Sprint(p.AnyFatal))
+	say("any_errors_fatal", fmt.Sprint(p.AnyErrorsFatal))
 	if p.Order != "" {
 		say("order", string(p.Order))
 	}
-	if p.MaxFail != nil {
-		say("max_fail_percentage", p.MaxFail.AsWritten())
+	if p.MaxFailPercentage != nil {
+		say("max_fail_percentage", p.MaxFailPercentage.AsWritten())
 	}
 	var serial []string
 	for _, l := range p.Serial {

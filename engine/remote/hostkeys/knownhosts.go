@@ -89,7 +89,7 @@ func (k *KnownHosts) readFile(file string, r sshconfig.Reader) error {
 		switch err := k.addLine(line, where); {
 		case err == nil:
 		case mayRevoke(line):
-			return fmt.Errorf("%s: %w", where, err)
+			return fmt.Errorf("%s: %w: correct the line or remove it", where, err)
 		default:
 			r.Warn(fmt.Sprintf("%s: skipped: %v", where, err))
 		}
@@ -97,11 +97,11 @@ func (k *KnownHosts) readFile(file string, r sshconfig.Reader) error {
 	return nil
 }
 
-// mayRevoke reports whether an invalid line may revoke a key that a host can show. All other invalid lines can be
-// skipped, as in ssh: without them, fewer keys are accepted.
+// mayRevoke reports whether an invalid line may be meant to revoke a key: it has a marker that may be a misspelt @revoked.
+// All other invalid lines can be skipped, as in ssh: without them, fewer keys are accepted.
 func mayRevoke(line string) bool {
-	words := strings.Fields(line)
-	return words[0] == "@revoked" && (len(words) < 4 || isKeyType(words[2]))
+	marker := strings.ToLower(strings.TrimPrefix(strings.Fields(line)[0], "\ufeff"))
+	return strings.HasPrefix(marker, "@") && marker != "@cert-authority"
 }
 
 func (k *KnownHosts) addLine(text, where string) error {

@@ -2,6 +2,8 @@ package hostkeys
 
 import (
 	"bytes"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -64,24 +66,28 @@ func (k RevokedKeys) readFile(file string, r sshconfig.Reader) error {
 			continue
 		}
 		where := fmt.Sprintf("%s:%d", file, n)
-		if kind, _, _ := strings.Cut(line, " "); !isKeyType(kind) {
-			r.Warn(fmt.Sprintf("%s: skipped: %q is not a key type that holdfast knows; it accepts no such key", where, kind))
-			continue
-		}
-		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+		key, err := parsePublicLine(line)
 		if err != nil {
-			return fmt.Errorf("%s: not a public key: correct the line or remove it", where)
+			return fmt.Errorf("%s: not a line with a type and a public key, so it is unknown which key is revoked: correct the line or remove it", where)
 		}
 		k[plainKey(key)] = where
 	}
 	return nil
 }
 
-func isKeyType(name string) bool {
-	switch plain, _, _ := strings.Cut(name, sshconfig.CertSuffix); plain {
-	case ssh.KeyAlgoRSA, "ssh-dss", ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoED25519,
-		ssh.KeyAlgoSKECDSA256, ssh.KeyAlgoSKED25519, "sk-ssh-ed25519", "sk-ecdsa-sha2-nistp256":
-		return true
+// parsePublicLine parses a type, a key and perhaps a comment. Unlike a line of authorized_keys, it has no options.
+func parsePublicLine(line string) (ssh.PublicKey, error) {
+	words := strings.Fields(line)
+	if len(words) < 2 {
+		return nil, errors.New("the key is missing")
 	}
-	return false
+	wire, err := base64.StdEncoding.DecodeString(words[1])
+	if err != nil {
+		return nil, err
+	}
+	key, err := ssh.ParsePublicKey(wire)
+	if err == nil && key.Type() != words[0] {
+		err = fmt.Errorf("it is a key of type %s", key.Type())
+	}
+	return key, err
 }

@@ -4,16 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
-
-	"github.com/kevinburke/ssh_config"
 )
 
 // Config is a parsed ssh_config; the zero value has no entries.
 type Config struct {
-	path   string
-	parsed *ssh_config.Config
+	path  string
+	lines []line
+}
+
+// line is a line with a keyword. An Include has the lines of its files.
+type line struct {
+	at       string // file:line
+	keyword  string // in lower case
+	words    []string
+	text     string // all after the keyword, as it is
+	criteria []criterion
+	included [][]line // the lines of each file
 }
 
 // Read parses the ssh_config at path. If the file is missing, Read returns an
@@ -26,102 +33,137 @@ func Read(path, home string, named bool, files Reader) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("read ssh_config: %w", err)
 	}
-	if err := files.checkMatch(path, text, home, 0); err != nil {
-		return Config{}, err
-	}
-	parsed, err := ssh_config.DecodeBytes(text)
-	if err != nil {
-		return Config{}, fmt.Errorf("parse %s: %w", path, err)
-	}
-	return Config{path: path, parsed: parsed}, nil
+	p := parser{Reader: files, home: home}
+	lines := p.parseFile(path, text, 0)
+	return Config{path: path, lines: lines}, errors.Join(p.errs...)
 }
 
-func (c Config) firstValue(alias, keyword string) (string, error) {
-	if c.parsed == nil {
-		return "", nil
+// findValues returns the values for a host. After `Match final`, all lines are read once more, and the values that the first
+// reading has found stay.
+func (c Config) findValues(q query) (values, error) {
+	f := finder{query: q, values: values{}}
+	f.readLines(c.lines, true, true)
+	if f.wantsFinal {
+		f.final = true
+		f.readLines(c.lines, true, true)
 	}
-	v, err := c.parsed.Get(alias, keyword)
-	if err != nil {
-		return "", fmt.Errorf("%s: %s of %s: %w", c.path, keyword, alias, err)
-	}
-	return strings.TrimSpace(v), nil
+	return f.values, errors.Join(f.errs...)
 }
 
-func (c Config) allValues(alias, keyword string) ([]string, error) {
-	if c.parsed == nil {
-		return nil, nil
-	}
-	v, err := c.parsed.GetAll(alias, keyword)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s of %s: %w", c.path, keyword, alias, err)
-	}
-	return v, nil
+// value is an option with all its words. Of options that add up, it has the words of all lines.
+type value struct {
+	at    string
+	words []string
+	text  string
 }
 
-// maxInclude bounds nested includes of ssh_config files. The parser has the
-// same bound.
-const maxInclude = 5
+// values has the options that apply to a host, by keyword in lower case.
+type values map[string]value
 
-// checkMatch refuses Match lines that the parser would misread. The parser supports `Match all` and `Match host`, but
-// takes every word after host for a pattern. `Match host a user b` and `Match host a,b` would silently have another
-// meaning.
-func (r Reader) checkMatch(path string, text []byte, home string, depth int) error {
-	n := 0
-	for line := range strings.Lines(string(text)) { // of any length
-		n++
-		line = strings.TrimSpace(line)
-		words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '=' })
-		if len(words) == 0 {
-			continue
-		}
-		switch strings.ToLower(words[0]) {
+func (v values) valueOf(keyword string) value { return v[strings.ToLower(keyword)] }
+
+// query is the host to look up.
+type query struct {
+	alias, user, localUser string
+	expand                 func(v values, text string) (string, error) // replaces the tokens of a command
+	run                    func(command string) (bool, error)          // nil: no command runs, and those of Match exec are not known
+}
+
+type finder struct {
+	query
+	values     values
+	final      bool // the second reading
+	wantsFinal bool
+	errs       []error
+}
+
+// readLines reads the lines of a file. If reachable is false, no Host or Match line of the file applies, because it is included
+// where nothing applies.
+func (f *finder) readLines(lines []line, active, reachable bool) {
+	var doubt string // the line of a block of which nobody knows whether it applies
+	for _, l := range lines {
+		switch l.keyword {
+		case "host":
+			active, doubt = reachable && matchesHost(l.words, f.alias), ""
 		case "match":
-			if !isSupportedMatch(words[1:]) {
-				return fmt.Errorf("%s:%d: %s: only `Match all` and `Match host` with one pattern are understood; use Host, or a config without it",
-					path, n, line)
+			active, doubt = false, ""
+			if reachable {
+				active, doubt = f.matchLine(l)
 			}
 		case "include":
-			if err := r.checkIncluded(words[1:], home, depth+1); err != nil {
-				return err
+			for _, file := range l.included {
+				f.readLines(file, active, active)
+			}
+			if doubt != "" && len(l.included) > 0 {
+				f.refuseDoubt(l, doubt)
+			}
+		default:
+			_, isSet := f.values[l.keyword]
+			switch {
+			case doubt != "" && !isSet && effective[l.keyword]:
+				f.refuseDoubt(l, doubt)
+			case active:
+				f.setValue(l)
 			}
 		}
 	}
-	return nil
 }
 
-func isSupportedMatch(criteria []string) bool {
-	switch {
-	case len(criteria) == 1:
-		return strings.EqualFold(criteria[0], "all")
-	case len(criteria) == 2:
-		return strings.EqualFold(criteria[0], "host") && !strings.Contains(criteria[1], ",")
-	}
-	return false
+func (f *finder) refuseDoubt(l line, doubt string) {
+	f.errs = append(f.errs, fmt.Errorf("%s: %s of %s depends on %s; set it in a Host block above that line", l.at, l.keyword, f.alias, doubt))
 }
 
-func (r Reader) checkIncluded(patterns []string, home string, depth int) error {
-	if depth > maxInclude {
-		return nil // the parser reports the error
+func (f *finder) setValue(l line) {
+	v, isSet := f.values[l.keyword]
+	other := map[string]string{"proxyjump": "proxycommand", "proxycommand": "proxyjump"}[l.keyword]
+	switch _, hasOther := f.values[other]; {
+	case hasOther: // the first of the two counts
+	case !isSet:
+		f.values[l.keyword] = value{at: l.at, words: l.words, text: l.text}
+	case l.keyword == "identityfile" && !containsAll(v.words, l.words):
+		v.words = append(v.words[:len(v.words):len(v.words)], l.words...)
+		f.values[l.keyword] = v
 	}
+}
+
+func containsAll(list, wanted []string) bool {
+	for _, w := range wanted {
+		found := false
+		for _, have := range list {
+			found = found || have == w
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// matchesHost reports whether a Host line applies: a pattern matches, and none after an exclamation mark does.
+func matchesHost(patterns []string, name string) bool {
+	matched := false
 	for _, p := range patterns {
-		if rest, ok := strings.CutPrefix(p, "~/"); ok {
-			p = filepath.Join(home, rest)
-		} else if !filepath.IsAbs(p) {
-			p = filepath.Join(home, ".ssh", p)
+		negated := strings.HasPrefix(p, "!")
+		if !MatchesWildcard(strings.TrimPrefix(p, "!"), name) {
+			continue
 		}
-		files, err := filepath.Glob(p)
-		if err != nil {
-			return fmt.Errorf("include %s: %w", p, err)
+		if negated {
+			return false
 		}
-		for _, f := range files {
-			text, err := r.Read(f)
-			if err != nil {
-				return fmt.Errorf("include: %w", err)
-			}
-			if err := r.checkMatch(f, text, home, depth); err != nil {
-				return err
-			}
-		}
+		matched = true
 	}
-	return nil
+	return matched
+}
+
+// matchesList reports the same for a list with commas, as Match lines have it.
+func matchesList(list, name string) bool { return matchesHost(strings.Split(list, ","), name) }
+
+// effective has the options that change a connection of holdfast.
+var effective = map[string]bool{
+	"hostname": true, "port": true, "user": true, "identityfile": true, "identityagent": true, "identitiesonly": true,
+	"proxyjump": true, "proxycommand": true, "proxyusefdpass": true, "userknownhostsfile": true, "globalknownhostsfile": true, "hostkeyalias": true,
+	"connecttimeout": true, "serveraliveinterval": true, "serveralivecountmax": true, "revokedhostkeys": true,
+	"hostkeyalgorithms": true, "casignaturealgorithms": true, "pubkeyacceptedalgorithms": true, "pubkeyacceptedkeytypes": true,
+	"ciphers": true, "macs": true, "kexalgorithms": true, "requiredrsasize": true, "addressfamily": true, "tag": true,
+	"refuseconnection": true, "pubkeyauthentication": true, "preferredauthentications": true,
 }

@@ -9,28 +9,37 @@ import (
 
 // Endpoint is a Target with all defaults filled in.
 type Endpoint struct {
-	Name            string // for messages
-	host            string // to connect to
-	port            int
-	User            string
-	HostKey         string // host:port to look up in known_hosts
-	Identities      []string
-	IdentitiesNamed bool   // the identities are not the defaults
-	IdentitiesOnly  bool   // do not try other keys of the agent
-	Agent           string // path of the agent's socket, or ""
-	KnownHosts      []string
-	Jump            []Hop
-	ConnectTimeout  time.Duration
-	KeepAlive       time.Duration
-	KeepAliveCount  int
-	Become          bool
-	Restrictions    Restrictions
+	Name               string // for messages
+	host               string // to connect to
+	port               int
+	User               string
+	HostKey            string // host:port to look up in known_hosts
+	Identities         []string
+	IdentitiesNamed    bool   // the identities are not the defaults
+	IdentitiesRequired bool   // the identities are of the inventory, so they must be readable
+	IdentitiesOnly     bool   // do not try other keys of the agent
+	Agent              string // path of the agent's socket, or ""
+	KnownHosts         []string
+	Jump               []Hop
+	jump               string // as written
+	ProxyCommand       ProxyCommand
+	ConnectTimeout     time.Duration
+	KeepAlive          time.Duration
+	KeepAliveCount     int
+	Become             bool
+	Restrictions       Restrictions
+}
+
+// ProxyCommand is a command that connects instead of holdfast, unless a jump host does. Without a Text there is none.
+type ProxyCommand struct {
+	Text string // may contain a password
+	At   string // file:line, for messages
 }
 
 // ShareKey returns a text that is equal for endpoints that can share a connection after the same jump hosts: all other
 // settings but Name and Become are equal.
 func (e Endpoint) ShareKey() string {
-	e.Name, e.Jump, e.Become = "", nil, false
+	e.Name, e.Jump, e.jump, e.Become = "", nil, "", false
 	return fmt.Sprintf("%#v", e)
 }
 

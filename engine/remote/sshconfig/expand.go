@@ -1,6 +1,9 @@
 package sshconfig
 
 import (
+	"cmp"
+	"crypto/sha1"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,45 +19,50 @@ func (r *Resolver) expandNames(files []string, e Endpoint) []string {
 	return out
 }
 
-// expandName replaces a leading ~, the tokens of ssh_config(5) that apply here, and ${VAR}. Relative names stay relative to the
-// working directory.
+// expandName replaces a leading ~, the tokens of ssh_config(5), and ${VAR}. Relative names stay relative to the working
+// directory.
 func (r *Resolver) expandName(file string, e Endpoint) string {
-	tokens := map[byte]string{
-		'%': "%", 'd': r.Home, 'h': e.host, 'n': r.Alias, 'p': strconv.Itoa(e.port), 'r': e.User, 'u': currentUser(),
+	out, err := expandTokens(file, r.tokenValues(e))
+	if err != nil {
+		r.setError(err)
+		return file
 	}
-	var b strings.Builder
-	for i := 0; i < len(file); i++ {
-		if file[i] != '%' {
-			b.WriteByte(file[i])
-			continue
-		}
-		i++
-		if i == len(file) || tokens[file[i]] == "" {
-			r.setError(fmt.Errorf("expand %s: only %%%% %%d %%h %%n %%p %%r %%u are understood", file))
-			return file
-		}
-		b.WriteString(tokens[file[i]])
-	}
-	out := expandEnv(b.String())
+	out = expandEnv(out)
 	if out == "~" || strings.HasPrefix(out, "~/") {
 		out = filepath.Join(r.Home, out[1:])
 	}
 	return out
 }
 
-// expandEnv replaces ${VAR}. Like ssh, it leaves $VAR alone.
-func expandEnv(s string) string {
-	for {
-		start := strings.Index(s, "${")
-		if start < 0 {
-			return s
-		}
-		length := strings.IndexByte(s[start:], '}')
-		if length < 0 {
-			return s
-		}
-		s = s[:start] + os.Getenv(s[start+2:start+length]) + s[start+length+1:]
+func (r *Resolver) tokenValues(e Endpoint) map[byte]string {
+	name, _ := os.Hostname()
+	short, _, _ := strings.Cut(name, ".")
+	port := strconv.Itoa(e.port)
+	hash := sha1.Sum([]byte(name + e.host + port + e.User + e.jump)) // of ssh_config(5); it protects nothing
+	return map[byte]string{
+		'%': "%", 'C': hex.EncodeToString(hash[:]), 'd': r.Home, 'h': e.host, 'i': strconv.Itoa(os.Getuid()), 'j': e.jump,
+		'k': cmp.Or(r.values.valueOf("HostKeyAlias").firstWord(), r.Alias), 'L': short, 'l': name, 'n': r.Alias, 'p': port, 'r': e.User, 'u': currentUser(),
 	}
+}
+
+func expandTokens(s string, tokens map[byte]string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if i == len(s) {
+			return "", fmt.Errorf("expand %s: a token is missing after %%", s)
+		}
+		text, known := tokens[s[i]]
+		if !known {
+			return "", fmt.Errorf("expand %s: only %%%% %%C %%d %%h %%i %%j %%k %%L %%l %%n %%p %%r %%u are understood", s)
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
 }
 
 func (r *Resolver) agentSocket(e Endpoint) string {

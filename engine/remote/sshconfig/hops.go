@@ -3,6 +3,7 @@ package sshconfig
 import (
 	"fmt"
 	"net"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -59,4 +60,50 @@ func (h Hop) Target(t Target) Target {
 		Name: h.host, Address: h.host, Port: h.port, User: h.user,
 		Identities: t.Identities, KnownHosts: t.KnownHosts, Config: t.Config, ConnectTimeout: t.ConnectTimeout, KeepAlive: t.KeepAlive,
 	}
+}
+
+// jumpOfCommand returns the jump host of a ProxyCommand such as `ssh -q -W %h:%p gate`. ok is false for other commands.
+func jumpOfCommand(words []string) (jump string, ok bool) {
+	if len(words) == 0 || path.Base(words[0]) != "ssh" {
+		return "", false
+	}
+	var user, port, host string
+	forwards := false
+	for words = words[1:]; len(words) > 0; words = words[1:] {
+		option := words[0]
+		if !strings.HasPrefix(option, "-") {
+			if host != "" {
+				return "", false
+			}
+			host = option
+			continue
+		}
+		if option == "-q" || option == "-x" || option == "-T" {
+			continue
+		}
+		argument := option[min(2, len(option)):]
+		if argument == "" && len(words) > 1 {
+			argument, words = words[1], words[1:]
+		}
+		switch {
+		case strings.HasPrefix(option, "-W") && (argument == "%h:%p" || argument == "[%h]:%p"):
+			forwards = true
+		case strings.HasPrefix(option, "-l"):
+			user = argument
+		case strings.HasPrefix(option, "-p"):
+			port = argument
+		default:
+			return "", false
+		}
+	}
+	if !forwards || host == "" || strings.ContainsAny(host, ",%$`") {
+		return "", false
+	}
+	if user != "" && !strings.Contains(host, "@") {
+		host = user + "@" + host
+	}
+	if port != "" {
+		host += ":" + port
+	}
+	return host, true
 }

@@ -28,14 +28,17 @@ type Resolver struct {
 	Home   string
 	Agent  string // default agent socket
 	Warn   func(string)
+	Run    func(command string) (bool, error) // of Match exec; nil: hosts that depend on its result are refused
+	values values
 	err    error
 }
 
 // Resolve fills in a target.
 func (r *Resolver) Resolve(t Target) (Endpoint, error) {
+	r.findValues(t)
 	e := Endpoint{
 		Name:           cmp.Or(t.Name, t.Address),
-		host:           cmp.Or(r.configValue("HostName"), r.Alias),
+		host:           cmp.Or(expandHostName(r.configValue("HostName"), r.Alias), r.Alias),
 		port:           t.Port,
 		User:           cmp.Or(t.User, r.configValue("User"), currentUser()),
 		IdentitiesOnly: strings.EqualFold(r.configValue("IdentitiesOnly"), "yes"),
@@ -44,7 +47,6 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 		KeepAliveCount: defaultKeepAliveCount,
 		Become:         t.Become != "",
 	}
-	e.host = strings.ReplaceAll(e.host, "%h", r.Alias)
 	if e.port == 0 {
 		e.port = r.configNumber("Port", defaultPort)
 	}
@@ -53,11 +55,33 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 		e.HostKey = alias + ":22"
 	}
 	r.resolveTimeouts(&e)
+	r.resolveJumpHosts(t, &e)
 	r.resolveFiles(t, &e)
 	r.readRestrictions(&e)
-	r.resolveJumpHosts(t, &e)
 	r.checkTarget(t)
 	return e, r.err
+}
+
+// findValues looks up the options of the host. The tokens of a command see the options of the lines above it.
+func (r *Resolver) findValues(t Target) {
+	expand := func(v values, text string) (string, error) {
+		so := *r
+		so.values = v
+		e := Endpoint{
+			host: cmp.Or(expandHostName(so.configValue("HostName"), r.Alias), r.Alias), port: cmp.Or(t.Port, so.configNumber("Port", defaultPort)),
+			User: cmp.Or(t.User, so.configValue("User"), currentUser()),
+		}
+		return expandTokens(text, so.tokenValues(e))
+	}
+	var err error
+	r.values, err = r.Config.findValues(query{alias: r.Alias, user: t.User, localUser: currentUser(), expand: expand, run: r.Run})
+	if err != nil {
+		r.setError(err)
+	}
+}
+
+func expandHostName(name, alias string) string {
+	return strings.NewReplacer("%%", "%", "%h", alias).Replace(name)
 }
 
 func (r *Resolver) resolveTimeouts(e *Endpoint) {
@@ -72,8 +96,9 @@ func (r *Resolver) resolveTimeouts(e *Endpoint) {
 
 func (r *Resolver) resolveFiles(t Target, e *Endpoint) {
 	e.Identities = r.expandNames(t.Identities, *e)
-	if len(e.Identities) == 0 {
-		e.Identities = r.expandNames(r.configValues("IdentityFile"), *e)
+	e.IdentitiesRequired = len(e.Identities) > 0
+	if !e.IdentitiesRequired {
+		e.Identities = r.expandNames(r.values.valueOf("IdentityFile").words, *e)
 	}
 	e.Identities = slices.DeleteFunc(e.Identities, func(f string) bool { return f == "none" })
 	e.IdentitiesNamed = len(e.Identities) > 0
@@ -84,16 +109,16 @@ func (r *Resolver) resolveFiles(t Target, e *Endpoint) {
 	}
 	e.Agent = r.agentSocket(*e)
 	if e.KnownHosts = r.expandNames(t.KnownHosts, *e); len(e.KnownHosts) > 0 {
-		for _, f := range e.KnownHosts {
-			if _, err := os.Stat(f); err != nil {
-				r.setError(fmt.Errorf("read known_hosts: %w", err))
-			}
-		}
 		return
 	}
-	personal := cmp.Or(r.configValue("UserKnownHostsFile"), "~/.ssh/known_hosts")
-	global := cmp.Or(r.configValue("GlobalKnownHostsFile"), "/etc/ssh/ssh_known_hosts")
-	for _, f := range r.expandNames(strings.Fields(personal+" "+global), *e) {
+	personal, global := r.values.valueOf("UserKnownHostsFile").words, r.values.valueOf("GlobalKnownHostsFile").words
+	if len(personal) == 0 {
+		personal = []string{"~/.ssh/known_hosts"}
+	}
+	if len(global) == 0 {
+		global = []string{"/etc/ssh/ssh_known_hosts"}
+	}
+	for _, f := range r.expandNames(slices.Concat(personal, global), *e) {
 		if _, err := os.Stat(f); err == nil {
 			e.KnownHosts = append(e.KnownHosts, f)
 		}
@@ -101,21 +126,56 @@ func (r *Resolver) resolveFiles(t Target, e *Endpoint) {
 }
 
 func (r *Resolver) resolveJumpHosts(t Target, e *Endpoint) {
-	jump := cmp.Or(t.ProxyJump, r.configValue("ProxyJump"))
-	if jump == "" && t.ProxyJump == "" {
-		if command := r.configValue("ProxyCommand"); command != "" && !strings.EqualFold(command, "none") {
-			r.setError(fmt.Errorf("%s: ProxyCommand of %s is not supported; use ProxyJump", r.Config.path, r.Alias))
-		}
+	e.jump = t.ProxyJump
+	if e.jump == "" {
+		e.jump, e.ProxyCommand = r.configuredRoute(*e)
 	}
-	hops, err := parseJump(jump)
+	hops, err := parseJump(e.jump)
 	if err != nil {
 		r.setError(err)
 	}
 	// A ProxyJump of "Host *" also applies to the jump host itself. But this host is reached directly.
 	if len(hops) > 0 && hops[len(hops)-1].isHost(r.Alias, e.port) {
-		hops = nil
+		hops, e.jump = nil, ""
 	}
 	e.Jump = hops
+}
+
+// configuredRoute returns the jump hosts or the ProxyCommand of ssh_config. A ProxyCommand that only runs ssh -W is a jump host.
+func (r *Resolver) configuredRoute(e Endpoint) (jump string, command ProxyCommand) {
+	if jump := r.values.valueOf("ProxyJump"); jump.firstWord() != "" {
+		return r.expandValue(jump.firstWord(), jump.at, e), ProxyCommand{}
+	}
+	v := r.values.valueOf("ProxyCommand")
+	if v.text == "" || strings.EqualFold(v.text, "none") {
+		return "", ProxyCommand{}
+	}
+	if jump, ok := jumpOfCommand(v.words); ok {
+		return jump, ProxyCommand{}
+	}
+	r.checkShellNames(v.at, e)
+	if strings.EqualFold(r.configValue("ProxyUseFdpass"), "yes") {
+		r.setError(fmt.Errorf("%s: ProxyUseFdpass of %s is not supported; let the ProxyCommand pass the data on", r.values.valueOf("ProxyUseFdpass").at, r.Alias))
+	}
+	return "", ProxyCommand{Text: r.expandValue(v.text, v.at, e), At: v.at}
+}
+
+func (r *Resolver) expandValue(text, at string, e Endpoint) string {
+	expanded, err := expandTokens(text, r.tokenValues(e))
+	if err != nil {
+		r.setError(fmt.Errorf("%s: %w", at, err))
+	}
+	return expanded
+}
+
+// checkShellNames refuses names that the shell which runs a ProxyCommand would interpret, and those that a program would take for an
+// option. ssh refuses them, too.
+func (r *Resolver) checkShellNames(at string, e Endpoint) {
+	for _, name := range []string{e.host, r.Alias, e.User} {
+		if strings.HasPrefix(name, "-") || strings.ContainsAny(name, "'`\"$\\;&<>|(){}*?!~# \t\r\n") {
+			r.setError(fmt.Errorf("%s: ProxyCommand of %s: %q has a character that a shell interprets, or begins with -; rename it", at, r.Alias, name))
+		}
+	}
 }
 
 func (r *Resolver) checkTarget(t Target) {
@@ -137,20 +197,13 @@ func (r *Resolver) setError(err error) {
 	}
 }
 
-func (r *Resolver) configValue(keyword string) string {
-	v, err := r.Config.firstValue(r.Alias, keyword)
-	if err != nil {
-		r.setError(err)
-	}
-	return v
-}
+func (r *Resolver) configValue(keyword string) string { return r.values.valueOf(keyword).firstWord() }
 
-func (r *Resolver) configValues(keyword string) []string {
-	v, err := r.Config.allValues(r.Alias, keyword)
-	if err != nil {
-		r.setError(err)
+func (v value) firstWord() string {
+	if len(v.words) == 0 {
+		return ""
 	}
-	return v
+	return v.words[0]
 }
 
 func (r *Resolver) configNumber(keyword string, fallback int) int {
@@ -160,7 +213,7 @@ func (r *Resolver) configNumber(keyword string, fallback int) int {
 	}
 	n, err := strconv.ParseUint(v, 10, 16)
 	if err != nil || n == 0 {
-		r.setError(fmt.Errorf("%s: %s %s of %s is not a number from 1 to 65535", r.Config.path, keyword, v, r.Alias))
+		r.setError(fmt.Errorf("%s: %s %s of %s is not a number from 1 to 65535", r.values.valueOf(keyword).at, keyword, v, r.Alias))
 	}
 	return int(n)
 }
@@ -177,7 +230,7 @@ func (r *Resolver) configTime(keyword string, fallback time.Duration) time.Durat
 	}
 	d, err := time.ParseDuration(strings.ToLower(v))
 	if err != nil || d <= 0 {
-		r.setError(fmt.Errorf("%s: %s %s of %s is not a time", r.Config.path, keyword, v, r.Alias))
+		r.setError(fmt.Errorf("%s: %s %s of %s is not a time", r.values.valueOf(keyword).at, keyword, v, r.Alias))
 	}
 	return d
 }

@@ -42,7 +42,7 @@ func (r *Resolver) readRestrictions(e *Endpoint) {
 	if r.configValue("RequiredRSASize") != "" {
 		x.minRSA = r.configNumber("RequiredRSASize", 0)
 	}
-	for _, f := range r.expandNames(strings.Fields(r.configValue("RevokedHostKeys")), *e) {
+	for _, f := range r.expandNames(r.values.valueOf("RevokedHostKeys").words, *e) {
 		if f != "none" {
 			x.Revoked = append(x.Revoked, f)
 		}
@@ -89,7 +89,7 @@ func (r *Resolver) readAlgorithms(keyword string, supported []string) []string {
 	}
 	if len(listed) == 0 {
 		r.setError(fmt.Errorf("%s: %s %s of %s leaves no algorithm that holdfast supports; it supports %s",
-			r.Config.path, keyword, r.configValue(keyword), r.Alias, strings.Join(supported, ", ")))
+			r.values.valueOf(keyword).at, keyword, r.configValue(keyword), r.Alias, strings.Join(supported, ", ")))
 	}
 	return listed
 }
@@ -111,15 +111,16 @@ func loginAlgorithms(plain []string) []string {
 const CertSuffix = "-cert-v01"
 
 func (r *Resolver) refuseOptions() {
-	if reason := r.configValue("RefuseConnection"); reason != "" {
-		r.setError(fmt.Errorf("%s: RefuseConnection of %s: %s", r.Config.path, r.Alias, strings.Trim(reason, `"`)))
+	if reason := r.values.valueOf("RefuseConnection"); reason.text != "" {
+		r.setError(fmt.Errorf("%s: RefuseConnection of %s: %s", reason.at, r.Alias, strings.Trim(reason.text, `"`)))
 	}
 	if strings.EqualFold(r.configValue("PubkeyAuthentication"), "no") {
-		r.setError(fmt.Errorf("%s: PubkeyAuthentication no of %s: holdfast logs in with keys only", r.Config.path, r.Alias))
+		r.setError(fmt.Errorf("%s: PubkeyAuthentication no of %s: holdfast logs in with keys only", r.values.valueOf("PubkeyAuthentication").at, r.Alias))
 	}
 	ways := r.configValue("PreferredAuthentications")
 	if ways != "" && !slices.ContainsFunc(strings.Split(ways, ","), func(w string) bool { return strings.TrimSpace(w) == "publickey" }) {
-		r.setError(fmt.Errorf("%s: PreferredAuthentications %s of %s: holdfast logs in with keys only; add publickey", r.Config.path, ways, r.Alias))
+		r.setError(fmt.Errorf("%s: PreferredAuthentications %s of %s: holdfast logs in with keys only; add publickey",
+			r.values.valueOf("PreferredAuthentications").at, ways, r.Alias))
 	}
 }
 
@@ -132,7 +133,7 @@ func (r *Resolver) warnOfOptions() {
 	} {
 		v := r.configValue(o.keyword)
 		if v != "" && !strings.EqualFold(v, "no") && !strings.EqualFold(v, "none") {
-			r.Warn(fmt.Sprintf("%s: %s %s has no effect here: %s", r.Config.path, o.keyword, v, o.but))
+			r.Warn(fmt.Sprintf("%s: %s %s has no effect here: %s", r.values.valueOf(o.keyword).at, o.keyword, v, o.but))
 		}
 	}
 }

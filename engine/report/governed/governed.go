@@ -14,7 +14,7 @@ import (
 // the latencies.
 func Line(host string, g engine.Governor) string {
 	switch {
-	case g.Stopped != "", g.State == engine.GovernorEnded:
+	case g.StopReason != "", g.State == engine.GovernorEnded:
 		return ""
 	case len(g.Levers) > 0:
 		return leversLine(host, g.Levers)
@@ -35,8 +35,8 @@ func Line(host string, g engine.Governor) string {
 // Terms returns the limits of a governed staging for a plan, in two lines.
 func Terms(g engine.Governing) []string {
 	return []string{
-		fmt.Sprintf("p99 of WAL fsync at most %s, of backend commit %s, or %g times the idle one", g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), engine.IdleFactor),
-		fmt.Sprintf("at least %.2g%% of the time or %d MiB/s, at most %s a host, stops after %s over a limit at that pace", g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed()),
+		fmt.Sprintf("p99 of WAL fsync at most %s, of backend commit %s, or %g times the idle latency", g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), engine.IdleFactor),
+		fmt.Sprintf("slowest pace: %.2g%% of the time, or %d MiB/s; at most %s per host; stops after %s over a limit", g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed()),
 	}
 }
 
@@ -72,16 +72,16 @@ func leversLine(host string, levers []engine.Lever) string {
 // latency that does not exceed its limit to this limit.
 func describeCause(g engine.Governor, within string) string {
 	switch {
-	case g.Member == "":
+	case g.MemberHost == "":
 		return "not all members report their disk latency"
 	case g.Stalled > 0:
-		return "the member on " + g.Member + " has completed no " + g.Metric.Words() + " for " + roundLatency(g.Stalled)
+		return "the member on " + g.MemberHost + " has completed no " + g.Metric.Words() + " for " + roundLatency(g.Stalled)
 	case g.Metric == "" && g.Window > 0:
-		return "the member on " + g.Member + " has not reported its disk latency for " + roundLatency(g.Window)
+		return "the member on " + g.MemberHost + " has not reported its disk latency for " + roundLatency(g.Window)
 	case g.Metric == "":
-		return "the member on " + g.Member + " does not report its disk latency"
+		return "the member on " + g.MemberHost + " does not report its disk latency"
 	}
-	text := fmt.Sprintf("p99 of %s on %s is %s, ", g.Metric.Words(), g.Member, formatLatency(g.P99))
+	text := fmt.Sprintf("p99 of %s on %s is %s, ", g.Metric.Words(), g.MemberHost, formatLatency(g.P99))
 	if g.P99 > g.Limit {
 		return text + "the limit " + formatLatency(g.Limit)
 	}

@@ -10,7 +10,7 @@ import (
 
 // TestLine checks that each state has a sentence with its reason.
 func TestLine(t *testing.T) {
-	slow := engine.Governor{Member: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(58 * time.Millisecond), Limit: engine.Duration(12500 * time.Microsecond)}
+	slow := engine.Governor{MemberHost: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(58 * time.Millisecond), Limit: engine.Duration(12500 * time.Microsecond)}
 	for want, g := range map[string]engine.Governor{
 		"etcd-1: staging slowed: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms": {State: engine.GovernorSlowed},
 		"etcd-1: staging paused: p99 of WAL fsync on etcd-2 is 58 ms, the limit 12 ms": {State: engine.GovernorPaused},
@@ -49,12 +49,12 @@ func TestLine(t *testing.T) {
 // TestLineNamesTheCause checks that the line of a slower staging names the member that caused it, and that no line calls a
 // good latency the reason.
 func TestLineNamesTheCause(t *testing.T) {
-	near := engine.Governor{Member: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(9700 * time.Microsecond), Limit: engine.Duration(10 * time.Millisecond)}
+	near := engine.Governor{MemberHost: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(9700 * time.Microsecond), Limit: engine.Duration(10 * time.Millisecond)}
 	for want, g := range map[string]engine.Governor{
-		"staging slowed: the member on etcd-2 has completed no backend commit for 5s":                     {State: engine.GovernorSlowed, Member: "etcd-2", Metric: engine.BackendCommit, Stalled: engine.Duration(5 * time.Second)},
-		"staging slowed: the member on etcd-2 has not reported its disk latency for 6s":                   {State: engine.GovernorSlowed, Member: "etcd-2", Window: engine.Duration(6 * time.Second)},
-		"staging paused: the member on etcd-2 has not reported its disk latency for 20s":                  {State: engine.GovernorPaused, Member: "etcd-2", Window: engine.Duration(20 * time.Second)},
-		"staging slowed: the member on etcd-2 does not report its disk latency":                           {State: engine.GovernorSlowed, Member: "etcd-2"},
+		"staging slowed: the member on etcd-2 has completed no backend commit for 5s":                     {State: engine.GovernorSlowed, MemberHost: "etcd-2", Metric: engine.BackendCommit, Stalled: engine.Duration(5 * time.Second)},
+		"staging slowed: the member on etcd-2 has not reported its disk latency for 6s":                   {State: engine.GovernorSlowed, MemberHost: "etcd-2", Window: engine.Duration(6 * time.Second)},
+		"staging paused: the member on etcd-2 has not reported its disk latency for 20s":                  {State: engine.GovernorPaused, MemberHost: "etcd-2", Window: engine.Duration(20 * time.Second)},
+		"staging slowed: the member on etcd-2 does not report its disk latency":                           {State: engine.GovernorSlowed, MemberHost: "etcd-2"},
 		"staging slowed: not all members report their disk latency":                                       {State: engine.GovernorSlowed},
 		"staging paused: p99 of WAL fsync on etcd-2 is 9.7 ms, close to the limit of 10 ms":               withState(near, engine.GovernorPaused),
 		"staging goes on at a slow pace: p99 of WAL fsync on etcd-2 is 9.7 ms, within the limit of 10 ms": withState(near, engine.GovernorSlowed),

@@ -12,7 +12,7 @@ import (
 
 // TestGovernedLine checks that lines report when a staging is slowed, and why.
 func TestGovernedLine(t *testing.T) {
-	g := engine.Governor{State: engine.GovernorSlowed, Member: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(58 * time.Millisecond), Limit: engine.Duration(12 * time.Millisecond)}
+	g := engine.Governor{State: engine.GovernorSlowed, MemberHost: "etcd-2", Metric: engine.WALFsync, P99: engine.Duration(58 * time.Millisecond), Limit: engine.Duration(12 * time.Millisecond)}
 	var b strings.Builder
 	w := lines.Writer{W: &b, Short: true}
 	if err := w.Emit(event.Event{Type: event.StagingGoverned, Host: "etcd-1", Cluster: "main", Step: "stage", Governor: &g}); err != nil {

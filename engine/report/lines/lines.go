@@ -43,6 +43,7 @@ func (p *Writer) Emit(e event.Event) error {
 func (p *Writer) EventLine(e event.Event) string {
 	if p.sum == nil {
 		p.sum = summary.New()
+		p.sum.Columns = p.Style.Columns
 	}
 	e = termtext.Safe(e)
 	p.sum.AddEvent(e)
@@ -51,11 +52,10 @@ func (p *Writer) EventLine(e event.Event) string {
 		p.steps = indexSteps(*e.Plan)
 	}
 	text := ""
-	if !p.pending.foldsLine(e) {
-		text = p.withTime(e, p.eventText(e))
-	}
 	if e.Type == event.RunEnded {
-		text = p.sum.Format() + strings.TrimSuffix(text, "\n") + "\n" + p.sum.Completeness(*e.End, p.Style) + p.nextStepsText(*e.End)
+		text = p.endText(e)
+	} else if !p.pending.foldsLine(e) {
+		text = p.withTime(e, p.eventText(e))
 	}
 	done := p.pending.doneLine(e)
 	if done != "" {
@@ -94,8 +94,7 @@ func (p *Writer) eventText(e event.Event) string {
 		return p.Style.Bold(batchName(e)) + "  " + strings.Join(textutil.FoldNames(e.Hosts), ", ")
 	case event.BatchEnded:
 		return batchName(e) + " done in " + termtext.FormatDuration(e.Took)
-	case event.RunEnded:
-		return p.endText(*e.End)
+	case event.RunEnded: // endText has its lines
 	case event.Warned:
 		return p.Style.Yellow("warning") + " " + e.Message
 	case event.Interrupted:
@@ -173,37 +172,4 @@ func (p *Writer) stepText(e event.Event) string {
 		return fmt.Sprintf("  %s %s", e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
 	}
 	return fmt.Sprintf("  %s: %s %s", where, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
-}
-
-func (p *Writer) endText(end event.RunEnd) string {
-	paint := p.Style.Red
-	switch end.Exit {
-	case engine.ExitOK:
-		paint = p.Style.Green
-	case engine.ExitWork:
-		paint = p.Style.Yellow
-	default: // red, as for a failure
-	}
-	reason, _ := p.sum.ShortReason(end)
-	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, reason))}
-	for _, part := range []struct {
-		what  string
-		hosts []string
-	}{{"updated", end.Updated}, {"failed", end.Failed}, {"not updated", end.Untouched}} {
-		if len(part.hosts) > 0 {
-			lines = append(lines, "  "+part.what+": "+strings.Join(textutil.FoldNames(part.hosts), ", "))
-		}
-	}
-	if len(end.NotBegun) > 0 {
-		lines = append(lines, "  plays not begun: "+strings.Join(end.NotBegun, ", "))
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (p *Writer) nextStepsText(end event.RunEnd) string {
-	lines := p.sum.NextSteps(end)
-	if len(lines) == 0 {
-		return ""
-	}
-	return p.Style.Bold("What to do") + "\n  " + strings.Join(lines, "\n  ") + "\n"
 }

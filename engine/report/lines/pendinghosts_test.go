@@ -20,7 +20,7 @@ func TestManyNonDisruptiveHosts(t *testing.T) {
 // names the hosts that are done.
 func TestStoppedBatchNamesHosts(t *testing.T) {
 	events := reporttest.NonDisruptiveRun()[:63]
-	end := event.Event{Type: event.RunEnded, Time: events[62].Time, End: &event.RunEnd{Exit: engine.ExitStopped, Reason: "stopped"}}
+	end := event.Event{Type: event.RunEnded, Time: events[62].Time, End: &event.RunEnd{Exit: engine.ExitStopped, Verdict: engine.NewVerdict(engine.Findings{Stopped: true})}}
 	got := reporttest.ShowEvents(t, append(events, end), true)
 	if want := "  worker-[000-006,008,010-019] (18 hosts) done, without disruption\n"; !strings.Contains(got, want) {
 		t.Errorf("%q is missing in\n%s", want, got)

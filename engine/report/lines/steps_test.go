@@ -15,7 +15,7 @@ import (
 func stepEvents() []event.Event {
 	gate := engine.Step{Name: "gate ceph", Do: engine.Op{Gate: &engine.Gate{Command: "ceph health"}}}
 	hold := engine.Step{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{}}}
-	write := engine.Step{Name: "write", ChangesHost: true, Do: engine.Op{Exec: &engine.Exec{Script: "x"}}}
+	write := engine.Step{Name: "write", ChangesHost: true, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("x")}}}
 	drain := engine.Step{Name: "drain", ChangesHost: true, Do: engine.Op{Command: &engine.Local{Command: "kubectl drain w-1"}}}
 	plan := engine.Plan{
 		Hosts:   []engine.HostPlan{{Host: "w-1", Pool: "worker", Sequence: []engine.Step{hold, drain, write}}},

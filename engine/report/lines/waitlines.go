@@ -29,6 +29,9 @@ func longStepLine(where string, e event.Event) string {
 		line += where + ": "
 	}
 	line += fmt.Sprintf("%s goes on, %s by now", e.Step, time.Duration(e.Took).Round(time.Second))
+	if e.Limit > 0 {
+		line += fmt.Sprintf(" of at most %s", e.Limit.Trimmed())
+	}
 	if e.Message != "" {
 		line += ": " + termtext.ShortenText(termtext.ShortHashes(e.Message))
 	}

@@ -52,6 +52,15 @@ func showLive(how string) {
 		panic("a bug")
 	}
 	<-caught
+	if how == "question" {
+		plan := reporttest.RollingPlan()
+		if err := live.Emit(event.Event{Type: event.Planned, Plan: &plan}); err != nil {
+			os.Exit(1)
+		}
+		fmt.Println("the second plan\nCarry this out?")
+		<-caught // unread output is lost when this program ends
+		os.Exit(0)
+	}
 	if err := live.Emit(event.Event{Type: event.Interrupted, Message: "stopping softly"}); err != nil {
 		os.Exit(1)
 	}
@@ -177,6 +186,20 @@ func TestLiveLeavesCtrlC(t *testing.T) {
 	seen := strings.TrimSpace(strings.ReplaceAll(clock.ReplaceAllString(onScreen(p.readRest()), ""), "^C", ""))
 	if want := "etcd-1, worker-01\nstopping softly\nstopping at once\nended"; !strings.HasSuffix(seen, want) {
 		t.Errorf("the board is not gone, or took lines with it:\n%s", seen)
+	}
+}
+
+// TestLiveLeavesRoomForTheQuestion checks that nothing of a play stays on the screen beside the plan of the next one and the
+// question about it.
+func TestLiveLeavesRoomForTheQuestion(t *testing.T) {
+	p := startOnTerminal(t, "question")
+	p.awaitText("wait for boot")
+	p.pressKey("\x03")
+	p.awaitText("Carry this out?")
+	p.pressKey("\x03")
+	seen := onScreen(p.readRest())
+	if !strings.Contains(seen, "the second plan\nCarry this out?") || strings.Contains(seen, "[....") || strings.Contains(seen, "wait for boot ") {
+		t.Errorf("the live status is still there:\n%s", seen)
 	}
 }
 

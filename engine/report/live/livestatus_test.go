@@ -152,10 +152,12 @@ func TestLiveStatusOfPlays(t *testing.T) {
 		{Type: event.Planned, Plan: &first},
 		{Type: event.HostDone, Host: "etcd-0"},
 		{Type: event.HostDone, Host: "etcd-1"},
+		{Type: event.StepStarted, Host: "etcd-2", Step: "an old step", Time: reporttest.Began},
+		{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: 2}},
 		{Type: event.Planned, Plan: &second},
 		{Type: event.HostDone, Host: "worker-0"},
 	}, 80, 24, reporttest.Began)
-	if !strings.Contains(text, "etcd   [..........]  done 0/1") || !strings.Contains(text, "worker [##########]  done 1/1") {
+	if !strings.Contains(text, "etcd   [..........]  done 0/1") || !strings.Contains(text, "worker [##########]  done 1/1") || strings.Contains(text, "old step") || strings.Contains(text, "2 of 3") {
 		t.Error(text)
 	}
 }

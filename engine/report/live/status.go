@@ -96,6 +96,7 @@ func (b *Status) updatePool(host string, add func(*poolCount)) {
 func (b *Status) setPlan(p engine.Plan) {
 	byName := map[string]*poolCount{}
 	b.pools, b.poolOf = nil, map[string]*poolCount{}
+	b.active, b.clusters = map[string]activeStep{}, voters.Watches{} // those of the play before are over
 	later := map[string]bool{}
 	for _, x := range p.Excluded {
 		later[x.Host] = x.Kind == engine.Closed

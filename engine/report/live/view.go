@@ -15,7 +15,7 @@ import (
 
 // View shows a run on a terminal. It writes the lines of a terse lines.Writer.
 // Below them it shows the live status, from the first staging or batch to the
-// end of the run. It reads no input, handles no signals, and sends no queries
+// end of the run, or to the next plan about which the operator is asked. It reads no input, handles no signals, and sends no queries
 // to the terminal. If the terminal accepts no output during the live status, as
 // after Ctrl-S, the run continues.
 type View struct {
@@ -37,7 +37,7 @@ func New(out io.Writer, style termtext.Style, showPlan bool) *View {
 func (l *View) Emit(e event.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.Type == event.RunEnded {
+	if e.Type == event.RunEnded || e.Type == event.Planned && l.asksOperator() {
 		l.stopStatus()
 	}
 	line := l.plain.EventLine(e)
@@ -52,6 +52,9 @@ func (l *View) Emit(e event.Event) error {
 	}
 	return err
 }
+
+// asksOperator reports whether somebody shows each plan and asks the operator about it, below the lines.
+func (l *View) asksOperator() bool { return !l.plain.Plan }
 
 // Close removes the live status. It may be called more than once.
 func (l *View) Close() {

@@ -8,14 +8,24 @@ import (
 	"holdfast/engine/etcd/membership"
 )
 
+// nameMember returns the name of a member with its ID, as a person has named it, or the ID of one that has never started.
+func nameMember(s membership.State, id string) string {
+	for _, m := range s.Members {
+		if m.ID == id && m.Name != "" {
+			return m.Name + " (" + id + ")"
+		}
+	}
+	return id
+}
+
 // WriteForecast writes the steps with the number of voters after each change.
 func WriteForecast(w io.Writer, s membership.State, f membership.Forecast) error {
 	var b strings.Builder
-	for _, warning := range membership.Warnings(s) {
+	for _, warning := range f.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	for i, step := range f.Steps {
-		text := stepText(string(step.Action), step.Host, step.Member)
+		text := stepText(string(step.Action), step.Host, nameMember(s, step.Member))
 		if step.Action.ChangesMembership() || step.Action == membership.Create {
 			text += fmt.Sprintf(": then %d of %d voters healthy, quorum %d", step.After.Healthy, step.After.Voters, step.After.Quorum())
 		}

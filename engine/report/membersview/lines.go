@@ -29,13 +29,29 @@ func (l Lines) Emit(e event.Event) error {
 		if e.Message != "" {
 			text += ": " + e.Message
 		}
+	case e.Type == event.StepProgress && e.Message != "":
+		text += " " + e.Message
 	case e.Type == event.RunEnded:
-		text = fmt.Sprintf("exit %d: %s", e.End.Exit, e.End.Reason)
+		text = fmt.Sprintf("exit %d: %s", e.End.Exit, endText(e.Cluster, e.End.Verdict))
 	default:
 		return nil
 	}
 	fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), textutil.Printable(text)) // a lost terminal must not stop a run
 	return nil
+}
+
+func endText(cluster string, v engine.Verdict) string {
+	var parts []string
+	if v.Stopped {
+		parts = append(parts, "stopped; the next run continues")
+	}
+	for _, f := range v.Failures {
+		parts = append(parts, f.Error())
+	}
+	if len(parts) == 0 {
+		return "the members of etcd cluster " + cluster + " are as they should be"
+	}
+	return strings.Join(parts, "; ")
 }
 
 // stepText returns a step and its host, or the ID of its member if that is on no host of the inventory.

@@ -22,6 +22,8 @@ func TestLinesNameTheMember(t *testing.T) {
 		{Type: event.StepEnded, Step: "remove", Member: "9b", Failure: &engine.Failure{Cause: "no leader"}},
 		{Type: event.StepStarted, Host: "etcd-1", Step: "remove", Member: "9c"},
 		{Type: event.StepStarted, Step: "snapshot"},
+		{Type: event.RunEnded, Cluster: "main", End: &event.RunEnd{}},
+		{Type: event.RunEnded, Cluster: "main", End: &event.RunEnd{Exit: engine.ExitStopped, Verdict: engine.Verdict{Findings: engine.Findings{Stopped: true, Failures: []engine.Failure{{Cause: "no answer"}}}}}},
 	} {
 		e.Time = at
 		if err := lines.Emit(e); err != nil {
@@ -33,6 +35,8 @@ func TestLinesNameTheMember(t *testing.T) {
 03:12:44 remove 9b: failed: no leader
 03:12:44 remove etcd-1 …
 03:12:44 snapshot …
+03:12:44 exit 0: the members of etcd cluster main are as they should be
+03:12:44 exit 6: stopped; the next run continues; no answer
 `
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)

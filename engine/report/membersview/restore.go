@@ -20,7 +20,7 @@ func WriteRestore(w io.Writer, s restore.State, f restore.Forecast, saved []rest
 		rows = append(rows, []string{"(this machine)", "-", file.Path, fmt.Sprint(file.Revision), file.Time})
 	}
 	var b strings.Builder
-	if err := termtext.WriteTable(&b, rows); err != nil {
+	if err := termtext.WriteTable(termtext.Sized(&b, termtext.ColumnsOf(w)), rows); err != nil {
 		return err
 	}
 	if f.Refusal == nil {
@@ -46,6 +46,8 @@ func restoreRow(s restore.State, h restore.Host) []string {
 		row[1] = "runs"
 	}
 	switch {
+	case h.Unmounted != "":
+		row[1], row[2] = "not known", h.Unmounted+" is not mounted"
 	case h.Unreachable != "":
 		row[1], row[2] = "unreachable", "not known"
 	case h.Replaced:
@@ -54,6 +56,9 @@ func restoreRow(s restore.State, h restore.Host) []string {
 		row[2] = "cannot be read: " + h.Unread
 	case h.HasData:
 		row[2], row[3] = "of member "+h.DataOf, fmt.Sprint(h.Data.Revision)
+		if s.HasUnlikeHistories() {
+			row[2] += " in cluster " + h.DataCluster
+		}
 		if h.Data.Time != "" {
 			row[4] = h.Data.Time
 		}
@@ -69,13 +74,9 @@ func restoreRow(s restore.State, h restore.Host) []string {
 
 func describeLoss(s restore.State, source restore.Source, saved []restore.Source) string {
 	if source.Identity == "" {
-		return "The new data of an interrupted restore are used.\n"
+		return "The new data of an interrupted restore are used: all writes after them are lost. The plan of that restore had the revisions.\n"
 	}
-	text := "source: the data of " + source.Host
-	if source.Host == "" {
-		text = "source: the snapshot " + source.Path
-	}
-	text += ", " + describeRevision(source) + "\n"
+	text := "source: " + describePlace(source) + ", " + describeRevision(source) + "\n"
 	newest := s.Freshest(source, saved)
 	switch {
 	case newest.Revision > source.Revision && newest.Host != "":
@@ -85,7 +86,22 @@ func describeLoss(s restore.State, source restore.Source, saved []restore.Source
 	default:
 		text += fmt.Sprintf("WOULD BE LOST: all writes after revision %d; no later revision is known\n", source.Revision)
 	}
-	return textutil.Printable(strings.TrimSuffix(text, "\n")) + "\n"
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(textutil.Printable(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	for _, other := range s.OtherHistories(source, saved) {
+		b.WriteString(textutil.Printable("WOULD BE LOST: all of "+describePlace(other)+", "+describeRevision(other)+
+			": another history, whose revisions cannot be compared") + "\n")
+	}
+	return b.String()
+}
+
+func describePlace(source restore.Source) string {
+	if source.Host != "" {
+		return "the data of " + source.Host
+	}
+	return "the snapshot " + source.Path
 }
 
 func describeRevision(s restore.Source) string {

@@ -48,8 +48,8 @@ func (v *planView) writeChanges(b *strings.Builder, indent string, list []engine
 		}
 		for _, c := range shown {
 			v.writeChange(b, indent, c)
-			if all && c.Why != "" {
-				fmt.Fprintf(b, "%s      %s\n", indent, v.style.Faint("why: "+c.Why))
+			if all && c.Reason != "" {
+				fmt.Fprintf(b, "%s      %s\n", indent, v.style.Faint("why: "+c.Reason))
 			}
 		}
 		if more := g.changes[len(shown):]; len(more) > 0 {

@@ -56,27 +56,22 @@ func WriteContents(w io.Writer, list []Contents, style termtext.Style) error {
 	if len(list) == 0 {
 		return nil
 	}
-	var order []string
-	hosts := map[string][]string{}
+	var groups textutil.Groups[string, string]
 	for _, c := range list {
-		text := c.diffText()
-		if hosts[text] == nil {
-			order = append(order, text)
-		}
-		if hosts[text] = append(hosts[text], c.Host); c.Host == "" {
-			hosts[text] = []string{}
+		if groups.Add(c.diffText()); c.Host != "" {
+			groups.Add(c.diffText(), c.Host)
 		}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", style.Bold("Contents"))
 	lines := 0
-	for i, text := range order {
+	for i, text := range groups.Keys() {
 		n := strings.Count(text, "\n")
 		if lines += n; lines > maxAllLines {
-			fmt.Fprintf(&b, "  and %s more; --limit shows fewer hosts\n", termtext.FormatCount(len(order)-i, "difference", "differences"))
+			fmt.Fprintf(&b, "  and %s more; --limit shows fewer hosts\n", termtext.FormatCount(len(groups.Keys())-i, "difference", "differences"))
 			break
 		}
-		if names := hosts[text]; len(names) > 0 {
+		if names := groups.Of(text); len(names) > 0 {
 			fmt.Fprintf(&b, "  %s\n", style.Bold(termtext.FoldHosts(names)))
 		}
 		for line := range strings.Lines(text) {

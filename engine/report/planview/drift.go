@@ -5,6 +5,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
 )
 
 const driftTitle = "Drift: changed on the host since it was applied"
@@ -30,8 +31,7 @@ func (v *planView) writeDrift() {
 	}
 	v.writeLine("%s", v.style.Bold(driftTitle))
 	v.writeLine("  only reported, by drift = \"report\" of their pool; these changes would undo it:")
-	var order []string
-	hosts := map[string][]engine.HostDrift{}
+	var groups textutil.Groups[string, engine.HostDrift]
 	for _, d := range v.p.Drift {
 		key := changeShapes(d.Changes)
 		if v.verbose {
@@ -39,13 +39,9 @@ func (v *planView) writeDrift() {
 			v.writeChanges(&all, "    ", d.Changes, true)
 			key = all.String()
 		}
-		if hosts[key] == nil {
-			order = append(order, key)
-		}
-		hosts[key] = append(hosts[key], d)
+		groups.Add(key, d)
 	}
-	for _, key := range order {
-		group := hosts[key]
+	for _, group := range groups.All() {
 		var names []string
 		var lists [][]engine.Change
 		for _, d := range group {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
 )
 
 func (v *planView) writeEtcdUpdates() {
-	var order []string
-	hosts := map[string][]string{}
+	var groups textutil.Groups[string, string]
 	for _, u := range v.p.EtcdUpdates {
 		if u.Kind.IsRefused() {
 			continue
@@ -17,16 +17,12 @@ func (v *planView) writeEtcdUpdates() {
 		if u.From != "" {
 			versions = u.From + " → " + u.To
 		}
-		text := fmt.Sprintf("etcd %s, with the OS; cluster %s is at %s", versions, u.Cluster, u.ClusterVersion)
-		if hosts[text] == nil {
-			order = append(order, text)
-		}
-		hosts[text] = append(hosts[text], u.Host)
+		groups.Add(fmt.Sprintf("etcd %s, with the OS; cluster %s is at %s", versions, u.Cluster, u.ClusterVersion), u.Host)
 	}
-	for _, text := range order {
-		v.writeLine("%s: %s", v.style.Bold(termtext.FoldHosts(hosts[text])), text)
+	for text, hosts := range groups.All() {
+		v.writeLine("%s: %s", v.style.Bold(termtext.FoldHosts(hosts)), text)
 	}
-	if len(order) > 0 {
+	if len(groups.Keys()) > 0 {
 		v.writeLine("")
 	}
 }

@@ -29,21 +29,17 @@ func (v *planView) writeWindows() {
 		reason string
 		staged bool
 	}
-	var order []key
-	hosts := map[key][]string{}
+	var groups textutil.Groups[key, string]
 	for _, x := range v.later {
-		k := key{x.Reason, staged[x.Host]}
-		if hosts[k] == nil {
-			order = append(order, k)
-		}
-		hosts[k] = append(hosts[k], x.Host)
+		groups.Add(key{x.Reason, staged[x.Host]}, x.Host)
 	}
+	order := groups.Keys()
 	for i, k := range order {
 		what := "disrupted in the maintenance window"
 		if k.staged {
 			what = "staged now, " + what
 		}
-		v.writeLine("  later    %s  %s", termtext.FoldHosts(hosts[k]), v.style.Yellow(what))
+		v.writeLine("  later    %s  %s", termtext.FoldHosts(groups.Of(k)), v.style.Yellow(what))
 		if i+1 == len(order) || order[i+1].reason != k.reason {
 			v.b.WriteString(termtext.Wrap("           ", k.reason))
 		}
@@ -101,27 +97,21 @@ func RecordLines(p engine.Plan) []string {
 // UnfinishedLines groups hosts with the same reason. Unless all is set, it
 // shortens a long list.
 func UnfinishedLines(list []engine.UnfinishedHost, all bool) []string {
-	var order []string
-	hosts := map[string][]string{}
+	var groups textutil.Groups[string, string]
 	for _, u := range list {
-		if hosts[u.Reason] == nil {
-			order = append(order, u.Reason)
-		}
-		hosts[u.Reason] = append(hosts[u.Reason], u.Host)
+		groups.Add(u.Reason, u.Host)
 	}
 	var lines []string
-	for i, what := range order {
-		if i == maxExclusionRows && !all {
-			rest := 0
-			for _, other := range order[i:] {
-				rest += len(hosts[other])
-			}
-			return append(lines, fmt.Sprintf("and %s more (--verbose shows all)", termtext.FormatCount(rest, "host", "hosts")))
+	shown := 0
+	for reason, hosts := range groups.All() {
+		if len(lines) == maxExclusionRows && !all {
+			return append(lines, fmt.Sprintf("and %s more (--verbose shows all)", termtext.FormatCount(len(list)-shown, "host", "hosts")))
 		}
-		if len(hosts[what]) == 1 {
-			lines = append(lines, hosts[what][0]+" "+what)
+		shown += len(hosts)
+		if len(hosts) == 1 {
+			lines = append(lines, hosts[0]+" "+reason)
 		} else {
-			lines = append(lines, termtext.FoldHosts(hosts[what])+": each "+what)
+			lines = append(lines, termtext.FoldHosts(hosts)+": each "+reason)
 		}
 	}
 	return lines
@@ -148,29 +138,25 @@ func GroupExclusions(list []engine.Exclusion, all bool) []ExclusionGroup {
 		why    engine.ExclusionKind
 		reason string
 	}
-	var order []key
-	hosts := map[key][]string{}
+	var groups textutil.Groups[key, string]
 	for _, x := range list {
 		k := key{x.Kind, x.Reason}
 		if kinds[x.Kind] > maxExclusionRows && !all {
 			k.reason = ""
 		}
-		if hosts[k] == nil {
-			order = append(order, k)
-		}
-		hosts[k] = append(hosts[k], x.Host)
+		groups.Add(k, x.Host)
 	}
-	groups := make([]ExclusionGroup, 0, len(order))
-	for _, k := range order {
-		text := strings.Join(textutil.FoldNames(hosts[k]), ", ")
+	var texts []ExclusionGroup
+	for k, hosts := range groups.All() {
+		text := strings.Join(textutil.FoldNames(hosts), ", ")
 		if k.reason != "" {
 			text += ": " + k.reason
 		} else {
-			text += fmt.Sprintf(" (%d hosts)", len(hosts[k])) + exampleReason(list, k.why)
+			text += fmt.Sprintf(" (%d hosts)", len(hosts)) + exampleReason(list, k.why)
 		}
-		groups = append(groups, ExclusionGroup{k.why, text})
+		texts = append(texts, ExclusionGroup{k.why, text})
 	}
-	return groups
+	return texts
 }
 
 func exampleReason(list []engine.Exclusion, why engine.ExclusionKind) string {

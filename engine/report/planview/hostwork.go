@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
 )
 
 // DescribeWork returns the work of a host in a few words.
@@ -44,26 +45,21 @@ func isTask(c engine.Change) bool { return c.Task }
 const longName = 36
 
 // CountKinds counts changes by kind: 12 files, 2 units, 1 user. A single change
-// with a short name is named instead; that of the record is "put on record".
+// with a short name is named instead; the change of the record is "put on record".
 func CountKinds(changes []engine.Change) string {
 	if first := changes[0].Resource; len(changes) == 1 && first == engine.RecordResource {
 		return "put on record"
 	} else if len(changes) == 1 && len(first) <= longName {
 		return first
 	}
-	var order []string
-	n := map[string]int{}
+	var kinds textutil.Groups[string, engine.Change]
 	for _, c := range changes {
-		kind := cmp.Or(string(c.Kind), c.Resource)
-		if n[kind] == 0 {
-			order = append(order, kind)
-		}
-		n[kind]++
+		kinds.Add(cmp.Or(string(c.Kind), c.Resource), c)
 	}
-	parts := make([]string, 0, len(order))
-	for _, kind := range order {
+	var parts []string
+	for kind, list := range kinds.All() {
 		many := map[string]string{"directory": "directories"}[kind]
-		parts = append(parts, termtext.FormatCount(n[kind], kind, cmp.Or(many, kind+"s")))
+		parts = append(parts, termtext.FormatCount(len(list), kind, cmp.Or(many, kind+"s")))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -64,8 +64,7 @@ func (v *planView) writeRefusals() {
 }
 
 func (v *planView) writeGroups() {
-	var order []string
-	hosts := map[string][]engine.HostPlan{}
+	var groups textutil.Groups[string, engine.HostPlan]
 	for _, hp := range v.p.Hosts {
 		key := hp.Pool + "\n" + v.describeHost(hp, true)
 		if !v.verbose {
@@ -73,13 +72,9 @@ func (v *planView) writeGroups() {
 			bare.Changes = nil
 			key = hp.Pool + "\n" + changeShapes(hp.Changes) + "\n" + v.describeHost(bare, true) + fmt.Sprint(hp.Actions, len(hp.Stage) > 0)
 		}
-		if hosts[key] == nil {
-			order = append(order, key)
-		}
-		hosts[key] = append(hosts[key], hp)
+		groups.Add(key, hp)
 	}
-	for _, key := range order {
-		group := hosts[key]
+	for _, group := range groups.All() {
 		var lists [][]engine.Change
 		for _, hp := range group {
 			lists = append(lists, hp.Changes)

@@ -16,12 +16,12 @@ import (
 func TestPlayShowsItsCommands(t *testing.T) {
 	hp := reporttest.OSPlan("worker-01", "worker", "", "")
 	run := func(name, what string) engine.Step {
-		return engine.Step{Name: name, On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: "set -eu\n" + what, Display: what}}}
+		return engine.Step{Name: name, On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("set -eu\n" + what), Display: what}}}
 	}
 	hp.Sequence = []engine.Step{
 		run("mark", "touch /run/mark;\necho done"),
 		{Name: "drain", On: "worker-01", Do: engine.Op{Command: &engine.Local{Command: "kubectl drain worker-01"}}},
-		{Name: "finalize", On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: "set -eu\nfinalize"}}},
+		{Name: "finalize", On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("set -eu\nfinalize")}}},
 		reporttest.GateStep("ceph", "worker-01", engine.Gate{HostCommand: "ceph health"}),
 		run("long", strings.Repeat("a long command ", 20)),
 		run("systemctl restart a", "systemctl restart a"),

@@ -21,7 +21,7 @@ func mayDifferByHost(c engine.Change) bool {
 func changeShape(c engine.Change) string {
 	text := fmt.Sprintf("%q %q %q %q %t %q", c.Module, c.Resource, c.Verb, c.Rule, c.Drift, actionNames(c.Actions))
 	if !mayDifferByHost(c) {
-		text += fmt.Sprintf(" %q %q %q", c.Before, c.After, c.Why)
+		text += fmt.Sprintf(" %q %q %q", c.Before, c.After, c.Reason)
 	}
 	return text
 }
@@ -45,8 +45,8 @@ func mergeChanges(lists [][]engine.Change) []engine.Change {
 			if c.After != out[i].After {
 				out[i].After = ownContents
 			}
-			if c.Why != out[i].Why {
-				out[i].Why = ""
+			if c.Reason != out[i].Reason {
+				out[i].Reason = ""
 			}
 		}
 	}

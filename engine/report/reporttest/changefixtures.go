@@ -22,7 +22,7 @@ func ConfigChange(verb, resource, rule string, actions []engine.Action) engine.C
 }
 
 func withReason(c engine.Change, why string) engine.Change {
-	c.Why = why
+	c.Reason = why
 	return c
 }
 
@@ -43,7 +43,7 @@ func UserChange(name string) engine.Change {
 // plan, a host without disruption has one step.
 func HostWithChanges(host string, actions []engine.Action, changes ...engine.Change) engine.HostPlan {
 	hp := engine.HostPlan{Host: host, Pool: "worker", Changes: changes, Actions: actions}
-	exec := &engine.Exec{Script: "x", Fallback: true, Uploads: []engine.Upload{{Name: "1", Data: []byte("hunter2")}}}
+	exec := &engine.Exec{Script: engine.NewScript("x"), Fallback: true, Uploads: []engine.Upload{{Name: "1", Data: []byte("hunter2")}}}
 	write := engine.Step{Name: "write", On: host, Timeout: engine.Duration(12 * time.Minute), ChangesHost: true, Do: engine.Op{Exec: exec}}
 	hold := engine.Step{Name: "hold", On: host, Timeout: engine.Duration(time.Minute), Do: engine.Op{TakeHold: &engine.TakeHold{}}}
 	if hp.Sequence = []engine.Step{write}; !hp.NonDisruptive() {
@@ -113,9 +113,6 @@ var (
 )
 
 func kindOfResource(resource string) engine.Kind {
-	kind, name, _ := strings.Cut(resource, " ")
-	if strings.HasPrefix(name, "group/") {
-		return engine.GroupKind
-	}
+	kind, _, _ := strings.Cut(resource, " ")
 	return engine.Kind(kind)
 }

@@ -35,7 +35,7 @@ func ExampleRun() []event.Event {
 	sample := func(healthy int, leader string) {
 		add(0, event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Leader: leader, Latency: []engine.LatencyPoint{{Host: "etcd-2", WALFsyncP99: 0.0184}}}})
 	}
-	add(0, event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Args: []string{"apply", "-i", "berlin.hcl", "--plan", "plan.json", "--limit", "etcd*:worker*", "--plan=plan.json"}}})
+	add(0, event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Command: ParseCommand("--inventory=berlin.hcl", "--plan=plan.json", "--limit=etcd*:worker*")}})
 	add(time.Second, event.Event{Type: event.HostsGathered, Message: "8 of 9 hosts reached", Took: engine.Duration(900 * time.Millisecond)})
 	add(0, event.Event{Type: event.Planned, Plan: &p})
 	add(0, event.Event{Type: event.StageStarted})
@@ -57,7 +57,7 @@ func ExampleRun() []event.Event {
 	add(0, event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f, Message: "it stays held"})
 	add(0, event.Event{Type: event.Warned, Message: "etcd-2: the clock is 3 s behind"})
 	add(0, event.Event{Type: event.BatchEnded, Batch: 1, Took: engine.Duration(612 * time.Second)})
-	add(0, event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: finalize: exit status 1", Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}, Untouched: []string{"etcd-0", "etcd-2", "worker-02"}}})
+	add(0, event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Verdict: engine.NewVerdict(engine.Findings{Failures: []engine.Failure{*f}, Excluded: p.Excluded}), Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}, Untouched: []string{"etcd-0", "etcd-2", "worker-02"}}})
 	return events
 }
 
@@ -74,7 +74,7 @@ func NonDisruptiveRun() []event.Event {
 	}
 	hosts, p.Hosts = append(hosts, "gpu-1"), append(p.Hosts, HostWithChanges("gpu-1", restartChrony, ConfigChange("update", "file /etc/chrony.conf", "policy: path /etc/chrony.conf", restartChrony)))
 	var s Script
-	s.StartRun("apply", "--yes")
+	s.StartRun("--yes")
 	s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
 	s.AddEvent(event.Event{Type: event.BatchStarted, Batch: 1, Hosts: hosts})
 	at := s.At
@@ -98,7 +98,7 @@ func NonDisruptiveRun() []event.Event {
 	s.AddEvent(event.Event{Type: event.BatchStarted, Batch: 2, Hosts: hosts[7:8]})
 	s.HoldHost(hosts[7], "reboot", "wait for boot")
 	s.AddEvent(event.Event{Type: event.BatchEnded, Batch: 2, Took: engine.Duration(time.Minute)})
-	s.EndByFailure(engine.Failure{Host: "worker-009", Step: "write", Cause: "/etc/containers/policy.json has changed since it was read"}, "")
+	s.EndByFailure(engine.Failure{Host: "worker-009", Step: "write", Cause: "/etc/containers/policy.json has changed since it was read"})
 	return s.Events
 }
 

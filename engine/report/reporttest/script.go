@@ -3,6 +3,8 @@ package reporttest
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,10 +25,28 @@ func (s *Script) AddEvent(e event.Event) {
 	s.Events = append(s.Events, e)
 }
 
-// StartRun begins the run of a command.
+// StartRun begins the run of a command with these arguments. A flag with a
+// value is "--NAME=VALUE".
 func (s *Script) StartRun(args ...string) {
 	s.At = Began
-	s.AddEvent(event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
+	s.AddEvent(event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Command: ParseCommand(args...)}})
+}
+
+// ParseCommand returns the command apply with these arguments.
+func ParseCommand(args ...string) event.Command {
+	c := event.Command{Name: "apply"}
+	for _, arg := range args {
+		name, isFlag := strings.CutPrefix(arg, "--")
+		if !isFlag {
+			c.Args = append(c.Args, arg)
+			continue
+		}
+		name, value, hasValue := strings.Cut(name, "=")
+		f := event.Flag{Name: name, Value: value, Switch: !hasValue, Short: map[string]string{"yes": "y", "limit": "l", "inventory": "i"}[name]}
+		f.Global = slices.Contains([]string{"limit", "inventory", "var", "runs"}, name)
+		c.Flags = append(c.Flags, f)
+	}
+	return c
 }
 
 // RunStep adds a step with that duration, and returns the end of the step.
@@ -48,15 +68,23 @@ func (s *Script) addStep(end event.Event, at time.Time) time.Time {
 	return s.At
 }
 
-// EndRun ends the run.
-func (s *Script) EndRun(exit engine.ExitCode, reason string) {
-	s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: exit, Reason: reason}})
+// EndRun ends the run with findings. The run is complete if all its pools are.
+func (s *Script) EndRun(f engine.Findings, end event.RunEnd) {
+	end.Verdict = engine.NewVerdict(f)
+	end.Exit, end.Complete = end.Verdict.Exit, end.Verdict.Complete
+	for _, p := range end.Pools {
+		end.Complete = end.Complete && p.Complete
+	}
+	s.AddEvent(event.Event{Type: event.RunEnded, End: &end})
 }
 
-// EndByFailure ends the run with a failure, and adds more text to the reason.
-func (s *Script) EndByFailure(f engine.Failure, more string) {
-	cause := event.EndCause{Kind: event.FailedEnd, Failure: &f}
-	s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: f.Error() + more, Cause: cause}})
+// EndByFailure ends the run with a failure.
+func (s *Script) EndByFailure(f engine.Failure) {
+	var failed []string
+	if f.Host != "" {
+		failed = []string{f.Host}
+	}
+	s.EndRun(engine.Findings{Failures: []engine.Failure{f}}, event.RunEnd{Failed: failed})
 }
 
 // PrintEnding returns the lines that the end of the run prints.
@@ -91,16 +119,6 @@ func (s *Script) RollHost(i int) {
 	at = s.RunStep(host, "wait for boot", at, time.Duration(600+i%11)*time.Second)
 	s.RunStep(host, "release", at, 200*time.Millisecond)
 	s.AddEvent(event.Event{Type: event.HostDone, Host: host})
-}
-
-// EndIncomplete ends the run. The run is complete if all its pools are
-// complete.
-func (s *Script) EndIncomplete(end event.RunEnd) {
-	end.Complete = true
-	for _, p := range end.Pools {
-		end.Complete = end.Complete && p.Complete
-	}
-	s.AddEvent(event.Event{Type: event.RunEnded, End: &end})
 }
 
 // UpdateHosts disrupts and updates hosts.

@@ -4,89 +4,78 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/report"
 )
 
-func commandLine(name string, args []string) string {
-	words := []string{"holdfast"}
-	if !slices.Contains(args, name) {
-		words = append(words, name)
+// The flags that another run does not repeat.
+const (
+	savedPlan = "plan"
+	limit     = "limit"
+)
+
+func hasFlag(c event.Command, name string) bool {
+	return slices.ContainsFunc(c.Flags, func(f event.Flag) bool { return f.Name == name })
+}
+
+func withoutFlags(c event.Command, names ...string) event.Command {
+	c.Flags = slices.DeleteFunc(slices.Clone(c.Flags), func(f event.Flag) bool { return slices.Contains(names, f.Name) })
+	return c
+}
+
+func withSwitch(c event.Command, name string) event.Command {
+	if !hasFlag(c, name) {
+		c.Flags = append(slices.Clip(c.Flags), event.Flag{Name: name, Switch: true})
 	}
-	for _, arg := range args {
-		words = append(words, hostscript.Quote(arg))
+	return c
+}
+
+func withLimit(c event.Command, hosts []string) event.Command {
+	c = withoutFlags(c, limit)
+	c.Flags = append(c.Flags, event.Flag{Name: limit, Short: "l", Value: limitPattern(hosts)})
+	return c
+}
+
+// commandLine returns a command as a person types it, without secret values.
+func commandLine(c event.Command) string {
+	words := []string{"holdfast", c.Name}
+	for _, arg := range c.Args {
+		if !strings.Contains(arg, report.Hidden) {
+			words = append(words, hostscript.Quote(arg))
+		}
+	}
+	for _, f := range c.Flags {
+		if strings.Contains(f.Value, report.Hidden) {
+			continue
+		}
+		words = append(words, spellFlag(f))
+		if !f.Switch {
+			words = append(words, hostscript.Quote(f.Value))
+		}
 	}
 	return strings.Join(words, " ")
 }
 
-func withoutFlag(args []string, long, short string) []string {
-	rest := []string{}
-	for i := 0; i < len(args); i++ {
-		switch arg := args[i]; {
-		case arg == long, arg == short && short != "":
-			i++
-		case strings.HasPrefix(arg, long+"="), short != "" && strings.HasPrefix(arg, short) && !strings.HasPrefix(arg, "--"):
-		default:
-			rest = append(rest, arg)
-		}
+func spellFlag(f event.Flag) string {
+	if f.Short != "" {
+		return "-" + f.Short
 	}
-	return rest
+	return "--" + f.Name
 }
 
-func withoutSwitch(args []string, long, short string) []string {
-	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
-		return arg == long || strings.HasPrefix(arg, long+"=") || arg == short && short != ""
-	})
-}
-
-// planArguments returns the arguments of apply that plan also accepts.
-func planArguments(args []string) []string {
-	for _, f := range []string{"--plan", "--on-held", "--tags", "--skip-tags"} {
-		args = withoutFlag(args, f, "")
-	}
-	args = withoutSwitch(args, "--yes", "-y")
-	for _, f := range []string{"--step", "--best-effort", "--continue-over-incomplete"} {
-		args = withoutSwitch(args, f, "")
-	}
-	valued := []string{"--inventory", "-i", "--var", "--var-file", "--limit", "-l", "--runs", "--forks", "-f"}
-	rest := []string{}
-	for i := 0; i < len(args); i++ {
-		if !strings.HasPrefix(args[i], "-") { // the word apply, and a playbook
+// secretFlags returns the flags and variables with secret values.
+func secretFlags(c event.Command) []string {
+	var names []string
+	for _, f := range c.Flags {
+		if !strings.Contains(f.Value, report.Hidden) {
 			continue
 		}
-		rest = append(rest, args[i])
-		if slices.Contains(valued, args[i]) && i+1 < len(args) {
-			i++
-			rest = append(rest, args[i])
+		text := "--" + f.Name
+		if name, _, ok := strings.Cut(f.Value, "="); ok && !strings.Contains(name, report.Hidden) {
+			text += " " + name
 		}
+		names = append(names, text)
 	}
-	return rest
-}
-
-// withoutHidden also returns the names of the flags and variables with secret values.
-func withoutHidden(args []string) (rest, left []string) {
-	for _, arg := range args {
-		flag, value := "", arg
-		if strings.HasPrefix(arg, "--") && strings.Contains(arg, "=") {
-			flag, value, _ = strings.Cut(arg, "=")
-		} else if n := len(rest); n > 0 && strings.HasPrefix(rest[n-1], "-") && !strings.HasPrefix(arg, "-") {
-			flag = rest[n-1]
-		}
-		if !strings.Contains(value, report.Hidden) {
-			rest = append(rest, arg)
-			continue
-		}
-		if flag != "" && !strings.HasPrefix(arg, "--") {
-			rest = rest[:len(rest)-1]
-		}
-		name, _, named := strings.Cut(value, "=")
-		switch {
-		case flag == "":
-			flag = "an argument that is secret"
-		case named && !strings.Contains(name, report.Hidden):
-			flag += " " + name
-		}
-		left = append(left, flag)
-	}
-	return rest, left
+	return names
 }

@@ -27,18 +27,16 @@ func TestCompleteness(t *testing.T) {
 		s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
 	}
 	closed := "pool worker: outside its maintenance window for a batch of 30m (Sat 22:00-04:00 UTC); the next may begin on Sat 2026-11-21 22:00 UTC"
-	incomplete := func(list []engine.Exclusion) event.EndCause {
-		return event.EndCause{Kind: event.IncompleteEnd, Excluded: list}
-	}
+	excluded := func(list []engine.Exclusion) engine.Findings { return engine.Findings{Excluded: list} }
 	for name, tell := range map[string]func(s *reporttest.Script){
 		"end-complete": func(s *reporttest.Script) {
-			s.StartRun("apply")
+			s.StartRun()
 			planned(s, nil, "worker-01", "worker-02")
 			s.UpdateHosts("worker-01", "worker-02")
-			s.EndIncomplete(event.RunEnd{Reason: "every host matches", Updated: []string{"worker-01", "worker-02"}, Pools: reporttest.PoolStatuses(nil, engine.Updated)})
+			s.EndRun(engine.Findings{}, event.RunEnd{Updated: []string{"worker-01", "worker-02"}, Pools: reporttest.PoolStatuses(nil, engine.Updated)})
 		},
 		"end-incomplete": func(s *reporttest.Script) {
-			s.StartRun("apply", "--yes")
+			s.StartRun("--yes")
 			left := append(one("worker-03", engine.Held, "held by ann@bastion since 2026-11-21 07:00 UTC for \"fans\""), paused...)
 			left = append(left, one("worker-04", engine.Unreachable, "connect to 10.0.1.4:22: no route to host")...)
 			left = append(left, one("worker-05", engine.Unclear, "two deployments are booted")...)
@@ -48,61 +46,61 @@ func TestCompleteness(t *testing.T) {
 			s.At = s.RunStep("worker-02", "hold", s.At, time.Second)
 			f := &engine.Failure{Host: "worker-02", Step: "wait for units", Cause: "crio.service has failed"}
 			s.FailStep(f, s.At, time.Minute)
-			s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-02", Failure: f, HostOutcome: event.RolledBackOutcome, Message: "it was rolled back to 1.0, and stays held"})
-			end := event.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: gpu-[0-4] are paused; worker-02 is not updated, because of a failure; worker-03 is held; worker-04 is unreachable; worker-05 is unclear; worker-06 is rolled back; holdfast plan says why"}
+			s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-02", Failure: f, Outcome: event.RolledBackOutcome, Message: "it was rolled back to 1.0, and stays held"})
+			end := event.RunEnd{}
 			end.Updated, end.Failed = []string{"worker-01"}, []string{"worker-02"}
 			end.Pools = reporttest.PoolStatuses(map[engine.HostState]int{engine.HeldState: 1, engine.Unreached: 1, engine.Degraded: 3}, engine.PausedState)
-			s.EndIncomplete(end)
+			s.EndRun(engine.Findings{Failures: []engine.Failure{*f}, Excluded: append(left, engine.Exclusion{Host: "worker-02", Kind: engine.Failed, Reason: f.Cause})}, end)
 		},
 		"end-paused": func(s *reporttest.Script) {
-			s.StartRun("apply")
+			s.StartRun()
 			planned(s, paused, "worker-01")
 			s.UpdateHosts("worker-01")
-			s.EndIncomplete(event.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: gpu-[0-4] are paused (the inventory pauses pool gpu)", Cause: incomplete(paused), Pools: reporttest.PoolStatuses(nil, engine.PausedState)})
+			s.EndRun(excluded(paused), event.RunEnd{Updated: []string{"worker-01"}, Pools: reporttest.PoolStatuses(nil, engine.PausedState)})
 		},
 		"end-closed": func(s *reporttest.Script) {
-			s.StartRun("apply", "--yes")
+			s.StartRun("--yes")
 			planned(s, one("worker-01", engine.Closed, closed))
 			s.RunStep("worker-01", "stage", s.At, time.Minute)
-			s.EndIncomplete(event.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-01 is waiting for a maintenance window (" + closed + ")", Cause: incomplete(one("worker-01", engine.Closed, closed)), Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Staged: 1}, engine.Updated)})
+			s.EndRun(excluded(one("worker-01", engine.Closed, closed)), event.RunEnd{Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Staged: 1}, engine.Updated)})
 		},
 		"end-rolled-back": func(s *reporttest.Script) {
-			s.StartRun("apply", "--yes")
+			s.StartRun("--yes")
 			planned(s, one("worker-01", engine.RolledBack, "it was rolled back from bc30253b4147"))
-			s.EndIncomplete(event.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: worker-01 is rolled back (it was rolled back from bc30253b4147)", Cause: incomplete(one("worker-01", engine.RolledBack, "it was rolled back from bc30253b4147")), Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Degraded: 1}, engine.Updated)})
+			s.EndRun(excluded(one("worker-01", engine.RolledBack, "it was rolled back from bc30253b4147")), event.RunEnd{Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Degraded: 1}, engine.Updated)})
 		},
 		"end-unfinished": func(s *reporttest.Script) {
 			s.StartRun()
 			p := engine.Plan{RecordedOn: []string{"worker-03"}, Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}, {Host: "worker-02", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}}}
 			s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
-			s.EndIncomplete(event.RunEnd{Exit: engine.ExitRefused, Reason: "refused: an earlier roll-out has not reached every host", Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Pending: 12}, engine.Pending)})
+			s.EndRun(engine.Findings{Unfinished: p.Unfinished}, event.RunEnd{Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Pending: 12}, engine.Pending)})
 		},
 		"end-limit": func(s *reporttest.Script) {
-			s.StartRun("apply", "-y", "-l", "x", "-lworker-01", "--limit=worker-01")
+			s.StartRun("--yes", "--limit=worker-01")
 			planned(s, nil, "worker-01")
 			s.UpdateHosts("worker-01")
-			s.EndIncomplete(event.RunEnd{Reason: "every host within the limit matches", Updated: []string{"worker-01"}, Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Pending: 11}, engine.Updated)})
+			s.EndRun(engine.Findings{}, event.RunEnd{Updated: []string{"worker-01"}, Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.Pending: 11}, engine.Updated)})
 		},
 		"end-failed-held": func(s *reporttest.Script) {
-			s.StartRun("apply", "-y", "-lworker*")
+			s.StartRun("--yes", "--limit=worker*")
 			planned(s, one("worker-03", engine.Held, "held by ann@bastion"), "worker-01")
 			f := &engine.Failure{Host: "worker-01", Step: "stage", Cause: "no space left on device"}
 			s.FailStep(f, s.At, time.Minute)
 			s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f})
-			s.EndIncomplete(event.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device", Cause: event.EndCause{Kind: event.FailedEnd, Failure: f}, Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.HeldState: 1, engine.Pending: 1}, engine.Updated)})
+			s.EndRun(engine.Findings{Failures: []engine.Failure{*f}, Excluded: one("worker-03", engine.Held, "held by ann@bastion")}, event.RunEnd{Failed: []string{"worker-01"}, Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.HeldState: 1, engine.Pending: 1}, engine.Updated)})
 		},
 		"end-held-paused": func(s *reporttest.Script) {
-			s.StartRun("apply", "-y")
+			s.StartRun("--yes")
 			left := append(one("worker-03", engine.Held, "held by ann@bastion"), paused...)
 			planned(s, left)
-			s.EndIncomplete(event.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-03 is held (held by ann@bastion); gpu-[0-4] are paused (the inventory pauses pool gpu)", Cause: incomplete(left), Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.PausedState)})
+			s.EndRun(excluded(left), event.RunEnd{Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.PausedState)})
 		},
 		"end-plays": func(s *reporttest.Script) {
-			s.StartRun("apply", "restart.yaml")
+			s.StartRun("restart.yaml")
 			planned(s, one("worker-01", engine.Blocked, "pool worker: no seat"), "worker-02")
 			planned(s, one("worker-03", engine.Held, "held by ann@bastion"), "worker-01")
 			s.UpdateHosts("worker-02", "worker-01")
-			s.EndIncomplete(event.RunEnd{Exit: engine.ExitRefused, Reason: "play restart: incomplete: worker-03 is held", Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.Updated)})
+			s.EndRun(excluded(one("worker-03", engine.Held, "held by ann@bastion")), event.RunEnd{Updated: []string{"worker-01", "worker-02"}, Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.Updated)})
 		},
 	} {
 		var s reporttest.Script

@@ -13,10 +13,10 @@ import (
 // for any number of changes.
 func TestSummaryOfConfigs(t *testing.T) {
 	image := reporttest.OSPlan("w-1", "worker", "", "").Changes[0]
-	group, dir, link := reporttest.ConfigChange("create", "user group/wheel", reporttest.NoRule, reporttest.None), reporttest.ConfigChange("create", "directory /srv/a", reporttest.NoRule, reporttest.None), reporttest.ConfigChange("delete", "link /etc/localtime", reporttest.NoRule, reporttest.None)
+	group, dir, link := reporttest.ConfigChange("create", "group wheel", reporttest.NoRule, reporttest.None), reporttest.ConfigChange("create", "directory /srv/a", reporttest.NoRule, reporttest.None), reporttest.ConfigChange("delete", "link /etc/localtime", reporttest.NoRule, reporttest.None)
 	files := reporttest.InDirectory("create", "/etc/containers/registries.d", 480)
 	var s reporttest.Script
-	s.StartRun("apply")
+	s.StartRun()
 	p := engine.Plan{Hosts: []engine.HostPlan{
 		reporttest.HostWithChanges("w-1", reporttest.Reboot, image, files[0]), reporttest.HostWithChanges("w-2", reporttest.ReloadCrio, append(files, group, dir, dir, link, reporttest.UserChange("core"), reporttest.UserChange("ann"))...),
 		reporttest.HostWithChanges("w-3", reporttest.ReloadCrio, reporttest.AsDrift(files[0])), reporttest.HostWithChanges("w-4", reporttest.ReloadCrio, files[0], reporttest.AsDrift(files[1]), reporttest.AsDrift(reporttest.UserChange("core"))),
@@ -28,6 +28,6 @@ func TestSummaryOfConfigs(t *testing.T) {
 		s.RunStep(hp.Host, "write", s.At, time.Second)
 		s.AddEvent(event.Event{Type: event.HostDone, Host: hp.Host})
 	}
-	s.EndRun(engine.ExitOK, "every host matches")
+	s.EndRun(engine.Findings{}, event.RunEnd{})
 	reporttest.CompareGolden(t, "end-configs", s.PrintEnding(t))
 }

@@ -14,8 +14,8 @@ func TestReportedDriftEnds(t *testing.T) {
 	p := reporttest.ConfigPlans()["drift"]
 	p.Hosts, p.Batches = nil, nil
 	var s reporttest.Script
-	s.StartRun("apply", "--yes")
+	s.StartRun("--yes")
 	s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
-	s.EndRun(engine.ExitWork, "incomplete: edge-[01-03]: drift, which is only reported; holdfast plan shows it")
+	s.EndRun(engine.Findings{Drift: p.DriftingHosts()}, event.RunEnd{})
 	reporttest.CompareGolden(t, "end-drift", s.PrintEnding(t))
 }

@@ -63,9 +63,9 @@ func TestMembersTakenDownCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s reporttest.Script
-			s.StartRun("apply")
+			s.StartRun()
 			tc.tell(&member{&s, reporttest.Began})
-			s.EndRun(engine.ExitOK, "every host matches")
+			s.EndRun(engine.Findings{}, event.RunEnd{})
 			if got := s.PrintEnding(t); !strings.Contains(got, "etcd main: "+tc.want) {
 				t.Errorf("it ends with\n%s\nwithout %q", got, tc.want)
 			}

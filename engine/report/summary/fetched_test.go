@@ -15,7 +15,7 @@ import (
 // and the same figure as the last event of the run.
 func TestFetchedBytesAddUp(t *testing.T) {
 	var s reporttest.Script
-	s.StartRun("apply")
+	s.StartRun()
 	for _, mib := range []int64{30, 20} {
 		s.AddEvent(event.Event{Type: event.StepStarted, Host: "worker-1", Step: "stage", Kind: engine.StageStep})
 		s.At = s.At.Add(time.Second)
@@ -29,7 +29,7 @@ func TestFetchedBytesAddUp(t *testing.T) {
 	if got := tally.Hosts(); len(got) != 1 || got[0].Fetched != 50<<20 || got[0].FetchedAgain != 25<<20 {
 		t.Errorf("%+v", got)
 	}
-	s.EndRun(engine.ExitOK, "every host matches")
+	s.EndRun(engine.Findings{}, event.RunEnd{})
 	if got := s.PrintEnding(t); !strings.Contains(got, "from the bastion: 50 MiB to 1 host (25 MiB of it again)") {
 		t.Errorf("it ends with\n%s", got)
 	}

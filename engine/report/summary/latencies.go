@@ -12,7 +12,7 @@ import (
 )
 
 // writeLatencies writes two rows for each member, or only the slowest members if there are many.
-func writeLatencies(b *strings.Builder, members []event.MemberLatency) {
+func writeLatencies(b *strings.Builder, columns int, members []event.MemberLatency) {
 	switch {
 	case len(members) == 0:
 		return
@@ -26,7 +26,7 @@ func writeLatencies(b *strings.Builder, members []event.MemberLatency) {
 			[]string{"  " + m.Host, "WAL fsync", walText(m.Idle), walText(m.Staging), withTime(walText(m.Worst), m.WorstAt)},
 			[]string{"", "backend commit", commitText(m.Idle), commitText(m.Staging), commitText(m.Worst)})
 	}
-	_ = termtext.WriteTable(b, dropUnknown(rows)) // writing to a strings.Builder never fails
+	_ = termtext.WriteTable(termtext.Sized(b, columns), dropUnknown(rows)) // writing to a strings.Builder never fails
 }
 
 func dropUnknown(rows [][]string) [][]string {

@@ -8,138 +8,145 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
-	"holdfast/engine/report"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
 
-// NextSteps returns the lines after the summary of a run that failed or left
-// work: each kind of failure, the exclusions, and one next step.
-func (s *Summary) NextSteps(end event.RunEnd) []string {
+// NextSteps returns the lines about everything that the run left undone, each
+// kind of finding once, with the advice about it. It also returns the next
+// command to type, or "".
+func (s *Summary) NextSteps(end event.RunEnd) (lines []string, command string) {
 	touched := s.Format() != ""
 	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
 	if done || end.Exit == engine.ExitStopped && !touched {
-		return nil
+		return nil, ""
 	}
-	told := end.Cause
-	if _, cut := s.ShortReason(end); cut { // a cut reason begins with the failure, and names only some of the other hosts
-		told = event.EndCause{Kind: end.Cause.Kind, Failure: end.Cause.Failure}
+	lines = append(s.failureLines(), s.otherFailureLines(end)...)
+	if b := end.SpentBudget; b != nil {
+		lines = append(lines, spentBudgetLine(*b))
 	}
-	lines := s.failureLines(told)
-	for _, e := range s.others {
-		lines = append(lines, shortFailureLines(StepName(e)+" failed", *e.Failure, report.NamesFailure(told, e.Host, e.Failure.Step), false)...)
+	lines = append(lines, refusalLines(end.Verdict.Refusals)...)
+	for _, u := range end.Verdict.UnhealthyClusters {
+		lines = append(lines, u.String())
 	}
-	for _, l := range planview.UnfinishedLines(s.plan.Unfinished, false) {
-		lines = append(lines, "unfinished: "+l)
+	if list := end.Verdict.Unfinished; len(list) > 0 {
+		for _, l := range planview.UnfinishedLines(list, false) {
+			lines = append(lines, "unfinished: "+l)
+		}
+		lines = append(lines, planview.RecordLines(s.plan)...)
 	}
-	lines = append(lines, planview.RecordLines(s.plan)...)
-	lines = append(lines, s.exclusionLines(told)...)
+	for _, g := range planview.GroupExclusions(s.unshownExclusions(end), false) {
+		lines = append(lines, string(g.Kind)+": "+g.Text)
+	}
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
-		return append(lines, s.driftLines()...)
+		lines = append(lines, s.driftLines()...)
 	}
-	return append(lines, s.adviceLines(end, touched)...)
+	advice, command := s.listAdvice(end, touched)
+	return append(lines, advice...), command
 }
 
 // failedKinds is the number of kinds of failure that are shown.
 const failedKinds = 5
 
-func (s *Summary) failureLines(told event.EndCause) []string {
+func (s *Summary) failureLines() []string {
 	type key struct{ step, cause string }
-	hosts := map[key][]*hostSummary{}
-	var order []key
+	var groups textutil.Groups[key, *hostSummary]
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
-		h := s.hosts[name]
-		if h.failure == nil || h.failure.Kind == engine.StoppedFailure {
-			continue
+		if h := s.hosts[name]; h.failure != nil && h.failure.Kind != engine.StoppedFailure {
+			groups.Add(key{h.failure.Step, h.failure.Cause}, h)
 		}
-		k := key{h.failure.Step, h.failure.Cause}
-		if hosts[k] == nil {
-			order = append(order, k)
-		}
-		hosts[k] = append(hosts[k], h)
 	}
 	var lines []string
-	for i, k := range order {
+	for i, k := range groups.Keys() {
 		if i == failedKinds {
-			lines = append(lines, fmt.Sprintf("and %s more; they are above, and in the journal", termtext.FormatCount(len(order)-i, "kind of failure", "kinds of failure")))
-			break
+			return append(lines, fmt.Sprintf("and %s more; they are above, and in the journal", termtext.FormatCount(len(groups.Keys())-i, "kind of failure", "kinds of failure")))
 		}
-		lines = append(lines, failureGroupLines(hosts[k], told)...)
+		var names []string
+		for _, h := range groups.Of(k) {
+			names = append(names, h.name)
+		}
+		lines = append(lines, shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+k.step, *groups.Of(k)[0].failure)...)
 	}
 	return lines
 }
 
-func failureGroupLines(hosts []*hostSummary, told event.EndCause) []string {
-	var names []string
-	for _, h := range hosts {
-		names = append(names, h.name)
+// otherFailureLines returns the failures of steps without a host, and those of which no event has come.
+func (s *Summary) otherFailureLines(end event.RunEnd) []string {
+	var lines []string
+	shown := map[string]bool{}
+	for _, e := range s.others {
+		shown[e.Failure.Step] = true
+		lines = append(lines, shortFailureLines(StepName(e)+" failed", *e.Failure)...)
 	}
-	f := *hosts[0].failure
-	known := slices.ContainsFunc(names, func(name string) bool { return report.NamesFailure(told, name, f.Step) })
-	return shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, known, len(hosts) > 1)
+	for _, f := range end.Verdict.Failures {
+		if f.Kind == engine.StoppedFailure || f.Host == "" && shown[f.Step] || f.Host != "" && s.hosts[f.Host] != nil && s.hosts[f.Host].failure != nil {
+			continue
+		}
+		for i, l := range strings.Split(strings.TrimSpace(f.Error()), "\n") {
+			if l = strings.TrimSpace(l); i > 0 {
+				l = "  " + l
+			}
+			lines = append(lines, l)
+		}
+		if f.Hint != "" {
+			lines = append(lines, "    hint: "+f.Hint)
+		}
+	}
+	return lines
 }
 
-// shortFailureLines returns a failure as one line and its hint. It leaves out a
-// cause that the reason of the run contains, and returns nothing if no other
-// text is left.
-func shortFailureLines(what string, f engine.Failure, known, more bool) []string {
-	var lines []string
+func shortFailureLines(title string, f engine.Failure) []string {
+	lines := []string{title + ": " + shortCause(f)}
 	if f.Hint != "" {
 		lines = append(lines, "    hint: "+f.Hint)
 	}
-	cause, added := shortCause(f)
-	switch {
-	case !known || added:
-		what += ": " + cause
-	case !more && len(lines) == 0:
-		return nil
-	}
-	return append([]string{what}, lines...)
+	return lines
 }
 
-// openExclusions leaves out hosts that were updated later, and those whose failure is shown elsewhere.
-func (s *Summary) openExclusions() []engine.Exclusion {
-	var list []engine.Exclusion
-	for _, x := range s.excluded {
-		h := s.hosts[x.Host]
-		if h != nil && (h.updated && h.play >= x.play || h.failure != nil && x.Kind == engine.Failed) {
-			continue
-		}
-		list = append(list, x.Exclusion)
+func spentBudgetLine(b event.SpentBudget) string {
+	owner := "pool " + b.Pool
+	if b.Play != "" {
+		owner = "play " + b.Play
 	}
-	return list
+	return fmt.Sprintf("%d hosts have failed, more than the failure budget of %s allows; --best-effort continues with the others", b.Failed, owner)
 }
 
-func (s *Summary) exclusionLines(told event.EndCause) []string {
+// mostRefusals is the number of refusals that are shown.
+const mostRefusals = 5
+
+func refusalLines(list []string) []string {
 	var lines []string
-	untold := slices.DeleteFunc(s.openExclusions(), func(x engine.Exclusion) bool { return report.NamesExclusion(told, x) })
-	for _, g := range planview.GroupExclusions(untold, false) {
-		lines = append(lines, string(g.Kind)+": "+g.Text)
+	for i, refusal := range list {
+		if i == mostRefusals {
+			return append(lines, fmt.Sprintf("not safe: %d more; holdfast plan shows them", len(list)-i))
+		}
+		lines = append(lines, "not safe: "+refusal)
 	}
 	return lines
 }
 
-func (s *Summary) driftLines() []string {
-	var lines, order []string
-	hosts := map[string][]string{}
-	for _, d := range s.plan.Drift {
-		what := planview.CountKinds(d.Changes)
-		if hosts[what] == nil {
-			order = append(order, what)
-		}
-		hosts[what] = append(hosts[what], d.Host)
-	}
-	for _, what := range order {
-		lines = append(lines, "drifted: "+termtext.FoldHosts(hosts[what])+": "+what)
-	}
-	return append(lines, `apply leaves that alone, by drift = "report" of their pools`,
-		"to keep these changes: put them into the documents; to undo them: take drift = \"report\" out of the pool")
+// unshownExclusions leaves out hosts whose failure is shown.
+func (s *Summary) unshownExclusions(end event.RunEnd) []engine.Exclusion {
+	return slices.DeleteFunc(slices.Clone(end.Verdict.Excluded), func(x engine.Exclusion) bool {
+		h := s.hosts[x.Host]
+		return x.Kind == engine.Failed && h != nil && h.failure != nil
+	})
 }
 
-// maxReason is the longest reason that is shown in full, in bytes. Longer
-// reasons name many hosts one by one.
-const maxReason = 400
+func (s *Summary) driftLines() []string {
+	var lines []string
+	var groups textutil.Groups[string, string]
+	for _, d := range s.plan.Drift {
+		groups.Add(planview.CountKinds(d.Changes), d.Host)
+	}
+	for changes, hosts := range groups.All() {
+		lines = append(lines, "drifted: "+termtext.FoldHosts(hosts)+": "+changes)
+	}
+	return append(lines, `apply does not undo drift of pools with drift = "report"`,
+		"to keep these changes, put them into the documents",
+		`to undo them, take drift = "report" out of the pool`)
+}
 
 // StepName returns the name of the step of an event, with its cluster if it has one.
 func StepName(e event.Event) string {

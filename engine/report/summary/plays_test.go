@@ -14,34 +14,34 @@ import (
 func TestPlaysEnd(t *testing.T) {
 	for name, tell := range map[string]func(s *reporttest.Script){
 		"end-second-play": func(s *reporttest.Script) {
-			s.StartRun("apply", "night.yaml")
+			s.StartRun("night.yaml")
 			s.BeginPlay("upgrade", "", "worker-01", "worker-02")
 			s.RebootHost("worker-01", time.Minute)
 			s.RebootHost("worker-02", time.Minute)
 			s.BeginPlay("journald", "restart systemd-journald.service", "worker-01", "worker-02")
 			s.FailHost("worker-01", "service systemd-journald.service", "exit status 1", "it stays held, with the reason in its hold")
-			cause := event.EndCause{Kind: event.FailedEnd, Failure: &engine.Failure{Host: "worker-01", Step: "service systemd-journald.service", Cause: "exit status 1"}}
-			s.AddEvent(event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}, Cause: cause}})
+			failed := engine.Failure{Host: "worker-01", Step: "service systemd-journald.service", Cause: "exit status 1"}
+			s.EndRun(engine.Findings{Failures: []engine.Failure{failed}}, event.RunEnd{Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}})
 		},
 		"end-two-reboots": func(s *reporttest.Script) {
-			s.StartRun("apply", "twice.yaml")
+			s.StartRun("twice.yaml")
 			s.BeginPlay("one", "reboot", "worker-01")
 			s.RebootHost("worker-01", 20*time.Second)
 			s.At = s.At.Add(time.Hour)
 			s.BeginPlay("two", "reboot", "worker-01")
 			s.RebootHost("worker-01", 30*time.Second)
-			s.EndRun(engine.ExitOK, "the playbook is done; holdfast status says whether every host matches")
+			s.EndRun(engine.Findings{}, event.RunEnd{})
 		},
 		"end-held-in-second-play": func(s *reporttest.Script) {
-			s.StartRun("apply", "twice.yaml")
+			s.StartRun("twice.yaml")
 			s.BeginPlay("one", "reboot", "worker-01")
 			s.RebootHost("worker-01", 20*time.Second)
 			p := engine.Plan{Total: 3, Play: "two", Excluded: []engine.Exclusion{{Host: "worker-01", Kind: engine.Held, Reason: "held by ann@bastion"}}}
 			s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
-			s.EndRun(engine.ExitRefused, "play two: incomplete: worker-01 is held")
+			s.EndRun(engine.Findings{Excluded: p.Excluded}, event.RunEnd{Updated: []string{"worker-01"}})
 		},
 		"end-went-back": func(s *reporttest.Script) {
-			s.StartRun("apply")
+			s.StartRun()
 			s.BeginPlay("", "", "worker-01")
 			at := s.RunStep("worker-01", "hold", s.At, time.Second)
 			at = s.RunStep("worker-01", "finalize", at, time.Second)
@@ -51,8 +51,8 @@ func TestPlaysEnd(t *testing.T) {
 			at = s.RunStep("worker-01", "roll back", at, time.Second)
 			at = s.RunStep("worker-01", "wait for the previous OS", at, 30*time.Second)
 			s.RunStep("worker-01", "release", at, time.Second)
-			s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f, HostOutcome: event.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
-			s.EndByFailure(*f, "")
+			s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f, Outcome: event.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
+			s.EndByFailure(*f)
 		},
 	} {
 		var s reporttest.Script

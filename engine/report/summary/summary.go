@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -17,23 +16,17 @@ import (
 // Summary collects the results of a run: the outcome of each host, durations, the health of etcd, and the next
 // step.
 type Summary struct {
+	Columns int // width of the terminal; 0: it is not known
+
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary
 	etcd       voters.Watches
 	latencies  latency.Tally
 	totals     totals.Tally
-	others     []event.Event   // steps that failed on no host, such as gates and snapshots
-	plan       engine.Plan     // the last approved plan
-	play       int             // number of the play of that plan, from 1
-	excluded   []playExclusion // hosts that any plan of the run excludes
-	args       []string        // arguments of the run
+	others     []event.Event // steps that failed on no host, such as gates and snapshots
+	plan       engine.Plan   // the last approved plan
+	command    event.Command // the command of the run
 	began, now time.Time
-}
-
-// playExclusion is a host that the plan of a play excludes.
-type playExclusion struct {
-	engine.Exclusion
-	play int
 }
 
 type hostSummary struct {
@@ -47,7 +40,6 @@ type hostSummary struct {
 	neverHeld   bool            // nothing disrupted the host
 	last        time.Time       // begin of the last step
 	updated     bool            // all work that has begun is done
-	play        int             // the last play that updated the host
 	failure     *engine.Failure
 	became      string // state of a failed host, in words
 	fate        event.HostOutcome
@@ -84,7 +76,7 @@ func (s *Summary) AddEvent(e event.Event) {
 	s.followEtcd(e)
 	switch {
 	case e.Type == event.RunStarted && e.Start != nil:
-		s.args = e.Start.Args
+		s.command = e.Start.Command
 	case e.Type == event.Planned && e.Plan != nil:
 		s.addPlan(*e.Plan)
 	case e.Type == event.EtcdSampled: // followEtcd has handled it
@@ -93,7 +85,7 @@ func (s *Summary) AddEvent(e event.Event) {
 			s.clusterNamed(e.Cluster).governed.Add(*e.Governor)
 		}
 	case e.Host != "":
-		s.hostNamed(e.Host).addEvent(e, s.play)
+		s.hostNamed(e.Host).addEvent(e)
 	case e.Type == event.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
 		s.others = append(s.others, e)
 	}
@@ -113,12 +105,6 @@ func (s *Summary) followEtcd(e event.Event) {
 
 func (s *Summary) addPlan(p engine.Plan) {
 	s.plan = p
-	s.play++
-	for _, x := range p.Excluded {
-		if !slices.ContainsFunc(s.excluded, func(o playExclusion) bool { return o.Exclusion == x }) {
-			s.excluded = append(s.excluded, playExclusion{x, s.play})
-		}
-	}
 	for _, hp := range p.Hosts {
 		s.hostNamed(hp.Host).due = &plannedWork{planview.DescribeWork(hp), hp.FallsBack()}
 	}
@@ -138,7 +124,7 @@ func (s *Summary) clusterNamed(name string) *clusterSummary {
 	return s.clusters[name]
 }
 
-func (h *hostSummary) addEvent(e event.Event, play int) {
+func (h *hostSummary) addEvent(e event.Event) {
 	switch e.Type {
 	case event.StepStarted:
 		h.beginPlay()
@@ -152,10 +138,10 @@ func (h *hostSummary) addEvent(e event.Event, play int) {
 		}
 	case event.HostDone:
 		h.beginPlay()
-		h.updated, h.play = true, play
+		h.updated = true
 	case event.HostFailed:
 		h.beginPlay()
-		h.failure, h.became, h.fate = e.Failure, e.Message, e.HostOutcome
+		h.failure, h.became, h.fate = e.Failure, e.Message, e.Outcome
 	default: // the other events are not about the work on a host
 	}
 }

@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -37,19 +38,19 @@ func (s *Summary) Format() string {
 	}
 	var b strings.Builder
 	if len(touched) <= MaxHostRows {
-		writeHostRows(&b, touched)
+		writeHostRows(termtext.Sized(&b, s.Columns), touched)
 	} else {
-		writeFoldedRows(&b, touched)
+		writeFoldedRows(termtext.Sized(&b, s.Columns), touched)
 		writeExtremes(&b, touched)
 	}
 	writeFallbacks(&b, touched)
 	s.writeEtcdLines(&b)
-	writeLatencies(&b, s.latencies.Members())
+	writeLatencies(&b, s.Columns, s.latencies.Members())
 	s.writeTotals(&b, touched)
 	return b.String()
 }
 
-func writeHostRows(b *strings.Builder, hosts []touchedHost) {
+func writeHostRows(b io.Writer, hosts []touchedHost) {
 	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "DOWN FOR", "HELD FOR", "OUTCOME", "CHANGES"}}
 	for _, h := range hosts {
 		away, held := durationOrDash(h.Down), durationOrDash(h.heldFor)
@@ -84,24 +85,21 @@ func dropEmptyColumns(rows [][]string) [][]string {
 	return out
 }
 
-func writeFoldedRows(b *strings.Builder, hosts []touchedHost) {
+func writeFoldedRows(b io.Writer, hosts []touchedHost) {
 	type key struct{ result, held, did string }
-	groups := map[key][]string{}
-	var order []key
+	var groups textutil.Groups[key, string]
 	for _, h := range hosts {
 		k := key{result: h.outcomeText(), did: h.workText()}
 		if h.stillHeld() {
 			k.held = ", still held"
 		}
-		if groups[k] == nil {
-			order = append(order, k)
-		}
-		groups[k] = append(groups[k], h.name)
+		groups.Add(k, h.name)
 	}
-	slices.SortStableFunc(order, func(x, y key) int { return cmp.Compare(len(groups[x]), len(groups[y])) })
+	order := groups.Keys()
+	slices.SortStableFunc(order, func(x, y key) int { return cmp.Compare(len(groups.Of(x)), len(groups.Of(y))) })
 	rows := [][]string{{"  HOSTS", "OUTCOME", "CHANGES"}}
 	for _, k := range order {
-		rows = append(rows, []string{"  " + termtext.FoldHosts(groups[k]), k.result + k.held, k.did})
+		rows = append(rows, []string{"  " + termtext.FoldHosts(groups.Of(k)), k.result + k.held, k.did})
 	}
 	_ = termtext.WriteLongTable(b, rows) // writing to a strings.Builder never fails
 }
@@ -127,21 +125,14 @@ func writeExtremes(b *strings.Builder, hosts []touchedHost) {
 }
 
 func writeFallbacks(b *strings.Builder, hosts []touchedHost) {
-	var order []string
-	fell := map[string][]string{}
+	var groups textutil.Groups[string, string]
 	for _, h := range hosts {
-		if h.failedAction == nil {
-			continue
+		if f := h.failedAction; f != nil {
+			groups.Add(f.Step+": "+shortCause(*f), h.name)
 		}
-		cause, _ := shortCause(*h.failedAction)
-		why := h.failedAction.Step + ": " + cause
-		if fell[why] == nil {
-			order = append(order, why)
-		}
-		fell[why] = append(fell[why], h.name)
 	}
-	for _, why := range order {
-		fmt.Fprintf(b, "  an action failed, so a reboot was due: %s: %s\n", termtext.FoldHosts(fell[why]), why)
+	for cause, names := range groups.All() {
+		fmt.Fprintf(b, "  an action failed, so a reboot was due: %s: %s\n", termtext.FoldHosts(names), cause)
 	}
 }
 

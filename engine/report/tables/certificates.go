@@ -15,7 +15,7 @@ func writeCertificates(w io.Writer, clusters []engine.ClusterStatus) error {
 		for _, cert := range c.Certificates {
 			rows = append(rows, []string{
 				c.Name, string(cert.Role), cert.Host, cert.Subject, cert.Issuer,
-				cert.NotAfter.UTC().Format(timeLayout), fmt.Sprint(cert.DaysLeft(c.Time)),
+				cert.NotAfter.UTC().Format(timeLayout), daysLeft(cert.DaysLeft(c.Time)),
 			})
 		}
 	}
@@ -26,6 +26,14 @@ func writeCertificates(w io.Writer, clusters []engine.ClusterStatus) error {
 		return err
 	}
 	return termtext.WriteTable(w, rows)
+}
+
+// daysLeft returns a number of days. That of an expired certificate would be another one than in its note, which counts whole days.
+func daysLeft(days int) string {
+	if days < 0 {
+		return "expired"
+	}
+	return fmt.Sprint(days)
 }
 
 func certificateNotes(c etcdfacts.ClusterFacts, style termtext.Style) []string {

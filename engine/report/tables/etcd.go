@@ -11,6 +11,7 @@ import (
 
 // WriteEtcd writes etcd clusters and their members.
 func WriteEtcd(w io.Writer, clusters []etcdfacts.ClusterFacts, style termtext.Style) error {
+	w = termtext.Sized(w, style.Columns)
 	clusters = termtext.Safe(clusters)
 	rows := [][]string{{"CLUSTER", "MEMBER", "HOST", "ROLE", "HEALTH", "VERSION", "DB", "IN USE", "RAFT INDEX"}}
 	var notes []string
@@ -74,24 +75,24 @@ func raftText(m etcdfacts.Member) string {
 	switch {
 	case m.RaftIndex == 0:
 		return "-"
-	case m.Behind > 0:
-		return fmt.Sprintf("%d, %d behind", m.RaftIndex, m.Behind)
+	case m.EntriesBehind > 0:
+		return fmt.Sprintf("%d, %d behind", m.RaftIndex, m.EntriesBehind)
 	}
 	return fmt.Sprint(m.RaftIndex)
 }
 
 func databaseText(m etcdfacts.Member) string {
-	if m.DBQuota == 0 || m.DBBytes == 0 {
+	if m.DBQuotaBytes == 0 || m.DBBytes == 0 {
 		return formatBytes(m.DBBytes)
 	}
-	return fmt.Sprintf("%s, quota %s", formatBytes(m.DBBytes), formatBytes(m.DBQuota))
+	return fmt.Sprintf("%s, quota %s", formatBytes(m.DBBytes), formatBytes(m.DBQuotaBytes))
 }
 
 func inUseText(m etcdfacts.Member) string {
-	if m.DBInUse == 0 || m.DBBytes == 0 {
+	if m.DBInUseBytes == 0 || m.DBBytes == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%s, %.0f%%", formatBytes(m.DBInUse), 100*float64(m.DBInUse)/float64(m.DBBytes))
+	return fmt.Sprintf("%s, %.0f%%", formatBytes(m.DBInUseBytes), 100*float64(m.DBInUseBytes)/float64(m.DBBytes))
 }
 
 func orDash(text string) string {

@@ -13,6 +13,7 @@ import (
 // WriteEtcdStatus writes etcd clusters and their members, then the disk latencies of the members, and then
 // the certificates.
 func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtext.Style) error {
+	w = termtext.Sized(w, style.Columns)
 	clusters = termtext.Safe(clusters)
 	var facts []etcdfacts.ClusterFacts
 	var notes []string

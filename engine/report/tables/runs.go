@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/journal"
+	"holdfast/engine/report"
 	"holdfast/engine/report/termtext"
 )
 
@@ -23,7 +24,7 @@ func WriteRuns(w io.Writer, runs []journal.Run) error {
 			outcome = "still under way"
 		}
 		if r.End != nil {
-			exit, outcome = fmt.Sprint(int(r.End.Exit)), r.End.Reason
+			exit, outcome = fmt.Sprint(int(r.End.Exit)), report.EndText(*r.End)
 		}
 		if r.Problem != "" {
 			outcome = r.Problem

@@ -103,30 +103,26 @@ func shownStates(s engine.Status) []engine.HostState {
 
 func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 	type key struct{ state, version, note string }
-	var order []key
-	hosts := map[key][]string{}
+	var groups textutil.Groups[key, string]
 	for _, h := range s.Hosts {
-		k := key{string(h.State), strings.TrimSpace(h.Version + " " + shortDigest(h.Booted)), h.Note}
+		k := key{string(h.State), strings.TrimSpace(h.Version + " " + shortDigest(h.Booted)), h.Reason}
 		if verbose {
 			k.note = h.Host + "\x00" + k.note
 		} else if h.State == engine.Updated {
 			continue
 		}
-		if hosts[k] == nil {
-			order = append(order, k)
-		}
-		hosts[k] = append(hosts[k], h.Host)
+		groups.Add(k, h.Host)
 	}
-	if len(order) == 0 {
+	if len(groups.Keys()) == 0 {
 		return nil
 	}
 	rows := [][]string{{"HOST", "STATE", "BOOTED", "NOTE"}}
-	for _, k := range order {
+	for k, hosts := range groups.All() {
 		_, note, found := strings.Cut(k.note, "\x00")
 		if !found {
 			note = k.note
 		}
-		rows = append(rows, []string{strings.Join(textutil.FoldNames(hosts[k]), ","), k.state, k.version, note})
+		rows = append(rows, []string{strings.Join(textutil.FoldNames(hosts), ","), k.state, k.version, note})
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err

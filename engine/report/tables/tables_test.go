@@ -21,7 +21,7 @@ func TestTables(t *testing.T) {
 	clusters := []etcdfacts.ClusterFacts{{Name: "main", Version: "3.5.0", Alarms: []string{"NOSPACE on etcd-1"}, Members: []etcdfacts.Member{
 		{ID: "8e9e05c52164694d", Name: "etcd-0", Host: "etcd-0", Healthy: true, Leader: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20},
 		{ID: "8e9e05c52164694e", Name: "etcd-1", Host: "etcd-1", Problem: "no answer in time"},
-		{ID: "8e9e05c52164694f", Name: "etcd-2", Host: "etcd-2", Healthy: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20, DBInUse: 20 << 20, DBQuota: 2 << 30, StorageVersion: "3.6.0"},
+		{ID: "8e9e05c52164694f", Name: "etcd-2", Host: "etcd-2", Healthy: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20, DBInUseBytes: 20 << 20, DBQuotaBytes: 2 << 30, StorageVersion: "3.6.0"},
 	}}, {Name: "other", Problem: "no member answers"}}
 	for _, c := range []etcdfacts.Certificate{
 		{Role: etcdfacts.ServerCertificate, Host: "etcd-0", Subject: "etcd-0", Issuer: "etcd-ca", NotBefore: reporttest.Began.Add(-300 * 24 * time.Hour), NotAfter: reporttest.Began.Add(65 * 24 * time.Hour)},
@@ -35,7 +35,7 @@ func TestTables(t *testing.T) {
 	}
 	latencies := []engine.ClusterStatus{engine.NewClusterStatus(clusters[0], reporttest.Began), engine.NewClusterStatus(clusters[1], reporttest.Began)}
 	latencies[0].Members = slices.Clone(clusters[0].Members)
-	latencies[0].Members[1].RaftIndex, latencies[0].Members[1].Behind = 4000, 711
+	latencies[0].Members[1].RaftIndex, latencies[0].Members[1].EntriesBehind = 4000, 711
 	latencies[0].Latency = []engine.LatencyPoint{
 		{
 			Host: "etcd-0", Window: engine.Duration(5012 * time.Millisecond), WALFsyncP99: 0.0061, WALFsyncBucket: &engine.LatencyBucket{Low: 0.004, High: 0.008, Observed: 212},
@@ -55,12 +55,12 @@ func TestTables(t *testing.T) {
 			{Host: "etcd-0", Pool: "etcd", State: engine.Updated, Version: "2.0", Booted: "bc30253b414755b9"},
 			{Host: "etcd-1", Pool: "etcd", State: engine.Updated},
 			{Host: "etcd-2", Pool: "etcd", State: engine.Updated},
-			{Host: "worker-01", Pool: "worker", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "os 1.0 → bc30253b4147"},
-			{Host: "worker-02", Pool: "worker", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "os 1.0 → bc30253b4147"},
-			{Host: "worker-03", Pool: "worker", State: engine.HeldState, Note: hold.String(), Hold: &hold},
-			{Host: "edge-0", Pool: "edge", State: engine.Degraded, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "rolled back from bc30253b4147; give it another OS, or apply --retry-rolled-back"},
-			{Host: "edge-1", Pool: "edge", State: engine.PausedState, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "its pool is paused by the inventory; os 1.0 → bc30253b4147"},
-			{Host: "edge-2", Pool: "edge", State: engine.PausedState, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "its pool is paused by the inventory; os 1.0 → bc30253b4147"},
+			{Host: "worker-01", Pool: "worker", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Reason: "os 1.0 → bc30253b4147"},
+			{Host: "worker-02", Pool: "worker", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Reason: "os 1.0 → bc30253b4147"},
+			{Host: "worker-03", Pool: "worker", State: engine.HeldState, Reason: hold.String(), Hold: &hold},
+			{Host: "edge-0", Pool: "edge", State: engine.Degraded, Version: "1.0", Booted: "ffe304ca31ef56c1", Reason: "rolled back from bc30253b4147; give it another OS, or apply --retry-rolled-back"},
+			{Host: "edge-1", Pool: "edge", State: engine.PausedState, Version: "1.0", Booted: "ffe304ca31ef56c1", Reason: "its pool is paused by the inventory; os 1.0 → bc30253b4147"},
+			{Host: "edge-2", Pool: "edge", State: engine.PausedState, Version: "1.0", Booted: "ffe304ca31ef56c1", Reason: "its pool is paused by the inventory; os 1.0 → bc30253b4147"},
 			{Host: "edge-3", Pool: "edge", State: engine.Updated},
 		},
 		Clusters: clusters,
@@ -78,7 +78,7 @@ func TestTables(t *testing.T) {
 		"runs": func() error {
 			return tables.WriteRuns(&b, []journal.Run{
 				{ID: "20261121-090000-0003", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began.Add(time.Hour), Last: reporttest.Began.Add(time.Hour), UnderWay: true},
-				{ID: "20261121-080000-0001", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began, Last: reporttest.Began.Add(90 * time.Second), End: &event.RunEnd{Exit: 0, Reason: "every host matches"}},
+				{ID: "20261121-080000-0001", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began, Last: reporttest.Began.Add(90 * time.Second), End: &event.RunEnd{Exit: 0, Complete: true}},
 				{ID: "20261121-070000-0002", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began.Add(-time.Hour), Last: reporttest.Began.Add(-time.Hour), Steps: map[string]string{"etcd-1": "wait for boot"}},
 			})
 		},

@@ -18,10 +18,10 @@ func TestStatusOfConfigs(t *testing.T) {
 		Site:  "berlin",
 		Pools: []engine.PoolStatus{{Name: "worker", Total: 4, Counts: map[engine.HostState]int{engine.Pending: 1, engine.Drifted: 2, engine.Unreached: 1}}},
 		Hosts: []engine.HostStatus{
-			{Host: "worker-01", State: engine.Drifted, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "drift, only reported: " + note},
-			{Host: "worker-02", State: engine.Drifted, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "drift, only reported: " + note},
-			{Host: "worker-03", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "user core 1 SSH key → 2 SSH keys"},
-			{Host: "worker-04", State: engine.Unreached, Note: "connect to 10.0.1.4:22: no answer within 10s, and none from its jump host either"},
+			{Host: "worker-01", State: engine.Drifted, Version: "1.0", Booted: "ffe304ca31ef56c1", Reason: "drift, only reported: " + note},
+			{Host: "worker-02", State: engine.Drifted, Version: "1.0", Booted: "ffe304ca31ef56c1", Reason: "drift, only reported: " + note},
+			{Host: "worker-03", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Reason: "user core 1 SSH key → 2 SSH keys"},
+			{Host: "worker-04", State: engine.Unreached, Reason: "connect to 10.0.1.4:22: no answer within 10s, and none from its jump host either"},
 		},
 	}
 	var b bytes.Buffer

@@ -22,7 +22,7 @@ func TestTablesAreNotWide(t *testing.T) {
 			return tables.WriteEtcd(b, []etcdfacts.ClusterFacts{{Name: "main", Members: []etcdfacts.Member{{Name: "etcd-1", Host: "etcd-1", Problem: long}}}}, termtext.Style{})
 		},
 		"runs": func(b *bytes.Buffer) error {
-			return tables.WriteRuns(b, []journal.Run{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &event.RunEnd{Reason: long}}})
+			return tables.WriteRuns(b, []journal.Run{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &event.RunEnd{Verdict: engine.NewVerdict(engine.Findings{Failures: []engine.Failure{{Step: long}}})}}})
 		},
 		"holds": func(b *bytes.Buffer) error {
 			return tables.WriteHolds(b, []tables.HeldHost{{Host: "w", Hold: &engine.Hold{Kind: engine.RunHold, Reason: long}}}, 0)

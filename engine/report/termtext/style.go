@@ -3,7 +3,10 @@ package termtext
 import "charm.land/lipgloss/v2"
 
 // Style colours text on a terminal.
-type Style struct{ Colour bool }
+type Style struct {
+	Colour  bool
+	Columns int // width of the terminal; 0: it is not known
+}
 
 func (s Style) paintText(style lipgloss.Style, text string) string {
 	if !s.Colour {

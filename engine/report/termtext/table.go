@@ -13,6 +13,9 @@ import (
 
 // WriteTable writes rows with aligned columns. It makes their texts printable.
 func WriteTable(w io.Writer, rows [][]string) error {
+	if columns, narrow := isTooNarrow(w, rows); narrow {
+		return writeNarrow(w, rows, columns)
+	}
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
 	for _, r := range rows {
@@ -46,6 +49,9 @@ func WriteLongTable(w io.Writer, rows [][]string) error {
 // WriteTableWithNotes writes a table. If a row exceeds its maximum width, which
 // mayBe returns, its last column goes to a line below.
 func WriteTableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) error {
+	if columns, narrow := isTooNarrow(w, rows); narrow {
+		return writeNarrow(w, rows, columns)
+	}
 	wide := 0
 	for n := range len(rows[0]) - 1 {
 		column := 0

@@ -40,9 +40,9 @@ func FoldHosts(names []string) string {
 func FormatDuration(d engine.Duration) string {
 	t := time.Duration(d)
 	switch {
-	case t < 10*time.Second:
+	case t < 9950*time.Millisecond: // rounded to less than 10 s
 		return fmt.Sprintf("%.1f s", t.Seconds())
-	case t < 2*time.Minute:
+	case t < 119500*time.Millisecond:
 		return fmt.Sprintf("%.0f s", t.Seconds())
 	}
 	return t.Round(time.Second).String()
@@ -59,11 +59,12 @@ func ShortHashes(s string) string {
 // cause of a failure.
 const maxCause = 200
 
-// ShortenText returns the first line of a text, cut at maxCause.
+// ShortenText returns the first line of a text, cut before maxCause: after a clause if most of the text stays, else after a
+// word. So advice at the end of a text is whole or left out.
 func ShortenText(text string) string {
 	line, more, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if len(line) > maxCause {
-		line, more = strings.ToValidUTF8(line[:maxCause], ""), "more"
+		line, more = cutClause(strings.ToValidUTF8(line[:maxCause], "")), "more"
 	}
 	if strings.TrimSpace(more) == "" {
 		return line
@@ -71,12 +72,34 @@ func ShortenText(text string) string {
 	return strings.TrimSpace(line) + " …"
 }
 
+// cutClause removes the rest of a clause that was cut, or of a word if the clause is most of the text.
+func cutClause(text string) string {
+	if i := strings.LastIndex(text, "; "); i > len(text)/2 {
+		return text[:i]
+	}
+	if i := strings.LastIndexByte(text, ' '); i > len(text)/2 {
+		return strings.TrimRight(text[:i], " ,;:(")
+	}
+	return text
+}
+
 // Wrap breaks a text into indented lines of at most Width columns.
-func Wrap(indent, text string) string {
+func Wrap(indent, text string) string { return wrapTo(Width, indent, text) }
+
+// Hang breaks a text that is wider than a terminal into lines. All but the
+// first are indented further.
+func Hang(width int, indent, text string) string {
+	if ansi.StringWidth(indent+text) <= width {
+		return indent + text + "\n"
+	}
+	return indent + strings.TrimLeft(wrapTo(width, indent+"  ", text), " ")
+}
+
+func wrapTo(width int, indent, text string) string {
 	var b strings.Builder
 	line := indent
 	for _, word := range strings.Fields(text) {
-		if line != indent && ansi.StringWidth(line+" "+word) > Width {
+		if line != indent && ansi.StringWidth(line+" "+word) > width {
 			b.WriteString(line + "\n")
 			line = indent
 		}
@@ -99,9 +122,9 @@ func FormatLatency(seconds float64) string {
 	switch ms := seconds * 1000; {
 	case ms == 0:
 		return "0 ms"
-	case ms < 10:
+	case ms < 9.95: // rounded to less than 10 ms
 		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 1000:
+	case ms < 999.5:
 		return fmt.Sprintf("%.0f ms", ms)
 	}
 	return fmt.Sprintf("%.1f s", seconds)

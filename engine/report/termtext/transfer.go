@@ -21,8 +21,8 @@ func FormatTransfer(p event.Progress) string {
 	if p.Rate > 0 {
 		text += ", " + FormatBytes(p.Rate) + "/s"
 	}
-	if p.Left > 0 {
-		text += ", " + FormatDuration(p.Left) + " left"
+	if p.Remaining > 0 {
+		text += ", " + FormatDuration(p.Remaining) + " left"
 	}
 	return text
 }

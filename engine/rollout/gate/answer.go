@@ -32,7 +32,7 @@ func (a answer) comparisonKey() string {
 }
 
 func (a answer) toFailure(cause string) *engine.Failure {
-	f := &engine.Failure{Cause: cause, Command: a.command, Stderr: textutil.Printable(textutil.KeepTail(a.stderr, mostStderr))}
+	f := &engine.Failure{Cause: cause, Command: a.command, Stderr: textutil.Printable(a.stderr)}
 	if a.lost {
 		f.Kind = engine.UnreachableFailure
 	}

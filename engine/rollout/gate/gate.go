@@ -23,7 +23,8 @@ const interval = engine.Duration(5 * time.Second)
 type Asker struct {
 	Commands Commands
 	Web      Web
-	Clock    Clock
+	Sleep    func(context.Context, time.Duration) error // lets time pass between two questions
+	Secrets  textutil.Secrets
 }
 
 // Commands runs the commands of gates. An error means that the command has no
@@ -38,11 +39,6 @@ type Web interface {
 	// Get returns the status and the beginning of the body. The error is about
 	// the connection.
 	Get(ctx context.Context, url string) (status int, body []byte, err error)
-}
-
-// Clock lets time pass between two questions.
-type Clock interface {
-	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // AsksHosts reports whether a gate is about a host, so that it is asked once
@@ -77,7 +73,7 @@ func (k Asker) AskUntilGood(ctx context.Context, about Subject, g engine.Gate, r
 		if done, err := t.countAnswer(a); done || err != nil {
 			return err
 		}
-		if k.Clock.Sleep(ctx, time.Duration(cmp.Or(g.Interval, interval))) != nil {
+		if k.Sleep(ctx, time.Duration(cmp.Or(g.Interval, interval))) != nil {
 			break
 		}
 	}
@@ -89,6 +85,12 @@ func (k Asker) AskUntilGood(ctx context.Context, about Subject, g engine.Gate, r
 }
 
 func (k Asker) askOnce(ctx context.Context, about Subject, g engine.Gate) answer {
+	a := k.askPort(ctx, about, g)
+	a.stderr, a.detail = k.Secrets.KeepTail(a.stderr, mostStderr), k.Secrets.HideOutput(a.detail, false) // before anything cuts them
+	return a
+}
+
+func (k Asker) askPort(ctx context.Context, about Subject, g engine.Gate) answer {
 	switch {
 	case g.HostCommand != "":
 		return k.askHost(ctx, about, g)
@@ -102,7 +104,7 @@ func (k Asker) askOnce(ctx context.Context, about Subject, g engine.Gate) answer
 
 func (k Asker) askBastion(ctx context.Context, about Subject, g engine.Gate) answer {
 	out, err := k.Commands.RunOnBastion(ctx, about, g)
-	a := answer{command: g.Command, stderr: out.Stderr, detail: textutil.KeepTail(out.Stderr, mostStderr)}
+	a := answer{command: g.Command, stderr: out.Stderr, detail: k.Secrets.KeepTail(out.Stderr, mostStderr)}
 	switch {
 	case err != nil:
 		a.problem = err.Error()

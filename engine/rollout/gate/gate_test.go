@@ -64,7 +64,7 @@ func askGate(t *testing.T, w *world, g engine.Gate) (reports []string, problem s
 		defer cancel()
 		began := time.Now()
 		about := gate.Subject{Host: "w-1", Address: "2001:db8::1", Pool: "w"}
-		err := gate.Asker{Commands: w, Web: w, Clock: w}.AskUntilGood(ctx, about, g, func(s string) { reports = append(reports, s) })
+		err := gate.Asker{Commands: w, Web: w, Sleep: w.Sleep}.AskUntilGood(ctx, about, g, func(s string) { reports = append(reports, s) })
 		if took = time.Since(began); err != nil {
 			problem = err.Error()
 		}
@@ -160,13 +160,13 @@ func TestPrometheusAnswers(t *testing.T) {
 		"a sample of 0":      {200, data("vector", `[{"metric":{},"value":[1,"0"]}]`), ""},
 		"a histogram":        {200, data("vector", `[{"metric":{},"histogram":[1,{}]}]`), ""},
 		"no sample":          {200, data("vector", `[]`), who + "has no sample for the query: the comparison is false, or the metric does not exist"},
-		"no number":          {200, data("vector", `[{"value":[1,"NaN"]}]`), who + "gives NaN for the query"},
+		"no number":          {200, data("vector", `[{"value":[1,"NaN"]}]`), who + "returns NaN for the query"},
 		"one number":         {200, data("vector", `[{"value":[1,"NaN"]},{"value":[1,"2"]}]`), ""},
 		"a scalar":           {200, data("scalar", `[1,"2"]`), ""},
-		"a scalar of 0":      {200, data("scalar", `[1,"0"]`), who + "gives 0 for the query"},
-		"a scalar of NaN":    {200, data("scalar", `[1,"NaN"]`), who + "gives NaN for the query, as scalar(…) does unless there is just one series"},
-		"a range":            {200, data("matrix", `[]`), "the query gives a range of samples; write one that gives an instant vector or a scalar, such as a comparison of max_over_time(…)"},
-		"a text":             {200, data("string", `[1,"x"]`), "the query gives a text; write one that gives an instant vector or a scalar, such as a comparison"},
+		"a scalar of 0":      {200, data("scalar", `[1,"0"]`), who + "returns 0 for the query"},
+		"a scalar of NaN":    {200, data("scalar", `[1,"NaN"]`), who + "returns NaN for the query, as scalar(…) does unless there is just one series"},
+		"a range":            {200, data("matrix", `[]`), "the query returns a range of samples; write one that returns an instant vector or a scalar, such as a comparison of max_over_time(…)"},
+		"a text":             {200, data("string", `[1,"x"]`), "the query returns a text; write one that returns an instant vector or a scalar, such as a comparison"},
 		"another type":       {200, data("x", `[]`), who + `does not answer as Prometheus does: a result of the type "x"`},
 		"a refused query":    {400, `{"status":"error","errorType":"bad_data","error":"parse error"}`, who + "refuses the query: bad_data: parse error"},
 		"a part of the data": {200, strings.Replace(data("scalar", `[1,"1"]`), `{"status"`, `{"isPartial":true,"status"`, 1), who + "has only a part of the data for the query: isPartial"},

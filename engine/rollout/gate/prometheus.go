@@ -43,11 +43,11 @@ func (k Asker) askPrometheus(ctx context.Context, x Subject, g engine.PromQLGate
 		a.problem, a.detail = shown+" refuses the query: "+firstPrintableLine(reply.ErrorType), reply.Error
 		a.final = reply.ErrorType == "bad_data"
 	case status == http.StatusNotFound:
-		a.problem, a.detail = shown+" has no /api/v1/query (HTTP 404); if Prometheus is below a path there, url has to say so", string(body)
+		a.problem, a.detail = shown+" has no /api/v1/query (HTTP 404); if Prometheus is below a path there, add that path to url", string(body)
 	case status/100 != 2:
 		a.problem, a.detail = describeHTTPStatus(status, shown), string(body)
 	case broken != nil && strings.HasPrefix(strings.TrimSpace(string(body)), "{"):
-		a.problem, a.detail = shown+" gives an answer that is too long or broken; a query of many samples is better counted: count(…) > 0", broken.Error()
+		a.problem, a.detail = shown+" returns an answer that is too long or broken; a query of many samples is better counted: count(…) > 0", broken.Error()
 	case broken != nil && strings.HasPrefix(strings.TrimSpace(string(body)), "<"):
 		a.problem = shown + " does not answer as Prometheus does, but with a web page, such as a login"
 	case broken != nil || reply.Status != "success":
@@ -85,7 +85,7 @@ func (a answer) judgeReply(who string, reply promReply) answer {
 		case !found:
 			a.problem = who + " has no sample for the query: the comparison is false, or the metric does not exist"
 		case !number:
-			a.problem = who + " gives NaN for the query"
+			a.problem = who + " returns NaN for the query"
 		}
 	case "scalar":
 		value, err := parseScalar(result)
@@ -93,14 +93,14 @@ func (a answer) judgeReply(who string, reply promReply) answer {
 		case err != nil:
 			a.problem, a.detail = strange, err.Error()
 		case math.IsNaN(value):
-			a.problem = who + " gives NaN for the query, as scalar(…) does unless there is just one series"
+			a.problem = who + " returns NaN for the query, as scalar(…) does unless there is just one series"
 		case value == 0:
-			a.problem = who + " gives 0 for the query"
+			a.problem = who + " returns 0 for the query"
 		}
 	case "matrix":
-		a.problem, a.final = "the query gives a range of samples; write one that gives an instant vector or a scalar, such as a comparison of max_over_time(…)", true
+		a.problem, a.final = "the query returns a range of samples; write one that returns an instant vector or a scalar, such as a comparison of max_over_time(…)", true
 	case "string":
-		a.problem, a.final = "the query gives a text; write one that gives an instant vector or a scalar, such as a comparison", true
+		a.problem, a.final = "the query returns a text; write one that returns an instant vector or a scalar, such as a comparison", true
 	default:
 		a.problem, a.detail = strange, "a result of the type "+strconv.Quote(reply.Data.ResultType)
 	}

@@ -25,17 +25,12 @@ const (
 // Ports are the connections of the package to its environment. Scrape returns
 // when its context ends, and returns answers that come later at its next call.
 type Ports struct {
-	Clock   Clock
+	Now     func() time.Time
+	Sleep   func(context.Context, time.Duration) error
 	Scrape  func(ctx context.Context, cluster string) []governor.Scrape
 	Send    func(ctx context.Context, host, script string, timeout time.Duration) (engine.Output, error)
 	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0 removes the limit; nil: there is no content
 	Emit    func(event.Event)
-}
-
-// Clock returns the time and lets it pass.
-type Clock interface {
-	Now() time.Time
-	Sleep(ctx context.Context, d time.Duration) error
 }
 
 func (p Ports) scrapeMembers(ctx context.Context, cluster string, limit time.Duration) []governor.Scrape {
@@ -63,7 +58,7 @@ func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
 	for host, point := range idle.byHost {
 		limits[host] = common.Raised(point)
 	}
-	now, timeout := p.Clock.Now(), time.Duration(s.Step.Timeout)
+	now, timeout := p.Now(), time.Duration(s.Step.Timeout)
 	settings := governor.Settings{
 		Common: common, Limits: limits, Members: s.Members, Blind: idle.blind, Absent: idle.absent,
 		Began: now, Deadline: now.Add(max(timeout-callTimeout, timeout/2)), AbortAfter: time.Duration(s.Lane.Governing.AbortAfter),

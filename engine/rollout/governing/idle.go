@@ -41,7 +41,7 @@ func (x *Idle) measureCluster(ctx context.Context, p Ports, s Staging) *idleLate
 		return idle
 	}
 	first := p.scrapeMembers(ctx, cluster, callTimeout)
-	if p.Clock.Sleep(ctx, idleDuration) != nil {
+	if p.Sleep(ctx, idleDuration) != nil {
 		return &idleLatency{}
 	}
 	idle := &idleLatency{byHost: map[string]engine.LatencyPoint{}, observed: map[string]governor.Counters{}, blind: true}

@@ -41,7 +41,7 @@ func (c counters) IdleLatency(host string, exceptional int) engine.LatencyPoint 
 
 // sentPace is a pace that has arrived at the host.
 type sentPace struct {
-	at         time.Duration // since the begin of the staging
+	at         time.Duration // since the start of the staging
 	serial     int64
 	pace, safe engine.Pace
 	rate       int64 // bytes per second of the disk
@@ -127,7 +127,7 @@ func (r *recorder) stageFor(t *testing.T, takes, timeout time.Duration) (failure
 			Members: 2, Began: time.Now(),
 		}
 		ports := governing.Ports{
-			Clock: r, Scrape: r.scrapeMembers, Send: r.send, SetRate: func(host string, rate int64) { r.rates = append(r.rates, rate) },
+			Now: r.Now, Sleep: r.Sleep, Scrape: r.scrapeMembers, Send: r.send, SetRate: func(host string, rate int64) { r.rates = append(r.rates, rate) },
 			Emit: func(e event.Event) {
 				if e.Type == event.Warned {
 					r.warned = append(r.warned, e.Message)

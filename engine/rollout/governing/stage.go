@@ -35,20 +35,20 @@ type Stage struct {
 // governUntilDone samples the members and sends the host its pace until the
 // context ends. It returns a failure if the staging must stop.
 func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
-	g.watch.AddScrapes(g.Clock.Now(), g.scrapeMembers(ctx, g.Lane.Cluster, scrapeLimit), time.Time{})
+	g.watch.AddScrapes(g.Now(), g.scrapeMembers(ctx, g.Lane.Cluster, scrapeLimit), time.Time{})
 	decision := g.controller.First()
 	for {
 		g.sendPace(ctx, decision)
-		if g.Clock.Sleep(ctx, governEvery) != nil {
+		if g.Sleep(ctx, governEvery) != nil {
 			return nil
 		}
 		g.noteIdle()
 		scrapes := g.scrapeMembers(ctx, g.Lane.Cluster, scrapeLimit)
-		readings := g.watch.AddScrapes(g.Clock.Now(), scrapes, g.idleSince)
+		readings := g.watch.AddScrapes(g.Now(), scrapes, g.idleSince)
 		if ctx.Err() != nil {
 			return nil
 		}
-		decision = g.controller.AddSample(g.Clock.Now(), readings)
+		decision = g.controller.AddSample(g.Now(), readings)
 		g.noteState(decision)
 		if decision.Stop != "" {
 			return g.stopFailure(decision)
@@ -60,7 +60,7 @@ func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 // A pace whose answer was lost may have ended that, and so does a host that hears
 // nothing for long.
 func (g *Stage) noteIdle() {
-	now := g.Clock.Now()
+	now := g.Now()
 	heard := now.Sub(g.sentAt) < hostscript.SilenceTime-2*time.Second // the host counts whole seconds, and a scrape takes one
 	switch {
 	case !heard || g.sent.Knobs.Slice > 0 || g.tried.Slice > 0 || !g.isInForce(engine.FreezeLever):
@@ -75,7 +75,7 @@ func (g *Stage) noteIdle() {
 // arrive, sendPace sends one again with the next sample. Until then the host keeps
 // its last pace, or falls back to its safe pace.
 func (g *Stage) sendPace(ctx context.Context, d governor.Decision) {
-	now := g.Clock.Now()
+	now := g.Now()
 	if g.levers != nil && d.Knobs == g.sent.Knobs && now.Sub(g.sentAt) < renewPace {
 		return
 	}
@@ -122,7 +122,7 @@ func paceOf(k governor.Knobs) *engine.Pace {
 
 func governorOf(x governor.Excess) engine.Governor {
 	return engine.Governor{
-		Member: x.Host, Metric: x.Metric, P99: engine.Duration(x.P99.Round(10 * time.Microsecond)),
+		MemberHost: x.Host, Metric: x.Metric, P99: engine.Duration(x.P99.Round(10 * time.Microsecond)),
 		Limit: engine.Duration(x.Limit.Round(10 * time.Microsecond)), Window: engine.Duration(x.Window.Round(time.Millisecond)),
 		Stalled: engine.Duration(x.Stalled.Round(time.Millisecond)),
 	}
@@ -134,7 +134,7 @@ func (g *Stage) emitGovernor(e engine.Governor) {
 
 func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 	e := governorOf(d.Over)
-	e.State, e.Stopped = g.state, d.Stop
+	e.State, e.StopReason = g.state, d.Stop
 	g.emitGovernor(e)
 	f := &engine.Failure{Kind: engine.LatencyFailure, Hint: "fetched objects stay on the host, and the next run continues with them"}
 	abortAfter := engine.Duration(g.controller.AbortAfter).Trimmed()
@@ -143,13 +143,13 @@ func (g *Stage) stopFailure(d governor.Decision) *engine.Failure {
 		f.Cause = "not staged within " + g.Step.Timeout.Trimmed() + " at a pace that etcd cluster " + g.Lane.Cluster + " keeps up with"
 		f.Hint = "raise timeouts { stage } of the pool; " + f.Hint
 	case engine.StopMissing:
-		f.Cause = fmt.Sprintf("the member on %s has not answered for %s; staging was stopped to protect etcd", cmp.Or(e.Member, "a host"), abortAfter)
+		f.Cause = fmt.Sprintf("the member on %s has not answered for %s; staging was stopped to protect etcd", cmp.Or(e.MemberHost, "a host"), abortAfter)
 	case engine.StopStalled:
-		f.Cause = fmt.Sprintf("the member on %s has completed no %s for %s; staging was stopped to protect etcd", e.Member, e.Metric.Words(), e.Stalled.Trimmed())
-		f.Hint = "check the disk of " + e.Member + "; " + f.Hint
+		f.Cause = fmt.Sprintf("the member on %s has completed no %s for %s; staging was stopped to protect etcd", e.MemberHost, e.Metric.Words(), e.Stalled.Trimmed())
+		f.Hint = "check the disk of " + e.MemberHost + "; " + f.Hint
 	default:
-		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, above its limit of %s, after %s at the slowest pace; staging was stopped to protect etcd", e.Metric.Words(), e.Member, e.P99, e.Limit, abortAfter)
-		f.Hint = "find out which programs use the disk of " + e.Member + "; " + f.Hint
+		f.Cause = fmt.Sprintf("the p99 of %s on %s is %s, above its limit of %s, after %s at the slowest pace; staging was stopped to protect etcd", e.Metric.Words(), e.MemberHost, e.P99, e.Limit, abortAfter)
+		f.Hint = "find out which programs use the disk of " + e.MemberHost + "; " + f.Hint
 	}
 	return f
 }

@@ -177,7 +177,7 @@ func TestDeadlineIsBeforeTheTimeout(t *testing.T) {
 		if last := r.paces[len(r.paces)-1].at; last < 9*time.Minute || last > 10*time.Minute {
 			t.Errorf("%s: the last pace is sent after %s", name, last)
 		}
-		if stop := r.events[len(r.events)-2]; stop.Stopped != engine.StopDeadline {
+		if stop := r.events[len(r.events)-2]; stop.StopReason != engine.StopDeadline {
 			t.Errorf("%s: %+v", name, stop)
 		}
 	}

@@ -62,7 +62,7 @@ func (g *Stage) noteState(d governor.Decision) {
 }
 
 func (g *Stage) addStateTime() {
-	now := g.Clock.Now()
+	now := g.Now()
 	g.timeIn[g.state] += now.Sub(g.since)
 	g.since = now
 }

@@ -12,20 +12,14 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
-	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 )
 
 // Ports are the connections of the sampling to its environment.
 type Ports struct {
-	Clock  Clock
+	Sleep  func(context.Context, time.Duration) error // for a duration, or until the context ends
 	Sample func(ctx context.Context, cluster string) event.Sample
 	Emit   func(event.Event) error
-}
-
-// Clock sleeps for a duration, or until the context ends.
-type Clock interface {
-	Sleep(ctx context.Context, d time.Duration) error
 }
 
 const (
@@ -58,7 +52,7 @@ func (p Ports) sampleCluster(ctx context.Context, name string) {
 		if p.Emit(event.Event{Type: event.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
 			return
 		}
-		if p.Clock.Sleep(ctx, sampleEvery) != nil {
+		if p.Sleep(ctx, sampleEvery) != nil {
 			return
 		}
 	}
@@ -68,11 +62,7 @@ func (p Ports) sampleOnce(ctx context.Context, name string) event.Sample {
 	ctx, cancel := context.WithTimeoutCause(ctx, sampleTimeout, fmt.Errorf("no sample within %s", sampleTimeout))
 	defer cancel()
 	s := p.Sample(ctx, name)
-	if s.Voters > 0 {
-		s.Quorum = etcdfacts.QuorumOf(s.Voters)
-		return s
-	}
-	if len(s.Problems) == 0 {
+	if s.Voters == 0 && len(s.Problems) == 0 {
 		s.Problems = []string{"nothing is known about the cluster"}
 		if cause := context.Cause(ctx); cause != nil {
 			s.Problems = []string{cause.Error()}

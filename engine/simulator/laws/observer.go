@@ -40,6 +40,7 @@ type Host struct {
 	// taken does not run now.
 	LacksUnits func() bool
 
+	before      *unitsBefore   // state of the units before the first disruption, until a run sees the host whole again
 	disruptedBy string         // ID of the run that disrupted the host, until the host is completely back
 	disruptedAt time.Time      // time of that disruption
 	orderedBy   *Run           // the run that ordered the host to boot a staged OS
@@ -67,9 +68,13 @@ type State struct {
 	Freed   bool // a person removed the last hold
 	Drained bool
 	Units   []string // units that run
+	Failed  []string // units that have failed
 	Healthy bool     // its etcd member is healthy, or it is up and has none
 	Unclear bool     // the state of the host is not understood
 	Setting Setting
+
+	LockedOut bool // new logins fail
+	Probation bool // the host undoes its setting unless a new login works
 }
 
 // Setting is the state of the setting of a host.

@@ -148,10 +148,10 @@ func (r *Run) spentPlayBudgets(play engine.Play) map[string]string {
 		p := r.observer.poolOf(h)
 		n, most, of := failed[p.Name], failureLimit(p.FailureBudget, r.observer.poolSize(p.Name)), "pool "+p.Name
 		switch {
-		case play.AnyFatal:
+		case play.AnyErrorsFatal:
 			n, most, of = all, 0, "play "+play.Name
-		case play.MaxFail != nil:
-			n, most, of = all, failureLimit(*play.MaxFail, len(hosts)), "play "+play.Name
+		case play.MaxFailPercentage != nil:
+			n, most, of = all, failureLimit(*play.MaxFailPercentage, len(hosts)), "play "+play.Name
 		}
 		if n > most {
 			spent[p.Name] = fmt.Sprintf("%d hosts of %s have failed, of which %d may", n, of, most)

@@ -67,7 +67,10 @@ func (r *Run) Miss(host string) { r.missed[host] = r.observer.Now }
 func (r *Run) SeeCluster(name string) { r.gathered[name] = r.observer.Now }
 
 // Take records that the run takes the hold of the host.
-func (r *Run) Take(h *Host) { r.took[h.Name] = r.observer.Now }
+func (r *Run) Take(h *Host) {
+	r.took[h.Name] = r.observer.Now
+	r.noteUnits(h)
+}
 
 // Emit records an event of the run's journal, and checks the whole site.
 func (r *Run) Emit(e event.Event) {

@@ -12,6 +12,9 @@ type SettingOrder struct {
 	Takes  []engine.Action // actions of that word
 	Action string          // action that the script runs
 	Quiet  bool            // the script runs without a hold
+
+	Login     bool // the word may prevent logins
+	Probation bool // the host undoes the write unless a new login works
 }
 
 // CheckSetting checks all laws about a script that writes the setting, makes it take effect or
@@ -27,7 +30,7 @@ func (r *Run) CheckSetting(h *Host, o SettingOrder) {
 	case o.Word != "":
 		r.checkJournaled(h, "write")
 		r.checkWrite(h, o)
-	case o.Action != "":
+	case o.Action != "" && !o.Quiet:
 		r.checkJournaled(h, o.Action)
 	default:
 		r.checkJournaled(h, "record")
@@ -37,6 +40,7 @@ func (r *Run) CheckSetting(h *Host, o SettingOrder) {
 // checkWrite checks that a change which needs a drain or a reboot is written
 // only to a held and drained host, and that drift which is only reported stays.
 func (r *Run) checkWrite(h *Host, o SettingOrder) {
+	r.checkLogin(h, o)
 	pool := r.observer.poolOf(h)
 	drains := slices.ContainsFunc(o.Takes, func(a engine.Action) bool { return a.Type == engine.DrainAction })
 	restarts := slices.ContainsFunc(o.Takes, func(a engine.Action) bool { return a.Type == engine.RestartUnit })

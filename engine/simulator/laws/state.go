@@ -9,6 +9,7 @@ func (r *Run) checkState() {
 	}
 	pools, clusters, all := map[string]int{}, map[string]int{}, 0
 	for _, h := range r.observer.Hosts {
+		r.checkWayIn(h)
 		if !h.isDisrupted() {
 			continue
 		}

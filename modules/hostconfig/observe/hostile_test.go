@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/resource"
@@ -71,7 +72,7 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 	for name, target := range map[string]string{
 		"lines":    "x\n./etc/z\t./etc/z -> wanted",
-		"headings": "x\n== links\n== fleeting\n== contents\n== originals\n== units\n== states\n== passwd\n== group\n== keys\n== logins\n== record\n== end",
+		"headings": "x\n== parents\n== readonly\n== fleeting\n== contents\n== originals\n== units\n== states\n== passwd\n== group\n== keys\n== logins\n== record\n== end",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := observetest.NewHost(t)
@@ -201,7 +202,7 @@ func TestReadScript(t *testing.T) {
 		"/etc/etcd/pki/peer.key": "key\n", "/etc/etcd/peer.key": "key\n", "/etc/alias/peer.key": "key\n", "/srv/etcd/peer.key": "their key\n",
 		"/etc/none": "", "/none/x": "", "/srv/etcd/link.key": "", "/srv/etcd/dir/secret": "", "/srv/etcd/pipe": "",
 	} {
-		out := b.RunScript(observe.ReadFileScript(path, 1<<20), nil)
+		out := b.RunScript(engine.NewScript(observe.ReadFileScript(path, 1<<20)), nil)
 		if out.Stdout != want || (out.Code == 0) != (want != "") || out.Code != 0 && out.Stderr == "" {
 			t.Errorf("%s: %d %q %q", path, out.Code, out.Stdout, out.Stderr)
 		}

@@ -27,7 +27,7 @@ func Probe(d engine.Desired) []engine.Command {
 	if d.Config == nil {
 		return nil
 	}
-	look := shell.Script{Text: hostscript.GroundScript + configProbeScript, Vars: map[string]string{
+	look := shell.Script{Text: engine.NewScript(hostscript.GroundScript + configProbeScript), Vars: map[string]string{
 		"root":      "",
 		"record":    record.Path,
 		"originals": record.OriginalsDir,

@@ -45,13 +45,15 @@ type probeReader struct {
 	facts     *resource.ConfigFacts
 	parts     map[string][]string // lines by section
 	requested map[string]bool     // requested paths
+	existing  map[string]bool     // directories of requested paths that exist, and links to directories
+	blocking  map[string]bool     // entries that are no directories, where requested paths need one
 }
 
 func (l *probeReader) parseOutput(c resource.Config, text string) error {
 	if err := l.splitSections(text); err != nil {
 		return err
 	}
-	for _, step := range []func(resource.Config) error{l.readRecord, l.readNodes, l.readFileDigests, l.readTargets, l.readLinks, l.checkAllRead, l.readVolatileDirs, l.readContents, l.readOriginals, l.readUnits, l.readGroups, l.readUsers, l.readLogins} {
+	for _, step := range []func(resource.Config) error{l.readRecord, l.readNodes, l.readFileDigests, l.readTargets, l.readParents, l.checkAllRead, l.readVolatileDirs, l.readContents, l.readOriginals, l.readUnits, l.readGroups, l.readUsers, l.readLogins} {
 		if err := step(c); err != nil {
 			return err
 		}
@@ -60,7 +62,7 @@ func (l *probeReader) parseOutput(c resource.Config, text string) error {
 }
 
 func (l *probeReader) splitSections(text string) error {
-	names := []string{"asked", "nodes", "digests", "targets", "links", "fleeting", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
+	names := []string{"asked", "nodes", "digests", "targets", "parents", "readonly", "fleeting", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
 	l.parts = map[string][]string{}
 	at := -1
 	for line := range strings.SplitSeq(text, "\n") {

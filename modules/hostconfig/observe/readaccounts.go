@@ -55,6 +55,10 @@ func (l *probeReader) readLogins(resource.Config) error {
 		if len(w) != 3 {
 			return malformedLineError("logins", line)
 		}
+		if w[0] == "home" { // also of an account that no configuration names
+			l.facts.LoginHome = w[2]
+			continue
+		}
 		login, ok := l.facts.Users[w[1]]
 		if !ok {
 			return malformedLineError("logins", line)
@@ -79,6 +83,8 @@ func (l *probeReader) readLogins(resource.Config) error {
 			login.Keys = keyLines(string(data))
 		case "expires":
 			login.Expires = w[2]
+		case "busy":
+			login.Busy = true
 		case "connects":
 			login.Connects = true
 		case "otherkeys", "sessions":

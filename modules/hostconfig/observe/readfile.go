@@ -4,6 +4,7 @@ import (
 	_ "embed" // embeds readfile.sh
 	"strconv"
 
+	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/modules/shell"
 )
@@ -15,6 +16,6 @@ var readFileScript string
 // a host, as root. The script follows a link only if nobody but root can have
 // created it, and does not wait for a pipe.
 func ReadFileScript(path string, limit int) string {
-	s := shell.Script{Vars: map[string]string{"root": "", "path": path, "limit": strconv.Itoa(limit)}, Text: hostscript.GroundScript + readFileScript}
+	s := shell.Script{Vars: map[string]string{"root": "", "path": path, "limit": strconv.Itoa(limit)}, Text: engine.NewScript(hostscript.GroundScript + readFileScript)}
 	return shell.Strict + "export LC_ALL=C\n" + s.String()
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"holdfast/engine/resource"
-	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/shell"
 )
 
@@ -119,24 +118,6 @@ func (l *probeReader) readTargets(resource.Config) error {
 	return nil
 }
 
-// readLinks reads a line PATH, a tab, PATH -> TARGET for each directory that is a
-// link.
-func (l *probeReader) readLinks(resource.Config) error {
-	for _, line := range l.parts["links"] {
-		name, arrow, _ := strings.Cut(line, "\t")
-		target, ok := strings.CutPrefix(arrow, name+" -> ")
-		link, below := strings.CutPrefix(name, ".")
-		if !ok || !below || !path.IsAbs(link) {
-			return malformedLineError("links", line)
-		}
-		if l.facts.Links == nil {
-			l.facts.Links = map[string]string{}
-		}
-		l.facts.Links[link] = target
-	}
-	return nil
-}
-
 func (l *probeReader) readVolatileDirs(resource.Config) error {
 	for _, line := range l.parts["fleeting"] {
 		dir, ok := strings.CutPrefix(line, ".")
@@ -144,23 +125,6 @@ func (l *probeReader) readVolatileDirs(resource.Config) error {
 			return malformedLineError("fleeting", line)
 		}
 		l.facts.Fleeting = append(l.facts.Fleeting, dir)
-	}
-	return nil
-}
-
-func (l *probeReader) readOriginals(resource.Config) error {
-	kept := map[string]bool{}
-	for _, name := range l.parts["originals"] {
-		kept[strings.TrimSuffix(name, record.DefaultMark)] = true
-	}
-	if len(kept) == 0 {
-		return nil
-	}
-	l.facts.Saved = map[string]bool{}
-	for p := range l.requested {
-		if kept[record.OriginalName(p)] {
-			l.facts.Saved[p] = true
-		}
 	}
 	return nil
 }

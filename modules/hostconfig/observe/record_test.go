@@ -58,7 +58,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(pathtest.Shell(), "-c", "export LC_ALL=C; record="+hostscript.Quote(file)+" maxrecord=1000000\nsay() {"+sed+"\nrecorded").Output()
+		out, err := exec.Command(pathtest.Shell(), "-c", "export LC_ALL=C; record="+hostscript.Quote(file)+" maxrecord=1000000\nsay() {"+sed+"\nprint_recorded").Output()
 		if want := strings.Join(record.RecordedSubjects(a), "\n"); err != nil || strings.TrimRight(string(out), "\n") != want {
 			t.Fatalf("%v\ngot  %q\nwant %q\n%s", err, out, want, data)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // Path is the file with the record of a host: the configuration that was last
-// applied, and that of a write that has begun and not ended.
+// applied, and the configuration of an unfinished write.
 const Path = engine.StateDir + "/applied.json"
 
 // MaxSize is the largest size of a record, in bytes.
@@ -22,9 +22,10 @@ const MaxSize = 16 << 20
 // Initial returns the first record of a host that was provisioned with a
 // (compact) configuration. Nobody knows which directories of the configuration
 // existed before it. So the record says that all of them did, and holdfast does
-// not remove them when they leave the configuration.
+// not remove them when they leave the configuration. The installation adds kernel
+// arguments because of the configuration, so holdfast removes them.
 func Initial(c resource.Config) []byte {
-	a := resource.Record{Schema: resource.RecordSchema, Config: c}
+	a := resource.Record{Schema: resource.RecordSchema, Config: c, AddedArgs: c.KernelArgs}
 	for _, d := range c.Directories {
 		a.Existed = append(a.Existed, d.Path)
 	}
@@ -44,11 +45,7 @@ func Configs(a resource.Record) []resource.Config {
 // begins.
 func RecordedSubjects(a resource.Record) []string {
 	configs := Configs(a)
-	list := subjectLines(configs...)
-	if a.Schema >= 2 {
-		list = append(list, inheritLines(configs...)...)
-	}
-	return list
+	return append(subjectLines(configs...), inheritLines(configs...)...)
 }
 
 // Encode encodes a record as JSON: each line has one member, or one element of a
@@ -101,8 +98,8 @@ func Decode(text string) (*resource.Record, error) {
 	switch {
 	case errors.As(err, &syntax), err != nil && a.Schema <= resource.RecordSchema:
 		return nil, fmt.Errorf("is not a record (%w); %s", err, RepairHint)
-	case a.Schema < 1 || a.Schema > resource.RecordSchema:
-		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, resource.RecordSchema)
+	case a.Schema != resource.RecordSchema:
+		return nil, fmt.Errorf("is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", a.Schema, resource.RecordSchema)
 	}
 	for _, p := range append(Paths(a.Config), unfinishedPaths(a)...) {
 		if !path.IsAbs(p) || path.Clean(p) != p {

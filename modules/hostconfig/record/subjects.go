@@ -84,15 +84,9 @@ func Subjects(c resource.Config) []string {
 // Paths returns the sorted paths that a configuration sets, including those of
 // units and drop-ins, and the targets of hard links.
 func Paths(c resource.Config) []string {
-	var list []string
-	for _, f := range c.Files {
-		list = append(list, f.Path)
-	}
-	for _, d := range c.Directories {
-		list = append(list, d.Path)
-	}
+	list := c.OwnPaths()
 	for _, l := range c.Links {
-		if list = append(list, l.Path); l.Hard {
+		if l.Hard {
 			list = append(list, l.Target)
 		}
 	}

@@ -1,7 +1,7 @@
-# likeoriginal restores the owner and mode of the original if a file stays without the
-# appended text because others have added lines to it. Afterwards the original is not
-# needed.
-likeoriginal() {
+# copy_original_attributes restores the owner and mode of the original if a file stays
+# without the appended text because others have added lines to it. Afterwards the
+# original is not needed.
+copy_original_attributes() {
 	[ "$kind:$restore" = file:yes ] || return 0
 	printf '%s\n' "$orig" >>"$tx/restored"
 	original=$originals/$orig
@@ -11,9 +11,9 @@ likeoriginal() {
 	# path.
 	case $lf$even$lf in
 	*"$lf.$path$lf"*) ;;
-	*) firm "${path%/*}" || return 0 ;;
+	*) is_root_only "${path%/*}" || return 0 ;;
 	esac
-	needroom "$dir"
-	attempt chown --reference="$original" "./$fresh" || refuse "$said"
-	attempt chmod --reference="$original" "./$fresh" || refuse "$said"
+	need_room "$dir"
+	attempt chown --reference="$original" "./$fresh" || refuse "$output"
+	attempt chmod --reference="$original" "./$fresh" || refuse "$output"
 }

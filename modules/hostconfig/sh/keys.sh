@@ -9,17 +9,17 @@ cd "$1"
 begin='# BEGIN holdfast'
 end='# END holdfast'
 
-# file writes standard input to a file.
-file() {
+# replace_file writes standard input to a file.
+replace_file() {
 	cat >"$1.holdfast"
 	sync "$1.holdfast"
 	mv -fT "$1.holdfast" "$1"
 	sync "${1%/*}"
 }
 
-# others prints the lines of standard input outside our block. It ignores the start of
-# a block that has no end.
-others() {
+# print_other_lines prints the lines of standard input outside our block. It ignores the
+# start of a block that has no end.
+print_other_lines() {
 	block='' inside=''
 	while IFS= read -r line || [ -n "$line" ]; do
 		case $line in
@@ -47,7 +47,7 @@ if [ "$2" = fragment ]; then
 	own=.ssh/authorized_keys.d/ignition
 	if [ -n "$keys" ]; then
 		[ -d .ssh/authorized_keys.d ] || mkdir .ssh/authorized_keys.d
-		printf '%s\n' "$keys" | file "$own"
+		printf '%s\n' "$keys" | replace_file "$own"
 	else
 		rm -f "$own"
 	fi
@@ -61,18 +61,18 @@ if [ -e "$list" ]; then
 		echo "$1/$list has more than 1 MiB; remove some by hand" >&2
 		exit 1
 	fi
-	rest=$(printf %s "$text" | others && echo .)
+	rest=$(printf %s "$text" | print_other_lines && echo .)
 	rest=${rest%.}
 fi
 if [ -n "$keys" ]; then
-	printf '%s%s\n%s\n%s\n' "$rest" "$begin" "$keys" "$end" | file "$list"
+	printf '%s%s\n%s\n%s\n' "$rest" "$begin" "$keys" "$end" | replace_file "$list"
 elif [ -n "$rest" ]; then
 	case "
 $text
 " in
 	*"
 $begin
-"*) printf %s "$rest" | file "$list" ;;
+"*) printf %s "$rest" | replace_file "$list" ;;
 	esac
 elif [ -s "$list" ]; then
 	rm -f "$list"

@@ -1,15 +1,15 @@
-# attempt runs a command that may fail, and keeps its output in said.
-attempt() { said=$("$@" 2>&1); }
+# attempt runs a command that may fail, and keeps its output in $output.
+attempt() { output=$("$@" 2>&1); }
 
 # refuse ends the script because of an error with the current entry.
 refuse() {
 	complain "$doing: $about: $*"
-	full "$*" && exit 77
+	is_disk_full "$*" && exit 77
 	exit 1
 }
 
-# prepare creates the new entry as $fresh in the room of its directory.
-prepare() {
+# prepare_entry creates the new entry as $fresh in the room of its directory.
+prepare_entry() {
 	context=
 	[ -z "$contexts" ] || IFS= read -r context <&7 || :
 	case $kind in
@@ -20,55 +20,55 @@ prepare() {
 		yes:* | *:/etc/*) ;;
 		*) return 0 ;; # only /etc has defaults of the OS
 		esac
-		found "$original" || return 0
+		path_exists "$original" || return 0
 		if [ -d "$original" ] && [ ! -L "$original" ]; then return 0; fi
-		needroom "$dir"
-		attempt cp -a "$original" "./$fresh" || refuse "$said"
-		if [ -f "./$fresh" ] && [ ! -L "./$fresh" ]; then attempt sync "./$fresh" || refuse "$said"; fi
+		need_room "$dir"
+		attempt cp -a "$original" "./$fresh" || refuse "$output"
+		if [ -f "./$fresh" ] && [ ! -L "./$fresh" ]; then attempt sync "./$fresh" || refuse "$output"; fi
 		ready="$ready $n "
 		return
 		;;
 	parent | directory)
 		code=0
-		enter "$dir" || code=$?
+		enter_dir "$dir" || code=$?
 		if [ "$code" = 0 ] && [ -d "./$name" ]; then return 0; fi
 		;;
 	esac
-	needroom "$dir"
+	need_room "$dir"
 	case $kind in
-	parent | directory) attempt mkdir -m "$mode" "./$fresh" || refuse "$said" ;;
-	file) attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$said" ;;
+	parent | directory) attempt mkdir -m "$mode" "./$fresh" || refuse "$output" ;;
+	file) attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$output" ;;
 	link)
-		attempt ln -sT -- "$data" "./$fresh" || refuse "$said"
-		[ "$owner" = "$me" ] || [ -n "$late" ] || attempt chown -h "$owner" "./$fresh" || refuse "$said"
+		attempt ln -sT -- "$data" "./$fresh" || refuse "$output"
+		[ "$owner" = "$me" ] || [ -n "$late" ] || attempt chown -h "$owner" "./$fresh" || refuse "$output"
 		;;
 	esac
 	case $context in
 	/* | '' | '<<none>>' | *' '*) ;;
-	*) [ "$kind" = hard ] || attempt chcon -h "$context" "./$fresh" || refuse "$said" ;;
+	*) [ "$kind" = hard ] || attempt chcon -h "$context" "./$fresh" || refuse "$output" ;;
 	esac
 	case $kind in
 	parent | directory)
 		id=$(stat -c %d:%i "./$fresh")
-		attempt replace || refuse "$said"
+		attempt move_into_place || refuse "$output"
 		made="$made $n=$id "
 		;;
 	esac
 }
 
-# replace moves the new entry to its path. It fails if a directory with contents is
+# move_into_place moves the new entry to its path. It fails if a directory with contents is
 # there.
 # shellcheck disable=SC2086 # an option or nothing
-replace() { mv $nocopy -fT "./$fresh" "../$name"; }
+move_into_place() { mv $nocopy -fT "./$fresh" "../$name"; }
 
-# syncrooms writes the new files to disk.
-syncrooms() {
+# sync_rooms writes the new files to disk.
+sync_rooms() {
 	while IFS= read -r dir; do
 		[ -n "$dir" ] || continue
-		needroom "${dir%/}"
+		need_room "${dir%/}"
 		for file in ./file-*; do
 			[ -e "$file" ] || break
-			attempt sync ./file-* || refuse "$said"
+			attempt sync ./file-* || refuse "$output"
 			break
 		done
 	done <<END
@@ -76,78 +76,92 @@ $rooms
 END
 }
 
-# belated prepares an entry again if the write has created its owner since.
-belated() {
+# prepare_late_entry prepares an entry again if the write has created its owner since.
+prepare_late_entry() {
 	[ -n "$late" ] || return 0
 	case $kind in
 	file)
-		attempt chown "$owner" "$tx/new/$source" || refuse "$said"
-		attempt chmod "$mode" "$tx/new/$source" || refuse "$said"
-		needroom "$dir"
+		attempt chown "$owner" "$tx/new/$source" || refuse "$output"
+		attempt chmod "$mode" "$tx/new/$source" || refuse "$output"
+		need_room "$dir"
 		[ -z "$contexts" ] || context=$(stat -c %C "./$fresh")
 		rm -f "./$fresh"
-		attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$said"
-		[ -z "$contexts" ] || attempt chcon -h "$context" "./$fresh" || refuse "$said"
-		attempt sync "./$fresh" || refuse "$said"
+		attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$output"
+		[ -z "$contexts" ] || attempt chcon -h "$context" "./$fresh" || refuse "$output"
+		attempt sync "./$fresh" || refuse "$output"
 		;;
 	link)
-		needroom "$dir"
-		attempt chown -h "$owner" "./$fresh" || refuse "$said"
+		need_room "$dir"
+		attempt chown -h "$owner" "./$fresh" || refuse "$output"
 		;;
 	esac
 }
 
-# keep copies the existing file. It skips files that are safe to read by path: they are
-# copied already. It links the file into a room, because the link stays the same file
-# even if its path changes. The file must be as planned.
-keep() {
+# keep_old_file keeps the existing file, as a link in a room: the link stays the same
+# file even if its path changes, and needs no space to be put back. keep_old_file copies
+# it, too, as the original. It does not copy files that are safe to read by path: they
+# are copied already. The file must be as planned.
+keep_old_file() {
 	case $was in
 	file | link) ;;
 	*) return 0 ;;
 	esac
+	need_room "$dir"
 	case $lf$even$lf in
-	*"$lf.$path$lf"*) return 0 ;;
+	*"$lf.$path$lf"*)
+		attempt ln -PT "../$name" "./old-$n" && copy_old_acl && return
+		# Some file systems have no hard links, for example the one of /boot/efi.
+		attempt cp -a "$tx/old$path" "./old-$n" || refuse "$output"
+		[ "$was" = link ] || attempt sync "./old-$n" || refuse "$output"
+		return
+		;;
 	esac
-	needroom "$dir"
-	attempt ln -PT "../$name" "./old-$n" || refuse "$said"
+	attempt ln -PT "../$name" "./old-$n" || refuse "$output"
+	copy_old_acl
 	now=$(stat -c '%f %u %g' "./old-$n")
 	copy=$tx/old$path
 	mkdir -p "${copy%/*}"
 	case $was:$now in
 	link:a*) attempt cp -a "./old-$n" "$copy" && [ "$(readlink "$copy")" = "$wasdata" ] && return ;;
-	"file:$wasstat") attempt copyfile && [ "$(sha256sum <"$copy" | cut -c1-64)" = "$wasdata" ] && return ;;
+	"file:$wasstat") attempt copy_old_file && [ "$(sha256sum <"$copy" | cut -c1-64)" = "$wasdata" ] && return ;;
 	esac
-	full "$said" && refuse "$said"
+	is_disk_full "$output" && refuse "$output"
 	complain "$doing: $path is not as it was when this was planned (somebody changes it right now)"
 	exit 76
 }
 
-# copyfile copies a file. It stops at a size and time limit, because the file may grow
+# copy_old_acl gives the access control list of the old file to a new one with its owner and
+# mode. Without the list, the group would get all that the list lets anybody do.
+copy_old_acl() {
+	[ -z "$inherits" ] || ! has_acl "./old-$n" || attempt cp --attributes-only --preserve=mode "./old-$n" "./$fresh" || refuse "$output"
+}
+
+# copy_old_file copies a file. It stops at a size and time limit, because the file may grow
 # without end.
-copyfile() {
+copy_old_file() {
 	ulimit -f $((large / 512 + 1)) 2>/dev/null
 	timeout -k 5 120 cp -a "./old-$n" "$copy"
 }
 
-# preserve keeps the existing file as the original. If the file is the default of the
-# OS, it only notes this, because a later OS may have another default.
-preserve() {
-	[ "$save" = yes ] && [ "$was" != none ] && ! found "$originals/$orig" && [ ! -e "$originals/$orig.default" ] || return 0
+# preserve_original keeps the existing file as the original. If the file is the default
+# of the OS, it only notes this, because a later OS may have another default.
+preserve_original() {
+	[ "$save" = yes ] && [ "$was" != none ] && ! path_exists "$originals/$orig" && [ ! -e "$originals/$orig.default" ] || return 0
 	case $path in
 	/etc/*)
-		if default; then
-			attempt touch "$originals/$orig.default" || refuse "$said"
+		if is_os_default; then
+			attempt touch "$originals/$orig.default" || refuse "$output"
 			return
 		fi
 		;;
 	esac
-	attempt ln -PT "$tx/old$path" "$originals/$orig" || refuse "$said"
+	attempt ln -PT "$tx/old$path" "$originals/$orig" || refuse "$output"
 }
 
-# default reports whether the entry is the default of the OS.
-default() {
+# is_os_default reports whether the entry is the default of the OS.
+is_os_default() {
 	shipped=$root/usr$path
-	[ -d "$root/usr/etc" ] && found "$shipped" || return 1
+	[ -d "$root/usr/etc" ] && path_exists "$shipped" || return 1
 	[ "$(stat -c '%f %u %g' "$shipped")" = "$wasstat" ] || return 1
 	case $was in
 	file) [ "$(sha256sum <"$shipped" | cut -c1-64)" = "$wasdata" ] ;;
@@ -156,27 +170,27 @@ default() {
 	esac
 }
 
-# swap replaces an entry. It skips removals and hard links, which come last.
-swap() {
+# swap_entry replaces an entry. It skips removals and hard links, which come last.
+swap_entry() {
 	case $kind in
 	parent | hard | gone) return ;;
 	esac
-	point "rename $n"
+	mark_point "rename $n"
 	case $kind in
 	file | link)
-		needroom "$dir"
-		attempt replace || refuse "$said"
+		need_room "$dir"
+		attempt move_into_place || refuse "$output"
 		;;
 	directory)
-		enter "$path" || refuse "it is not a directory any more"
-		attributes
+		enter_dir "$path" || refuse "it is not a directory any more"
+		set_dir_attributes
 		;;
 	esac
 }
 
-# attributes sets owner and mode of the current directory. It fails if this is neither
-# the created nor the planned directory.
-attributes() {
+# set_dir_attributes sets owner and mode of the current directory. It fails if this is
+# neither the created nor the planned directory.
+set_dir_attributes() {
 	id=$(stat -c '%d:%i' .)
 	now=$(stat -c '%f %u %g' .)
 	case "$made|$id|$now" in
@@ -186,61 +200,100 @@ attributes() {
 	*) refuse "its mode or owner changed" ;;
 	esac
 	given="$given $n=$id "
+	alone=
+	! is_foreign_dir || alone=yes
 	case ${now#* } in
 	"${owner%:*} ${owner#*:}") ;;
-	*) attempt chown "$owner" . || refuse "$said" ;;
+	*) attempt chown "$owner" . || refuse "$output" ;;
 	esac
-	attempt chmod "$mode" . || refuse "$said"
+	attempt chmod "$mode" . || refuse "$output"
+	[ -z "$alone" ] || ! has_acl . || refuse "$unlist"
 }
 
-# hardlink replaces the entry by a hard link. It does nothing if the entry is that link
-# already: rename does nothing for two links to the same file.
-hardlink() {
+# is_foreign_dir reports whether the lists of the current directory are not of the
+# account that owns it and keeps it. This account may share it as it likes.
+is_foreign_dir() {
+	case $(stat -c %u:%U .) in
+	"$uid":*) ;;
+	"${owner%:*}":* | *:"${owner%:*}") return 1 ;;
+	esac
+}
+
+# make_hard_link replaces the entry by a hard link. It does nothing if the entry is that
+# link already: rename does nothing for two links to the same file.
+make_hard_link() {
 	[ "$kind" = hard ] || return 0
-	point "rename $n"
-	needroom "$targetdir"
-	attempt ln -PT "../$targetname" "./target-$n" || refuse "$said"
+	mark_point "rename $n"
+	need_room "$targetdir"
+	attempt ln -PT "../$targetname" "./target-$n" || refuse "$output"
 	[ -f "./target-$n" ] && [ ! -L "./target-$n" ] || refuse "$targetdir/$targetname is not a file"
 	command exec 5<. || refuse "the directory of its target cannot be opened"
-	needroom "$dir"
+	need_room "$dir"
 	if [ ! "/proc/self/fd/5/target-$n" -ef "../$name" ] || [ -L "../$name" ]; then
-		attempt ln -PT "/proc/self/fd/5/target-$n" "./$fresh" || refuse "$said"
-		attempt replace || refuse "$said"
+		attempt ln -PT "/proc/self/fd/5/target-$n" "./$fresh" || refuse "$output"
+		attempt move_into_place || refuse "$output"
 	fi
 	exec 5<&-
 }
 
-# leave removes the entry, or restores its original.
-leave() {
+# remove_entry removes the entry, or restores its original.
+remove_entry() {
 	[ "$kind" = gone ] || return 0
-	point "rename $n"
+	mark_point "rename $n"
 	case "$ready" in
 	*" $n "*)
-		needroom "$dir"
-		attempt replace || refuse "$said"
-		restored
+		need_room "$dir"
+		attempt move_into_place || refuse "$output"
+		note_restored
 		return
 		;;
 	esac
 	if [ "$was" = directory ]; then
-		if enter "$path"; then emptyroom; fi
-		spot=
-		onward || return 0
-		if rmdir "./$name" 2>/dev/null; then gone="$gone $n "; else say "$path stays, because it is not empty"; fi
+		set_dir_aside || say "$path stays, because it is not empty"
 	else
-		onward || return 0
-		attempt rm -f "./$name" || refuse "$said"
+		enter_parent || return 0
+		attempt rm -f "./$name" || refuse "$output"
 	fi
-	restored
+	note_restored
 }
 
-# restored notes that the original can be removed after the record is written.
-restored() { [ "$restore" != yes ] || printf '%s\n' "$orig" >>"$tx/restored"; }
-
-# onward enters the directory of a removed entry, if the directory still exists.
-onward() {
+# set_dir_aside moves a directory that is empty, but for its room, into the room of the
+# directory around it. So an undo can put it back without space, with all that the room
+# has. It returns 1 if the directory is not empty.
+set_dir_aside() {
+	enter_dir "$path" || return 0
+	case $(ls -A) in
+	'' | "$room") ;;
+	*) return 1 ;;
+	esac
+	id=$(stat -c %d:%i .)
 	code=0
-	enter "$dir" || code=$?
+	enter_room "$dir" || code=$?
+	case $code in
+	0) ;;
+	1) return 0 ;;
+	*) refuse "${output:-its directory is not there any more}" ;;
+	esac
+	attempt mkdir -m 0700 "./went-$n" || refuse "$output"
+	# shellcheck disable=SC2086 # an option or nothing
+	mv $nocopy -nT "../$name" "./went-$n/$name" 2>/dev/null || return 1
+	[ "$(stat -c %d:%i "./went-$n/$name")" = "$id" ] || {
+		mv -nT "./went-$n/$name" "../$name" # somebody has just put something else there
+		return 1
+	}
+	gone="$gone $n "
+	case $rooms in
+	*"$lf$path/$lf"*) rooms="${rooms%%"$lf$path/$lf"*}$lf${rooms#*"$lf$path/$lf"}" ;;
+	esac
+}
+
+# note_restored notes that the original can be removed after the record is written.
+note_restored() { [ "$restore" != yes ] || printf '%s\n' "$orig" >>"$tx/restored"; }
+
+# enter_parent enters the directory of a removed entry, if the directory still exists.
+enter_parent() {
+	code=0
+	enter_dir "$dir" || code=$?
 	case $code in
 	0) ;;
 	1) return 1 ;;
@@ -248,5 +301,5 @@ onward() {
 	esac
 }
 
-# owned OWNER FILE... sets the owner of files.
-owned() { [ "$1" = "$me" ] || chown "$@"; }
+# set_owner OWNER FILE... sets the owner of files.
+set_owner() { [ "$1" = "$me" ] || chown "$@"; }

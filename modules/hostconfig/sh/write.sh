@@ -2,22 +2,64 @@
 # the record, the host is unchanged. If it fails later, it undoes the write. If it is
 # killed, the record names the unfinished write, and the next write repeats all of it.
 #
-# It needs: boot (ID of the boot at the time of the plan), the expected output for
-# existing entries (statistics, digests, targets), hasaccounts (whether accounts
-# change), hasrests (whether files stay without the appended text), job (keys.sh), and
-# the functions of pathscript.go and accountscript.go.
+# It needs: boot (ID of the boot at the time of the plan), sums (SHA-256 of the uploads), the
+# expected output for existing entries (statistics, digests, targets), hasaccounts (whether
+# accounts change), hasrests (whether files stay without the appended text), job (keys.sh),
+# probation (seconds until the write is undone without a new login; empty: never), haskeys
+# and hasunits (whether an undo writes SSH keys, or enables units).
+#
+# It also needs functions that are generated for each write:
+# for_each_edit FUNCTION calls the function for each edit, with the variables in place.sh.
+# keep_hashes, change_groups and change_users run the commands of accounts.sh.
+# write_keys writes SSH keys, and restore_keys undoes this.
+# change_units WHEN enables, disables or presets units, early (before the files change) or
+# late, and restore_units WHEN undoes this.
 wrong=
-problem() {
+report_problem() {
 	complain "write: $*"
 	wrong=yes
 }
-unit() {
+run_systemctl() {
 	unitsdone="$unitsdone $1 $2 "
+	when=$1
 	shift
-	attempt timeout -k 10 300 systemctl "$@" 8>&- 9>&- || refuse "$said"
+	attempt timeout -k 10 300 systemctl "$@" 8>&- 9>&- || refuse "$output"
+	verb=$1
+	shift 2
+	case $when:$verb in
+	late:enable | late:disable) for unit; do check_unit "$verb" "$unit"; done ;;
+	esac
 }
-settled() { [ -z "$wrong" ] || exit "$1"; }
-phase=preparing made='' ready='' given='' gone='' told='' accounts='' keysdone='' unitsdone='' contexts='' about=''
+
+# check_unit checks the effect of systemctl enable or disable, which end with 0 also if
+# they do nothing. Otherwise, each apply would repeat the change. Arguments: verb, unit.
+check_unit() {
+	word=$(timeout -k 10 60 systemctl is-enabled -- "$2" 2>/dev/null 8>&- 9>&-) || :
+	about="unit $2"
+	case $1:$word in
+	enable:disabled) refuse "systemctl enable ended with 0, and the unit is still disabled: its [Install] section names nothing that starts it; correct the section" ;;
+	disable:enabled) refuse "systemctl disable ended with 0, and the unit is still enabled: the OS enables it in /usr; mask it instead" ;;
+	esac
+	about=units
+}
+stop_if_wrong() { [ -z "$wrong" ] || exit "$1"; }
+
+# The state of the write. An edit is in a list by its number.
+phase=preparing # then writing, then written
+about=''        # the path or the resource that messages name
+told=''         # paths and accounts whose problem was reported: |PATH|
+appeared=''     # yes: a path exists that did not
+contexts=''     # yes: descriptor 7 has the SELinux contexts of all edits
+ready=''        # edits that have prepared the original: " N "
+made=''         # edits that have made a directory, with its inode: " N=INODE "
+given=''        # edits that have set owner and mode of a directory, with its inode
+gone=''         # edits that have moved a directory into a room: " N "
+accounts=''     # yes: accounts may have changed
+unitsdone=''    # calls of systemctl that have begun: " WHEN VERB "
+keysdone=''     # users whose SSH keys may have changed, by their number: " N "
+reloaded=''     # the unit of sshd that was reloaded
+ways=''         # judges that were content before the write
+hadkeys=''      # host keys of sshd before the write
 nocopy=
 case $(mv --help) in
 *--no-copy*) nocopy=--no-copy ;;
@@ -26,98 +68,104 @@ me=$uid:$(id -g)
 mounts=$(cut -d ' ' -f 5 "$root/proc/self/mountinfo" 2>/dev/null | tr '\n' ' ')
 mounts=" $mounts"
 
-lock
-now=$(cat /proc/sys/kernel/random/boot_id)
-[ "$now" = "$boot" ] || {
-	complain "write: the host has rebooted since it was planned; nothing was done"
+take_write_lock
+if is_boot_gone; then
+	complain "write: $problem; nothing was done"
 	exit 76
-}
-finish
-trap ended EXIT
+fi
+clean_up_writes
+trap undo_on_exit EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
-receive
-(cd "$tx/new" && uploaded | sha256sum -c --quiet --strict) || {
+receive_files
+(cd "$tx/new" && printf %s "$sums" | sha256sum -c --quiet --strict) || {
 	complain "write: what was sent has not arrived whole; nothing was done"
 	exit 1
 }
-point unpacked
+mark_point unpacked
 
 # One comparison covers all entries. If it fails, each entry is compared, to name the
 # difference.
-edits place
-settled 1
-nowstatistics() { present | xargs -0 -r stat --printf '%f %u %g\n' --; }
-nowdigests() { (cd "$root/." && files | grade | digests) | sort; }
-nowtargets() { links | xargs -0 -r readlink -z -- | tr '\0' '\n'; }
-if ! absent || [ "$(nowstatistics 2>/dev/null)" != "$statistics" ] || [ "$(nowdigests 2>/dev/null)" != "$digests" ] || [ "$(nowtargets 2>/dev/null)" != "$targets" ]; then
-	edits differs
-	settled 76
+for_each_edit check_place
+stop_if_wrong 1
+print_stats() { for_each_edit print_present | xargs -0 -r stat --printf '%f %u %g\n' --; }
+print_file_digests() { (cd "$root/." && for_each_edit print_file | grade_paths | print_digests) | sort; }
+print_link_targets() { for_each_edit print_link | xargs -0 -r readlink -z -- | tr '\0' '\n'; }
+for_each_edit check_absent
+if [ -n "$appeared" ] || [ "$(print_stats 2>/dev/null)" != "$statistics" ] || [ "$(print_file_digests 2>/dev/null)" != "$digests" ] || [ "$(print_link_targets 2>/dev/null)" != "$targets" ]; then
+	for_each_edit report_difference
+	stop_if_wrong 76
 fi
-names
-settled 1
-point checked
+for_each_edit check_owner
+stop_if_wrong 1
+mark_point checked
 
 doing='write'
 about="$tx/rooms"
-nameroom
-said=$(recordrooms 2>&1) || refuse "$said"
-graded=$(cd "$root/." && changing | grade)
+name_room
+output=$(record_rooms 2>&1) || refuse "$output"
+graded=$(cd "$root/." && for_each_edit print_replaced | grade_paths)
 even=$(printf '%s\n' "$graded" | sed -n 's/^=//p')
 if selinuxenabled 2>/dev/null; then
-	places | xargs -0 -r matchpathcon -n >"$tx/contexts"
+	for_each_edit print_path | xargs -0 -r matchpathcon -n >"$tx/contexts"
 	contexts=yes
 	exec 7<"$tx/contexts"
 fi
 about='contents of files'
-sources || refuse "$said"
-edits prepare
-[ -z "$hasrests" ] || edits likeoriginal
+output=$(set_sources 2>&1) || refuse "$output"
+for_each_edit prepare_entry
+[ -z "$hasrests" ] || for_each_edit copy_original_attributes
 about='new files'
-syncrooms
-point prepared
-claim write # fails if somebody took the host during the upload; from here on nobody can
+sync_rooms
+mark_point prepared
+has_host_keys >/dev/null 2>&1 || :
+hadkeys=$keys ways=$(list_ways_in)
+sshdwas=$(print_sshd_config)
+claim_host write # fails if somebody took the host during the upload; from here on nobody can
 
 about='what is there now'
 mkdir -p "$tx/old" "$originals"
-said=$({ cd "$root/." && printf '%s\n' "$graded" | sed -n 's/^=//p' | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$tx/old" --; } 2>&1) || refuse "$said"
-edits keep
-if [ -n "$hasaccounts" ]; then said=$(keepaccounts 2>&1) || refuse "$said"; fi
+output=$({ cd "$root/." && printf '%s\n' "$graded" | sed -n 's/^=//p' | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$tx/old" --; } 2>&1) || refuse "$output"
+for_each_edit keep_old_file
+[ -z "$hasaccounts" ] || keep_account_files
+[ -z "$hasunits$haskeys" ] || reserve_space
 about='originals'
-said=$({ cd "$tx/old" && keeping | xargs -0 -r sync --; } 2>&1) || refuse "$said"
-edits preserve
-originalhashes
+output=$({ cd "$tx/old" && for_each_edit print_saved | xargs -0 -r sync --; } 2>&1) || refuse "$output"
+for_each_edit preserve_original
+keep_hashes
 sync "$originals"
-point saved
+mark_point saved
 # From here on, the script completes the write or undoes it.
 if [ -e "$applied" ]; then cp "$applied" "$tx/applied"; fi
 trap '' TERM INT
 phase=writing
 about=$applied
-attempt record "$tx/new/before" || refuse "$said"
-point before
+attempt replace_record "$tx/new/before" || refuse "$output"
+mark_point before
 about=units
-units early
+change_units early
 accounts=$hasaccounts
-groups
-point groups
-users
-point users
-edits belated
-edits swap
-edits hardlink
-edits leave
+change_groups
+mark_point groups
+change_users
+mark_point users
+for_each_edit prepare_late_entry
+for_each_edit swap_entry
+for_each_edit make_hard_link
+for_each_edit remove_entry
 about='directories'
-said=$({ directories | xargs -0 -r sync --; } 2>&1) || refuse "$said"
-point replaced
-keys
-point keys
+output=$({ for_each_edit print_directories | sort -zu | xargs -0 -r sync --; } 2>&1) || refuse "$output"
+mark_point replaced
+write_keys
+mark_point keys
 about=units
-units late
-point units
+change_units late
+mark_point units
+check_ways_in "$ways"
+[ -z "$probation" ] || start_probation
 phase=written
 trap - EXIT TERM INT
-sweep "$tx/rooms"
+sweep_own_rooms
 rm -f "$tx/rooms"
 cd /
-point written
+mark_point written

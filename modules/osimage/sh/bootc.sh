@@ -2,21 +2,21 @@
 # for an image that is pinned by digest.) So the script sets the lock of ostree first.
 # Replacing a staged deployment would remove this lock, so the script first removes the
 # staged deployment, which always has index 0.
-stage() {
+stage_os() {
 	if [ -n "$etcd" ]; then ostree config --repo="$repo" set core.per-object-fsync true; fi
 	options=$policy
 	case $(bootc switch --help 2>&1) in
 	*--download-only*) options="$options --download-only" ;;
 	esac
-	look
+	read_staged
 	if [ -n "$staged" ]; then ostree admin undeploy 0; fi
 	mkdir -p "${lockfile%/*}"
 	: >"$lockfile"
 	# shellcheck disable=SC2086 # options are words
-	if ! ${mirrored:+withregistries} bootc switch $options "$image"; then
+	if ! ${mirrored:+run_with_registries} bootc switch $options "$image"; then
 		rm -rf "$lockfile" "$registries"
 		return 1
 	fi
 	rm -rf "$registries"
-	lock
+	lock_staged
 }

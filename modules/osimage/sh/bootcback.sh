@@ -1,2 +1,2 @@
-restore() { bootc rollback; }
-drop() { ostree admin undeploy 0; } # a staged deployment is always the first
+restore_previous() { bootc rollback; }
+drop_staged() { ostree admin undeploy 0; } # a staged deployment is always the first

@@ -1,8 +1,8 @@
-# deployments reads the deployments. It sets three variables to commits: booted, first
+# read_deployments reads the deployments. It sets three variables to commits: booted, first
 # (the next to boot, unless one is staged) and marked (the rollback deployment of the
 # tools). It sets index, osname and version (COMMIT.SERIAL) of the previous OS, or sets
 # them to nothing if the host no longer has that OS. It needs: previous (commit).
-deployments() {
+read_deployments() {
 	booted='' first='' marked='' index='' osname='' version=''
 	n=-1
 	status=$(ostree admin status)

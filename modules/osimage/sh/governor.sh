@@ -10,10 +10,10 @@ pacefile=$work/stage.pace
 leverfile=$work/stage.levers
 flushmark=$work/stage.flushed # has the time of the last flush
 
-# notelever reports whether a lever is in force. Arguments: freeze or io, yes or no, and the
+# note_lever reports whether a lever is in force. Arguments: freeze or io, yes or no, and the
 # reason for no. The bastion sees the levers, and sends a pace, as soon as both are known.
 freezelever='' iolever=''
-notelever() {
+note_lever() {
 	case $1 in
 	freeze) freezelever=$* ;;
 	io) iolever=$* ;;
@@ -23,8 +23,8 @@ notelever() {
 	mv "$leverfile.new" "$leverfile"
 }
 
-# makegroup makes the frozen cgroup of the staging, and sets group.
-makegroup() {
+# make_group makes the frozen cgroup of the staging, and sets group.
+make_group() {
 	rm -f "$pacefile" "$flushmark"
 	path='' group=''
 	while IFS= read -r line; do
@@ -36,30 +36,30 @@ makegroup() {
 		if [ -n "$path" ] && [ -e "$top$path/cgroup.freeze" ]; then group=$top$path/work; fi
 	done
 	if [ -z "$group" ]; then
-		notelever freeze no "the unit has no cgroup.freeze"
+		note_lever freeze no "the unit has no cgroup.freeze"
 		return 1
 	fi
 	[ -d "$group" ] || mkdir "$group" 2>/dev/null || {
-		notelever freeze no "no cgroup can be made below the unit"
+		note_lever freeze no "no cgroup can be made below the unit"
 		return 1
 	}
 	say >"$leverfile.new"
 	sync -d "$leverfile.new" 2>/dev/null || {
-		notelever freeze no "sync cannot flush single files"
+		note_lever freeze no "sync cannot flush single files"
 		return 1
 	}
-	setfreezer 1 || {
-		notelever freeze no "cgroup.freeze cannot be written"
+	set_freezer 1 || {
+		note_lever freeze no "cgroup.freeze cannot be written"
 		return 1
 	}
-	notelever freeze yes
-	notelever io no "not needed: the staging is frozen between slices"
+	note_lever freeze yes
+	note_lever io no "not needed: the staging is frozen between slices"
 }
 
-setfreezer() { { printf '%s\n' "$1" >"$group/cgroup.freeze"; } 2>/dev/null; }
+set_freezer() { { printf '%s\n' "$1" >"$group/cgroup.freeze"; } 2>/dev/null; }
 
-# readgroup sets populated and frozen, as the kernel reports them.
-readgroup() {
+# read_group sets populated and frozen, as the kernel reports them.
+read_group() {
 	populated=0 frozen=1
 	while read -r key value; do
 		case $key in
@@ -69,39 +69,40 @@ readgroup() {
 	done <"$group/cgroup.events" || :
 }
 
-joingroup() { { printf '0\n' >"$group/cgroup.procs"; } 2>/dev/null || :; }
+join_group() { { printf '0\n' >"$group/cgroup.procs"; } 2>/dev/null || :; }
 
-# lowerpriority gives this process, and all that it starts, the lowest priority. The loop keeps the
+# lower_priority gives this process, and all that it starts, the lowest priority. The loop keeps the
 # normal one, because it must freeze the staging in time on a busy host, too.
-lowerpriority() { renice -n 19 -p "$(exec sh -c 'echo "$PPID"')" >/dev/null 2>&1 || :; }
+lower_priority() { renice -n 19 -p "$(exec sh -c 'echo "$PPID"')" >/dev/null 2>&1 || :; }
 
-# awaitgroup waits until the staging has joined the group, for at most 5 s.
-awaitgroup() {
+# await_group waits until the staging has joined the group, for at most 5 s.
+await_group() {
 	tries=0
-	readgroup
+	read_group
 	while [ "$populated" = 0 ] && [ "$tries" -lt 500 ] && [ ! -e "$work/stage.result" ]; do
 		sleep 0.01
 		tries=$((tries + 1))
-		readgroup
+		read_group
 	done
 }
 
-# freeze freezes the group, and waits a moment for processes in the middle of a write.
-freeze() {
-	setfreezer 1 || :
+# freeze_group freezes the group, and waits a moment for processes in the middle of a write.
+freeze_group() {
+	set_freezer 1 || :
 	tries=0
-	readgroup
+	read_group
 	while [ "$frozen" = 0 ] && [ "$tries" -lt 40 ]; do
 		sleep 0.005
 		tries=$((tries + 1))
-		readgroup
+		read_group
 	done
 }
 
-# flush writes the files that the staging has open to disk. This includes files that have no name
-# any more: the links in /proc lead to the open files themselves. Files that have not been written
-# since the last flush are left out, because the disk would have to flush its cache for each.
-flush() {
+# flush_files writes the files that the staging has open to disk. This includes files
+# that have no name any more: the links in /proc lead to the open files themselves.
+# Files that have not been written since the last flush are left out, because the disk
+# would have to flush its cache for each.
+flush_files() {
 	set --
 	while read -r pid; do
 		for file in "/proc/$pid/fd"/*; do
@@ -112,25 +113,25 @@ flush() {
 	[ $# -eq 0 ] || sync -d "$@" 2>/dev/null || :
 }
 
-seconds() { printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)); }
+print_seconds() { printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)); }
 
-# setpace sets the pace. Arguments: slice and pause in milliseconds. A slice of 0 means
+# set_pace sets the pace. Arguments: slice and pause in milliseconds. A slice of 0 means
 # to stay frozen. A pause of 0 starts no program that sleeps, because slices are many then.
-setpace() {
+set_pace() {
 	[ "$1 $2" != "$inforce" ] || return 0
 	inforce="$1 $2"
 	case $1 in
 	0) slicetime='' ;;
 	1) slicetime=0 ;; # the start of a program that sleeps takes about 1 ms
-	*) slicetime=$(seconds "$1") ;;
+	*) slicetime=$(print_seconds "$1") ;;
 	esac
 	pausetime=''
-	[ "$2" -eq 0 ] || pausetime=$(seconds "$2")
+	[ "$2" -eq 0 ] || pausetime=$(print_seconds "$2")
 }
 
-# readpace reads the latest numbers from the bastion: a serial number, the pace, the safe pace, the
+# read_pace reads the latest numbers from the bastion: a serial number, the pace, the safe pace, the
 # rate and the safe rate. An older bastion sends no rates.
-readpace() {
+read_pace() {
 	read -r now _ </proc/uptime
 	now=${now%%.*}
 	if [ -e "$pacefile" ] && read -r number a b c d e f <"$pacefile"; then
@@ -145,28 +146,28 @@ readpace() {
 		esac
 	fi
 	if [ $((now - heard)) -ge "$silence" ]; then slice=$safeslice pause=$safepause rate=$saferate; fi
-	setpace "$slice" "$pause"
+	set_pace "$slice" "$pause"
 }
 
-# govern freezes and thaws the group until the staging has ended. It leaves the group
+# govern_staging freezes and thaws the group until the staging has ended. It leaves the group
 # thawed.
-govern() {
+govern_staging() {
 	serial='' inforce='' heard=''
 	read -r heard _ </proc/uptime
 	heard=${heard%%.*}
-	trap 'setfreezer 0; exit 143' TERM
+	trap 'set_freezer 0; exit 143' TERM
 	while [ ! -e "$work/stage.result" ]; do
-		freeze
+		freeze_group
 		[ "$populated" = 1 ] || break
-		flush
-		readpace
+		flush_files
+		read_pace
 		[ -z "$pausetime" ] || sleep "$pausetime"
 		while [ -z "$slicetime" ]; do
-			readpace
+			read_pace
 			sleep 0.2
 		done
-		setfreezer 0 || :
+		set_freezer 0 || :
 		sleep "$slicetime"
 	done
-	setfreezer 0 || :
+	set_freezer 0 || :
 }

@@ -10,24 +10,24 @@
 limitmark=$work/stage.iolimit
 limiter=''
 
-# startlimits starts a process that limits the unit until stoplimits.
-startlimits() {
-	hasiocontroller || {
-		notelever io no "the host has no io controller of cgroup v2"
+# start_limits starts a process that limits the unit until stop_limits.
+start_limits() {
+	has_io_controller || {
+		note_lever io no "the host has no io controller of cgroup v2"
 		return 0
 	}
-	holdlimits &
+	keep_limits &
 	limiter=$!
 }
 
-# stoplimits waits until no more limit can be set. This takes a second at most.
-stoplimits() {
+# stop_limits waits until no more limit can be set. This takes a second at most.
+stop_limits() {
 	[ -n "$limiter" ] || return 0
 	kill "$limiter" 2>/dev/null || :
 	wait "$limiter" || :
 }
 
-hasiocontroller() {
+has_io_controller() {
 	for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
 		if [ -e "$top/cgroup.controllers" ] && read -r controllers <"$top/cgroup.controllers"; then
 			case " $controllers " in
@@ -38,47 +38,47 @@ hasiocontroller() {
 	return 1
 }
 
-# holdlimits keeps the limits at the rate of the bastion. It checks them each second, because the
+# keep_limits keeps the limits at the rate of the bastion. It checks them each second, because the
 # unit may start again.
-holdlimits() {
+keep_limits() {
 	trap 'exit 0' TERM
 	serial='' inforce='' heard='' setrate='' checks=0
 	read -r heard _ </proc/uptime
 	heard=${heard%%.*}
 	while :; do
-		readpace
-		checklimits
+		read_pace
+		check_limits
 		sleep 1
 	done
 }
 
-# checklimits sets the limits if they are not in force, and reports whether they are. A unit that
+# check_limits sets the limits if they are not in force, and reports whether they are. A unit that
 # does not run needs no limit: it gets the latest one when it starts.
-checklimits() {
-	readlimits
+check_limits() {
+	read_limits
 	if [ "$limit" = no ] || [ "$rate" != "$setrate" ]; then
 		if [ "$governed" = daemon ]; then : >"$limitmark"; fi
 		refusal=$(systemctl set-property --runtime "$limited" "IOReadBandwidthMax=$sysroot $rate" "IOWriteBandwidthMax=$sysroot $rate" 2>&1) || {
 			setrate=''
-			reportlimits no "systemctl set-property fails: $(say "$refusal" | head -n 1)"
+			report_limits no "systemctl set-property fails: $(say "$refusal" | head -n 1)"
 			return 0
 		}
 		setrate=$rate
-		readlimits
+		read_limits
 	fi
 	case $limit in
-	yes) reportlimits yes ;;
-	no) reportlimits no "io.max of $limited does not have the limit" ;;
+	yes) report_limits yes ;;
+	no) report_limits no "io.max of $limited does not have the limit" ;;
 	*)
 		checks=$((checks + 1))
-		if [ -z "$iolever" ] && [ "$checks" -ge 10 ]; then reportlimits no "$limited does not run"; fi
+		if [ -z "$iolever" ] && [ "$checks" -ge 10 ]; then report_limits no "$limited does not run"; fi
 		;;
 	esac
 }
 
-# readlimits sets limit: to yes if the kernel limits the unit to the rate on some disk, to no if
+# read_limits sets limit: to yes if the kernel limits the unit to the rate on some disk, to no if
 # not, and to nothing if the unit does not run.
-readlimits() {
+read_limits() {
 	limit=''
 	unitgroup=$(systemctl show --property=ControlGroup --value "$limited" 2>/dev/null) || unitgroup=''
 	[ -n "$unitgroup" ] || return 0
@@ -93,6 +93,6 @@ readlimits() {
 	done
 }
 
-reportlimits() {
-	[ "$iolever" = "io $*" ] || notelever io "$@"
+report_limits() {
+	[ "$iolever" = "io $*" ] || note_lever io "$@"
 }

@@ -1,5 +1,6 @@
-# Shared by all OS scripts. It needs: digest (the planned OS), and args (a digest of
-# the planned change of kernel arguments, or nothing).
+# Shared by all OS scripts. It sets: staged, locked and status (see read_staged), has (see
+# has_planned_args), and paths of ostree and holdfast. It needs: digest (the planned OS),
+# and args (a digest of the planned change of kernel arguments, or nothing).
 export LC_ALL=C
 repo=/ostree/repo
 deployment=/run/ostree/staged-deployment
@@ -8,16 +9,16 @@ work=/run/holdfast
 mark=$work/staged-args
 
 say() { printf '%s\n' "$*"; }
-changed() {
+refuse_changed() {
 	printf '%s\n' "$*; nothing was done" >&2
 	exit 76
 }
 
-# look sets staged to COMMIT.SERIAL of the staged deployment, or to nothing, and locked
+# read_staged sets staged to COMMIT.SERIAL of the staged deployment, or to nothing, and locked
 # to yes or no. It asks ostree with every driver, because rpm-ostree does not report a
 # lock that is only in the deployment. Lines of deployments begin in the first two
 # columns, all other lines further right.
-look() {
+read_staged() {
 	staged='' locked=''
 	status=$(ostree admin status)
 	while IFS= read -r line; do
@@ -39,26 +40,26 @@ END
 	if [ "$locked" = no ] && [ -e "$lockfile" ]; then locked=yes; fi
 }
 
-# made reports whether a commit is the OS with that digest: the digest is the commit,
+# commit_is_os reports whether a commit is the OS with that digest: the digest is the commit,
 # or the image that the commit was made from. Packages layered by rpm-ostree are a
 # commit on top, so the parent commit counts, too.
-made() { # COMMIT DIGEST
+commit_is_os() { # COMMIT DIGEST
 	commit=$1
-	if [ "$(meta rpmostree.clientlayer)" = true ]; then
+	if [ "$(print_metadata rpmostree.clientlayer)" = true ]; then
 		commit=$(ostree rev-parse --repo="$repo" "$commit^") || return 1
 	fi
-	[ "$commit" = "$2" ] || [ "$(meta ostree.manifest-digest)" = "'$2'" ]
+	[ "$commit" = "$2" ] || [ "$(print_metadata ostree.manifest-digest)" = "'$2'" ]
 }
 
-# planned reports whether the staged deployment has the planned OS.
-planned() { [ -n "$staged" ] && made "${staged%.*}" "$digest"; }
+# has_planned_os reports whether the staged deployment has the planned OS.
+has_planned_os() { [ -n "$staged" ] && commit_is_os "${staged%.*}" "$digest"; }
 
-# argued reports whether the staged deployment has the planned kernel arguments. ostree
+# has_planned_args reports whether the staged deployment has the planned kernel arguments. ostree
 # does not list them before the reboot. So the staging marks its deployment. The mark
 # of another deployment does not count.
-argued() {
+has_planned_args() {
 	has=''
-	if [ -e "$mark" ] && sum=$(stagedsum); then
+	if [ -e "$mark" ] && sum=$(print_staged_sum); then
 		has=$(cat "$mark")
 		case $has in
 		"$sum "*) has=${has#* } ;;
@@ -68,33 +69,33 @@ argued() {
 	[ "$has" = "$args" ]
 }
 
-stagedsum() {
+print_staged_sum() {
 	sum=$(sha256sum "$deployment" 2>/dev/null) || return 1
 	say "${sum%% *}"
 }
 
-# note marks the staged deployment as one with the planned kernel arguments. Locking or
+# mark_args marks the staged deployment as one with the planned kernel arguments. Locking or
 # unlocking creates a new deployment, which needs a new mark.
-note() {
+mark_args() {
 	rm -f "$mark"
-	[ -z "$args" ] || say "$(stagedsum) $args" >"$mark"
+	[ -z "$args" ] || say "$(print_staged_sum) $args" >"$mark"
 }
 
-meta() { ostree show --repo="$repo" --print-metadata-key="$1" "$commit" 2>/dev/null || :; }
+print_metadata() { ostree show --repo="$repo" --print-metadata-key="$1" "$commit" 2>/dev/null || :; }
 
-# lock prevents the staged deployment from taking effect at a reboot. Before ostree
+# lock_staged prevents the staged deployment from taking effect at a reboot. Before ostree
 # 2023.8 this file is the only lock. Later versions obey it, too.
-lock() {
+lock_staged() {
 	ostree admin lock-finalization >/dev/null 2>&1 || {
 		mkdir -p "${lockfile%/*}"
 		: >"$lockfile"
 	}
-	note
+	mark_args
 }
 
-# origin copies the origin of a deployment to $work/origin, without the settings of that
+# copy_origin copies the origin of a deployment to $work/origin, without the settings of that
 # deployment alone, such as its pin. Argument: file.
-origin() {
+copy_origin() {
 	keep=yes
 	while IFS= read -r line; do
 		case $line in
@@ -105,12 +106,12 @@ origin() {
 	done <"$1" >"$work/origin"
 }
 
-# prepare runs right before a reboot is ordered. Other scripts replace it.
-prepare() { :; }
+# prepare_reboot runs right before a reboot is ordered. Other scripts replace it.
+prepare_reboot() { :; }
 
-unlock() {
+unlock_staged() {
 	ostree admin lock-finalization --unlock >/dev/null 2>&1 || :
 	rm -f "$lockfile"
-	look
+	read_staged
 	[ "$locked" = no ]
 }

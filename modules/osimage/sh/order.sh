@@ -1,6 +1,9 @@
 # Reboots in a transient unit, which continues if this script or its connection ends.
 # It needs: what (for messages), unit, job, and asked (uptime at which the order
 # arrived).
+for trial in /var/lib/holdfast/tx/*/probation; do
+	[ ! -e "$trial" ] || refuse_changed "reboot: a write of holdfast waits for a new login, and is undone without one within minutes; try again then"
+done
 [ -d "$work" ] || mkdir -m 0700 "$work"
 script=$(mktemp "$work/finalize.XXXXXX")
 printf '%s\n' "asked=${asked%%.*}" "$job" >"$script"
@@ -9,7 +12,7 @@ systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: reb
 	--property=After=ostree-finalize-staged.service /bin/sh "$script" || {
 	code=$?
 	rm -f "$script"
-	[ "$code" != 75 ] || checkhold # checkhold prints who took the host meanwhile
+	[ "$code" != 75 ] || check_hold # check_hold prints who took the host meanwhile
 	tail -n 20 "$work/finalize.log" >&2 || :
 	exit "$code"
 }

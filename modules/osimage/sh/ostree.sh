@@ -9,9 +9,9 @@
 # With an origin, the script deploys the booted commit again, with a copy of that file
 # as its origin. Kernel arguments come from the booted deployment. ostree adds
 # arguments before it deletes the first ones of a kind.
-stage() {
+stage_os() {
 	if [ -n "$origin" ]; then
-		origin "$origin"
+		copy_origin "$origin"
 		ostree admin deploy --stage --lock-finalization --origin-file="$work/origin" "$@" "$digest"
 		rm -f "$work/origin"
 		return

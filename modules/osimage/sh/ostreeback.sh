@@ -1,27 +1,27 @@
 # Some versions of ostree cannot change the order of deployments. Then the script
 # deploys the previous commit again, with the kernel arguments of its boot loader
 # entry. The new deployment has the current /etc, not the previous one.
-restore() {
+restore_previous() {
 	case $(ostree admin --help 2>&1) in
 	*set-default*)
 		ostree admin set-default "$index"
 		return
 		;;
 	esac
-	origin "/ostree/deploy/$osname/deploy/$version.origin"
+	copy_origin "/ostree/deploy/$osname/deploy/$version.origin"
 	set -f
 	set --
-	for arg in $(arguments); do set -- "$@" --karg-append="$arg"; done
+	for arg in $(print_previous_args); do set -- "$@" --karg-append="$arg"; done
 	if [ $# -gt 0 ]; then set -- --karg-none "$@"; fi
 	ostree admin deploy --origin-file="$work/origin" "$@" "$previous"
 	set +f
 	rm -f "$work/origin"
 }
-drop() { ostree admin undeploy 0; } # a staged deployment is always the first
+drop_staged() { ostree admin undeploy 0; } # a staged deployment is always the first
 
-# arguments lists the kernel arguments of the previous deployment, except ostree=, the
+# print_previous_args lists the kernel arguments of the previous deployment, except ostree=, the
 # link to the deployment.
-arguments() {
+print_previous_args() {
 	set +f
 	for entry in /boot/loader/entries/*.conf; do
 		[ -e "$entry" ] || continue

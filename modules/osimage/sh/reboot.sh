@@ -6,8 +6,8 @@ set -eu
 trap '' HUP TERM # the shutdown that this script orders must not end it halfway
 exec >"$work/finalize.log" 2>&1
 rm -f "$0"
-claim "a reboot" # from here on nobody can take a hold
-prepare
+claim_host "a reboot" # from here on nobody can take a hold
+prepare_reboot
 timeout 5 sync || : # writes the data since the last sync
 read -r up rest </proc/uptime
 late=$((${up%%.*} - asked))
@@ -15,15 +15,19 @@ late=$((${up%%.*} - asked))
 	say "reboot: $late s have passed since the order to reboot, and so since etcd was asked; the host does not reboot" >&2
 	exit 76
 }
-allow() {
+allow_staged() {
 	locked=no
-	[ -z "$digest" ] || unlock
+	[ -z "$digest" ] || unlock_staged
 }
 # From here on, the host counts as rebooting. logind may delay the shutdown after this
 # unit has ended. Until the shutdown starts, only this file shows the reboot.
+read_boot_id
 read -r up rest </proc/uptime
-say "${up%%.*}" >"$work/rebooting"
-if allow && systemctl reboot; then exit 0; fi
+say "${up%%.*} $bootid" >"$work/rebooting"
+# Without these variables, systemctl turns a reboot into a soft reboot or a kexec if somebody
+# has prepared one.
+export SYSTEMCTL_SKIP_AUTO_SOFT_REBOOT=1 SYSTEMCTL_SKIP_AUTO_KEXEC=1
+if allow_staged && systemctl reboot; then exit 0; fi
 # systemctl may report a failure although the order has arrived, because the bus stops
 # with all other services.
 n=0
@@ -33,5 +37,5 @@ while [ "$n" -lt 10 ] && [ "$locked" = no ]; do
 	n=$((n + 1))
 done
 rm -f "$work/rebooting"
-[ -z "$digest" ] || lock
+[ -z "$digest" ] || lock_staged
 exit 1

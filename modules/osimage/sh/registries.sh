@@ -6,23 +6,23 @@
 registries=$work/registries
 mirrored=${mirrored:-}
 
-# writeregistries copies the configuration of registries, and adds the port of the
+# write_registries copies the configuration of registries, and adds the port of the
 # bastion, for the image and for its signatures.
-writeregistries() {
+write_registries() {
 	rm -rf "$registries"
 	for dir in registries.conf.d registries.d; do
 		mkdir -p "/etc/containers/$dir" "$registries/$dir" || return 1
 	done
-	copyregistries || return 1
+	copy_registries || return 1
 	printf "[[registry]]\nprefix = '%s'\nlocation = '127.0.0.1:%s/os'\ninsecure = true\n" \
 		"$mirrored" "$port" >"$registries/registries.conf.d/zz-holdfast.conf"
 	printf 'docker:\n  127.0.0.1:%s:\n    use-sigstore-attachments: true\n' \
 		"$port" >"$registries/registries.d/zz-holdfast.yaml"
 }
 
-# copyregistries copies only files that skopeo reads: a link may lead to a device or to
+# copy_registries copies only files that skopeo reads: a link may lead to a device or to
 # a whole disk, and the copy is in memory.
-copyregistries() {
+copy_registries() {
 	most=2097152 # limit of the bytes of all files; usual are a few thousand
 	left=$most
 	for file in /etc/containers/registries.conf.d/* /etc/containers/registries.conf.d/.* \
@@ -45,10 +45,10 @@ copyregistries() {
 	done
 }
 
-# withregistries runs a command that sees this configuration in /etc, in a mount
+# run_with_registries runs a command that sees this configuration in /etc, in a mount
 # namespace that ends with the command.
-withregistries() {
-	writeregistries || return 1 # errexit has no effect in a condition
+run_with_registries() {
+	write_registries || return 1 # errexit has no effect in a condition
 	# shellcheck disable=SC2016 # the inner shell expands these
 	unshare --mount sh -c '
 		for dir in registries.conf.d registries.d; do

@@ -2,21 +2,21 @@
 # that the host rejects the failed one. It changes nothing else. It needs: bad and good
 # (their digests), previous (commit of the good one), tool (update tool of the host),
 # rejected (file of rejected digests).
-cannot() {
+refuse_rollback() {
 	printf '%s\n' "rollback: $*; nothing was done" >&2
 	exit 79
 }
-deployments
-made "$booted" "$bad" || {
-	if [ "$booted" = "$previous" ] || made "$booted" "$good"; then
-		changed "rollback: the host runs $good already, and not $bad"
+read_deployments
+commit_is_os "$booted" "$bad" || {
+	if [ "$booted" = "$previous" ] || commit_is_os "$booted" "$good"; then
+		refuse_changed "rollback: the host runs $good already, and not $bad"
 	fi
-	changed "rollback: the host runs $booted, which is not $bad"
+	refuse_changed "rollback: the host runs $booted, which is not $bad"
 }
-[ -n "$index" ] || cannot "the host has not got $good any more, so there is nothing to go back to"
+[ -n "$index" ] || refuse_rollback "the host has not got $good any more, so there is nothing to go back to"
 case $tool in
 ostree) ;;
-*) [ "$first" = "$previous" ] || [ "$marked" = "$previous" ] || cannot "$tool would go back to ${marked:-nothing}, which is not $good" ;;
+*) [ "$first" = "$previous" ] || [ "$marked" = "$previous" ] || refuse_rollback "$tool would go back to ${marked:-nothing}, which is not $good" ;;
 esac
 
 # The file keeps only the latest digests, in order: no others are needed.

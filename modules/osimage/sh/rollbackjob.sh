@@ -1,14 +1,14 @@
-# prepare makes the previous OS the one to boot next. It removes a staged deployment,
+# prepare_reboot makes the previous OS the one to boot next. It removes a staged deployment,
 # which would be booted instead, or would hide the previous OS from the tools. A second
 # call must change nothing, because the tools would swap the two deployments again. It
-# needs: previous (commit), good (digest), and the functions drop and restore.
-prepare() {
-	look
-	if [ -n "$staged" ]; then drop; fi
-	deployments
-	if [ "$first" != "$previous" ]; then restore; fi
-	look
-	deployments
+# needs: previous (commit), good (digest), and the functions drop_staged and restore_previous.
+prepare_reboot() {
+	read_staged
+	if [ -n "$staged" ]; then drop_staged; fi
+	read_deployments
+	if [ "$first" != "$previous" ]; then restore_previous; fi
+	read_staged
+	read_deployments
 	[ -z "$staged" ] && [ "$first" = "$previous" ] || {
 		say "rollback: the host would still not boot $good, but ${staged:-$first}"
 		exit 1

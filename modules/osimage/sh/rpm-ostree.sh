@@ -4,15 +4,15 @@
 # An image from the bastion needs a daemon that has started with the mounts. The client may be
 # killed, so the unit removes the mounts when the unit ends.
 #
-# Kernel arguments are changed in the staged deployment. An already staged deployment would pass on
-# its own arguments, so the script removes it first, unless its arguments are as planned.
-stage() {
+# An already staged deployment would pass on its kernel arguments, and versions before 2024.6 lose
+# the lock of a deployment that replaces it. So the script removes it first.
+stage_os() {
 	dropin=/run/systemd/system/rpm-ostreed.service.d
 	trap 'rm -f "$dropin/50-holdfast.conf"; rmdir "$dropin" 2>/dev/null; systemctl daemon-reload' EXIT
 	mkdir -p "$dropin"
 	printf '[Service]\nIOSchedulingClass=idle\nIOWeight=1\nCPUWeight=1\nNice=19\n' >"$dropin/50-holdfast.conf"
 	if [ -n "$mirrored" ]; then
-		writeregistries
+		write_registries
 		for dir in registries.conf.d registries.d; do
 			say "BindReadOnlyPaths=$registries/$dir:/etc/containers/$dir"
 		done >>"$dropin/50-holdfast.conf"
@@ -27,14 +27,14 @@ stage() {
 	esac
 	if [ -n "$etcd" ]; then ostree config --repo="$repo" set core.per-object-fsync true; fi
 
-	look
-	if [ -n "$staged" ] && ! { [ -z "$args" ] && argued; }; then rpm-ostree cleanup --pending; fi
-	if [ -n "$image$ref" ]; then deploy; fi
+	read_staged
+	if [ -n "$staged" ]; then rpm-ostree cleanup --pending; fi
+	if [ -n "$image$ref" ]; then rebase_os; fi
 	if [ $# -gt 0 ]; then rpm-ostree kargs --lock-finalization "$@"; fi
 }
 
 # shellcheck disable=SC2086 # options are words
-deploy() {
+rebase_os() {
 	options=--lock-finalization
 	case $(rpm-ostree rebase --help 2>&1) in
 	*--bypass-driver*) options="$options --bypass-driver" ;;

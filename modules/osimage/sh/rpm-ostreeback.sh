@@ -1,2 +1,2 @@
-restore() { rpm-ostree rollback; }
-drop() { rpm-ostree cleanup --pending; }
+restore_previous() { rpm-ostree rollback; }
+drop_staged() { rpm-ostree cleanup --pending; }

@@ -1,35 +1,36 @@
-# Stages the planned OS as a locked deployment. A transient unit does the work, and
-# continues if this script or its connection ends. It needs: unit, job (script),
-# sysroot, minfree (bytes), limit (seconds), governed (yes: the unit gets its own
-# cgroup, to be frozen in). An OS from the bastion also needs: bastion (its identity),
-# and port, where the bastion answers on 127.0.0.1. The unit runs the command after
-# (without quotes) at its end, even if the unit is killed.
+# Stages the planned OS as a locked deployment. It needs lib.sh and bootspace.sh. A
+# transient unit does the work, and continues if this script or its connection ends. It
+# needs: unit, job (script), sysroot, minfree (bytes), limit (seconds), governed (yes:
+# the unit gets its own cgroup, to be frozen in). An OS from the bastion also needs:
+# bastion (its identity), and port, where the bastion answers on 127.0.0.1. The unit
+# runs the command after (without quotes) at its end, even if the unit is killed.
 port=${port:-} bastion=${bastion:-} after=${after:-}
 about="holdfast: stage $digest${bastion:+ from bastion $bastion}"
 log=$work/stage.log
 result=$work/stage.result
 
-state() { systemctl show --property=ActiveState --value "$unit"; }
-busy() {
-	case $(state) in
+print_unit_state() { systemctl show --property=ActiveState --value "$unit"; }
+is_unit_busy() {
+	case $(print_unit_state) in
 	active | activating | deactivating | reloading) ;;
 	*) false ;;
 	esac
 }
 
-# settle waits until the unit has ended, and reports whether the planned OS is staged.
-settle() {
-	while busy; do sleep 0.5; done
-	look
-	planned && argued || return 1
+# await_staged waits until the unit has ended, and reports whether the planned OS is staged.
+await_staged() {
+	while is_unit_busy; do sleep 0.5; done
+	read_staged
+	has_planned_os && has_planned_args || return 1
 	[ "$locked" = yes ] || {
-		lock
-		look
+		lock_staged
+		read_staged
 	}
-	[ "$locked" = yes ] && planned && argued
+	[ "$locked" = yes ] && has_planned_os && has_planned_args
 }
 
-ready() {
+report_staged() {
+	check_boot stage
 	say "staged and locked: $digest"
 	exit 0
 }
@@ -37,13 +38,13 @@ ready() {
 # A transfer from the bastion ends with its connection. If a unit of an earlier
 # connection of the same bastion still runs, it waits for data that will not come, so
 # the script stops the unit. Data that the unit has fetched stay.
-if [ -n "$bastion" ] && busy && [ "$(systemctl show --property=Description --value "$unit")" = "$about" ]; then
+if [ -n "$bastion" ] && is_unit_busy && [ "$(systemctl show --property=Description --value "$unit")" = "$about" ]; then
 	say "ending the transfer through an earlier connection"
 	systemctl stop "$unit" || :
 fi
-if busy; then say "waiting for a staging that is under way"; fi
-if settle; then ready; fi
-checkhold
+if is_unit_busy; then say "waiting for a staging that is under way"; fi
+if await_staged; then report_staged; fi
+check_hold
 
 kib=$(df -Pk "$sysroot" | {
 	read -r _
@@ -76,10 +77,10 @@ systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=Delegate="$delegate" ${after:+"--property=ExecStopPost=/bin/sh -c '$after'"} \
 	/bin/sh "$script" || {
 	rm -f "$script"
-	busy || exit 1 # if busy, another run was faster: wait for its unit
+	is_unit_busy || exit 1 # if busy, another run was faster: wait for its unit
 }
-if settle; then ready; fi
-checkhold # a person who took the host has stopped the unit
+if await_staged; then report_staged; fi
+check_hold # a person who took the host has stopped the unit
 
 say "stage: the deployment is not staged; the end of the log of $unit:" >&2
 tail -n 20 "$log" >&2 || :

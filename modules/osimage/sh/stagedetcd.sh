@@ -26,4 +26,4 @@ done <<END
 $status
 END
 [ -n "$root" ] && [ -x "$root$path" ] || exit 0
-askversion setpriv --no-new-privs chroot --userspec=65534:65534 --groups=65534 "$root" "$path" --version
+ask_version setpriv --no-new-privs chroot --userspec=65534:65534 --groups=65534 "$root" "$path" --version

@@ -5,10 +5,10 @@
 # The script passes standard output on at once. Of standard error it keeps only the
 # end, so that the line about the exit comes first.
 export LC_ALL=C
-claim "a command of a playbook"
+claim_host "a command of a playbook"
 began=$(date +%s)
 exec 3>&1
-said=$({
+output=$({
 	# timeout creates a process group, which also has the children of the command. The
 	# script kills the processes of this group that survive the signal.
 	timeout -k 10 "$limit" sh -c "$command" 2>&1 >&3 3>&- 9>&- </dev/null &
@@ -28,16 +28,16 @@ said=$({
 } | tail -c 4096)
 newline='
 '
-code=${said##*"$newline"}
-said=${said%"$newline"*}
-said=${said%"$newline"}
+code=${output##*"$newline"}
+output=${output%"$newline"*}
+output=${output%"$newline"}
 case $code in
 0)
-	[ -z "$said" ] || printf '%s\n' "$said"
+	[ -z "$output" ] || printf '%s\n' "$output"
 	exit 0
 	;;
-late) reason="not done within $within; it was killed, with what it had started" ;;
+late) reason="not done within $within; it was killed, with all processes that it had started" ;;
 *) reason="exit status $code" ;;
 esac
-printf '%s\n' "$reason${said:+$newline$said}" >&2
+printf '%s\n' "$reason${output:+$newline$output}" >&2
 exit "$failed"

@@ -22,8 +22,8 @@ import (
 
 var (
 	began = time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)
-	slow  = conditions{Bytes: 500 << 20, Speed: disk.Speed{BytesPerSecond: 50e6, IOPS: 500}}
-	fast  = conditions{Bytes: 500 << 20, Speed: disk.Speed{BytesPerSecond: 200e6, IOPS: 2000}}
+	slow  = conditions{Bytes: 500 << 20, Disk: disk.Speed{BytesPerSecond: 50e6, IOPS: 500}}
+	fast  = conditions{Bytes: 500 << 20, Disk: disk.Speed{BytesPerSecond: 200e6, IOPS: 2000}}
 )
 
 func timeAfter(seconds float64) time.Time {
@@ -126,7 +126,7 @@ func TestVerdictIsCertain(t *testing.T) {
 
 func TestReadEvents(t *testing.T) {
 	const events = `{"type":"stage-started","time":"2026-11-23T03:00:00Z"}
-{"type":"staging-governed","governor":{"state":"slowed","stopped":"latency"}}
+{"type":"staging-governed","governor":{"state":"slowed","stop_reason":"latency"}}
 {"type":"staging-governed","governor":{"state":"ended","slowed":"3s","paused":"1s"}}
 {"type":"stage-ended","time":"2026-11-23T03:00:20Z"}
 {"type":"step-ended","failure":{"cause":"no space"}}

@@ -34,8 +34,8 @@ func (m *moments) readEvents(from io.Reader) (cause string, err error) {
 		case e.Type == event.StageEnded && m.staged.IsZero():
 			m.staged = e.Time
 		case e.Type == event.StagingGoverned && e.Governor != nil:
-			m.stopped = cmp.Or(e.Governor.Stopped, m.stopped)
-			m.slowed, m.paused = time.Duration(e.Governor.Slowed), time.Duration(e.Governor.Paused) // 0 in events before that of the end of the staging
+			m.stopped = cmp.Or(e.Governor.StopReason, m.stopped)
+			m.slowed, m.paused = time.Duration(e.Governor.Slowed), time.Duration(e.Governor.Paused) // 0 in events before the end of the staging
 		}
 	}
 }

@@ -47,8 +47,15 @@ func startMeter(ctx context.Context, l *lab.Lab) (*meter, error) {
 				}
 				return l.DialContext(ctx, network, net.JoinHostPort(h.Address(), port))
 			},
-			ReadFile: func(_ context.Context, path string) ([]byte, error) {
-				return os.ReadFile(filepath.Join(credentials, path))
+			ReadFiles: func(_ context.Context, paths ...string) ([][]byte, error) {
+				files := make([][]byte, len(paths))
+				for i, path := range paths {
+					var err error
+					if files[i], err = os.ReadFile(filepath.Join(credentials, path)); err != nil {
+						return nil, err
+					}
+				}
+				return files, nil
 			},
 		})
 	}

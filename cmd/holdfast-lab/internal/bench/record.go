@@ -96,7 +96,7 @@ func (r *run) addFigures(m measurement, hosts []string) {
 			r.Away = engine.Duration(member.Longest())
 		}
 	}
-	r.Machine = useOf(m.watched, m, slices.Index(hosts, r.Host), r.Speed)
+	r.Machine = useOf(m.watched, m, slices.Index(hosts, r.Host), r.Disk)
 }
 
 // shownMembers returns the members whose latencies stand for the run: the member that

@@ -162,7 +162,7 @@ func addRun(all []run, one run) []run {
 }
 
 func (r *Results) logPath(k key, name string) string {
-	return filepath.Join(r.Dir, logsName, fmt.Sprintf("%s-%d-%dmbps-%diops-%s", k.Way, k.Round, k.Speed.BytesPerSecond/Megabyte, k.Speed.IOPS, name))
+	return filepath.Join(r.Dir, logsName, fmt.Sprintf("%s-%d-%dmbps-%diops-%s", k.Way, k.Round, k.Disk.BytesPerSecond/Megabyte, k.Disk.IOPS, name))
 }
 
 var errFailedRuns = errors.New("runs failed; the table has the reasons")

@@ -95,7 +95,7 @@ func TestFailedRunsMissEachGoal(t *testing.T) {
 // TestOrder checks that no way is always first, and that each way has the same
 // number of runs.
 func TestOrder(t *testing.T) {
-	s := Settings{Ways: "rab", Runs: 3, Bytes: 1 << 20, Speeds: []disk.Speed{slow.Speed, fast.Speed}}
+	s := Settings{Ways: "rab", Runs: 3, Bytes: 1 << 20, Speeds: []disk.Speed{slow.Disk, fast.Disk}}
 	var order strings.Builder
 	for _, k := range s.listRuns() {
 		order.WriteString(k.Way)
@@ -103,7 +103,7 @@ func TestOrder(t *testing.T) {
 	if order.String() != "rabrab"+"abrabr"+"brabra" {
 		t.Error(order.String())
 	}
-	if all := s.listRuns(); all[2].Speed != slow.Speed || all[3].Speed != fast.Speed || all[17].Round != 3 {
+	if all := s.listRuns(); all[2].Disk != slow.Disk || all[3].Disk != fast.Disk || all[17].Round != 3 {
 		t.Errorf("%+v", all)
 	}
 	done := []run{{key: s.listRuns()[0]}, {key: s.listRuns()[1], Failed: "abort"}, {key: s.listRuns()[2], Unmeasured: true}}
@@ -117,11 +117,11 @@ func TestOrder(t *testing.T) {
 		{Ways: "r", Bytes: 1 << 20},
 		{Ways: "r", Runs: 1, Bytes: 1 << 20},
 		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{{}}},
-		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{slow.Speed, slow.Speed}},
+		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{slow.Disk, slow.Disk}},
 		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{{BytesPerSecond: 1e18, IOPS: 500}}},
 		{Ways: "r", Runs: 1, Bytes: 1 << 20, Speeds: []disk.Speed{{BytesPerSecond: 50e6, IOPS: 1 << 32}}},
-		{Ways: "r", Runs: 1e9, Bytes: 1 << 20, Speeds: []disk.Speed{slow.Speed}},
-		{Ways: "r", Runs: 1, Bytes: 1 << 60, Speeds: []disk.Speed{slow.Speed}},
+		{Ways: "r", Runs: 1e9, Bytes: 1 << 20, Speeds: []disk.Speed{slow.Disk}},
+		{Ways: "r", Runs: 1, Bytes: 1 << 60, Speeds: []disk.Speed{slow.Disk}},
 	} {
 		if wrong.Check() == nil {
 			t.Errorf("no error for %+v", wrong)
@@ -133,7 +133,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestEstimate(t *testing.T) {
-	s := Settings{Ways: "rabcde", Runs: 3, Bytes: 500 << 20, Speeds: []disk.Speed{slow.Speed, fast.Speed}}
+	s := Settings{Ways: "rabcde", Runs: 3, Bytes: 500 << 20, Speeds: []disk.Speed{slow.Disk, fast.Disk}}
 	if all := estimateTime(s.listRuns(), nil); all < 2*time.Hour || all > 4*time.Hour {
 		t.Errorf("a whole series takes %s", formatEstimate(all))
 	}
@@ -152,7 +152,7 @@ func TestEstimate(t *testing.T) {
 // while it wrote.
 func TestResultsCanBeContinued(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results [1]")
-	s := Settings{Ways: "rd", Runs: 2, Bytes: slow.Bytes, Speeds: []disk.Speed{slow.Speed}}
+	s := Settings{Ways: "rd", Runs: 2, Bytes: slow.Bytes, Speeds: []disk.Speed{slow.Disk}}
 	results, err := CreateResults(dir, s)
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestTableWithoutRuns(t *testing.T) {
 // TestSeriesGoesOnAfterFailures checks that failed runs are written, too, and end
 // with an error.
 func TestSeriesGoesOnAfterFailures(t *testing.T) {
-	s := Settings{Ways: "rd", Runs: 1, Bytes: slow.Bytes, Speeds: []disk.Speed{slow.Speed}}
+	s := Settings{Ways: "rd", Runs: 1, Bytes: slow.Bytes, Speeds: []disk.Speed{slow.Disk}}
 	results, err := CreateResults(t.TempDir(), s)
 	if err != nil {
 		t.Fatal(err)

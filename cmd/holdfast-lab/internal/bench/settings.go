@@ -49,7 +49,7 @@ func (s Settings) Check() error {
 			return fmt.Errorf("--iops must be from 1 to %d, not %d", maxIOPS, speed.IOPS)
 		}
 		if slices.Contains(s.Speeds[:i], speed) {
-			return fmt.Errorf("--mbps must have different speeds, not %s twice", conditions{Speed: speed})
+			return fmt.Errorf("--mbps must have different speeds, not %s twice", conditions{Disk: speed})
 		}
 	}
 	return nil
@@ -59,11 +59,11 @@ func (s Settings) Check() error {
 // a table of its own.
 type conditions struct {
 	Bytes int64      `json:"bytes"` // size of the update
-	Speed disk.Speed `json:"disk"`
+	Disk  disk.Speed `json:"disk"`
 }
 
 func (c conditions) String() string {
-	return fmt.Sprintf("%d MB/s, %d IOPS", c.Speed.BytesPerSecond/Megabyte, c.Speed.IOPS)
+	return fmt.Sprintf("%d MB/s, %d IOPS", c.Disk.BytesPerSecond/Megabyte, c.Disk.IOPS)
 }
 
 // key identifies a run of a series.
@@ -86,7 +86,7 @@ func (s Settings) listRuns() []key {
 		first := round % len(s.Ways)
 		for _, speed := range s.Speeds {
 			for _, letter := range s.Ways[first:] + s.Ways[:first] {
-				all = append(all, key{Way: string(letter), Round: round + 1, conditions: conditions{Bytes: s.Bytes, Speed: speed}})
+				all = append(all, key{Way: string(letter), Round: round + 1, conditions: conditions{Bytes: s.Bytes, Disk: speed}})
 			}
 		}
 	}
@@ -107,11 +107,11 @@ func (k key) guessTime() time.Duration {
 		plain    = 3                // multiple of the time that the disk needs for the size of the update
 		governed = 50               // the same, for a disk of 50 MB/s; a faster disk has a higher multiple
 	)
-	transfer := time.Duration(float64(k.Bytes) / float64(k.Speed.BytesPerSecond) * float64(time.Second))
+	transfer := time.Duration(float64(k.Bytes) / float64(k.Disk.BytesPerSecond) * float64(time.Second))
 	switch w := wayOf(k.Way); {
 	case w.bare:
 		return others
-	case w.governed && k.Speed.BytesPerSecond > 100*Megabyte:
+	case w.governed && k.Disk.BytesPerSecond > 100*Megabyte:
 		return others + 2*governed*transfer
 	case w.governed:
 		return others + governed*transfer

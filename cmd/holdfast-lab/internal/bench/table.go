@@ -77,7 +77,7 @@ func printTables(to io.Writer, runs []run) error {
 	tables := makeTables(runs)
 	for _, t := range tables {
 		fmt.Fprintf(to, "\nAn update of %d MiB of one of three etcd members (the leader), disks of %s.\n", t.Bytes>>20, t.conditions)
-		fmt.Fprint(to, "Medians, and in brackets the best and the worst run. Latencies of etcd are those of the member that is staged. The other\nmembers show what the machine itself does; in (r) and (a) all latencies are theirs.\n\n")
+		fmt.Fprint(to, "Medians, and in brackets the best and the worst run. The latencies of etcd belong to the member that is staged. The other\nmembers show the latency of the machine itself; in (r) and (a) all latencies belong to them.\n\n")
 		if err := t.print(to); err != nil {
 			return err
 		}

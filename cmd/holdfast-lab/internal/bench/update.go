@@ -60,7 +60,7 @@ func (u *update) measureUpdate(ctx context.Context) (m measurement, err error) {
 	var images []string
 	for _, h := range b.Lab.Hosts() {
 		images = append(images, h.Image())
-		if err := h.Slow(ctx, u.Speed); err != nil {
+		if err := h.Slow(ctx, u.Disk); err != nil {
 			return m, err
 		}
 	}

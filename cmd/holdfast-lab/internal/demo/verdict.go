@@ -33,7 +33,7 @@ func findMisses(r probe.Report, bare map[string]time.Duration) []idle.Miss {
 	for _, m := range r.Members {
 		away, reboot := m.Longest(), bare[m.Name]
 		if reboot == 0 || away == 0 {
-			add(idle.Miss{Certain: true}, "%s was not seen to be away at a reboot: what was measured cannot be right", m.Name)
+			add(idle.Miss{Certain: true}, "%s was never away at a reboot: the measurement cannot be right", m.Name)
 		} else if limit := reboot + finalizeCost; away > limit {
 			add(idle.Miss{Certain: away > 3*limit}, "%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, formatSeconds(away), finalizeCost, formatSeconds(limit))
 		}

@@ -174,12 +174,13 @@ func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, 
 	})
 	var next Command // command that ends this boot; "": there is none
 	var cutAt time.Time
-	kill := time.NewTicker(20 * time.Millisecond)
+	kill := time.NewTicker(time.Hour)
 	defer kill.Stop()
 	cut := ctx.Done()
 	end := func(c Command) {
 		next, cutAt = c, time.Now()
 		m.killContainer(cmd, cutAt)
+		kill.Reset(20 * time.Millisecond) // only from now on: many hosts share the processors
 	}
 	for {
 		select {
@@ -210,7 +211,7 @@ func (m *machine) handleCommand(ctx context.Context, cmd *exec.Cmd, r request) C
 		return Off
 	case Lossy:
 		if m.loop == nil {
-			r.answer <- "a directory host cannot lose what was not synced"
+			r.answer <- "a directory host cannot lose unsynced data"
 			return ""
 		}
 		if err := disk.Lose(m.Root()); err != nil {

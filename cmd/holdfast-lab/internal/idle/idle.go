@@ -116,3 +116,17 @@ func ReadProcessors() (Processors, error) {
 	}
 	return p, nil
 }
+
+// AvailableMemory returns how many bytes programs can still use without swapping.
+func AvailableMemory() (int64, error) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), "MemAvailable:")
+	var kibibytes int64
+	if _, err := fmt.Sscan(rest, &kibibytes); err != nil {
+		return 0, fmt.Errorf("read /proc/meminfo: %w", err)
+	}
+	return kibibytes << 10, nil
+}

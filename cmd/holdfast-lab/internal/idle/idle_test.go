@@ -59,3 +59,9 @@ func TestASlowDiskExcusesDelaysOfItsOwnLength(t *testing.T) {
 		}
 	}
 }
+
+func TestAvailableMemory(t *testing.T) {
+	if n, err := AvailableMemory(); err != nil || n < 1<<20 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}

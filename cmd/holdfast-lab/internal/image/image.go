@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -69,7 +71,7 @@ func (s Store) Build(ctx context.Context) error {
 	if have, err := os.ReadFile(s.path("format")); err == nil && string(have) == format {
 		return nil
 	}
-	if err := Remove(ctx, s.Dir, filepath.Join("sysroot", Deployments)); err != nil {
+	if err := Remove(s.Dir); err != nil {
 		return fmt.Errorf("remove stale image: %w", err)
 	}
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
@@ -120,7 +122,18 @@ func (s Store) recordVersion(v Version) error {
 	if err != nil {
 		return fmt.Errorf("write versions: %w", err)
 	}
-	return os.WriteFile(s.path("versions.json"), raw, 0o644)
+	// The file may be linked with that of another image, which must not change.
+	if err := os.WriteFile(s.path("versions.json.new"), raw, 0o644); err != nil {
+		return fmt.Errorf("write versions: %w", err)
+	}
+	return os.Rename(s.path("versions.json.new"), s.path("versions.json"))
+}
+
+// Link makes another image in a new folder, with hard links to the files of this one. Versions that are added to one image are
+// not in the other: ostree, too, replaces files and does not change them.
+func (s Store) Link(ctx context.Context, target string) error {
+	_, err := runCommand(ctx, "cp", "-al", s.Dir, target)
+	return err
 }
 
 func (s Store) logDuration(name string, do func() error) error {
@@ -134,6 +147,10 @@ func runCommand(ctx context.Context, name string, args ...string) (string, error
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// mmdebstrap has children, which would go on and keep the output open.
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("run %s %s: %w: %s", name, strings.Join(args, " "), err, lastBytes(stderr.String()))
 	}
@@ -144,24 +161,4 @@ func lastBytes(s string) string {
 	const limit = 800
 	s = strings.TrimSpace(s)
 	return s[max(0, len(s)-limit):]
-}
-
-// Deployments is the pattern of the deployments in a system root.
-const Deployments = "ostree/deploy/*/deploy/*.[0-9]*"
-
-// Remove removes a folder that may contain ostree deployments, whose roots are
-// immutable. deployments is a pattern relative to the folder.
-func Remove(ctx context.Context, dir, deployments string) error {
-	roots, err := filepath.Glob(filepath.Join(dir, deployments))
-	if err != nil {
-		return err
-	}
-	for _, root := range roots {
-		if info, err := os.Stat(root); err == nil && info.IsDir() {
-			if _, err := runCommand(ctx, "chattr", "-i", root); err != nil {
-				return err
-			}
-		}
-	}
-	return os.RemoveAll(dir)
 }

@@ -26,7 +26,6 @@ var tools = []struct{ path, pkg string }{
 var searched = []struct{ name, pkg string }{
 	{"ip", "iproute2"},
 	{"mkfs.ext4", "e2fsprogs"},
-	{"chattr", "e2fsprogs"},
 }
 
 // InstallTools installs the packages that the lab needs and that are missing on

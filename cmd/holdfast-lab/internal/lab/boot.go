@@ -45,5 +45,5 @@ func (h *Host) consoleTail() string {
 		return fmt.Sprintf("the console log cannot be read: %v", err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
-	return "the end of " + h.folder.Console() + ":\n" + textutil.Printable(textutil.KeepTail(strings.Join(lines[max(0, len(lines)-maxLines):], "\n"), 4000))
+	return "the end of " + h.folder.Console() + ":\n" + textutil.Printable(textutil.Secrets{}.KeepTail(strings.Join(lines[max(0, len(lines)-maxLines):], "\n"), 4000))
 }

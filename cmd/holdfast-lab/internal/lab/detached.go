@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,10 +36,13 @@ func (l *Lab) startDetached(ctx context.Context, log string, args ...string) err
 	return cmd.Wait()
 }
 
+// programName is the copy of this program in the lab.
+const programName = "bin/holdfast-lab"
+
 // installSelf copies the running program into the lab, because "go run" removes
 // the program that it has built.
 func (l *Lab) installSelf() (string, error) {
-	target := l.path("bin", "holdfast-lab")
+	target := l.path(programName)
 	own, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		return "", fmt.Errorf("copy own program: %w", err)
@@ -50,7 +54,7 @@ func (l *Lab) installSelf() (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("copy own program: %w", err)
 	}
-	if err := os.MkdirAll(l.path("bin"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return "", fmt.Errorf("copy own program: %w", err)
 	}
 	part := fmt.Sprintf("%s.%d", target, os.Getpid())

@@ -29,7 +29,7 @@ func (l *Lab) Prepare(ctx context.Context, suite image.Suite) error {
 	}
 	store := l.imageStore()
 	store.Dir, store.Suite = l.path(imageName(suite)), suite
-	return store.Build(ctx)
+	return l.buildImage(ctx, store)
 }
 
 // Quiet turns off the messages about slow steps.

@@ -8,12 +8,14 @@ import (
 	"sync"
 
 	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Down removes the hosts, the network and everything else that Up made, except
-// the image, and restores the inotify limit of the machine. The next Up uses the
-// image again. If all is true, Down removes the image, too, and the lab's folder.
+// Down removes the hosts, the network, the labs beside this one and everything else that Up made, except
+// the image. If no other lab is up, it restores the inotify limit of the machine.
+// It also ends the hosts of labs whose folder is gone.
+// The next Up uses the image again. If all is true, Down removes the image, too, and the lab's folder.
 // It never removes files of others in that folder.
 func (l *Lab) Down(ctx context.Context, all bool) error {
 	unlock, err := l.lockLab(ctx)
@@ -21,18 +23,39 @@ func (l *Lab) Down(ctx context.Context, all bool) error {
 		return err
 	}
 	defer unlock()
-	if l.IsUp() {
-		if err := l.tearDown(ctx); err != nil {
-			return fmt.Errorf("take lab down: %w", err)
-		}
+	if err := l.removeBeside(ctx); err != nil {
+		return err
 	}
-	if !all {
-		return nil
+	if err := errors.Join(l.tearDown(ctx), l.endGoneLabs(ctx)); err != nil {
+		return err
 	}
-	return l.removeAll(ctx)
+	if err := machineWatches.restoreLimit(l.listOtherLabs); err != nil || !all {
+		return err
+	}
+	return l.removeAll()
+}
+
+// DownAlone is Down for a lab whose image stays and beside which other labs may run: it does not touch these.
+func (l *Lab) DownAlone(ctx context.Context) error {
+	unlock, err := l.lockLab(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return l.tearDown(ctx)
 }
 
 func (l *Lab) tearDown(ctx context.Context) error {
+	if !l.IsUp() {
+		return nil
+	}
+	if err := l.removeEverything(ctx); err != nil {
+		return fmt.Errorf("take lab down: %w", err)
+	}
+	return nil
+}
+
+func (l *Lab) removeEverything(ctx context.Context) error {
 	hosts, err := l.hostsWithFolder()
 	if err != nil {
 		return err
@@ -41,16 +64,16 @@ func (l *Lab) tearDown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(l.space.Down(ctx), host.RemoveCgroups(string(l.space)), os.WriteFile(watchesPath, []byte(l.state.Watches), 0)); err != nil {
+	if err := errors.Join(l.space.Down(ctx), host.RemoveCgroups(string(l.space)), machineWatches.restoreLimit(l.listOtherLabs)); err != nil {
 		return err
 	}
 	for _, name := range hostsNames {
-		if err := os.RemoveAll(l.path(name)); err != nil {
+		if err := image.Remove(l.path(name)); err != nil {
 			return err
 		}
 	}
 	// The state comes last, so that an interrupted Down can be repeated.
-	if err := os.Remove(l.path(stateName)); err != nil {
+	if err := machineLabs.removeLab(l.space, l.dir); err != nil {
 		return err
 	}
 	l.state = state{}

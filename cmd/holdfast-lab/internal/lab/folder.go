@@ -17,9 +17,15 @@ import (
 // Names that every lab's folder has. A lab removes only its own names (ownNames)
 // from its folder, because people may put other files there.
 const (
-	lockName  = "lock"
-	stateName = "lab.json"
+	// markerName is the file that shows that a folder is a lab's. It is made first and removed last.
+	markerName = "made-by-holdfast-lab"
+	lockName   = "lock"
+	stateName  = "lab.json"
 )
+
+// markerText is for people who try to remove a lab with rm.
+const markerText = "This folder is a lab of holdfast-lab, which has immutable files, so that rm does not remove it.\n" +
+	"This removes it: holdfast-lab --dir FOLDER down --all\n"
 
 func imageName(s image.Suite) string {
 	if s == image.DefaultSuite {
@@ -40,7 +46,7 @@ func imageNames() []string {
 var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", serveName, "serve.log"}
 
 func ownNames() []string {
-	return slices.Concat(hostsNames, imageNames(), []string{stateName + ".new", stateName, useName, lockName})
+	return slices.Concat(hostsNames, imageNames(), []string{besideName, stateName + ".new", stateName, useName, lockName, markerName})
 }
 
 // Claim makes the lab's folder unless it exists. It refuses a folder that belongs
@@ -52,6 +58,9 @@ func (l *Lab) Claim() error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return fmt.Errorf("make lab folder: %w", err)
 	}
+	if err := l.markFolder(); err != nil {
+		return fmt.Errorf("mark lab folder: %w", err)
+	}
 	f, err := l.openOwnFile(lockName, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return fmt.Errorf("lock lab: %w", err)
@@ -59,9 +68,31 @@ func (l *Lab) Claim() error {
 	return f.Close()
 }
 
+func (l *Lab) markFolder() error {
+	f, err := l.openOwnFile(markerName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = l.openOwnFile(markerName, os.O_CREATE|os.O_WRONLY); err == nil {
+			_, err = f.WriteString(markerText)
+		}
+	}
+	if f == nil {
+		return err
+	}
+	return errors.Join(err, f.Close())
+}
+
+// buildImage makes the image unless it exists. Before, it makes the marker as immutable as the deployments of the image are, so
+// that rm leaves none of these without the marker.
+func (l *Lab) buildImage(ctx context.Context, store image.Store) error {
+	if err := image.SetImmutable(l.path(markerName), true); err != nil {
+		return fmt.Errorf("mark lab folder: %w", err)
+	}
+	return store.Build(ctx)
+}
+
 // checkOwnFolder returns an error unless the folder is empty or belongs to a lab.
-// The folder of a lab has the lock, which is made first. A folder with the lock,
-// but without an image and without lab.json, belongs to a lab only if it has no
+// The folder of a lab has the marker, or the lock. A folder with only the lock,
+// without an image and without lab.json, belongs to a lab only if it has no
 // other files.
 func checkOwnFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -79,7 +110,7 @@ func checkOwnFolder(dir string) error {
 	}
 	has := func(name string) bool { return slices.Contains(names, name) }
 	foreign := func(name string) bool { return !slices.Contains(ownNames(), name) }
-	if len(names) == 0 || has(lockName) && (slices.ContainsFunc(imageNames(), has) || has(stateName) || !slices.ContainsFunc(names, foreign)) {
+	if len(names) == 0 || has(markerName) || has(lockName) && (slices.ContainsFunc(imageNames(), has) || has(stateName) || !slices.ContainsFunc(names, foreign)) {
 		return nil
 	}
 	return fmt.Errorf("%s is not a lab, and it is not empty: it holds %s; name another folder with --dir", dir, nameSome(names))
@@ -93,14 +124,14 @@ func nameSome(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func (l *Lab) removeAll(ctx context.Context) error {
-	for _, name := range imageNames() {
-		if err := image.Remove(ctx, l.path(name), "sysroot/"+image.Deployments); err != nil {
-			return err
+func (l *Lab) removeAll() error {
+	for _, name := range ownNames() { // the marker comes last
+		if name == markerName {
+			if err := image.SetImmutable(l.path(name), false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
-	}
-	for _, name := range ownNames() { // the images are removed already; the lock comes last
-		if err := os.RemoveAll(l.path(name)); err != nil {
+		if err := image.Remove(l.path(name)); err != nil {
 			return err
 		}
 	}

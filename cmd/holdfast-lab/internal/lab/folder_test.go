@@ -75,6 +75,8 @@ func TestALabsFolderIsTaken(t *testing.T) {
 		nil,
 		{"lost+found/"},
 		{"lock"},
+		{"made-by-holdfast-lab"},
+		{"made-by-holdfast-lab", "image/", "notes.txt"}, // rm has removed the rest
 		{"lock", "image/"},
 		{"lock", "demo/"}, // the demo builds holdfast while it brings the lab up
 		{"lock", "bin/", "pki/", "lab.json.new", "lost+found/"},
@@ -95,16 +97,16 @@ func TestALabsFolderIsTaken(t *testing.T) {
 
 func TestDownAllLeavesWhatIsNotTheLabs(t *testing.T) {
 	t.Parallel()
-	own := []string{"lock", "lab.json", "lab.json.new", "image/", "hosts/", "site/", "pki/", "bin/", "demo/", "serve.lock", "serve.log"}
+	own := []string{"made-by-holdfast-lab", "lock", "lab.json", "lab.json.new", "image/", "hosts/", "site/", "pki/", "bin/", "demo/", "serve.lock", "serve.log"}
 	dir := makeFolder(t, own...)
-	if err := labIn(t, dir).removeAll(t.Context()); err != nil {
+	if err := labIn(t, dir).removeAll(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the folder of a lab that is gone: %v", err)
 	}
 	dir = makeFolder(t, append(own, "notes.txt", ".git/")...)
-	if err := labIn(t, dir).removeAll(t.Context()); err != nil {
+	if err := labIn(t, dir).removeAll(); err != nil {
 		t.Fatal(err)
 	}
 	if left := listNames(t, dir); left != ".git notes.txt" {

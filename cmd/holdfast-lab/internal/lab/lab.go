@@ -73,8 +73,6 @@ type Options struct {
 type state struct {
 	Spec    spec.Spec `json:"spec"`
 	Options Options   `json:"options"`
-	// Watches is the machine's original limit of inotify instances.
-	Watches string `json:"watches"`
 	// HostKeys are the SSH keys of the hosts. User is the key that can log in.
 	HostKeys map[string]key `json:"host_keys"`
 	User     key            `json:"user"`
@@ -99,15 +97,16 @@ func Open(dir string, log Logf) (*Lab, error) {
 	return l, l.loadState()
 }
 
+const namePrefix = "holdfast-lab"
+
 // nameOf returns the name of the network namespace and of the control group of
 // the lab in a folder. The names of different folders differ, so that labs do not
 // affect each other.
 func nameOf(dir string) string {
-	const name = "holdfast-lab"
 	if dir == DefaultDir {
-		return name
+		return namePrefix
 	}
-	return fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(dir)))[:len(name)+9]
+	return fmt.Sprintf("%s-%x", namePrefix, sha256.Sum256([]byte(dir)))[:len(namePrefix)+9]
 }
 
 func (l *Lab) path(elem ...string) string {
@@ -277,7 +276,7 @@ func (l *Lab) Commit(ctx context.Context, version string, payload image.Payload)
 		return "", err
 	}
 	defer unlock()
-	if err := l.imageStore().Build(ctx); err != nil {
+	if err := l.buildImage(ctx, l.imageStore()); err != nil {
 		return "", err
 	}
 	v, err := l.imageStore().Commit(ctx, version, payload)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/sourcegraph/conc/pool"
 
@@ -15,21 +14,11 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-func (l *Lab) makeHosts(ctx context.Context, hosts []*Host) error {
-	// The disks are made one after the other, because the first disk of each size
-	// is the master of the others.
-	for _, h := range hosts {
-		if _, err := h.folder.Config(); err == nil {
-			continue
-		}
-		if err := l.makeHost(ctx, h); err != nil {
-			return fmt.Errorf("make host %s: %w", h.Name, err)
-		}
-	}
-	return nil
-}
-
+// makeHost does nothing if the host exists.
 func (l *Lab) makeHost(ctx context.Context, h *Host) error {
+	if _, err := h.folder.Config(); err == nil {
+		return nil
+	}
 	o := l.state.Options
 	config := host.Config{Host: h.Host, Group: string(l.space), Kind: o.Kind, Size: o.Size}
 	if size, ok := o.Disks[h.Name]; ok {
@@ -115,11 +104,7 @@ func (l *Lab) Reset(ctx context.Context, names ...string) error {
 	if err := l.Serve(ctx, 0); err != nil {
 		return err
 	}
-	err = l.logDuration("make hosts", func() error { return l.makeHosts(ctx, hosts) })
-	if err != nil {
-		return err
-	}
-	return l.bootAll(ctx, hosts)
+	return l.makeAndBoot(ctx, hosts)
 }
 
 func (l *Lab) withClusterPeers(names []string) ([]*Host, error) {
@@ -151,7 +136,7 @@ func removeHosts(ctx context.Context, hosts []*Host) error {
 			if err := h.Power(ctx, Off); err != nil {
 				return err
 			}
-			return image.Remove(ctx, string(h.folder), filepath.Join("disk", image.Deployments))
+			return image.Remove(string(h.folder))
 		})
 	}
 	return p.Wait()

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -24,9 +22,6 @@ import (
 const (
 	// defaultSize is the size of a host's disk, whose file is sparse.
 	defaultSize = "4G"
-	// watches is enough for hundreds of hosts. Each systemd uses about five
-	// inotify instances, so the kernel's default of 128 is used up at 25 hosts.
-	watches = 8192
 	// bootAtOnce is the largest number of hosts that boot at the same time,
 	// because machines may be small.
 	bootAtOnce = 5
@@ -54,44 +49,47 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	if l.IsUp() && (!reflect.DeepEqual(l.state.Spec, s) || l.Suite() != cmp.Or(o.Suite, image.DefaultSuite)) {
 		return errors.New(`bring lab up: it is up with other hosts; "holdfast-lab down" first`)
 	}
+	if err := l.endGoneLabs(ctx); err != nil {
+		return err
+	}
 	if err := l.makeLab(ctx, s, o); err != nil {
 		return err
 	}
-	return l.bootAll(ctx, l.Hosts())
+	return l.makeAndBoot(ctx, l.Hosts())
 }
 
 func (l *Lab) makeLab(ctx context.Context, s spec.Spec, o Options) error {
 	if err := image.InstallTools(ctx, l.log); err != nil {
 		return err
 	}
-	if err := l.imageStore().Build(ctx); err != nil {
+	if err := l.buildImage(ctx, l.imageStore()); err != nil {
 		return err
 	}
 	if !l.IsUp() {
+		// Hosts without lab.json are the rest of a lab that somebody has removed with rm.
+		if err := image.Remove(l.path("hosts")); err != nil {
+			return err
+		}
 		if err := l.initState(s, o); err != nil {
 			return err
 		}
 	}
-	if err := raiseWatches(); err != nil {
+	if err := machineLabs.addLab(l.space, l.dir); err != nil {
 		return err
 	}
 	if err := l.space.Up(ctx); err != nil {
 		return err
 	}
+	if err := machineWatches.raiseLimit(); err != nil { // after space.Up, so that another lab that goes down sees this one
+		return err
+	}
 	if err := l.Serve(ctx, 0); err != nil {
 		return err
 	}
-	if err := l.writeSite(); err != nil {
-		return err
-	}
-	return l.logDuration("make hosts", func() error { return l.makeHosts(ctx, l.Hosts()) })
+	return l.writeSite()
 }
 
 func (l *Lab) initState(s spec.Spec, o Options) error {
-	current, err := os.ReadFile(watchesPath)
-	if err != nil {
-		return fmt.Errorf("read inotify limit: %w", err)
-	}
 	if o.Kind == "" {
 		o.Kind = host.OnLoop
 	}
@@ -99,7 +97,8 @@ func (l *Lab) initState(s spec.Spec, o Options) error {
 		o.Size = defaultSize
 	}
 	o.Suite = l.Suite()
-	l.state = state{Spec: s, Options: o, Watches: strings.TrimSpace(string(current)), HostKeys: map[string]key{}}
+	l.state = state{Spec: s, Options: o, HostKeys: map[string]key{}}
+	var err error
 	if l.state.User.Private, l.state.User.Public, err = site.NewKey("holdfast-lab"); err != nil {
 		return err
 	}
@@ -170,20 +169,20 @@ func (l *Lab) writeSite() error {
 	return nil
 }
 
-func (l *Lab) bootAll(ctx context.Context, hosts []*Host) error {
-	err := l.logDuration("boot hosts", func() error {
+// makeAndBoot makes missing hosts and turns their power on. It makes one disk after the other, because the first of each size
+// is the master of the others. Meanwhile the hosts before boot.
+func (l *Lab) makeAndBoot(ctx context.Context, hosts []*Host) error {
+	err := l.logDuration("make and boot hosts", func() error {
 		p := pool.New().WithErrors().WithMaxGoroutines(bootAtOnce)
+		var makeErr error
 		for _, h := range hosts {
-			p.Go(func() error {
-				if err := h.Power(ctx, On); err != nil {
-					return err
-				}
-				ctx, cancel := context.WithTimeout(ctx, upTimeout+l.state.Options.Post)
-				defer cancel()
-				return h.WaitUp(ctx, "")
-			})
+			if err := l.makeHost(ctx, h); err != nil {
+				makeErr = fmt.Errorf("make host %s: %w", h.Name, err)
+				break
+			}
+			p.Go(func() error { return l.bootHost(ctx, h) })
 		}
-		return p.Wait()
+		return errors.Join(makeErr, p.Wait())
 	})
 	if err != nil {
 		return err
@@ -191,22 +190,18 @@ func (l *Lab) bootAll(ctx context.Context, hosts []*Host) error {
 	return l.logDuration("etcd healthy", func() error { return l.waitEtcd(ctx, hosts) })
 }
 
+func (l *Lab) bootHost(ctx context.Context, h *Host) error {
+	if err := h.Power(ctx, On); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, upTimeout+l.state.Options.Post)
+	defer cancel()
+	return h.WaitUp(ctx, "")
+}
+
 func (l *Lab) logDuration(name string, do func() error) error {
 	start := time.Now()
 	err := do()
 	l.log("%-24s %5.1f s", name, time.Since(start).Seconds())
 	return err
-}
-
-const watchesPath = "/proc/sys/fs/inotify/max_user_instances"
-
-func raiseWatches() error {
-	raw, err := os.ReadFile(watchesPath)
-	if err != nil {
-		return fmt.Errorf("read inotify limit: %w", err)
-	}
-	if n, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && n >= watches {
-		return nil
-	}
-	return os.WriteFile(watchesPath, []byte(strconv.Itoa(watches)), 0)
 }

@@ -52,6 +52,27 @@ func (n Namespace) exists() (bool, error) {
 	return true, f.Close()
 }
 
+// List returns the namespaces with this prefix. It does not return plain files that killed labs have left.
+func List(prefix string) ([]Namespace, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, prefix+"*"))
+	if err != nil {
+		return nil, err
+	}
+	var all []Namespace
+	for _, path := range paths {
+		f, err := openNamespace(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errStale):
+		case err != nil:
+			return nil, err
+		default:
+			all = append(all, Namespace(filepath.Base(path)))
+			_ = f.Close() // only opened to look at it
+		}
+	}
+	return all, nil
+}
+
 func openNamespace(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -24,6 +24,9 @@ func TestStaleNamespace(t *testing.T) {
 		}
 	}
 	leave()
+	if all, err := List("holdfast-lab"); err != nil || len(all) > 0 {
+		t.Errorf("list: %v, %v", all, err)
+	}
 	err := n.Do(func() error { t.Error("called"); return nil })
 	if err == nil || !strings.Contains(err.Error(), n.path()) || !strings.Contains(err.Error(), "left by a lab that was killed") {
 		t.Errorf("enter: %v", err)

@@ -18,6 +18,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"lab": cmdLab, "site": cmdSite, "amend": cmdAmend, "govern": cmdGovern,
 		"inside": cmdInside, "holdfast": cmdHoldfast, "start": cmdStart, "await": cmdAwait, "signal": cmdSignal, "finish": cmdFinish,
+		"terminal": cmdTerminal, "type": cmdType, "screen": cmdScreen,
 		"on": cmdOn, "power": cmdPower, "up": cmdUp, "back": cmdBack,
 		"cut": forEachHost((*lab.Host).Cut), "heal": forEachHost((*lab.Host).Heal),
 		"freeze": forEachHost((*lab.Host).Freeze), "thaw": forEachHost((*lab.Host).Thaw),

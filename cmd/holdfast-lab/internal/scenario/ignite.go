@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coreos/ignition/v2/config/v3_5"
-	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/vincent-petithory/dataurl"
 
@@ -23,7 +23,7 @@ import (
 // config.
 func cmdIgnite(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, "ignite HOST FILE")
-	c, report, err := v3_5.ParseCompatibleVersion([]byte(ts.ReadFile(args[1])))
+	c, report, err := v3_6.ParseCompatibleVersion([]byte(ts.ReadFile(args[1])))
 	if err != nil {
 		ts.Fatalf("Ignition does not take %s: %v\n%s", args[1], err, report.String())
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/cmd/holdfast-lab/internal/terminal"
 )
 
 // holdfastCommand uses the inventory of the site, or of DIR if args start with "--site DIR".
@@ -65,14 +67,17 @@ type job struct {
 	cmd  *exec.Cmd
 	out  output
 	done chan struct{}
-	err  error
+	// person is the other end of the job's terminal, or nil.
+	person *os.File
+	err    error
 }
 
-// output is the stdout and stderr of a job until now.
+// output is the stdout and stderr of a job until now, or what its terminal shows.
 type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	more chan struct{} // closed when more output arrives
+	mu     sync.Mutex
+	text   bytes.Buffer
+	screen *terminal.Screen // nil without a terminal
+	more   chan struct{}    // closed when more output arrives
 }
 
 // Write appends output.
@@ -83,6 +88,9 @@ func (o *output) Write(p []byte) (int, error) {
 		close(o.more)
 		o.more = nil
 	}
+	if o.screen != nil {
+		return o.screen.Write(p)
+	}
 	return o.text.Write(p)
 }
 
@@ -91,6 +99,9 @@ func (o *output) textSoFar() (string, <-chan struct{}) {
 	defer o.mu.Unlock()
 	if o.more == nil {
 		o.more = make(chan struct{})
+	}
+	if o.screen != nil {
+		return o.screen.Text(), o.more
 	}
 	return o.text.String(), o.more
 }
@@ -105,13 +116,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: start NAME [--site DIR] ARGUMENT…")
 	}
 	s := stageOf(ts)
-	argv := s.holdfastCommand(args[1:])
-	j := &job{cmd: exec.CommandContext(s.ctx, argv[0], argv[1:]...), done: make(chan struct{})}
-	j.cmd.Dir = ts.MkAbs(".")
-	j.cmd.Env = os.Environ()
-	for _, name := range []string{"HOME", "XDG_STATE_HOME"} { // the identity of the bastion is below these folders
-		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
-	}
+	j := s.newJob(ts, args[1:])
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
 	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// A command of the inventory may outlive a killed holdfast, and keeps its
@@ -123,6 +128,18 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 		j.err = j.cmd.Wait()
 		close(j.done)
 	}()
+}
+
+// newJob returns a job that runs holdfast with these arguments.
+func (s *stage) newJob(ts *testscript.TestScript, args []string) *job {
+	argv := s.holdfastCommand(args)
+	j := &job{cmd: exec.CommandContext(s.ctx, argv[0], argv[1:]...), done: make(chan struct{})}
+	j.cmd.Dir = ts.MkAbs(".")
+	j.cmd.Env = os.Environ()
+	for _, name := range []string{"HOME", "XDG_STATE_HOME"} { // the identity of the bastion is below these folders
+		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return j
 }
 
 func (s *stage) findJob(ts *testscript.TestScript, name string) *job {

@@ -2,30 +2,26 @@
 // operate power switches, cables and disks, run holdfast, and check the state of
 // hosts and of etcd afterwards.
 //
-// The first command of a script names the lab that the script needs. Scripts with
-// the same lab run one after the other in it. At the start of every script, the
-// hosts are at their first boot. doc.txt describes the commands of scripts.
+// The first command of a script names the lab that the script needs. At the start of every script, the
+// hosts are at their first boot. With several labs, scripts run side by side, but for those that measure.
+// doc.txt describes the commands of scripts.
 package scenario
 
 import (
-	"context"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
-	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
 //go:embed scripts/*.txtar
@@ -42,25 +38,28 @@ func Doc() string { return doc }
 
 // Runner runs scenarios.
 type Runner struct {
-	Lab    *lab.Lab
-	Binary string // path of holdfast
-	Self   string // path of holdfast-lab
+	Labs   []*lab.Lab // as many scenarios as labs run side by side
+	Binary string     // path of holdfast
+	Self   string     // path of holdfast-lab
 	Out    io.Writer
 	Suite  image.Suite // suite that hosts run
 	// Match selects scenarios by name. nil selects the core scenarios, or with
 	// All every scenario.
 	Match *regexp.Regexp
 	All   bool
+	// Part selects a part of these scenarios.
+	Part Part
 	// Verbose prints the log of every scenario, not only of the failed ones.
 	Verbose bool
 
-	results []watchResult
+	done *outcomes
 }
 
 // script is one scenario.
 type script struct {
 	name, lab, path string
-	core            bool
+	core, alone     bool // alone is true if other scenarios would change the result
+	expected        time.Duration
 }
 
 // Names lists all scenarios in their order. "core" follows the names of core
@@ -80,10 +79,14 @@ func Names() ([]string, error) {
 	return names, nil
 }
 
-var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?$`)
+var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?( alone)?$`)
 
 func listScripts() ([]script, error) {
 	paths, err := fs.Glob(scripts, "scripts/*.txtar")
+	if err != nil {
+		return nil, err
+	}
+	known, err := parseDurations(durationList)
 	if err != nil {
 		return nil, err
 	}
@@ -98,48 +101,28 @@ func listScripts() ([]script, error) {
 			return nil, fmt.Errorf("read scenario %s: it does not say which lab it needs", path)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		all = append(all, script{name: name, lab: string(found[1]), core: len(found[2]) > 0, path: path})
+		all = append(all, script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, path: path, expected: cmp.Or(known[name], defaultDuration)})
 	}
 	slices.SortStableFunc(all, func(a, b script) int { return strings.Compare(a.lab, b.lab) })
 	return all, nil
 }
 
-// Run runs the selected scenarios one after the other. The error names the failed
-// scenarios.
-func (r *Runner) Run(ctx context.Context) error {
+// CountShared returns how many of the selected scenarios can run side by side.
+func (r *Runner) CountShared() (int, error) {
+	all, err := r.selectScripts()
+	return len(planRun(all, 2).shared), err
+}
+
+func (r *Runner) selectScripts() ([]script, error) {
 	all, err := listScripts()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(s script) bool { return !r.isSelected(s) })
 	if len(all) == 0 {
-		return errors.New("select scenarios: none has such a name")
+		return nil, errors.New("select scenarios: none has such a name")
 	}
-	dir, err := os.MkdirTemp("", "holdfast-lab-test-")
-	if err != nil {
-		return fmt.Errorf("run scenarios: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	files, err := unpackScripts(dir, all)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	t := &runT{ctx: ctx, out: r.Out, verbose: r.Verbose}
-	t.runRecovered(func() {
-		testscript.RunT(t, testscript.Params{
-			Files: files, Setup: r.newStage(ctx), Cmds: scriptCommands(), Condition: isMet, RequireExplicitExec: true,
-		})
-	})
-	fmt.Fprint(r.Out, formatResults(r.results))
-	fmt.Fprintf(r.Out, "%s, %.0f s\n", t.countOutcomes(), time.Since(began).Seconds())
-	if len(t.failures) > 0 {
-		return fmt.Errorf("failed: %s", strings.Join(t.failures, ", "))
-	}
-	if t.failed {
-		return errors.New("run scenarios: not all could be run")
-	}
-	return ctx.Err()
+	return choosePart(all, r.Part), nil
 }
 
 func (r *Runner) isSelected(s script) bool {
@@ -147,42 +130,4 @@ func (r *Runner) isSelected(s script) bool {
 		return r.Match.MatchString(s.name)
 	}
 	return r.All || s.core
-}
-
-func unpackScripts(dir string, all []script) ([]string, error) {
-	var files []string
-	for _, s := range all {
-		text, err := fs.ReadFile(scripts, s.path)
-		if err != nil {
-			return nil, err
-		}
-		file := filepath.Join(dir, filepath.Base(s.path))
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			return nil, fmt.Errorf("unpack scenario: %w", err)
-		}
-		files = append(files, file)
-	}
-	return files, nil
-}
-
-func (r *Runner) bringUpLab(ctx context.Context, name string) error {
-	source := spec.DefaultHCL
-	if name != "default" {
-		text, err := fs.ReadFile(labs, "labs/"+name+".hcl")
-		if err != nil {
-			return fmt.Errorf("find lab %s: there is none of that name", name)
-		}
-		source = text
-	}
-	s, err := spec.Parse(name+".hcl", source)
-	if err != nil {
-		return err
-	}
-	if err := r.Lab.Serve(ctx, 0); err == nil && r.Lab.IsUp() && r.Lab.Has(s, r.Suite) {
-		return r.Lab.Reset(ctx)
-	}
-	if err := r.Lab.Down(ctx, false); err != nil {
-		return err
-	}
-	return r.Lab.Up(ctx, s, lab.Options{Suite: r.Suite})
 }

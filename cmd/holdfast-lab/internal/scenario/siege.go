@@ -89,7 +89,7 @@ func (s *stage) runBounded(ts *testscript.TestScript, codes []int, args ...strin
 func (s *stage) printReport(ts *testscript.TestScript, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	ts.Logf("%s", text)
-	fmt.Fprintf(s.Out, "\n    %s ", text)
+	s.trial.addNote(text)
 }
 
 // traceFile is the file on a host to which scripts append the points that they

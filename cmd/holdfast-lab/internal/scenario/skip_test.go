@@ -18,16 +18,15 @@ func TestSkippedScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	for met, want := range map[bool]string{true: "1 scenarios, 0 failed", false: "1 scenarios, 0 failed, 1 skipped"} {
-		var out strings.Builder
-		run := &runT{ctx: t.Context(), out: &out}
+		run := &trial{script: script{name: "a"}}
 		run.runRecovered(func() {
 			testscript.RunT(run, testscript.Params{Files: []string{file}, Condition: func(string) (bool, error) { return met, nil }})
 		})
-		if run.failed || run.countOutcomes() != want {
-			t.Errorf("met %v: failed %v, %q, want %q", met, run.failed, run.countOutcomes(), want)
+		if got := countOutcomes([]*trial{run}); run.failed || got != want {
+			t.Errorf("met %v: failed %v, %q, want %q", met, run.failed, got, want)
 		}
-		if strings.Contains(out.String(), "slow disks need something") == met {
-			t.Errorf("met %v: %q", met, out.String())
+		if out := run.formatOutcome(false); strings.Contains(out, "slow disks need something") == met {
+			t.Errorf("met %v: %q", met, out)
 		}
 	}
 }

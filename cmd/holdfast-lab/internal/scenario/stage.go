@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +25,12 @@ const siteInventory = "site/inventory.hcl"
 
 // stage is the environment of one scenario.
 type stage struct {
-	*Runner
+	*lane
+	trial   *trial
 	ctx     context.Context
 	cancel  context.CancelFunc
+	work    string        // the folder of the scenario
+	ended   chan struct{} // closed when the scenario has ended
 	began   time.Time
 	watches map[string]*watch
 	jobs    map[string]*job
@@ -44,10 +48,10 @@ func stageOf(ts *testscript.TestScript) *stage {
 	return s
 }
 
-func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
+func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
-		ctx, cancel := context.WithTimeout(ctx, limit)
-		s := &stage{Runner: r, ctx: ctx, cancel: cancel, watches: map[string]*watch{}, jobs: map[string]*job{}, numbers: map[string]*numbers{}, trees: map[string]tree{}}
+		s := &stage{lane: l, trial: t, ctx: ctx, cancel: func() {}, work: env.WorkDir, ended: make(chan struct{}), watches: map[string]*watch{}, jobs: map[string]*job{}, numbers: map[string]*numbers{}, trees: map[string]tree{}}
+		s.limitTime(limit)
 		env.Values[stageKey{}] = s
 		env.Defer(func() {
 			for _, j := range s.jobs {
@@ -60,15 +64,16 @@ func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 				_ = n.endWrites() // the scenario has failed, or does not need it any more
 			}
 			s.cancel()
-			cancel()
+			close(s.ended)
 		})
 		checkout, err := os.Getwd()
 		if err != nil {
 			return err
 		}
 		env.Setenv("CHECKOUT", checkout)
-		env.Setenv("HOLDFAST_LAB", r.Self)
-		env.Setenv("HOLDFAST_LAB_DIR", r.Lab.Dir())
+		env.Setenv("HOLDFAST", l.Binary)
+		env.Setenv("HOLDFAST_LAB", l.Self)
+		env.Setenv("HOLDFAST_LAB_DIR", l.Lab.Dir())
 		env.Setenv("HOME", env.WorkDir)
 		env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 		env.Setenv("TERM", "dumb")
@@ -77,16 +82,17 @@ func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 }
 
 func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "core" {
-		ts.Fatalf("usage: lab NAME [core]")
+	if neg || len(args) == 0 || !labLine.MatchString("lab "+strings.Join(args, " ")) {
+		ts.Fatalf("usage: lab NAME [core] [alone]")
 	}
-	s := stageOf(ts)
-	if len(args) == 2 {
-		s.ctx, s.cancel = context.WithTimeout(s.ctx, coreLimit)
+	s, began := stageOf(ts), time.Now()
+	if slices.Contains(args[1:], "core") {
+		s.limitTime(coreLimit)
 	}
 	s.Lab.ForgetAuthorities()
 	ts.Check(s.bringUpLab(s.ctx, args[0]))
 	s.began = time.Now()
+	s.trial.hosts += s.began.Sub(began)
 	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))
 	inventory := addGovernorOff(ts.ReadFile(ts.MkAbs(siteInventory)))
 	ts.Check(os.WriteFile(ts.MkAbs(siteInventory), []byte(inventory), 0o600))

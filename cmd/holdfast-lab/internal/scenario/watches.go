@@ -3,7 +3,6 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +79,7 @@ func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	r, stall, err := w.Stop()
 	ts.Check(err)
 	result.report = r
-	s.results = append(s.results, result)
+	s.done.addWatch(result)
 	ts.Logf("%s%s", r, strings.Join(r.Errors, "\n"))
 	e := newExpectation(r)
 	ts.Check(e.parseArgs(args[1:]))
@@ -101,7 +100,7 @@ func (s *stage) checkReport(cluster string, list []idle.Miss, stall time.Duratio
 	}
 	excused, err := judgeMisses(list, load, stall)
 	if excused != "" {
-		fmt.Fprintln(os.Stderr, excused)
+		s.trial.addNote(excused)
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 # Makes the data directory of a new cluster of one voter from the snapshot. It needs:
 # member (its name), peerurl, cluster (the list of members), token, bump (is added to the
 # revision), and copied (yes: from a data directory, whose database has no hash).
-needroom
+need_room
 rm -rf ./restored.part
 set -- --data-dir ./restored.part --name "$member" --initial-cluster "$cluster" \
 	--initial-cluster-token "$token" --initial-advertise-peer-urls "$peerurl" \

@@ -1,5 +1,5 @@
 # Records that the new data are complete and checked. It needs: identity (of their source).
-needroom
+need_room
 mv -nT ./restored.part ./restored
 [ ! -e ./restored.part ]
 printf '%s\n' "$identity" >./source.new

@@ -1,4 +1,4 @@
-# Writes other settings and restarts etcd. It first copies the old files and makes the file
+# Writes other settings and restarts etcd. It first keeps the old files, and makes the file
 # $unread. If etcd does not start with the new settings, it gets the old ones again. If the
 # start takes too long, the script ends, and etcd continues to start. It needs: logdir
 # (folder of the log outside of the data directory; '': none), and putsettings.sh.
@@ -15,18 +15,18 @@ if [ -n "$logdir" ]; then
 		exit 1
 	}
 fi
-if [ ! -e "$unread" ]; then # else they are copies already
+if [ ! -e "$unread" ]; then # else they are kept already
 	for file in "$tuned" "$tuning"; do
 		rm -f "$file.old"
 		if [ -e "$file" ]; then
-			cp -p "$file" "$file.old"
-			sync "$file.old"
+			ln -P "$file" "$file.old"
+			sync "${file%/*}"
 		fi
 	done
 	: >"$unread"
 	sync "$state"
 fi
-putsettings
+write_settings
 systemctl daemon-reload 9>&-
 systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
 status=0
@@ -35,7 +35,7 @@ if [ "$status" != 0 ] && [ "$status" != 124 ]; then
 	if [ -e "$tuning.old" ]; then
 		for file in "$tuned" "$tuning"; do
 			[ -e "$file.old" ] || continue
-			cp -p "$file.old" "$file.new"
+			ln -fP "$file.old" "$file.new" # needs no space
 			mv -fT "$file.new" "$file"
 		done
 	else

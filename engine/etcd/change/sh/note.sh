@@ -1,2 +1,2 @@
 # Records the replaced clusters on the host. It needs: newreplaced (lines).
-putstate "$replaced" "$newreplaced"
+write_state "$replaced" "$newreplaced"

@@ -1,9 +1,9 @@
 # Checks a host that should get a member, and prints the p99 of synced writes to the disk
 # of the write-ahead log, in seconds, and their number.
 
-# syncoften writes and syncs 200 times, or for 10 s, as etcd does with its log, and prints
+# time_syncs writes and syncs 200 times, or for 10 s, as etcd does with its log, and prints
 # the seconds that each took, which dd tells.
-syncoften() {
+time_syncs() {
 	LC_ALL=C
 	export LC_ALL
 	until=$(($(date +%s) + 10)) n=0
@@ -15,13 +15,13 @@ syncoften() {
 	done
 }
 
-# checkfolder SETTING checks and enters $parent, for a setting of the inventory.
-checkfolder() {
+# check_folder SETTING checks and enters $parent, for a setting of the inventory.
+check_folder() {
 	[ -d "$parent" ] || {
 		echo "there is no folder $parent; make it, writable for etcd" >&2
 		exit 1
 	}
-	enterfolder "$parent"
+	enter_folder "$parent"
 	! mountpoint -q "./$base" || {
 		echo "$parent/$base is a mount point, and cannot be renamed; use a folder in it as $1" >&2
 		exit 1
@@ -33,8 +33,8 @@ checkfolder() {
 	}
 }
 
-# isondisk DISKS reports whether the folder that was entered is on one of the disks.
-isondisk() {
+# is_on_disk DISKS reports whether the folder that was entered is on one of the disks.
+is_on_disk() {
 	printf '%s\n' "$1" | grep -qx "$(stat -c %d .)"
 }
 
@@ -47,8 +47,8 @@ systemctl cat "$unit" >/dev/null 2>&1 || {
 	exit 1
 }
 # The last folder that is entered is the one whose disk has the log.
-checkfolder data_dir
-if [ -n "$owndata" ] && isondisk "$(stat -c %d / /sysroot 2>/dev/null)"; then
+check_folder data_dir
+if [ -n "$owndata" ] && is_on_disk "$(stat -c %d / /sysroot 2>/dev/null)"; then
 	echo "$parent is on the disk of the system, and data_on_own_disk is set; mount another disk there" >&2
 	exit 1
 fi
@@ -56,8 +56,8 @@ if [ -n "$wal" ]; then
 	others=$(stat -c %d . / /var /sysroot 2>/dev/null) || :
 	parent=${wal%/*}
 	base=${wal##*/}
-	checkfolder wal_dir
-	if [ -n "$own" ] && isondisk "$others"; then
+	check_folder wal_dir
+	if [ -n "$own" ] && is_on_disk "$others"; then
 		echo "$parent is on the disk of data_dir or of the system, and wal_on_own_disk is set; mount another disk there" >&2
 		exit 1
 	fi
@@ -66,7 +66,7 @@ test=.holdfast-disk-test-$(od -An -v -N 16 -tx1 /dev/urandom | tr -d ' \n')
 trap 'rm -f "./$test"' EXIT
 trap 'exit 1' HUP INT TERM
 set -C # the file is new, and nobody's link
-times=$(syncoften 3>"./$test") || {
+times=$(time_syncs 3>"./$test") || {
 	echo "$parent cannot be written to" >&2
 	exit 1
 }

@@ -1,7 +1,8 @@
 # Prints the state of the host, one word a line; see readProbe.
 
-# firstwal WORD FOLDER prints the beginning of the first file of a log, in hexadecimal.
-firstwal() {
+# print_first_wal WORD FOLDER prints the beginning of the first file of a log, in
+# hexadecimal.
+print_first_wal() {
 	for file in "$2"/*.wal; do
 		echo "$1 $(dd if="$file" bs=512 count=1 iflag=nofollow,nonblock 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
 		break
@@ -19,25 +20,27 @@ if grep -qxF "EnvironmentFile=$tuned" "$tuning" 2>/dev/null; then
 fi
 [ ! -e "$unread" ] || echo unread
 echo "user $(systemctl show -p User --value "$unit")"
-[ ! -e "$replaced" ] || head -c 16384 "$replaced" | sed 's/^/replaced /'
+[ ! -e "$replaced" ] || head -c 65536 "$replaced" | sed 's/^/replaced /'
 (
-	enterroom || exit 0
+	enter_room || exit 0
 	phase=building
 	[ ! -e ./source ] || phase=placed
 	[ ! -e ./source ] || [ ! -d ./restored ] || phase=ready
 	printf 'restore %s %s\n' "$phase" "$(head -c 300 ./source 2>/dev/null | tr -d '\n')"
-	[ ! -d ./restored/member/wal ] || firstwal newwal ./restored/member/wal
+	[ ! -d ./restored/member/wal ] || print_first_wal newwal ./restored/member/wal
 )
-findlog
+find_log
+find_unmounted "$parent/$base"
+[ -z "$wal" ] || find_unmounted "$wal"
 if [ -n "$wal" ] && { [ -e "$wal" ] || [ -L "$wal" ]; }; then
 	(
-		enterfolder "$wal"
+		enter_folder "$wal"
 		if [ -n "$(ls -A)" ]; then echo data; fi
-		firstwal wal .
+		print_first_wal wal .
 	)
 fi
 [ -e "$parent/$base" ] || [ -L "$parent/$base" ] || exit 0
-enterfolder "$parent/$base"
+enter_folder "$parent/$base"
 [ -z "$(ls -A)" ] || echo data
-enter "$parent/$base/member/wal" || exit 0
-firstwal wal .
+enter_dir "$parent/$base/member/wal" || exit 0
+print_first_wal wal .

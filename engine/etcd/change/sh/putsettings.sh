@@ -1,8 +1,8 @@
-# putsettings writes the settings of the inventory, and the drop-in that names them. An
+# write_settings writes the settings of the inventory, and the drop-in that names them. An
 # empty drop-in means that there are none, and both are removed. With the drop-in alone
 # etcd would not start, so it is written last and removed first. It needs: tunedtext and
 # tuningtext (contents of the files $tuned and $tuning).
-putsettings() {
+write_settings() {
 	if [ -z "$tuningtext" ]; then
 		rm -f "$tuning" "$tuned"
 		return

@@ -1,13 +1,13 @@
 # Prints the size and the time of a database, and then a part of it, in base64. It needs:
-# built (yes: the database that a restore has built; '': that of the data directory),
+# built (yes: the database that a restore has built; '': the database of the data directory),
 # offset and length (bytes).
 if [ -n "$built" ]; then
-	needroom
+	need_room
 	db=./restored.part/member/snap/db
 else
-	enterdatabase
+	enter_database
 	db=./db
 fi
-needdatabase "$db"
+need_database "$db"
 stat -c '%s %Y' "$db"
 dd if="$db" bs=64K iflag=nofollow,nonblock,skip_bytes,count_bytes skip="$offset" count="$length" 2>/dev/null | base64 -w 0

@@ -1,5 +1,5 @@
 # Takes a snapshot from standard input. It needs: wantsize (bytes) and wantsum (SHA-256).
-needroom
+need_room
 rm -f ./snapshot.db
 set -C
 head -c "$wantsize" >./snapshot.db

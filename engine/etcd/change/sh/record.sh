@@ -1,2 +1,2 @@
 # Records a change of members on the host. It needs: newrecord.
-putstate "$record" "$newrecord"
+write_state "$record" "$newrecord"

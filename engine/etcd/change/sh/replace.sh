@@ -1,6 +1,6 @@
 # Puts the new data in the place of the old ones. It can be repeated at any point; note.sh
 # follows.
-needroom
+need_room
 [ -d ./restored ] || {
 	echo "there are no new data" >&2
 	exit 1
@@ -8,9 +8,9 @@ needroom
 node=$(stat -c %d:%i ./restored)
 systemctl disable "$unit" 9>&- || : # a boot before the next step would start it without its log
 systemctl stop "$unit" 9>&-
-setlogaside
-renameaside
-needroom
+set_log_aside
+rename_aside
+need_room
 mv -nT ./restored "../$base"
 [ "$(stat -c %d:%i "../$base" 2>/dev/null)" = "$node" ] || {
 	echo "somebody else changes $parent: the new data are not in $base" >&2

@@ -8,6 +8,6 @@ chmod 0755 "${dropin%/*}"
 printf '%s\n' '# written by holdfast etcd members' '[Service]' "EnvironmentFile=$settings" >"$dropin.new"
 chmod 0644 "$dropin.new"
 mv -fT "$dropin.new" "$dropin"
-putsettings
+write_settings
 rm -f "$unread" "$tuned.old" "$tuning.old"
 systemctl daemon-reload 9>&-

@@ -13,7 +13,7 @@ for flag in --bump-revision --mark-compacted; do
 		;;
 	esac
 done
-enterfolder "$parent"
+enter_folder "$parent"
 free=$(df -Pk . | awk 'NR == 2 { print $4 }')
 [ "$free" -ge "$needed" ] || {
 	echo "$parent has only $free KiB free, and the restore needs $needed" >&2

@@ -9,4 +9,4 @@ for word in $(systemctl show --property=ExecStart "$unit"); do
 	esac
 done
 [ -n "$path" ] && [ -x "$path" ] || exit 0
-askversion setpriv --no-new-privs --reuid=65534 --regid=65534 --clear-groups "$path" --version || :
+ask_version setpriv --no-new-privs --reuid=65534 --regid=65534 --clear-groups "$path" --version || :

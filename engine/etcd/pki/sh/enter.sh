@@ -15,12 +15,12 @@ fail() {
 	exit 1
 }
 
-# enterkeys goes to the folder. It makes those that are missing if make is set, and
+# enter_keys goes to the folder. It makes those that are missing if make is set, and
 # returns 1 if one is missing and make is not. It sets at to the path of the folder.
-enterkeys() {
+enter_keys() {
 	at=$root
 	below=
-	enter "$below"
+	enter_dir "$below"
 	wanted=${dir#/}/
 	while [ -n "$wanted" ]; do
 		name=${wanted%%/*}
@@ -32,14 +32,15 @@ enterkeys() {
 		below=$below/$name
 		at=$root$below
 		code=0
-		enter "$below" || code=$?
+		enter_dir "$below" || code=$?
 		[ "$code" != 1 ] || fail "$at is not a folder that can be entered"
 		# Links of the OS are refused, too.
-		[ "$here" = "$at" ] || fail "the path $at is a link; name the folder that it leads to"
+		[ "$cwd" = "$at" ] || fail "the path $at is a link; name the folder that it leads to"
 		stat -c '%f %u' . | grep -q "^4.[02468ace][014589cd] $uid\$" ||
 			fail "$at can be changed by others than root; keys of etcd must be in a folder that is root's alone, all the way"
 	done
-	spot= # the callers go further
+	! has_acl . || fail "$at has an access control list, so that its mode does not say who may use it; remove it: setfacl -b -k $at"
+	entered= # the callers go further
 	for name in $kept; do
 		if [ -L "./$name" ] && [ "$(readlink "./$name")" = "current/$name" ]; then continue; fi
 		if [ -e "./$name" ] || [ -L "./$name" ]; then
@@ -48,5 +49,5 @@ enterkeys() {
 	done
 }
 
-# mark prints some random digits.
-mark() { od -An -v -N 8 -tx1 /dev/urandom | tr -d ' \n'; }
+# print_random prints some random digits.
+print_random() { od -An -v -N 8 -tx1 /dev/urandom | tr -d ' \n'; }

@@ -1,5 +1,6 @@
-# notetime writes the time into a set that has none, because a run was cut short.
-notetime() {
+# note_time writes the time into a set that has none, because a run was cut short. The uptime
+# counts from the boot of the kernel, also after soft reboots.
+note_time() {
 	if [ -f "$1/placed" ]; then return 0; fi
 	read -r up _ </proc/uptime
 	echo "$(cat /proc/sys/kernel/random/boot_id) ${up%.*}${up#*.}" >"$1/placed.new"
@@ -7,14 +8,14 @@ notetime() {
 	mv -fT "$1/placed.new" "$1/placed"
 }
 
-# finish completes the set of files in the current folder, $at/next, and makes it the one
+# place_set completes the set of files in the current folder, $at/next, and makes it the one
 # that etcd uses, by the rename of one link. The sets before are kept, but only some.
 #
 # The set has the history of its file of CAs: since when, in hundredths of a second since
 # which boot, which CAs were in it. So it can be told which of them an etcd has read that
 # has started at some time. The time is taken after the rename, so that an etcd that
 # started before may be taken for one that has not read the new file, never the other way.
-finish() {
+place_set() {
 	printf '%s' "$ca" | base64 -d >ca.crt
 	printf '%s' "$cas" >cas
 	: >trusted
@@ -34,13 +35,13 @@ finish() {
 	# shellcheck disable=SC2046 # names without blanks
 	sync $(ls) .
 	cd ..
-	set=set-$(date -u +%Y%m%dT%H%M%SZ)-$(mark)
+	set=set-$(date -u +%Y%m%dT%H%M%SZ)-$(print_random)
 	mv -nT ./next "./$set"
 	[ ! -e ./next ] || fail "$at/next cannot be renamed to $set"
-	new=new-$(mark)
+	new=new-$(print_random)
 	ln -s "$set" "./$new"
 	mv -fT "./$new" ./current
-	notetime "./$set"
+	note_time "./$set"
 	for name in $kept; do
 		if [ -L "./$name" ]; then continue; fi
 		ln -s "current/$name" "./$new"

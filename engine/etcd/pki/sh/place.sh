@@ -2,10 +2,10 @@
 # rename. Needs: server, peer, client and ca (PEM in base64), cas (IDs of the CAs), unit,
 # user (of the unit, if that is not set yet).
 make=
-enterkeys || fail "$dir is gone"
+enter_keys || fail "$dir is gone"
 cd -P ./next 2>/dev/null || fail "the new keys are gone; run it again"
-locate
-[ "$here" = "$at/next" ] || fail "$at/next is a link"
+find_cwd
+[ "$cwd" = "$at/next" ] || fail "$at/next is a link"
 printf '%s' "$server" | base64 -d >server.crt
 printf '%s' "$peer" | base64 -d >peer.crt
 printf '%s' "$client" | base64 -d >client.crt
@@ -18,4 +18,4 @@ if [ -z "$owner" ]; then
 	owner=$(systemctl show --property=User --value "$unit" 2>/dev/null) || owner=
 fi
 if [ -n "$owner" ]; then chown "$owner" server.key peer.key; fi
-finish
+place_set

@@ -14,16 +14,16 @@ case $pid in
 	;;
 esac
 if grep -qxF "ETCD_CERT_FILE=$dir/server.crt" "$settings" 2>/dev/null; then echo uses; fi
-enterkeys || exit 0
+enter_keys || exit 0
 [ -L ./current ] || exit 0
 whole=yes
 for name in $kept; do
 	if [ ! -L "./$name" ]; then whole=; fi
 done
 cd -P ./current || fail "$at/current leads nowhere"
-locate
-case ${here#"$at"/} in
-set-*/* | "$here") fail "$at/current is not a link of holdfast" ;;
+find_cwd
+case ${cwd#"$at"/} in
+set-*/* | "$cwd") fail "$at/current is not a link of holdfast" ;;
 set-*) ;;
 *) fail "$at/current is not a link of holdfast" ;;
 esac

@@ -1,7 +1,7 @@
 # Puts another file of trusted CAs in place, with the same keys and certificates, and
 # restarts etcd. Needs: ca (PEM in base64), cas (IDs of the CAs), unit.
 make=
-enterkeys || fail "$dir is gone"
+enter_keys || fail "$dir is gone"
 [ -L ./current ] || fail "$at has no certificates"
 if [ "$(head -c "$most" ./current/cas)" != "$cas" ]; then
 	rm -rf ./next
@@ -10,11 +10,11 @@ if [ "$(head -c "$most" ./current/cas)" != "$cas" ]; then
 		ln -P "./current/$name" "./next/$name"
 	done
 	cd -P ./next || fail "$at/next cannot be entered"
-	locate
-	[ "$here" = "$at/next" ] || fail "$at/next is a link"
-	finish
+	find_cwd
+	[ "$cwd" = "$at/next" ] || fail "$at/next is a link"
+	place_set
 else
-	notetime ./current
+	note_time ./current
 fi
 systemctl reset-failed "$unit" 2>/dev/null 9>&- || :
 timeout 100 systemctl restart "$unit" 9>&-

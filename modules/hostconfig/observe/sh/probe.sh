@@ -12,12 +12,17 @@ IFS=$newline
 cd "$root/"
 
 say() { printf '%s\n' "$*"; }
-# targets prints a line PATH, a tab, PATH -> TARGET for each link. An attacker may put
+# print_targets prints a line PATH, a tab, PATH -> TARGET for each link. An attacker may put
 # newlines into a target.
-targets() { xargs -0 -r stat --printf='%n\t%N\0' -- | tr '\n\000' '\001\n'; }
-pick() { say "$all" | sed -n "s/^$1 //p"; }
-each() { tr '\n' '\0' | xargs -0 -r "$@"; }
-only() { # ORDINARY COMMAND...: passes on exit statuses that are not in ORDINARY
+print_targets() { xargs -0 -r stat --printf='%n\t%N\0' -- | tr '\n\000' '\001\n'; }
+# print_resources starts no program for a kind that is not in the list.
+print_resources() {
+	case $newline$all in
+	*"$newline$1 "*) say "$all" | sed -n "s/^$1 //p" ;;
+	esac
+}
+run_on_lines() { tr '\n' '\0' | xargs -0 -r "$@"; }
+allow_status() { # ORDINARY COMMAND...: passes on exit statuses that are not in ORDINARY
 	ordinary=$1
 	shift
 	"$@" || {
@@ -40,7 +45,7 @@ if [ "${#applied}" -ge "$maxrecord" ]; then
 	say "$record has more than $((maxrecord / 1048576)) MiB; put back a copy of it" >&2
 	exit 1
 fi
-recorded() {
+print_recorded() {
 	say "$applied" | sed -n '/^"about":\[$/,/^\],$/{
 		s/^"\(.*\)",\{0,1\}$/\1/
 		t string
@@ -55,7 +60,7 @@ recorded() {
 }
 all=$({
 	[ -z "$wanted" ] || say "$wanted"
-	recorded
+	print_recorded
 } | sort -u)
 say '== asked'
 say "$all" | sha256sum
@@ -65,19 +70,22 @@ say "$all" | sha256sum
 say '== nodes'
 nodes=$({
 	say "$all" | sed -n 's/^path /./p' |
-		each stat --printf='%f\t%s\t%u\t%g\t%d:%i\t%U\t%G\t%n\n' -- 2>&1 >&3 3>&- |
+		run_on_lines stat --printf='%f\t%s\t%u\t%g\t%d:%i\t%U\t%G\t%n\n' -- 2>&1 >&3 3>&- |
 		sed -e '/: No such file or directory$/d' -e '/: Not a directory$/d' >&2
 } 3>&1)
 say "$nodes"
 say '== digests'
-graded=$(say "$nodes" | sed -n "s/^8[^$tab]*${tab}[0-9]\{1,8\}$tab.*$tab//p" | grade)
+graded=$(say "$nodes" | sed -n "s/^8[^$tab]*${tab}[0-9]\{1,8\}$tab.*$tab//p" | grade_paths)
 even=$(say "$graded" | sed -n 's/^=//p')
-say "$graded" | digests
+say "$graded" | print_digests
 say '== targets'
-say "$nodes" | sed -n "s/^a.*$tab//p" | tr '\n' '\0' | targets
+case $newline$nodes in
+*"${newline}a"*) say "$nodes" | sed -n "s/^a.*$tab//p" | tr '\n' '\0' | print_targets ;;
+esac
 
-# The probe also reads parent directories: links that do not belong to the OS (see
-# enter in ground.sh), and file systems in memory.
+# The probe also reads parent directories, and the links of the OS (see enter_dir in
+# ground.sh), which tell what else leads to these directories. Reading is cheap: one
+# process reads all.
 dirs=$(say "$all" | sed -n 's/^path //p' | sed -n ':up
 s,/[^/]*$,,
 t above
@@ -86,32 +94,39 @@ d
 /./!d
 p
 b up' | sort -u | sed 's/^/./')
-say '== links'
-owner=$(stat -c %u .)
-say "$dirs" | each stat --printf='%f\t%u\t%n\n' -- 2>/dev/null | sed -n "s/^a...$tab//p" | while IFS=$tab read -r uid link; do
-	case $link in
-	./usr/local) ;;
-	./*/*) uid=nobody ;;
-	esac
-	[ "$uid" = "$owner" ] || printf '%s\0' "$link"
-done | targets
+links=$(
+	set +f
+	for link in ./* ./usr/local; do
+		case $link in
+		*[!A-Za-z0-9._/-]*) ;;
+		*) [ ! -L "$link" ] || say "$link" ;;
+		esac
+	done
+)
+say '== parents'
+say "root$tab$uid"
+say "$dirs$newline$links" | sed '/./!d' | sort -u | run_on_lines stat --printf='%f\t%u\t%n\t%N\0' -- 2>/dev/null | tr '\n\000' '\001\n' | sed "s/^\(4[^$tab]*${tab}[^$tab]*${tab}[^$tab]*\)$tab.*/\1/"
+say '== readonly'
+[ "$uid" != 0 ] || for dir in . $dirs; do
+	if [ -d "$dir" ] && [ ! -w "$dir" ]; then say "$dir"; fi
+done
 say '== fleeting'
 case $(stat -f -c %T -- "${originals%/*/*}" 2>/dev/null || :) in
 tmpfs | ramfs) ;;
-*) say "$dirs" | each stat -f -c "%T$tab%n" -- 2>/dev/null | sed -n -e "s/^tmpfs$tab//p" -e "s/^ramfs$tab//p" ;;
+*) say "$dirs" | run_on_lines stat -f -c "%T$tab%n" -- 2>/dev/null | sed -n -e "s/^tmpfs$tab//p" -e "s/^ramfs$tab//p" ;;
 esac
 
-# show KIND PATH FILE prints the contents of a regular file, at most limit bytes. If
-# others than root can swap the file, show prints an archive: its header has the owner
+# show_file KIND PATH FILE prints the contents of a regular file, at most limit bytes. If
+# others than root can swap the file, show_file prints an archive: its header has the owner
 # of exactly these contents.
-show() {
+show_file() {
 	if [ ! -f "$3" ] || [ -L "$3" ]; then return 0; fi
 	case $1:$newline$even$newline in
 	base:* | *"$newline$3$newline"*) ;;
 	*)
 		(
-			enter "${2%/*}" || exit 0
-			if firm "${here#"$root"}"; then
+			enter_dir "${2%/*}" || exit 0
+			if is_root_only "${cwd#"$root"}"; then
 				say "$1$tab$2$tab$(head -c "$limit" -- "./${2##*/}" | base64 -w0)"
 				exit
 			fi
@@ -125,17 +140,17 @@ show() {
 say '== contents'
 registries=/etc/containers/registries.conf
 case $newline$all$newline in
-*"${newline}path $registries$newline"*) show contents "$registries" ".$registries" ;;
+*"${newline}path $registries$newline"*) show_file contents "$registries" ".$registries" ;;
 esac
-pick inherit | while IFS= read -r file; do
+print_resources inherit | while IFS= read -r file; do
 	path=${file%//*}
 	name=${file##*//}
-	[ "$path" = "$registries" ] || show contents "$path" ".$path"
+	[ "$path" = "$registries" ] || show_file contents "$path" ".$path"
 	if [ -e "$originals/$name" ]; then
-		show base "$path" "$originals/$name"
+		show_file base "$path" "$originals/$name"
 	elif [ -e "$originals/$name.default" ]; then
 		case $path in
-		/etc/*) show base "$path" "./usr$path" ;;
+		/etc/*) show_file base "$path" "./usr$path" ;;
 		esac
 	fi
 done
@@ -145,7 +160,7 @@ if [ -d "$originals" ]; then ls -A -- "$originals"; fi
 # Before version 253, systemctl stops without output at a unit that it does not find.
 # Then the script queries each unit alone.
 say '== units'
-units=$(pick unit)
+units=$(print_resources unit)
 states=
 if [ -n "$units" ]; then
 	# shellcheck disable=SC2086 # names are words
@@ -166,15 +181,15 @@ say "$states"
 
 # The hash of a password stays on the host. The script prints only its digest.
 say '== passwd'
-users=$(pick user)
-others=$(pick owner)
+users=$(print_resources user)
+others=$(print_resources owner)
 passwd=
 # shellcheck disable=SC2086 # names are words
-if [ -n "$users$others" ]; then only 2 getent passwd -- $users $others; fi
+if [ -n "$users$others" ]; then allow_status 2 getent passwd -- $users $others; fi
 say '== group'
-groups=$(pick group)
+groups=$(print_resources group)
 # shellcheck disable=SC2086 # names are words
-if [ -n "$groups" ]; then only 2 getent group -- $groups; fi
+if [ -n "$groups" ]; then allow_status 2 getent group -- $groups; fi
 say '== keys'
 keys=.ssh/authorized_keys
 if [ -n "$users" ]; then
@@ -185,26 +200,26 @@ if [ -n "$users" ]; then
 		;;
 	esac
 	# shellcheck disable=SC2086 # names are words
-	passwd=$(only 2 getent passwd -- $users)
+	passwd=$(allow_status 2 getent passwd -- $users)
 fi
 
-# leaving reports whether a user leaves the configuration.
-leaving() {
+# is_leaving reports whether a user leaves the configuration.
+is_leaving() {
 	case $newline$wanted$newline in
 	*"${newline}user $1$newline"*) return 1 ;;
 	esac
 }
-# sessions counts the sessions of a user.
-sessions() {
+# count_sessions counts the sessions of a user.
+count_sessions() {
 	loginctl list-sessions --no-legend --no-pager 2>/dev/null | sed "s/^ *//; s/  */$tab/g" | cut -f 3 | grep -cxF -- "$1" || :
 }
-# otherkeys counts SSH keys in a home that holdfast does not manage.
+# count_other_keys counts SSH keys in a home that holdfast does not manage.
 # shellcheck disable=SC2012 # a name with a line break is two that are not there
-otherkeys() {
-	for file in authorized_keys authorized_keys2 $(follow "$1/.ssh/authorized_keys.d/." && ls -A | head -n 100 | sed 's,^,authorized_keys.d/,'); do
+count_other_keys() {
+	for file in authorized_keys authorized_keys2 $(follow_path "$1/.ssh/authorized_keys.d/." && ls -A | head -n 100 | sed 's,^,authorized_keys.d/,'); do
 		[ "$file" != authorized_keys.d/ignition ] || continue
 		(
-			follow "$1/.ssh/$file" || exit 0
+			follow_path "$1/.ssh/$file" || exit 0
 			if [ ! -f "./$name" ] || [ -L "./$name" ]; then exit 0; fi
 			timeout -k 1 20 dd if="./$name" bs="$limit" count=1 iflag=nofollow,nonblock,fullblock status=none || :
 			echo
@@ -213,19 +228,26 @@ otherkeys() {
 }
 say '== logins'
 connects=${SUDO_USER:-root}
-say "$passwd" | while IFS=: read -r user _ _ _ _ home _; do
+home=$(getent passwd -- "$connects" | cut -d: -f6) || home=
+say "home$tab$connects$tab$home"
+busy=
+if [ -n "$passwd" ]; then busy=$(cd "$root/proc" 2>/dev/null && set +f && stat -c %u -- [0-9]* 2>/dev/null | sort -u) || :; fi
+say "$passwd" | while IFS=: read -r user _ number _ _ home _; do
 	[ -n "$user" ] || continue
+	case $newline$busy$newline in
+	*"$newline$number$newline"*) say "busy$tab$user$tab" ;;
+	esac
 	say "groups$tab$user$tab$(id -Gn -- "$user")"
 	getent shadow -- "$user" | while IFS=: read -r _ hash _ _ _ _ _ expires _; do
 		printf 'password\t%s\t%s\n' "$user" "$(printf %s "$hash" | sha256sum)"
 		[ -z "$expires" ] || say "expires$tab$user$tab$expires"
 	done
 	if [ "$user" = "$connects" ]; then say "connects$tab$user$tab"; fi
-	if [ "$user" = "$connects" ] || leaving "$user"; then
+	if [ "$user" = "$connects" ] || is_leaving "$user"; then
 		case $home in
-		/*) say "otherkeys$tab$user$tab$(otherkeys "$home")" ;;
+		/*) say "otherkeys$tab$user$tab$(count_other_keys "$home")" ;;
 		esac
-		say "sessions$tab$user$tab$(sessions "$user")"
+		say "sessions$tab$user$tab$(count_sessions "$user")"
 	fi
 	case $home in
 	/*) ;;
@@ -233,7 +255,7 @@ say "$passwd" | while IFS=: read -r user _ _ _ _ home _; do
 	esac
 	(
 		code=0
-		follow "$home/$keys" || code=$?
+		follow_path "$home/$keys" || code=$?
 		if [ "$code" = 2 ]; then say "the SSH keys of $user are behind a symbolic link in $home, which $user could lead anywhere; let it be a directory" >&2; fi
 		if [ "$code" != 0 ] || [ ! -f "./$name" ] || [ -L "./$name" ]; then exit 0; fi
 		text=$(timeout -k 1 20 dd if="./$name" bs="$limit" count=1 iflag=nofollow,nonblock,fullblock status=none | if [ "$keys" = .ssh/authorized_keys ]; then

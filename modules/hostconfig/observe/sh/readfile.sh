@@ -1,5 +1,5 @@
 # Prints a file of the host. It needs: path, and limit (in bytes).
-follow "$path" || {
+follow_path "$path" || {
 	case $? in
 	1) printf '%s\n' "No such file or directory" >&2 ;;
 	*) printf '%s\n' "a symbolic link on the way to it is in a directory that others than root can change; name the path it leads to" >&2 ;;

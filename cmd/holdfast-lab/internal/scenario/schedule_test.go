@@ -1,0 +1,137 @@
+package scenario
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+)
+
+func namesOf(all []script) []string {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// TestPartsAreDisjointAndBalanced: the parts of a run have each scenario once, and take about the same time.
+func TestPartsAreDisjointAndBalanced(t *testing.T) {
+	all, err := listScripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of := 1; of <= 5; of++ {
+		var seen []string
+		var shortest, longest, aloneMost, aloneLeast time.Duration
+		for n := 1; n <= of; n++ {
+			part := choosePart(all, Part{Number: n, Of: of})
+			var total, alone time.Duration
+			for _, s := range part {
+				total += s.expected
+				if s.alone {
+					alone += s.expected
+				}
+			}
+			if n == 1 || total < shortest {
+				shortest = total
+			}
+			if n == 1 || alone < aloneLeast {
+				aloneLeast = alone
+			}
+			longest, aloneMost = max(longest, total), max(aloneMost, alone)
+			seen = append(seen, namesOf(part)...)
+		}
+		slices.Sort(seen)
+		if want := slices.Sorted(slices.Values(namesOf(all))); !slices.Equal(seen, want) {
+			t.Errorf("%d parts have %d scenarios, not %d", of, len(seen), len(want))
+		}
+		if longest-shortest > 2*time.Minute || aloneMost-aloneLeast > 2*time.Minute {
+			t.Errorf("%d parts take from %s to %s, and alone from %s to %s", of, shortest, longest, aloneLeast, aloneMost)
+		}
+	}
+}
+
+func TestPartsStayTheSame(t *testing.T) {
+	var all []script
+	for i := range 7 {
+		all = append(all, script{name: fmt.Sprint("s", i), expected: time.Duration(i+1) * time.Minute, alone: i%3 == 0})
+	}
+	for n, want := range map[int][]string{1: {"s1", "s4", "s6"}, 2: {"s0", "s2", "s3", "s5"}} {
+		if got := namesOf(choosePart(all, Part{Number: n, Of: 2})); !slices.Equal(got, want) {
+			t.Errorf("part %d has %v, not %v", n, got, want)
+		}
+	}
+}
+
+func TestParsePart(t *testing.T) {
+	for text, want := range map[string]Part{"1/3": {1, 3}, "3/3": {3, 3}, "1/1": {1, 1}, "0/3": {}, "4/3": {}, "1": {}, "a/b": {}, "1/3/5": {}, "": {}} {
+		got, err := ParsePart(text)
+		if got != want || (err == nil) == (want == Part{}) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+func TestScenariosThatMeasureRunAlone(t *testing.T) {
+	all := []script{{name: "a", expected: 1}, {name: "b", alone: true, expected: 9}, {name: "c", expected: 5}, {name: "d", alone: true, expected: 10}}
+	one := planRun(all, 1)
+	if len(one.shared) > 0 || !slices.Equal(namesOf(one.alone), []string{"a", "b", "c", "d"}) {
+		t.Errorf("one lab: %+v", one)
+	}
+	two := planRun(all, 2)
+	if !slices.Equal(namesOf(two.shared), []string{"c", "a"}) || !slices.Equal(namesOf(two.alone), []string{"b", "d"}) {
+		t.Errorf("two labs: %+v", two)
+	}
+}
+
+// TestMeasuringScenariosAreMarked: a scenario beside others takes processors and disks from them.
+func TestMeasuringScenariosAreMarked(t *testing.T) {
+	measures := regexp.MustCompile(`(?m)^(govern$|slow |unwatch .*gap=500ms)`)
+	all, err := listScripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := parseDurations(durationList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		text, err := fs.ReadFile(scripts, s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if measures.Match(text) != s.alone {
+			t.Errorf("%s: measures %v, runs alone %v", s.name, !s.alone, s.alone)
+		}
+		if known[s.name] == 0 {
+			t.Errorf("durations.txt has no %s", s.name)
+		}
+		delete(known, s.name)
+	}
+	for name := range known {
+		t.Errorf("durations.txt has %s, which is no scenario", name)
+	}
+}
+
+func TestDurationsOfMistakes(t *testing.T) {
+	for _, text := range []string{"a", "a b", "a 0", "a 5\na 6", "a 5 6"} {
+		if _, err := parseDurations(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+func TestJobsFitTheMachine(t *testing.T) {
+	for _, c := range []struct {
+		processors int
+		memory     int64
+		want       int
+	}{{2, 20 << 30, 2}, {2, 5 << 30, 1}, {1, 64 << 30, 1}, {8, 17 << 30, 4}, {4, 1 << 30, 1}} {
+		if got := ChooseJobs(c.processors, c.memory); got != c.want {
+			t.Errorf("%d processors, %d bytes: %d, not %d", c.processors, c.memory, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/bastion"
+	"holdfast/engine/event"
+	"holdfast/engine/journal"
+	"holdfast/engine/report"
+	"holdfast/engine/report/membersview"
+	"holdfast/engine/textutil"
+)
+
+func membersEnd(err error, stopped bool) event.RunEnd {
+	v := engine.NewVerdict(engine.Findings{})
+	if err != nil {
+		v = engine.Verdict{Exit: membersExit(err), Findings: engine.Findings{Failures: []engine.Failure{{Cause: textutil.Printable(strings.ReplaceAll(err.Error(), "\n", "; "))}}}}
+	}
+	if err != nil && stopped {
+		v.Exit, v.Stopped = engine.ExitStopped, true
+	}
+	return event.RunEnd{Exit: v.Exit, Verdict: v}
+}
+
+// membersEvents writes the events of a run to the journal, and shows them.
+type membersEvents struct {
+	journal *journal.Writer
+	view    report.Sink
+	run     string
+	seq     int
+	hide    func(event.Event) event.Event
+}
+
+func (c memberChange) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
+	m := &membersEvents{journal: w, view: membersview.Lines{W: c.stdout}, run: s.run.ID}
+	if c.json {
+		m.view = report.JSONLines{W: c.stdout}
+	}
+	m.hide = func(e event.Event) event.Event { return report.HideSecrets(e, s.secrets) }
+	return m
+}
+
+func (m *membersEvents) emitEvent(e event.Event) error {
+	m.seq++
+	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, bastion.Clock{}.Now()
+	e = m.hide(e)
+	if err := m.journal.Emit(e); err != nil {
+		return err
+	}
+	return m.view.Emit(e)
+}
+
+func membersExit(err error) engine.ExitCode {
+	var f *engine.Failure
+	switch {
+	case err == nil:
+		return engine.ExitOK
+	case errors.As(err, &f) && (f.Kind == engine.HeldFailure || f.Kind == engine.RefusedFailure):
+		return engine.ExitRefused
+	case errors.As(err, &f) && f.Kind == engine.UnreachableFailure:
+		return engine.ExitUnreachable
+	}
+	return engine.ExitFailed
+}

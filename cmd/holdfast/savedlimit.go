@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// checkSameLimit refuses a limit with other hosts than those of a saved plan, which is carried out exactly or not at all.
+func (s *site) checkSameLimit(p engine.Plan, file, limit string) error {
+	var selected, all []string
+	for _, h := range s.selectedHosts() {
+		selected = append(selected, h.Name)
+	}
+	for _, h := range s.inv.Hosts {
+		all = append(all, h.Name)
+	}
+	of := p.Selected
+	if len(of) == 0 {
+		of = all
+	}
+	slices.Sort(selected)
+	if slices.Equal(selected, slices.Sorted(slices.Values(of))) {
+		return nil
+	}
+	return fmt.Errorf("apply: --limit %s selects other hosts than the plan in %s, which was saved for %s; leave --limit out, or save another plan with it",
+		limit, file, strings.Join(textutil.FoldNames(of), ", "))
+}

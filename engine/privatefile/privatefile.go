@@ -1,0 +1,38 @@
+// Package privatefile writes files that only their owner may read, into folders
+// that other accounts may write to, such as /tmp.
+package privatefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write replaces a file. The new file always has the mode 0600 and belongs to the caller.
+// Write follows no link, and changes nothing in place:
+// a link or a pipe at the path is an error.
+func Write(path string, data []byte) error {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is a link; name the file that it leads to, or remove the link")}
+	case !info.Mode().IsRegular():
+		return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is not a regular file; name another one")}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".holdfast-*") // with the mode 0600
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return &fs.PathError{Op: "open", Path: path, Err: failed.Err}
+	} else if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // it is gone if all went well
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,166 @@
+package summary
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
+	"holdfast/engine/event"
+	"holdfast/engine/textutil"
+)
+
+const (
+	retryRolledBack    = "retry-rolled-back"
+	continueIncomplete = "continue-over-incomplete"
+)
+
+// listAdvice returns advice, and the command to type after it.
+func (s *Summary) listAdvice(end event.RunEnd, touched bool) (lines []string, command string) {
+	again := s.sameRun()
+	switch {
+	case end.Exit == engine.ExitStopped:
+		return s.resumePlay(again, end)
+	case end.Exit == engine.ExitOK:
+		return nil, s.beyondRun()
+	case len(end.Verdict.Unfinished) > 0:
+		return []string{"to finish that roll-out, give the pools its OS again", "to leave it unfinished: add --" + continueIncomplete}, commandLine(again)
+	}
+	if len(end.Verdict.Failures)+len(end.Verdict.Refusals) == 0 {
+		lines = awaitedLines(end.Verdict.Excluded)
+	}
+	listed := slices.ContainsFunc(end.Verdict.Excluded, func(x engine.Exclusion) bool { return x.Kind == engine.RolledBack })
+	if s.hasRollback() && !listed { // the reason of an exclusion has the same advice
+		lines = append(lines, "give the rolled back hosts another OS, or retry this one with --"+retryRolledBack)
+	}
+	if s.hasRollback() || listed {
+		return s.resumePlay(withSwitch(again, retryRolledBack), end, lines...)
+	}
+	for _, u := range unhealthyClusters(end) {
+		lines = append(lines, fmt.Sprintf("to look at etcd cluster %s: holdfast etcd status %s", u.Cluster, u.Cluster),
+			"to replace a member whose host is gone for good, if the cluster has manage = true: holdfast etcd members plan "+u.Cluster)
+	}
+	if !touched {
+		return lines, commandLine(again)
+	}
+	return s.resumePlay(again, end, lines...)
+}
+
+// unhealthyClusters returns the etcd clusters that stop a run.
+func unhealthyClusters(end event.RunEnd) []etcdfacts.UnhealthyCluster {
+	if end.Exit != engine.ExitFailed {
+		return nil
+	}
+	return end.Verdict.UnhealthyClusters
+}
+
+// resumePlay returns the command that continues a run. A play repeats tasks
+// on every host, such as a reboot. So the command for a play is limited to the
+// hosts that are not done.
+func (s *Summary) resumePlay(again event.Command, end event.RunEnd, lines ...string) ([]string, string) {
+	open := slices.Concat(end.Failed, end.Untouched)
+	slices.Sort(open)
+	if s.plan.Play == "" || len(open) == 0 {
+		return append(lines, secretLines(again)...), commandLine(again)
+	}
+	again = withLimit(again, open)
+	lines = append(lines, "without --limit, hosts that are done get all tasks again, such as a reboot")
+	if len(end.NotBegun) > 0 {
+		lines = append(lines, "the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags")
+	}
+	return append(lines, secretLines(again)...), commandLine(again)
+}
+
+func (s *Summary) hasRollback() bool {
+	for _, h := range s.hosts {
+		if h.failure != nil && h.rolledBack() {
+			return true
+		}
+	}
+	return false
+}
+
+// beyondRun returns the command for the hosts outside of the limit of the run, or else the one that shows the remaining work.
+func (s *Summary) beyondRun() string {
+	rest := withoutFlags(s.command, savedPlan, limit)
+	if hasFlag(s.command, limit) || len(s.limitOfSavedPlan()) > 0 {
+		return commandLine(rest)
+	}
+	return commandLine(event.Command{Name: "plan", Flags: slices.DeleteFunc(rest.Flags, func(f event.Flag) bool { return !f.Global })})
+}
+
+// awaitedLines returns a line for each kind of exclusion that a person or time can end.
+func awaitedLines(list []engine.Exclusion) []string {
+	var lines []string
+	for _, x := range list {
+		line := ""
+		switch x.Kind {
+		case engine.Paused:
+			line = "take paused out of the inventory"
+		case engine.Closed:
+			line = "wait until the maintenance window is open"
+		case engine.Held:
+			line = "have the held hosts released"
+		case engine.Unreachable:
+			line = "find out why hosts cannot be reached"
+		case engine.Unclear:
+			line = "find out why hosts are not understood"
+		default: // the other hosts wait for these, or have advice of their own
+			continue
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// limitOfSavedPlan returns the limit of a saved plan, which the flags of the run do not contain.
+func (s *Summary) limitOfSavedPlan() []string {
+	if !hasFlag(s.command, savedPlan) || hasFlag(s.command, limit) {
+		return nil
+	}
+	return slices.Clone(s.plan.Selected)
+}
+
+// hasBegunRollout reports whether the run has recorded another roll-out on a
+// host. The step that takes the hold records the roll-out.
+func (s *Summary) hasBegunRollout() bool {
+	for _, hp := range s.plan.Hosts {
+		if h := s.hosts[hp.Host]; h != nil && !h.neverHeld && slices.ContainsFunc(hp.Sequence, func(step engine.Step) bool {
+			return step.Do.TakeHold != nil && step.Do.TakeHold.Rollout != nil
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameRun returns the command that starts the same run again. It replaces a
+// saved plan by the limit of that plan, because the plan does not fit hosts
+// that have changed.
+func (s *Summary) sameRun() event.Command {
+	c := s.command
+	if hosts := s.limitOfSavedPlan(); len(hosts) > 0 {
+		c = withLimit(c, hosts)
+	}
+	c = withoutFlags(c, savedPlan)
+	if s.hasBegunRollout() { // the new roll-out may continue without the flag
+		c = withoutFlags(c, continueIncomplete)
+	}
+	return c
+}
+
+// secretLines names the flags that commandLine leaves out.
+func secretLines(c event.Command) []string {
+	names := secretFlags(c)
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"give these with their secret values, as before: " + strings.Join(names, ", ")}
+}
+
+func limitPattern(hosts []string) string {
+	return strings.Join(textutil.FoldNames(slices.Compact(hosts)), ",")
+}

@@ -1,0 +1,128 @@
+package summary_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
+	"holdfast/engine/event"
+	"holdfast/engine/report/reporttest"
+)
+
+// TestAdvice checks that the suggested command repeats the arguments of the
+// run, except arguments that would start another run or not finish this run.
+func TestAdvice(t *testing.T) {
+	left := func(why engine.ExclusionKind, hosts ...string) (list []engine.Exclusion) {
+		for _, h := range hosts {
+			list = append(list, engine.Exclusion{Host: h, Kind: why, Reason: string(why)})
+		}
+		return list
+	}
+	planned := func(s *reporttest.Script, p engine.Plan) { s.AddEvent(event.Event{Type: event.Planned, Plan: &p}) }
+	open := reporttest.PoolStatuses(map[engine.HostState]int{engine.Pending: 3}, engine.Pending)
+	rolling := reporttest.OSPlan("worker-01", "worker", "", "")
+	rolling.Sequence = []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{Rollout: &engine.Rollout{Targets: map[string]string{"worker": "bc30"}}}}}}
+	for name, c := range map[string]struct {
+		args  []string
+		tell  func(s *reporttest.Script)
+		found engine.Findings
+		end   event.RunEnd
+		want  string
+	}{
+		"done, and the site is not": {
+			[]string{"--yes", "--inventory=a.hcl", "--var=commit=1", "--runs=r", "--step", "night.yaml", "--tags=x", "--on-held=skip"},
+			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20}) },
+			engine.Findings{},
+			event.RunEnd{Pools: open},
+			"exit 0: done; the site is not complete; next: holdfast plan -i a.hcl --var 'commit=1' --runs r\n",
+		},
+		"a saved plan and a limit": {
+			[]string{"--plan=p.plan", "--limit=worker-01"},
+			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20, Matching: []string{"worker-01"}}) },
+			engine.Findings{},
+			event.RunEnd{Pools: open},
+			"; next: holdfast apply\n",
+		},
+		"a saved plan with a limit of its own": {
+			[]string{"--inventory=a.hcl", "--plan=p.plan"},
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}})
+			},
+			engine.Findings{Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs another"}}},
+			event.RunEnd{},
+			"  to leave it unfinished: add --continue-over-incomplete\nexit 4: refused: an earlier roll-out is unfinished; next: holdfast apply -i a.hcl -l 'etcd-[0-1]'\n",
+		},
+		"a dead etcd member": {
+			[]string{"--yes"},
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20})
+			},
+			engine.Findings{Refusals: []string{"etcd-0: no"}, UnhealthyClusters: []etcdfacts.UnhealthyCluster{{Cluster: "main", Problems: []string{"etcd-2 is down"}}}},
+			event.RunEnd{},
+			"  to look at etcd cluster main: holdfast etcd status main\n" +
+				"  to replace a member whose host is gone for good, if the cluster has manage = true: holdfast etcd members plan main\n" +
+				"exit 3: not safe to go on; etcd cluster main is not healthy; next: holdfast apply -y\n",
+		},
+		"the new roll-out has begun": {
+			[]string{"--yes", "--continue-over-incomplete"},
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{rolling}})
+				s.FailHost("worker-01", "finalize", "exit status 1", "it stays held")
+			},
+			engine.Findings{Failures: []engine.Failure{{Host: "worker-01"}}},
+			event.RunEnd{Failed: []string{"worker-01"}},
+			"exit 3: 1 host failed; next: holdfast apply -y\n",
+		},
+		"the new roll-out has not begun": {
+			[]string{"--yes", "--continue-over-incomplete"},
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{rolling}})
+				s.RunStep("worker-01", "stage", s.At, time.Second)
+			},
+			engine.Findings{Stopped: true},
+			event.RunEnd{},
+			"exit 6: stopped by the operator; next: holdfast apply -y --continue-over-incomplete\n",
+		},
+		"paused, rolled back, blocked and a closed window": {
+			nil,
+			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20}) },
+			engine.Findings{Excluded: slices.Concat(left(engine.Paused, "gpu-0"), left(engine.RolledBack, "worker-01"), left(engine.Blocked, "worker-02"), left(engine.Closed, "edge-0"))},
+			event.RunEnd{},
+			"  take paused out of the inventory\n  wait until the maintenance window is open\n" +
+				"exit 3: 1 host paused, 1 rolled back, 1 blocked, 1 waiting for a maintenance window; next: holdfast apply --retry-rolled-back\n",
+		},
+		"a play failed": {
+			[]string{"night.yaml", "--limit=worker"},
+			func(s *reporttest.Script) {
+				s.BeginPlay("reboot", "reboot", "worker-01", "worker-02")
+				s.RebootHost("worker-01", time.Minute)
+				s.FailHost("worker-02", "reboot", "exit status 1", "it stays held")
+			},
+			engine.Findings{Failures: []engine.Failure{{Host: "worker-02"}}},
+			event.RunEnd{Updated: []string{"worker-01"}, Failed: []string{"worker-02"}, Untouched: []string{"worker-03"}, NotBegun: []string{"tidy up"}},
+			"  without --limit, hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n" +
+				"exit 3: 1 host failed; 1 host updated, 1 not updated; next: holdfast apply night.yaml -l 'worker-[02-03]'\n",
+		},
+		"one host failed, and another had been rolled back": {
+			nil,
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{reporttest.OSPlan("worker-01", "worker", "", "")}})
+				s.FailHost("worker-01", "finalize", "exit status 1", "it stays held")
+			},
+			engine.Findings{Failures: []engine.Failure{{Host: "worker-01"}}, Excluded: left(engine.RolledBack, "worker-02")},
+			event.RunEnd{Failed: []string{"worker-01"}},
+			"exit 3: 1 host failed, 1 rolled back; next: holdfast apply --retry-rolled-back\n",
+		},
+	} {
+		var s reporttest.Script
+		s.StartRun(c.args...)
+		c.tell(&s)
+		s.EndRun(c.found, c.end)
+		if text := s.PrintEnding(t); !strings.HasSuffix(text, c.want) {
+			t.Errorf("%s: it does not end with\n%s\nbut is\n%s", name, c.want, text)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Script is a POSIX shell script for a host. Its parts follow one another. Most
+// of a script is the same on all hosts, so a plan has each of these texts once.
+type Script []ScriptPart
+
+// ScriptPart is a part of a script. Exactly one field is set.
+type ScriptPart struct {
+	Values string      `json:"values,omitempty"` // lines with the values of the host
+	Text   *SharedText `json:"text,omitempty"`   // digest of a text that is the same on all hosts
+	Job    Script      `json:"job,omitempty"`    // script that becomes the value of the variable job
+}
+
+// ScriptText is a text of the program, the same on all hosts. It contains no
+// value of a host and no secret, so nothing is hidden in it.
+type ScriptText string
+
+// TextDigest is the SHA-256 digest of a ScriptText, hexadecimal.
+type TextDigest string
+
+// DigestOf returns the digest of a text.
+func DigestOf(text ScriptText) TextDigest {
+	sum := sha256.Sum256([]byte(text))
+	return TextDigest(hex.EncodeToString(sum[:]))
+}
+
+// SharedText is a ScriptText with its digest. Its JSON is the digest, and the plan
+// around it has the text.
+type SharedText struct {
+	digest TextDigest
+	text   ScriptText
+}
+
+// ShareText returns a text of the program with its digest. Packages call it for
+// their constants, once.
+func ShareText(text string) *SharedText {
+	return &SharedText{digest: DigestOf(ScriptText(text)), text: ScriptText(text)}
+}
+
+// MarshalJSON returns the digest of the text.
+func (t *SharedText) MarshalJSON() ([]byte, error) { return json.Marshal(t.digest) }
+
+// UnmarshalJSON reads the digest. The text is missing until the plan is read.
+func (t *SharedText) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &t.digest) }
+
+// NewScript returns a script of one step, such as a command that is not shared.
+func NewScript(text string) Script { return Script{{Values: text}} }
+
+// JoinScripts returns a script with the parts of all. Values that follow each other
+// become one part.
+func JoinScripts(scripts ...Script) Script {
+	var joined Script
+	for _, s := range scripts {
+		for _, p := range s {
+			last := len(joined) - 1
+			switch {
+			case p.Values == "" && p.Text == nil && p.Job == nil:
+			case last >= 0 && joined[last].Values != "" && p.Values != "":
+				joined[last].Values += p.Values
+			default:
+				joined = append(joined, p)
+			}
+		}
+	}
+	return joined
+}
+
+// String returns the whole script, as it is sent to the host.
+func (s Script) String() string {
+	var b strings.Builder
+	for _, p := range s {
+		switch {
+		case p.Text != nil:
+			b.WriteString(string(p.Text.text))
+		case p.Job != nil:
+			b.WriteString("job='" + strings.ReplaceAll(p.Job.String(), "'", `'\''`) + "'\n")
+		default:
+			b.WriteString(p.Values)
+		}
+	}
+	return b.String()
+}
+
+// ScriptTexts has the texts of the scripts of a plan, by digest.
+type ScriptTexts map[TextDigest]ScriptText
+
+func (s Script) eachText(do func(**SharedText)) {
+	for i := range s {
+		if s[i].Text != nil {
+			do(&s[i].Text)
+		}
+		s[i].Job.eachText(do)
+	}
+}
+
+// eachScript calls do with every script of a step and of its undo.
+func (s Step) eachScript(do func(Script)) {
+	if s.Undo != nil {
+		s.Undo.eachScript(do)
+	}
+	if x := s.Do.Exec; x != nil {
+		do(x.Script)
+		do(x.Abort)
+	}
+	if x := s.Do.ProveLogin; x != nil {
+		do(x.Confirm)
+		do(x.Undo)
+	}
+}
+
+// eachScript calls do with every script of a plan. Only the steps of hosts have
+// scripts; those around them run on the bastion.
+func (p Plan) eachScript(do func(Script)) {
+	for _, hp := range p.Hosts {
+		for _, steps := range [][]Step{hp.Stage, hp.Sequence, hp.Rollback} {
+			for _, s := range steps {
+				s.eachScript(do)
+			}
+		}
+	}
+}
+
+// CollectTexts returns the texts of all scripts of a plan, nil if there are none.
+func (p Plan) CollectTexts() ScriptTexts {
+	texts := ScriptTexts{}
+	p.eachScript(func(s Script) {
+		s.eachText(func(t **SharedText) { texts[(*t).digest] = (*t).text })
+	})
+	if len(texts) == 0 {
+		return nil
+	}
+	return texts
+}
+
+// UnmarshalJSON reads a plan, and puts the texts of its scripts in place. A text
+// that does not have its digest, and a digest without a text, are errors: somebody
+// has changed the plan.
+func (p *Plan) UnmarshalJSON(text []byte) error {
+	type fields Plan
+	if err := json.Unmarshal(text, (*fields)(p)); err != nil {
+		return err
+	}
+	shared := make(map[TextDigest]*SharedText, len(p.Texts))
+	for digest, text := range p.Texts {
+		if DigestOf(text) != digest {
+			return fmt.Errorf("the text of a script does not have its digest %s, so it was changed; plan again", digest)
+		}
+		shared[digest] = &SharedText{digest: digest, text: text}
+	}
+	var err error
+	p.eachScript(func(s Script) {
+		s.eachText(func(t **SharedText) {
+			known := shared[(*t).digest]
+			if known == nil {
+				err = fmt.Errorf("a script has the text with the digest %q, which the plan does not have; plan again", (*t).digest)
+				return
+			}
+			*t = known
+		})
+	})
+	return err
+}

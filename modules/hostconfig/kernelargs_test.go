@@ -1,0 +1,85 @@
+package hostconfig
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/resource"
+	"holdfast/modules/hostconfig/record"
+	"holdfast/modules/moduletest"
+)
+
+func argsDiff(t *testing.T, wanted []string, cmdLine string, was *resource.Record) *configDiff {
+	t.Helper()
+	f := engine.Facts{BootID: moduletest.Boot, KernelArgs: strings.Fields(cmdLine), Config: &resource.ConfigFacts{Applied: was}}
+	x, err := newConfigDiff(engine.Desired{Config: &resource.Config{KernelArgs: wanted}}, f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// The record names the kernel arguments that holdfast has added. An argument that
+// the host had before it was listed is never among them.
+func TestTheRecordNamesAddedKernelArguments(t *testing.T) {
+	listed := func(args ...string) resource.Config { return resource.Config{KernelArgs: args} }
+	for name, c := range map[string]struct {
+		wanted        []string
+		cmdLine       string
+		was           *resource.Record
+		during, after []string
+		stays         string // an argument that a warning names
+	}{
+		"the first record":          {wanted: []string{"a", "b"}, cmdLine: "b c", during: []string{"a"}, after: []string{"a"}},
+		"another one":               {wanted: []string{"a", "b"}, cmdLine: "a", was: &resource.Record{Config: listed("a"), AddedArgs: []string{"a"}}, during: []string{"a", "b"}, after: []string{"a", "b"}},
+		"one that leaves":           {cmdLine: "a", was: &resource.Record{Config: listed("a"), AddedArgs: []string{"a"}}, during: []string{"a"}},
+		"one of the host leaves":    {cmdLine: "a", was: &resource.Record{Config: listed("a")}, stays: "kernel argument a leaves the documents and stays"},
+		"lost, one of the host":     {wanted: []string{"a"}, cmdLine: "b", was: &resource.Record{Config: listed("a")}},
+		"lost, an added one":        {wanted: []string{"a"}, cmdLine: "b", was: &resource.Record{Config: listed("a"), AddedArgs: []string{"a"}}, during: []string{"a"}, after: []string{"a"}},
+		"cut short before the boot": {wanted: []string{"a"}, was: &resource.Record{Unfinished: &resource.UnfinishedWrite{Config: listed("a")}, AddedArgs: []string{"a"}}, during: []string{"a"}, after: []string{"a"}},
+		"cut short after the boot":  {cmdLine: "a", was: &resource.Record{Unfinished: &resource.UnfinishedWrite{Config: listed("a")}, AddedArgs: []string{"a"}}, during: []string{"a"}},
+		"cut short, of the host":    {cmdLine: "a", was: &resource.Record{Unfinished: &resource.UnfinishedWrite{Config: listed("a")}}, stays: "should_not_exist"},
+	} {
+		x := argsDiff(t, c.wanted, c.cmdLine, c.was)
+		before, after := x.buildRecords("r1")
+		if !slices.Equal(before.AddedArgs, c.during) || !slices.Equal(after.AddedArgs, c.after) {
+			t.Errorf("%s: %q during the write, %q after it", name, before.AddedArgs, after.AddedArgs)
+		}
+		var warnings []string
+		for _, change := range x.listChanges() {
+			warnings = append(warnings, change.Warnings...)
+		}
+		if got := strings.Join(warnings, "\n"); (got == "") != (c.stays == "") || !strings.Contains(got, c.stays) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if a, err := record.Decode(string(record.Initial(listed("a")))); err != nil || !slices.Equal(a.AddedArgs, []string{"a"}) {
+		t.Errorf("after an installation: %+v, %v", a, err)
+	}
+}
+
+// A boot may bring new arguments before its run can record them, so the record has
+// them before.
+func TestKernelArgumentsAreRecordedBeforeTheBoot(t *testing.T) {
+	b := newWriteBox(t)
+	b.Hold(engine.RunHold, "r1")
+	d := engine.Desired{Config: &resource.Config{KernelArgs: []string{"nosmt"}}}
+	x := argsDiff(t, d.Config.KernelArgs, "quiet", nil)
+	steps := x.buildSteps(moduletest.Target(d, engine.Facts{BootID: moduletest.Boot}))
+	if len(steps.Write) != 1 {
+		t.Fatalf("steps before the boot: %v", steps.Write)
+	}
+	write := steps.Write[0].Do.Exec
+	b.Want(b.RunScript(write.Script, write.Uploads), 0, "")
+	a, err := record.Decode(b.Read(record.Path))
+	b.Check(err)
+	if a.Unfinished == nil || !slices.Equal(a.AddedArgs, []string{"nosmt"}) {
+		t.Fatalf("record: %+v", a)
+	}
+	// The boot was the last step of a killed run, and no document lists the argument any more.
+	if before, _ := argsDiff(t, nil, "quiet nosmt", a).buildRecords("r2"); !slices.Equal(before.AddedArgs, []string{"nosmt"}) {
+		t.Errorf("forgotten: %+v", before)
+	}
+}

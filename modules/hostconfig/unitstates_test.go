@@ -1,0 +1,241 @@
+package hostconfig
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
+	"holdfast/engine/resource"
+	"holdfast/modules/moduletest"
+)
+
+// unitHost returns the facts of a host with one unit, and the desired state.
+func unitHost(word string, was, is *resource.Unit) (engine.Desired, engine.Facts) {
+	config := func(u *resource.Unit) resource.Config {
+		c := resource.Config{}
+		if u != nil {
+			c.Units = []resource.Unit{*u}
+		}
+		c, _ = c.Compact()
+		return c
+	}
+	c := config(is)
+	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Nodes: map[string]resource.PathFacts{}, Units: map[string]string{"a.service": word}}}
+	if was != nil {
+		f.Config.Applied = &resource.Record{Schema: resource.RecordSchema, Config: config(was)}
+		for _, e := range unitEntries(*was) {
+			n := resource.PathFacts{Type: e.kind, Mode: 0o644}
+			if n.Type == resource.PathLink {
+				n.Target = e.data
+			} else {
+				n.Digest = e.data
+			}
+			f.Config.Nodes[e.path] = n
+		}
+	}
+	return engine.Desired{Config: &c}, f
+}
+
+// describeUnitEdits returns the systemctl commands of a write, or the error of the plan.
+func describeUnitEdits(d engine.Desired, f engine.Facts) string {
+	x, err := newConfigDiff(d, f, true)
+	if err != nil {
+		return "refused: " + err.Error()
+	}
+	var list []string
+	for _, u := range x.buildWrite(engine.Target{Desired: d, Run: "r1"}).units {
+		list = append(list, map[bool]string{true: "early ", false: ""}[u.early]+u.do)
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestUnitStates checks all words of systemctl is-enabled, for a unit of the OS
+// that is to be enabled, to be disabled, and whose setting leaves.
+func TestUnitStates(t *testing.T) {
+	yes, no := true, false
+	for word, want := range map[string][3]string{
+		"enabled": {"", "disable", "preset"}, "enabled-runtime": {"enable", "", "preset"}, "disabled": {"enable", "", "preset"},
+		"linked": {"enable", "", "preset"}, "linked-runtime": {"enable", "", "preset"}, "indirect": {"enable", "", "preset"},
+		"static": {"", "", "preset"}, "generated": {"", "", ""}, "transient": {"refused", "", ""}, "bad": {"refused", "", ""},
+		"alias": {"refused", "refused", ""}, "masked": {"refused", "", ""}, "masked-runtime": {"refused", "", ""},
+		"not-found": {"refused", "", ""}, "": {"refused", "", ""}, "of-tomorrow": {"refused", "refused", ""},
+	} {
+		for i, is := range []*bool{&yes, &no, nil} {
+			unit, was := &resource.Unit{Name: "a.service", Enabled: is}, (*resource.Unit)(nil)
+			if is == nil {
+				was = &resource.Unit{Name: "a.service", Enabled: &yes}
+				unit = nil
+			}
+			got := describeUnitEdits(unitHost(word, was, unit))
+			if want[i] == "refused" && !strings.HasPrefix(got, "refused: unit a.service ") || want[i] != "refused" && got != want[i] {
+				t.Errorf("%q, enabled = %v: got %q, want %q", word, i, got, want[i])
+			}
+		}
+	}
+	for word := range wordsOfIsEnabled {
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-") != "" {
+			t.Errorf("%q is no word of systemctl", word)
+		}
+	}
+}
+
+// TestUnitBecomesAnother checks that a state of the host does not count if the
+// write brings another unit file, or removes the mask.
+func TestUnitBecomesAnother(t *testing.T) {
+	yes, no := true, false
+	text := "[Service]\nExecStart=/usr/bin/true\n[Install]\nWantedBy=multi-user.target\n"
+	masked := &resource.Unit{Name: "a.service", Masked: &yes}
+	for _, word := range []string{"masked", "alias", "bad", "transient", "not-found"} {
+		if got := describeUnitEdits(unitHost(word, nil, &resource.Unit{Name: "a.service", Contents: text, Enabled: &yes})); got != "enable" {
+			t.Errorf("%s, with contents: %q", word, got)
+		}
+	}
+	for name, u := range map[string]*resource.Unit{"mask: false": {Name: "a.service", Masked: &no, Enabled: &yes}, "without mask": {Name: "a.service", Enabled: &yes}} {
+		if got := describeUnitEdits(unitHost("masked", masked, u)); got != "enable" {
+			t.Errorf("masked by holdfast, then %s: %q", name, got)
+		}
+	}
+	if got := describeUnitEdits(unitHost("masked", masked, masked)); got != "" {
+		t.Errorf("stays masked: %q", got)
+	}
+}
+
+// TestIndirectUnit checks that a unit whose state says nothing is enabled once, and
+// not again by the next run.
+func TestIndirectUnit(t *testing.T) {
+	yes := true
+	u := &resource.Unit{Name: "a.service", Enabled: &yes}
+	d, f := unitHost("indirect", u, u)
+	list, err := findChanges(d, f)
+	if err != nil || len(list) != 0 || describeUnitEdits(d, f) != "" {
+		t.Errorf("enabled by holdfast: %+v, %v", list, err)
+	}
+}
+
+// TestInstallSection checks that a unit whose Install section changes is disabled
+// with the old file and enabled with the new one.
+func TestInstallSection(t *testing.T) {
+	yes, no := true, false
+	unit := func(install, command string, enabled *bool, dropins ...resource.Dropin) *resource.Unit {
+		return &resource.Unit{Name: "a.service", Contents: "[Service]\nExecStart=" + command + "\n[Install]\n# comment\n" + install + "\n", Enabled: enabled, Dropins: dropins}
+	}
+	drop := resource.Dropin{Name: "x.conf", Contents: "[Install]\nAlias=b.service\n"}
+	was := unit("WantedBy=multi-user.target", "/a", &yes)
+	for name, tc := range map[string]struct {
+		was, is *resource.Unit
+		word    string
+		want    string
+	}{
+		"another section":           {was, unit("RequiredBy=kubelet.service", "/a", &yes), "enabled", "early disable, enable"},
+		"the same section":          {was, unit("WantedBy=multi-user.target", "/b", &yes), "enabled", ""},
+		"another, now disabled":     {was, unit("RequiredBy=kubelet.service", "/a", &no), "enabled", "early disable"},
+		"another, without enabled":  {unit("WantedBy=multi-user.target", "/a", nil), unit("RequiredBy=kubelet.service", "/a", nil), "enabled", ""},
+		"another, disabled by hand": {was, unit("RequiredBy=kubelet.service", "/a", &yes), "disabled", "enable"},
+		"a drop-in with a section":  {was, unit("WantedBy=multi-user.target", "/a", &yes, drop), "enabled", "early disable, enable"},
+		"this drop-in leaves":       {unit("WantedBy=multi-user.target", "/a", &yes, drop), was, "enabled", "early disable, enable"},
+	} {
+		if got := describeUnitEdits(unitHost(tc.word, tc.was, tc.is)); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+	d, f := unitHost("enabled", was, was)
+	f.Config.Nodes[unitDir+"a.service"] = resource.PathFacts{Type: resource.PathFile, Digest: "other", Mode: 0o644}
+	if got := describeUnitEdits(d, f); got != "early disable, enable" {
+		t.Errorf("the file has drifted, so its section is not known: %q", got)
+	}
+}
+
+// TestUnitStatesOfSystemctl asks systemctl itself, without a running system, for
+// the words that it has and whether it can enable such units.
+func TestUnitStatesOfSystemctl(t *testing.T) {
+	const systemctl = "/usr/bin/systemctl" // by its path: with --root it touches nothing of this machine
+	if _, err := os.Stat(systemctl); err != nil {
+		t.Skip("no systemctl")
+	}
+	root := t.TempDir()
+	write := func(path, text string) {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if target, link := strings.CutPrefix(text, "-> "); link {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const install = "[Service]\nExecStart=/usr/bin/true\n[Install]\n"
+	write("usr/lib/systemd/system/on.service", install+"WantedBy=multi-user.target\n")
+	write("etc/systemd/system/multi-user.target.wants/on.service", "-> /usr/lib/systemd/system/on.service")
+	write("usr/lib/systemd/system/off.service", install+"WantedBy=multi-user.target\n")
+	write("usr/lib/systemd/system/static.service", "[Service]\nExecStart=/usr/bin/true\n")
+	write("usr/lib/systemd/system/indirect.service", install+"Also=off.socket\n")
+	write("usr/lib/systemd/system/off.socket", "[Socket]\nListenStream=1\n[Install]\nWantedBy=sockets.target\n")
+	write("usr/lib/systemd/system/alias.service", "-> on.service")
+	write("usr/lib/systemd/system/masked.service", install+"WantedBy=multi-user.target\n")
+	write("etc/systemd/system/masked.service", "-> /dev/null")
+	write("srv/linked.service", install+"WantedBy=multi-user.target\n")
+	write("etc/systemd/system/linked.service", "-> /srv/linked.service")
+	run := func(args ...string) (string, error) {
+		out, err := exec.Command(systemctl, append([]string{"--root=" + root}, args...)...).Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	for name, word := range map[string]string{
+		"on": "enabled", "off": "disabled", "static": "static", "indirect": "indirect", "alias": "alias", "masked": "masked", "linked": "linked", "none": "not-found",
+	} {
+		got, _ := run("is-enabled", name+".service")
+		if got != word && !(word == "not-found" && got == "") {
+			t.Errorf("%s.service is %q, want %q", name, got, word)
+			continue
+		}
+		s := wordsOfIsEnabled[word]
+		if _, err := run("enable", name+".service"); err != nil && s.cannot == "" && !s.missing {
+			t.Errorf("%s: systemctl cannot enable it: %v", word, err)
+		} else if err == nil && (s.missing || s.cannot != "" && !s.neither) {
+			t.Errorf("%s: systemctl can enable it", word)
+		}
+		after, _ := run("is-enabled", name+".service")
+		if s.cannot == "" && !s.missing && after != "enabled" && !s.fixed && !s.unknown {
+			t.Errorf("%s is %s after systemctl enable", word, fmt.Sprint(after))
+		}
+	}
+}
+
+// systemctl may end with 0 and do nothing. That is found before any reboot, and does not
+// repeat at each apply.
+func TestTheEffectOfSystemctlIsChecked(t *testing.T) {
+	for name, c := range map[string]struct {
+		do, state string
+		early     bool
+		says      string
+	}{
+		"enabled by the OS":     {"disable", "enabled", false, "the OS enables it in /usr; mask it instead"},
+		"disabled still":        {"enable", "disabled", false, "its [Install] section names nothing that starts it"},
+		"enabled anew":          {"disable", "enabled", true, ""},
+		"of the OS, not a file": {"enable", "static", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "enabled by the OS", "enabled anew")
+			t.Parallel()
+			b := newWriteBox(t)
+			b.AddTool("systemctl", "[ \"$1\" != is-enabled ] || echo "+c.state+"\n")
+			w := b.planWrite(contents{"/etc/a": "1"}, writtenFile("/etc/a"))
+			w.units = []unitEdit{{name: "x.service", do: c.do, enabled: c.do == "disable", early: c.early}}
+			if c.says == "" {
+				b.mustWrite(w)
+				return
+			}
+			b.checkRefused(w, hostscript.ScriptCannot, c.says)
+		})
+	}
+}
