@@ -70,6 +70,8 @@ type Target struct {
 
 	Rollout Rollout // roll-out that brings the host another OS
 
+	Reboot RebootKind // kind of the reboot that Steps.Reboot orders; a rollback is always a full reboot
+
 	Repair    bool // the host's own etcd member may be down, because the work repairs it
 	Contested bool // other hosts could use up the budgets that the host needs
 }

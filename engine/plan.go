@@ -79,6 +79,7 @@ type HostPlan struct {
 	Stage    []Step   `json:"stage,omitempty"`
 	Sequence []Step   `json:"sequence"`
 	Rollback []Step   `json:"rollback,omitempty"` // replaces the rest of Sequence if the host fails after its reboot
+	Reboot   *Reboot  `json:"reboot,omitempty"`   // nil: the sequence reboots nothing
 }
 
 // Lane is a sequence of hosts that are staged one after the other. Lanes are

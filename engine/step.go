@@ -200,11 +200,14 @@ type Snapshot struct {
 // requires that the booted deployment is Digest ("": any). Where the boot ID is
 // not known in advance, BootID is "". Then AwaitBoot uses the boot in which the
 // host first shows another OS than Digest, and a host that runs Digest has
-// rebooted.
+// rebooted. Kind is the kind of reboot that was ordered. After a full reboot or a
+// kexec, the kernel must have booted, too. A soft reboot is also over when the
+// kernel has booted, because a full reboot has the same effect.
 type AwaitBoot struct {
 	BootID resource.BootID `json:"boot_id"`
 	Digest string          `json:"digest,omitempty"`
 	Kept   bool            `json:"kept,omitempty"` // the OS of this digest was deployed before the reboot, too
+	Kind   RebootKind      `json:"kind,omitempty"` // "": a full reboot
 }
 
 // AwaitUnits waits until every service in Running runs again and no unit has
