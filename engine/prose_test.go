@@ -33,7 +33,6 @@ var textual = map[string]string{
 	"engine/remote/reach.go isBlocked":                "sshd tells why a connection has failed in a text, and has one code for several causes",
 	"engine/report/summary/shortcause.go shortCause":  "a cause that only has an exit status is shown with a line of standard error",
 	"modules/osimage/module.go notBootedError":        "of several problems, the one with the tool's status is shown",
-	"cmd/holdfast/hold.go describeHold":               "the script of a hold names itself in its message",
 	"engine/etcd/answer.go isForbidden":               "an answer of etcd 3.5 in a stream has a text and no code",
 }
 

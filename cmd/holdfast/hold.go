@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
-	"holdfast/engine/hostscript"
 	"holdfast/engine/journal"
 	"holdfast/engine/planner"
-	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
 )
 
@@ -95,9 +91,9 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 		return err
 	}
 	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: bastion.Holder(), Run: bastion.NewHoldID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
-	r := hostReport{app: a}
-	r.runOnHosts(ctx, s, func(engine.Host) rollout.Script {
-		return rollout.Script{Text: hostscript.HoldScript(h, lasts, "", nil), Timeout: 2 * time.Minute}
+	r, k := hostReport{app: a}, s.keepHolds()
+	r.runOnHosts(k, s.selectedNames(), func(host string) error {
+		return k.Take(ctx, host, h, engine.TakeHold{For: lasts})
 	}, "held")
 	return r.endReport(s)
 }
@@ -109,10 +105,7 @@ func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 	if err != nil {
 		return err
 	}
-	var taken []string
-	for _, h := range s.selectedHosts() {
-		taken = append(taken, h.Name)
-	}
+	taken := s.selectedNames()
 	for _, r := range runs {
 		planned, err := journal.PlannedHosts(s.runsDir, r)
 		if err != nil || r.Site != s.inv.Site {
@@ -124,9 +117,13 @@ func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 	}
 	m := planner.Maintenance{Inventory: s.inv, Hosts: taken}
 	for _, c := range m.Clusters() {
+		var names []string
+		for _, h := range s.inv.Members(c.Name) {
+			names = append(names, h.Name)
+		}
 		var members []engine.Facts
-		for _, h := range s.readHolds(ctx, s.inv.Members(c.Name)) {
-			members = append(members, h.facts())
+		for _, r := range s.keepHolds().ReadAll(ctx, names) {
+			members = append(members, r.Facts)
 		}
 		forecast, refused := m.JudgeQuorum(c, s.clusters.Gather(ctx, c.Name), members)
 		switch {
@@ -147,15 +144,4 @@ func namesInBoth(a, b []string) []string {
 		}
 	}
 	return both
-}
-
-func describeHold(reply rollout.Reply) string {
-	var h engine.Hold
-	if said := strings.TrimSpace(reply.Stderr); reply.Stdout == "" && said != "" {
-		return textutil.Printable(strings.TrimPrefix(said, "hold: "))
-	}
-	if json.Unmarshal([]byte(reply.Stdout), &h) != nil {
-		return "held, by a hold that cannot be read"
-	}
-	return textutil.Printable(h.String())
 }

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"sync"
 
 	"holdfast/engine"
-	"holdfast/engine/connection"
-	"holdfast/engine/hostscript"
+	"holdfast/engine/hold"
 	"holdfast/engine/report"
-	"holdfast/engine/rollout"
-	"holdfast/engine/textutil"
 )
 
 // hostResult is the outcome of a command for one host, in JSON.
@@ -51,23 +48,34 @@ func (r *hostReport) addHost(code engine.ExitCode, host, message string, loud bo
 	fmt.Fprintf(out, "%s: %s\n", host, message)
 }
 
-// runOnHosts runs a script on each selected host. done is the message about a host on which it succeeded.
-func (r *hostReport) runOnHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) {
+// runOnHosts calls act for each host, several at once, and adds an outcome as soon as a host has one. done is the message about a
+// host on which act succeeded.
+func (r *hostReport) runOnHosts(k hold.Keeper, hosts []string, act func(host string) error, done string) {
 	outlastReader()
-	s.hosts.RunScripts(ctx, s.selectedHosts(), script, func(x connection.Answer) {
-		switch name := x.Host.Name; {
-		case x.Err != nil && !x.Connected:
-			r.addHost(engine.ExitUnreachable, name, "unreachable: "+x.Err.Error(), false)
-		case x.Err != nil:
-			r.addHost(engine.ExitUnreachable, name, x.Err.Error(), false)
-		case x.Reply.Code == hostscript.ScriptHeld:
-			r.addHost(engine.ExitRefused, name, describeHold(x.Reply), false)
-		case x.Reply.Code != 0:
-			r.addHost(engine.ExitFailed, name, fmt.Sprintf("exit status %d: %s", x.Reply.Code, textutil.Printable(strings.TrimSpace(x.Reply.Stderr))), false)
-		default:
-			r.addHost(engine.ExitOK, name, done, false)
+	var mu sync.Mutex
+	k.Each(hosts, func(host string) {
+		err := act(host)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			r.addHost(engine.ExitOK, host, done, false)
+			return
 		}
+		code, message := judgeHoldError(err)
+		r.addHost(code, host, message, false)
 	})
+}
+
+// judgeHoldError returns the exit code and the message for an error of a hold.Keeper.
+func judgeHoldError(err error) (engine.ExitCode, string) {
+	var f *engine.Failure
+	switch {
+	case !errors.As(err, &f) || f.Kind == engine.UnreachableFailure:
+		return engine.ExitUnreachable, err.Error()
+	case f.Kind == engine.HeldFailure:
+		return engine.ExitRefused, f.Cause
+	}
+	return engine.ExitFailed, hold.DescribeError(err)
 }
 
 // endReport prints the list of --json, and returns the error with the exit code.

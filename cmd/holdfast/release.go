@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -10,48 +11,30 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
-	"holdfast/engine/connection"
-	"holdfast/engine/hostscript"
+	"holdfast/engine/hold"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
 )
 
-// hostHold is the hold that was read from a host.
-type hostHold struct {
-	host    engine.Host
-	err     error        // the reason why the host cannot be reached
-	hold    *engine.Hold // nil: there is no hold, or it cannot be read
-	problem string       // the reason why the hold cannot be read
-	text    string       // content of the hold file
+// keepHolds returns the keeper of holds for people.
+func (s *site) keepHolds() hold.Keeper {
+	return hold.Keeper{Run: s.runHoldScript, Owner: s.holdOwner(), Secrets: s.secrets, Forks: s.run.Forks}
 }
 
-// facts returns the facts of the host, as far as the hold tells them.
-func (h hostHold) facts() engine.Facts {
-	f := engine.Facts{Host: h.host.Name, Hold: h.hold, HoldProblem: h.problem}
-	if h.err != nil {
-		f.Unreachable = h.err.Error()
+func (s *site) runHoldScript(ctx context.Context, name string, script hold.Script) (engine.Output, error) {
+	h, ok := s.inv.Host(name)
+	if !ok {
+		return engine.Output{}, fmt.Errorf("no host %q in the inventory", name)
 	}
-	return f
-}
-
-// readHolds reads the holds of hosts, in the order of the hosts.
-func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
-	byHost := map[string]hostHold{}
-	probe := func(engine.Host) rollout.Script {
-		return rollout.Script{Text: hostscript.HoldProbeScript(), Timeout: time.Minute}
+	c, err := s.hosts.Connect(ctx, h)
+	if err != nil {
+		return engine.Output{}, &engine.Failure{Kind: engine.UnreachableFailure, Cause: "unreachable: " + err.Error()}
 	}
-	s.hosts.RunScripts(ctx, hosts, probe, func(x connection.Answer) {
-		h := hostHold{host: x.Host, err: x.Err, text: x.Reply.Stdout}
-		if x.Err == nil {
-			h.hold, h.problem = hostscript.ReadHold(x.Reply)
-		}
-		byHost[x.Host.Name] = h
-	})
-	list := make([]hostHold, len(hosts))
-	for i, h := range hosts {
-		list[i] = byHost[h.Name]
+	reply, err := c.Run(ctx, rollout.Script{Purpose: rollout.Purpose(script.Purpose), Text: script.Text, Timeout: script.Timeout})
+	if err != nil {
+		return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error()}
 	}
-	return list
+	return reply, nil
 }
 
 // isMine reports whether a hold is a maintenance hold that the same person took
@@ -61,9 +44,9 @@ func (s *site) isMine(h engine.Hold) bool {
 }
 
 // extendHolds extends holds to a later expiry. It never shortens a hold.
-func (a *app) extendHolds(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
+func (a *app) extendHolds(ctx context.Context, args []string, f holdFlags, lasts engine.Duration) error {
 	outlastReader()
-	s, err := a.openSite(ctx, names)
+	s, err := a.openSite(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -71,29 +54,29 @@ func (a *app) extendHolds(ctx context.Context, names []string, f holdFlags, last
 	r := hostReport{app: a}
 	tell := func(worse engine.ExitCode, host, text string) { r.addHost(worse, host, textutil.Printable(text), true) }
 	held := map[string]engine.Hold{}
-	var longer []string
-	for _, h := range s.readHolds(ctx, s.selectedHosts()) {
-		name := h.host.Name
+	var names []string
+	for _, h := range s.keepHolds().ReadAll(ctx, s.selectedNames()) {
+		name, hold := h.Facts.Host, h.Facts.Hold
 		switch {
-		case h.err != nil:
-			tell(engine.ExitUnreachable, name, "unreachable: "+h.err.Error())
-		case h.problem != "":
-			tell(engine.ExitRefused, name, h.problem)
-		case h.hold == nil:
+		case !h.Facts.Reached():
+			tell(engine.ExitUnreachable, name, h.Facts.Unreachable)
+		case h.Facts.HoldProblem != "":
+			tell(engine.ExitRefused, name, h.Facts.HoldProblem)
+		case hold == nil:
 			tell(engine.ExitRefused, name, "not held, so there is nothing to extend")
-		case h.hold.Kind != engine.MaintenanceHold || h.hold.Run == "" || !s.isMine(*h.hold) && !f.force:
-			tell(engine.ExitRefused, name, h.hold.String()+"; that is not your hold")
-		case h.hold.Expires.IsZero() || h.hold.Expires.After(time.Now().Add(time.Duration(lasts))):
-			r.addHost(engine.ExitOK, name, "lasts longer already: "+textutil.Printable(h.hold.String()), false)
+		case hold.Kind != engine.MaintenanceHold || hold.Run == "" || !s.isMine(*hold) && !f.force:
+			tell(engine.ExitRefused, name, hold.String()+"; that is not your hold")
+		case hold.Expires.IsZero() || hold.Expires.After(time.Now().Add(time.Duration(lasts))):
+			r.addHost(engine.ExitOK, name, "lasts longer already: "+textutil.Printable(hold.String()), false)
 		default:
-			hold := *h.hold
-			hold.Reason, hold.Ticket = cmp.Or(f.reason, hold.Reason), cmp.Or(f.ticket, hold.Ticket)
-			held[name], longer = hold, append(longer, name)
+			longer := *hold
+			longer.Reason, longer.Ticket = cmp.Or(f.reason, hold.Reason), cmp.Or(f.ticket, hold.Ticket)
+			held[name], names = longer, append(names, name)
 		}
 	}
-	s.selectOnly(longer)
-	r.runOnHosts(ctx, s, func(h engine.Host) rollout.Script {
-		return rollout.Script{Text: hostscript.HoldScript(held[h.Name], lasts, "", nil), Timeout: time.Minute}
+	k := s.keepHolds()
+	r.runOnHosts(k, names, func(host string) error {
+		return k.Take(ctx, host, held[host], engine.TakeHold{For: lasts})
 	}, "extended")
 	return r.endReport(s)
 }
@@ -133,14 +116,10 @@ func (a *app) releaseHolds(ctx context.Context, names []string, f releaseFlags) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.selectOnly(r.free)
-	r.report.runOnHosts(ctx, s, func(engine.Host) rollout.Script {
-		return rollout.Script{Text: hostscript.AcceptScript(), Timeout: time.Minute}
-	}, "not held; its units are accepted as they are")
-	s.selectOnly(r.ofRuns)
-	r.report.runOnHosts(ctx, s, r.endHold(false), "released; the next run calls it updated only when its units are as they were before (--accept-units accepts them as they are)")
-	s.selectOnly(r.ending)
-	r.report.runOnHosts(ctx, s, r.endHold(f.acceptUnits), "released")
+	k := s.keepHolds()
+	r.report.runOnHosts(k, r.free, func(host string) error { return k.Accept(ctx, host) }, "not held; its units are accepted as they are")
+	r.report.runOnHosts(k, r.ofRuns, func(host string) error { return k.End(ctx, host, r.texts[host], false) }, "released; the next run calls it updated only when its units are as they were before (--accept-units accepts them as they are)")
+	r.report.runOnHosts(k, r.ending, func(host string) error { return k.End(ctx, host, r.texts[host], f.acceptUnits) }, "released")
 	return r.report.endReport(s)
 }
 
@@ -153,12 +132,6 @@ type judgedHolds struct {
 	free   []string          // hosts without a hold whose units are accepted
 }
 
-func (r judgedHolds) endHold(accept bool) func(engine.Host) rollout.Script {
-	return func(h engine.Host) rollout.Script {
-		return rollout.Script{Text: hostscript.EndHoldScript(r.texts[h.Name], accept), Timeout: time.Minute}
-	}
-}
-
 func (a *app) judgeHolds(ctx context.Context, s *site, f releaseFlags) judgedHolds {
 	r := judgedHolds{report: hostReport{app: a}, texts: map[string]string{}}
 	tell := func(worse engine.ExitCode, host, text string) {
@@ -167,38 +140,38 @@ func (a *app) judgeHolds(ctx context.Context, s *site, f releaseFlags) judgedHol
 		}
 		r.report.addHost(worse, host, textutil.Printable(text), true)
 	}
-	for _, h := range s.readHolds(ctx, s.selectedHosts()) {
-		name := h.host.Name
-		r.texts[name] = h.text
+	for _, h := range s.keepHolds().ReadAll(ctx, s.selectedNames()) {
+		name, hold, problem := h.Facts.Host, h.Facts.Hold, h.Facts.HoldProblem
+		r.texts[name] = h.Text
 		switch {
-		case h.err != nil:
-			tell(engine.ExitUnreachable, name, "unreachable: "+h.err.Error())
+		case !h.Facts.Reached():
+			tell(engine.ExitUnreachable, name, h.Facts.Unreachable)
 			continue
-		case h.problem != "":
-			says := h.problem + "; it says " + strconv.Quote(h.text[:min(len(h.text), 300)])
+		case problem != "":
+			says := problem + "; it says " + strconv.Quote(h.Text[:min(len(h.Text), 300)])
 			if !f.force {
 				tell(engine.ExitRefused, name, says+"; --force ends it")
 				continue
 			}
 			tell(engine.ExitOK, name, says)
-		case h.hold == nil && f.acceptUnits:
+		case hold == nil && f.acceptUnits:
 			r.free = append(r.free, name)
 			continue
-		case h.hold == nil:
+		case hold == nil:
 			r.report.addHost(engine.ExitOK, name, "not held", false)
 			continue
-		case h.hold.Kind == engine.RunHold && !f.force:
-			tell(engine.ExitRefused, name, h.hold.String()+"; that run, or the next, ends it (--force if you know better)")
+		case hold.Kind == engine.RunHold && !f.force:
+			tell(engine.ExitRefused, name, hold.String()+"; that run, or the next, ends it (--force if you know better)")
 			continue
-		case h.hold.Kind != engine.RunHold && !s.isMine(*h.hold) && !f.force:
-			tell(engine.ExitRefused, name, h.hold.String()+"; that is another person or bastion: ask there, or end it all the same with --force")
+		case hold.Kind != engine.RunHold && !s.isMine(*hold) && !f.force:
+			tell(engine.ExitRefused, name, hold.String()+"; that is another person or bastion: ask there, or end it all the same with --force")
 			continue
 		default:
 			if !a.json { // the outcome comes later
-				r.report.addHost(engine.ExitOK, name, textutil.Printable(h.hold.String()), false)
+				r.report.addHost(engine.ExitOK, name, textutil.Printable(hold.String()), false)
 			}
 		}
-		if h.hold != nil && h.hold.Kind == engine.RunHold && h.hold.Failed != nil && !f.acceptUnits {
+		if hold != nil && hold.Kind == engine.RunHold && hold.Failed != nil && !f.acceptUnits {
 			r.ofRuns = append(r.ofRuns, name)
 			continue
 		}

@@ -132,7 +132,6 @@ func (o *siteOpener) openSite(_ context.Context, names []string) (*site, error) 
 	}
 	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: o.printWarning, ReadFile: o.newInputs().ReadFile, RunMatch: o.runMatch}, observe.ReadFileScript)
 	s.hosts.HideSecrets(s.secrets)
-	s.hosts.Forks = o.forks
 	var checkContent func(context.Context, engine.Content) error
 	if m := s.inv.Mirror; m != nil {
 		served := content.NewServer(*m)
@@ -188,6 +187,14 @@ func (s *site) selectedHosts() []engine.Host {
 		}
 	}
 	return hosts
+}
+
+func (s *site) selectedNames() []string {
+	var names []string
+	for _, h := range s.selectedHosts() {
+		names = append(names, h.Name)
+	}
+	return names
 }
 
 func (s *site) gatherSelected(ctx context.Context) (map[string]engine.Facts, error) {

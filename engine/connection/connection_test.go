@@ -8,10 +8,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sourcegraph/conc"
@@ -121,56 +119,6 @@ func TestClustersOpenAlone(t *testing.T) {
 	}
 	cancel()
 	<-ended
-}
-
-// TestRunScriptsKeepsForks checks that RunScripts talks to no more hosts at once than Forks.
-func TestRunScriptsKeepsForks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hosts := NewHosts(remote.Options{Agent: "none"}, nil)
-		hosts.Forks = 3
-		hosts.Close()
-		var begun atomic.Int32
-		may, all := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(all)
-			hosts.RunScripts(t.Context(), make([]engine.Host, 10), func(engine.Host) rollout.Script {
-				begun.Add(1)
-				<-may
-				return rollout.Script{}
-			}, func(Answer) {})
-		}()
-		synctest.Wait()
-		if n := begun.Load(); n != 3 {
-			t.Errorf("%d hosts at once, and not 3", n)
-		}
-		close(may)
-		<-all
-		if n := begun.Load(); n != 10 {
-			t.Errorf("%d hosts, and not 10", n)
-		}
-	})
-}
-
-// TestRunScripts checks that each host gets its own script, and that the answers
-// say which scripts were sent.
-func TestRunScripts(t *testing.T) {
-	t.Parallel()
-	up := sshtest.Start(t, sshtest.Config{})
-	down := sshtest.Start(t, sshtest.Config{})
-	down.Close()
-	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
-	defer hosts.Close()
-	answers := map[string]Answer{}
-	script := func(h engine.Host) rollout.Script {
-		return rollout.Script{Text: "echo " + h.Name + "; exit 3", Timeout: time.Minute}
-	}
-	hosts.RunScripts(t.Context(), []engine.Host{hostAt("up", up), hostAt("down", down)}, script, func(a Answer) { answers[a.Host.Name] = a })
-	if a := answers["up"]; a.Err != nil || !a.Connected || a.Reply.Code != 3 || a.Reply.Stdout != "up\n" {
-		t.Errorf("%+v", a)
-	}
-	if a := answers["down"]; a.Err == nil || a.Connected {
-		t.Errorf("%+v", a)
-	}
 }
 
 // TestCheckReach checks that a member tells whether it reaches another host, and that a member without a connection to the bastion tells

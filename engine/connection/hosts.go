@@ -27,8 +27,6 @@ import (
 // Hosts has one SSH connection for each host of the run. It connects again only
 // if a connection was lost.
 type Hosts struct {
-	Forks int // number of hosts that RunScripts talks to at once; 0: the default
-
 	dialer   *remote.Dialer
 	script   func(path string, limit int) string // returns a script that reads a file
 	secrets  textutil.Secrets                    // hidden in errors of scripts

@@ -79,7 +79,7 @@ func TestBatchSharesLooks(t *testing.T) {
 		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkConverged(site))
 		looks := 0
 		for _, c := range b.Calls() {
-			if c.Verb == "look" {
+			if c.Verb == "read hold" {
 				looks++
 			}
 		}

@@ -3,12 +3,8 @@ package rollout
 import (
 	"context"
 	"sync/atomic"
-	"time"
-
-	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
-	"holdfast/engine/hostscript"
 	"holdfast/engine/planner"
 )
 
@@ -68,19 +64,13 @@ func (l *sharedGather) gatherSince(ctx context.Context, gather func(context.Cont
 }
 
 func (g *gatherer) gatherHolds(ctx context.Context, hosts []engine.Host) []engine.Facts {
-	const quick = 20 * time.Second
-	facts := make([]engine.Facts, len(hosts))
-	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))
-	for i, h := range hosts {
-		workers.Go(func() {
-			reply, err := g.runIdempotent(ctx, h.Name, Script{Purpose: ReadHoldScript, Text: hostscript.HoldProbeScript(), Timeout: quick})
-			if facts[i].Host = h.Name; err != nil {
-				facts[i].Unreachable = err.Error()
-				return
-			}
-			facts[i].Hold, facts[i].HoldProblem = hostscript.ReadHold(reply)
-		})
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
 	}
-	workers.Wait()
+	var facts []engine.Facts
+	for _, r := range g.keepHolds().ReadAll(ctx, names) {
+		facts = append(facts, r.Facts)
+	}
 	return facts
 }

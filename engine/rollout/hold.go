@@ -12,11 +12,20 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
-	"holdfast/engine/hostscript"
+	"holdfast/engine/hold"
 )
 
 func (o *Options) holdOwner() engine.HoldOwner {
 	return engine.HoldOwner{Run: o.ID, Bastion: o.Start.Bastion}
+}
+
+// keepHolds returns the keeper of the holds of this run.
+func (a hostAccess) keepHolds() hold.Keeper {
+	return hold.Keeper{Run: a.runHoldScript, Owner: a.holdOwner(), Secrets: a.Secrets, Forks: a.Forks, ReadTimeout: 20 * time.Second}
+}
+
+func (a hostAccess) runHoldScript(ctx context.Context, host string, s hold.Script) (Reply, error) {
+	return a.runIdempotent(ctx, host, Script{Purpose: Purpose(s.Purpose), Text: s.Text, Timeout: s.Timeout})
 }
 
 func (r *stepRunner) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
@@ -24,16 +33,7 @@ func (r *stepRunner) takeHold(ctx context.Context, hp engine.HostPlan, t engine.
 	if before := awaitedUnits(hp); before != nil {
 		h.Units, h.Failed = before.Running, append([]string{}, before.Failed...)
 	}
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.TakeHoldScript(h, t), Op: engine.Op{TakeHold: &t}})
-	switch {
-	case err != nil:
-		return err
-	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: engine.HeldFailure, Cause: hostscript.DescribeHolder(engine.Output(reply))}
-	case reply.Code != 0:
-		return r.scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
-	}
-	return nil
+	return r.keepHolds().Take(ctx, hp.Host, h, t)
 }
 
 func awaitedUnits(hp engine.HostPlan) *engine.AwaitUnits {
@@ -45,19 +45,6 @@ func awaitedUnits(hp engine.HostPlan) *engine.AwaitUnits {
 	return nil
 }
 
-func (r *stepRunner) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.ReleaseScript(r.holdOwner(), f), Op: engine.Op{Release: &f}})
-	switch {
-	case err != nil:
-		return err
-	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply))}
-	case reply.Code != 0:
-		return r.scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
-	}
-	return nil
-}
-
 // checkHold proves that this run holds the host, directly before a step that
 // disrupts the host from elsewhere. Scripts on the host check the hold
 // themselves.
@@ -65,24 +52,16 @@ func (r *stepRunner) checkHold(ctx context.Context, hp engine.HostPlan, s engine
 	if s.Do.Exec != nil || !s.ChangesHost && s.Do.MoveLeader == nil {
 		return nil
 	}
-	const quick = 20 * time.Second
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: CheckHoldScript, Text: hostscript.CheckHoldScript(r.holdOwner()), Timeout: quick})
-	undone := "; " + s.Name + " was not done"
-	switch {
-	case err != nil && ctx.Err() != nil:
+	err := r.keepHolds().Check(ctx, hp.Host)
+	if err == nil || ctx.Err() != nil {
 		return err
-	case err != nil:
-		return &engine.Failure{Kind: engine.CannotFailure, Cause: "ask whether the host is still held by this run: " + err.Error() + undone}
-	case reply.Code == hostscript.ScriptHeld && reply.Stdout == "":
-		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold of this run is gone" + undone}
-	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold is not ours any more: " + hostscript.DescribeHolder(engine.Output(reply)) + undone}
-	case reply.Code != 0:
-		f := r.scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)
-		f.Kind = engine.CannotFailure
-		return f
 	}
-	return nil
+	f, undone := *asFailure(err, "", ""), "; "+s.Name+" was not done"
+	if f.Kind == engine.HeldFailure {
+		f.Cause += undone
+		return &f
+	}
+	return &engine.Failure{Kind: engine.CannotFailure, Cause: "ask whether the host is still held by this run: " + err.Error() + undone, Stderr: f.Stderr}
 }
 
 // checkQuorum proves, under the hold of the host, that its cluster may lose the

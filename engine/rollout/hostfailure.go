@@ -2,12 +2,13 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
-	"holdfast/engine/hostscript"
+	"holdfast/engine/hold"
 	"holdfast/engine/textutil"
 )
 
@@ -71,15 +72,14 @@ func (h *hostRun) undoAndRelease(ctx context.Context) string {
 }
 
 func (h *hostRun) keepHeld(ctx context.Context, failure *engine.Failure) string {
-	script := hostscript.FailHoldScript(h.holdOwner(), h.redactForHold(failure.Cause), h.redactForHold(failure.Step), failure.NotBooted)
-	reply, err := h.runIdempotent(ctx, h.hp.Host, Script{Purpose: FailHoldScript, Text: script, Timeout: time.Minute})
+	told := engine.Failure{Cause: h.redactForHold(failure.Cause), Step: h.redactForHold(failure.Step), NotBooted: failure.NotBooted}
+	err := h.keepHolds().Fail(ctx, h.hp.Host, told)
+	var f *engine.Failure
 	switch {
-	case err != nil:
-		return "it stays held; the reason could not be written into its hold: " + err.Error()
-	case reply.Code == hostscript.ScriptHeld:
+	case errors.As(err, &f) && f.Kind == engine.HeldFailure:
 		return "its hold is gone or somebody else's, and was left as it is" + h.passed.describeDrained()
-	case reply.Code != 0:
-		return "it stays held; the reason could not be written into its hold: " + h.Secrets.KeepTail(reply.Stderr, 200)
+	case err != nil:
+		return "it stays held; the reason could not be written into its hold: " + hold.DescribeError(err)
 	}
 	return "it stays held, with the reason in its hold; the next run takes it up first"
 }

@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
+	"holdfast/engine/hold"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -83,7 +84,7 @@ func hastyHosts(h rollout.Hosts, run string) rollout.Hosts {
 	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
 		reply, err := c.Run(ctx, s)
 		if err == nil && simulator.VerbOf(s) == "reboot" {
-			return c.Run(ctx, rollout.Script{Text: hostscript.ReleaseScript(engine.HoldOwner{Run: run, Bastion: "b1"}, engine.Release{}), Op: engine.Op{Release: &engine.Release{}}, Timeout: time.Minute})
+			return c.Run(ctx, rollout.Script{Text: hostscript.ReleaseScript(engine.HoldOwner{Run: run, Bastion: "b1"}, engine.Release{}), Purpose: rollout.Purpose(hold.ReleaseScript), Timeout: time.Minute})
 		}
 		return reply, err
 	}}

@@ -61,21 +61,19 @@ type Probe struct {
 	Mark     string
 }
 
-// Purpose is the reason for which a run sends a script to a host.
+// Purpose is the reason for which a run sends a script to a host. Scripts about
+// holds have the purposes of package hold.
 type Purpose string
 
 // The purposes of scripts.
 const (
-	StepScript      Purpose = ""           // runs the operation of a step, or a gate
-	ProbeScript     Purpose = "probe"      // gathers facts
-	ReadHoldScript  Purpose = "look"       // reads the hold of a host
-	CheckHoldScript Purpose = "check hold" // checks that the run holds the host
-	FailHoldScript  Purpose = "fail hold"  // writes a failure into the hold of the run
-	AbortScript     Purpose = "abort"      // ends processes of an interrupted step
-	LogScript       Purpose = "log"        // reads the log of a unit
-	StateScript     Purpose = "state"      // asks whether the host is shutting down
-	UndoScript      Purpose = "undo"       // undoes a change after which a new login failed
-	PaceScript      Purpose = "pace"       // sends the pace of a governed staging
+	StepScript  Purpose = ""      // runs the operation of a step, or a gate
+	ProbeScript Purpose = "probe" // gathers facts
+	AbortScript Purpose = "abort" // ends processes of an interrupted step
+	LogScript   Purpose = "log"   // reads the log of a unit
+	StateScript Purpose = "state" // asks whether the host is shutting down
+	UndoScript  Purpose = "undo"  // undoes a change after which a new login failed
+	PaceScript  Purpose = "pace"  // sends the pace of a governed staging
 )
 
 // Reply has the output of a script and its exit status.

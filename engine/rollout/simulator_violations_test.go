@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/hold"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -33,7 +34,7 @@ func hideFromRun(pool func(*engine.Pool), host func(*engine.Host)) func(*simulat
 // deafHosts take no hold, but tell the run that it holds the host.
 func deafHosts(h rollout.Hosts) rollout.Hosts {
 	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
-		if s.Op.TakeHold != nil || s.Purpose == rollout.CheckHoldScript {
+		if s.Purpose == rollout.Purpose(hold.TakeScript) || s.Purpose == rollout.Purpose(hold.CheckScript) {
 			return rollout.Reply{}, nil
 		}
 		return c.Run(ctx, s)

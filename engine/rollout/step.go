@@ -77,7 +77,7 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 	case do.TakeHold != nil:
 		return r.takeHold(ctx, hp, *do.TakeHold)
 	case do.Release != nil:
-		return r.releaseHold(ctx, hp, *do.Release)
+		return r.keepHolds().Release(ctx, hp.Host, *do.Release)
 	case do.Quorum != nil:
 		return r.checkQuorum(ctx, hp, *do.Quorum)
 	case do.Budget != nil:

@@ -14,6 +14,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/hold"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -137,7 +138,7 @@ func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...
 // already.
 func carelessHosts(h rollout.Hosts) rollout.Hosts {
 	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
-		if s.Purpose == rollout.ReadHoldScript {
+		if s.Purpose == rollout.Purpose(hold.ReadScript) {
 			return rollout.Reply{Code: hostscript.NoHold}, nil
 		}
 		return c.Run(ctx, s)

@@ -111,7 +111,7 @@ type conn struct {
 
 // harmless lists the scripts that change nothing on a host, or only end
 // something.
-var harmless = map[string]bool{"probe": true, "look": true, "check hold": true, "abort": true, "release": true, "fail hold": true, "log": true, "state": true, "pace": true, "other": true}
+var harmless = map[string]bool{"probe": true, "read hold": true, "check hold": true, "abort": true, "release": true, "fail hold": true, "log": true, "state": true, "pace": true, "other": true}
 
 // Run runs a script on the host.
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {

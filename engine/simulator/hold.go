@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hold"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
 	"holdfast/engine/rollout"
@@ -63,6 +64,27 @@ func (h *Host) isHolder(owner engine.HoldOwner) bool {
 
 func (h *Host) clockTime(now time.Time) time.Time {
 	return now.Add(h.traits.Skew).UTC().Truncate(time.Second)
+}
+
+// runHoldScript returns known as false for a script that is not about a hold.
+func (h *Host) runHoldScript(b *Bastion, s hold.Script, now time.Time) (reply rollout.Reply, known bool) {
+	switch s.Purpose {
+	case hold.ReadScript:
+		if !h.isHeld() {
+			return rollout.Reply{Code: hostscript.NoHold}, true
+		}
+		return h.printHold(0), true
+	case hold.CheckScript:
+		return h.checkHold(b.holdOwner(), s.Text), true
+	case hold.TakeScript:
+		return h.takeHold(b, s.Text, now), true
+	case hold.FailScript:
+		return h.failHold(s.Text, now), true
+	case hold.ReleaseScript:
+		return h.releaseHold(b, s.Text, now), true
+	case hold.EndScript, hold.AcceptScript: // no simulated person uses a bastion
+	}
+	return rollout.Reply{}, false
 }
 
 func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply {

@@ -12,7 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/change"
-	"holdfast/engine/hostscript"
+	"holdfast/engine/hold"
 	"holdfast/engine/rollout"
 )
 
@@ -46,19 +46,13 @@ func (b *Bastion) RunMemberScript(ctx context.Context, host engine.Host, s chang
 }
 
 func (h *Host) runMemberScript(b *Bastion, s change.Script, now time.Time) rollout.Reply {
-	switch s.Purpose {
-	case change.ReadHold:
+	if s.Purpose == change.Purpose(hold.ReadScript) {
 		b.lawNotes().See(&h.law)
-		if !h.isHeld() {
-			return rollout.Reply{Code: hostscript.NoHold}
-		}
-		return h.printHold(0)
-	case change.CheckHold:
-		return h.checkHold(b.holdOwner(), s.Text)
-	case change.TakeHold:
-		return h.takeHold(b, s.Text, now)
-	case change.ReleaseHold:
-		return h.releaseHold(b, s.Text, now)
+	}
+	if reply, known := h.runHoldScript(b, hold.Script{Purpose: hold.Purpose(s.Purpose), Text: s.Text}, now); known {
+		return reply
+	}
+	switch s.Purpose {
 	case change.ProbeHost:
 		return rollout.Reply{Stdout: h.answerLook(now)}
 	case change.AskVersion:

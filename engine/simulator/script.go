@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/hold"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
 	"holdfast/engine/rollout"
@@ -17,10 +18,6 @@ func VerbOf(s rollout.Script) string {
 	switch {
 	case s.Purpose != rollout.StepScript:
 		return string(s.Purpose)
-	case s.Op.TakeHold != nil:
-		return "hold"
-	case s.Op.Release != nil:
-		return "release"
 	case s.Op.ProveLogin != nil:
 		return "prove"
 	case s.Op.Exec != nil:
@@ -43,20 +40,14 @@ func parseOrder(text string) (verb, rest string) {
 const orderStart = "simulator "
 
 func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Reply {
+	if reply, known := h.runHoldScript(b, hold.Script{Purpose: hold.Purpose(s.Purpose), Text: s.Text}, now); known {
+		return reply
+	}
 	switch s.Purpose {
 	case rollout.StepScript: // the operation decides, see below
 	case rollout.ProbeScript:
 		b.lawNotes().See(&h.law)
 		return h.answerProbe(s, now)
-	case rollout.ReadHoldScript:
-		if !h.isHeld() {
-			return rollout.Reply{Code: hostscript.NoHold}
-		}
-		return h.printHold(0)
-	case rollout.CheckHoldScript:
-		return h.checkHold(b.holdOwner(), s.Text)
-	case rollout.FailHoldScript:
-		return h.failHold(s.Text, now)
 	case rollout.UndoScript:
 		return h.undoScript(s.Text)
 	case rollout.AbortScript:
@@ -73,10 +64,6 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 		return rollout.Reply{Stdout: "running\n"}
 	}
 	switch {
-	case s.Op.TakeHold != nil:
-		return h.takeHold(b, s.Text, now)
-	case s.Op.Release != nil:
-		return h.releaseHold(b, s.Text, now)
 	case s.Op.ProveLogin != nil:
 		return h.confirmProbation(s.Text)
 	case s.Op.Exec != nil:

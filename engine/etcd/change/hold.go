@@ -9,7 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
-	"holdfast/engine/hostscript"
+	"holdfast/engine/hold"
 )
 
 // takeHoldFor takes the hold for a step, and reports whether the step is still the next. After a new hold, it observes the
@@ -80,7 +80,7 @@ func (r *Run) takeHold(ctx context.Context, step membership.MemberStep) error {
 		if err := r.checkOthers(ctx, host); err != nil || !isDoneByEtcd(step.Action) {
 			return err
 		}
-		return r.runScript(ctx, host, Script{CheckHold, hostscript.CheckHoldScript(r.Owner)})
+		return inOneText(host, r.keepHolds().Check(ctx, host))
 	}
 	return errors.Join(errs...)
 }
@@ -135,8 +135,8 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 		Kind: engine.RunHold, Holder: r.Holder, Run: r.Owner.Run, Bastion: r.Owner.Bastion, Cluster: r.Cluster.Name,
 		Reason: "changing the members of etcd cluster " + r.Cluster.Name,
 	}
-	if err := r.runScript(ctx, host, Script{TakeHold, hostscript.TakeHoldScript(h, take)}); err != nil {
-		return err
+	if err := r.keepHolds().Take(ctx, host, h, take); err != nil {
+		return inOneText(host, err)
 	}
 	r.held[host] = time.Now()
 	return nil
@@ -162,16 +162,38 @@ func heldFailure(host string, facts engine.Facts) error {
 }
 
 func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
-	h, _ := r.findHost(host)
+	reading, err := r.keepHolds().Read(ctx, host)
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	facts := reading.Facts
+	facts.GatheredAt, facts.Clock = time.Now(), time.Now().Add(r.clocks[host].ahead)
+	return facts, nil
+}
+
+func (r *Run) keepHolds() hold.Keeper { return hold.Keeper{Run: r.runHoldScript, Owner: r.Owner} }
+
+func (r *Run) runHoldScript(ctx context.Context, host string, s hold.Script) (engine.Output, error) {
+	h, ok := r.findHost(host)
+	if !ok {
+		return engine.Output{}, fmt.Errorf("%s is not a host of the cluster", host)
+	}
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
-	reply, err := r.Hosts.Run(ctx, h, Script{ReadHold, hostscript.HoldProbeScript()})
+	reply, err := r.Hosts.Run(ctx, h, Script{Purpose(s.Purpose), s.Text})
 	if err != nil {
-		return engine.Facts{}, &engine.Failure{Host: host, Step: "hold", Kind: engine.UnreachableFailure, Cause: err.Error()}
+		err = &engine.Failure{Host: host, Step: "hold", Kind: engine.UnreachableFailure, Cause: err.Error()}
 	}
-	facts := engine.Facts{GatheredAt: time.Now(), Clock: time.Now().Add(r.clocks[host].ahead)}
-	facts.Hold, facts.HoldProblem = hostscript.ReadHold(reply)
-	return facts, nil
+	return reply, err
+}
+
+// inOneText returns a failure of package hold with its host, and with the end of the output of its script as a part of its cause.
+func inOneText(host string, err error) error {
+	var f *engine.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	return &engine.Failure{Host: host, Step: f.Step, Kind: f.Kind, Cause: hold.DescribeError(&engine.Failure{Cause: f.Cause, Stderr: f.Stderr})}
 }
 
 // checkOthers refuses if anybody else holds another host of the cluster. It skips a host that does not answer: a run that
@@ -199,8 +221,8 @@ func (r *Run) releaseHold(ctx context.Context, host string) error {
 		return nil
 	}
 	delete(r.held, host)
-	if err := r.runScript(ctx, host, Script{ReleaseHold, hostscript.ReleaseScript(r.Owner, engine.Release{})}); err != nil {
-		return fmt.Errorf("release %s: %w", host, err)
+	if err := r.keepHolds().Release(ctx, host, engine.Release{}); err != nil {
+		return fmt.Errorf("release %s: %w", host, inOneText(host, err))
 	}
 	return nil
 }

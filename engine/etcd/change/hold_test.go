@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/event"
+	"holdfast/engine/hold"
 	"holdfast/engine/hostscript"
 )
 
@@ -28,15 +29,15 @@ type fakeHosts struct {
 
 func (f *fakeHosts) Run(_ context.Context, _ engine.Host, script Script) (engine.Output, error) {
 	switch script.Purpose {
-	case CheckHold:
+	case Purpose(hold.CheckScript):
 		if script.Text != hostscript.CheckHoldScript(testOwner) {
 			return engine.Output{Code: hostscript.ScriptHeld}, nil
 		}
 		f.checked++
 		return f.check, nil
-	case ReadHold:
+	case Purpose(hold.ReadScript):
 		return engine.Output{Code: hostscript.NoHold}, nil
-	case TakeHold:
+	case Purpose(hold.TakeScript):
 		f.taken++
 	case StartEtcd:
 		if strings.Contains(script.Text, "ETCD_INITIAL_CLUSTER_STATE=new") {
@@ -212,11 +213,11 @@ type heldHosts struct {
 
 func (h *heldHosts) Run(_ context.Context, host engine.Host, script Script) (engine.Output, error) {
 	switch {
-	case script.Purpose == ReadHold && h.holds[host.Name] == "":
+	case script.Purpose == Purpose(hold.ReadScript) && h.holds[host.Name] == "":
 		return engine.Output{Code: hostscript.NoHold}, nil
-	case script.Purpose == ReadHold:
+	case script.Purpose == Purpose(hold.ReadScript):
 		return engine.Output{Stdout: h.holds[host.Name]}, nil
-	case script.Purpose == TakeHold:
+	case script.Purpose == Purpose(hold.TakeScript):
 		h.adopted = append(h.adopted, host.Name)
 	}
 	return engine.Output{}, nil

@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/restore"
 	"holdfast/engine/event"
+	"holdfast/engine/hold"
 	"holdfast/engine/hostscript"
 )
 
@@ -22,11 +23,11 @@ type restoringHosts struct {
 
 func (f *restoringHosts) Run(_ context.Context, host engine.Host, script Script) (engine.Output, error) {
 	switch {
-	case script.Purpose == ReadHold && host.Name == "b" && f.foreign:
+	case script.Purpose == Purpose(hold.ReadScript) && host.Name == "b" && f.foreign:
 		return engine.Output{Stdout: theirHold}, nil
-	case script.Purpose == ReadHold:
+	case script.Purpose == Purpose(hold.ReadScript):
 		return engine.Output{Code: hostscript.NoHold}, nil
-	case script.Purpose == TakeHold:
+	case script.Purpose == Purpose(hold.TakeScript):
 		f.onHold()
 	case script.Purpose == ProbeHost && host.Name == "a":
 		return engine.Output{Stdout: "clock 1\nrecord restoring\nrestore ready x\n"}, nil

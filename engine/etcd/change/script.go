@@ -6,7 +6,8 @@ type Script struct {
 	Text    string
 }
 
-// Purpose is the reason for which a run sends a script to a host. Simulated hosts act on it.
+// Purpose is the reason for which a run sends a script to a host. Simulated hosts act on it. Scripts about holds have the
+// purposes of package hold.
 type Purpose string
 
 // The purposes of scripts.
@@ -14,10 +15,6 @@ const (
 	ProbeHost     Purpose = "look"       // reads the state of the host
 	CheckNewHost  Purpose = "preflight"  // checks a host that should get a member
 	AskVersion    Purpose = "version"    // asks the etcd of the host for its version
-	ReadHold      Purpose = "read hold"  // reads the hold of the host
-	CheckHold     Purpose = "check hold" // checks that the run holds the host
-	TakeHold      Purpose = "hold"       // takes, renews or adopts the hold of the host
-	ReleaseHold   Purpose = "release"    // ends the hold of the run
 	RecordChange  Purpose = "record"     // notes on the host that its member changes
 	EndChange     Purpose = "forget"     // removes that note
 	StartEtcd     Purpose = "start etcd" // sets etcd up and starts it

@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/change"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/hold"
 	"holdfast/engine/longtest"
 )
 
@@ -105,7 +106,7 @@ func TestSimulatorBites(t *testing.T) {
 		broken   string
 	}{
 		"record of a learner": {skipScripts(change.RecordChange), false, "is given a member, and has no record of it"},
-		"hold of a learner":   {skipScripts(change.RecordChange, change.TakeHold), false, "is given a member without a hold"},
+		"hold of a learner":   {skipScripts(change.RecordChange, change.Purpose(hold.TakeScript)), false, "is given a member without a hold"},
 		"learner of a paused": {nil, true, "is paused, and is touched"},
 		"one learner": {lieAboutMembers(func(m *membership.Member) {
 			m.Healthy, m.Learner = m.Healthy || m.Learner, false

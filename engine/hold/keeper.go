@@ -1,0 +1,167 @@
+package hold
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
+)
+
+// Script is a POSIX sh script about the hold of a host. It runs as root, and does no harm when it runs twice.
+type Script struct {
+	Purpose Purpose
+	Text    string
+	Timeout time.Duration
+}
+
+// Purpose is the reason for a script. Simulated hosts act on it.
+type Purpose string
+
+// The purposes of scripts.
+const (
+	ReadScript    Purpose = "read hold"
+	TakeScript    Purpose = "hold"         // takes, renews, extends or adopts a hold
+	CheckScript   Purpose = "check hold"   // checks that the run holds the host
+	FailScript    Purpose = "fail hold"    // writes a failure into the hold of the run
+	ReleaseScript Purpose = "release"      // ends the hold of the run
+	EndScript     Purpose = "end hold"     // ends a hold that somebody has read
+	AcceptScript  Purpose = "accept units" // accepts the units of a host without a hold
+)
+
+// Keeper takes, extends, reads, checks and ends holds on hosts. It returns an error of a connection as Run returns it.
+// All other errors are *engine.Failure: of kind HeldFailure if somebody else holds the host, and without a kind if the
+// script failed.
+type Keeper struct {
+	// Run runs a script on a host, and repeats it if its answer is lost. An error means that the connection failed.
+	Run func(ctx context.Context, host string, s Script) (engine.Output, error)
+
+	Owner   engine.HoldOwner // the run that releases, checks and fails its holds
+	Secrets textutil.Secrets // hidden in failures
+	Forks   int              // number of hosts at the same time; 0: 64
+
+	ReadTimeout time.Duration // of a script that only reads a hold; 0: one minute
+}
+
+const (
+	defaultForks       = 64
+	defaultReadTimeout = time.Minute
+	writeTimeout       = time.Minute
+	helpersTimeout     = 2 * time.Minute // of scripts that stop or start reboot helpers, or end a staging
+)
+
+// Each calls do for each of the hosts, for at most Forks hosts at the same time, and waits for all.
+func (k Keeper) Each(hosts []string, do func(host string)) {
+	workers := pool.New().WithMaxGoroutines(cmp.Or(k.Forks, defaultForks))
+	for _, h := range hosts {
+		workers.Go(func() { do(h) })
+	}
+	workers.Wait()
+}
+
+// Reading is the hold of a host at one moment.
+type Reading struct {
+	Facts engine.Facts // only the host, its hold, and the reasons why it is unreachable or its hold cannot be read
+	Text  string       // content of the hold file
+}
+
+// Read reads the hold of a host. An error means that the host cannot be reached.
+func (k Keeper) Read(ctx context.Context, host string) (Reading, error) {
+	r := Reading{Facts: engine.Facts{Host: host}}
+	reply, err := k.Run(ctx, host, Script{ReadScript, hostscript.HoldProbeScript(), k.readTimeout()})
+	if err != nil {
+		r.Facts.Unreachable = err.Error()
+		return r, err
+	}
+	r.Text = reply.Stdout
+	r.Facts.Hold, r.Facts.HoldProblem = hostscript.ReadHold(reply)
+	return r, nil
+}
+
+// ReadAll reads the holds of hosts, and returns them in the order of the hosts.
+func (k Keeper) ReadAll(ctx context.Context, hosts []string) []Reading {
+	list, position := make([]Reading, len(hosts)), make(map[string]int, len(hosts))
+	for i, h := range hosts {
+		position[h] = i
+	}
+	k.Each(hosts, func(host string) {
+		list[position[host]], _ = k.Read(ctx, host) // the facts have the error
+	})
+	return list
+}
+
+// Take takes the hold h of a host, renews or extends it if the host has a hold of h.Run, or adopts the hold that t names.
+func (k Keeper) Take(ctx context.Context, host string, h engine.Hold, t engine.TakeHold) error {
+	return k.write(ctx, host, Script{TakeScript, hostscript.TakeHoldScript(h, t), helpersTimeout}, "take the hold")
+}
+
+// Check returns nil if the run of Owner holds the host.
+func (k Keeper) Check(ctx context.Context, host string) error {
+	reply, err := k.Run(ctx, host, Script{CheckScript, hostscript.CheckHoldScript(k.Owner), k.readTimeout()})
+	if err == nil && reply.Code == hostscript.ScriptHeld && reply.Stdout == "" {
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold of this run is gone"}
+	}
+	return k.judgeReply(reply, err, "check the hold", notOurs)
+}
+
+// notOurs begins the cause of a failure because the run has lost its hold to somebody else.
+const notOurs = "the hold is not ours any more: "
+
+// Fail writes the cause of a failure, its step and its NotBooted into the hold of the run of Owner, which then has no end.
+func (k Keeper) Fail(ctx context.Context, host string, f engine.Failure) error {
+	script := hostscript.FailHoldScript(k.Owner, f.Cause, f.Step, f.NotBooted)
+	return k.write(ctx, host, Script{FailScript, script, writeTimeout}, "write the reason into the hold")
+}
+
+// Release ends the hold of the run of Owner. A host without a hold is no error.
+func (k Keeper) Release(ctx context.Context, host string, r engine.Release) error {
+	reply, err := k.Run(ctx, host, Script{ReleaseScript, hostscript.ReleaseScript(k.Owner, r), helpersTimeout})
+	return k.judgeReply(reply, err, "release the hold", notOurs)
+}
+
+// End ends a hold of anybody that a Reading has shown, if the host still has exactly this hold. If the hold is of a run, the host
+// keeps the state of its units before the disruption, unless accept is set.
+func (k Keeper) End(ctx context.Context, host, shown string, accept bool) error {
+	return k.write(ctx, host, Script{EndScript, hostscript.EndHoldScript(shown, accept), helpersTimeout}, "end the hold")
+}
+
+// Accept accepts the units of a host without a hold as they are now.
+func (k Keeper) Accept(ctx context.Context, host string) error {
+	return k.write(ctx, host, Script{AcceptScript, hostscript.AcceptScript(), writeTimeout}, "accept the units")
+}
+
+func (k Keeper) write(ctx context.Context, host string, s Script, task string) error {
+	reply, err := k.Run(ctx, host, s)
+	return k.judgeReply(reply, err, task, "")
+}
+
+// judgeReply returns the error of a script. heldPrefix begins the cause if somebody else holds the host.
+func (k Keeper) judgeReply(reply engine.Output, err error, task, heldPrefix string) error {
+	switch {
+	case err != nil:
+		return err
+	case reply.Code == hostscript.ScriptHeld:
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: heldPrefix + textutil.Printable(hostscript.DescribeHolder(reply))}
+	case reply.Code != 0:
+		return &engine.Failure{Cause: fmt.Sprintf("%s: exit status %d", task, reply.Code), Stderr: k.Secrets.KeepTail(reply.Stderr, 4096)}
+	}
+	return nil
+}
+
+// DescribeError returns an error of a Keeper in one line, with the end of the output of a failed script.
+func DescribeError(err error) string {
+	var f *engine.Failure
+	if !errors.As(err, &f) || strings.TrimSpace(f.Stderr) == "" {
+		return err.Error()
+	}
+	return f.Error() + ": " + textutil.Printable(textutil.Secrets{}.KeepTail(strings.TrimSpace(f.Stderr), 1000))
+}
+
+func (k Keeper) readTimeout() time.Duration { return cmp.Or(k.ReadTimeout, defaultReadTimeout) }

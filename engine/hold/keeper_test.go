@@ -1,0 +1,139 @@
+package hold_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/hold"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
+)
+
+const theirHold = `{"schema":1,"kind":"run","holder":"bob@bastion-2","run":"r2","bastion":"b2","reason":"an OS update"}` + "\n"
+
+var owner = engine.HoldOwner{Run: "r1", Bastion: "b1"}
+
+// keepWith returns a keeper of hosts that all give the same answer.
+func keepWith(reply engine.Output, err error) hold.Keeper {
+	return hold.Keeper{Owner: owner, Secrets: textutil.NewSecrets([]string{"s3cret"}), Run: func(context.Context, string, hold.Script) (engine.Output, error) {
+		return reply, err
+	}}
+}
+
+// calls are all calls of a keeper that change or check a hold.
+var calls = map[string]func(hold.Keeper, context.Context) error{
+	"take": func(k hold.Keeper, ctx context.Context) error {
+		return k.Take(ctx, "a", engine.Hold{Run: "r1"}, engine.TakeHold{})
+	},
+	"check": func(k hold.Keeper, ctx context.Context) error { return k.Check(ctx, "a") },
+	"fail": func(k hold.Keeper, ctx context.Context) error {
+		return k.Fail(ctx, "a", engine.Failure{Cause: "a reason", Step: "reboot"})
+	},
+	"release": func(k hold.Keeper, ctx context.Context) error { return k.Release(ctx, "a", engine.Release{}) },
+	"end":     func(k hold.Keeper, ctx context.Context) error { return k.End(ctx, "a", theirHold, false) },
+	"accept":  func(k hold.Keeper, ctx context.Context) error { return k.Accept(ctx, "a") },
+}
+
+// TestErrorsOfKeepers: every call tells a lost connection, the hold of somebody else and a failed script apart, names the
+// holder, and shows no secret.
+func TestErrorsOfKeepers(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("connection lost")
+	for name, call := range calls {
+		if err := call(keepWith(engine.Output{}, nil), t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := call(keepWith(engine.Output{}, lost), t.Context()); !errors.Is(err, lost) {
+			t.Errorf("%s without a connection: %v", name, err)
+		}
+		var f *engine.Failure
+		err := call(keepWith(engine.Output{Code: hostscript.ScriptHeld, Stdout: theirHold, Stderr: "hold: held\n"}, nil), t.Context())
+		if !errors.As(err, &f) || f.Kind != engine.HeldFailure || !strings.Contains(f.Cause, `held by bob@bastion-2 since`) {
+			t.Errorf("%s of a foreign hold: %v", name, err)
+		}
+		err = call(keepWith(engine.Output{Code: 1, Stderr: "sh: s3cret: read-only file system\n"}, nil), t.Context())
+		if !errors.As(err, &f) || f.Kind != "" || !strings.Contains(f.Cause, "exit status 1") || !strings.Contains(f.Stderr, "read-only") || strings.Contains(f.Stderr, "s3cret") {
+			t.Errorf("%s on a broken host: %+v", name, f)
+		}
+		if text := hold.DescribeError(err); !strings.HasSuffix(text, "exit status 1: sh: (sensitive): read-only file system") {
+			t.Errorf("%s on a broken host: %s", name, text)
+		}
+	}
+	err := keepWith(engine.Output{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run\n"}, nil).Check(t.Context(), "a")
+	if err == nil || err.Error() != "the hold of this run is gone" {
+		t.Errorf("without a hold: %v", err)
+	}
+}
+
+// TestReadAll reads the holds of hosts that are free, held, unreadable and unreachable, in their order.
+func TestReadAll(t *testing.T) {
+	t.Parallel()
+	k := hold.Keeper{Run: func(_ context.Context, host string, s hold.Script) (engine.Output, error) {
+		switch {
+		case s.Purpose != hold.ReadScript || s.Text != hostscript.HoldProbeScript():
+			return engine.Output{}, fmt.Errorf("another script: %s", s.Purpose)
+		case host == "held":
+			return engine.Output{Stdout: theirHold}, nil
+		case host == "odd":
+			return engine.Output{Stdout: "odd"}, nil
+		case host == "down":
+			return engine.Output{}, errors.New("it is down")
+		}
+		return engine.Output{Code: hostscript.NoHold}, nil
+	}}
+	var got []string
+	for _, r := range k.ReadAll(t.Context(), []string{"held", "free", "odd", "down"}) {
+		word := "free"
+		switch f := r.Facts; {
+		case !f.Reached():
+			word = f.Unreachable
+		case f.HoldProblem != "":
+			word = "unreadable: " + r.Text
+		case f.Held():
+			word = "by " + f.Hold.Holder
+		}
+		got = append(got, r.Facts.Host+" "+word)
+	}
+	if want := []string{"held by bob@bastion-2", "free free", "odd unreadable: odd", "down it is down"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestKeeperKeepsForks checks that a keeper works on no more hosts at once than Forks.
+func TestKeeperKeepsForks(t *testing.T) {
+	for forks, want := range map[int]int32{0: 64, 3: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			var begun atomic.Int32
+			may, all := make(chan struct{}), make(chan struct{})
+			k := hold.Keeper{Forks: forks, Run: func(context.Context, string, hold.Script) (engine.Output, error) {
+				begun.Add(1)
+				<-may
+				return engine.Output{Code: hostscript.NoHold}, nil
+			}}
+			var hosts []string
+			for i := range 100 {
+				hosts = append(hosts, fmt.Sprint("host-", i))
+			}
+			go func() {
+				defer close(all)
+				k.ReadAll(t.Context(), hosts)
+			}()
+			synctest.Wait()
+			if n := begun.Load(); n != want {
+				t.Errorf("%d hosts at once, and not %d", n, want)
+			}
+			close(may)
+			<-all
+			if n := begun.Load(); n != 100 {
+				t.Errorf("%d hosts, and not 100", n)
+			}
+		})
+	}
+}
