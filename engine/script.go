@@ -19,8 +19,8 @@ type ScriptPart struct {
 	Job    Script      `json:"job,omitempty"`    // script that becomes the value of the variable job
 }
 
-// ScriptText is a text of the program, the same on all hosts. It contains no
-// value of a host and no secret, so nothing is hidden in it.
+// ScriptText is a script text that is built into holdfast, the same for all hosts.
+// It contains no value of a host and no secret, so it is shown unchanged.
 type ScriptText string
 
 // TextDigest is the SHA-256 digest of a ScriptText, hexadecimal.
@@ -39,8 +39,8 @@ type SharedText struct {
 	text   ScriptText
 }
 
-// ShareText returns a text of the program with its digest. Packages call it for
-// their constants, once.
+// ShareText returns a text that is built into holdfast, with its digest. Packages
+// call it once for each of their constants.
 func ShareText(text string) *SharedText {
 	return &SharedText{digest: DigestOf(ScriptText(text)), text: ScriptText(text)}
 }
@@ -51,7 +51,7 @@ func (t *SharedText) MarshalJSON() ([]byte, error) { return json.Marshal(t.diges
 // UnmarshalJSON reads the digest. The text is missing until the plan is read.
 func (t *SharedText) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &t.digest) }
 
-// NewScript returns a script of one step, such as a command that is not shared.
+// NewScript returns a script of one part, whose text is not shared with other hosts.
 func NewScript(text string) Script { return Script{{Values: text}} }
 
 // JoinScripts returns a script with the parts of all. Values that follow each other

@@ -156,14 +156,15 @@ func listForbiddenPaths() []forbiddenPath {
 		add(true, "is where the host keeps subordinate IDs, and useradd writes it too; add a line with a oneshot unit: "+
 			"ExecStart=/bin/sh -c 'grep -q ^USER: "+path+" || echo USER:FIRST:COUNT >>"+path+"'", path, path+"-")
 	}
-	add(false, "is the kernel's and not stored anywhere; use sysctl.d or a kernel argument", "/proc")
-	add(false, "is the kernel's and not stored anywhere; use tmpfiles.d or a udev rule", "/sys", "/dev")
+	add(false, "belongs to the kernel and is not on a disk; use sysctl.d or a kernel argument", "/proc")
+	add(false, "belongs to the kernel and is not on a disk; use tmpfiles.d or a udev rule", "/sys", "/dev")
 	add(false, "is emptied at every boot; use tmpfiles.d or a persistent path", "/run", "/var/run", "/var/lock")
 	add(true, "is where ostree keeps the operating systems and its settings; set the OS in the inventory", "/ostree", "/sysroot")
 	return list
 }
 
-// refusePath allows a directory, but no file or link, to be a parent of a forbidden path.
+// refusePath reports a path that no document may write. A directory may be a parent of a
+// forbidden path; a file or link may not.
 func (v ignitionCheck) refusePath(path string, isDirectory bool, at syntax.FieldPath) {
 	if isOwnDropin(path) {
 		v.addError(at, "%s", ownPathReason)
@@ -189,9 +190,9 @@ func (f forbiddenPath) refusePath(path string, isDirectory bool) string {
 	return ""
 }
 
-// refuseOwnFolders refuses entries in folders that are holdfast's own on these
-// hosts only. It looks at the merged documents: the documents themselves are
-// shared with other hosts, where such entries are allowed.
+// refuseOwnFolders refuses entries in folders that belong to holdfast only on these
+// hosts. It checks the merged documents, because other hosts, where such entries are
+// allowed, share the documents themselves.
 func (b *builder) refuseOwnFolders(folders []string) {
 	for _, folder := range folders {
 		own := forbiddenPath{folder, "is where holdfast keeps keys and certificates of etcd on this host; use another path, or leave the block ca out of the cluster", true}

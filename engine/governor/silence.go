@@ -11,9 +11,9 @@ import (
 // may be silent because nobody writes.
 const busyRate = 1.0
 
-// silence is a time in which a member that wrote before completes no write of one
-// kind. Its disk has stalled, or nobody writes. The WAL and the backend of a
-// member may be on different disks, so either may be silent.
+// silence begins when a member that has written before completes no more writes of
+// one kind. Either its disk has stalled, or nobody writes. The WAL and the backend
+// of a member may be on different disks, so each has its own silence.
 type silence struct {
 	since time.Time
 	busy  bool // the member had at least busyRate before
@@ -27,8 +27,8 @@ type silenceKey struct {
 // noteSilence notes which members are silent. A member that has never written
 // anything is not silent. A silence ends only with an observation: the pace must
 // not rise just because a disk has stalled for longer than all windows. The silence
-// of a backend begins only beside a busy WAL: health checks lead to fsyncs without
-// commits.
+// of a backend begins only while the WAL of the member is busy: health checks cause
+// fsyncs of the WAL, and no commits.
 func (c *Controller) noteSilence(now time.Time, readings []Reading) {
 	for _, r := range readings {
 		if r.Missing {
@@ -75,7 +75,7 @@ func (c *Controller) longestStall(now time.Time) (worst Excess) {
 
 // hasWriter reports whether a member has observations in the shortest window.
 // Each write goes to the WAL and the backend of all members of a cluster, so a
-// silent one is then not just idle.
+// member that is silent meanwhile is not idle: its disk has stalled.
 func (c *Controller) hasWriter(readings []Reading) bool {
 	_, observed := c.worstOf(readings, func(r Reading) engine.LatencyPoint { return r.Recent })
 	return observed

@@ -100,7 +100,7 @@ func TestSame(t *testing.T) {
 		"lines of a playbook": {play(savedPlay("true")), play(moved), ""},
 
 		"rebooted":          {nil, facts("worker-0", func(f *engine.Facts) { f.BootID = "boot-2" }), "worker-0: it has rebooted"},
-		"released":          {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: that its hold is adopted is in the saved plan, but not to be done any more"},
+		"released":          {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: the adoption of its hold is in the saved plan, but not in the new plan"},
 		"left behind since": {func(_ *world, in *planner.Input) { f := in.Facts["worker-2"]; f.Hold = nil; in.Facts["worker-2"] = f }, nil, "worker-2: its hold is to be adopted, which is not in the saved plan"},
 		"other actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].Changes.(adjustedFake).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
 		"fewer actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].Changes.(adjustedFake).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
@@ -113,7 +113,7 @@ func TestSame(t *testing.T) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1, Set: true}, Soak: 60e9}
 		}), nil, "pool worker: canary is not set now, and was 1 for 1m0s"},
 		"another drain":    {nil, worker(func(p *engine.Pool) { p.Drain = &engine.Drain{Command: "other", Undo: "undrain"} }), "worker-0: step drain is not as in the saved plan"},
-		"staged since":     {nil, staged, "worker-0: step stage is in the saved plan, but not to be done any more"},
+		"staged since":     {nil, staged, "worker-0: step stage is in the saved plan, but not in the new plan"},
 		"no longer staged": {staged, nil, "worker-0: step stage is not in the saved plan"},
 		"no drain":         {nil, worker(func(p *engine.Pool) { p.Drain = nil }), "worker-0: step drain is in the saved plan"},
 		"gate":             {gate(engine.AfterHost, "a"), gate(engine.AfterHost, "b"), "worker-0: step gate g is not as in the saved plan"},

@@ -113,11 +113,11 @@ func changedWork(p, saved engine.Plan) []string {
 			out = append(out, hp.Host+": "+d)
 		}
 	}
-	const gone = " is in the saved plan, but not to be done any more"
+	const gone = " is in the saved plan, but not in the new plan"
 	for _, old := range saved.Hosts {
 		hp := now[old.Host]
 		if hp == nil && len(old.Changes) == 0 {
-			out = append(out, old.Host+": that its hold is adopted"+gone)
+			out = append(out, old.Host+": the adoption of its hold"+gone)
 		}
 		if hp == nil {
 			hp = &engine.HostPlan{}
@@ -180,7 +180,7 @@ func changedSteps(hp engine.HostPlan, saved engine.HostPlan) []string {
 		switch {
 		case n == len(now) && n == len(was):
 		case n < len(was) && !hasStep(now, was[n].Name):
-			out = append(out, "step "+was[n].Name+" is in the saved plan, but not to be done any more")
+			out = append(out, "step "+was[n].Name+" is in the saved plan, but not in the new plan")
 		case n < len(now) && !hasStep(was, now[n].Name):
 			out = append(out, "step "+now[n].Name+" is not in the saved plan")
 		case n == len(now) || n == len(was) || now[n].Name != was[n].Name:
