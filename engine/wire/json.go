@@ -16,8 +16,9 @@ func MarshalEvent(e event.Event) ([]byte, error) {
 	if e.Plan != nil { // only a plan has lists that may be nil
 		e = withLists(e)
 	}
-	line, err := json.Marshal(e)
-	return append(escapeControls(line), '\n'), err
+	var line bytes.Buffer
+	err := json.NewEncoder(&line).Encode(e) // with a line end
+	return escapeControls(line.Bytes()), err
 }
 
 // WriteJSON writes v as indented JSON, for --json. A list is never null.
@@ -48,7 +49,7 @@ func WriteJSONLine(w io.Writer, v any) error {
 // programs the text stays the same.
 func escapeControls(text []byte) []byte {
 	isWild := func(r rune) bool { return r >= 0x7f && r != utf8.RuneError && !unicode.IsGraphic(r) }
-	if bytes.IndexFunc(text, isWild) < 0 {
+	if !containsWild(text, isWild) {
 		return text
 	}
 	var b bytes.Buffer
@@ -64,4 +65,20 @@ func escapeControls(text []byte) []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// containsWild reports whether a rune beyond ASCII is wild. Nearly all bytes of a
+// long text are ASCII.
+func containsWild(text []byte, isWild func(rune) bool) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] < 0x7f {
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if isWild(r) {
+			return true
+		}
+		i += size - 1
+	}
+	return false
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // RewriteTexts returns v with f applied to every text: fields, elements of lists,
 // keys and values of maps. It walks through the types of v, so that no field can
@@ -12,11 +15,12 @@ func RewriteTexts[T any](v T, words bool, f func(string) string) T {
 	return rewrite(v, rewriter{words: words, f: f})
 }
 
-// withLists returns v with an empty list in place of each nil list, which would
-// become null in JSON.
+// withLists returns v with an empty list in place of each nil list that would
+// become null in JSON. It copies only values with such a list.
 func withLists[T any](v T) T { return rewrite(v, rewriter{lists: true}) }
 
 func rewrite[T any](v T, w rewriter) T {
+	w.fields = map[reflect.Type][]visitedField{}
 	if r, changed := w.rewriteValue(reflect.ValueOf(&v).Elem()); changed {
 		reflect.ValueOf(&v).Elem().Set(r)
 	}
@@ -27,6 +31,13 @@ type rewriter struct {
 	words bool
 	lists bool                // make nil lists empty
 	f     func(string) string // nil: texts stay the same
+
+	fields map[reflect.Type][]visitedField // fields of a struct that may change
+}
+
+type visitedField struct {
+	index   int
+	omitNil bool // a nil list has no place in the JSON, so it stays nil
 }
 
 var textType = reflect.TypeFor[string]()
@@ -77,13 +88,61 @@ func (w rewriter) rewriteString(v reflect.Value) (reflect.Value, bool) {
 	return s, true
 }
 
+// fieldsToVisit returns the fields of a struct in which something may change. Most
+// fields of a plan have no list that could be null, and a plan is large.
+func (w rewriter) fieldsToVisit(t reflect.Type) []visitedField {
+	fields, ok := w.fields[t]
+	if ok {
+		return fields
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.IsExported() && (w.isNullable(f) || w.mayChange(f.Type, map[reflect.Type]bool{})) {
+			fields = append(fields, visitedField{i, w.lists && f.Type.Kind() == reflect.Slice && !w.isNullable(f)})
+		}
+	}
+	w.fields[t] = fields
+	return fields
+}
+
+// isNullable reports whether a field is a list that is null in JSON if it is nil.
+func (w rewriter) isNullable(f reflect.StructField) bool {
+	return w.lists && f.Type.Kind() == reflect.Slice && !strings.Contains(f.Tag.Get("json"), ",omit")
+}
+
+// mayChange reports whether a value of this type may have a text or a list that changes.
+func (w rewriter) mayChange(t reflect.Type, visited map[reflect.Type]bool) bool {
+	if visited[t] {
+		return false
+	}
+	visited[t] = true
+	switch t.Kind() {
+	case reflect.String:
+		return w.f != nil
+	case reflect.Interface:
+		return true
+	case reflect.Pointer, reflect.Slice:
+		return w.mayChange(t.Elem(), visited)
+	case reflect.Map:
+		return w.mayChange(t.Key(), visited) || w.mayChange(t.Elem(), visited)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && (w.isNullable(f) || w.mayChange(f.Type, visited)) {
+				return true
+			}
+		}
+	default: // numbers do not change
+	}
+	return false
+}
+
 func (w rewriter) rewriteStruct(v reflect.Value) (r reflect.Value, changed bool) {
 	r = v
-	for i := range v.NumField() {
-		if !v.Type().Field(i).IsExported() {
+	for _, f := range w.fieldsToVisit(v.Type()) {
+		if f.omitNil && v.Field(f.index).IsNil() {
 			continue
 		}
-		field, differs := w.rewriteValue(v.Field(i))
+		field, differs := w.rewriteValue(v.Field(f.index))
 		if !differs {
 			continue
 		}
@@ -91,7 +150,7 @@ func (w rewriter) rewriteStruct(v reflect.Value) (r reflect.Value, changed bool)
 			r, changed = reflect.New(v.Type()).Elem(), true
 			r.Set(v)
 		}
-		r.Field(i).Set(field)
+		r.Field(f.index).Set(field)
 	}
 	return r, changed
 }
