@@ -50,8 +50,6 @@ type Plan struct {
 
 	Secrets *Seal `json:"secrets,omitempty"` // seal of a saved plan, which shows whether a secret in its commands has changed
 
-	Texts ScriptTexts `json:"texts,omitempty"` // texts of all scripts of the plan, by digest
-
 	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
 
 	// The next plan of the same run begins from LastRollout and Rollout: the

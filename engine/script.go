@@ -3,7 +3,6 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -45,11 +44,14 @@ func ShareText(text string) *SharedText {
 	return &SharedText{digest: DigestOf(ScriptText(text)), text: ScriptText(text)}
 }
 
-// MarshalJSON returns the digest of the text.
-func (t *SharedText) MarshalJSON() ([]byte, error) { return json.Marshal(t.digest) }
+// MarshalText returns the digest of the text.
+func (t *SharedText) MarshalText() ([]byte, error) { return []byte(t.digest), nil }
 
-// UnmarshalJSON reads the digest. The text is missing until the plan is read.
-func (t *SharedText) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &t.digest) }
+// UnmarshalText reads the digest. The text is missing until the plan is read.
+func (t *SharedText) UnmarshalText(digest []byte) error {
+	t.digest = TextDigest(digest)
+	return nil
+}
 
 // NewScript returns a script of one part, whose text is not shared with other hosts.
 func NewScript(text string) Script { return Script{{Values: text}} }
@@ -116,55 +118,36 @@ func (s Step) eachScript(do func(Script)) {
 	}
 }
 
-// eachScript calls do with every script of a plan. Only the steps of hosts have
-// scripts; those around them run on the bastion.
-func (p Plan) eachScript(do func(Script)) {
-	for _, hp := range p.Hosts {
-		for _, steps := range [][]Step{hp.Stage, hp.Sequence, hp.Rollback} {
-			for _, s := range steps {
-				s.eachScript(do)
-			}
-		}
-	}
-}
-
-// CollectTexts returns the texts of all scripts of a plan, nil if there are none.
-func (p Plan) CollectTexts() ScriptTexts {
-	texts := ScriptTexts{}
-	p.eachScript(func(s Script) {
-		s.eachText(func(t **SharedText) { texts[(*t).digest] = (*t).text })
+// addTexts adds the texts of the scripts of a step.
+func (t ScriptTexts) addTexts(s Step) {
+	s.eachScript(func(script Script) {
+		script.eachText(func(shared **SharedText) { t[(*shared).digest] = (*shared).text })
 	})
-	if len(texts) == 0 {
-		return nil
-	}
-	return texts
 }
 
-// UnmarshalJSON reads a plan, and puts the texts of its scripts in place. A text
-// that does not have its digest, and a digest without a text, are errors: somebody
-// has changed the plan.
-func (p *Plan) UnmarshalJSON(text []byte) error {
-	type fields Plan
-	if err := json.Unmarshal(text, (*fields)(p)); err != nil {
-		return err
-	}
-	shared := make(map[TextDigest]*SharedText, len(p.Texts))
-	for digest, text := range p.Texts {
+// putTexts puts the texts into the scripts of steps that were read. A text that
+// does not have its digest, and a digest without a text, are errors: somebody has
+// changed the plan.
+func (t ScriptTexts) putTexts(steps map[string]Step) error {
+	shared := make(map[TextDigest]*SharedText, len(t))
+	for digest, text := range t {
 		if DigestOf(text) != digest {
 			return fmt.Errorf("the text of a script does not have its digest %s, so it was changed; plan again", digest)
 		}
 		shared[digest] = &SharedText{digest: digest, text: text}
 	}
 	var err error
-	p.eachScript(func(s Script) {
-		s.eachText(func(t **SharedText) {
-			known := shared[(*t).digest]
-			if known == nil {
-				err = fmt.Errorf("a script has the text with the digest %q, which the plan does not have; plan again", (*t).digest)
-				return
-			}
-			*t = known
+	for _, s := range steps {
+		s.eachScript(func(script Script) {
+			script.eachText(func(text **SharedText) {
+				known := shared[(*text).digest]
+				if known == nil {
+					err = fmt.Errorf("a script has the text with the digest %q, which the plan does not have; plan again", (*text).digest)
+					return
+				}
+				*text = known
+			})
 		})
-	})
+	}
 	return err
 }

@@ -3,8 +3,10 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 )
@@ -16,14 +18,17 @@ func scriptOf(host string) engine.Script {
 }
 
 func planOf(hosts int) engine.Plan {
-	p := engine.Plan{Schema: engine.PlanSchema}
+	gates := []engine.Step{{Name: "gate", On: engine.Bastion, Do: engine.Op{Command: &engine.Local{Command: "check"}}}}
+	p := engine.Plan{Schema: engine.PlanSchema, Before: gates}
 	for i := range hosts {
 		host := fmt.Sprintf("w-%d", i)
 		run := engine.Step{Name: "stage", On: host, Do: engine.Op{Exec: &engine.Exec{Script: scriptOf(host), Abort: engine.NewScript("stop")}}}
 		prove := engine.Step{Name: "prove login", On: host, Do: engine.Op{ProveLogin: &engine.ProveLogin{Confirm: scriptOf(host), Undo: scriptOf(host)}}}
-		p.Hosts = append(p.Hosts, engine.HostPlan{Host: host, Stage: []engine.Step{run}, Sequence: []engine.Step{run, prove}, Rollback: []engine.Step{run}})
+		undo := engine.Step{Name: "undo drain", On: host, Do: engine.Op{Command: &engine.Local{Command: "undrain $HOLDFAST_HOST"}}}
+		drain := engine.Step{Name: "drain", On: host, Do: engine.Op{Command: &engine.Local{Command: "drain $HOLDFAST_HOST"}}, Undo: &undo}
+		p.Hosts = append(p.Hosts, engine.HostPlan{Host: host, Actions: []engine.Action{}, Stage: []engine.Step{run}, Sequence: []engine.Step{drain, run, prove}, Rollback: []engine.Step{run}})
+		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"w"}, Hosts: []string{host}, Before: gates})
 	}
-	p.Texts = p.CollectTexts()
 	return p
 }
 
@@ -38,37 +43,51 @@ func TestScriptIsWhatHostsGet(t *testing.T) {
 	}
 }
 
-// TestPlanIsReadWithItsTexts: the JSON of a plan has each text once, and a plan that
-// was read has the same scripts.
-func TestPlanIsReadWithItsTexts(t *testing.T) {
+// TestPlanIsReadAsItWas checks that the JSON of a plan has each text and each step once,
+// and that a plan that was read has the same steps.
+func TestPlanIsReadAsItWas(t *testing.T) {
 	plan := planOf(3)
 	text, err := json.Marshal(plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), "it runs"); n != 1 {
-		t.Errorf("a text is in the plan %d times", n)
+	for _, once := range []string{"it runs", `"drain $HOLDFAST_HOST"`, `"undrain $HOLDFAST_HOST"`, `"bastion"`} {
+		if n := strings.Count(string(text), once); n != 1 {
+			t.Errorf("%q is in the plan %d times: %s", once, n, text)
+		}
 	}
 	var got engine.Plan
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	for i, hp := range got.Hosts {
-		for j, s := range hp.Sequence {
-			was := plan.Hosts[i].Sequence[j]
-			if s.Do.Exec != nil && (s.Do.Exec.Script.String() != was.Do.Exec.Script.String() || s.Do.Exec.Abort.String() != "stop") {
-				t.Errorf("got %q", s.Do.Exec.Script)
-			}
-			if s.Do.ProveLogin != nil && (s.Do.ProveLogin.Confirm.String() != was.Do.ProveLogin.Confirm.String() || s.Do.ProveLogin.Undo.String() != scriptOf(hp.Host).String()) {
-				t.Errorf("got %q", s.Do.ProveLogin)
-			}
-		}
+	if !reflect.DeepEqual(got, plan) {
+		t.Errorf("got %+v, want %+v", got, plan)
 	}
 }
 
-// TestChangedTextsAreRefused: a plan from elsewhere brings no text with it that does
-// not have its digest, and no script without its text.
-func TestChangedTextsAreRefused(t *testing.T) {
+// TestStepsOfOneNameKeepTheirOrder checks that different steps with one name, and steps
+// whose name is like a numbered one, stay apart.
+func TestStepsOfOneNameKeepTheirOrder(t *testing.T) {
+	pause := func(name string, seconds int) engine.Step {
+		return engine.Step{Name: name, On: "w", Do: engine.Op{Pause: &engine.Pause{For: engine.Duration(seconds) * engine.Duration(time.Second)}}}
+	}
+	plan := engine.Plan{Hosts: []engine.HostPlan{{Host: "w", Sequence: []engine.Step{
+		pause("wait", 1), pause("wait 2", 2), pause("wait", 3), pause("wait 2", 4), pause("wait", 1), pause("", 5), pause("", 6),
+	}}}}
+	text, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got engine.Plan
+	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, plan) {
+		t.Errorf("got %+v of %s: %v", got, text, err)
+	}
+}
+
+// TestChangedPlansAreRefused checks that a plan from elsewhere brings no text with it that
+// does not have its digest, no script without its text, no name without its step, and
+// no step that is copied many times for each name.
+func TestChangedPlansAreRefused(t *testing.T) {
 	whole, err := json.Marshal(planOf(1))
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +99,9 @@ func TestChangedTextsAreRefused(t *testing.T) {
 		"a text is missing":  {`"text":"` + job + `"`, `"text":"` + other + `"`, "which the plan does not have"},
 		"no digest":          {`"text":"` + job + `"`, `"text":""`, "which the plan does not have"},
 		"a text as an empty": {`"text":"` + job + `"`, `"text":{}`, "cannot unmarshal"},
+		"a step is missing":  {`"stage":["stage"`, `"stage":["stage 2"`, `"stage 2", which the plan does not have`},
+		"a step in place":    {`"stage":["stage"`, `"stage":[{}`, "cannot unmarshal"},
+		"undo of an undo":    {`"undo":{"name":"undo drain"`, `"undo":{"undo":{},"name":"undo drain"`, "has an undo"},
 	} {
 		text := strings.ReplaceAll(string(whole), c.old, c.replaced)
 		var got engine.Plan

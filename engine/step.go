@@ -11,7 +11,7 @@ import (
 // compare it. Only engine/rollout carries steps out.
 type Step struct {
 	Name    string   `json:"name"`
-	On      string   `json:"on"` // host, etcd cluster or Bastion
+	On      string   `json:"on,omitempty"` // host, etcd cluster or Bastion
 	Do      Op       `json:"do"`
 	Timeout Duration `json:"timeout"`
 	Reboots bool     `json:"reboots,omitempty"` // the step orders the host to reboot. The reboot ends the connection, so the exit status of the step means nothing

@@ -13,6 +13,8 @@ var everywhere = map[string]string{
 // with a comment for readers of code only.
 var meanings = map[string]string{
 	"Plan":           "The work of a run, and the excluded hosts with the reason. A host is in at most one batch and one lane, and then it is in `hosts`, too. No batch has two members of an etcd cluster. With a refusal there are no lanes and no batches.",
+	"Plan.steps":     "all steps, by the names that the lists of steps have. A step that is the same on many hosts is there once",
+	"Plan.texts":     "texts of the scripts of `steps`, by digest",
 	"Plan.matching":  "names of the hosts that match",
 	"Plan.excluded":  "hosts that have or may have work, but are excluded",
 	"Plan.before":    "steps that run once, before the first disruption",
@@ -34,7 +36,7 @@ var meanings = map[string]string{
 	"Change.login":    "whether it may prevent the account of the run from logging in or becoming root: such a change is proved by a new login, on one host of each pool first",
 	"Action.type":     "type of the action", "Action.unit": "systemd unit, of `reload` and `restart`",
 	"Step":      "One step of a run.",
-	"Step.name": "name of the step, as in events", "Step.on": "host or etcd cluster, or `bastion`", "Step.do": "its operation", "Step.timeout": "longest time it may take",
+	"Step.name": "name of the step, as in events", "Step.on": "host or etcd cluster, or `bastion`; missing: the host whose list has the step", "Step.do": "its operation", "Step.timeout": "longest time it may take",
 	"Step.reboots":      "whether it orders the host to reboot: the connection ends with it, and its exit status means nothing",
 	"Step.changes_host": "whether it changes the host: a host that fails before the first such step is released, a host that fails later stays held",
 	"Exec.uploads":      "files that go to the host with the script",

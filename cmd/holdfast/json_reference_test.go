@@ -126,10 +126,49 @@ func TestUploadsPrintNoData(t *testing.T) {
 	}
 }
 
+// plan is the JSON form of an engine.Plan. It has the steps of all hosts once, and
+// lists of steps have their names.
+type plan struct {
+	engine.Plan
+	Steps map[string]engine.Step `json:"steps,omitempty"`
+	Texts engine.ScriptTexts     `json:"texts,omitempty"`
+}
+
+// TestPlansPrintStepsByName checks that plan is the JSON form of an engine.Plan.
+func TestPlansPrintStepsByName(t *testing.T) {
+	step := []engine.Step{{Name: "s", On: "a", Do: engine.Op{Exec: &engine.Exec{Script: engine.Script{{Text: engine.ShareText("true")}}}}}}
+	text, err := json.Marshal(engine.Plan{
+		Start: step, Before: step, Hosts: []engine.HostPlan{{Host: "b", Stage: step, Sequence: step, Rollback: step}}, Batches: []engine.Batch{{Before: step, After: step}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []struct {
+		of     any
+		fields []string
+	}{{all, []string{"start", "before"}}, {all["hosts"].([]any)[0], []string{"stage", "sequence", "rollback"}}, {all["batches"].([]any)[0], []string{"before", "after"}}} {
+		for _, field := range list.fields {
+			if got := list.of.(map[string]any)[field]; !reflect.DeepEqual(got, []any{"s"}) {
+				t.Errorf("%s is %v", field, got)
+			}
+		}
+	}
+	if all["steps"].(map[string]any)["s"] == nil || len(all["texts"].(map[string]any)) != 1 {
+		t.Errorf("the plan has no steps or texts: %s", text)
+	}
+}
+
 // shownAs returns the type whose fields the JSON form of a type has.
 func shownAs(typ reflect.Type) reflect.Type {
-	if typ == reflect.TypeFor[engine.Upload]() {
+	switch typ {
+	case reflect.TypeFor[engine.Upload]():
 		return reflect.TypeFor[upload]()
+	case reflect.TypeFor[engine.Plan]():
+		return reflect.TypeFor[plan]()
 	}
 	return typ
 }
@@ -280,6 +319,9 @@ func kindOf(typ reflect.Type) string {
 	typ = shownAs(typ)
 	if s := specialForm(typ); s != "" {
 		return s
+	}
+	if typ == reflect.TypeFor[[]engine.Step]() {
+		return "list of names of [steps](#step)"
 	}
 	switch typ.Kind() {
 	case reflect.Pointer:

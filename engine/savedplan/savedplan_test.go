@@ -43,6 +43,19 @@ func TestSavedPlanHasNoSecret(t *testing.T) {
 	}
 }
 
+// TestReadRefusesManyValues checks that a short file that would need much memory is refused
+// before anything reads its values, and that strings count as one value.
+func TestReadRefusesManyValues(t *testing.T) {
+	many := `{"schema":1,"hosts":[` + strings.Repeat(`{},`, maxValues/2) + `{}]}`
+	if _, err := Read("x", func(string) ([]byte, error) { return []byte(many), nil }); err == nil || !strings.Contains(err.Error(), "values, and a plan may have") {
+		t.Error(err)
+	}
+	long := `{"schema":1,"warnings":["` + strings.Repeat(`\",[{`, maxValues/2) + `"]}`
+	if p, err := Read("x", func(string) ([]byte, error) { return []byte(long), nil }); err != nil || len(p.Warnings) != 1 {
+		t.Error(err)
+	}
+}
+
 // TestReadRefuses checks the errors about files that are not saved plans.
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{"x": "it is not a plan saved by holdfast plan --out", `{"schema": 0}`: "it has schema 0, this version knows"} {
