@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/config/syntax"
 )
 
-// Folders of manifests have objects of a cluster that are no documents. Objects
+// Folders of manifests have objects of a cluster that are not documents. Objects
 // that configure hosts are refused, with the way to a document. Objects that
 // configure only the cluster are ignored, with a warning.
 
@@ -42,7 +42,7 @@ const machineGroup = "machineconfiguration.openshift.io"
 // clusterObjects are the objects of machineGroup that describe the cluster.
 var clusterObjects = []string{"MachineConfigPool", "ControllerConfig", "MachineConfigNode", "MachineOSBuild"}
 
-// readOtherObject handles an object of a kind that is no document. It returns
+// readOtherObject handles an object of a kind that is not a document. It returns
 // true if the object is ignored.
 func (d *document) readOtherObject(n *syntax.Node) bool {
 	kind, version := n.StringField("kind"), n.StringField("apiVersion")

@@ -48,7 +48,7 @@ func (c *Cluster) noteServer(host string, presented []*x509.Certificate) {
 }
 
 // lookAtPeer asks the peer port of the member on p for its certificate, unless the last request was a short while ago.
-// A port that does not answer is no problem here, because other requests check the health.
+// A port that does not answer is not a problem here, because other requests check the health.
 func (c *Cluster) lookAtPeer(ctx context.Context, p Peer, v clusterView) {
 	port := v.securePeerPort(p.Host)
 	c.mu.Lock()

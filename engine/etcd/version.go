@@ -40,7 +40,7 @@ func (c *Cluster) readClusterVersion(ctx context.Context, i int) string {
 	return versionText(said.Cluster)
 }
 
-// versionText returns "" if the text is no version: etcd reports a word if it knows none.
+// versionText returns "" if the text is not a version: an etcd that knows no version reports a word.
 func versionText(said string) string {
 	if !semanticVersion.MatchString(said) {
 		return ""

@@ -112,7 +112,7 @@ func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 }
 
 // FindUnhealthy returns the cluster with its problems, and false if the cluster
-// has no problem. An unhealthy member is no problem if explained reports
+// has no problem. An unhealthy member is not a problem if explained reports
 // another reason for its host.
 func (c ClusterFacts) FindUnhealthy(explained func(host string) bool) (UnhealthyCluster, bool) {
 	problems := c.FindProblems(explained)

@@ -120,7 +120,7 @@ func (k Keeper) Fail(ctx context.Context, host string, f engine.Failure) error {
 	return k.write(ctx, host, Script{FailScript, script, writeTimeout}, "write the reason into the hold")
 }
 
-// Release ends the hold of the run of Owner. A host without a hold is no error.
+// Release ends the hold of the run of Owner. A host without a hold is not an error.
 func (k Keeper) Release(ctx context.Context, host string, r engine.Release) error {
 	reply, err := k.Run(ctx, host, Script{ReleaseScript, hostscript.ReleaseScript(k.Owner, r), helpersTimeout})
 	return k.judgeReply(reply, err, "release the hold", notOurs)

@@ -44,7 +44,7 @@ func (m Maintenance) JudgeQuorum(c engine.Cluster, facts etcdfacts.ClusterFacts,
 }
 
 // describeAbsence returns why a host may be down, or "". Every hold counts: only a
-// run could adopt one, and the request of a person is no run.
+// run could adopt one, and the request of a person is not a run.
 func describeAbsence(f engine.Facts) string {
 	switch s := judgeStanding(f, engine.HoldOwner{}, nil); {
 	case !s.isUnavailable():

@@ -10,7 +10,7 @@ type index struct {
 	clusters           map[string]*engine.Cluster
 	peers              map[[2]string]int           // number of hosts of each pool in each cluster
 	members            map[string][]string         // hosts of each cluster, in inventory order
-	near               map[string]string           // the cluster near each host that is no member
+	near               map[string]string           // the cluster near each host that is not a member
 	approvedExclusions map[string]engine.Exclusion // hosts that the approved plan excludes
 	targets            map[string]string           // OS of each pool, by digest
 	rejected           map[string]string           // the first host that was rolled back from an OS, by its digest

@@ -8,7 +8,7 @@ import (
 
 // describeInhibitors returns why the plan must not reboot the host: a program blocks its
 // shutdown, for example while it writes firmware. systemd 257 and later refuse the reboot
-// then, which would be after the drain. It returns "" if this is no reason. A staging may
+// then, which would be after the drain. It returns "" if this is not a reason. A staging may
 // block the shutdown itself; the next plan is after it.
 func describeInhibitors(f engine.Facts, hp engine.HostPlan) string {
 	if len(f.Inhibitors) == 0 || f.IsStaging() || !hp.HasAction(engine.RebootAction) {

@@ -163,7 +163,7 @@ func describeUnadopted(host string, f engine.Facts) string {
 
 // describeStrayEtcd returns why the plan must not disrupt a host that runs etcd
 // and is in no cluster of the inventory: nobody can check the quorum of its
-// cluster. It returns "" if this is no reason.
+// cluster. It returns "" if this is not a reason.
 func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
 	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
 		return ""

@@ -102,7 +102,7 @@ func (e NoContent) Unwrap() error { return e.Cause }
 // Conn is a connection to one host.
 type Conn interface {
 	// Run runs a script. The error is about the connection. An exit status
-	// other than 0 is in the reply, and is no error here.
+	// other than 0 is in the reply, and is not an error here.
 	Run(context.Context, Script) (Reply, error)
 }
 

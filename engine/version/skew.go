@@ -33,7 +33,7 @@ const maxMinor = 99_999
 //     OpenShift: 4.19 and 4.20 can have the same label, and 4.18 seems to have
 //     another major version.
 //   - Fedora CoreOS has "41.20250215.3.0", where a date follows the version of
-//     Fedora. The date is no minor version.
+//     Fedora. The date is not a minor version.
 //   - Flatcar has "4081.2.1": another major version with every new branch.
 //
 // For the last three, the inventory has to name the version of the OS, or a

@@ -21,7 +21,7 @@ printf '%s\n' "$line"`}}
 // maxRelease is the longest release of a Linux kernel, in bytes (__NEW_UTS_LEN).
 const maxRelease = 64
 
-// readKernel ignores an answer that is no release of a kernel.
+// readKernel ignores an answer that is not a release of a kernel.
 func readKernel(o engine.Outputs, f engine.Facts) engine.Facts {
 	text, _ := shell.Output(o, "kernel release")
 	if release := strings.TrimSpace(text); len(release) <= maxRelease && !strings.ContainsAny(release, " \t\r\n") {

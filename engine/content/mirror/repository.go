@@ -68,7 +68,7 @@ func checkSource(ctx context.Context, up Upstream, pullErr error) error {
 	}
 	all, err := Check(ctx, engine.Mirror{Repository: up.From}, up.Wanted)
 	if err != nil {
-		return nil // it is no repository that can be checked, and the pull said why it failed
+		return nil // it is not a repository that can be checked, and the pull said why it failed
 	}
 	var errs []error
 	for _, s := range all {

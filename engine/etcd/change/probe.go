@@ -43,7 +43,7 @@ func readProbe(output string) hostState {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch word {
 		case "clock":
-			seconds, _ := strconv.ParseInt(rest, 10, 64) // 0 is no time of a host
+			seconds, _ := strconv.ParseInt(rest, 10, 64) // 0 is not a time of a host
 			s.clock = time.Unix(seconds, 0)
 		case "running":
 			s.running = true

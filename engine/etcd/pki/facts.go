@@ -55,7 +55,7 @@ func ReadFacts(output string) Facts {
 		case "whole":
 			f.Whole = true
 		case "file":
-			f.Files[fields[1]], _ = base64.StdEncoding.DecodeString(fields[2]) // a part is no certificate
+			f.Files[fields[1]], _ = base64.StdEncoding.DecodeString(fields[2]) // a part is not a certificate
 		case "trusted":
 			at, err := strconv.ParseInt(fields[2], 10, 64)
 			if err != nil {

@@ -117,7 +117,7 @@ func (f *finder) matchesCriterion(l line, c criterion) (matched, known bool) {
 	case "exec":
 		return f.runsCommand(l, c.argument)
 	}
-	return false, false // version: holdfast is no version of ssh
+	return false, false // version: holdfast is not a version of ssh
 }
 
 // runsCommand runs the command of Match exec. It matches if its exit status is 0.

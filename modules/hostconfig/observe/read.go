@@ -46,7 +46,7 @@ type probeReader struct {
 	parts     map[string][]string // lines by section
 	requested map[string]bool     // requested paths
 	existing  map[string]bool     // directories of requested paths that exist, and links to directories
-	blocking  map[string]bool     // entries that are no directories, where requested paths need one
+	blocking  map[string]bool     // entries that are not directories, where requested paths need one
 }
 
 func (l *probeReader) parseOutput(c resource.Config, text string) error {
