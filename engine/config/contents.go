@@ -96,7 +96,7 @@ func (c *contentStore) contentOf(r types.Resource) content {
 	return content{}
 }
 
-// ignitionResource converts a reference to a content back, because Ignition cannot read it.
+// ignitionResource returns the source behind a reference, because Ignition cannot read the reference.
 func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 	if r.Source == nil || *r.Source == "" {
 		return r
@@ -232,8 +232,8 @@ var errTooLong = errors.New("too long")
 
 // decompressGzip decompresses at most limit bytes. size is the number of bytes
 // that it decompressed, also after an error. It decompresses twice. The first time
-// it keeps nothing, so that a bomb takes no memory, and other data take no more
-// than their size.
+// it only counts the bytes, so a bomb takes no memory. The second time it needs
+// exactly as much memory as there are bytes.
 func decompressGzip(data []byte, limit int) (out []byte, size int, err error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

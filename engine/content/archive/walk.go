@@ -61,9 +61,9 @@ func (e Incomplete) Error() string {
 	return fmt.Sprintf("commit %s lacks %d of its objects", e.Commit, e.Missing)
 }
 
-// Size returns the size of the objects of a commit that are not objects of the commit have, which the host already has.
-// It is larger than the transfer if the mirror lacks the commit have, or if the host uses a static delta. The error is
-// an Incomplete if the commit lacks objects.
+// Size returns the size in bytes of the objects that a host must fetch for a commit. The host already has the objects of
+// the commit have. The real transfer is smaller if the mirror lacks the commit have, or if the host uses a static delta.
+// The error is an Incomplete if the commit lacks objects.
 func (r *Repository) Size(ctx context.Context, commit, have string) (int64, error) {
 	lacks := Incomplete{Commit: commit}
 	sizes, err := r.walkObjects(ctx, commit, func(_ Object, err error) error {
@@ -94,8 +94,8 @@ func (r *Repository) Size(ctx context.Context, commit, have string) (int64, erro
 	return sum, nil
 }
 
-// walkObjects visits every object of a commit once, and returns the sizes of the objects. visit gets the error of
-// finding the object, for metadata also of reading it. visit may return an error to end the walk.
+// walkObjects visits every object of a commit once, and returns the sizes of the objects. visit gets an error if the
+// object cannot be found, or if it is metadata and cannot be read. visit may return an error to end the walk.
 func (r *Repository) walkObjects(ctx context.Context, commit string, visit func(Object, error) error) (map[Object]int64, error) {
 	if !isChecksum(commit) {
 		return nil, fmt.Errorf("%q is not a commit", commit)
