@@ -44,8 +44,10 @@ func (w *hostWait) pollUntil(ctx context.Context, probe func(context.Context) (m
 }
 
 // awaitBoot waits until the host answers from another boot, and fails if the
-// host runs another OS than planned. Only the boot ID of the kernel proves a
-// reboot; an answer alone does not, nor does a soft reboot.
+// host runs another OS than planned. An answer alone proves no reboot. If a full
+// reboot was ordered, only the boot ID of the kernel proves it. If a soft reboot was
+// ordered, each other boot ends the wait: a host that cannot soft reboot, or loses
+// its power meanwhile, boots its kernel.
 func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot) error {
 	left := want.BootID
 	return w.pollUntil(ctx, func(ctx context.Context) (string, error) {
@@ -55,13 +57,16 @@ func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot) error {
 			return "the host does not answer: " + err.Error(), nil
 		case f.BootID != "" && f.BootID == left:
 			return "the host has not gone down", nil
-		case f.BootID.SharesKernel(left): // the order is to reboot in full, and a soft reboot does not do that
+		case f.BootID.SharesKernel(left) && !want.Kind.SharesKernel(): // a soft reboot is less than the order
 			return "the host has soft rebooted, and its kernel has not booted", nil
 		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // the host may still be booting
 			return "it answers, but its booted OS is not known: " + strings.Join(f.Problems, "; "), nil
 		case left == "" && want.Digest != "" && f.Booted().Digest != want.Digest:
 			left = f.BootID
 			return "the host has not gone down", nil
+		}
+		if want.Kind.SharesKernel() && left != "" && !f.BootID.SharesKernel(left) {
+			w.emitWarning(w.hp.Host + ": it has rebooted in full, although a soft reboot was planned: it could not soft reboot, or it lost its power")
 		}
 		return "", wrongOS(f, want)
 	})
@@ -87,6 +92,10 @@ func wrongOS(f engine.Facts, want engine.AwaitBoot) error {
 	}
 	if f.FinalizeProblem != "" {
 		failure.Cause += ": the OS tool reports: " + f.FinalizeProblem
+	}
+	if want.Kind.SharesKernel() && f.BootID.SharesKernel(want.BootID) && f.FinalizeProblem == "" { // the boot loader was not asked
+		failure.Hint = "the host has soft rebooted into its old root; the next run tries again; find out why (journalctl -b -u ostree-finalize-staged.service)"
+		return failure
 	}
 	if refusedOS(f, want) {
 		failure.NotBooted = digest

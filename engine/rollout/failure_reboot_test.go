@@ -1,9 +1,14 @@
 package rollout_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/simulator"
 )
 
@@ -25,6 +30,25 @@ func casesWhileRebooting() map[string]failureCase {
 			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Soft = true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s: the host has soft rebooted, and its kernel has not booted"},
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "the host has soft rebooted"), "": checkUntouched},
+		},
+		"a soft reboot": {
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind = true }),
+			exit:   engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(1), "": checkMatching},
+		},
+		"a soft reboot that is a full one": {
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.Unprepared = true, true }),
+			exit:   engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(0), "": checkMatching},
+		},
+		"a soft reboot into the old OS": {
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.OldOS = true, true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
+			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
+		},
+		"a soft reboot that does not come back": {
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.NoReturn = true, true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s", "connection refused"},
+			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1"), "": checkUntouched},
+			repair: func(s failureWorld) { s.Host("etcd-1").PowerOn(); time.Sleep(time.Minute) },
 		},
 		"unit missing": {
 			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Missing = []string{"sshd.service"} }),
@@ -96,5 +120,34 @@ func casesWhileRebooting() map[string]failureCase {
 			exit:      engine.ExitFailed, words: []string{"gate g"},
 			hosts: map[string]hostCheck{"etcd": checkUpdated, "worker-0": checkUpdated, "worker": checkUntouched},
 		},
+	}
+}
+
+// hasSoftRebooted checks that the host has soft rebooted so often since its kernel has booted.
+func hasSoftRebooted(times int) hostCheck {
+	return func(h *simulator.Host) error {
+		if st := h.State(); st.SoftReboots != times || st.Boots != 2-times {
+			return fmt.Errorf("%s has soft rebooted %d times, and its kernel has booted %d times", h.Name, st.SoftReboots, st.Boots)
+		}
+		return checkMatching(h)
+	}
+}
+
+// TestASoftRebootThatIsAFullOne: the run says that the kernel of a host has booted, although a soft reboot was planned.
+func TestASoftRebootThatIsAFullOne(t *testing.T) {
+	for _, unprepared := range []bool{false, true} {
+		failOnErrors(t, runInBubble(t, func() error {
+			site := newSite(simulator.Fleet(0, 1))
+			site.Host("worker-0").Change(func(t *simulator.Traits) { t.SoftKind, t.Unprepared = true, unprepared })
+			b := site.Bastion("run-1")
+			applyRun(b, runSerially)
+			warned := slices.ContainsFunc(b.Events(), func(e event.Event) bool {
+				return strings.HasPrefix(e.Message, "worker-0: it has rebooted in full, although a soft reboot was planned")
+			})
+			if warned != unprepared {
+				return fmt.Errorf("unprepared %v, and the run says so %v", unprepared, warned)
+			}
+			return checkMatching(site.Host("worker-0"))
+		}))
 	}
 }

@@ -24,6 +24,7 @@ type history struct {
 	labels  map[string]string   // version of each OS
 	says    bool                // the inventory names these versions, too
 	uploads map[string]time.Duration
+	soft    []string // hosts whose reboots are soft
 
 	tell     func(tale string)                   // called with the transcript; may be nil
 	sabotage func(*simulator.Site, *rollout.Run) // changes every run; may be nil
@@ -85,6 +86,7 @@ func newHistory(seed uint64) history {
 	d.addSettings(&h, names)
 	dice{rand.New(rand.NewPCG(seed, 15))}.addVariants(&h)
 	dice{rand.New(rand.NewPCG(seed, 16))}.addUploadTimes(&h)
+	dice{rand.New(rand.NewPCG(seed, 17))}.addSoftReboots(&h)
 	return h
 }
 
@@ -196,7 +198,7 @@ func (h history) String() string {
 		fmt.Fprintf(&s, ", drain %v, drift %q, on_action_failure %q, gates %v\n", p.Drain != nil, p.Drift, p.OnActionFailure, p.Gates)
 	}
 	for _, x := range h.inv.Hosts {
-		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, upload %s, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), h.uploads[x.Name], h.had[x.Name])
+		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, soft %v, upload %s, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), slices.Contains(h.soft, x.Name), h.uploads[x.Name], h.had[x.Name])
 		for _, w := range h.wants {
 			fmt.Fprintf(&s, ", %s", w[x.Name])
 		}
@@ -282,6 +284,7 @@ func (h history) smallerHistories() []history {
 		}
 	}
 	add(func(x *history) { x.inv.MaxUnavailable = engine.CountOrPercent{} })
+	add(func(x *history) { x.soft = nil })
 	return list
 }
 

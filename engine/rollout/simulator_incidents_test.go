@@ -32,6 +32,7 @@ func hostIncidents() map[string]func(*simulator.Site, *simulator.Host) {
 		"old OS":       change(func(t *simulator.Traits) { t.OldOS = true }),
 		"disk full":    change(func(t *simulator.Traits) { t.DiskFull = true }),
 		"stubborn":     change(func(t *simulator.Traits) { t.Stubborn = true }),
+		"unprepared":   change(func(t *simulator.Traits) { t.Unprepared = true }),
 		"unit fails":   change(func(t *simulator.Traits) { t.Failing = []string{"sshd.service"} }),
 		"unit missing": change(func(t *simulator.Traits) { t.Missing = []string{"sshd.service"} }),
 		"no etcd":      change(func(t *simulator.Traits) { t.NoEtcd = true }),

@@ -35,7 +35,9 @@ func (h history) playHistory() (err error) {
 		}
 	}
 	for _, host := range site.Hosts() {
-		host.Change(func(t *simulator.Traits) { t.Upload = h.uploads[host.Name] })
+		host.Change(func(t *simulator.Traits) {
+			t.Upload, t.SoftKind = h.uploads[host.Name], slices.Contains(h.soft, host.Name)
+		})
 		if word := h.had[host.Name]; word != "" {
 			host.Set(word)
 		}
@@ -231,7 +233,7 @@ func (h history) sabotageOf(site *simulator.Site) func(*rollout.Run) {
 func repairSite(site *simulator.Site) {
 	for _, h := range site.Hosts() {
 		h.Change(func(t *simulator.Traits) {
-			*t = simulator.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle}
+			*t = simulator.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle, SoftKind: t.SoftKind}
 		})
 		h.Heal()
 		h.PowerOn()

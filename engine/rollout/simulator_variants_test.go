@@ -62,6 +62,27 @@ func (d dice) addHoldsInWrites(h *history) {
 	}
 }
 
+// addSoftReboots draws the hosts that reboot softly, in half of the histories, and the runs in which one
+// of them cannot prepare that.
+func (d dice) addSoftReboots(h *history) {
+	if d.oneIn(2) {
+		return
+	}
+	for _, host := range h.inv.Hosts {
+		if !d.oneIn(3) {
+			h.soft = append(h.soft, host.Name)
+		}
+	}
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			if run := &h.acts[i].runs[n]; len(h.soft) > 0 && d.oneIn(3) {
+				host := anyOf(d, h.soft...)
+				run.troubles = append(run.troubles, incident{kind: "unprepared", host: host, on: host, at: 1 + d.IntN(20)})
+			}
+		}
+	}
+}
+
 // newMoment returns a duration of at most 40 seconds, never the same nanosecond
 // as a call.
 func (d dice) newMoment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }

@@ -35,7 +35,22 @@ func TestWrongOSAfterAPowerCut(t *testing.T) {
 		"it was rolled back":              {engine.Facts{Deployments: []engine.Deployment{booted, {Digest: "new"}}}, engine.AwaitBoot{Digest: "new"}, "new", "no run reboots it"},
 		"an older OS is present":          {engine.Facts{Deployments: []engine.Deployment{booted, {Digest: "older"}}}, engine.AwaitBoot{Digest: "new"}, "", "the next run tries again"},
 		"the power was cut before a kept": {engine.Facts{Deployments: []engine.Deployment{booted, {Digest: "new"}}}, kept, "", "the next run tries again"},
-		"its boot fell back from a kept":  {engine.Facts{Deployments: []engine.Deployment{{Digest: "new"}, booted}}, kept, "new", "no run reboots it"},
+		"it soft rebooted into its old root": {
+			engine.Facts{BootID: "b+1", Deployments: []engine.Deployment{{Digest: "new"}, booted}},
+			engine.AwaitBoot{BootID: "b", Digest: "new", Kind: engine.SoftReboot},
+			"", "into its old root",
+		},
+		"a full boot in place of a soft one fell back": {
+			engine.Facts{BootID: "c", Deployments: []engine.Deployment{{Digest: "new"}, booted}},
+			engine.AwaitBoot{BootID: "b", Digest: "new", Kind: engine.SoftReboot},
+			"new", "no run reboots it",
+		},
+		"it could not be finalized before a soft reboot": {
+			engine.Facts{BootID: "b+1", Deployments: []engine.Deployment{booted}, FinalizeProblem: "No space left"},
+			engine.AwaitBoot{BootID: "b", Digest: "new", Kind: engine.SoftReboot},
+			"new", "no run reboots it",
+		},
+		"its boot fell back from a kept": {engine.Facts{Deployments: []engine.Deployment{{Digest: "new"}, booted}}, kept, "new", "no run reboots it"},
 	} {
 		var failure *engine.Failure
 		if err := wrongOS(c.facts, c.want); !errors.As(err, &failure) || failure.NotBooted != c.notBooted || !strings.Contains(failure.Hint, c.hint) {

@@ -21,22 +21,24 @@ type Traits struct {
 	Settle   time.Duration // from the answer until its units run and its etcd member has caught up
 	Skew     time.Duration // how far its clock is ahead
 
-	HalfDone  bool          // a write fails in the middle, and cannot be undone
-	DiskFull  bool          // a staging fails for lack of space
-	Forgetful bool          // the host loses a staged OS
-	NoReturn  bool          // the host does not come back from a reboot
-	OldOS     bool          // the host comes back from a reboot with the old OS
-	Soft      bool          // a reboot of the host is only a soft one: its kernel stays
-	Stubborn  bool          // the host refuses to reboot
-	Failing   []string      // units that have failed after a reboot
-	Missing   []string      // units that do not run after a reboot
-	Ending    bool          // these units start again and again, and end soon each time
-	NoEtcd    bool          // its etcd member does not come back from a reboot, and does not start
-	CatchUp   time.Duration // from the start of etcd until its learner may be promoted
-	NoFreezer bool          // the host cannot freeze a staging
-	StagesOn  bool          // a new hold does not end a staging
-	Bad       string        // digest of an OS in which a unit fails
-	Unclear   string        // error of the module about its state
+	HalfDone   bool          // a write fails in the middle, and cannot be undone
+	DiskFull   bool          // a staging fails for lack of space
+	Forgetful  bool          // the host loses a staged OS
+	NoReturn   bool          // the host does not come back from a reboot
+	OldOS      bool          // the host comes back from a reboot with the old OS
+	Soft       bool          // a reboot of the host is only a soft one: its kernel stays
+	SoftKind   bool          // the modules of this package order soft reboots of the host
+	Unprepared bool          // the host cannot prepare a soft reboot, and reboots in full instead
+	Stubborn   bool          // the host refuses to reboot
+	Failing    []string      // units that have failed after a reboot
+	Missing    []string      // units that do not run after a reboot
+	Ending     bool          // these units start again and again, and end soon each time
+	NoEtcd     bool          // its etcd member does not come back from a reboot, and does not start
+	CatchUp    time.Duration // from the start of etcd until its learner may be promoted
+	NoFreezer  bool          // the host cannot freeze a staging
+	StagesOn   bool          // a new hold does not end a staging
+	Bad        string        // digest of an OS in which a unit fails
+	Unclear    string        // error of the module about its state
 
 	ReadOnly  bool   // no setting can be written
 	ActFails  bool   // every action fails
@@ -59,6 +61,7 @@ type Host struct {
 	up, cut     bool
 	boot        int  // number of boots of the kernel
 	soft        int  // number of soft reboots since then
+	goesSoftly  bool // the reboot that was ordered is a soft one
 	keepsKernel bool // the host went down in a soft reboot
 	since       time.Time
 	goes        time.Time // when the host goes down; zero: never
@@ -146,7 +149,8 @@ func isDue(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 func (h *Host) goDown(at time.Time) {
 	rebooting := !h.goes.IsZero()
 	h.up, h.goes, h.staging, h.probation = false, time.Time{}, "", nil
-	h.lost, h.keepsKernel = at, rebooting && h.traits.Soft
+	h.lost, h.keepsKernel = at, rebooting && (h.traits.Soft || h.goesSoftly)
+	h.goesSoftly = false
 	if rebooting && !h.traits.NoReturn {
 		h.returns = at.Add(h.traits.Boot)
 	}
@@ -211,6 +215,9 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 		Host: h.Name, BootID: h.bootID(), Clock: now.Add(h.traits.Skew).UTC(), Stopping: stopping, Hold: h.holdCopy(), HoldProblem: h.garbage,
 		Failed: slices.Clone(h.failed), FinalizeProblem: h.finalizeErr, Tool: "simulator 1",
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.versionLabel(h.booted), Booted: true}},
+	}
+	if h.traits.SoftKind {
+		f.Features = []string{softFeature}
 	}
 	if h.previous != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.versionLabel(h.previous), Rollback: true})

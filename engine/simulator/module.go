@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -76,6 +77,9 @@ func updateSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	return steps
 }
 
+// softFeature is a feature of a host that is to reboot softly.
+const softFeature = "soft reboots"
+
 // plain stands for the running OS in an order to reboot.
 const plain = "-"
 
@@ -84,11 +88,18 @@ func syncDisks(t engine.Target) engine.Step {
 }
 
 func rebootSteps(t engine.Target, digest string) []engine.Step {
+	kind := cmp.Or(t.Reboot, engine.FullReboot)
+	if slices.Contains(t.Facts.Features, softFeature) {
+		kind = engine.SoftReboot
+	}
 	await := engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}
+	if kind.SharesKernel() {
+		await.Kind = kind
+	}
 	if digest == plain {
 		await.Digest = ""
 	}
-	order := strings.Join([]string{"simulator reboot", digest, string(t.Facts.BootID), t.Run}, " ")
+	order := strings.Join([]string{"simulator reboot", digest, string(t.Facts.BootID), t.Run, string(kind)}, " ")
 	return []engine.Step{
 		syncDisks(t),
 		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript(order)}}, Timeout: 60e9, Reboots: true},

@@ -111,18 +111,19 @@ func (h *Host) holdCopy() *engine.Hold {
 
 // State is the state of a host.
 type State struct {
-	Up      bool
-	Booted  string   // digest of the booted OS
-	Staged  string   // digest of the staged OS; "": nothing is staged
-	Locked  bool     // the staged OS is locked
-	Staging bool     // an OS is being staged
-	Drained bool     // the host was drained, and not undrained since
-	Member  bool     // the host is a member of an etcd cluster
-	Well    bool     // the host is up, and its etcd member is healthy
-	Matches bool     // the host has its desired state, with the setting in effect and on record
-	Drifted bool     // a person has changed the recorded setting
-	Boots   int      // number of boots; a new host has 1
-	Reboots []string // digests in the orders to reboot; "-" for the running OS
+	Up          bool
+	Booted      string   // digest of the booted OS
+	Staged      string   // digest of the staged OS; "": nothing is staged
+	Locked      bool     // the staged OS is locked
+	Staging     bool     // an OS is being staged
+	Drained     bool     // the host was drained, and not undrained since
+	Member      bool     // the host is a member of an etcd cluster
+	Well        bool     // the host is up, and its etcd member is healthy
+	Matches     bool     // the host has its desired state, with the setting in effect and on record
+	Drifted     bool     // a person has changed the recorded setting
+	Boots       int      // number of boots of the kernel; a new host has 1
+	SoftReboots int      // number of soft reboots since the last of them
+	Reboots     []string // digests in the orders to reboot; "-" for the running OS
 
 	Disk, Effect, Record string // the setting; Record is "" while a write is not finished
 	Failed               string // failed action, by the record
@@ -135,7 +136,7 @@ func (h *Host) State() (st State) {
 	h.site.withLock(func(now time.Time) {
 		st = State{
 			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Staging: h.staging != "", Drained: h.drained, Member: h.host.Cluster != "",
-			Well: h.isWell(now), Boots: h.boot, Reboots: slices.Clone(h.reboots),
+			Well: h.isWell(now), Boots: h.boot, SoftReboots: h.soft, Reboots: slices.Clone(h.reboots),
 			Disk: h.setting.disk, Effect: h.setting.effect, Writes: h.setting.writes,
 		}
 		if a := h.setting.applied; a != nil && a.Unfinished == nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/hold"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
@@ -88,10 +89,10 @@ func (h *Host) obeyOrder(b *Bastion, text string, now time.Time) rollout.Reply {
 			return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 		}
 		return rollout.Reply{}
-	case verb == "reboot" && len(args) == 3:
-		return h.orderReboot(rebootOrder{b, args[2], now}, args[0], args[1])
+	case verb == "reboot" && len(args) == 4:
+		return h.orderReboot(rebootOrder{b, args[2], engine.RebootKind(args[3]), now}, args[0], args[1])
 	case verb == "rollback" && len(args) == 3:
-		return h.orderRollback(rebootOrder{b, args[2], now}, args[0], args[1])
+		return h.orderRollback(rebootOrder{b, args[2], engine.FullReboot, now}, args[0], args[1])
 	case len(args) > 0:
 		return h.settingScript(b, verb, rest, now)
 	}
@@ -137,11 +138,12 @@ func (h *Host) startStaging(b *Bastion, digest string, holders []string, now tim
 	return rollout.Reply{}
 }
 
-// rebootOrder is the run that orders a host to reboot, and the time of the
-// order.
+// rebootOrder is the run that orders a host to reboot, the kind of reboot, and the
+// time of the order.
 type rebootOrder struct {
 	bastion *Bastion
 	run     string
+	kind    engine.RebootKind
 	now     time.Time
 }
 
@@ -163,9 +165,9 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 		into = ""
 	}
 	o.bastion.law().CheckReboot(&h.law, into)
-	h.site.addToLog("%s reboots %s into %s", o.bastion.ID, h.Name, digest)
+	h.site.addToLog("%s reboots %s into %s, %s", o.bastion.ID, h.Name, digest, o.kind)
 	h.reboots = append(h.reboots, digest)
-	h.goes, h.plain = o.now.Add(h.traits.Shutdown), digest == plain
+	h.goes, h.plain, h.goesSoftly = o.now.Add(h.traits.Shutdown), digest == plain, o.kind.SharesKernel() && !h.traits.Unprepared
 	if h.plain {
 		h.staged = ""
 	}

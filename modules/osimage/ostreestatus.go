@@ -17,6 +17,10 @@ import (
 // before 2026.2. Then the probe reads the text, too. It asks for nothing in vain: a
 // start of ostree costs a host more than all small programs of the probe together.
 //
+// After a soft reboot, ostree reports the deployment before as booted until
+// ostree-boot-complete.service has moved the mark of the prepared root. The unit does
+// not run if it is still active from an earlier soft reboot.
+//
 // When a finalize fails, ostree writes a stamp to /boot. At the next boot,
 // ostree-boot-complete.service fails with the text of the stamp, and removes the
 // stamp.
@@ -26,6 +30,7 @@ func ostreeProbe() []engine.Command {
 		{Name: "ostree status json", Shared: true, Script: askStatusScript},
 		{Name: "ostree status", Script: `case ${json-} in *'"refspec"'*) ;; *) ostree admin status ;; esac`},
 		{Name: "ostree lock", Script: "if [ -e /run/ostree/staged-deployment-locked ]; then echo locked; fi"},
+		{Name: "booted mark", Script: `if [ -e /run/ostree/nextroot-booted ] && [ ! -e /run/nextroot/usr/lib/os-release ]; then echo old; fi`},
 		{Name: "kernel arguments", Script: `IFS= read -r line </proc/cmdline || :
 printf '%s\n' "$line"`},
 		{Name: "staged arguments", Script: `if [ -e /run/holdfast/staged-args ] && [ -e /run/ostree/staged-deployment ]; then
@@ -65,6 +70,12 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	if problem != "" {
 		f.Problems = shell.AppendProblem(f.Problems, problem)
+	}
+	if strings.TrimSpace(o["booted mark"].Stdout) == "old" {
+		f.Problems = shell.AppendProblem(f.Problems, "ostree status: since a soft reboot, it still has the mark of the deployment before; systemctl restart ostree-boot-complete.service corrects it")
+		for i := range f.Deployments {
+			f.Deployments[i].Booted = false
+		}
 	}
 	for i := range f.Deployments {
 		if strings.TrimSpace(o["ostree lock"].Stdout) == "locked" && f.Deployments[i].Staged {

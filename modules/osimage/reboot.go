@@ -43,7 +43,7 @@ func PlainReboot(t engine.Target) []engine.Step {
 
 // rebootSteps returns the steps that sync the disks, run an order with its check, reboot the host
 // if the check passes, and wait for another boot with the OS vars["digest"] (""
-// for any OS).
+// for any OS). The reboot is of the kind t.Reboot, soft or full.
 func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map[string]string) []engine.Step {
 	digest, what := vars["digest"], ""
 	if digest != "" {
@@ -52,14 +52,26 @@ func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map
 	order := shell.Script{Vars: maps.Clone(vars), Text: shell.Text(text)}
 	order.Vars["boot"] = string(t.Facts.BootID)
 	job := shell.Script{Vars: vars, Text: shell.Text(rebootJobText)}
+	var kind engine.RebootKind
+	if t.Reboot == engine.SoftReboot {
+		kind = engine.SoftReboot
+		order.Vars["kind"] = string(kind)
+		job.Vars["fallback"] = fallbackOf(t.Pool)
+		job.Text = shell.Text(softRebootJobText)
+	}
 	return []engine.Step{syncDisks(t), orderReboot(t, rebootOrder{name, what, order, job}), {
 		Name: "wait for boot", On: t.Host.Name,
 		Do: engine.Op{AwaitBoot: &engine.AwaitBoot{
-			BootID: t.Facts.BootID, Digest: digest,
+			BootID: t.Facts.BootID, Digest: digest, Kind: kind,
 			Kept: slices.ContainsFunc(t.Facts.Deployments, func(d engine.Deployment) bool { return d.Digest == digest && !d.Staged }),
 		}},
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
 	}}
+}
+
+// fallbackOf returns "yes" if a host of the pool that cannot soft reboot may reboot in full instead.
+func fallbackOf(p engine.Pool) string {
+	return "yes"
 }
 
 // syncDisks returns the step that runs before the order to reboot and before the

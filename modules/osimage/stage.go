@@ -53,6 +53,8 @@ var (
 	syncScript string
 	//go:embed sh/order.sh
 	orderScript string
+	//go:embed sh/softorder.sh
+	softOrderScript string
 	//go:embed sh/reboot.sh
 	rebootScript string
 	//go:embed sh/deployments.sh
@@ -76,6 +78,8 @@ var (
 	jobText       = engine.ShareText(jobScript)
 	syncText      = engine.ShareText(syncScript)
 	rebootJobText = engine.ShareText(libScript + hostscript.BootIDScript + rebootScript)
+
+	softRebootJobText = engine.ShareText(libScript + softOrderScript + hostscript.BootIDScript + rebootScript)
 )
 
 func shareStageFunctions(tool string) *engine.SharedText {

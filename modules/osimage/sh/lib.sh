@@ -106,8 +106,13 @@ copy_origin() {
 	done <"$1" >"$work/origin"
 }
 
-# prepare_reboot runs right before a reboot is ordered. Other scripts replace it.
+# prepare_reboot runs right before a reboot is ordered, prepare_kind once the staged deployment is
+# unlocked, order_reboot orders the reboot, and undo_kind runs if the host does not reboot after
+# prepare_kind. Other scripts replace them.
 prepare_reboot() { :; }
+prepare_kind() { :; }
+order_reboot() { systemctl reboot; }
+undo_kind() { :; }
 
 unlock_staged() {
 	ostree admin lock-finalization --unlock >/dev/null 2>&1 || :

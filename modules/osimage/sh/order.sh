@@ -1,14 +1,15 @@
 # Reboots in a transient unit, which continues if this script or its connection ends.
-# It needs: what (for messages), unit, job, and asked (uptime at which the order
-# arrived).
+# It needs: what (for messages), unit, job, kind (soft, or nothing), and asked (uptime at
+# which the order arrived).
+kind=${kind:-}
 for trial in /var/lib/holdfast/tx/*/probation; do
 	[ ! -e "$trial" ] || refuse_changed "reboot: a write of holdfast waits for a new login, and is undone without one within minutes; try again then"
 done
 [ -d "$work" ] || mkdir -m 0700 "$work"
 script=$(mktemp "$work/finalize.XXXXXX")
 printf '%s\n' "asked=${asked%%.*}" "$job" >"$script"
-say "rebooting$what"
-systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: reboot$what" \
+say "${kind:+$kind }rebooting$what"
+systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: ${kind:+$kind }reboot$what" \
 	--property=After=ostree-finalize-staged.service /bin/sh "$script" || {
 	code=$?
 	rm -f "$script"
@@ -16,3 +17,4 @@ systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: reb
 	tail -n 20 "$work/finalize.log" >&2 || :
 	exit "$code"
 }
+if [ -n "$kind" ] && [ -e "$work/not-soft" ]; then cat "$work/not-soft"; fi

@@ -27,15 +27,20 @@ say "${up%%.*} $bootid" >"$work/rebooting"
 # Without these variables, systemctl turns a reboot into a soft reboot or a kexec if somebody
 # has prepared one.
 export SYSTEMCTL_SKIP_AUTO_SOFT_REBOOT=1 SYSTEMCTL_SKIP_AUTO_KEXEC=1
-if allow_staged && systemctl reboot; then exit 0; fi
+failed=1 ordered=''
+if allow_staged && prepare_kind; then
+	ordered=yes
+	if order_reboot; then exit 0; fi
+fi
 # systemctl may report a failure although the order has arrived, because the bus stops
 # with all other services.
 n=0
-while [ "$n" -lt 10 ] && [ "$locked" = no ]; do
+while [ "$n" -lt 10 ] && [ -n "$ordered" ]; do
 	[ "$(systemctl is-system-running)" != stopping ] || exit 0
 	sleep 1
 	n=$((n + 1))
 done
 rm -f "$work/rebooting"
+undo_kind
 [ -z "$digest" ] || lock_staged
-exit 1
+exit "$failed"

@@ -1,0 +1,70 @@
+# Makes the reboot of reboot.sh a soft reboot, into the staged deployment or, without a digest,
+# into the running one. It needs: fallback (yes: a host that cannot soft reboot reboots in full
+# instead, and the reason is in $notsoft).
+nextroot=/run/nextroot
+notsoft=$work/not-soft
+soft=yes problem=''
+
+# is_root_prepared reports whether a soft reboot would change the root. systemd looks for the same file.
+is_root_prepared() { [ -e "$nextroot/usr/lib/os-release" ] || [ -e "$nextroot/etc/os-release" ]; }
+
+# is_target_staged reports whether the staged deployment, and no other one, is the target of the next soft reboot.
+is_target_staged() {
+	target=''
+	status=$(ostree admin status)
+	while IFS= read -r line; do
+		case $line in
+		'* '[!\ ]*' (soft-reboot)'* | '  '[!\ ]*' (soft-reboot)'*) ;;
+		*) continue ;;
+		esac
+		line=${line%% (*}
+		target=$target${line##* }
+	done <<END
+$status
+END
+	[ "$target" = "$staged" ] && is_root_prepared
+}
+
+# prepare_soft mounts the staged deployment as the next root. /etc of the next root is merged now. A second
+# soft reboot leaves ostree-boot-complete.service active if it is not stopped before, and then ostree
+# names the wrong deployment as booted.
+prepare_soft() {
+	systemctl stop ostree-boot-complete.service || :
+	if [ -z "$digest" ]; then
+		problem="another root is prepared, which ostree admin prepare-soft-reboot --reset 0 takes away"
+		if is_root_prepared; then return 1; fi
+		return 0
+	fi
+	problem=$(timeout 60 ostree admin prepare-soft-reboot 0 2>&1) || return 1 # a staged deployment is always the first
+	problem="ostree has not prepared $staged"
+	is_target_staged
+}
+
+prepare_kind() {
+	rm -f "$notsoft"
+	if prepare_soft; then return 0; fi
+	undo_kind
+	exec >"$work/finalize.log" 2>&1 # the reason comes first
+	say "reboot: the host cannot soft reboot: $problem"
+	failed=79
+	[ "$fallback" = yes ] || return 1
+	say "it reboots in full instead: it cannot soft reboot: $problem" >"$notsoft"
+	soft=no failed=1
+}
+
+# order_reboot lets a unit of its own soft reboot the host, which nothing that refuses the reboots of
+# others refuses.
+order_reboot() {
+	if [ "$soft" = no ]; then
+		systemctl reboot
+	else
+		systemd-run --quiet --collect --property=SuccessAction=soft-reboot true
+	fi
+}
+
+undo_kind() {
+	[ "$soft" = yes ] || return 0
+	if [ -n "$digest" ]; then ostree admin prepare-soft-reboot --reset 0 || :; fi
+	rm -f /run/ostree/nextroot-booted # the unit would believe it
+	systemctl start ostree-boot-complete.service || :
+}
