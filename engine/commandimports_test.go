@@ -43,6 +43,7 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/rollout":             "apply and plan start a run",
 		"holdfast/engine/rules":               "diff compares two configurations",
 		"holdfast/engine/savedplan":           "plan saves a plan, and apply reads it",
+		"holdfast/engine/standing":            "holds and etcd members judge the standing of hosts",
 		"holdfast/engine/web":                 "gates and contents are fetched with its client",
 		"holdfast/modules":                    "the modules of a run",
 		"holdfast/modules/hostconfig/observe": "its script reads the files that plan shows",

@@ -85,7 +85,7 @@ func isWithin(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/resource", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always makes the same plan: engine and modules use no files,
 // no network, no clock and no random numbers, and start no goroutines.
@@ -199,6 +199,10 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/hold": {
 		"engine/etcd/change": "a change of members keeps the holds of its hosts",
 		"engine/rollout":     "a run keeps the holds of its hosts",
+	},
+	"holdfast/engine/standing": {
+		"engine/planner": "plan, budgets, status and forecasts judge the standing of hosts",
+		"engine/rollout": "the quorum check counts hosts that are away",
 	},
 	"holdfast/engine/hostscript": {
 		"engine/hold":                "it takes, reads and ends holds by script",

@@ -17,6 +17,7 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/membersview"
+	"holdfast/engine/standing"
 )
 
 type membersFlags struct {
@@ -129,7 +130,7 @@ func (c memberChange) newMembersRun(ctx context.Context, s *site, args []string)
 	run.Paused = map[string]bool{}
 	for _, h := range run.Members {
 		pool, _ := s.inv.Pool(h.Pool)
-		run.Paused[h.Name] = h.Paused || pool.Paused
+		run.Paused[h.Name] = standing.FlagOf(h, pool) != standing.NoFlag
 	}
 	run.Prepare()
 	return run, nil

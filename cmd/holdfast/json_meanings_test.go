@@ -143,7 +143,7 @@ var meanings = map[string]string{
 	"SnapshotInfo.path": "file on the bastion", "SnapshotInfo.host": "host of the member that sent it", "SnapshotInfo.bytes": "size of the file, in bytes",
 	"SnapshotInfo.sha256": "SHA-256 of the whole file, hexadecimal", "SnapshotInfo.revision": "lowest possible revision of its data", "SnapshotInfo.took": "how long it took",
 	"HostResult": "The outcome of a command for one host.", "HostResult.outcome": "`done`, `refused`, `unreachable` or `failed`", "HostResult.message": "the outcome, for people: the same as without --json",
-	"HeldHost.hold": "hold on it", "HeldHost.problem": "why the hold could not be read", "HeldHost.expired": "whether the hold has expired, by the host's clock",
+	"HeldHost.hold": "hold on it", "HeldHost.problem": "why the hold could not be read", "HeldHost.expired": "whether the hold has expired, by the clocks of the host and of the bastion",
 	"Run.id": "ID of the run", "Run.holder": "USER@BASTION", "Run.started": "when it began", "Run.last": "time of its last event", "Run.end": "outcome; missing: it was killed, or is in progress", "Run.under_way": "whether it is in progress; if not, and there is no `end`, it was killed",
 	"Run.updated": "names of the hosts that the run made match", "Run.failed": "names of the hosts that failed",
 	"Run.steps": "for each host that is not done, the last step that began on it", "Run.rebooted": "whether a host that is not done was, or may have been, ordered to reboot",

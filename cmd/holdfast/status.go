@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/report"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/rollout"
+	"holdfast/engine/standing"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -105,13 +106,13 @@ func (a *app) listHolds(ctx context.Context) error {
 	held, unreached, code := []tables.HeldHost{}, 0, engine.ExitOK
 	for _, h := range s.selectedHosts() {
 		f := facts[h.Name]
-		switch {
-		case !f.Reached():
+		switch st := (standing.View{}).JudgeFacts(f); {
+		case st.Kind == standing.Unreached:
 			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
 			code = engine.ExitUnreachable
 			unreached++
 		case f.Held():
-			held = append(held, tables.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: f.Hold != nil && f.Hold.Expired(f.Clock)})
+			held = append(held, tables.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: st.Expired})
 		}
 	}
 	held = report.HideSensitive(held, s.loaded.Sensitive)

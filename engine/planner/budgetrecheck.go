@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/standing"
 	"holdfast/engine/textutil"
 )
 
@@ -116,7 +117,7 @@ func describeNewlyUnavailable(hosts []engine.Facts) string {
 	for _, held := range []bool{true, false} {
 		for _, f := range hosts {
 			if f.Held() == held {
-				said = append(said, f.Host+" "+describeUnavailable(f))
+				said = append(said, f.Host+" "+standing.View{}.JudgeFacts(f).DescribeAbsence())
 			}
 		}
 	}
@@ -124,22 +125,7 @@ func describeNewlyUnavailable(hosts []engine.Facts) string {
 }
 
 // isUnavailable judges for a run without an ID, because a hold counts for everybody.
-func isUnavailable(f engine.Facts) bool {
-	return judgeStanding(f, engine.HoldOwner{}, nil).isUnavailable()
-}
-
-func describeUnavailable(f engine.Facts) string {
-	switch judgeStanding(f, engine.HoldOwner{}, nil) {
-	case unreached:
-		return "cannot be reached (" + f.Unreachable + ")"
-	case unreadablyHeld:
-		return "is held (" + f.HoldProblem + ")"
-	case unproven:
-		return "is not known to be whole (the hold of run " + f.Unproven.Run + " was ended by force)"
-	default:
-		return "is " + f.Hold.String()
-	}
-}
+func isUnavailable(f engine.Facts) bool { return standing.View{}.JudgeFacts(f).IsUnavailable() }
 
 func budgetStep(t engine.Target, adopt string) []engine.Step {
 	if adopt != "" || !t.Contested {

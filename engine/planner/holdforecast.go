@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/standing"
 )
 
 // Maintenance is a request of a person to hold hosts.
@@ -34,29 +35,14 @@ func (m Maintenance) Clusters() []engine.Cluster {
 func (m Maintenance) JudgeQuorum(c engine.Cluster, facts etcdfacts.ClusterFacts, members []engine.Facts) (o QuorumForecast, refused bool) {
 	away := map[string]string{}
 	for _, f := range members {
-		if why := describeAbsence(f); why != "" {
+		// Every hold counts: only a run could adopt one, and the request of a person is no run.
+		if why := (standing.View{}).JudgeFacts(f).DescribeAbsence(); why != "" {
 			away[f.Host] = why
 		}
 	}
 	o = forecastQuorum(facts, m.Hosts, away)
 	outageAllowed := c.AllowOutage && o.Voters <= 2 && o.Problem == ""
 	return o, o.LosesQuorum() && !outageAllowed
-}
-
-// describeAbsence returns why a host may be down, or "". Every hold counts: only a
-// run could adopt one, and the request of a person is not a run.
-func describeAbsence(f engine.Facts) string {
-	switch s := judgeStanding(f, engine.HoldOwner{}, nil); {
-	case !s.isUnavailable():
-		return ""
-	case s == unreached:
-		return "cannot be reached"
-	case s == unreadablyHeld:
-		return "is held, by a hold that cannot be read"
-	case s == unproven:
-		return "is not known to be whole: " + describeUnproven(f.Host, *f.Unproven)
-	}
-	return "is " + f.Hold.String()
 }
 
 // QuorumForecast counts the voters of an etcd cluster that remain when some of

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/standing"
 )
 
 // findUnfinishedHosts lists the hosts that an earlier roll-out has not reached,
@@ -73,29 +73,11 @@ func (in Input) describeEndedRollouts(x index) (said []string) {
 func lastRollout(in Input) *engine.Rollout {
 	var last *engine.Rollout
 	for _, h := range in.Inventory.Hosts {
-		if r, _ := readRollout(in.Facts[h.Name]); r != nil && r.After(last, in.Run) {
+		if r, _ := standing.ReadRollout(in.Facts[h.Name]); r != nil && r.After(last, in.Run) {
 			last = r
 		}
 	}
 	return last
-}
-
-// maxClockError is how far the clocks of two bastions may differ. It is more
-// than the difference between two time zones, because a clock may have been set
-// to the local time. The number of a roll-out does not depend on any clock.
-const maxClockError = 24 * time.Hour
-
-// readRollout returns the roll-out that a host reports, or why it is not
-// believed: a run that has not begun cannot have begun a roll-out.
-func readRollout(f engine.Facts) (r *engine.Rollout, problem string) {
-	if f.Rollout == nil {
-		return nil, f.RolloutProblem
-	}
-	began, ok := engine.ParseRunID(f.Rollout.Run)
-	if ok && !f.GatheredAt.IsZero() && began.After(f.GatheredAt.Add(maxClockError)) {
-		return nil, fmt.Sprintf("run %s would begin in the future", f.Rollout.Run)
-	}
-	return f.Rollout, ""
 }
 
 // recordingHosts returns the hosts that report this roll-out, so that an
@@ -103,7 +85,7 @@ func readRollout(f engine.Facts) (r *engine.Rollout, problem string) {
 func recordingHosts(in Input, roll engine.Rollout) []string {
 	var names []string
 	for _, h := range in.Inventory.Hosts {
-		if r, _ := readRollout(in.Facts[h.Name]); r != nil && r.Run == roll.Run && r.Number == roll.Number {
+		if r, _ := standing.ReadRollout(in.Facts[h.Name]); r != nil && r.Run == roll.Run && r.Number == roll.Number {
 			names = append(names, h.Name)
 		}
 	}
@@ -162,7 +144,7 @@ func nextRollout(in Input, x index) engine.Rollout {
 	}
 	over := append(slices.Clone(x.last.Supersedes), x.last.Run)
 	for _, h := range in.Inventory.Hosts {
-		if r, _ := readRollout(in.Facts[h.Name]); r != nil && r.Number == next.Number && !slices.Contains(over, r.Run) {
+		if r, _ := standing.ReadRollout(in.Facts[h.Name]); r != nil && r.Number == next.Number && !slices.Contains(over, r.Run) {
 			over = append(over, r.Run)
 		}
 	}

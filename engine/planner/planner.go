@@ -198,7 +198,7 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 		all.After = append(all.After, steps.After...)
 		all.Rollback = append(all.Rollback, steps.Rollback...)
 	}
-	if in.standingOf(t.Facts).mayAdopt() {
+	if in.mayAdopt(t) {
 		all.Rollback = in.rollbackPlan(t, all.Rollback)
 	}
 	in.addSurroundingTasks(t, &d)
@@ -210,7 +210,7 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 // tasks run with its recovery, or alone if an earlier play has recovered the
 // host.
 func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
-	left := in.standingOf(t.Facts).mayAdopt()
+	left := in.mayAdopt(t)
 	resumed := in.AdoptedEarlier[t.Host.Name] && !t.Facts.Finished
 	if len(d.changes) == 0 && !left && !resumed {
 		return

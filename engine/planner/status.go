@@ -3,6 +3,7 @@ package planner
 import (
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/standing"
 )
 
 // NewStatus returns the state of every host of the inventory, by its facts.
@@ -73,13 +74,14 @@ func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 // hostStateOf returns the state of a host and the reason. The hold comes first, then
 // failures, then unfinished work. A pause matters only if there is work.
 func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostState, note string) {
-	if state := in.standingOf(f).state(f.Hold != nil && f.Hold.Step != ""); state != "" {
-		if state == engine.Degraded && f.Hold != nil {
-			return state, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
+	st := in.judgeHost(h, f)
+	if state := st.State(); state != "" {
+		if state == engine.Degraded && st.HasFailed() {
+			return state, "failed at " + st.Hold.Step + ": " + st.Hold.Reason
 		}
-		return state, in.describeStanding(h, f)
+		return state, st.Describe()
 	}
-	if in.isRejected(h, f) {
+	if in.isRejected(st) {
 		return engine.Degraded, "rolled back from " + engine.ShortDigest(digestOf(in.Desired[h.Name].OS)) + "; give it another OS, or apply --retry-rolled-back"
 	}
 	changes, err := in.changesOf(h, f)
@@ -90,19 +92,12 @@ func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostSta
 		return engine.Updated, ""
 	case in.Desired[h.Name].ReportDrift && len(filterDrift(changes, false)) == 0:
 		return engine.Drifted, "drift, only reported: " + holdReason(changes)
-	case h.Paused:
-		return engine.PausedState, "paused by the inventory; " + summarizeChanges(changes)
-	case in.poolPaused(h):
-		return engine.PausedState, "its pool is paused by the inventory; " + summarizeChanges(changes)
+	case st.Flag != standing.NoFlag:
+		return engine.PausedState, st.DescribeFlag() + "; " + summarizeChanges(changes)
 	case in.isStaged(h, f):
 		return engine.Staged, summarizeChanges(changes)
 	}
 	return engine.Pending, summarizeChanges(changes)
-}
-
-func (in Input) poolPaused(h engine.Host) bool {
-	pool, _ := in.Inventory.Pool(h.Pool)
-	return pool.Paused
 }
 
 func (in Input) changesOf(h engine.Host, f engine.Facts) ([]engine.Change, error) {

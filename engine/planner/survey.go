@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/standing"
 )
 
 // surveyResult is the result of the survey. It schedules nothing yet.
@@ -43,16 +44,14 @@ func surveyHosts(in Input, x index) surveyResult {
 		if !ok {
 			f.Unreachable = "not gathered"
 		}
-		if _, problem := readRollout(f); problem != "" {
-			s.addWarning("%s: %s is not believed: %s; its contents count as unknown; remove it from the host, and find out who wrote it", h.Name, hostscript.RolloutPath, problem)
+		st := in.judgeHost(h, f)
+		if st.RolloutProblem != "" {
+			s.addWarning("%s: %s is not believed: %s; its contents count as unknown; remove it from the host, and find out who wrote it", h.Name, hostscript.RolloutPath, st.RolloutProblem)
 		}
-		why, reason := in.standingOf(f).exclusion(), ""
-		if why != "" {
-			reason = in.describeStanding(h, f)
-		}
-		switch {
+		why := st.Exclusion()
+		switch reason := st.Describe(); {
 		case why == "":
-			s.surveyHost(in, x, h, f)
+			s.surveyHost(in, x, judgedHost{h, f, st})
 		case in.Selected(h):
 			s.markUnavailable(h, why)
 			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
@@ -94,13 +93,14 @@ func (s *surveyResult) markUnavailable(h engine.Host, why engine.ExclusionKind) 
 // hosts, the work or the exclusions, unless the host has only drifted. A host
 // with a hold that this run may adopt always has work. If this run does not do
 // that work, the host counts as unavailable.
-func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Facts) {
+func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
+	h, f, st := j.host, j.facts, j.standing
 	target := in.newTarget(x, h, f)
 	d, err := in.compareHost(target)
 	if len(d.drift) > 0 && in.Selected(h) {
 		s.drift = append(s.drift, engine.HostDrift{Host: h.Name, Changes: d.drift})
 	}
-	adopt := in.adoptableRun(f)
+	adopt := st.AdoptedRun()
 	if err == nil && len(d.changes) == 0 && adopt == "" {
 		if in.passesAsCanary(h) {
 			s.passedCanaries[h.Pool] = append(s.passedCanaries[h.Pool], passedCanary{h.Name, in.updatedAt(h, f)})
@@ -110,8 +110,8 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 		}
 		return
 	}
-	rejected := len(d.changes) > 0 && in.isRejected(h, f) && (in.Play == nil || d.bringsOS(f))
-	why, reason := in.findExclusion(x, comparedHost{h, f, err, rejected})
+	rejected := len(d.changes) > 0 && in.isRejected(st) && (in.Play == nil || d.bringsOS(f))
+	why, reason := in.findExclusion(x, comparedHost{j, err, rejected})
 	back := why == engine.RolledBack && adopt != "" // the run only releases the host
 	if back {
 		why, d.changes, d.steps = "", nil, engine.Steps{}
@@ -131,7 +131,7 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	switch {
 	case in.Selected(h) && why == "":
 		if adopt != "" {
-			s.addWarning("%s", describeAdoption(in, h, f))
+			s.addWarning("%s", describeAdoption(st))
 		}
 		if back {
 			s.onlyReleased[h.Name] = true
@@ -150,15 +150,8 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 		s.markUnavailable(h, engine.Failed)
 	default:
 		s.markUnavailable(h, engine.Held)
-		s.addWarning("%s counts as unavailable: %s", h.Name, describeUnadopted(h.Name, f))
+		s.addWarning("%s counts as unavailable: %s", h.Name, st.DescribeUnadopted())
 	}
-}
-
-func describeUnadopted(host string, f engine.Facts) string {
-	if f.Hold == nil {
-		return describeUnproven(host, *f.Unproven)
-	}
-	return fmt.Sprintf("run %s left its hold there, and this run does not adopt it: %s", f.Hold.Run, f.Hold)
 }
 
 // describeStrayEtcd returns why the plan must not disrupt a host that runs etcd
@@ -172,10 +165,16 @@ func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string
 		strings.Join(f.Etcd, ", "))
 }
 
-// comparedHost is a reached host after the comparison with its desired state.
-type comparedHost struct {
+// judgedHost is a reached host before the comparison.
+type judgedHost struct {
 	host     engine.Host
 	facts    engine.Facts
+	standing standing.Standing
+}
+
+// comparedHost is a reached host after the comparison with its desired state.
+type comparedHost struct {
+	judgedHost
 	err      error // error of the comparison
 	rejected bool  // the host was rolled back from its desired OS
 }
@@ -188,13 +187,11 @@ func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, st
 		return engine.Failed, failure
 	case c.err != nil:
 		return engine.Unclear, c.err.Error()
-	case c.host.Paused:
-		return engine.Paused, "the inventory pauses it"
-	case x.pools[c.host.Pool].Paused:
-		return engine.Paused, "the inventory pauses pool " + c.host.Pool
+	case c.standing.Flag != standing.NoFlag:
+		return engine.Paused, c.standing.DescribeFlag()
 	case approved.Kind == engine.Blocked:
 		return engine.Blocked, approved.Reason
-	case approved.Kind != "" && (!c.rejected || in.standingOf(c.facts).mayAdopt()):
+	case approved.Kind != "" && (!c.rejected || c.standing.MayAdopt()):
 		return approved.Kind, "the approved plan leaves it out; the next run takes it"
 	case c.rejected:
 		return engine.RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", engine.ShortDigest(in.Desired[c.host.Name].OS.Digest()))
@@ -202,12 +199,8 @@ func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, st
 	return "", ""
 }
 
-func (in Input) isRejected(h engine.Host, f engine.Facts) bool {
-	os, booted := in.Desired[h.Name].OS, f.Booted()
-	if os == nil || in.RetryRejected || booted != nil && booted.Digest == os.Digest() {
-		return false
-	}
-	return slices.Contains(f.Rejected, os.Digest())
+func (in Input) isRejected(st standing.Standing) bool {
+	return !in.RetryRejected && st.Rejects(digestOf(in.Desired[st.Host].OS))
 }
 
 // passesAsCanary reports whether a matching host can pass as a canary. If a play
@@ -234,32 +227,20 @@ func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	return in.Now.Add(f.Updated.Sub(f.Clock))
 }
 
-func (in Input) adoptableRun(f engine.Facts) string {
-	switch s := in.standingOf(f); {
-	case s == unproven:
-		return f.Unproven.Run
-	case s.mayAdopt():
-		return f.Hold.Run
+func describeAdoption(st standing.Standing) string {
+	if st.Kind == standing.Unproven {
+		return st.Host + ": run " + st.Ended.Run + " did not see it whole again, and its hold was ended by force; this run checks that its units are as before: it was " + st.Ended.String()
 	}
-	return ""
-}
-
-func describeAdoption(in Input, h engine.Host, f engine.Facts) string {
-	if f.Hold == nil {
-		return h.Name + ": run " + f.Unproven.Run + " did not see it whole again, and its hold was ended by force; this run checks that its units are as before: it was " + f.Unproven.String()
+	said := fmt.Sprintf("%s: run %s ended and left its hold; this run adopts it: %s", st.Host, st.Hold.Run, st.Hold)
+	switch st.Kind {
+	case standing.HeldByThisRun:
+		said = fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", st.Host, st.Hold)
+	case standing.HeldByExpiredRun:
+		said = fmt.Sprintf("%s: the hold of run %s has expired, and this run adopts it: %s", st.Host, st.Hold.Run, st.Hold)
+	default: // of a dead run
 	}
-	if left := f.Hold.UnitsOmitted; left > 0 {
-		whole := f
-		hold := *f.Hold
-		hold.UnitsOmitted, whole.Hold = 0, &hold
-		return fmt.Sprintf("%s; the hold names only %d of %d services that ran before: check the others yourself", describeAdoption(in, h, whole), len(hold.Units), len(hold.Units)+left)
+	if left := st.Hold.UnitsOmitted; left > 0 {
+		said += fmt.Sprintf("; the hold names only %d of %d services that ran before: check the others yourself", len(st.Hold.Units), len(st.Hold.Units)+left)
 	}
-	switch in.standingOf(f) {
-	case heldByThisRun:
-		return fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", h.Name, f.Hold)
-	case heldByExpiredRun:
-		return fmt.Sprintf("%s: the hold of run %s has expired, and this run adopts it: %s", h.Name, f.Hold.Run, f.Hold)
-	default:
-		return fmt.Sprintf("%s: run %s ended and left its hold; this run adopts it: %s", h.Name, f.Hold.Run, f.Hold)
-	}
+	return said
 }

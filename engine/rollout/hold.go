@@ -13,6 +13,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/hold"
+	"holdfast/engine/standing"
 )
 
 func (o *Options) holdOwner() engine.HoldOwner {
@@ -73,14 +74,12 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	c, _ := r.Inventory.Cluster(cluster)
 	var away, foreign []string
 	for _, f := range r.gatherOtherMembers(ctx, hp.Host, cluster) {
-		switch {
-		case !f.Reached():
+		st := standing.View{Run: r.holdOwner()}.JudgeFacts(f)
+		if st.IsAway() {
 			away = append(away, f.Host)
-		case f.Held():
-			away = append(away, f.Host)
-			if f.ClassifyHolder(r.holdOwner(), nil) != engine.HeldByThisRun {
-				foreign = append(foreign, f.Host)
-			}
+		}
+		if st.IsHeldByOther() {
+			foreign = append(foreign, f.Host)
 		}
 	}
 	facts := r.Clusters.Gather(ctx, cluster)

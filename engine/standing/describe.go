@@ -1,0 +1,66 @@
+package standing
+
+import "holdfast/engine"
+
+// Describe tells people why the host is not free, and who may change that.
+func (s Standing) Describe() string {
+	switch s.Kind {
+	case Unreached, UnreadablyHeld:
+		return s.Problem
+	case HeldByDeadRun:
+		return "its run has ended and left it; the next apply goes on from there: " + s.Hold.String()
+	case HeldByExpiredRun:
+		return "its hold has expired, and the next apply adopts it: " + s.Hold.String()
+	case Unproven:
+		return describeUnproven(s.Host, *s.Ended)
+	case Free:
+		return ""
+	case HeldByPerson, HeldByRun, HeldByThisRun:
+		if s.Expired { // no run adopts the hold of a person
+			return s.Hold.String() + "; it has expired, and still stands: holdfast release " + s.Host + " ends it"
+		}
+	}
+	return s.Hold.String() + s.ClockSkew
+}
+
+// describeUnproven says why a host without a hold is not known to be whole, and
+// who may end that.
+func describeUnproven(host string, ended engine.Hold) string {
+	return "run " + ended.Run + " did not see it whole again, and its hold was ended by force; the next apply checks that its units are as before; holdfast release --accept-units " + host + " accepts them as they are"
+}
+
+// DescribeUnadopted tells people that the run of the View does not continue in place of an earlier run, although it may.
+func (s Standing) DescribeUnadopted() string {
+	if s.Kind == Unproven {
+		return describeUnproven(s.Host, *s.Ended)
+	}
+	return "run " + s.Hold.Run + " left its hold there, and this run does not adopt it: " + s.Hold.String()
+}
+
+// DescribeFlag tells people who wants the host left alone. It returns "" without a flag.
+func (s Standing) DescribeFlag() string {
+	switch s.Flag {
+	case PausedHost:
+		return "the inventory pauses it"
+	case PausedPool:
+		return "the inventory pauses pool " + s.Pool
+	case NoFlag:
+	}
+	return ""
+}
+
+// DescribeAbsence continues a sentence that begins with the host: why it counts as unavailable. It returns "" for a free host.
+func (s Standing) DescribeAbsence() string {
+	switch s.Kind {
+	case Free:
+		return ""
+	case Unreached:
+		return "cannot be reached (" + s.Problem + ")"
+	case UnreadablyHeld:
+		return "is held (" + s.Problem + ")"
+	case Unproven:
+		return "is not known to be whole (the hold of run " + s.Ended.Run + " was ended by force)"
+	case HeldByPerson, HeldByRun, HeldByDeadRun, HeldByExpiredRun, HeldByThisRun:
+	}
+	return "is " + s.Hold.String()
+}

@@ -1,0 +1,158 @@
+package standing
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine"
+)
+
+func TestStanding(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	self := engine.HoldOwner{Run: "r9", Bastion: "b"}
+	hold := func(run, bastion string, change ...func(*engine.Hold)) engine.Facts {
+		h := &engine.Hold{Kind: engine.RunHold, Run: run, Bastion: bastion, Expires: now.Add(time.Hour)}
+		for _, c := range change {
+			c(h)
+		}
+		return engine.Facts{Clock: now, GatheredAt: now, Hold: h}
+	}
+	expired := func(h *engine.Hold) { h.Expires = now.Add(-time.Hour) }
+	failed := func(h *engine.Hold) { h.Step = "reboot" }
+	ahead := hold("r5", "c", expired)
+	ahead.GatheredAt = now.Add(-2 * time.Hour)
+	unreachedAndHeld := hold("r5", "c")
+	unreachedAndHeld.Unreachable = "no route"
+	unreadable := hold("r9", "b")
+	unreadable.HoldProblem = "not JSON"
+
+	type verdict struct {
+		want        Kind
+		unavailable bool
+		adopts      bool
+		exclusion   engine.ExclusionKind
+		state       engine.HostState
+	}
+	for name, c := range map[string]struct {
+		facts engine.Facts
+		verdict
+	}{
+		"free":                                  {engine.Facts{}, verdict{Free, false, false, "", ""}},
+		"unreachable":                           {engine.Facts{Unreachable: "no route"}, verdict{Unreached, true, false, engine.Unreachable, engine.Unreached}},
+		"unreachable, and held as far as known": {unreachedAndHeld, verdict{Unreached, true, false, engine.Unreachable, engine.Unreached}},
+		"a hold that cannot be read":            {unreadable, verdict{UnreadablyHeld, true, false, engine.Held, engine.HeldState}},
+		"maintenance":                           {hold("", "", func(h *engine.Hold) { h.Kind = engine.MaintenanceHold }), verdict{HeldByPerson, true, false, engine.Held, engine.HeldState}},
+		"maintenance that has expired":          {hold("", "", expired, func(h *engine.Hold) { h.Kind = engine.MaintenanceHold }), verdict{HeldByPerson, true, false, engine.Held, engine.HeldState}},
+		"this run":                              {hold("r9", "b"), verdict{HeldByThisRun, true, true, "", engine.Updating}},
+		"this run, which failed there":          {hold("r9", "b", failed), verdict{HeldByThisRun, true, true, "", engine.Degraded}},
+		"its ID on another bastion":             {hold("r9", "c"), verdict{HeldByRun, true, false, engine.Held, engine.Updating}},
+		"another run":                           {hold("r5", "c"), verdict{HeldByRun, true, false, engine.Held, engine.Updating}},
+		"another run, which failed there":       {hold("r5", "c", failed), verdict{HeldByRun, true, false, engine.Held, engine.Degraded}},
+		"a run without ID":                      {hold("", "b"), verdict{HeldByRun, true, false, engine.Held, engine.Updating}},
+		"a dead run":                            {hold("r1", "b"), verdict{HeldByDeadRun, true, true, "", engine.Updating}},
+		"a dead run, which failed there":        {hold("r1", "b", failed), verdict{HeldByDeadRun, true, true, "", engine.Degraded}},
+		"a dead run, expired":                   {hold("r1", "b", expired), verdict{HeldByDeadRun, true, true, "", engine.Updating}},
+		"a dead run's ID on another bastion":    {hold("r1", "c"), verdict{HeldByRun, true, false, engine.Held, engine.Updating}},
+		"a dead run that names no bastion":      {hold("r1", ""), verdict{HeldByRun, true, false, engine.Held, engine.Updating}},
+		"an expired run":                        {hold("r5", "c", expired), verdict{HeldByExpiredRun, true, true, "", engine.Updating}},
+		"expired by one of two clocks":          {ahead, verdict{HeldByRun, true, false, engine.Held, engine.Updating}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := View{Run: self, Dead: []string{"r1"}}.JudgeFacts(c.facts)
+			got := verdict{s.Kind, s.IsUnavailable(), s.MayAdopt(), s.Exclusion(), s.State()}
+			if got != c.verdict {
+				t.Errorf("got %+v, want %+v", got, c.verdict)
+			}
+		})
+	}
+}
+
+// TestStandingAgrees checks that the answers about one host never contradict each other, whatever its facts.
+func TestStandingAgrees(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		word := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }
+		draw := func(name string) *engine.Hold {
+			if rapid.Bool().Draw(t, "no "+name) {
+				return nil
+			}
+			h := &engine.Hold{Kind: engine.HoldKind(word("kind", "run", "maintenance")), Run: word("run", "", "r1", "r5", "r9"), Bastion: word("bastion", "", "b", "c"), Step: word("step", "", "reboot")}
+			if hours := rapid.IntRange(-2, 2).Draw(t, "lasts"); hours != 0 {
+				h.Expires = now.Add(time.Duration(hours) * time.Hour)
+			}
+			return h
+		}
+		f := engine.Facts{
+			Host: "h", Unreachable: word("unreachable", "", "", "timeout"), HoldProblem: word("problem", "", "", "no JSON"), Hold: draw("hold"),
+			Clock: now, GatheredAt: now.Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "skew")) * time.Hour),
+		}
+		if f.Unproven = draw("ended"); f.Unproven != nil && f.Unproven.Run == "" {
+			f.Unproven.Run = "r5"
+		}
+		h := engine.Host{Name: "h", Pool: "p", Paused: rapid.Bool().Draw(t, "paused")}
+		view := View{Run: engine.HoldOwner{Run: "r9", Bastion: "b"}, Dead: []string{"r1"}}
+		s, plain := view.Judge(h, engine.Pool{Name: "p", Paused: rapid.Bool().Draw(t, "pool paused")}, f), View{}.JudgeFacts(f)
+		for text, broken := range map[string]bool{
+			"a host is away, and available":                         s.IsAway() && !s.IsUnavailable(),
+			"a held host is not away":                               s.IsHeldByOther() && !s.IsAway(),
+			"a host is excluded, and a run may adopt it":            s.Exclusion() != "" && s.MayAdopt(),
+			"an available host is excluded":                         s.Exclusion() != "" && !s.IsUnavailable(),
+			"an unavailable host is neither excluded nor adopted":   s.IsUnavailable() && s.Exclusion() == "" && !s.MayAdopt(),
+			"a run adopts a host, and no run":                       s.MayAdopt() != (s.AdoptedRun() != ""),
+			"an unavailable host has the state of a comparison":     s.IsUnavailable() != (s.State() != ""),
+			"an unavailable host has no description":                s.IsUnavailable() != (s.Describe() != "") || s.IsUnavailable() != (s.DescribeAbsence() != ""),
+			"a flag has no description":                             (s.Flag != NoFlag) != (s.DescribeFlag() != ""),
+			"views disagree about availability":                     s.IsUnavailable() != plain.IsUnavailable() || s.IsAway() != plain.IsAway(),
+			"nobody's view adopts a living run":                     plain.Kind == HeldByThisRun || plain.Kind == HeldByDeadRun,
+			"a hold on another bastion is adopted before its end":   f.Hold != nil && f.Hold.Bastion == "c" && s.MayAdopt() && s.Kind != HeldByExpiredRun,
+			"the hold of a person is adopted":                       f.Hold != nil && f.Hold.Kind == engine.MaintenanceHold && s.MayAdopt(),
+			"a hold counts as expired by one of two clocks":         s.Kind == HeldByExpiredRun && !f.Hold.Expired(f.GatheredAt.Add(time.Hour)),
+			"a paused host counts as unavailable by its flag alone": s.Flag != NoFlag && s.Kind == Free && s.IsUnavailable(),
+		} {
+			if broken {
+				t.Errorf("%s: %+v, by %+v", text, s, f)
+			}
+		}
+	})
+}
+
+// TestFlags: a host that is paused itself says so, also in a paused pool.
+func TestFlags(t *testing.T) {
+	for _, c := range []struct {
+		host, pool bool
+		want       string
+	}{{false, false, ""}, {true, false, "the inventory pauses it"}, {false, true, "the inventory pauses pool p"}, {true, true, "the inventory pauses it"}} {
+		got := View{}.Judge(engine.Host{Name: "h", Pool: "p", Paused: c.host}, engine.Pool{Name: "p", Paused: c.pool}, engine.Facts{}).DescribeFlag()
+		if got != c.want {
+			t.Errorf("%v, %v: %q", c.host, c.pool, got)
+		}
+	}
+}
+
+// TestRecords: a host rejects an OS from which it was rolled back, unless it runs it; the record of a roll-out from the future is not
+// believed.
+func TestRecords(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	runs := func(digest string) []engine.Deployment { return []engine.Deployment{{Digest: digest, Booted: true}} }
+	f := engine.Facts{GatheredAt: now, Rejected: []string{"v2"}, Deployments: runs("v1")}
+	s := View{}.JudgeFacts(f)
+	if !s.Rejects("v2") || s.Rejects("v1") || s.Rejects("v3") || s.Rejects("") {
+		t.Errorf("%+v", s)
+	}
+	f.Deployments = runs("v2")
+	if (View{}).JudgeFacts(f).Rejects("v2") {
+		t.Error("a host rejects the OS that it runs")
+	}
+	for run, believed := range map[string]bool{runAt(now.Add(-time.Hour)): true, runAt(now.Add(23 * time.Hour)): true, runAt(now.Add(25 * time.Hour)): false} {
+		f.Rollout = &engine.Rollout{Run: run}
+		s := View{}.JudgeFacts(f)
+		if believed != (s.Rollout != nil) || believed == strings.Contains(s.RolloutProblem, "would begin in the future") {
+			t.Errorf("run %s: %+v", run, s)
+		}
+	}
+}
+
+func runAt(began time.Time) string { return engine.NewRunID(began, make([]byte, engine.RunIDBytes)) }
