@@ -178,18 +178,21 @@ func (w rewriter) rewriteList(v reflect.Value) (r reflect.Value, changed bool) {
 }
 
 func (w rewriter) rewriteMap(v reflect.Value) (r reflect.Value, changed bool) {
-	if v.IsNil() {
+	for k, e := range v.Seq2() {
+		_, keyDiffers := w.rewriteValue(k)
+		_, entryDiffers := w.rewriteValue(e)
+		if changed = keyDiffers || entryDiffers; changed {
+			break
+		}
+	}
+	if !changed {
 		return v, false
 	}
 	entries := reflect.MakeMapWithSize(v.Type(), v.Len())
 	for k, e := range v.Seq2() {
-		key, keyDiffers := w.rewriteValue(k)
-		entry, entryDiffers := w.rewriteValue(e)
-		changed = changed || keyDiffers || entryDiffers
+		key, _ := w.rewriteValue(k)
+		entry, _ := w.rewriteValue(e)
 		entries.SetMapIndex(key, entry)
-	}
-	if !changed {
-		return v, false
 	}
 	return entries, true
 }

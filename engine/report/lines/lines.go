@@ -45,16 +45,20 @@ func (p *Writer) EventLine(e event.Event) string {
 		p.sum = summary.New()
 		p.sum.Columns = p.Style.Columns
 	}
-	e = termtext.Safe(e)
+	plan := e.Plan
+	e = termtext.SafeEvent(e)
 	p.sum.AddEvent(e)
 	p.pending.addEvent(e)
 	if e.Type == event.Planned && e.Plan != nil {
 		p.steps = indexSteps(*e.Plan)
 	}
 	text := ""
-	if e.Type == event.RunEnded {
+	switch {
+	case e.Type == event.RunEnded:
 		text = p.endText(e)
-	} else if !p.pending.foldsLine(e) {
+	case e.Type == event.Planned:
+		text = p.withTime(e, p.planText(plan))
+	case !p.pending.foldsLine(e):
 		text = p.withTime(e, p.eventText(e))
 	}
 	done := p.pending.doneLine(e)
@@ -84,8 +88,6 @@ func (p *Writer) eventText(e event.Event) string {
 		}
 	case event.HostsGathered:
 		return p.gatheredText(e)
-	case event.Planned:
-		return p.planText(e)
 	case event.StageStarted:
 		return p.Style.Bold("staging") + " while everything runs"
 	case event.StageEnded:
@@ -94,7 +96,7 @@ func (p *Writer) eventText(e event.Event) string {
 		return p.Style.Bold(batchName(e)) + "  " + strings.Join(textutil.FoldNames(e.Hosts), ", ")
 	case event.BatchEnded:
 		return batchName(e) + " done in " + termtext.FormatDuration(e.Took)
-	case event.RunEnded: // endText has its lines
+	case event.Planned, event.RunEnded: // planText and endText have their lines
 	case event.Warned:
 		return p.Style.Yellow("warning") + " " + e.Message
 	case event.Interrupted:
@@ -136,12 +138,13 @@ func batchName(e event.Event) string {
 	return name
 }
 
-func (p *Writer) planText(e event.Event) string {
-	if !p.Plan || e.Plan == nil {
+// planText returns the plan as planview has it, which makes its texts safe.
+func (p *Writer) planText(plan *engine.Plan) string {
+	if !p.Plan || plan == nil {
 		return ""
 	}
 	var b strings.Builder
-	_ = planview.Write(&b, *e.Plan, p.Style, false) // writing to a strings.Builder never fails
+	_ = planview.Write(&b, *plan, p.Style, false) // writing to a strings.Builder never fails
 	return strings.TrimRight("plan\n"+b.String(), "\n")
 }
 

@@ -1,41 +1,51 @@
 package lines
 
 import (
-	"slices"
 	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
 
-// planSteps has the steps of a plan by host and name.
-type planSteps map[string]engine.Step
+// planSteps finds the steps of a plan by host and name.
+type planSteps struct {
+	plan  engine.Plan
+	hosts map[string]*engine.HostPlan
+}
 
-func stepKey(host, step string) string { return host + "\x00" + step }
+func indexSteps(p engine.Plan) planSteps { return planSteps{plan: p, hosts: p.ByHost()} }
 
-func indexSteps(p engine.Plan) planSteps {
-	all := planSteps{}
-	add := func(host string, steps []engine.Step) {
-		for _, s := range steps {
-			all[stepKey(host, s.Name)] = s
+// find returns a step of a host by its name, which is safe for a terminal. Without a host it
+// returns a step around all hosts.
+func (p planSteps) find(host, name string) (engine.Step, bool) {
+	for _, list := range p.stepsOf(host) {
+		for _, s := range list {
+			if s.Name == name || termtext.Safe(s.Name) == name {
+				return termtext.Safe(s), true
+			}
 		}
 	}
-	add("", slices.Concat(p.Start, p.Before))
-	for _, hp := range p.Hosts {
-		add(hp.Host, slices.Concat(hp.Stage, hp.Sequence, hp.Rollback))
+	return engine.Step{}, false
+}
+
+func (p planSteps) stepsOf(host string) [][]engine.Step {
+	if hp := p.hosts[host]; hp != nil {
+		return [][]engine.Step{hp.Stage, hp.Sequence, hp.Rollback}
 	}
-	for _, b := range p.Batches {
-		add("", slices.Concat(b.Before, b.After))
+	lists := [][]engine.Step{p.plan.Start, p.plan.Before}
+	for _, b := range p.plan.Batches {
+		lists = append(lists, b.Before, b.After)
 	}
-	return all
+	return lists
 }
 
 // isNotable reports whether a step gets a line even if it is short: it changes
 // the host, asks a gate, or runs a command of the operator.
 func (p planSteps) isNotable(e event.Event) bool {
-	s, ok := p[stepKey(e.Host, e.Step)]
+	s, ok := p.find(e.Host, e.Step)
 	return ok && (s.ChangesHost || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.Display != "")
 }
 
@@ -48,7 +58,7 @@ func (p *Writer) stepBeginText(e event.Event) string {
 		line += place + ": "
 	}
 	line += e.Step + " begins"
-	if s, ok := p.steps[stepKey(e.Host, e.Step)]; ok {
+	if s, ok := p.steps.find(e.Host, e.Step); ok {
 		line += planview.OperationDetail(s.Do)
 	}
 	return p.Style.Faint("  " + commandName(line))

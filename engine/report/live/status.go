@@ -42,12 +42,14 @@ func NewStatus(style termtext.Style) *Status {
 
 // AddEvent updates the status with an event.
 func (b *Status) AddEvent(e event.Event) {
+	plan := e.Plan
+	e.Plan = nil // setPlan takes only names of it
 	e = termtext.Safe(e)
 	b.clusters.AddEvent(e)
 	switch e.Type {
 	case event.Planned:
-		if e.Plan != nil {
-			b.setPlan(*e.Plan)
+		if plan != nil {
+			b.setPlan(*plan)
 		}
 	case event.StepStarted:
 		if e.Kind == engine.HoldStep {
@@ -104,7 +106,7 @@ func (b *Status) setPlan(p engine.Plan) {
 	for _, hp := range p.Hosts {
 		c := byName[hp.Pool]
 		if c == nil {
-			c = &poolCount{name: hp.Pool}
+			c = &poolCount{name: termtext.Safe(hp.Pool)}
 			byName[hp.Pool] = c
 			b.pools = append(b.pools, c)
 		}
@@ -114,6 +116,6 @@ func (b *Status) setPlan(p engine.Plan) {
 		if len(hp.Stage) > 0 {
 			c.toStage++
 		}
-		b.poolOf[hp.Host] = c
+		b.poolOf[termtext.Safe(hp.Host)] = c
 	}
 }
