@@ -40,11 +40,14 @@ const (
 	UnitKind      Kind = "unit"            // systemd unit with its drop-ins, its enablement and its mask
 	UserKind      Kind = "user"            // user with password hash and SSH keys
 	GroupKind     Kind = "group"           // group
-	KernelArgKind Kind = "kernel argument" // kernel argument
+	KernelArgKind Kind = "kernel-argument" // kernel argument
 )
 
+// String returns the kind as people read it: kernel argument.
+func (k Kind) String() string { return strings.ReplaceAll(string(k), "-", " ") }
+
 // Name returns the name of a file, unit or kernel argument.
-func (c Change) Name() string { return strings.TrimPrefix(c.Resource, string(c.Kind)+" ") }
+func (c Change) Name() string { return strings.TrimPrefix(c.Resource, c.Kind.String()+" ") }
 
 // Same reports whether two changes are the same piece of work.
 func (c Change) Same(d Change) bool {

@@ -29,7 +29,7 @@ type Facts struct {
 	StageUnit       string                `json:"stage_unit,omitempty"`       // ActiveState of StageUnit; "": the unit is inactive or not loaded
 	FinalizeProblem string                `json:"finalize_problem,omitempty"` // why the last finalize failed, as the OS tool reports it
 	Problems        []string              `json:"problems,omitempty"`         // facts that could not be gathered, each with the reason
-	BootLacks       int64                 `json:"boot_lacks,omitempty"`       // bytes that the kernel and the initramfs of the staged OS lack in /boot
+	BootLacksBytes  int64                 `json:"boot_lacks_bytes,omitempty"` // bytes that the kernel and the initramfs of the staged OS lack in /boot
 	BootState       string                `json:"boot_state,omitempty"`       // digest of the contents of /boot, if the hold has a NotBooted
 	KernelArgs      []string              `json:"kernel_args,omitempty"`      // kernel arguments of this boot, in order
 	Kernel          string                `json:"kernel,omitempty"`           // release of the running kernel; only asked for if a configuration demands a type of kernel

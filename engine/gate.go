@@ -38,11 +38,11 @@ type GateWhen string
 
 // The points at which gates are asked.
 const (
-	BeforeRun   GateWhen = "before_run" // once, before any change, if the pool has hosts with changes; hosts of an earlier run that match are released first
-	BeforeBatch GateWhen = "before_batch"
-	BeforeHost  GateWhen = "before_host"
-	AfterHost   GateWhen = "after_host"
-	AfterBatch  GateWhen = "after_batch"
+	BeforeRun   GateWhen = "before-run" // once, before any change, if the pool has hosts with changes; hosts of an earlier run that match are released first
+	BeforeBatch GateWhen = "before-batch"
+	BeforeHost  GateWhen = "before-host"
+	AfterHost   GateWhen = "after-host"
+	AfterBatch  GateWhen = "after-batch"
 )
 
 // At reports whether the gate is asked at the point w.

@@ -7,8 +7,8 @@ type LatencyMetric string
 
 // The disk latencies.
 const (
-	WALFsync      LatencyMetric = "wal_fsync"      // etcd_disk_wal_fsync_duration_seconds
-	BackendCommit LatencyMetric = "backend_commit" // etcd_disk_backend_commit_duration_seconds
+	WALFsync      LatencyMetric = "wal-fsync"      // etcd_disk_wal_fsync_duration_seconds
+	BackendCommit LatencyMetric = "backend-commit" // etcd_disk_backend_commit_duration_seconds
 )
 
 // Words returns the name of a latency for sentences.
@@ -46,9 +46,9 @@ const (
 // Governing has the limits within which hosts are staged near an etcd cluster.
 type Governing struct {
 	Latency
-	FloorShare float64  `json:"floor_share"`        // least share of the time in which the host makes progress
-	FloorRate  int64    `json:"floor_rate"`         // least rate of content from the bastion and of the disk, in bytes per second
-	Deadline   Duration `json:"deadline,omitempty"` // time after which the staging of a host stops
+	FloorShare          float64  `json:"floor_share"`            // least share of the time in which the host makes progress
+	FloorBytesPerSecond int64    `json:"floor_bytes_per_second"` // least rate of content from the bastion and of the disk, in bytes per second
+	Deadline            Duration `json:"deadline,omitempty"`     // time after which the staging of a host stops
 }
 
 // IdleFactor bounds the limit of a member from below, as a multiple of its idle
@@ -121,20 +121,20 @@ type MemberGoverned struct {
 // LatencyPoint is the disk latency of one member between two scrapes of its
 // metrics: estimates from etcd's own histograms, in seconds.
 type LatencyPoint struct {
-	Host                string         `json:"host"`
-	Window              Duration       `json:"window,omitempty"` // time between the two scrapes
-	WALFsyncP99         float64        `json:"wal_fsync_p99,omitempty"`
-	WALFsyncBucket      *LatencyBucket `json:"wal_fsync_bucket,omitempty"` // bucket of the p99 of the WAL fsyncs; missing: no WAL fsync in the window
-	BackendCommitP99    float64        `json:"backend_commit_p99,omitempty"`
-	BackendCommitBucket *LatencyBucket `json:"backend_commit_bucket,omitempty"` // bucket of the p99 of the backend commits; missing: no backend commit in the window
+	Host                    string         `json:"host"`
+	Window                  Duration       `json:"window,omitempty"` // time between the two scrapes
+	WALFsyncP99Seconds      float64        `json:"wal_fsync_p99_seconds,omitempty"`
+	WALFsyncBucket          *LatencyBucket `json:"wal_fsync_bucket,omitempty"` // bucket of the p99 of the WAL fsyncs; missing: no WAL fsync in the window
+	BackendCommitP99Seconds float64        `json:"backend_commit_p99_seconds,omitempty"`
+	BackendCommitBucket     *LatencyBucket `json:"backend_commit_bucket,omitempty"` // bucket of the p99 of the backend commits; missing: no backend commit in the window
 }
 
 // LatencyBucket is the histogram bucket that contains a quantile. The quantile
 // is only known to lie between the bounds of this bucket.
 type LatencyBucket struct {
-	Low      float64 `json:"low"`            // lower bound, in seconds
-	High     float64 `json:"high,omitempty"` // upper bound, in seconds; missing: the last bucket has no upper bound
-	Observed uint64  `json:"observed"`       // observations in all buckets
+	LowSeconds  float64 `json:"low_seconds"`            // lower bound, in seconds
+	HighSeconds float64 `json:"high_seconds,omitempty"` // upper bound, in seconds; missing: the last bucket has no upper bound
+	Observed    uint64  `json:"observed"`               // observations in all buckets
 }
 
 // The highest disk latencies that the documentation of etcd advises, in
@@ -147,5 +147,5 @@ const (
 // Severity returns the latency of a window as a multiple of the advised
 // latency. So windows and metrics can be compared.
 func (p LatencyPoint) Severity() float64 {
-	return max(p.WALFsyncP99/advisedWALFsync, p.BackendCommitP99/advisedBackendCommit)
+	return max(p.WALFsyncP99Seconds/advisedWALFsync, p.BackendCommitP99Seconds/advisedBackendCommit)
 }

@@ -21,10 +21,10 @@ type Inventory struct {
 
 // Mirror is the content on the bastion for hosts that reach only the bastion.
 type Mirror struct {
-	Repository string `json:"repository,omitempty"` // folder of an ostree repository in archive mode
-	Layout     string `json:"layout,omitempty"`     // folder of an OCI image layout, for rpm-ostree and bootc
-	Rate       int64  `json:"rate,omitempty"`       // bytes per second to all hosts together; 0: no limit
-	HostRate   int64  `json:"host_rate,omitempty"`  // bytes per second to each host; 0: no limit
+	Repository         string `json:"repository,omitempty"`            // folder of an ostree repository in archive mode
+	Layout             string `json:"layout,omitempty"`                // folder of an OCI image layout, for rpm-ostree and bootc
+	BytesPerSecond     int64  `json:"bytes_per_second,omitempty"`      // bytes per second to all hosts together; 0: no limit
+	HostBytesPerSecond int64  `json:"host_bytes_per_second,omitempty"` // bytes per second to each host; 0: no limit
 }
 
 // MinMirrorRate is the lowest rate of a transfer from the bastion, in bytes per
@@ -73,14 +73,14 @@ type SSH struct {
 // OS is the operating system of a pool's hosts, pinned by digest. If only
 // Driver is set, the OS does not change, and only kernel arguments do.
 type OS struct {
-	Driver  string `json:"driver"`             // ostree, rpm-ostree or bootc
-	Remote  string `json:"remote,omitempty"`   // name of the ostree remote on the host
-	Ref     string `json:"ref,omitempty"`      // branch in that remote
-	Commit  string `json:"commit,omitempty"`   // ostree commit, 64 hex digits
-	Image   string `json:"image,omitempty"`    // container image by digest: NAME@sha256:…
-	MinFree int64  `json:"min_free,omitempty"` // bytes that must be free before staging; 0: 1 GiB
-	Version string `json:"version,omitempty"`  // version for max_skew, where the OS has no label with its version
-	Source  string `json:"source,omitempty"`   // BastionSource; "": the source that the host is configured with
+	Driver       string `json:"driver"`                   // ostree, rpm-ostree or bootc
+	Remote       string `json:"remote,omitempty"`         // name of the ostree remote on the host
+	Ref          string `json:"ref,omitempty"`            // branch in that remote
+	Commit       string `json:"commit,omitempty"`         // ostree commit, 64 hex digits
+	Image        string `json:"image,omitempty"`          // container image by digest: NAME@sha256:…
+	MinFreeBytes int64  `json:"min_free_bytes,omitempty"` // bytes that must be free before staging; 0: 1 GiB
+	Version      string `json:"version,omitempty"`        // version for max_skew, where the OS has no label with its version
+	Source       string `json:"source,omitempty"`         // BastionSource; "": the source that the host is configured with
 }
 
 // BastionSource is the source of an OS that hosts fetch from the mirror of the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,11 +35,7 @@ func TestJSONNames(t *testing.T) {
 		if s.test() {
 			continue
 		}
-		ast.Inspect(s.tree, func(n ast.Node) bool {
-			f, ok := n.(*ast.Field)
-			if !ok || f.Tag == nil {
-				return true
-			}
+		for f := range jsonFields(s) {
 			for _, problem := range wrongJSONNames(f) {
 				if foreignNames[s.path()] == "" {
 					t.Errorf("%s: %s", s.fset.Position(f.Pos()), problem)
@@ -46,8 +43,12 @@ func TestJSONNames(t *testing.T) {
 				used[s.path()] = true
 			}
 			fields++
-			return true
-		})
+		}
+		if foreignNames[s.path()] == "" {
+			for _, problem := range untaggedFields(s) {
+				t.Error(problem)
+			}
+		}
 	}
 	if fields < 500 {
 		t.Errorf("only %d fields were found", fields)
@@ -59,20 +60,44 @@ func TestJSONNames(t *testing.T) {
 	}
 }
 
+// jsonName returns the name of a field in JSON, or "" if it has none.
+func jsonName(f *ast.Field) string {
+	if f.Tag == nil {
+		return ""
+	}
+	tag, _ := strconv.Unquote(f.Tag.Value) // the parser has checked it
+	name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+	return strings.TrimPrefix(name, "-")
+}
+
 // wrongJSONNames returns a problem for each name of a field whose tag has another
 // name.
 func wrongJSONNames(f *ast.Field) (problems []string) {
-	tag, _ := strconv.Unquote(f.Tag.Value) // the parser has checked it
-	value, ok := reflect.StructTag(tag).Lookup("json")
-	name, _, _ := strings.Cut(value, ",")
-	if !ok || name == "-" {
-		return nil
-	}
 	for _, id := range f.Names {
-		if want := snakeCase(id.Name); name != want {
+		if name, want := jsonName(f), snakeCase(id.Name); name != want {
 			problems = append(problems, fmt.Sprintf("%s has the name %q in JSON, not %q; rename the tag or the field", id.Name, name, want))
 		}
 	}
+	return problems
+}
+
+// untaggedFields returns a problem for each field that has its Go name in JSON, because other fields of its type have
+// tags and it has none.
+func untaggedFields(s source) (problems []string) {
+	ast.Inspect(s.tree, func(n ast.Node) bool {
+		typ, ok := n.(*ast.StructType)
+		if !ok || !slices.ContainsFunc(typ.Fields.List, func(f *ast.Field) bool { return jsonName(f) != "" }) {
+			return true
+		}
+		for _, f := range typ.Fields.List {
+			for _, id := range f.Names {
+				if id.IsExported() && f.Tag == nil {
+					problems = append(problems, fmt.Sprintf("%s: %s has no tag; add its name in JSON, or \"-\"", s.fset.Position(f.Pos()), id.Name))
+				}
+			}
+		}
+		return true
+	})
 	return problems
 }
 

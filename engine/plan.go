@@ -98,11 +98,11 @@ type Batch struct {
 	After          []Step   `json:"after,omitempty"`
 	Canaries       []string `json:"canaries,omitempty"`        // pools whose hosts in this batch are canaries
 	Soak           Duration `json:"soak,omitempty"`            // remaining soak before the batch
-	PassedCanaries []string `json:"passed_canaries,omitempty"` // canaries that have passed: the after_batch gates in Before ask about them
+	PassedCanaries []string `json:"passed_canaries,omitempty"` // canaries that have passed: the after-batch gates in Before ask about them
 }
 
 // HostsToAsk returns the hosts for which a gate in Before is asked. A
-// before_batch gate is asked for the hosts of the batch, and an after_batch
+// before-batch gate is asked for the hosts of the batch, and an after-batch
 // gate for the canaries before it.
 func (b Batch) HostsToAsk(g Gate) []string {
 	var hosts []string
@@ -246,8 +246,8 @@ const (
 	EtcdDowngrade EtcdUpdateKind = "downgrade" // older than the cluster: etcd does not start
 	EtcdSkips     EtcdUpdateKind = "skips"     // skips a minor version
 
-	EtcdForgetsPromotions   EtcdUpdateKind = "forgets promotions"    // from an etcd that has not stored which learners were promoted: the new etcd may take voters for learners, and not start
-	EtcdMayForgetPromotions EtcdUpdateKind = "may forget promotions" // the same, if nobody knows whether members were learners: the plan only warns
+	EtcdForgetsPromotions   EtcdUpdateKind = "forgets-promotions"    // from an etcd that has not stored which learners were promoted: the new etcd may take voters for learners, and not start
+	EtcdMayForgetPromotions EtcdUpdateKind = "may-forget-promotions" // the same, if nobody knows whether members were learners: the plan only warns
 )
 
 // IsRefused reports whether a plan refuses such an update.

@@ -51,16 +51,16 @@ const (
 	RollbackFailed FailureMode = "rollback" // the failed host boots its previous OS, once for each OS that fails
 )
 
-// Order is the order of the hosts of a pool, with the names that Ansible uses.
+// Order is the order of the hosts of a pool, with names of Ansible in the spelling of holdfast.
 // Hosts of one zone stay together.
 type Order string
 
 // The orders of hosts.
 const (
 	Sorted           Order = "sorted" // by name, zones too; the default
-	ReverseSorted    Order = "reverse_sorted"
+	ReverseSorted    Order = "reverse-sorted"
 	InInventory      Order = "inventory"
-	ReverseInventory Order = "reverse_inventory"
+	ReverseInventory Order = "reverse-inventory"
 	Shuffled         Order = "shuffle" // pseudorandom; the same target always has the same order, so apply follows the plan
 )
 
@@ -102,11 +102,11 @@ type Drain struct {
 
 // Window is a weekly time in which hosts may be disrupted.
 type Window struct {
-	Days     []time.Weekday `json:"days,omitempty"`     // days on which the window opens; empty: every day
-	From     int            `json:"from"`               // opening time, in minutes after midnight
-	To       int            `json:"to"`                 // closing time, in minutes after midnight; a time that is not after From is on the next day
-	Timezone string         `json:"timezone,omitempty"` // IANA time zone; "": UTC
-	Location *time.Location `json:"-"`                  // location of Zone; nil: UTC
+	Days        []time.Weekday `json:"days,omitempty"`     // days on which the window opens; empty: every day
+	FromMinutes int            `json:"from_minutes"`       // opening time, in minutes after midnight
+	ToMinutes   int            `json:"to_minutes"`         // closing time, in minutes after midnight; a time that is not after From is on the next day
+	Timezone    string         `json:"timezone,omitempty"` // IANA time zone; "": UTC
+	Location    *time.Location `json:"-"`                  // location of Zone; nil: UTC
 }
 
 // String returns the window for people: "Fri, Sat 22:00-04:00 Europe/Berlin".
@@ -115,7 +115,7 @@ func (w Window) String() string {
 	if zone == "" {
 		zone = "UTC"
 	}
-	return fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", foldDays(w.Days), w.From/60, w.From%60, w.To/60, w.To%60, zone)
+	return fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", foldDays(w.Days), w.FromMinutes/60, w.FromMinutes%60, w.ToMinutes/60, w.ToMinutes%60, zone)
 }
 
 // TimeZone returns the window's zone.

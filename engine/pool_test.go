@@ -13,15 +13,15 @@ func TestWindowString(t *testing.T) {
 		w    engine.Window
 		want string
 	}{
-		{engine.Window{Days: []time.Weekday{sa, fr}, From: 22 * 60, To: 4 * 60, Timezone: "Europe/Berlin"}, "Fri, Sat 22:00-04:00 Europe/Berlin"},
-		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr}, From: 5, To: 24 * 60}, "Mon-Fri 00:05-24:00 UTC"},
-		{engine.Window{Days: []time.Weekday{fr, sa, su, mo, we}, To: 60}, "Wed, Fri-Mon 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{mo, we, th}, To: 60}, "Mon, Wed, Thu 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{su, mo}, To: 60}, "Sun, Mon 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{su, su}, To: 60}, "Sun 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr, sa}, To: 60}, "Mon-Sat 00:00-01:00 UTC"},
-		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr, sa, su}, To: 60}, "daily 00:00-01:00 UTC"},
-		{engine.Window{From: 12 * 60, To: 12 * 60}, "daily 12:00-12:00 UTC"},
+		{engine.Window{Days: []time.Weekday{sa, fr}, FromMinutes: 22 * 60, ToMinutes: 4 * 60, Timezone: "Europe/Berlin"}, "Fri, Sat 22:00-04:00 Europe/Berlin"},
+		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr}, FromMinutes: 5, ToMinutes: 24 * 60}, "Mon-Fri 00:05-24:00 UTC"},
+		{engine.Window{Days: []time.Weekday{fr, sa, su, mo, we}, ToMinutes: 60}, "Wed, Fri-Mon 00:00-01:00 UTC"},
+		{engine.Window{Days: []time.Weekday{mo, we, th}, ToMinutes: 60}, "Mon, Wed, Thu 00:00-01:00 UTC"},
+		{engine.Window{Days: []time.Weekday{su, mo}, ToMinutes: 60}, "Sun, Mon 00:00-01:00 UTC"},
+		{engine.Window{Days: []time.Weekday{su, su}, ToMinutes: 60}, "Sun 00:00-01:00 UTC"},
+		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr, sa}, ToMinutes: 60}, "Mon-Sat 00:00-01:00 UTC"},
+		{engine.Window{Days: []time.Weekday{mo, tu, we, th, fr, sa, su}, ToMinutes: 60}, "daily 00:00-01:00 UTC"},
+		{engine.Window{FromMinutes: 12 * 60, ToMinutes: 12 * 60}, "daily 12:00-12:00 UTC"},
 	} {
 		if got := c.w.String(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -29,12 +29,12 @@ pool "worker" {
   # Any number of gates: each is tried every five seconds until it exits 0.
   gate "ceph" {
     command = "ceph health | grep -q HEALTH_OK"
-    when    = ["before_batch", "after_host"]
+    when    = ["before-batch", "after-host"]
     timeout = "30m"
   }
   gate "node" {
     command = "kubectl wait --for=condition=Ready \"node/$HOLDFAST_HOST\" --timeout=5s"
-    when    = ["after_host"]
+    when    = ["after-host"]
   }
 }
 

@@ -54,7 +54,7 @@ pool "worker" {
 
   # Asked once, before anything is touched.
   gate "freeze" {
-    when = ["before_run"]
+    when = ["before-run"]
     http {
       url    = "https://changes.careful.example/freeze/{pool}"
       status = 200
@@ -65,7 +65,7 @@ pool "worker" {
   # A command on the bastion.
   gate "ceph" {
     command = "ceph health | grep -q HEALTH_OK"
-    when    = ["before_batch", "after_host"]
+    when    = ["before-batch", "after-host"]
     timeout = "30m"
   }
 
@@ -73,7 +73,7 @@ pool "worker" {
   # apart, after at most 20 bad ones.
   gate "storage" {
     host_command = "systemctl is-active --quiet ceph-osd.target"
-    when         = ["after_host"]
+    when         = ["after-host"]
     interval     = "10s"
     retries      = 20
     successes    = 3
@@ -81,14 +81,14 @@ pool "worker" {
 
   # What the host itself serves.
   gate "app" {
-    when = ["after_host"]
+    when = ["after-host"]
     http { url = "http://{address}:8080/healthz" }
   }
 
   # Good if the query gives anything, which a comparison does where it holds.
   # Without an error there is no series to add up, so that it takes the 0.
   gate "errors" {
-    when    = ["after_batch"]
+    when    = ["after-batch"]
     timeout = "15m"
     promql {
       url   = "https://prometheus.careful.example"

@@ -41,7 +41,7 @@ pool "worker" {
   # too, but then the command line shows it to everybody while it runs.
   gate "monitoring" {
     command = "printf 'header = \"Authorization: Bearer %s\"' \"$HOLDFAST_VAR_token\" | curl -fsS --config - ${local.monitoring}/ok"
-    when    = ["before_batch"]
+    when    = ["before-batch"]
   }
   ssh { port = var.worker_port }
 }

@@ -124,8 +124,8 @@ func TestEtcdStatus(t *testing.T) {
 		for _, q := range []struct {
 			p99    float64
 			bucket *engine.LatencyBucket
-		}{{l.WALFsyncP99, l.WALFsyncBucket}, {l.BackendCommitP99, l.BackendCommitBucket}} {
-			if q.bucket == nil || q.bucket.Observed == 0 || q.p99 <= 0 || q.p99 < q.bucket.Low || q.bucket.High > 0 && q.p99 > q.bucket.High {
+		}{{l.WALFsyncP99Seconds, l.WALFsyncBucket}, {l.BackendCommitP99Seconds, l.BackendCommitBucket}} {
+			if q.bucket == nil || q.bucket.Observed == 0 || q.p99 <= 0 || q.p99 < q.bucket.LowSeconds || q.bucket.HighSeconds > 0 && q.p99 > q.bucket.HighSeconds {
 				t.Errorf("p99 %v in bucket %+v of %s", q.p99, q.bucket, l.Host)
 			}
 		}

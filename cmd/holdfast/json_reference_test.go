@@ -340,14 +340,17 @@ func kindOf(typ reflect.Type) string {
 	return "number"
 }
 
-// typeTitle returns the heading of a type. It distinguishes types of package
-// rules from types of the same name in package engine.
+// typeTitle returns the heading of a type. It distinguishes types of packages
+// rules and restore from types of the same name in other packages.
 func typeTitle(typ reflect.Type) string {
 	if typ == reflect.TypeFor[event.Type]() {
 		return "EventType"
 	}
 	if strings.HasSuffix(typ.PkgPath(), "/rules") && !strings.HasPrefix(typ.Name(), "Diff") {
 		return "Diff" + typ.Name()
+	}
+	if strings.HasSuffix(typ.PkgPath(), "/restore") && !strings.HasPrefix(typ.Name(), "Preview") {
+		return "Restore" + typ.Name()
 	}
 	return strings.ToUpper(typ.Name()[:1]) + typ.Name()[1:]
 }

@@ -116,7 +116,7 @@ func addExcesses(s *engine.ClusterStatus, spec engine.Cluster) {
 			engine.LatencyMetric
 			p99   float64
 			limit engine.Duration
-		}{{engine.WALFsync, p.WALFsyncP99, limits.WALFsyncP99}, {engine.BackendCommit, p.BackendCommitP99, limits.BackendCommitP99}} {
+		}{{engine.WALFsync, p.WALFsyncP99Seconds, limits.WALFsyncP99}, {engine.BackendCommit, p.BackendCommitP99Seconds, limits.BackendCommitP99}} {
 			if limit := time.Duration(metric.limit).Seconds(); metric.p99 > limit {
 				s.LatencyProblems = append(s.LatencyProblems, fmt.Sprintf("slow disk on %s: p99 of %s is %.0f ms, the limit %.0f ms", p.Host, metric.Words(), metric.p99*1000, limit*1000))
 			}

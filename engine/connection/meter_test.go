@@ -16,8 +16,8 @@ import (
 // their defaults, is named, and still counts as healthy.
 func TestAddExcesses(t *testing.T) {
 	s := engine.ClusterStatus{Latency: []engine.LatencyPoint{
-		{Host: "etcd-0", WALFsyncP99: 0.009, BackendCommitP99: 0.024},
-		{Host: "etcd-1", WALFsyncP99: 0.058, BackendCommitP99: 0.024},
+		{Host: "etcd-0", WALFsyncP99Seconds: 0.009, BackendCommitP99Seconds: 0.024},
+		{Host: "etcd-1", WALFsyncP99Seconds: 0.058, BackendCommitP99Seconds: 0.024},
 	}}
 	addExcesses(&s, engine.Cluster{NotGoverned: true})
 	if len(s.LatencyProblems) > 0 {

@@ -78,9 +78,9 @@ func (p *progress) reportEnd() {
 	if p.transfer.Report == nil || sent == p.before {
 		return
 	}
-	r := event.Progress{Bytes: sent, Again: again, Ended: true}
+	r := event.Progress{Bytes: sent, AgainBytes: again, Ended: true}
 	if took := time.Since(p.began); took > 0 {
-		r.Rate = int64(float64(sent-p.before) / took.Seconds())
+		r.BytesPerSecond = int64(float64(sent-p.before) / took.Seconds())
 	}
 	p.transfer.Report(r)
 }
@@ -89,11 +89,11 @@ func (p *progress) reportEnd() {
 // It leaves out a total that is smaller than the other bytes, because such a total
 // is wrong.
 func newProgress(sent, again, total, rate int64) event.Progress {
-	r := event.Progress{Bytes: sent, Again: again, Total: total, Rate: rate}
+	r := event.Progress{Bytes: sent, AgainBytes: again, TotalBytes: total, BytesPerSecond: rate}
 	left := total - (sent - again)
 	switch {
 	case left < 0:
-		r.Total = 0
+		r.TotalBytes = 0
 	case rate > 0 && total > 0:
 		r.Remaining = engine.Duration((time.Duration(float64(left)/float64(rate)) * time.Second).Round(time.Second))
 	}

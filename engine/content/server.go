@@ -42,7 +42,7 @@ type Server struct {
 // NewServer returns a server for a mirror. It opens the mirror when a host
 // needs it.
 func NewServer(m engine.Mirror) *Server {
-	s := &Server{mirror: m, limits: newLimits(m.Rate, m.HostRate), tracker: newTracker(), stores: map[storeKind]store{}, sizes: map[engine.Content]*expectedSize{}}
+	s := &Server{mirror: m, limits: newLimits(m.BytesPerSecond, m.HostBytesPerSecond), tracker: newTracker(), stores: map[storeKind]store{}, sizes: map[engine.Content]*expectedSize{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }

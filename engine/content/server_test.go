@@ -103,7 +103,7 @@ func (h host) serveCommit(t *testing.T, s *content.Server, commit string, wrap f
 	var last atomic.Int64
 	once := serveTransfer(t, s, l, content.Transfer{Host: h.name, Step: h.step, Content: engine.Content{Commit: commit}, Report: func(p event.Progress) {
 		last.Store(p.Bytes)
-		h.again.Store(p.Again)
+		h.again.Store(p.AgainBytes)
 	}})
 	return url, func() int64 { once(); return last.Load() }
 }
@@ -163,7 +163,7 @@ func TestHostsPullThroughTheirConnections(t *testing.T) {
 	t.Parallel()
 	folder, commit := makeMirror(t)
 	const rate = 4 << 20
-	s := newServer(t, engine.Mirror{Repository: folder, Rate: rate})
+	s := newServer(t, engine.Mirror{Repository: folder, BytesPerSecond: rate})
 	const whole = fileBytes * fileCount
 	began := time.Now()
 	var work conc.WaitGroup

@@ -50,12 +50,12 @@ func TestProgressBeginsWithTheStep(t *testing.T) {
 		if c.begins {
 			addEvent(event.StepStarted, nil)
 		}
-		if p := fetch(c.step); p.Bytes != c.bytes || p.Again != c.again {
-			t.Errorf("step %d: %d bytes, %d of them again; want %d and %d", c.step, p.Bytes, p.Again, c.bytes, c.again)
+		if p := fetch(c.step); p.Bytes != c.bytes || p.AgainBytes != c.again {
+			t.Errorf("step %d: %d bytes, %d of them again; want %d and %d", c.step, p.Bytes, p.AgainBytes, c.bytes, c.again)
 		}
 	}
-	if sums := tally.Host("h"); sums.Fetched != received || sums.FetchedAgain != 100_000 {
-		t.Errorf("the totals are %d bytes, %d of them again; %d were received", sums.Fetched, sums.FetchedAgain, received)
+	if sums := tally.Host("h"); sums.FetchedBytes != received || sums.FetchedAgainBytes != 100_000 {
+		t.Errorf("the totals are %d bytes, %d of them again; %d were received", sums.FetchedBytes, sums.FetchedAgainBytes, received)
 	}
 }
 

@@ -232,7 +232,7 @@ func scrapesMetrics(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluste
 		t.Errorf("p99 %+v, %v", p99, ok)
 	}
 	point := after.P99Since(before, "etcd-1")
-	if b := point.WALFsyncBucket; b == nil || point.Window <= 0 || point.WALFsyncP99 < b.Low || b.High > 0 && point.WALFsyncP99 > b.High || b.Observed != p99.Observed {
+	if b := point.WALFsyncBucket; b == nil || point.Window <= 0 || point.WALFsyncP99Seconds < b.LowSeconds || b.HighSeconds > 0 && point.WALFsyncP99Seconds > b.HighSeconds || b.Observed != p99.Observed {
 		t.Errorf("point %+v, bucket %+v", point, point.WALFsyncBucket)
 	}
 	if after.Quota == 0 {

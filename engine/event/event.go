@@ -109,12 +109,12 @@ type Flag struct {
 // Progress is the progress of a transfer from the bastion to a host. A total of
 // zero means that the total is unknown.
 type Progress struct {
-	Bytes     int64           `json:"bytes,omitempty"`     // bytes sent since the step began
-	Again     int64           `json:"again,omitempty"`     // of these, bytes that were sent before and lost with a connection
-	Total     int64           `json:"total,omitempty"`     // expected bytes; the host may already have some of them
-	Rate      int64           `json:"rate,omitempty"`      // bytes per second over about the last half minute; with Ended, over the connection
-	Remaining engine.Duration `json:"remaining,omitempty"` // expected time until the end of the transfer
-	Ended     bool            `json:"ended,omitempty"`     // this is the last report of one connection; after a lost one, others follow in the same step
+	Bytes          int64           `json:"bytes,omitempty"`            // bytes sent since the step began
+	AgainBytes     int64           `json:"again_bytes,omitempty"`      // of these, bytes that were sent before and lost with a connection
+	TotalBytes     int64           `json:"total_bytes,omitempty"`      // expected bytes; the host may already have some of them
+	BytesPerSecond int64           `json:"bytes_per_second,omitempty"` // bytes per second over about the last half minute; with Ended, over the connection
+	Remaining      engine.Duration `json:"remaining,omitempty"`        // expected time until the end of the transfer
+	Ended          bool            `json:"ended,omitempty"`            // this is the last report of one connection; after a lost one, others follow in the same step
 }
 
 // Sample is an etcd cluster at one moment of a run.
@@ -157,17 +157,17 @@ type MemberLatency struct {
 
 // HostTotals has the figures of one host over a run.
 type HostTotals struct {
-	Host         string          `json:"host"`
-	Cluster      string          `json:"cluster,omitempty"`       // etcd cluster of its member
-	Fetched      int64           `json:"fetched,omitempty"`       // bytes that the bastion sent to the host
-	FetchedAgain int64           `json:"fetched_again,omitempty"` // of these, bytes that it had sent before, and that were lost with a connection
-	Rate         int64           `json:"rate,omitempty"`          // bytes per second, over the steps that fetched something
-	Slowed       engine.Duration `json:"slowed,omitempty"`        // time that its staging was slowed
-	Paused       engine.Duration `json:"paused,omitempty"`        // time that its staging was paused
-	Fixed        engine.Duration `json:"fixed,omitempty"`         // time that its staging had a fixed pace
-	Down         engine.Duration `json:"down,omitempty"`          // time from the order to reboot until the host answered; from the start of the wait, if an earlier run ordered the reboot
-	MemberDown   engine.Duration `json:"member_down,omitempty"`   // time that the cluster lacked its member: from the order to reboot until the member was back, and during defragmentations
-	FailedProbes int             `json:"failed_probes,omitempty"` // samples in which its member was not healthy
+	Host              string          `json:"host"`
+	Cluster           string          `json:"cluster,omitempty"`             // etcd cluster of its member
+	FetchedBytes      int64           `json:"fetched_bytes,omitempty"`       // bytes that the bastion sent to the host
+	FetchedAgainBytes int64           `json:"fetched_again_bytes,omitempty"` // of these, bytes that it had sent before, and that were lost with a connection
+	BytesPerSecond    int64           `json:"bytes_per_second,omitempty"`    // bytes per second, over the steps that fetched something
+	Slowed            engine.Duration `json:"slowed,omitempty"`              // time that its staging was slowed
+	Paused            engine.Duration `json:"paused,omitempty"`              // time that its staging was paused
+	Fixed             engine.Duration `json:"fixed,omitempty"`               // time that its staging had a fixed pace
+	Down              engine.Duration `json:"down,omitempty"`                // time from the order to reboot until the host answered; from the start of the wait, if an earlier run ordered the reboot
+	MemberDown        engine.Duration `json:"member_down,omitempty"`         // time that the cluster lacked its member: from the order to reboot until the member was back, and during defragmentations
+	FailedProbes      int             `json:"failed_probes,omitempty"`       // samples in which its member was not healthy
 }
 
 // ClusterTotals has the figures of one etcd cluster over a run.

@@ -46,7 +46,7 @@ func TestConverges(t *testing.T) {
 			if x.decision.Stop != "" {
 				t.Fatalf("stopped at %s: %+v", x.at, x.decision)
 			}
-			if r := x.reading.Window; r.WALFsyncP99 > s.Common.WALFsync.Seconds() {
+			if r := x.reading.Window; r.WALFsyncP99Seconds > s.Common.WALFsync.Seconds() {
 				over++
 			}
 		}
@@ -224,7 +224,7 @@ func TestSafeKnobsWereObserved(t *testing.T) {
 		s := d.idleSettings()
 		confirmed := governor.New(governor.Settings{Common: s.Common}).First().Safe // the floor
 		for _, x := range d.governStaging(s, 2*time.Minute) {
-			good := x.reading.Recent.WALFsyncP99 <= s.Common.WALFsync.Seconds()
+			good := x.reading.Recent.WALFsyncP99Seconds <= s.Common.WALFsync.Seconds()
 			if good && x.knobs.Rate > confirmed.Rate {
 				confirmed = x.knobs
 			}
@@ -241,7 +241,7 @@ func TestSafeKnobsWereObserved(t *testing.T) {
 func TestLongWindowHoldsThePace(t *testing.T) {
 	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 1, Began: began})
 	point := func(p99 float64) engine.LatencyPoint {
-		return engine.LatencyPoint{WALFsyncP99: p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 100}}
+		return engine.LatencyPoint{WALFsyncP99Seconds: p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 100}}
 	}
 	before, falls := c.First().Knobs, 0
 	for second := 1; second <= 90; second++ {
@@ -265,7 +265,7 @@ func TestLongWindowHoldsThePace(t *testing.T) {
 func TestIdleLatencyRaisesLimits(t *testing.T) {
 	for p99, slowed := range map[float64]bool{0.030: false, 0.060: true} {
 		c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 1, Began: began})
-		point := engine.LatencyPoint{WALFsyncP99: p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 100}}
+		point := engine.LatencyPoint{WALFsyncP99Seconds: p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 100}}
 		d := c.AddSample(began.Add(time.Second), []governor.Reading{{Host: "etcd-0", Recent: point, Window: point, Idle: point}})
 		if (d.State == engine.GovernorSlowed) != slowed {
 			t.Errorf("%g s: %+v", p99, d)

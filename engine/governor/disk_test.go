@@ -102,7 +102,7 @@ func (d *disk) latencyPoint(window time.Duration) engine.LatencyPoint {
 	if len(all) == 0 {
 		return p
 	}
-	p.WALFsyncP99 = nthLongest(all, len(all)-int(math.Ceil(0.99*float64(len(all))))+1).Seconds()
+	p.WALFsyncP99Seconds = nthLongest(all, len(all)-int(math.Ceil(0.99*float64(len(all))))+1).Seconds()
 	p.WALFsyncBucket = &engine.LatencyBucket{Observed: uint64(len(all))}
 	return p
 }

@@ -79,8 +79,8 @@ const mostIdle = 10
 func (l Limits) Raised(idle engine.LatencyPoint) Limits {
 	highest := l.Highest()
 	return Limits{
-		WALFsync:      max(l.WALFsync, min(durationOf(idle.WALFsyncP99*engine.IdleFactor), highest.WALFsync)),
-		BackendCommit: max(l.BackendCommit, min(durationOf(idle.BackendCommitP99*engine.IdleFactor), highest.BackendCommit)),
+		WALFsync:      max(l.WALFsync, min(durationOf(idle.WALFsyncP99Seconds*engine.IdleFactor), highest.WALFsync)),
+		BackendCommit: max(l.BackendCommit, min(durationOf(idle.BackendCommitP99Seconds*engine.IdleFactor), highest.BackendCommit)),
 	}
 }
 
@@ -91,7 +91,7 @@ func (l Limits) Highest() Limits {
 
 // P99Of returns the p99 of a latency. Either is 0 if it was not observed.
 func P99Of(p engine.LatencyPoint) (walFsync, backendCommit time.Duration) {
-	return durationOf(p.WALFsyncP99), durationOf(p.BackendCommitP99)
+	return durationOf(p.WALFsyncP99Seconds), durationOf(p.BackendCommitP99Seconds)
 }
 
 // mostRaised bounds how far the limits of a member rise during a staging, as a
@@ -149,10 +149,10 @@ func (c *Controller) compareReading(r Reading, p engine.LatencyPoint) []Excess {
 		all = append(all, Excess{Host: r.Host, Metric: metric, P99: durationOf(p99), Limit: limit, Window: time.Duration(p.Window), idle: durationOf(idle)})
 	}
 	if p.WALFsyncBucket != nil {
-		add(engine.WALFsync, p.WALFsyncP99, r.Idle.WALFsyncP99, limits.WALFsync)
+		add(engine.WALFsync, p.WALFsyncP99Seconds, r.Idle.WALFsyncP99Seconds, limits.WALFsync)
 	}
 	if p.BackendCommitBucket != nil {
-		add(engine.BackendCommit, p.BackendCommitP99, r.Idle.BackendCommitP99, limits.BackendCommit)
+		add(engine.BackendCommit, p.BackendCommitP99Seconds, r.Idle.BackendCommitP99Seconds, limits.BackendCommit)
 	}
 	return all
 }

@@ -39,7 +39,7 @@ func (o observed) Latency(host string, exceptional int) engine.LatencyPoint {
 	slices.Sort(took)
 	n := len(took)
 	rank := min(int(math.Ceil(0.99*float64(n))), max(n-exceptional, (n+1)/2))
-	p.WALFsyncP99, p.WALFsyncBucket = took[rank-1].Seconds(), &engine.LatencyBucket{Observed: uint64(n)}
+	p.WALFsyncP99Seconds, p.WALFsyncBucket = took[rank-1].Seconds(), &engine.LatencyBucket{Observed: uint64(n)}
 	return p
 }
 
@@ -96,7 +96,7 @@ func (d *disk) stageWatched(bytes float64, longest time.Duration) outcome {
 	}
 	d.knobs = governor.Knobs{}
 	d.simulate(max(governor.LongTime-o.took, 0))
-	o.idle, o.during = idle.Latency("", 0).WALFsyncP99, d.readCounters().Since(from).Latency("", 0).WALFsyncP99
+	o.idle, o.during = idle.Latency("", 0).WALFsyncP99Seconds, d.readCounters().Since(from).Latency("", 0).WALFsyncP99Seconds
 	o.limit = settings.Limits["etcd-0"].WALFsync.Seconds()
 	return o
 }

@@ -12,10 +12,10 @@ import (
 // host is being staged, and by the metric that is worst in relation to its
 // limit.
 func TestWorstMemberDecides(t *testing.T) {
-	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 2, Began: began, Limits: map[string]governor.Limits{"etcd-1": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.1})}})
+	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 2, Began: began, Limits: map[string]governor.Limits{"etcd-1": limits.Raised(engine.LatencyPoint{WALFsyncP99Seconds: 0.1})}})
 	point := func(wal, commit float64) engine.LatencyPoint {
 		b := &engine.LatencyBucket{Observed: 100}
-		return engine.LatencyPoint{WALFsyncP99: wal, WALFsyncBucket: b, BackendCommitP99: commit, BackendCommitBucket: b}
+		return engine.LatencyPoint{WALFsyncP99Seconds: wal, WALFsyncBucket: b, BackendCommitP99Seconds: commit, BackendCommitBucket: b}
 	}
 	d := c.AddSample(began.Add(time.Second), []governor.Reading{
 		{Host: "etcd-0", Recent: point(0.009, 0.060)},
@@ -159,13 +159,13 @@ func TestFarTooMuchMeansTheFloor(t *testing.T) {
 // TestIdleLatencyRaisesLimitsOnlySoFar checks that the idle latency, before or during the staging, raises the limits to at
 // most ten times those of the cluster.
 func TestIdleLatencyRaisesLimitsOnlySoFar(t *testing.T) {
-	idle := engine.LatencyPoint{WALFsyncP99: 0.9, BackendCommitP99: 0.03}
+	idle := engine.LatencyPoint{WALFsyncP99Seconds: 0.9, BackendCommitP99Seconds: 0.03}
 	if got, want := limits.Raised(idle), (governor.Limits{WALFsync: 100 * time.Millisecond, BackendCommit: 37500 * time.Microsecond}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	r := steadyReading("etcd-0", 0.3)
 	r.Idle = idle
-	s := governor.Settings{AbortAfter: time.Hour, Members: 1, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(engine.LatencyPoint{WALFsyncP99: 0.07})}}
+	s := governor.Settings{AbortAfter: time.Hour, Members: 1, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(engine.LatencyPoint{WALFsyncP99Seconds: 0.07})}}
 	if _, last := decideFirstAndLast(s, 10, r); last.Cause.Limit != 100*time.Millisecond {
 		t.Errorf("%+v", last)
 	}

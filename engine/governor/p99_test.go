@@ -58,7 +58,7 @@ func TestKeepsTheP99(t *testing.T) {
 // TestRaisedLimitLeavesRoom checks a limit of 1.25 times the idle latency. The
 // pace rises although the latency of an undisturbed member is near the limit.
 func TestRaisedLimitLeavesRoom(t *testing.T) {
-	idle := engine.LatencyPoint{WALFsyncP99: 0.014, WALFsyncBucket: &engine.LatencyBucket{Observed: 1000}}
+	idle := engine.LatencyPoint{WALFsyncP99Seconds: 0.014, WALFsyncBucket: &engine.LatencyBucket{Observed: 1000}}
 	c := governor.New(governor.Settings{Common: limits, AbortAfter: time.Hour, Members: 1, Began: began, Limits: map[string]governor.Limits{"etcd-0": limits.Raised(idle)}})
 	before := c.First().Knobs
 	for second := range 30 {

@@ -99,7 +99,9 @@ func (x tick) isAtFloor() bool {
 	return x.knobs.Slice == 0 || x.knobs == floor
 }
 
-func (x tick) isOver(limit time.Duration) bool { return x.reading.Window.WALFsyncP99 > limit.Seconds() }
+func (x tick) isOver(limit time.Duration) bool {
+	return x.reading.Window.WALFsyncP99Seconds > limit.Seconds()
+}
 
 // TestReplayedLoads checks that the controller keeps the floor while recorded
 // loads use the disk, and that it converges: after a minute of low load, three

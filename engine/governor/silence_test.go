@@ -12,7 +12,7 @@ import (
 func pointOf(window time.Duration, p99 float64, observed uint64) engine.LatencyPoint {
 	p := engine.LatencyPoint{Window: engine.Duration(window)}
 	if observed > 0 {
-		p.WALFsyncP99, p.WALFsyncBucket = p99, &engine.LatencyBucket{Observed: observed}
+		p.WALFsyncP99Seconds, p.WALFsyncBucket = p99, &engine.LatencyBucket{Observed: observed}
 	}
 	return p
 }
@@ -93,7 +93,7 @@ func TestStalledBackendIsSeenBesideItsWAL(t *testing.T) {
 		r := writingReading("etcd-0", second, 20, always)
 		commits := writingReading("etcd-0", second, 8, func(s int) bool { return s <= stallBegins })
 		for p, c := range map[*engine.LatencyPoint]engine.LatencyPoint{&r.Recent: commits.Recent, &r.Window: commits.Window, &r.Long: commits.Long} {
-			p.BackendCommitP99, p.BackendCommitBucket = c.WALFsyncP99, c.WALFsyncBucket
+			p.BackendCommitP99Seconds, p.BackendCommitBucket = c.WALFsyncP99Seconds, c.WALFsyncBucket
 		}
 		return []governor.Reading{r}
 	})
@@ -116,11 +116,11 @@ func TestStalledBackendHoldsThePaceOfARareWAL(t *testing.T) {
 	all := decideEach(governor.Settings{AbortAfter: time.Hour, Members: 1}, func(second int) []governor.Reading {
 		r := writingReading("etcd-0", second, 20, func(s int) bool { return s <= stallBegins+5 })
 		if second > stallBegins+7 {
-			r.Recent.WALFsyncP99, r.Recent.WALFsyncBucket = 0.002, &engine.LatencyBucket{Observed: 1}
+			r.Recent.WALFsyncP99Seconds, r.Recent.WALFsyncBucket = 0.002, &engine.LatencyBucket{Observed: 1}
 		}
 		commits := writingReading("etcd-0", second, 8, func(s int) bool { return s <= stallBegins })
 		for p, c := range map[*engine.LatencyPoint]engine.LatencyPoint{&r.Recent: commits.Recent, &r.Window: commits.Window, &r.Long: commits.Long} {
-			p.BackendCommitP99, p.BackendCommitBucket = c.WALFsyncP99, c.WALFsyncBucket
+			p.BackendCommitP99Seconds, p.BackendCommitBucket = c.WALFsyncP99Seconds, c.WALFsyncBucket
 		}
 		return []governor.Reading{r}
 	})
@@ -138,7 +138,7 @@ func TestFewFsyncsWithoutCommitsAreNoStall(t *testing.T) {
 		r := writingReading("etcd-0", second, 1, func(s int) bool { return s%2 == 0 })
 		commits := writingReading("etcd-0", second, 8, func(s int) bool { return s <= stallBegins })
 		for p, c := range map[*engine.LatencyPoint]engine.LatencyPoint{&r.Recent: commits.Recent, &r.Window: commits.Window, &r.Long: commits.Long} {
-			p.BackendCommitP99, p.BackendCommitBucket = c.WALFsyncP99, c.WALFsyncBucket
+			p.BackendCommitP99Seconds, p.BackendCommitBucket = c.WALFsyncP99Seconds, c.WALFsyncBucket
 		}
 		return []governor.Reading{r}
 	})

@@ -164,8 +164,8 @@ func (m *memberWatch) idleLatency() engine.LatencyPoint {
 		return engine.LatencyPoint{}
 	}
 	idle, long := IdleLatency(m.host, sumOf(m.newestIdle(idleTime))), IdleLatency(m.host, sumOf(m.idle))
-	idle.WALFsyncP99 = min(idle.WALFsyncP99, long.WALFsyncP99)
-	idle.BackendCommitP99 = min(idle.BackendCommitP99, long.BackendCommitP99)
+	idle.WALFsyncP99Seconds = min(idle.WALFsyncP99Seconds, long.WALFsyncP99Seconds)
+	idle.BackendCommitP99Seconds = min(idle.BackendCommitP99Seconds, long.BackendCommitP99Seconds)
 	return idle
 }
 

@@ -24,16 +24,16 @@ func (c counters) Since(earlier governor.Counters) governor.Counters {
 
 func (c counters) Plus(other governor.Counters) governor.Counters {
 	o := other.(counters)
-	c.more = max(c.more, o.Latency("", 0).WALFsyncP99)
+	c.more = max(c.more, o.Latency("", 0).WALFsyncP99Seconds)
 	return c
 }
 
 func (c counters) Latency(host string, _ int) engine.LatencyPoint {
-	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.at - c.from), WALFsyncP99: c.more, WALFsyncBucket: &engine.LatencyBucket{Observed: 1}}
+	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.at - c.from), WALFsyncP99Seconds: c.more, WALFsyncBucket: &engine.LatencyBucket{Observed: 1}}
 	for at := c.from + time.Second; at <= c.at; at += time.Second {
-		p.WALFsyncP99 = max(p.WALFsyncP99, c.fsync(at))
+		p.WALFsyncP99Seconds = max(p.WALFsyncP99Seconds, c.fsync(at))
 		if c.commit != nil {
-			p.BackendCommitP99 = max(p.BackendCommitP99, c.commit(at))
+			p.BackendCommitP99Seconds = max(p.BackendCommitP99Seconds, c.commit(at))
 		}
 	}
 	return p
@@ -60,10 +60,10 @@ func TestWatch(t *testing.T) {
 		if r.Missing != (at == 0) || !readings[1].Missing {
 			t.Fatalf("at %s: %+v", at, readings)
 		}
-		if slow := at >= 20*time.Second && at < 23*time.Second; (r.Recent.WALFsyncP99 > 0.1) != slow {
+		if slow := at >= 20*time.Second && at < 23*time.Second; (r.Recent.WALFsyncP99Seconds > 0.1) != slow {
 			t.Errorf("at %s: recent %+v", at, r.Recent)
 		}
-		if slow := at >= 20*time.Second && at < 30*time.Second; (r.Window.WALFsyncP99 > 0.1) != slow {
+		if slow := at >= 20*time.Second && at < 30*time.Second; (r.Window.WALFsyncP99Seconds > 0.1) != slow {
 			t.Errorf("at %s: window %+v", at, r.Window)
 		}
 	}
@@ -72,7 +72,7 @@ func TestWatch(t *testing.T) {
 		t.Fatalf("%+v", report)
 	}
 	m := report[0]
-	if m.Idle.WALFsyncP99 != 0.002 || m.Staging.Window != engine.Duration(time.Minute) || m.Worst.WALFsyncP99 != 0.5 || m.WorstAt != began.Add(10*time.Second) {
+	if m.Idle.WALFsyncP99Seconds != 0.002 || m.Staging.Window != engine.Duration(time.Minute) || m.Worst.WALFsyncP99Seconds != 0.5 || m.WorstAt != began.Add(10*time.Second) {
 		t.Errorf("%+v", m)
 	}
 }
@@ -105,11 +105,11 @@ func TestPausesTellTheIdleLatency(t *testing.T) {
 		case at > 10*time.Second:
 			want = 0.003
 		}
-		if at > 0 && at != 65*time.Second && r.Idle.WALFsyncP99 != want {
-			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99, want)
+		if at > 0 && at != 65*time.Second && r.Idle.WALFsyncP99Seconds != want {
+			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99Seconds, want)
 		}
 	}
-	if idle := w.Report()[0].Idle; idle.WALFsyncP99 != 0.002 {
+	if idle := w.Report()[0].Idle; idle.WALFsyncP99Seconds != 0.002 {
 		t.Errorf("idle before: %+v", idle)
 	}
 }
@@ -138,8 +138,8 @@ func TestStagingBeforeAPauseIsNotIdle(t *testing.T) {
 		if at > 33*time.Second {
 			want = 0.003
 		}
-		if !r.Missing && r.Idle.WALFsyncP99 != want {
-			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99, want)
+		if !r.Missing && r.Idle.WALFsyncP99Seconds != want {
+			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99Seconds, want)
 		}
 	}
 }
@@ -166,8 +166,8 @@ func TestLateAnswersAreNotIdleTooEarly(t *testing.T) {
 		if at > 30*time.Second+late {
 			want = 0.003
 		}
-		if !r.Missing && r.Idle.WALFsyncP99 != want {
-			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99, want)
+		if !r.Missing && r.Idle.WALFsyncP99Seconds != want {
+			t.Errorf("at %s: idle %g, want %g", at, r.Idle.WALFsyncP99Seconds, want)
 		}
 	}
 }
@@ -188,9 +188,9 @@ func (c rareCounters) Plus(other governor.Counters) governor.Counters {
 }
 
 func (c rareCounters) Latency(host string, _ int) engine.LatencyPoint {
-	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.seconds) * engine.Duration(time.Second), WALFsyncP99: 0.005, WALFsyncBucket: &engine.LatencyBucket{Observed: uint64(20 * c.seconds)}}
+	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.seconds) * engine.Duration(time.Second), WALFsyncP99Seconds: 0.005, WALFsyncBucket: &engine.LatencyBucket{Observed: uint64(20 * c.seconds)}}
 	if 100*c.slow > 20*c.seconds {
-		p.WALFsyncP99 = 0.02
+		p.WALFsyncP99Seconds = 0.02
 	}
 	return p
 }
@@ -210,11 +210,11 @@ func TestIdleLatencyRisesOnlyByALoadThatStays(t *testing.T) {
 			slow++ // 2.5 % of the observations
 		}
 		r := w.AddScrapes(began.Add(time.Duration(second)*time.Second), []governor.Scrape{{Host: "etcd-0", Counters: rareCounters{second, slow}}}, began)[0]
-		switch raised := r.Idle.WALFsyncP99 > 0.005; {
+		switch raised := r.Idle.WALFsyncP99Seconds > 0.005; {
 		case second < 300 && raised, second > 430 && raised:
-			t.Errorf("at %d s: idle %g s", second, r.Idle.WALFsyncP99)
+			t.Errorf("at %d s: idle %g s", second, r.Idle.WALFsyncP99Seconds)
 		case second > 360 && second <= 400 && !raised:
-			t.Errorf("at %d s: idle %g s, although the load stays", second, r.Idle.WALFsyncP99)
+			t.Errorf("at %d s: idle %g s, although the load stays", second, r.Idle.WALFsyncP99Seconds)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func TestWorstWindowIsNotTheFirstSecond(t *testing.T) {
 		if at == 0 {
 			continue
 		}
-		if m := w.Report()[0]; m.Worst.Window != engine.Duration(min(at, 10*time.Second)) || m.WorstAt != began || m.Worst.WALFsyncP99 != 0.028 {
+		if m := w.Report()[0]; m.Worst.Window != engine.Duration(min(at, 10*time.Second)) || m.WorstAt != began || m.Worst.WALFsyncP99Seconds != 0.028 {
 			t.Errorf("after %s: worst at %s: %+v", at, m.WorstAt.Sub(began), m.Worst)
 		}
 	}

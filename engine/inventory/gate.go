@@ -42,7 +42,7 @@ func (b gateReader) readGate(n *node) engine.Gate {
 		g.When = append(g.When, engine.GateWhen(w))
 	}
 	if r.hasValue("host_command") && g.At(engine.BeforeRun) {
-		b.addError(n.args["when"].Expr.Range(), "no host to ask at before_run", "use before_batch or before_host, or a command on the bastion")
+		b.addError(n.args["when"].Expr.Range(), "no host to ask at before-run", "use before-batch or before-host, or a command on the bastion")
 	}
 	if h := n.childBlock("http"); h != nil {
 		g.HTTP = b.readHTTPGate(h, g)
@@ -123,7 +123,7 @@ func (b gateReader) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g
 	for _, w := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.AfterBatch} {
 		for _, p := range []string{"{host}", "{address}"} {
 			if g.At(w) && strings.Contains(text, p) {
-				b.addError(a.Expr.Range(), fmt.Sprintf("%s has no value at %s", p, w), "use before_host or after_host, or remove it; {pool} can be used everywhere")
+				b.addError(a.Expr.Range(), fmt.Sprintf("%s has no value at %s", p, w), "use before-host or after-host, or remove it; {pool} can be used everywhere")
 				return
 			}
 		}

@@ -16,7 +16,7 @@ func gateSite(query string) fstest.MapFS {
 site "s" {}
 pool "w" {
   gate "g" {
-    when = ["after_host"]
+    when = ["after-host"]
     promql {
       url   = "http://prom:9090"
       query = <<-END

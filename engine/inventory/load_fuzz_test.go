@@ -24,11 +24,11 @@ func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
 		"site \"s\" {}\n", largeSite(3, 2), "locals { a = local.a }", "hosts \"a\" { range = \"1-9\" }",
 		"site \"s\" { ssh { identity = [null, 1, \"~\"] } }", "locals { a = tonumber(var.secret) }",
-		"site \"s\" {}\npool \"p\" {\n gate \"g\" {\n  command = upper(var.secret)\n  when = [\"after_host\"]\n }\n}",
+		"site \"s\" {}\npool \"p\" {\n gate \"g\" {\n  command = upper(var.secret)\n  when = [\"after-host\"]\n }\n}",
 		"site \"s\" {}\nhost \"h\" {\n address = \"${var.secret}\"\n pool = { for k in [1, 1] : var.secret => k }\n}",
 		"site \"s\" {}\nlocals {\n a = templatefile(\"t\", { x = base64encode(var.secret) })\n b = [for x in [var.secret] : env(x)]\n}",
 		"site \"s\" {}\npool \"p\" {\n config \"a.bu\" { content = \"x ${upper(var.secret)}\" }\n policy {\n path = var.secret\n actions = [\"x\"]\n }\n}",
-		"site \"s\" {\n failure_budget = \"5%\"\n window {\n from = \"22:00\"\n to = \"04:00\"\n timezone = var.secret\n }\n}\npool \"p\" {\n canary { hosts = 0 }\n gate \"g\" {\n when = [\"before_run\"]\n http {\n url = \"http://${var.secret}/{host}\"\n match = var.secret\n }\n }\n}",
+		"site \"s\" {\n failure_budget = \"5%\"\n window {\n from = \"22:00\"\n to = \"04:00\"\n timezone = var.secret\n }\n}\npool \"p\" {\n canary { hosts = 0 }\n gate \"g\" {\n when = [\"before-run\"]\n http {\n url = \"http://${var.secret}/{host}\"\n match = var.secret\n }\n }\n}",
 		"locals {\n a = [var.secret][*].x\n b = keys(local)\n c = local[\"a\"]\n}", "pool \"p\" { max_unavailable = \"${var.secret}%\" }",
 	} {
 		f.Add(seed)

@@ -38,7 +38,7 @@ pool "worker" {
   }
   gate "ceph" {
     command = "ceph health"
-    when    = ["before_batch"]
+    when    = ["before-batch"]
   }
 }
 host "w" {
@@ -66,7 +66,7 @@ hosts "worker" {
 	if h := inv.Hosts[1]; h.Name != "worker-08" || h.Address != "worker-08.example" {
 		t.Errorf("first of the range: %+v", h)
 	}
-	if p := inv.Pools[0]; p.OS.Digest() != strings.Repeat("4", 64) || p.OS.MinFree != 2<<30 || p.MaxUnavailable.Of(40) != 4 {
+	if p := inv.Pools[0]; p.OS.Digest() != strings.Repeat("4", 64) || p.OS.MinFreeBytes != 2<<30 || p.MaxUnavailable.Of(40) != 4 {
 		t.Errorf("pool: %+v", p)
 	}
 }

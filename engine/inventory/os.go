@@ -17,7 +17,7 @@ func (b *builder) readOS(n *node) *engine.OS {
 	r := b.newReader(n)
 	o := &engine.OS{
 		Driver: r.readText("driver"), Remote: r.readText("remote"), Ref: r.readText("ref"),
-		Commit: r.readText("commit"), Image: r.readText("image"), MinFree: r.readSize("min_free"), Version: r.readText("version"),
+		Commit: r.readText("commit"), Image: r.readText("image"), MinFreeBytes: r.readSize("min_free"), Version: r.readText("version"),
 		Source: r.readText("source"),
 	}
 	b.checkSource(n, *o)
@@ -73,12 +73,12 @@ func Pinned(image string) bool { return imageRule.MatchString(image) }
 
 func (b *builder) readMirror(n *node) *engine.Mirror {
 	r := b.newReader(n)
-	m := &engine.Mirror{Repository: r.readPath("repository"), Layout: r.readPath("layout"), Rate: max(0, r.readSize("rate")), HostRate: max(0, r.readSize("host_rate"))}
+	m := &engine.Mirror{Repository: r.readPath("repository"), Layout: r.readPath("layout"), BytesPerSecond: max(0, r.readSize("rate")), HostBytesPerSecond: max(0, r.readSize("host_rate"))}
 	if m.Repository == "" && m.Layout == "" {
 		b.addError(n.at, "mirror has neither repository nor layout", "add repository for ostree, layout for rpm-ostree and bootc")
 	}
-	b.checkRate(n, "rate", m.Rate)
-	b.checkRate(n, "host_rate", m.HostRate)
+	b.checkRate(n, "rate", m.BytesPerSecond)
+	b.checkRate(n, "host_rate", m.HostBytesPerSecond)
 	return m
 }
 

@@ -61,7 +61,7 @@ func rolloutArguments() []argument {
 		{name: "paused", kind: boolean, fallback: "false", meaning: "its hosts are not changed, and roll-outs stay unfinished"},
 		{name: "max_unavailable", kind: countOrPercent, fallback: "1", meaning: "hosts that may be unavailable at once: a count, or a percentage (\"10%\") that rounds down but is at least 1"},
 		{name: "failure_budget", kind: countOrPercent, fallback: "the site's, else 0", meaning: "hosts that may fail before no other is started: a count, or a percentage that rounds down, also to 0; with 0, none is started after the first failure"},
-		{name: "order", kind: text, fallback: "\"sorted\"", meaning: "how hosts follow each other: \"sorted\" by name, \"reverse_sorted\", \"inventory\", \"reverse_inventory\", or \"shuffle\", which is the same for the same OS; zones stay together"},
+		{name: "order", kind: text, fallback: "\"sorted\"", meaning: "how hosts follow each other: \"sorted\" by name, \"reverse-sorted\", \"inventory\", \"reverse-inventory\", or \"shuffle\", which is the same for the same OS; zones stay together"},
 		{name: "batch_takes", kind: duration, fallback: "30m", meaning: "expected duration of a batch: none starts that would not end within the window"},
 		{name: "max_skew", kind: number, fallback: "any", meaning: "how many minor versions its hosts and the hosts of the pools in `after` may be apart"},
 		{name: "version_command", kind: text, fallback: "the version of the OS", meaning: "command on a host that prints the version that max_skew compares"},
@@ -84,8 +84,8 @@ func osBlock() block {
 
 func gateBlock() block {
 	return block{name: "gate", label: "name", many: true, meaning: "A question that must be answered well before the run goes on. Exactly one of command, host_command, http and promql asks it, again and again until its timeout.", arguments: []argument{
-		{name: "command", kind: text, meaning: "command on the bastion that must exit 0; before_host and after_host it has HOLDFAST_HOST, HOLDFAST_ADDRESS and HOLDFAST_POOL set"},
-		{name: "host_command", kind: text, meaning: "command on the host, as root, that must exit 0; before_batch and after_batch, on each host of the batch"},
+		{name: "command", kind: text, meaning: "command on the bastion that must exit 0; before-host and after-host it has HOLDFAST_HOST, HOLDFAST_ADDRESS and HOLDFAST_POOL set"},
+		{name: "host_command", kind: text, meaning: "command on the host, as root, that must exit 0; before-batch and after-batch, on each host of the batch"},
 		{name: "when", kind: texts, required: true, meaning: "any of " + joinNames(gatePoints())},
 		{name: "timeout", kind: duration, fallback: "5m", meaning: "how long to wait for a good answer"},
 		{name: "interval", kind: duration, fallback: "5s", meaning: "time between two answers"},

@@ -50,7 +50,7 @@ func inventoryWith(path []block, wrong argument) (string, int) {
 			if a.required && (i < len(path)-1 || a.name != wrong.name) {
 				value := `"1"`
 				if a.kind == texts {
-					value = `["before_batch"]`
+					value = `["before-batch"]`
 				}
 				fmt.Fprintf(&s, "%s = %s\n", a.name, value)
 			}

@@ -18,19 +18,21 @@ var otherNames = map[string]string{
 	"etcd_cluster": "is cluster, or a list: each cluster in JSON is one of etcd", "etcd_retired": "is retired, for the same reason", "near_etcd_cluster": "is near_cluster, for the same reason",
 	"governor": "is not_governed, because it is true by default", "snapshot": "is no_snapshot, because it is true by default", "manage": "is the object managed",
 	"snapshot_folder": "is folder of snapshots", "snapshot_keep": "is keep of snapshots", "snapshot_max_age": "is max_age of snapshots",
+	"rate": "is bytes_per_second, because numbers have a unit in JSON", "host_rate": "is host_bytes_per_second, for the same reason",
 	"scheme": "is the object tls, or none", "identity": "is always a list: identities",
 }
 
 // TestNamesInJSON checks that arguments and blocks have the same name in the
 // inventory and in the JSON of validate. A block that may be given more than once
-// is a list, whose name has the plural.
+// is a list, whose name has the plural. A text with a unit is a number, whose name
+// has the unit.
 func TestNamesInJSON(t *testing.T) {
 	names := map[string]bool{}
 	collectNames(reflect.TypeFor[engine.Inventory](), names)
 	used := map[string]bool{}
 	check := func(name string) {
 		_, differs := otherNames[name]
-		switch found := names[name] || names[name+"s"]; {
+		switch found := names[name] || names[name+"s"] || names[name+"_bytes"] || names[name+"_minutes"]; {
 		case differs:
 			used[name] = true
 			if names[name] {

@@ -31,11 +31,11 @@ func (b *builder) readWindows(parent *node) []engine.Window {
 
 func (b *builder) readWindow(n *node) engine.Window {
 	r := b.newReader(n)
-	w := engine.Window{Days: r.readDays("days"), From: r.readClock("from"), To: r.readClock("to"), Timezone: r.readText("timezone")}
-	if w.From == 24*60 {
+	w := engine.Window{Days: r.readDays("days"), FromMinutes: r.readClock("from"), ToMinutes: r.readClock("to"), Timezone: r.readText("timezone")}
+	if w.FromMinutes == 24*60 {
 		b.addError(n.args["from"].Expr.Range(), "from is not a time of day", `write "00:00"; the window opens on the days that are given`)
 	}
-	if w.From == w.To && w.From >= 0 {
+	if w.FromMinutes == w.ToMinutes && w.FromMinutes >= 0 {
 		b.addError(n.args["to"].Expr.Range(), "from and to are the same time", `for a whole day write from = "00:00" and to = "24:00"`)
 	}
 	if w.Timezone == "" {

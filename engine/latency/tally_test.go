@@ -13,7 +13,7 @@ var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 // sampleAt returns a sample of etcd-0, for the 10 s before a time.
 func sampleAt(second int, wal, commit float64) event.Event {
-	p := engine.LatencyPoint{Host: "etcd-0", Window: engine.Duration(10 * time.Second), WALFsyncP99: wal, BackendCommitP99: commit}
+	p := engine.LatencyPoint{Host: "etcd-0", Window: engine.Duration(10 * time.Second), WALFsyncP99Seconds: wal, BackendCommitP99Seconds: commit}
 	return event.Event{Type: event.EtcdSampled, Time: began.Add(time.Duration(second) * time.Second), Cluster: "main", Etcd: &event.Sample{Latency: []engine.LatencyPoint{p}}}
 }
 
@@ -45,7 +45,7 @@ func TestTally(t *testing.T) {
 		t.Fatalf("members %+v", all)
 	}
 	m := all[0]
-	if m.Cluster != "main" || m.Host != "etcd-0" || m.Idle.WALFsyncP99 != 0.005 || m.Staging.BackendCommitP99 != 0.2 || m.Worst.WALFsyncP99 != 0.9 || !m.WorstAt.Equal(began.Add(time.Minute)) {
+	if m.Cluster != "main" || m.Host != "etcd-0" || m.Idle.WALFsyncP99Seconds != 0.005 || m.Staging.BackendCommitP99Seconds != 0.2 || m.Worst.WALFsyncP99Seconds != 0.9 || !m.WorstAt.Equal(began.Add(time.Minute)) {
 		t.Errorf("idle %+v, staging %+v, worst %+v at %s", m.Idle, m.Staging, m.Worst, m.WorstAt)
 	}
 }
@@ -64,7 +64,7 @@ func TestTallyWithoutStaging(t *testing.T) {
 // its windows are worse, and that its idle latency always counts.
 func TestTallyOfGovernedStaging(t *testing.T) {
 	point := func(wal float64) engine.LatencyPoint {
-		return engine.LatencyPoint{Host: "etcd-0", WALFsyncP99: wal, Window: engine.Duration(10 * time.Second)}
+		return engine.LatencyPoint{Host: "etcd-0", WALFsyncP99Seconds: wal, Window: engine.Duration(10 * time.Second)}
 	}
 	at := time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
 	var tally latency.Tally
@@ -76,7 +76,7 @@ func TestTallyOfGovernedStaging(t *testing.T) {
 		at = at.Add(time.Minute)
 	}
 	m := tally.Members()[0]
-	if m.Idle.WALFsyncP99 != 0.004 || m.Staging.WALFsyncP99 != 0.05 || m.Worst.WALFsyncP99 != 0.05 || !m.WorstAt.Equal(at.Add(-2*time.Minute).Add(10*time.Second)) {
+	if m.Idle.WALFsyncP99Seconds != 0.004 || m.Staging.WALFsyncP99Seconds != 0.05 || m.Worst.WALFsyncP99Seconds != 0.05 || !m.WorstAt.Equal(at.Add(-2*time.Minute).Add(10*time.Second)) {
 		t.Errorf("%+v", m)
 	}
 }

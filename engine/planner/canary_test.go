@@ -96,7 +96,7 @@ func TestWindowClosesTooSoon(t *testing.T) {
 		{780, 900}: "pool worker: outside its maintenance window for a batch of 1h (daily 13:00-15:00 UTC); the next may begin on Sun 2026-03-01 13:00 UTC",
 		{780, 800}: "pool worker: no maintenance window is long enough for a batch of 1h",
 	} {
-		w.pools[0].Windows = []engine.Window{{From: window[0], To: window[1]}}
+		w.pools[0].Windows = []engine.Window{{FromMinutes: window[0], ToMinutes: window[1]}}
 		p := planner.NewPlan(w.input())
 		if len(p.Excluded) != 1 || !strings.HasPrefix(p.Excluded[0].Reason, strings.TrimSuffix(want, ")")) && p.Excluded[0].Reason != want {
 			t.Errorf("%v: %v, not %s", window, p.Excluded, want)

@@ -48,7 +48,7 @@ func isGoverned(c *engine.Cluster) bool { return c != nil && !c.NotGoverned }
 
 func governingOf(l *engine.Latency, lane engine.Lane, work map[string]*engine.HostPlan) *engine.Governing {
 	limits := l.WithDefaults()
-	g := engine.Governing{Latency: limits, FloorShare: governor.FloorShare(), FloorRate: governor.FloorRate}
+	g := engine.Governing{Latency: limits, FloorShare: governor.FloorShare(), FloorBytesPerSecond: governor.FloorRate}
 	for _, name := range lane.Hosts {
 		for _, s := range work[name].Stage {
 			g.Deadline = max(g.Deadline, s.Timeout)

@@ -62,7 +62,7 @@ func TestClustersAreGovernedByDefault(t *testing.T) {
 	want := engine.Latency{
 		WALFsyncP99: engine.Duration(10 * time.Millisecond), BackendCommitP99: engine.Duration(25 * time.Millisecond), AbortAfter: engine.Duration(5 * time.Minute),
 	}
-	if g == nil || g.Latency != want || g.Deadline != engine.Duration(2*time.Hour) || g.FloorRate != 1<<20 {
+	if g == nil || g.Latency != want || g.Deadline != engine.Duration(2*time.Hour) || g.FloorBytesPerSecond != 1<<20 {
 		t.Errorf("%+v", g)
 	}
 	if !maps.Equal(governed, map[string]bool{"etcd-0": true, "etcd-1": true, "etcd-2": true, "worker-0": true, "worker-1": false}) {

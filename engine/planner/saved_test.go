@@ -92,9 +92,9 @@ func TestSame(t *testing.T) {
 		}, ""},
 		"services": {nil, facts("worker-0", func(f *engine.Facts) { f.Running, f.Failed = append(f.Running, "a.service"), []string{"b.service"} }), ""},
 		"time": {
-			worker(func(p *engine.Pool) { p.Windows = []engine.Window{{From: 13 * 60, To: 14 * 60}} }),
+			worker(func(p *engine.Pool) { p.Windows = []engine.Window{{FromMinutes: 13 * 60, ToMinutes: 14 * 60}} }),
 			func(_ *world, in *planner.Input) {
-				in.Inventory.Pools[1].Windows, in.Now = []engine.Window{{From: 13 * 60, To: 14 * 60}}, in.Now.Add(time.Hour)
+				in.Inventory.Pools[1].Windows, in.Now = []engine.Window{{FromMinutes: 13 * 60, ToMinutes: 14 * 60}}, in.Now.Add(time.Hour)
 			}, "",
 		},
 		"lines of a playbook": {play(savedPlay("true")), play(moved), ""},

@@ -127,12 +127,12 @@ func (w *world) findViolation(names ...string) error {
 
 // closed is a window that is not open now, and open is a window that is.
 var (
-	closed = engine.Window{From: 60, To: 120}
-	open   = engine.Window{From: 600, To: 900}
+	closed = engine.Window{FromMinutes: 60, ToMinutes: 120}
+	open   = engine.Window{FromMinutes: 600, ToMinutes: 900}
 )
 
 func isOutsideWindow(p engine.Pool) bool {
-	return len(p.Windows) == 1 && p.Windows[0].From == closed.From
+	return len(p.Windows) == 1 && p.Windows[0].FromMinutes == closed.FromMinutes
 }
 
 // exceedsFailureBudget reports whether so many hosts of a pool have failed that

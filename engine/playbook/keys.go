@@ -1,6 +1,10 @@
 package playbook
 
-import "holdfast/engine"
+import (
+	"strings"
+
+	"holdfast/engine"
+)
 
 // field describes one key of a play, a task or a module's arguments.
 type field struct {
@@ -62,8 +66,13 @@ func taskFields() []field {
 	}
 }
 
+// hostOrders returns the values of engine.Order as Ansible spells them.
 func hostOrders() []string {
-	return []string{string(engine.Sorted), string(engine.ReverseSorted), string(engine.InInventory), string(engine.ReverseInventory), string(engine.Shuffled)}
+	var list []string
+	for _, o := range []engine.Order{engine.Sorted, engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled} {
+		list = append(list, strings.ReplaceAll(string(o), "-", "_"))
+	}
+	return list
 }
 
 func fieldNames(fields []field) []string {

@@ -44,7 +44,7 @@ func (l *loader) readPlay(n *yaml.Node) engine.Play {
 	v := l.readValues(entries, playFields())
 	p := engine.Play{
 		Name: l.readName(entries, v), Serial: typedValue[[]engine.CountOrPercent](v, "serial"),
-		Order: engine.Order(v.textOf("order")), AnyErrorsFatal: v.isTrue("any_errors_fatal"), Line: n.Line,
+		Order: engine.Order(strings.ReplaceAll(v.textOf("order"), "_", "-")), AnyErrorsFatal: v.isTrue("any_errors_fatal"), Line: n.Line,
 	}
 	if v.has("max_fail_percentage") {
 		p.MaxFailPercentage = &engine.CountOrPercent{Percent: v.numberOf("max_fail_percentage"), Set: true}

@@ -100,7 +100,7 @@ func TestUntrustedLines(t *testing.T) {
 			for _, failure := range []*engine.Failure{{}, nil} {
 				e := reporttest.HostileValue[event.Event]()
 				e.Type, e.Time, e.Took, e.End.Exit = typ, reporttest.Began, engine.Duration(time.Minute), engine.ExitFailed
-				e.Etcd.Voters, e.Etcd.Healthy, e.Etcd.Latency[0].WALFsyncP99 = 3, 2, 1
+				e.Etcd.Voters, e.Etcd.Healthy, e.Etcd.Latency[0].WALFsyncP99Seconds = 3, 2, 1
 				if failure == nil && typ != event.HostFailed {
 					e.Failure = nil
 				}

@@ -158,7 +158,7 @@ func (l *playLoop) carryOut(ctx context.Context, plan engine.Plan) (engine.Plan,
 }
 
 // runTurn does the next piece of work, in this order: recover the hosts of a
-// dead run, ask the before_run gates, stage all hosts once, stage again the hosts
+// dead run, ask the before-run gates, stage all hosts once, stage again the hosts
 // that lost the staged OS, take the snapshot of etcd, wait for the soak of
 // canaries, ask the operator and the gates before a batch, run the batch. Most of
 // these do not apply to a batch that disrupts nothing.

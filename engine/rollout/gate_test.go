@@ -622,7 +622,7 @@ func TestGateInRun(t *testing.T) {
 	})
 }
 
-// The before_run gates are asked once, before anything is staged.
+// The before-run gates are asked once, before anything is staged.
 func TestGatesBeforeRun(t *testing.T) {
 	for _, command := range []string{"true", "false"} {
 		t.Run(command, func(t *testing.T) {

@@ -62,7 +62,7 @@ func TestGovernorReportsEachMember(t *testing.T) {
 				t.Errorf("%s: %+v", host, end)
 			}
 			for _, m := range end.Members {
-				if m.Idle.WALFsyncP99 != 0.004 || m.Idle.Window < engine.Duration(10*time.Second) || m.Worst.WALFsyncP99 != 0.004 || m.Staging.Window == 0 || m.WorstAt.IsZero() {
+				if m.Idle.WALFsyncP99Seconds != 0.004 || m.Idle.Window < engine.Duration(10*time.Second) || m.Worst.WALFsyncP99Seconds != 0.004 || m.Staging.Window == 0 || m.WorstAt.IsZero() {
 					t.Errorf("%s: %+v", host, m)
 				}
 			}
@@ -421,7 +421,7 @@ func TestStagingOfADeadRunIsNotIdle(t *testing.T) {
 			}
 			if e.State == engine.GovernorEnded {
 				for _, m := range e.Members {
-					idles = append(idles, m.Idle.WALFsyncP99)
+					idles = append(idles, m.Idle.WALFsyncP99Seconds)
 				}
 			}
 		}

@@ -25,7 +25,7 @@ type runState struct {
 	earlier   int                     // number of batches before the play
 	approved  *engine.Plan            // approved plan; nil before the approval
 	facts     map[string]engine.Facts // facts of the last plan
-	started   bool                    // the before_run gates were asked
+	started   bool                    // the before-run gates were asked
 	stagedAll bool                    // the lanes were staged once
 	gated     []string                // hosts of the batch whose gates had good answers
 	agreed    []string                // hosts of the batch that the operator approved

@@ -111,7 +111,7 @@ func (d dice) addOrder(p *engine.Pool) {
 	if d.oneIn(10) {
 		p.BatchTakes = engine.Duration(anyOf(d, 0, 5*time.Minute, time.Hour))
 		for range 1 + d.IntN(2) {
-			w := engine.Window{From: d.IntN(24 * 60), To: d.IntN(24 * 60)}
+			w := engine.Window{FromMinutes: d.IntN(24 * 60), ToMinutes: d.IntN(24 * 60)}
 			if d.oneIn(2) {
 				w.Days = []time.Weekday{time.Weekday(d.IntN(7)), time.Weekday(d.IntN(7))}
 			}

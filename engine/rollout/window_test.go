@@ -14,7 +14,7 @@ import (
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the clock of a synctest bubble begins at midnight UTC
 		site := newSite(workerFleet(8, func(p *engine.Pool) {
-			p.Windows = []engine.Window{{From: 60, To: 70}}
+			p.Windows = []engine.Window{{FromMinutes: 60, ToMinutes: 70}}
 			p.BatchTakes = engine.Duration(6 * time.Minute)
 		}))
 		first := site.Bastion("run-1")

@@ -11,8 +11,8 @@ type Kind string
 // The kinds, in the order of changes.
 const (
 	OS         Kind = "os"
-	KernelType Kind = "kernel type"
-	KernelArg  Kind = "kernel argument"
+	KernelType Kind = "kernel-type"
+	KernelArg  Kind = "kernel-argument"
 	Extension  Kind = "extension"
 	File       Kind = "file"
 	Directory  Kind = "directory"
@@ -21,6 +21,9 @@ const (
 	User       Kind = "user"
 	Group      Kind = "group"
 )
+
+// String returns the kind as people read it: kernel argument.
+func (k Kind) String() string { return engine.Kind(k).String() }
 
 // Verb is the kind of a change.
 type Verb string

@@ -37,7 +37,7 @@ func (c counters) Plus(other governor.Counters) governor.Counters {
 func (c counters) Latency(host string, _ int) engine.LatencyPoint {
 	p := engine.LatencyPoint{Host: host, Window: engine.Duration(c.window)}
 	if c.p99 > 0 {
-		p.WALFsyncP99, p.WALFsyncBucket = c.p99, &engine.LatencyBucket{Observed: 100}
+		p.WALFsyncP99Seconds, p.WALFsyncBucket = c.p99, &engine.LatencyBucket{Observed: 100}
 	}
 	return p
 }

@@ -90,12 +90,12 @@ func (h *hostTally) addTransfer(e event.Event) {
 		h.stepBytes, h.stepAgain = 0, 0
 	}
 	if e.Progress != nil && e.Progress.Bytes > h.stepBytes {
-		h.Fetched += e.Progress.Bytes - h.stepBytes
+		h.FetchedBytes += e.Progress.Bytes - h.stepBytes
 		h.stepBytes = e.Progress.Bytes
 	}
-	if e.Progress != nil && e.Progress.Again > h.stepAgain {
-		h.FetchedAgain += e.Progress.Again - h.stepAgain
-		h.stepAgain = e.Progress.Again
+	if e.Progress != nil && e.Progress.AgainBytes > h.stepAgain {
+		h.FetchedAgainBytes += e.Progress.AgainBytes - h.stepAgain
+		h.stepAgain = e.Progress.AgainBytes
 	}
 	if e.Type == event.StepEnded && h.stepBytes > 0 {
 		h.fetchTime += e.Took
@@ -157,7 +157,7 @@ func (t *Tally) Host(name string) event.HostTotals {
 	}
 	sums := h.HostTotals
 	if seconds := time.Duration(h.fetchTime).Seconds(); seconds > 0 {
-		sums.Rate = int64(float64(h.Fetched) / seconds)
+		sums.BytesPerSecond = int64(float64(h.FetchedBytes) / seconds)
 	}
 	return sums
 }

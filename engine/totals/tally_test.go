@@ -41,7 +41,7 @@ func TestTotalsOfAHost(t *testing.T) {
 		stepEvent(9, engine.StageStep, event.StepProgress, withBytes(100)),
 		stepEvent(10, engine.StageStep, event.StepEnded, withTook(10)),
 		stepEvent(11, engine.StageStep, event.StepStarted, nil),
-		stepEvent(12, engine.StageStep, event.StepProgress, func(e *event.Event) { e.Progress = &event.Progress{Bytes: 50, Again: 8} }),
+		stepEvent(12, engine.StageStep, event.StepProgress, func(e *event.Event) { e.Progress = &event.Progress{Bytes: 50, AgainBytes: 8} }),
 		stepEvent(16, engine.StageStep, event.StepEnded, withTook(5)),
 		stepEvent(17, engine.StageStep, event.StepStarted, nil),
 		stepEvent(18, engine.StageStep, event.StepEnded, withTook(600)), // nothing from the bastion
@@ -62,7 +62,7 @@ func TestTotalsOfAHost(t *testing.T) {
 		tally.AddEvent(e)
 	}
 	want := []event.HostTotals{{
-		Host: "etcd-0", Cluster: "main", Fetched: 150, FetchedAgain: 8, Rate: 10, Slowed: 7, Paused: 3, Fixed: 1,
+		Host: "etcd-0", Cluster: "main", FetchedBytes: 150, FetchedAgainBytes: 8, BytesPerSecond: 10, Slowed: 7, Paused: 3, Fixed: 1,
 		Down: engine.Duration(10 * time.Second), MemberDown: engine.Duration(17 * time.Second),
 	}}
 	if got := tally.Hosts(); !reflect.DeepEqual(got, want) {

@@ -102,11 +102,11 @@ func openingOf(w engine.Window, now time.Time, days int) (opening, bool) {
 	if len(w.Days) > 0 && !slices.Contains(w.Days, day.Weekday()) {
 		return opening{}, false
 	}
-	to := w.To
-	if to <= w.From {
+	to := w.ToMinutes
+	if to <= w.FromMinutes {
 		to += minutesOfDay
 	}
-	o := opening{wallClock(day, w.From, loc), wallClock(day, to, loc)}
+	o := opening{wallClock(day, w.FromMinutes, loc), wallClock(day, to, loc)}
 	return o, o.from.Before(o.to)
 }
 

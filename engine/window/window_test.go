@@ -45,7 +45,7 @@ func windowsIn(t *testing.T, loc *time.Location, texts ...string) []engine.Windo
 			}
 			return c.Hour()*60 + c.Minute()
 		}
-		w.From, w.To = clock(text[:5]), clock(text[6:])
+		w.FromMinutes, w.ToMinutes = clock(text[:5]), clock(text[6:])
 		list = append(list, w)
 	}
 	return list
@@ -121,7 +121,7 @@ func TestWindowsOfTwoZones(t *testing.T) {
 
 // A window without a location is in UTC.
 func TestWindowWithoutZone(t *testing.T) {
-	w := []engine.Window{{From: 60, To: 120}}
+	w := []engine.Window{{FromMinutes: 60, ToMinutes: 120}}
 	expectOpen(t, w, time.Date(2026, 2, 6, 2, 30, 0, 0, loadZone(t, "Europe/Berlin")), "2026-02-06 02:00 +0000")
 }
 
@@ -372,11 +372,11 @@ func (ws watcher) openIf(at time.Time, ahead time.Duration) bool {
 		today, yesterday := local.Weekday(), (local.Weekday()+6)%7
 		on := func(d time.Weekday) bool { return len(w.Days) == 0 || slices.Contains(w.Days, d) }
 		minute := local.Hour()*60 + local.Minute()
-		if w.To > w.From {
-			if on(today) && w.From <= minute && minute < w.To {
+		if w.ToMinutes > w.FromMinutes {
+			if on(today) && w.FromMinutes <= minute && minute < w.ToMinutes {
 				return true
 			}
-		} else if on(today) && minute >= w.From || on(yesterday) && minute < w.To {
+		} else if on(today) && minute >= w.FromMinutes || on(yesterday) && minute < w.ToMinutes {
 			return true
 		}
 	}
@@ -420,8 +420,8 @@ func drawWindows(t *rapid.T) []engine.Window {
 		name := rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Kathmandu"}).Draw(t, "zone")
 		quarter := rapid.IntRange(0, 95)
 		list = append(list, engine.Window{
-			Days: rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 6), func(d int) time.Weekday { return time.Weekday(d) }), 0, 5).Draw(t, "days"),
-			From: 15 * quarter.Draw(t, "from"), To: 15 * (quarter.Draw(t, "to") + 1),
+			Days:        rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 6), func(d int) time.Weekday { return time.Weekday(d) }), 0, 5).Draw(t, "days"),
+			FromMinutes: 15 * quarter.Draw(t, "from"), ToMinutes: 15 * (quarter.Draw(t, "to") + 1),
 			Timezone: name, Location: loadZone(t, name),
 		})
 	}

@@ -14,7 +14,7 @@ pool "worker" {
   }
   gate "ceph" {
     command = "ceph health | grep -q HEALTH_OK"
-    when    = ["before_batch", "after_host"]
+    when    = ["before-batch", "after-host"]
     timeout = "20m"
   }
   timeouts {

@@ -216,7 +216,7 @@ func (x *configDiff) listChanges() []engine.Change {
 			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Kind == rules.User || c.Kind == rules.Group]
 		}
 		list = append(list, engine.Change{
-			Module: engine.ConfigModule, Kind: engine.Kind(c.Kind), Resource: string(c.Kind) + " " + x.nameOf(c.Name), Before: before, After: after,
+			Module: engine.ConfigModule, Kind: engine.Kind(c.Kind), Resource: c.Kind.String() + " " + x.nameOf(c.Name), Before: before, After: after,
 			Rule: c.Rule, Verb: string(c.Verb), Reason: c.Reason, Drift: x.subjects.isDrift(subject{c.Kind, c.Name}), Actions: c.Actions,
 			Warnings: x.changeWarnings(c), Login: x.touchesLogin(c),
 		})

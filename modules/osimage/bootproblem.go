@@ -10,9 +10,9 @@ import (
 // kernel does not fit into /boot, or the host came back from such a reboot before, and nothing
 // in /boot has changed since.
 func bootProblem(u osUpdate, f engine.Facts) error {
-	if staged := f.Staged(); f.BootLacks > 0 && staged != nil && staged.Digest == u.digest {
+	if staged := f.Staged(); f.BootLacksBytes > 0 && staged != nil && staged.Digest == u.digest {
 		return fmt.Errorf("/boot lacks %d MiB for the kernel and the initramfs of %s, which is staged; remove old kernels and other files from /boot, or deployments with ostree admin undeploy",
-			(f.BootLacks+1<<20-1)>>20, engine.ShortDigest(u.digest))
+			(f.BootLacksBytes+1<<20-1)>>20, engine.ShortDigest(u.digest))
 	}
 	hold := f.Hold
 	if hold == nil {

@@ -93,8 +93,8 @@ func TestNoOtherRebootWhileBootIsTheSame(t *testing.T) {
 		"not known":               {engine.Facts{Hold: failed}, false},
 		"no failure":              {engine.Facts{Hold: &engine.Hold{}, BootState: "s1"}, false},
 		"another OS":              {engine.Facts{Hold: &engine.Hold{NotBooted: &engine.NotBooted{OS: moduletest.V3, State: "s1"}}, BootState: "s1"}, false},
-		"staged, and no room":     {engine.Facts{BootLacks: 1, Deployments: []engine.Deployment{{Digest: moduletest.V2, Staged: true}}}, true},
-		"another staged, no room": {engine.Facts{BootLacks: 1, Deployments: []engine.Deployment{{Digest: moduletest.V3, Staged: true}}}, false},
+		"staged, and no room":     {engine.Facts{BootLacksBytes: 1, Deployments: []engine.Deployment{{Digest: moduletest.V2, Staged: true}}}, true},
+		"another staged, no room": {engine.Facts{BootLacksBytes: 1, Deployments: []engine.Deployment{{Digest: moduletest.V3, Staged: true}}}, false},
 	} {
 		if err := bootProblem(u, c.facts); (err != nil) != c.want {
 			t.Errorf("%s: %v", name, err)

@@ -85,7 +85,7 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	add := func(arg, before, after, verb, why string) {
 		list = append(list, engine.Change{
-			Module: engine.OSModule, Kind: engine.KernelArgKind, Resource: string(engine.KernelArgKind) + " " + textutil.Printable(arg), Before: before, After: after,
+			Module: engine.OSModule, Kind: engine.KernelArgKind, Resource: engine.KernelArgKind.String() + " " + textutil.Printable(arg), Before: before, After: after,
 			Rule: "fixed: kernel arguments", Verb: verb, Reason: why, Drift: drift,
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 		})

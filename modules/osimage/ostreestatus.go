@@ -88,7 +88,7 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	f.BootState = strings.TrimSpace(o["boot state"].Stdout)
 	if f.Staged() != nil {
-		f.BootLacks = bootLacks(o["boot space"].Stdout)
+		f.BootLacksBytes = bootLacks(o["boot space"].Stdout)
 	}
 	text, problem = shell.Output(o, "free space")
 	if problem == "" {

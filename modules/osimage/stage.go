@@ -200,8 +200,8 @@ func inMilliseconds(d engine.Duration) string {
 }
 
 func minFree(o engine.OS) int64 {
-	if o.MinFree == 0 {
+	if o.MinFreeBytes == 0 {
 		return defaultMinFree
 	}
-	return o.MinFree
+	return o.MinFreeBytes
 }

@@ -195,7 +195,7 @@ func (r *Run) countStep(step membership.MemberStep) error {
 		return nil
 	}
 	return &engine.Failure{
-		Host: step.Host, Step: string(step.Action),
+		Host: step.Host, Step: step.Action.String(),
 		Cause: fmt.Sprintf("it was done %d times, and is to be done again (%s): find out why its files do not stay as they were put in place",
 			maxRepeats, step.Reason),
 	}

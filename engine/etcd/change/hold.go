@@ -32,7 +32,7 @@ func (r *Run) isNext(ctx context.Context, step membership.MemberStep) (bool, err
 	case now.Action == membership.Done:
 		r.instead = " (no step is left)"
 	default:
-		r.instead = " (the next step is now: " + strings.TrimSpace(string(now.Action)+" "+now.Host) + ")"
+		r.instead = " (the next step is now: " + strings.TrimSpace(now.Action.String()+" "+now.Host) + ")"
 	}
 	return err == nil && now == step, nil // the next call of Next returns the refusal
 }

@@ -75,7 +75,7 @@ func (a actions) awaitDisconnect(ctx context.Context, step membership.MemberStep
 		if !closed && !told && time.Since(began) > 2*waitTime && a.Emit != nil {
 			told = true
 			return false, a.Emit(event.Event{
-				Type: event.StepProgress, Cluster: a.Cluster.Name, Host: step.Host, Member: step.Member, Step: string(step.Action),
+				Type: event.StepProgress, Cluster: a.Cluster.Name, Host: step.Host, Member: step.Member, Step: step.Action.String(),
 				Message: fmt.Sprintf("waits until the leader has no connection to it, at most %s", engine.Duration(disconnectTime).Trimmed()),
 			})
 		}

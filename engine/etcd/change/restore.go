@@ -110,7 +110,7 @@ func (r *Restore) growCluster(ctx context.Context) error {
 }
 
 func (r *Restore) doStep(ctx context.Context, s restore.State, step restore.Step) error {
-	return r.Run.journalStep(event.Event{Host: step.Host, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
+	return r.Run.journalStep(event.Event{Host: step.Host, Step: step.Action.String(), Message: step.Reason}, func() (string, error) {
 		return r.carryOut(ctx, s, step)
 	})
 }
@@ -119,7 +119,7 @@ func (r *Restore) doStep(ctx context.Context, s restore.State, step restore.Step
 func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.Step) (string, error) {
 	host, m := step.Host, *r.Run.Cluster.Managed
 	if r.Run.Paused[host] {
-		return "", pausedFailure(host, string(step.Action))
+		return "", pausedFailure(host, step.Action.String())
 	}
 	if step.Action == restore.Preflight {
 		return r.checkHost(ctx, host), nil
@@ -129,7 +129,7 @@ func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.St
 	case err != nil:
 		return "", err
 	case !next && step.Action == restore.Finish: // the growth that follows was approved for the restored cluster
-		return "", &engine.Failure{Host: host, Step: string(step.Action), Kind: engine.RefusedFailure, Cause: nothingDone + "; run it again"}
+		return "", &engine.Failure{Host: host, Step: step.Action.String(), Kind: engine.RefusedFailure, Cause: nothingDone + "; run it again"}
 	case !next:
 		return nothingDone, nil
 	}

@@ -15,7 +15,7 @@ func (r *Restore) buildData(ctx context.Context, s restore.State, host string) (
 	source := s.Source()
 	if source.Identity != r.approved {
 		return "", &engine.Failure{
-			Host: host, Step: string(restore.Build), Kind: engine.RefusedFailure,
+			Host: host, Step: restore.Build.String(), Kind: engine.RefusedFailure,
 			Cause: "the freshest data are not those that were approved: the hosts have changed since; run it again, and read the new plan",
 		}
 	}

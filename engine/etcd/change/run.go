@@ -132,7 +132,7 @@ func (r *Run) Apply(ctx context.Context) (err error) {
 }
 
 func (r *Run) doStep(ctx context.Context, step membership.MemberStep) error {
-	return r.journalStep(event.Event{Host: step.Host, Member: step.Member, Step: string(step.Action), Message: step.Reason}, func() (string, error) {
+	return r.journalStep(event.Event{Host: step.Host, Member: step.Member, Step: step.Action.String(), Message: step.Reason}, func() (string, error) {
 		return r.carryOut(ctx, step)
 	})
 }
@@ -169,7 +169,7 @@ func pausedFailure(host, step string) *engine.Failure {
 // carryOut carries out a step, and returns a message about the outcome.
 func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string, error) {
 	if r.Paused[step.Host] {
-		return "", pausedFailure(step.Host, string(step.Action))
+		return "", pausedFailure(step.Host, step.Action.String())
 	}
 	if needsHold(step.Action) {
 		next, err := r.takeHoldFor(ctx, step)

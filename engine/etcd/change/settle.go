@@ -19,7 +19,7 @@ func (r *Run) nextSettled(ctx context.Context, last membership.MemberStep) (memb
 	step, err := membership.Next(s)
 	if err == nil && !r.mayDo(step) {
 		return step, &engine.Failure{
-			Host: step.Host, Step: string(step.Action), Kind: engine.RefusedFailure,
+			Host: step.Host, Step: step.Action.String(), Kind: engine.RefusedFailure,
 			Cause: "the step was not in the plan: the cluster or its hosts have changed since; run it again, and read the new plan",
 		}
 	}

@@ -40,7 +40,7 @@ func TestRefusalShowsArithmetic(t *testing.T) {
 func describeSteps(f membership.Forecast) []string {
 	var out []string
 	for _, s := range f.Steps {
-		text := string(s.Action)
+		text := s.Action.String()
 		if s.Host != "" {
 			text += " " + s.Host
 		}
@@ -114,7 +114,7 @@ func TestPlanNamesListedMembers(t *testing.T) {
 	s.Members[1].ID = "new member of h2" // a text decides nothing
 	var got []string
 	for _, step := range membership.Plan(s).Steps {
-		got = append(got, string(step.Action)+" "+step.Host+" "+step.Member)
+		got = append(got, step.Action.String()+" "+step.Host+" "+step.Member)
 	}
 	for _, want := range []string{"promote h3 ", "remove h2 new member of h2"} {
 		if !slices.Contains(got, want) {

@@ -68,7 +68,7 @@ func describeNext(s membership.State) string {
 	if step.Action == membership.Done {
 		return "done"
 	}
-	return string(step.Action) + " " + step.Host
+	return step.Action.String() + " " + step.Host
 }
 
 type peerCase struct {
@@ -92,16 +92,16 @@ func runPeerCases(t *testing.T, peer string, cases []peerCase) {
 func TestEtcdReadyToAdd(t *testing.T) {
 	t.Parallel()
 	runPeerCases(t, etcdCommit, []peerCase{
-		{"---f", "no", "quorum lost", ""},
-		{"h-f", "no", "quorum lost", ""},
-		{"h--f", "no", "quorum lost", ""},
+		{"---f", "no", "quorum-lost", ""},
+		{"h-f", "no", "quorum-lost", ""},
+		{"h--f", "no", "quorum-lost", ""},
 		{"hf", "yes", "add learner h2", ""},
 		{"hh-f", "no", "start h3", ""},
 		{"hhhf", "yes", "add learner h4", ""},
 		{"hhh-f", "yes", "start h4", "the voter that never started is started first: until then the margin is smaller for nothing"},
 		{"f", "no", "create h1", "no voter at all, and no data on any host: a new cluster"},
-		{"hhssf", "yes", "several learners", "two learners are never our own; somebody else is changing the cluster"},
-		{"h-llf", "no", "quorum lost", ""},
+		{"hhssf", "yes", "several-learners", "two learners are never our own; somebody else is changing the cluster"},
+		{"h-llf", "no", "quorum-lost", ""},
 	})
 }
 
@@ -110,17 +110,17 @@ func TestEtcdReadyToAdd(t *testing.T) {
 func TestEtcdReadyToRemove(t *testing.T) {
 	t.Parallel()
 	runPeerCases(t, etcdCommit, []peerCase{
-		{"H", "no", "nothing wanted", ""},
-		{"x--", "no", "quorum lost", ""},
-		{"hx", "yes", "quorum lost", "etcd's test says itself that the operation would fail: nothing can be committed"},
+		{"H", "no", "nothing-wanted", ""},
+		{"x--", "no", "quorum-lost", ""},
+		{"hx", "yes", "quorum-lost", "etcd's test says itself that the operation would fail: nothing can be committed"},
 		{"hH-", "no", "start h3", ""},
 		{"hhH", "yes", "remove h3", ""},
 		{"hhH-", "yes", "start h4", "no healthy voter is removed while another is down"},
 		{"hhhx", "yes", "remove h4", ""},
 		{"Hl", "no", "promote h2", "a cluster grows before it shrinks; the removal is the step after"},
-		{"H-l", "no", "quorum lost", ""},
-		{"hxl", "yes", "quorum lost", "the operation would fail"},
-		{"hxs", "yes", "quorum lost", "the operation would fail"},
+		{"H-l", "no", "quorum-lost", ""},
+		{"hxl", "yes", "quorum-lost", "the operation would fail"},
+		{"hxs", "yes", "quorum-lost", "the operation would fail"},
 	})
 }
 
@@ -129,12 +129,12 @@ func TestEtcdReadyToPromote(t *testing.T) {
 	t.Parallel()
 	runPeerCases(t, etcdCommit, []peerCase{
 		{"hl", "yes", "promote h2", ""},
-		{"-l", "no", "quorum lost", ""},
+		{"-l", "no", "quorum-lost", ""},
 		{"hhl", "yes", "promote h3", ""},
-		{"h-l", "yes", "quorum lost", "etcd counts the learner; without a quorum of voters nothing can be committed"},
-		{"h--l", "no", "quorum lost", ""},
+		{"h-l", "yes", "quorum-lost", "etcd counts the learner; without a quorum of voters nothing can be committed"},
+		{"h--l", "no", "quorum-lost", ""},
 		{"hh-l", "yes", "start h3", "all voters are healthy before the membership changes"},
-		{"hh--l", "yes", "quorum lost", "2 of 4 voters"},
+		{"hh--l", "yes", "quorum-lost", "2 of 4 voters"},
 	})
 }
 
@@ -146,17 +146,17 @@ func TestOpenShiftScaling(t *testing.T) {
 	const notDead = "that a machine is to go does not say that its member is dead: it may be cut off, and come back"
 	runPeerCases(t, openShiftCommit, []peerCase{
 		{"hhhH", "scale down by one machine", "remove h4", ""},
-		{"Uhh", "scale down by one unhealthy machine pending deletion from 3", "unhealthy voter", notDead},
+		{"Uhh", "scale down by one unhealthy machine pending deletion from 3", "unhealthy-voter", notDead},
 		{"Xhh", "the same", "remove h1", ""},
-		{"Hhhn", "skip scaling down, 3 healthy, one pending deletion, 3 replicas", "host not ready", ""},
+		{"Hhhn", "skip scaling down, 3 healthy, one pending deletion, 3 replicas", "host-not-ready", ""},
 		{"Hhh", "the same", "remove h1", "the hosts are the number of replicas: here the inventory asks for two"},
-		{"uhho", "skip scaling down by one unhealthy machine, none pending deletion", "unclaimed member", ""},
-		{"uhhh", "the same", "unhealthy voter", ""},
-		{"Uhhh", "scaling down by one unhealthy machine from 4", "unhealthy voter", notDead},
-		{"Uhhh", "unhealthy member pending deletion is removed only if quorum is maintained", "unhealthy voter", notDead},
+		{"uhho", "skip scaling down by one unhealthy machine, none pending deletion", "unclaimed-member", ""},
+		{"uhhh", "the same", "unhealthy-voter", ""},
+		{"Uhhh", "scaling down by one unhealthy machine from 4", "unhealthy-voter", notDead},
+		{"Uhhh", "unhealthy member pending deletion is removed only if quorum is maintained", "unhealthy-voter", notDead},
 		{"Xhhh", "the same", "remove h1", ""},
 		{"hhh", "no excessive machine", "done", ""},
-		{"hhho", "excessive machine without deletion", "unclaimed member", ""},
+		{"hhho", "excessive machine without deletion", "unclaimed-member", ""},
 		{"hhhHH", "scale down only by one machine at a time", "remove h4", ""},
 		{"hhhR", "no member for an excessive machine that is pending deletion", "done", ""},
 		{"hhhH", "excessive machine that is not known as a voting member", "remove h4", "there is no list of voters but that of etcd"},
@@ -164,20 +164,20 @@ func TestOpenShiftScaling(t *testing.T) {
 		{"Hhh", "member machine with deletion time, 3 replicas: not removed", "remove h1", "the inventory asks for two"},
 		{"Hhhf", "the same, with a new machine", "add learner h4", ""},
 		{"HHHh", "several pending deletion, and one new: one is removed", "remove h1", ""},
-		{"uhhH", "member not removed when unhealthy members found", "unhealthy voter", ""},
-		{"uhhH", "keep voting member pending deletion if cluster is unhealthy", "unhealthy voter", ""},
-		{"UUhhh", "one at a time when more than one is unhealthy and pending deletion", "unhealthy voter", notDead},
+		{"uhhH", "member not removed when unhealthy members found", "unhealthy-voter", ""},
+		{"uhhH", "keep voting member pending deletion if cluster is unhealthy", "unhealthy-voter", ""},
+		{"UUhhh", "one at a time when more than one is unhealthy and pending deletion", "unhealthy-voter", notDead},
 		{"XXhhh", "one at a time when more than one is unhealthy and pending deletion", "remove h1", ""},
 		{"hhhL", "learning member pending deletion is removed", "remove h4", ""},
 		{"h", "a member with machine and node, or with one of them, is kept", "done", ""},
-		{"o", "a member without machine and node is removed", "nothing wanted", "nothing is inferred from absence"},
-		{"oh", "the same", "unclaimed member", "nothing is inferred from absence"},
+		{"o", "a member without machine and node is removed", "nothing-wanted", "nothing is inferred from absence"},
+		{"oh", "the same", "unclaimed-member", "nothing is inferred from absence"},
 		{"h", "no new node: no member is added", "done", ""},
 		{"hf", "a node with a running pod is added", "add learner h2", ""},
-		{"hn", "a node without a running pod is not added", "host not ready", ""},
+		{"hn", "a node without a running pod is not added", "host-not-ready", ""},
 		{"hR", "a node whose machine is pending deletion is not added", "done", ""},
 		{"hl", "a learner is promoted", "promote h2", ""},
-		{"hO", "a learner without machine hook is not promoted", "unclaimed member", ""},
+		{"hO", "a learner without machine hook is not promoted", "unclaimed-member", ""},
 		{"hL", "a learner pending deletion is not promoted", "remove h2", ""},
 	})
 }
@@ -192,11 +192,11 @@ func TestOpenShiftSafeToScale(t *testing.T) {
 		{"hhhf", "3 of 3 healthy: safe", "add learner h4", ""},
 		{"hhhH", "the same", "remove h4", ""},
 		{"hhf", "2 of 2 healthy, 3 required: not safe", "add learner h3", grows},
-		{"uhhf", "2 of 3 healthy: not safe", "unhealthy voter", ""},
-		{"uuhhhf", "3 of 5 healthy: not safe", "unhealthy voter", ""},
+		{"uhhf", "2 of 3 healthy: not safe", "unhealthy-voter", ""},
+		{"uuhhhf", "3 of 5 healthy: not safe", "unhealthy-voter", ""},
 		{"hf", "two nodes, 1 of 1 healthy, 2 required: not safe", "add learner h2", grows},
-		{"uhf", "two nodes, 1 of 2 healthy: not safe", "quorum lost", ""},
-		{"uhh", "two nodes, 2 of 3 healthy: not safe", "unhealthy voter", ""},
+		{"uhf", "two nodes, 1 of 2 healthy: not safe", "quorum-lost", ""},
+		{"uhh", "two nodes, 2 of 3 healthy: not safe", "unhealthy-voter", ""},
 		{"hR", "unsupported configuration, 1 of 1 healthy: safe", "done", ""},
 	})
 }

@@ -36,29 +36,29 @@ func TestEtcdStrictReconfigCheck(t *testing.T) {
 	t.Parallel()
 	const allHealthy = "nothing changes while a voter is down that may come back"
 	runPeerCases(t, etcdCommit, []peerCase{
-		{"uhhf", "1 of 3 down, add: no", "unhealthy voter", ""},
+		{"uhhf", "1 of 3 down, add: no", "unhealthy-voter", ""},
 		{"hhhf", "it is back, add: yes", "add learner h4", ""},
-		{"uuhhH", "2 of 5 down, remove an active one: no", "unhealthy voter", ""},
-		{"Uuhhh", "2 of 5 down, remove one of these: yes", "unhealthy voter", allHealthy},
+		{"uuhhH", "2 of 5 down, remove an active one: no", "unhealthy-voter", ""},
+		{"Uuhhh", "2 of 5 down, remove one of these: yes", "unhealthy-voter", allHealthy},
 		{"Xuhhh", "the same", "remove h1", "a person says that it is dead"},
-		{"Huhhh", "1 of 5 down, remove an active one: yes", "unhealthy voter", allHealthy},
+		{"Huhhh", "1 of 5 down, remove an active one: yes", "unhealthy-voter", allHealthy},
 
 		{"hf", "add to one member: yes, also without contact to others", "add learner h2", ""},
 		{"hhhf", "add to three members in contact: yes", "add learner h4", ""},
-		{"H", "remove the only member: no", "nothing wanted", ""},
+		{"H", "remove the only member: no", "nothing-wanted", ""},
 		{"hhH", "remove one of three in contact: yes", "remove h3", ""},
 
-		{"uhhf", "1 of 3 down, add a learner: no", "unhealthy voter", ""},
-		{"uhhhf", "1 of 4 down, add a learner: yes", "unhealthy voter", allHealthy},
-		{"uhhhhf", "1 of 5 down, add a learner: yes", "unhealthy voter", allHealthy},
-		{"uuhhhf", "2 of 5 down, add a learner: no", "unhealthy voter", ""},
+		{"uhhf", "1 of 3 down, add a learner: no", "unhealthy-voter", ""},
+		{"uhhhf", "1 of 4 down, add a learner: yes", "unhealthy-voter", allHealthy},
+		{"uhhhhf", "1 of 5 down, add a learner: yes", "unhealthy-voter", allHealthy},
+		{"uuhhhf", "2 of 5 down, add a learner: no", "unhealthy-voter", ""},
 
 		{"hhhs", "promote a learner that has not started: no", "start h4", ""},
 		{"hhhl", "it has caught up: yes", "promote h4", ""},
-		{"hhhss", "add a third learner, if two are allowed: no", "several learners", "one learner at a time"},
+		{"hhhss", "add a third learner, if two are allowed: no", "several-learners", "one learner at a time"},
 
 		{"hhL", "remove a learner: yes", "remove h3", ""},
-		{"uhhL", "the same while a voter is down: yes", "unhealthy voter", allHealthy},
+		{"uhhL", "the same while a voter is down: yes", "unhealthy-voter", allHealthy},
 		{"hhb", "promote a learner that has less than 90 % of the entries: no", "await h3", ""},
 	})
 }

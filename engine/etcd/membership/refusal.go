@@ -70,19 +70,19 @@ type RefusalKind string
 
 // The kinds.
 const (
-	MembersUnknown  RefusalKind = "members unknown"  // nobody knows the members
-	NothingWanted   RefusalKind = "nothing wanted"   // no host should have a voter
+	MembersUnknown  RefusalKind = "members-unknown"  // nobody knows the members
+	NothingWanted   RefusalKind = "nothing-wanted"   // no host should have a voter
 	HasAlarm        RefusalKind = "alarm"            // etcd has raised an alarm
-	QuorumLost      RefusalKind = "quorum lost"      // too few voters are healthy for any change
-	SeveralLearners RefusalKind = "several learners" // somebody else changes the membership
-	UnclaimedMember RefusalKind = "unclaimed member" // a member is on no host of the inventory, and no person has named it for removal
-	UnhealthyVoter  RefusalKind = "unhealthy voter"  // a voter that may come back is down
-	HealthyNamed    RefusalKind = "healthy named"    // a person names a healthy voter for removal, but its host should have one
-	NoMargin        RefusalKind = "no margin"        // a member must restart, and the quorum needs it
-	SettingsClash   RefusalKind = "settings clash"   // a member with the wanted settings would harm the others, or itself
-	SettingFixed    RefusalKind = "setting fixed"    // a setting that can be set only on a new member differs
-	UnknownCA       RefusalKind = "unknown CA"       // other members would have to trust a CA that is only known from a host
-	HostNotReady    RefusalKind = "host not ready"   // a host should get a voter, but cannot have one now
+	QuorumLost      RefusalKind = "quorum-lost"      // too few voters are healthy for any change
+	SeveralLearners RefusalKind = "several-learners" // somebody else changes the membership
+	UnclaimedMember RefusalKind = "unclaimed-member" // a member is on no host of the inventory, and no person has named it for removal
+	UnhealthyVoter  RefusalKind = "unhealthy-voter"  // a voter that may come back is down
+	HealthyNamed    RefusalKind = "healthy-named"    // a person names a healthy voter for removal, but its host should have one
+	NoMargin        RefusalKind = "no-margin"        // a member must restart, and the quorum needs it
+	SettingsClash   RefusalKind = "settings-clash"   // a member with the wanted settings would harm the others, or itself
+	SettingFixed    RefusalKind = "setting-fixed"    // a setting that can be set only on a new member differs
+	UnknownCA       RefusalKind = "unknown-ca"       // other members would have to trust a CA that is only known from a host
+	HostNotReady    RefusalKind = "host-not-ready"   // a host should get a voter, but cannot have one now
 )
 
 func (d decision) refuseCluster(kind RefusalKind, text string) *Refusal {

@@ -1,6 +1,9 @@
 package membership
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // MemberStep is one step of a change of membership.
 type MemberStep struct {
@@ -18,21 +21,26 @@ const (
 	Done       MemberAction = ""
 	Preflight  MemberAction = "preflight"          // checks a host that should get a member: disk, clock, ports
 	Snapshot   MemberAction = "snapshot"           // saves the cluster to the bastion
-	Issue      MemberAction = "issue certificates" // makes keys on a host, and signs certificates for them
-	TrustCA    MemberAction = "trust CA"           // lets a host trust another CA, too, and restarts its etcd
-	DropCA     MemberAction = "drop CA"            // lets a host trust only the wanted CAs, and restarts its etcd
+	Issue      MemberAction = "issue-certificates" // makes keys on a host, and signs certificates for them
+	TrustCA    MemberAction = "trust-ca"           // lets a host trust another CA, too, and restarts its etcd
+	DropCA     MemberAction = "drop-ca"            // lets a host trust only the wanted CAs, and restarts its etcd
 	Create     MemberAction = "create"             // starts a new cluster of one voter on a host
-	AddLearner MemberAction = "add learner"        // writes a record on the host, and adds a learner for it
+	AddLearner MemberAction = "add-learner"        // writes a record on the host, and adds a learner for it
 	Start      MemberAction = "start"              // starts etcd of a member that is listed
 	Await      MemberAction = "await"              // waits until a learner has caught up
 	Promote    MemberAction = "promote"            // makes a learner a voter
-	MoveLeader MemberAction = "move leader"        // makes another voter the leader
+	MoveLeader MemberAction = "move-leader"        // makes another voter the leader
 	Remove     MemberAction = "remove"             // writes a record on the host, and removes its member
-	SetAside   MemberAction = "set aside"          // stops etcd, renames its data directory, and removes the record
+	SetAside   MemberAction = "set-aside"          // stops etcd, renames its data directory, and removes the record
 	Configure  MemberAction = "configure"          // writes the settings of etcd on a host, and restarts its etcd
-	RunHook    MemberAction = "run hook"           // runs the command that tells the clients about the voters
+	RunHook    MemberAction = "run-hook"           // runs the command that tells the clients about the voters
 	Forget     MemberAction = "forget"             // removes the record of a change that is complete
 )
+
+// String returns the action as people read it, and as steps are named in events: trust CA.
+func (a MemberAction) String() string {
+	return strings.ReplaceAll(strings.ReplaceAll(string(a), "-", " "), " ca", " CA")
+}
 
 // RestartsEtcd reports whether the step restarts a voter.
 func (a MemberAction) RestartsEtcd() bool { return a.changesTrust() || a == Configure }

@@ -67,8 +67,8 @@ func (m Counters) IdleLatency(host string, window time.Duration, exceptional int
 
 func (m Counters) latencyWithout(host string, window time.Duration, exceptional func(Histogram) float64) engine.LatencyPoint {
 	point := engine.LatencyPoint{Host: host, Window: engine.Duration(window)}
-	point.WALFsyncP99, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional(m.WALFsync))
-	point.BackendCommitP99, point.BackendCommitBucket = m.BackendCommit.p99InSeconds(exceptional(m.BackendCommit))
+	point.WALFsyncP99Seconds, point.WALFsyncBucket = m.WALFsync.p99InSeconds(exceptional(m.WALFsync))
+	point.BackendCommitP99Seconds, point.BackendCommitBucket = m.BackendCommit.p99InSeconds(exceptional(m.BackendCommit))
 	return point
 }
 
@@ -93,5 +93,5 @@ func (h Histogram) p99InSeconds(exceptional float64) (float64, *engine.LatencyBu
 	if !ok {
 		return 0, nil
 	}
-	return e.Value.Seconds(), &engine.LatencyBucket{Low: e.Low.Seconds(), High: e.High.Seconds(), Observed: e.Observed}
+	return e.Value.Seconds(), &engine.LatencyBucket{LowSeconds: e.Low.Seconds(), HighSeconds: e.High.Seconds(), Observed: e.Observed}
 }

@@ -21,10 +21,10 @@ type Bucket struct {
 
 // Estimate is a quantile with the precision of a histogram.
 type Estimate struct {
-	Value    time.Duration `json:"value"`          // interpolated in the bucket, nanoseconds
-	Low      time.Duration `json:"low"`            // lower bound
-	High     time.Duration `json:"high,omitempty"` // upper bound; 0: the quantile is in the +Inf bucket
-	Observed uint64        `json:"observed"`       // number of observations
+	Value    time.Duration // interpolated in the bucket
+	Low      time.Duration // lower bound
+	High     time.Duration // upper bound; 0: the quantile is in the +Inf bucket
+	Observed uint64        // number of observations
 }
 
 func (h Histogram) isValid() bool {

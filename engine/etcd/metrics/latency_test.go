@@ -28,12 +28,12 @@ func TestExceptionalObservations(t *testing.T) {
 	} {
 		h := histogramWith(c.quick, c.slow)
 		point := Counters{WALFsync: h, BackendCommit: h}.Latency("etcd-0", time.Second, c.exceptional)
-		if got := point.WALFsyncP99 > 0.001; got != c.isSlow || point.BackendCommitP99 != point.WALFsyncP99 {
+		if got := point.WALFsyncP99Seconds > 0.001; got != c.isSlow || point.BackendCommitP99Seconds != point.WALFsyncP99Seconds {
 			t.Errorf("%d and %d, without %d: %+v", c.quick, c.slow, c.exceptional, point)
 		}
 	}
 	stalled := Histogram{Buckets: []Bucket{{0.001, 4}, {1.024, 4}, {8.192, 5}, {math.Inf(1), 5}}}
-	if point := (Counters{WALFsync: stalled}).Latency("etcd-0", time.Second, 3); point.WALFsyncP99 < 1 {
+	if point := (Counters{WALFsync: stalled}).Latency("etcd-0", time.Second, 3); point.WALFsyncP99Seconds < 1 {
 		t.Errorf("a stall is no exception: %+v", point)
 	}
 	if point := (Counters{}).Latency("etcd-0", time.Second, 3); point.WALFsyncBucket != nil {
@@ -53,7 +53,7 @@ func TestIdleLatencyIgnoresSlowMoments(t *testing.T) {
 		isSlow bool
 	}{{stalled(59, 1), false}, {stalled(58, 2), false}, {stalled(57, 3), true}, {veryLong, false}, {stalled(9, 1), true}, {stalled(990, 10), false}, {stalled(985, 15), true}} {
 		point := Counters{WALFsync: c.h, BackendCommit: c.h}.IdleLatency("etcd-0", 10*time.Second, 2)
-		if slow := point.WALFsyncP99 > 0.002; slow != c.isSlow || point.BackendCommitP99 != point.WALFsyncP99 {
+		if slow := point.WALFsyncP99Seconds > 0.002; slow != c.isSlow || point.BackendCommitP99Seconds != point.WALFsyncP99Seconds {
 			t.Errorf("%+v: %+v", c.h, point)
 		}
 	}

@@ -13,7 +13,7 @@ func TestSinceSubtractsBothHistograms(t *testing.T) {
 	if delta.WALFsync.Count() != 100 || delta.BackendCommit.Count() != 200 {
 		t.Errorf("%+v", delta)
 	}
-	if p := second.P99Since(first, "etcd-0"); p.WALFsyncP99 > 0.001 || p.BackendCommitP99 > 0.001 || p.BackendCommitBucket.Observed != 200 {
+	if p := second.P99Since(first, "etcd-0"); p.WALFsyncP99Seconds > 0.001 || p.BackendCommitP99Seconds > 0.001 || p.BackendCommitBucket.Observed != 200 {
 		t.Errorf("%+v", p)
 	}
 }

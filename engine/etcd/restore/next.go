@@ -3,15 +3,16 @@ package restore
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"holdfast/engine/etcd/membership"
 )
 
 // Step is one step of a restore.
 type Step struct {
-	Action Action `json:"action"`
-	Host   string `json:"host,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Action Action `json:"action"`           // the action
+	Host   string `json:"host,omitempty"`   // host of the step
+	Reason string `json:"reason,omitempty"` // reason for the step, or source of the data
 }
 
 // Action is the kind of a step.
@@ -20,13 +21,16 @@ type Action string
 // The actions. After Start, the cluster runs with one voter. After Finish, package membership adds the others.
 const (
 	Preflight Action = "preflight"          // checks whether the host can get the new data
-	Issue     Action = "issue certificates" // makes keys on that host, and signs certificates for them
+	Issue     Action = "issue-certificates" // makes keys on that host, and signs certificates for them
 	Build     Action = "build"              // stops etcd on that host, and makes the new data beside the old data
-	SetAside  Action = "set aside"          // stops etcd on another host, and renames its data directory if there is one
+	SetAside  Action = "set-aside"          // stops etcd on another host, and renames its data directory if there is one
 	Replace   Action = "replace"            // sets the old data aside, and puts the new data in their place
 	Start     Action = "start"              // starts the new cluster of one voter, and waits until it is healthy
 	Finish    Action = "finish"             // removes the record and the uploaded snapshot
 )
+
+// String returns the action as people read it, and as steps are named in events: set aside.
+func (a Action) String() string { return strings.ReplaceAll(string(a), "-", " ") }
 
 // Next returns the next step. An error is a *Refusal.
 func Next(s State) (Step, error) {

@@ -2,14 +2,14 @@ package restore
 
 // Preview describes a restore for programs, without carrying it out.
 type Preview struct {
-	Cluster       string         `json:"cluster"`
-	Hosts         []PreviewHost  `json:"hosts"`               // hosts of the inventory that name the cluster
-	Snapshots     []PreviewData  `json:"snapshots,omitempty"` // the newest snapshots that runs have saved on this machine
-	Source        *PreviewData   `json:"source,omitempty"`    // source of the new data; missing: there is none, or the new data of an interrupted restore are used
-	LostRevisions int64          `json:"lost_revisions"`      // revisions that are known and that the source does not have; later writes are lost, too
-	Others        []PreviewData  `json:"others,omitempty"`    // data of other histories, whose revisions cannot be compared with those of the source
-	Steps         []PreviewStep  `json:"steps"`               // steps, in order
-	Refusal       *PreviewReason `json:"refusal,omitempty"`   // why there must be no restore; missing: the cluster then runs again
+	Cluster       string        `json:"cluster"`
+	Hosts         []PreviewHost `json:"hosts"`               // hosts of the inventory that name the cluster
+	Snapshots     []PreviewData `json:"snapshots,omitempty"` // the newest snapshots that runs have saved on this machine
+	Source        *PreviewData  `json:"source,omitempty"`    // source of the new data; missing: there is none, or the new data of an interrupted restore are used
+	LostRevisions int64         `json:"lost_revisions"`      // revisions that are known and that the source does not have; later writes are lost, too
+	Others        []PreviewData `json:"others,omitempty"`    // data of other histories, whose revisions cannot be compared with those of the source
+	Steps         []Step        `json:"steps"`               // steps, in order
+	Refusal       *Refusal      `json:"refusal,omitempty"`   // why there must be no restore; missing: the cluster then runs again
 }
 
 // PreviewHost is a host of the cluster with its data.
@@ -31,33 +31,13 @@ type PreviewData struct {
 	Time     string `json:"time,omitempty"` // time of the last write to the file
 }
 
-// PreviewStep is one step of a restore.
-type PreviewStep struct {
-	Action string `json:"action"`           // preflight, issue certificates, build, set aside, replace, start, finish
-	Host   string `json:"host"`             // host of the step
-	Reason string `json:"reason,omitempty"` // reason for the step, or source of the data
-}
-
-// PreviewReason is the reason why there must be no restore.
-type PreviewReason struct {
-	Kind string `json:"kind"` // kind of the reason, such as "quorum may live"
-	Text string `json:"text"` // sentence with the next step
-}
-
 // NewPreview returns the preview of a forecast.
 func NewPreview(s State, f Forecast, saved []Source) Preview {
-	p := Preview{Cluster: s.Cluster, Steps: []PreviewStep{}, Snapshots: describeData(saved)}
+	p := Preview{Cluster: s.Cluster, Steps: append([]Step{}, f.Steps...), Refusal: f.Refusal, Snapshots: describeData(saved)}
 	for _, h := range s.Hosts {
 		p.Hosts = append(p.Hosts, s.previewHost(h))
 	}
-	for _, step := range f.Steps {
-		p.Steps = append(p.Steps, PreviewStep{string(step.Action), step.Host, step.Reason})
-	}
-	if f.Refusal != nil {
-		p.Refusal = &PreviewReason{string(f.Refusal.Kind), f.Refusal.Text}
-		return p
-	}
-	if f.Source.Identity != "" {
+	if f.Refusal == nil && f.Source.Identity != "" {
 		p.Source = &describeData([]Source{f.Source})[0]
 		p.LostRevisions = s.Freshest(f.Source, saved).Revision - f.Source.Revision
 		p.Others = describeData(s.OtherHistories(f.Source, saved))

@@ -11,8 +11,8 @@ import (
 // Refusal is the reason why no restore may start now.
 type Refusal struct {
 	Cluster string      `json:"cluster"`
-	Kind    RefusalKind `json:"kind"`
-	Text    string      `json:"text"`
+	Kind    RefusalKind `json:"kind"` // kind of the reason
+	Text    string      `json:"text"` // sentence with the next step
 }
 
 // Error returns the text with the name of the cluster.
@@ -24,12 +24,12 @@ type RefusalKind string
 // The kinds.
 const (
 	Unknown         RefusalKind = "unknown"          // nobody knows whether a quorum lives
-	QuorumLives     RefusalKind = "quorum lives"     // a quorum answers
-	QuorumMayLive   RefusalKind = "quorum may live"  // a quorum may come back
-	NoSource        RefusalKind = "no source"        // there are no data for the new cluster
+	QuorumLives     RefusalKind = "quorum-lives"     // a quorum answers
+	QuorumMayLive   RefusalKind = "quorum-may-live"  // a quorum may come back
+	NoSource        RefusalKind = "no-source"        // there are no data for the new cluster
 	Foreign         RefusalKind = "foreign"          // the snapshot is of another cluster
-	UnlikeHistories RefusalKind = "unlike histories" // the hosts have data of several clusters
-	NoHost          RefusalKind = "no host"          // no host can get the new data
+	UnlikeHistories RefusalKind = "unlike-histories" // the hosts have data of several clusters
+	NoHost          RefusalKind = "no-host"          // no host can get the new data
 )
 
 func (s State) refuseRestore(kind RefusalKind, text string) *Refusal {

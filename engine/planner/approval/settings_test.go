@@ -55,7 +55,7 @@ func TestEachSettingIsCompared(t *testing.T) {
 		"pool a: on_failure":             pool(func(p *engine.Pool) { p.OnFailure = "other" }),
 		"pool a: canary":                 pool(func(p *engine.Pool) { p.Canary = &engine.Canary{Hosts: count(1)} }),
 		"pool a: max_skew":               pool(func(p *engine.Pool) { n := 0; p.MaxSkew = &n }),
-		"pool a: window":                 pool(func(p *engine.Pool) { p.Windows = []engine.Window{{From: 60, To: 120}} }),
+		"pool a: window":                 pool(func(p *engine.Pool) { p.Windows = []engine.Window{{FromMinutes: 60, ToMinutes: 120}} }),
 		"pool a: gate g":                 gate(engine.BeforeRun),
 		"play tidy: hosts":               play(func(p *engine.Play) { p.Hosts = "a" }),
 		"play tidy: any_errors_fatal":    play(func(p *engine.Play) { p.AnyErrorsFatal = true }),
@@ -86,9 +86,9 @@ func TestEachSettingIsCompared(t *testing.T) {
 		t.Errorf("a pool without work is compared: %v", other)
 	}
 	longer := pool(func(p *engine.Pool) {
-		p.Windows, p.BatchTakes = []engine.Window{{From: 60, To: 120}}, engine.Duration(time.Hour)
+		p.Windows, p.BatchTakes = []engine.Window{{FromMinutes: 60, ToMinutes: 120}}, engine.Duration(time.Hour)
 	})
-	if settings(longer)["pool a: batch_takes"] == settings(pool(func(p *engine.Pool) { p.Windows = []engine.Window{{From: 60, To: 120}} }))["pool a: batch_takes"] {
+	if settings(longer)["pool a: batch_takes"] == settings(pool(func(p *engine.Pool) { p.Windows = []engine.Window{{FromMinutes: 60, ToMinutes: 120}} }))["pool a: batch_takes"] {
 		t.Error("batch_takes is not compared")
 	}
 }

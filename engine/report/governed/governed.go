@@ -36,7 +36,7 @@ func Line(host string, g engine.Governor) string {
 func Terms(g engine.Governing) []string {
 	return []string{
 		fmt.Sprintf("p99 of WAL fsync at most %s, of backend commit %s, or %g times the idle latency", g.WALFsyncP99.Trimmed(), g.BackendCommitP99.Trimmed(), engine.IdleFactor),
-		fmt.Sprintf("slowest pace: %.2g%% of the time, or %d MiB/s; at most %s per host; stops after %s over a limit", g.FloorShare*100, g.FloorRate>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed()),
+		fmt.Sprintf("slowest pace: %.2g%% of the time, or %d MiB/s; at most %s per host; stops after %s over a limit", g.FloorShare*100, g.FloorBytesPerSecond>>20, g.Deadline.Trimmed(), g.AbortAfter.Trimmed()),
 	}
 }
 

@@ -30,12 +30,12 @@ func TestTransfersAreShown(t *testing.T) {
 	}
 	show(0, event.Event{Type: event.StepStarted})
 	for i := range int64(16) {
-		show(time.Duration(i)*5*time.Second, event.Event{Progress: &event.Progress{Bytes: i << 20, Total: 100 << 20, Rate: 200 << 10, Remaining: engine.Duration(8 * time.Minute)}})
+		show(time.Duration(i)*5*time.Second, event.Event{Progress: &event.Progress{Bytes: i << 20, TotalBytes: 100 << 20, BytesPerSecond: 200 << 10, Remaining: engine.Duration(8 * time.Minute)}})
 	}
 	if got := status.Render(live.Size{Width: 100}, began.Add(75*time.Second)); !strings.Contains(got, "15 MiB of 100 MiB, 200 KiB/s, 8m0s left") {
 		t.Errorf("live status:\n%s", got)
 	}
-	show(80*time.Second, event.Event{Progress: &event.Progress{Bytes: 16 << 20, Rate: 200 << 10, Ended: true}})
+	show(80*time.Second, event.Event{Progress: &event.Progress{Bytes: 16 << 20, BytesPerSecond: 200 << 10, Ended: true}})
 	show(81*time.Second, event.Event{Type: event.StepEnded, Took: engine.Duration(81 * time.Second)})
 	plain.EventLine(event.Event{Type: event.HostDone, Host: "w-1", Time: began.Add(90 * time.Second)})
 	end := plain.EventLine(event.Event{Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-1"}}, Time: began.Add(90 * time.Second)})

@@ -25,7 +25,7 @@ func WriteForecast(w io.Writer, s membership.State, f membership.Forecast) error
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	for i, step := range f.Steps {
-		text := stepText(string(step.Action), step.Host, nameMember(s, step.Member))
+		text := stepText(step.Action.String(), step.Host, nameMember(s, step.Member))
 		if step.Action.ChangesMembership() || step.Action == membership.Create {
 			text += fmt.Sprintf(": then %d of %d voters healthy, quorum %d", step.After.Healthy, step.After.Voters, step.After.Quorum())
 		}

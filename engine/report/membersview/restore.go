@@ -27,7 +27,7 @@ func WriteRestore(w io.Writer, s restore.State, f restore.Forecast, saved []rest
 		b.WriteString(describeLoss(s, f.Source, saved))
 	}
 	for i, step := range f.Steps {
-		text := strings.TrimSpace(string(step.Action) + " " + step.Host)
+		text := strings.TrimSpace(step.Action.String() + " " + step.Host)
 		if step.Reason != "" {
 			text += " (" + step.Reason + ")"
 		}

@@ -54,7 +54,7 @@ func CountKinds(changes []engine.Change) string {
 	}
 	var kinds textutil.Groups[string, engine.Change]
 	for _, c := range changes {
-		kinds.Add(cmp.Or(string(c.Kind), c.Resource), c)
+		kinds.Add(cmp.Or(c.Kind.String(), c.Resource), c)
 	}
 	var parts []string
 	for kind, list := range kinds.All() {

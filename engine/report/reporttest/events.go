@@ -33,7 +33,7 @@ func ExampleRun() []event.Event {
 		add(took, event.Event{Type: event.StepEnded, Host: host, Step: name, Kind: KindOf[name], Took: engine.Duration(took), Failure: f})
 	}
 	sample := func(healthy int, leader string) {
-		add(0, event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Leader: leader, Latency: []engine.LatencyPoint{{Host: "etcd-2", WALFsyncP99: 0.0184}}}})
+		add(0, event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Leader: leader, Latency: []engine.LatencyPoint{{Host: "etcd-2", WALFsyncP99Seconds: 0.0184}}}})
 	}
 	add(0, event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Command: ParseCommand("--inventory=berlin.hcl", "--plan=plan.json", "--limit=etcd*:worker*")}})
 	add(time.Second, event.Event{Type: event.HostsGathered, Message: "8 of 9 hosts reached", Took: engine.Duration(900 * time.Millisecond)})

@@ -19,14 +19,14 @@ func TestFetchedBytesAddUp(t *testing.T) {
 	for _, mib := range []int64{30, 20} {
 		s.AddEvent(event.Event{Type: event.StepStarted, Host: "worker-1", Step: "stage", Kind: engine.StageStep})
 		s.At = s.At.Add(time.Second)
-		s.AddEvent(event.Event{Type: event.StepProgress, Host: "worker-1", Step: "stage", Kind: engine.StageStep, Progress: &event.Progress{Bytes: mib << 20, Again: mib << 19}})
+		s.AddEvent(event.Event{Type: event.StepProgress, Host: "worker-1", Step: "stage", Kind: engine.StageStep, Progress: &event.Progress{Bytes: mib << 20, AgainBytes: mib << 19}})
 		s.AddEvent(event.Event{Type: event.StepEnded, Host: "worker-1", Step: "stage", Kind: engine.StageStep, Took: engine.Duration(time.Second)})
 	}
 	var tally totals.Tally
 	for _, e := range s.Events {
 		tally.AddEvent(e)
 	}
-	if got := tally.Hosts(); len(got) != 1 || got[0].Fetched != 50<<20 || got[0].FetchedAgain != 25<<20 {
+	if got := tally.Hosts(); len(got) != 1 || got[0].FetchedBytes != 50<<20 || got[0].FetchedAgainBytes != 25<<20 {
 		t.Errorf("%+v", got)
 	}
 	s.EndRun(engine.Findings{}, event.RunEnd{})

@@ -47,8 +47,8 @@ func writeSlowest(b *strings.Builder, members []event.MemberLatency) {
 		of   func(*engine.LatencyPoint) float64
 		text func(*engine.LatencyPoint) string
 	}{
-		{"WAL fsync", func(p *engine.LatencyPoint) float64 { return p.WALFsyncP99 }, walText},
-		{"backend commit", func(p *engine.LatencyPoint) float64 { return p.BackendCommitP99 }, commitText},
+		{"WAL fsync", func(p *engine.LatencyPoint) float64 { return p.WALFsyncP99Seconds }, walText},
+		{"backend commit", func(p *engine.LatencyPoint) float64 { return p.BackendCommitP99Seconds }, commitText},
 	} {
 		slowest := slices.MaxFunc(members, func(x, y event.MemberLatency) int {
 			switch a, b := metric.of(x.Worst), metric.of(y.Worst); {
@@ -67,14 +67,14 @@ func walText(p *engine.LatencyPoint) string {
 	if p == nil {
 		return "-"
 	}
-	return latencyText(p.WALFsyncP99, p.WALFsyncBucket, p.Window)
+	return latencyText(p.WALFsyncP99Seconds, p.WALFsyncBucket, p.Window)
 }
 
 func commitText(p *engine.LatencyPoint) string {
 	if p == nil {
 		return "-"
 	}
-	return latencyText(p.BackendCommitP99, p.BackendCommitBucket, p.Window)
+	return latencyText(p.BackendCommitP99Seconds, p.BackendCommitBucket, p.Window)
 }
 
 // latencyText returns a text such as "6.1 ms in 10 s". A latency in the last bucket is a lower bound.
@@ -83,7 +83,7 @@ func latencyText(seconds float64, bucket *engine.LatencyBucket, window engine.Du
 		return "-"
 	}
 	text := termtext.FormatLatency(seconds)
-	if bucket != nil && bucket.High == 0 {
+	if bucket != nil && bucket.HighSeconds == 0 {
 		text = "> " + text
 	}
 	if window > 0 {

@@ -61,8 +61,8 @@ func writeHostRows(b io.Writer, hosts []touchedHost) {
 			held = "still held"
 		}
 		fetched := "-"
-		if h.Fetched > 0 {
-			fetched = termtext.FormatBytes(h.Fetched)
+		if h.FetchedBytes > 0 {
+			fetched = termtext.FormatBytes(h.FetchedBytes)
 		}
 		rows = append(rows, []string{"  " + h.name, fetched, durationOrDash(h.staged), away, held, h.outcomeText(), h.workText()})
 	}
@@ -163,10 +163,10 @@ func (s *Summary) writeTotals(b *strings.Builder, touched []touchedHost) {
 	updated, nonDisruptive, held, fetching := 0, 0, 0, 0
 	var fetched, again int64
 	for _, h := range touched {
-		if h.Fetched > 0 {
+		if h.FetchedBytes > 0 {
 			fetching++
-			fetched += h.Fetched
-			again += h.FetchedAgain
+			fetched += h.FetchedBytes
+			again += h.FetchedAgainBytes
 		}
 		if h.updated {
 			updated++

@@ -24,8 +24,8 @@ func WriteEtcdStatus(w io.Writer, clusters []engine.ClusterStatus, style termtex
 			notes = append(notes, text)
 		}
 		for _, l := range c.Latency {
-			row := append([]string{c.Name, l.Host}, quantileCells(l.WALFsyncP99, l.WALFsyncBucket)...)
-			row = append(row, quantileCells(l.BackendCommitP99, l.BackendCommitBucket)...)
+			row := append([]string{c.Name, l.Host}, quantileCells(l.WALFsyncP99Seconds, l.WALFsyncBucket)...)
+			row = append(row, quantileCells(l.BackendCommitP99Seconds, l.BackendCommitBucket)...)
 			rows = append(rows, append(row, time.Duration(l.Window).Round(windowDigits).String()))
 		}
 		for _, problem := range c.LatencyProblems {
@@ -58,9 +58,9 @@ func quantileCells(value float64, bucket *engine.LatencyBucket) []string {
 	switch {
 	case bucket == nil:
 		return []string{"-", "-", "0"}
-	case bucket.High == 0: // the last bucket has no upper bound, and the estimate is its lower bound
-		return []string{"> " + termtext.FormatLatency(value), "> " + termtext.FormatLatency(bucket.Low), fmt.Sprint(bucket.Observed)}
+	case bucket.HighSeconds == 0: // the last bucket has no upper bound, and the estimate is its lower bound
+		return []string{"> " + termtext.FormatLatency(value), "> " + termtext.FormatLatency(bucket.LowSeconds), fmt.Sprint(bucket.Observed)}
 	}
-	bounds := termtext.FormatLatency(bucket.Low) + " to " + termtext.FormatLatency(bucket.High)
+	bounds := termtext.FormatLatency(bucket.LowSeconds) + " to " + termtext.FormatLatency(bucket.HighSeconds)
 	return []string{termtext.FormatLatency(value), bounds, fmt.Sprint(bucket.Observed)}
 }

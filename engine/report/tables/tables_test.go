@@ -38,10 +38,10 @@ func TestTables(t *testing.T) {
 	latencies[0].Members[1].RaftIndex, latencies[0].Members[1].EntriesBehind = 4000, 711
 	latencies[0].Latency = []engine.LatencyPoint{
 		{
-			Host: "etcd-0", Window: engine.Duration(5012 * time.Millisecond), WALFsyncP99: 0.0061, WALFsyncBucket: &engine.LatencyBucket{Low: 0.004, High: 0.008, Observed: 212},
-			BackendCommitP99: 0.0187, BackendCommitBucket: &engine.LatencyBucket{Low: 0.016, High: 0.032, Observed: 49},
+			Host: "etcd-0", Window: engine.Duration(5012 * time.Millisecond), WALFsyncP99Seconds: 0.0061, WALFsyncBucket: &engine.LatencyBucket{LowSeconds: 0.004, HighSeconds: 0.008, Observed: 212},
+			BackendCommitP99Seconds: 0.0187, BackendCommitBucket: &engine.LatencyBucket{LowSeconds: 0.016, HighSeconds: 0.032, Observed: 49},
 		},
-		{Host: "etcd-1", Window: engine.Duration(5012 * time.Millisecond), WALFsyncP99: 8.192, WALFsyncBucket: &engine.LatencyBucket{Low: 8.192, Observed: 3}},
+		{Host: "etcd-1", Window: engine.Duration(5012 * time.Millisecond), WALFsyncP99Seconds: 8.192, WALFsyncBucket: &engine.LatencyBucket{LowSeconds: 8.192, Observed: 3}},
 	}
 	latencies[0].LatencyProblems = []string{"member etcd-2 has no latency: etcd cluster main: metrics of the member on etcd-2: no answer in time"}
 	status := engine.Status{

@@ -11,15 +11,15 @@ import (
 // remaining time.
 func FormatTransfer(p event.Progress) string {
 	if p.Ended {
-		return fmt.Sprintf("%s from the bastion%s, %s/s", FormatBytes(p.Bytes), FormatAgain(p.Again), FormatBytes(p.Rate))
+		return fmt.Sprintf("%s from the bastion%s, %s/s", FormatBytes(p.Bytes), FormatAgain(p.AgainBytes), FormatBytes(p.BytesPerSecond))
 	}
 	text := FormatBytes(p.Bytes)
-	if p.Total > 0 {
-		text += " of " + FormatBytes(p.Total)
+	if p.TotalBytes > 0 {
+		text += " of " + FormatBytes(p.TotalBytes)
 	}
-	text += FormatAgain(p.Again)
-	if p.Rate > 0 {
-		text += ", " + FormatBytes(p.Rate) + "/s"
+	text += FormatAgain(p.AgainBytes)
+	if p.BytesPerSecond > 0 {
+		text += ", " + FormatBytes(p.BytesPerSecond) + "/s"
 	}
 	if p.Remaining > 0 {
 		text += ", " + FormatDuration(p.Remaining) + " left"

@@ -32,7 +32,7 @@ func (c counters) Plus(other governor.Counters) governor.Counters {
 }
 
 func (c counters) Latency(host string, _ int) engine.LatencyPoint {
-	return engine.LatencyPoint{Host: host, Window: engine.Duration(c.window), WALFsyncP99: c.p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 1000}}
+	return engine.LatencyPoint{Host: host, Window: engine.Duration(c.window), WALFsyncP99Seconds: c.p99, WALFsyncBucket: &engine.LatencyBucket{Observed: 1000}}
 }
 
 func (c counters) IdleLatency(host string, exceptional int) engine.LatencyPoint {

@@ -310,7 +310,7 @@ func TestIdleLatencyOfTheRunCounts(t *testing.T) {
 	r := newRecorder(constantP99(0.045))
 	r.stageFor(t, time.Minute, time.Hour)
 	end := r.events[len(r.events)-1]
-	if r.stateNames() != "free ended" || len(end.Members) != 2 || end.Members[0].Idle.WALFsyncP99 != 0.045 {
+	if r.stateNames() != "free ended" || len(end.Members) != 2 || end.Members[0].Idle.WALFsyncP99Seconds != 0.045 {
 		t.Errorf("%s: %+v", r.stateNames(), end)
 	}
 }

@@ -125,10 +125,10 @@ func isAnyOpen(windows []engine.Window, now time.Time) bool {
 		t := now.In(where)
 		on := func(d time.Weekday) bool { return len(w.Days) == 0 || slices.Contains(w.Days, d) }
 		minute := t.Hour()*60 + t.Minute()
-		if w.From < w.To {
-			return on(t.Weekday()) && w.From <= minute && minute < w.To
+		if w.FromMinutes < w.ToMinutes {
+			return on(t.Weekday()) && w.FromMinutes <= minute && minute < w.ToMinutes
 		}
 		yesterday := (t.Weekday() + 6) % 7
-		return on(t.Weekday()) && minute >= w.From || on(yesterday) && minute < w.To
+		return on(t.Weekday()) && minute >= w.FromMinutes || on(yesterday) && minute < w.ToMinutes
 	})
 }
