@@ -214,8 +214,8 @@ func (hp HostPlan) Disruptive() bool {
 	})
 }
 
-// TouchesLogin reports whether a change may take the account of the run its way
-// into the host, or its way to root.
+// TouchesLogin reports whether a change may prevent the account of the run from
+// logging in to the host, or from becoming root.
 func (hp HostPlan) TouchesLogin() bool {
 	return slices.ContainsFunc(hp.Changes, func(c Change) bool { return c.Login })
 }

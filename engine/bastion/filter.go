@@ -20,8 +20,8 @@ const filterTime = time.Minute
 // shownErrors bounds the end of standard error that an error shows, in bytes.
 const shownErrors = 1000
 
-// Filter runs a program in the inventory's folder, gives it an input, and returns its output, of which only the first
-// megabyte is kept. No shell reads the words. The error shows the end of its standard error.
+// Filter runs a program in the inventory's folder, gives it an input, and returns the first megabyte of its output. No
+// shell interprets the arguments. The error shows the end of its standard error.
 func (b Commands) Filter(ctx context.Context, words []string, input []byte) ([]byte, error) {
 	limit := cmp.Or(b.filterTime, filterTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended within %s", limit))

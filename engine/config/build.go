@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/resource"
 )
 
-// builder builds an resource.Config from merged and checked documents.
+// builder builds a resource.Config from merged and checked documents.
 type builder struct {
 	docs     []*document
 	merged   types.Config

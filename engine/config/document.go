@@ -44,7 +44,7 @@ type document struct {
 	isReadWithErrors bool                    // the text of the document had errors already
 	parent           *document               // the document that merges this one; nil for most
 	depth            int                     // number of documents that refer to each other, up to this one
-	reference        resource.SourcePosition // of a document that is embedded in another one: where
+	reference        resource.SourcePosition // place of the reference, if the document is embedded in another one
 }
 
 func (d *document) ignitionPlace(p syntax.FieldPath) resource.SourcePosition {

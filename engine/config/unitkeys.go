@@ -39,9 +39,9 @@ var unitKeys = sync.OnceValue(func() map[string]map[string]bool {
 })
 
 // unitKeyProblem returns the problem of a setting that systemd ignores with a
-// message in the journal, or "". isSlip means that the setting is one slip of
-// the pen away from a known one: then it is an error. Other unknown settings may
-// be those of a newer systemd.
+// message in the journal, or "". isSlip means that the setting differs from a
+// known one by one typing error: then it is an error. Other unknown settings
+// may be those of a newer systemd.
 func unitKeyProblem(section, key string) (problem string, isSlip bool) {
 	known := unitKeys()[section]
 	if known == nil || known[key] || strings.HasPrefix(key, "X-") {

@@ -134,8 +134,9 @@ func withoutHost(err error) error {
 	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint}
 }
 
-// Close ends all connections. It waits for connections that are being opened, such
-// as by the scrape of a member that nobody waits for. Others are not opened any more.
+// Close ends all connections. It waits for connections that are being opened,
+// such as by the scrape of a member that nobody waits for. It opens no new
+// ones.
 func (h *Hosts) Close() {
 	h.mu.Lock()
 	h.closed = true

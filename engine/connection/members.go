@@ -94,8 +94,8 @@ func (m Members) CheckPorts(ctx context.Context, host string, urls []string) err
 // reachTime lets a connection that is not answered be tried four times.
 const reachTime = 10 * time.Second
 
-// CheckReach connects from a host to an address on which nothing need listen. An error means that it is not reached or, if known is false,
-// that nobody knows.
+// CheckReach connects from a host to an address. Nothing need listen there. An error means that the host does not reach
+// the address. If known is false, the result is unknown.
 func (m Members) CheckReach(ctx context.Context, from, address string) (known bool, err error) {
 	host, ok := m.clusters.inv.Host(from)
 	if !ok {

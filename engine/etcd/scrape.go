@@ -32,7 +32,7 @@ type scraper struct {
 	clients  []*http.Client // by peer
 
 	mu      sync.Mutex
-	running map[int]*runningScrape // scrapes of ScrapeAll whose answers nobody has got, by peer
+	running map[int]*runningScrape // scrapes of ScrapeAll whose answers no caller has received, by peer
 }
 
 // newScraper returns the scraper of a cluster whose members serve clients at a listener.

@@ -6,10 +6,10 @@ import (
 	"holdfast/engine"
 )
 
-// oftenOver is the least share of a minute at the floor in which the p99 of the
-// last ten seconds exceeds its limit if the limit cannot be kept. A load that
-// comes for a few seconds each minute makes the p99 of each minute exceed the
-// limit, too, but not the p99 of many windows.
+// oftenOver is a share of the last minute. If, at the floor, the p99 of the
+// last ten seconds exceeds its limit for at least this share, the limit cannot
+// be kept. A load that comes for a few seconds each minute makes the p99 of
+// each minute exceed the limit, too, but not the p99 of many windows.
 const oftenOver = 0.4
 
 // judgement is whether the p99 over WindowTime, with all observations, exceeds

@@ -23,8 +23,9 @@ const (
 	SettingsDropin = "51-holdfast-settings.conf"
 )
 
-// OwnPaths lists every file and folder of a host that is holdfast's own, but for
-// OwnDropins of units that an inventory names. No configuration may write there.
+// OwnPaths lists every file and folder of a host that belongs to holdfast,
+// except OwnDropins of units that an inventory names. No configuration may
+// write there.
 func OwnPaths() []string {
 	paths := []string{engine.StateDir, runDir, noticePath, noticeTextPath}
 	for _, unit := range []string{StageUnit, RebootUnit} {

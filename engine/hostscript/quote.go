@@ -14,8 +14,8 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Assign returns the lines that assign values to the variables of a script, each a name and its value. They stand in front of
-// the script: no value is put into its text.
+// Assign returns the lines that assign values to the variables of a script, each a name and its value. They come before
+// the text of the script, which contains no values.
 func Assign(variables [][2]string) string {
 	var b strings.Builder
 	for _, v := range variables {

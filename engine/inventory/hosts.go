@@ -145,8 +145,8 @@ func (b *builder) checkReference(n *node, arg, name, kind string) {
 	b.addError(n.args[arg].Expr.Range(), fmt.Sprintf("no %s %q", kind, name), detail)
 }
 
-// looksLikeIPv4 reports whether the last part of a name has digits alone. No domain has such a
-// name, so the name is an IPv4 address with a mistake, such as 10.0.0.300 or 10.0.0.010.
+// looksLikeIPv4 reports whether the last part of a name has only digits. No domain has such a name, so the name is an
+// IPv4 address with a mistake, such as 10.0.0.300 or 10.0.0.010.
 func looksLikeIPv4(s string) bool {
 	last := s[strings.LastIndexByte(s, '.')+1:]
 	return strings.Contains(s, ".") && last != "" && strings.Trim(last, "0123456789") == ""

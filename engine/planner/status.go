@@ -154,8 +154,8 @@ func StatusVerdict(s engine.Status) engine.Verdict {
 	return judgeHosts(s.Hosts, s.UnhealthyClusters)
 }
 
-// judgeHosts returns the verdict that makes a host, a pool or a site complete,
-// and from which status has its exit code.
+// judgeHosts returns the verdict that decides whether a host, a pool or a site
+// is complete. Its exit code is the exit code of status.
 func judgeHosts(hosts []engine.HostStatus, unhealthy []etcdfacts.UnhealthyCluster) engine.Verdict {
 	f := engine.Findings{UnhealthyClusters: unhealthy}
 	for _, h := range hosts {

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// CheckReach connects from the host to a TCP address on which nothing need listen: a refused connection was answered, so it has reached the
-// address, too. An error means that it has not, within the limit. If known is false, nobody knows, and the error is the reason for that.
+// CheckReach connects from the host to a TCP address. Nothing need listen there: a refused connection has also reached
+// the address. An error means that the address was not reached within the limit. If known is false, the result is
+// unknown, and the error is the reason.
 func (h *Host) CheckReach(ctx context.Context, addr string, limit time.Duration) (known bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -104,10 +104,10 @@ func wrongOS(f engine.Facts, want engine.AwaitBoot) error {
 	return failure
 }
 
-// refusedOS reports whether another reboot would end in the same way: the OS tool could
-// not exchange the OS, or it did, and the host booted its old one again. A host that lost
-// its power before has neither: its staged OS is gone, and an OS that it had kept is no
-// more its default than before.
+// refusedOS reports whether another reboot would end in the same way: the OS
+// tool could not exchange the OS, or it did, and the host booted its old one
+// again. This is not so if the host lost power before: its staged OS is gone,
+// and an OS that it had kept was not made its default.
 func refusedOS(f engine.Facts, want engine.AwaitBoot) bool {
 	planned := slices.IndexFunc(f.Deployments, func(d engine.Deployment) bool { return d.Digest == want.Digest })
 	booted := slices.IndexFunc(f.Deployments, func(d engine.Deployment) bool { return d.Booted })

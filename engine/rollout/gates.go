@@ -35,7 +35,7 @@ func (a gateAsker) askGatesBefore(ctx context.Context, b engine.Batch, number in
 	return nil
 }
 
-// askGatesAfter leaves hosts that failed or still wait for a reboot out of gates about hosts.
+// askGatesAfter asks no gates about hosts that failed or still wait for a reboot.
 func (a gateAsker) askGatesAfter(ctx context.Context, b engine.Batch, number int, done map[string]time.Time) *engine.Failure {
 	for _, s := range b.After {
 		asked := b

@@ -102,8 +102,8 @@ func HideURLPasswords(text string) string {
 	return b.String() + text[from:]
 }
 
-// longLine is the minimum length, in bytes, of a line that is hidden by itself. It concerns the lines of long sensitive
-// values. Shorter lines, such as "}", are too common. Encoded forms of shorter values are, too.
+// longLine is the minimum length, in bytes, of a line that is hidden by itself. It applies to the lines of sensitive
+// values with several lines, and to encoded forms of values. Shorter ones, such as "}", are too common.
 const longLine = 8
 
 // spellValue returns the forms in which a value may appear: unchanged, trimmed, line by line, and each of them quoted by
@@ -141,7 +141,7 @@ func spellValue(v string) []string {
 
 func withoutQuotes(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// escapePercent escapes a part of a URL. The characters of keep, of which parts of URLs have different sets, stay.
+// escapePercent escapes a part of a URL. The characters of keep stay unchanged; they differ between the parts of a URL.
 func escapePercent(s, keep string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -12,10 +12,10 @@ import (
 	"holdfast/modules/shell"
 )
 
-// A write that touches the way of the run's account into the host, or to root, is
-// on probation: the host undoes it unless a new login proves itself. All writes
-// are also judged on the host (see sh/wayin.sh); the paths below only decide
-// which writes need the new login.
+// A write that may prevent the run's account from logging in to the host, or
+// from becoming root, is on probation: the host undoes it unless a new login
+// proves itself. All writes are also judged on the host (see sh/wayin.sh); the
+// paths below only decide which writes need the new login.
 
 // probationTime is how long the host waits for the new login. It is longer than
 // proveTimeout, so that the host never undoes a write while the run tries.
@@ -38,8 +38,8 @@ var loginTrees = []string{
 // loginUnits begin the names of units that let people log in.
 var loginUnits = []string{"ssh", "sshd", "systemd-user-sessions", "systemd-logind", "dbus", "sssd", "firewalld", "nftables", "iptables", "ip6tables", "NetworkManager", "systemd-networkd"}
 
-// touchesLogin reports whether a change may take the run's account its way into
-// the host or its way to root.
+// touchesLogin reports whether a change may prevent the run's account from
+// logging in to the host or from becoming root.
 func (x *configDiff) touchesLogin(c rules.Change) bool {
 	switch c.Kind {
 	case rules.User:

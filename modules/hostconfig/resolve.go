@@ -14,13 +14,13 @@ import (
 )
 
 // resolvedInput is the input of a comparison after the links of the host are
-// resolved. None of its paths leads elsewhere, also those of the record. So paths
-// can be compared as text.
+// resolved. None of its paths, and none of the record, leads elsewhere. So
+// paths can be compared as text.
 type resolvedInput struct {
 	links  resource.Links
 	config resource.Config
 	facts  resource.ConfigFacts
-	names  map[string]string // paths that are spelled otherwise in the documents, or else in the record, and this spelling
+	names  map[string]string // paths with another spelling in the documents or, if they are not there, in the record; and this spelling
 }
 
 // resolvePaths returns an error if the documents have one path under two

@@ -14,8 +14,9 @@ import (
 
 // ostreeProbe returns the probes for the deployments, the lock, and the failure
 // of the last finalize. ostree prints JSON from 2025.3 on, without the origin
-// before 2026.2. Then the probe reads the text, too. It asks for nothing in vain: a
-// start of ostree costs a host more than all small programs of the probe together.
+// before 2026.2. Then the probe reads the text, too. It starts ostree only if
+// it must: one start of ostree costs a host more than all small programs of the
+// probe together.
 //
 // After a soft reboot, ostree reports the deployment before as booted until
 // ostree-boot-complete.service has moved the mark of the prepared root. The unit does

@@ -159,8 +159,8 @@ func isWithin(scope, source string) bool {
 	return strings.HasSuffix(host, source[1:])
 }
 
-// mergeSets joins the sets of each source. Sets without a mirror other than
-// their source count for nothing.
+// mergeSets joins the sets of each source. It ignores sets whose only mirror is
+// their source.
 func mergeSets(sets []MirrorSet, byTag bool) []MirrorSet {
 	bySource := map[string]*MirrorSet{}
 	orders := map[string][][]string{}

@@ -15,9 +15,9 @@ import (
 	"holdfast/engine/privatefile"
 )
 
-// lineage has what earlier restores have left behind of the clusters before them. A restore makes a cluster whose members have
-// other IDs, so without a record nobody knows that an older snapshot is of the same cluster. The hosts record it, and the bastion beside
-// its snapshots: one of the two may be gone.
+// lineage describes the clusters that earlier restores have replaced. A restore makes a cluster whose members have
+// other IDs, so without a record nobody knows that an older snapshot is of the same cluster. The hosts record the
+// lineage, and so does the bastion, beside its snapshots, because one of the two may be lost.
 type lineage struct {
 	members  []string // IDs of members, the oldest first
 	revision int64    // highest revision with which a restore has begun; 0: none

@@ -162,7 +162,7 @@ func (o observer) observeHost(ctx context.Context, h engine.Host) probedHost {
 	return probedHost{out, s, readClock(s.clock, asked)}
 }
 
-// clockReading is how far the clock of a host is ahead of the bastion's, and the most by which this may be wrong.
+// clockReading is how far the clock of a host is ahead of the bastion's, and the largest possible error.
 type clockReading struct{ ahead, error time.Duration }
 
 // readClock returns the reading of a clock that a host printed at some moment since it was asked.

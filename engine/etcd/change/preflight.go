@@ -43,8 +43,8 @@ func (a actions) checkNewHost(ctx context.Context, host string) string {
 	return a.checked[host]
 }
 
-// checkPorts connects from a new host to the peer ports of the healthy members, and from these to the peer port of the new host, where
-// nothing listens yet. It returns which ports are closed, and of which nobody knows it.
+// checkPorts connects from a new host to the peer ports of the healthy members, and from these to the peer port of the
+// new host, where nothing listens yet. It returns the ports that are closed, and the ports whose state is unknown.
 func (a actions) checkPorts(ctx context.Context, host string) (closed, unknown string) {
 	members := slices.DeleteFunc(slices.Clone(a.members), func(m membership.Member) bool { return !m.Healthy })
 	var urls []string

@@ -154,7 +154,7 @@ func (r *Restore) noteReplaced(probed []probedHost) {
 	}
 }
 
-// findForks tells data apart that have the IDs of the same cluster and different contents.
+// findForks distinguishes data that have the IDs of the same cluster and different contents.
 func (r *Restore) findForks(ctx context.Context, s restore.State) {
 	first := map[string][]int{} // hosts with the first data of each history, by cluster
 	for i := range s.Hosts {

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/etcd/carotation"
 )
 
-// keptCAs returns the CAs that all members trust, that the inventory does not want, and whose clients may need them. A CA that only some
-// members trust is none of the cluster.
+// keptCAs returns the CAs that all members trust, that the inventory does not want, and whose clients may need them. A
+// CA that only some members trust does not belong to the cluster.
 func (s State) keptCAs() []carotation.CA {
 	files := s.filesOfCAs()
 	if !s.KeepsOldCAs || len(files) == 0 {

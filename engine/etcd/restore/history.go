@@ -29,8 +29,8 @@ func (h Host) isOfOther(history string) bool {
 	return h.History() != history
 }
 
-// sharesMember reports whether two member lists have a member in common. IDs of members are unique, but for clusters that
-// were made by hand with the names, addresses and token of another one.
+// sharesMember reports whether two member lists have a member in common. IDs of members are unique, except in clusters
+// that were made by hand with the names, addresses and token of another one.
 func sharesMember(a, b []membership.Member) bool {
 	return slices.ContainsFunc(a, func(m membership.Member) bool {
 		return slices.ContainsFunc(b, func(other membership.Member) bool { return m.ID == other.ID })
@@ -166,8 +166,8 @@ func (s State) historyOf(host string) string {
 	return s.Hosts[i].History()
 }
 
-// Freshest returns the source with the highest revision among source, the data directories and the saved snapshots, as far as
-// they are of the history of source.
+// Freshest returns the source with the highest revision among source, and the data directories and saved snapshots with
+// the same history.
 func (s State) Freshest(source Source, saved []Source) Source {
 	best := source
 	for _, other := range slices.Concat(s.listSources(), saved) {

@@ -57,8 +57,8 @@ type Data struct {
 	Removed  []membership.Member // former members, of which only the ID is known
 	Time     string              // time of the last write, for people; "": not known
 
-	// Fork tells data apart that have the same IDs and different contents, as of a cluster that was made anew with the names,
-	// addresses and token of the old one; "": the first ones.
+	// Fork distinguishes data that have the same IDs and different contents, as when a cluster was made again with the
+	// names, addresses and token of the old one; "": the first ones.
 	Fork string
 }
 

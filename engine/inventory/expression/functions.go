@@ -47,8 +47,8 @@ func (e *Evaluator) Functions(at hcl.Range) map[string]function.Function {
 	for name, function := range f {
 		f[name] = e.limitFunction(name, function)
 	}
-	// A template may call every function but templatefile, which could recurse
-	// without end.
+	// A template may call every function except templatefile, which could
+	// recurse without end.
 	f["templatefile"] = e.limitFunction("templatefile", e.templateFileFunction(at, maps.Clone(f)))
 	return f
 }

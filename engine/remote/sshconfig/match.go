@@ -43,7 +43,8 @@ func parseCriteria(words []string) ([]criterion, error) {
 	return out, checkAll(out)
 }
 
-// checkAll checks that all stands alone, or behind canonical or final.
+// checkAll checks that the criterion all is alone, or follows canonical or
+// final.
 func checkAll(list []criterion) error {
 	for i, c := range list {
 		if c.name != "all" {

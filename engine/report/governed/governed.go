@@ -40,8 +40,9 @@ func Terms(g engine.Governing) []string {
 	}
 }
 
-// leversLine names a host whose staging cannot be frozen, and the levers that slow
-// it. That the bastion does not serve the OS, and so limits no rate, is normal.
+// leversLine names a host whose staging cannot be frozen, and the levers that
+// slow it. It ignores the lever rate of a host whose OS the bastion does not
+// serve.
 func leversLine(host string, levers []engine.Lever) string {
 	var failed []string
 	inForce := map[engine.LeverName]bool{}

@@ -71,7 +71,7 @@ func (s *Summary) failureLines() []string {
 	return lines
 }
 
-// otherFailureLines returns the failures of steps without a host, and those of which no event has come.
+// otherFailureLines returns the failures of steps without a host, and the failures without an event.
 func (s *Summary) otherFailureLines(end event.RunEnd) []string {
 	var lines []string
 	shown := map[string]bool{}

@@ -28,7 +28,7 @@ func writeCertificates(w io.Writer, clusters []engine.ClusterStatus) error {
 	return termtext.WriteTable(w, rows)
 }
 
-// daysLeft returns a number of days. That of an expired certificate would be another one than in its note, which counts whole days.
+// daysLeft returns the number of days, or "expired": a negative number could differ from the one in the note, which counts whole days.
 func daysLeft(days int) string {
 	if days < 0 {
 		return "expired"

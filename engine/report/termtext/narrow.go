@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// sized is a writer to a terminal with so many columns.
+// sized is a writer to a terminal with this number of columns.
 type sized struct {
 	io.Writer
 	columns int

@@ -56,9 +56,9 @@ func (g *Stage) governUntilDone(ctx context.Context) *engine.Failure {
 	}
 }
 
-// noteIdle sets idleSince, from when on the staging was frozen and so wrote nothing.
-// A pace whose answer was lost may have ended that, and so does a host that hears
-// nothing for long.
+// noteIdle sets idleSince, the time since which the staging has been frozen and
+// has written nothing. A pace whose answer was lost may have ended the pause. A
+// host that hears nothing for long ends it, too.
 func (g *Stage) noteIdle() {
 	now := g.Now()
 	heard := now.Sub(g.sentAt) < hostscript.SilenceTime-2*time.Second // the host counts whole seconds, and a scrape takes one

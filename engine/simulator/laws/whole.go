@@ -18,9 +18,9 @@ func (r *Run) noteUnits(h *Host) {
 	}
 }
 
-// CheckWhole checks that no unit has failed on a host that is released as whole,
-// except the units that had failed before the first disruption. A host that is
-// released otherwise is as the run found it.
+// CheckWhole checks that no unit has failed on a host that is released as
+// whole, except the units that had failed before the first disruption. Any
+// other released host is as the run found it.
 func (r *Run) CheckWhole(h *Host, whole bool) {
 	if h.before == nil {
 		return
