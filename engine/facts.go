@@ -29,6 +29,7 @@ type Facts struct {
 	StageUnit       string                `json:"stage_unit,omitempty"`       // ActiveState of StageUnit; "": the unit is inactive or not loaded
 	FinalizeProblem string                `json:"finalize_problem,omitempty"` // why the last finalize failed, as the OS tool reports it
 	Problems        []string              `json:"problems,omitempty"`         // facts that could not be gathered, each with the reason
+	OSProblem       string                `json:"os_problem,omitempty"`       // why the deployments, or which of them is booted, are not known; one of Problems
 	BootLacksBytes  int64                 `json:"boot_lacks_bytes,omitempty"` // bytes that the kernel and the initramfs of the staged OS lack in /boot
 	BootState       string                `json:"boot_state,omitempty"`       // digest of the contents of /boot, if the hold has a NotBooted
 	KernelArgs      []string              `json:"kernel_args,omitempty"`      // kernel arguments of this boot, in order

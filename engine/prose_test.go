@@ -10,7 +10,7 @@ import (
 
 // prose lists the fields with texts for people. Code writes and shows these
 // texts, and decides nothing by them.
-var prose = []string{"Reason", "Message", "Rule", "Step", "Outcome", "Cause", "Hint", "Note", "Stderr", "Problem", "Problems", "Resource"}
+var prose = []string{"Reason", "Message", "Rule", "Step", "Outcome", "Cause", "Hint", "Note", "Stderr", "Problem", "Problems", "OSProblem", "Resource"}
 
 // readers lists the functions of package strings that take a text apart or
 // search in it.
@@ -32,7 +32,6 @@ var textual = map[string]string{
 	"engine/remote/classify.go classifyChannel":       "sshd and its jump hosts answer with a text, and one code for several causes",
 	"engine/remote/reach.go isBlocked":                "sshd tells why a connection has failed in a text, and has one code for several causes",
 	"engine/report/summary/shortcause.go shortCause":  "a cause that only has an exit status is shown with a line of standard error",
-	"modules/osimage/module.go notBootedError":        "of several problems, the one with the tool's status is shown",
 	"engine/etcd/answer.go isForbidden":               "an answer of etcd 3.5 in a stream has a text and no code",
 }
 

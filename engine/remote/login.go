@@ -213,16 +213,19 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 	case silent:
 		return l.ep.newError(Unreachable, "connect to "+l.ep.Address(), fmt.Errorf("the host closed the connection without an SSH greeting: %w", handshakeCause(err)),
 			"it may be starting up or shutting down, or have too many connections (MaxStartups)")
-	case strings.Contains(err.Error(), "ssh: disconnect") && len(l.methods) > 0: // such as after too many keys
+	case strings.Contains(err.Error(), disconnected) && len(l.methods) > 0: // such as after too many keys
 		return l.noKeyError(step, err.Error())
 	}
 	return l.ep.newError(Unreachable, step, handshakeCause(err), "")
 }
 
-// unauthenticated is a part of the library's error when no login method is left to try. The library has no type for
-// this error.
-const unauthenticated = "ssh: unable to authenticate"
+// These are parts of errors of the SSH library, which exports no types for them.
+const (
+	unauthenticated = "ssh: unable to authenticate" // no login method is left to try
+	disconnected    = "ssh: disconnect"             // the host has sent a disconnect message
+)
 
+// handshakeCause leaves out the words that the library puts before each error of a handshake.
 func handshakeCause(err error) error {
 	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "ssh: handshake failed") {
 		return inner

@@ -61,8 +61,8 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		f.Deployments, f.Problems = nil, shell.AppendProblem(f.Problems, problem)
-		return f
+		f.Deployments = nil
+		return withProblem(f, problem)
 	}
 	fromOstree := f.Deployments
 	f.Deployments, f.Features = nil, nil

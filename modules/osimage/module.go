@@ -1,6 +1,7 @@
 package osimage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -227,12 +228,16 @@ func recordOf(f engine.Facts) *resource.Record {
 }
 
 func notBootedError(f engine.Facts) error {
-	for _, p := range f.Problems {
-		if tool, _, ok := strings.Cut(p, " status: "); ok && !strings.Contains(tool, ":") {
-			return fmt.Errorf("its booted OS is not known: %s", p)
-		}
+	if f.OSProblem != "" {
+		return fmt.Errorf("its booted OS is not known: %s", f.OSProblem)
 	}
 	return errors.New("not booted from an ostree deployment")
+}
+
+// withProblem adds the reason why the deployments are not known, or which of them is booted. The first reason stays.
+func withProblem(f engine.Facts, problem string) engine.Facts {
+	f.OSProblem, f.Problems = cmp.Or(f.OSProblem, problem), shell.AppendProblem(f.Problems, problem)
+	return f
 }
 
 func describeDeployment(d engine.Deployment) string {

@@ -70,10 +70,10 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		f.Problems = shell.AppendProblem(f.Problems, problem)
+		f = withProblem(f, problem)
 	}
 	if strings.TrimSpace(o["booted mark"].Stdout) == "old" {
-		f.Problems = shell.AppendProblem(f.Problems, "ostree status: since a soft reboot, it still has the mark of the deployment before; systemctl restart ostree-boot-complete.service corrects it")
+		f = withProblem(f, "ostree status: since a soft reboot, it still has the mark of the deployment before; systemctl restart ostree-boot-complete.service corrects it")
 		for i := range f.Deployments {
 			f.Deployments[i].Booted = false
 		}

@@ -51,8 +51,8 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	if problem != "" {
 		// rpm-ostree may report other digests than ostree.
-		f.Deployments, f.Problems = nil, shell.AppendProblem(f.Problems, problem)
-		return f
+		f.Deployments = nil
+		return withProblem(f, problem)
 	}
 	var list []engine.Deployment
 	for _, d := range status.Deployments {
