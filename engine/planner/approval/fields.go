@@ -23,8 +23,8 @@ var notCompared = map[string]string{
 	"Cluster.AllowOutage": "compared by Settings",
 	"Cluster.NoSnapshot":  "compared by Settings",
 
-	"Mirror.Rate":     "decides only how fast hosts fetch",
-	"Mirror.HostRate": "decides only how fast hosts fetch",
+	"Mirror.BytesPerSecond":     "decides only how fast hosts fetch",
+	"Mirror.HostBytesPerSecond": "decides only how fast hosts fetch",
 
 	"Inventory.Pools":          "those with work are compared by addPoolSettings",
 	"Inventory.Hosts":          "those with work, and the members of their clusters, are compared field by field",
