@@ -62,7 +62,7 @@ func (b *builder) checkEmptyClusters() {
 	}
 }
 
-// retiredHost is a host with etcd_retired, or a host of such a range.
+// retiredHost is a host with etcd_retired, or one host of a range with it.
 type retiredHost struct {
 	block   *node
 	cluster string

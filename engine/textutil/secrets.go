@@ -106,8 +106,8 @@ func HideURLPasswords(text string) string {
 // values with several lines, and to encoded forms of values. Shorter ones, such as "}", are too common.
 const longLine = 8
 
-// spellValue returns the forms in which a value may appear: unchanged, trimmed, line by line, and each of them quoted by
-// sh, by Go and by JSON, and encoded.
+// spellValue returns the forms in which a value may appear: unchanged, trimmed, and line by line. It also returns each
+// of these quoted as in sh, Go and JSON, and encoded.
 func spellValue(v string) []string {
 	trimmed := strings.TrimSpace(v)
 	plain := []string{v, trimmed}
@@ -159,8 +159,8 @@ var percentEscape = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 func lowerEscapes(s string) string { return percentEscape.ReplaceAllStringFunc(s, strings.ToLower) }
 
-// encodeValue returns the value in hexadecimal digits, and in base64: by itself, and the characters that it has
-// wherever it stands in a longer text, such as after "user:".
+// encodeValue returns the value in hexadecimal digits and in base64. It also returns the base64 characters that do not
+// depend on the text around the value, such as "user:" before it.
 func encodeValue(v string) []string {
 	digits := hex.EncodeToString([]byte(v))
 	all := []string{digits, strings.ToUpper(digits)}
