@@ -8,19 +8,20 @@ import (
 
 // Change is one difference between a host and its desired state.
 type Change struct {
-	Module   string   `json:"module"`         // name of its module
-	Resource string   `json:"resource"`       // kind and name of the resource
-	Kind     Kind     `json:"kind,omitempty"` // kind of the resource, where a module has several
-	Before   string   `json:"before"`         // state before, for people; secrets as digests
-	After    string   `json:"after"`
-	Rule     string   `json:"rule"`             // rule that demands these actions
-	Verb     string   `json:"verb,omitempty"`   // create, update or delete; "" for an OS
-	Reason   string   `json:"reason,omitempty"` // part of the resource that changes, and why the rule demands these actions
-	Task     bool     `json:"task,omitempty"`   // it is a task of a playbook, which runs once and is not part of the desired state
-	Drift    bool     `json:"drift,omitempty"`  // the host has changed, and its desired state has not
-	Login    bool     `json:"login,omitempty"`  // it may take the account of the run its way into the host, or to root
-	Warnings []string `json:"-"`                // warnings of the plan for the operator, before the approval
-	Actions  []Action `json:"actions"`
+	Module      string   `json:"module"`         // name of its module
+	Resource    string   `json:"resource"`       // kind and name of the resource
+	Kind        Kind     `json:"kind,omitempty"` // kind of the resource, where a module has several
+	Before      string   `json:"before"`         // state before, for people; secrets as digests
+	After       string   `json:"after"`
+	Rule        string   `json:"rule"`             // rule that demands these actions
+	Verb        string   `json:"verb,omitempty"`   // create, update or delete; "" for an OS
+	Reason      string   `json:"reason,omitempty"` // part of the resource that changes, and why the rule demands these actions
+	Task        bool     `json:"task,omitempty"`   // it is a task of a playbook, which runs once and is not part of the desired state
+	Drift       bool     `json:"drift,omitempty"`  // the host has changed, and its desired state has not
+	Login       bool     `json:"login,omitempty"`  // it may take the account of the run its way into the host, or to root
+	RebootClass string   `json:"-"`                // name of its class in rules.RebootClasses, which decides about the kind of a reboot; "": unknown
+	Warnings    []string `json:"-"`                // warnings of the plan for the operator, before the approval
+	Actions     []Action `json:"actions"`
 }
 
 // The names of the modules whose changes other packages know.

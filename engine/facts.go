@@ -43,6 +43,7 @@ type Facts struct {
 	Etcd            []string              `json:"etcd,omitempty"`             // signs that etcd runs on the host, each as a phrase
 	Inhibitors      []string              `json:"inhibitors,omitempty"`       // who blocks a shutdown of the host, each as systemd-inhibit lists it
 	Version         string                `json:"version,omitempty"`          // output of the version command of its pool
+	Reboots         RebootFacts           `json:"reboots,omitzero"`           // decide about the kind of a reboot
 	ActionFailed    bool                  `json:"-"`                          // an action failed on the host in this play, after the tasks before it were done
 	Finished        bool                  `json:"-"`                          // this run has finished the host, so the tasks of a playbook are no longer changes
 }
@@ -84,6 +85,14 @@ type Deployment struct {
 	Rollback bool   `json:"rollback,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
 	Etcd     string `json:"etcd,omitempty"` // version of etcd in it, if the deployment is staged and the host runs the etcd of its OS
+
+	SoftTarget bool `json:"soft_target,omitempty"` // somebody has prepared a soft reboot into it
+
+	// Compared means that the deployment is staged, and that the parts of its tree that
+	// rules.OSParts names were compared with the booted deployment. Differs has the paths
+	// of those that differ.
+	Compared bool     `json:"compared,omitempty"`
+	Differs  []string `json:"differs,omitempty"`
 }
 
 // ShortDigest returns a short name of an OS for people: the first 12

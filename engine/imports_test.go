@@ -85,7 +85,7 @@ func isWithin(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/planner/rebootkind", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always makes the same plan: engine and modules use no files,
 // no network, no clock and no random numbers, and start no goroutines.
@@ -231,6 +231,9 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/planner": {
 		"engine/rollout": "a run plans again before each batch",
 	},
+	"holdfast/engine/planner/rebootkind": {
+		"engine/planner": "a plan has the kind of each reboot",
+	},
 	"holdfast/engine/planner/approval": {
 		"engine/planner":   "a plan lists the settings that its approval covers",
 		"engine/rollout":   "a run does nothing that was not approved",
@@ -262,6 +265,9 @@ var neighbours = map[string]map[string]string{
 		"modules/tasks":      "a task carries out an action like a rule",
 		"engine/inventory":   "an inventory may have rules of its own",
 		"engine/filediff":    "the changes between two configurations",
+
+		"engine/planner/rebootkind": "the class of a change decides which kind of reboot is enough",
+		"modules/osimage":           "an OS is compared in the parts that belong to a class",
 	},
 	"holdfast/modules/shell": {
 		"modules/hostconfig":         "it builds scripts",

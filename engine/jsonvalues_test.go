@@ -104,7 +104,7 @@ var units = regexp.MustCompile(`(Seconds|Minutes|Days|Bytes|BytesPerSecond|Perce
 var plainNumbers = map[string]string{
 	"Schema": "version", "Seq": "position", "Batch": "position", "Number": "position", "Revision": "position", "RaftIndex": "position", "Line": "position",
 	"PID": "ID", "UID": "ID", "GID": "ID", "Port": "TCP port", "ClientPort": "TCP port", "PeerPort": "TCP port", "Status": "status of HTTP",
-	"Mode": "bits", "FloorShare": "share",
+	"Mode": "bits", "FloorShare": "share", "Systemd": "version",
 	"Total": "count", "Voters": "count", "Healthy": "count", "Quorum": "count", "Margin": "count", "Failed": "count", "Count": "count", "Keep": "count",
 	"Samples": "count", "Unanswered": "count", "FailedProbes": "count", "Observed": "count", "Objects": "count", "UnitsOmitted": "count",
 	"EntriesBehind": "count", "LostRevisions": "count", "Retries": "count", "Successes": "count", "MaxSkew": "count", "OtherKeys": "count", "Sessions": "count",

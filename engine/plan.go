@@ -136,6 +136,8 @@ const (
 	Closed      ExclusionKind = "closed"      // the maintenance window of its pool is closed; the host may be staged
 	Failed      ExclusionKind = "failed"      // the host failed in this run
 	RolledBack  ExclusionKind = "rolled-back" // the host was rolled back from the OS that it should have
+
+	NeedsFullReboot ExclusionKind = "needs-full-reboot" // its pool requires soft reboots, and a soft reboot is not enough or not possible
 )
 
 // Host returns the plan of a host, or nil if the host has no work.

@@ -30,6 +30,7 @@ type Pool struct {
 	MaxSkew        *int           `json:"max_skew,omitempty"`        // maximum distance in minor versions between its hosts and the hosts of the pools before it; nil: any
 	VersionCommand string         `json:"version_command,omitempty"` // command on the host that prints its version for MaxSkew; "": the version of the OS counts
 	OnFailure      FailureMode    `json:"on_failure,omitempty"`
+	Reboot         RebootSetting  `json:"reboot,omitzero"` // kinds of reboot that its hosts may get
 	Drain          *Drain         `json:"drain,omitempty"`
 	Gates          []Gate         `json:"gates,omitempty"`
 	Timeouts       Timeouts       `json:"timeouts"`

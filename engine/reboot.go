@@ -14,6 +14,22 @@ const (
 // the same in a reboot of this kind.
 func (k RebootKind) SharesKernel() bool { return k == SoftReboot }
 
+// RebootSetting is the block reboot of a pool: the kinds of reboot that its hosts may
+// get. The zero value allows only full reboots.
+type RebootSetting struct {
+	Soft SoftRebootMode `json:"soft,omitempty"` // whether a host may soft reboot
+}
+
+// SoftRebootMode decides whether the hosts of a pool soft reboot.
+type SoftRebootMode string
+
+// The modes of soft reboots.
+const (
+	NeverSoft   SoftRebootMode = ""        // each reboot is a full one
+	AutoSoft    SoftRebootMode = "auto"    // a host soft reboots if that is enough and possible, else it reboots in full
+	RequireSoft SoftRebootMode = "require" // a host that would need a full reboot is left out
+)
+
 // Reboot is the reboot that a plan orders for a host.
 type Reboot struct {
 	Kind   RebootKind `json:"kind"`   // kind of reboot that is ordered
@@ -23,7 +39,20 @@ type Reboot struct {
 	// host. The pool may not allow it.
 	Least RebootKind `json:"least,omitempty"`
 
+	// Chosen means that the pool allows several kinds; false: it allows only full reboots.
+	Chosen bool `json:"chosen,omitempty"`
+
 	// Provisional means that the kind may still become FullReboot: the OS is not
 	// staged, so its kernel is not known.
 	Provisional bool `json:"provisional,omitempty"`
+}
+
+// RebootFacts are the facts of a host that decide about the kind of its reboots. The
+// host has soft rebooted BootID.SoftReboots times since its kernel has booted.
+type RebootFacts struct {
+	Systemd      int        `json:"systemd,omitempty"`       // version of systemd; 0: not known
+	CountsSoft   bool       `json:"counts_soft,omitempty"`   // systemd counts soft reboots (version 256), so that one can be recognised
+	Composefs    bool       `json:"composefs,omitempty"`     // the root file system is a composefs
+	PreparesSoft bool       `json:"prepares_soft,omitempty"` // ostree has prepare-soft-reboot; false also if the inventory does not say that the host has ostree
+	Prepared     RebootKind `json:"prepared,omitempty"`      // kind of reboot that somebody has prepared, so that systemctl reboot may become this kind; "": none
 }

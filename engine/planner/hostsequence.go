@@ -39,7 +39,8 @@ func (w *hostWork) composeSequence() []engine.Step {
 
 // newHostPlan composes the work on one host. Steps without a hold write
 // non-disruptive changes. A host that is only staged has no sequence.
-func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, adopt string) engine.HostPlan {
+func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
+	changes, steps := d.changes, d.steps
 	hp := engine.HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
 		Adopt: adopt, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: markStaging(steps.Stage),
@@ -62,6 +63,9 @@ func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, a
 		back := hostWork{target: t, steps: engine.Steps{Reboot: steps.Rollback}, isDrained: work.isDrained, rollsBack: true}
 		back.steps.StoppedServices = steps.StoppedServices
 		hp.Rollback = back.composeSequence()
+	}
+	if len(work.steps.Reboot) > 0 {
+		hp.Reboot = d.reboot.Reboot
 	}
 	hp.Sequence = work.composeSequence()
 	hp.Sequence[0].Do.TakeHold.For = engine.Duration(10*time.Minute) + sumTimeouts(hp.Sequence[1:len(hp.Sequence)-1]) + sumTimeouts(hp.Rollback)

@@ -9,6 +9,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/planner/approval"
+	"holdfast/engine/planner/rebootkind"
 )
 
 // Input has everything on which a plan depends.
@@ -47,6 +48,7 @@ type Request struct {
 	OverIncomplete bool     // an OS may be rolled out although the previous roll-out has not reached every host
 	AnyEtcdVersion bool     // an OS may be booted whose etcd is older than the cluster, or skips a minor version
 	RetryRejected  bool     // an OS is tried again on a host that was rolled back from it
+	FullReboot     bool     // each reboot is a full one
 	Repair         []string // hosts that may be disrupted although their own etcd member is not healthy, because the work repairs it
 }
 
@@ -158,14 +160,17 @@ type difference struct {
 	changes []engine.Change
 	drift   []engine.Change // changes that are only reported
 	steps   engine.Steps
+	reboot  rebootkind.Decision
 }
 
 func (d difference) bringsOS(f engine.Facts) bool {
 	return len(d.steps.Stage) > 0 || bootsOther(d.steps.Reboot, f)
 }
 
+// compareHost finds the changes of all modules first, because all of them decide about
+// the kind of the reboot, which the steps of each module depend on.
 func (in Input) compareHost(t engine.Target) (d difference, err error) {
-	all := &d.steps
+	var plans []func(engine.Target) engine.Steps
 	for _, m := range in.Modules {
 		if m.Changes == nil {
 			continue
@@ -179,30 +184,41 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 			d.drift = append(d.drift, filterDrift(found, true)...)
 			found = filterDrift(found, false)
 		}
-		if len(found) == 0 {
-			continue
+		if len(found) > 0 {
+			d.changes = append(d.changes, found...)
+			plans = append(plans, func(t engine.Target) engine.Steps { return x.Steps(t, found) })
 		}
-		steps := x.Steps(t, found)
-		d.changes = append(d.changes, found...)
-		all.Stage = append(all.Stage, steps.Stage...)
-		all.Write = append(all.Write, steps.Write...)
-		if len(all.Reboot) == 0 {
-			all.Reboot = steps.Reboot
-		}
-		all.Act = append(all.Act, steps.Act...)
-		all.Record = append(all.Record, steps.Record...)
-		all.NonDisruptive = append(all.NonDisruptive, steps.NonDisruptive...)
-		all.Actions = append(all.Actions, steps.Actions...)
-		all.StoppedServices = append(all.StoppedServices, steps.StoppedServices...)
-		all.Before = append(all.Before, steps.Before...)
-		all.After = append(all.After, steps.After...)
-		all.Rollback = append(all.Rollback, steps.Rollback...)
+	}
+	d.reboot = rebootkind.Decide(rebootkind.Input{Allowed: t.Pool.Reboot, ForceFull: in.FullReboot, OS: t.Desired.OS, Facts: t.Facts, Changes: d.changes})
+	rebooting := t
+	if d.reboot.Reboot != nil {
+		rebooting.Reboot = d.reboot.Reboot.Kind
+	}
+	for _, plan := range plans {
+		d.addSteps(plan(rebooting))
 	}
 	if in.mayAdopt(t) {
-		all.Rollback = in.rollbackPlan(t, all.Rollback)
+		d.steps.Rollback = in.rollbackPlan(t, d.steps.Rollback)
 	}
 	in.addSurroundingTasks(t, &d)
 	return d, nil
+}
+
+func (d *difference) addSteps(steps engine.Steps) {
+	all := &d.steps
+	all.Stage = append(all.Stage, steps.Stage...)
+	all.Write = append(all.Write, steps.Write...)
+	if len(all.Reboot) == 0 {
+		all.Reboot = steps.Reboot
+	}
+	all.Act = append(all.Act, steps.Act...)
+	all.Record = append(all.Record, steps.Record...)
+	all.NonDisruptive = append(all.NonDisruptive, steps.NonDisruptive...)
+	all.Actions = append(all.Actions, steps.Actions...)
+	all.StoppedServices = append(all.StoppedServices, steps.StoppedServices...)
+	all.Before = append(all.Before, steps.Before...)
+	all.After = append(all.After, steps.After...)
+	all.Rollback = append(all.Rollback, steps.Rollback...)
 }
 
 // addSurroundingTasks adds the tasks before and after the work on a host. A

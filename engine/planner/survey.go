@@ -111,17 +111,17 @@ func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
 		return
 	}
 	rejected := len(d.changes) > 0 && in.isRejected(st) && (in.Play == nil || d.bringsOS(f))
-	why, reason := in.findExclusion(x, comparedHost{j, err, rejected})
+	why, reason := in.findExclusion(x, comparedHost{j, err, rejected, d.reboot.Refusal})
 	back := why == engine.RolledBack && adopt != "" // the run only releases the host
 	if back {
-		why, d.changes, d.steps = "", nil, engine.Steps{}
+		why, d = "", difference{drift: d.drift}
 	}
 	if in.Selected(h) && (why == engine.Failed || err != nil || why != engine.Paused && rejected) {
 		s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 	}
 	hp := engine.HostPlan{}
 	if in.Selected(h) && why == "" {
-		hp = newHostPlan(target, d.changes, d.steps, adopt)
+		hp = newHostPlan(target, d, adopt)
 		if stray := describeStrayEtcd(h, f, hp); stray != "" {
 			why, reason = engine.Unclear, stray
 		} else if blocked := describeInhibitors(f, hp); blocked != "" {
@@ -177,6 +177,8 @@ type comparedHost struct {
 	judgedHost
 	err      error // error of the comparison
 	rejected bool  // the host was rolled back from its desired OS
+
+	rebootRefusal string // why its pool does not allow the reboot that it needs; "": it does
 }
 
 func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, string) {
@@ -195,6 +197,8 @@ func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, st
 		return approved.Kind, "the approved plan leaves it out; the next run takes it"
 	case c.rejected:
 		return engine.RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", engine.ShortDigest(in.Desired[c.host.Name].OS.Digest()))
+	case c.rebootRefusal != "":
+		return engine.NeedsFullReboot, c.rebootRefusal
 	}
 	return "", ""
 }

@@ -33,6 +33,7 @@ type comparison struct {
 
 func (c *comparison) addChange(change Change, v decision) {
 	change.Rule, change.Actions = v.rule, v.actions
+	change.Class = rebootClassOf(change.Kind, c.policy.links.Resolve(change.Name))
 	change.Reason = strings.Join(slices.DeleteFunc([]string{change.Reason, v.why}, func(s string) bool { return s == "" }), "; ")
 	c.diff.Changes = append(c.diff.Changes, change)
 	c.requested.addActions(v)

@@ -43,6 +43,7 @@ type Change struct {
 	Rule    string                  `json:"rule"`             // the rule that decided about the change, as in Action.Rules
 	Reason  string                  `json:"reason,omitempty"` // the changed parts, and the reason for the actions
 	Actions []engine.Action         `json:"-"`                // the actions that this change alone requests
+	Class   string                  `json:"-"`                // name of its RebootClass
 	From    resource.SourcePosition `json:"-"`                // position in the new configuration; for a deletion, in the old one
 }
 

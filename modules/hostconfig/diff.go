@@ -194,7 +194,7 @@ func (x *configDiff) fallBack(failed string) {
 	changes := slices.Clone(x.diff.Changes)
 	for i := range changes {
 		if hasEffect(changes[i].Actions) {
-			changes[i].Rule, changes[i].Actions = rule, reboot
+			changes[i].Rule, changes[i].Actions, changes[i].Class = rule, reboot, rules.FailedActionClass
 		}
 	}
 	x.diff.Changes, x.diff.Actions = changes, nil
@@ -218,7 +218,7 @@ func (x *configDiff) listChanges() []engine.Change {
 		list = append(list, engine.Change{
 			Module: engine.ConfigModule, Kind: engine.Kind(c.Kind), Resource: c.Kind.String() + " " + x.nameOf(c.Name), Before: before, After: after,
 			Rule: c.Rule, Verb: string(c.Verb), Reason: c.Reason, Drift: x.subjects.isDrift(subject{c.Kind, c.Name}), Actions: c.Actions,
-			Warnings: x.changeWarnings(c), Login: x.touchesLogin(c),
+			Warnings: x.changeWarnings(c), Login: x.touchesLogin(c), RebootClass: c.Class,
 		})
 	}
 	if len(list) > 0 {

@@ -53,6 +53,7 @@ func (observer) Probe(d engine.Desired) []engine.Command {
 		{Name: "etcd", Script: etcdProbeScript},
 		{Name: "starts", Script: hostscript.Assign([][2]string{{"holdfile", engine.HoldPath}}) + startsScript},
 		{Name: "inhibitors", Script: inhibitorsScript},
+		{Name: "reboot kinds", Script: rebootKindsScript},
 	}, memoryProbe(d.VersionCommand)...)
 }
 
@@ -79,6 +80,7 @@ func (observer) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.
 	f.Etcd = etcdSigns(units, text("etcd"))
 	f.Unsettled = unsettledServices(o["starts"].Stdout)
 	f.Inhibitors = readInhibitors(o["inhibitors"].Stdout)
+	f.Reboots = readRebootKinds(o["reboot kinds"].Stdout)
 	return readMemory(o, f)
 }
 

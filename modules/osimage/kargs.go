@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
+	"holdfast/engine/rules"
 	"holdfast/engine/textutil"
 )
 
@@ -86,7 +87,7 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	add := func(arg, before, after, verb, why string) {
 		list = append(list, engine.Change{
 			Module: engine.OSModule, Kind: engine.KernelArgKind, Resource: engine.KernelArgKind.String() + " " + textutil.Printable(arg), Before: before, After: after,
-			Rule: "fixed: kernel arguments", Verb: verb, Reason: why, Drift: drift,
+			Rule: "fixed: kernel arguments", Verb: verb, Reason: why, Drift: drift, RebootClass: rules.KernelArgsClass,
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
+	"holdfast/engine/rules"
 	"holdfast/engine/textutil"
 	"holdfast/modules/shell"
 )
@@ -89,7 +90,7 @@ func (module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	if err != nil {
 		return f
 	}
-	return readKernel(o, readStagedEtcd(o, tool.readStatus(o, readOstree(o, f))))
+	return readKernel(o, readSoftReboot(o, readStagedEtcd(o, tool.readStatus(o, readOstree(o, f)))))
 }
 
 // Diff compares the booted OS and its kernel arguments with the desired ones.
@@ -129,7 +130,7 @@ func findChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 			Module: engine.OSModule, Resource: "os",
 			Before: describeDeployment(*booted), After: engine.ShortDigest(digest),
 			Rule:    "built-in: an OS image takes effect at a reboot",
-			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
+			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}, RebootClass: rules.OSImageClass,
 		}}, changes...)
 	}
 	if len(changes) == 0 {

@@ -30,6 +30,7 @@ func ostreeProbe() []engine.Command {
 		{Name: "ostree version", Shared: true, Script: `ostree=$(ostree --version) && printf '%s\n' "$ostree"`},
 		{Name: "ostree status json", Shared: true, Script: askStatusScript},
 		{Name: "ostree status", Script: `case ${json-} in *'"refspec"'*) ;; *) ostree admin status ;; esac`},
+		softRebootProbe(),
 		{Name: "ostree lock", Script: "if [ -e /run/ostree/staged-deployment-locked ]; then echo locked; fi"},
 		{Name: "booted mark", Script: `if [ -e /run/ostree/nextroot-booted ] && [ ! -e /run/nextroot/usr/lib/os-release ]; then echo old; fi`},
 		{Name: "kernel arguments", Script: `IFS= read -r line </proc/cmdline || :
@@ -204,6 +205,7 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 			Staged    bool
 			Pinned    bool
 			Locked    bool `json:"finalization-locked"`
+			Target    bool `json:"soft-reboot-target"`
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &status); err != nil {
@@ -217,7 +219,7 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 		d := engine.Deployment{
 			Digest: s.Checksum, Version: s.Version, Origin: s.Refspec,
 			ID:     s.Stateroot + "-" + s.Checksum + "." + strconv.FormatUint(uint64(s.Serial), 10),
-			Booted: s.Booted, Staged: s.Staged, Locked: s.Staged && s.Locked, Rollback: s.Rollback, Pinned: s.Pinned,
+			Booted: s.Booted, Staged: s.Staged, Locked: s.Staged && s.Locked, Rollback: s.Rollback, Pinned: s.Pinned, SoftTarget: s.Target,
 		}
 		for _, t := range fromText {
 			if d.Origin == "" && t.ID == d.ID {

@@ -71,6 +71,9 @@ func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map
 
 // fallbackOf returns "yes" if a host of the pool that cannot soft reboot may reboot in full instead.
 func fallbackOf(p engine.Pool) string {
+	if p.Reboot.Soft == engine.RequireSoft {
+		return "no"
+	}
 	return "yes"
 }
 

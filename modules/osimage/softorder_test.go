@@ -18,7 +18,7 @@ func (b *osHost) softOrder(d engine.Desired, fallback string) string {
 	b.T.Helper()
 	f := b.gatherFacts(d)
 	t := moduletest.Target(d, f)
-	t.Reboot = engine.SoftReboot
+	t.Reboot, t.Pool.Reboot.Soft = engine.SoftReboot, map[string]engine.SoftRebootMode{"yes": engine.AutoSoft, "no": engine.RequireSoft}[fallback]
 	steps := PlainReboot(t)
 	if d.OS != nil {
 		changes, err := findChanges(d, f)
@@ -27,7 +27,7 @@ func (b *osHost) softOrder(d engine.Desired, fallback string) string {
 		}
 		steps = planSteps(t, changes).Reboot
 	}
-	return strings.Replace(moduletest.OrderOf(steps), "\nfallback=yes\n", "\nfallback="+fallback+"\n", 1)
+	return moduletest.OrderOf(steps)
 }
 
 func newSoftHost(t *testing.T) *osHost {

@@ -215,6 +215,10 @@ func withoutVolatile(s engine.Step) engine.Step {
 		}
 	case do.AwaitUnits != nil:
 		s.Do.AwaitUnits = &engine.AwaitUnits{}
+	case do.AwaitBoot != nil: // a pool that allows a soft reboot allows a full one, too
+		wait := *do.AwaitBoot
+		wait.Kind = ""
+		s.Do.AwaitBoot = &wait
 	}
 	if s.Undo != nil {
 		undo := withoutVolatile(*s.Undo)

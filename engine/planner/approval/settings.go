@@ -61,6 +61,7 @@ func addPoolSettings(p engine.Pool, t map[string]string) {
 	say("failure_budget", p.FailureBudget.AsWritten())
 	say("order", string(p.Order))
 	say("on_failure", string(p.OnFailure))
+	say("reboot: soft", string(p.Reboot.Soft))
 	say("version_command", p.VersionCommand)
 	if p.OS != nil {
 		os := *p.OS

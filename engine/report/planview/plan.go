@@ -120,6 +120,9 @@ func (v *planView) describeHost(hp engine.HostPlan, all bool) string {
 		fmt.Fprintf(&b, "  %s adopt the hold of run %s, see that the host is healthy, and release it\n", v.style.Yellow("~"), hp.Adopt)
 	}
 	v.writeActions(&b, hp)
+	if line := DescribeReboot(hp.Reboot); line != "" {
+		b.WriteString(termtext.Hang(termtext.Width, "  ", line))
+	}
 	if len(hp.Rollback) > 0 {
 		b.WriteString("  if it fails once it has rebooted: boots the OS it runs now\n")
 	}

@@ -1,0 +1,221 @@
+package rebootkind
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+const (
+	nowOS  = "1111111111111111111111111111111111111111111111111111111111111111"
+	nextOS = "2222222222222222222222222222222222222222222222222222222222222222"
+)
+
+// capable are the facts of a host that can soft reboot, and that has staged the next OS.
+func capable() engine.Facts {
+	return engine.Facts{
+		Tool:    "ostree 2026.4",
+		Reboots: engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true},
+		Deployments: []engine.Deployment{
+			{Digest: nextOS, Staged: true, Locked: true, Compared: true}, {Digest: nowOS, Booted: true},
+		},
+	}
+}
+
+func change(class string) engine.Change {
+	return engine.Change{Resource: "x of " + class, RebootClass: class, Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}}
+}
+
+func input(classes ...string) Input {
+	in := Input{Allowed: engine.RebootSetting{Soft: engine.AutoSoft}, OS: &engine.OS{Driver: "ostree", Commit: nextOS}, Facts: capable()}
+	for _, c := range classes {
+		in.Changes = append(in.Changes, change(c))
+	}
+	return in
+}
+
+// TestDecide names the kind of reboot of hosts and changes of every sort, with the reason.
+func TestDecide(t *testing.T) {
+	for name, c := range map[string]struct {
+		in     Input
+		edit   func(*Input)
+		kind   engine.RebootKind
+		reason string
+	}{
+		"files":            {input("other files"), nil, engine.SoftReboot, "read it"},
+		"accounts, units":  {input("accounts", "other units"), nil, engine.SoftReboot, ""},
+		"same kernel":      {input(rules.OSImageClass), nil, engine.SoftReboot, "the new OS has the kernel that runs"},
+		"OS and arguments": {input(rules.OSImageClass, rules.KernelArgsClass), nil, engine.FullReboot, "x of kernel arguments: the kernel reads its arguments when it boots"},
+		"another kernel": {input(rules.OSImageClass), func(in *Input) {
+			in.Facts.Deployments[0].Differs = []string{"/usr/lib/modules/6.1", "/usr/lib/modules/6.2"}
+		}, engine.FullReboot, "/usr/lib/modules/6.2 differs in the new OS: a soft reboot keeps the running kernel"},
+		"another policy": {input(rules.OSImageClass), func(in *Input) { in.Facts.Deployments[0].Differs = []string{"/usr/etc/selinux"} }, engine.FullReboot, "/usr/etc/selinux differs in the new OS: a soft reboot keeps the policy"},
+		"not compared":   {input(rules.OSImageClass), func(in *Input) { in.Facts.Deployments[0].Compared = false }, engine.FullReboot, "could not be compared"},
+		"no composefs":   {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.Composefs = false }, engine.FullReboot, "no composefs"},
+		"files without":  {input("other files"), func(in *Input) { in.Facts.Reboots.Composefs = false }, engine.SoftReboot, ""},
+		"Debian 13":      {input("other files"), func(in *Input) { in.Facts.Tool, in.Facts.Reboots.PreparesSoft = "ostree 2025.2", false }, engine.FullReboot, "ostree 2025.2 cannot prepare a soft reboot; ostree 2025.3 can"},
+		"Debian 12":      {input("other files"), func(in *Input) { in.Facts.Reboots.Systemd, in.Facts.Reboots.CountsSoft = 252, false }, engine.FullReboot, "systemd 252 does not count soft reboots"},
+		"no version":     {input("other files"), func(in *Input) { in.Facts.Reboots = engine.RebootFacts{} }, engine.FullReboot, "systemd is not known"},
+		"no os block":    {input("other files"), func(in *Input) { in.OS = nil }, engine.FullReboot, "no os block"},
+		"rpm-ostree":     {input("other files"), func(in *Input) { in.OS.Driver = "rpm-ostree" }, engine.FullReboot, "not with rpm-ostree"},
+		"bootc":          {input("other files"), func(in *Input) { in.OS.Driver = "bootc" }, engine.FullReboot, "not with bootc"},
+		"soft prepared":  {input("other files"), func(in *Input) { in.Facts.Reboots.Prepared = engine.SoftReboot }, engine.FullReboot, "prepare-soft-reboot --reset undoes"},
+		"kernel loaded":  {input("other files"), func(in *Input) { in.Facts.Reboots.Prepared = engine.KexecReboot }, engine.FullReboot, "kexec --unload undoes"},
+		"task":           {input("other files"), func(in *Input) { in.Changes[0].Task = true }, engine.FullReboot, "playbook"},
+		"unknown class":  {input(""), nil, engine.FullReboot, "nothing is known"},
+		"never":          {input("other files"), func(in *Input) { in.Allowed.Soft = engine.NeverSoft }, engine.FullReboot, "the pool allows no other kind"},
+		"--full-reboot":  {input("other files"), func(in *Input) { in.ForceFull, in.Allowed.Soft = true, engine.RequireSoft }, engine.FullReboot, "--full-reboot"},
+		"required":       {input("other files"), func(in *Input) { in.Allowed.Soft = engine.RequireSoft }, engine.SoftReboot, ""},
+	} {
+		if c.edit != nil {
+			c.edit(&c.in)
+		}
+		d := Decide(c.in)
+		if d.Reboot == nil || d.Refusal != "" {
+			t.Errorf("%s: %+v", name, d)
+			continue
+		}
+		if d.Reboot.Kind != c.kind || !strings.Contains(d.Reboot.Reason, c.reason) || d.Reboot.Provisional {
+			t.Errorf("%s: %+v, want %s with %q", name, *d.Reboot, c.kind, c.reason)
+		}
+	}
+}
+
+// TestBeforeStaging checks that the decision about an OS whose kernel nobody knows yet is
+// provisional, also for a pool that requires soft reboots: the host is staged first.
+func TestBeforeStaging(t *testing.T) {
+	for _, mode := range []engine.SoftRebootMode{engine.AutoSoft, engine.RequireSoft} {
+		for name, edit := range map[string]func(*engine.Facts){
+			"nothing staged": func(f *engine.Facts) { f.Deployments = f.Deployments[1:] },
+			"another OS":     func(f *engine.Facts) { f.Deployments[0].Digest = nowOS },
+			"not locked":     func(f *engine.Facts) { f.Deployments[0].Locked = false },
+		} {
+			in := input(rules.OSImageClass)
+			in.Allowed.Soft = mode
+			edit(&in.Facts)
+			if d := Decide(in); d.Reboot == nil || d.Reboot.Kind != engine.SoftReboot || !d.Reboot.Provisional {
+				t.Errorf("%s, %s: %+v", name, mode, d)
+			}
+		}
+	}
+}
+
+// TestRequire checks that a host that would need a full reboot is left out, with reason and next step.
+func TestRequire(t *testing.T) {
+	in := input(rules.OSImageClass)
+	in.Allowed.Soft, in.Facts.Deployments[0].Differs = engine.RequireSoft, []string{"/usr/lib/modules/6.2"}
+	d := Decide(in)
+	for _, want := range []string{"requires soft reboots", "/usr/lib/modules/6.2 differs", "--full-reboot"} {
+		if d.Reboot != nil || !strings.Contains(d.Refusal, want) {
+			t.Errorf("no %q in %+v", want, d)
+		}
+	}
+}
+
+// TestLeast checks that a pool that allows only full reboots shows that a soft one would be enough.
+func TestLeast(t *testing.T) {
+	in := input("other files")
+	in.Allowed.Soft = engine.NeverSoft
+	if d := Decide(in); d.Reboot.Least != engine.SoftReboot || d.Reboot.Kind != engine.FullReboot {
+		t.Errorf("%+v", d.Reboot)
+	}
+	in.Changes = append(in.Changes, change(rules.KernelArgsClass))
+	if d := Decide(in); d.Reboot.Least != engine.FullReboot {
+		t.Errorf("%+v", d.Reboot)
+	}
+	in.Changes = []engine.Change{{Resource: "file /etc/motd", RebootClass: "other files", Actions: []engine.Action{{Type: engine.NoAction}}}}
+	if d := Decide(in); d.Reboot != nil || d.Refusal != "" {
+		t.Errorf("nothing reboots the host: %+v", d)
+	}
+}
+
+func drawInput(t *rapid.T) Input {
+	often := func(name string) bool { return rapid.IntRange(0, 19).Draw(t, name) < 18 }
+	classes := []string{"os image", "other files", "other units", "accounts", "os image", "other files", "other units", "accounts", ""}
+	for _, c := range rules.RebootClasses() {
+		classes = append(classes, c.Name)
+	}
+	if rapid.Bool().Draw(t, "harmless") {
+		classes = classes[:4]
+	}
+	in := input(rapid.SliceOfN(rapid.SampledFrom(classes), 0, 4).Draw(t, "classes")...)
+	in.Allowed.Soft = rapid.SampledFrom([]engine.SoftRebootMode{engine.NeverSoft, engine.AutoSoft, engine.RequireSoft}).Draw(t, "mode")
+	in.ForceFull = !often("no force")
+	for i := range in.Changes {
+		in.Changes[i].Task = !often("no task")
+		if !often("reboot") {
+			in.Changes[i].Actions = []engine.Action{{Type: engine.ReloadUnit, Unit: "x.service"}}
+		}
+	}
+	in.Facts.Reboots = engine.RebootFacts{CountsSoft: often("counts"), Composefs: often("composefs"), PreparesSoft: often("prepares")}
+	in.Facts.Reboots.Prepared = rapid.SampledFrom([]engine.RebootKind{"", "", "", engine.SoftReboot, engine.KexecReboot}).Draw(t, "prepared")
+	staged := &in.Facts.Deployments[0]
+	staged.Compared, staged.Locked, staged.Staged = often("compared"), often("locked"), often("staged")
+	if !often("same") {
+		staged.Differs = []string{rapid.SampledFrom(rules.OSParts()).Draw(t, "part")}
+	}
+	if !often("driver") {
+		in.OS.Driver = rapid.SampledFrom([]string{"bootc", "rpm-ostree"}).Draw(t, "other driver")
+	}
+	if !often("os") {
+		in.OS = nil
+	}
+	return in
+}
+
+// TestLaws checks with a model that shares no code with Decide that no host soft reboots where
+// that is not enough, not possible or not allowed.
+func TestLaws(t *testing.T) {
+	soft, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		d := Decide(in)
+		harmless := []string{"os image", "other files", "other units", "accounts"}
+		enough, brings, reboots := true, false, false
+		for _, c := range in.Changes {
+			if len(c.Actions) == 2 {
+				reboots = true
+				enough = enough && !c.Task && slices.Contains(harmless, c.RebootClass)
+				brings = brings || c.RebootClass == "os image"
+			}
+		}
+		r := in.Facts.Reboots
+		possible := in.OS != nil && in.OS.Driver == "ostree" && r.CountsSoft && r.PreparesSoft && r.Prepared == "" && (!brings || r.Composefs)
+		s := in.Facts.Deployments[0]
+		known := brings && s.Staged && s.Locked
+		if known && (!s.Compared || len(s.Differs) > 0) {
+			enough = false
+		}
+		switch {
+		case !reboots:
+			if d != (Decision{}) {
+				t.Fatalf("nothing reboots: %+v", d)
+			}
+		case d.Reboot == nil:
+			refused++
+			if in.ForceFull || in.Allowed.Soft != "require" || enough && possible || d.Refusal == "" {
+				t.Fatalf("left out: %+v", d)
+			}
+		case d.Reboot.Kind == "soft":
+			soft++
+			if !enough || !possible || in.ForceFull || in.Allowed.Soft == "" || d.Reboot.Provisional != (brings && !known) {
+				t.Fatalf("soft: %+v", d.Reboot)
+			}
+		default:
+			if in.Allowed.Soft != "" && enough && possible && !in.ForceFull || d.Refusal != "" || in.Allowed.Soft == "require" && !in.ForceFull {
+				t.Fatalf("full: %+v", d.Reboot)
+			}
+		}
+		if d.Reboot != nil && (d.Reboot.Reason == "" || (d.Reboot.Least == "soft") != (enough && possible)) {
+			t.Fatalf("least: %+v", d.Reboot)
+		}
+	})
+	if soft == 0 || refused == 0 {
+		t.Errorf("%d soft reboots, %d hosts left out: the inputs show too little", soft, refused)
+	}
+}

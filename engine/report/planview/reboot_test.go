@@ -1,0 +1,29 @@
+package planview
+
+import (
+	"testing"
+
+	"holdfast/engine"
+)
+
+// TestDescribeReboot checks what a plan tells about the kind of a reboot. Hosts that get a full
+// reboot and need one have no line, unless their pool allows others.
+func TestDescribeReboot(t *testing.T) {
+	const soft, full = engine.SoftReboot, engine.FullReboot
+	for _, c := range []struct {
+		reboot *engine.Reboot
+		want   string
+	}{
+		{nil, ""},
+		{&engine.Reboot{Kind: full, Least: full, Reason: "r"}, ""},
+		{&engine.Reboot{Kind: full, Least: full, Reason: "r", Chosen: true}, "full reboot: r"},
+		{&engine.Reboot{Kind: soft, Least: soft, Reason: "r", Chosen: true}, "soft reboot: r"},
+		{&engine.Reboot{Kind: full, Least: soft, Reason: "r"}, "full reboot: r; a soft one would be enough"},
+		{&engine.Reboot{Kind: full, Least: soft, Reason: "r", Provisional: true}, "full reboot: r; a soft one would be enough if the new OS has the kernel that runs"},
+		{&engine.Reboot{Kind: full, Least: soft, Reason: "r", Chosen: true}, "full reboot: r; a soft one would be enough"},
+	} {
+		if got := DescribeReboot(c.reboot); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.reboot, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package rules
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/docstest"
+	"holdfast/engine/resource"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated part of docs/reboots.md")
+
+// TestRebootClassOfEachChange names the class and the least kind of reboot of changes of every
+// class, with the places where they are usually made.
+func TestRebootClassOfEachChange(t *testing.T) {
+	const soft, full = engine.SoftReboot, engine.FullReboot
+	seen := map[string]bool{}
+	for _, c := range []struct {
+		kind  Kind
+		name  string
+		class string
+		least engine.RebootKind
+	}{
+		{OS, "quay.io/x/os@sha256:1", "os image", soft},
+		{KernelType, "realtime", "kernel type", full},
+		{KernelArg, "mitigations=off", "kernel arguments", full},
+		{Extension, "usbguard", "extensions", full},
+		{File, "/usr/lib/modules/6.12/vmlinuz", "kernel", full},
+		{File, "/boot/grub2/user.cfg", "boot loader", full},
+		{File, "/etc/dracut.conf.d/10-nvme.conf", "boot loader", full},
+		{File, "/etc/selinux/config", "security policy", full},
+		{File, "/etc/audit/rules.d/50.rules", "security policy", full},
+		{Unit, "apparmor.service", "security policy", full},
+		{File, "/etc/NetworkManager/system-connections/eno1.nmconnection", "network", full},
+		{Directory, "/etc/nmstate", "network", full},
+		{File, "/etc/nmstate/openshift/x", "network", full},
+		{File, "/etc/systemd/network/10-eno1.link", "network", full},
+		{Unit, "NetworkManager.service", "network", full},
+		{File, "/etc/systemd/system/systemd-networkd.service.d/10.conf", "network", full},
+		{File, "/etc/modprobe.d/nouveau.conf", "kernel modules", full},
+		{File, "/etc/modules-load.d/br_netfilter.conf", "kernel modules", full},
+		{File, "/usr/lib/firmware/x.bin", "firmware", full},
+		{File, "/etc/sysctl.d/99-k8s.conf", "kernel settings", full},
+		{File, "/etc/tmpfiles.d/thp.conf", "kernel settings", full},
+		{File, "/etc/udev/rules.d/99-disk.rules", "devices", full},
+		{File, "/etc/crypttab", "storage", full},
+		{File, "/etc/fstab", "storage", full},
+		{Unit, "var-lib-etcd.mount", "storage", full},
+		{Link, "/etc/systemd/system/local-fs.target.wants/var-lib-etcd.mount", "storage", full},
+		{File, "/etc/hostname", "identity", full},
+		{Unit, "ostree-remount.service", "soft reboot", full},
+		{File, "/etc/crio/crio.conf.d/10.conf", "other files", soft},
+		{File, "/etc/sysctl.dx/99.conf", "other files", soft},
+		{File, "/etc/systemd/system/etcd.service.d/10.conf", "other files", soft},
+		{Directory, "/etc", "other files", soft},
+		{Link, "/etc/localtime", "other files", soft},
+		{Link, "/etc/systemd", "network", full},
+		{Unit, "etcd.service", "other units", soft},
+		{User, "core", "accounts", soft},
+		{Group, "wheel", "accounts", soft},
+		{"", "x", "unknown", full},
+		{"a kind to come", "x", "unknown", full},
+	} {
+		name := rebootClassOf(c.kind, c.name)
+		if class := FindRebootClass(name); name != c.class || class.Name != c.class || class.Least != c.least {
+			t.Errorf("%s %s: class %q with %s, want %q with %s", c.kind, c.name, name, class.Least, c.class, c.least)
+		}
+		seen[name] = true
+	}
+	for name, least := range map[string]engine.RebootKind{TaskClass: full, FailedActionClass: full, OSImageClass: soft, KernelArgsClass: full, "": full, "x": full} {
+		if FindRebootClass(name).Least != least {
+			t.Errorf("class %q: %s", name, FindRebootClass(name).Least)
+		}
+		seen[name] = true
+	}
+	names := map[string]bool{}
+	for _, c := range RebootClasses() {
+		if names[c.Name] || !seen[c.Name] || c.Reason == "" || c.Source == "" || c.Least != soft && c.Least != full {
+			t.Errorf("class %+v has no change in this test, or lacks a part", c)
+		}
+		names[c.Name] = true
+	}
+}
+
+// TestCompareSetsRebootClasses checks that changes get their class through links, too.
+func TestCompareSetsRebootClasses(t *testing.T) {
+	policy, err := NewPolicy(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy = policy.WithLinks(resource.Links{"/etc/alias": "/etc/modprobe.d"})
+	d, err := Compare(resource.Config{}, resource.Config{
+		KernelArgs: []string{"quiet"}, Files: []resource.File{{Path: "/etc/alias/x.conf"}, {Path: "/etc/motd"}}, Units: []resource.Unit{{Name: "x.swap"}},
+	}, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range d.Changes {
+		got = append(got, c.Class)
+	}
+	if want := []string{"kernel arguments", "kernel modules", "other files", "storage"}; !slices.Equal(got, want) {
+		t.Errorf("classes %q, want %q", got, want)
+	}
+}
+
+// TestOSParts checks that the parts of an OS that are compared lie where ostree ls lists them, and
+// that a soft reboot is enough for none of them.
+func TestOSParts(t *testing.T) {
+	parts := OSParts()
+	for _, want := range []string{"/usr/lib/modules", "/usr/lib/firmware", "/usr/lib/sysctl.d", "/usr/lib/modprobe.d", "/usr/etc/selinux", "/usr/etc/NetworkManager", "/usr/etc/crypttab", "/usr/etc/sysctl.d"} {
+		if !slices.Contains(parts, want) {
+			t.Errorf("%s is not compared", want)
+		}
+	}
+	for _, p := range append(parts, "/usr/lib/modules/6.12") {
+		if ClassOfOSPart(p).Least != engine.FullReboot {
+			t.Errorf("%s: %+v", p, ClassOfOSPart(p))
+		}
+	}
+}
+
+// TestRebootClassesAreDocumented compares the table in docs/reboots.md with the code.
+func TestRebootClassesAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| change | kind of reboot | reason | source |\n|---|---|---|---|\n")
+	for _, c := range RebootClasses() {
+		var places []string
+		for _, p := range slices.Concat(c.Paths, c.Units) {
+			places = append(places, "`"+p+"`")
+		}
+		name := c.Name
+		if len(places) > 0 {
+			name += ": " + strings.Join(places, ", ")
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, c.Least, c.Reason, c.Source)
+	}
+	docstest.Page{Path: "../../docs/reboots.md", Arguments: "./engine/rules -update", Update: *update}.CheckGenerated(t, b.String())
+}
