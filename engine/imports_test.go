@@ -166,7 +166,6 @@ var neighbours = map[string]map[string]string{
 		"engine/content":            "the progress of a transfer is part of an event",
 		"engine/etcd/change":        "a change of members emits events",
 		"engine/journal":            "a journal has the events of a run",
-		"engine/latency":            "events have the samples that it sums up",
 		"engine/totals":             "events have the figures that it sums up",
 		"engine/report":             "sinks receive events, and the end of a run becomes a sentence",
 		"engine/report/lines":       "each event is a line",
@@ -316,13 +315,8 @@ var neighbours = map[string]map[string]string{
 		"engine/bastion":       "a journal is of one machine",
 		"engine/connection":    "a snapshot of a run that is over may be removed",
 	},
-	"holdfast/engine/latency": {
-		"engine/rollout":        "the last event of a run has the latencies of etcd",
-		"engine/report/summary": "the summary of a run shows them",
-	},
 	"holdfast/engine/totals": {
-		"engine/rollout":        "the last event of a run has the figures of hosts",
-		"engine/report/summary": "the summary of a run shows them",
+		"engine/rollout": "the last event of a run has the figures of hosts and members",
 	},
 	"holdfast/engine/privatefile": {
 		"engine/savedplan":   "a saved plan belongs to who saved it",

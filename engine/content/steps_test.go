@@ -54,7 +54,9 @@ func TestProgressBeginsWithTheStep(t *testing.T) {
 			t.Errorf("step %d: %d bytes, %d of them again; want %d and %d", c.step, p.Bytes, p.AgainBytes, c.bytes, c.again)
 		}
 	}
-	if sums := tally.Host("h"); sums.FetchedBytes != received || sums.FetchedAgainBytes != 100_000 {
+	var end event.RunEnd
+	tally.AddTo(&end)
+	if sums := end.Hosts[0]; sums.FetchedBytes != received || sums.FetchedAgainBytes != 100_000 {
 		t.Errorf("the totals are %d bytes, %d of them again; %d were received", sums.FetchedBytes, sums.FetchedAgainBytes, received)
 	}
 }

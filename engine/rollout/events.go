@@ -10,23 +10,21 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
-	"holdfast/engine/latency"
 	"holdfast/engine/textutil"
 	"holdfast/engine/totals"
 )
 
-// emitter numbers the events of a run, keeps the first error of the sink, and sums up the latencies
-// of etcd and the figures of hosts.
+// emitter numbers the events of a run, keeps the first error of the sink, and sums up the figures of hosts
+// and etcd clusters.
 type emitter struct {
 	run   string
 	sink  Sink
 	clock Clock
 
-	mu    sync.Mutex
-	seq   int
-	err   error
-	tally latency.Tally
-	sums  totals.Tally
+	mu   sync.Mutex
+	seq  int
+	err  error
+	sums totals.Tally
 }
 
 func newEmitter(r *Run) *emitter { return &emitter{run: r.ID, sink: r.Sink, clock: r.Clock} }
@@ -46,7 +44,6 @@ func (m *emitter) emitEvent(e event.Event) error {
 	m.seq++
 	e = ownEvent(e)
 	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, m.clock.Now()
-	m.tally.AddEvent(e)
 	m.sums.AddEvent(e)
 	err := m.sink.Emit(e)
 	if m.err == nil {
@@ -76,7 +73,7 @@ func ownEvent(e event.Event) event.Event {
 func (m *emitter) addFigures(end *event.RunEnd) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	end.Latency, end.Hosts, end.Clusters = m.tally.Members(), m.sums.Hosts(), m.sums.Clusters()
+	m.sums.AddTo(end)
 }
 
 func (m *emitter) noteEvent(e event.Event) { _ = m.emitEvent(e) }

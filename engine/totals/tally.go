@@ -1,9 +1,9 @@
 // Package totals sums up over a run, for each host, the bytes that it fetched,
 // how long its staging was slowed and its member was down, and the samples of
-// etcd that failed.
+// etcd that failed. It also summarizes the disk latencies of etcd members.
 //
 // The package has no side effects. A run puts the sums into its last event, and
-// its summary shows the same sums.
+// views show only these.
 package totals
 
 import (
@@ -20,6 +20,7 @@ import (
 type Tally struct {
 	hosts    map[string]*hostTally
 	clusters map[string]*event.ClusterTotals
+	latencies
 }
 
 type hostTally struct {
@@ -33,6 +34,7 @@ type hostTally struct {
 
 // AddEvent adds an event of the run.
 func (t *Tally) AddEvent(e event.Event) {
+	t.latencies.addEvent(e)
 	switch {
 	case e.Type == event.EtcdSampled && e.Etcd != nil:
 		t.addSample(e.Cluster, *e.Etcd)
@@ -139,47 +141,31 @@ func endAt(begin *time.Time, now time.Time) (lasted engine.Duration) {
 	return lasted
 }
 
-// Hosts returns the totals of each host that has any, by name.
-func (t *Tally) Hosts() (all []event.HostTotals) {
+// AddTo adds the sums to the end of the run.
+func (t *Tally) AddTo(end *event.RunEnd) {
+	end.Latency, end.Hosts, end.Clusters = t.latencies.list(), t.listHosts(), t.listClusters()
+}
+
+// listHosts returns the totals of each host that has any, by name.
+func (t *Tally) listHosts() (all []event.HostTotals) {
 	for _, name := range slices.Sorted(maps.Keys(t.hosts)) {
-		if h := t.Host(name); h != (event.HostTotals{Host: h.Host, Cluster: h.Cluster}) {
-			all = append(all, h)
+		h := t.hosts[name]
+		sums := h.HostTotals
+		if seconds := time.Duration(h.fetchTime).Seconds(); seconds > 0 {
+			sums.BytesPerSecond = int64(float64(h.FetchedBytes) / seconds)
+		}
+		sums.NotBack = !h.downSince.IsZero()
+		if sums != (event.HostTotals{Host: name, Cluster: h.Cluster}) {
+			all = append(all, sums)
 		}
 	}
 	return all
 }
 
-// Host returns the totals of one host.
-func (t *Tally) Host(name string) event.HostTotals {
-	h := t.hosts[name]
-	if h == nil {
-		return event.HostTotals{Host: name}
-	}
-	sums := h.HostTotals
-	if seconds := time.Duration(h.fetchTime).Seconds(); seconds > 0 {
-		sums.BytesPerSecond = int64(float64(h.FetchedBytes) / seconds)
-	}
-	return sums
-}
-
-// IsDown reports whether the host has not answered since an order to reboot.
-func (t *Tally) IsDown(host string) bool {
-	h := t.hosts[host]
-	return h != nil && !h.downSince.IsZero()
-}
-
-// Clusters returns the totals of each cluster that was sampled, by name.
-func (t *Tally) Clusters() (all []event.ClusterTotals) {
+// listClusters returns the totals of each cluster that was sampled, by name.
+func (t *Tally) listClusters() (all []event.ClusterTotals) {
 	for _, name := range slices.Sorted(maps.Keys(t.clusters)) {
 		all = append(all, *t.clusters[name])
 	}
 	return all
-}
-
-// Cluster returns the totals of one cluster.
-func (t *Tally) Cluster(name string) event.ClusterTotals {
-	if c := t.clusters[name]; c != nil {
-		return *c
-	}
-	return event.ClusterTotals{Cluster: name}
 }

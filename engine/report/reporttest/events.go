@@ -26,6 +26,9 @@ func ExampleRun() []event.Event {
 	add := func(after time.Duration, e event.Event) {
 		at = at.Add(after)
 		e.Schema, e.Seq, e.Run, e.Time = 1, len(events)+1, "20261121-080000-0001", at
+		if e.End != nil {
+			e.End = withFigures(*e.End, events)
+		}
 		events = append(events, e)
 	}
 	step := func(host, name string, took time.Duration, f *engine.Failure) {

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/report/lines"
+	"holdfast/engine/totals"
 )
 
 // Script makes the events of a run, with their times.
@@ -22,7 +23,20 @@ type Script struct {
 // AddEvent adds an event at the time of the script.
 func (s *Script) AddEvent(e event.Event) {
 	e.Schema, e.Seq, e.Run, e.Time = 1, len(s.Events)+1, "20261121-080000-0001", s.At
+	if e.End != nil {
+		e.End = withFigures(*e.End, s.Events)
+	}
 	s.Events = append(s.Events, e)
+}
+
+// withFigures returns the end of a run with the sums over its events, as a run emits it.
+func withFigures(end event.RunEnd, events []event.Event) *event.RunEnd {
+	var sums totals.Tally
+	for _, e := range events {
+		sums.AddEvent(e)
+	}
+	sums.AddTo(&end)
+	return &end
 }
 
 // StartRun begins the run of a command with these arguments. A flag with a

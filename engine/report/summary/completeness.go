@@ -16,7 +16,7 @@ const mostNamed = 20
 
 // Completeness returns how many hosts are updated at the end of a run, by pool.
 func (s *Summary) Completeness(end event.RunEnd, style termtext.Style) string {
-	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && s.Format() != "" {
+	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && len(s.listTouched()) > 0 {
 		return "pool status was not refreshed; run holdfast status\n"
 	}
 	if len(end.Pools) == 0 {

@@ -6,11 +6,9 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
-	"holdfast/engine/latency"
 	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/voters"
-	"holdfast/engine/totals"
 )
 
 // Summary collects the results of a run: the outcome of each host, durations, the health of etcd, and the next
@@ -21,11 +19,10 @@ type Summary struct {
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary
 	etcd       voters.Watches
-	latencies  latency.Tally
-	totals     totals.Tally
 	others     []event.Event // steps that failed on no host, such as gates and snapshots
 	plan       engine.Plan   // the last approved plan
 	command    event.Command // the command of the run
+	end        event.RunEnd
 	began, now time.Time
 }
 
@@ -71,14 +68,14 @@ func (s *Summary) AddEvent(e event.Event) {
 		s.began = e.Time
 	}
 	s.now = e.Time
-	s.latencies.AddEvent(e)
-	s.totals.AddEvent(e)
 	s.followEtcd(e)
 	switch {
 	case e.Type == event.RunStarted && e.Start != nil:
 		s.command = e.Start.Command
 	case e.Type == event.Planned && e.Plan != nil:
 		s.addPlan(*e.Plan)
+	case e.Type == event.RunEnded && e.End != nil:
+		s.end = *e.End
 	case e.Type == event.EtcdSampled: // followEtcd has handled it
 	case e.Type == event.StagingGoverned:
 		if e.Governor != nil && e.Governor.State == engine.GovernorEnded {

@@ -22,17 +22,25 @@ const MaxHostRows = 12
 type touchedHost struct {
 	*hostSummary
 	event.HostTotals
-	isDown bool // the host has not answered since an order to reboot
 }
 
-// Format formats the summary for people. It returns "" if the run touched no host.
-func (s *Summary) Format() string {
-	var touched []touchedHost
+// listTouched returns the hosts that the run touched, by name.
+func (s *Summary) listTouched() (touched []touchedHost) {
+	figures := map[string]event.HostTotals{}
+	for _, h := range s.end.Hosts {
+		figures[h.Host] = h
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		if h := s.hosts[name]; h.begun || h.failure != nil {
-			touched = append(touched, touchedHost{h, s.totals.Host(name), s.totals.IsDown(name)})
+			touched = append(touched, touchedHost{h, figures[name]})
 		}
 	}
+	return touched
+}
+
+// Format formats the summary of a run that has ended, for people. It returns "" if the run touched no host.
+func (s *Summary) Format() string {
+	touched := s.listTouched()
 	if len(touched) == 0 {
 		return ""
 	}
@@ -45,7 +53,7 @@ func (s *Summary) Format() string {
 	}
 	writeFallbacks(&b, touched)
 	s.writeEtcdLines(&b)
-	writeLatencies(&b, s.Columns, s.latencies.Members())
+	writeLatencies(&b, s.Columns, s.end.Latency)
 	s.writeTotals(&b, touched)
 	return b.String()
 }
@@ -54,7 +62,7 @@ func writeHostRows(b io.Writer, hosts []touchedHost) {
 	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "DOWN FOR", "HELD FOR", "OUTCOME", "CHANGES"}}
 	for _, h := range hosts {
 		away, held := durationOrDash(h.Down), durationOrDash(h.heldFor)
-		if h.isDown {
+		if h.NotBack {
 			away = "not back"
 		}
 		if h.stillHeld() {
@@ -137,10 +145,14 @@ func writeFallbacks(b *strings.Builder, hosts []touchedHost) {
 }
 
 func (s *Summary) writeEtcdLines(b *strings.Builder) {
+	sampledClusters := map[string]event.ClusterTotals{}
+	for _, c := range s.end.Clusters {
+		sampledClusters[c.Cluster] = c
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
 		c := s.clusters[name]
 		b.WriteString(c.governed.Format(name))
-		sampled := s.totals.Cluster(name)
+		sampled := sampledClusters[name]
 		if sampled.Samples+sampled.Unanswered == 0 { // the run disrupts no member
 			continue
 		}

@@ -1,9 +1,4 @@
-// Package latency summarizes the disk latencies of etcd members over a run:
-// idle, while hosts were staged, and in the worst window.
-//
-// The package has no side effects. A run puts the summary into its last event,
-// and reports show it.
-package latency
+package totals
 
 import (
 	"cmp"
@@ -15,9 +10,9 @@ import (
 	"holdfast/engine/event"
 )
 
-// Tally collects latencies from the events of a run. The zero value is ready to
-// use.
-type Tally struct {
+// latencies collects the disk latencies of etcd members over a run: idle, while hosts were staged, and in the worst
+// window. The zero value is ready to use.
+type latencies struct {
 	members map[memberKey]*event.MemberLatency
 
 	disturbed          time.Time // begin of the first staging or batch; zero: none has begun
@@ -26,8 +21,7 @@ type Tally struct {
 
 type memberKey struct{ cluster, host string }
 
-// AddEvent adds an event of the run.
-func (t *Tally) AddEvent(e event.Event) {
+func (t *latencies) addEvent(e event.Event) {
 	switch {
 	case e.Type == event.StageStarted:
 		t.stageBegan, t.staged = e.Time, time.Time{}
@@ -47,7 +41,7 @@ func (t *Tally) AddEvent(e event.Event) {
 	}
 }
 
-func (t *Tally) noteDisturbance(at time.Time) {
+func (t *latencies) noteDisturbance(at time.Time) {
 	if t.disturbed.IsZero() {
 		t.disturbed = at
 	}
@@ -55,7 +49,7 @@ func (t *Tally) noteDisturbance(at time.Time) {
 
 // addPoint adds the latency of a window that ended at that time. A window that
 // overlaps a staging belongs to the staging.
-func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
+func (t *latencies) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 	if p.Severity() == 0 { // nothing was observed
 		return
 	}
@@ -78,7 +72,7 @@ func (t *Tally) addPoint(cluster string, p engine.LatencyPoint, at time.Time) {
 
 // addGoverned adds the report of the governor, which samples more often than
 // the run. The window of its idle latency is directly before the first staging.
-func (t *Tally) addGoverned(cluster string, g engine.MemberGoverned) {
+func (t *latencies) addGoverned(cluster string, g engine.MemberGoverned) {
 	m := t.memberNamed(cluster, g.Host)
 	if g.Idle.Severity() > 0 {
 		m.Idle = &g.Idle
@@ -91,7 +85,7 @@ func (t *Tally) addGoverned(cluster string, g engine.MemberGoverned) {
 	}
 }
 
-func (t *Tally) memberNamed(cluster, host string) *event.MemberLatency {
+func (t *latencies) memberNamed(cluster, host string) *event.MemberLatency {
 	k := memberKey{cluster, host}
 	if t.members == nil {
 		t.members = map[memberKey]*event.MemberLatency{}
@@ -102,8 +96,8 @@ func (t *Tally) memberNamed(cluster, host string) *event.MemberLatency {
 	return t.members[k]
 }
 
-// Members returns the latencies of all members, by cluster and host.
-func (t *Tally) Members() []event.MemberLatency {
+// list returns the latencies of all members, by cluster and host.
+func (t *latencies) list() []event.MemberLatency {
 	var all []event.MemberLatency
 	for _, k := range slices.SortedFunc(maps.Keys(t.members), func(a, b memberKey) int {
 		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.host, b.host))

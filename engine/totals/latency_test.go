@@ -1,4 +1,4 @@
-package latency_test
+package totals_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
-	"holdfast/engine/latency"
+	"holdfast/engine/totals"
 )
 
 var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
@@ -23,7 +23,7 @@ func eventAt(second int, kind event.Type) event.Event {
 
 // TestTally checks which windows belong to which part of a run.
 func TestTally(t *testing.T) {
-	var tally latency.Tally
+	var tally totals.Tally
 	for _, e := range []event.Event{
 		sampleAt(10, 0.004, 0.008),
 		sampleAt(20, 0.005, 0.009), // the last of the longest idle windows
@@ -40,7 +40,7 @@ func TestTally(t *testing.T) {
 	} {
 		tally.AddEvent(e)
 	}
-	all := tally.Members()
+	all := endOf(&tally).Latency
 	if len(all) != 1 {
 		t.Fatalf("members %+v", all)
 	}
@@ -52,10 +52,10 @@ func TestTally(t *testing.T) {
 
 // TestTallyWithoutStaging checks that a run that stages nothing has no latency of staging.
 func TestTallyWithoutStaging(t *testing.T) {
-	var tally latency.Tally
+	var tally totals.Tally
 	tally.AddEvent(eventAt(1, event.BatchStarted))
 	tally.AddEvent(sampleAt(10, 0.004, 0.008))
-	if m := tally.Members()[0]; m.Idle != nil || m.Staging != nil || m.Worst == nil {
+	if m := endOf(&tally).Latency[0]; m.Idle != nil || m.Staging != nil || m.Worst == nil {
 		t.Errorf("%+v", m)
 	}
 }
@@ -67,7 +67,7 @@ func TestTallyOfGovernedStaging(t *testing.T) {
 		return engine.LatencyPoint{Host: "etcd-0", WALFsyncP99Seconds: wal, Window: engine.Duration(10 * time.Second)}
 	}
 	at := time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
-	var tally latency.Tally
+	var tally totals.Tally
 	for _, worst := range []float64{0.02, 0.05, 0.03} {
 		tally.AddEvent(event.Event{Type: event.StagingGoverned, Cluster: "main", Governor: &engine.Governor{
 			State:   engine.GovernorEnded,
@@ -75,7 +75,7 @@ func TestTallyOfGovernedStaging(t *testing.T) {
 		}})
 		at = at.Add(time.Minute)
 	}
-	m := tally.Members()[0]
+	m := endOf(&tally).Latency[0]
 	if m.Idle.WALFsyncP99Seconds != 0.004 || m.Staging.WALFsyncP99Seconds != 0.05 || m.Worst.WALFsyncP99Seconds != 0.05 || !m.WorstAt.Equal(at.Add(-2*time.Minute).Add(10*time.Second)) {
 		t.Errorf("%+v", m)
 	}
