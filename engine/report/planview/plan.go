@@ -36,7 +36,7 @@ func Write(w io.Writer, p engine.Plan, style termtext.Style, verbose bool) error
 	v.writeUnhealthy()
 	v.writeWarnings()
 	v.b.WriteString(v.totalsText())
-	_, err := io.WriteString(w, v.b.String())
+	_, err := io.WriteString(w, termtext.BreakLines(style.Columns, v.b.String()))
 	return err
 }
 

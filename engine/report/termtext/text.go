@@ -95,6 +95,20 @@ func Hang(width int, indent, text string) string {
 	return indent + strings.TrimLeft(wrapTo(width, indent+"  ", text), " ")
 }
 
+// BreakLines breaks the lines of a text that are wider than a terminal, so that the terminal breaks no words. With 0
+// columns, the width is not known.
+func BreakLines(columns int, text string) string {
+	if columns <= 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		words := strings.TrimLeft(line, " ")
+		b.WriteString(Hang(columns, line[:len(line)-len(words)], strings.TrimSuffix(words, "\n")))
+	}
+	return b.String()
+}
+
 func wrapTo(width int, indent, text string) string {
 	var b strings.Builder
 	line := indent
