@@ -116,13 +116,6 @@ func (w *hostWork) askBefore() []engine.Step {
 
 func (w *hostWork) runFirstTasks() []engine.Step { return w.steps.Before }
 
-func (w *hostWork) drainHost() []engine.Step {
-	if !w.drains {
-		return nil
-	}
-	return drainStep(w.target)
-}
-
 // checkQuorumAgain checks the quorum before anything is written, because the steps
 // before may have taken long. A reboot has a check of its own.
 func (w *hostWork) checkQuorumAgain() []engine.Step {
@@ -181,14 +174,6 @@ func (w *hostWork) changeByTasks() []engine.Step {
 		return nil
 	}
 	return slices.Concat(w.steps.After, w.awaitHost())
-}
-
-// undrainHost undoes the drain of this run, or of the dead run.
-func (w *hostWork) undrainHost() []engine.Step {
-	if d := w.target.Pool.Drain; !w.isDrained || d == nil || d.Undo == "" {
-		return nil
-	}
-	return []engine.Step{drainCommand(w.target, "undrain", w.target.Pool.Drain.Undo)}
 }
 
 func (w *hostWork) runLastTasks() []engine.Step {

@@ -10,12 +10,11 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Timeouts of steps. A drain or gate without a timeout in the inventory gets its
-// default; scriptTimeout bounds the steps that nobody can set.
+// Timeouts of steps. A gate without a timeout in the inventory gets its default;
+// scriptTimeout bounds the steps that nobody can set.
 const (
-	defaultDrainTimeout = engine.Duration(10 * time.Minute)
-	defaultGateTimeout  = engine.Duration(5 * time.Minute)
-	scriptTimeout       = engine.Duration(time.Minute)
+	defaultGateTimeout = engine.Duration(5 * time.Minute)
+	scriptTimeout      = engine.Duration(time.Minute)
 )
 
 func stagesOnly(s engine.Steps) bool {
@@ -65,23 +64,6 @@ func leaderSteps(t engine.Target) []engine.Step {
 	}
 	move := engine.Step{Name: "move etcd leader", On: t.Host.Name, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: t.Cluster.Name}}, Timeout: scriptTimeout}
 	return append([]engine.Step{move}, quorumStep(t, true)...)
-}
-
-func drainStep(t engine.Target) []engine.Step {
-	d := t.Pool.Drain
-	if d == nil || d.Command == "" {
-		return nil
-	}
-	drain := drainCommand(t, "drain", d.Command)
-	if d.Undo != "" {
-		undo := drainCommand(t, "undo drain", d.Undo)
-		drain.Undo = &undo
-	}
-	return []engine.Step{drain}
-}
-
-func drainCommand(t engine.Target, name, command string) engine.Step {
-	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: command}}, Timeout: cmp.Or(t.Pool.Drain.Timeout, defaultDrainTimeout), ChangesHost: true}
 }
 
 // backSteps wait until a host is back.

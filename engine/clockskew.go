@@ -1,0 +1,42 @@
+package engine
+
+import "time"
+
+// Expiry says whether a hold has expired.
+type Expiry int
+
+// The states of a hold with an end. While the clocks of the host and of the
+// bastion disagree about the end, nobody treats the hold as expired.
+const (
+	HoldLasts Expiry = iota
+	HoldExpired
+	ClocksDisagree
+)
+
+// clockTolerance is how far the clocks of a host and of a bastion may differ
+// before they disagree. The hold of a run outlasts the timeouts of its steps by
+// more than this tolerance.
+const clockTolerance = 2 * time.Minute
+
+// Expiry compares the end of the hold with the host's clock, which also set
+// that end. If GatheredAt is known, it compares the end with the bastion's
+// clock too.
+func (f Facts) Expiry() Expiry {
+	switch {
+	case f.Hold == nil || !f.Hold.Expired(f.Clock):
+		return HoldLasts
+	case !f.GatheredAt.IsZero() && !f.Hold.Expired(f.GatheredAt.Add(clockTolerance)):
+		return ClocksDisagree
+	}
+	return HoldExpired
+}
+
+// DescribeClockSkew explains why a hold is not treated as expired although the
+// host's clock is past its end. It returns "" in all other cases.
+func (f Facts) DescribeClockSkew() string {
+	if f.Expiry() != ClocksDisagree {
+		return ""
+	}
+	ahead := Duration(f.Clock.Sub(f.GatheredAt).Round(time.Second)).Trimmed()
+	return "; the host's clock is " + ahead + " ahead of this bastion's, so that it does not count as expired; set the clocks right"
+}
