@@ -32,6 +32,9 @@ func ostreeProbe() []engine.Command {
 		{Name: "ostree status", Script: `case ${json-} in *'"refspec"'*) ;; *) ostree admin status ;; esac`},
 		softRebootProbe(),
 		{Name: "ostree lock", Script: "if [ -e /run/ostree/staged-deployment-locked ]; then echo locked; fi"},
+		{Name: "mounted roots", Script: `while read -r _ _ _ root point _; do
+	case $point in /etc | /) printf '%s\n' "$root" ;; esac
+done </proc/self/mountinfo`},
 		{Name: "booted mark", Script: `if [ -e /run/ostree/nextroot-booted ] && [ ! -e /run/nextroot/usr/lib/os-release ]; then echo old; fi`},
 		{Name: "kernel arguments", Script: `IFS= read -r line </proc/cmdline || :
 printf '%s\n' "$line"`},
@@ -73,8 +76,8 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	if problem != "" {
 		f = withProblem(f, problem)
 	}
-	if strings.TrimSpace(o["booted mark"].Stdout) == "old" {
-		f = withProblem(f, "ostree status: since a soft reboot, it still has the mark of the deployment before; systemctl restart ostree-boot-complete.service corrects it")
+	if problem := bootedProblem(o, f); problem != "" {
+		f = withProblem(f, problem)
 		for i := range f.Deployments {
 			f.Deployments[i].Booted = false
 		}
@@ -108,6 +111,33 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	f.FinalizeProblem = finalizeErr(text)
 	return f
+}
+
+// bootedProblem returns why ostree reports another deployment as booted than the one that runs, or "".
+func bootedProblem(o engine.Outputs, f engine.Facts) string {
+	const status = "ostree status: since a soft reboot, it names the deployment before as booted; "
+	if strings.TrimSpace(o["booted mark"].Stdout) == "old" {
+		return status + "systemctl restart ostree-boot-complete.service corrects it"
+	}
+	mounted, booted := mountedDeployment(o["mounted roots"].Stdout), f.Booted()
+	if mounted != "" && booted != nil && booted.ID != "" && booted.ID != mounted {
+		return status + "only a full reboot corrects it, because its mark of the new one is lost"
+	}
+	return ""
+}
+
+// mountedDeployment returns the ID of the deployment whose root or /etc is mounted; "" if no
+// path of the form …/deploy/NAME/deploy/COMMIT.SERIAL is.
+func mountedDeployment(roots string) string {
+	for root := range strings.Lines(roots) {
+		before, id, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(root), "/etc"), "/deploy/")
+		name, id, split := strings.Cut(id, "/deploy/")
+		commit, _, _ := strings.Cut(id, ".")
+		if ok && split && before == "/ostree" && shell.IsHexadecimal(commit, 64) {
+			return name + "-" + id
+		}
+	}
+	return ""
 }
 
 // bootLacks returns how many bytes the kernel of the staged deployment lacks in /boot, by

@@ -56,7 +56,9 @@ func TestASoftRebootIntoAnotherOS(t *testing.T) {
 		"cannot, must":        {func(b *osHost) { b.Write("fail-prepare", "error: different kernel state") }, "no", hostscript.ScriptCannot, "reboot: the host cannot soft reboot: error: different kernel state", "lock-finalization\n"},
 		"cannot, in full":     {func(b *osHost) { b.Write("fail-prepare", "error: different kernel state") }, "yes", 0, "it reboots in full instead: it cannot soft reboot: error: different kernel state", "rebooted unlocked\n"},
 		"another prepared":    {func(b *osHost) { b.Write("prepares-another", "") }, "no", hostscript.ScriptCannot, "ostree has not prepared " + moduletest.V2 + ".0", "lock-finalization\n"},
-		"not ordered":         {func(b *osHost) { b.Write("fail-soft-reboot", "Failed to connect to bus") }, "yes", 1, "Failed to connect to bus", "lock-finalization\n"},
+		"the target is lost":  {func(b *osHost) { b.Write("loses-target", "") }, "no", 0, "soft rebooting into", "soft rebooted unlocked into the next root\n"},
+		"not finalized":       {func(b *osHost) { b.Write("fail-finalize", "") }, "no", hostscript.ScriptCannot, "ostree has not finalized " + moduletest.V2 + ".0", "lock-finalization\n"},
+		"not ordered":         {func(b *osHost) { b.Write("fail-soft-reboot", "Failed to connect to bus") }, "yes", 1, "Failed to connect to bus", "start ostree-boot-complete.service\n"},
 		"not staged":          {func(b *osHost) { b.Run("ostree admin undeploy 0") }, "yes", hostscript.ScriptChanged, "nothing is staged", ""},
 		"not locked":          {func(b *osHost) { b.Run("ostree admin lock-finalization --unlock") }, "yes", hostscript.ScriptChanged, "is not locked any more", ""},
 		"a soft reboot since": {func(b *osHost) { b.Write("soft-reboots", "1") }, "yes", hostscript.ScriptChanged, "has rebooted", ""},
@@ -158,6 +160,31 @@ func TestTheBootedOSAfterASoftReboot(t *testing.T) {
 	b.Remove("run/ostree/nextroot-booted")
 	if f := b.gatherFacts(softUpdate); f.Booted() == nil || len(f.Problems) > 0 {
 		t.Errorf("%+v is booted, problems %q", f.Booted(), f.Problems)
+	}
+}
+
+// TestTheMountedDeploymentDecides: ostree loses the mark of the prepared root if somebody asks for its status while the host goes down.
+func TestTheMountedDeploymentDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		mounts string
+		known  bool
+	}{
+		"no file":         {"", true},
+		"composefs":       {"1176 209 0:124 / / ro - overlay composefs ro\n1180 1176 7:1 /ostree/deploy/lab/deploy/" + moduletest.V1 + ".0/etc /etc rw - ext4 /dev/loop1 rw", true},
+		"no composefs":    {"1176 209 7:1 /ostree/deploy/lab/deploy/" + moduletest.V1 + ".0 / ro - ext4 /dev/loop1 ro", true},
+		"another":         {"1176 209 0:124 / / ro - overlay composefs ro\n1180 1176 7:1 /ostree/deploy/lab/deploy/" + moduletest.V2 + ".0/etc /etc rw - ext4 /dev/loop1 rw", false},
+		"another serial":  {"1176 209 7:1 /ostree/deploy/lab/deploy/" + moduletest.V1 + ".1 / ro - ext4 /dev/loop1 ro", false},
+		"another layout":  {"1176 209 7:1 /roots/a / ro - ext4 /dev/loop1 ro\n1180 1176 0:5 / /etc rw - tmpfs tmpfs rw", true},
+		"another /ostree": {"1176 209 7:1 / /x ro - ext4 /dev/loop1 ro", true},
+	} {
+		b := newSoftHost(t)
+		if c.mounts != "" {
+			b.Write("proc/self/mountinfo", c.mounts)
+		}
+		f := b.gatherFacts(softUpdate)
+		if (f.Booted() != nil) != c.known || c.known != (len(f.Problems) == 0) {
+			t.Errorf("%s: %+v is booted, problems %q", name, f.Booted(), f.Problems)
+		}
 	}
 }
 

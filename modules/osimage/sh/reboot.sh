@@ -42,5 +42,5 @@ while [ "$n" -lt 10 ] && [ -n "$ordered" ]; do
 done
 rm -f "$work/rebooting"
 undo_kind
-[ -z "$digest" ] || lock_staged
+[ -z "$digest" ] || [ ! -e "$deployment" ] || lock_staged
 exit "$failed"

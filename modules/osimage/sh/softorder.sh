@@ -8,8 +8,9 @@ soft=yes problem=''
 # is_root_prepared reports whether a soft reboot would change the root. systemd looks for the same file.
 is_root_prepared() { [ -e "$nextroot/usr/lib/os-release" ] || [ -e "$nextroot/etc/os-release" ]; }
 
-# is_target_staged reports whether the staged deployment, and no other one, is the target of the next soft reboot.
-is_target_staged() {
+# is_staged_target reports whether the deployment that is or was staged, and no other one, is the target of the next
+# soft reboot.
+is_staged_target() {
 	target=''
 	status=$(ostree admin status)
 	while IFS= read -r line; do
@@ -25,6 +26,22 @@ END
 	[ "$target" = "$staged" ] && is_root_prepared
 }
 
+prepare_target() { problem=$(timeout 60 ostree admin prepare-soft-reboot 0 2>&1); } # the deployment is the first, staged or finalized
+
+# stop_finalization stops the unit that finalizes an unlocked deployment when it is stopped, and the unit that helps it. No soft
+# reboot stops the second one, so it would be killed, and would count as failed.
+stop_finalization() { systemctl stop ostree-finalize-staged.service ostree-finalize-staged-hold.service || :; }
+
+# finalize_staged makes the staged deployment the default of the boot loader now, and not during the shutdown: an "ostree admin
+# status" during the shutdown, by anybody, would take the mark away with which ostree knows the booted deployment afterwards.
+# From here on a power cut boots the new OS.
+finalize_staged() {
+	stop_finalization
+	problem="ostree has not finalized $staged"
+	[ ! -e "$deployment" ] || return 1
+	is_staged_target || { prepare_target && is_staged_target; }
+}
+
 # prepare_soft mounts the staged deployment as the next root. /etc of the next root is merged now. A second
 # soft reboot leaves ostree-boot-complete.service active if it is not stopped before, and then ostree
 # names the wrong deployment as booted.
@@ -33,20 +50,21 @@ prepare_soft() {
 	if [ -z "$digest" ]; then
 		problem="another root is prepared, which ostree admin prepare-soft-reboot --reset 0 takes away"
 		if is_root_prepared; then return 1; fi
+		stop_finalization
 		return 0
 	fi
-	problem=$(timeout 60 ostree admin prepare-soft-reboot 0 2>&1) || return 1 # a staged deployment is always the first
+	prepare_target || return 1
 	problem="ostree has not prepared $staged"
-	is_target_staged
+	is_staged_target
 }
 
 prepare_kind() {
 	rm -f "$notsoft"
-	if prepare_soft; then return 0; fi
+	if prepare_soft && { [ -z "$digest" ] || finalize_staged; }; then return 0; fi
 	undo_kind
 	exec >"$work/finalize.log" 2>&1 # the reason comes first
 	say "reboot: the host cannot soft reboot: $problem"
-	failed=79
+	[ -n "$digest" ] && [ ! -e "$deployment" ] || failed=79 # once it is finalized, the host is not as before
 	[ "$fallback" = yes ] || return 1
 	say "it reboots in full instead: it cannot soft reboot: $problem" >"$notsoft"
 	soft=no failed=1
@@ -67,4 +85,5 @@ undo_kind() {
 	if [ -n "$digest" ]; then ostree admin prepare-soft-reboot --reset 0 || :; fi
 	rm -f /run/ostree/nextroot-booted # the unit would believe it
 	systemctl start ostree-boot-complete.service || :
+	[ ! -e "$deployment" ] || systemctl start ostree-finalize-staged.service || :
 }
