@@ -257,6 +257,7 @@ var neighbours = map[string]map[string]string{
 		"modules/hostconfig/record":  "a record has a configuration",
 		"modules/hoststate":          "a host prints the ID of its boot",
 		"modules/osimage":            "a configuration has kernel arguments",
+		"modules/shell":              "a script may name the boot that it is about",
 		"modules/tasks":              "a play may leave parts of a configuration out",
 	},
 	"holdfast/engine/rules": {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/resource"
 )
 
 // PlanSchema is the version of a plan's JSON. It only increases.
@@ -67,11 +68,14 @@ type HostDrift struct {
 
 // HostPlan is the work on one host.
 type HostPlan struct {
-	Host     string   `json:"host"`
-	Pool     string   `json:"pool"`
-	Cluster  string   `json:"cluster,omitempty"`
-	Zone     string   `json:"zone,omitempty"`
-	Adopt    string   `json:"adopt,omitempty"` // dead run whose hold is adopted
+	Host    string `json:"host"`
+	Pool    string `json:"pool"`
+	Cluster string `json:"cluster,omitempty"`
+	Zone    string `json:"zone,omitempty"`
+	Adopt   string `json:"adopt,omitempty"` // dead run whose hold is adopted
+
+	BootID resource.BootID `json:"boot_id,omitempty"` // boot of the host that the plan is about
+
 	Changes  []Change `json:"changes,omitempty"`
 	Actions  []Action `json:"actions"`
 	Stage    []Step   `json:"stage,omitempty"`

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"holdfast/engine/resource"
 )
 
 // Script is a POSIX shell script for a host. Its parts follow one another. Most
@@ -16,6 +18,8 @@ type ScriptPart struct {
 	Values string      `json:"values,omitempty"` // lines with the values of the host
 	Text   *SharedText `json:"text,omitempty"`   // digest of a text that is the same on all hosts
 	Job    Script      `json:"job,omitempty"`    // script that becomes the value of the variable job
+
+	Boot resource.BootID `json:"boot,omitempty"` // boot that becomes the value of the variable boot
 }
 
 // ScriptText is a script text that is built into holdfast, the same for all hosts.
@@ -64,7 +68,7 @@ func JoinScripts(scripts ...Script) Script {
 		for _, p := range s {
 			last := len(joined) - 1
 			switch {
-			case p.Values == "" && p.Text == nil && p.Job == nil:
+			case p.Values == "" && p.Text == nil && p.Job == nil && p.Boot == "":
 			case last >= 0 && joined[last].Values != "" && p.Values != "":
 				joined[last].Values += p.Values
 			default:
@@ -84,6 +88,8 @@ func (s Script) String() string {
 			b.WriteString(string(p.Text.text))
 		case p.Job != nil:
 			b.WriteString("job='" + strings.ReplaceAll(p.Job.String(), "'", `'\''`) + "'\n")
+		case p.Boot != "":
+			b.WriteString("boot=" + string(p.Boot) + "\n") // a boot ID has only harmless characters: resource.ParseBootID
 		default:
 			b.WriteString(p.Values)
 		}

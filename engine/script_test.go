@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 var stageText, jobText = engine.ShareText("stage \"$digest\" && sh -c \"$job\"\n"), engine.ShareText("echo 'it runs' >&2\n")
 
+func bootOf(host string) resource.BootID { return resource.BootID("boot-of-" + host) }
+
 func scriptOf(host string) engine.Script {
-	return engine.Script{{Values: "host=" + host + "\n"}, {Job: engine.Script{{Values: "name='a b'\n"}, {Text: jobText}}}, {Text: stageText}}
+	return engine.Script{{Values: "host=" + host + "\n"}, {Boot: bootOf(host)}, {Job: engine.Script{{Values: "name='a b'\n"}, {Text: jobText}}}, {Text: stageText}}
 }
 
 func planOf(hosts int) engine.Plan {
@@ -24,21 +27,25 @@ func planOf(hosts int) engine.Plan {
 		host := fmt.Sprintf("w-%d", i)
 		run := engine.Step{Name: "stage", On: host, Do: engine.Op{Exec: &engine.Exec{Script: scriptOf(host), Abort: engine.NewScript("stop")}}}
 		prove := engine.Step{Name: "prove login", On: host, Do: engine.Op{ProveLogin: &engine.ProveLogin{Confirm: scriptOf(host), Undo: scriptOf(host)}}}
+		reboot := engine.Step{Name: "reboot", On: host, Do: engine.Op{Exec: &engine.Exec{Script: engine.Script{{Boot: bootOf(host)}, {Text: stageText}}}}, Reboots: true}
+		await := engine.Step{Name: "wait for boot", On: host, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: bootOf(host), Digest: "next"}}}
+		awaitAny := engine.Step{Name: "wait for boot", On: host, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: "previous"}}}
+		release := engine.Step{Name: "release", On: host, Do: engine.Op{Release: &engine.Release{BootID: bootOf(host)}}}
 		undo := engine.Step{Name: "undo drain", On: host, Do: engine.Op{Command: &engine.Local{Command: "undrain $HOLDFAST_HOST"}}}
 		drain := engine.Step{Name: "drain", On: host, Do: engine.Op{Command: &engine.Local{Command: "drain $HOLDFAST_HOST"}}, Undo: &undo}
-		p.Hosts = append(p.Hosts, engine.HostPlan{Host: host, Actions: []engine.Action{}, Stage: []engine.Step{run}, Sequence: []engine.Step{drain, run, prove}, Rollback: []engine.Step{run}})
+		p.Hosts = append(p.Hosts, engine.HostPlan{Host: host, BootID: bootOf(host), Actions: []engine.Action{}, Stage: []engine.Step{run}, Sequence: []engine.Step{drain, run, prove, reboot, await, release}, Rollback: []engine.Step{run, awaitAny}})
 		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"w"}, Hosts: []string{host}, Before: gates})
 	}
 	return p
 }
 
 func TestScriptIsWhatHostsGet(t *testing.T) {
-	want := "host=w\njob='name='\\''a b'\\''\necho '\\''it runs'\\'' >&2\n'\nstage \"$digest\" && sh -c \"$job\"\n"
+	want := "host=w\nboot=boot-of-w\njob='name='\\''a b'\\''\necho '\\''it runs'\\'' >&2\n'\nstage \"$digest\" && sh -c \"$job\"\n"
 	if got := scriptOf("w").String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	parts := engine.JoinScripts(engine.NewScript("set -eu\n"), nil, scriptOf("w"), engine.NewScript(""))
-	if len(parts) != 3 || parts.String() != "set -eu\n"+want {
+	if len(parts) != 4 || parts.String() != "set -eu\n"+want {
 		t.Errorf("%d parts: %q", len(parts), parts)
 	}
 }
@@ -51,7 +58,7 @@ func TestPlanIsReadAsItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, once := range []string{"it runs", `"drain $HOLDFAST_HOST"`, `"undrain $HOLDFAST_HOST"`, `"bastion"`} {
+	for _, once := range []string{"it runs", `"drain $HOLDFAST_HOST"`, `"undrain $HOLDFAST_HOST"`, `"bastion"`, `"next"`, `"previous"`, `"release":{"name"`, `"reboot":{"name"`, `"boot_id":"boot-of-w-0"`, `"boot_id":"boot-of-w-2"`, `"boot_id":"planned","digest"`} {
 		if n := strings.Count(string(text), once); n != 1 {
 			t.Errorf("%q is in the plan %d times: %s", once, n, text)
 		}
@@ -62,6 +69,17 @@ func TestPlanIsReadAsItWas(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, plan) {
 		t.Errorf("got %+v, want %+v", got, plan)
+	}
+}
+
+// TestLongScriptsAreNotCopiedWithoutLimit checks that a short plan cannot fill the memory
+// with copies of a script.
+func TestLongScriptsAreNotCopiedWithoutLimit(t *testing.T) {
+	part := strings.Repeat(`{"boot":"planned"},`, 100_000) + "{}"
+	text := `{"hosts":[{"boot_id":"b","sequence":["s"` + strings.Repeat(`,"s"`, 10_000) + `]}],"steps":{"s":{"do":{"exec":{"script":[` + part + `]}}}}}`
+	var got engine.Plan
+	if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(), "longer than any") {
+		t.Error(err)
 	}
 }
 
@@ -86,7 +104,7 @@ func TestStepsOfOneNameKeepTheirOrder(t *testing.T) {
 
 // TestChangedPlansAreRefused checks that a plan from elsewhere brings no text with it that
 // does not have its digest, no script without its text, no name without its step, and
-// no step that is copied many times for each name.
+// no step or script that is copied many times for each name.
 func TestChangedPlansAreRefused(t *testing.T) {
 	whole, err := json.Marshal(planOf(1))
 	if err != nil {

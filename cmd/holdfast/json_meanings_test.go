@@ -27,6 +27,7 @@ var meanings = map[string]string{
 	"HostPlan.stage":    "steps that stage the new OS while the host keeps running; none if it is staged already, or the OS does not change",
 	"HostPlan.sequence": "steps of the disruption, in order; a host that is not disrupted needs no hold, and one step makes all changes",
 	"HostPlan.zone":     "zone of the host",
+	"HostPlan.boot_id":  "boot of the host that the plan is about. In its steps it is `planned`",
 	"Change.before":     "present value, for people; secrets as digests", "Change.after": "new value", "Change.rule": "rule that decides its actions",
 	"Change.module":   "kind of resource: `os` is staged and takes effect at the reboot, `config` is written to the running host",
 	"Change.resource": "`os`, or a kind and a name, such as `kernel argument nosmt`, `file /etc/chrony.conf`, `unit chronyd.service`, `user core`; `record`: only the host's record of its applied configuration",

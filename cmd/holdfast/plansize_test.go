@@ -57,7 +57,7 @@ func TestPlanHasEachStepOnce(t *testing.T) {
 		}
 		return len(line)
 	}
-	const most = 2200 // bytes of a host, so that a plan of 10,000 hosts has 22 MB at most
+	const most = 800 // bytes of a host, so that a plan of 10,000 hosts has 8 MB at most
 	if each := (size(300) - size(100)) / 200; each > most {
 		t.Errorf("each host adds %d bytes to the JSON of a plan; want %d at most", each, most)
 	}

@@ -43,7 +43,7 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 	changes, steps := d.changes, d.steps
 	hp := engine.HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
-		Adopt: adopt, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: markStaging(steps.Stage),
+		Adopt: adopt, BootID: t.Facts.BootID, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: markStaging(steps.Stage),
 	}
 	if hp.NonDisruptive() && len(steps.NonDisruptive) > 0 {
 		hp.Sequence = slices.Concat(steps.Before, markHostChanges(steps.NonDisruptive), steps.After)

@@ -14,7 +14,7 @@ const maxPlan = 128 << 20
 
 // maxValues is the limit of the values of a saved plan. A value of two bytes may need
 // 200 bytes in memory.
-const maxValues = 3_000_000
+const maxValues = 2_000_000
 
 // Save writes a plan to a file, with a seal in place of its secrets. Without
 // indentation, the plan of 10,000 hosts is half as long.

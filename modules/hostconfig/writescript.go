@@ -75,11 +75,12 @@ func (w hostWrite) buildScript() (script engine.Script, uploads []engine.Upload)
 	accounts := newAccountList(w)
 	s := shell.Script{
 		Vars: map[string]string{
-			"run": w.owner.Run, "doing": "write", "root": "", "boot": string(w.boot),
+			"run": w.owner.Run, "doing": "write", "root": "",
 			"statistics": stats, "digests": digests, "targets": targets,
 			"hasaccounts": yesIf(accounts.any), "hasrests": yesIf(restores), "probation": w.probationSeconds(),
 		},
-		Job: shell.Text(keysText),
+		Boot: w.boot,
+		Job:  shell.Text(keysText),
 		Text: engine.Script{
 			{Text: writeFunctionsText},
 			{Values: shellCalls(edits) + accounts.shellFunctions() + unitFunctions(w.units) + hostscript.Assign([][2]string{{"sums", sumLines(uploads)}})},

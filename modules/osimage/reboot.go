@@ -49,8 +49,7 @@ func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map
 	if digest != "" {
 		what = " into " + digest
 	}
-	order := shell.Script{Vars: maps.Clone(vars), Text: shell.Text(text)}
-	order.Vars["boot"] = string(t.Facts.BootID)
+	order := shell.Script{Vars: maps.Clone(vars), Boot: t.Facts.BootID, Text: shell.Text(text)}
 	job := shell.Script{Vars: vars, Text: shell.Text(rebootJobText)}
 	var kind engine.RebootKind
 	if t.Reboot == engine.SoftReboot {

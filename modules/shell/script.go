@@ -1,11 +1,13 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 )
 
 // Script is a shell script with variables and arguments. Its Job is another
@@ -14,6 +16,7 @@ import (
 type Script struct {
 	Vars map[string]string
 	Args []string
+	Boot resource.BootID // "", or a boot that becomes the value of the variable boot
 	Job  engine.Script
 	Text engine.Script
 }
@@ -32,13 +35,19 @@ func (s Script) String() string { return s.Build().String() }
 
 // Build returns the script with quoted values in front of its text.
 func (s Script) Build() engine.Script {
-	names := make([]string, 0, len(s.Vars))
-	for name := range s.Vars {
-		names = append(names, name)
+	names := slices.Collect(maps.Keys(s.Vars))
+	if s.Boot != "" {
+		names = append(names, bootVar)
 	}
 	slices.Sort(names)
+	var script engine.Script
 	var b strings.Builder
 	for _, name := range names {
+		if name == bootVar && s.Boot != "" {
+			script = append(script, engine.ScriptPart{Values: b.String()}, engine.ScriptPart{Boot: s.Boot})
+			b.Reset()
+			continue
+		}
 		b.WriteString(hostscript.Assign([][2]string{{name, s.Vars[name]}}))
 	}
 	if len(s.Args) > 0 {
@@ -48,12 +57,15 @@ func (s Script) Build() engine.Script {
 		}
 		b.WriteString("\n")
 	}
-	script := engine.Script{{Values: b.String()}}
+	script = append(script, engine.ScriptPart{Values: b.String()})
 	if len(s.Job) > 0 {
 		script = append(script, engine.ScriptPart{Job: s.Job})
 	}
 	return append(script, s.Text...)
 }
+
+// bootVar is the variable for the boot of a script.
+const bootVar = "boot"
 
 // Strict is the first line of a script that must end at the first failed command or
 // unset variable.
