@@ -33,6 +33,8 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/playbook":            "apply and plan read a playbook",
 		"holdfast/engine/remote":              "options of SSH",
 		"holdfast/engine/report":              "sinks, and the sentence at the end",
+		"holdfast/engine/privatefile":         "a report replaces a file, and is private by default",
+		"holdfast/engine/report/htmlview":     "report makes the page of a run",
 		"holdfast/engine/report/lines":        "output without a terminal",
 		"holdfast/engine/report/live":         "output on a terminal",
 		"holdfast/engine/report/membersview":  "output of a change of members",

@@ -146,6 +146,7 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine":          nil, // the vocabulary of all packages
 	"holdfast/engine/textutil": nil, // helpers for text that know nothing of hosts
 	"holdfast/engine/etcdfacts": {
+		"engine/report/htmlview":  "the page shows the quorum",
 		"engine":                  "a plan and a status name unhealthy clusters",
 		"engine/connection":       "it gathers the facts of clusters",
 		"engine/etcd":             "it gathers the facts of one cluster",
@@ -162,6 +163,7 @@ var neighbours = map[string]map[string]string{
 		"engine/rollout":          "a run gathers clusters, and checks the quorum before it disrupts a host",
 	},
 	"holdfast/engine/event": {
+		"engine/report/htmlview":    "the page folds over the events",
 		"engine/connection":         "a sample of a cluster is part of an event",
 		"engine/content":            "the progress of a transfer is part of an event",
 		"engine/etcd/change":        "a change of members emits events",
@@ -297,6 +299,7 @@ var neighbours = map[string]map[string]string{
 		"modules/tasks": "a play may write the configuration, or act on a unit",
 	},
 	"holdfast/engine/wire": {
+		"engine/report/htmlview": "the page shows the same texts made safe",
 		"engine/journal":         "a journal is JSON",
 		"engine/report":          "so is the output for programs",
 		"engine/report/termtext": "people see the same texts made safe",
@@ -324,16 +327,21 @@ var neighbours = map[string]map[string]string{
 		"engine/etcd/change": "the record of restores lies beside the snapshots, in a folder of the operator",
 	},
 	"holdfast/engine/report": {
-		"engine/report/lines":   "the last line of a run has its outcome",
-		"engine/report/summary": "a command is shown without its secret values",
-		"engine/report/tables":  "a run is listed with its outcome",
-		"engine/desired":        "a problem shows no secret",
-		"engine/savedplan":      "a saved plan has no secret",
+		"engine/report/htmlview": "the page has the outcome of the run",
+		"engine/report/lines":    "the last line of a run has its outcome",
+		"engine/report/summary":  "a command is shown without its secret values",
+		"engine/report/tables":   "a run is listed with its outcome",
+		"engine/desired":         "a problem shows no secret",
+		"engine/savedplan":       "a saved plan has no secret",
+	},
+	"holdfast/engine/report/membersview": {
+		"engine/report/htmlview": "the page has the end of a change of members in a sentence",
 	},
 	"holdfast/engine/report/planview": {
-		"engine/report/lines":   "a run prints its plan",
-		"engine/report/summary": "changes are shown alike",
-		"engine/filediff":       "contents that may be shown",
+		"engine/report/htmlview": "the page has the changes of the plan",
+		"engine/report/lines":    "a run prints its plan",
+		"engine/report/summary":  "changes are shown alike",
+		"engine/filediff":        "contents that may be shown",
 	},
 	"holdfast/engine/rollout": {
 		"engine/bastion":    "it implements the port of a run to commands on the bastion",
@@ -410,13 +418,15 @@ var neighbours = map[string]map[string]string{
 		"engine/report/live": "without a terminal, lines are printed",
 	},
 	"holdfast/engine/report/summary": {
-		"engine/report/lines": "a run ends with its summary",
+		"engine/report/htmlview": "the page has the sums of the summary",
+		"engine/report/lines":    "a run ends with its summary",
 	},
 	"holdfast/engine/report/tables": {
 		"engine/report/planview": "a plan lists unhealthy clusters",
 		"engine/report/summary":  "lists have columns",
 	},
 	"holdfast/engine/report/termtext": {
+		"engine/report/htmlview":    "durations and counts are written alike",
 		"engine/report/governed":    "text for a terminal",
 		"engine/report/lines":       "text for a terminal",
 		"engine/report/live":        "text for a terminal",
@@ -426,8 +436,9 @@ var neighbours = map[string]map[string]string{
 		"engine/report/tables":      "text for a terminal",
 	},
 	"holdfast/engine/report/voters": {
-		"engine/report/live":    "the view shows the voters of clusters",
-		"engine/report/summary": "the summary shows them",
+		"engine/report/htmlview": "the page shows the voters over time",
+		"engine/report/live":     "the view shows the voters of clusters",
+		"engine/report/summary":  "the summary shows them",
 	},
 }
 

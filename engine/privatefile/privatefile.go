@@ -14,6 +14,17 @@ import (
 // Write follows no link, and changes nothing in place:
 // a link or a pipe at the path is an error.
 func Write(path string, data []byte) error {
+	return write(path, data, false)
+}
+
+// Replace is Write, but a file that exists keeps its mode, so that others who
+// may read it still can.
+func Replace(path string, data []byte) error {
+	return write(path, data, true)
+}
+
+func write(path string, data []byte, keepMode bool) error {
+	mode := fs.FileMode(0o600)
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -22,6 +33,8 @@ func Write(path string, data []byte) error {
 		return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is a link; name the file that it leads to, or remove the link")}
 	case !info.Mode().IsRegular():
 		return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is not a regular file; name another one")}
+	case keepMode:
+		mode = info.Mode().Perm()
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".holdfast-*") // with the mode 0600
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
@@ -31,6 +44,9 @@ func Write(path string, data []byte) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // it is gone if all went well
 	_, err = f.Write(data)
+	if err == nil && mode != 0o600 {
+		err = f.Chmod(mode)
+	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

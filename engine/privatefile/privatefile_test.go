@@ -75,3 +75,33 @@ func TestWriteFollowsNoLink(t *testing.T) {
 		t.Error("the target of the dangling link was made")
 	}
 }
+
+// TestReplaceKeepsTheMode: a new file is private, and a file that others may read stays readable for them.
+func TestReplaceKeepsTheMode(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "report.html")
+	for _, mode := range []os.FileMode{0o600, 0o644, 0o440} {
+		if mode != 0o600 {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := Replace(path, []byte(mode.String())); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		info, statErr := os.Stat(path)
+		if err != nil || statErr != nil || string(text) != mode.String() || info.Mode() != mode {
+			t.Errorf("mode %s: %q with mode %v: %v %v", mode, text, info.Mode(), err, statErr)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("elsewhere", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(path, []byte("ours")); err == nil || !strings.Contains(err.Error(), "it is a link") {
+		t.Error(err)
+	}
+}

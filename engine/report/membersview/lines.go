@@ -32,7 +32,7 @@ func (l Lines) Emit(e event.Event) error {
 	case e.Type == event.StepProgress && e.Message != "":
 		text += " " + e.Message
 	case e.Type == event.RunEnded:
-		text = fmt.Sprintf("exit %d: %s", e.End.Exit, endText(e.Cluster, e.End.Verdict))
+		text = fmt.Sprintf("exit %d: %s", e.End.Exit, EndText(e.Cluster, e.End.Verdict))
 	default:
 		return nil
 	}
@@ -40,7 +40,8 @@ func (l Lines) Emit(e event.Event) error {
 	return nil
 }
 
-func endText(cluster string, v engine.Verdict) string {
+// EndText returns the end of a change of members in a sentence.
+func EndText(cluster string, v engine.Verdict) string {
 	var parts []string
 	if v.Stopped {
 		parts = append(parts, "stopped; the next run continues")

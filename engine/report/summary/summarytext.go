@@ -172,35 +172,23 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 }
 
 func (s *Summary) writeTotals(b *strings.Builder, touched []touchedHost) {
-	updated, nonDisruptive, held, fetching := 0, 0, 0, 0
-	var fetched, again int64
-	for _, h := range touched {
-		if h.FetchedBytes > 0 {
-			fetching++
-			fetched += h.FetchedBytes
-			again += h.FetchedAgainBytes
-		}
-		if h.updated {
-			updated++
-			if h.isNonDisruptive() {
-				nonDisruptive++
-			}
-		}
-		if h.stillHeld() {
-			held++
-		}
+	t := s.sumTotals(touched)
+	if t.Fetching > 0 {
+		fmt.Fprintf(b, "  from the bastion: %s to %s%s\n", termtext.FormatBytes(t.Fetched), termtext.FormatCount(t.Fetching, "host", "hosts"), termtext.FormatAgain(t.FetchedAgain))
 	}
-	if fetching > 0 {
-		fmt.Fprintf(b, "  from the bastion: %s to %s%s\n", termtext.FormatBytes(fetched), termtext.FormatCount(fetching, "host", "hosts"), termtext.FormatAgain(again))
+	b.WriteString("  in all: " + t.String() + "\n")
+}
+
+// String returns the totals in a line: "2 hosts touched, 1 updated, 1 still held, in 11m0s".
+func (t Totals) String() string {
+	text := fmt.Sprintf("%s touched, %d updated", termtext.FormatCount(t.Touched, "host", "hosts"), t.Updated)
+	if t.NonDisruptive > 0 {
+		text += fmt.Sprintf(" (%d without disruption)", t.NonDisruptive)
 	}
-	fmt.Fprintf(b, "  in all: %s touched, %d updated", termtext.FormatCount(len(touched), "host", "hosts"), updated)
-	if nonDisruptive > 0 {
-		fmt.Fprintf(b, " (%d without disruption)", nonDisruptive)
+	if t.Held > 0 {
+		text += fmt.Sprintf(", %d still held", t.Held)
 	}
-	if held > 0 {
-		fmt.Fprintf(b, ", %d still held", held)
-	}
-	fmt.Fprintf(b, ", in %s\n", termtext.FormatDuration(durationBetween(s.began, s.now)))
+	return text + ", in " + termtext.FormatDuration(t.Took)
 }
 
 func durationOrDash(d engine.Duration) string {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"holdfast/engine/event"
+	"holdfast/engine/journal"
+	"holdfast/engine/privatefile"
+	"holdfast/engine/report/htmlview"
+	"holdfast/engine/textutil"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Write an HTML page about a run: timeline, etcd, changes, failures",
+		Long: `report writes one HTML file about a run of this bastion, from its journal. RUN is the ID of
+the run or the beginning of its ID; holdfast runs lists them. The file needs no network and no
+script, and opens in any browser: what failed and what to do, a timeline of the hosts, etcd's
+health and disk latency, changes with the rule behind each, gates and warnings.
+
+It also works for a run that was killed, for one that is under way, and for etcd members apply
+and etcd restore. A new file can be read only by you; a file that exists is replaced, and keeps
+its mode. docs/reports.md describes the page.`,
+		Args: expectArgs(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if a.json {
+				return errors.New("report: the report is HTML; holdfast runs RUN --json prints the events of a run")
+			}
+			dir, err := a.runsFolder()
+			if err != nil {
+				return err
+			}
+			return a.writeReport(dir, args[0], out)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write the page to `FILE`, or to standard output if it is - (default RUN.html in the current folder)")
+	return cmd
+}
+
+func (a *app) writeReport(dir, name, out string) error {
+	id, err := journal.FindRun(dir, name)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if out == "" {
+		out = id + ".html"
+	}
+	if out != "-" {
+		if err := checkFolder(out); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	view := htmlview.New()
+	state, err := journal.Inspect(dir, id, func(e event.Event) error {
+		view.AddEvent(e)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	var page bytes.Buffer
+	if err := view.WritePage(&page, htmlview.Journal(state)); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if state.Problem != "" {
+		fmt.Fprintln(a.stderr, "holdfast: the report has only a part of the run:", textutil.Printable(state.Problem))
+	}
+	if out == "-" {
+		_, err := page.WriteTo(a.stdout)
+		return err
+	}
+	if err := privatefile.Replace(out, page.Bytes()); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	fmt.Fprintln(a.stdout, "wrote", textutil.Printable(out))
+	return nil
+}
+
+// checkFolder reports why a file cannot be written, before the journal is read.
+func checkFolder(file string) error {
+	dir := filepath.Dir(file)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("cannot write %s: there is no folder %s; make it, or name another one with --out", file, dir)
+	case err != nil:
+		return fmt.Errorf("cannot write %s: %w", file, err)
+	case !info.IsDir():
+		return fmt.Errorf("cannot write %s: %s is not a folder; name another one with --out", file, dir)
+	case unix.Access(dir, unix.W_OK|unix.X_OK) != nil:
+		return fmt.Errorf("cannot write %s: you may not write to the folder %s; name another one with --out", file, dir)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package htmlview_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/report/htmlview"
+	"holdfast/engine/report/reporttest"
+)
+
+func writePage(t testing.TB, events []event.Event, j htmlview.Journal) string {
+	t.Helper()
+	v := htmlview.New()
+	for _, e := range events {
+		v.AddEvent(e)
+	}
+	var b bytes.Buffer
+	if err := v.WritePage(&b, j); err != nil {
+		t.Fatal(err)
+	}
+	if dir := os.Getenv("HOLDFAST_PAGES"); dir != "" { // to look at the page in a browser
+		name := strings.ReplaceAll(t.Name(), "/", "-")
+		if err := os.WriteFile(filepath.Join(dir, name+".html"), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkMarkup(t, b.String())
+	return b.String()
+}
+
+// checkMarkup checks that the tags of a page are balanced, and that it has no
+// script and names nothing outside of the file. The page is
+// written as well-formed XML, too.
+func checkMarkup(t testing.TB, text string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.Entity = xml.HTMLEntity
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("the page is not well-formed: %v", err)
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch start.Name.Local {
+		case "script", "img", "link", "iframe", "object", "form", "base":
+			t.Fatalf("the page has an element %s", start.Name.Local)
+		}
+		for _, a := range start.Attr {
+			name := strings.ToLower(a.Name.Local)
+			if strings.HasPrefix(name, "on") || name == "style" || name == "src" || name == "href" && !strings.HasPrefix(a.Value, "#") {
+				t.Fatalf("the page has the attribute %s=%q of %s", name, a.Value, start.Name.Local)
+			}
+		}
+	}
+}
+
+// wantTexts checks that a page has these texts, in this order.
+func wantTexts(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	rest := page
+	for _, text := range texts {
+		_, after, found := strings.Cut(rest, text)
+		if !found {
+			t.Errorf("the page lacks %q, or has it before the others", text)
+			continue
+		}
+		rest = after
+	}
+}
+
+// TestFailedRun checks that a page begins with the outcome and the next step, and
+// has each failure with its error output.
+func TestFailedRun(t *testing.T) {
+	page := writePage(t, reporttest.ExampleRun(), htmlview.Journal{})
+	wantTexts(t, page, "Exit 3: 1 host failed", "ann@bastion", "3: something failed", "What to do", "free space in /boot", "holdfast apply -i berlin.hcl",
+		"worker-01 failed at finalize", "it stays held", "Next step:", "free space in /boot", "No space left on device",
+		"Left out", "unreachable", "worker-03", "no answer within 10s", "Warnings", "the clock is 3 s behind",
+		"Timeline", "Batch 1", "etcd-1", "down for 10m3s", "2 of 3 voters were healthy", "p99 of WAL fsync",
+		"update", "1.0 (ffe304ca31ef)", "action: drain, reboot", "rule: built-in: an OS image takes effect at a reboot")
+}
+
+// memberEvents returns a change of members that has replaced one member.
+func memberEvents(command string) []event.Event {
+	var events []event.Event
+	at := reporttest.Began
+	add := func(e event.Event) {
+		at = at.Add(time.Second)
+		e.Schema, e.Seq, e.Run, e.Time, e.Cluster = event.Schema, len(events)+1, "20261121-080000-0002", at, "main"
+		events = append(events, e)
+	}
+	add(event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Cluster: "main", Command: event.Command{Name: command, Args: []string{"main"}}}})
+	for _, e := range []event.Event{{Step: "snapshot", Message: "saved in runs/main.db"}, {Step: "remove", Member: "9a"}, {Step: "add learner", Host: "etcd-3"}} {
+		e.Type = event.StepStarted
+		add(e)
+		e.Type, e.Took = event.StepEnded, engine.Duration(time.Second)
+		add(e)
+	}
+	return events
+}
+
+// TestChangeOfMembers checks the pages of etcd members apply and etcd restore:
+// of a run that ended well, of one that failed, and of one that was killed.
+func TestChangeOfMembers(t *testing.T) {
+	for _, command := range []string{"etcd members apply", "etcd restore"} {
+		base := memberEvents(command)
+		last := base[len(base)-1]
+		end := func(end event.RunEnd) event.Event {
+			return event.Event{Schema: event.Schema, Run: last.Run, Time: last.Time.Add(time.Minute), Type: event.RunEnded, Cluster: "main", End: &end}
+		}
+		good := writePage(t, append(slices.Clip(base), end(event.RunEnd{})), htmlview.Journal{})
+		wantTexts(t, good, "Exit 0: the members of etcd cluster main are as they should be.", "holdfast "+command+" main", "Steps", "snapshot", "saved in runs/main.db", "remove", "9a", "add learner", "etcd-3")
+		if strings.Contains(good, "What to do") {
+			t.Error("a run that ended well has a next step")
+		}
+
+		start := event.Event{Schema: event.Schema, Run: last.Run, Time: last.Time, Type: event.StepStarted, Cluster: "main", Host: "etcd-3", Step: "promote"}
+		killed := writePage(t, append(slices.Clip(base), start), htmlview.Journal{})
+		wantTexts(t, killed, "The run did not end", "Run the same command again", "holdfast "+command+" main", "Steps under way", "etcd-3", "promote")
+
+		f := engine.Failure{Host: "etcd-3", Step: "promote", Cause: "the learner does not catch up", Stderr: "mvcc: database space exceeded", Hint: "defragment the leader"}
+		failed := start
+		failed.Type, failed.Failure = event.StepEnded, &f
+		verdict := engine.NewVerdict(engine.Findings{Failures: []engine.Failure{{Cause: f.Error()}}})
+		page := writePage(t, append(slices.Clip(base), start, failed, end(event.RunEnd{Exit: engine.ExitFailed, Verdict: verdict})), htmlview.Journal{})
+		wantTexts(t, page, "Exit 3", "What to do", "etcd-3 failed at promote", "the learner does not catch up", "defragment the leader", "mvcc: database space exceeded")
+		if n := strings.Count(page, `<article class="failure">`); n != 1 {
+			t.Errorf("one failure is shown %d times", n)
+		}
+	}
+}
+
+// TestNotices checks that a page names each defect of its journal.
+func TestNotices(t *testing.T) {
+	events := reporttest.ExampleRun()
+	unknown := event.Event{Schema: event.Schema, Run: events[0].Run, Time: events[3].Time, Type: "host-blessed"}
+	page := writePage(t, append(slices.Clone(events[:8]), unknown, unknown), htmlview.Journal{Cut: true})
+	wantTexts(t, page, "last line of the journal is incomplete", "does not know 2 events", "host-blessed", "The run did not end")
+	page = writePage(t, events[:8], htmlview.Journal{Problem: "read journal x.jsonl:9: invalid character"})
+	wantTexts(t, page, "could not be read to its end", "x.jsonl:9", "The end of the run is not known")
+	page = writePage(t, events[:8], htmlview.Journal{UnderWay: true})
+	wantTexts(t, page, "The run is under way")
+	if strings.Contains(page, "What to do") {
+		t.Error("a run that is under way has a next command")
+	}
+	writePage(t, nil, htmlview.Journal{})
+}
