@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,28 +41,33 @@ its mode. docs/reports.md describes the page.`,
 			if err != nil {
 				return err
 			}
-			return a.writeReport(dir, args[0], out)
+			return pageWriter{a.console, dir, out}.writeReport(args[0])
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the page to `FILE`, or to standard output if it is - (default RUN.html in the current folder)")
 	return cmd
 }
 
-func (a *app) writeReport(dir, name, out string) error {
-	id, err := journal.FindRun(dir, name)
+// pageWriter writes the page of a run.
+type pageWriter struct {
+	console
+	dir string // folder of the journals
+	out string // "": RUN.html; "-": standard output
+}
+
+func (p pageWriter) writeReport(name string) error {
+	id, err := journal.FindRun(p.dir, name)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	if out == "" {
-		out = id + ".html"
-	}
+	out := cmp.Or(p.out, id+".html")
 	if out != "-" {
 		if err := checkFolder(out); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
 	}
 	view := htmlview.New()
-	state, err := journal.Inspect(dir, id, func(e event.Event) error {
+	state, err := journal.Inspect(p.dir, id, func(e event.Event) error {
 		view.AddEvent(e)
 		return nil
 	})
@@ -73,16 +79,16 @@ func (a *app) writeReport(dir, name, out string) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	if state.Problem != "" {
-		fmt.Fprintln(a.stderr, "holdfast: the report has only a part of the run:", textutil.Printable(state.Problem))
+		fmt.Fprintln(p.stderr, "holdfast: the report has only a part of the run:", textutil.Printable(state.Problem))
 	}
 	if out == "-" {
-		_, err := page.WriteTo(a.stdout)
+		_, err := page.WriteTo(p.stdout)
 		return err
 	}
 	if err := privatefile.Replace(out, page.Bytes()); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	fmt.Fprintln(a.stdout, "wrote", textutil.Printable(out))
+	fmt.Fprintln(p.stdout, "wrote", textutil.Printable(out))
 	return nil
 }
 
