@@ -320,7 +320,8 @@ var neighbours = map[string]map[string]string{
 		"engine/connection":    "a snapshot of a run that is over may be removed",
 	},
 	"holdfast/engine/totals": {
-		"engine/rollout": "the last event of a run has the figures of hosts and members",
+		"engine/report/htmlview": "a run without an end has no figures yet",
+		"engine/rollout":         "the last event of a run has the figures of hosts and members",
 	},
 	"holdfast/engine/privatefile": {
 		"engine/savedplan":   "a saved plan belongs to who saved it",

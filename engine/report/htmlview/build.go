@@ -16,6 +16,9 @@ import (
 )
 
 func (v *View) buildPage(j Journal) page {
+	if v.end == nil {
+		v.sum.AddEvent(event.Event{Type: event.RunEnded, Time: v.last, End: v.assumeEnd()})
+	}
 	s := scale{v.began, v.last}
 	p := page{Run: v.run, Title: "Run " + v.run + " of site " + v.start.Site}
 	p.Notices = v.listNotices(j)
@@ -162,9 +165,11 @@ func (v *View) addNext(p *page, j Journal) {
 	}
 }
 
-// assumeEnd returns the end of a run that stopped after its last event.
+// assumeEnd returns the end of a run that stopped after its last event, with its
+// figures until then.
 func (v *View) assumeEnd() *event.RunEnd {
 	end := &event.RunEnd{Exit: engine.ExitFailed}
+	v.figures.AddTo(end)
 	known := map[string]bool{}
 	for _, r := range v.sum.Results() {
 		known[r.Host] = true

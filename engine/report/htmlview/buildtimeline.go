@@ -134,8 +134,8 @@ func (v *View) buildRow(s scale, r summary.HostResult) timelineRow {
 		}
 	}
 	var parts []string
-	if r.Fetched > 0 {
-		parts = append(parts, "fetched "+termtext.FormatBytes(r.Fetched))
+	if r.FetchedBytes > 0 {
+		parts = append(parts, "fetched "+termtext.FormatBytes(r.FetchedBytes))
 	}
 	if r.StagedIn > 0 {
 		parts = append(parts, "staged in "+termtext.FormatDuration(r.StagedIn))
@@ -149,7 +149,7 @@ func (v *View) buildRow(s scale, r summary.HostResult) timelineRow {
 		}
 	}
 	switch {
-	case r.IsDown:
+	case r.NotBack:
 		parts = append(parts, "not back since its reboot")
 	case r.Down > 0:
 		parts = append(parts, "down for "+termtext.FormatDuration(r.Down))

@@ -62,8 +62,8 @@ func (v *View) followEtcd(e event.Event) {
 	case e.Type == event.EtcdSampled && e.Etcd != nil:
 		for _, p := range e.Etcd.Latency {
 			m := v.clusterNamed(e.Cluster).memberNamed(p.Host)
-			m.latency[engine.WALFsync].add(e.Time, p.WALFsyncP99)
-			m.latency[engine.BackendCommit].add(e.Time, p.BackendCommitP99)
+			m.latency[engine.WALFsync].add(e.Time, p.WALFsyncP99Seconds)
+			m.latency[engine.BackendCommit].add(e.Time, p.BackendCommitP99Seconds)
 		}
 	case e.Type == event.StagingGoverned && e.Governor != nil && e.Governor.MemberHost != "" && e.Governor.Limit > 0:
 		v.clusterNamed(e.Cluster).memberNamed(e.Governor.MemberHost).limits[e.Governor.Metric] = time.Duration(e.Governor.Limit).Seconds()

@@ -56,7 +56,7 @@ func hostileRun(text string, members bool) []event.Event {
 			e.Type, e.Time, e.Schema, e.Batch, e.Took = typ, at, event.Schema, 1, engine.Duration(time.Minute)
 			e.Kind = map[event.Type]engine.StepKind{event.StepEnded: engine.EtcdStep}[typ]
 			e.Etcd.Voters, e.Etcd.Healthy, e.Etcd.Quorum = 3, 2, 2
-			e.Etcd.Latency[0].WALFsyncP99, e.Etcd.Latency[0].BackendCommitP99 = 0.02, 0.03
+			e.Etcd.Latency[0].WALFsyncP99Seconds, e.Etcd.Latency[0].BackendCommitP99Seconds = 0.02, 0.03
 			e.Governor.Limit, e.Governor.Metric = engine.Duration(10*time.Millisecond), engine.WALFsync
 			if !members {
 				e.Start.Cluster = ""

@@ -42,7 +42,7 @@ func rollRun(workers int) []event.Event {
 			sample := event.Sample{Voters: 3, Healthy: 3, Quorum: 2}
 			for j := range 3 {
 				slow := 1 + float64((second/10*7+j*13+i)%29)/10
-				sample.Latency = append(sample.Latency, engine.LatencyPoint{Host: fmt.Sprintf("etcd-%d", j), Window: engine.Duration(10 * time.Second), WALFsyncP99: 0.003 * slow, BackendCommitP99: 0.008 * slow})
+				sample.Latency = append(sample.Latency, engine.LatencyPoint{Host: fmt.Sprintf("etcd-%d", j), Window: engine.Duration(10 * time.Second), WALFsyncP99Seconds: 0.003 * slow, BackendCommitP99Seconds: 0.008 * slow})
 			}
 			s.At = reporttest.Began.Add(time.Duration(i)*15*time.Minute + time.Duration(second)*time.Second)
 			s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &sample})

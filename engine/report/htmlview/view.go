@@ -9,11 +9,13 @@ import (
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/summary"
 	"holdfast/engine/report/voters"
+	"holdfast/engine/totals"
 )
 
 // View collects the events of a run for its page.
 type View struct {
 	sum         *summary.Summary
+	figures     totals.Tally // figures of a run without an end
 	run         string
 	start       event.RunStart
 	end         *event.RunEnd
@@ -67,6 +69,7 @@ func (v *View) AddEvent(e event.Event) {
 		v.last = e.Time
 	}
 	v.sum.AddEvent(e)
+	v.figures.AddEvent(e)
 	v.followEtcd(e)
 	switch e.Type {
 	case event.RunStarted:

@@ -37,6 +37,7 @@ type Totals struct {
 func (s *Summary) Results() []HostResult {
 	var results []HostResult
 	for _, h := range s.listTouched() {
+		h.Host = h.name // a host without figures is not in the end of the run
 		results = append(results, HostResult{
 			HostTotals: h.HostTotals, Outcome: h.outcomeText(), Work: h.workText(), StagedIn: h.staged,
 			HeldFor: h.heldFor, StillHeld: h.stillHeld(), Updated: h.updated,
