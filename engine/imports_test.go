@@ -85,7 +85,7 @@ func isWithin(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/planner", "engine/planner/approval", "engine/planner/rebootkind", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/maintenance", "engine/planner", "engine/planner/approval", "engine/planner/rebootkind", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always makes the same plan: engine and modules use no files,
 // no network, no clock and no random numbers, and start no goroutines.
@@ -201,9 +201,13 @@ var neighbours = map[string]map[string]string{
 		"engine/etcd/change": "a change of members keeps the holds of its hosts",
 		"engine/rollout":     "a run keeps the holds of its hosts",
 	},
+	"holdfast/engine/maintenance": {
+		"engine/rollout": "a run plans the request of a person",
+	},
 	"holdfast/engine/standing": {
-		"engine/planner": "plan, budgets, status and forecasts judge the standing of hosts",
-		"engine/rollout": "the quorum check counts hosts that are away",
+		"engine/maintenance": "a request of a person depends on the standing of hosts",
+		"engine/planner":     "plan, budgets, status and forecasts judge the standing of hosts",
+		"engine/rollout":     "the quorum check counts hosts that are away",
 	},
 	"holdfast/engine/hostscript": {
 		"engine/hold":                "it takes, reads and ends holds by script",
@@ -252,7 +256,7 @@ var neighbours = map[string]map[string]string{
 		"engine/config/syntax":       "nodes of a document have positions",
 		"engine/desired":             "a desired state has a configuration",
 		"engine/filediff":            "it compares old and new contents of files",
-		"engine/hostscript":          "the content of a hold is compared by its digest",
+		"engine/maintenance":         "a hold that was read is named by its digest",
 		"engine/rules":               "it compares two configurations",
 		"modules/hostconfig":         "the module compares the observed resources with the configuration",
 		"modules/hostconfig/observe": "it reads the observed resources",

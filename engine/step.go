@@ -58,6 +58,12 @@ type Op struct {
 	AwaitEtcd  *AwaitEtcd  `json:"await_etcd,omitempty"`
 	Defragment *Defragment `json:"defragment,omitempty"`
 	ProveLogin *ProveLogin `json:"prove_login,omitempty"`
+
+	// The operations below are for people, who hold and release hosts.
+
+	ExtendHold  *ExtendHold  `json:"extend_hold,omitempty"`  // give a maintenance hold a later end
+	EndHold     *EndHold     `json:"end_hold,omitempty"`     // end a hold for a person
+	AcceptUnits *AcceptUnits `json:"accept_units,omitempty"` // accept the units of a host without a hold
 }
 
 // Exec runs a script on the host, as root.
@@ -149,12 +155,30 @@ type TakeHold struct {
 	Reason     string   `json:"reason"`
 	For        Duration `json:"for"`                   // how long the hold lasts
 	Adopt      string   `json:"adopt,omitempty"`       // run whose hold is replaced: a dead run, or a run whose hold has expired
+	Kind       HoldKind `json:"kind,omitempty"`        // missing: the hold of a run
+	Ticket     string   `json:"ticket,omitempty"`      // of a maintenance hold
 	PreviousOS string   `json:"previous_os,omitempty"` // digest of the OS before the roll-out, if this run or a dead run brings another OS
 
 	Renewed time.Time `json:"renewed,omitzero"` // last renewal of the hold to adopt; a hold that was renewed later is not replaced
 
 	Rollout *Rollout `json:"rollout,omitempty"` // roll-out that the host records; missing: the sequence brings no other OS
 }
+
+// ExtendHold gives a maintenance hold a later end, and perhaps another reason.
+type ExtendHold struct {
+	Hold Hold     `json:"hold"` // the hold of the host, with its reason and ticket from now on
+	For  Duration `json:"for"`  // how long it lasts from now
+}
+
+// EndHold ends the hold of a host for a person.
+type EndHold struct {
+	Digest      string `json:"digest"`                 // digest of the hold file that the person has seen; another hold is not ended
+	AcceptUnits bool   `json:"accept_units,omitempty"` // accept the units of a host without a hold // the units of the host are accepted as they are, although the hold of a run has another state of them
+}
+
+// AcceptUnits accepts the units of a host without a hold as they are, although
+// a person ended the hold of a run before a run saw the host whole again.
+type AcceptUnits struct{}
 
 // Release ends the run's hold.
 type Release struct {
@@ -247,7 +271,7 @@ func (s Step) Kind() StepKind {
 		return StageStep
 	case s.Do.TakeHold != nil:
 		return HoldStep
-	case s.Do.Release != nil:
+	case s.Do.Release != nil || s.Do.EndHold != nil:
 		return ReleaseStep
 	case s.Do.AwaitBoot != nil:
 		return BootStep

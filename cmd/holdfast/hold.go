@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
-	"holdfast/engine/bastion"
 	"holdfast/engine/journal"
+	"holdfast/engine/maintenance"
 	"holdfast/engine/planner"
 	"holdfast/engine/textutil"
 )
@@ -33,7 +33,8 @@ on the host shows the holder and the reason.
 
 A staging in progress on the host is stopped. hold warns if a run of this bastion
 has the host in its plan, and if an etcd cluster has no more than its quorum
-without the hosts. It refuses if the cluster would lose its quorum.`,
+without the hosts. It refuses if the cluster would lose its quorum. hold and release
+are journaled: holdfast runs lists them.`,
 		Example: `  holdfast hold worker-03 --reason "DIMM swap" --ticket OPS-17 --for 4h
   holdfast hold worker-03 --extend --for 2d`,
 		Args: expectArgs(1, -1),
@@ -48,9 +49,6 @@ without the hosts. It refuses if the cluster would lose its quorum.`,
 				return errors.New("hold: --reason is missing; add the reason, which others see on the host and in plans")
 			case len(f.reason)+len(f.ticket) > maxReason:
 				return fmt.Errorf("hold: --reason and --ticket have more than %d bytes", maxReason)
-			}
-			if f.extend {
-				return a.extendHolds(cmd.Context(), args, f, d)
 			}
 			return a.runHold(cmd.Context(), args, f, d)
 		},
@@ -79,23 +77,17 @@ func parseFor(s string) (engine.Duration, error) {
 }
 
 func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
-	s, err := a.openSite(ctx, names)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if err := a.setBastionIdentity(s); err != nil {
-		return err
-	}
-	if err := a.checkMayHold(ctx, s, f.force); err != nil {
-		return err
-	}
-	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: bastion.Holder(), Run: bastion.NewHoldID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
-	r, k := hostReport{app: a}, s.keepHolds()
-	r.runOnHosts(k, s.selectedNames(), func(host string) error {
-		return k.Take(ctx, host, h, engine.TakeHold{For: lasts})
-	}, "held")
-	return r.endReport(s)
+	return a.maintain(ctx, names, func(s *site) (maintenance.Request, error) {
+		request := maintenance.Request{Action: engine.HoldHosts, Reason: f.reason, Ticket: f.ticket, For: lasts, Force: f.force}
+		if f.extend {
+			request.Action = engine.ExtendHolds
+			return request, nil
+		}
+		if err := a.setBastionIdentity(s); err != nil {
+			return request, err
+		}
+		return request, a.checkMayHold(ctx, s, f.force)
+	})
 }
 
 // checkMayHold warns if a run has the hosts in its plan. It returns an error if
@@ -121,11 +113,7 @@ func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 		for _, h := range s.inv.Members(c.Name) {
 			names = append(names, h.Name)
 		}
-		var members []engine.Facts
-		for _, r := range s.keepHolds().ReadAll(ctx, names) {
-			members = append(members, r.Facts)
-		}
-		forecast, refused := m.JudgeQuorum(c, s.clusters.Gather(ctx, c.Name), members)
+		forecast, refused := m.JudgeQuorum(c, s.clusters.Gather(ctx, c.Name), s.run.ReadHolds(ctx, names))
 		switch {
 		case refused && !force:
 			return failWith(engine.ExitRefused, fmt.Errorf("refused: %s; nothing was held. --force holds them all the same", textutil.Printable(forecast.String())))

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"sync"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hold"
+	"holdfast/engine/maintenance"
 	"holdfast/engine/report"
+	"holdfast/engine/textutil"
 )
 
 // hostResult is the outcome of a command for one host, in JSON.
@@ -19,14 +20,13 @@ type hostResult struct {
 
 // hostReport tells the outcomes of a command for hosts: as lines, or with --json as one list at the end.
 type hostReport struct {
-	app  *app
-	code engine.ExitCode // the worst of all
-	list []hostResult
+	app   *app
+	list  []hostResult
+	ended bool // the run of the command has ended, and its end is in the journal
 }
 
 // addHost adds an outcome. Those that are not good go to standard error, as all with loud do.
 func (r *hostReport) addHost(code engine.ExitCode, host, message string, loud bool) {
-	r.code = r.code.Worse(code)
 	if r.app.json {
 		outcome := "done"
 		switch code {
@@ -48,38 +48,28 @@ func (r *hostReport) addHost(code engine.ExitCode, host, message string, loud bo
 	fmt.Fprintf(out, "%s: %s\n", host, message)
 }
 
-// runOnHosts calls act for each host, several at once, and adds an outcome as soon as a host has one. done is the message about a
-// host on which act succeeded.
-func (r *hostReport) runOnHosts(k hold.Keeper, hosts []string, act func(host string) error, done string) {
-	outlastReader()
-	var mu sync.Mutex
-	k.Each(hosts, func(host string) {
-		err := act(host)
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil {
-			r.addHost(engine.ExitOK, host, done, false)
-			return
+// Emit adds the outcomes that an event of a run of maintenance has.
+func (r *hostReport) Emit(e event.Event) error {
+	switch e.Type {
+	case event.MaintenancePlanned:
+		for _, h := range e.Maintenance.Hosts {
+			if h.Found != "" && !r.app.json { // the outcome comes later
+				r.addHost(engine.ExitOK, h.Host, textutil.Printable(h.Found), h.Unreadable)
+			}
 		}
-		code, message := judgeHoldError(err)
-		r.addHost(code, host, message, false)
-	})
-}
-
-// judgeHoldError returns the exit code and the message for an error of a hold.Keeper.
-func judgeHoldError(err error) (engine.ExitCode, string) {
-	var f *engine.Failure
-	switch {
-	case !errors.As(err, &f) || f.Kind == engine.UnreachableFailure:
-		return engine.ExitUnreachable, err.Error()
-	case f.Kind == engine.HeldFailure:
-		return engine.ExitRefused, f.Cause
+	case event.HostDone:
+		r.addHost(engine.ExitOK, e.Host, textutil.Printable(e.Message), false)
+	case event.HostFailed:
+		r.addHost(maintenance.ExitOf(*e.Failure), e.Host, textutil.Printable(hold.DescribeError(&engine.Failure{Cause: e.Failure.Cause, Stderr: e.Failure.Stderr})), true)
+	case event.RunEnded:
+		r.ended = true
+	default: // the other events have no outcome
 	}
-	return engine.ExitFailed, hold.DescribeError(err)
+	return nil
 }
 
-// endReport prints the list of --json, and returns the error with the exit code.
-func (r *hostReport) endReport(s *site) error {
+// endReport prints the list of --json, and returns an error with the exit code.
+func (r *hostReport) endReport(s *site, code engine.ExitCode) error {
 	if r.app.json {
 		list := r.list
 		if list == nil {
@@ -89,5 +79,5 @@ func (r *hostReport) endReport(s *site) error {
 			return err
 		}
 	}
-	return exitWith(r.code)
+	return exitWith(code)
 }

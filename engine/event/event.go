@@ -16,32 +16,33 @@ const Schema = 1
 // JSON output and report are all made from one ordered stream of events, so a
 // replayed journal shows the same as the run.
 type Event struct {
-	Schema   int              `json:"schema"`
-	Seq      int              `json:"seq"`
-	Time     time.Time        `json:"time"`
-	Run      string           `json:"run"`
-	Type     Type             `json:"type"`
-	Host     string           `json:"host,omitempty"`
-	Pool     string           `json:"pool,omitempty"`
-	Cluster  string           `json:"cluster,omitempty"`
-	Member   string           `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
-	Batch    int              `json:"batch,omitempty"`    // number of the batch, from 1
-	Hosts    []string         `json:"hosts,omitempty"`    // hosts of a batch that starts
-	Canaries []string         `json:"canaries,omitempty"` // pools whose canaries are in the batch
-	Step     string           `json:"step,omitempty"`
-	Kind     engine.StepKind  `json:"kind,omitempty"` // kind of the step, if readers of the journal need it
-	Message  string           `json:"message,omitempty"`
-	Took     engine.Duration  `json:"took,omitempty"`  // duration so far, while the step continues
-	Limit    engine.Duration  `json:"limit,omitempty"` // in `step-progress`: longest time that the step may take
-	Until    time.Time        `json:"until,omitzero"`  // end of a step that only waits, in its started event
-	Failure  *engine.Failure  `json:"failure,omitempty"`
-	Outcome  HostOutcome      `json:"outcome,omitempty"` // outcome of a host that failed
-	Start    *RunStart        `json:"start,omitempty"`
-	Plan     *engine.Plan     `json:"plan,omitempty"`
-	Progress *Progress        `json:"progress,omitempty"`
-	Etcd     *Sample          `json:"etcd,omitempty"`
-	Governor *engine.Governor `json:"governor,omitempty"` // state of a staging near an etcd cluster
-	End      *RunEnd          `json:"end,omitempty"`
+	Schema      int                     `json:"schema"`
+	Seq         int                     `json:"seq"`
+	Time        time.Time               `json:"time"`
+	Run         string                  `json:"run"`
+	Type        Type                    `json:"type"`
+	Host        string                  `json:"host,omitempty"`
+	Pool        string                  `json:"pool,omitempty"`
+	Cluster     string                  `json:"cluster,omitempty"`
+	Member      string                  `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
+	Batch       int                     `json:"batch,omitempty"`    // number of the batch, from 1
+	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts
+	Canaries    []string                `json:"canaries,omitempty"` // pools whose canaries are in the batch
+	Step        string                  `json:"step,omitempty"`
+	Kind        engine.StepKind         `json:"kind,omitempty"` // kind of the step, if readers of the journal need it
+	Message     string                  `json:"message,omitempty"`
+	Took        engine.Duration         `json:"took,omitempty"`  // duration so far, while the step continues
+	Limit       engine.Duration         `json:"limit,omitempty"` // in `step-progress`: longest time that the step may take
+	Until       time.Time               `json:"until,omitzero"`  // end of a step that only waits, in its started event
+	Failure     *engine.Failure         `json:"failure,omitempty"`
+	Outcome     HostOutcome             `json:"outcome,omitempty"` // outcome of a host that failed
+	Start       *RunStart               `json:"start,omitempty"`
+	Plan        *engine.Plan            `json:"plan,omitempty"`
+	Maintenance *engine.MaintenancePlan `json:"maintenance,omitempty"` // work of a person on holds
+	Progress    *Progress               `json:"progress,omitempty"`
+	Etcd        *Sample                 `json:"etcd,omitempty"`
+	Governor    *engine.Governor        `json:"governor,omitempty"` // state of a staging near an etcd cluster
+	End         *RunEnd                 `json:"end,omitempty"`
 }
 
 // Type is a kind of event.
@@ -50,24 +51,25 @@ type Type string
 // The kinds of event. A "started" event is on disk before the step is sent to a
 // host.
 const (
-	RunStarted      Type = "run-started"
-	HostsGathered   Type = "hosts-gathered" // Message has the number of hosts, Took the duration
-	HostGathered    Type = "host-gathered"  // Failure is set if the host could not be reached
-	Planned         Type = "planned"        // Plan has the plan
-	StageStarted    Type = "stage-started"  // the staging phase of the run
-	StageEnded      Type = "stage-ended"
-	BatchStarted    Type = "batch-started"
-	BatchEnded      Type = "batch-ended"
-	StepStarted     Type = "step-started"
-	StepProgress    Type = "step-progress"    // Progress, or Message and Took: the step continues, and Message names the missing part
-	StepEnded       Type = "step-ended"       // Failure is set if the step failed
-	HostDone        Type = "host-done"        // the host matches and is released
-	HostFailed      Type = "host-failed"      // Failure has the cause; the host stays held if it was disrupted
-	EtcdSampled     Type = "etcd-sampled"     // Etcd has the sample
-	StagingGoverned Type = "staging-governed" // Governor has the new state or levers of a staging near etcd, why it must stop, or its end
-	Warned          Type = "warning"
-	Interrupted     Type = "interrupted" // Message has the next step
-	RunEnded        Type = "run-ended"   // End has the outcome
+	RunStarted         Type = "run-started"
+	HostsGathered      Type = "hosts-gathered"      // Message has the number of hosts, Took the duration
+	HostGathered       Type = "host-gathered"       // Failure is set if the host could not be reached
+	Planned            Type = "planned"             // Plan has the plan
+	MaintenancePlanned Type = "maintenance-planned" // Maintenance has the plan
+	StageStarted       Type = "stage-started"       // the staging phase of the run
+	StageEnded         Type = "stage-ended"
+	BatchStarted       Type = "batch-started"
+	BatchEnded         Type = "batch-ended"
+	StepStarted        Type = "step-started"
+	StepProgress       Type = "step-progress"    // Progress, or Message and Took: the step continues, and Message names the missing part
+	StepEnded          Type = "step-ended"       // Failure is set if the step failed
+	HostDone           Type = "host-done"        // the host matches and is released
+	HostFailed         Type = "host-failed"      // Failure has the cause; the host stays held if it was disrupted
+	EtcdSampled        Type = "etcd-sampled"     // Etcd has the sample
+	StagingGoverned    Type = "staging-governed" // Governor has the new state or levers of a staging near etcd, why it must stop, or its end
+	Warned             Type = "warning"
+	Interrupted        Type = "interrupted" // Message has the next step
+	RunEnded           Type = "run-ended"   // End has the outcome
 )
 
 // HostOutcome is the outcome of a failed host.
@@ -87,7 +89,9 @@ type RunStart struct {
 	Version  string   `json:"version"`
 	Command  Command  `json:"command,omitzero"`
 	Adopting []string `json:"adopting,omitempty"` // dead runs whose holds this run adopts
-	Cluster  string   `json:"cluster,omitempty"`  // etcd cluster whose members the run changes; missing: the run is a roll-out
+	Cluster  string   `json:"cluster,omitempty"`  // etcd cluster whose members the run changes; missing: the run is a roll-out, or of a person
+
+	Maintenance engine.MaintenanceAction `json:"maintenance,omitempty"` // work of a person on holds; missing: the run is no such work
 }
 
 // Command is a command of holdfast as a person gave it.
@@ -192,6 +196,8 @@ type RunEnd struct {
 
 	Hosts    []HostTotals    `json:"hosts,omitempty"`    // figures of the hosts that have any
 	Clusters []ClusterTotals `json:"clusters,omitempty"` // figures of the etcd clusters that were sampled
+
+	Maintenance engine.MaintenanceAction `json:"maintenance,omitempty"` // of work on holds; Updated are then the hosts whose hold was changed
 
 	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not start
 

@@ -126,10 +126,10 @@ func (k Keeper) Release(ctx context.Context, host string, r engine.Release) erro
 	return k.judgeReply(reply, err, "release the hold", notOurs)
 }
 
-// End ends a hold of anybody that a Reading has shown, if the host still has exactly this hold. If the hold is of a run, the host
+// End ends a hold of anybody whose text has a digest, if the host still has exactly this hold. If the hold is of a run, the host
 // keeps the state of its units before the disruption, unless accept is set.
-func (k Keeper) End(ctx context.Context, host, shown string, accept bool) error {
-	return k.write(ctx, host, Script{EndScript, hostscript.EndHoldScript(shown, accept), helpersTimeout}, "end the hold")
+func (k Keeper) End(ctx context.Context, host, digest string, accept bool) error {
+	return k.write(ctx, host, Script{EndScript, hostscript.EndHoldScript(digest, accept), helpersTimeout}, "end the hold")
 }
 
 // Accept accepts the units of a host without a hold as they are now.

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 )
 
 // TestAHoldThatNobodyCanReadIsEnded checks that EndHoldScript can remove a hold
@@ -20,10 +21,10 @@ func TestAHoldThatNobodyCanReadIsEnded(t *testing.T) {
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
 		shown, _, _ := b.run(hostscript.HoldProbeScript())
-		if _, _, code := b.run(hostscript.EndHoldScript(shown+"x", false)); code != hostscript.ScriptHeld {
+		if _, _, code := b.run(hostscript.EndHoldScript(resource.Digest([]byte(shown+"x")), false)); code != hostscript.ScriptHeld {
 			t.Errorf("%s: what was not shown is ended, exit status %d", name, code)
 		}
-		if _, errs, code := b.run(hostscript.EndHoldScript(shown, false)); code != 0 {
+		if _, errs, code := b.run(hostscript.EndHoldScript(resource.Digest([]byte(shown)), false)); code != 0 {
 			t.Errorf("%s: exit status %d: %s", name, code, errs)
 		}
 		if _, err := os.Lstat(b.root + engine.HoldPath); err == nil {
@@ -32,9 +33,9 @@ func TestAHoldThatNobodyCanReadIsEnded(t *testing.T) {
 	}
 	b := newBox(t)
 	check(t, os.MkdirAll(b.root+engine.HoldPath+"/x", 0o700))
-	b.mustRun(hostscript.EndHoldScript("", false))
+	b.mustRun(hostscript.EndHoldScript(resource.Digest([]byte("")), false))
 	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 	shown, _, _ := b.run(hostscript.HoldProbeScript())
-	b.mustRun(hostscript.EndHoldScript(shown, false))
-	b.mustRun(hostscript.EndHoldScript(shown, false)) // the answer to the first script may have been lost
+	b.mustRun(hostscript.EndHoldScript(resource.Digest([]byte(shown)), false))
+	b.mustRun(hostscript.EndHoldScript(resource.Digest([]byte(shown)), false)) // the answer to the first script may have been lost
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
 
@@ -138,18 +137,18 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 	})
 }
 
-// EndHoldScript returns the script that ends the hold that a HoldProbeScript
-// printed, even an unreadable one. If the host has another hold by now, the
+// EndHoldScript returns the script that ends the hold whose text has this digest,
+// as a HoldProbeScript printed it, even an unreadable one. If the host has another hold by now, the
 // script prints and keeps that hold, and exits with ScriptHeld. The hold of a
 // run becomes UnprovenPath, so that the next run knows how the host was before
 // the disruption, unless the person accepts the host as it is.
-func EndHoldScript(printed string, accept bool) string {
+func EndHoldScript(digest string, accept bool) string {
 	whole := ""
 	if accept {
 		whole = "yes"
 	}
 	return holdScript(engine.HoldOwner{}, CheckBootScript()+releaseHoldScript, [][2]string{
-		{"shown", resource.Digest([]byte(printed))},
+		{"shown", digest},
 		{"updated", ""},
 		{"accepts", ""},
 		{"boot", ""},

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 	"holdfast/engine/shelltest"
 )
 
@@ -21,7 +22,7 @@ func TestShellcheck(t *testing.T) {
 		"fail":        hostscript.FailHoldScript(owner, "a test", "finalize", ""),
 		"release":     hostscript.ReleaseScript(owner, engine.Release{}),
 		"updated":     hostscript.ReleaseScript(owner, engine.Release{Updated: true, Accepts: "abc", BootID: "b"}),
-		"end":         hostscript.EndHoldScript("held by ann@bastion", false),
+		"end":         hostscript.EndHoldScript(resource.Digest([]byte("held by ann@bastion")), false),
 		"accept":      hostscript.AcceptScript(),
 		"look":        hostscript.HoldProbeScript(),
 		"check":       hostscript.CheckHoldScript(owner),

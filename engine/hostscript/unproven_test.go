@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 )
 
 func (b *box) unproven() *engine.Hold {
@@ -24,7 +25,7 @@ func (b *box) unproven() *engine.Hold {
 func (b *box) endByForce(accept bool) {
 	b.t.Helper()
 	shown, _, _ := b.run(hostscript.HoldProbeScript())
-	b.mustRun(hostscript.EndHoldScript(shown, accept))
+	b.mustRun(hostscript.EndHoldScript(resource.Digest([]byte(shown)), accept))
 	if b.hold() != nil {
 		b.t.Fatal("the host is still held")
 	}

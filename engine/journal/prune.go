@@ -44,18 +44,24 @@ func Replay(dir, id string, each func(event.Event) error) error {
 	return Read(journalPath(dir, id), each)
 }
 
-// Prune removes the journals of successful runs that began before a time. It
-// keeps the newest runs of each site, and the runs that the history needs. It
+// Prune removes the journals of successful runs, and of work on holds, that began
+// before a time. It keeps the newest of each site, and the runs that the history needs. It
 // returns the IDs of the removed runs.
 func Prune(dir string, keep int, before time.Time) (removed []string, err error) {
 	runs, err := ListRuns(dir)
 	if err != nil {
 		return nil, err
 	}
-	newer := map[string]int{}
+	type series struct {
+		site   string
+		people bool // work of people on holds, which must not push out roll-outs
+	}
+	newer := map[series]int{}
 	for _, r := range slices.Clone(runs) { // the newest first
-		newer[r.Site]++
-		if newer[r.Site] <= keep || !r.Started.Before(before) || r.wasCutShort() || r.End.Exit != engine.ExitOK || r.Problem != "" {
+		of := series{r.Site, r.Maintenance != ""}
+		newer[of]++
+		needed := !of.people && (r.wasCutShort() || r.End.Exit != engine.ExitOK)
+		if newer[of] <= keep || !r.Started.Before(before) || needed || r.Problem != "" {
 			continue
 		}
 		rest := slices.DeleteFunc(slices.Clone(runs), func(o Run) bool { return o.ID == r.ID })

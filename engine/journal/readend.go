@@ -36,7 +36,7 @@ func readEnd(dir, id string) (Run, bool) {
 		return Run{}, false
 	}
 	return Run{
-		ID: id, Site: start.Start.Site, Holder: start.Start.Holder, Started: start.Time, Last: end.Time,
+		ID: id, Site: start.Start.Site, Holder: start.Start.Holder, Maintenance: start.Start.Maintenance, Started: start.Time, Last: end.Time,
 		End: end.End, Updated: end.End.Updated, Failed: end.End.Failed,
 	}, true
 }

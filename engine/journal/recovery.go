@@ -23,6 +23,9 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 		if r.ID == self.Run || (r.Site != site && r.Site != "") || (r.Bastion != self.Bastion && r.Bastion != "") {
 			continue
 		}
+		if r.Maintenance != "" { // its holds are of a person, and no run adopts them
+			continue
+		}
 		if r.End == nil || r.End.Exit != engine.ExitOK { // a successful run leaves no holds
 			left.Dead = append(left.Dead, r.ID)
 		}

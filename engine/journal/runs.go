@@ -18,20 +18,21 @@ import (
 
 // Run is the summary of the journal of one run.
 type Run struct {
-	ID       string            `json:"id"`
-	Site     string            `json:"site"`
-	Holder   string            `json:"holder"`
-	Bastion  string            `json:"bastion,omitempty"` // identity of the bastion
-	Cluster  string            `json:"cluster,omitempty"` // etcd cluster whose members the run changes; missing: the run is a roll-out
-	Started  time.Time         `json:"started"`
-	Last     time.Time         `json:"last"` // time of the last event
-	End      *event.RunEnd     `json:"end,omitempty"`
-	Updated  []string          `json:"updated,omitempty"`
-	Failed   []string          `json:"failed,omitempty"`
-	Steps    map[string]string `json:"steps,omitempty"`     // the last step that began on each unfinished host
-	Rebooted map[string]bool   `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
-	Problem  string            `json:"problem,omitempty"`   // why the journal could not be read to its end
-	UnderWay bool              `json:"under_way,omitempty"` // the run has not ended, and its process has the lock of the site
+	ID          string                   `json:"id"`
+	Site        string                   `json:"site"`
+	Holder      string                   `json:"holder"`
+	Bastion     string                   `json:"bastion,omitempty"`     // identity of the bastion
+	Cluster     string                   `json:"cluster,omitempty"`     // etcd cluster whose members the run changes; missing: the run is a roll-out, or of a person
+	Maintenance engine.MaintenanceAction `json:"maintenance,omitempty"` // work of a person on holds; missing: the run is no such work
+	Started     time.Time                `json:"started"`
+	Last        time.Time                `json:"last"` // time of the last event
+	End         *event.RunEnd            `json:"end,omitempty"`
+	Updated     []string                 `json:"updated,omitempty"`
+	Failed      []string                 `json:"failed,omitempty"`
+	Steps       map[string]string        `json:"steps,omitempty"`     // the last step that began on each unfinished host
+	Rebooted    map[string]bool          `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
+	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
+	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process has the lock of the site
 }
 
 // ListRuns reads the journals in dir and returns their runs, the newest first.
@@ -109,24 +110,31 @@ func (r *Run) addEvent(e event.Event) {
 	case event.RunStarted:
 		r.Started = e.Time
 		if e.Start != nil {
-			r.Site, r.Holder, r.Bastion, r.Cluster = e.Start.Site, e.Start.Holder, e.Start.Bastion, e.Start.Cluster
+			r.Site, r.Holder, r.Bastion, r.Cluster, r.Maintenance = e.Start.Site, e.Start.Holder, e.Start.Bastion, e.Start.Cluster, e.Start.Maintenance
 		}
-	case event.StepStarted:
+	case event.StepStarted, event.HostDone, event.HostFailed:
+		r.addHostEvent(e)
+	case event.RunEnded:
+		r.End = e.End
+	default: // the other events change nothing that a list of runs shows
+	}
+}
+
+// addHostEvent leaves out the work of people on holds, which updates no host.
+func (r *Run) addHostEvent(e event.Event) {
+	switch {
+	case r.Maintenance != "":
+	case e.Type == event.StepStarted:
 		if e.Host != "" {
 			r.Steps[e.Host] = e.Step
 			r.Rebooted[e.Host] = r.Rebooted[e.Host] || e.Kind == engine.RebootStep
 		}
-	case event.HostDone:
+	case e.Type == event.HostDone:
 		r.Updated = append(r.Updated, e.Host)
 		r.forgetHost(e.Host)
-	case event.HostFailed:
-		if e.Failure == nil || e.Failure.Kind != engine.StoppedFailure {
-			r.Failed = append(r.Failed, e.Host)
-			r.forgetHost(e.Host)
-		}
-	case event.RunEnded:
-		r.End = e.End
-	default: // the other events change nothing that a list of runs shows
+	case e.Failure == nil || e.Failure.Kind != engine.StoppedFailure:
+		r.Failed = append(r.Failed, e.Host)
+		r.forgetHost(e.Host)
 	}
 }
 

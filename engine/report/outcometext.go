@@ -13,6 +13,9 @@ import (
 // EndText returns the outcome of a run in a few words, with the numbers of its
 // hosts. The views show the details above it.
 func EndText(end event.RunEnd) string {
+	if end.Maintenance != "" {
+		return maintenanceText(end)
+	}
 	if end.Verdict.Declined && len(end.Updated)+len(end.Failed) == 0 {
 		return "not approved; no host was disrupted"
 	}

@@ -74,6 +74,14 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 		return r.gates.askGate(ctx, hp, s, heartbeat)
 	case do.Pause != nil:
 		return r.Clock.Sleep(ctx, toDuration(do.Pause.For))
+	case do.TakeHold != nil && do.TakeHold.Kind == engine.MaintenanceHold:
+		return r.takeMaintenanceHold(ctx, hp.Host, *do.TakeHold)
+	case do.ExtendHold != nil:
+		return r.extendHold(ctx, hp.Host, *do.ExtendHold)
+	case do.EndHold != nil:
+		return r.keepHoldsOfPeople().End(ctx, hp.Host, do.EndHold.Digest, do.EndHold.AcceptUnits)
+	case do.AcceptUnits != nil:
+		return r.keepHoldsOfPeople().Accept(ctx, hp.Host)
 	case do.TakeHold != nil:
 		return r.takeHold(ctx, hp, *do.TakeHold)
 	case do.Release != nil:

@@ -58,6 +58,11 @@ func parseHoldFields(lines string) engine.Hold {
 	return h
 }
 
+// isOfPerson reports whether a script takes the hold of a person. No law binds a person.
+func isOfPerson(s rollout.Script) bool {
+	return s.Purpose == rollout.Purpose(hold.TakeScript) && parseHoldFields(scriptVariables(s.Text)["head"]).Kind == engine.MaintenanceHold
+}
+
 func (h *Host) isHolder(owner engine.HoldOwner) bool {
 	return h.hold != nil && h.garbage == "" && h.hold.Owner() == owner && owner.Run != ""
 }
@@ -82,7 +87,10 @@ func (h *Host) runHoldScript(b *Bastion, s hold.Script, now time.Time) (reply ro
 		return h.failHold(s.Text, now), true
 	case hold.ReleaseScript:
 		return h.releaseHold(b, s.Text, now), true
-	case hold.EndScript, hold.AcceptScript: // no simulated person uses a bastion
+	case hold.EndScript:
+		return h.endHold(s.Text), true
+	case hold.AcceptScript:
+		return h.acceptUnits(), true
 	}
 	return rollout.Reply{}, false
 }
@@ -98,15 +106,18 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 	if h.isHeld() && !mine && !adopted {
 		return h.refuseHeld()
 	}
+	head := parseHoldFields(vars["head"])
 	if adopted && !mine {
 		b.law().CheckAdopt(&h.law)
 	}
-	b.law().Take(&h.law)
+	if head.Kind == engine.RunHold {
+		b.law().Take(&h.law)
+	}
 	if note := parseRollout(vars["note"]); note != nil {
 		b.law().CheckUnfinished(&h.law, note.Targets)
 		h.memory.rollout = note
 	}
-	return h.writeHold(owner.Run, parseHoldFields(vars["head"]), parseSeconds(vars["lasts"]), h.clockTime(now))
+	return h.writeHold(owner.Run, head, parseSeconds(vars["lasts"]), h.clockTime(now))
 }
 
 func (h *Host) failHold(script string, now time.Time) rollout.Reply {
@@ -144,6 +155,34 @@ func (h *Host) releaseHold(b *Bastion, script string, now time.Time) rollout.Rep
 	}
 	h.hold = nil
 	h.site.addToLog("%s releases %s", owner.Run, h.Name)
+	return rollout.Reply{}
+}
+
+// endHold ends the hold of anybody for a person, who is then responsible for the state of the host.
+func (h *Host) endHold(script string) rollout.Reply {
+	vars := scriptVariables(script)
+	switch {
+	case !h.isHeld():
+		return rollout.Reply{}
+	case vars["shown"] != resource.Digest([]byte(h.printHold(0).Stdout)):
+		return h.refuseHeld()
+	}
+	if vars["whole"] != "" {
+		h.ended = nil
+	} else if h.hold != nil && h.hold.Kind == engine.RunHold && h.hold.Failed != nil {
+		h.ended = h.hold
+	}
+	h.hold, h.garbage, h.freed = nil, "", true
+	h.site.addToLog("somebody ends the hold of %s", h.Name)
+	return rollout.Reply{}
+}
+
+func (h *Host) acceptUnits() rollout.Reply {
+	if h.isHeld() {
+		return h.refuseHeld()
+	}
+	h.ended = nil
+	h.site.addToLog("somebody accepts the units of %s", h.Name)
 	return rollout.Reply{}
 }
 

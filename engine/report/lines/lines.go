@@ -30,6 +30,8 @@ type Writer struct {
 	steps     planSteps
 	transfers map[string]time.Time // time of the last line about the transfer of each host
 	unreached []string             // unreachable hosts since facts were last gathered
+
+	maintenance bool // the run is the work of a person on holds
 }
 
 // Emit writes the line of an event, if it has one.
@@ -47,6 +49,9 @@ func (p *Writer) EventLine(e event.Event) string {
 	}
 	plan := e.Plan
 	e = termtext.SafeEvent(e)
+	if p.isMaintenance(e) {
+		return p.withTime(e, p.maintenanceText(e))
+	}
 	p.sum.AddEvent(e)
 	p.pending.addEvent(e)
 	if e.Type == event.Planned && e.Plan != nil {
@@ -96,7 +101,7 @@ func (p *Writer) eventText(e event.Event) string {
 		return p.Style.Bold(batchName(e)) + "  " + strings.Join(textutil.FoldNames(e.Hosts), ", ")
 	case event.BatchEnded:
 		return batchName(e) + " done in " + termtext.FormatDuration(e.Took)
-	case event.Planned, event.RunEnded: // planText and endText have their lines
+	case event.Planned, event.MaintenancePlanned, event.RunEnded: // planText, maintenanceText and endText have their lines
 	case event.Warned:
 		return p.Style.Yellow("warning") + " " + e.Message
 	case event.Interrupted:

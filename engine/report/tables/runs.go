@@ -29,9 +29,13 @@ func WriteRuns(w io.Writer, runs []journal.Run) error {
 		if r.Problem != "" {
 			outcome = r.Problem
 		}
+		updated, failed := fmt.Sprint(len(r.Updated)), fmt.Sprint(len(r.Failed))
+		if r.Maintenance != "" {
+			updated, failed = "-", "-"
+		}
 		rows = append(rows, []string{
 			r.ID, r.Site, r.Holder, r.Started.UTC().Format(timeLayout), termtext.FormatDuration(engine.Duration(r.Last.Sub(r.Started).Round(time.Second))),
-			exit, fmt.Sprint(len(r.Updated)), fmt.Sprint(len(r.Failed)), outcome,
+			exit, updated, failed, outcome,
 		})
 	}
 	return termtext.WriteLongTable(w, rows)

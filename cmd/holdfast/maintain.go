@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"holdfast/engine"
+	"holdfast/engine/journal"
+	"holdfast/engine/maintenance"
+	"holdfast/engine/report"
+)
+
+// maintain plans the request of a person, journals it as a run, carries it out, and reports the outcome of each host. ask returns
+// the request without hosts and person, or why nothing may be done.
+func (a *app) maintain(ctx context.Context, names []string, ask func(*site) (maintenance.Request, error)) error {
+	outlastReader()
+	s, err := a.openSite(ctx, names)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	request, err := ask(s)
+	if err != nil {
+		return err
+	}
+	request.Hosts, request.Holder, request.Bastion = s.selectedNames(), s.run.Start.Holder, s.run.Start.Bastion
+	written, err := journal.Create(s.runsDir, s.run.ID)
+	if err != nil {
+		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))
+	}
+	defer func() { _ = written.Close() }() // every event is on disk already
+	r := &hostReport{app: a}
+	s.run.Sink = report.Redactor{Secrets: s.secrets, To: &report.Journaled{Journal: written, View: r}}
+	end := s.run.Maintain(ctx, request)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !r.ended { // the journal cannot be written
+		return failWith(end.Exit, errors.New(s.secrets.Hide(end.Verdict.Failures[0].Error())))
+	}
+	return r.endReport(s, end.Exit)
+}

@@ -1,0 +1,146 @@
+package maintenance
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/resource"
+	"holdfast/engine/standing"
+)
+
+// Request is the wish of a person.
+type Request struct {
+	Action  engine.MaintenanceAction
+	Hosts   []string // in the order of the plan
+	Holder  string   // user@bastion of the person
+	Bastion string   // identity of the bastion
+
+	Reason string // of a hold; "": an extended hold keeps its reason
+	Ticket string // of a hold; "": an extended hold keeps its ticket
+	For    engine.Duration
+
+	Force       bool // extends and ends holds of others, too, and ends holds that cannot be read
+	AcceptUnits bool // accepts the units of released hosts as they are
+}
+
+// NeedsFacts reports whether the plan depends on the holds of the hosts. To hold a host needs no facts, because the script of the
+// hold refuses a held host.
+func (r Request) NeedsFacts() bool { return r.Action != engine.HoldHosts }
+
+// Observed is the hold of a host as it was read.
+type Observed struct {
+	Facts engine.Facts
+	Text  string // content of the hold file
+}
+
+// timeout of each step. The scripts stop or start reboot helpers.
+const timeout = engine.Duration(3 * time.Minute)
+
+// NewPlan plans the request at the time now. seen has the facts of the hosts, by name, if the request needs them.
+func NewPlan(r Request, seen map[string]Observed, now time.Time) engine.MaintenancePlan {
+	p := engine.MaintenancePlan{Action: r.Action}
+	for _, host := range r.Hosts {
+		var m engine.HostMaintenance
+		switch r.Action {
+		case engine.HoldHosts:
+			m = r.planHold()
+		case engine.ExtendHolds:
+			m = r.planExtension(seen[host], now)
+		case engine.ReleaseHosts:
+			m = r.planRelease(seen[host])
+		}
+		m.Host = host
+		for i := range m.Steps {
+			m.Steps[i].On, m.Steps[i].Timeout = host, timeout
+		}
+		p.Hosts = append(p.Hosts, m)
+	}
+	return p
+}
+
+func (r Request) planHold() engine.HostMaintenance {
+	take := engine.TakeHold{Kind: engine.MaintenanceHold, Reason: r.Reason, Ticket: r.Ticket, For: r.For}
+	return engine.HostMaintenance{Steps: []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &take}}}, Message: "held"}
+}
+
+// planExtension never shortens a hold.
+func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance {
+	switch st := (standing.View{}).JudgeFacts(o.Facts); {
+	case st.Kind == standing.Unreached:
+		return leaveAlone(engine.UnreachableFailure, st.Problem)
+	case st.Kind == standing.UnreadablyHeld:
+		return leaveAlone(engine.HeldFailure, st.Problem)
+	case st.Hold == nil:
+		return leaveAlone(engine.HeldFailure, "not held, so there is nothing to extend")
+	case st.Kind != standing.HeldByPerson || st.Hold.Run == "" || !r.owns(*st.Hold) && !r.Force:
+		return leaveAlone(engine.HeldFailure, st.Hold.String()+"; that is not your hold")
+	case st.Hold.Expires.IsZero() || st.Hold.Expires.After(now.Add(time.Duration(r.For))):
+		return engine.HostMaintenance{Message: "lasts longer already: " + st.Hold.String()}
+	}
+	h := *o.Facts.Hold
+	h.Reason, h.Ticket = cmp.Or(r.Reason, h.Reason), cmp.Or(r.Ticket, h.Ticket)
+	return engine.HostMaintenance{
+		Steps:   []engine.Step{{Name: "extend hold", Do: engine.Op{ExtendHold: &engine.ExtendHold{Hold: h, For: r.For}}}},
+		Message: "extended",
+	}
+}
+
+func (r Request) planRelease(o Observed) engine.HostMaintenance {
+	st := standing.View{}.JudgeFacts(o.Facts)
+	switch st.Kind {
+	case standing.Unreached:
+		return leaveAlone(engine.UnreachableFailure, st.Problem)
+	case standing.UnreadablyHeld:
+		found := st.Problem + "; it says " + strconv.Quote(o.Text[:min(len(o.Text), 300)])
+		if !r.Force {
+			return leaveAlone(engine.HeldFailure, found+"; --force ends it")
+		}
+		m := r.endHold(o)
+		m.Found, m.Unreadable = found, true
+		return m
+	case standing.Free, standing.Unproven:
+		if !r.AcceptUnits {
+			return engine.HostMaintenance{Message: "not held"}
+		}
+		return engine.HostMaintenance{
+			Steps:   []engine.Step{{Name: "accept units", Do: engine.Op{AcceptUnits: &engine.AcceptUnits{}}}},
+			Message: "not held; its units are accepted as they are",
+		}
+	case standing.HeldByPerson:
+		if !r.owns(*st.Hold) && !r.Force {
+			return leaveAlone(engine.HeldFailure, st.Hold.String()+"; that is another person or bastion: ask there, or end it all the same with --force")
+		}
+	case standing.HeldByRun, standing.HeldByDeadRun, standing.HeldByExpiredRun, standing.HeldByThisRun:
+		if !r.Force {
+			return leaveAlone(engine.HeldFailure, st.Hold.String()+"; that run, or the next, ends it (--force if you know better)")
+		}
+	}
+	m := r.endHold(o)
+	m.Found = st.Hold.String()
+	return m
+}
+
+func (r Request) endHold(o Observed) engine.HostMaintenance {
+	end := engine.EndHold{Digest: resource.Digest([]byte(o.Text)), AcceptUnits: r.AcceptUnits}
+	m := engine.HostMaintenance{Steps: []engine.Step{{Name: "end hold", Do: engine.Op{EndHold: &end}}}, Message: "released"}
+	if h := o.Facts.Hold; h != nil && h.Kind == engine.RunHold && h.Failed != nil && !r.AcceptUnits {
+		m.Message = "released; the next run calls it updated only when its units are as they were before (--accept-units accepts them as they are)"
+	}
+	return m
+}
+
+func (r Request) owns(h engine.Hold) bool { return h.IsOfPerson(r.Holder, r.Bastion) }
+
+// ExitOf returns the exit code of a failure. A host that does not answer is no failure of the command.
+func ExitOf(f engine.Failure) engine.ExitCode {
+	if f.Kind == engine.UnreachableFailure {
+		return engine.ExitUnreachable
+	}
+	return f.Exit()
+}
+
+func leaveAlone(kind engine.FailureKind, cause string) engine.HostMaintenance {
+	return engine.HostMaintenance{Failure: &engine.Failure{Kind: kind, Cause: cause}}
+}

@@ -1,0 +1,142 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/hold"
+	"holdfast/engine/maintenance"
+)
+
+// Maintain plans the request of a person, journals the plan, and carries it out on several hosts at once. It changes no host that
+// the plan leaves alone, and needs no lock of the site: each step checks the hold that it changes.
+func (r *Run) Maintain(ctx context.Context, request maintenance.Request) event.RunEnd {
+	m := &maintainer{steps: newPlayLoop(r).steps}
+	start := r.Start
+	start.Maintenance = request.Action
+	if err := m.steps.emitEvent(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
+		return markUnjournaled(event.RunEnd{Maintenance: request.Action}, fmt.Errorf("%w; nothing was touched", err))
+	}
+	plan := maintenance.NewPlan(request, m.observe(ctx, request), r.Clock.Now())
+	m.steps.noteEvent(event.Event{Type: event.MaintenancePlanned, Maintenance: &plan})
+	m.carryOut(ctx, plan)
+	end := m.finish(plan)
+	if err := m.steps.emitEvent(event.Event{Type: event.RunEnded, End: &end}); err != nil {
+		end = markUnjournaled(end, err)
+	}
+	return end
+}
+
+// ReadHolds reads the holds of hosts for a person, in the order of the hosts. The facts have no other parts.
+func (r *Run) ReadHolds(ctx context.Context, hosts []string) []engine.Facts {
+	var facts []engine.Facts
+	for _, h := range newHostAccess(r).keepHoldsOfPeople().ReadAll(ctx, hosts) {
+		facts = append(facts, h.Facts)
+	}
+	return facts
+}
+
+// maintainer carries out the plan of a person.
+type maintainer struct {
+	steps    *stepRunner
+	failures failures
+}
+
+func (m *maintainer) observe(ctx context.Context, request maintenance.Request) map[string]maintenance.Observed {
+	seen := map[string]maintenance.Observed{}
+	if !request.NeedsFacts() {
+		return seen
+	}
+	for _, r := range m.steps.keepHoldsOfPeople().ReadAll(ctx, request.Hosts) {
+		seen[r.Facts.Host] = maintenance.Observed{Facts: r.Facts, Text: r.Text}
+	}
+	return seen
+}
+
+func (m *maintainer) carryOut(ctx context.Context, plan engine.MaintenancePlan) {
+	workers := pool.New().WithMaxGoroutines(m.steps.forkCount(gatherForks))
+	for _, h := range plan.Hosts {
+		workers.Go(func() {
+			failure := h.Failure
+			if failure == nil {
+				failure = m.runSteps(ctx, h)
+			}
+			if failure == nil {
+				m.steps.noteEvent(event.Event{Type: event.HostDone, Host: h.Host, Message: h.Message})
+				return
+			}
+			f := *failure
+			f.Host = cmp.Or(f.Host, h.Host)
+			m.failures.addFailure(&f)
+			m.steps.noteEvent(event.Event{Type: event.HostFailed, Host: h.Host, Failure: &f})
+		})
+	}
+	workers.Wait()
+}
+
+func (m *maintainer) runSteps(ctx context.Context, h engine.HostMaintenance) *engine.Failure {
+	host, _ := m.steps.Inventory.Host(h.Host)
+	for _, s := range h.Steps {
+		if err := m.steps.firstError(); err != nil {
+			return &engine.Failure{Step: s.Name, Cause: err.Error(), Kind: engine.JournalFailure}
+		}
+		if f := m.steps.runStep(ctx, engine.HostPlan{Host: h.Host, Pool: host.Pool, Cluster: host.Cluster}, s); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (m *maintainer) finish(plan engine.MaintenancePlan) event.RunEnd {
+	end := event.RunEnd{Maintenance: plan.Action}
+	failed := m.failures.all()
+	for _, h := range plan.Hosts {
+		i := slices.IndexFunc(failed, func(f *engine.Failure) bool { return f.Host == h.Host })
+		switch {
+		case i >= 0:
+			end.Failed = append(end.Failed, h.Host)
+			end.Exit = end.Exit.Worse(maintenance.ExitOf(*failed[i]))
+			end.Verdict.Failures = append(end.Verdict.Failures, shortFailure(failed[i]))
+		case len(h.Steps) > 0:
+			end.Updated = append(end.Updated, h.Host)
+		}
+	}
+	end.Verdict.Exit, end.Verdict.Stopped = end.Exit, end.Exit == engine.ExitStopped
+	return end
+}
+
+// keepHoldsOfPeople returns the keeper of holds for people. An error of a connection is a failure of the kind UnreachableFailure.
+func (a hostAccess) keepHoldsOfPeople() hold.Keeper {
+	k := a.keepHolds()
+	k.ReadTimeout = 0
+	k.Run = func(ctx context.Context, host string, s hold.Script) (Reply, error) {
+		var sent atomic.Bool
+		reply, err := a.runIdempotent(ctx, host, Script{Purpose: Purpose(s.Purpose), Text: s.Text, Timeout: s.Timeout, Sent: &sent})
+		switch {
+		case err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled):
+			return reply, err
+		case sent.Load():
+			return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error()}
+		}
+		return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: "unreachable: " + err.Error()}
+	}
+	return k
+}
+
+// takeMaintenanceHold takes the hold of a person. The hold has the ID of the run, so that the journal can be found from the host.
+func (r *stepRunner) takeMaintenanceHold(ctx context.Context, host string, t engine.TakeHold) error {
+	h := engine.Hold{Kind: t.Kind, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: t.Reason, Ticket: t.Ticket}
+	return r.keepHoldsOfPeople().Take(ctx, host, h, t)
+}
+
+func (r *stepRunner) extendHold(ctx context.Context, host string, x engine.ExtendHold) error {
+	return r.keepHoldsOfPeople().Take(ctx, host, x.Hold, engine.TakeHold{For: x.For})
+}

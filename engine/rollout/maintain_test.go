@@ -1,0 +1,143 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/maintenance"
+	"holdfast/engine/report"
+	"holdfast/engine/simulator"
+)
+
+// maintainBy carries out a request of a person on a bastion.
+func maintainBy(b *simulator.Bastion, r maintenance.Request) event.RunEnd {
+	run := b.Run()
+	r.Holder, r.Bastion = run.Start.Holder, run.Start.Bastion
+	return run.Maintain(context.Background(), r)
+}
+
+func holdWorkers(hosts ...string) maintenance.Request {
+	return maintenance.Request{Action: engine.HoldHosts, Hosts: hosts, Reason: "fans"}
+}
+
+func releaseWorkers(hosts ...string) maintenance.Request {
+	return maintenance.Request{Action: engine.ReleaseHosts, Hosts: hosts}
+}
+
+// stepsOf returns the journaled plan, steps and outcomes of the events of a run of maintenance.
+func stepsOf(events []event.Event) (said []string) {
+	for _, e := range events {
+		switch {
+		case e.Type == event.MaintenancePlanned:
+			said = append(said, fmt.Sprint("plan ", len(e.Maintenance.Hosts)))
+		case e.Type == event.StepStarted || e.Type == event.HostDone || e.Type == event.HostFailed:
+			said = append(said, string(e.Type)+" "+e.Host)
+		}
+	}
+	slices.Sort(said)
+	return said
+}
+
+// TestAPersonHoldsDuringARun: a person holds a host of a run that is under way, and another that the run has taken. The run leaves
+// the first alone, and updates it after the release; the second is refused to the person.
+func TestAPersonHoldsDuringARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workerFleet(3, setMaxUnavailable(2)))
+		ann, run := site.Bastion("person-1"), site.Bastion("run-1")
+		var held event.RunEnd
+		once := false
+		run.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Host == "worker-0" && e.Step == "reboot" && !once {
+				once = true
+				held = maintainBy(ann, holdWorkers("worker-0", "worker-2"))
+			}
+		}
+		end := applyRun(run)
+		failOnErrors(t, checkEnd(end, engine.ExitRefused), checkLaws(site), checkUpdated(site.Host("worker-0")), checkUpdated(site.Host("worker-1")))
+		if held.Exit != engine.ExitRefused || !slices.Equal(held.Updated, []string{"worker-2"}) || !slices.Equal(held.Failed, []string{"worker-0"}) {
+			t.Errorf("%+v", held)
+		}
+		if text := report.EndText(held); text != "hold: 1 host held, 1 host refused" {
+			t.Error(text)
+		}
+		if h := site.Host("worker-2").Hold(); h == nil || h.Kind != engine.MaintenanceHold || h.Reason != "fans" || len(site.Host("worker-2").State().Reboots) > 0 {
+			t.Errorf("%+v", h)
+		}
+		if got, want := stepsOf(ann.Events()), []string{"host-done worker-2", "host-failed worker-0", "plan 2", "step-started worker-0", "step-started worker-2"}; !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+		released := maintainBy(ann, releaseWorkers("worker-0", "worker-2"))
+		if text := report.EndText(released); released.Exit != engine.ExitOK || text != "release: 1 host released" {
+			t.Errorf("%s: %+v", text, released)
+		}
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2")), engine.ExitOK), checkConverged(site))
+	})
+}
+
+// TestMaintenanceNeedsAJournal: nothing is held once an event cannot be journaled.
+func TestMaintenanceNeedsAJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(0, 2))
+		b := site.Bastion("person-1")
+		run := b.Run()
+		run.Sink = fullSink{}
+		end := run.Maintain(t.Context(), holdWorkers("worker-0", "worker-1"))
+		if end.Exit != engine.ExitFailed || !strings.Contains(findingsText(end), "the disk is full; nothing was touched") {
+			t.Errorf("%+v", end)
+		}
+		for _, h := range site.Hosts() {
+			if h.Hold() != nil {
+				t.Errorf("%s is held", h.Name)
+			}
+		}
+	})
+}
+
+type fullSink struct{}
+
+func (fullSink) Emit(event.Event) error { return errors.New("the disk is full") }
+
+// TestMaintenanceWhoseAnswerIsLost: a hold, an extension and a release whose answer is lost are repeated, and have worked once.
+func TestMaintenanceWhoseAnswerIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(0, 1))
+		for i, r := range []maintenance.Request{
+			holdWorkers("worker-0"), {Action: engine.ExtendHolds, Hosts: []string{"worker-0"}, For: engine.Duration(1), Force: true}, {Action: engine.ReleaseHosts, Hosts: []string{"worker-0"}, Force: true},
+		} {
+			b := site.Bastion(fmt.Sprint("person-", i))
+			lost := 0
+			b.Fault = func(c simulator.Call) simulator.Fault {
+				if c.Verb != "read hold" && lost == 0 {
+					lost++
+					return simulator.LostBack
+				}
+				return simulator.NoFault
+			}
+			if end := maintainBy(b, r); end.Exit != engine.ExitOK {
+				t.Errorf("%s: %s: %s", r.Action, report.EndText(end), findingsText(end))
+			}
+		}
+		if h := site.Host("worker-0").Hold(); h != nil {
+			t.Error(h)
+		}
+	})
+}
+
+// TestMaintenanceOfHostsThatAreOff: a host that does not answer is named, and does not keep the others from their hold.
+func TestMaintenanceOfHostsThatAreOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(0, 2))
+		site.Host("worker-0").PowerOff()
+		end := maintainBy(site.Bastion("person-1"), holdWorkers("worker-0", "worker-1"))
+		if text := report.EndText(end); end.Exit != engine.ExitUnreachable || text != "hold: 1 host held, 1 host unreachable" {
+			t.Errorf("exit %d: %s: %s", end.Exit, text, findingsText(end))
+		}
+	})
+}
