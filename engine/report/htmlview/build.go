@@ -32,6 +32,8 @@ func (v *View) buildPage(j Journal) page {
 	}
 	if v.changesMembers() {
 		p.Members, p.Totals = v.buildMembers(s), ""
+	} else if v.isMaintenance() {
+		p.Totals = ""
 	} else {
 		p.Timeline = v.buildTimeline(s)
 	}
@@ -115,7 +117,10 @@ func (v *View) addEnd(p *page, j Journal) {
 		}
 		p.Exit = fmt.Sprintf("Exit %d: %s.", v.end.Exit, text)
 		p.Facts = append(p.Facts, fact{"Exit code", fmt.Sprintf("%d: %s", v.end.Exit, exitMeaning(v.end.Exit))})
-		if !v.changesMembers() {
+		switch {
+		case v.isMaintenance():
+			p.Facts = append(p.Facts, fact{"Hosts", strings.Join(textutil.FoldNames(v.end.Updated), ", ")})
+		case !v.changesMembers():
 			p.Facts = append(p.Facts, fact{"Hosts", v.completeText()})
 		}
 		p.Title += fmt.Sprintf(": exit %d", v.end.Exit)
@@ -137,6 +142,8 @@ func (v *View) completeText() string {
 // run without an end, these are of a run that failed now.
 func (v *View) addNext(p *page, j Journal) {
 	switch {
+	case v.isMaintenance():
+		return
 	case v.changesMembers():
 		if v.end == nil && !j.UnderWay || v.end != nil && v.end.Exit != engine.ExitOK {
 			p.Next, p.Command = []string{"Run the same command again: it looks at the cluster, and continues."}, v.sum.CommandLine()

@@ -160,3 +160,27 @@ func TestNotices(t *testing.T) {
 	}
 	writePage(t, nil, htmlview.Journal{})
 }
+
+// TestWorkOnHolds checks that the page of hold or release says which holds have
+// changed and which have not, and nothing of a roll-out.
+func TestWorkOnHolds(t *testing.T) {
+	var events []event.Event
+	for i, e := range []event.Event{
+		{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Holder: "ann@bastion", Maintenance: engine.HoldHosts}},
+		{Type: event.MaintenancePlanned, Maintenance: &engine.MaintenancePlan{Action: engine.HoldHosts}},
+		{Type: event.StepStarted, Host: "w-1", Step: "hold", Kind: engine.HoldStep},
+		{Type: event.HostDone, Host: "w-1"},
+		{Type: event.HostFailed, Host: "w-2", Failure: &engine.Failure{Kind: engine.HeldFailure, Cause: "held by bob"}},
+		{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitRefused, Maintenance: engine.HoldHosts, Updated: []string{"w-1"}, Failed: []string{"w-2"}}},
+	} {
+		e.Schema, e.Run, e.Time = event.Schema, "20261121-080000-0003", reporttest.Began.Add(time.Duration(i)*time.Second)
+		events = append(events, e)
+	}
+	page := writePage(t, events, htmlview.Journal{})
+	wantTexts(t, page, "Exit 4: hold: 1 host held", "<dt>Hosts</dt><dd>w-1</dd>", "w-2 failed", "held by bob")
+	for _, text := range []string{"does not know", "In all:", "What to do", "complete", "Timeline"} {
+		if strings.Contains(page, text) {
+			t.Errorf("the page has %q", text)
+		}
+	}
+}

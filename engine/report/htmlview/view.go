@@ -94,7 +94,8 @@ func (v *View) AddEvent(e event.Event) {
 		v.warnings.add(e.Time, e.Message)
 	case event.RunEnded:
 		v.end = e.End
-	case event.HostsGathered, event.HostGathered, event.StageStarted, event.StageEnded, event.EtcdSampled, event.StagingGoverned:
+	case event.HostsGathered, event.HostGathered, event.StageStarted, event.StageEnded, event.EtcdSampled, event.StagingGoverned,
+		event.MaintenancePlanned:
 	default:
 		v.addUnknown(e.Type)
 	}
@@ -174,5 +175,8 @@ func (v *View) hostNamed(name string) *hostTimeline {
 	}
 	return v.hosts[name]
 }
+
+// isMaintenance reports whether the run is the work of a person on holds.
+func (v *View) isMaintenance() bool { return v.start.Maintenance != "" }
 
 func (v *View) changesMembers() bool { return v.start.Cluster != "" }
