@@ -12,6 +12,7 @@ import (
 
 func commitCommand(open opener) *cobra.Command {
 	var size string
+	var sameKernel bool
 	cmd := &cobra.Command{
 		Use:   "commit [VERSION]",
 		Short: "Make another version of the operating system and print its commit; without VERSION list all",
@@ -32,7 +33,7 @@ func commitCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			commit, err := l.Commit(cmd.Context(), args[0], image.EqualFiles(payload))
+			commit, err := l.Commit(cmd.Context(), args[0], image.Changes{Payload: image.EqualFiles(payload), SameKernel: sameKernel})
 			if err != nil {
 				return err
 			}
@@ -41,6 +42,7 @@ func commitCommand(open opener) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&size, "size", fmt.Sprintf("%dM", image.DefaultPayload>>20), "how much new data the version has")
+	cmd.Flags().BoolVar(&sameKernel, "same-kernel", false, "keep kernel and initramfs of version 1.0, so that a soft reboot leads from one to the other")
 	return cmd
 }
 

@@ -14,14 +14,14 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/demo"
 	"holdfast/cmd/holdfast-lab/internal/idle"
-	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/scenario"
 )
 
 func testCommand(open opener) *cobra.Command {
 	var list, all, verbose bool
-	var suite, part string
+	var suite suiteFlags
+	var part string
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "test [NAME…]",
@@ -33,7 +33,7 @@ func testCommand(open opener) *cobra.Command {
 	cmd.Flags().BoolVar(&list, "list", false, "list all scenarios and run none")
 	cmd.Flags().BoolVar(&all, "all", false, "run all scenarios, not only those of the core")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the log of every scenario, not only of those that fail")
-	addSuiteFlag(cmd, &suite)
+	suite.addTo(cmd)
 	cmd.Flags().StringVar(&part, "part", "", "run only part I of N parts that take about the same time, as I/N")
 	cmd.Flags().IntVar(&o.jobs, "jobs", 0, "how many scenarios run side by side; 0: as many as the machine has processors, or memory for")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "leave the last lab up; scenarios run one after the other")
@@ -48,8 +48,8 @@ func testCommand(open opener) *cobra.Command {
 		}
 		r := &scenario.Runner{Out: cmd.OutOrStdout(), Verbose: verbose, All: all}
 		var err error
-		if r.Suite, err = image.ParseSuite(suite); err != nil {
-			return fmt.Errorf("read flags: --%w", err)
+		if r.Suite, err = suite.parse(); err != nil {
+			return err
 		}
 		if len(args) > 0 {
 			if r.Match, err = compileNames(args); err != nil {

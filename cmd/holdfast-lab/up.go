@@ -17,7 +17,7 @@ import (
 func upCommand(open opener) *cobra.Command {
 	var (
 		kind    string
-		suite   string
+		suite   suiteFlags
 		disks   []string
 		options lab.Options
 	)
@@ -29,7 +29,7 @@ func upCommand(open opener) *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&kind, "hosts", string(host.OnLoop), "how hosts keep their files: loop (own disk) or dir (many, small)")
-	addSuiteFlag(cmd, &suite)
+	suite.addTo(cmd)
 	cmd.Flags().StringVar(&options.Size, "size", "4G", "size of each disk")
 	cmd.Flags().StringArrayVar(&disks, "disk", nil, "size of one disk, as HOST=SIZE; can be repeated")
 	cmd.Flags().DurationVar(&options.Post, "post", 0, "how long the firmware takes before each boot but the first")
@@ -46,8 +46,8 @@ func upCommand(open opener) *cobra.Command {
 		if options.Kind = host.Kind(kind); options.Kind != host.OnLoop && options.Kind != host.OnDir {
 			return fmt.Errorf("read flags: --hosts %s is neither loop nor dir", kind)
 		}
-		if options.Suite, err = image.ParseSuite(suite); err != nil {
-			return fmt.Errorf("read flags: --%w", err)
+		if options.Suite, err = suite.parse(); err != nil {
+			return err
 		}
 		if options.Disks, err = parseDisks(disks, s); err != nil {
 			return err
@@ -63,8 +63,28 @@ func upCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-func addSuiteFlag(cmd *cobra.Command, suite *string) {
-	cmd.Flags().StringVar(suite, "suite", string(image.DefaultSuite), "Debian suite of the hosts: bookworm (12), trixie (13) or testing; each has an image of its own")
+// suiteFlags are the flags that choose the suite of the hosts.
+type suiteFlags struct {
+	name      string
+	composefs bool
+}
+
+func (f *suiteFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "suite", string(image.DefaultSuite), "Debian suite of the hosts: bookworm (12), trixie (13) or testing; each has an image of its own")
+	cmd.Flags().BoolVar(&f.composefs, "composefs", false, "mount the root of hosts of testing with composefs, as soft reboots need it")
+}
+
+func (f *suiteFlags) parse() (image.Suite, error) {
+	s, err := image.ParseSuite(f.name)
+	if err != nil {
+		return "", fmt.Errorf("read flags: --%w", err)
+	}
+	if f.composefs {
+		if s, err = s.WithComposefs(); err != nil {
+			return "", fmt.Errorf("read flags: --%w", err)
+		}
+	}
+	return s, nil
 }
 
 func readSpec(args []string) (spec.Spec, error) {

@@ -102,7 +102,7 @@ func (b *Bench) commitUpdate(ctx context.Context) (string, error) {
 			return v.Commit, nil
 		}
 	}
-	return b.Lab.Commit(ctx, version, image.MixedFiles(b.Bytes))
+	return b.Lab.Commit(ctx, version, image.Changes{Payload: image.MixedFiles(b.Bytes)})
 }
 
 // mostNotBegun is the number of runs in a row that may fail before their staging

@@ -9,10 +9,13 @@ import (
 
 func (s Store) commitFirst(ctx context.Context) error {
 	repo := "--repo=" + s.Repo()
-	if _, err := runCommand(ctx, "ostree", "init", repo, "--mode=archive"); err != nil {
+	if err := s.keepTools(ctx); err != nil {
 		return err
 	}
-	if _, err := runCommand(ctx, "ostree", "config", repo, "set", "archive.zlib-level", "1"); err != nil {
+	if _, err := s.runTool(ctx, "ostree", "init", repo, "--mode=archive"); err != nil {
+		return err
+	}
+	if _, err := s.runTool(ctx, "ostree", "config", repo, "set", "archive.zlib-level", "1"); err != nil {
 		return err
 	}
 	if _, err := s.commitTrees(ctx, firstVersion, "--tree=dir="+s.path("tree")); err != nil {
@@ -41,10 +44,16 @@ func (s Store) keepBase() error {
 	return os.RemoveAll(s.path("tree"))
 }
 
-// Commit makes a version from the first one. It changes the checksum of kernel
-// and initramfs, a default file in /etc and the release file, and adds the
-// payload. The new version is the newest commit of the branch that hosts follow.
-func (s Store) Commit(ctx context.Context, version string, payload Payload) (Version, error) {
+// Changes are the differences between a version and the first one, besides a default file in /etc and the release file.
+type Changes struct {
+	Payload Payload
+	// SameKernel keeps the checksum of kernel and initramfs, as a soft reboot needs it.
+	SameKernel bool
+}
+
+// Commit makes a version from the first one. The new version is the newest
+// commit of the branch that hosts follow.
+func (s Store) Commit(ctx context.Context, version string, changes Changes) (Version, error) {
 	list, err := s.Versions()
 	if err != nil {
 		return Version{}, err
@@ -59,13 +68,13 @@ func (s Store) Commit(ctx context.Context, version string, payload Payload) (Ver
 		return Version{}, err
 	}
 	defer func() { _ = os.RemoveAll(over.root) }()
-	if err := s.writeOverlay(over, version, payload); err != nil {
+	if err := s.writeOverlay(over, version, changes); err != nil {
 		return Version{}, fmt.Errorf("commit version %s: %w", version, err)
 	}
 	return s.commitTrees(ctx, version, "--tree=ref="+list[0].Commit, "--tree=dir="+over.root)
 }
 
-func (s Store) writeOverlay(over tree, version string, payload Payload) error {
+func (s Store) writeOverlay(over tree, version string, changes Changes) error {
 	kernel, err := os.ReadFile(s.path("kernel-release"))
 	if err != nil {
 		return err
@@ -74,17 +83,20 @@ func (s Store) writeOverlay(over tree, version string, payload Payload) error {
 	if err != nil {
 		return err
 	}
-	for name, content := range map[string]string{
-		"usr/lib/os-release":                                   withVersion(string(osRelease), version),
-		"usr/etc/lab-release":                                  version + "\n",
-		"usr/etc/lab-" + version + ".conf":                     "new default of " + version + "\n",
-		"usr/lib/modules/" + string(kernel) + "/initramfs.img": fakeInitramfs(version),
-	} {
+	files := map[string]string{
+		"usr/lib/os-release":               withVersion(string(osRelease), version),
+		"usr/etc/lab-release":              version + "\n",
+		"usr/etc/lab-" + version + ".conf": "new default of " + version + "\n",
+	}
+	if !changes.SameKernel {
+		files["usr/lib/modules/"+string(kernel)+"/initramfs.img"] = fakeInitramfs(version)
+	}
+	for name, content := range files {
 		if err := over.writeFile(name, content, 0o644); err != nil {
 			return err
 		}
 	}
-	return payload.writeFiles(over.path("usr/lib/lab-payload"))
+	return changes.Payload.writeFiles(over.path("usr/lib/lab-payload"))
 }
 
 func (s Store) commitTrees(ctx context.Context, version string, trees ...string) (Version, error) {
@@ -92,7 +104,10 @@ func (s Store) commitTrees(ctx context.Context, version string, trees ...string)
 		"commit", "--repo=" + s.Repo(), "-b", s.Suite.Ref(), "-s", "lab " + version,
 		"--add-metadata-string=version=" + version, "--bootable",
 	}, trees...)
-	out, err := runCommand(ctx, "ostree", args...)
+	if s.Suite.usesComposefs() {
+		args = append(args, "--generate-composefs-metadata")
+	}
+	out, err := s.runTool(ctx, "ostree", args...)
 	if err != nil {
 		return Version{}, err
 	}
@@ -100,7 +115,7 @@ func (s Store) commitTrees(ctx context.Context, version string, trees ...string)
 	if len(out) != 64 || strings.ContainsAny(out, " \n") {
 		return v, fmt.Errorf("commit version %s: ostree printed %q", version, out)
 	}
-	if _, err := runCommand(ctx, "ostree", "summary", "--repo="+s.Repo(), "-u"); err != nil {
+	if _, err := s.runTool(ctx, "ostree", "summary", "--repo="+s.Repo(), "-u"); err != nil {
 		return v, err
 	}
 	return v, s.recordVersion(v)

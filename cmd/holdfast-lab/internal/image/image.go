@@ -86,7 +86,7 @@ func (s Store) Build(ctx context.Context) error {
 		{"commit " + firstVersion, s.commitFirst},
 		{"system root", s.makeSysroot},
 		{"commit " + secondVersion, func(ctx context.Context) error {
-			_, err := s.Commit(ctx, secondVersion, EqualFiles(DefaultPayload))
+			_, err := s.Commit(ctx, secondVersion, Changes{Payload: EqualFiles(DefaultPayload)})
 			return err
 		}},
 	} {

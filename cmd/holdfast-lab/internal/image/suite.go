@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Suite is the Debian suite that hosts run.
+// Suite is the Debian suite that hosts run, with or without composefs.
 type Suite string
 
 // These are the suites that hosts can run, each with its version of ostree when
@@ -16,11 +16,16 @@ const (
 	Trixie   Suite = "trixie"   // Debian 13, ostree 2025.2
 	Testing  Suite = "testing"  // ostree 2026.4
 
+	// TestingComposefs is Testing with composefs, which ostree needs to soft reboot into another deployment.
+	TestingComposefs = Testing + composefsSuffix
+
 	DefaultSuite = Trixie
 )
 
+const composefsSuffix = "-composefs"
+
 // Suites lists all suites, the oldest first.
-func Suites() []Suite { return []Suite{Bookworm, Trixie, Testing} }
+func Suites() []Suite { return []Suite{Bookworm, Trixie, Testing, TestingComposefs} }
 
 // ParseSuite returns the suite of that name.
 func ParseSuite(name string) (Suite, error) {
@@ -34,5 +39,18 @@ func ParseSuite(name string) (Suite, error) {
 	return "", fmt.Errorf("suite must be one of %s, not %q", strings.Join(names, ", "), name)
 }
 
+// WithComposefs returns the suite with composefs. It fails if the ostree of the suite cannot soft reboot.
+func (s Suite) WithComposefs() (Suite, error) {
+	if with := s + composefsSuffix; slices.Contains(Suites(), with) {
+		return with, nil
+	}
+	return "", fmt.Errorf("composefs needs the suite %s, not %s", Testing, s)
+}
+
+func (s Suite) usesComposefs() bool { return strings.HasSuffix(string(s), composefsSuffix) }
+
+// debian returns the name of the suite in Debian's archive.
+func (s Suite) debian() string { return strings.TrimSuffix(string(s), composefsSuffix) }
+
 // Ref returns the branch that hosts of the suite follow.
-func (s Suite) Ref() string { return "lab/" + string(s) + "/x86_64" }
+func (s Suite) Ref() string { return "lab/" + s.debian() + "/x86_64" }

@@ -9,7 +9,13 @@ func TestParseSuite(t *testing.T) {
 			t.Errorf("%s: %s, %v", s, got, err)
 		}
 	}
-	if _, err := ParseSuite("sid"); err == nil || err.Error() != `suite must be one of bookworm, trixie, testing, not "sid"` {
+	if _, err := ParseSuite("sid"); err == nil || err.Error() != `suite must be one of bookworm, trixie, testing, testing-composefs, not "sid"` {
+		t.Errorf("error %v", err)
+	}
+	if got, err := Testing.WithComposefs(); err != nil || got != TestingComposefs || got.Ref() != Testing.Ref() {
+		t.Errorf("testing with composefs is %s (%v), branch %s", got, err, got.Ref())
+	}
+	if _, err := Trixie.WithComposefs(); err == nil || err.Error() != "composefs needs the suite testing, not trixie" {
 		t.Errorf("error %v", err)
 	}
 	if Trixie.Ref() != "lab/trixie/x86_64" {

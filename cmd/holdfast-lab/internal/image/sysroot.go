@@ -17,7 +17,7 @@ func (s Store) makeSysroot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := runCommand(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c", deployScript, "sh",
+	if _, err := s.runTool(ctx, "sh", "-c", deployScript, "sh",
 		s.sysroot(), s.Repo(), list[0].Commit, s.Suite.Ref(), OS, Remote, s.URL); err != nil {
 		return err
 	}

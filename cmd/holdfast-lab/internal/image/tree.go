@@ -38,14 +38,16 @@ func (s Store) bootstrapArgs() []string {
 	// Without this option, apt would refuse a mirror of testing that was not
 	// updated for a week.
 	args = append(args, `--aptopt=Acquire::Check-Valid-Until "false"`)
-	return append(args, string(s.Suite), s.path("tree"))
+	return append(args, s.Suite.debian(), s.path("tree"))
 }
 
 func (s Store) shapeTree(ctx context.Context) error {
 	t := tree{root: s.path("tree")}
-	for _, step := range []func(context.Context) error{
-		t.forgetIdentity, t.setUpUsers, t.setUpUnits, t.emptyVar, t.moveKernel, t.linkTopLevel, t.markVersion,
-	} {
+	steps := []func(context.Context) error{t.forgetIdentity, t.setUpUsers, t.setUpUnits, t.emptyVar, t.moveKernel, t.linkTopLevel}
+	if s.Suite.usesComposefs() {
+		steps = append(steps, t.useComposefs)
+	}
+	for _, step := range append(steps, t.markVersion) {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -226,7 +228,46 @@ func (t tree) linkTopLevel(context.Context) error {
 	if err := os.MkdirAll(t.path("sysroot"), 0o755); err != nil {
 		return err
 	}
-	return t.writeFile("usr/lib/ostree/prepare-root.conf", "[sysroot]\nreadonly=true\n", 0o644)
+	return t.writeFile(prepareRootFile, prepareRootText, 0o644)
+}
+
+// prepareRootFile configures how a host mounts its root at boot.
+const (
+	prepareRootFile = "usr/lib/ostree/prepare-root.conf"
+	prepareRootText = "[sysroot]\nreadonly=true\n"
+)
+
+// shareUnit shares the mounts of a host again after each soft reboot. On a machine, systemd does that by itself; in a
+// container it does not, and then the root that ostree prepares for the next soft reboot does not reach systemd.
+const shareUnit = `[Unit]
+Description=Share the mounts of this host
+DefaultDependencies=no
+Before=local-fs-pre.target
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/bin/mount --make-rshared /
+`
+
+// writableVar lets networkd ask for its folder in /var only when that is writable. After a soft reboot it is not until
+// ostree-remount.service has run.
+const writableVar = "[Unit]\nAfter=ostree-remount.service\n"
+
+func (t tree) useComposefs(context.Context) error {
+	const units = "usr/lib/systemd/system/"
+	if err := t.writeFile(prepareRootFile, prepareRootText+"[composefs]\nenabled=true\n", 0o644); err != nil {
+		return err
+	}
+	if err := t.writeFile(units+"systemd-networkd-persistent-storage.service.d/10-lab.conf", writableVar, 0o644); err != nil {
+		return err
+	}
+	if err := t.writeFile(units+"lab-share-mounts.service", shareUnit, 0o644); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(t.path(units+"sysinit.target.wants"), 0o755); err != nil {
+		return err
+	}
+	return os.Symlink("../lab-share-mounts.service", t.path(units+"sysinit.target.wants/lab-share-mounts.service"))
 }
 
 // markVersion writes the version, empties /dev, and moves /etc to /usr/etc. It

@@ -268,9 +268,8 @@ func (l *Lab) Versions() ([]image.Version, error) { return l.imageStore().Versio
 // Repository returns the folder with the OS repository, which is in archive mode.
 func (l *Lab) Repository() string { return l.imageStore().Repo() }
 
-// Commit makes another version with a payload of new data. It returns the commit
-// of this version.
-func (l *Lab) Commit(ctx context.Context, version string, payload image.Payload) (string, error) {
+// Commit makes another version. It returns the commit of this version.
+func (l *Lab) Commit(ctx context.Context, version string, changes image.Changes) (string, error) {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return "", err
@@ -279,6 +278,6 @@ func (l *Lab) Commit(ctx context.Context, version string, payload image.Payload)
 	if err := l.buildImage(ctx, l.imageStore()); err != nil {
 		return "", err
 	}
-	v, err := l.imageStore().Commit(ctx, version, payload)
+	v, err := l.imageStore().Commit(ctx, version, changes)
 	return v.Commit, err
 }

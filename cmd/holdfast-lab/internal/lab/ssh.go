@@ -117,8 +117,9 @@ func (h *Host) WaitUp(ctx context.Context, old string) error {
 
 // Booted returns the commit and the version of the running deployment.
 func (h *Host) Booted(ctx context.Context) (commit, version string, err error) {
-	const script = `. /etc/os-release; d=$(sed -n 's/.*ostree=\([^ ]*\).*/\1/p' /proc/cmdline)
-basename "$(readlink -f "/sysroot$d")"; echo "$OSTREE_VERSION"`
+	// The mount shows the deployment after a soft reboot, too. The kernel command line does not.
+	const script = `. /etc/os-release; d=$(findmnt --noheadings --output FSROOT --target /etc)
+d=${d##*/deploy/}; echo "${d%%/*}"; echo "$OSTREE_VERSION"`
 	out, err := h.Output(ctx, script)
 	if err != nil {
 		return "", "", err

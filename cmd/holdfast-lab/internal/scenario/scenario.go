@@ -58,7 +58,8 @@ type Runner struct {
 // script is one scenario.
 type script struct {
 	name, lab, path string
-	core, alone     bool // alone is true if other scenarios would change the result
+	core, alone     bool        // alone is true if other scenarios would change the result
+	suite           image.Suite // suite that its hosts run; "": that of the run
 	expected        time.Duration
 }
 
@@ -79,7 +80,7 @@ func Names() ([]string, error) {
 	return names, nil
 }
 
-var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?( alone)?$`)
+var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?( alone)?(?: suite=(\S+))?$`)
 
 func listScripts() ([]script, error) {
 	paths, err := fs.Glob(scripts, "scripts/*.txtar")
@@ -101,7 +102,11 @@ func listScripts() ([]script, error) {
 			return nil, fmt.Errorf("read scenario %s: it does not say which lab it needs", path)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		all = append(all, script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, path: path, expected: cmp.Or(known[name], defaultDuration)})
+		s := script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, suite: image.Suite(found[4]), path: path, expected: cmp.Or(known[name], defaultDuration)}
+		if s.suite != "" && !s.alone { // the labs beside the first one have no image of this suite
+			return nil, fmt.Errorf("read scenario %s: it has a suite of its own, and does not run alone", path)
+		}
+		all = append(all, s)
 	}
 	slices.SortStableFunc(all, func(a, b script) int { return strings.Compare(a.lab, b.lab) })
 	return all, nil
