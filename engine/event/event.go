@@ -29,7 +29,8 @@ type Event struct {
 	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts
 	Canaries    []string                `json:"canaries,omitempty"` // pools whose canaries are in the batch
 	Step        string                  `json:"step,omitempty"`
-	Kind        engine.StepKind         `json:"kind,omitempty"` // kind of the step, if readers of the journal need it
+	Kind        engine.StepKind         `json:"kind,omitempty"`   // kind of the step, if readers of the journal need it
+	Reboot      *engine.Reboot          `json:"reboot,omitempty"` // in the events of the step that orders the reboot of the plan
 	Message     string                  `json:"message,omitempty"`
 	Took        engine.Duration         `json:"took,omitempty"`  // duration so far, while the step continues
 	Limit       engine.Duration         `json:"limit,omitempty"` // in `step-progress`: longest time that the step may take

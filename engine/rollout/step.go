@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,12 @@ func (r *stepRunner) runUndoStep(ctx context.Context, hp engine.HostPlan, s engi
 }
 
 func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
-	return event.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Kind: s.Kind(), Batch: batch, Limit: s.Timeout}
+	e := event.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Kind: s.Kind(), Batch: batch, Limit: s.Timeout}
+	isRollback := slices.ContainsFunc(hp.Rollback, func(r engine.Step) bool { return r.Reboots && r.Name == s.Name })
+	if s.Reboots && !isRollback {
+		e.Reboot = hp.Reboot
+	}
+	return e
 }
 
 func (r *stepRunner) runOperationInTime(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {

@@ -106,6 +106,8 @@ func awaitedLines(list []engine.Exclusion) []string {
 			line = "find out why hosts cannot be reached"
 		case engine.Unclear:
 			line = "find out why hosts are not understood"
+		case engine.NeedsFullReboot:
+			line = "allow full reboots of the hosts that need one"
 		default: // the other hosts wait for these, or have advice of their own
 			continue
 		}

@@ -126,6 +126,7 @@ func (h *hostSummary) addEvent(e event.Event) {
 	case event.StepStarted:
 		h.beginPlay()
 		h.begun, h.last = true, e.Time
+		h.addReboot(e.Reboot)
 	case event.StepEnded:
 		switch {
 		case e.Failure == nil:
@@ -154,6 +155,16 @@ func (h *hostSummary) beginPlay() {
 	}
 	h.did += h.due.did
 	h.hasFallback, h.updated, h.due = h.due.hasFallback, false, nil
+}
+
+// addReboot adds the kind of a reboot to the work, if the pool allows several kinds.
+func (h *hostSummary) addReboot(r *engine.Reboot) {
+	if r == nil || !r.Chosen {
+		return
+	}
+	if h.did += "; " + string(r.Kind) + " reboot"; !r.Kind.SharesKernel() {
+		h.did += ": " + r.Reason
+	}
 }
 
 func (h *hostSummary) workText() string {

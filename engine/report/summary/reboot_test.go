@@ -1,0 +1,29 @@
+package summary
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+)
+
+// TestKindOfReboot checks that the summary has the kind of a reboot if the pool allows several kinds.
+func TestKindOfReboot(t *testing.T) {
+	for _, c := range []struct {
+		reboot *engine.Reboot
+		want   string
+	}{
+		{nil, "do it"},
+		{&engine.Reboot{Kind: engine.FullReboot, Reason: "r"}, "do it"},
+		{&engine.Reboot{Kind: engine.SoftReboot, Reason: "r", Chosen: true}, "do it; soft reboot"},
+		{&engine.Reboot{Kind: engine.FullReboot, Reason: "the kernel differs", Chosen: true}, "do it; full reboot: the kernel differs"},
+	} {
+		h := hostSummary{due: &plannedWork{did: "do it"}}
+		h.addEvent(event.Event{Type: event.StepStarted, Kind: engine.RebootStep, Reboot: c.reboot})
+		h.addEvent(event.Event{Type: event.StepEnded, Kind: engine.RebootStep, Reboot: c.reboot})
+		if got := h.workText(); got != c.want || strings.Count(got, "reboot") > 1 {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
