@@ -45,6 +45,11 @@ pool "worker" {
     version = "4.16.3"
   }
 
+  # Seconds in place of a full boot, for changes and hosts where that is enough.
+  reboot {
+    soft = "auto"
+  }
+
   # Two hosts go alone. The others follow half an hour after they are back, if
   # the gates after them are passed.
   canary {

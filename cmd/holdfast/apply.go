@@ -35,6 +35,7 @@ type applyFlags struct {
 
 	repair         []string
 	anyEtcdVersion bool
+	fullReboot     bool
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -73,26 +74,9 @@ A lost terminal counts as the first Ctrl-C.`,
 	cmd.Flags().BoolVar(&f.retryRolledBack, "retry-rolled-back", false, "try an OS again on hosts that were rolled back from it")
 	addRepair(cmd, &f.repair)
 	addAnyEtcdVersion(cmd, &f.anyEtcdVersion)
+	addFullReboot(cmd, &f.fullReboot)
 	f.book.addFlags(cmd)
 	return cmd
-}
-
-func addRepair(cmd *cobra.Command, hosts *[]string) {
-	cmd.Flags().StringSliceVar(hosts, "repair-member", nil, "disrupt `HOST`, to repair it, although its own etcd member is unhealthy (repeatable)")
-}
-
-func addAnyEtcdVersion(cmd *cobra.Command, allowed *bool) {
-	cmd.Flags().BoolVar(allowed, "any-etcd-version", false, "boot an OS although its etcd is older than the cluster, skips a minor version, or may not know the voters")
-}
-
-func (s *site) setRepairHosts(names []string) error {
-	for _, name := range names {
-		if h, ok := s.inv.Host(name); !ok || h.Cluster == "" {
-			return fmt.Errorf("--repair-member %s: no host of that name is a member of an etcd cluster", name)
-		}
-	}
-	s.run.Repair = names
-	return nil
 }
 
 // applyRun carries out an inventory or a playbook.
@@ -167,6 +151,7 @@ func (a applyRun) selectWork(s *site) error {
 	if a.saved != nil && len(a.flags.repair) == 0 {
 		a.flags.repair = a.saved.Repair
 	}
+	s.run.FullReboot = a.flags.fullReboot || a.saved != nil && a.saved.FullReboot
 	s.run.AnyEtcdVersion = a.flags.anyEtcdVersion || a.saved != nil && a.saved.AnyEtcdVersion
 	if err := s.setRepairHosts(a.flags.repair); err != nil {
 		return err

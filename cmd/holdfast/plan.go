@@ -23,7 +23,7 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var out string
 	var book playbookFlags
-	var over, retry, anyEtcd bool
+	var over, retry, anyEtcd, full bool
 	var repair []string
 	cmd := &cobra.Command{
 		Use:   "plan [PLAYBOOK]",
@@ -45,6 +45,7 @@ outside of their window; 5: hosts are unreachable, and all others match.`,
 			}
 			return planRun{a}.runPlan(cmd.Context(), out, book, func(s *site) error {
 				s.run.OverIncomplete, s.run.RetryRejected, s.run.AnyEtcdVersion = over, retry, anyEtcd
+				s.run.FullReboot = full
 				return s.setRepairHosts(repair)
 			})
 		},
@@ -53,6 +54,7 @@ outside of their window; 5: hosts are unreachable, and all others match.`,
 	cmd.Flags().BoolVar(&retry, "retry-rolled-back", false, "plan an OS again on hosts that were rolled back from it")
 	addRepair(cmd, &repair)
 	addAnyEtcdVersion(cmd, &anyEtcd)
+	addFullReboot(cmd, &full)
 	book.addFlags(cmd)
 	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().StringVar(&out, "out", "", "save the plan to `FILE`, for apply --plan")

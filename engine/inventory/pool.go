@@ -21,6 +21,9 @@ func (b *builder) readPool(n *node) {
 	p.Drift = readChoice(r, "drift", "repair", engine.ReportDrift)
 	p.OnActionFailure = readChoice(r, "on_action_failure", "reboot", engine.StopOnFailure)
 	p = b.readRollout(r, p)
+	if reboot := n.childBlock("reboot"); reboot != nil {
+		p.Reboot.Soft = readChoice(b.newReader(reboot), "soft", "never", engine.AutoSoft, engine.RequireSoft)
+	}
 	if d := n.childBlock("drain"); d != nil {
 		dr := b.newReader(d)
 		p.Drain = &engine.Drain{Name: b.checkDisplayName(d), Command: dr.readText("command"), Undo: dr.readText("undo"), Timeout: dr.readDuration("timeout")}

@@ -45,6 +45,9 @@ func poolBlock() block {
 			{name: "undo", kind: text, meaning: "lets work return; also when the host is released without a disruption"},
 			{name: "timeout", kind: duration, fallback: "10m", meaning: "for each of them"},
 		}},
+		{name: "reboot", meaning: "The kinds of reboot that its hosts may get (docs/reboots.md).", arguments: []argument{
+			{name: "soft", kind: text, fallback: "\"never\"", meaning: "\"never\": each reboot is a full one; \"auto\": a host soft reboots if that is enough and possible, else it reboots in full; \"require\": a host that would need a full reboot is left out"},
+		}},
 		gateBlock(),
 		{name: "timeouts", meaning: "Bounds for the steps of a host.", arguments: []argument{
 			{name: "stage", kind: duration, fallback: "30m; 2h on or near a governed etcd cluster", meaning: "fetching the OS and putting it on disk"},

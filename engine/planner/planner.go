@@ -106,6 +106,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.describeEndedRollouts(x))
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
+	p.FullReboot = in.FullReboot
 	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, p.Hosts)
 	in.addEtcdUpdates(&p, etcdUpdates)
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {

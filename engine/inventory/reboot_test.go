@@ -1,0 +1,32 @@
+package inventory_test
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// TestRebootBlock checks the kinds of reboot that a pool allows, and where a mistake is.
+func TestRebootBlock(t *testing.T) {
+	for text, want := range map[string]engine.SoftRebootMode{
+		``: engine.NeverSoft, `reboot {}`: engine.NeverSoft, `reboot { soft = "never" }`: engine.NeverSoft,
+		`reboot { soft = "auto" }`: engine.AutoSoft, `reboot { soft = "require" }`: engine.RequireSoft,
+	} {
+		inv, err := load(t, "site \"s\" {}\npool \"p\" {\n"+text+"\n}\n")
+		if err != nil || inv.Inventory.Pools[0].Reboot.Soft != want {
+			t.Errorf("%s: %v, %v", text, inv.Inventory.Pools, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"reboot {\nsoft = \"maybe\"\n}":      `site/a.hcl:4:8: soft must be "never", "auto" or "require", not "maybe"`,
+		"reboot {\nsoft = true\n}":           `site/a.hcl:4:8`,
+		"reboot {\nkexec = true\n}":          `site/a.hcl:4:1: unknown argument "kexec"`,
+		"reboot {}\nreboot {}":               `site/a.hcl:4:1`,
+		"reboot \"x\" { soft = \"auto\" }\n": `site/a.hcl:3:`,
+	} {
+		if _, err := load(t, "site \"s\" {}\npool \"p\" {\n"+text+"\n}\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
