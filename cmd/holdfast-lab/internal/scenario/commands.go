@@ -5,12 +5,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"holdfast/cmd/holdfast-lab/internal/disk"
+	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
@@ -22,7 +24,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"on": cmdOn, "power": cmdPower, "up": cmdUp, "back": cmdBack,
 		"cut": forEachHost((*lab.Host).Cut), "heal": forEachHost((*lab.Host).Heal),
 		"freeze": forEachHost((*lab.Host).Freeze), "thaw": forEachHost((*lab.Host).Thaw),
-		"slow": cmdSlow, "post": cmdPost, "repository": cmdRepository, "transfers": cmdTransfers,
+		"slow": cmdSlow, "post": cmdPost, "repository": cmdRepository, "commit": cmdCommit, "transfers": cmdTransfers,
 		"booted": cmdBooted, "boots": cmdBoots, "held": cmdHeld, "free": cmdFree,
 		"login": cmdLogin, "script": cmdScript, "ignite": cmdIgnite,
 		"tree": cmdTree, "same": cmdSame, "clean": cmdClean,
@@ -122,6 +124,22 @@ func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	s := stageOf(ts)
 	ts.Check(s.findHost(ts, args[0]).SetPost(s.ctx, d))
+}
+
+// cmdCommit makes a version with the kernel of version 1.0, unless an earlier scenario has made it, and sets a variable to its commit.
+func cmdCommit(ts *testscript.TestScript, neg bool, args []string) {
+	requireArgs(ts, neg, args, "commit NAME VERSION")
+	s := stageOf(ts)
+	versions, err := s.Lab.Versions()
+	ts.Check(err)
+	i := slices.IndexFunc(versions, func(v image.Version) bool { return v.Version == args[1] })
+	if i >= 0 {
+		ts.Setenv(args[0], versions[i].Commit)
+		return
+	}
+	commit, err := s.Lab.Commit(s.ctx, args[1], image.Changes{Payload: image.EqualFiles(5 << 20), SameKernel: true})
+	ts.Check(err)
+	ts.Setenv(args[0], commit)
 }
 
 func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
