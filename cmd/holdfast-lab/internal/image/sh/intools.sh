@@ -2,8 +2,9 @@
 set -eu
 ROOT=$1 DIR=$2
 shift 2
-mkdir -p "$ROOT$DIR" "$ROOT/dev" "$ROOT/proc"
+mkdir -p "$ROOT/dev" "$ROOT/proc"
+mount --rbind /dev "$ROOT/dev" # first, because the folder may be below /dev/shm
+mkdir -p "$ROOT$DIR"
 mount --bind "$DIR" "$ROOT$DIR"
-mount --bind /dev "$ROOT/dev"
 mount --bind /proc "$ROOT/proc"
 exec chroot "$ROOT" "$@"
