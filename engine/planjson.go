@@ -63,7 +63,7 @@ func (p Plan) MarshalJSON() ([]byte, error) {
 	}
 	var text bytes.Buffer
 	to := json.NewEncoder(&text)
-	to.SetEscapeHTML(false) // whoever called json.Marshal escapes
+	to.SetEscapeHTML(false) // json.Marshal escapes the result
 	err := to.Encode(form)
 	return text.Bytes(), err
 }

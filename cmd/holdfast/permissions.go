@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// These flags of plan and apply decide what a plan may contain.
+// Flags of plan and apply that permit or forbid parts of a plan.
 
 func addFullReboot(cmd *cobra.Command, full *bool) {
 	cmd.Flags().BoolVar(full, "full-reboot", false, "reboot hosts in full, also where a soft reboot would be enough")

@@ -90,8 +90,8 @@ func pathLengthProblem(p string) string {
 }
 
 // systemDirectories are directories of the OS in which a host looks for its own
-// programs and settings. Other accounts or modes there would give the host away,
-// or keep its services out.
+// programs and settings. Another owner or mode there would let an account
+// take over the host, or keep its services out.
 var systemDirectories = []string{
 	"/bin", "/boot", "/etc", "/etc/ssh", "/etc/sudoers.d", "/etc/systemd", "/etc/systemd/system", "/home", "/lib", "/lib64", "/sbin",
 	"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin", "/var", "/var/home", "/var/lib", "/var/usrlocal",

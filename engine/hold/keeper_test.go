@@ -20,7 +20,7 @@ const theirHold = `{"schema":1,"kind":"run","holder":"bob@bastion-2","run":"r2",
 
 var owner = engine.HoldOwner{Run: "r1", Bastion: "b1"}
 
-// keepWith returns a keeper of hosts that all give the same answer.
+// keepWith returns a keeper whose scripts all end with the same reply or error.
 func keepWith(reply engine.Output, err error) hold.Keeper {
 	return hold.Keeper{Owner: owner, Secrets: textutil.NewSecrets([]string{"s3cret"}), Run: func(context.Context, string, hold.Script) (engine.Output, error) {
 		return reply, err

@@ -141,7 +141,7 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 // as a HoldProbeScript printed it, even an unreadable one. If the host has another hold by now, the
 // script prints and keeps that hold, and exits with ScriptHeld. The hold of a
 // run becomes UnprovenPath, so that the next run knows how the host was before
-// the disruption, unless the person accepts the host as it is.
+// the disruption, unless accept is set.
 func EndHoldScript(digest string, accept bool) string {
 	whole := ""
 	if accept {
@@ -158,8 +158,8 @@ func EndHoldScript(digest string, accept bool) string {
 	})
 }
 
-// AcceptScript returns the script that accepts a host without a hold as it is:
-// it forgets how the host was before its last disruption. If somebody holds the
+// AcceptScript returns the script that accepts the units of a host without a hold:
+// it removes the record of their state before the last disruption. If somebody holds the
 // host, the script prints the hold and exits with ScriptHeld.
 func AcceptScript() string {
 	return holdScript(engine.HoldOwner{}, acceptHostScript, [][2]string{{"unproven", UnprovenPath}})

@@ -29,7 +29,7 @@ type Request struct {
 // hold refuses a held host.
 func (r Request) NeedsFacts() bool { return r.Action != engine.HoldHosts }
 
-// Observed is the hold of a host as it was read.
+// Observed is the hold that was read from a host.
 type Observed struct {
 	Facts engine.Facts
 	Text  string // content of the hold file

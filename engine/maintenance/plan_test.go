@@ -33,7 +33,7 @@ func stepOf(h engine.HostMaintenance) string {
 	return h.Steps[0].Name
 }
 
-// TestPlans checks what people may extend and end, with and without --force, and what they hear.
+// TestPlans checks which holds people may extend and end, with and without --force, and the message of each case.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	mine, bobs := heldBy(engine.MaintenanceHold, ann, here), heldBy(engine.MaintenanceHold, "bob@bastion", here)
@@ -120,7 +120,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestNobodyTouchesAStrangersHold: whatever a host looks like, a request without force changes no hold but that of the person.
+// TestNobodyTouchesAStrangersHold: without force, a request changes only holds of its own person, in every state of a host.
 func TestNobodyTouchesAStrangersHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }

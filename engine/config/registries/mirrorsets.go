@@ -126,7 +126,7 @@ func (c *conf) addSet(s MirrorSet) {
 	}
 }
 
-// repeatMirrors gives the mirrors of a source to all entries within it that
+// repeatMirrors copies the mirrors of a source to all entries within it that
 // have none, because only the narrowest entry counts for an image.
 func (c *conf) repeatMirrors(source string) (wrong string) {
 	mirrors := slices.Clone(c.registryOf(source).Mirrors)

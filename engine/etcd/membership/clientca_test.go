@@ -32,7 +32,7 @@ func countActions(f membership.Forecast) map[membership.MemberAction]int {
 }
 
 // TestOldCAStaysForClients: a CA that was replaced is dropped only when the inventory says that no client has a certificate from it.
-// Until then the plan says so, before and after the other steps, and new members trust it, too.
+// Until then new members trust it, too, and each plan warns of it.
 func TestOldCAStaysForClients(t *testing.T) {
 	t.Parallel()
 	s := rotating()
