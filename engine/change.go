@@ -33,15 +33,18 @@ const (
 // Kind is a kind of resource.
 type Kind string
 
-// The kinds of resource.
+// The kinds of resource, in the order of changes.
 const (
-	FileKind      Kind = "file"            // file
-	DirectoryKind Kind = "directory"       // directory
-	LinkKind      Kind = "link"            // hard or symbolic link
-	UnitKind      Kind = "unit"            // systemd unit with its drop-ins, its enablement and its mask
-	UserKind      Kind = "user"            // user with password hash and SSH keys
-	GroupKind     Kind = "group"           // group
-	KernelArgKind Kind = "kernel-argument" // kernel argument
+	OSKind         Kind = "os"
+	KernelTypeKind Kind = "kernel-type"
+	KernelArgKind  Kind = "kernel-argument"
+	ExtensionKind  Kind = "extension"
+	FileKind       Kind = "file"
+	DirectoryKind  Kind = "directory"
+	LinkKind       Kind = "link" // hard or symbolic link
+	UnitKind       Kind = "unit" // systemd unit with its drop-ins, its enablement and its mask
+	UserKind       Kind = "user" // user with password hash and SSH keys
+	GroupKind      Kind = "group"
 )
 
 // String returns the kind as people read it: kernel argument.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"holdfast/engine"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/resource"
 	"holdfast/engine/rules"
@@ -15,7 +16,7 @@ import (
 func ConfigContents(was, is resource.Config, d rules.Diff) []planview.Contents {
 	var list []planview.Contents
 	for _, c := range d.Changes {
-		if c.Kind != rules.File && c.Kind != rules.Unit {
+		if c.Kind != engine.FileKind && c.Kind != engine.UnitKind {
 			continue
 		}
 		before, beforeMode := contentsIn(was, c)
@@ -33,7 +34,7 @@ func ConfigContents(was, is resource.Config, d rules.Diff) []planview.Contents {
 
 func contentsIn(c resource.Config, change rules.Change) (data []byte, mode int) {
 	for _, f := range c.Files {
-		if change.Kind == rules.File && f.Path == change.Name {
+		if change.Kind == engine.FileKind && f.Path == change.Name {
 			if mode = -1; f.Mode != nil {
 				mode = *f.Mode
 			}
@@ -41,7 +42,7 @@ func contentsIn(c resource.Config, change rules.Change) (data []byte, mode int) 
 		}
 	}
 	for _, u := range c.Units {
-		if change.Kind == rules.Unit && u.Name == change.Name {
+		if change.Kind == engine.UnitKind && u.Name == change.Name {
 			data = []byte(u.Contents)
 			for _, drop := range u.Dropins {
 				data = append(data, "# "+drop.Name+"\n"+drop.Contents...)

@@ -69,7 +69,7 @@ func TestConfigContents(t *testing.T) {
 	}
 	var d rules.Diff
 	for _, name := range []string{"/etc/a", "/etc/p", "/etc/same"} {
-		d.Changes = append(d.Changes, rules.Change{Kind: rules.File, Name: name})
+		d.Changes = append(d.Changes, rules.Change{Kind: engine.FileKind, Name: name})
 	}
 	list := ConfigContents(config("old"), config("new"), d)
 	if len(list) != 2 || string(list[0].Old) != "old" || string(list[0].New) != "new" || list[0].Withheld != "" || list[1].Withheld == "" {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
 )
 
@@ -24,7 +25,7 @@ func (c *comparison) compareAccounts(old, new resource.Config) {
 		if !reflect.DeepEqual(a.Account, b.Account) {
 			v = defaultDecision()
 		}
-		c.addChange(Change{Kind: User, Name: u.Name, Verb: changeVerb(was, is), Reason: joinParts(changedUserParts(a, b)), From: u.From}, v)
+		c.addChange(Change{Kind: engine.UserKind, Name: u.Name, Verb: changeVerb(was, is), Reason: joinParts(changedUserParts(a, b)), From: u.From}, v)
 	})
 	sameGroup := func(a, b resource.Group) bool {
 		return a.Absent == b.Absent && sameInt(a.GID, b.GID) && a.PasswordHash == b.PasswordHash && a.System == b.System
@@ -39,7 +40,7 @@ func (c *comparison) compareAccounts(old, new resource.Config) {
 				v = loginDecision()
 			}
 		}
-		c.addChange(Change{Kind: Group, Name: g.Name, Verb: changeVerb(was, is), From: g.From}, v)
+		c.addChange(Change{Kind: engine.GroupKind, Name: g.Name, Verb: changeVerb(was, is), From: g.From}, v)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
 )
 
@@ -101,19 +102,19 @@ func (c *comparison) compareFiles(old, new resource.Config) {
 		if v.isRegistriesRule {
 			v = v.withDrainIfUnsafe(registriesChange{was: was, is: is, hasDropins: hasRegistriesDropins(old, new)})
 		}
-		c.addChange(Change{Kind: File, Name: f.Path, Verb: changeVerb(was, is), Reason: changedFileParts(was, is), From: f.From}, v)
+		c.addChange(Change{Kind: engine.FileKind, Name: f.Path, Verb: changeVerb(was, is), Reason: changedFileParts(was, is), From: f.From}, v)
 	})
 	sameDirectory := func(a, b resource.Directory) bool { return sameInt(a.Mode, b.Mode) && a.Owner == b.Owner }
 	walkDifferences(old.Directories, new.Directories, comparer[resource.Directory]{func(d resource.Directory) string { return d.Path }, sameDirectory}, func(was, is *resource.Directory) {
 		d := newOrOld(was, is)
-		c.addChange(Change{Kind: Directory, Name: d.Path, Verb: changeVerb(was, is), From: d.From}, c.policy.decidePath(d.Path))
+		c.addChange(Change{Kind: engine.DirectoryKind, Name: d.Path, Verb: changeVerb(was, is), From: d.From}, c.policy.decidePath(d.Path))
 	})
 	sameLink := func(a, b resource.Link) bool {
 		return a.Target == b.Target && a.Observed == b.Observed && a.Hard == b.Hard && a.Owner == b.Owner
 	}
 	walkDifferences(old.Links, new.Links, comparer[resource.Link]{func(l resource.Link) string { return l.Path }, sameLink}, func(was, is *resource.Link) {
 		l := newOrOld(was, is)
-		c.addChange(Change{Kind: Link, Name: l.Path, Verb: changeVerb(was, is), From: l.From}, c.policy.decidePath(l.Path))
+		c.addChange(Change{Kind: engine.LinkKind, Name: l.Path, Verb: changeVerb(was, is), From: l.From}, c.policy.decidePath(l.Path))
 	})
 }
 

@@ -5,26 +5,6 @@ import (
 	"holdfast/engine/resource"
 )
 
-// Kind is the kind of a changed resource.
-type Kind string
-
-// The kinds, in the order of changes.
-const (
-	OS         Kind = "os"
-	KernelType Kind = "kernel-type"
-	KernelArg  Kind = "kernel-argument"
-	Extension  Kind = "extension"
-	File       Kind = "file"
-	Directory  Kind = "directory"
-	Link       Kind = "link"
-	Unit       Kind = "unit"
-	User       Kind = "user"
-	Group      Kind = "group"
-)
-
-// String returns the kind as people read it: kernel argument.
-func (k Kind) String() string { return engine.Kind(k).String() }
-
 // Verb is the kind of a change.
 type Verb string
 
@@ -37,7 +17,7 @@ const (
 
 // Change is one difference between two configurations.
 type Change struct {
-	Kind    Kind                    `json:"kind"`
+	Kind    engine.Kind             `json:"kind"`
 	Name    string                  `json:"name"` // path, unit, user, image, kernel argument …
 	Verb    Verb                    `json:"verb"`
 	Rule    string                  `json:"rule"`             // the rule that decided about the change, as in Action.Rules

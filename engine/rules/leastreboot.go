@@ -122,23 +122,23 @@ func FindRebootClass(name string) RebootClass {
 
 // rebootClassOf returns the name of the class of a change. name is the name of the
 // resource, with links resolved.
-func rebootClassOf(kind Kind, name string) string {
+func rebootClassOf(kind engine.Kind, name string) string {
 	switch kind {
-	case OS:
+	case engine.OSKind:
 		return OSImageClass
-	case KernelType:
+	case engine.KernelTypeKind:
 		return kernelTypeClass
-	case KernelArg:
+	case engine.KernelArgKind:
 		return KernelArgsClass
-	case Extension:
+	case engine.ExtensionKind:
 		return extensionsClass
-	case Link:
+	case engine.LinkKind:
 		return cmp.Or(classOfPath(name), classBelow(name), filesClass)
-	case File, Directory:
+	case engine.FileKind, engine.DirectoryKind:
 		return cmp.Or(classOfPath(name), filesClass)
-	case Unit:
+	case engine.UnitKind:
 		return cmp.Or(classOfUnit(name), unitsClass)
-	case User, Group:
+	case engine.UserKind, engine.GroupKind:
 		return accountsClass
 	}
 	return unknownClass

@@ -4,30 +4,31 @@ import (
 	"cmp"
 	"slices"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
 )
 
 func (c *comparison) compareSystem(old, new resource.Config) {
 	if old.OSImage != new.OSImage {
-		c.addChange(Change{Kind: OS, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
+		c.addChange(Change{Kind: engine.OSKind, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
 	}
 	if was, is := kernelTypeOf(old), kernelTypeOf(new); was != is {
-		c.addChange(Change{Kind: KernelType, Name: is, Verb: Update, Reason: "was " + was}, fixedDecision("kernel type"))
+		c.addChange(Change{Kind: engine.KernelTypeKind, Name: is, Verb: Update, Reason: "was " + was}, fixedDecision("kernel type"))
 	}
 	c.compareKernelArgs(old, new)
 	if old.ExtensionsImage != new.ExtensionsImage {
-		c.addChange(Change{Kind: Extension, Name: cmp.Or(new.ExtensionsImage, old.ExtensionsImage), Verb: stringVerb(old.ExtensionsImage, new.ExtensionsImage), Reason: "extensions come from this image"}, fixedDecision("extensions"))
+		c.addChange(Change{Kind: engine.ExtensionKind, Name: cmp.Or(new.ExtensionsImage, old.ExtensionsImage), Verb: stringVerb(old.ExtensionsImage, new.ExtensionsImage), Reason: "extensions come from this image"}, fixedDecision("extensions"))
 	}
 	self := func(s string) string { return s }
 	same := func(string, string) bool { return true }
 	walkDifferences(sortUnique(old.Extensions), sortUnique(new.Extensions), comparer[string]{self, same}, func(was, is *string) {
-		c.addChange(Change{Kind: Extension, Name: newOrOld(was, is), Verb: changeVerb(was, is)}, fixedDecision("extensions"))
+		c.addChange(Change{Kind: engine.ExtensionKind, Name: newOrOld(was, is), Verb: changeVerb(was, is)}, fixedDecision("extensions"))
 	})
 }
 
 func (c *comparison) compareKernelArgs(old, new resource.Config) {
 	add := func(arg string, v Verb, why string) {
-		c.addChange(Change{Kind: KernelArg, Name: arg, Verb: v, Reason: why}, fixedDecision("kernel arguments"))
+		c.addChange(Change{Kind: engine.KernelArgKind, Name: arg, Verb: v, Reason: why}, fixedDecision("kernel arguments"))
 	}
 	gone, was := splitCommon(old.KernelArgs, new.KernelArgs)
 	come, is := splitCommon(new.KernelArgs, old.KernelArgs)

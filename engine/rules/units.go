@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"holdfast/engine"
 	"holdfast/engine/resource"
 )
 
@@ -12,7 +13,7 @@ func (c *comparison) compareUnits(old, new resource.Config) {
 		if was != nil && is != nil {
 			why = joinParts(changedUnitParts(*was, *is))
 		}
-		c.addChange(Change{Kind: Unit, Name: u.Name, Verb: changeVerb(was, is), Reason: why, From: u.From}, c.policy.decideUnit(u.Name))
+		c.addChange(Change{Kind: engine.UnitKind, Name: u.Name, Verb: changeVerb(was, is), Reason: why, From: u.From}, c.policy.decideUnit(u.Name))
 	})
 }
 

@@ -3,6 +3,7 @@ package hostconfig
 import (
 	"slices"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
@@ -19,7 +20,7 @@ func (a *accountDiff) addAccountEdits(changes []rules.Change, contents map[strin
 	}
 	was := passwordHashes(a.was)
 	for _, g := range a.want.Groups {
-		if _, exists := a.facts.Groups[g.Name]; differs[subject{rules.Group, g.Name}] && !(g.Absent && !exists) {
+		if _, exists := a.facts.Groups[g.Name]; differs[subject{engine.GroupKind, g.Name}] && !(g.Absent && !exists) {
 			w.groups = append(w.groups, a.newGroupEdit(g, exists, was[groupKey(g.Name)]))
 			need(g.PasswordHash)
 		}
@@ -36,7 +37,7 @@ func (a *accountDiff) addAccountEdits(changes []rules.Change, contents map[strin
 		recorded[u.Name] = u
 	}
 	for _, u := range a.want.Users {
-		if differs[subject{rules.User, u.Name}] {
+		if differs[subject{engine.UserKind, u.Name}] {
 			e := a.newLoginEdit(recorded[u.Name], u)
 			w.users = append(w.users, e)
 			if e.password {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 )
 
 // baseline is the state that holdfast has given a host, or has tried to give it.
@@ -88,14 +88,14 @@ func (b *baseline) joinConfigs(first, second resource.Config, has func(desiredEn
 			whole[e.about] = true
 		}
 	}
-	first.Files = appendMatching(first.Files, second.Files, func(f resource.File) bool { return whole[subject{rules.File, f.Path}] })
-	first.Directories = appendMatching(first.Directories, second.Directories, func(d resource.Directory) bool { return whole[subject{rules.Directory, d.Path}] })
-	first.Links = appendMatching(first.Links, second.Links, func(l resource.Link) bool { return whole[subject{rules.Link, l.Path}] })
+	first.Files = appendMatching(first.Files, second.Files, func(f resource.File) bool { return whole[subject{engine.FileKind, f.Path}] })
+	first.Directories = appendMatching(first.Directories, second.Directories, func(d resource.Directory) bool { return whole[subject{engine.DirectoryKind, d.Path}] })
+	first.Links = appendMatching(first.Links, second.Links, func(l resource.Link) bool { return whole[subject{engine.LinkKind, l.Path}] })
 	names := map[string]bool{}
 	for _, u := range first.Units {
 		names[u.Name] = true
 	}
-	first.Units = appendMatching(first.Units, second.Units, func(u resource.Unit) bool { return whole[subject{rules.Unit, u.Name}] && !names[u.Name] })
+	first.Units = appendMatching(first.Units, second.Units, func(u resource.Unit) bool { return whole[subject{engine.UnitKind, u.Name}] && !names[u.Name] })
 	first.Users = b.joinUsers(first.Users, second.Users)
 	first.Groups = b.joinGroups(first.Groups, second.Groups)
 	return first

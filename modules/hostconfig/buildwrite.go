@@ -9,7 +9,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/record"
 )
 
@@ -108,8 +107,8 @@ func (x *configDiff) matchingConfig() resource.Config {
 	}
 	c := dropSubjects(x.resolvedConfig(), func(s subject) bool { return differs[s] })
 	c.KernelArgs, c.NoKernelArgs = nil, nil
-	c.Users = dropMatching(c.Users, func(u resource.User) bool { return differs[subject{rules.User, u.Name}] })
-	c.Groups = dropMatching(c.Groups, func(g resource.Group) bool { return differs[subject{rules.Group, g.Name}] })
+	c.Users = dropMatching(c.Users, func(u resource.User) bool { return differs[subject{engine.UserKind, u.Name}] })
+	c.Groups = dropMatching(c.Groups, func(g resource.Group) bool { return differs[subject{engine.GroupKind, g.Name}] })
 	return c
 }
 
@@ -130,7 +129,7 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	x.addRemovals(w)
 	for _, u := range x.want.Units {
 		path := unitDir + u.Name
-		if u.Masked != nil && !*u.Masked && u.Contents == "" && x.facts.Nodes[path].Target == maskTarget && !x.subjects.isReportOnly(subject{rules.Unit, u.Name}) {
+		if u.Masked != nil && !*u.Masked && u.Contents == "" && x.facts.Nodes[path].Target == maskTarget && !x.subjects.isReportOnly(subject{engine.UnitKind, u.Name}) {
 			w.edits = append(w.edits, x.newEdit(pathState{path: path, mode: -1}))
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/observe"
 )
 
@@ -17,19 +17,19 @@ import (
 func (x *configDiff) comparedConfig() resource.Config {
 	was := x.withoutMoved(x.was)
 	old := resource.Config{Fixed: was.Fixed}
-	old.Files = comparedResources(x, resourceSides[resource.File]{rules.File, was.Files, x.want.Files, func(f resource.File) string { return f.Path }, x.seenFile})
-	old.Directories = comparedResources(x, resourceSides[resource.Directory]{rules.Directory, was.Directories, x.want.Directories, func(d resource.Directory) string { return d.Path }, x.seenDirectory})
-	old.Links = comparedResources(x, resourceSides[resource.Link]{rules.Link, was.Links, x.want.Links, func(l resource.Link) string { return l.Path }, x.seenLink})
-	old.Units = comparedResources(x, resourceSides[resource.Unit]{rules.Unit, was.Units, x.want.Units, func(u resource.Unit) string { return u.Name }, x.units.seenUnit})
-	old.Users = comparedResources(x, resourceSides[resource.User]{rules.User, was.Users, x.want.Users, func(u resource.User) string { return u.Name }, x.accounts.seenUser})
+	old.Files = comparedResources(x, resourceSides[resource.File]{engine.FileKind, was.Files, x.want.Files, func(f resource.File) string { return f.Path }, x.seenFile})
+	old.Directories = comparedResources(x, resourceSides[resource.Directory]{engine.DirectoryKind, was.Directories, x.want.Directories, func(d resource.Directory) string { return d.Path }, x.seenDirectory})
+	old.Links = comparedResources(x, resourceSides[resource.Link]{engine.LinkKind, was.Links, x.want.Links, func(l resource.Link) string { return l.Path }, x.seenLink})
+	old.Units = comparedResources(x, resourceSides[resource.Unit]{engine.UnitKind, was.Units, x.want.Units, func(u resource.Unit) string { return u.Name }, x.units.seenUnit})
+	old.Users = comparedResources(x, resourceSides[resource.User]{engine.UserKind, was.Users, x.want.Users, func(u resource.User) string { return u.Name }, x.accounts.seenUser})
 	x.accounts.replaceGroups(old.Users)
-	old.Groups = comparedResources(x, resourceSides[resource.Group]{rules.Group, was.Groups, x.want.Groups, func(g resource.Group) string { return g.Name }, x.accounts.seenGroup})
+	old.Groups = comparedResources(x, resourceSides[resource.Group]{engine.GroupKind, was.Groups, x.want.Groups, func(g resource.Group) string { return g.Name }, x.accounts.seenGroup})
 	return old
 }
 
 // resourceSides has the resources of one kind in two configurations.
 type resourceSides[T any] struct {
-	domain    rules.Kind
+	domain    engine.Kind
 	was, want []T
 	name      func(T) string
 	see       func(T) (T, bool) // returns the resource as observed, or false if the host does not have the resource
@@ -47,7 +47,7 @@ func comparedResources[T any](x *configDiff, r resourceSides[T]) []T {
 		wanted[s.name] = true
 		a, had := before[s.name]
 		switch seen, there := r.see(w); {
-		case x.base.hasRecord && x.subjects.changed[s] && had && (x.subjects.needsRedo(s) || slices.Contains([]rules.Kind{rules.Unit, rules.User, rules.Group}, r.domain)):
+		case x.base.hasRecord && x.subjects.changed[s] && had && (x.subjects.needsRedo(s) || slices.Contains([]engine.Kind{engine.UnitKind, engine.UserKind, engine.GroupKind}, r.domain)):
 			list = append(list, a)
 		case x.subjects.isReportOnly(s):
 			list = append(list, w)
@@ -70,9 +70,9 @@ func (x *configDiff) needsNoRemoval(s subject) bool {
 	switch {
 	case x.subjects.needsRedo(s):
 		return false
-	case s.domain == rules.Directory && x.facts.Applied != nil && slices.Contains(x.facts.Applied.Existed, s.name):
+	case s.domain == engine.DirectoryKind && x.facts.Applied != nil && slices.Contains(x.facts.Applied.Existed, s.name):
 		return true
-	case s.domain == rules.File, s.domain == rules.Link, s.domain == rules.Directory:
+	case s.domain == engine.FileKind, s.domain == engine.LinkKind, s.domain == engine.DirectoryKind:
 		return x.facts.Nodes[s.name].Type == resource.PathMissing && !x.facts.Saved[s.name]
 	}
 	return false

@@ -14,11 +14,11 @@ const absent = "absent"
 
 func (x *configDiff) describeChange(c rules.Change) (before, after string) {
 	switch c.Kind {
-	case rules.Unit:
+	case engine.UnitKind:
 		return x.units.describeUnitChange(c.Name)
-	case rules.User:
+	case engine.UserKind:
 		return x.accounts.describeUserChange(c.Name)
-	case rules.Group:
+	case engine.GroupKind:
 		return x.accounts.describeGroupChange(c.Name)
 	default:
 		return x.describeNodeChange(c)

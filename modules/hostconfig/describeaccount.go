@@ -8,7 +8,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 	"holdfast/engine/textutil"
 )
 
@@ -170,7 +169,7 @@ func (a *accountDiff) findLockout() []error {
 	}
 	for _, u := range a.want.Users {
 		login, exists := a.facts.Users[u.Name]
-		if !exists || u.Account.Absent || !login.Connects && !login.Busy || a.subjects.isReportOnly(subject{rules.User, u.Name}) {
+		if !exists || u.Account.Absent || !login.Connects && !login.Busy || a.subjects.isReportOnly(subject{engine.UserKind, u.Name}) {
 			continue
 		}
 		why := "has processes"

@@ -154,7 +154,7 @@ func (x *configDiff) findObstacles() error {
 		}
 	}
 	for _, u := range x.want.Units {
-		if problem := x.units.unitProblem(u); problem != "" && !x.subjects.isReportOnly(subject{rules.Unit, u.Name}) {
+		if problem := x.units.unitProblem(u); problem != "" && !x.subjects.isReportOnly(subject{engine.UnitKind, u.Name}) {
 			wrong = append(wrong, fmt.Errorf("unit %s %s", u.Name, problem))
 		}
 	}
@@ -213,10 +213,10 @@ func (x *configDiff) listChanges() []engine.Change {
 	for _, c := range x.diff.Changes {
 		before, after := x.describeChange(c)
 		if before == after {
-			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Kind == rules.User || c.Kind == rules.Group]
+			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Kind == engine.UserKind || c.Kind == engine.GroupKind]
 		}
 		list = append(list, engine.Change{
-			Module: engine.ConfigModule, Kind: engine.Kind(c.Kind), Resource: c.Kind.String() + " " + x.nameOf(c.Name), Before: before, After: after,
+			Module: engine.ConfigModule, Kind: c.Kind, Resource: c.Kind.String() + " " + x.nameOf(c.Name), Before: before, After: after,
 			Rule: c.Rule, Verb: string(c.Verb), Reason: c.Reason, Drift: x.subjects.isDrift(subject{c.Kind, c.Name}), Actions: c.Actions,
 			Warnings: x.changeWarnings(c), Login: x.touchesLogin(c), RebootClass: c.Class,
 		})

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/observe"
 )
 
@@ -18,7 +18,7 @@ const maskTarget = "/dev/null"
 
 // subject names the resource of a change, in the form of engine/rules.
 type subject struct {
-	domain rules.Kind
+	domain engine.Kind
 	name   string
 }
 
@@ -45,14 +45,14 @@ func entriesOf(c resource.Config) []desiredEntry {
 	list := make([]desiredEntry, 0, len(c.Directories)+len(c.Files)+len(c.Links)+len(c.Units))
 	for _, d := range c.Directories {
 		s := pathState{path: d.Path, kind: resource.PathDirectory, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
-		list = append(list, desiredEntry{about: subject{rules.Directory, d.Path}, pathState: s})
+		list = append(list, desiredEntry{about: subject{engine.DirectoryKind, d.Path}, pathState: s})
 	}
 	for _, f := range c.Files {
 		s := pathState{path: f.Path, kind: resource.PathFile, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
-		list = append(list, desiredEntry{about: subject{rules.File, f.Path}, pathState: s, keep: f.Keep, inherit: f.Inherit})
+		list = append(list, desiredEntry{about: subject{engine.FileKind, f.Path}, pathState: s, keep: f.Keep, inherit: f.Inherit})
 	}
 	for _, l := range c.Links {
-		list = append(list, desiredEntry{about: subject{rules.Link, l.Path}, pathState: linkState(l), keep: l.Keep})
+		list = append(list, desiredEntry{about: subject{engine.LinkKind, l.Path}, pathState: linkState(l), keep: l.Keep})
 	}
 	for _, u := range c.Units {
 		list = append(list, unitEntries(u)...)
@@ -66,7 +66,7 @@ func linkState(l resource.Link) pathState {
 }
 
 func unitEntries(u resource.Unit) []desiredEntry {
-	about := subject{rules.Unit, u.Name}
+	about := subject{engine.UnitKind, u.Name}
 	file := func(path, text string) desiredEntry {
 		s := pathState{path: path, kind: resource.PathFile, mode: 0o644, user: "0", group: "0", data: resource.Digest([]byte(text))}
 		return desiredEntry{about: about, pathState: s, write: func() []byte { return []byte(text) }}
@@ -168,16 +168,16 @@ func filterWritten(next resource.Config, has func(desiredEntry) bool) resource.C
 	}
 	units := map[subject]bool{} // units without files
 	for _, u := range next.Units {
-		units[subject{rules.Unit, u.Name}] = len(unitEntries(u)) == 0
+		units[subject{engine.UnitKind, u.Name}] = len(unitEntries(u)) == 0
 	}
 	return dropSubjects(next, func(s subject) bool { return !ours[s] && !units[s] })
 }
 
 func dropSubjects(c resource.Config, drop func(subject) bool) resource.Config {
-	c.Files = dropMatching(c.Files, func(f resource.File) bool { return drop(subject{rules.File, f.Path}) })
-	c.Directories = dropMatching(c.Directories, func(d resource.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
-	c.Links = dropMatching(c.Links, func(l resource.Link) bool { return drop(subject{rules.Link, l.Path}) })
-	c.Units = dropMatching(c.Units, func(u resource.Unit) bool { return drop(subject{rules.Unit, u.Name}) })
+	c.Files = dropMatching(c.Files, func(f resource.File) bool { return drop(subject{engine.FileKind, f.Path}) })
+	c.Directories = dropMatching(c.Directories, func(d resource.Directory) bool { return drop(subject{engine.DirectoryKind, d.Path}) })
+	c.Links = dropMatching(c.Links, func(l resource.Link) bool { return drop(subject{engine.LinkKind, l.Path}) })
+	c.Units = dropMatching(c.Units, func(u resource.Unit) bool { return drop(subject{engine.UnitKind, u.Name}) })
 	return c
 }
 

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 )
 
 // The groups of a user in a document are added to the groups that the host has
@@ -63,7 +63,7 @@ func (a *accountDiff) replaceGroups(users []resource.User) {
 	for i, u := range users {
 		w, wanted := want[u.Name]
 		_, exists := a.facts.Users[u.Name]
-		s := subject{rules.User, u.Name}
+		s := subject{engine.UserKind, u.Name}
 		if wanted && exists && !w.Account.Absent && !u.Account.Absent && !a.subjects.needsRedo(s) && !a.subjects.isReportOnly(s) {
 			users[i].Account.Groups = a.managedGroups(w)
 		}
@@ -78,7 +78,7 @@ func (a *accountDiff) joinedDuringWrite() map[string][]string {
 		maps.Copy(joined, a.facts.Applied.Joined)
 	}
 	for _, u := range a.want.Users {
-		if missing := a.missingGroups(u); len(missing) > 0 && !u.Account.Absent && !a.subjects.isReportOnly(subject{rules.User, u.Name}) {
+		if missing := a.missingGroups(u); len(missing) > 0 && !u.Account.Absent && !a.subjects.isReportOnly(subject{engine.UserKind, u.Name}) {
 			joined[u.Name] = sortedSet(slices.Concat(joined[u.Name], missing))
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 )
 
 // modelHost is a host in memory. It carries out writes by the rules that pathEdit
@@ -243,7 +242,7 @@ func (h *modelHost) simulateReboot() {
 func (h *modelHost) applyActions(x *configDiff) {
 	for _, c := range x.diff.Changes {
 		path := c.Name
-		if c.Kind == rules.Unit {
+		if c.Kind == engine.UnitKind {
 			path = unitDir + path
 		}
 		if n, ok := h.nodes[path]; ok {

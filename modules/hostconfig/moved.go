@@ -3,8 +3,8 @@ package hostconfig
 import (
 	"slices"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 )
 
 // withoutMoved returns a configuration without the parts whose paths another
@@ -12,26 +12,26 @@ import (
 // paths do not leave the host: only the other resource tells how they change.
 func (x *configDiff) withoutMoved(c resource.Config) resource.Config {
 	now, was := ownersOf(x.entries), ownersOf(entriesOf(c))
-	moved := func(domain rules.Kind, name, path string) bool {
+	moved := func(domain engine.Kind, name, path string) bool {
 		s := subject{domain, name}
 		other, stays := now[path]
 		return stays && other != s && !x.subjects.needsRedo(s)
 	}
-	c.Files = dropMatching(c.Files, func(f resource.File) bool { return moved(rules.File, f.Path, f.Path) })
-	c.Directories = dropMatching(c.Directories, func(d resource.Directory) bool { return moved(rules.Directory, d.Path, d.Path) })
-	c.Links = dropMatching(c.Links, func(l resource.Link) bool { return moved(rules.Link, l.Path, l.Path) })
+	c.Files = dropMatching(c.Files, func(f resource.File) bool { return moved(engine.FileKind, f.Path, f.Path) })
+	c.Directories = dropMatching(c.Directories, func(d resource.Directory) bool { return moved(engine.DirectoryKind, d.Path, d.Path) })
+	c.Links = dropMatching(c.Links, func(l resource.Link) bool { return moved(engine.LinkKind, l.Path, l.Path) })
 	units := make([]resource.Unit, 0, len(c.Units))
 	for _, u := range c.Units {
 		file := unitDir + u.Name
 		had := len(unitEntries(u)) > 0
-		if moved(rules.Unit, u.Name, file) {
+		if moved(engine.UnitKind, u.Name, file) {
 			u.Contents = ""
 			if isTrue(u.Masked) {
 				u.Masked = nil
 			}
 		}
 		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d resource.Dropin) bool {
-			return moved(rules.Unit, u.Name, file+".d/"+d.Name)
+			return moved(engine.UnitKind, u.Name, file+".d/"+d.Name)
 		})
 		if had && len(unitEntries(u)) == 0 && u.Enabled == nil && u.Masked == nil {
 			continue

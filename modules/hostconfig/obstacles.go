@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 )
 
 func (x *configDiff) findPathProblems() []error {
@@ -62,7 +62,7 @@ func (x *configDiff) findMissingAccounts() []error {
 		}
 	}
 	for _, u := range x.want.Users {
-		if u.Account.Absent || x.subjects.isReportOnly(subject{rules.User, u.Name}) {
+		if u.Account.Absent || x.subjects.isReportOnly(subject{engine.UserKind, u.Name}) {
 			continue
 		}
 		missing("user "+u.Name, "group", u.Account.PrimaryGroup, groups)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/record"
@@ -216,7 +217,7 @@ func formatCount(n int, one, many string) string {
 }
 
 func (x *configDiff) changeWarnings(c rules.Change) []string {
-	if text := x.accounts.accountWarning(c.Name); c.Kind == rules.User && text != "" {
+	if text := x.accounts.accountWarning(c.Name); c.Kind == engine.UserKind && text != "" {
 		return []string{text}
 	}
 	return nil

@@ -42,16 +42,16 @@ var loginUnits = []string{"ssh", "sshd", "systemd-user-sessions", "systemd-login
 // logging in to the host or from becoming root.
 func (x *configDiff) touchesLogin(c rules.Change) bool {
 	switch c.Kind {
-	case rules.User:
+	case engine.UserKind:
 		return x.facts.Users[c.Name].Connects
-	case rules.Group:
+	case engine.GroupKind:
 		_, exists := x.facts.Groups[c.Name]
 		return exists
-	case rules.Unit:
+	case engine.UnitKind:
 		return isLoginUnit(c.Name)
-	case rules.File, rules.Directory, rules.Link:
+	case engine.FileKind, engine.DirectoryKind, engine.LinkKind:
 		return x.isLoginPath(c.Name)
-	case rules.OS, rules.KernelType, rules.KernelArg, rules.Extension:
+	case engine.OSKind, engine.KernelTypeKind, engine.KernelArgKind, engine.ExtensionKind:
 	}
 	return false
 }

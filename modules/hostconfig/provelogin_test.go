@@ -226,16 +226,16 @@ func TestChangesThatTouchTheLogin(t *testing.T) {
 		LoginHome: "/srv/homes/core", OSLinks: resource.Links{"/srv": "/var/srv", "/home": "/var/home"},
 		Users: map[string]resource.Login{"core": {Connects: true}, "ann": {Home: "/var/home/ann"}}, Groups: map[string]int{"wheel": gid},
 	}}
-	for name, want := range map[rules.Kind]map[string]bool{
-		rules.User:  {"core": true, "ann": false, "bob": false},
-		rules.Group: {"wheel": true, "new": false},
-		rules.File: {
+	for name, want := range map[engine.Kind]map[string]bool{
+		engine.UserKind:  {"core": true, "ann": false, "bob": false},
+		engine.GroupKind: {"wheel": true, "new": false},
+		engine.FileKind: {
 			"/etc/ssh/sshd_config.d/1.conf": true, "/etc/sudoers.d/core": true, "/etc/pam.d/sshd": true, "/etc/chrony.conf": false, "/usr/local/bin/app": false,
 			"/srv/homes/core/.ssh/authorized_keys": true, "/var/srv/homes/core/.ssh/authorized_keys": true, "/etc/NetworkManager/system-connections/a.nmconnection": true, "/srv/homes/core/app.conf": false, "/home/ann/.bashrc": true, "/var/home/ann/x/y": false, "/etc/systemd/system/sshd.service.d/1.conf": true,
 		},
-		rules.Directory: {"/srv/homes": true, "/srv/homes/core": true, "/srv/app": false, "/etc": true, "/home/ann": true, "/var": true, "/var/srv/homes": true, "/srv/homes/core/.ssh": true},
-		rules.Unit:      {"sshd.service": true, "sshd@.service": true, "ssh.socket": true, "app.service": false, "firewalld.service": true, "dbus-broker.service": true},
-		rules.OS:        {"x": false},
+		engine.DirectoryKind: {"/srv/homes": true, "/srv/homes/core": true, "/srv/app": false, "/etc": true, "/home/ann": true, "/var": true, "/var/srv/homes": true, "/srv/homes/core/.ssh": true},
+		engine.UnitKind:      {"sshd.service": true, "sshd@.service": true, "ssh.socket": true, "app.service": false, "firewalld.service": true, "dbus-broker.service": true},
+		engine.OSKind:        {"x": false},
 	} {
 		for thing, touches := range want {
 			if got := x.touchesLogin(rules.Change{Kind: name, Name: thing}); got != touches {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/record"
 )
 
@@ -111,7 +111,7 @@ func (r resolvedInput) resolveRecord(a *resource.Record) *resource.Record {
 // resolveSubject resolves the path in the text of a subject.
 func (r resolvedInput) resolveSubject(text string) string {
 	domain, name, _ := strings.Cut(text, " ")
-	if !slices.Contains([]rules.Kind{rules.File, rules.Directory, rules.Link}, rules.Kind(domain)) {
+	if !slices.Contains([]engine.Kind{engine.FileKind, engine.DirectoryKind, engine.LinkKind}, engine.Kind(domain)) {
 		return text
 	}
 	return domain + " " + r.links.Resolve(name)

@@ -3,8 +3,8 @@ package hostconfig
 import (
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 )
 
 func (d *unitDiff) addUnitEdits(w *hostWrite) {
@@ -19,7 +19,7 @@ func (d *unitDiff) addUnitEdits(w *hostWrite) {
 		before, had := was[u.Name]
 		delete(was, u.Name)
 		state := d.unitState(u.Name)
-		if d.subjects.isReportOnly(subject{rules.Unit, u.Name}) {
+		if d.subjects.isReportOnly(subject{engine.UnitKind, u.Name}) {
 			continue
 		}
 		switch {

@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 )
 
 // unitState is the meaning of a word of systemctl is-enabled (systemctl(1)).
@@ -74,7 +74,7 @@ func (d *unitDiff) isEnabled(name string, wanted bool) bool {
 }
 
 func (d *unitDiff) recordEnables(name string) bool {
-	if !d.hasRecord || d.subjects.changed[subject{rules.Unit, name}] {
+	if !d.hasRecord || d.subjects.changed[subject{engine.UnitKind, name}] {
 		return false
 	}
 	for _, u := range d.was.Units {
