@@ -35,16 +35,16 @@ type Kind string
 
 // The kinds of resource, in the order of changes.
 const (
-	OSKind         Kind = "os"
-	KernelTypeKind Kind = "kernel-type"
-	KernelArgKind  Kind = "kernel-argument"
-	ExtensionKind  Kind = "extension"
-	FileKind       Kind = "file"
-	DirectoryKind  Kind = "directory"
-	LinkKind       Kind = "link" // hard or symbolic link
-	UnitKind       Kind = "unit" // systemd unit with its drop-ins, its enablement and its mask
-	UserKind       Kind = "user" // user with password hash and SSH keys
-	GroupKind      Kind = "group"
+	OSKind         Kind = "os"              // OS image
+	KernelTypeKind Kind = "kernel-type"     // kernel type
+	KernelArgKind  Kind = "kernel-argument" // kernel argument
+	ExtensionKind  Kind = "extension"       // extension of the OS
+	FileKind       Kind = "file"            // file
+	DirectoryKind  Kind = "directory"       // directory
+	LinkKind       Kind = "link"            // hard or symbolic link
+	UnitKind       Kind = "unit"            // systemd unit with its drop-ins, its enablement and its mask
+	UserKind       Kind = "user"            // user with password hash and SSH keys
+	GroupKind      Kind = "group"           // group
 )
 
 // String returns the kind as people read it: kernel argument.

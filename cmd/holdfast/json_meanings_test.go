@@ -208,10 +208,8 @@ var meanings = map[string]string{
 	"DiffAction": "An action, and the rules that require it.", "DiffAction.rules": "rules that require it; missing for `none`",
 	"DiffChange.kind": "kind of resource", "DiffChange.name": "path, or name of the unit, user, image or kernel argument", "DiffChange.verb": "how it changes",
 	"DiffChange.rule": "rule that decides its actions", "DiffChange.reason": "fields that change, and why the rule requires its actions; with `--explain`",
-	"DiffKind": "A kind of resource.", "DiffVerb": "How a resource changes.",
+	"DiffVerb":        "How a resource changes.",
 	"DiffVerb create": "it is created", "DiffVerb update": "it changes", "DiffVerb delete": "it is removed",
-	"DiffKind os": "OS image", "DiffKind kernel-type": "kernel type", "DiffKind kernel-argument": "kernel argument", "DiffKind extension": "extension of the OS", "DiffKind file": "file",
-	"DiffKind directory": "directory", "DiffKind link": "link", "DiffKind unit": "systemd unit or drop-in", "DiffKind user": "user", "DiffKind group": "group",
 
 	"ActionType none": "nothing", "ActionType drain": "move work off the host", "ActionType daemon-reload": "make systemd read its units again", "ActionType reload": "reload a unit",
 	"ActionType restart": "restart a unit", "ActionType reboot": "reboot the host",
