@@ -52,3 +52,9 @@ func (b BootID) SoftReboots() int {
 // kernel: they are the same, or only soft reboots lie between them. Then the state
 // of the kernel is still the old one.
 func (b BootID) SharesKernel(other BootID) bool { return b != "" && b.Kernel() == other.Kernel() }
+
+// IsSoftRebootOf reports whether both boots are known and the host has got from the
+// other one to this one by soft reboots alone.
+func (b BootID) IsSoftRebootOf(other BootID) bool {
+	return b.SharesKernel(other) && b.SoftReboots() > other.SoftReboots()
+}

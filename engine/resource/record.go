@@ -41,11 +41,12 @@ const (
 // UnfinishedWrite is a configuration that a run may have written in part, and
 // that has not taken effect as a whole.
 type UnfinishedWrite struct {
-	Run      string   `json:"run"`                // ID of the run that writes it
-	Boot     BootID   `json:"boot"`               // boot during the write; after another boot of the kernel, everything that was written has taken effect
-	Config   Config   `json:"config"`             // configuration that the run writes
-	Touched  []string `json:"touched,omitempty"`  // names of the resources that writes have changed since the last record; they may or may not have taken effect
-	Ours     []string `json:"ours,omitempty"`     // paths that holdfast managed before the write began; the write keeps or removes them
-	Appended []File   `json:"appended,omitempty"` // text that unfinished writes appended, or tried to append, to files of the host
-	Failed   string   `json:"failed,omitempty"`   // action that failed, so that the host needs a reboot
+	Run          string   `json:"run"`                      // ID of the run that writes it
+	Boot         BootID   `json:"boot"`                     // boot during the write; after another boot of the kernel, everything that was written has taken effect
+	SoftIsEnough bool     `json:"soft_is_enough,omitempty"` // a soft reboot is enough for everything in Touched to take effect
+	Config       Config   `json:"config"`                   // configuration that the run writes
+	Touched      []string `json:"touched,omitempty"`        // names of the resources that writes have changed since the last record; they may or may not have taken effect
+	Ours         []string `json:"ours,omitempty"`           // paths that holdfast managed before the write began; the write keeps or removes them
+	Appended     []File   `json:"appended,omitempty"`       // text that unfinished writes appended, or tried to append, to files of the host
+	Failed       string   `json:"failed,omitempty"`         // action that failed, so that the host needs a reboot
 }

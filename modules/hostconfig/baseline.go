@@ -18,10 +18,9 @@ type baseline struct {
 	touched     []string        // resources that an unfinished write of this boot has changed: they may not be in effect
 }
 
-// newBaseline finds the baseline of a host. If a write is unfinished and the host
-// has booted since then, everything that was written is in effect, and removals
-// that the write did not reach are still to do. If the host has not booted, the
-// record is valid, and everything else that the write may have created must be
+// newBaseline finds the baseline of a host. If a write is unfinished and a reboot has
+// brought everything that was written into effect, removals that the write did not
+// reach are still to do. If there was no such reboot, the record is valid, and everything else that the write may have created must be
 // removed.
 func newBaseline(f resource.ConfigFacts, boot resource.BootID, want resource.Config) *baseline {
 	b, texts := &baseline{facts: f, owned: map[string]bool{}}, appendedTexts{f}
@@ -55,11 +54,12 @@ func newBaseline(f resource.ConfigFacts, boot resource.BootID, want resource.Con
 	return b
 }
 
-// hasTakenEffect reports whether the host has booted since an unfinished write, so
-// that everything that was written is in effect. A soft reboot is not enough,
-// because it keeps the state of the kernel, such as its network and its parameters.
+// hasTakenEffect reports whether the host has rebooted since an unfinished write, so
+// that everything that was written is in effect. A soft reboot is enough if all
+// changes of the write belong to classes that allow it, and no action failed: it
+// keeps the state of the kernel, such as its network and its parameters.
 func hasTakenEffect(u *resource.UnfinishedWrite, boot resource.BootID) bool {
-	return !boot.SharesKernel(u.Boot)
+	return !boot.SharesKernel(u.Boot) || u.SoftIsEnough && u.Failed == "" && boot.IsSoftRebootOf(u.Boot)
 }
 
 func (b *baseline) markOwned(c resource.Config) {

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
+	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/record"
 )
 
@@ -43,7 +44,7 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 	switch a := x.facts.Applied; {
 	case a == nil:
 		before.Config = x.matchingConfig()
-	case a.Unfinished != nil && hasTakenEffect(a.Unfinished, x.boot): // the host has booted since, so everything that was written is in effect
+	case a.Unfinished != nil && hasTakenEffect(a.Unfinished, x.boot):
 		before.Config, before.Existed = WithoutOSSettings(x.was), a.Existed
 		before.Config.KernelArgs = sortedSet(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
 	default:
@@ -69,6 +70,7 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 	}
 	slices.Sort(u.Touched)
 	u.Touched = slices.Compact(u.Touched)
+	u.SoftIsEnough = x.isSoftEnough()
 	u.Ours = x.remainingOwned()
 	if earlier := unfinishedWrite(x.facts.Applied); earlier != nil {
 		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
@@ -80,6 +82,21 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 	}
 	before.Unfinished = u
 	return before, resource.Record{Schema: resource.RecordSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.accounts.originsAfter(), Joined: x.accounts.joinedAfterWrite(), AddedArgs: x.args.argsAfterWrite()}
+}
+
+// isSoftEnough reports whether a soft reboot brings the changes of this write, and
+// those of earlier writes that are not in effect, into effect.
+func (x *configDiff) isSoftEnough() bool {
+	if u := unfinishedWrite(x.facts.Applied); u != nil && !hasTakenEffect(u, x.boot) && (!u.SoftIsEnough || u.Failed != "") {
+		return false
+	}
+	if len(x.args.newArgs()) > 0 || !slices.Equal(x.args.argsDuringWrite(), x.args.argsAfterWrite()) {
+		return false
+	}
+	return !slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool {
+		reboots := slices.ContainsFunc(c.Actions, func(a engine.Action) bool { return a.Type == engine.RebootAction })
+		return reboots && rules.FindRebootClass(c.Class).Least != engine.SoftReboot
+	})
 }
 
 func (x *configDiff) remainingOwned() []string {

@@ -109,6 +109,65 @@ func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 	}
 }
 
+// A run dies between a soft reboot and its record. The next run reboots the host again only if the soft reboot did not bring
+// all changes into effect: changes of a class that needs a full reboot, the replacement of an action that failed, and earlier
+// changes that were not in effect.
+func TestSoftRebootBeforeTheRecord(t *testing.T) {
+	files := func(paths ...string) *resource.Config {
+		c := &resource.Config{}
+		for _, p := range paths {
+			mode := 0o644
+			c.Files = append(c.Files, resource.File{Path: p, Contents: []byte("1"), Mode: &mode})
+		}
+		compact, _ := c.Compact()
+		return &compact
+	}
+	fail := func(h *modelHost) { h.applied.Unfinished.Failed = "reload x.service" }
+	for name, test := range map[string]struct {
+		earlier *resource.Config // an interrupted write before
+		config  *resource.Config
+		policy  []engine.Rule
+		after   func(*modelHost) // after the interrupted write
+		again   bool             // the change is still to do
+	}{
+		"soft reboot":                     {config: files("/etc/a"), after: (*modelHost).simulateSoftReboot},
+		"two soft reboots":                {config: files("/etc/a"), after: func(h *modelHost) { h.simulateSoftReboot(); h.simulateSoftReboot() }},
+		"full reboot":                     {config: files(keptByKernel), after: (*modelHost).simulateReboot},
+		"no reboot":                       {config: files("/etc/a"), after: func(*modelHost) {}, again: true},
+		"full reboot needed":              {config: files(keptByKernel), after: (*modelHost).simulateSoftReboot, again: true},
+		"full reboot needed for one":      {config: files("/etc/a", keptByKernel), after: (*modelHost).simulateSoftReboot, again: true},
+		"full reboot needed before":       {earlier: files(keptByKernel), config: files("/etc/a"), after: (*modelHost).simulateSoftReboot, again: true},
+		"soft reboot enough before":       {earlier: files("/etc/b"), config: files("/etc/a"), after: (*modelHost).simulateSoftReboot},
+		"full class without a reboot":     {config: files(keptByKernel), policy: []engine.Rule{{Path: "/etc/sysctl.d", Actions: []engine.Action{{Type: engine.RestartUnit, Unit: "x.service"}}}}, after: (*modelHost).simulateSoftReboot},
+		"an action failed":                {config: files("/etc/a"), after: func(h *modelHost) { fail(h); h.simulateSoftReboot() }, again: true},
+		"an action failed, then rebooted": {config: files("/etc/a"), after: func(h *modelHost) { fail(h); h.simulateReboot() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &modelHost{nodes: map[string]resource.PathFacts{}, saved: map[string]resource.PathFacts{}, applied: &resource.Record{Schema: resource.RecordSchema}}
+			write := func(c *resource.Config) {
+				d := engine.Desired{Config: c, Policy: test.policy}
+				x, err := newConfigDiff(d, h.gatherFacts(), true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.carryOut(x.buildWrite(engine.Target{Desired: d, Facts: h.gatherFacts(), Run: "r"}), -3)
+			}
+			if test.earlier != nil {
+				write(test.earlier)
+			}
+			write(test.config)
+			test.after(h)
+			changes, err := findChanges(engine.Desired{Config: test.config, Policy: test.policy}, h.gatherFacts())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := len(changes) != 1 || changes[0].Resource != engine.RecordResource; again != test.again {
+				t.Errorf("changes: %+v", changes)
+			}
+		})
+	}
+}
+
 // A write that restores the hash of a group is interrupted. The next write
 // restores the hash, also after a reboot in between, and keeps no other hash as
 // the original.

@@ -108,7 +108,13 @@ func (h *modelHost) applyEdit(e pathEdit) {
 	}
 }
 
-var modelPaths = []string{"/etc/a", "/etc/b", "/etc/none/c", "/etc/reload/d", "/etc/restart/e", "/etc/systemd/system/f.service"}
+// modelFiles are the paths of files and links. Only a full reboot brings the last one into effect.
+var (
+	modelFiles = []string{"/etc/a", "/etc/b", "/etc/none/c", "/etc/reload/d", "/etc/restart/e", keptByKernel}
+	modelPaths = append(slices.Clone(modelFiles), "/etc/systemd/system/f.service")
+)
+
+const keptByKernel = "/etc/sysctl.d/g.conf"
 
 func modelPolicy() []engine.Rule {
 	unit := func(t engine.ActionType) []engine.Action { return []engine.Action{{Type: t, Unit: "x.service"}} }
@@ -123,7 +129,7 @@ func modelPolicy() []engine.Rule {
 // and a unit.
 func anyConfig(t *rapid.T, name string) resource.Config {
 	var c resource.Config
-	for _, p := range modelPaths[:5] {
+	for _, p := range modelFiles {
 		switch rapid.IntRange(0, 4).Draw(t, name+p) {
 		case 0, 1:
 			mode := rapid.SampledFrom([]int{0o600, 0o644}).Draw(t, "mode")
@@ -153,7 +159,7 @@ func TestConfigConverges(t *testing.T) {
 		if rapid.Bool().Draw(t, "has a record") {
 			h.applied = &resource.Record{Schema: resource.RecordSchema}
 		}
-		for _, p := range modelPaths[:5] {
+		for _, p := range modelFiles {
 			switch rapid.IntRange(0, 3).Draw(t, "host has "+p) {
 			case 0:
 				h.nodes[p] = resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("host's own")), Mode: 0o640}
@@ -175,10 +181,10 @@ func TestConfigConverges(t *testing.T) {
 			switch rapid.SampledFrom([]string{"none", "full", "soft"}).Draw(t, name+"reboot") {
 			case "full":
 				h.simulateReboot()
-			case "soft": // it may bring nothing into effect that the kernel keeps
-				h.soft++
+			case "soft":
+				h.simulateSoftReboot()
 			}
-			if p := rapid.SampledFrom(modelPaths[:5]).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == resource.PathFile && h.applied != nil && h.applied.Unfinished == nil {
+			if p := rapid.SampledFrom(modelFiles).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == resource.PathFile && h.applied != nil && h.applied.Unfinished == nil {
 				if slices.ContainsFunc(h.applied.Config.Files, func(f resource.File) bool { return f.Path == p }) {
 					h.nodes[p] = resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("edited")), Mode: 0o644}
 				}
@@ -236,6 +242,16 @@ func (h *modelHost) addForeignLine(t *rapid.T) string {
 func (h *modelHost) simulateReboot() {
 	h.boot, h.soft = h.boot+1, 0
 	h.effect = maps.Clone(h.nodes)
+}
+
+// simulateSoftReboot brings everything into effect but what the kernel keeps.
+func (h *modelHost) simulateSoftReboot() {
+	kept, set := h.effect[keptByKernel]
+	h.soft++
+	h.effect = maps.Clone(h.nodes)
+	if delete(h.effect, keptByKernel); set {
+		h.effect[keptByKernel] = kept
+	}
 }
 
 // applyActions makes the changes of complete writes take effect.
