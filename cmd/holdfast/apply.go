@@ -13,6 +13,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
+	"holdfast/engine/clock"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/planner/approval"
@@ -203,7 +204,7 @@ func (s *site) limitTo(p engine.Plan) {
 // enterSite takes the lock of the site. It tells the run the holds and failures
 // of earlier runs of this bastion, and returns these runs.
 func (s *site) enterSite() (left journal.EarlierRuns, unlock func(), err error) {
-	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: bastion.Clock{}.Now().Truncate(time.Second)}
+	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: clock.Real{}.Now().Truncate(time.Second)}
 	left, leave, err := journal.EnterSite(s.runsDir, s.inv.Site, s.holdOwner(), info)
 	var busy *journal.BusyError
 	if errors.As(err, &busy) {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
-	"holdfast/engine/bastion"
+	"holdfast/engine/clock"
 	"holdfast/engine/etcd"
 )
 
@@ -86,7 +86,7 @@ func (s *site) snapshotOf(args []string) (name, path string, err error) {
 		err := fmt.Errorf("no etcd cluster %q in the inventory; there are %s", name, strings.Join(names, ", "))
 		return "", "", err
 	}
-	path = name + "-" + bastion.Clock{}.Now().UTC().Format("20060102-150405") + ".db"
+	path = name + "-" + clock.Real{}.Now().UTC().Format("20060102-150405") + ".db"
 	if len(args) > 0 {
 		path = args[0]
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
-	"holdfast/engine/bastion"
+	"holdfast/engine/clock"
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
 	"holdfast/engine/report/live"
@@ -88,7 +88,7 @@ func (a *app) etcdStatus(ctx context.Context, names []string, f etcdStatusFlags)
 	verdict := engine.Verdict{Exit: engine.ExitStopped} // until the first answer
 	for {
 		if measured || f.watch {
-			_ = bastion.Clock{}.Sleep(ctx, f.window) // an error of the context is checked below
+			_ = clock.Real{}.Sleep(ctx, f.window) // an error of the context is checked below
 		}
 		clusters := meter.Read(ctx)
 		if ctx.Err() != nil {

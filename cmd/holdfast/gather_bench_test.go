@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/engine"
-	"holdfast/engine/bastion"
+	"holdfast/engine/clock"
 	"holdfast/engine/connection"
 	"holdfast/engine/planner"
 	"holdfast/engine/remote"
@@ -119,7 +119,7 @@ func (f *benchFleet) gatherFacts(b *testing.B) {
 	}
 	hosts := connection.NewHosts(remote.Options{Secrets: secrets}, observe.ReadFileScript)
 	defer hosts.Close()
-	run := rollout.Run{Options: rollout.Options{Request: planner.Request{Inventory: f.inv, Desired: f.desired, Modules: modules.All()}}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}}
+	run := rollout.Run{Options: rollout.Options{Request: planner.Request{Inventory: f.inv, Desired: f.desired, Modules: modules.All()}}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: clock.Real{}}}
 	for name, facts := range run.GatherHosts(b.Context()) {
 		if !facts.Reached() || facts.Booted() == nil {
 			b.Fatalf("%s: %+v", name, facts)

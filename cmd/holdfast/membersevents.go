@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
-	"holdfast/engine/bastion"
+	"holdfast/engine/clock"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
@@ -44,7 +44,7 @@ func (c memberChange) newMembersEvents(s *site, w *journal.Writer) *membersEvent
 
 func (m *membersEvents) emitEvent(e event.Event) error {
 	m.seq++
-	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, bastion.Clock{}.Now()
+	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, clock.Real{}.Now()
 	e = m.hide(e)
 	if err := m.journal.Emit(e); err != nil {
 		return err

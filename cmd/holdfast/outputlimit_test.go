@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/engine"
-	"holdfast/engine/bastion"
+	"holdfast/engine/clock"
 	"holdfast/engine/connection"
 	"holdfast/engine/longtest"
 	"holdfast/engine/planner"
@@ -95,7 +95,7 @@ func TestFloodOfHosts(t *testing.T) {
 	inv := floodHosts(t, n)
 	hosts := connection.NewHosts(remote.Options{}, observe.ReadFileScript)
 	defer hosts.Close()
-	run := rollout.Run{Options: rollout.Options{Request: planner.Request{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All()}}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}}
+	run := rollout.Run{Options: rollout.Options{Request: planner.Request{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All()}}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: clock.Real{}}}
 	var facts map[string]engine.Facts
 	began := time.Now()
 	peak := peakMemory(func() { facts = run.GatherHosts(t.Context()) })

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
-	"holdfast/engine/bastion"
+	"holdfast/engine/clock"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
@@ -93,7 +93,7 @@ tell later runs which hosts failed, and which pools are complete.`,
 			if err != nil {
 				return err
 			}
-			gone, err := journal.Prune(dir, keep, bastion.Clock{}.Now().Add(-time.Duration(age)))
+			gone, err := journal.Prune(dir, keep, clock.Real{}.Now().Add(-time.Duration(age)))
 			for _, id := range gone {
 				fmt.Fprintln(a.stdout, "removed", id)
 			}

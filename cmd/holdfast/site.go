@@ -12,6 +12,7 @@ import (
 	"holdfast/cmd/holdfast/internal/terminal"
 	"holdfast/engine"
 	"holdfast/engine/bastion"
+	"holdfast/engine/clock"
 	"holdfast/engine/connection"
 	"holdfast/engine/content"
 	"holdfast/engine/desired"
@@ -125,7 +126,7 @@ func (o *siteOpener) openSite(_ context.Context, names []string) (*site, error) 
 	if s.selectFn, err = o.parseSelection(s.inv, names); err != nil {
 		return nil, err
 	}
-	id := bastion.NewRunID(bastion.Clock{}.Now())
+	id := bastion.NewRunID(clock.Real{}.Now())
 	secrets, err := o.newSecrets(s.inv)
 	if err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func (o *siteOpener) openSite(_ context.Context, names []string) (*site, error) 
 		},
 		Ports: rollout.Ports{
 			Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir, Secrets: s.secrets}, Web: web.Client{Agent: "holdfast/" + buildID()},
-			Sink: discard{}, Clock: bastion.Clock{}, Soft: o.soft, SetRate: s.hosts.SetRate, CheckContent: checkContent, Secrets: s.secrets,
+			Sink: discard{}, Clock: clock.Real{}, Soft: o.soft, SetRate: s.hosts.SetRate, CheckContent: checkContent, Secrets: s.secrets,
 		},
 	}
 	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // after an error the identity stays empty, and no hold counts as one of this bastion

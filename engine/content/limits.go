@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/clock"
 )
 
 // limits bounds the rate of each host and of all hosts together. Each host has at most one booking in the bucket total,
@@ -27,7 +28,7 @@ type hostLimit struct {
 }
 
 func newLimits(total, host int64) *limits {
-	return &limits{now: time.Now, sleep: sleepContext, total: bucket{rate: total}, hosts: map[string]*hostLimit{}, hostRate: host}
+	return &limits{now: time.Now, sleep: clock.Sleep, total: bucket{rate: total}, hosts: map[string]*hostLimit{}, hostRate: host}
 }
 
 func (l *limits) hostLimit(host string) *hostLimit {
@@ -77,15 +78,4 @@ func (l *limits) waitForBucket(ctx context.Context, b *bucket, n int) error {
 		return ctx.Err()
 	}
 	return l.sleep(ctx, due.Sub(now))
-}
-
-func sleepContext(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
+	"holdfast/engine/clock"
 	"holdfast/engine/etcdfacts"
 )
 
@@ -22,7 +22,7 @@ func (c *Cluster) AwaitMember(ctx context.Context, host string, report func(miss
 			}
 			report(missing)
 		}
-		if err := Sleep(ctx, c.cfg.Poll); err != nil {
+		if err := clock.Sleep(ctx, c.cfg.Poll); err != nil {
 			return c.cfg.stepError("wait for the member on "+host, fmt.Errorf("%s: %w", missing, err))
 		}
 	}
@@ -44,16 +44,4 @@ func describeMissing(facts etcdfacts.ClusterFacts, host string) string {
 		parts = append(parts, "no member is on "+host)
 	}
 	return strings.Join(parts, "; ")
-}
-
-// Sleep waits for d. If the context ends earlier, Sleep returns the cause.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

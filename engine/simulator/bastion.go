@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/clock"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/planner"
@@ -37,7 +38,7 @@ type Bastion struct {
 	Knows   *engine.Inventory                       // the inventory of the run; nil: the inventory of the site
 
 	site  *Site
-	clock clock
+	clock clock.Real
 
 	mu       sync.Mutex
 	state    state
@@ -193,25 +194,4 @@ func (b *Bastion) journaledRun() journal.Run {
 		text.Write(line)
 	}
 	return journal.ParseRun(b.ID, b.ID, &text)
-}
-
-// clock uses package time, which is virtual in a bubble of testing/synctest.
-type clock struct{}
-
-// Now returns the current time.
-func (clock) Now() time.Time { return time.Now() }
-
-// Sleep waits for d. If the context ends first, it returns the cause.
-func (clock) Sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

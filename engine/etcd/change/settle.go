@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/etcd"
+	"holdfast/engine/clock"
 	"holdfast/engine/etcd/membership"
 )
 
@@ -59,7 +59,7 @@ func (r *Run) waitUnderHold(ctx context.Context, host string, limit time.Duratio
 		if err := r.renewHold(ctx, host); err != nil {
 			return false, err
 		}
-		if err := etcd.Sleep(ctx, waitTime); err != nil {
+		if err := clock.Sleep(ctx, waitTime); err != nil {
 			return false, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/engine"
+	"holdfast/engine/clock"
 	"holdfast/engine/etcd"
 )
 
@@ -69,7 +70,7 @@ func startMeter(ctx context.Context, l *lab.Lab) (*meter, error) {
 		defer members.Close()
 		for {
 			m.samples = append(m.samples, members.ScrapeAll(ctx))
-			if lab.Sleep(ctx, scrapeEvery) != nil {
+			if clock.Sleep(ctx, scrapeEvery) != nil {
 				return
 			}
 		}

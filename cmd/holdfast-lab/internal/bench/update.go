@@ -15,6 +15,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/engine"
+	"holdfast/engine/clock"
 )
 
 const (
@@ -87,11 +88,11 @@ func (u *update) measureUpdate(ctx context.Context) (m measurement, err error) {
 }
 
 func (u *update) measureIdleAndRun(ctx context.Context, m *moments) (err error) {
-	if err := lab.Sleep(ctx, settleTime); err != nil {
+	if err := clock.Sleep(ctx, settleTime); err != nil {
 		return err
 	}
 	m.idleBegan = time.Now()
-	if err := lab.Sleep(ctx, idleTime); err != nil {
+	if err := clock.Sleep(ctx, idleTime); err != nil {
 		return err
 	}
 	if u.host, err = u.bench.findLeader(ctx); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/pki"
 	"holdfast/cmd/holdfast-lab/internal/probe"
+	"holdfast/engine/clock"
 )
 
 // etcdTimeout limits the wait for a cluster. It is long enough for a busy
@@ -106,7 +107,7 @@ func (h *Host) WaitEtcd(ctx context.Context) error {
 		if err := h.checkPower(ctx); err != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, err)
 		}
-		if pauseErr := Sleep(ctx, 100*time.Millisecond); pauseErr != nil {
+		if pauseErr := clock.Sleep(ctx, 100*time.Millisecond); pauseErr != nil {
 			return errors.Join(err, pauseErr)
 		}
 	}

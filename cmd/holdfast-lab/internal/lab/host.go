@@ -11,6 +11,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/disk"
 	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/spec"
+	"holdfast/engine/clock"
 )
 
 // Host is one machine of the lab.
@@ -100,7 +101,7 @@ func (h *Host) waitSupervisor(ctx context.Context) error {
 		if time.Now().After(deadline) {
 			return errors.New("its supervisor does not answer")
 		}
-		if err := Sleep(ctx, 10*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -196,14 +197,3 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 
 // Image returns the path of the host's disk.
 func (h *Host) Image() string { return h.folder.Image() }
-
-// Sleep waits. If the context ends, it returns early with the error of the
-// context.
-func Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}

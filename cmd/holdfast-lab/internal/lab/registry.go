@@ -14,6 +14,7 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/netns"
+	"holdfast/engine/clock"
 )
 
 // registry is a folder with a file for each lab of this machine that may have hosts. The file is named like the lab's network, and
@@ -117,7 +118,7 @@ func endPrograms(ctx context.Context, program string) error {
 		for _, pid := range pids {
 			_ = unix.Kill(pid, signal) // it may have ended
 		}
-		if err := Sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}

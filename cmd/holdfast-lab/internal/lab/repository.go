@@ -14,6 +14,7 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/serve"
 	"holdfast/cmd/holdfast-lab/internal/spec"
+	"holdfast/engine/clock"
 )
 
 // repoAddress is the address of the repository for hosts.
@@ -47,7 +48,7 @@ func (l *Lab) waitServer(ctx context.Context) error {
 		if err == nil {
 			return conn.Close()
 		}
-		if pauseErr := Sleep(ctx, 10*time.Millisecond); pauseErr != nil {
+		if pauseErr := clock.Sleep(ctx, 10*time.Millisecond); pauseErr != nil {
 			return fmt.Errorf("serve repository: %w", errors.Join(err, pauseErr))
 		}
 	}
@@ -66,7 +67,7 @@ func (l *Lab) StopServing(ctx context.Context) error {
 		if _, pid := l.findServer(); pid == 0 {
 			return nil
 		}
-		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 5*time.Millisecond); err != nil {
 			return fmt.Errorf("stop serving: %w", err)
 		}
 	}

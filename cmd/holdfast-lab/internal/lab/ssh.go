@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/cmd/holdfast-lab/internal/site"
+	"holdfast/engine/clock"
 )
 
 // attemptTimeout limits each attempt to log in while WaitUp waits for a host.
@@ -109,7 +110,7 @@ func (h *Host) WaitUp(ctx context.Context, old string) error {
 		if err := h.checkPower(ctx); err != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, err)
 		}
-		if err := Sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, err)
 		}
 	}
