@@ -38,7 +38,7 @@ func (f Findings) exitCode() ExitCode {
 		return ExitRefused
 	case len(f.Work) > 0:
 		return ExitWork
-	case f.hasExcluded(Held, Paused, Closed):
+	case f.hasExcluded(Held, InMaintenance, Paused, Closed):
 		return ExitRefused
 	case f.hasExcluded(Unreachable):
 		return ExitUnreachable

@@ -42,6 +42,9 @@ type Host struct {
 	Zone    string `json:"zone,omitempty"`
 	Paused  bool   `json:"paused,omitempty"` // holdfast does not touch the host
 
+	Maintenance string `json:"maintenance,omitempty"` // why people work on the host: no run touches it, and it counts as unavailable
+	Leaving     bool   `json:"leaving,omitempty"`     // the host is being deleted: no run touches it, and it does not count as missing
+
 	NearCluster string `json:"near_cluster,omitempty"` // etcd cluster whose members share a disk or a link with the host
 
 	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // the host may be disrupted although etcd runs on it and no cluster of the inventory contains it

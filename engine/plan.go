@@ -29,9 +29,10 @@ type Plan struct {
 	Matching          []string                     `json:"matching,omitempty"`
 	Hosts             []HostPlan                   `json:"hosts,omitempty"` // hosts with work, in inventory order
 	Excluded          []Exclusion                  `json:"excluded,omitempty"`
-	Play              string                       `json:"play,omitempty"`   // name of the play of a playbook
-	Start             []Step                       `json:"start,omitempty"`  // gates that are asked once, before anything is touched
-	Before            []Step                       `json:"before,omitempty"` // steps that run once, before the first disruption
+	Reserved          []Reservation                `json:"reserved,omitempty"` // hosts of the site off which people, or other runs, keep this run
+	Play              string                       `json:"play,omitempty"`     // name of the play of a playbook
+	Start             []Step                       `json:"start,omitempty"`    // gates that are asked once, before anything is touched
+	Before            []Step                       `json:"before,omitempty"`   // steps that run once, before the first disruption
 	Lanes             []Lane                       `json:"lanes,omitempty"`
 	Batches           []Batch                      `json:"batches,omitempty"`
 	Refusals          []string                     `json:"refusals,omitempty"`    // why nothing may start
@@ -129,19 +130,37 @@ type Exclusion struct {
 	Reason string        `json:"reason"` // a sentence for people
 }
 
+// Reservation says who keeps runs off a host.
+type Reservation struct {
+	Host   string          `json:"host"`
+	Kind   ReservationKind `json:"kind"`   // who keeps runs off it
+	Reason string          `json:"reason"` // a sentence for people
+}
+
+// ReservationKind is the kind of a reservation.
+type ReservationKind string
+
+// The kinds of reservations.
+const (
+	HeldHost    ReservationKind = "held"        // a person or another run holds it
+	FlaggedHost ReservationKind = "maintenance" // the inventory says that people work on it
+	LeavingHost ReservationKind = "leaving"     // the inventory says that it is being deleted
+)
+
 // ExclusionKind is the kind of an exclusion.
 type ExclusionKind string
 
 // The kinds of exclusion.
 const (
-	Unreachable ExclusionKind = "unreachable" // nothing is known about the host
-	Held        ExclusionKind = "held"        // somebody else holds the host, or a host that it depends on
-	Unclear     ExclusionKind = "unclear"     // its state is not understood
-	Blocked     ExclusionKind = "blocked"     // the budget of its pool, or a pool that must be complete before it, leaves no room
-	Paused      ExclusionKind = "paused"      // the inventory pauses it
-	Closed      ExclusionKind = "closed"      // the maintenance window of its pool is closed; the host may be staged
-	Failed      ExclusionKind = "failed"      // the host failed in this run
-	RolledBack  ExclusionKind = "rolled-back" // the host was rolled back from the OS that it should have
+	Unreachable   ExclusionKind = "unreachable" // nothing is known about the host
+	Held          ExclusionKind = "held"        // somebody else holds the host, or a host that it depends on
+	Unclear       ExclusionKind = "unclear"     // its state is not understood
+	Blocked       ExclusionKind = "blocked"     // the budget of its pool, or a pool that must be complete before it, leaves no room
+	InMaintenance ExclusionKind = "maintenance" // the inventory says that people work on it
+	Paused        ExclusionKind = "paused"      // the inventory pauses it
+	Closed        ExclusionKind = "closed"      // the maintenance window of its pool is closed; the host may be staged
+	Failed        ExclusionKind = "failed"      // the host failed in this run
+	RolledBack    ExclusionKind = "rolled-back" // the host was rolled back from the OS that it should have
 
 	NeedsFullReboot ExclusionKind = "needs-full-reboot" // its pool requires soft reboots, and a soft reboot is not enough or not possible
 )

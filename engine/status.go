@@ -16,6 +16,7 @@ type Status struct {
 	Complete          bool                         `json:"complete"` // every host of every pool matches and is free, and no etcd cluster has a problem
 	Pools             []PoolStatus                 `json:"pools"`
 	Hosts             []HostStatus                 `json:"hosts"`
+	Reserved          []Reservation                `json:"reserved,omitempty"` // hosts off which people, or runs, keep runs
 	Clusters          []etcdfacts.ClusterFacts     `json:"clusters,omitempty"`
 	Limited           bool                         `json:"limited,omitempty"`            // only hosts within a limit were surveyed, and Pools and Complete are about these hosts only
 	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // the clusters with problems
@@ -83,18 +84,19 @@ type HostState string
 
 // HostStates lists the states in the order in which tables show them.
 func HostStates() []HostState {
-	return []HostState{Updated, Pending, Staged, Drifted, Updating, Degraded, PausedState, HeldState, Unreached}
+	return []HostState{Updated, Pending, Staged, Drifted, Updating, Degraded, PausedState, MaintenanceState, HeldState, Unreached}
 }
 
 // The states of a host.
 const (
-	Updated     HostState = "updated"     // the host matches, and is free
-	Pending     HostState = "pending"     // the host differs, and nothing is staged
-	Staged      HostState = "staged"      // the host differs, and the new OS is staged
-	Drifted     HostState = "drifted"     // the host has drift, which its pool only reports
-	Updating    HostState = "updating"    // a run holds the host
-	Degraded    HostState = "degraded"    // a run failed on the host, the host was rolled back, or its state is not understood
-	PausedState HostState = "paused"      // the host differs, and the inventory pauses it
-	HeldState   HostState = "held"        // a person holds the host, or its hold cannot be read
-	Unreached   HostState = "unreachable" // nothing is known about the host
+	Updated          HostState = "updated"     // the host matches, and is free
+	Pending          HostState = "pending"     // the host differs, and nothing is staged
+	Staged           HostState = "staged"      // the host differs, and the new OS is staged
+	Drifted          HostState = "drifted"     // the host has drift, which its pool only reports
+	Updating         HostState = "updating"    // a run holds the host
+	Degraded         HostState = "degraded"    // a run failed on the host, the host was rolled back, or its state is not understood
+	PausedState      HostState = "paused"      // the host differs, and the inventory pauses it
+	MaintenanceState HostState = "maintenance" // the inventory says that people work on the host
+	HeldState        HostState = "held"        // a person holds the host, or its hold cannot be read
+	Unreached        HostState = "unreachable" // nothing is known about the host
 )

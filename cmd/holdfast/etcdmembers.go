@@ -127,10 +127,10 @@ func (c memberChange) newMembersRun(ctx context.Context, s *site, args []string)
 	if spec.Managed.Hook != "" {
 		run.Hook = s.newHook(spec, members)
 	}
-	run.Paused = map[string]bool{}
+	run.LeftAlone = map[string]string{}
 	for _, h := range run.Members {
 		pool, _ := s.inv.Pool(h.Pool)
-		run.Paused[h.Name] = standing.FlagOf(h, pool) != standing.NoFlag
+		run.LeftAlone[h.Name] = (standing.View{}).Judge(h, pool, engine.Facts{}).DescribeFlag()
 	}
 	run.Prepare()
 	return run, nil

@@ -22,9 +22,10 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show the fleet by pool, its holds and its etcd clusters; complete or not",
 		Long: `status shows the state of every host: updated, pending, staged, drifted,
-updating, degraded, paused, held or unreachable. A host has drifted if it was
-changed since its configuration was applied, and its pool only reports that. It
-is paused if it differs, and the inventory pauses it. It is degraded if a run
+updating, degraded, paused, maintenance, held or unreachable. A host has drifted
+if it was changed since its configuration was applied, and its pool only reports
+that. It is paused if it differs, and the inventory pauses it. The inventory has
+the reason of a maintenance. A host is degraded if a run
 failed on it, if it was rolled back from the OS that it should run, or if its
 state is unclear. A pool is complete if all its hosts are updated; journals of
 this bastion tell since when. With --limit, status shows only these hosts, their

@@ -84,7 +84,7 @@ func hasLeadingZero(number string) bool { return len(number) > 1 && number[0] ==
 
 func (b *builder) readHost(n *node, name, id string) {
 	r := reader{scope: b.scope, node: n, id: id}
-	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), Retired: r.readBool("etcd_retired", false), NearCluster: r.readText("near_etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
+	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), Retired: r.readBool("etcd_retired", false), NearCluster: r.readText("near_etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), Maintenance: r.readText("maintenance"), Leaving: r.readBool("leaving", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
 	if !hostRule.MatchString(name) || len(name) > 253 || name == "all" {
 		b.addError(n.at, fmt.Sprintf("%q is not a valid host name", name), "use lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all is reserved")
 	}
@@ -101,11 +101,27 @@ func (b *builder) readHost(n *node, name, id string) {
 	if h.Retired {
 		b.retired = append(b.retired, retiredHost{n, h.Cluster})
 	}
+	b.checkFlags(n, h)
 	b.checkReference(n, "pool", h.Pool, "pool")
 	b.checkReference(n, "etcd_cluster", h.Cluster, "etcd_cluster")
 	b.checkReference(n, "near_etcd_cluster", h.NearCluster, "etcd_cluster")
 	if h.Cluster != "" && h.NearCluster != "" {
 		b.addError(n.args["near_etcd_cluster"].Expr.Range(), h.Name+" is a member of an etcd cluster", "remove near_etcd_cluster: a member is staged within the limits of its own cluster")
+	}
+}
+
+// maxReason is the largest size, in bytes, of the reason for a maintenance.
+const maxReason = 2000
+
+func (b *builder) checkFlags(n *node, h engine.Host) {
+	if len(h.Maintenance) > maxReason {
+		b.addError(n.args["maintenance"].Expr.Range(), fmt.Sprintf("maintenance has more than %d bytes", maxReason), "shorten the reason")
+	}
+	if h.Maintenance == "true" || h.Maintenance == "false" {
+		b.addError(n.args["maintenance"].Expr.Range(), "maintenance needs a reason", `write the reason, such as maintenance = "DIMM swap", or leave it out`)
+	}
+	if h.Leaving && h.Cluster != "" && !h.Retired {
+		b.addError(n.args["leaving"].Expr.Range(), h.Name+" is leaving, and a member of etcd cluster "+strconv.Quote(h.Cluster), "remove its member first: set etcd_retired = true, run holdfast etcd members apply, and then set leaving")
 	}
 }
 

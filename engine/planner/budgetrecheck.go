@@ -37,9 +37,11 @@ type Budgets struct {
 // facts.
 func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine.Plan) Budgets {
 	b := Budgets{
-		hosts: inv.Hosts, pools: map[string]string{}, limits: map[string]int{}, counted: map[string]int{},
+		pools: map[string]string{}, limits: map[string]int{}, counted: map[string]int{},
 		unavailable: map[string]bool{}, disruptedPools: map[string]bool{},
 	}
+	inv, _ = standing.WithoutLeaving(inv)
+	b.hosts = inv.Hosts
 	batch := map[string]bool{}
 	for _, name := range plan.Batches[0].Hosts {
 		batch[name] = true
@@ -53,7 +55,7 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 	for _, h := range inv.Hosts {
 		sizes[h.Pool]++
 		b.pools[h.Name] = h.Pool
-		if f, seen := facts[h.Name]; !seen || isUnavailable(f) {
+		if f, seen := facts[h.Name]; !seen || (standing.View{}).Judge(h, engine.Pool{}, f).IsUnavailable() {
 			b.unavailable[h.Name] = true
 		}
 		if b.unavailable[h.Name] {

@@ -36,7 +36,8 @@ func (m Maintenance) JudgeQuorum(c engine.Cluster, facts etcdfacts.ClusterFacts,
 	away := map[string]string{}
 	for _, f := range members {
 		// Every hold counts: only a run could adopt one, and the request of a person is no run.
-		if why := (standing.View{}).JudgeFacts(f).DescribeAbsence(); why != "" {
+		h, _ := m.Inventory.Host(f.Host)
+		if why := (standing.View{}).Judge(h, engine.Pool{}, f).DescribeAbsence(); why != "" {
 			away[f.Host] = why
 		}
 	}

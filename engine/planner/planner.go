@@ -10,11 +10,14 @@ import (
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/planner/approval"
 	"holdfast/engine/planner/rebootkind"
+	"holdfast/engine/standing"
 )
 
 // Input has everything on which a plan depends.
 type Input struct {
 	Request
+	leaving []engine.Host // hosts of the inventory that leave the site; Inventory does not have them any more
+
 	Facts    map[string]engine.Facts
 	Clusters map[string]etcdfacts.ClusterFacts
 	Run      string              // ID of the run that plans
@@ -94,7 +97,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 		Schema: engine.PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
 		Matching: survey.matching, Warnings: slices.Clip(survey.warnings), Drift: survey.drift,
 		Batches: schedule.planBatches(), Refusals: schedule.refusals,
-		Excluded:   append(slices.Clip(survey.excluded), schedule.blocked...),
+		Excluded: append(slices.Clip(survey.excluded), schedule.blocked...), Reserved: slices.Concat(survey.reserved, in.leavingHosts()),
 		Unfinished: findUnfinishedHosts(in, x, survey), LastRollout: x.last, Rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), CertificateProblems: in.certificateProblems(), Repair: in.Repair,
 	}
 	if len(p.Unfinished) > 0 {
@@ -103,7 +106,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}
-	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.describeEndedRollouts(x))
+	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.warnOfLeavingVoters(), in.describeEndedRollouts(x))
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.FullReboot = in.FullReboot
@@ -124,7 +127,10 @@ func (in Input) planningRun() engine.HoldOwner {
 	return engine.HoldOwner{Run: in.Run, Bastion: in.Bastion}
 }
 
+// withSelection also leaves out the hosts that leave the site.
 func (in Input) withSelection() Input {
+	rest, leaving := standing.WithoutLeaving(in.Inventory)
+	in.Inventory, in.leaving = rest, append(in.leaving, leaving...)
 	if in.Selected == nil {
 		in.Selected = func(engine.Host) bool { return true }
 	}

@@ -22,6 +22,9 @@ func NewStatus(in Input) engine.Status {
 	ofPool := map[string][]engine.HostStatus{}
 	for _, h := range in.Inventory.Hosts {
 		hs := in.hostStatus(h)
+		if r := in.judgeHost(h, in.Facts[h.Name]).Reservation(); r != nil {
+			s.Reserved = append(s.Reserved, *r)
+		}
 		pool := pools[h.Pool]
 		if digest := digestOf(in.Desired[h.Name].OS); pool.Total == 0 {
 			pool.OS = digest
@@ -35,6 +38,7 @@ func NewStatus(in Input) engine.Status {
 			s.Hosts = append(s.Hosts, hs)
 		}
 	}
+	s.Reserved = append(s.Reserved, in.leavingHosts()...)
 	for _, c := range in.Inventory.Clusters {
 		if facts, ok := in.Clusters[c.Name]; ok {
 			facts.Name = c.Name

@@ -16,6 +16,7 @@ type surveyResult struct {
 	work         []engine.HostPlan
 	matching     []string
 	excluded     []engine.Exclusion
+	reserved     []engine.Reservation
 	warnings     []string
 	drift        []engine.HostDrift
 	unavailable  map[string]string // hosts that count as unavailable, and why
@@ -47,6 +48,9 @@ func surveyHosts(in Input, x index) surveyResult {
 		st := in.judgeHost(h, f)
 		if st.RolloutProblem != "" {
 			s.addWarning("%s: %s is not believed: %s; its contents count as unknown; remove it from the host, and find out who wrote it", h.Name, hostscript.RolloutPath, st.RolloutProblem)
+		}
+		if r := st.Reservation(); r != nil {
+			s.reserved = append(s.reserved, *r)
 		}
 		why := st.Exclusion()
 		switch reason := st.Describe(); {
@@ -84,7 +88,7 @@ func (s *surveyResult) addWarning(format string, args ...any) {
 
 func (s *surveyResult) markUnavailable(h engine.Host, why engine.ExclusionKind) {
 	s.unavailable[h.Name] = string(why)
-	if why == engine.Held {
+	if why == engine.Held || why == engine.InMaintenance {
 		s.held[h.Name] = true
 	}
 }

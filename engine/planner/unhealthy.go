@@ -32,7 +32,10 @@ func describeMargin(c etcdfacts.ClusterFacts) string {
 }
 
 func (in Input) unhealthyClusters() []etcdfacts.UnhealthyCluster {
-	held := func(host string) bool { return in.Facts[host].Held() }
+	held := func(host string) bool {
+		h, _ := in.Inventory.Host(host)
+		return in.Facts[host].Held() || h.Maintenance != ""
+	}
 	var out []etcdfacts.UnhealthyCluster
 	for _, name := range ClustersConcerned(in) {
 		facts, seen := in.Clusters[name]

@@ -110,7 +110,7 @@ func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {
 	}
 	l.warnOfMirror(ctx, &plan)
 	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan})
-	if l.RefuseHeld && plan.HasExclusion(engine.Held) {
+	if l.RefuseHeld && (plan.HasExclusion(engine.Held) || plan.HasExclusion(engine.InMaintenance)) {
 		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and --on-held is refuse; nothing was touched", Kind: engine.HeldFailure}
 	}
 	if !plan.HasWork() {

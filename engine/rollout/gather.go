@@ -16,6 +16,7 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/planner"
+	"holdfast/engine/standing"
 )
 
 const (
@@ -53,7 +54,8 @@ func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {
 	var mu sync.Mutex
 	facts := make(map[string]engine.Facts, len(g.Inventory.Hosts))
 	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))
-	for _, h := range g.Inventory.Hosts {
+	inv, _ := standing.WithoutLeaving(g.Inventory)
+	for _, h := range inv.Hosts {
 		workers.Go(func() {
 			f := g.gatherAwaitedHost(ctx, h)
 			mu.Lock()
@@ -72,7 +74,7 @@ func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {
 func (g *gatherer) gatherAwaitedHost(ctx context.Context, h engine.Host) engine.Facts {
 	f := g.gatherHost(ctx, h)
 	run := g.Awaited[h.Name]
-	if run == "" || f.Reached() && !isGoingDown(f) {
+	if run == "" || h.Maintenance != "" || f.Reached() && !isGoingDown(f) {
 		return f
 	}
 	if _, before := g.waited.LoadOrStore(h.Name, true); before {

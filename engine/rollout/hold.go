@@ -74,7 +74,8 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	c, _ := r.Inventory.Cluster(cluster)
 	var away, foreign []string
 	for _, f := range r.gatherOtherMembers(ctx, hp.Host, cluster) {
-		st := standing.View{Run: r.holdOwner()}.JudgeFacts(f)
+		h, _ := r.Inventory.Host(f.Host)
+		st := standing.View{Run: r.holdOwner()}.Judge(h, engine.Pool{}, f)
 		if st.IsAway() {
 			away = append(away, f.Host)
 		}
@@ -105,6 +106,9 @@ func (g *gatherer) gatherOtherMembers(ctx context.Context, host, cluster string)
 	facts := make([]engine.Facts, len(members))
 	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))
 	for i, h := range members {
+		if facts[i] = (engine.Facts{Host: h.Name}); h.Leaving { // it counts as away, and nobody touches it
+			continue
+		}
 		workers.Go(func() { facts[i] = g.gatherHost(ctx, h) })
 	}
 	workers.Wait()

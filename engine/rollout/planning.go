@@ -89,7 +89,7 @@ func (p *planning) gatherSite(ctx context.Context) (Gathered, error) {
 	s.Clusters = p.gatherClusters(ctx, names)
 	p.noteEvent(event.Event{
 		Type:    event.HostsGathered,
-		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(p.Inventory.Hosts)),
+		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(s.Facts)),
 		Took:    engine.Duration(p.Clock.Now().Sub(began).Round(time.Millisecond)),
 	})
 	return s, ctx.Err()

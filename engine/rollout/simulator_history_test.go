@@ -176,7 +176,10 @@ func (h history) inventoryOf(i int) engine.Inventory {
 		}
 	}
 	for n := range inv.Hosts {
-		inv.Hosts[n].Paused = slices.Contains(paused, inv.Hosts[n].Name)
+		h := &inv.Hosts[n]
+		if h.Paused = slices.Contains(paused, h.Name); h.Paused && (i+n)%2 == 1 { // two ways to leave a host alone
+			h.Paused, h.Maintenance = false, "fans"
+		}
 	}
 	return inv
 }

@@ -4,6 +4,17 @@ import "holdfast/engine"
 
 // Describe tells people why the host is not free, and who may change that.
 func (s Standing) Describe() string {
+	held := s.describeKind()
+	switch {
+	case !s.isReserved():
+		return held
+	case s.Hold != nil || s.Kind == UnreadablyHeld:
+		return s.DescribeFlag() + "; " + held
+	}
+	return s.DescribeFlag()
+}
+
+func (s Standing) describeKind() string {
 	switch s.Kind {
 	case Unreached, UnreadablyHeld:
 		return s.Problem
@@ -44,6 +55,10 @@ func (s Standing) DescribeFlag() string {
 		return "the inventory pauses it"
 	case PausedPool:
 		return "the inventory pauses pool " + s.Pool
+	case UnderMaintenance:
+		return "maintenance in the inventory: " + s.Maintenance
+	case Leaving:
+		return "the inventory says that it is leaving"
 	case NoFlag:
 	}
 	return ""
@@ -51,6 +66,13 @@ func (s Standing) DescribeFlag() string {
 
 // DescribeAbsence continues a sentence that begins with the host: why it counts as unavailable. It returns "" for a free host.
 func (s Standing) DescribeAbsence() string {
+	switch s.Flag {
+	case UnderMaintenance:
+		return "is in maintenance (" + s.Maintenance + ")"
+	case Leaving:
+		return "is leaving"
+	case NoFlag, PausedHost, PausedPool:
+	}
 	switch s.Kind {
 	case Free:
 		return ""

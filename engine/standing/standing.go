@@ -33,11 +33,17 @@ const (
 	NoFlag Flag = iota
 	PausedHost
 	PausedPool
+	UnderMaintenance // people work on it, with the reason of engine.Host.Maintenance
+	Leaving          // it is being deleted
 )
 
 // FlagOf returns the flag of a host of a pool.
 func FlagOf(h engine.Host, p engine.Pool) Flag {
 	switch {
+	case h.Leaving:
+		return Leaving
+	case h.Maintenance != "":
+		return UnderMaintenance
 	case h.Paused:
 		return PausedHost
 	case p.Paused:
@@ -59,6 +65,8 @@ type Standing struct {
 	Kind Kind
 	Flag Flag
 
+	Maintenance string // reason of the flag UnderMaintenance
+
 	Hold      *engine.Hold
 	Ended     *engine.Hold // hold of a run that a person ended before a run saw the host whole again
 	Problem   string       // why the host is Unreached or UnreadablyHeld
@@ -75,7 +83,7 @@ type Standing struct {
 // Judge returns the standing of a host of a pool.
 func (v View) Judge(h engine.Host, p engine.Pool, f engine.Facts) Standing {
 	s := Standing{
-		Host: h.Name, Pool: h.Pool, Kind: v.judgeHold(f), Flag: FlagOf(h, p), rejected: f.Rejected,
+		Host: h.Name, Pool: h.Pool, Kind: v.judgeHold(f), Flag: FlagOf(h, p), Maintenance: h.Maintenance, rejected: f.Rejected,
 		Hold: f.Hold, Ended: f.Unproven, Problem: cmp.Or(f.Unreachable, f.HoldProblem), Expired: f.Expiry() == engine.HoldExpired, ClockSkew: f.DescribeClockSkew(),
 	}
 	s.Rollout, s.RolloutProblem = ReadRollout(f)
@@ -140,37 +148,44 @@ func (s Standing) Rejects(digest string) bool {
 	return digest != "" && s.booted != digest && slices.Contains(s.rejected, digest)
 }
 
-// IsUnavailable reports whether the host uses up budgets.
-func (s Standing) IsUnavailable() bool { return s.Kind != Free }
+// isReserved reports whether the inventory keeps every run off the host, even if the host matches.
+func (s Standing) isReserved() bool { return s.Flag == UnderMaintenance || s.Flag == Leaving }
 
-// IsAway reports whether the host may be down at any moment: it does not answer, or somebody holds it.
-func (s Standing) IsAway() bool { return s.Kind != Free && s.Kind != Unproven }
+// IsUnavailable reports whether the host uses up budgets. A leaving host does not, because no budget counts it.
+func (s Standing) IsUnavailable() bool {
+	return s.Flag == UnderMaintenance || s.Flag != Leaving && s.Kind != Free
+}
 
-// IsHeldByOther reports whether somebody else than the run of the View holds the host.
+// IsAway reports whether the host may be down at any moment: it does not answer, or somebody holds it, or the inventory reserves it.
+func (s Standing) IsAway() bool { return s.isReserved() || s.Kind != Free && s.Kind != Unproven }
+
+// IsHeldByOther reports whether somebody else than the run of the View holds the host, or the inventory reserves it.
 func (s Standing) IsHeldByOther() bool {
-	return s.IsAway() && s.Kind != Unreached && s.Kind != HeldByThisRun
+	return s.isReserved() || s.IsAway() && s.Kind != Unreached && s.Kind != HeldByThisRun
 }
 
 // MayAdopt reports whether the run of the View continues on the host in place of an earlier run.
 func (s Standing) MayAdopt() bool {
-	return s.Kind == HeldByThisRun || s.Kind == HeldByDeadRun || s.Kind == HeldByExpiredRun || s.Kind == Unproven
+	return !s.isReserved() && (s.Kind == HeldByThisRun || s.Kind == HeldByDeadRun || s.Kind == HeldByExpiredRun || s.Kind == Unproven)
 }
 
 // AdoptedRun returns the earlier run in whose place the run of the View continues, or "".
 func (s Standing) AdoptedRun() string {
 	switch {
+	case !s.MayAdopt():
+		return ""
 	case s.Kind == Unproven:
 		return s.Ended.Run
-	case s.MayAdopt():
-		return s.Hold.Run
 	}
-	return ""
+	return s.Hold.Run
 }
 
 // Exclusion returns why a plan does not compare the host, or "". A pause does not matter here, because a host that matches
 // needs no exclusion.
 func (s Standing) Exclusion() engine.ExclusionKind {
 	switch {
+	case s.isReserved():
+		return engine.InMaintenance
 	case s.Kind == Unreached:
 		return engine.Unreachable
 	case s.Kind == Free || s.MayAdopt():
@@ -186,6 +201,8 @@ func (s Standing) HasFailed() bool { return s.Hold != nil && s.Hold.Step != "" }
 // the state depends on a comparison.
 func (s Standing) State() engine.HostState {
 	switch {
+	case s.isReserved():
+		return engine.MaintenanceState
 	case s.Kind == Free:
 		return ""
 	case s.Kind == Unreached:
@@ -196,4 +213,39 @@ func (s Standing) State() engine.HostState {
 		return engine.Degraded
 	}
 	return engine.Updating
+}
+
+// Reservation returns who keeps runs off the host, or nil. A pause is none, because a paused host that matches needs no work.
+func (s Standing) Reservation() *engine.Reservation {
+	r := engine.Reservation{Host: s.Host, Reason: s.Describe()}
+	switch {
+	case s.Flag == Leaving:
+		r.Kind = engine.LeavingHost
+	case s.Flag == UnderMaintenance:
+		r.Kind = engine.FlaggedHost
+	case s.Exclusion() == engine.Held:
+		r.Kind = engine.HeldHost
+	default:
+		return nil
+	}
+	return &r
+}
+
+// WithoutLeaving returns the inventory without the hosts that leave the site, and these hosts. No plan, budget or state of the
+// site counts them.
+func WithoutLeaving(inv engine.Inventory) (engine.Inventory, []engine.Host) {
+	isLeaving := func(h engine.Host) bool { return h.Leaving }
+	if !slices.ContainsFunc(inv.Hosts, isLeaving) {
+		return inv, nil
+	}
+	var stay, leave []engine.Host
+	for _, h := range inv.Hosts {
+		if isLeaving(h) {
+			leave = append(leave, h)
+		} else {
+			stay = append(stay, h)
+		}
+	}
+	inv.Hosts = stay
+	return inv, leave
 }

@@ -92,25 +92,30 @@ func TestStandingAgrees(t *testing.T) {
 		if f.Unproven = draw("ended"); f.Unproven != nil && f.Unproven.Run == "" {
 			f.Unproven.Run = "r5"
 		}
-		h := engine.Host{Name: "h", Pool: "p", Paused: rapid.Bool().Draw(t, "paused")}
+		h := engine.Host{Name: "h", Pool: "p", Paused: rapid.Bool().Draw(t, "paused"), Maintenance: word("maintenance", "", "", "fans"), Leaving: rapid.Bool().Draw(t, "leaving")}
 		view := View{Run: engine.HoldOwner{Run: "r9", Bastion: "b"}, Dead: []string{"r1"}}
 		s, plain := view.Judge(h, engine.Pool{Name: "p", Paused: rapid.Bool().Draw(t, "pool paused")}, f), View{}.JudgeFacts(f)
+		isReserved := h.Leaving || h.Maintenance != ""
 		for text, broken := range map[string]bool{
-			"a host is away, and available":                         s.IsAway() && !s.IsUnavailable(),
+			"a host is away, and available":                         s.IsAway() && !s.IsUnavailable() && s.Flag != Leaving,
 			"a held host is not away":                               s.IsHeldByOther() && !s.IsAway(),
 			"a host is excluded, and a run may adopt it":            s.Exclusion() != "" && s.MayAdopt(),
-			"an available host is excluded":                         s.Exclusion() != "" && !s.IsUnavailable(),
+			"an available host is excluded":                         s.Exclusion() != "" && !s.IsUnavailable() && s.Flag != Leaving,
+			"a reserved host is adopted, or compared":               isReserved && (s.MayAdopt() || s.Exclusion() != engine.InMaintenance || !s.IsAway()),
+			"a host is reserved, and nothing says so":               (isReserved || s.Exclusion() == engine.Held) != (s.Reservation() != nil),
+			"a leaving host uses up budgets":                        s.Flag == Leaving && s.IsUnavailable(),
+			"a host in maintenance uses up no budget":               s.Flag == UnderMaintenance && !s.IsUnavailable(),
 			"an unavailable host is neither excluded nor adopted":   s.IsUnavailable() && s.Exclusion() == "" && !s.MayAdopt(),
 			"a run adopts a host, and no run":                       s.MayAdopt() != (s.AdoptedRun() != ""),
-			"an unavailable host has the state of a comparison":     s.IsUnavailable() != (s.State() != ""),
-			"an unavailable host has no description":                s.IsUnavailable() != (s.Describe() != "") || s.IsUnavailable() != (s.DescribeAbsence() != ""),
+			"an unavailable host has the state of a comparison":     (s.IsUnavailable() || isReserved) != (s.State() != ""),
+			"an unavailable host has no description":                (s.IsUnavailable() || isReserved) != (s.Describe() != "") || (s.Describe() != "") != (s.DescribeAbsence() != ""),
 			"a flag has no description":                             (s.Flag != NoFlag) != (s.DescribeFlag() != ""),
-			"views disagree about availability":                     s.IsUnavailable() != plain.IsUnavailable() || s.IsAway() != plain.IsAway(),
+			"views disagree about availability":                     !isReserved && (s.IsUnavailable() != plain.IsUnavailable() || s.IsAway() != plain.IsAway()),
 			"nobody's view adopts a living run":                     plain.Kind == HeldByThisRun || plain.Kind == HeldByDeadRun,
 			"a hold on another bastion is adopted before its end":   f.Hold != nil && f.Hold.Bastion == "c" && s.MayAdopt() && s.Kind != HeldByExpiredRun,
 			"the hold of a person is adopted":                       f.Hold != nil && f.Hold.Kind == engine.MaintenanceHold && s.MayAdopt(),
 			"a hold counts as expired by one of two clocks":         s.Kind == HeldByExpiredRun && !f.Hold.Expired(f.GatheredAt.Add(time.Hour)),
-			"a paused host counts as unavailable by its flag alone": s.Flag != NoFlag && s.Kind == Free && s.IsUnavailable(),
+			"a paused host counts as unavailable by its flag alone": s.Flag != NoFlag && s.Kind == Free && !isReserved && s.IsUnavailable(),
 		} {
 			if broken {
 				t.Errorf("%s: %+v, by %+v", text, s, f)
@@ -129,6 +134,46 @@ func TestFlags(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%v, %v: %q", c.host, c.pool, got)
 		}
+	}
+}
+
+// TestReservations: a reserved host is described by its flag, and by a hold that it has besides; a hold is a reservation, too.
+func TestReservations(t *testing.T) {
+	held := engine.Facts{Host: "h", Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@b", Reason: "fans"}}
+	for _, c := range []struct {
+		host  engine.Host
+		facts engine.Facts
+		kind  engine.ReservationKind
+		says  []string
+	}{
+		{engine.Host{Maintenance: "DIMM"}, engine.Facts{Unreachable: "no route"}, engine.FlaggedHost, []string{"maintenance in the inventory: DIMM"}},
+		{engine.Host{Maintenance: "DIMM"}, held, engine.FlaggedHost, []string{"maintenance in the inventory: DIMM", "ann@b"}},
+		{engine.Host{Leaving: true, Maintenance: "DIMM", Paused: true}, engine.Facts{}, engine.LeavingHost, []string{"leaving"}},
+		{engine.Host{Paused: true}, held, engine.HeldHost, []string{"ann@b", "fans"}},
+		{engine.Host{Paused: true}, engine.Facts{}, "", nil},
+		{engine.Host{}, engine.Facts{Unreachable: "no route"}, "", nil},
+	} {
+		r := View{}.Judge(c.host, engine.Pool{}, c.facts).Reservation()
+		if r == nil {
+			r = &engine.Reservation{}
+		}
+		for _, s := range c.says {
+			if !strings.Contains(r.Reason, s) {
+				t.Errorf("%+v: %q", c.host, r.Reason)
+			}
+		}
+		if r.Kind != c.kind || strings.Contains(r.Reason, "no route") {
+			t.Errorf("%+v: %+v", c.host, r)
+		}
+	}
+}
+
+// TestWithoutLeaving: the inventory that is left keeps the order, and the original stays as it is.
+func TestWithoutLeaving(t *testing.T) {
+	inv := engine.Inventory{Hosts: []engine.Host{{Name: "a"}, {Name: "b", Leaving: true}, {Name: "c"}}}
+	rest, leaving := WithoutLeaving(inv)
+	if len(rest.Hosts) != 2 || rest.Hosts[1].Name != "c" || len(leaving) != 1 || leaving[0].Name != "b" || len(inv.Hosts) != 3 || inv.Hosts[1].Name != "b" {
+		t.Errorf("%+v, %+v, %+v", rest, leaving, inv)
 	}
 }
 

@@ -118,8 +118,8 @@ func (r *Restore) doStep(ctx context.Context, s restore.State, step restore.Step
 // carryOut carries out a step, and returns a message about the outcome.
 func (r *Restore) carryOut(ctx context.Context, s restore.State, step restore.Step) (string, error) {
 	host, m := step.Host, *r.Run.Cluster.Managed
-	if r.Run.Paused[host] {
-		return "", pausedFailure(host, step.Action.String())
+	if why := r.Run.LeftAlone[host]; why != "" {
+		return "", leftAloneFailure(host, step.Action.String(), why)
 	}
 	if step.Action == restore.Preflight {
 		return r.checkHost(ctx, host), nil

@@ -72,7 +72,7 @@ func TestRestoreNeedsTheHolds(t *testing.T) {
 	}
 	hosts.foreign = false
 	r := newFakeRestore(hosts, &fakeEtcd{})
-	r.Run.Paused = map[string]bool{"b": true}
+	r.Run.LeftAlone = map[string]string{"b": "the inventory pauses it"}
 	if err := r.Apply(t.Context()); !errors.As(err, &f) || f.Kind != engine.RefusedFailure || len(hosts.done) > 0 {
 		t.Errorf("%v, done %v", err, hosts.done)
 	}

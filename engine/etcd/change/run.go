@@ -40,13 +40,13 @@ type Hook interface {
 
 // Run changes the members of one cluster.
 type Run struct {
-	Cluster engine.Cluster // managed
-	Members []engine.Host  // of the inventory that name the cluster
-	Owner   engine.HoldOwner
-	Holder  string
-	Dead    []string        // runs of this bastion that ended without releasing their holds
-	Paused  map[string]bool // hosts that the inventory pauses
-	Named   []string        // members that a person wants removed, by name or ID
+	Cluster   engine.Cluster // managed
+	Members   []engine.Host  // of the inventory that name the cluster
+	Owner     engine.HoldOwner
+	Holder    string
+	Dead      []string          // runs of this bastion that ended without releasing their holds
+	LeftAlone map[string]string // hosts that the inventory tells to leave alone, each with the reason
+	Named     []string          // members that a person wants removed, by name or ID
 
 	AnyVersion bool // a host may get a member although its etcd does not fit to the cluster
 
@@ -162,14 +162,14 @@ func failureOf(host, step string, err error) *engine.Failure {
 // nothingDone is the message of a step that is no longer the next.
 const nothingDone = "the cluster has changed meanwhile; nothing was done"
 
-func pausedFailure(host, step string) *engine.Failure {
-	return &engine.Failure{Host: host, Step: step, Kind: engine.RefusedFailure, Cause: "the host is paused in the inventory"}
+func leftAloneFailure(host, step, reason string) *engine.Failure {
+	return &engine.Failure{Host: host, Step: step, Kind: engine.RefusedFailure, Cause: "the host must be left alone: " + reason}
 }
 
 // carryOut carries out a step, and returns a message about the outcome.
 func (r *Run) carryOut(ctx context.Context, step membership.MemberStep) (string, error) {
-	if r.Paused[step.Host] {
-		return "", pausedFailure(step.Host, step.Action.String())
+	if why := r.LeftAlone[step.Host]; why != "" {
+		return "", leftAloneFailure(step.Host, step.Action.String(), why)
 	}
 	if needsHold(step.Action) {
 		next, err := r.takeHoldFor(ctx, step)

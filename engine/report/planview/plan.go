@@ -26,6 +26,7 @@ func Write(w io.Writer, p engine.Plan, style termtext.Style, verbose bool) error
 	if v.p.Play != "" {
 		v.writeLine("%s\n", v.style.Bold("Play "+v.p.Play))
 	}
+	_ = tables.WriteReservations(&v.b, v.p.Reserved, v.style) // writing to a strings.Builder never fails
 	v.writeRefusals()
 	v.writeUnfinished()
 	v.writeGroups()

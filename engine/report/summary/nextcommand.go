@@ -98,6 +98,8 @@ func awaitedLines(list []engine.Exclusion) []string {
 		switch x.Kind {
 		case engine.Paused:
 			line = "take paused out of the inventory"
+		case engine.InMaintenance:
+			line = "take maintenance out of the inventory, once the work is done"
 		case engine.Closed:
 			line = "wait until the maintenance window is open"
 		case engine.Held:

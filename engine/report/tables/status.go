@@ -17,6 +17,9 @@ import (
 // complete or not, then the hosts that are not updated, and the etcd clusters.
 func WriteStatus(w io.Writer, s engine.Status, style termtext.Style, verbose bool) error {
 	s = termtext.Safe(s)
+	if err := WriteReservations(w, s.Reserved, style); err != nil {
+		return err
+	}
 	head := []string{"POOL", "TOTAL"}
 	used := shownStates(s)
 	for _, state := range used {
@@ -91,12 +94,12 @@ func CountUpdated(pools []engine.PoolStatus) string {
 	return fmt.Sprintf("%d of %s updated", updated, termtext.FormatCount(total, "host", "hosts"))
 }
 
-// shownStates returns the states that have a column. The states pending and
-// drifted have a column only if a host is in them. All other states always have
+// shownStates returns the states that have a column. The states pending,
+// drifted and maintenance have a column only if a host is in them. All other states always have
 // a column, so that the table looks the same every day.
 func shownStates(s engine.Status) []engine.HostState {
 	return slices.DeleteFunc(engine.HostStates(), func(state engine.HostState) bool {
-		rare := state == engine.Pending || state == engine.Drifted
+		rare := state == engine.Pending || state == engine.Drifted || state == engine.MaintenanceState
 		return rare && !slices.ContainsFunc(s.Pools, func(p engine.PoolStatus) bool { return p.Counts[state] > 0 })
 	})
 }

@@ -28,7 +28,7 @@ func (r *Run) CheckPaused(h *Host) {
 
 func (w *Observer) isPaused(h *Host) bool {
 	now, _ := w.Inventory.Host(h.Name)
-	return w.poolOf(h).Paused || now.Paused
+	return w.poolOf(h).Paused || now.Paused || now.Maintenance != "" || now.Leaving
 }
 
 func (r *Run) checkBegin(h *Host) {
