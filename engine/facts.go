@@ -88,6 +88,10 @@ type Deployment struct {
 
 	SoftTarget bool `json:"soft_target,omitempty"` // somebody has prepared a soft reboot into it
 
+	// NoSoftTarget means that the deployment is staged, and that bootc does not report that
+	// the host can soft reboot into it.
+	NoSoftTarget bool `json:"no_soft_target,omitempty"`
+
 	// Compared means that the deployment is staged, and that the parts of its tree that
 	// rules.OSParts names were compared with the booted deployment. Differs has the paths
 	// of those that differ.
@@ -115,6 +119,15 @@ func (f Facts) Booted() *Deployment {
 // Staged returns the deployment that takes effect at the next reboot, or nil.
 func (f Facts) Staged() *Deployment {
 	return f.findDeployment(func(d Deployment) bool { return d.Staged })
+}
+
+// SoftTarget returns the digest of the deployment that a prepared soft reboot leads
+// into; "" if there is none, or it is not known.
+func (f Facts) SoftTarget() string {
+	if d := f.findDeployment(func(d Deployment) bool { return d.SoftTarget }); d != nil {
+		return d.Digest
+	}
+	return ""
 }
 
 // Ready reports whether the deployment with this digest and these kernel

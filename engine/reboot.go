@@ -45,6 +45,30 @@ type Reboot struct {
 	// Provisional means that the kind may still become FullReboot: the OS is not
 	// staged, so its kernel is not known.
 	Provisional bool `json:"provisional,omitempty"`
+
+	// Prepared is the kind of reboot that somebody else has prepared on the host; "": none.
+	// This reboot does not use it.
+	Prepared RebootKind `json:"prepared,omitempty"`
+
+	// PreparedOS is the digest of the OS that a prepared soft reboot leads into; "": not known.
+	PreparedOS string `json:"prepared_os,omitempty"`
+}
+
+// DescribePrepared returns the reboot that somebody else has prepared on the host, and
+// the command that undoes that; "" if there is none.
+func (r Reboot) DescribePrepared() string {
+	switch r.Prepared {
+	case SoftReboot:
+		into := ""
+		if r.PreparedOS != "" {
+			into = " into " + ShortDigest(r.PreparedOS)
+		}
+		return "somebody has prepared a soft reboot" + into + " on it, which ostree admin prepare-soft-reboot --reset 0 undoes"
+	case KexecReboot:
+		return "somebody has loaded a kernel for a kexec on it, which kexec --unload undoes"
+	default:
+		return ""
+	}
 }
 
 // RebootFacts are the facts of a host that decide about the kind of its reboots. The
@@ -53,6 +77,8 @@ type RebootFacts struct {
 	Systemd      int        `json:"systemd,omitempty"`       // version of systemd; 0: not known
 	CountsSoft   bool       `json:"counts_soft,omitempty"`   // systemd counts soft reboots (version 256), so that one can be recognised
 	Composefs    bool       `json:"composefs,omitempty"`     // the root file system is a composefs
+	Ostree       string     `json:"ostree,omitempty"`        // "ostree" and its version, with every driver; "": not known
 	PreparesSoft bool       `json:"prepares_soft,omitempty"` // ostree has prepare-soft-reboot; false also if the inventory does not say that the host has ostree
+	NoOstree     bool       `json:"no_ostree,omitempty"`     // composefs-rs, a backend of bootc, and not ostree, keeps the deployments
 	Prepared     RebootKind `json:"prepared,omitempty"`      // kind of reboot that somebody has prepared, so that systemctl reboot may become this kind; "": none
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -34,7 +35,9 @@ type bootcEntry struct {
 	Incompatible bool
 	Pinned       bool
 	DownloadOnly bool
-	Ostree       *struct {
+
+	SoftRebootCapable bool // since 1.7.0; into this entry, from the booted one
+	Ostree            *struct {
 		Checksum     string
 		DeploySerial uint32
 		Stateroot    string
@@ -74,17 +77,18 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 			f.Features = e.appendFeatures(d.Booted, f.Features)
 		}
 	}
-	keep(host.Status.Staged, func(d *engine.Deployment) { d.Staged = true })
+	keep(host.Status.Staged, func(d *engine.Deployment) { d.Staged, d.NoSoftTarget = true, !host.Status.Staged.SoftRebootCapable })
 	keep(host.Status.Booted, func(d *engine.Deployment) { d.Booted, d.Locked = true, false })
 	keep(host.Status.Rollback, func(d *engine.Deployment) { d.Rollback, d.Locked = true, false })
 	for i := range host.Status.OtherDeployments {
 		keep(&host.Status.OtherDeployments[i], func(d *engine.Deployment) { d.Locked = false })
 	}
+	f.Reboots.NoOstree = slices.Contains(f.Features, composefsBackend)
 	return f
 }
 
-// toDeployment combines the status of bootc with the lock that ostree reports,
-// because bootc before 1.12 does not report the lock.
+// toDeployment combines the status of bootc with what ostree alone reports: the target of a
+// prepared soft reboot, and before bootc 1.12 the lock.
 func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
 	d := engine.Deployment{Pinned: e.Pinned, Locked: e.DownloadOnly}
 	if e.Ostree != nil {
@@ -96,7 +100,7 @@ func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployme
 	}
 	for _, t := range fromOstree {
 		if t.ID == d.ID {
-			d.Locked = d.Locked || t.Locked
+			d.Locked, d.SoftTarget = d.Locked || t.Locked, t.SoftTarget
 		}
 	}
 	return d

@@ -90,7 +90,8 @@ func (module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	if err != nil {
 		return f
 	}
-	return readKernel(o, readSoftReboot(o, readStagedEtcd(o, tool.readStatus(o, readOstree(o, f)))))
+	f = checkBooted(o, tool.readStatus(o, readOstree(o, f)))
+	return readKernel(o, readSoftReboot(o, readStagedEtcd(o, f)))
 }
 
 // Diff compares the booted OS and its kernel arguments with the desired ones.

@@ -76,11 +76,8 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	if problem != "" {
 		f = withProblem(f, problem)
 	}
-	if problem := bootedProblem(o, f); problem != "" {
-		f = withProblem(f, problem)
-		for i := range f.Deployments {
-			f.Deployments[i].Booted = false
-		}
+	if out := o["ostree version"]; out.Code == 0 {
+		f.Reboots.Ostree, _ = yamlVersion("ostree", out.Stdout)
 	}
 	for i := range f.Deployments {
 		if strings.TrimSpace(o["ostree lock"].Stdout) == "locked" && f.Deployments[i].Staged {
@@ -110,6 +107,19 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 		f.Problems = shell.AppendProblem(f.Problems, problem)
 	}
 	f.FinalizeProblem = finalizeErr(text)
+	return f
+}
+
+// checkBooted takes the mark of the booted deployment away if the tool of the host names the wrong one.
+func checkBooted(o engine.Outputs, f engine.Facts) engine.Facts {
+	problem := bootedProblem(o, f)
+	if problem == "" {
+		return f
+	}
+	f = withProblem(f, problem)
+	for i := range f.Deployments {
+		f.Deployments[i].Booted = false
+	}
 	return f
 }
 

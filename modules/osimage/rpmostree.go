@@ -80,7 +80,7 @@ func (d rpmDeployment) toDeployment(fromOstree []engine.Deployment) engine.Deplo
 	for _, t := range fromOstree {
 		if t.ID == d.ID {
 			joined.Locked = joined.Locked || joined.Staged && t.Locked
-			joined.Rollback = t.Rollback
+			joined.Rollback, joined.SoftTarget = t.Rollback, t.SoftTarget
 		}
 	}
 	return joined

@@ -32,11 +32,16 @@ func (b *osHost) softOrder(d engine.Desired, fallback string) string {
 
 func newSoftHost(t *testing.T) *osHost {
 	b := newOSHost(t)
+	b.makeSoft()
+	b.Hold(engine.RunHold, "r1")
+	return b
+}
+
+// makeSoft gives the host programs that can soft reboot it.
+func (b *osHost) makeSoft() {
 	b.Write("ostree-version", "2026.4")
 	b.Write("systemd-version", "262")
 	b.Write("units/ostree-boot-complete.service", "active")
-	b.Hold(engine.RunHold, "r1")
-	return b
 }
 
 var softUpdate = engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}

@@ -3,6 +3,7 @@
 package rebootkind
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -34,13 +35,19 @@ func Decide(in Input) Decision {
 		return Decision{}
 	}
 	kind, reason, provisional := in.findLeast()
-	r := engine.Reboot{Kind: kind, Reason: reason, Least: kind, Chosen: in.Allowed.Soft != engine.NeverSoft, Provisional: provisional}
+	r := engine.Reboot{Kind: kind, Reason: reason, Least: kind, Chosen: in.Allowed.Soft != engine.NeverSoft, Provisional: provisional, Prepared: in.Facts.Reboots.Prepared}
+	if r.Prepared == engine.SoftReboot {
+		r.PreparedOS = in.Facts.SoftTarget()
+	}
 	switch {
 	case in.ForceFull:
 		r.Kind, r.Reason = engine.FullReboot, "--full-reboot asks for it"
 	case in.Allowed.Soft == engine.NeverSoft:
 		r.Kind, r.Reason = engine.FullReboot, "the pool allows no other kind"
 	case in.Allowed.Soft == engine.RequireSoft && !kind.SharesKernel():
+		if prepared := r.DescribePrepared(); prepared != "" {
+			reason += "; " + prepared
+		}
 		return Decision{Refusal: fmt.Sprintf(`its pool requires soft reboots, and a soft reboot is not enough or not possible: %s; allow a full one with reboot { soft = "auto" } or --full-reboot`, reason)}
 	}
 	return Decision{Reboot: &r}
@@ -88,18 +95,18 @@ func (in Input) findObstacle(bringsOS bool) string {
 	switch f := in.Facts; {
 	case in.OS == nil:
 		return "the inventory has no os block for it, so nothing shows whether its OS can soft reboot"
-	case in.OS.Driver != "ostree":
-		return "holdfast soft reboots only hosts with the driver ostree, not with " + in.OS.Driver
+	case f.Reboots.NoOstree:
+		return "ostree does not keep its deployments, and holdfast soft reboots only with ostree"
 	case !f.Reboots.CountsSoft && f.Reboots.Systemd == 0:
 		return "the version of its systemd is not known"
 	case !f.Reboots.CountsSoft:
 		return fmt.Sprintf("systemd %d does not count soft reboots, so that none could be recognised; systemd 256 does", f.Reboots.Systemd)
 	case !f.Reboots.PreparesSoft:
-		return f.Tool + " cannot prepare a soft reboot; ostree 2025.3 can"
+		return cmp.Or(f.Reboots.Ostree, "its ostree") + " cannot prepare a soft reboot; ostree 2025.3 can"
 	case f.Reboots.Prepared == engine.SoftReboot:
-		return "somebody has prepared a soft reboot on it, which ostree admin prepare-soft-reboot --reset undoes"
+		return "a soft reboot is prepared on it already"
 	case f.Reboots.Prepared != "":
-		return "somebody has loaded a kernel for a " + string(f.Reboots.Prepared) + " on it, which kexec --unload undoes"
+		return "a kernel is loaded on it for a " + string(f.Reboots.Prepared)
 	case bringsOS && !f.Reboots.Composefs:
 		return "its root file system is no composefs, without which ostree cannot soft reboot into another deployment"
 	}
@@ -118,6 +125,9 @@ func (in Input) compareStaged() (kind engine.RebootKind, reason string, provisio
 	case len(staged.Differs) > 0:
 		part := staged.Differs[len(staged.Differs)-1]
 		return engine.FullReboot, fmt.Sprintf("%s differs in the new OS: %s", part, rules.ClassOfOSPart(part).Reason), false
+	}
+	if staged.NoSoftTarget {
+		return engine.FullReboot, in.OS.Driver + " does not report that the host can soft reboot into the staged OS", false
 	}
 	return engine.SoftReboot, "the new OS has the kernel that runs", false
 }

@@ -58,19 +58,24 @@ func TestDecide(t *testing.T) {
 		"not compared":   {input(rules.OSImageClass), func(in *Input) { in.Facts.Deployments[0].Compared = false }, engine.FullReboot, "could not be compared"},
 		"no composefs":   {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.Composefs = false }, engine.FullReboot, "no composefs"},
 		"files without":  {input("other files"), func(in *Input) { in.Facts.Reboots.Composefs = false }, engine.SoftReboot, ""},
-		"Debian 13":      {input("other files"), func(in *Input) { in.Facts.Tool, in.Facts.Reboots.PreparesSoft = "ostree 2025.2", false }, engine.FullReboot, "ostree 2025.2 cannot prepare a soft reboot; ostree 2025.3 can"},
+		"Debian 13":      {input("other files"), func(in *Input) { in.Facts.Reboots.Ostree, in.Facts.Reboots.PreparesSoft = "ostree 2025.2", false }, engine.FullReboot, "ostree 2025.2 cannot prepare a soft reboot; ostree 2025.3 can"},
 		"Debian 12":      {input("other files"), func(in *Input) { in.Facts.Reboots.Systemd, in.Facts.Reboots.CountsSoft = 252, false }, engine.FullReboot, "systemd 252 does not count soft reboots"},
 		"no version":     {input("other files"), func(in *Input) { in.Facts.Reboots = engine.RebootFacts{} }, engine.FullReboot, "systemd is not known"},
 		"no os block":    {input("other files"), func(in *Input) { in.OS = nil }, engine.FullReboot, "no os block"},
-		"rpm-ostree":     {input("other files"), func(in *Input) { in.OS.Driver = "rpm-ostree" }, engine.FullReboot, "not with rpm-ostree"},
-		"bootc":          {input("other files"), func(in *Input) { in.OS.Driver = "bootc" }, engine.FullReboot, "not with bootc"},
-		"soft prepared":  {input("other files"), func(in *Input) { in.Facts.Reboots.Prepared = engine.SoftReboot }, engine.FullReboot, "prepare-soft-reboot --reset undoes"},
-		"kernel loaded":  {input("other files"), func(in *Input) { in.Facts.Reboots.Prepared = engine.KexecReboot }, engine.FullReboot, "kexec --unload undoes"},
-		"task":           {input("other files"), func(in *Input) { in.Changes[0].Task = true }, engine.FullReboot, "playbook"},
-		"unknown class":  {input(""), nil, engine.FullReboot, "nothing is known"},
-		"never":          {input("other files"), func(in *Input) { in.Allowed.Soft = engine.NeverSoft }, engine.FullReboot, "the pool allows no other kind"},
-		"--full-reboot":  {input("other files"), func(in *Input) { in.ForceFull, in.Allowed.Soft = true, engine.RequireSoft }, engine.FullReboot, "--full-reboot"},
-		"required":       {input("other files"), func(in *Input) { in.Allowed.Soft = engine.RequireSoft }, engine.SoftReboot, ""},
+		"rpm-ostree":     {input("os image"), func(in *Input) { in.OS.Driver = "rpm-ostree" }, engine.SoftReboot, "the new OS has the kernel that runs"},
+		"bootc":          {input("os image"), func(in *Input) { in.OS.Driver = "bootc" }, engine.SoftReboot, "the new OS has the kernel that runs"},
+		"bootc refuses": {input("os image"), func(in *Input) {
+			in.OS.Driver, in.Facts.Deployments[0].NoSoftTarget = "bootc", true
+		}, engine.FullReboot, "bootc does not report that the host can soft reboot"},
+		"composefs-rs":  {input("other files"), func(in *Input) { in.OS.Driver, in.Facts.Reboots.NoOstree = "bootc", true }, engine.FullReboot, "ostree does not keep its deployments"},
+		"no ostree":     {input("other files"), func(in *Input) { in.Facts.Reboots.PreparesSoft = false }, engine.FullReboot, "its ostree cannot prepare a soft reboot"},
+		"soft prepared": {input("other files"), func(in *Input) { in.Facts.Reboots.Prepared = engine.SoftReboot }, engine.FullReboot, "a soft reboot is prepared on it already"},
+		"kernel loaded": {input("other files"), func(in *Input) { in.Facts.Reboots.Prepared = engine.KexecReboot }, engine.FullReboot, "a kernel is loaded on it for a kexec"},
+		"task":          {input("other files"), func(in *Input) { in.Changes[0].Task = true }, engine.FullReboot, "playbook"},
+		"unknown class": {input(""), nil, engine.FullReboot, "nothing is known"},
+		"never":         {input("other files"), func(in *Input) { in.Allowed.Soft = engine.NeverSoft }, engine.FullReboot, "the pool allows no other kind"},
+		"--full-reboot": {input("other files"), func(in *Input) { in.ForceFull, in.Allowed.Soft = true, engine.RequireSoft }, engine.FullReboot, "--full-reboot"},
+		"required":      {input("other files"), func(in *Input) { in.Allowed.Soft = engine.RequireSoft }, engine.SoftReboot, ""},
 	} {
 		if c.edit != nil {
 			c.edit(&c.in)
@@ -117,6 +122,27 @@ func TestRequire(t *testing.T) {
 	}
 }
 
+// TestPrepared checks that a plan names the reboot that somebody else has prepared, whatever the pool
+// allows, and that a refusal has the command that undoes it.
+func TestPrepared(t *testing.T) {
+	for _, mode := range []engine.SoftRebootMode{engine.NeverSoft, engine.AutoSoft} {
+		in := input("other files")
+		in.Allowed.Soft, in.Facts.Reboots.Prepared, in.Facts.Deployments[0].SoftTarget = mode, engine.SoftReboot, true
+		if r := Decide(in).Reboot; r.Kind != engine.FullReboot || r.Prepared != engine.SoftReboot || r.PreparedOS != nextOS || !strings.Contains(r.DescribePrepared(), "into 222222222222 on it") {
+			t.Errorf("%q: %+v", mode, r)
+		}
+		in.Facts.Reboots.Prepared = engine.KexecReboot
+		if r := Decide(in).Reboot; r.Kind != engine.FullReboot || r.Prepared != engine.KexecReboot || r.PreparedOS != "" {
+			t.Errorf("%q: %+v", mode, r)
+		}
+	}
+	in := input("other files")
+	in.Allowed.Soft, in.Facts.Reboots.Prepared = engine.RequireSoft, engine.SoftReboot
+	if d := Decide(in); !strings.Contains(d.Refusal, "prepare-soft-reboot --reset 0 undoes; allow a full one") {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestLeast checks that a pool that allows only full reboots shows that a soft one would be enough.
 func TestLeast(t *testing.T) {
 	in := input("other files")
@@ -152,10 +178,10 @@ func drawInput(t *rapid.T) Input {
 			in.Changes[i].Actions = []engine.Action{{Type: engine.ReloadUnit, Unit: "x.service"}}
 		}
 	}
-	in.Facts.Reboots = engine.RebootFacts{CountsSoft: often("counts"), Composefs: often("composefs"), PreparesSoft: often("prepares")}
+	in.Facts.Reboots = engine.RebootFacts{CountsSoft: often("counts"), Composefs: often("composefs"), PreparesSoft: often("prepares"), NoOstree: !often("ostree")}
 	in.Facts.Reboots.Prepared = rapid.SampledFrom([]engine.RebootKind{"", "", "", engine.SoftReboot, engine.KexecReboot}).Draw(t, "prepared")
 	staged := &in.Facts.Deployments[0]
-	staged.Compared, staged.Locked, staged.Staged = often("compared"), often("locked"), often("staged")
+	staged.Compared, staged.Locked, staged.Staged, staged.NoSoftTarget = often("compared"), often("locked"), often("staged"), !often("soft target")
 	if !often("same") {
 		staged.Differs = []string{rapid.SampledFrom(rules.OSParts()).Draw(t, "part")}
 	}
@@ -185,10 +211,10 @@ func TestLaws(t *testing.T) {
 			}
 		}
 		r := in.Facts.Reboots
-		possible := in.OS != nil && in.OS.Driver == "ostree" && r.CountsSoft && r.PreparesSoft && r.Prepared == "" && (!brings || r.Composefs)
+		possible := in.OS != nil && !r.NoOstree && r.CountsSoft && r.PreparesSoft && r.Prepared == "" && (!brings || r.Composefs)
 		s := in.Facts.Deployments[0]
 		known := brings && s.Staged && s.Locked
-		if known && (!s.Compared || len(s.Differs) > 0) {
+		if known && (!s.Compared || len(s.Differs) > 0 || s.NoSoftTarget) {
 			enough = false
 		}
 		switch {

@@ -21,6 +21,12 @@ func TestDescribeReboot(t *testing.T) {
 		{&engine.Reboot{Kind: full, Least: soft, Reason: "r"}, "full reboot: r; a soft one would be enough"},
 		{&engine.Reboot{Kind: full, Least: soft, Reason: "r", Provisional: true}, "full reboot: r; a soft one would be enough if the new OS has the kernel that runs"},
 		{&engine.Reboot{Kind: full, Least: soft, Reason: "r", Chosen: true}, "full reboot: r; a soft one would be enough"},
+		{&engine.Reboot{Kind: full, Least: full, Reason: "r", Prepared: engine.KexecReboot}, "full reboot; somebody has loaded a kernel for a kexec on it, which kexec --unload undoes"},
+		{
+			&engine.Reboot{Kind: full, Least: full, Reason: "r", Chosen: true, Prepared: soft, PreparedOS: "0123456789abcdef"},
+			"full reboot: r; somebody has prepared a soft reboot into 0123456789ab on it, which ostree admin prepare-soft-reboot --reset 0 undoes",
+		},
+		{&engine.Reboot{Kind: soft, Least: soft, Reason: "r", Prepared: soft}, "soft reboot: r; somebody has prepared a soft reboot on it, which ostree admin prepare-soft-reboot --reset 0 undoes"},
 	} {
 		if got := DescribeReboot(c.reboot); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.reboot, got, c.want)
