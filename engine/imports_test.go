@@ -148,6 +148,7 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/clock":    nil, // the time, which knows nothing of hosts
 	"holdfast/engine/etcdfacts": {
 		"engine/report/htmlview":  "the page shows the quorum",
+		"engine/report/metrics":   "metrics have the problems and certificates of clusters",
 		"engine":                  "a plan and a status name unhealthy clusters",
 		"engine/connection":       "it gathers the facts of clusters",
 		"engine/etcd":             "it gathers the facts of one cluster",
@@ -165,6 +166,7 @@ var neighbours = map[string]map[string]string{
 	},
 	"holdfast/engine/event": {
 		"engine/report/htmlview":    "the page folds over the events",
+		"engine/report/metrics":     "metrics have the figures at the end of a run",
 		"engine/connection":         "a sample of a cluster is part of an event",
 		"engine/content":            "the progress of a transfer is part of an event",
 		"engine/etcd/change":        "a change of members emits events",

@@ -37,6 +37,7 @@ type applyFlags struct {
 	repair         []string
 	anyEtcdVersion bool
 	fullReboot     bool
+	metrics        string
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -63,7 +64,9 @@ A lost terminal counts as the first Ctrl-C.`,
 			if f.onHeld != "skip" && f.onHeld != "refuse" {
 				return fmt.Errorf("apply: --on-held must be skip or refuse, not %q", f.onHeld)
 			}
-			return applyRun{app: a, flags: f}.runApply(cmd.Context())
+			return recordMetrics(&a.console, "apply", f.metrics, func(m *metricsRecorder) error {
+				return applyRun{app: a, flags: f, metrics: m}.runApply(cmd.Context())
+			})
 		},
 	}
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
@@ -76,6 +79,7 @@ A lost terminal counts as the first Ctrl-C.`,
 	addRepair(cmd, &f.repair)
 	addAnyEtcdVersion(cmd, &f.anyEtcdVersion)
 	addFullReboot(cmd, &f.fullReboot)
+	addMetrics(cmd, &f.metrics)
 	f.book.addFlags(cmd)
 	return cmd
 }
@@ -83,8 +87,9 @@ A lost terminal counts as the first Ctrl-C.`,
 // applyRun carries out an inventory or a playbook.
 type applyRun struct {
 	*app
-	flags applyFlags
-	saved *engine.Plan // nil: the run plans itself
+	flags   applyFlags
+	saved   *engine.Plan // nil: the run plans itself
+	metrics *metricsRecorder
 }
 
 func (a applyRun) runApply(ctx context.Context) error {
@@ -101,7 +106,7 @@ func (a applyRun) runApply(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	if err := a.selectWork(s); err != nil {
+	if err := errors.Join(a.metrics.enterSite(s), a.selectWork(s)); err != nil {
 		return err
 	}
 	if err := a.canAsk(); err != nil {
@@ -132,7 +137,9 @@ func (a applyRun) runApply(ctx context.Context) error {
 	}
 	defer done()
 	a.gently(a.showsStopping())
+	s.run.NoteStatus = a.metrics.noteStatus
 	end := s.run.Apply(ctx)
+	a.metrics.figures.End = &end
 	if !watcher.ended { // if the journal cannot be written, the output lacks the end of the run
 		return failWith(end.Exit, errors.New(s.secrets.Hide(end.Verdict.Failures[0].Error())))
 	}

@@ -65,19 +65,26 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(signals.hard)
+	code = exitCodeOf(signals.hard, err)
+	var e *exitError
+	if err != nil && code != engine.ExitStopped && (!errors.As(err, &e) || e.err != nil) {
+		printError(stderr, err)
+	}
+	return code
+}
+
+// exitCodeOf returns the exit code of a command that ended with an error, or nil.
+// hard has ended if a person stopped the command at once.
+func exitCodeOf(hard context.Context, err error) engine.ExitCode {
 	var e *exitError
 	switch {
 	case err == nil:
 		return engine.ExitOK
-	case signals.hard.Err() != nil, errors.Is(err, context.Canceled):
+	case hard.Err() != nil, errors.Is(err, context.Canceled):
 		return engine.ExitStopped
 	case errors.As(err, &e):
-		if e.err != nil {
-			printError(stderr, e.err)
-		}
 		return e.code
 	}
-	printError(stderr, err)
 	return engine.ExitUsage
 }
 

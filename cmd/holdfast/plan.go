@@ -21,7 +21,7 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	var out string
+	var out, metrics string
 	var book playbookFlags
 	var over, retry, anyEtcd, full bool
 	var repair []string
@@ -43,10 +43,12 @@ outside of their window; 5: hosts are unreachable, and all others match.`,
 			if err := book.parseArgs(args); err != nil {
 				return err
 			}
-			return planRun{a}.runPlan(cmd.Context(), out, book, func(s *site) error {
-				s.run.OverIncomplete, s.run.RetryRejected, s.run.AnyEtcdVersion = over, retry, anyEtcd
-				s.run.FullReboot = full
-				return s.setRepairHosts(repair)
+			return recordMetrics(&a.console, "plan", metrics, func(m *metricsRecorder) error {
+				return planRun{a, m}.runPlan(cmd.Context(), out, book, func(s *site) error {
+					s.run.OverIncomplete, s.run.RetryRejected, s.run.AnyEtcdVersion = over, retry, anyEtcd
+					s.run.FullReboot = full
+					return s.setRepairHosts(repair)
+				})
 			})
 		},
 	}
@@ -55,6 +57,7 @@ outside of their window; 5: hosts are unreachable, and all others match.`,
 	addRepair(cmd, &repair)
 	addAnyEtcdVersion(cmd, &anyEtcd)
 	addFullReboot(cmd, &full)
+	addMetrics(cmd, &metrics)
 	book.addFlags(cmd)
 	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().StringVar(&out, "out", "", "save the plan to `FILE`, for apply --plan")
@@ -62,7 +65,10 @@ outside of their window; 5: hosts are unreachable, and all others match.`,
 }
 
 // planRun plans an inventory or a playbook, and shows the plans.
-type planRun struct{ *app }
+type planRun struct {
+	*app
+	metrics *metricsRecorder
+}
 
 func (r planRun) runPlan(ctx context.Context, out string, book playbookFlags, how func(*site) error) error {
 	r.otherVars = r.playbookVariables(book)
@@ -71,7 +77,7 @@ func (r planRun) runPlan(ctx context.Context, out string, book playbookFlags, ho
 		return err
 	}
 	defer s.close()
-	if err := errors.Join(how(s), r.readPlays(s, book)); err != nil {
+	if err := errors.Join(r.metrics.enterSite(s), how(s), r.readPlays(s, book)); err != nil {
 		return err
 	}
 	if out != "" && len(s.run.Plays) > 1 {
@@ -86,6 +92,9 @@ func (r planRun) runPlan(ctx context.Context, out string, book playbookFlags, ho
 	plans, sight, err := s.planAll(ctx)
 	if err != nil {
 		return err
+	}
+	if sight.Facts != nil {
+		r.metrics.noteStatus(s.newStatus(sight, nil))
 	}
 	r.warnOfHooks(s)
 	if out != "" {

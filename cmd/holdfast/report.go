@@ -62,7 +62,7 @@ func (p pageWriter) writeReport(name string) error {
 	}
 	out := cmp.Or(p.out, id+".html")
 	if out != "-" {
-		if err := checkFolder(out); err != nil {
+		if err := checkFolder("out", out); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
 	}
@@ -92,19 +92,19 @@ func (p pageWriter) writeReport(name string) error {
 	return nil
 }
 
-// checkFolder reports why a file cannot be written, before the journal is read.
-func checkFolder(file string) error {
+// checkFolder reports why the file that a flag names cannot be written, before anything else is done.
+func checkFolder(flag, file string) error {
 	dir := filepath.Dir(file)
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("cannot write %s: there is no folder %s; make it, or name another one with --out", file, dir)
+		return fmt.Errorf("cannot write %s: there is no folder %s; make it, or name another one with --%s", file, dir, flag)
 	case err != nil:
 		return fmt.Errorf("cannot write %s: %w", file, err)
 	case !info.IsDir():
-		return fmt.Errorf("cannot write %s: %s is not a folder; name another one with --out", file, dir)
+		return fmt.Errorf("cannot write %s: %s is not a folder; name another one with --%s", file, dir, flag)
 	case unix.Access(dir, unix.W_OK|unix.X_OK) != nil:
-		return fmt.Errorf("cannot write %s: you may not write to the folder %s; name another one with --out", file, dir)
+		return fmt.Errorf("cannot write %s: you may not write to the folder %s; name another one with --%s", file, dir, flag)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
+	var metrics string
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the fleet by pool, its holds and its etcd clusters; complete or not",
 		Long: `status shows the state of every host: updated, pending, staged, drifted,
@@ -34,16 +35,23 @@ pools and clusters.
 Exit status 0: all hosts are updated; 2: there is work to do, or drift; 3: an
 etcd cluster is unhealthy; 5: hosts are unreachable, and all others are updated.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStatus(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return recordMetrics(&a.console, "status", metrics, func(m *metricsRecorder) error { return a.runStatus(cmd.Context(), m) })
+		},
 	}
+	addMetrics(cmd, &metrics)
+	return cmd
 }
 
-func (a *app) runStatus(ctx context.Context) error {
+func (a *app) runStatus(ctx context.Context, metrics *metricsRecorder) error {
 	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	if err := metrics.enterSite(s); err != nil {
+		return err
+	}
 	history, err := s.inheritIfIdle()
 	if err != nil {
 		return err
@@ -51,15 +59,13 @@ func (a *app) runStatus(ctx context.Context) error {
 	if a.limit != "" {
 		s.narrowToSelected()
 	}
-	status := planner.NewStatus(planner.Input{
-		Request: planner.Request{Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn, Dead: s.run.Dead},
-		Facts:   s.run.GatherHosts(ctx), Clusters: s.run.GatherClusters(ctx), Run: s.run.ID, Bastion: s.run.Start.Bastion,
-	})
+	status := s.newStatus(rollout.Gathered{Facts: s.run.GatherHosts(ctx), Clusters: s.run.GatherClusters(ctx)}, s.selectFn)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if status.Limited = a.limit != ""; !status.Limited { // the history is about whole pools
 		status = history.WithSince(status)
+		metrics.noteStatus(status)
 	}
 	status = report.HideSensitive(status, s.loaded.Sensitive)
 	if a.json {
@@ -71,6 +77,14 @@ func (a *app) runStatus(ctx context.Context) error {
 		return err
 	}
 	return exitWith(planner.StatusVerdict(status).Exit)
+}
+
+// newStatus returns the state of the selected hosts, or of all hosts if selected is nil.
+func (s *site) newStatus(gathered rollout.Gathered, selected func(engine.Host) bool) engine.Status {
+	return planner.NewStatus(planner.Input{
+		Request: planner.Request{Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: selected, Dead: s.run.Dead},
+		Facts:   gathered.Facts, Clusters: gathered.Clusters, Run: s.run.ID, Bastion: s.run.Start.Bastion,
+	})
 }
 
 func (s *site) narrowToSelected() {

@@ -1,5 +1,5 @@
-// Package privatefile writes files that only their owner may read, into folders
-// that other accounts may write to, such as /tmp.
+// Package privatefile writes files into folders that other accounts may write to,
+// such as /tmp. Except with Publish, only their owner may read new files.
 package privatefile
 
 import (
@@ -14,17 +14,21 @@ import (
 // Write follows no link, and changes nothing in place:
 // a link or a pipe at the path is an error.
 func Write(path string, data []byte) error {
-	return write(path, data, false)
+	return write(path, data, 0o600, false)
 }
 
 // Replace is Write, but a file that exists keeps its mode, so that others who
 // may read it still can.
 func Replace(path string, data []byte) error {
-	return write(path, data, true)
+	return write(path, data, 0o600, true)
 }
 
-func write(path string, data []byte, keepMode bool) error {
-	mode := fs.FileMode(0o600)
+// Publish is Write for a file that every account may read. The file has the mode 0644.
+func Publish(path string, data []byte) error {
+	return write(path, data, 0o644, false)
+}
+
+func write(path string, data []byte, mode fs.FileMode, keepMode bool) error {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

@@ -83,6 +83,9 @@ func (e *ending) countPools(ctx context.Context, end *event.RunEnd) {
 		in.Clusters = e.gatherMissingClusters(ctx, in)
 	}
 	status := planner.NewStatus(in)
+	if e.NoteStatus != nil {
+		e.NoteStatus(status)
+	}
 	end.Pools, end.Complete = status.Pools, end.Verdict.And(planner.StatusVerdict(status)).Complete
 }
 

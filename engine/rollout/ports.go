@@ -32,7 +32,10 @@ type Ports struct {
 	Approve func(context.Context, engine.Plan) error // asks the operator; nil: the plan is approved
 	Step    func(context.Context, engine.Plan) error // asks the operator before each disruptive batch; nil: the batch is approved
 	Soft    context.Context                          // done at the first Ctrl-C; the second Ctrl-C ends the context of the call
-	Secrets textutil.Secrets                         // hidden in everything that hosts, events and people see
+
+	NoteStatus func(engine.Status) // gets the state of the whole site at the end of Apply, by the last facts, if the run knows it; nil: nobody asks
+
+	Secrets textutil.Secrets // hidden in everything that hosts, events and people see
 }
 
 // Script is a POSIX sh script for a host. It runs as root.

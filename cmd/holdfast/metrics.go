@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"holdfast/engine"
+	"holdfast/engine/clock"
+	"holdfast/engine/journal"
+	"holdfast/engine/privatefile"
+	"holdfast/engine/report"
+	"holdfast/engine/report/metrics"
+	"holdfast/engine/textutil"
+)
+
+func addMetrics(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "metrics", "", "at the end, write metrics to `FILE` for the textfile collector of node_exporter (docs/metrics.md); one file for each site")
+}
+
+// metricsRecorder collects the figures of one command.
+type metricsRecorder struct {
+	path    string // empty: no metrics are written
+	figures metrics.Figures
+	site    *site // nil: the inventory could not be read
+}
+
+// recordMetrics carries a command out, and writes its metrics, also if it fails. A
+// file that cannot be written is an error before the command begins. Later it is a
+// warning, which does not change the exit code.
+func recordMetrics(c *console, command, path string, run func(*metricsRecorder) error) error {
+	m := &metricsRecorder{path: path}
+	if path == "" {
+		return run(m)
+	}
+	if err := checkMetricsFile(path); err != nil {
+		return fmt.Errorf("%s: --metrics: %w", command, err)
+	}
+	m.figures.Command, m.figures.Began = command, clock.Real{}.Now()
+	err := run(m)
+	m.figures.Ended, m.figures.Exit = clock.Real{}.Now(), exitCodeOf(c.hard, err)
+	if failed := m.writeFile(); failed != nil {
+		c.printWarning("the metrics were not written: " + textutil.Printable(failed.Error()))
+	}
+	return err
+}
+
+func checkMetricsFile(path string) error {
+	if filepath.Ext(path) != ".prom" {
+		return fmt.Errorf("node_exporter reads only files whose names end in .prom; %s does not", path)
+	}
+	if err := checkFolder("metrics", path); err != nil {
+		return err
+	}
+	_, err := readMetrics(path)
+	return err
+}
+
+// enterSite names the site, and refuses a file that has the metrics of another site.
+func (m *metricsRecorder) enterSite(s *site) error {
+	m.site, m.figures.Site = s, s.inv.Site
+	if m.path == "" {
+		return nil
+	}
+	old, err := readMetrics(m.path)
+	if err == nil && old.Site() != "" && old.Site() != s.inv.Site {
+		err = fmt.Errorf("%s has the metrics of site %s; name another file for %s, or remove it", m.path, old.Site(), s.inv.Site)
+	}
+	return err
+}
+
+// noteStatus notes the state of the whole site, which commands with a limit do not know.
+func (m *metricsRecorder) noteStatus(s engine.Status) {
+	m.figures.Status, m.figures.StatusAt = &s, clock.Real{}.Now()
+}
+
+func (m *metricsRecorder) writeFile() error {
+	if m.figures.Status != nil { // the history includes this run
+		status := *m.figures.Status
+		if history, err := journal.ReadHistory(m.site.runsDir, m.site.inv.Site); err == nil {
+			status = history.WithSince(status)
+		}
+		status = report.HideSensitive(status, m.site.loaded.Sensitive)
+		m.figures.Status = &status
+	}
+	leave := lockFolder(filepath.Dir(m.path))
+	defer leave()
+	old, err := readMetrics(m.path)
+	if err != nil {
+		return err
+	}
+	text, err := old.Update(m.figures).Encode()
+	if err != nil {
+		return err
+	}
+	return privatefile.Publish(m.path, text)
+}
+
+// maxMetrics is the longest file of metrics, in bytes. Sites of ten thousand hosts
+// that are all held have files of about 5 MiB.
+const maxMetrics = 64 << 20
+
+// readMetrics reads the file that earlier commands of the site have left, if any. It
+// follows no link, and does not wait for a pipe.
+func readMetrics(path string) (metrics.File, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return metrics.File{}, nil
+	case errors.Is(err, unix.ELOOP):
+		return metrics.File{}, fmt.Errorf("%s is a link; name the file that it leads to, or remove the link", path)
+	case err != nil:
+		return metrics.File{}, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil {
+		return metrics.File{}, err
+	} else if !info.Mode().IsRegular() {
+		return metrics.File{}, fmt.Errorf("%s is not a regular file; name another one", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxMetrics+1))
+	if err != nil {
+		return metrics.File{}, err
+	}
+	if len(text) > maxMetrics {
+		return metrics.File{}, fmt.Errorf("%s is longer than %d MiB; remove it, or name another one", path, maxMetrics>>20)
+	}
+	old, err := metrics.Parse(text)
+	if err != nil {
+		return metrics.File{}, fmt.Errorf("%s: %w; remove it, or name another file", path, err)
+	}
+	return old, nil
+}
+
+// lockTimeout limits how long a command waits for another command of the site that
+// updates the file.
+const lockTimeout = 2 * time.Second
+
+// lockFolder keeps two commands from updating a file at the same time, in which case
+// one update would be lost. Another account may hold the lock. So after lockTimeout,
+// the command goes on without it.
+func lockFolder(dir string) (leave func()) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return func() {}
+	}
+	for end := time.Now().Add(lockTimeout); unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return func() { _ = f.Close() }
+}
