@@ -44,6 +44,27 @@ func casesWhileRebooting() map[string]failureCase {
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
 		},
+		"power cut after the order to reboot": {
+			breaks: func(s failureWorld) { s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-1").Reset) },
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1"},
+			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
+		},
+		"power cut after the order to soft reboot": {
+			breaks: func(s failureWorld) {
+				setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind = true })(s)
+				s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-1").Reset)
+			},
+			exit: engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(0), "": checkMatching},
+		},
+		"power lost after the order to soft reboot": {
+			breaks: func(s failureWorld) {
+				setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind = true })(s)
+				s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-1").PowerOff)
+			},
+			exit: engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s", "connection refused"},
+			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1"), "": checkUntouched},
+			repair: func(s failureWorld) { s.Host("etcd-1").PowerOn(); time.Sleep(time.Minute) },
+		},
 		"a soft reboot that does not come back": {
 			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.NoReturn = true, true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s", "connection refused"},

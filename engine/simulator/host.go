@@ -70,7 +70,7 @@ type Host struct {
 	booted, staged string
 	bootedAt       time.Time // when the host first ran booted; zero: since the start
 	previous       string    // the OS of its rollback deployment; "": none
-	next           string    // the OS that the host boots next; "": the running OS
+	next           string    // the finalized OS that the host boots next, also after a power cut; "": the running OS
 	locked         bool
 	staging        string
 	paces          []string // scripts that have sent a pace to the host
@@ -174,7 +174,9 @@ func (h *Host) comeUp(at time.Time) {
 		h.bootedAt = at
 		h.site.observe().CheckBooted(&h.law)
 	}
-	h.staged, h.locked = "", false
+	if !h.keepsKernel || !h.locked { // /run, which a soft reboot keeps, has the staged OS
+		h.staged, h.locked = "", false
+	}
 	h.setting.effect = h.setting.disk
 	h.etcd = false
 	if h.members.enabled {

@@ -14,10 +14,10 @@ import (
 func (h *Host) PowerOff() {
 	h.site.withLock(func(now time.Time) {
 		if h.up {
-			h.goes = time.Time{}
+			h.staged, h.goes = "", time.Time{}
 			h.goDown(now)
 		}
-		h.returns = time.Time{}
+		h.returns, h.keepsKernel = time.Time{}, false
 	})
 }
 

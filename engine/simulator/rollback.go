@@ -132,5 +132,6 @@ func (h *Host) bootsNext() {
 	if h.next != "" {
 		h.previous, h.booted, h.next = h.booted, h.next, ""
 		h.bootedAt = h.since
+		h.site.observe().CheckBooted(&h.law)
 	}
 }

@@ -167,10 +167,16 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	o.bastion.law().CheckReboot(&h.law, into)
 	h.site.addToLog("%s reboots %s into %s, %s", o.bastion.ID, h.Name, digest, o.kind)
 	h.reboots = append(h.reboots, digest)
-	h.goes, h.plain, h.goesSoftly = o.now.Add(h.traits.Shutdown), digest == plain, o.kind.SharesKernel() && !h.traits.Unprepared
-	if h.plain {
-		h.staged = ""
+	h.goes, h.plain = o.now.Add(h.traits.Shutdown), digest == plain
+	h.goesSoftly = o.kind.SharesKernel() && !h.traits.Unprepared && (h.plain || !h.traits.OldOS)
+	switch {
+	case h.plain && h.goesSoftly: // what is staged and locked stays so
+	case h.plain:
+		h.staged, h.locked = "", false
+	case h.goesSoftly: // the OS is finalized before the soft reboot is ordered
+		h.staged, h.locked, h.next = "", false, digest
+	default:
+		h.locked = false
 	}
-	h.locked = false
 	return rollout.Reply{}
 }
