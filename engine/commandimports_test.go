@@ -66,6 +66,14 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/etcd/metrics":             "it compares two scrapes",
 		"holdfast/engine/event":                    "it reads the journal of a run",
 	},
+	"cmd/holdfast-lab/internal/reboots": {
+		"holdfast/cmd/holdfast-lab/internal/image": "it updates to an image",
+		"holdfast/cmd/holdfast-lab/internal/lab":   "it measures hosts of the lab",
+		"holdfast/cmd/holdfast-lab/internal/probe": "it measures writes of a client",
+		"holdfast/cmd/holdfast-lab/internal/site":  "it writes an inventory",
+		"holdfast/cmd/holdfast-lab/internal/spec":  "it names hosts and clusters",
+		"holdfast/engine/event":                    "it reads the events of a run",
+	},
 	"cmd/holdfast-lab/internal/demo": {
 		"holdfast/cmd/holdfast-lab/internal/idle":  "a busy machine explains short delays",
 		"holdfast/cmd/holdfast-lab/internal/lab":   "it works on hosts of the lab",

@@ -18,7 +18,7 @@ import (
 
 func benchCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{Use: "bench", Short: "Measure holdfast on real hosts"}
-	cmd.AddCommand(benchEtcdIOCommand(open))
+	cmd.AddCommand(benchEtcdIOCommand(open), benchRebootsCommand(open))
 	return cmd
 }
 
