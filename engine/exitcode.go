@@ -12,7 +12,7 @@ const (
 	ExitUsage       ExitCode = 1 // usage or configuration error; nothing was touched
 	ExitWork        ExitCode = 2 // there is work to do; of apply: hosts have drifted, and their pools only report drift
 	ExitFailed      ExitCode = 3 // a roll-out stopped, a host failed, or the next step was not safe
-	ExitRefused     ExitCode = 4 // a hold, another run, a pause or an unfinished roll-out prevents the work
+	ExitRefused     ExitCode = 4 // a hold, another run, a setting of the inventory or an unfinished roll-out prevents the work
 	ExitUnreachable ExitCode = 5 // hosts could not be reached
 	ExitStopped     ExitCode = 6 // the person stopped the command
 )
@@ -38,11 +38,11 @@ func (f Findings) exitCode() ExitCode {
 		return ExitRefused
 	case len(f.Work) > 0:
 		return ExitWork
-	case f.hasExcluded(Held, InMaintenance, Paused, Closed):
+	case f.hasExcluded(Held, InMaintenance, Paused, Closed, NeedsFullReboot):
 		return ExitRefused
 	case f.hasExcluded(Unreachable):
 		return ExitUnreachable
-	case f.hasExcluded(Blocked):
+	case len(f.Excluded) > 0: // blocked, and no other host gives the reason
 		return ExitFailed
 	case len(f.Drift) > 0:
 		return ExitWork

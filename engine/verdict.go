@@ -31,8 +31,8 @@ type Verdict struct {
 // NewVerdict returns the verdict on findings. The first true statement of this
 // list decides: the person stopped the command; something failed, is unhealthy
 // or is not safe; an earlier roll-out is unfinished; there is work that can be
-// done now; a person keeps hosts from their work; hosts are unreachable; hosts
-// are blocked; there is drift that is only reported. docs/exit-codes.md has the
+// done now; a person or the inventory keeps hosts from their work; hosts are
+// unreachable; hosts are blocked; there is drift that is only reported. docs/exit-codes.md has the
 // same list.
 func NewVerdict(f Findings) Verdict {
 	exit := f.exitCode()

@@ -37,6 +37,7 @@ func TestVerdictOfEverything(t *testing.T) {
 		{"closed", out(engine.Closed)},
 		{"failed", out(engine.Failed)},
 		{"rolled back", out(engine.RolledBack)},
+		{"soft only", out(engine.NeedsFullReboot)},
 	}
 	for set := range 1 << len(parts) {
 		has := map[string]bool{}
@@ -91,7 +92,7 @@ func checkDemands(has map[string]bool) []demand {
 		{"1 is for usage", func(v engine.Verdict) bool { return v.Exit != 1 }},
 		{"6 is the person's", func(v engine.Verdict) bool { return (v.Exit == 6) == has["stopped"] }},
 		{"5 only says that hosts could not be reached", func(v engine.Verdict) bool {
-			return v.Exit != 5 || has["unreachable"] && !any("work", "held", "paused", "closed")
+			return v.Exit != 5 || has["unreachable"] && !any("work", "held", "paused", "closed", "soft only")
 		}},
 		{"2 says that there is work, or else only drift", func(v engine.Verdict) bool { return v.Exit != 2 || has["work"] || only("drift") }},
 	}
@@ -106,7 +107,7 @@ func checkDemands(has map[string]bool) []demand {
 		list = append(list, demand{"it is refused, whatever there is to do", is(4)})
 	case has["work"]:
 		list = append(list, demand{"work that can be done is said first", is(2)})
-	case any("held", "paused", "closed"):
+	case any("held", "paused", "closed", "soft only"):
 		list = append(list, demand{"a person keeps it from being done", is(4)})
 	case has["blocked"] && only("blocked", "drift"):
 		list = append(list, demand{"nobody knows why a host waits", is(3)})
