@@ -14,7 +14,7 @@ type Change struct {
 	Before      string   `json:"before"`         // state before, for people; secrets as digests
 	After       string   `json:"after"`
 	Rule        string   `json:"rule"`             // rule that demands these actions
-	Verb        string   `json:"verb,omitempty"`   // create, update or delete; "" for an OS
+	Verb        Verb     `json:"verb,omitempty"`   // "" for an OS
 	Reason      string   `json:"reason,omitempty"` // part of the resource that changes, and why the rule demands these actions
 	Task        bool     `json:"task,omitempty"`   // it is a task of a playbook, which runs once and is not part of the desired state
 	Drift       bool     `json:"drift,omitempty"`  // the host has changed, and its desired state has not
@@ -45,6 +45,16 @@ const (
 	UnitKind       Kind = "unit"            // systemd unit with its drop-ins, its enablement and its mask
 	UserKind       Kind = "user"            // user with password hash and SSH keys
 	GroupKind      Kind = "group"           // group
+)
+
+// Verb is the way in which a resource changes.
+type Verb string
+
+// The verbs.
+const (
+	Create Verb = "create" // it is created
+	Update Verb = "update" // it changes
+	Delete Verb = "delete" // it is removed
 )
 
 // String returns the kind as people read it: kernel argument.

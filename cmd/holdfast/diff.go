@@ -87,7 +87,7 @@ func (a *app) loadConfig(ctx context.Context, arg string) (resource.Config, erro
 	return loaded.Config, err
 }
 
-var marks = map[rules.Verb]string{rules.Create: "+", rules.Update: "~", rules.Delete: "-"}
+var marks = map[engine.Verb]string{engine.Create: "+", engine.Update: "~", engine.Delete: "-"}
 
 func writeDiff(w io.Writer, d rules.Diff) error {
 	if d.Equal() {

@@ -31,7 +31,6 @@ var meanings = map[string]string{
 	"Change.before":     "present value, for people; secrets as digests", "Change.after": "new value", "Change.rule": "rule that decides its actions",
 	"Change.module":   "kind of resource: `os` is staged and takes effect at the reboot, `config` is written to the running host",
 	"Change.resource": "`os`, or a kind and a name, such as `kernel argument nosmt`, `file /etc/chrony.conf`, `unit chronyd.service`, `user core`; `record`: only the host's record of its applied configuration",
-	"Change.verb":     "`create`, `update` or `delete`; missing for an OS",
 	"Change.reason":   "fields that change, and why the rule requires its actions",
 	"Change.drift":    "whether it undoes a change that somebody made on the host since its configuration was applied",
 	"Change.login":    "whether it may prevent the account of the run from logging in or becoming root: such a change is proved by a new login, on one host of each pool first",
@@ -208,8 +207,6 @@ var meanings = map[string]string{
 	"DiffAction": "An action, and the rules that require it.", "DiffAction.rules": "rules that require it; missing for `none`",
 	"DiffChange.kind": "kind of resource", "DiffChange.name": "path, or name of the unit, user, image or kernel argument", "DiffChange.verb": "how it changes",
 	"DiffChange.rule": "rule that decides its actions", "DiffChange.reason": "fields that change, and why the rule requires its actions; with `--explain`",
-	"DiffVerb":        "How a resource changes.",
-	"DiffVerb create": "it is created", "DiffVerb update": "it changes", "DiffVerb delete": "it is removed",
 
 	"ActionType none": "nothing", "ActionType drain": "move work off the host", "ActionType daemon-reload": "make systemd read its units again", "ActionType reload": "reload a unit",
 	"ActionType restart": "restart a unit", "ActionType reboot": "reboot the host",

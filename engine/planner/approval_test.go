@@ -57,7 +57,7 @@ func TestCheckFallback(t *testing.T) {
 // A changed resource must be in the state that the approved plan shows.
 func TestMoved(t *testing.T) {
 	none := engine.Action{Type: engine.NoAction}
-	change := func(before, verb string) engine.Plan {
+	change := func(before string, verb engine.Verb) engine.Plan {
 		return planOf(engine.Change{Kind: engine.FileKind, Resource: "file /a", Before: before, After: "2", Verb: verb}, false, none)
 	}
 	record := func(before string) engine.Plan {

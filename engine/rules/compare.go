@@ -78,14 +78,14 @@ func sortByKey[T any](list []T, key func(T) string) []T {
 	return list
 }
 
-func changeVerb[T any](was, is *T) Verb {
+func changeVerb[T any](was, is *T) engine.Verb {
 	switch {
 	case was == nil:
-		return Create
+		return engine.Create
 	case is == nil:
-		return Delete
+		return engine.Delete
 	}
-	return Update
+	return engine.Update
 }
 
 func newOrOld[T any](was, is *T) T {

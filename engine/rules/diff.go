@@ -5,21 +5,11 @@ import (
 	"holdfast/engine/resource"
 )
 
-// Verb is the kind of a change.
-type Verb string
-
-// The verbs.
-const (
-	Create Verb = "create"
-	Update Verb = "update"
-	Delete Verb = "delete"
-)
-
 // Change is one difference between two configurations.
 type Change struct {
 	Kind    engine.Kind             `json:"kind"`
 	Name    string                  `json:"name"` // path, unit, user, image, kernel argument …
-	Verb    Verb                    `json:"verb"`
+	Verb    engine.Verb             `json:"verb"`
 	Rule    string                  `json:"rule"`             // the rule that decided about the change, as in Action.Rules
 	Reason  string                  `json:"reason,omitempty"` // the changed parts, and the reason for the actions
 	Actions []engine.Action         `json:"-"`                // the actions that this change alone requests

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
 )
@@ -18,7 +19,7 @@ type refusedChanges struct {
 // refusal is one setting that differs.
 type refusal struct {
 	Name  string                  // storage.disks /dev/sda
-	Verb  Verb                    // the change that is not possible
+	Verb  engine.Verb             // the change that is not possible
 	Place resource.SourcePosition // position in the new configuration; for a deletion, in the old one
 }
 
@@ -38,10 +39,10 @@ func (r *refusedChanges) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-var fixedMessages = map[Verb]string{
-	Create: "is new, and cannot be created on a running host; remove it, or reinstall the host",
-	Update: "changed since the installation, and cannot be changed on a running host; revert the change, or reinstall the host",
-	Delete: "was removed, and cannot be undone on a running host; restore it, or reinstall the host",
+var fixedMessages = map[engine.Verb]string{
+	engine.Create: "is new, and cannot be created on a running host; remove it, or reinstall the host",
+	engine.Update: "changed since the installation, and cannot be changed on a running host; revert the change, or reinstall the host",
+	engine.Delete: "was removed, and cannot be undone on a running host; restore it, or reinstall the host",
 }
 
 func refuseFixed(old, new resource.Config) error {

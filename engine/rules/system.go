@@ -13,7 +13,7 @@ func (c *comparison) compareSystem(old, new resource.Config) {
 		c.addChange(Change{Kind: engine.OSKind, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
 	}
 	if was, is := kernelTypeOf(old), kernelTypeOf(new); was != is {
-		c.addChange(Change{Kind: engine.KernelTypeKind, Name: is, Verb: Update, Reason: "was " + was}, fixedDecision("kernel type"))
+		c.addChange(Change{Kind: engine.KernelTypeKind, Name: is, Verb: engine.Update, Reason: "was " + was}, fixedDecision("kernel type"))
 	}
 	c.compareKernelArgs(old, new)
 	if old.ExtensionsImage != new.ExtensionsImage {
@@ -27,30 +27,30 @@ func (c *comparison) compareSystem(old, new resource.Config) {
 }
 
 func (c *comparison) compareKernelArgs(old, new resource.Config) {
-	add := func(arg string, v Verb, why string) {
+	add := func(arg string, v engine.Verb, why string) {
 		c.addChange(Change{Kind: engine.KernelArgKind, Name: arg, Verb: v, Reason: why}, fixedDecision("kernel arguments"))
 	}
 	gone, was := splitCommon(old.KernelArgs, new.KernelArgs)
 	come, is := splitCommon(new.KernelArgs, old.KernelArgs)
 	for _, arg := range gone {
-		add(arg, Delete, "")
+		add(arg, engine.Delete, "")
 	}
 	for _, arg := range come {
-		add(arg, Create, "")
+		add(arg, engine.Create, "")
 	}
 	for i := range was { // both lists have these arguments, possibly in another order
 		if was[i] != is[i] {
-			add(is[i], Update, "moved within the kernel arguments")
+			add(is[i], engine.Update, "moved within the kernel arguments")
 		}
 	}
 	for _, arg := range sortUnique(new.NoKernelArgs) {
 		if !slices.Contains(old.NoKernelArgs, arg) && !slices.Contains(gone, arg) {
-			add(arg, Delete, "is forbidden")
+			add(arg, engine.Delete, "is forbidden")
 		}
 	}
 	for _, arg := range sortUnique(old.NoKernelArgs) {
 		if !slices.Contains(new.NoKernelArgs, arg) && !slices.Contains(come, arg) {
-			add(arg, Update, "is no longer forbidden")
+			add(arg, engine.Update, "is no longer forbidden")
 		}
 	}
 }
@@ -84,12 +84,12 @@ func kernelTypeOf(c resource.Config) string {
 	return c.KernelType
 }
 
-func stringVerb(was, is string) Verb {
+func stringVerb(was, is string) engine.Verb {
 	switch {
 	case was == "":
-		return Create
+		return engine.Create
 	case is == "":
-		return Delete
+		return engine.Delete
 	}
-	return Update
+	return engine.Update
 }

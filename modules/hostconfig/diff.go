@@ -217,7 +217,7 @@ func (x *configDiff) listChanges() []engine.Change {
 		}
 		list = append(list, engine.Change{
 			Module: engine.ConfigModule, Kind: c.Kind, Resource: c.Kind.String() + " " + x.nameOf(c.Name), Before: before, After: after,
-			Rule: c.Rule, Verb: string(c.Verb), Reason: c.Reason, Drift: x.subjects.isDrift(subject{c.Kind, c.Name}), Actions: c.Actions,
+			Rule: c.Rule, Verb: c.Verb, Reason: c.Reason, Drift: x.subjects.isDrift(subject{c.Kind, c.Name}), Actions: c.Actions,
 			Warnings: x.changeWarnings(c), Login: x.touchesLogin(c), RebootClass: c.Class,
 		})
 	}
@@ -234,7 +234,7 @@ func (x *configDiff) listChanges() []engine.Change {
 		before, why = "of another configuration", "the difference concerns no files, units, users or groups"
 	}
 	return []engine.Change{{
-		Module: engine.ConfigModule, Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: string(rules.Update), Reason: why, Warnings: x.args.stayingArgs(),
+		Module: engine.ConfigModule, Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: engine.Update, Reason: why, Warnings: x.args.stayingArgs(),
 		Rule: "built-in: a record changes nothing else", Actions: []engine.Action{{Type: engine.NoAction}},
 	}}
 }

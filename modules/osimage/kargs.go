@@ -84,7 +84,7 @@ func (w wantedArgs) computeChange(now []string) kernelArgs {
 // listChanges returns no change if computeChange returns none, and only then.
 func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
-	add := func(arg, before, after, verb, why string) {
+	add := func(arg, before, after string, verb engine.Verb, why string) {
 		list = append(list, engine.Change{
 			Module: engine.OSModule, Kind: engine.KernelArgKind, Resource: engine.KernelArgKind.String() + " " + textutil.Printable(arg), Before: before, After: after,
 			Rule: "fixed: kernel arguments", Verb: verb, Reason: why, Drift: drift, RebootClass: rules.KernelArgsClass,
@@ -96,14 +96,14 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 		was, is := countElement(now, arg), countElement(w.present, arg)
 		switch {
 		case was == is && slices.Contains(moved, arg):
-			add(arg, "out of order", "in order", "update", "the order of kernel arguments matters")
+			add(arg, "out of order", "in order", engine.Update, "the order of kernel arguments matters")
 		case was == is:
 		case was == 0:
-			add(arg, describeCount(arg, was), describeCount(arg, is), "create", "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Create, "")
 		case is == 0:
-			add(arg, describeCount(arg, was), describeCount(arg, is), "delete", "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Delete, "")
 		default:
-			add(arg, describeCount(arg, was), describeCount(arg, is), "update", "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Update, "")
 		}
 	}
 	return list

@@ -50,7 +50,7 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 				}
 				var said []string
 				for _, x := range w.listChanges(splitCommandLine(c.now), false) {
-					said = append(said, x.Verb+" "+strings.TrimPrefix(x.Resource, "kernel argument ")+": "+x.Before+" → "+x.After)
+					said = append(said, string(x.Verb)+" "+strings.TrimPrefix(x.Resource, "kernel argument ")+": "+x.Before+" → "+x.After)
 				}
 				if got := strings.Join(said, "; "); got != c.changes {
 					t.Errorf("says %s", got)

@@ -31,7 +31,7 @@ func (v *View) buildChanges() (*changesPart, int) {
 			room, left = room-shown, left+len(g.Changes)-shown
 			for _, c := range g.Changes[:shown] {
 				row.Changes = append(row.Changes, changeRow{
-					cmp.Or(c.Verb, "update"), c.Resource, termtext.ShortHashes(c.Before), termtext.ShortHashes(c.After),
+					string(cmp.Or(c.Verb, engine.Update)), c.Resource, termtext.ShortHashes(c.Before), termtext.ShortHashes(c.After),
 					planview.ActionNames(c.Actions), c.Rule, changeReason(c),
 				})
 			}

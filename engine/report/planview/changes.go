@@ -83,14 +83,15 @@ func (v *planView) writePair(b *strings.Builder, indent, what, why string) {
 	fmt.Fprintf(b, "%s%s%s%s\n", indent, what, space, v.style.Faint(why))
 }
 
-func (v *planView) verbMark(verb string) string {
+func (v *planView) verbMark(verb engine.Verb) string {
 	switch verb {
-	case "create":
+	case engine.Create:
 		return v.style.Green("+")
-	case "delete":
+	case engine.Delete:
 		return v.style.Red("-")
+	default: // an update, or an OS
+		return v.style.Yellow("~")
 	}
-	return v.style.Yellow("~")
 }
 
 func countVerbs(all, more []engine.Change) string {
@@ -98,14 +99,14 @@ func countVerbs(all, more []engine.Change) string {
 	if !several {
 		return ""
 	}
-	n := map[string]int{}
+	n := map[engine.Verb]int{}
 	for _, c := range more {
 		n[c.Verb]++
 	}
 	var parts []string
-	for _, verb := range []string{"create", "update", "delete"} {
+	for _, verb := range []engine.Verb{engine.Create, engine.Update, engine.Delete} {
 		if n[verb] == len(more) {
-			return ", all to " + verb
+			return ", all to " + string(verb)
 		}
 		if n[verb] > 0 {
 			parts = append(parts, fmt.Sprintf("%d to %s", n[verb], verb))

@@ -11,7 +11,7 @@ import (
 
 // ConfigChange returns a change of a resource of a configuration.
 func ConfigChange(verb, resource, rule string, actions []engine.Action) engine.Change {
-	c := engine.Change{Module: "config", Kind: kindOfResource(resource), Resource: resource, Verb: verb, Rule: rule, Actions: actions, Before: "sha256:1a2b3c4d5e6f 0644", After: "sha256:9f8e7d6c5b4a 0644"}
+	c := engine.Change{Module: "config", Kind: kindOfResource(resource), Resource: resource, Verb: engine.Verb(verb), Rule: rule, Actions: actions, Before: "sha256:1a2b3c4d5e6f 0644", After: "sha256:9f8e7d6c5b4a 0644"}
 	switch verb {
 	case "create":
 		c.Before = "absent"
@@ -71,7 +71,7 @@ func ConfigPlans() map[string]engine.Plan {
 	ca := ConfigChange("create", "file /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "built-in: /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", trust)
 	sysctl := ConfigChange("create", "file /etc/sysctl.d/90-mine.conf", NoRule, Reboot)
 	image := engine.Change{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147", Rule: "built-in: an OS image takes effect at a reboot", Actions: Reboot}
-	karg := engine.Change{Module: "os", Kind: "kernel argument", Resource: "kernel argument nosmt", Before: "absent", After: "nosmt", Rule: "fixed: kernel arguments", Verb: "create", Actions: Reboot}
+	karg := engine.Change{Module: "os", Kind: engine.KernelArgKind, Resource: "kernel argument nosmt", Before: "absent", After: "nosmt", Rule: "fixed: kernel arguments", Verb: "create", Actions: Reboot}
 	unit := withReason(ConfigChange("delete", "unit old.service", NoRule, Reboot), "no rule covers it")
 	batch := func(hosts ...string) engine.Batch {
 		return engine.Batch{Pools: []string{"worker"}, Hosts: hosts}
