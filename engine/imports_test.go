@@ -157,6 +157,7 @@ var neighbours = map[string]map[string]string{
 		"engine/etcd/membership":  "a change of members keeps the quorum",
 		"engine/etcd/pki":         "a profile has the role of a certificate",
 		"engine/etcd/restore":     "a restored cluster needs a quorum",
+		"engine/maintenance":      "a hold must leave a quorum",
 		"engine/event":            "a sample is made of the facts of a cluster",
 		"engine/planner":          "a cluster must be able to lose the hosts of a batch",
 		"engine/report/live":      "the view shows the quorum",
@@ -208,7 +209,7 @@ var neighbours = map[string]map[string]string{
 		"engine/rollout": "a run plans the request of a person",
 	},
 	"holdfast/engine/standing": {
-		"engine/maintenance": "a request of a person depends on the standing of hosts",
+		"engine/maintenance": "a request of a person depends on the standing of hosts, and on the quorum without them",
 		"engine/planner":     "plan, budgets, status and forecasts judge the standing of hosts",
 		"engine/rollout":     "the quorum check counts hosts that are away",
 	},

@@ -14,7 +14,29 @@ const (
 type MaintenancePlan struct {
 	Action MaintenanceAction `json:"action"`          // work that the person has asked for
 	Hosts  []HostMaintenance `json:"hosts,omitempty"` // work on each of the hosts
+
+	Notices []MaintenanceNotice `json:"notices,omitempty"` // to know before hosts are held
 }
+
+// MaintenanceNotice tells a person who holds hosts about the site.
+type MaintenanceNotice struct {
+	Kind  NoticeKind `json:"kind"`            // what the person should know
+	Run   string     `json:"run,omitempty"`   // ID of the run that it is about
+	Hosts []string   `json:"hosts,omitempty"` // hosts that it is about
+	Text  string     `json:"text"`            // a sentence for people
+}
+
+// NoticeKind is the kind of a notice.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	RunUnderWay       NoticeKind = "run-under-way"      // a run, of any bastion, works on hosts of the site
+	RunUnfinished     NoticeKind = "run-unfinished"     // a run has left holds: it failed, has ended, or its hold has expired
+	StagingUnderWay   NoticeKind = "staging-under-way"  // an OS is being staged, by a run of any bastion
+	UnfinishedRollout NoticeKind = "unfinished-rollout" // the last roll-out has not reached every host
+	QuorumAtRisk      NoticeKind = "quorum-at-risk"     // an etcd cluster has no voter to spare without the hosts
+)
 
 // HostMaintenance is the work on one host. A host with a failure has no steps.
 type HostMaintenance struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +11,6 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/journal"
 	"holdfast/engine/maintenance"
-	"holdfast/engine/planner"
-	"holdfast/engine/textutil"
 )
 
 type holdFlags struct {
@@ -31,10 +28,11 @@ writes to or reboots them, and they count as unavailable for budgets and etcd
 quorum. It never replaces another hold; --extend extends one of your own. A login
 on the host shows the holder and the reason.
 
-A staging in progress on the host is stopped. hold warns if a run of this bastion
-has the host in its plan, and if an etcd cluster has no more than its quorum
-without the hosts. It refuses if the cluster would lose its quorum. hold and release
-are journaled: holdfast runs lists them.`,
+A staging in progress on the host is stopped. hold reads the whole site first. It
+warns of every run that is under way, of an unfinished roll-out, of any bastion,
+and if an etcd cluster has no more than its quorum without the hosts. It refuses if
+the cluster would lose its quorum. hold and release are journaled: holdfast runs
+lists them.`,
 		Example: `  holdfast hold worker-03 --reason "DIMM swap" --ticket OPS-17 --for 4h
   holdfast hold worker-03 --extend --for 2d`,
 		Args: expectArgs(1, -1),
@@ -86,50 +84,31 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 		if err := a.setBastionIdentity(s); err != nil {
 			return request, err
 		}
-		return request, a.checkMayHold(ctx, s, f.force)
+		if _, err := s.inheritIfIdle(); err != nil {
+			return request, err
+		}
+		var err error
+		request.Runs, err = s.activeRuns()
+		return request, err
 	})
 }
 
-// checkMayHold warns if a run has the hosts in its plan. It returns an error if
-// an etcd cluster would have no quorum without these hosts.
-func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
+// activeRuns returns the roll-outs of this bastion that are under way on the site.
+func (s *site) activeRuns() ([]maintenance.ActiveRun, error) {
 	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	taken := s.selectedNames()
+	var active []maintenance.ActiveRun
 	for _, r := range runs {
-		planned, err := journal.PlannedHosts(s.runsDir, r)
-		if err != nil || r.Site != s.inv.Site {
+		if !r.UnderWay || r.Site != s.inv.Site || r.Maintenance != "" {
 			continue
 		}
-		if both := namesInBoth(planned, taken); len(both) > 0 {
-			fmt.Fprintf(a.stderr, "holdfast: warning: run %s of %s is under way and has %s in its plan; it excludes hosts that are held before it begins to work on them\n", r.ID, textutil.Printable(r.Holder), strings.Join(textutil.FoldNames(both), ", "))
+		planned, err := journal.PlannedHosts(s.runsDir, r)
+		if err != nil { // the run is named without its hosts
+			planned = nil
 		}
+		active = append(active, maintenance.ActiveRun{ID: r.ID, Holder: r.Holder, Hosts: planned})
 	}
-	m := planner.Maintenance{Inventory: s.inv, Hosts: taken}
-	for _, c := range m.Clusters() {
-		var names []string
-		for _, h := range s.inv.Members(c.Name) {
-			names = append(names, h.Name)
-		}
-		forecast, refused := m.JudgeQuorum(c, s.clusters.Gather(ctx, c.Name), s.run.ReadHolds(ctx, names))
-		switch {
-		case refused && !force:
-			return failWith(engine.ExitRefused, fmt.Errorf("refused: %s; nothing was held. --force holds them all the same", textutil.Printable(forecast.String())))
-		case forecast.LosesQuorum(), forecast.HasNoMargin():
-			fmt.Fprintf(a.stderr, "holdfast: warning: %s\n", textutil.Printable(forecast.String()))
-		}
-	}
-	return nil
-}
-
-func namesInBoth(a, b []string) []string {
-	var both []string
-	for _, name := range a {
-		if slices.Contains(b, name) {
-			both = append(both, name)
-		}
-	}
-	return both
+	return active, nil
 }

@@ -52,6 +52,9 @@ func (r *hostReport) addHost(code engine.ExitCode, host, message string, loud bo
 func (r *hostReport) Emit(e event.Event) error {
 	switch e.Type {
 	case event.MaintenancePlanned:
+		for _, n := range e.Maintenance.Notices {
+			fmt.Fprintf(r.app.stderr, "holdfast: warning: %s\n", textutil.Printable(n.Text))
+		}
 		for _, h := range e.Maintenance.Hosts {
 			if h.Found != "" && !r.app.json { // the outcome comes later
 				r.addHost(engine.ExitOK, h.Host, textutil.Printable(h.Found), h.Unreadable)

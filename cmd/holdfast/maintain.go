@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/journal"
 	"holdfast/engine/maintenance"
 	"holdfast/engine/report"
@@ -25,6 +26,11 @@ func (a *app) maintain(ctx context.Context, names []string, ask func(*site) (mai
 		return err
 	}
 	request.Hosts, request.Holder, request.Bastion = s.selectedNames(), s.run.Start.Holder, s.run.Start.Bastion
+	end, err := journal.MarkLiving(bastion.StateDir(), s.run.ID)
+	if err != nil {
+		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))
+	}
+	defer end()
 	written, err := journal.Create(s.runsDir, s.run.ID)
 	if err != nil {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))
@@ -32,12 +38,12 @@ func (a *app) maintain(ctx context.Context, names []string, ask func(*site) (mai
 	defer func() { _ = written.Close() }() // every event is on disk already
 	r := &hostReport{app: a}
 	s.run.Sink = report.Redactor{Secrets: s.secrets, To: &report.Journaled{Journal: written, View: r}}
-	end := s.run.Maintain(ctx, request)
+	outcome := s.run.Maintain(ctx, request)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if !r.ended { // the journal cannot be written
-		return failWith(end.Exit, errors.New(s.secrets.Hide(end.Verdict.Failures[0].Error())))
+		return failWith(outcome.Exit, errors.New(s.secrets.Hide(outcome.Verdict.Failures[0].Error())))
 	}
-	return r.endReport(s, end.Exit)
+	return r.endReport(s, outcome.Exit)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/clock"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
@@ -35,6 +36,7 @@ ID, it shows that run as a log would have it; --verbose shows every step.`,
 			if err != nil {
 				return err
 			}
+			journal.MarkUnderWay(runs, bastion.StateDir())
 			if a.json {
 				return a.printJSON(append([]journal.Run{}, runs...))
 			}

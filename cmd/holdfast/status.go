@@ -26,11 +26,10 @@ func (a *app) statusCommand() *cobra.Command {
 updating, degraded, paused, maintenance, held or unreachable. A host has drifted
 if it was changed since its configuration was applied, and its pool only reports
 that. It is paused if it differs, and the inventory pauses it. The inventory has
-the reason of a maintenance. A host is degraded if a run
-failed on it, if it was rolled back from the OS that it should run, or if its
-state is unclear. A pool is complete if all its hosts are updated; journals of
-this bastion tell since when. With --limit, status shows only these hosts, their
-pools and clusters.
+the reason of a maintenance. A host is degraded if a run failed on it, if it was
+rolled back from the OS that it should run, or if its state is unclear. A pool is
+complete if all its hosts are updated; journals of this bastion tell since when.
+With --limit, status shows only these hosts, their pools and clusters.
 
 Exit status 0: all hosts are updated; 2: there is work to do, or drift; 3: an
 etcd cluster is unhealthy; 5: hosts are unreachable, and all others are updated.`,

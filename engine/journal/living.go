@@ -56,6 +56,16 @@ func MarkLiving(state, run string) (end func(), err error) {
 	}, nil
 }
 
+// MarkUnderWay marks those runs as under way that have no end and that a process of this bastion carries out now, also if they do
+// not have the lock of a site: the work of people on holds needs none.
+func MarkUnderWay(runs []Run, state string) {
+	for i, r := range runs {
+		if r.End == nil && !r.UnderWay {
+			runs[i].UnderWay = isLiving(state, r.ID)
+		}
+	}
+}
+
 // isLiving reports whether a process of this bastion carries out the run now. If
 // this cannot be known, the run counts as living: nobody adopts its holds before
 // they expire.

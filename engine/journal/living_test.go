@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"holdfast/engine/event"
 )
 
 func newTestRun() string {
@@ -106,5 +108,26 @@ func TestLeftMarksDoNotLive(t *testing.T) {
 	}
 	if !isLiving(state, "20260302-100000-0123456789abcdef") {
 		t.Error("a run of which nothing can be known counts as dead")
+	}
+}
+
+// TestMaintenanceUnderWay: the work of a person, which has no lock of the site, is under way while its process lives.
+func TestMaintenanceUnderWay(t *testing.T) {
+	state, run, dead := t.TempDir(), newTestRun(), newTestRun()
+	end, err := MarkLiving(state, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func() []Run {
+		runs := []Run{{ID: run}, {ID: dead}, {ID: run, End: &event.RunEnd{}}}
+		MarkUnderWay(runs, state)
+		return runs
+	}
+	if runs := list(); !runs[0].UnderWay || runs[1].UnderWay || runs[2].UnderWay {
+		t.Errorf("%+v", runs)
+	}
+	end()
+	if runs := list(); runs[0].UnderWay {
+		t.Errorf("after its end: %+v", runs)
 	}
 }

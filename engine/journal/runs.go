@@ -32,7 +32,7 @@ type Run struct {
 	Steps       map[string]string        `json:"steps,omitempty"`     // the last step that began on each unfinished host
 	Rebooted    map[string]bool          `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
 	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
-	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process has the lock of the site
+	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
 }
 
 // ListRuns reads the journals in dir and returns their runs, the newest first.

@@ -21,13 +21,20 @@ type Request struct {
 	Ticket string // of a hold; "": an extended hold keeps its ticket
 	For    engine.Duration
 
-	Force       bool // extends and ends holds of others, too, and ends holds that cannot be read
+	Runs []ActiveRun // runs of this bastion that are under way
+
+	Force       bool // holds hosts although a quorum would be lost, extends and ends holds of others, too, and ends holds that cannot be read
 	AcceptUnits bool // accepts the units of released hosts as they are
 }
 
-// NeedsFacts reports whether the plan depends on the holds of the hosts. To hold a host needs no facts, because the script of the
-// hold refuses a held host.
-func (r Request) NeedsFacts() bool { return r.Action != engine.HoldHosts }
+// NeedsSite reports whether the plan depends on the whole site. All other requests depend on the holds of their hosts.
+func (r Request) NeedsSite() bool { return r.Action == engine.HoldHosts }
+
+// Observation has everything that was read for a request.
+type Observation struct {
+	Holds map[string]Observed // of the hosts of the request, by name, if it does not need the site
+	Site  Site                // if the request needs it
+}
 
 // Observed is the hold that was read from a host.
 type Observed struct {
@@ -38,18 +45,25 @@ type Observed struct {
 // timeout of each step. The scripts stop or start reboot helpers.
 const timeout = engine.Duration(3 * time.Minute)
 
-// NewPlan plans the request at the time now. seen has the facts of the hosts, by name, if the request needs them.
-func NewPlan(r Request, seen map[string]Observed, now time.Time) engine.MaintenancePlan {
+// NewPlan plans the request at the time now.
+func NewPlan(r Request, seen Observation, now time.Time) engine.MaintenancePlan {
 	p := engine.MaintenancePlan{Action: r.Action}
+	refusal := ""
+	if r.NeedsSite() {
+		p.Notices = seen.Site.findNotices(r.Hosts, r.Force)
+		if !r.Force {
+			refusal = seen.Site.findRefusal(r.Hosts)
+		}
+	}
 	for _, host := range r.Hosts {
 		var m engine.HostMaintenance
 		switch r.Action {
 		case engine.HoldHosts:
-			m = r.planHold()
+			m = r.planHold(refusal)
 		case engine.ExtendHolds:
-			m = r.planExtension(seen[host], now)
+			m = r.planExtension(seen.Holds[host], now)
 		case engine.ReleaseHosts:
-			m = r.planRelease(seen[host])
+			m = r.planRelease(seen.Holds[host])
 		}
 		m.Host = host
 		for i := range m.Steps {
@@ -60,7 +74,11 @@ func NewPlan(r Request, seen map[string]Observed, now time.Time) engine.Maintena
 	return p
 }
 
-func (r Request) planHold() engine.HostMaintenance {
+// planHold lets the script of the hold refuse a host that is held.
+func (r Request) planHold(refusal string) engine.HostMaintenance {
+	if refusal != "" {
+		return leaveAlone(engine.RefusedFailure, "refused: "+refusal+"; nothing was held. --force holds the hosts all the same")
+	}
 	take := engine.TakeHold{Kind: engine.MaintenanceHold, Reason: r.Reason, Ticket: r.Ticket, For: r.For}
 	return engine.HostMaintenance{Steps: []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &take}}}, Message: "held"}
 }
@@ -135,10 +153,14 @@ func (r Request) owns(h engine.Hold) bool { return h.IsOfPerson(r.Holder, r.Bast
 
 // ExitOf returns the exit code of a failure. A host that does not answer is no failure of the command.
 func ExitOf(f engine.Failure) engine.ExitCode {
-	if f.Kind == engine.UnreachableFailure {
+	switch f.Kind {
+	case engine.UnreachableFailure:
 		return engine.ExitUnreachable
+	case engine.RefusedFailure:
+		return engine.ExitRefused
+	default:
+		return f.Exit()
 	}
-	return f.Exit()
 }
 
 func leaveAlone(kind engine.FailureKind, cause string) engine.HostMaintenance {

@@ -26,6 +26,10 @@ func heldBy(kind engine.HoldKind, holder, bastion string, change ...func(*engine
 	return maintenance.Observed{Facts: engine.Facts{Host: "w-1", Hold: h}, Text: "the hold of " + holder}
 }
 
+func holdsOf(seen maintenance.Observed) maintenance.Observation {
+	return maintenance.Observation{Holds: map[string]maintenance.Observed{"w-1": seen}}
+}
+
 func stepOf(h engine.HostMaintenance) string {
 	if len(h.Steps) != 1 || h.Steps[0].On != h.Host || h.Steps[0].Timeout <= 0 {
 		return ""
@@ -78,7 +82,7 @@ func TestPlans(t *testing.T) {
 		"release my maintenance of an earlier run": {release, mine, false, true, "end hold", "released", ""},
 	} {
 		r := maintenance.Request{Action: c.action, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, For: engine.Duration(2 * time.Hour), Force: c.force, AcceptUnits: c.accept, Reason: "DIMM"}
-		p := maintenance.NewPlan(r, map[string]maintenance.Observed{"w-1": c.seen}, now)
+		p := maintenance.NewPlan(r, holdsOf(c.seen), now)
 		h := p.Hosts[0]
 		said, kind := h.Message, engine.FailureKind("")
 		if h.Failure != nil {
@@ -102,11 +106,11 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestHolds: a person holds every host that they name, and needs no facts for that.
+// TestHolds: a person holds every host that they name, after a look at the whole site.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	r := maintenance.Request{Action: engine.HoldHosts, Hosts: []string{"w-2", "w-1"}, Reason: "fans", Ticket: "OPS-1", For: engine.Duration(time.Hour)}
-	p := maintenance.NewPlan(r, nil, now)
+	p := maintenance.NewPlan(r, maintenance.Observation{}, now)
 	var hosts []string
 	for _, h := range p.Hosts {
 		hosts = append(hosts, h.Host)
@@ -115,7 +119,7 @@ func TestHolds(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 	}
-	if !slices.Equal(hosts, r.Hosts) || r.NeedsFacts() || p.Action != engine.HoldHosts {
+	if !slices.Equal(hosts, r.Hosts) || !r.NeedsSite() || p.Action != engine.HoldHosts {
 		t.Errorf("%+v", p)
 	}
 }
@@ -135,7 +139,7 @@ func TestNobodyTouchesAStrangersHold(t *testing.T) {
 			Action: engine.MaintenanceAction(word("action", "extend", "release")), Hosts: []string{"w-1"}, Holder: ann, Bastion: here,
 			For: engine.Duration(time.Hour), AcceptUnits: rapid.Bool().Draw(t, "accept"),
 		}
-		h := maintenance.NewPlan(r, map[string]maintenance.Observed{"w-1": seen}, now).Hosts[0]
+		h := maintenance.NewPlan(r, holdsOf(seen), now).Hosts[0]
 		f := seen.Facts
 		isMine := f.Hold != nil && f.HoldProblem == "" && f.Hold.IsOfPerson(ann, here)
 		acceptsFree := f.Hold == nil && f.HoldProblem == "" && r.AcceptUnits && r.Action == engine.ReleaseHosts

@@ -24,13 +24,26 @@ func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedH
 	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOtherRollout(in, s, *last) {
 		return nil
 	}
-	var out []engine.UnfinishedHost
+	return in.hostsBehind(x, *last)
+}
+
+func (in Input) hostsBehind(x index, roll engine.Rollout) (behind []engine.UnfinishedHost) {
 	for _, h := range in.Inventory.Hosts {
-		if late, ok := in.isBehind(x, h, *last); ok {
-			out = append(out, late)
+		if late, ok := in.isBehind(x, h, roll); ok {
+			behind = append(behind, late)
 		}
 	}
-	return out
+	return behind
+}
+
+// FindUnfinished returns the newest roll-out that hosts know, or nil, and the hosts that it has not reached.
+func FindUnfinished(in Input) (*engine.Rollout, []engine.UnfinishedHost) {
+	in = in.withSelection()
+	x := newIndex(in)
+	if x.last == nil {
+		return nil, nil
+	}
+	return x.last, in.hostsBehind(x, *x.last)
 }
 
 func (in Input) isBehind(x index, h engine.Host, roll engine.Rollout) (late engine.UnfinishedHost, ok bool) {

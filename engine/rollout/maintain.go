@@ -14,12 +14,14 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/hold"
 	"holdfast/engine/maintenance"
+	"holdfast/engine/planner"
+	"holdfast/engine/standing"
 )
 
 // Maintain plans the request of a person, journals the plan, and carries it out on several hosts at once. It changes no host that
 // the plan leaves alone, and needs no lock of the site: each step checks the hold that it changes.
 func (r *Run) Maintain(ctx context.Context, request maintenance.Request) event.RunEnd {
-	m := &maintainer{steps: newPlayLoop(r).steps}
+	m := &maintainer{gatherer: newGatherer(r), steps: newPlayLoop(r).steps}
 	start := r.Start
 	start.Maintenance = request.Action
 	if err := m.steps.emitEvent(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
@@ -35,30 +37,37 @@ func (r *Run) Maintain(ctx context.Context, request maintenance.Request) event.R
 	return end
 }
 
-// ReadHolds reads the holds of hosts for a person, in the order of the hosts. The facts have no other parts.
-func (r *Run) ReadHolds(ctx context.Context, hosts []string) []engine.Facts {
-	var facts []engine.Facts
-	for _, h := range newHostAccess(r).keepHoldsOfPeople().ReadAll(ctx, hosts) {
-		facts = append(facts, h.Facts)
-	}
-	return facts
-}
-
 // maintainer carries out the plan of a person.
 type maintainer struct {
+	gatherer *gatherer
 	steps    *stepRunner
 	failures failures
 }
 
-func (m *maintainer) observe(ctx context.Context, request maintenance.Request) map[string]maintenance.Observed {
-	seen := map[string]maintenance.Observed{}
-	if !request.NeedsFacts() {
-		return seen
+func (m *maintainer) observe(ctx context.Context, request maintenance.Request) maintenance.Observation {
+	if request.NeedsSite() {
+		return maintenance.Observation{Site: m.observeSite(ctx, request)}
 	}
+	seen := maintenance.Observation{Holds: map[string]maintenance.Observed{}}
 	for _, r := range m.steps.keepHoldsOfPeople().ReadAll(ctx, request.Hosts) {
-		seen[r.Facts.Host] = maintenance.Observed{Facts: r.Facts, Text: r.Text}
+		seen.Holds[r.Facts.Host] = maintenance.Observed{Facts: r.Facts, Text: r.Text}
 	}
 	return seen
+}
+
+// observeSite reads every host of the site, because runs of other bastions are known only by their holds and roll-outs.
+func (m *maintainer) observeSite(ctx context.Context, request maintenance.Request) maintenance.Site {
+	inv := m.steps.Inventory
+	var clusters []string
+	for _, c := range maintenance.ClustersOf(inv, request.Hosts) {
+		clusters = append(clusters, c.Name)
+	}
+	s := maintenance.Site{
+		Inventory: inv, Facts: m.gatherer.gatherHosts(ctx), Clusters: m.gatherer.gatherClusters(ctx, clusters),
+		View: standing.View{Run: m.steps.holdOwner(), Dead: m.steps.Dead}, Runs: request.Runs,
+	}
+	s.Rollout, s.Behind = planner.FindUnfinished(planner.Input{Request: m.steps.Request, Facts: s.Facts, Run: m.steps.ID, Bastion: m.steps.Start.Bastion})
+	return s
 }
 
 func (m *maintainer) carryOut(ctx context.Context, plan engine.MaintenancePlan) {

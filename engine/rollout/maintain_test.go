@@ -114,7 +114,7 @@ func TestMaintenanceWhoseAnswerIsLost(t *testing.T) {
 			b := site.Bastion(fmt.Sprint("person-", i))
 			lost := 0
 			b.Fault = func(c simulator.Call) simulator.Fault {
-				if c.Verb != "read hold" && lost == 0 {
+				if c.Verb != "read hold" && c.Verb != "probe" && lost == 0 {
 					lost++
 					return simulator.LostBack
 				}
@@ -140,4 +140,41 @@ func TestMaintenanceOfHostsThatAreOff(t *testing.T) {
 			t.Errorf("exit %d: %s: %s", end.Exit, text, findingsText(end))
 		}
 	})
+}
+
+// TestAPersonHearsOfOtherRuns: a person who holds a host hears of the run of another bastion, while it works, and after it has
+// failed, and of its unfinished roll-out.
+func TestAPersonHearsOfOtherRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workerFleet(4, setMaxUnavailable(1)))
+		ann, run := site.Bastion("person-1"), site.Bastion("run-1")
+		var during []engine.NoticeKind
+		run.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Host == "worker-0" && e.Step == "reboot" && during == nil {
+				maintainBy(ann, holdWorkers("worker-3"))
+				during = noticesOf(ann.Events())
+				site.Host("worker-0").Change(func(t *simulator.Traits) { t.Failing = []string{"app.service"} })
+			}
+		}
+		applyRun(run)
+		if want := []engine.NoticeKind{engine.RunUnderWay, engine.UnfinishedRollout}; !slices.Equal(during, want) {
+			t.Errorf("during the run: %q", during)
+		}
+		bob := site.Bastion("person-2")
+		maintainBy(bob, holdWorkers("worker-2"))
+		if after, want := noticesOf(bob.Events()), []engine.NoticeKind{engine.RunUnfinished, engine.UnfinishedRollout}; !slices.Equal(after, want) {
+			t.Errorf("after the run: %q", after)
+		}
+	})
+}
+
+func noticesOf(events []event.Event) (kinds []engine.NoticeKind) {
+	for _, e := range events {
+		if e.Maintenance != nil {
+			for _, n := range e.Maintenance.Notices {
+				kinds = append(kinds, n.Kind)
+			}
+		}
+	}
+	return kinds
 }

@@ -23,7 +23,7 @@ func (p *Writer) maintenanceText(e event.Event) string {
 	case event.RunStarted:
 		return p.eventText(e) + ": " + string(e.Start.Maintenance)
 	case event.MaintenancePlanned:
-		return p.foundText(e.Maintenance.Hosts)
+		return p.foundText(*e.Maintenance)
 	case event.HostDone:
 		return "  " + p.Style.Green(e.Host) + ": " + e.Message
 	case event.HostFailed:
@@ -39,10 +39,13 @@ func (p *Writer) maintenanceText(e event.Event) string {
 	return ""
 }
 
-// foundText returns the holds that were found, one a line.
-func (p *Writer) foundText(hosts []engine.HostMaintenance) string {
+// foundText returns the notices, and the holds that were found, one a line.
+func (p *Writer) foundText(plan engine.MaintenancePlan) string {
 	var found []string
-	for _, h := range hosts {
+	for _, n := range plan.Notices {
+		found = append(found, "  "+p.Style.Yellow("Warning:")+" "+n.Text)
+	}
+	for _, h := range plan.Hosts {
 		if h.Found != "" {
 			found = append(found, "  "+h.Host+": "+h.Found)
 		}

@@ -1,11 +1,10 @@
-package planner_test
+package maintenance
 
 import (
 	"testing"
 
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
-	"holdfast/engine/planner"
 )
 
 // TestQuorumDuringMaintenance checks the forecast for each state of a cluster,
@@ -46,8 +45,15 @@ func TestQuorumDuringMaintenance(t *testing.T) {
 		"a host without a voter":   {three, []string{"e-9"}, []engine.Facts{held}, false, false, true, `etcd cluster main: 2 of 3 voters would be left, the quorum is 2 (e-1 is held by bob@b2 since 0001-01-01 00:00 UTC for "fans")`},
 		"a cluster nobody can see": {etcdfacts.ClusterFacts{Name: "main", Problem: "no member answers"}, []string{"e-0"}, nil, true, true, false, "etcd cluster main: it is not known whether a quorum would be left: no member answers"},
 	} {
-		m := planner.Maintenance{Hosts: c.taken}
-		o, refused := m.JudgeQuorum(engine.Cluster{Name: "main", AllowOutage: c.outage}, c.facts, c.others)
+		s := Site{Clusters: map[string]etcdfacts.ClusterFacts{"main": c.facts}, Facts: map[string]engine.Facts{}}
+		for _, host := range []string{"e-0", "e-1", "e-2", "e-3", "e-4", "e-9"} {
+			s.Inventory.Hosts = append(s.Inventory.Hosts, engine.Host{Name: host, Cluster: "main"})
+			s.Facts[host] = engine.Facts{Host: host}
+		}
+		for _, f := range c.others {
+			s.Facts[f.Host] = f
+		}
+		o, refused := s.judgeQuorum(engine.Cluster{Name: "main", AllowOutage: c.outage}, c.taken)
 		if refused != c.refused || o.HasNoMargin() != c.tight || o.String() != c.text {
 			t.Errorf("%s: refused %v, tight %v: %s", name, refused, o.HasNoMargin(), o)
 		}
@@ -62,32 +68,11 @@ func TestClustersOfMaintenance(t *testing.T) {
 	}
 	for want, hosts := range map[string][]string{"": {"w-0"}, "b": {"b-1", "w-0"}, "ac": {"c-0", "a-0"}} {
 		got := ""
-		for _, c := range (planner.Maintenance{Inventory: inv, Hosts: hosts}).Clusters() {
+		for _, c := range ClustersOf(inv, hosts) {
 			got += c.Name
 		}
 		if got != want {
 			t.Errorf("%v: clusters %q, want %q", hosts, got, want)
-		}
-	}
-}
-
-// A hold belongs to a person on a bastion.
-func TestHoldsOfAPerson(t *testing.T) {
-	hold := func(kind engine.HoldKind, holder, bastion string) engine.Hold {
-		return engine.Hold{Kind: kind, Holder: holder, Bastion: bastion}
-	}
-	for _, c := range []struct {
-		hold engine.Hold
-		mine bool
-	}{
-		{hold(engine.MaintenanceHold, "ann@b1", thisBastion), true},
-		{hold(engine.MaintenanceHold, "ann@b1", ""), false},
-		{hold(engine.MaintenanceHold, "bob@b1", thisBastion), false},
-		{hold(engine.MaintenanceHold, "ann@b1", "other"), false},
-		{hold(engine.RunHold, "ann@b1", thisBastion), false},
-	} {
-		if got := c.hold.IsOfPerson("ann@b1", thisBastion); got != c.mine {
-			t.Errorf("%+v: %v", c.hold, got)
 		}
 	}
 }

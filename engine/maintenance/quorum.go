@@ -1,4 +1,4 @@
-package planner
+package maintenance
 
 import (
 	"fmt"
@@ -10,38 +10,34 @@ import (
 	"holdfast/engine/standing"
 )
 
-// Maintenance is a request of a person to hold hosts.
-type Maintenance struct {
-	Inventory engine.Inventory
-	Hosts     []string // hosts to hold
-}
-
-// Clusters returns the etcd clusters that one of the hosts names in the inventory.
-func (m Maintenance) Clusters() []engine.Cluster {
+// ClustersOf returns the etcd clusters that one of the hosts names in the inventory.
+func ClustersOf(inv engine.Inventory, hosts []string) []engine.Cluster {
 	var clusters []engine.Cluster
-	for _, c := range m.Inventory.Clusters {
-		if slices.ContainsFunc(m.Inventory.Members(c.Name), func(h engine.Host) bool { return slices.Contains(m.Hosts, h.Name) }) {
+	for _, c := range inv.Clusters {
+		if slices.ContainsFunc(inv.Members(c.Name), func(h engine.Host) bool { return slices.Contains(hosts, h.Name) }) {
 			clusters = append(clusters, c)
 		}
 	}
 	return clusters
 }
 
-// JudgeQuorum forecasts the quorum of a cluster while the hosts are held.
-// members are the facts of all hosts of the cluster, with their holds. refused
-// means that the hosts must not be held: a quorum would not be left, or nobody
-// knows whether it would. allow_outage of the cluster waives only the first
-// reason, for at most two voters.
-func (m Maintenance) JudgeQuorum(c engine.Cluster, facts etcdfacts.ClusterFacts, members []engine.Facts) (o QuorumForecast, refused bool) {
+// judgeQuorum forecasts the quorum of a cluster while the hosts are held.
+// refused means that the hosts must not be held: a quorum would not be left, or
+// nobody knows whether it would. allow_outage of the cluster waives only the
+// first reason, for at most two voters.
+func (s Site) judgeQuorum(c engine.Cluster, hosts []string) (o QuorumForecast, refused bool) {
+	facts, seen := s.Clusters[c.Name]
+	if !seen {
+		facts = etcdfacts.ClusterFacts{Name: c.Name, Problem: "it was not looked at"}
+	}
 	away := map[string]string{}
-	for _, f := range members {
+	for _, h := range s.Inventory.Members(c.Name) {
 		// Every hold counts: only a run could adopt one, and the request of a person is no run.
-		h, _ := m.Inventory.Host(f.Host)
-		if why := (standing.View{}).Judge(h, engine.Pool{}, f).DescribeAbsence(); why != "" {
-			away[f.Host] = why
+		if why := (standing.View{}).Judge(h, engine.Pool{}, s.factsOf(h)).DescribeAbsence(); why != "" {
+			away[h.Name] = why
 		}
 	}
-	o = forecastQuorum(facts, m.Hosts, away)
+	o = forecastQuorum(facts, hosts, away)
 	outageAllowed := c.AllowOutage && o.Voters <= 2 && o.Problem == ""
 	return o, o.LosesQuorum() && !outageAllowed
 }
