@@ -47,11 +47,11 @@ var rebootClasses = []RebootClass{
 		Name: "kernel", Paths: []string{"/usr/lib/modules"}, Least: engine.FullReboot,
 		Reason: "a soft reboot keeps the running kernel, its initramfs and its modules", Source: ostreeSource + "; " + softRebootManual,
 	},
-	{Name: KernelArgsClass, Least: engine.FullReboot, Reason: "the kernel reads its arguments when it boots", Source: ostreeSource},
+	{Name: KernelArgsClass, Paths: []string{"/usr/lib/bootc/kargs.d"}, Least: engine.FullReboot, Reason: "the kernel reads its arguments when it boots", Source: ostreeSource},
 	{Name: kernelTypeClass, Least: engine.FullReboot, Reason: "it is another kernel", Source: ostreeSource},
 	{Name: extensionsClass, Least: engine.FullReboot, Reason: "extensions may contain kernel modules", Source: careful},
 	{
-		Name: "boot loader", Paths: []string{"/boot", "/efi", "/etc/default/grub", "/etc/default/grub.d", "/etc/grub.d", "/etc/kernel", "/etc/dracut.conf", "/etc/dracut.conf.d", "/etc/initramfs-tools", "/etc/mkinitcpio.conf", "/etc/ostree"},
+		Name: "boot loader", Paths: []string{"/boot", "/efi", "/etc/default/grub", "/etc/default/grub.d", "/etc/grub.d", "/etc/kernel", "/etc/dracut.conf", "/etc/dracut.conf.d", "/etc/initramfs-tools", "/etc/mkinitcpio.conf", "/etc/ostree", "/usr/lib/ostree/prepare-root.conf"},
 		Least: engine.FullReboot, Reason: "a soft reboot passes through neither boot loader nor initramfs", Source: softRebootManual,
 	},
 	{
@@ -64,6 +64,7 @@ var rebootClasses = []RebootClass{
 			"/etc/NetworkManager", "/etc/nmstate", "/etc/systemd/network", "/etc/systemd/networkd.conf", "/etc/systemd/networkd.conf.d", "/etc/systemd/resolved.conf", "/etc/systemd/resolved.conf.d",
 			"/etc/sysconfig/network", "/etc/sysconfig/network-scripts", "/etc/network", "/etc/netplan", "/etc/wpa_supplicant", "/etc/openvswitch", "/etc/firewalld", "/etc/nftables", "/etc/nftables.conf", "/etc/iptables",
 			"/etc/sysconfig/nftables.conf", "/etc/sysconfig/iptables", "/etc/sysconfig/ip6tables", "/usr/lib/NetworkManager",
+			"/usr/lib/systemd/network", "/usr/lib/systemd/networkd.conf", "/usr/lib/systemd/networkd.conf.d", "/usr/lib/systemd/resolved.conf", "/usr/lib/systemd/resolved.conf.d", "/usr/lib/netplan", "/usr/lib/firewalld",
 		},
 		Units: []string{"NetworkManager*", "nm-*", "nmstate*", "systemd-networkd*", "systemd-network-generator*", "systemd-resolved*", "networking.service", "network.service", "wpa_supplicant*", "ovs*", "openvswitch*", "firewalld*", "nftables*", "iptables*", "ip6tables*"}, Least: engine.FullReboot,
 		Reason: "the kernel keeps interfaces, addresses and filters, and a changed network always gets a full reboot", Source: "the Machine Config Operator, which always reboots for it",
@@ -77,16 +78,16 @@ var rebootClasses = []RebootClass{
 		Least: engine.FullReboot, Reason: "devices keep the firmware that their driver has loaded", Source: softRebootManual,
 	},
 	{
-		Name: "kernel settings", Paths: []string{"/etc/sysctl.d", "/etc/sysctl.conf", "/etc/tmpfiles.d", "/etc/sysfs.conf", "/etc/sysfs.d", "/usr/lib/sysctl.d"},
+		Name: "kernel settings", Paths: []string{"/etc/sysctl.d", "/etc/sysctl.conf", "/etc/tmpfiles.d", "/etc/sysfs.conf", "/etc/sysfs.d", "/usr/lib/sysctl.d", "/usr/lib/tmpfiles.d"},
 		Units: []string{"systemd-sysctl*", "systemd-tmpfiles*"}, Least: engine.FullReboot,
 		Reason: "settings below /proc/sys and /sys that no file sets any more keep their values, and /run keeps its files", Source: softRebootManual,
 	},
 	{
-		Name: "devices", Paths: []string{"/etc/udev", "/etc/hwdb.d"}, Units: []string{"systemd-udev*"},
+		Name: "devices", Paths: []string{"/etc/udev", "/etc/hwdb.d", "/usr/lib/udev/rules.d", "/usr/lib/udev/hwdb.d"}, Units: []string{"systemd-udev*"},
 		Least: engine.FullReboot, Reason: "devices that are there keep their names and owners", Source: careful,
 	},
 	{
-		Name: "storage", Paths: []string{"/etc/crypttab", "/etc/cryptsetup-keys.d", "/etc/clevis", "/etc/fstab", "/etc/lvm", "/etc/multipath", "/etc/multipath.conf", "/etc/mdadm.conf", "/etc/mdadm", "/etc/iscsi", "/etc/nvme", "/etc/stratis", "/etc/zfs", "/etc/systemd/zram-generator.conf"},
+		Name: "storage", Paths: []string{"/etc/crypttab", "/etc/cryptsetup-keys.d", "/etc/clevis", "/etc/fstab", "/etc/lvm", "/etc/multipath", "/etc/multipath.conf", "/etc/mdadm.conf", "/etc/mdadm", "/etc/iscsi", "/etc/nvme", "/etc/stratis", "/etc/zfs", "/etc/systemd/zram-generator.conf", "/usr/lib/systemd/zram-generator.conf"},
 		Units: []string{"*.mount", "*.automount", "*.swap", "systemd-cryptsetup*", "multipath*", "iscsi*", "lvm2*", "mdadm*", "nvme*"}, Least: engine.FullReboot,
 		Reason: "devices and file systems that are in use stay open", Source: softRebootManual,
 	},
@@ -188,8 +189,8 @@ func classOfUnit(name string) string {
 }
 
 // OSParts returns the paths in the tree of an OS that are compared before a soft
-// reboot into it, without /: files and folders of /usr/lib and /usr/etc that belong
-// to a class.
+// reboot into it: files and folders of /usr/lib and /usr/etc that belong to a class.
+// Each of them is in one of these two folders, or in a folder of them.
 func OSParts() []string {
 	var parts []string
 	for _, c := range rebootClasses {
@@ -197,7 +198,7 @@ func OSParts() []string {
 			if rest, ok := strings.CutPrefix(p, "/etc/"); ok {
 				p = "/usr/etc/" + rest
 			}
-			if dir, _ := path.Split(p); dir == "/usr/etc/" || dir == "/usr/lib/" {
+			if isInTree(p, "/usr/etc") || isInTree(p, "/usr/lib") {
 				parts = append(parts, p)
 			}
 		}

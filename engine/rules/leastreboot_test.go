@@ -3,6 +3,7 @@ package rules
 import (
 	"flag"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -112,12 +113,15 @@ func TestCompareSetsRebootClasses(t *testing.T) {
 // that a soft reboot is enough for none of them.
 func TestOSParts(t *testing.T) {
 	parts := OSParts()
-	for _, want := range []string{"/usr/lib/modules", "/usr/lib/firmware", "/usr/lib/sysctl.d", "/usr/lib/modprobe.d", "/usr/etc/selinux", "/usr/etc/NetworkManager", "/usr/etc/crypttab", "/usr/etc/sysctl.d"} {
+	for _, want := range []string{"/usr/lib/modules", "/usr/lib/firmware", "/usr/lib/sysctl.d", "/usr/lib/modprobe.d", "/usr/etc/selinux", "/usr/etc/NetworkManager", "/usr/etc/crypttab", "/usr/etc/sysctl.d", "/usr/etc/crypto-policies/state", "/usr/etc/systemd/network", "/usr/lib/systemd/network", "/usr/etc/sysconfig/network", "/usr/lib/bootc/kargs.d", "/usr/lib/tmpfiles.d", "/usr/lib/udev/rules.d"} {
 		if !slices.Contains(parts, want) {
 			t.Errorf("%s is not compared", want)
 		}
 	}
 	for _, p := range append(parts, "/usr/lib/modules/6.12") {
+		if folder := path.Dir(strings.TrimPrefix(strings.TrimPrefix(p, "/usr/lib/"), "/usr/etc/")); strings.ContainsAny(folder, "/ #'") {
+			t.Errorf("%s lies too deep, or has a character with a meaning", p)
+		}
 		if ClassOfOSPart(p).Least != engine.FullReboot {
 			t.Errorf("%s: %+v", p, ClassOfOSPart(p))
 		}

@@ -21,19 +21,24 @@ var softRebootScript string
 const kernelTree = "/usr/lib/modules"
 
 func softRebootProbe() engine.Command {
-	var parts []string
+	parts, folders := []string{kernelTree + "/[^/]+"}, []string{kernelTree}
 	for _, p := range rules.OSParts() {
 		parts = append(parts, regexp.QuoteMeta(p))
+		if dir := path.Dir(p); dir != "/usr/lib" && dir != "/usr/etc" {
+			folders = append(folders, regexp.QuoteMeta(dir))
+		}
 	}
-	parts = append(parts, kernelTree+"/[^/]+")
-	return engine.Command{Name: "soft reboot", Script: hostscript.Assign([][2]string{{"parts", strings.Join(parts, "|")}}) + softRebootScript}
+	slices.Sort(folders)
+	return engine.Command{Name: "soft reboot", Script: hostscript.Assign([][2]string{
+		{"parts", strings.Join(parts, "|")}, {"folders", strings.Join(slices.Compact(folders), "|")},
+	}) + softRebootScript}
 }
 
 // readSoftReboot adds the output of softreboot.sh to the facts. The deployments are
 // those of the tool of the host.
 func readSoftReboot(o engine.Outputs, f engine.Facts) engine.Facts {
-	trees := map[string]treeSums{} // by commit
-	var sums treeSums
+	trees := map[string]*treeSums{} // by commit
+	var sums *treeSums
 	for line := range strings.Lines(o["soft reboot"].Stdout) {
 		switch words := strings.Fields(line); {
 		case len(words) == 1 && words[0] == "prepares":
@@ -41,10 +46,13 @@ func readSoftReboot(o engine.Outputs, f engine.Facts) engine.Facts {
 		case len(words) == 1 && words[0] == "composefs":
 			f.Reboots.Composefs = true
 		case len(words) == 2 && words[0] == "commit":
-			sums = treeSums{}
+			sums = &treeSums{byPath: map[string]string{}}
 			trees[words[1]] = sums
-		case len(words) >= 6 && sums != nil:
-			sums[textutil.Printable(words[len(words)-1])] = strings.Join(words[:len(words)-1], " ")
+		case sums == nil:
+		case len(words) == 1 && words[0] == "whole":
+			sums.answers++
+		case len(words) >= 6:
+			sums.byPath[textutil.Printable(words[len(words)-1])] = strings.Join(words[:len(words)-1], " ")
 		}
 	}
 	staged, booted := f.Staged(), f.Booted()
@@ -52,23 +60,21 @@ func readSoftReboot(o engine.Outputs, f engine.Facts) engine.Facts {
 		return f
 	}
 	next, now := trees[commitOf(*staged)], trees[commitOf(*booted)]
-	if next.kernel() != "" && now.kernel() != "" {
+	if next.isWhole() && now.isWhole() {
 		staged.Compared, staged.Differs = true, next.differences(now)
 	}
 	return f
 }
 
-// treeSums are parts of the tree of an OS: by path, their owner, mode and checksums.
-type treeSums map[string]string
+// treeSums are the compared parts of the tree of an OS.
+type treeSums struct {
+	byPath  map[string]string // owner, mode and checksums by path
+	answers int               // number of lists that ostree has printed to the end
+}
 
-// kernel returns the path of a kernel in the tree, "" if the tree has none.
-func (s treeSums) kernel() string {
-	for p := range s {
-		if path.Dir(p) == kernelTree {
-			return p
-		}
-	}
-	return ""
+// isWhole reports whether both lists are whole, the second of which has a kernel.
+func (s *treeSums) isWhole() bool {
+	return s != nil && s.answers == 2 && slices.ContainsFunc(slices.Collect(maps.Keys(s.byPath)), func(p string) bool { return path.Dir(p) == kernelTree })
 }
 
 // maxDifferences is the largest number of differing parts in the facts of a deployment.
@@ -76,13 +82,13 @@ const maxDifferences = 8
 
 // differences returns the paths of parts that are not equal in both trees. A kernel
 // stands for the tree of all kernels.
-func (s treeSums) differences(other treeSums) []string {
-	all := maps.Clone(s)
-	maps.Copy(all, other)
+func (s *treeSums) differences(other *treeSums) []string {
+	all := maps.Clone(s.byPath)
+	maps.Copy(all, other.byPath)
 	delete(all, kernelTree)
 	var list []string
 	for _, p := range slices.Sorted(maps.Keys(all)) {
-		if s[p] != other[p] {
+		if s.byPath[p] != other.byPath[p] {
 			list = append(list, p)
 		}
 	}

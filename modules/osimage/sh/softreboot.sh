@@ -1,7 +1,8 @@
 # Prints what decides about a soft reboot: "prepares" if ostree can prepare one, and
-# "composefs" if the root is one. For a staged deployment it also prints the checksums of directories of the booted and the staged tree. Only a
-# boot of the kernel brings some of them into effect. It reads json (see askstatus.sh), which is
-# there from ostree 2025.3 on, as is prepare-soft-reboot. It needs: parts (the pattern of their paths).
+# "composefs" if the root is one. For a staged deployment it also prints the checksums of files and directories of the booted and the staged
+# tree that only a boot of the kernel brings into effect. It reads json (see askstatus.sh), which is
+# there from ostree 2025.3 on, as is prepare-soft-reboot. It needs: parts and folders (patterns of the compared paths, and of the folders
+# below /usr/lib and /usr/etc that have such paths).
 [ -n "${json-}" ] || exit 0
 echo prepares
 grep -q '^composefs / overlay ' /proc/self/mounts || exit 0
@@ -25,8 +26,19 @@ done <<END
 $status
 END
 [ -n "$booted" ] && [ -n "$staged" ] || exit 0
+# list_folders prints one line for each entry of folders of a tree, with its checksums, and then "whole" if all of them are
+# there: ostree ends at a folder that is missing.
+list_folders() { { timeout 20 ostree ls --repo=/ostree/repo -C "$commit" "$@" 2>/dev/null && echo whole; } | head -c 1000000; }
+
+# print_parts prints the lines of the compared paths. The checksum of a link includes its target.
+print_parts() { sed -nE "s/ -> .*//; \\#^whole\$| ($parts)\$#p" | head -c 32000; }
+
 for commit in "$booted" "$staged"; do
 	echo "commit $commit"
-	# A tree without SELinux may lack the last directory.
-	timeout 20 ostree ls --repo=/ostree/repo -C "$commit" /usr/lib /usr/lib/modules /usr/etc 2>/dev/null | grep -E " ($parts)\$" | head -c 8000
+	top=$(list_folders /usr/lib /usr/etc)
+	printf '%s\n' "$top" | print_parts
+	# Of the folders that have compared paths, only those that the tree has
+	below=$(printf '%s\n' "$top" | sed -nE "s#^d.* ($folders)\$#\\1#p")
+	# shellcheck disable=SC2086 # the folders are words
+	if [ -n "$below" ]; then list_folders $below | print_parts; fi
 done
