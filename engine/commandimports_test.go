@@ -28,6 +28,8 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/input":               "files that flags name",
 		"holdfast/engine/inventory":           "every command reads the inventory",
 		"holdfast/engine/journal":             "runs keep a journal, and runs lists them",
+		"holdfast/engine/kube":                "Kubernetes clusters are asked through its clients",
+		"holdfast/engine/kubefacts":           "validate tells a missing kubeconfig from a wrong one",
 		"holdfast/engine/maintenance":         "hold and release are requests of a person",
 		"holdfast/engine/planner":             "status and hold judge the facts of hosts",
 		"holdfast/engine/planner/approval":    "apply compares a plan with the saved one",

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/resource"
 )
 
@@ -44,6 +45,7 @@ type Facts struct {
 	Inhibitors      []string              `json:"inhibitors,omitempty"`       // who blocks a shutdown of the host, each as systemd-inhibit lists it
 	Version         string                `json:"version,omitempty"`          // output of the version command of its pool
 	Reboots         RebootFacts           `json:"reboots,omitzero"`           // decide about the kind of a reboot
+	Node            *kubefacts.NodeState  `json:"node,omitempty"`             // its node, if the host belongs to a Kubernetes cluster and the API was asked
 	ActionFailed    bool                  `json:"-"`                          // an action failed on the host in this play, after the tasks before it were done
 	Finished        bool                  `json:"-"`                          // this run has finished the host, so the tasks of a playbook are no longer changes
 }

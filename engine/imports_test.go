@@ -85,7 +85,7 @@ func isWithin(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/maintenance", "engine/planner", "engine/planner/approval", "engine/planner/rebootkind", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/kubefacts", "engine/maintenance", "engine/planner", "engine/planner/approval", "engine/planner/rebootkind", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always makes the same plan: engine and modules use no files,
 // no network, no clock and no random numbers, and start no goroutines.
@@ -164,6 +164,12 @@ var neighbours = map[string]map[string]string{
 		"engine/report/summary":   "the summary shows the quorum",
 		"engine/report/tables":    "tables show members and certificates",
 		"engine/rollout":          "a run gathers clusters, and checks the quorum before it disrupts a host",
+	},
+	"holdfast/engine/kubefacts": {
+		"engine":         "facts and a status have the nodes of hosts",
+		"engine/kube":    "it gathers the facts of clusters",
+		"engine/planner": "a plan depends on the nodes of its hosts",
+		"engine/rollout": "a run gathers clusters",
 	},
 	"holdfast/engine/event": {
 		"engine/report/htmlview":    "the page folds over the events",
@@ -464,6 +470,7 @@ var testPackages = []string{
 	"holdfast/engine/content/ostreetest",              // runs the ostree tool
 	"holdfast/engine/docstest",                        // generated parts of the documentation
 	"holdfast/engine/etcd/etcdtest",                   // etcd members on loopback
+	"holdfast/engine/kube/kubetest",                   // a fake API server of Kubernetes
 	"holdfast/engine/longtest",                        // how many cases tests try
 	"holdfast/engine/pathtest",                        // fake hosts that are kept apart from the machine
 	"holdfast/engine/remote/sshtest",                  // an SSH server

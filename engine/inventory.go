@@ -17,6 +17,8 @@ type Inventory struct {
 	MaxUnavailable CountOrPercent `json:"max_unavailable,omitzero"` // budget of all hosts of the site together; not set: only the pools have budgets
 
 	Mirror *Mirror `json:"mirror,omitempty"` // content that hosts fetch from the bastion
+
+	Kubernetes []KubernetesCluster `json:"kubernetes,omitempty"` // Kubernetes clusters whose nodes are hosts of the site
 }
 
 // Mirror is the content on the bastion for hosts that reach only the bastion.
@@ -44,6 +46,7 @@ type Host struct {
 
 	Maintenance string `json:"maintenance,omitempty"` // why people work on the host: no run touches it, and it counts as unavailable
 	Leaving     bool   `json:"leaving,omitempty"`     // the host is being deleted: no run touches it, and it does not count as missing
+	Kubernetes  string `json:"kubernetes,omitempty"`  // Kubernetes cluster of which the host is a node, its own or that of its pool
 
 	NearCluster string `json:"near_cluster,omitempty"` // etcd cluster whose members share a disk or a link with the host
 

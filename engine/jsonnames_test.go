@@ -20,6 +20,7 @@ var foreignNames = map[string]string{
 	"engine/etcd/database/contents.go":  "etcd's member records",
 	"engine/etcd/database/voters.go":    "etcd's raft library",
 	"engine/etcd/version.go":            "the version page of etcd",
+	"engine/kube/wire.go":               "Kubernetes",
 	"engine/rollout/gate/prometheus.go": "Prometheus",
 	"modules/osimage/ostreestatus.go":   "ostree",
 	"modules/osimage/rpmostree.go":      "rpm-ostree",

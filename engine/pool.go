@@ -34,6 +34,7 @@ type Pool struct {
 	Drain          *Drain         `json:"drain,omitempty"`
 	Gates          []Gate         `json:"gates,omitempty"`
 	Timeouts       Timeouts       `json:"timeouts"`
+	Kubernetes     string         `json:"kubernetes,omitempty"` // Kubernetes cluster of which its hosts are nodes, unless a host names another
 }
 
 // Canary selects the first hosts of a pool, which are updated before the

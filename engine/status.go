@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/kubefacts"
 )
 
 // StatusSchema is the version of a status' JSON. It only increases.
@@ -20,6 +21,18 @@ type Status struct {
 	Clusters          []etcdfacts.ClusterFacts     `json:"clusters,omitempty"`
 	Limited           bool                         `json:"limited,omitempty"`            // only hosts within a limit were surveyed, and Pools and Complete are about these hosts only
 	UnhealthyClusters []etcdfacts.UnhealthyCluster `json:"unhealthy_clusters,omitempty"` // the clusters with problems
+	Kubernetes        []KubernetesStatus           `json:"kubernetes,omitempty"`         // the Kubernetes clusters of the hosts
+}
+
+// KubernetesStatus is a Kubernetes cluster at one moment.
+type KubernetesStatus struct {
+	Name     string              `json:"name"`
+	Problem  *kubefacts.Problem  `json:"problem,omitempty"`  // why its API does not tell its nodes; missing: it does
+	Warnings []kubefacts.Problem `json:"warnings,omitempty"` // why the API does not tell who else works on nodes
+	Nodes    int                 `json:"nodes"`              // nodes of the cluster, of this site or not
+	Ready    int                 `json:"ready"`              // nodes that are Ready
+	Cordoned int                 `json:"cordoned"`           // nodes that are cordoned
+	Kubelets map[string]int      `json:"kubelets,omitempty"` // number of nodes by the version of their kubelet
 }
 
 // ClusterStatus is an etcd cluster at one moment, and the disk latency of its
@@ -77,6 +90,8 @@ type HostStatus struct {
 	Staged  string    `json:"staged,omitempty"` // digest of the staged OS
 	Reason  string    `json:"reason,omitempty"` // why the host is in this state, as a sentence
 	Hold    *Hold     `json:"hold,omitempty"`
+
+	Node *kubefacts.NodeState `json:"node,omitempty"` // its node; missing: the host belongs to no Kubernetes cluster
 }
 
 // HostState is the state of a host, as one word.

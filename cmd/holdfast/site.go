@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,8 @@ import (
 	"holdfast/engine/hostpattern"
 	"holdfast/engine/inventory"
 	"holdfast/engine/journal"
+	"holdfast/engine/kube"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/planner"
 	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
@@ -147,7 +150,7 @@ func (o *siteOpener) openSite(_ context.Context, names []string) (*site, error) 
 			Request: planner.Request{Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn}, Forks: o.forks,
 		},
 		Ports: rollout.Ports{
-			Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir, Secrets: s.secrets}, Web: web.Client{Agent: "holdfast/" + buildID()},
+			Hosts: s.hosts, Clusters: s.clusters, Nodes: o.newKubernetes(loaded), Local: bastion.Commands{Dir: loaded.Dir, Secrets: s.secrets}, Web: web.Client{Agent: "holdfast/" + buildID()},
 			Sink: discard{}, Clock: clock.Real{}, Soft: o.soft, SetRate: s.hosts.SetRate, CheckContent: checkContent, Secrets: s.secrets,
 		},
 	}
@@ -230,6 +233,27 @@ func (o *siteOpener) parseSelection(inv engine.Inventory, names []string) (func(
 		return nil, fmt.Errorf("%s: none of these hosts is within --limit %s", strings.Join(names, ","), o.limit)
 	}
 	return both, nil
+}
+
+func (o *siteOpener) newKubernetes(loaded inventory.Loaded) kube.Clusters {
+	return kube.NewClusters(loaded.Inventory, kube.Bastion{
+		Files: o.newInputs(), Programs: bastion.Commands{Dir: loaded.Dir, Secrets: textutil.NewSecrets(loaded.Sensitive)},
+		Agent: "holdfast/" + buildID(), Now: time.Now, Sleep: clock.Sleep,
+	})
+}
+
+// checkKubeconfigs checks the kubeconfigs. A file that is not on this machine is a warning, because it may be on the
+// bastion. A file with wrong contents is an error.
+func (o *siteOpener) checkKubeconfigs(loaded inventory.Loaded) (absent []string, err error) {
+	var wrong []error
+	for _, p := range o.newKubernetes(loaded).CheckFiles() {
+		if p.Kind == kubefacts.KubeconfigMissing {
+			absent = append(absent, p.Error())
+		} else {
+			wrong = append(wrong, p)
+		}
+	}
+	return absent, errors.Join(wrong...)
 }
 
 // discard is the sink of commands without a journal.

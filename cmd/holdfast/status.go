@@ -58,7 +58,8 @@ func (a *app) runStatus(ctx context.Context, metrics *metricsRecorder) error {
 	if a.limit != "" {
 		s.narrowToSelected()
 	}
-	status := s.newStatus(rollout.Gathered{Facts: s.run.GatherHosts(ctx), Clusters: s.run.GatherClusters(ctx)}, s.selectFn)
+	facts := s.run.GatherHosts(ctx)
+	status := s.newStatus(rollout.Gathered{Facts: facts, Clusters: s.run.GatherClusters(ctx), Kubernetes: s.run.GatherNodes(ctx, facts)}, s.selectFn)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *app) runStatus(ctx context.Context, metrics *metricsRecorder) error {
 func (s *site) newStatus(gathered rollout.Gathered, selected func(engine.Host) bool) engine.Status {
 	return planner.NewStatus(planner.Input{
 		Request: planner.Request{Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: selected, Dead: s.run.Dead},
-		Facts:   gathered.Facts, Clusters: gathered.Clusters, Run: s.run.ID, Bastion: s.run.Start.Bastion,
+		Facts:   gathered.Facts, Clusters: gathered.Clusters, Kubernetes: gathered.Kubernetes, Run: s.run.ID, Bastion: s.run.Start.Bastion,
 	})
 }
 
@@ -164,11 +165,12 @@ func (a *app) validateCommand() *cobra.Command {
 			plays := &site{inv: inv, run: &rollout.Run{}}
 			playErr := a.readPlays(plays, book)
 			absent, authorityErr := a.checkAuthorities(loaded)
+			withoutFile, kubeErr := a.checkKubeconfigs(loaded)
 			sshErr := errors.Join(a.checkSSHConfig(inv.Hosts)...)
-			if err := errors.Join(configErr, playErr, authorityErr, sshErr); err != nil {
+			if err := errors.Join(configErr, playErr, authorityErr, kubeErr, sshErr); err != nil {
 				return err
 			}
-			for _, w := range slices.Concat(loaded.Warnings, c.Warnings, absent) {
+			for _, w := range slices.Concat(loaded.Warnings, c.Warnings, absent, withoutFile) {
 				fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 			}
 			if a.json {

@@ -41,6 +41,9 @@ func (b *builder) buildInventory() {
 	for _, n := range b.root.childBlocks("etcd_cluster") {
 		clusterReader{b}.readCluster(n)
 	}
+	for _, n := range b.root.childBlocks("kubernetes") {
+		kubernetesReader{b}.readCluster(n)
+	}
 	b.sitePolicy, _ = b.readRules(b.root)
 	for _, n := range b.root.childBlocks("pool") {
 		b.readPool(n)

@@ -19,6 +19,7 @@ func (b *builder) checkInventory() {
 		pools[h.Pool]++
 	}
 	b.checkEmptyClusters()
+	kubernetesReader{b}.checkUnused()
 	b.checkRetired()
 	b.checkDerivedURLs()
 	for _, block := range b.root.childBlocks("etcd_cluster") {

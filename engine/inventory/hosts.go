@@ -94,6 +94,7 @@ func (b *builder) readHost(n *node, name, id string) {
 		before = b.siteSSH
 	}
 	h.SSH = b.readSSH(before, n.childBlock("ssh"))
+	h.Kubernetes = kubernetesReader{b}.clusterOf(r, h.Pool)
 	b.checkDuplicateAddress(n, h)
 	h.Configs = b.readConfigs(r)
 	b.checkRepeatedConfigs(n, h)

@@ -41,6 +41,9 @@ var otherWords = map[string]string{
 	"start":                        "from",
 	"end":                          "to",
 	"data_folder":                  "data_dir",
+	"kube_config":                  "kubeconfig",
+	"kube_context":                 "context",
+	"kubernetes_cluster":           "kubernetes",
 }
 
 // findOtherWord returns the name in the block that has the meaning of a name of

@@ -20,6 +20,8 @@ func (b *builder) readPool(n *node) {
 	p.ConfigRoles = r.readTexts("config_roles")
 	p.Drift = readChoice(r, "drift", "repair", engine.ReportDrift)
 	p.OnActionFailure = readChoice(r, "on_action_failure", "reboot", engine.StopOnFailure)
+	p.Kubernetes = r.readText("kubernetes")
+	b.checkReference(n, "kubernetes", p.Kubernetes, "kubernetes")
 	p = b.readRollout(r, p)
 	if reboot := n.childBlock("reboot"); reboot != nil {
 		p.Reboot.Soft = readChoice(b.newReader(reboot), "soft", "never", engine.AutoSoft, engine.RequireSoft)

@@ -29,6 +29,7 @@ func poolBlock() block {
 	return block{name: "pool", label: "name", many: true, meaning: "Hosts that share a desired state and roll-out settings.", arguments: append(rolloutArguments(),
 		argument{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations (docs/configs.md), merged in this order"},
 		argument{name: "config_roles", kind: texts, fallback: "all", meaning: "roles of the MachineConfigs in `configs` that its hosts use, such as [\"worker\", \"infra\"]; documents without a role are always used"},
+		argument{name: "kubernetes", kind: text, fallback: "none", meaning: "the Kubernetes cluster its hosts are nodes of"},
 		argument{name: "drift", kind: text, fallback: "\"repair\"", meaning: "how to treat drift: \"repair\" makes the hosts match again, \"report\" only reports it"},
 		argument{name: "on_action_failure", kind: text, fallback: "\"reboot\"", meaning: "reaction to a failed reload or restart: \"reboot\" drains and reboots the host, once; \"stop\" leaves it held and stops the run"},
 	), blocks: []block{

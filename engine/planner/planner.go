@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/planner/approval"
 	"holdfast/engine/planner/rebootkind"
 	"holdfast/engine/standing"
@@ -20,6 +21,9 @@ type Input struct {
 
 	Facts    map[string]engine.Facts
 	Clusters map[string]etcdfacts.ClusterFacts
+
+	Kubernetes map[string]kubefacts.ClusterFacts // whose nodes AddNodes has added to Facts
+
 	Run      string              // ID of the run that plans
 	Bastion  string              // identity of its bastion; "": the bastion could keep no identity, and no hold counts as taken by this bastion
 	Saved    map[string]struct{} // clusters of which this run has taken a snapshot

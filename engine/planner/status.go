@@ -45,7 +45,7 @@ func NewStatus(in Input) engine.Status {
 			s.Clusters = append(s.Clusters, facts)
 		}
 	}
-	s.UnhealthyClusters = in.unhealthyClusters()
+	s.UnhealthyClusters, s.Kubernetes = in.unhealthyClusters(), in.kubernetesStatus()
 	in.Selected = nil
 	s.Complete = judgeHosts(all, in.withSelection().unhealthyClusters()).Complete
 	for i := range s.Pools {
@@ -64,7 +64,7 @@ func digestOf(o *engine.OS) string {
 
 func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 	f := in.Facts[h.Name]
-	hs := engine.HostStatus{Host: h.Name, Pool: h.Pool, Hold: f.Hold}
+	hs := engine.HostStatus{Host: h.Name, Pool: h.Pool, Hold: f.Hold, Node: f.Node}
 	if b := f.Booted(); b != nil {
 		hs.Booted, hs.Version = b.Digest, b.Version
 	}

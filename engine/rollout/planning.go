@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/planner"
 )
 
@@ -17,6 +18,8 @@ import (
 type Gathered struct {
 	Facts    map[string]engine.Facts
 	Clusters map[string]etcdfacts.ClusterFacts
+
+	Kubernetes map[string]kubefacts.ClusterFacts // clusters whose nodes are hosts; Facts has these nodes
 
 	survey planner.Survey
 }

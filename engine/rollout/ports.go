@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/governor"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/rollout/gate"
 	"holdfast/engine/textutil"
 )
@@ -18,6 +19,7 @@ import (
 type Ports struct {
 	Hosts    Hosts
 	Clusters Clusters
+	Nodes    Nodes // nil: the inventory has no Kubernetes cluster
 	Local    Local
 	Web      Web
 	Sink     Sink
@@ -135,6 +137,12 @@ type Clusters interface {
 	// all at the same time. When the context ends, the members that have not
 	// answered have a problem, and their answers are returned by the next call.
 	ScrapeMembers(ctx context.Context, cluster string) []governor.Scrape
+}
+
+// Nodes asks Kubernetes clusters. The name of a cluster is its name in the inventory.
+type Nodes interface {
+	// Gather reads the clusters, side by side.
+	Gather(ctx context.Context, clusters []string) map[string]kubefacts.ClusterFacts
 }
 
 // Local runs commands of the inventory on the bastion.

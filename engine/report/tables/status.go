@@ -14,7 +14,8 @@ import (
 )
 
 // WriteStatus writes the counts of each pool with the time since which it is
-// complete or not, then the hosts that are not updated, and the etcd clusters.
+// complete or not, then the hosts that are not updated, the etcd clusters
+// and the Kubernetes clusters.
 func WriteStatus(w io.Writer, s engine.Status, style termtext.Style, verbose bool) error {
 	s = termtext.Safe(s)
 	if err := WriteReservations(w, s.Reserved, style); err != nil {
@@ -52,6 +53,9 @@ func WriteStatus(w io.Writer, s engine.Status, style termtext.Style, verbose boo
 		if err := WriteEtcd(w, s.Clusters, style); err != nil {
 			return err
 		}
+	}
+	if err := writeKubernetes(w, s, style); err != nil {
+		return err
 	}
 	if s.Limited {
 		_, err := fmt.Fprintf(w, "\nwithin the limit: %s\n", CountUpdated(s.Pools))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/report/termtext"
@@ -29,4 +30,32 @@ func TestStatusOfConfigs(t *testing.T) {
 		t.Fatal(err)
 	}
 	reporttest.CompareGolden(t, "status-configs", b.String())
+}
+
+// TestStatusOfKubernetes shows nodes that take no work, an API that does not answer, and a missing right.
+func TestStatusOfKubernetes(t *testing.T) {
+	cordoned := &kubefacts.NodeState{Cluster: "main", Node: "n", Absence: kubefacts.Cordoned, Text: "its node is cordoned"}
+	unknown := &kubefacts.NodeState{Cluster: "edge", Problem: "the API of Kubernetes cluster edge does not tell: listing the nodes: connection refused"}
+	s := engine.Status{
+		Site:  "berlin",
+		Pools: []engine.PoolStatus{{Name: "worker", Total: 4, Counts: map[engine.HostState]int{engine.Updated: 4}, Complete: true}}, Complete: true,
+		Hosts: []engine.HostStatus{
+			{Host: "worker-01", State: engine.Updated, Node: cordoned},
+			{Host: "worker-02", State: engine.Updated, Node: cordoned},
+			{Host: "worker-03", State: engine.Updated, Node: &kubefacts.NodeState{Cluster: "main", Node: "worker-03"}},
+			{Host: "edge-1", State: engine.Updated, Node: unknown},
+		},
+		Kubernetes: []engine.KubernetesStatus{
+			{
+				Name: "main", Nodes: 3, Ready: 3, Cordoned: 2, Kubelets: map[string]int{"v1.37.2": 2, "v1.36.3": 1},
+				Warnings: []kubefacts.Problem{{Kind: kubefacts.Forbidden, Cause: "listing the leases of nodes: 403 Forbidden", Hint: "give the user the role"}},
+			},
+			{Name: "edge", Problem: &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: "listing the nodes: connection refused", Hint: "find out whether the API server runs"}},
+		},
+	}
+	var b bytes.Buffer
+	if err := tables.WriteStatus(&b, s, termtext.Style{}, false); err != nil {
+		t.Fatal(err)
+	}
+	reporttest.CompareGolden(t, "status-kubernetes", b.String())
 }

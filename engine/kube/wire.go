@@ -1,0 +1,119 @@
+package kube
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/engine/kubefacts"
+)
+
+// metadata has the fields of ObjectMeta that holdfast reads.
+type metadata struct {
+	Name              string     `json:"name"`
+	UID               string     `json:"uid"`
+	DeletionTimestamp *time.Time `json:"deletionTimestamp"`
+}
+
+// wireNode has the fields of a Node that holdfast reads.
+type wireNode struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
+		Unschedulable bool `json:"unschedulable"`
+		Taints        []struct {
+			Key    string `json:"key"`
+			Value  string `json:"value"`
+			Effect string `json:"effect"`
+		} `json:"taints"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []struct {
+			Type    string `json:"type"`
+			Status  string `json:"status"`
+			Reason  string `json:"reason"`
+			Message string `json:"message"`
+		} `json:"conditions"`
+		Addresses []struct {
+			Address string `json:"address"`
+		} `json:"addresses"`
+		NodeInfo struct {
+			BootID         string `json:"bootID"`
+			KubeletVersion string `json:"kubeletVersion"`
+		} `json:"nodeInfo"`
+	} `json:"status"`
+}
+
+// maxOfNode bounds the addresses and the taints of one node.
+const maxOfNode = 64
+
+func (n wireNode) facts() kubefacts.Node {
+	f := kubefacts.Node{
+		Name: shorten(n.Metadata.Name), UID: shorten(n.Metadata.UID), Cordoned: n.Spec.Unschedulable, Deleted: n.Metadata.DeletionTimestamp != nil,
+		BootID: shorten(n.Status.NodeInfo.BootID), KubeletVersion: shorten(n.Status.NodeInfo.KubeletVersion), NotReady: "it has no condition Ready",
+	}
+	for _, t := range n.Spec.Taints[:min(len(n.Spec.Taints), maxOfNode)] {
+		f.Taints = append(f.Taints, kubefacts.Taint{Key: shorten(t.Key), Value: shorten(t.Value), Effect: shorten(t.Effect)})
+	}
+	for _, a := range n.Status.Addresses[:min(len(n.Status.Addresses), maxOfNode)] {
+		if a.Address != "" && !slices.Contains(f.Addresses, a.Address) {
+			f.Addresses = append(f.Addresses, shorten(a.Address))
+		}
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type != "Ready" {
+			continue
+		}
+		if f.Ready = c.Status == "True"; f.Ready {
+			f.NotReady = ""
+		} else {
+			f.NotReady = shorten(c.Reason + ": " + c.Message)
+		}
+	}
+	return f
+}
+
+// wireLease has the fields of a Lease that holdfast reads.
+type wireLease struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
+		HolderIdentity       string    `json:"holderIdentity"`
+		LeaseDurationSeconds int32     `json:"leaseDurationSeconds"`
+		RenewTime            time.Time `json:"renewTime"`
+		LeaseTransitions     int       `json:"leaseTransitions"`
+	} `json:"spec"`
+}
+
+func (l wireLease) facts(node string) kubefacts.Lease {
+	return kubefacts.Lease{
+		Node: node, Holder: shorten(l.Spec.HolderIdentity), RenewedAt: l.Spec.RenewTime,
+		Duration: time.Duration(l.Spec.LeaseDurationSeconds) * time.Second, Transitions: l.Spec.LeaseTransitions,
+	}
+}
+
+// wireMaintenance has the fields of a NodeMaintenance of medik8s that holdfast reads.
+type wireMaintenance struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
+		NodeName string `json:"nodeName"`
+		Reason   string `json:"reason"`
+	} `json:"spec"`
+}
+
+// page is one page of a list.
+type page[T any] struct {
+	Kind     string `json:"kind"`
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
+	Items []T `json:"items"`
+}
+
+// credential is the answer of a plugin, see k8s.io/client-go/pkg/apis/clientauthentication.
+type credential struct {
+	Kind   string `json:"kind"`
+	Status struct {
+		ExpirationTimestamp   time.Time `json:"expirationTimestamp"`
+		Token                 string    `json:"token"`
+		ClientCertificateData string    `json:"clientCertificateData"`
+		ClientKeyData         string    `json:"clientKeyData"`
+	} `json:"status"`
+}

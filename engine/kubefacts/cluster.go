@@ -1,0 +1,139 @@
+// Package kubefacts has the observed state of Kubernetes clusters: their nodes, the
+// leases of nodes, and everything that decides whether a node can be drained.
+package kubefacts
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ClusterFacts is the observed state of a Kubernetes cluster at one moment.
+type ClusterFacts struct {
+	Name         string
+	Problem      *Problem      // why there are no facts; nil: there are
+	Nodes        []Node        // all nodes
+	Leases       []Lease       // leases of nodes, which tools for maintenance take
+	Maintenances []Maintenance // objects NodeMaintenance
+	Warnings     []Problem     // why some of the facts are missing
+}
+
+// Node is one node of a cluster.
+type Node struct {
+	Name           string
+	UID            string
+	Addresses      []string // addresses and host names that the node reports
+	Ready          bool     // its condition Ready is True
+	NotReady       string   // why it is not Ready
+	Cordoned       bool     // spec.unschedulable
+	Taints         []Taint
+	BootID         string // boot of the host when the node last reported it
+	KubeletVersion string
+	Deleted        bool // the Node object is being deleted
+}
+
+// Taint is a taint of a node.
+type Taint struct {
+	Key    string
+	Value  string
+	Effect string
+}
+
+// Lease is the lease of a node: a tool works on the node, or may do so.
+type Lease struct {
+	Node        string
+	Holder      string
+	RenewedAt   time.Time
+	Duration    time.Duration
+	Transitions int // how often it changed its holder
+}
+
+// maxLeaseClockError is how far in the future a lease may be renewed. A lease that was renewed
+// later is of a clock that is wrong, and would last too long.
+const maxLeaseClockError = time.Minute
+
+// IsValid reports whether the holder has the lease at that time: it has a holder, it is not
+// over, and it was not renewed in the future.
+func (l Lease) IsValid(now time.Time) bool {
+	return l.Holder != "" && now.Before(l.RenewedAt.Add(l.Duration)) && !l.RenewedAt.After(now.Add(maxLeaseClockError))
+}
+
+// Maintenance is an object NodeMaintenance of medik8s: a person keeps a node out of use.
+type Maintenance struct {
+	Node   string
+	Name   string
+	Reason string
+}
+
+// Node returns the node with that name.
+func (c ClusterFacts) Node(name string) (Node, bool) {
+	i := slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		return Node{}, false
+	}
+	return c.Nodes[i], true
+}
+
+// Absence is a reason why a node takes no work.
+type Absence string
+
+// The absences. A node has the first of them that applies.
+const (
+	Present       Absence = ""               // the node takes work
+	BeingDeleted  Absence = "being-deleted"  // its Node object is being deleted
+	Leased        Absence = "leased"         // another tool has its lease
+	InMaintenance Absence = "in-maintenance" // a NodeMaintenance names it
+	NotReady      Absence = "not-ready"      // its kubelet does not report that it is ready
+	Cordoned      Absence = "cordoned"       // somebody has marked it unschedulable
+)
+
+// IsForeign reports whether somebody else has the node, so that a run must leave it alone.
+func (a Absence) IsForeign() bool { return a == Leased || a == InMaintenance }
+
+// NodeState is the state of the node of a host.
+type NodeState struct {
+	Cluster string `json:"cluster"`           // Kubernetes cluster of the inventory
+	Node    string `json:"node,omitempty"`    // name of the node; "": not known
+	Problem string `json:"problem,omitempty"` // why the node of the host is not known
+
+	Absence        Absence `json:"absence,omitempty"` // why the node takes no work; "": it does
+	Text           string  `json:"text,omitempty"`    // the absence, in words
+	BootID         string  `json:"boot_id,omitempty"` // boot that the node reports
+	KubeletVersion string  `json:"kubelet_version,omitempty"`
+}
+
+// stateOf returns the state of a node at that time.
+func (c ClusterFacts) stateOf(n Node, now time.Time) NodeState {
+	s := NodeState{Cluster: c.Name, Node: n.Name, BootID: n.BootID, KubeletVersion: n.KubeletVersion}
+	s.Absence, s.Text = c.absenceOf(n, now)
+	return s
+}
+
+func (c ClusterFacts) absenceOf(n Node, now time.Time) (Absence, string) {
+	if n.Deleted {
+		return BeingDeleted, "its node is being deleted"
+	}
+	for _, l := range c.Leases {
+		if l.Node == n.Name && l.IsValid(now) {
+			return Leased, fmt.Sprintf("%s has the lease of its node", l.Holder)
+		}
+	}
+	for _, m := range c.Maintenances {
+		if m.Node == n.Name {
+			text := fmt.Sprintf("NodeMaintenance %s keeps its node out of use", m.Name)
+			if m.Reason != "" {
+				text += ": " + m.Reason
+			}
+			return InMaintenance, text
+		}
+	}
+	switch {
+	case !n.Ready && n.NotReady != "":
+		return NotReady, fmt.Sprintf("its node is not Ready (%s)", n.NotReady)
+	case !n.Ready:
+		return NotReady, "its node is not Ready"
+	case n.Cordoned:
+		return Cordoned, "its node is cordoned"
+	}
+	return Present, ""
+}
