@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
 )
 
@@ -66,9 +67,18 @@ func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot) error {
 			return "the host has not gone down", nil
 		}
 		if want.Kind.SharesKernel() && left != "" && !f.BootID.SharesKernel(left) {
-			w.emitWarning(w.hp.Host + ": it has rebooted in full, although a soft reboot was planned: it could not soft reboot, or it lost its power")
+			w.noteFullReboot()
 		}
 		return "", wrongOS(f, want)
+	})
+}
+
+// noteFullReboot warns that the host has rebooted in full, although a soft reboot was planned.
+func (w *hostWait) noteFullReboot() {
+	const reason = "it could not soft reboot, or it lost its power"
+	w.noteEvent(event.Event{
+		Type: event.Warned, Host: w.hp.Host, Message: w.hp.Host + ": it has rebooted in full, although a soft reboot was planned: " + reason,
+		Reboot: &engine.Reboot{Kind: engine.FullReboot, Reason: reason, Chosen: true},
 	})
 }
 

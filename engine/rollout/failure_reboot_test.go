@@ -163,7 +163,7 @@ func TestASoftRebootThatIsAFullOne(t *testing.T) {
 			b := site.Bastion("run-1")
 			applyRun(b, runSerially)
 			warned := slices.ContainsFunc(b.Events(), func(e event.Event) bool {
-				return strings.HasPrefix(e.Message, "worker-0: it has rebooted in full, although a soft reboot was planned")
+				return e.Host == "worker-0" && e.Reboot != nil && e.Reboot.Kind == engine.FullReboot && strings.HasPrefix(e.Message, "worker-0: it has rebooted in full, although a soft reboot was planned")
 			})
 			if warned != unprepared {
 				return fmt.Errorf("unprepared %v, and the run says so %v", unprepared, warned)

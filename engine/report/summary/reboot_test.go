@@ -27,3 +27,14 @@ func TestKindOfReboot(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherKindOfReboot checks that the summary names the reboot that a host got instead of the planned one.
+func TestAnotherKindOfReboot(t *testing.T) {
+	h := hostSummary{due: &plannedWork{did: "do it"}}
+	h.addEvent(event.Event{Type: event.StepStarted, Kind: engine.RebootStep, Reboot: &engine.Reboot{Kind: engine.SoftReboot, Chosen: true}})
+	h.addEvent(event.Event{Type: event.Warned, Reboot: &engine.Reboot{Kind: engine.FullReboot, Reason: "it lost its power", Chosen: true}})
+	h.addEvent(event.Event{Type: event.Warned, Message: "the clock is behind"})
+	if got := h.workText(); got != "do it; soft reboot; instead a full reboot: it lost its power" {
+		t.Errorf("%q", got)
+	}
+}

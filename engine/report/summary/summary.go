@@ -134,6 +134,10 @@ func (h *hostSummary) addEvent(e event.Event) {
 		case h.hasFallback && e.Failure.Kind == engine.ActionFailure && e.Kind != engine.RebootStep:
 			h.failedAction = e.Failure
 		}
+	case event.Warned:
+		if r := e.Reboot; r != nil {
+			h.did += "; instead a " + string(r.Kind) + " reboot: " + r.Reason
+		}
 	case event.HostDone:
 		h.beginPlay()
 		h.updated = true
