@@ -17,6 +17,54 @@ const (
 	ExitStopped     ExitCode = 6 // the person stopped the command
 )
 
+// ExitCodes lists the exit codes.
+func ExitCodes() []ExitCode {
+	return []ExitCode{ExitOK, ExitUsage, ExitWork, ExitFailed, ExitRefused, ExitUnreachable, ExitStopped}
+}
+
+// Meaning returns the meaning of an exit code for every command, without a capital
+// letter and a full stop.
+func (c ExitCode) Meaning() string {
+	switch c {
+	case ExitOK:
+		return "nothing is wrong, and the command has left no work"
+	case ExitUsage:
+		return "usage or configuration error; nothing was touched"
+	case ExitWork:
+		return "there is work to do, or hosts have drift that their pools only report"
+	case ExitFailed:
+		return "something failed, an etcd cluster is unhealthy, or it was not safe to continue"
+	case ExitRefused:
+		return "refused, or left undone because a person asked for it: a hold, another run, a pause, a window, a pool that requires soft reboots, an unfinished roll-out"
+	case ExitUnreachable:
+		return "hosts are unreachable; all others match"
+	case ExitStopped:
+		return "a person stopped the command: Ctrl-C, a lost terminal, or \"no\" to a question"
+	}
+	return "an exit code that this version of holdfast does not know"
+}
+
+// NextStep returns the next step of a person after the exit code.
+func (c ExitCode) NextStep() string {
+	switch c {
+	case ExitOK:
+		return "none"
+	case ExitUsage:
+		return "correct the place that the message names (file:line:column)"
+	case ExitWork:
+		return "read the plan; run holdfast apply, or handle the drift"
+	case ExitFailed:
+		return "read the failure; hosts that failed stay held, with the reason"
+	case ExitRefused:
+		return "wait, ask the holder that the message names, or change the inventory"
+	case ExitUnreachable:
+		return "look at the hosts that the message names"
+	case ExitStopped:
+		return "run it again at any time; the next run continues"
+	}
+	return "use the version of holdfast that ended with it"
+}
+
 // Worse returns the more serious of two exit codes.
 func (c ExitCode) Worse(d ExitCode) ExitCode {
 	for _, worst := range []ExitCode{ExitStopped, ExitUsage, ExitFailed, ExitRefused, ExitUnreachable, ExitWork} {

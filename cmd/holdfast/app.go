@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"holdfast/engine"
 )
 
 // app has everything that commands share.
@@ -27,10 +29,8 @@ func (a *app) rootCommand() *cobra.Command {
 the hosts over SSH, plans the least disruptive way to make them match, and changes
 them in batches that never cost an etcd cluster its quorum.
 
-Exit status: 0 every host matches; 1 usage or configuration error; 2 there is
-work to do; 3 a roll-out stopped or a host failed; 4 refused because of a hold,
-another run, a pause, a closed maintenance window or an unfinished roll-out;
-5 hosts unreachable; 6 stopped by you. docs/exit-codes.md has the details.`,
+Exit status:
+` + listExitCodes(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       readBuild().String(),
@@ -56,7 +56,17 @@ another run, a pause, a closed maintenance window or an unfinished roll-out;
 	})
 	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
 		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.mirrorCommand(), a.runsCommand(), a.reportCommand(), a.diffCommand(), a.renderCommand(), a.versionCommand())
+	addCompletions(root, &a.siteOpener)
+	root.InitDefaultCompletionCmd()
 	return root
+}
+
+func listExitCodes() string {
+	var list strings.Builder
+	for _, c := range engine.ExitCodes() {
+		fmt.Fprintf(&list, "  %d  %s\n", c, c.Meaning())
+	}
+	return strings.TrimSuffix(list.String(), "\n")
 }
 
 func defaultInventory() []string {

@@ -16,16 +16,9 @@ import (
 
 	"holdfast/cmd/holdfast/internal/crash"
 	"holdfast/engine"
-	"holdfast/engine/bastion"
 	"holdfast/engine/input"
 	"holdfast/engine/textutil"
 )
-
-func main() {
-	crash.AbortOnFatal()
-	bastion.CompleteEnvironment()
-	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
-}
 
 // exitError ends the program with an exit code. The program prints the error, if
 // there is one.

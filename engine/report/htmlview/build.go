@@ -116,7 +116,7 @@ func (v *View) addEnd(p *page, j Journal) {
 			p.State = "good"
 		}
 		p.Exit = fmt.Sprintf("Exit %d: %s.", v.end.Exit, text)
-		p.Facts = append(p.Facts, fact{"Exit code", fmt.Sprintf("%d: %s", v.end.Exit, exitMeaning(v.end.Exit))})
+		p.Facts = append(p.Facts, fact{"Exit code", fmt.Sprintf("%d: %s", v.end.Exit, v.end.Exit.Meaning())})
 		switch {
 		case v.isMaintenance():
 			p.Facts = append(p.Facts, fact{"Hosts", strings.Join(textutil.FoldNames(v.end.Updated), ", ")})

@@ -1,10 +1,6 @@
 package htmlview
 
-import (
-	"time"
-
-	"holdfast/engine"
-)
+import "time"
 
 // page has everything that the template shows. All texts are made printable in
 // one place, before the template escapes them.
@@ -131,28 +127,6 @@ type warningRow struct{ At, Text string }
 type waitRow struct {
 	Step, About, Result, Bad, Times, From, Until, Longest string
 	Failed                                                bool
-}
-
-// exitMeaning returns the meaning of an exit code of a run, as docs/exit-codes.md
-// has it.
-func exitMeaning(c engine.ExitCode) string {
-	switch c {
-	case engine.ExitOK:
-		return "all work of the run is done"
-	case engine.ExitUsage:
-		return "usage or configuration error; nothing was touched"
-	case engine.ExitWork:
-		return "hosts have drifted, and their pools only report drift; all others match"
-	case engine.ExitFailed:
-		return "something failed, an etcd cluster is unhealthy, or it was not safe to go on"
-	case engine.ExitRefused:
-		return "refused, or left undone because a person asked for it: a hold, a pause, a window, an unfinished roll-out"
-	case engine.ExitUnreachable:
-		return "hosts are unreachable; all others match"
-	case engine.ExitStopped:
-		return "a person stopped the run"
-	}
-	return "an exit code that this version of holdfast does not know"
 }
 
 func fullTime(t time.Time) string {
