@@ -47,7 +47,7 @@ type Plan struct {
 	EtcdUpdates    []EtcdUpdate `json:"etcd_updates,omitempty"`     // staged OS versions that bring another version of etcd
 	AnyEtcdVersion bool         `json:"any_etcd_version,omitempty"` // the plan may contain updates of etcd that etcd does not support
 
-	FullReboot bool `json:"full_reboot,omitempty"` // each reboot is a full one, even if its pool allows a soft one
+	FullReboot bool `json:"full_reboot,omitempty"` // each reboot is a full one, even if its pool allows a lesser one
 
 	Selected []string          `json:"selected,omitempty"` // hosts that the plan is for; empty: all
 	Settings map[string]string `json:"settings,omitempty"` // settings of the inventory and the playbook, by subject

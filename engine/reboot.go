@@ -6,9 +6,23 @@ type RebootKind string
 // The kinds of reboot, the least disruptive first.
 const (
 	SoftReboot  RebootKind = "soft"  // restarts everything but the kernel, without firmware and boot loader (systemd-soft-reboot.service)
-	KexecReboot RebootKind = "kexec" // boots another kernel from the running one, without firmware and boot loader
+	KexecReboot RebootKind = "kexec" // boots a kernel from the running one, without firmware and boot loader
 	FullReboot  RebootKind = "full"  // goes through firmware and boot loader
 )
+
+// Exceeds reports whether a reboot of this kind restarts more than one of the other kind.
+func (k RebootKind) Exceeds(other RebootKind) bool { return k.rank() > other.rank() }
+
+func (k RebootKind) rank() int {
+	switch k {
+	case SoftReboot:
+		return 0
+	case KexecReboot:
+		return 1
+	case FullReboot:
+	}
+	return 2
+}
 
 // SharesKernel reports whether the kernel, and so the boot ID of the kernel, stays
 // the same in a reboot of this kind.
@@ -17,8 +31,12 @@ func (k RebootKind) SharesKernel() bool { return k == SoftReboot }
 // RebootSetting is the block reboot of a pool: the kinds of reboot that its hosts may
 // get. The zero value allows only full reboots.
 type RebootSetting struct {
-	Soft SoftRebootMode `json:"soft,omitempty"` // whether a host may soft reboot
+	Soft  SoftRebootMode `json:"soft,omitempty"`  // whether a host may soft reboot
+	Kexec KexecMode      `json:"kexec,omitempty"` // whether a host may boot another kernel by a kexec
 }
+
+// HasChoice reports whether the pool allows another kind of reboot beside the full one.
+func (s RebootSetting) HasChoice() bool { return s != RebootSetting{} }
 
 // SoftRebootMode decides whether the hosts of a pool soft reboot.
 type SoftRebootMode string
@@ -29,6 +47,39 @@ const (
 	AutoSoft    SoftRebootMode = "auto"    // a host soft reboots if that is enough and possible, else it reboots in full
 	RequireSoft SoftRebootMode = "require" // a host that would need a full reboot is left out
 )
+
+// KexecMode decides whether the hosts of a pool kexec.
+type KexecMode string
+
+// The modes of kexecs.
+const (
+	NeverKexec KexecMode = ""     // no reboot is a kexec
+	AutoKexec  KexecMode = "auto" // a host kexecs if a soft reboot is not allowed, not enough or not possible, and a kexec is enough and possible
+)
+
+// KexecSupport tells whether a host can kexec; if it cannot, why.
+type KexecSupport string
+
+// The answers of a host. The first reason counts.
+const (
+	KexecUnknown   KexecSupport = ""               // the host has not told
+	KexecPossible  KexecSupport = "possible"       // nothing shows that a kexec would fail
+	KexecContainer KexecSupport = "container"      // the host is a container, whose kernel is that of its machine
+	KexecNoKernel  KexecSupport = "no-kernel"      // the kernel that runs has no kexec (CONFIG_KEXEC_CORE)
+	KexecDisabled  KexecSupport = "disabled"       // the sysctl kernel.kexec_load_disabled is set until the next boot
+	KexecLockdown  KexecSupport = "lockdown"       // the kernel is locked down, as with Secure Boot
+	KexecNoTool    KexecSupport = "no-kexec-tools" // the host has no /usr/sbin/kexec
+)
+
+// IsKnown reports whether a host may give this answer.
+func (s KexecSupport) IsKnown() bool {
+	switch s {
+	case KexecPossible, KexecContainer, KexecNoKernel, KexecDisabled, KexecLockdown, KexecNoTool:
+		return true
+	case KexecUnknown:
+	}
+	return false
+}
 
 // Reboot is the reboot that a plan orders for a host.
 type Reboot struct {
@@ -42,7 +93,7 @@ type Reboot struct {
 	// Chosen means that the pool allows several kinds; false: it allows only full reboots.
 	Chosen bool `json:"chosen,omitempty"`
 
-	// Provisional means that the kind may still become FullReboot: the OS is not
+	// Provisional means that Kind and Least may still become greater: the OS is not
 	// staged, so its kernel is not known.
 	Provisional bool `json:"provisional,omitempty"`
 
@@ -74,11 +125,13 @@ func (r Reboot) DescribePrepared() string {
 // RebootFacts are the facts of a host that decide about the kind of its reboots. The
 // host has soft rebooted BootID.SoftReboots times since its kernel has booted.
 type RebootFacts struct {
-	Systemd      int        `json:"systemd,omitempty"`       // version of systemd; 0: not known
-	CountsSoft   bool       `json:"counts_soft,omitempty"`   // systemd counts soft reboots (version 256), so that one can be recognised
-	Composefs    bool       `json:"composefs,omitempty"`     // the root file system is a composefs
-	Ostree       string     `json:"ostree,omitempty"`        // "ostree" and its version, with every driver; "": not known
-	PreparesSoft bool       `json:"prepares_soft,omitempty"` // ostree has prepare-soft-reboot; false also if the inventory does not say that the host has ostree
-	NoOstree     bool       `json:"no_ostree,omitempty"`     // composefs-rs, a backend of bootc, and not ostree, keeps the deployments
-	Prepared     RebootKind `json:"prepared,omitempty"`      // kind of reboot that somebody has prepared, so that systemctl reboot may become this kind; "": none
+	Systemd      int          `json:"systemd,omitempty"`       // version of systemd; 0: not known
+	CountsSoft   bool         `json:"counts_soft,omitempty"`   // systemd counts soft reboots (version 256), so that one can be recognised
+	Composefs    bool         `json:"composefs,omitempty"`     // the root file system is a composefs
+	Ostree       string       `json:"ostree,omitempty"`        // "ostree" and its version, with every driver; "": not known
+	PreparesSoft bool         `json:"prepares_soft,omitempty"` // ostree has prepare-soft-reboot; false also if the inventory does not say that the host has ostree
+	NoOstree     bool         `json:"no_ostree,omitempty"`     // composefs-rs, a backend of bootc, and not ostree, keeps the deployments
+	Kexec        KexecSupport `json:"kexec,omitempty"`         // whether the host can kexec
+
+	Prepared RebootKind `json:"prepared,omitempty"` // kind of reboot that somebody has prepared, so that systemctl reboot may become this kind; "": none
 }

@@ -9,7 +9,7 @@ import (
 // Flags of plan and apply that permit or forbid parts of a plan.
 
 func addFullReboot(cmd *cobra.Command, full *bool) {
-	cmd.Flags().BoolVar(full, "full-reboot", false, "reboot hosts in full, also where a soft reboot would be enough")
+	cmd.Flags().BoolVar(full, "full-reboot", false, "reboot hosts in full, also where a soft reboot or a kexec would be enough")
 }
 
 func addRepair(cmd *cobra.Command, hosts *[]string) {

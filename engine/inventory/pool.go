@@ -24,7 +24,7 @@ func (b *builder) readPool(n *node) {
 	b.checkReference(n, "kubernetes", p.Kubernetes, "kubernetes")
 	p = b.readRollout(r, p)
 	if reboot := n.childBlock("reboot"); reboot != nil {
-		p.Reboot.Soft = readChoice(b.newReader(reboot), "soft", "never", engine.AutoSoft, engine.RequireSoft)
+		p.Reboot = b.readReboot(reboot)
 	}
 	if d := n.childBlock("drain"); d != nil {
 		dr := b.newReader(d)
@@ -42,6 +42,15 @@ func (b *builder) readPool(n *node) {
 	}
 	b.poolSSH[p.Name] = b.readSSH(b.siteSSH, n.childBlock("ssh"))
 	b.inv.Pools = append(b.inv.Pools, p)
+}
+
+func (b *builder) readReboot(n *node) engine.RebootSetting {
+	r := b.newReader(n)
+	s := engine.RebootSetting{Soft: readChoice(r, "soft", "never", engine.AutoSoft, engine.RequireSoft), Kexec: readChoice(r, "kexec", "never", engine.AutoKexec)}
+	if s.Soft == engine.RequireSoft && s.Kexec != engine.NeverKexec {
+		b.addError(n.at, `soft = "require" allows no kexec`, `set soft = "auto", or remove kexec`)
+	}
+	return s
 }
 
 func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {

@@ -12,12 +12,12 @@ import (
 // RebootClass is a class of changes that need a reboot, with the least kind of
 // reboot that brings all changes of the class into effect.
 type RebootClass struct {
-	Name   string            // stable name, as in engine.Change.RebootClass
-	Paths  []string          // files and trees of a host, or of the tree of an OS, that belong to the class
-	Units  []string          // patterns of path.Match of the names of units
-	Least  engine.RebootKind // SoftReboot or FullReboot
-	Reason string            // why no lesser kind is enough; for SoftReboot: why it is
-	Source string            // where the reason comes from
+	Name   string   // stable name, as in engine.Change.RebootClass
+	Paths  []string // files and trees of a host, or of the tree of an OS, that belong to the class
+	Units  []string // patterns of path.Match of the names of units
+	Least  engine.RebootKind
+	Reason string // why no lesser kind is enough; for SoftReboot: why it is
+	Source string // where the reason comes from
 }
 
 // Names of classes that other packages set.
@@ -37,26 +37,28 @@ const (
 const (
 	softRebootManual = "systemd-soft-reboot.service(8)"
 	ostreeSource     = "ostree_sysroot_deployment_can_soft_reboot of ostree 2025.3"
-	careful          = "not known: no program states that a soft reboot is enough"
+	careful          = "not known: no program states that a soft reboot or a kexec is enough"
+	carefulSoft      = "not known: no program states that a soft reboot is enough"
 )
 
 // rebootClasses is the table of all classes. A class that is not known to be
-// harmless needs a full reboot.
+// harmless needs a full reboot. A kexec starts kernel, modules, initramfs and programs anew,
+// and leaves firmware, boot loader and devices as they are.
 var rebootClasses = []RebootClass{
 	{
-		Name: "kernel", Paths: []string{"/usr/lib/modules"}, Least: engine.FullReboot,
+		Name: "kernel", Paths: []string{"/usr/lib/modules"}, Least: engine.KexecReboot,
 		Reason: "a soft reboot keeps the running kernel, its initramfs and its modules", Source: ostreeSource + "; " + softRebootManual,
 	},
-	{Name: KernelArgsClass, Paths: []string{"/usr/lib/bootc/kargs.d"}, Least: engine.FullReboot, Reason: "the kernel reads its arguments when it boots", Source: ostreeSource},
-	{Name: kernelTypeClass, Least: engine.FullReboot, Reason: "it is another kernel", Source: ostreeSource},
-	{Name: extensionsClass, Least: engine.FullReboot, Reason: "extensions may contain kernel modules", Source: careful},
+	{Name: KernelArgsClass, Paths: []string{"/usr/lib/bootc/kargs.d"}, Least: engine.KexecReboot, Reason: "the kernel reads its arguments when it boots", Source: ostreeSource},
+	{Name: kernelTypeClass, Least: engine.KexecReboot, Reason: "it is another kernel", Source: ostreeSource},
+	{Name: extensionsClass, Least: engine.FullReboot, Reason: "extensions may contain kernel modules and firmware", Source: careful},
 	{
 		Name: "boot loader", Paths: []string{"/boot", "/efi", "/etc/default/grub", "/etc/default/grub.d", "/etc/grub.d", "/etc/kernel", "/etc/dracut.conf", "/etc/dracut.conf.d", "/etc/initramfs-tools", "/etc/mkinitcpio.conf", "/etc/ostree", "/usr/lib/ostree/prepare-root.conf"},
-		Least: engine.FullReboot, Reason: "a soft reboot passes through neither boot loader nor initramfs", Source: softRebootManual,
+		Least: engine.FullReboot, Reason: "only a full reboot passes through the boot loader", Source: softRebootManual + "; kexec(8)",
 	},
 	{
 		Name: "security policy", Paths: []string{"/etc/selinux", "/etc/sysconfig/selinux", "/etc/apparmor", "/etc/apparmor.d", "/etc/ima", "/etc/evm", "/etc/audit", "/etc/system-fips", "/etc/crypto-policies/state"},
-		Units: []string{"apparmor.service", "auditd.service", "audit-rules.service"}, Least: engine.FullReboot,
+		Units: []string{"apparmor.service", "auditd.service", "audit-rules.service"}, Least: engine.KexecReboot,
 		Reason: "a soft reboot keeps the policy that is loaded", Source: "bootc, which refuses a soft reboot into another SELinux policy",
 	},
 	{
@@ -71,33 +73,37 @@ var rebootClasses = []RebootClass{
 	},
 	{
 		Name: "kernel modules", Paths: []string{"/etc/modprobe.d", "/etc/modules-load.d", "/etc/modules", "/etc/depmod.d", "/usr/lib/modprobe.d", "/usr/lib/modules-load.d"},
-		Units: []string{"systemd-modules-load*"}, Least: engine.FullReboot, Reason: "modules that are loaded stay, with their options", Source: softRebootManual,
+		Units: []string{"systemd-modules-load*"}, Least: engine.KexecReboot, Reason: "modules that are loaded stay, with their options", Source: softRebootManual,
 	},
 	{
 		Name: "firmware", Paths: []string{"/usr/lib/firmware", "/etc/firmware"},
-		Least: engine.FullReboot, Reason: "devices keep the firmware that their driver has loaded", Source: softRebootManual,
+		Least: engine.FullReboot, Reason: "devices keep the firmware that their driver has loaded, also in a kexec", Source: softRebootManual,
 	},
 	{
 		Name: "kernel settings", Paths: []string{"/etc/sysctl.d", "/etc/sysctl.conf", "/etc/tmpfiles.d", "/etc/sysfs.conf", "/etc/sysfs.d", "/usr/lib/sysctl.d", "/usr/lib/tmpfiles.d"},
-		Units: []string{"systemd-sysctl*", "systemd-tmpfiles*"}, Least: engine.FullReboot,
+		Units: []string{"systemd-sysctl*", "systemd-tmpfiles*"}, Least: engine.KexecReboot,
 		Reason: "settings below /proc/sys and /sys that no file sets any more keep their values, and /run keeps its files", Source: softRebootManual,
 	},
 	{
 		Name: "devices", Paths: []string{"/etc/udev", "/etc/hwdb.d", "/usr/lib/udev/rules.d", "/usr/lib/udev/hwdb.d"}, Units: []string{"systemd-udev*"},
-		Least: engine.FullReboot, Reason: "devices that are there keep their names and owners", Source: careful,
+		Least: engine.KexecReboot, Reason: "devices that are there keep their names and owners", Source: carefulSoft,
 	},
 	{
 		Name: "storage", Paths: []string{"/etc/crypttab", "/etc/cryptsetup-keys.d", "/etc/clevis", "/etc/fstab", "/etc/lvm", "/etc/multipath", "/etc/multipath.conf", "/etc/mdadm.conf", "/etc/mdadm", "/etc/iscsi", "/etc/nvme", "/etc/stratis", "/etc/zfs", "/etc/systemd/zram-generator.conf", "/usr/lib/systemd/zram-generator.conf"},
 		Units: []string{"*.mount", "*.automount", "*.swap", "systemd-cryptsetup*", "multipath*", "iscsi*", "lvm2*", "mdadm*", "nvme*"}, Least: engine.FullReboot,
-		Reason: "devices and file systems that are in use stay open", Source: softRebootManual,
+		Reason: "devices and file systems that are in use stay open, and a kexec resets neither controllers nor a TPM", Source: softRebootManual,
 	},
 	{
-		Name: "identity", Paths: []string{"/etc/hostname", "/etc/machine-id"}, Least: engine.FullReboot,
-		Reason: "the kernel keeps the name of the host", Source: careful,
+		Name: "identity", Paths: []string{"/etc/hostname", "/etc/machine-id"}, Least: engine.KexecReboot,
+		Reason: "the kernel keeps the name of the host", Source: carefulSoft,
 	},
 	{
 		Name: "soft reboot", Units: []string{"soft-reboot.target", "systemd-soft-reboot*", "ostree-*"}, Least: engine.FullReboot,
 		Reason: "the soft reboot itself uses it", Source: careful,
+	},
+	{
+		Name: "kexec", Paths: []string{"/etc/default/kexec", "/etc/kexec.conf"}, Units: []string{"kexec.target", "systemd-kexec*", "kexec*.service"}, Least: engine.FullReboot,
+		Reason: "the kexec itself uses it", Source: careful,
 	},
 	{Name: TaskClass, Least: engine.FullReboot, Reason: "the playbook does not state why it reboots", Source: "no rule can know it"},
 	{Name: FailedActionClass, Least: engine.FullReboot, Reason: "the reboot replaces an action that failed, and nobody knows why it did", Source: "no rule can know it"},

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the generated part of docs/rebo
 // TestRebootClassOfEachChange names the class and the least kind of reboot of changes of every
 // class, with the places where they are usually made.
 func TestRebootClassOfEachChange(t *testing.T) {
-	const soft, full = engine.SoftReboot, engine.FullReboot
+	const soft, kexec, full = engine.SoftReboot, engine.KexecReboot, engine.FullReboot
 	seen := map[string]bool{}
 	for _, c := range []struct {
 		kind  engine.Kind
@@ -27,33 +27,35 @@ func TestRebootClassOfEachChange(t *testing.T) {
 		least engine.RebootKind
 	}{
 		{engine.OSKind, "quay.io/x/os@sha256:1", "os image", soft},
-		{engine.KernelTypeKind, "realtime", "kernel type", full},
-		{engine.KernelArgKind, "mitigations=off", "kernel arguments", full},
+		{engine.KernelTypeKind, "realtime", "kernel type", kexec},
+		{engine.KernelArgKind, "mitigations=off", "kernel arguments", kexec},
 		{engine.ExtensionKind, "usbguard", "extensions", full},
-		{engine.FileKind, "/usr/lib/modules/6.12/vmlinuz", "kernel", full},
+		{engine.FileKind, "/usr/lib/modules/6.12/vmlinuz", "kernel", kexec},
 		{engine.FileKind, "/boot/grub2/user.cfg", "boot loader", full},
 		{engine.FileKind, "/etc/dracut.conf.d/10-nvme.conf", "boot loader", full},
-		{engine.FileKind, "/etc/selinux/config", "security policy", full},
-		{engine.FileKind, "/etc/audit/rules.d/50.rules", "security policy", full},
-		{engine.UnitKind, "apparmor.service", "security policy", full},
+		{engine.FileKind, "/etc/selinux/config", "security policy", kexec},
+		{engine.FileKind, "/etc/audit/rules.d/50.rules", "security policy", kexec},
+		{engine.UnitKind, "apparmor.service", "security policy", kexec},
 		{engine.FileKind, "/etc/NetworkManager/system-connections/eno1.nmconnection", "network", full},
 		{engine.DirectoryKind, "/etc/nmstate", "network", full},
 		{engine.FileKind, "/etc/nmstate/openshift/x", "network", full},
 		{engine.FileKind, "/etc/systemd/network/10-eno1.link", "network", full},
 		{engine.UnitKind, "NetworkManager.service", "network", full},
 		{engine.FileKind, "/etc/systemd/system/systemd-networkd.service.d/10.conf", "network", full},
-		{engine.FileKind, "/etc/modprobe.d/nouveau.conf", "kernel modules", full},
-		{engine.FileKind, "/etc/modules-load.d/br_netfilter.conf", "kernel modules", full},
+		{engine.FileKind, "/etc/modprobe.d/nouveau.conf", "kernel modules", kexec},
+		{engine.FileKind, "/etc/modules-load.d/br_netfilter.conf", "kernel modules", kexec},
 		{engine.FileKind, "/usr/lib/firmware/x.bin", "firmware", full},
-		{engine.FileKind, "/etc/sysctl.d/99-k8s.conf", "kernel settings", full},
-		{engine.FileKind, "/etc/tmpfiles.d/thp.conf", "kernel settings", full},
-		{engine.FileKind, "/etc/udev/rules.d/99-disk.rules", "devices", full},
+		{engine.FileKind, "/etc/sysctl.d/99-k8s.conf", "kernel settings", kexec},
+		{engine.FileKind, "/etc/tmpfiles.d/thp.conf", "kernel settings", kexec},
+		{engine.FileKind, "/etc/udev/rules.d/99-disk.rules", "devices", kexec},
 		{engine.FileKind, "/etc/crypttab", "storage", full},
 		{engine.FileKind, "/etc/fstab", "storage", full},
 		{engine.UnitKind, "var-lib-etcd.mount", "storage", full},
 		{engine.LinkKind, "/etc/systemd/system/local-fs.target.wants/var-lib-etcd.mount", "storage", full},
-		{engine.FileKind, "/etc/hostname", "identity", full},
+		{engine.FileKind, "/etc/hostname", "identity", kexec},
 		{engine.UnitKind, "ostree-remount.service", "soft reboot", full},
+		{engine.UnitKind, "kexec-load.service", "kexec", full},
+		{engine.FileKind, "/etc/systemd/system/kexec.target.d/10.conf", "kexec", full},
 		{engine.FileKind, "/etc/crio/crio.conf.d/10.conf", "other files", soft},
 		{engine.FileKind, "/etc/sysctl.dx/99.conf", "other files", soft},
 		{engine.FileKind, "/etc/systemd/system/etcd.service.d/10.conf", "other files", soft},
@@ -72,7 +74,7 @@ func TestRebootClassOfEachChange(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	for name, least := range map[string]engine.RebootKind{TaskClass: full, FailedActionClass: full, OSImageClass: soft, KernelArgsClass: full, "": full, "x": full} {
+	for name, least := range map[string]engine.RebootKind{TaskClass: full, FailedActionClass: full, OSImageClass: soft, KernelArgsClass: kexec, "": full, "x": full} {
 		if FindRebootClass(name).Least != least {
 			t.Errorf("class %q: %s", name, FindRebootClass(name).Least)
 		}
@@ -80,7 +82,7 @@ func TestRebootClassOfEachChange(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for _, c := range RebootClasses() {
-		if names[c.Name] || !seen[c.Name] || c.Reason == "" || c.Source == "" || c.Least != soft && c.Least != full {
+		if names[c.Name] || !seen[c.Name] || c.Reason == "" || c.Source == "" || c.Least != soft && c.Least != kexec && c.Least != full {
 			t.Errorf("class %+v has no change in this test, or lacks a part", c)
 		}
 		names[c.Name] = true
@@ -122,7 +124,7 @@ func TestOSParts(t *testing.T) {
 		if folder := path.Dir(strings.TrimPrefix(strings.TrimPrefix(p, "/usr/lib/"), "/usr/etc/")); strings.ContainsAny(folder, "/ #'") {
 			t.Errorf("%s lies too deep, or has a character with a meaning", p)
 		}
-		if ClassOfOSPart(p).Least != engine.FullReboot {
+		if ClassOfOSPart(p).Least == engine.SoftReboot {
 			t.Errorf("%s: %+v", p, ClassOfOSPart(p))
 		}
 	}
@@ -131,7 +133,7 @@ func TestOSParts(t *testing.T) {
 // TestRebootClassesAreDocumented compares the table in docs/reboots.md with the code.
 func TestRebootClassesAreDocumented(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| change | kind of reboot | reason | source |\n|---|---|---|---|\n")
+	b.WriteString("| change | soft reboot | kexec | reason | source |\n|---|---|---|---|---|\n")
 	for _, c := range RebootClasses() {
 		var places []string
 		for _, p := range slices.Concat(c.Paths, c.Units) {
@@ -141,7 +143,8 @@ func TestRebootClassesAreDocumented(t *testing.T) {
 		if len(places) > 0 {
 			name += ": " + strings.Join(places, ", ")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, c.Least, c.Reason, c.Source)
+		isEnough := map[bool]string{true: "yes", false: "no"}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, isEnough[!c.Least.Exceeds(engine.SoftReboot)], isEnough[!c.Least.Exceeds(engine.KexecReboot)], c.Reason, c.Source)
 	}
 	docstest.Page{Path: "../../docs/reboots.md", Arguments: "./engine/rules -update", Update: *update}.CheckGenerated(t, b.String())
 }

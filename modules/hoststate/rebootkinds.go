@@ -17,7 +17,7 @@ func readRebootKinds(text string) engine.RebootFacts {
 	var r engine.RebootFacts
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch kind := engine.RebootKind(value); {
+		switch kind, support := engine.RebootKind(value), engine.KexecSupport(value); {
 		case name == "systemd" && value == "counts":
 			r.CountsSoft = true
 		case name == "systemd":
@@ -26,6 +26,8 @@ func readRebootKinds(text string) engine.RebootFacts {
 			}
 		case name == "prepared" && (kind == engine.SoftReboot || kind == engine.KexecReboot) && r.Prepared == "":
 			r.Prepared = kind
+		case name == "kexec" && support.IsKnown():
+			r.Kexec = support
 		}
 	}
 	return r

@@ -43,7 +43,7 @@ func PlainReboot(t engine.Target) []engine.Step {
 
 // rebootSteps returns the steps that sync the disks, run an order with its check, reboot the host
 // if the check passes, and wait for another boot with the OS vars["digest"] (""
-// for any OS). The reboot is of the kind t.Reboot, soft or full.
+// for any OS). The reboot is of the kind t.Reboot.
 func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map[string]string) []engine.Step {
 	digest, what := vars["digest"], ""
 	if digest != "" {
@@ -52,11 +52,16 @@ func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map
 	order := shell.Script{Vars: maps.Clone(vars), Boot: t.Facts.BootID, Text: shell.Text(text)}
 	job := shell.Script{Vars: vars, Text: shell.Text(rebootJobText)}
 	var kind engine.RebootKind
-	if t.Reboot == engine.SoftReboot {
-		kind = engine.SoftReboot
-		order.Vars["kind"] = string(kind)
+	switch t.Reboot {
+	case engine.SoftReboot:
+		kind, job.Text = t.Reboot, shell.Text(softRebootJobText)
 		job.Vars["fallback"] = fallbackOf(t.Pool)
-		job.Text = shell.Text(softRebootJobText)
+	case engine.KexecReboot:
+		kind, job.Text = t.Reboot, shell.Text(kexecRebootJobText)
+	case engine.FullReboot:
+	}
+	if kind != "" {
+		order.Vars["kind"] = string(kind)
 	}
 	return []engine.Step{syncDisks(t), orderReboot(t, rebootOrder{name, what, order, job}), {
 		Name: "wait for boot", On: t.Host.Name,

@@ -80,6 +80,18 @@ func (s *treeSums) isWhole() bool {
 // maxDifferences is the largest number of differing parts in the facts of a deployment.
 const maxDifferences = 8
 
+// comparePaths compares the kinds of reboot that differing parts need.
+func comparePaths(a, b string) int {
+	one, other := rules.ClassOfOSPart(a).Least, rules.ClassOfOSPart(b).Least
+	switch {
+	case one.Exceeds(other):
+		return 1
+	case other.Exceeds(one):
+		return -1
+	}
+	return 0
+}
+
 // differences returns the paths of parts that are not equal in both trees. A kernel
 // stands for the tree of all kernels.
 func (s *treeSums) differences(other *treeSums) []string {
@@ -92,5 +104,9 @@ func (s *treeSums) differences(other *treeSums) []string {
 			list = append(list, p)
 		}
 	}
-	return list[:min(maxDifferences, len(list))]
+	// The ones that need the greatest kind of reboot stay.
+	slices.SortStableFunc(list, func(a, b string) int { return comparePaths(b, a) })
+	list = list[:min(maxDifferences, len(list))]
+	slices.Sort(list)
+	return list
 }

@@ -2,6 +2,7 @@ package osimage
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,6 +87,25 @@ func TestSoftRebootIsNotPossible(t *testing.T) {
 		if f.Reboots.PreparesSoft != c.prepares || f.Reboots.Composefs || f.Staged().Compared || strings.Contains(b.Log(), "ostree ls") || len(f.Problems) > 0 {
 			t.Errorf("%s: %+v, %q, %s", name, f.Reboots, f.Problems, b.Log())
 		}
+	}
+}
+
+// TestComparedForAKexec checks that a host that can kexec compares both trees, also without composefs and with an old ostree,
+// and that of many differences those stay that need a full reboot.
+func TestComparedForAKexec(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	b := newOSHost(t)
+	b.Write("proc/self/mounts", "/dev/sda3 / ext4 rw 0 0")
+	b.Write("sys/kernel/kexec_loaded", "0")
+	b.Write("ls/"+moduletest.V1, tree("6.1", "1", "2", "3"))
+	next := tree("6.2", "1", "2", "3") + lsLine("/usr/lib/firmware", "5")
+	for i := range 2 * maxDifferences {
+		next += lsLine("/usr/lib/modules/5."+strconv.Itoa(i), "1")
+	}
+	b.Write("ls/"+moduletest.V2, next)
+	b.Want(b.stage(d), 0, "staged and locked")
+	if s := b.gatherFacts(d).Staged(); !s.Compared || len(s.Differs) != maxDifferences || s.Differs[0] != "/usr/lib/firmware" || !slices.IsSorted(s.Differs) {
+		t.Errorf("%+v", s)
 	}
 }
 

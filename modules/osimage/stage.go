@@ -55,6 +55,8 @@ var (
 	orderScript string
 	//go:embed sh/softorder.sh
 	softOrderScript string
+	//go:embed sh/kexecorder.sh
+	kexecOrderScript string
 	//go:embed sh/reboot.sh
 	rebootScript string
 	//go:embed sh/deployments.sh
@@ -79,7 +81,8 @@ var (
 	syncText      = engine.ShareText(syncScript)
 	rebootJobText = engine.ShareText(libScript + hostscript.BootIDScript + rebootScript)
 
-	softRebootJobText = engine.ShareText(libScript + softOrderScript + hostscript.BootIDScript + rebootScript)
+	softRebootJobText  = engine.ShareText(libScript + softOrderScript + hostscript.BootIDScript + rebootScript)
+	kexecRebootJobText = engine.ShareText(libScript + kexecOrderScript + hostscript.BootIDScript + rebootScript)
 )
 
 func shareStageFunctions(tool string) *engine.SharedText {

@@ -26,23 +26,25 @@ type Decision struct {
 	Refusal string         // reason and next step; "": the host is not left out
 }
 
-// Decide returns the decision. It never returns a soft reboot for changes that a soft
-// reboot does not bring into effect, or for a host that is not known to be able to soft
-// reboot. Before the OS of a host is staged, nobody knows its kernel: then the decision
+// Decide returns the decision. It never returns a soft reboot or a kexec for changes that
+// it does not bring into effect, or for a host that is not known to be able to do it.
+// Before the OS of a host is staged, nobody knows its kernel: then the decision
 // is provisional.
 func Decide(in Input) Decision {
 	if !slices.ContainsFunc(in.Changes, needsReboot) {
 		return Decision{}
 	}
-	kind, reason, provisional := in.findLeast()
-	r := engine.Reboot{Kind: kind, Reason: reason, Least: kind, Chosen: in.Allowed.Soft != engine.NeverSoft, Provisional: provisional, Prepared: in.Facts.Reboots.Prepared}
+	need := in.findNeed()
+	best, _ := in.choose(need, engine.RebootSetting{Soft: engine.AutoSoft, Kexec: engine.AutoKexec})
+	kind, reason := in.choose(need, in.Allowed)
+	r := engine.Reboot{Kind: kind, Reason: reason, Least: best, Chosen: in.Allowed.HasChoice(), Provisional: need.provisional && best != engine.FullReboot, Prepared: in.Facts.Reboots.Prepared}
 	if r.Prepared == engine.SoftReboot {
 		r.PreparedOS = in.Facts.SoftTarget()
 	}
 	switch {
 	case in.ForceFull:
 		r.Kind, r.Reason = engine.FullReboot, "--full-reboot asks for it"
-	case in.Allowed.Soft == engine.NeverSoft:
+	case !in.Allowed.HasChoice():
 		r.Kind, r.Reason = engine.FullReboot, "the pool allows no other kind"
 	case in.Allowed.Soft == engine.RequireSoft && !kind.SharesKernel():
 		if prepared := r.DescribePrepared(); prepared != "" {
@@ -53,34 +55,61 @@ func Decide(in Input) Decision {
 	return Decision{Reboot: &r}
 }
 
+// choose returns the least kind of reboot that meets the need, that is possible and that the
+// setting allows, and why it is not a lesser one; for a soft reboot, why it is enough.
+func (in Input) choose(need need, allowed engine.RebootSetting) (engine.RebootKind, string) {
+	why := need.reason
+	if need.kind == engine.SoftReboot {
+		obstacle := "the pool allows no soft reboots"
+		if allowed.Soft != engine.NeverSoft {
+			obstacle = in.findSoftObstacle(need.bringsOS)
+		}
+		if obstacle == "" {
+			return engine.SoftReboot, why
+		}
+		why = obstacle
+	}
+	if need.kind != engine.FullReboot && allowed.Kexec != engine.NeverKexec {
+		obstacle := in.findKexecObstacle()
+		if obstacle == "" && need.provisional {
+			return engine.KexecReboot, why + "; enough unless the new OS needs a full reboot, which shows once it is staged"
+		}
+		if obstacle == "" {
+			return engine.KexecReboot, why
+		}
+		why = obstacle
+	}
+	return engine.FullReboot, why
+}
+
 func needsReboot(c engine.Change) bool {
 	return slices.ContainsFunc(c.Actions, func(a engine.Action) bool { return a.Type == engine.RebootAction })
 }
 
-// findLeast returns the least kind of reboot that is enough and possible, and why.
-func (in Input) findLeast() (kind engine.RebootKind, reason string, provisional bool) {
-	var enough string // why a soft reboot is enough
-	bringsOS := false
+// need is the least kind of reboot that brings all changes into effect.
+type need struct {
+	kind        engine.RebootKind
+	reason      string
+	bringsOS    bool // one of the changes is a new OS
+	provisional bool // the kernel of that OS is not known
+}
+
+func (in Input) findNeed() need {
+	n := need{kind: engine.SoftReboot}
 	for _, c := range in.Changes {
 		if !needsReboot(c) {
 			continue
 		}
 		class := classOf(c)
-		if class.Least != engine.SoftReboot {
-			return engine.FullReboot, c.Resource + ": " + class.Reason, false
+		if n.reason == "" || class.Least.Exceeds(n.kind) {
+			n.kind, n.reason = class.Least, c.Resource+": "+class.Reason
 		}
-		if enough == "" {
-			enough = c.Resource + ": " + class.Reason
-		}
-		bringsOS = bringsOS || class.Name == rules.OSImageClass
+		n.bringsOS = n.bringsOS || class.Name == rules.OSImageClass
 	}
-	if obstacle := in.findObstacle(bringsOS); obstacle != "" {
-		return engine.FullReboot, obstacle, false
+	if n.bringsOS && in.OS != nil && n.kind != engine.FullReboot {
+		return in.compareStaged(n)
 	}
-	if bringsOS {
-		return in.compareStaged()
-	}
-	return engine.SoftReboot, enough, false
+	return n
 }
 
 func classOf(c engine.Change) rules.RebootClass {
@@ -90,8 +119,8 @@ func classOf(c engine.Change) rules.RebootClass {
 	return rules.FindRebootClass(c.RebootClass)
 }
 
-// findObstacle returns why the host cannot soft reboot; "" if it can.
-func (in Input) findObstacle(bringsOS bool) string {
+// findSoftObstacle returns why the host cannot soft reboot; "" if it can.
+func (in Input) findSoftObstacle(bringsOS bool) string {
 	switch f := in.Facts; {
 	case in.OS == nil:
 		return "the inventory has no os block for it, so nothing shows whether its OS can soft reboot"
@@ -110,24 +139,83 @@ func (in Input) findObstacle(bringsOS bool) string {
 	case bringsOS && !f.Reboots.Composefs:
 		return "its root file system is no composefs, without which ostree cannot soft reboot into another deployment"
 	}
+	if staged := in.findStaged(); bringsOS && staged != nil && staged.NoSoftTarget {
+		return in.OS.Driver + " does not report that the host can soft reboot into the staged OS"
+	}
 	return ""
 }
 
-// compareStaged decides about a new OS by the parts of its tree that differ from the
-// booted OS.
-func (in Input) compareStaged() (kind engine.RebootKind, reason string, provisional bool) {
-	staged := in.Facts.Staged()
+// kexecSystemd is the first version of systemd whose units can order a kexec (SuccessAction=kexec).
+const kexecSystemd = 254
+
+// findKexecObstacle returns why the host cannot kexec; "" if it can.
+func (in Input) findKexecObstacle() string {
+	switch f := in.Facts.Reboots; {
+	case in.OS == nil:
+		return "the inventory has no os block for it, so nothing shows where its kernels are"
+	case in.OS.Driver != "ostree":
+		return "holdfast kexecs only hosts with the driver ostree, not with " + in.OS.Driver
+	case f.Systemd == 0:
+		return "the version of its systemd is not known"
+	case f.Systemd < kexecSystemd:
+		return fmt.Sprintf("no unit of systemd %d can order a kexec; systemd %d can", f.Systemd, kexecSystemd)
+	case f.Prepared == engine.SoftReboot:
+		return "a soft reboot is prepared on it already"
+	case f.Prepared != "":
+		return "a kernel is loaded on it for a " + string(f.Prepared)
+	case f.Kexec != engine.KexecPossible:
+		return describeSupport(f.Kexec)
+	}
+	return ""
+}
+
+// describeSupport returns why a host cannot kexec.
+func describeSupport(s engine.KexecSupport) string {
+	switch s {
+	case engine.KexecContainer:
+		return "it is a container, whose kernel a kexec cannot replace"
+	case engine.KexecNoKernel:
+		return "the kernel that runs has no kexec (CONFIG_KEXEC_CORE)"
+	case engine.KexecDisabled:
+		return "the sysctl kernel.kexec_load_disabled forbids a kexec until the next boot"
+	case engine.KexecLockdown:
+		return "its kernel is locked down, so a kexec may be refused"
+	case engine.KexecNoTool:
+		return "it has no /usr/sbin/kexec (package kexec-tools)"
+	case engine.KexecPossible, engine.KexecUnknown:
+	}
+	return "nothing shows whether it can kexec"
+}
+
+// findStaged returns the deployment of the new OS, nil if the host has not staged and locked it.
+func (in Input) findStaged() *engine.Deployment {
+	if d := in.Facts.Staged(); d != nil && d.Digest == in.OS.Digest() && d.Locked {
+		return d
+	}
+	return nil
+}
+
+// compareStaged adds the parts of the tree of a new OS that differ from the booted OS to
+// the need of the other changes.
+func (in Input) compareStaged(n need) need {
+	staged := in.findStaged()
 	switch {
-	case staged == nil || staged.Digest != in.OS.Digest() || !staged.Locked:
-		return engine.SoftReboot, "enough if the new OS has the kernel that runs, which shows once it is staged", true
+	case staged == nil:
+		n.provisional = true
+		if n.kind == engine.SoftReboot {
+			n.reason = "enough if the new OS has the kernel that runs, which shows once it is staged"
+		}
+		return n
 	case !staged.Compared:
-		return engine.FullReboot, "the kernel of the staged OS could not be compared with the running one", false
-	case len(staged.Differs) > 0:
-		part := staged.Differs[len(staged.Differs)-1]
-		return engine.FullReboot, fmt.Sprintf("%s differs in the new OS: %s", part, rules.ClassOfOSPart(part).Reason), false
+		n.kind, n.reason = engine.FullReboot, "the kernel of the staged OS could not be compared with the running one"
+		return n
+	case n.kind == engine.SoftReboot:
+		n.reason = "the new OS has the kernel that runs"
 	}
-	if staged.NoSoftTarget {
-		return engine.FullReboot, in.OS.Driver + " does not report that the host can soft reboot into the staged OS", false
+	for _, part := range slices.Backward(staged.Differs) {
+		if class := rules.ClassOfOSPart(part); class.Least.Exceeds(n.kind) {
+			n.kind, n.reason = class.Least, fmt.Sprintf("%s differs in the new OS: %s", part, class.Reason)
+		}
 	}
-	return engine.SoftReboot, "the new OS has the kernel that runs", false
+	return n
 }

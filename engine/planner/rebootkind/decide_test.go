@@ -20,7 +20,7 @@ const (
 func capable() engine.Facts {
 	return engine.Facts{
 		Tool:    "ostree 2026.4",
-		Reboots: engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true},
+		Reboots: engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true, Kexec: engine.KexecPossible},
 		Deployments: []engine.Deployment{
 			{Digest: nextOS, Staged: true, Locked: true, Compared: true}, {Digest: nowOS, Booted: true},
 		},
@@ -91,6 +91,74 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestKexec names the kind of reboot in pools that allow kexecs, with the reason.
+func TestKexec(t *testing.T) {
+	otherKernel := func(in *Input) { in.Facts.Deployments[0].Differs = []string{"/usr/lib/modules/6.2"} }
+	support := func(s engine.KexecSupport) func(*Input) {
+		return func(in *Input) { otherKernel(in); in.Facts.Reboots.Kexec = s }
+	}
+	const soft, kexec, full = engine.SoftReboot, engine.KexecReboot, engine.FullReboot
+	for name, c := range map[string]struct {
+		in           Input
+		edit         func(*Input)
+		both, only   engine.RebootKind // with soft reboots and kexecs, and with kexecs only
+		reason, what string            // of each
+	}{
+		"files":            {input("other files"), nil, soft, kexec, "read it", "the pool allows no soft reboots"},
+		"same kernel":      {input(rules.OSImageClass), nil, soft, kexec, "the new OS has the kernel that runs", "no soft reboots"},
+		"another kernel":   {input(rules.OSImageClass), otherKernel, kexec, kexec, "/usr/lib/modules/6.2 differs in the new OS", "/usr/lib/modules/6.2 differs"},
+		"arguments":        {input(rules.KernelArgsClass), nil, kexec, kexec, "reads its arguments when it boots", "reads its arguments"},
+		"OS and arguments": {input(rules.OSImageClass, rules.KernelArgsClass), nil, kexec, kexec, "reads its arguments", "reads its arguments"},
+		"network":          {input(rules.KernelArgsClass, "network"), nil, full, full, "a changed network always gets a full reboot", "always gets a full reboot"},
+		"boot loader":      {input("boot loader"), nil, full, full, "boot loader", "boot loader"},
+		"firmware of the OS": {input(rules.OSImageClass), func(in *Input) {
+			in.Facts.Deployments[0].Differs = []string{"/usr/lib/firmware", "/usr/lib/modules/6.2"}
+		}, full, full, "/usr/lib/firmware differs in the new OS", "/usr/lib/firmware"},
+		"not compared":     {input(rules.OSImageClass, rules.KernelArgsClass), func(in *Input) { in.Facts.Deployments[0].Compared = false }, full, full, "could not be compared", "could not be compared"},
+		"no composefs":     {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.Composefs = false }, kexec, kexec, "no composefs", "no soft reboots"},
+		"no support":       {input("other files"), func(in *Input) { in.Facts.Reboots.Kexec = engine.KexecNoKernel }, soft, full, "read it", "CONFIG_KEXEC_CORE"},
+		"not known":        {input(rules.OSImageClass), support(""), full, full, "nothing shows whether", "nothing shows whether"},
+		"container":        {input(rules.OSImageClass), support(engine.KexecContainer), full, full, "container", "container"},
+		"disabled":         {input(rules.OSImageClass), support(engine.KexecDisabled), full, full, "kexec_load_disabled", "kexec_load_disabled"},
+		"lockdown":         {input(rules.OSImageClass), support(engine.KexecLockdown), full, full, "locked down", "locked down"},
+		"no tool":          {input(rules.OSImageClass), support(engine.KexecNoTool), full, full, "kexec-tools", "kexec-tools"},
+		"systemd 252":      {input(rules.OSImageClass), func(in *Input) { otherKernel(in); in.Facts.Reboots.Systemd, in.Facts.Reboots.CountsSoft = 252, false }, full, full, "systemd 252", "no unit of systemd 252 can order a kexec; systemd 254 can"},
+		"loaded by others": {input("other files"), func(in *Input) { in.Facts.Reboots.Prepared = kexec }, full, full, "a kernel is loaded on it", "a kernel is loaded on it"},
+		"bootc":            {input("other files"), func(in *Input) { in.OS.Driver = "bootc" }, soft, full, "read it", "holdfast kexecs only hosts"},
+		"--full-reboot":    {input(rules.KernelArgsClass), func(in *Input) { in.ForceFull = true }, full, full, "--full-reboot", "--full-reboot"},
+	} {
+		if c.edit != nil {
+			c.edit(&c.in)
+		}
+		c.in.Allowed.Kexec = engine.AutoKexec
+		d := Decide(c.in)
+		c.in.Allowed.Soft = engine.NeverSoft
+		only := Decide(c.in)
+		if d.Reboot == nil || only.Reboot == nil || d.Refusal+only.Refusal != "" {
+			t.Errorf("%s: %+v, %+v", name, d, only)
+			continue
+		}
+		if d.Reboot.Kind != c.both || !strings.Contains(d.Reboot.Reason, c.reason) || d.Reboot.Provisional {
+			t.Errorf("%s: %+v, want %s with %q", name, *d.Reboot, c.both, c.reason)
+		}
+		if only.Reboot.Kind != c.only || !strings.Contains(only.Reboot.Reason, c.what) || only.Reboot.Provisional || !only.Reboot.Chosen {
+			t.Errorf("%s, no soft reboots: %+v, want %s with %q", name, *only.Reboot, c.only, c.what)
+		}
+	}
+}
+
+// TestKexecBeforeStaging checks that the decision is provisional as long as the parts of the new OS are not known.
+func TestKexecBeforeStaging(t *testing.T) {
+	for _, classes := range [][]string{{rules.OSImageClass}, {rules.OSImageClass, rules.KernelArgsClass}} {
+		in := input(classes...)
+		in.Allowed = engine.RebootSetting{Kexec: engine.AutoKexec}
+		in.Facts.Deployments = in.Facts.Deployments[1:]
+		if d := Decide(in); d.Reboot == nil || d.Reboot.Kind != engine.KexecReboot || !d.Reboot.Provisional || !strings.Contains(d.Reboot.Reason, "enough unless the new OS needs a full reboot") {
+			t.Errorf("%q: %+v", classes, d.Reboot)
+		}
+	}
+}
+
 // TestBeforeStaging checks that the decision about an OS whose kernel nobody knows yet is
 // provisional, also for a pool that requires soft reboots: the host is staged first.
 func TestBeforeStaging(t *testing.T) {
@@ -151,6 +219,10 @@ func TestLeast(t *testing.T) {
 		t.Errorf("%+v", d.Reboot)
 	}
 	in.Changes = append(in.Changes, change(rules.KernelArgsClass))
+	if d := Decide(in); d.Reboot.Least != engine.KexecReboot || d.Reboot.Chosen {
+		t.Errorf("%+v", d.Reboot)
+	}
+	in.Facts.Reboots.Kexec = engine.KexecNoTool
 	if d := Decide(in); d.Reboot.Least != engine.FullReboot {
 		t.Errorf("%+v", d.Reboot)
 	}
@@ -178,7 +250,14 @@ func drawInput(t *rapid.T) Input {
 			in.Changes[i].Actions = []engine.Action{{Type: engine.ReloadUnit, Unit: "x.service"}}
 		}
 	}
-	in.Facts.Reboots = engine.RebootFacts{CountsSoft: often("counts"), Composefs: often("composefs"), PreparesSoft: often("prepares"), NoOstree: !often("ostree")}
+	in.Allowed.Kexec = rapid.SampledFrom([]engine.KexecMode{engine.NeverKexec, engine.AutoKexec}).Draw(t, "kexec")
+	in.Facts.Reboots = engine.RebootFacts{CountsSoft: often("counts"), Composefs: often("composefs"), PreparesSoft: often("prepares"), NoOstree: !often("ostree"), Kexec: engine.KexecPossible, Systemd: 262}
+	if !often("can kexec") {
+		in.Facts.Reboots.Kexec = rapid.SampledFrom([]engine.KexecSupport{"", engine.KexecLockdown, engine.KexecNoTool}).Draw(t, "support")
+	}
+	if !often("systemd") {
+		in.Facts.Reboots.Systemd = rapid.SampledFrom([]int{0, 252, 254}).Draw(t, "version")
+	}
 	in.Facts.Reboots.Prepared = rapid.SampledFrom([]engine.RebootKind{"", "", "", engine.SoftReboot, engine.KexecReboot}).Draw(t, "prepared")
 	staged := &in.Facts.Deployments[0]
 	staged.Compared, staged.Locked, staged.Staged, staged.NoSoftTarget = often("compared"), often("locked"), often("staged"), !often("soft target")
@@ -192,6 +271,45 @@ func drawInput(t *rapid.T) Input {
 		in.OS = nil
 	}
 	return in
+}
+
+// TestKexecLaws checks with a model that shares no code with Decide that no host kexecs where
+// that is not enough, not possible or not allowed, or where less is enough.
+func TestKexecLaws(t *testing.T) {
+	kexecs := 0
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		d := Decide(in)
+		full := []string{"", "extensions", "boot loader", "network", "firmware", "storage", "soft reboot", "kexec", "task", "failed action", "unknown"}
+		enough, brings := true, false
+		for _, c := range in.Changes {
+			if len(c.Actions) == 2 {
+				enough = enough && !c.Task && !slices.Contains(full, c.RebootClass)
+				brings = brings || c.RebootClass == "os image"
+			}
+		}
+		s := in.Facts.Deployments[0]
+		if brings && s.Staged && s.Locked && (!s.Compared || slices.ContainsFunc(s.Differs, func(p string) bool { return slices.Contains(full, rules.ClassOfOSPart(p).Name) })) {
+			enough = false
+		}
+		r := in.Facts.Reboots
+		possible := in.OS != nil && in.OS.Driver == "ostree" && r.Systemd >= 254 && r.Kexec == "possible" && r.Prepared == ""
+		switch {
+		case d.Reboot == nil:
+		case d.Reboot.Kind == "kexec":
+			kexecs++
+			if !enough || !possible || in.ForceFull || in.Allowed.Kexec != "auto" || in.Allowed.Soft == "require" || in.Allowed.Soft == "auto" && d.Reboot.Least == "soft" {
+				t.Fatalf("kexec: %+v", d.Reboot)
+			}
+		case d.Reboot.Kind == "full" && enough && possible && in.Allowed.Kexec == "auto" && !in.ForceFull:
+			t.Fatalf("full: %+v", d.Reboot)
+		case d.Reboot.Least == "kexec" && !(enough && possible):
+			t.Fatalf("least: %+v", d.Reboot)
+		}
+	})
+	if kexecs == 0 {
+		t.Error("no kexec: the inputs show too little")
+	}
 }
 
 // TestLaws checks with a model that shares no code with Decide that no host soft reboots where

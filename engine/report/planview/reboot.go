@@ -22,7 +22,7 @@ func DescribeReboot(r *engine.Reboot) string {
 
 func describeKind(r engine.Reboot) string {
 	switch {
-	case r.Kind.SharesKernel() || r.Chosen && !r.Least.SharesKernel():
+	case r.Kind != engine.FullReboot || r.Chosen && !r.Least.SharesKernel():
 		return string(r.Kind) + " reboot: " + r.Reason
 	case !r.Least.SharesKernel():
 		return ""

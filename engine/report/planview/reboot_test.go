@@ -9,7 +9,7 @@ import (
 // TestDescribeReboot checks what a plan tells about the kind of a reboot. Hosts that get a full
 // reboot and need one have no line, unless their pool allows others.
 func TestDescribeReboot(t *testing.T) {
-	const soft, full = engine.SoftReboot, engine.FullReboot
+	const soft, kexec, full = engine.SoftReboot, engine.KexecReboot, engine.FullReboot
 	for _, c := range []struct {
 		reboot *engine.Reboot
 		want   string
@@ -27,6 +27,9 @@ func TestDescribeReboot(t *testing.T) {
 			"full reboot: r; somebody has prepared a soft reboot into 0123456789ab on it, which ostree admin prepare-soft-reboot --reset 0 undoes",
 		},
 		{&engine.Reboot{Kind: soft, Least: soft, Reason: "r", Prepared: soft}, "soft reboot: r; somebody has prepared a soft reboot on it, which ostree admin prepare-soft-reboot --reset 0 undoes"},
+		{&engine.Reboot{Kind: kexec, Least: kexec, Reason: "r", Chosen: true}, "kexec reboot: r"},
+		{&engine.Reboot{Kind: full, Least: kexec, Reason: "r"}, ""},
+		{&engine.Reboot{Kind: full, Least: kexec, Reason: "r", Chosen: true}, "full reboot: r"},
 	} {
 		if got := DescribeReboot(c.reboot); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.reboot, got, c.want)

@@ -17,6 +17,7 @@ func TestKindOfReboot(t *testing.T) {
 		{nil, "do it"},
 		{&engine.Reboot{Kind: engine.FullReboot, Reason: "r"}, "do it"},
 		{&engine.Reboot{Kind: engine.SoftReboot, Reason: "r", Chosen: true}, "do it; soft reboot"},
+		{&engine.Reboot{Kind: engine.KexecReboot, Reason: "the kernel differs", Chosen: true}, "do it; kexec reboot: the kernel differs"},
 		{&engine.Reboot{Kind: engine.FullReboot, Reason: "the kernel differs", Chosen: true}, "do it; full reboot: the kernel differs"},
 	} {
 		h := hostSummary{due: &plannedWork{did: "do it"}}

@@ -1,5 +1,5 @@
-# Prints what decides about the kind of a reboot: the version of systemd, and the kinds that
-# somebody has prepared. It starts no process. It reads systemd (see the probe of the boot).
+# Prints what decides about the kind of a reboot: the version of systemd, the kinds that
+# somebody has prepared, and whether the host can kexec. It starts no process. It reads systemd (see the probe of the boot).
 case ${systemd-} in
 *Version=*)
 	version=${systemd##*Version=}
@@ -10,3 +10,18 @@ case ${systemd-} in *SoftRebootsCount=[0-9]*) echo 'systemd counts' ;; esac
 # An empty directory remains if somebody takes the preparation back. systemd looks for the same files.
 if [ -e /run/nextroot/usr/lib/os-release ] || [ -e /run/nextroot/etc/os-release ]; then echo 'prepared soft'; fi
 if read -r loaded 2>/dev/null </sys/kernel/kexec_loaded && [ "$loaded" = 1 ]; then echo 'prepared kexec'; fi
+kexec=possible lockdown=''
+if [ -e /run/systemd/container ]; then
+	kexec=container
+elif [ ! -e /sys/kernel/kexec_loaded ]; then
+	kexec=no-kernel
+elif read -r off 2>/dev/null </proc/sys/kernel/kexec_load_disabled && [ "$off" != 0 ]; then
+	kexec=disabled
+elif read -r limit 2>/dev/null </proc/sys/kernel/kexec_load_limit_reboot && [ "$limit" = 0 ]; then
+	kexec=disabled
+elif read -r lockdown 2>/dev/null </sys/kernel/security/lockdown && [ "${lockdown#*'[none]'}" = "$lockdown" ]; then
+	kexec=lockdown
+elif ! command -v kexec >/dev/null; then
+	kexec=no-kexec-tools
+fi
+printf 'kexec %s\n' "$kexec"

@@ -1,5 +1,5 @@
 # Reboots in a transient unit, which continues if this script or its connection ends.
-# It needs: what (for messages), unit, job, kind (soft, or nothing), and asked (uptime at
+# It needs: what (for messages), unit, job, kind (soft, kexec, or nothing), and asked (uptime at
 # which the order arrived).
 kind=${kind:-}
 for trial in /var/lib/holdfast/tx/*/probation; do
@@ -17,4 +17,4 @@ systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: ${k
 	tail -n 20 "$work/finalize.log" >&2 || :
 	exit "$code"
 }
-if [ -n "$kind" ] && [ -e "$work/not-soft" ]; then cat "$work/not-soft"; fi
+if [ -n "$kind" ] && [ -e "$work/not-$kind" ]; then cat "$work/not-$kind"; fi

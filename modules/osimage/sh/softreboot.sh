@@ -1,12 +1,18 @@
 # Prints what decides about a soft reboot: "prepares" if ostree can prepare one, and
 # "composefs" if the root is one. For a staged deployment it also prints the checksums of files and directories of the booted and the staged
-# tree that only a boot of the kernel brings into effect. It reads json (see askstatus.sh), which is
+# tree that only a boot of the kernel brings into effect, if the host can soft reboot or kexec into it. It reads json (see askstatus.sh), which is
 # there from ostree 2025.3 on, as is prepare-soft-reboot. It needs: parts and folders (patterns of the compared paths, and of the folders
 # below /usr/lib and /usr/etc that have such paths).
-[ -n "${json-}" ] || exit 0
-echo prepares
-grep -q '^composefs / overlay ' /proc/self/mounts || exit 0
-echo composefs
+compared=''
+if [ -n "${json-}" ]; then
+	echo prepares
+	if grep -q '^composefs / overlay ' /proc/self/mounts; then
+		echo composefs
+		compared=yes
+	fi
+fi
+if [ -e /sys/kernel/kexec_loaded ] && command -v kexec >/dev/null; then compared=yes; fi
+[ -n "$compared" ] || exit 0
 [ -e /run/ostree/staged-deployment ] || exit 0
 booted='' staged=''
 status=$(ostree admin status)
