@@ -46,6 +46,7 @@ type Facts struct {
 	Version         string                `json:"version,omitempty"`          // output of the version command of its pool
 	Reboots         RebootFacts           `json:"reboots,omitzero"`           // decide about the kind of a reboot
 	Node            *kubefacts.NodeState  `json:"node,omitempty"`             // its node, if the host belongs to a Kubernetes cluster and the API was asked
+	Survivors       []Survivor            `json:"survivors,omitempty"`        // services that run and that holdfast lets run on during a soft reboot
 	ActionFailed    bool                  `json:"-"`                          // an action failed on the host in this play, after the tasks before it were done
 	Finished        bool                  `json:"-"`                          // this run has finished the host, so the tasks of a playbook are no longer changes
 }

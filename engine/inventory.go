@@ -130,6 +130,8 @@ type ManagedMembers struct {
 	DataDir  string `json:"data_dir"`  // data directory of etcd, on each member
 	Unit     string `json:"unit"`      // systemd service of etcd, on each member
 
+	SurviveSoftReboots bool `json:"survive_soft_reboots,omitempty"` // the unit has a drop-in with which etcd keeps running during a soft reboot
+
 	Hook string `json:"hook,omitempty"` // command on the bastion after each change of the voters
 
 	CA *EtcdCA `json:"ca,omitempty"` // that issues their certificates; nil: somebody else does

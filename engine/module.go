@@ -72,6 +72,8 @@ type Target struct {
 
 	Reboot RebootKind // kind of the reboot that Steps.Reboot orders; a rollback is always a full reboot
 
+	MustSurvive bool // no full reboot may replace a soft one, because it would stop an etcd member that the cluster cannot spare
+
 	Repair    bool // the host's own etcd member may be down, because the work repairs it
 	Contested bool // other hosts could use up the budgets that the host needs
 }

@@ -85,6 +85,10 @@ type HostPlan struct {
 	Sequence []Step   `json:"sequence"`
 	Rollback []Step   `json:"rollback,omitempty"` // replaces the rest of Sequence if the host fails after its reboot
 	Reboot   *Reboot  `json:"reboot,omitempty"`   // nil: the sequence reboots nothing
+
+	// RestartsFirst means that services of the host run from a deployment that its new OS would remove. So Sequence only
+	// restarts them, and all other changes follow in a later batch of the same run.
+	RestartsFirst bool `json:"restarts_first,omitempty"`
 }
 
 // Lane is a sequence of hosts that are staged one after the other. Lanes are
@@ -163,6 +167,7 @@ const (
 	RolledBack    ExclusionKind = "rolled-back" // the host was rolled back from the OS that it should have
 
 	NeedsFullReboot ExclusionKind = "needs-full-reboot" // its pool requires soft reboots, and a soft reboot is not enough or not possible
+	OldProcess      ExclusionKind = "old-process"       // a service that survived a soft reboot runs from a deployment that the new OS would remove
 )
 
 // Host returns the plan of a host, or nil if the host has no work.

@@ -103,6 +103,10 @@ type Reboot struct {
 
 	// PreparedOS is the digest of the OS that a prepared soft reboot leads into; "": not known.
 	PreparedOS string `json:"prepared_os,omitempty"`
+
+	// Survival is the fate of services that run on during a soft reboot; "": all services stop.
+	Survival  Survival `json:"survival,omitempty"`
+	Survivors []string `json:"survivors,omitempty"` // these services
 }
 
 // DescribePrepared returns the reboot that somebody else has prepared on the host, and

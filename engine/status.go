@@ -92,6 +92,8 @@ type HostStatus struct {
 	Hold    *Hold     `json:"hold,omitempty"`
 
 	Node *kubefacts.NodeState `json:"node,omitempty"` // its node; missing: the host belongs to no Kubernetes cluster
+
+	Survivors []Survivor `json:"survivors,omitempty"` // services that run on during a soft reboot, and the deployments that they run from
 }
 
 // HostState is the state of a host, as one word.

@@ -59,6 +59,8 @@ type Op struct {
 	Defragment *Defragment `json:"defragment,omitempty"`
 	ProveLogin *ProveLogin `json:"prove_login,omitempty"`
 
+	RestartSurvivors *RestartSurvivors `json:"restart_survivors,omitempty"`
+
 	// The operations below are for people, who hold and release hosts.
 
 	ExtendHold  *ExtendHold  `json:"extend_hold,omitempty"`  // give a maintenance hold a later end
@@ -140,6 +142,14 @@ type Defragment struct {
 	Cluster string `json:"cluster"`
 }
 
+// RestartSurvivors restarts services that have survived a soft reboot, so that they run from the booted deployment.
+type RestartSurvivors struct {
+	Units []string `json:"units"`
+
+	// Always means that a service restarts although it runs from the booted deployment: its configuration has changed.
+	Always bool `json:"always,omitempty"`
+}
+
 // ProveLogin logs in to the host on a new connection, and becomes root there. So it
 // proves that the change before it, which is on probation, has left the account of
 // the run its way in and its way to root. If the login fails, the change is undone
@@ -201,6 +211,9 @@ type Quorum struct {
 	// Down means that the host's own member may be down: the run may have
 	// stopped the member under its hold, or the operator allowed it.
 	Down bool `json:"down,omitempty"`
+
+	// RunsOn means that the member does not stop, so a cluster of one or two voters keeps its quorum.
+	RunsOn bool `json:"runs_on,omitempty"`
 }
 
 // Budget checks, under the hold of the host, that the budgets of the pool and

@@ -27,6 +27,7 @@ func TestShellcheck(t *testing.T) {
 		"look":        hostscript.HoldProbeScript(),
 		"check":       hostscript.CheckHoldScript(owner),
 		"free":        "set -e\n" + hostscript.CheckFreeSnippet(owner, engine.HoldOwner{}).String(),
+		"survivors":   hostscript.RestartSurvivorsScript(owner, engine.RestartSurvivors{Units: []string{"etcd.service"}, Always: true}),
 		"pace":        hostscript.PaceScript(1, hostscript.Speed{}, hostscript.Speed{}),
 		"probe":       hostscript.ProbeScript([]engine.Command{{Name: "a", Script: "uptime"}, {Name: "b", Script: "uname -r"}}, "mark"),
 	} {

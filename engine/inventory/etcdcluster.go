@@ -61,8 +61,9 @@ func (b clusterReader) readManaged(n *node) *engine.ManagedMembers {
 	m := &engine.ManagedMembers{
 		PeerPort: r.readPort("peer_port", 2380),
 		DataDir:  cmp.Or(b.readHostPath(r, "data_dir"), "/var/lib/etcd/default"), Unit: cmp.Or(r.readText("unit"), "etcd.service"), Hook: r.readText("hook"),
+		SurviveSoftReboots: r.readBool("survive_soft_reboots", false),
 	}
-	for _, name := range []string{"peer_port", "data_dir", "unit", "hook"} {
+	for _, name := range []string{"peer_port", "data_dir", "unit", "hook", "survive_soft_reboots"} {
 		if n.args[name] != nil && !manage {
 			b.addError(n.args[name].Expr.Range(), name+" has no effect without manage = true", "remove it, or set manage = true")
 		}

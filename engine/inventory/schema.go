@@ -144,6 +144,7 @@ func etcdBlock() block {
 		{name: "peer_port", kind: number, fallback: "2380", meaning: "port its members listen on for each other; with `manage`"},
 		{name: "data_dir", kind: text, fallback: "\"/var/lib/etcd/default\"", meaning: "etcd's data directory on its members; with `manage`. No mount point, but it may be a folder of one"},
 		{name: "unit", kind: text, fallback: "\"etcd.service\"", meaning: "systemd service that runs etcd on its members; with `manage`"},
+		{name: "survive_soft_reboots", kind: boolean, fallback: "false", meaning: "lets etcd keep running during a soft reboot of its host; with `manage`. `holdfast etcd members apply` writes a drop-in for the unit, and restarts one member at a time ([reboots.md](reboots.md#let-etcd-run-on))"},
 		{name: "hook", kind: text, meaning: "command on the bastion after each change of its voters, within 5 minutes, with HOLDFAST_CLUSTER, HOLDFAST_ENDPOINTS (client URLs, with commas) and HOLDFAST_RUN set; with `manage`. It must do no harm when it runs twice"},
 	}, blocks: []block{
 		tlsBlock("Client credentials, as paths on the members. Without it, plain HTTP, unless there is a block `ca`."),

@@ -91,7 +91,8 @@ func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *b
 			notHeld = append(notHeld, m)
 		}
 	}
-	err, down := c.facts.MayLose(hp.Host, away, c.AllowOutage), sc.checkOwnMember(hp, c)
+	mayStop := c.AllowOutage || hp.Reboot != nil && hp.Reboot.Survival.SparesMember()
+	err, down := c.facts.MayLose(hp.Host, away, mayStop), sc.checkOwnMember(hp, c)
 	if err == nil {
 		err = down
 	}
@@ -102,7 +103,7 @@ func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *b
 	if slices.ContainsFunc(c.members, func(m string) bool { return sc.failed[m] != "" }) {
 		why = engine.Blocked // a member failed in this run; the others wait for it, which is not unsafe
 	}
-	if down == nil && len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, c.AllowOutage) == nil {
+	if down == nil && len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, mayStop) == nil {
 		why = engine.Held
 	}
 	return &blocker{why, err.Error}

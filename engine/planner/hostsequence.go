@@ -14,9 +14,14 @@ type hostWork struct {
 	steps   engine.Steps
 	adopt   string // dead run whose hold is adopted
 
-	disrupts  bool // the work drains or reboots the host, or restarts a unit
-	drains    bool // the work drains the host
-	isDrained bool // the host is drained once the work is done, or a dead run may have drained it
+	disrupts  bool            // the work drains or reboots the host, or restarts a unit
+	drains    bool            // the work drains the host
+	isDrained bool            // the host is drained once the work is done, or a dead run may have drained it
+	survival  engine.Survival // fate of the services that run on during the reboot
+	survivors []string        // these services
+
+	restartsFirst bool // the work only restarts services, and the other changes follow
+
 	rollsBack bool // the sequence replaces the rest of another, under the same hold
 }
 
@@ -29,7 +34,7 @@ func (w *hostWork) composeSequence() []engine.Step {
 		w.checkQuorum, w.checkBudget, w.askBefore,
 		w.runFirstTasks, w.drainHost, w.checkQuorumAgain,
 		w.writeChanges, w.syncDisks, w.moveLeader, w.runActions, w.rebootHost, w.recordChanges,
-		w.awaitHost, w.changeByTasks, w.undrainHost, w.runLastTasks, w.askAfter,
+		w.awaitHost, w.restartSurvivors, w.changeByTasks, w.undrainHost, w.runLastTasks, w.askAfter,
 	} {
 		parts = append(parts, part())
 	}
@@ -49,14 +54,16 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 		hp.Sequence = slices.Concat(steps.Before, markHostChanges(steps.NonDisruptive), steps.After)
 		return hp
 	}
-	work := hostWork{target: t, changes: changes, steps: steps, adopt: adopt, isDrained: true}
+	hp.RestartsFirst = d.restartsFirst
+	work := hostWork{target: t, changes: changes, steps: steps, adopt: adopt, isDrained: true, restartsFirst: d.restartsFirst}
 	if len(changes) == 0 || stagesOnly(steps) {
 		if adopt == "" {
 			return hp
 		}
 		work.changes, work.steps = nil, engine.Steps{After: steps.After}
 	} else {
-		work.disrupts, work.drains = hp.Disruptive(), hp.HasAction(engine.DrainAction) || hp.HasAction(engine.RebootAction)
+		work.disrupts = hp.Disruptive()
+		work.drains = !d.restartsFirst && (hp.HasAction(engine.DrainAction) || hp.HasAction(engine.RebootAction))
 		work.isDrained = work.drains || adopt != ""
 	}
 	if len(steps.Rollback) > 0 {
@@ -66,6 +73,7 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 	}
 	if len(work.steps.Reboot) > 0 {
 		hp.Reboot = d.reboot.Reboot
+		work.survival, work.survivors = hp.Reboot.Survival, hp.Reboot.Survivors
 	}
 	hp.Sequence = work.composeSequence()
 	hp.Sequence[0].Do.TakeHold.For = engine.Duration(10*time.Minute) + sumTimeouts(hp.Sequence[1:len(hp.Sequence)-1]) + sumTimeouts(hp.Rollback)
@@ -97,7 +105,7 @@ func (w *hostWork) checkQuorum() []engine.Step {
 	if !w.disrupts {
 		return nil
 	}
-	return quorumStep(w.target, w.adopt != "" || w.target.Repair)
+	return quorumStep(w.target, w.adopt != "" || w.target.Repair, w.survival.SparesMember())
 }
 
 func (w *hostWork) checkBudget() []engine.Step {
@@ -123,7 +131,7 @@ func (w *hostWork) checkQuorumAgain() []engine.Step {
 	if !waited || w.hasReboot() {
 		return nil
 	}
-	return quorumStep(w.target, true)
+	return quorumStep(w.target, true, false)
 }
 
 func (w *hostWork) writeChanges() []engine.Step { return markHostChanges(w.steps.Write) }
@@ -143,7 +151,7 @@ func (w *hostWork) moveLeader() []engine.Step {
 	if !w.hasReboot() && !w.disrupts {
 		return nil
 	}
-	return leaderSteps(w.target)
+	return leaderSteps(w.target, w.survival.SparesMember())
 }
 
 func (w *hostWork) runActions() []engine.Step {
@@ -188,7 +196,7 @@ func (w *hostWork) askAfter() []engine.Step {
 }
 
 func (w *hostWork) releaseHold(steps []engine.Step) []engine.Step {
-	if w.rollsBack || len(w.changes) == 0 && wasRolledBack(w.target) {
+	if w.rollsBack || w.restartsFirst || len(w.changes) == 0 && wasRolledBack(w.target) {
 		return []engine.Step{releaseStep(w.target, engine.Release{Whole: true})}
 	}
 	return []engine.Step{releaseStep(w.target, releaseOfMatching(w.target.Facts, steps))}

@@ -172,6 +172,9 @@ type difference struct {
 	drift   []engine.Change // changes that are only reported
 	steps   engine.Steps
 	reboot  rebootkind.Decision
+
+	restartsFirst bool   // the steps only restart services that have survived a soft reboot
+	oldProcess    string // why the new OS would remove a deployment that such a service runs from, with the next step; "": it would not
 }
 
 func (d difference) bringsOS(f engine.Facts) bool {
@@ -200,14 +203,18 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 			plans = append(plans, func(t engine.Target) engine.Steps { return x.Steps(t, found) })
 		}
 	}
+	restarts := in.restartChanges(t.Host, t.Facts)
+	d.changes = append(d.changes, restarts...)
 	d.reboot = rebootkind.Decide(rebootkind.Input{Allowed: t.Pool.Reboot, ForceFull: in.FullReboot, OS: t.Desired.OS, Facts: t.Facts, Changes: d.changes})
 	rebooting := t
 	if d.reboot.Reboot != nil {
-		rebooting.Reboot = d.reboot.Reboot.Kind
+		in.decideSurvival(t, &d)
+		rebooting.Reboot, rebooting.MustSurvive = d.reboot.Reboot.Kind, d.reboot.Reboot.Survival.SparesMember() && in.cannotSpareMember(t.Host)
 	}
 	for _, plan := range plans {
 		d.addSteps(plan(rebooting))
 	}
+	in.addRestarts(t, restarts, &d)
 	if in.mayAdopt(t) {
 		d.steps.Rollback = in.rollbackPlan(t, d.steps.Rollback)
 	}

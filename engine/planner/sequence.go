@@ -49,21 +49,21 @@ func holdReason(changes []engine.Change) string {
 }
 
 // quorumStep checks that the cluster may lose the host. down allows that the
-// host's own member is already down.
-func quorumStep(t engine.Target, down bool) []engine.Step {
+// host's own member is already down, and runsOn that the cluster cannot spare it, because the member does not stop.
+func quorumStep(t engine.Target, down, runsOn bool) []engine.Step {
 	if t.Cluster == nil {
 		return nil
 	}
-	return []engine.Step{{Name: "check quorum", On: t.Host.Name, Do: engine.Op{Quorum: &engine.Quorum{Cluster: t.Cluster.Name, Down: down}}, Timeout: scriptTimeout}}
+	return []engine.Step{{Name: "check quorum", On: t.Host.Name, Do: engine.Op{Quorum: &engine.Quorum{Cluster: t.Cluster.Name, Down: down, RunsOn: runsOn}}, Timeout: scriptTimeout}}
 }
 
 // leaderSteps check the quorum again, because the drain may have taken long.
-func leaderSteps(t engine.Target) []engine.Step {
+func leaderSteps(t engine.Target, runsOn bool) []engine.Step {
 	if t.Cluster == nil {
 		return nil
 	}
 	move := engine.Step{Name: "move etcd leader", On: t.Host.Name, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: t.Cluster.Name}}, Timeout: scriptTimeout}
-	return append([]engine.Step{move}, quorumStep(t, true)...)
+	return append([]engine.Step{move}, quorumStep(t, true, runsOn)...)
 }
 
 // backSteps wait until a host is back.

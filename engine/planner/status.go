@@ -71,6 +71,7 @@ func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 	if st := f.Staged(); st != nil {
 		hs.Staged = st.Digest
 	}
+	hs.Survivors = f.Survivors
 	hs.State, hs.Reason = in.hostStateOf(h, f)
 	return hs
 }
@@ -92,6 +93,8 @@ func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostSta
 	switch {
 	case err != nil:
 		return engine.Degraded, err.Error()
+	case len(changes) == 0 && len(f.OutdatedSurvivors()) > 0:
+		return engine.Updated, describeOutdated(f) + "; " + in.adviseRestart(h, f.OutdatedSurvivors())
 	case len(changes) == 0:
 		return engine.Updated, ""
 	case in.Desired[h.Name].ReportDrift && len(filterDrift(changes, false)) == 0:
@@ -119,7 +122,7 @@ func (in Input) changesOf(h engine.Host, f engine.Facts) ([]engine.Change, error
 		}
 		all = append(all, x.Changes...)
 	}
-	return all, nil
+	return append(all, in.restartChanges(h, f)...), nil
 }
 
 func (in Input) isStaged(h engine.Host, f engine.Facts) bool {

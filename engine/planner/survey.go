@@ -101,8 +101,8 @@ func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
 	h, f, st := j.host, j.facts, j.standing
 	target := in.newTarget(x, h, f)
 	d, err := in.compareHost(target)
-	if len(d.drift) > 0 && in.Selected(h) {
-		s.drift = append(s.drift, engine.HostDrift{Host: h.Name, Changes: d.drift})
+	if in.Selected(h) {
+		s.addFindings(in, h, f, d)
 	}
 	adopt := st.AdoptedRun()
 	if err == nil && len(d.changes) == 0 && adopt == "" {
@@ -115,7 +115,7 @@ func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
 		return
 	}
 	rejected := len(d.changes) > 0 && in.isRejected(st) && (in.Play == nil || d.bringsOS(f))
-	why, reason := in.findExclusion(x, comparedHost{j, err, rejected, d.reboot.Refusal})
+	why, reason := in.findExclusion(x, comparedHost{j, err, rejected, d.reboot.Refusal, d.oldProcess})
 	back := why == engine.RolledBack && adopt != "" // the run only releases the host
 	if back {
 		why, d = "", difference{drift: d.drift}
@@ -158,6 +158,17 @@ func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
 	}
 }
 
+// addFindings adds the findings on a host that are no work: drift that is only reported, and services that run from
+// another deployment than the host and that no run restarts, unless that leaves the host out.
+func (s *surveyResult) addFindings(in Input, h engine.Host, f engine.Facts, d difference) {
+	if len(d.drift) > 0 {
+		s.drift = append(s.drift, engine.HostDrift{Host: h.Name, Changes: d.drift})
+	}
+	if outdated := f.OutdatedSurvivors(); len(outdated) > 0 && d.oldProcess == "" && in.cannotSpareMember(h) {
+		s.addWarning("%s: %s; %s", h.Name, describeOutdated(f), in.adviseRestart(h, outdated))
+	}
+}
+
 // describeStrayEtcd returns why the plan must not disrupt a host that runs etcd
 // and is in no cluster of the inventory: nobody can check the quorum of its
 // cluster. It returns "" if this is not a reason.
@@ -183,6 +194,7 @@ type comparedHost struct {
 	rejected bool  // the host was rolled back from its desired OS
 
 	rebootRefusal string // why its pool does not allow the reboot that it needs; "": it does
+	oldProcess    string // why its new OS would remove a deployment that a service runs from; "": it would not
 }
 
 func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, string) {
@@ -195,14 +207,16 @@ func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, st
 		return engine.Unclear, c.err.Error()
 	case c.standing.Flag != standing.NoFlag:
 		return engine.Paused, c.standing.DescribeFlag()
-	case approved.Kind == engine.Blocked:
-		return engine.Blocked, approved.Reason
+	case slices.Contains([]engine.ExclusionKind{engine.Blocked, engine.NeedsFullReboot, engine.OldProcess}, approved.Kind):
+		return approved.Kind, approved.Reason
 	case approved.Kind != "" && (!c.rejected || c.standing.MayAdopt()):
 		return approved.Kind, "the approved plan leaves it out; the next run takes it"
 	case c.rejected:
 		return engine.RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", engine.ShortDigest(in.Desired[c.host.Name].OS.Digest()))
 	case c.rebootRefusal != "":
 		return engine.NeedsFullReboot, c.rebootRefusal
+	case c.oldProcess != "":
+		return engine.OldProcess, c.oldProcess
 	}
 	return "", ""
 }

@@ -86,7 +86,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	facts := r.Clusters.Gather(ctx, cluster)
 	sample := event.NewSample(facts)
 	r.noteEvent(event.Event{Type: event.EtcdSampled, Cluster: cluster, Etcd: &sample})
-	err := facts.MayLose(hp.Host, away, c.AllowOutage)
+	err := facts.MayLose(hp.Host, away, c.AllowOutage || q.RunsOn)
 	if why := facts.UnhealthyMember(hp.Host); err == nil && why != "" && !q.Down {
 		err = errors.New(why)
 	}

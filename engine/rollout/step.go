@@ -104,6 +104,8 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 		return (&hostWait{r.gatherer, hp, heartbeat}).awaitUnits(ctx, *do.AwaitUnits)
 	case do.ProveLogin != nil:
 		return r.proveLogin(ctx, hp, s)
+	case do.RestartSurvivors != nil:
+		return r.restartSurvivors(ctx, hp, s)
 	case do.AwaitEtcd != nil:
 		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host, heartbeat.setMissing)
 	case do.Defragment != nil:

@@ -54,6 +54,7 @@ func (observer) Probe(d engine.Desired) []engine.Command {
 		{Name: "starts", Script: hostscript.Assign([][2]string{{"holdfile", engine.HoldPath}}) + startsScript},
 		{Name: "inhibitors", Script: inhibitorsScript},
 		{Name: "reboot kinds", Script: rebootKindsScript},
+		{Name: "survivors", Script: hostscript.Assign([][2]string{{"unitdir", hostscript.UnitDir}, {"dropin", hostscript.SettingsDropin}}) + survivorsScript},
 	}, memoryProbe(d.VersionCommand)...)
 }
 
@@ -81,6 +82,7 @@ func (observer) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.
 	f.Unsettled = unsettledServices(o["starts"].Stdout)
 	f.Inhibitors = readInhibitors(o["inhibitors"].Stdout)
 	f.Reboots = readRebootKinds(o["reboot kinds"].Stdout)
+	f.Survivors, f.Problems = readSurvivors(o["survivors"].Stdout, f.Problems)
 	return readMemory(o, f)
 }
 

@@ -55,7 +55,7 @@ func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map
 	switch t.Reboot {
 	case engine.SoftReboot:
 		kind, job.Text = t.Reboot, shell.Text(softRebootJobText)
-		job.Vars["fallback"] = fallbackOf(t.Pool)
+		job.Vars["fallback"] = fallbackOf(t)
 	case engine.KexecReboot:
 		kind, job.Text = t.Reboot, shell.Text(kexecRebootJobText)
 	case engine.FullReboot:
@@ -73,9 +73,9 @@ func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map
 	}}
 }
 
-// fallbackOf returns "yes" if a host of the pool that cannot soft reboot may reboot in full instead.
-func fallbackOf(p engine.Pool) string {
-	if p.Reboot.Soft == engine.RequireSoft {
+// fallbackOf returns "yes" if a host that cannot soft reboot may reboot in full instead.
+func fallbackOf(t engine.Target) string {
+	if t.Pool.Reboot.Soft == engine.RequireSoft || t.MustSurvive {
 		return "no"
 	}
 	return "yes"

@@ -61,6 +61,23 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
+// TestConfigureSurvival: a member gets the drop-in with which it survives a soft reboot, also without other settings, and loses it again.
+func TestConfigureSurvival(t *testing.T) {
+	t.Parallel()
+	b := newConfigureBox(t)
+	for _, survives := range []bool{true, false} {
+		if code, out := b.run(configureScript(testOwner, b.members, setting.Wanted{Survives: survives})); code != 0 {
+			t.Fatal(code, out)
+		}
+		if f := probeSettings(t, b); f.Survives != survives || len(f.Values) > 0 || f.OwnUser != "" || f.Unread {
+			t.Errorf("%+v", f)
+		}
+	}
+	if left := b.list("etc/systemd/system/etcd.service.d"); len(left) > 0 {
+		t.Error(left)
+	}
+}
+
 // TestConfigureGoesBack: an etcd that does not start with its new settings gets the old ones, also those of the first time: none.
 // A run that was cut short before did not overwrite them.
 func TestConfigureGoesBack(t *testing.T) {

@@ -17,6 +17,8 @@ type Found struct {
 	Unread  bool   // a run was cut short before it restarted etcd with them
 	User    string // as which the unit runs; "": root
 	OwnUser string // that holdfast has set for the unit; "": none
+
+	Survives bool // the unit keeps running during a soft reboot
 }
 
 // Judgement says how the settings of a member differ from those of the inventory.
@@ -35,6 +37,9 @@ func (w Wanted) Compare(f Found, database int64) Judgement {
 		if from, to := f.Values[name], placed.Values[name]; from != to {
 			changes = append(changes, describeChange(name, from, to))
 		}
+	}
+	if w.Survives != f.Survives {
+		changes = append([]string{fmt.Sprintf("survive_soft_reboots: %t → %t", f.Survives, w.Survives)}, changes...)
 	}
 	if more := len(changes) - mostChanges; more > 0 {
 		changes = append(changes[:mostChanges], fmt.Sprintf("and %d more", more))
@@ -138,14 +143,23 @@ func (v Values) readNumber(name string, fallback int64) int64 {
 
 // Dropin returns the drop-in with which the unit reads the settings from a file, or "" if there are none.
 func (w Wanted) Dropin(file string) string {
-	if len(w.Values) == 0 && w.User == "" {
+	if len(w.Values) == 0 && w.User == "" && !w.Survives {
 		return ""
 	}
-	text := "# written by holdfast etcd members\n"
-	if folder := w.WAL(); folder != "" { // on a disk that is not mounted, etcd would begin an empty log
-		text += "[Unit]\nRequiresMountsFor=" + folder + "\n"
+	text, folder := "# written by holdfast etcd members\n", w.WAL()
+	if folder != "" || w.Survives {
+		text += "[Unit]\n"
+	}
+	if folder != "" { // on a disk that is not mounted, etcd would begin an empty log
+		text += "RequiresMountsFor=" + folder + "\n"
+	}
+	if w.Survives {
+		text += survivalUnitLines
 	}
 	text += "[Service]\nEnvironmentFile=" + file + "\n"
+	if w.Survives {
+		text += survivalServiceLines
+	}
 	if w.User != "" {
 		text += "User=" + w.User + "\n"
 	}
@@ -166,6 +180,8 @@ func (f *Found) ReadLine(word, rest string) bool {
 		f.User = rest
 	case "ownuser":
 		f.OwnUser = rest
+	case "survives":
+		f.Survives = true
 	default:
 		return false
 	}

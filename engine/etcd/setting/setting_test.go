@@ -118,6 +118,33 @@ func TestDropinWaitsForTheDisk(t *testing.T) {
 	}
 }
 
+// TestSurvival: the drop-in lets a member keep running during a soft reboot, and a restart makes the difference.
+func TestSurvival(t *testing.T) {
+	t.Parallel()
+	c := engine.Cluster{Name: "main", Managed: &engine.ManagedMembers{SurviveSoftReboots: true}}
+	w := setting.NewWanted(c, engine.Host{Name: "a"})
+	text := w.Dropin("/f")
+	for _, line := range []string{
+		"[Unit]", "SurviveFinalKillSignal=yes", "IgnoreOnIsolate=yes", "DefaultDependencies=no", "After=basic.target", "[Service]", "EnvironmentFile=/f", "PrivateMounts=yes",
+		"Conflicts=reboot.target kexec.target poweroff.target halt.target rescue.target emergency.target",
+	} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("no line %q in:\n%s", line, text)
+		}
+	}
+	found := setting.NewFound()
+	if j := w.Compare(found, 0); j.Change != "survive_soft_reboots: false → true" || j.Clash+j.Fixed != "" {
+		t.Errorf("%+v", j)
+	}
+	found.ReadLine("survives", "")
+	if j := w.Compare(found, 0); j != (setting.Judgement{}) || w.On(found).Dropin("/f") != text {
+		t.Errorf("%+v", j)
+	}
+	if j := wantedOf(nil).Compare(found, 0); j.Change != "survive_soft_reboots: true → false" {
+		t.Errorf("%+v", j)
+	}
+}
+
 // TestHostileSettings: a host can print anything about its settings. It cannot hide steps of a plan with control characters, or
 // fill the terminal.
 func TestHostileSettings(t *testing.T) {

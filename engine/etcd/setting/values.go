@@ -44,12 +44,14 @@ type Wanted struct {
 	Values Values
 	User   string // User= of the unit; "": the unit keeps its own
 
+	Survives bool // the unit keeps running during a soft reboot
+
 	positions map[string]string
 }
 
 // NewWanted returns the settings of the inventory for a host of a managed cluster.
 func NewWanted(c engine.Cluster, h engine.Host) Wanted {
-	w := Wanted{Values: Values{}}
+	w := Wanted{Values: Values{}, Survives: c.Managed.SurviveSoftReboots}
 	s := c.Managed.Settings
 	if s == nil {
 		return w

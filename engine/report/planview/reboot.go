@@ -2,6 +2,7 @@ package planview
 
 import (
 	"cmp"
+	"strings"
 
 	"holdfast/engine"
 )
@@ -21,6 +22,9 @@ func DescribeReboot(r *engine.Reboot) string {
 }
 
 func describeKind(r engine.Reboot) string {
+	if text := describeSurvival(r); text != "" {
+		return string(r.Kind) + " reboot: " + r.Reason + "; " + text
+	}
 	switch {
 	case r.Kind != engine.FullReboot || r.Chosen && !r.Least.SharesKernel():
 		return string(r.Kind) + " reboot: " + r.Reason
@@ -30,4 +34,19 @@ func describeKind(r engine.Reboot) string {
 		return string(r.Kind) + " reboot: " + r.Reason + "; a soft one would be enough if the new OS has the kernel that runs"
 	}
 	return string(r.Kind) + " reboot: " + r.Reason + "; a soft one would be enough"
+}
+
+// describeSurvival returns the fate of services that run on during the reboot; "" if all stop.
+func describeSurvival(r engine.Reboot) string {
+	units := strings.Join(r.Survivors, ", ")
+	switch r.Survival {
+	case engine.RestartsAfter:
+		return units + " runs on, and restarts once the host is back (about 2 s)"
+	case engine.KeepsOldOS:
+		return units + " runs on from the OS before: its restart would cost the cluster its quorum for about 2 s, and needs allow_outage = true"
+	case engine.StaysAsItIs:
+		return units + " runs on"
+	case engine.StopsAtReboot:
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -168,6 +169,9 @@ func (h *hostSummary) addReboot(r *engine.Reboot) {
 	}
 	if h.did += "; " + string(r.Kind) + " reboot"; !r.Kind.SharesKernel() {
 		h.did += ": " + r.Reason
+	}
+	if len(r.Survivors) > 0 {
+		h.did += ", " + strings.Join(r.Survivors, ", ") + " ran on"
 	}
 }
 

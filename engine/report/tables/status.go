@@ -115,7 +115,7 @@ func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 		k := key{string(h.State), strings.TrimSpace(h.Version + " " + shortDigest(h.Booted)), h.Reason}
 		if verbose {
 			k.note = h.Host + "\x00" + k.note
-		} else if h.State == engine.Updated {
+		} else if h.State == engine.Updated && h.Reason == "" {
 			continue
 		}
 		groups.Add(k, h.Host)

@@ -16,7 +16,7 @@ esac
 [ ! -e "$record" ] || printf 'record %s\n' "$(head -c 100 "$record" | tr -d '\n')"
 if grep -qxF "EnvironmentFile=$tuned" "$tuning" 2>/dev/null; then
 	head -c 4096 "$tuned" 2>/dev/null | sed 's/^/setting /'
-	sed -n 's/^User=/ownuser /p' "$tuning"
+	sed -n 's/^User=/ownuser /p; s/^SurviveFinalKillSignal=yes$/survives/p' "$tuning"
 fi
 [ ! -e "$unread" ] || echo unread
 echo "user $(systemctl show -p User --value "$unit")"

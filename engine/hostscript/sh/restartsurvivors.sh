@@ -1,0 +1,16 @@
+# Restarts services that have survived a soft reboot, so that they run from the booted deployment.
+# It waits for their start. It needs: units (names), always (yes: also those that run from it).
+claim_host "a restart of services"
+for unit in $units; do
+	pid=$(systemctl show --property=MainPID --value -- "$unit" 9>&-)
+	if [ -z "$always" ] && [ "${pid:-0}" != 0 ] && [ "$(stat -Lc %d:%i "/proc/$pid/root/")" = "$(stat -Lc %d:%i /proc/1/root/)" ]; then
+		echo "$unit runs from the booted OS"
+		continue
+	fi
+	echo "restarting $unit"
+	systemctl reset-failed -- "$unit" 2>/dev/null 9>&- || :
+	timeout 100 systemctl restart -- "$unit" 9>&- || {
+		echo "$unit does not start: journalctl -u $unit" >&2
+		exit 1
+	}
+done
