@@ -166,21 +166,6 @@ func (in Input) newTarget(x index, h engine.Host, f engine.Facts) engine.Target 
 	return engine.Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Governed: isGoverned(x.clusters[h.EtcdNearby()]), Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, Contested: in.hasContestedBudget(x, h), Repair: slices.Contains(in.Repair, h.Name)}
 }
 
-// difference has the changes that modules find on a host, and their steps.
-type difference struct {
-	changes []engine.Change
-	drift   []engine.Change // changes that are only reported
-	steps   engine.Steps
-	reboot  rebootkind.Decision
-
-	restartsFirst bool   // the steps only restart services that have survived a soft reboot
-	oldProcess    string // why the new OS would remove a deployment that such a service runs from, with the next step; "": it would not
-}
-
-func (d difference) bringsOS(f engine.Facts) bool {
-	return len(d.steps.Stage) > 0 || bootsOther(d.steps.Reboot, f)
-}
-
 // compareHost finds the changes of all modules first, because all of them decide about
 // the kind of the reboot, which the steps of each module depend on.
 func (in Input) compareHost(t engine.Target) (d difference, err error) {
@@ -203,18 +188,18 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 			plans = append(plans, func(t engine.Target) engine.Steps { return x.Steps(t, found) })
 		}
 	}
-	restarts := in.restartChanges(t.Host, t.Facts)
+	restarts := survivorPlanner{in}.restartChanges(t.Host, t.Facts)
 	d.changes = append(d.changes, restarts...)
 	d.reboot = rebootkind.Decide(rebootkind.Input{Allowed: t.Pool.Reboot, ForceFull: in.FullReboot, OS: t.Desired.OS, Facts: t.Facts, Changes: d.changes})
 	rebooting := t
 	if d.reboot.Reboot != nil {
-		in.decideSurvival(t, &d)
-		rebooting.Reboot, rebooting.MustSurvive = d.reboot.Reboot.Kind, d.reboot.Reboot.Survival.SparesMember() && in.cannotSpareMember(t.Host)
+		survivorPlanner{in}.decideSurvival(t, &d)
+		rebooting.Reboot, rebooting.MustSurvive = d.reboot.Reboot.Kind, d.reboot.Reboot.Survival.SparesMember() && survivorPlanner{in}.cannotSpareMember(t.Host)
 	}
 	for _, plan := range plans {
 		d.addSteps(plan(rebooting))
 	}
-	in.addRestarts(t, restarts, &d)
+	survivorPlanner{in}.addRestarts(t, restarts, &d)
 	if in.mayAdopt(t) {
 		d.steps.Rollback = in.rollbackPlan(t, d.steps.Rollback)
 	}

@@ -164,8 +164,9 @@ func (s *surveyResult) addFindings(in Input, h engine.Host, f engine.Facts, d di
 	if len(d.drift) > 0 {
 		s.drift = append(s.drift, engine.HostDrift{Host: h.Name, Changes: d.drift})
 	}
-	if outdated := f.OutdatedSurvivors(); len(outdated) > 0 && d.oldProcess == "" && in.cannotSpareMember(h) {
-		s.addWarning("%s: %s; %s", h.Name, describeOutdated(f), in.adviseRestart(h, outdated))
+	planner := survivorPlanner{in}
+	if outdated := f.OutdatedSurvivors(); len(outdated) > 0 && d.oldProcess == "" && planner.cannotSpareMember(h) {
+		s.addWarning("%s: %s; %s", h.Name, describeOutdated(f), planner.adviseRestart(h, outdated))
 	}
 }
 

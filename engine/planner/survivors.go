@@ -14,9 +14,12 @@ const survivorModule = "survivor"
 // restartTimeout bounds the restart of services. It is longer than the timeout on the host.
 const restartTimeout = engine.Duration(4 * 60e9)
 
+// survivorPlanner plans for services that run on during a soft reboot.
+type survivorPlanner struct{ Input }
+
 // cannotSpareMember reports whether a restart of the etcd member of a host costs its cluster the quorum, and the inventory
 // does not allow that.
-func (in Input) cannotSpareMember(h engine.Host) bool {
+func (in survivorPlanner) cannotSpareMember(h engine.Host) bool {
 	c, ok := in.Inventory.Cluster(h.Cluster)
 	return ok && isTooSmall(c, in.Inventory.Members(c.Name))
 }
@@ -32,7 +35,7 @@ func isTooSmall(c engine.Cluster, members []engine.Host) bool {
 }
 
 // decideSurvival adds the fate of services that run on to the reboot of a host.
-func (in Input) decideSurvival(t engine.Target, d *difference) {
+func (in survivorPlanner) decideSurvival(t engine.Target, d *difference) {
 	r := d.reboot.Reboot
 	if r == nil || len(t.Facts.Survivors) == 0 {
 		return
@@ -46,7 +49,7 @@ func (in Input) decideSurvival(t engine.Target, d *difference) {
 
 // restartChanges returns the changes that restart services which run from another deployment than the host. It returns
 // none in a play, which only runs its tasks, and none for a member that its cluster cannot spare.
-func (in Input) restartChanges(h engine.Host, f engine.Facts) []engine.Change {
+func (in survivorPlanner) restartChanges(h engine.Host, f engine.Facts) []engine.Change {
 	if in.Play != nil || in.cannotSpareMember(h) {
 		return nil
 	}
@@ -66,7 +69,7 @@ func (in Input) restartChanges(h engine.Host, f engine.Facts) []engine.Change {
 
 // addRestarts adds the steps of restartChanges, and keeps the law of survivors: no deployment goes, and no OS is staged
 // that would remove it, while a service runs from it.
-func (in Input) addRestarts(t engine.Target, restarts []engine.Change, d *difference) {
+func (in survivorPlanner) addRestarts(t engine.Target, restarts []engine.Change, d *difference) {
 	outdated := t.Facts.OutdatedSurvivors()
 	if len(outdated) == 0 {
 		return
@@ -87,7 +90,7 @@ func (in Input) addRestarts(t engine.Target, restarts []engine.Change, d *differ
 }
 
 // adviseRestart returns the next step for services that no run restarts.
-func (in Input) adviseRestart(h engine.Host, outdated []engine.Survivor) string {
+func (in survivorPlanner) adviseRestart(h engine.Host, outdated []engine.Survivor) string {
 	command := "systemctl restart " + strings.Join(namesOfSurvivors(outdated), " ")
 	if in.cannotSpareMember(h) {
 		return fmt.Sprintf("a restart costs cluster %s its quorum for about 2 s; allow it with allow_outage = true in its etcd_cluster block, or run on the host: %s", h.Cluster, command)
