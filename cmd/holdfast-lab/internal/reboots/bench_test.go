@@ -55,6 +55,7 @@ func TestChangeInventory(t *testing.T) {
 // TestReadEvents checks that the times of a run are those of the host and of its reboot.
 func TestReadEvents(t *testing.T) {
 	lines := `{"type":"step-started","time":"2026-01-01T00:00:01Z","host":"etcd-0","step":"stage"}
+{"type":"batch-started","time":"2026-01-01T00:00:01.5Z"}
 {"type":"step-started","time":"2026-01-01T00:00:02Z","host":"etcd-0","step":"finalize","reboot":{"kind":"soft","reason":"x"}}
 {"type":"step-ended","time":"2026-01-01T00:00:03Z","host":"etcd-1","step":"wait for boot"}
 {"type":"step-ended","time":"2026-01-01T00:00:06Z","host":"etcd-0","step":"wait for boot"}
@@ -62,7 +63,7 @@ func TestReadEvents(t *testing.T) {
 `
 	var m moments
 	cause, err := m.readEvents(strings.NewReader(lines), "etcd-0")
-	if err != nil || cause != "" || m.answered.Sub(m.ordered) != 4*time.Second || m.healthy.Sub(m.ordered) != 18*time.Second {
+	if err != nil || cause != "" || m.ordered.Sub(m.began) != 500*time.Millisecond || m.answered.Sub(m.ordered) != 4*time.Second || m.healthy.Sub(m.ordered) != 18*time.Second {
 		t.Errorf("%+v, %q, %v", m, cause, err)
 	}
 	if cause, err := m.readEvents(strings.NewReader(`{"type":"host-failed","failure":{"cause":"no power"}}`+"\n"), "etcd-0"); err != nil || cause != "no power" {

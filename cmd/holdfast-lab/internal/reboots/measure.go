@@ -35,6 +35,7 @@ var errUnknownSetting = errors.New("the inventory does not know " + surviving)
 
 // moments has the times of a run, from the events of holdfast. Staging is not part of the reboot.
 type moments struct {
+	began    time.Time // the batch begins: soon etcd's leader is moved, if it is on the host
 	ordered  time.Time // the step that orders the reboot begins
 	answered time.Time // the host answers with another boot
 	healthy  time.Time // the host matches, its units and its member are healthy, and it is released
@@ -76,7 +77,7 @@ func (b *Bench) measureOnce(ctx context.Context, k key, r *run) error {
 	if err := errors.Join(err, stopErr); err != nil {
 		return err
 	}
-	if m.ordered.IsZero() || m.answered.IsZero() || m.healthy.IsZero() {
+	if m.began.IsZero() || m.ordered.IsZero() || m.answered.IsZero() || m.healthy.IsZero() {
 		return errors.New("holdfast has reported no reboot of the host")
 	}
 	after, err := countReboots(ctx, h)
@@ -185,6 +186,8 @@ func (m *moments) readEvents(from io.Reader, host string) (cause string, err err
 		switch {
 		case e.Failure != nil:
 			cause = e.Failure.Cause
+		case e.Type == event.BatchStarted && m.began.IsZero():
+			m.began = e.Time
 		case e.Host != host:
 		case e.Type == event.StepStarted && e.Reboot != nil:
 			m.ordered = e.Time
@@ -233,7 +236,7 @@ func countReboots(ctx context.Context, h *lab.Host) (reboots, error) {
 }
 
 func (r *run) addFigures(m moments, record probe.Record) {
-	s := probe.Summarize(record.Between(m.ordered, record.End))
+	s := probe.Summarize(record.Between(m.began, record.End))
 	r.Failures, r.Errors, r.Gap = s.Failed, s.Errors, engine.Duration(s.Gap)
 	r.Voters, r.LeaderChanges = s.MinVoters, s.LeaderChanges
 	r.Answered, r.Healthy = engine.Duration(m.answered.Sub(m.ordered)), engine.Duration(m.healthy.Sub(m.ordered))
