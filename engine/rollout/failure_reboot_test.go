@@ -32,16 +32,19 @@ func casesWhileRebooting() map[string]failureCase {
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "the host has soft rebooted"), "": checkUntouched},
 		},
 		"a soft reboot": {
-			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind = true }),
-			exit:   engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(1), "": checkMatching},
+			inventory: allowSoftReboots,
+			breaks:    setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind = true }),
+			exit:      engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(1), "": checkMatching},
 		},
 		"a soft reboot that is a full one": {
-			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.Unprepared = true, true }),
-			exit:   engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(0), "": checkMatching},
+			inventory: allowSoftReboots,
+			breaks:    setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.Unprepared = true, true }),
+			exit:      engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(0), "": checkMatching},
 		},
 		"a soft reboot into the old OS": {
-			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.OldOS = true, true }),
-			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
+			inventory: allowSoftReboots,
+			breaks:    setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.OldOS = true, true }),
+			exit:      engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
 		},
 		"power cut after the order to reboot": {
@@ -50,6 +53,7 @@ func casesWhileRebooting() map[string]failureCase {
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
 		},
 		"power cut after the order to soft reboot": {
+			inventory: allowSoftReboots,
 			breaks: func(s failureWorld) {
 				setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind = true })(s)
 				s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-1").Reset)
@@ -57,6 +61,7 @@ func casesWhileRebooting() map[string]failureCase {
 			exit: engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(0), "": checkMatching},
 		},
 		"power lost after the order to soft reboot": {
+			inventory: allowSoftReboots,
 			breaks: func(s failureWorld) {
 				setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind = true })(s)
 				s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-1").PowerOff)
@@ -66,8 +71,9 @@ func casesWhileRebooting() map[string]failureCase {
 			repair: func(s failureWorld) { s.Host("etcd-1").PowerOn(); time.Sleep(time.Minute) },
 		},
 		"a soft reboot that does not come back": {
-			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.NoReturn = true, true }),
-			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s", "connection refused"},
+			inventory: allowSoftReboots,
+			breaks:    setTrait("etcd-1", func(t *simulator.Traits) { t.SoftKind, t.NoReturn = true, true }),
+			exit:      engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s", "connection refused"},
 			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1"), "": checkUntouched},
 			repair: func(s failureWorld) { s.Host("etcd-1").PowerOn(); time.Sleep(time.Minute) },
 		},
@@ -144,6 +150,12 @@ func casesWhileRebooting() map[string]failureCase {
 	}
 }
 
+func allowSoftReboots(inv *engine.Inventory) {
+	for i := range inv.Pools {
+		inv.Pools[i].Reboot.Soft = engine.AutoSoft
+	}
+}
+
 // hasSoftRebooted checks that the host has soft rebooted so often since its kernel has booted.
 func hasSoftRebooted(times int) hostCheck {
 	return func(h *simulator.Host) error {
@@ -158,7 +170,9 @@ func hasSoftRebooted(times int) hostCheck {
 func TestASoftRebootThatIsAFullOne(t *testing.T) {
 	for _, unprepared := range []bool{false, true} {
 		failOnErrors(t, runInBubble(t, func() error {
-			site := newSite(simulator.Fleet(0, 1))
+			inv := simulator.Fleet(0, 1)
+			allowSoftReboots(&inv)
+			site := newSite(inv)
 			site.Host("worker-0").Change(func(t *simulator.Traits) { t.SoftKind, t.Unprepared = true, unprepared })
 			b := site.Bastion("run-1")
 			applyRun(b, runSerially)

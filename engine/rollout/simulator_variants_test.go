@@ -62,8 +62,8 @@ func (d dice) addHoldsInWrites(h *history) {
 	}
 }
 
-// addSoftReboots draws the hosts that reboot softly, in half of the histories, and the runs in which one
-// of them cannot prepare that.
+// addSoftReboots draws the hosts that can soft reboot, in half of the histories, the runs in which one
+// of them cannot prepare that, and the pools that allow it.
 func (d dice) addSoftReboots(h *history) {
 	if d.oneIn(2) {
 		return
@@ -79,6 +79,11 @@ func (d dice) addSoftReboots(h *history) {
 				host := anyOf(d, h.soft...)
 				run.troubles = append(run.troubles, incident{kind: "unprepared", host: host, on: host, at: 1 + d.IntN(20)})
 			}
+		}
+	}
+	for i := range h.inv.Pools {
+		if !d.oneIn(3) {
+			h.inv.Pools[i].Reboot.Soft = engine.AutoSoft
 		}
 	}
 }

@@ -57,6 +57,25 @@ func forgetfulHosts(h rollout.Hosts) rollout.Hosts {
 	}}
 }
 
+// oneKernelHosts report that a staged OS does not differ from the booted one.
+func oneKernelHosts(h rollout.Hosts) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		reply, err := c.Run(ctx, s)
+		reply.Stdout = regexp.MustCompile(`,"differs":\[[^]]*\]`).ReplaceAllString(reply.Stdout, "")
+		return reply, err
+	}}
+}
+
+// softOrderHosts soft reboot whenever they are to reboot.
+func softOrderHosts(h rollout.Hosts) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		if order, full := strings.CutSuffix(s.Text, " "+string(engine.FullReboot)); full && strings.HasPrefix(order, "simulator reboot ") {
+			s.Text = order + " " + string(engine.SoftReboot)
+		}
+		return c.Run(ctx, s)
+	}}
+}
+
 // muteSink journals a plan without its hosts.
 type muteSink struct{ rollout.Sink }
 
@@ -133,8 +152,11 @@ func TestSimulatorBites(t *testing.T) {
 		"journal":      {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal", 1},
 		"plan":         {func(_ *simulator.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so", 1},
 
-		"hold in a write":   {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 4},
-		"hold in a staging": {stagesOn, "arrives on the disk", 400},
+		"soft reboots of a pool":  {hideFromRun(func(p *engine.Pool) { p.Reboot.Soft = engine.AutoSoft }, nil), "its pool does not allow that", 17},
+		"kernel of a soft reboot": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = oneKernelHosts(r.Hosts) }, "which has another kernel", 17},
+		"kind of a reboot":        {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = softOrderHosts(r.Hosts) }, "and the journal has the kind", 1},
+		"hold in a write":         {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 4},
+		"hold in a staging":       {stagesOn, "arrives on the disk", 400},
 
 		"versions":         {hideFromRun(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 82},
 		"unfinished":       {func(_ *simulator.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 10},

@@ -27,7 +27,7 @@ type Traits struct {
 	NoReturn   bool          // the host does not come back from a reboot
 	OldOS      bool          // the host comes back from a reboot with the old OS
 	Soft       bool          // a reboot of the host is only a soft one: its kernel stays
-	SoftKind   bool          // the modules of this package order soft reboots of the host
+	SoftKind   bool          // the host can soft reboot
 	Unprepared bool          // the host cannot prepare a soft reboot, and reboots in full instead
 	Stubborn   bool          // the host refuses to reboot
 	Failing    []string      // units that have failed after a reboot
@@ -219,7 +219,7 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.versionLabel(h.booted), Booted: true}},
 	}
 	if h.traits.SoftKind {
-		f.Features = []string{softFeature}
+		f.Reboots = engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true}
 	}
 	if h.previous != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.versionLabel(h.previous), Rollback: true})
@@ -241,7 +241,11 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 		f.StageUnit = "active"
 	}
 	if staged != "" {
-		f.Deployments = append(f.Deployments, engine.Deployment{Digest: staged, Version: h.site.versionLabel(staged), Staged: true, Locked: h.locked})
+		d := engine.Deployment{Digest: staged, Version: h.site.versionLabel(staged), Staged: true, Locked: h.locked, Compared: h.traits.SoftKind}
+		if d.Compared && !laws.SameKernel(staged, h.booted) {
+			d.Differs = []string{"/usr/lib/modules/" + staged}
+		}
+		f.Deployments = append(f.Deployments, d)
 	}
 	if h.boot > 1 && now.Before(h.since.Add(h.traits.Dawn)) {
 		f.BootID, f.Deployments, f.Problems = "", nil, []string{"ostree status: is the bus up?"}

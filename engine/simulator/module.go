@@ -55,7 +55,7 @@ func (osModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error
 	}
 	return engine.Difference{Steps: updateSteps, Changes: []engine.Change{{
 		Module: "simulator", Resource: "os", Before: booted.Version, After: d.OS.Digest(), Rule: "an OS takes effect at a reboot",
-		Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
+		Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}, RebootClass: "os image",
 	}}}, nil
 }
 
@@ -77,9 +77,6 @@ func updateSteps(t engine.Target, _ []engine.Change) engine.Steps {
 	return steps
 }
 
-// softFeature is a feature of a host that is to reboot softly.
-const softFeature = "soft reboots"
-
 // plain stands for the running OS in an order to reboot.
 const plain = "-"
 
@@ -89,9 +86,6 @@ func syncDisks(t engine.Target) engine.Step {
 
 func rebootSteps(t engine.Target, digest string) []engine.Step {
 	kind := cmp.Or(t.Reboot, engine.FullReboot)
-	if slices.Contains(t.Facts.Features, softFeature) {
-		kind = engine.SoftReboot
-	}
 	await := engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}
 	if kind.SharesKernel() {
 		await.Kind = kind

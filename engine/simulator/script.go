@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator/laws"
 )
 
 // VerbOf returns the verb of the call of a script: its purpose, or the
@@ -164,11 +165,11 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	if digest == plain {
 		into = ""
 	}
-	o.bastion.law().CheckReboot(&h.law, into)
+	o.bastion.law().CheckReboot(&h.law, into, o.kind)
 	h.site.addToLog("%s reboots %s into %s, %s", o.bastion.ID, h.Name, digest, o.kind)
 	h.reboots = append(h.reboots, digest)
 	h.goes, h.plain = o.now.Add(h.traits.Shutdown), digest == plain
-	h.goesSoftly = o.kind.SharesKernel() && !h.traits.Unprepared && (h.plain || !h.traits.OldOS)
+	h.goesSoftly = o.kind.SharesKernel() && !h.traits.Unprepared && (h.plain || !h.traits.OldOS && laws.SameKernel(digest, h.booted))
 	switch {
 	case h.plain && h.goesSoftly: // what is staged and locked stays so
 	case h.plain:

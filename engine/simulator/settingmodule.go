@@ -93,6 +93,7 @@ type settingDiff struct {
 	drift      bool
 	actions    []engine.Action
 	rule       string
+	class      string // class of a reboot
 }
 
 func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
@@ -120,8 +121,9 @@ func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
 	}
 	x.differs = old != x.want
 	x.drift = x.applied != nil && u == nil && was == x.want
-	x.actions, x.rule = actionsOf(x.want), "its name says so"
+	x.actions, x.rule, x.class = actionsOf(x.want), "its name says so", "other files"
 	if u != nil && u.Failed != "" && u.Boot == f.BootID && !d.StopOnError && x.actions[0].Type != engine.NoAction {
+		x.class = "failed action"
 		x.actions, x.rule = rebootActions(), "fallback: "+u.Failed+" did not work"
 	}
 	return x, nil
@@ -136,7 +138,7 @@ func (settings) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error
 	if err != nil {
 		return engine.Difference{}, err
 	}
-	c := engine.Change{Module: "settings", Resource: "setting", Before: x.disk, After: x.want, Rule: x.rule, Verb: "update", Drift: x.drift, Login: touchesLogin(x.want), Actions: x.actions}
+	c := engine.Change{Module: "settings", Resource: "setting", Before: x.disk, After: x.want, Rule: x.rule, Verb: "update", Drift: x.drift, Login: touchesLogin(x.want), Actions: x.actions, RebootClass: x.class}
 	switch {
 	case x.differs:
 		return engine.Difference{Changes: []engine.Change{c}, Steps: planSettingSteps}, nil

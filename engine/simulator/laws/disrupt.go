@@ -33,9 +33,10 @@ func (r *Run) CheckHarm(h *Host) {
 }
 
 // CheckReboot checks all laws about an order to reboot into a staged OS, or
-// into the running OS ("").
-func (r *Run) CheckReboot(h *Host, digest string) {
+// into the running OS (""). kind is the kind of reboot that was ordered.
+func (r *Run) CheckReboot(h *Host, digest string, kind engine.RebootKind) {
 	r.checkDisrupt(h, true)
+	r.checkRebootKind(h, digest, kind)
 	switch play := r.currentPlay(); {
 	case digest != "":
 		r.checkSkew(h, digest)

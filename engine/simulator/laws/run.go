@@ -28,6 +28,8 @@ type Run struct {
 type begunStep struct {
 	name string
 	kind engine.StepKind
+
+	reboot engine.RebootKind // in the step that orders a reboot
 }
 
 // Asked has the options of a run on which laws depend.
@@ -76,7 +78,10 @@ func (r *Run) Take(h *Host) {
 func (r *Run) Emit(e event.Event) {
 	switch e.Type {
 	case event.StepStarted:
-		r.begun[e.Host] = begunStep{e.Step, e.Kind}
+		r.begun[e.Host] = begunStep{name: e.Step, kind: e.Kind}
+		if e.Reboot != nil {
+			r.begun[e.Host] = begunStep{e.Step, e.Kind, e.Reboot.Kind}
+		}
 	case event.StepEnded:
 		delete(r.begun, e.Host)
 	default: // other events are not about steps
