@@ -78,8 +78,10 @@ var commands = map[string]map[string]string{
 	},
 	"cmd/holdfast-lab/internal/demo": {
 		"holdfast/cmd/holdfast-lab/internal/idle":  "a busy machine explains short delays",
+		"holdfast/cmd/holdfast-lab/internal/image": "hosts that soft reboot need an image with the same kernel",
 		"holdfast/cmd/holdfast-lab/internal/lab":   "it works on hosts of the lab",
 		"holdfast/cmd/holdfast-lab/internal/probe": "it shows the writes of a client",
+		"holdfast/cmd/holdfast-lab/internal/site":  "it allows soft reboots in the inventory",
 		"holdfast/cmd/holdfast-lab/internal/spec":  "it names clusters",
 	},
 	"cmd/holdfast-lab/internal/host": {

@@ -9,7 +9,8 @@ import (
 )
 
 func demoCommand(open opener) *cobra.Command {
-	return &cobra.Command{
+	var soft bool
+	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the main job: a site of five real hosts takes an OS update",
 		Args:  cobra.NoArgs,
@@ -19,7 +20,9 @@ func demoCommand(open opener) *cobra.Command {
 				return err
 			}
 			defer release()
-			return demo.Demo{Lab: l, Out: os.Stdout}.Run(cmd.Context())
+			return demo.Demo{Lab: l, Soft: soft, Out: os.Stdout}.Run(cmd.Context())
 		},
 	}
+	cmd.Flags().BoolVar(&soft, "soft", false, "hosts of testing with a composefs get an OS with the same kernel, by soft reboots")
+	return cmd
 }

@@ -25,8 +25,9 @@ const cluster = "main"
 
 // Demo is one run of the demo.
 type Demo struct {
-	Lab *lab.Lab
-	Out *os.File // output of the demo and of holdfast
+	Lab  *lab.Lab
+	Soft bool     // the hosts get an OS with the same kernel, by soft reboots; else another kernel, by full ones
+	Out  *os.File // output of the demo and of holdfast
 }
 
 // Run brings the lab up, shows the update and checks every promise. Its error
@@ -51,39 +52,12 @@ func (d Demo) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.printLine("How long is a member away when its host just reboots? Measured on each, one after the other, with a worker beside it.")
 	bare, err := d.bareReboots(ctx)
 	if err != nil {
 		return err
 	}
-	_, target, err := d.Lab.Commits()
+	report, stall, err := d.update(ctx, binary)
 	if err != nil {
-		return err
-	}
-	site := []string{"-i", filepath.Join(d.Lab.Site(), "inventory.hcl"), "--var", "commit=" + target}
-	if err := d.runHoldfast(ctx, 2, append([]string{binary, "plan"}, site...)...); err != nil {
-		return err
-	}
-	disk, err := idle.WatchDisk(d.Lab.Dir())
-	if err != nil {
-		return err
-	}
-	p, err := d.Lab.Probe(ctx, cluster)
-	if err != nil {
-		_, stopErr := disk.Stop()
-		return errors.Join(err, stopErr)
-	}
-	applyErr := d.runHoldfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...)
-	report, err := p.Stop()
-	stall, diskErr := disk.Stop()
-	if err := errors.Join(applyErr, err, diskErr); err != nil {
-		return err
-	}
-	d.printLine("Once more: there must be nothing left to do.")
-	if err := d.runHoldfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...); err != nil {
-		return err
-	}
-	if err := d.checkBooted(ctx, target); err != nil {
 		return err
 	}
 	d.printTable(report, bare)
@@ -91,12 +65,52 @@ func (d Demo) Run(ctx context.Context) error {
 	return d.reportMisses(ctx, findMisses(report, bare), before, stall)
 }
 
+// update updates the hosts, and returns the effects on a client, and how long the disk stood still.
+func (d Demo) update(ctx context.Context, binary string) (report probe.Report, stall time.Duration, err error) {
+	target, err := d.chooseTarget(ctx)
+	if err != nil {
+		return report, 0, err
+	}
+	inventory, err := d.writeInventory()
+	if err != nil {
+		return report, 0, err
+	}
+	boots, err := d.readBoots(ctx)
+	if err != nil {
+		return report, 0, err
+	}
+	site := []string{"-i", inventory, "--var", "commit=" + target}
+	if err := d.runHoldfast(ctx, 2, append([]string{binary, "plan"}, site...)...); err != nil {
+		return report, 0, err
+	}
+	disk, err := idle.WatchDisk(d.Lab.Dir())
+	if err != nil {
+		return report, 0, err
+	}
+	p, err := d.Lab.Probe(ctx, cluster)
+	if err != nil {
+		_, stopErr := disk.Stop()
+		return report, 0, errors.Join(err, stopErr)
+	}
+	applyErr := d.runHoldfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...)
+	report, err = p.Stop()
+	stall, diskErr := disk.Stop()
+	if err := errors.Join(applyErr, err, diskErr); err != nil {
+		return report, 0, err
+	}
+	d.printLine("Once more: there must be nothing left to do.")
+	if err := d.runHoldfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...); err != nil {
+		return report, 0, err
+	}
+	return report, stall, errors.Join(d.checkBooted(ctx, target), d.checkSoft(ctx, boots), d.setFirmware(ctx, 0))
+}
+
 func (d Demo) bringUpFirst(ctx context.Context) error {
 	s, err := spec.Parse("default.hcl", spec.DefaultHCL)
 	if err != nil {
 		return err
 	}
-	if err := d.Lab.Up(ctx, s, lab.Options{}); err != nil {
+	if err := d.Lab.Up(ctx, s, d.options()); err != nil {
 		return err
 	}
 	first, _, err := d.Lab.Commits()
@@ -153,6 +167,13 @@ func (d Demo) runHoldfast(ctx context.Context, code int, argv ...string) error {
 // bareReboots reboots each host without an update, and measures how long its
 // member does not answer.
 func (d Demo) bareReboots(ctx context.Context) (map[string]time.Duration, error) {
+	d.printLine("How long is a member away when its host just reboots? Measured on each, one after the other, with a worker beside it.")
+	if d.Soft {
+		fmt.Fprintf(d.Out, "Here, the firmware of a host takes %.0f s.\n", firmware.Seconds())
+	}
+	if err := d.setFirmware(ctx, firmware); err != nil {
+		return nil, err
+	}
 	p, err := d.Lab.Probe(ctx, cluster)
 	if err != nil {
 		return nil, err
