@@ -19,7 +19,17 @@ type Inventory struct {
 	Mirror *Mirror `json:"mirror,omitempty"` // content that hosts fetch from the bastion
 
 	Kubernetes []KubernetesCluster `json:"kubernetes,omitempty"` // Kubernetes clusters whose nodes are hosts of the site
+	OnEnd      *OnEnd              `json:"on_end,omitempty"`     // command that tells people about the end of each apply
 }
+
+// OnEnd is a command on the bastion that gets the end of a run.
+type OnEnd struct {
+	Command string   `json:"command"` // for sh, in the folder of the inventory
+	Timeout Duration `json:"timeout"` // longest time that the command may take
+}
+
+// MaxOnEnd is the longest timeout of the command at the end of a run.
+const MaxOnEnd = Duration(10 * time.Minute)
 
 // Mirror is the content on the bastion for hosts that reach only the bastion.
 type Mirror struct {

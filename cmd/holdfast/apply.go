@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,7 +127,8 @@ func (a applyRun) runApply(ctx context.Context) error {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was touched", err))
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
-	view, done := a.newRunView()
+	view, closeView := a.newRunView()
+	done := sync.OnceFunc(closeView)
 	watcher := &endWatcher{Sink: view}
 	s.run.Sink = report.Redactor{Secrets: s.secrets, To: &report.Journaled{Journal: written, View: watcher}}
 	s.run.RefuseHeld = a.flags.onHeld == "refuse"
@@ -140,7 +142,11 @@ func (a applyRun) runApply(ctx context.Context) error {
 	s.run.NoteStatus = a.metrics.noteStatus
 	end := s.run.Apply(ctx)
 	a.metrics.figures.End = &end
-	if !watcher.ended { // if the journal cannot be written, the output lacks the end of the run
+	if watcher.ended != nil {
+		done() // the output of the run comes first
+		endTeller{&a.console, s}.tellEnd(ctx, *watcher.ended)
+	}
+	if watcher.ended == nil { // if the journal cannot be written, the output lacks the end of the run
 		return failWith(end.Exit, errors.New(s.secrets.Hide(end.Verdict.Failures[0].Error())))
 	}
 	return exitWith(end.Exit)
@@ -192,12 +198,14 @@ func (a applyRun) canAsk() error {
 // passes all events on.
 type endWatcher struct {
 	report.Sink
-	ended bool
+	ended *event.Event // nil: it has not
 }
 
 // Emit passes an event to the next sink.
 func (u *endWatcher) Emit(e event.Event) error {
-	u.ended = u.ended || e.Type == event.RunEnded
+	if e.Type == event.RunEnded {
+		u.ended = &e
+	}
 	return u.Sink.Emit(e)
 }
 

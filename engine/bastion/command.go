@@ -32,7 +32,15 @@ type Commands struct {
 // Processes that a successful command leaves behind continue, and their later
 // output is lost.
 func (b Commands) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
+	return b.RunWithInput(ctx, command, env, nil)
+}
+
+// RunWithInput is Run with a text on standard input. A command need not read it.
+func (b Commands) RunWithInput(ctx context.Context, command string, env []string, input []byte) (rollout.Reply, error) {
 	cmd := shellCommand(ctx, command)
+	if input != nil {
+		cmd.Stdin = bytes.NewReader(input)
+	}
 	cmd.Dir = b.Dir
 	cmd.Env = append(cmd.Env, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -92,7 +93,19 @@ func (b *builder) readSite(n *node) {
 	if m := n.childBlock("mirror"); m != nil {
 		b.inv.Mirror = b.readMirror(m)
 	}
+	if end := n.childBlock("on_end"); end != nil {
+		b.inv.OnEnd = readOnEnd(b, end)
+	}
 	b.siteSSH = b.readSSH(engine.SSH{}, n.childBlock("ssh"))
+}
+
+func readOnEnd(b *builder, n *node) *engine.OnEnd {
+	r := b.newReader(n)
+	end := &engine.OnEnd{Command: r.readText("command"), Timeout: cmp.Or(r.readDuration("timeout"), engine.Duration(time.Minute))}
+	if end.Timeout > engine.MaxOnEnd {
+		b.addError(n.args["timeout"].Expr.Range(), "timeout is longer than "+engine.MaxOnEnd.Trimmed(), "write at most "+engine.MaxOnEnd.Trimmed()+"; the command could start a longer job")
+	}
+	return end
 }
 
 func (b *builder) newReader(n *node) reader { return reader{scope: b.scope, node: n} }
