@@ -206,8 +206,12 @@ func (in Input) compareStaged(n need) need {
 			n.reason = "enough if the new OS has the kernel that runs, which shows once it is staged"
 		}
 		return n
-	case !staged.Compared:
-		n.kind, n.reason = engine.FullReboot, "the kernel of the staged OS could not be compared with the running one"
+	case !staged.Compared: // a host that can neither soft reboot nor kexec is not asked
+		obstacle := ""
+		if n.kind == engine.SoftReboot {
+			obstacle = in.findSoftObstacle(true)
+		}
+		n.kind, n.reason = engine.FullReboot, cmp.Or(obstacle, "the kernel of the staged OS could not be compared with the running one")
 		return n
 	case n.kind == engine.SoftReboot:
 		n.reason = "the new OS has the kernel that runs"

@@ -60,10 +60,16 @@ func TestDecide(t *testing.T) {
 		"files without":  {input("other files"), func(in *Input) { in.Facts.Reboots.Composefs = false }, engine.SoftReboot, ""},
 		"Debian 13":      {input("other files"), func(in *Input) { in.Facts.Reboots.Ostree, in.Facts.Reboots.PreparesSoft = "ostree 2025.2", false }, engine.FullReboot, "ostree 2025.2 cannot prepare a soft reboot; ostree 2025.3 can"},
 		"Debian 12":      {input("other files"), func(in *Input) { in.Facts.Reboots.Systemd, in.Facts.Reboots.CountsSoft = 252, false }, engine.FullReboot, "systemd 252 does not count soft reboots"},
-		"no version":     {input("other files"), func(in *Input) { in.Facts.Reboots = engine.RebootFacts{} }, engine.FullReboot, "systemd is not known"},
-		"no os block":    {input("other files"), func(in *Input) { in.OS = nil }, engine.FullReboot, "no os block"},
-		"rpm-ostree":     {input("os image"), func(in *Input) { in.OS.Driver = "rpm-ostree" }, engine.SoftReboot, "the new OS has the kernel that runs"},
-		"bootc":          {input("os image"), func(in *Input) { in.OS.Driver = "bootc" }, engine.SoftReboot, "the new OS has the kernel that runs"},
+		"Debian 13, staged": {input(rules.OSImageClass), func(in *Input) {
+			in.Facts.Reboots.Ostree, in.Facts.Reboots.PreparesSoft, in.Facts.Deployments[0].Compared = "ostree 2025.2", false, false
+		}, engine.FullReboot, "ostree 2025.2 cannot prepare a soft reboot"},
+		"no composefs, staged": {input(rules.OSImageClass), func(in *Input) {
+			in.Facts.Reboots.Composefs, in.Facts.Deployments[0].Compared = false, false
+		}, engine.FullReboot, "no composefs"},
+		"no version":  {input("other files"), func(in *Input) { in.Facts.Reboots = engine.RebootFacts{} }, engine.FullReboot, "systemd is not known"},
+		"no os block": {input("other files"), func(in *Input) { in.OS = nil }, engine.FullReboot, "no os block"},
+		"rpm-ostree":  {input("os image"), func(in *Input) { in.OS.Driver = "rpm-ostree" }, engine.SoftReboot, "the new OS has the kernel that runs"},
+		"bootc":       {input("os image"), func(in *Input) { in.OS.Driver = "bootc" }, engine.SoftReboot, "the new OS has the kernel that runs"},
 		"bootc refuses": {input("os image"), func(in *Input) {
 			in.OS.Driver, in.Facts.Deployments[0].NoSoftTarget = "bootc", true
 		}, engine.FullReboot, "bootc does not report that the host can soft reboot"},
