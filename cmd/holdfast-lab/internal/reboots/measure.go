@@ -97,15 +97,8 @@ func (b *Bench) prepare(ctx context.Context, k key) error {
 	if err != nil {
 		return fmt.Errorf("write inventory: %w", err)
 	}
-	changed, err := changeInventory(string(text), wayOf(k.Way))
-	if err != nil {
+	if err := b.writeInventory(string(text), wayOf(k.Way), true); err != nil || !wayOf(k.Way).stays {
 		return err
-	}
-	if err := os.WriteFile(b.inventoryPath(), []byte(changed), 0o600); err != nil {
-		return fmt.Errorf("write inventory: %w", err)
-	}
-	if !wayOf(k.Way).stays {
-		return nil
 	}
 	if out, err := b.Lab.Exec(ctx, b.Binary, "validate", "-i", b.inventoryPath()); err != nil {
 		if strings.Contains(string(out), surviving) {
@@ -117,11 +110,22 @@ func (b *Bench) prepare(ctx context.Context, k key) error {
 	if err != nil {
 		return fmt.Errorf("holdfast etcd members apply: %w: %s", err, lastLine(string(out)))
 	}
+	return b.writeInventory(string(text), wayOf(k.Way), false) // with outages, the only member would be restarted after the reboot
+}
+
+func (b *Bench) writeInventory(text string, w way, outages bool) error {
+	changed, err := changeInventory(text, w, outages)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(b.inventoryPath(), []byte(changed), 0o600); err != nil {
+		return fmt.Errorf("write inventory: %w", err)
+	}
 	return nil
 }
 
-// changeInventory allows soft reboots, and outages of the cluster with one member.
-func changeInventory(text string, w way) (string, error) {
+// changeInventory allows soft reboots and, with outages, outages of the cluster with one member.
+func changeInventory(text string, w way, outages bool) (string, error) {
 	clusters := "  governor = false\n"
 	if w.stays {
 		clusters += "  manage = true\n  " + surviving + " = true\n"
@@ -129,7 +133,7 @@ func changeInventory(text string, w way) (string, error) {
 	soft := "  reboot {\n    soft = \"auto\"\n  }\n"
 	for _, i := range [][2]string{
 		{"etcd_cluster \"main\" {\n", clusters},
-		{"etcd_cluster \"one\" {\n", clusters + "  allow_outage = true\n"},
+		{"etcd_cluster \"one\" {\n", clusters + fmt.Sprintf("  allow_outage = %t\n", outages)},
 		{"pool \"etcd\" {\n", soft},
 		{"pool \"single\" {\n", soft},
 	} {
@@ -240,11 +244,18 @@ func (r *run) addFigures(m moments, record probe.Record) {
 	r.Failures, r.Errors, r.Gap = s.Failed, s.Errors, engine.Duration(s.Gap)
 	r.Voters, r.LeaderChanges = s.MinVoters, s.LeaderChanges
 	r.Answered, r.Healthy = engine.Duration(m.answered.Sub(m.ordered)), engine.Duration(m.healthy.Sub(m.ordered))
+	r.Away = awayOf(s, r.Host)
+	reboot := probe.Summarize(record.Between(m.began, m.answered))
+	r.RebootAway, r.RebootVoters = awayOf(reboot, r.Host), reboot.MinVoters
+}
+
+func awayOf(s probe.Report, host string) engine.Duration {
 	for _, member := range s.Members {
-		if member.Name == r.Host {
-			r.Away = engine.Duration(member.Longest())
+		if member.Name == host {
+			return engine.Duration(member.Longest())
 		}
 	}
+	return 0
 }
 
 func lastLine(text string) string {

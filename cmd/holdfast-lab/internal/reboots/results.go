@@ -23,8 +23,10 @@ type run struct {
 	Host   string          `json:"host,omitempty"`
 	Failed string          `json:"failed,omitempty"` // why the run failed; it has no figures then
 
-	Away          engine.Duration `json:"away"`     // longest time for which the member did not answer
-	Failures      int             `json:"failures"` // failed writes
+	Away          engine.Duration `json:"away"`          // longest time for which the member did not answer
+	RebootAway    engine.Duration `json:"reboot_away"`   // of this, until the host answers: an etcd that has run on restarts later
+	RebootVoters  int             `json:"reboot_voters"` // fewest voters that answered until then
+	Failures      int             `json:"failures"`      // failed writes
 	Errors        []string        `json:"errors,omitempty"`
 	Gap           engine.Duration `json:"gap"`            // longest time without a commit
 	Voters        int             `json:"voters"`         // fewest voters that answered
