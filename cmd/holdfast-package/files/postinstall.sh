@@ -1,0 +1,17 @@
+#!/bin/sh
+# Makes the user and the folders of the jobs. It starts nothing.
+set -e
+case ${1-} in
+configure | 1 | 2) ;; # of dpkg; of rpm: a first installation, an upgrade
+*) exit 0 ;;
+esac
+if command -v systemd-sysusers >/dev/null; then
+	systemd-sysusers holdfast.conf
+elif ! getent passwd holdfast >/dev/null; then
+	useradd --system --user-group --no-create-home --home-dir /var/lib/holdfast-jobs --shell /usr/sbin/nologin holdfast
+fi
+install -d -m 0750 -o root -g holdfast /etc/holdfast
+install -d -m 0700 -o holdfast -g holdfast /var/lib/holdfast-jobs
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+fi

@@ -1,0 +1,123 @@
+// Command holdfast-package makes the .deb and .rpm packages of holdfast from this
+// checkout: binary, man pages, completion, a systemd service and timer, documentation
+// and examples. The same commit makes the same bytes.
+//
+//	go run ./cmd/holdfast-package --out dist
+//
+// It needs git and Go. The tool that writes the formats is fetched as a Go module.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// nfpmModule is the tool that writes packages. Newer versions could not be fetched and tried.
+const nfpmModule = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast-package:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("holdfast-package", flag.ContinueOnError)
+	out := flags.String("out", "dist", "folder for the packages; it is made if it is missing")
+	version := flags.String("version", "", "version of the packages (default: 0.0.0~ with date and commit)")
+	arches := flags.String("arch", "amd64,arm64", "architectures, with commas")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	src, err := readSource(ctx)
+	if err != nil {
+		return err
+	}
+	if *version != "" {
+		src.version = *version
+	}
+	if err := os.MkdirAll(*out, 0o755); err != nil {
+		return err
+	}
+	for arch := range strings.SplitSeq(*arches, ",") {
+		if err := packageFor(ctx, src, arch, *out); err != nil {
+			return fmt.Errorf("%s: %w", arch, err)
+		}
+	}
+	return nil
+}
+
+// packageFor builds holdfast for an architecture, and packages it in both formats.
+func packageFor(ctx context.Context, src source, arch, out string) error {
+	stage, err := os.MkdirTemp("", "holdfast-package-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(stage) }()
+	if err := src.build(ctx, arch, filepath.Join(stage, "holdfast")); err != nil {
+		return err
+	}
+	if err := src.generate(ctx, stage); err != nil {
+		return err
+	}
+	return packer{source: src, arch: arch, stage: stage, out: out, tool: []string{"go", "run", nfpmModule}}.packAll(ctx)
+}
+
+// source is the checkout that packages are made from.
+type source struct {
+	dir     string // root of the checkout
+	commit  string
+	version string
+	time    time.Time // of the commit; all files have it
+}
+
+// readSource describes the checkout around the current folder. Its version sorts before
+// every release, and by the day of its commit.
+func readSource(ctx context.Context) (source, error) {
+	text, err := place{}.runCommand(ctx, "git", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return source{}, err
+	}
+	s := source{dir: strings.TrimSpace(text)}
+	here := place{dir: s.dir}
+	if text, err = here.runCommand(ctx, "git", "show", "-s", "--format=%H %ct", "HEAD"); err != nil {
+		return s, err
+	}
+	hash, seconds, _ := strings.Cut(strings.TrimSpace(text), " ")
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return s, fmt.Errorf("time of the commit: %w", err)
+	}
+	s.commit, s.time = hash, time.Unix(at, 0).UTC()
+	s.version = "0.0.0~" + s.time.Format("20060102") + "." + hash[:12]
+	if text, err = here.runCommand(ctx, "git", "status", "--porcelain"); err == nil && text != "" {
+		err = errors.New("the checkout has changes that are not committed, so nobody could make these packages again; commit them")
+	}
+	return s, err
+}
+
+// place is where a command runs: its folder, and variables besides those of this process.
+type place struct {
+	dir string
+	env []string
+}
+
+// runCommand returns the standard output of a command. Its error has the standard error.
+func (p place) runCommand(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), p.env...)
+	out, err := cmd.Output()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(failed.Stderr)))
+	}
+	return string(out), err
+}
