@@ -10,14 +10,15 @@ case ${systemd-} in *SoftRebootsCount=[0-9]*) echo 'systemd counts' ;; esac
 # An empty directory remains if somebody takes the preparation back. systemd looks for the same files.
 if [ -e /run/nextroot/usr/lib/os-release ] || [ -e /run/nextroot/etc/os-release ]; then echo 'prepared soft'; fi
 if read -r loaded 2>/dev/null </sys/kernel/kexec_loaded && [ "$loaded" = 1 ]; then echo 'prepared kexec'; fi
-kexec=possible lockdown=''
+kexec=possible lockdown='' off='' limit=''
+# dash reads single bytes, and files below /proc/sys have only a first one: read fails, and has set the variable.
+read -r off 2>/dev/null </proc/sys/kernel/kexec_load_disabled || :
+read -r limit 2>/dev/null </proc/sys/kernel/kexec_load_limit_reboot || :
 if [ -e /run/systemd/container ]; then
 	kexec=container
 elif [ ! -e /sys/kernel/kexec_loaded ]; then
 	kexec=no-kernel
-elif read -r off 2>/dev/null </proc/sys/kernel/kexec_load_disabled && [ "$off" != 0 ]; then
-	kexec=disabled
-elif read -r limit 2>/dev/null </proc/sys/kernel/kexec_load_limit_reboot && [ "$limit" = 0 ]; then
+elif [ "${off:-0}" != 0 ] || [ "$limit" = 0 ]; then
 	kexec=disabled
 elif read -r lockdown 2>/dev/null </sys/kernel/security/lockdown && [ "${lockdown#*'[none]'}" = "$lockdown" ]; then
 	kexec=lockdown
