@@ -22,3 +22,10 @@ func (c KubernetesCluster) Position(argument string) string {
 func (inv Inventory) KubernetesCluster(name string) (KubernetesCluster, bool) {
 	return findByName(inv.Kubernetes, name, func(c *KubernetesCluster) string { return c.Name })
 }
+
+// AwaitNode waits until the node of the host is Ready.
+type AwaitNode struct {
+	Cluster  string `json:"cluster"`            // Kubernetes cluster of the node
+	Node     string `json:"node"`               // name of the node
+	Rebooted bool   `json:"rebooted,omitempty"` // the node must report another boot than that of the plan, so that it is Ready in the new one
+}

@@ -56,6 +56,7 @@ type Op struct {
 	AwaitBoot  *AwaitBoot  `json:"await_boot,omitempty"`
 	AwaitUnits *AwaitUnits `json:"await_units,omitempty"`
 	AwaitEtcd  *AwaitEtcd  `json:"await_etcd,omitempty"`
+	AwaitNode  *AwaitNode  `json:"await_node,omitempty"`
 	Defragment *Defragment `json:"defragment,omitempty"`
 	ProveLogin *ProveLogin `json:"prove_login,omitempty"`
 

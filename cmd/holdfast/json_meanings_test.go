@@ -49,7 +49,7 @@ var meanings = map[string]string{
 	"Op.quorum": "check that the cluster may lose the host now", "Op.budget": "check that the budgets of the pool and of the site still have room for the batch", "Op.move_leader": "move etcd's leader off the host", "Op.snapshot": "save the cluster's data to the bastion",
 	"Op.prove_login": "log in to the host on a new connection, and become root there",
 	"ProveLogin":     "Logs in on a new connection, and becomes root. If that fails, the change before it is undone.", "ProveLogin.confirm": "script that makes the change final, on the new connection", "ProveLogin.undo": "script that undoes the change, on the old connection",
-	"Op.await_boot": "wait for the host's next boot", "Op.await_units": "wait for the host's services", "Op.await_etcd": "wait for the host's etcd member",
+	"Op.await_boot": "wait for the host's next boot", "Op.await_units": "wait for the host's services", "Op.await_etcd": "wait for the host's etcd member", "Op.await_node": "wait for the host's Kubernetes node",
 	"Op.restart_survivors": "restart services that have survived a soft reboot", "RestartSurvivors.units": "names of these services",
 	"Exec.script": "parts of the script, for POSIX sh; they follow one another", "Exec.abort": "script that ends processes that an interrupted `script` left running on the host",
 	"Local.command":   "command, for sh",

@@ -52,6 +52,11 @@ func (c Clusters) Gather(ctx context.Context, names []string) map[string]kubefac
 	return facts
 }
 
+// ReadNode reads one node of a cluster.
+func (c Clusters) ReadNode(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem) {
+	return c.clients[cluster].ReadNode(ctx, node)
+}
+
 // CheckFiles reads the kubeconfig of each cluster, and the files that it names. It connects to nothing.
 func (c Clusters) CheckFiles() []*kubefacts.Problem {
 	var problems []*kubefacts.Problem

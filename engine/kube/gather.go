@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -50,6 +51,15 @@ func (c *Client) Gather(ctx context.Context) kubefacts.ClusterFacts {
 		facts.Warnings = append(facts.Warnings, *p)
 	}
 	return facts
+}
+
+// ReadNode reads one node.
+func (c *Client) ReadNode(ctx context.Context, name string) (kubefacts.Node, *kubefacts.Problem) {
+	var n wireNode
+	if err := c.get(ctx, "/api/v1/nodes/"+url.PathEscape(name), &n); err != nil {
+		return kubefacts.Node{}, c.describeError("reading node "+name, err)
+	}
+	return n.facts(), nil
 }
 
 // defaultTimeout bounds one look at a cluster. 1,000 nodes take two pages.

@@ -283,6 +283,22 @@ func certificate(t *testing.T, until time.Time) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
+// TestReadNode reads one node, and tells that it is gone.
+func TestReadNode(t *testing.T) {
+	s := kubetest.Start(t)
+	s.Answer(kubetest.Nodes+"/n", func(w http.ResponseWriter, _ *http.Request) {
+		kubetest.WriteJSON(w, 200, kubetest.Node("n", "10.0.0.1"))
+	})
+	c := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{Files: kubeconfig(s), Now: time.Now})
+	if n, problem := c.ReadNode(t.Context(), "main", "n"); problem != nil || !n.Ready || n.BootID != "boot-n" {
+		t.Errorf("%+v, %v", n, problem)
+	}
+	s.Answer(kubetest.Nodes+"/n", func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 404, `nodes "n" not found`) })
+	if _, problem := c.ReadNode(t.Context(), "main", "n"); problem == nil || !strings.Contains(problem.Cause, `reading node n: 404 Not Found: nodes "n" not found`) {
+		t.Error(problem)
+	}
+}
+
 // TestPlugin: a plugin logs in, without a terminal. Its failures have kinds of their own.
 func TestPlugin(t *testing.T) {
 	s := kubetest.Start(t)

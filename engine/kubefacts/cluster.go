@@ -90,11 +90,30 @@ const (
 // IsForeign reports whether somebody else has the node, so that a run must leave it alone.
 func (a Absence) IsForeign() bool { return a == Leased || a == InMaintenance }
 
+// Describe continues a sentence that begins with the host: "is cordoned".
+func (a Absence) Describe() string {
+	switch a {
+	case Present:
+	case BeingDeleted:
+		return "is being deleted as a node"
+	case Leased:
+		return "is leased by another tool"
+	case InMaintenance:
+		return "is in maintenance as a node"
+	case NotReady:
+		return "is not Ready as a node"
+	case Cordoned:
+		return "is cordoned as a node"
+	}
+	return ""
+}
+
 // NodeState is the state of the node of a host.
 type NodeState struct {
-	Cluster string `json:"cluster"`           // Kubernetes cluster of the inventory
-	Node    string `json:"node,omitempty"`    // name of the node; "": not known
-	Problem string `json:"problem,omitempty"` // why the node of the host is not known
+	Cluster string `json:"cluster"`            // Kubernetes cluster of the inventory
+	Node    string `json:"node,omitempty"`     // name of the node; "": not known
+	Problem string `json:"problem,omitempty"`  // why the node of the host is not known
+	APIAway bool   `json:"api_away,omitempty"` // that is because the API does not tell its nodes
 
 	Absence        Absence `json:"absence,omitempty"` // why the node takes no work; "": it does
 	Text           string  `json:"text,omitempty"`    // the absence, in words

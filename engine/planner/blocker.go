@@ -45,8 +45,8 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 		}
 	}
 	switch {
-	case w.freeSeats(sc.adopted[hp.Host]) <= 0:
-		return &blocker{engine.Blocked, func() string { return sc.describeBudget(w, sc.adopted[hp.Host]) }}
+	case w.freeSeats(sc.isAway(hp.Host)) <= 0:
+		return &blocker{engine.Blocked, func() string { return sc.describeBudget(w, sc.isAway(hp.Host)) }}
 	case w.inBatch > 0 && w.batchZone != sc.sortKeys[hp.Host].zone:
 		return &blocker{engine.Blocked, func() string { return "another zone is being updated" }}
 	}
@@ -163,9 +163,9 @@ func (sc *scheduler) describeUnfinished(w *poolState) string {
 	return w.excludedHost
 }
 
-func (sc *scheduler) describeBudget(w *poolState, adopted bool) string {
-	if w.freePoolSeats(adopted) > 0 {
-		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.unavailable+w.site.adopted)
+func (sc *scheduler) describeBudget(w *poolState, away bool) string {
+	if w.freePoolSeats(away) > 0 {
+		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.unavailable+w.site.away)
 	}
 	return sc.describePoolBudget(w)
 }
@@ -174,16 +174,24 @@ func (sc *scheduler) describePoolBudget(w *poolState) string {
 	const examples = 3
 	var who []string
 	for _, h := range w.unavailable[:min(examples, len(w.unavailable))] {
-		who = append(who, h+" is "+sc.unavailable[h])
+		if why := sc.unavailable[h]; why != "" {
+			who = append(who, h+" is "+why)
+		} else {
+			who = append(who, h+" "+sc.absent[h].Describe())
+		}
 	}
 	for _, q := range sc.queues {
 		if q.pool != w || q.rank != leftOverRank {
 			continue
 		}
 		for _, hp := range q.hosts[:min(examples-len(who), len(q.hosts))] {
-			who = append(who, hp.Host+" is held by a run that ended")
+			if sc.adopted[hp.Host] {
+				who = append(who, hp.Host+" is held by a run that ended")
+			} else {
+				who = append(who, hp.Host+" "+sc.absent[hp.Host].Describe())
+			}
 		}
 	}
-	n := len(w.unavailable) + w.adoptedHosts
+	n := len(w.unavailable) + w.awayHosts
 	return fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts are unavailable already: %s", w.Name, w.limit, n, strings.Join(textutil.AndMore(who, n), ", "))
 }

@@ -6,7 +6,7 @@ import "math"
 type seatCount struct {
 	limit       int // number of hosts that may be unavailable
 	unavailable int // number of hosts that are unavailable
-	adopted     int // number of hosts with the hold of a dead run
+	away        int // number of hosts with work that are unavailable already
 	inBatch     int // number of hosts that the batch being picked disrupts
 }
 
@@ -14,27 +14,27 @@ type seatCount struct {
 // of hosts.
 type siteBudget struct{ seatCount }
 
-func (w *poolState) freeSeats(adopted bool) int {
-	return min(w.freePoolSeats(adopted), w.site.freeSeats(adopted))
+func (w *poolState) freeSeats(away bool) int {
+	return min(w.freePoolSeats(away), w.site.freeSeats(away))
 }
 
-func (w *poolState) freePoolSeats(adopted bool) int {
-	return seatCount{w.limit, len(w.unavailable), w.adoptedHosts, w.inBatch}.remainingSeats(adopted)
+func (w *poolState) freePoolSeats(away bool) int {
+	return seatCount{w.limit, len(w.unavailable), w.awayHosts, w.inBatch}.remainingSeats(away)
 }
 
-func (s *siteBudget) freeSeats(adopted bool) int {
+func (s *siteBudget) freeSeats(away bool) int {
 	if s.limit == 0 {
 		return math.MaxInt
 	}
-	return s.remainingSeats(adopted)
+	return s.remainingSeats(away)
 }
 
-// remainingSeats returns how many more hosts a budget allows. A host with the
-// hold of a dead run already counts as unavailable. One such host is always
-// allowed; otherwise no run could recover it.
-func (c seatCount) remainingSeats(adopted bool) int {
-	if adopted {
+// remainingSeats returns how many more hosts a budget allows. A host that is away
+// already counts as unavailable: it has the hold of a dead run, or its node takes no
+// work. One such host is always allowed; otherwise no run could recover it.
+func (c seatCount) remainingSeats(away bool) int {
+	if away {
 		return max(1, c.limit-c.unavailable) - c.inBatch
 	}
-	return c.limit - c.unavailable - c.adopted - c.inBatch
+	return c.limit - c.unavailable - c.away - c.inBatch
 }

@@ -34,7 +34,7 @@ func (w *hostWork) composeSequence() []engine.Step {
 		w.checkQuorum, w.checkBudget, w.askBefore,
 		w.runFirstTasks, w.drainHost, w.checkQuorumAgain,
 		w.writeChanges, w.syncDisks, w.moveLeader, w.runActions, w.rebootHost, w.recordChanges,
-		w.awaitHost, w.restartSurvivors, w.changeByTasks, w.undrainHost, w.runLastTasks, w.askAfter,
+		w.awaitHost, w.restartSurvivors, w.changeByTasks, w.awaitNode, w.undrainHost, w.runLastTasks, w.askAfter,
 	} {
 		parts = append(parts, part())
 	}

@@ -1,11 +1,14 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/kubefacts"
+	"holdfast/engine/textutil"
 )
 
 // KubernetesConcerned names the Kubernetes clusters of which hosts are nodes, in the order of the inventory.
@@ -53,4 +56,79 @@ func (in Input) kubernetesStatus() []engine.KubernetesStatus {
 		all = append(all, s)
 	}
 	return all
+}
+
+// describeUnknownNode returns why the plan must not disrupt a host whose node is not known, or "". While the API does not
+// answer, hosts without a drain may be disrupted: so the hosts that the API itself depends on can be repaired.
+func describeUnknownNode(t engine.Target, hp engine.HostPlan) string {
+	n := t.Facts.Node
+	switch {
+	case n == nil || n.Problem == "" || !hp.Disruptive():
+		return ""
+	case n.APIAway && t.Pool.Drain == nil:
+		return ""
+	case n.APIAway:
+		return n.Problem + "; so nobody knows whether it can be drained"
+	}
+	return n.Problem + "; rename the host, or set its kubernetes to the cluster that it is a node of"
+}
+
+// absentHostsWithoutWork returns the compared hosts whose node takes no work, and that are in no batch.
+func (s surveyResult) absentHostsWithoutWork() map[string]bool {
+	idle := make(map[string]bool, len(s.absent))
+	for host := range s.absent {
+		idle[host] = true
+	}
+	for _, hp := range s.work {
+		if len(hp.Sequence) > 0 {
+			delete(idle, hp.Host)
+		}
+	}
+	return idle
+}
+
+// warnOfNodes tells which hosts use up budgets because of their node, and why the API of a cluster does not tell.
+func (in Input) warnOfNodes(s surveyResult) []string {
+	var warnings []string
+	for _, name := range KubernetesConcerned(in.Inventory) {
+		c := in.Kubernetes[name]
+		if c.Problem != nil {
+			warnings = append(warnings, fmt.Sprintf("Kubernetes cluster %s: %s; no budget counts its nodes", name, c.Problem.Error()))
+		}
+		for _, p := range c.Warnings {
+			warnings = append(warnings, fmt.Sprintf("Kubernetes cluster %s: %s", name, p.Error()))
+		}
+	}
+	var groups textutil.Groups[string, string]
+	for _, h := range in.Inventory.Hosts {
+		switch n := in.Facts[h.Name].Node; {
+		case n == nil:
+		case s.absent[h.Name] != kubefacts.Present:
+			groups.Add("unavailable: "+n.Text, h.Name)
+		case n.Problem != "" && !n.APIAway && s.unavailable[h.Name] == "":
+			groups.Add(n.Problem, h.Name)
+		}
+	}
+	for text, hosts := range groups.All() {
+		warnings = append(warnings, strings.Join(textutil.FoldNames(hosts), ", ")+": "+text)
+	}
+	return warnings
+}
+
+// awaitNode waits until the node is Ready, so that the next batch does not find it unavailable. A node that was not Ready
+// before, for reasons of its own, is not waited for.
+func (w *hostWork) awaitNode() []engine.Step {
+	t := w.target
+	n := t.Facts.Node
+	if n == nil || n.Node == "" || !w.disrupts && w.adopt == "" {
+		return nil
+	}
+	if w.adopt == "" && (n.Absence == kubefacts.NotReady || n.Absence == kubefacts.BeingDeleted) {
+		return nil
+	}
+	rebooted := slices.ContainsFunc(w.steps.Reboot, func(s engine.Step) bool {
+		return s.Do.AwaitBoot != nil && s.Do.AwaitBoot.Kind != engine.SoftReboot
+	})
+	wait := engine.AwaitNode{Cluster: n.Cluster, Node: n.Node, Rebooted: rebooted}
+	return []engine.Step{{Name: "wait for node", On: t.Host.Name, Do: engine.Op{AwaitNode: &wait}, Timeout: t.Pool.Timeouts.WithDefaults().Health}}
 }

@@ -20,7 +20,7 @@ type poolState struct {
 	waitingHosts int      // hosts with work that are in no batch yet
 	excludedHost string   // a selected host that is in no batch, and why
 	unavailable  []string // hosts that count as unavailable in every batch
-	adoptedHosts int      // hosts with the hold of a dead run that are not yet recovered
+	awayHosts    int      // hosts with work that are unavailable already, and not yet updated
 
 	failedHosts   []string  // hosts that failed and that the run does not try again; hosts of all pools if the play has a failure budget
 	failureBudget int       // how many hosts may fail; -1: any number
@@ -91,7 +91,8 @@ func (w *poolState) describeClosedWindow() string {
 
 func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	states := map[string]*poolState{}
-	site := &siteBudget{seatCount{unavailable: len(s.unavailable)}}
+	site := &siteBudget{}
+	idle := s.absentHostsWithoutWork()
 	if in.Inventory.MaxUnavailable.Set {
 		site.limit = in.Inventory.MaxUnavailable.Of(len(in.Inventory.Hosts))
 	}
@@ -118,8 +119,9 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	}
 	for _, h := range in.Inventory.Hosts {
 		w := states[h.Pool]
-		if s.unavailable[h.Name] != "" {
+		if s.unavailable[h.Name] != "" || idle[h.Name] {
 			w.unavailable = append(w.unavailable, h.Name)
+			site.unavailable++
 		}
 		if why := missing[h.Name]; why != "" && w.excludedHost == "" {
 			w.excludedHost = h.Name + " is " + string(why)

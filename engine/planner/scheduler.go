@@ -5,6 +5,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/kubefacts"
 )
 
 // scheduler puts hosts into batches by playing the roll-out forward: after each
@@ -16,9 +17,10 @@ type scheduler struct {
 	queues       []*queue // in order of preference
 	poolStates   map[string]*poolState
 	clusters     map[string]*clusterState
-	unavailable  map[string]string // hosts that count as unavailable in every batch, and why
-	heldByOthers map[string]bool   // unavailable hosts that others hold
-	adopted      map[string]bool   // hosts with the hold of a dead run that are not yet recovered
+	unavailable  map[string]string            // hosts that count as unavailable in every batch, and why
+	heldByOthers map[string]bool              // unavailable hosts that others hold
+	adopted      map[string]bool              // hosts with the hold of a dead run that are not yet recovered
+	absent       map[string]kubefacts.Absence // hosts whose node takes no work
 	sortKeys     map[string]sortKey
 	onlyReleased map[string]bool // hosts that do not count as canaries, because the run only releases them
 	skew         *skew
@@ -36,7 +38,7 @@ type scheduler struct {
 // rank is the precedence of a host in batches.
 type rank int
 
-// The ranks: hosts of dead runs, all others, and leaders of etcd clusters.
+// The ranks: hosts that are unavailable already, all others, and leaders of etcd clusters.
 const (
 	leftOverRank rank = iota
 	plainRank
@@ -64,7 +66,7 @@ type clusterState struct {
 
 func newScheduler(in Input, x index, s surveyResult, etcdUpdates []engine.EtcdUpdate) *scheduler {
 	sc := &scheduler{
-		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, unavailable: s.unavailable, heldByOthers: s.held, adopted: map[string]bool{},
+		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, unavailable: s.unavailable, heldByOthers: s.held, adopted: map[string]bool{}, absent: s.absent,
 		sortKeys: newSortKeys(in, x, s.work), onlyReleased: s.onlyReleased, skew: newSkew(in, x, s.work), batchSize: in.batchSizes(), batchNumber: in.Batches, failed: in.Failed, repair: in.Repair,
 		refusedEtcd: in.refusedEtcd(etcdUpdates),
 	}
@@ -101,10 +103,10 @@ func (q *queue) addHost(hp *engine.HostPlan) {
 func (sc *scheduler) countWaiting(hp *engine.HostPlan, in Input, x index) {
 	w := sc.poolStates[hp.Pool]
 	w.waitingHosts++
-	if hp.Adopt != "" {
-		w.adoptedHosts++
-		w.site.adopted++
-		sc.adopted[hp.Host] = true
+	sc.adopted[hp.Host] = hp.Adopt != ""
+	if sc.isAway(hp.Host) {
+		w.awayHosts++
+		w.site.away++
 	}
 	if hp.Cluster == "" {
 		return
@@ -115,6 +117,15 @@ func (sc *scheduler) countWaiting(hp *engine.HostPlan, in Input, x index) {
 		sc.clusters[hp.Cluster] = c
 	}
 	c.waiting++
+}
+
+// isAway reports whether a host with work is unavailable already.
+func (sc *scheduler) isAway(host string) bool { return sc.adopted[host] || sc.absent[host] != "" }
+
+// staysAway reports whether a host is still unavailable after its update: holdfast does not uncordon a node that others
+// have cordoned.
+func (sc *scheduler) staysAway(host string) bool {
+	return sc.absent[host] == kubefacts.Cordoned && !sc.adopted[host] || sc.absent[host] == kubefacts.BeingDeleted
 }
 
 func newClusterState(in Input, x index, name string) *clusterState {
@@ -133,7 +144,7 @@ func newClusterState(in Input, x index, name string) *clusterState {
 
 func (sc *scheduler) rankOf(hp *engine.HostPlan) rank {
 	switch {
-	case hp.Adopt != "":
+	case sc.isAway(hp.Host):
 		return leftOverRank
 	case hp.Cluster != "" && sc.clusters[hp.Cluster].facts.Leader() == hp.Host:
 		return leaderRank
@@ -181,11 +192,15 @@ func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	}
 	w.provedLogin = w.provedLogin || hp.TouchesLogin()
 	sc.skew.moveToTarget(hp)
-	if sc.adopted[hp.Host] {
-		delete(sc.adopted, hp.Host)
-		w.adoptedHosts--
-		w.site.adopted--
+	if sc.isAway(hp.Host) {
+		w.awayHosts--
+		w.site.away--
+		if sc.staysAway(hp.Host) {
+			w.unavailable = append(w.unavailable, hp.Host)
+			w.site.unavailable++
+		}
 	}
+	delete(sc.adopted, hp.Host)
 	if hp.Cluster == "" {
 		return
 	}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/standing"
 )
 
@@ -19,10 +21,11 @@ type surveyResult struct {
 	reserved     []engine.Reservation
 	warnings     []string
 	drift        []engine.HostDrift
-	unavailable  map[string]string // hosts that count as unavailable, and why
-	held         map[string]bool   // unavailable hosts with a hold that this run does not adopt
-	outsideLimit map[string]int    // by pool: number of hosts outside the limit that do not match
-	onlyReleased map[string]bool   // hosts that were rolled back: the run only releases them
+	unavailable  map[string]string            // hosts that count as unavailable, and why
+	absent       map[string]kubefacts.Absence // compared hosts whose node takes no work; they count as unavailable
+	held         map[string]bool              // unavailable hosts with a hold that this run does not adopt
+	outsideLimit map[string]int               // by pool: number of hosts outside the limit that do not match
+	onlyReleased map[string]bool              // hosts that were rolled back: the run only releases them
 
 	passedCanaries map[string][]passedCanary // by pool: matching hosts that count as canaries
 	failedHosts    map[string][]string       // by pool: selected hosts that failed, were rolled back or cannot be compared; the run does not try them
@@ -37,7 +40,7 @@ type passedCanary struct {
 
 func surveyHosts(in Input, x index) surveyResult {
 	s := surveyResult{
-		unavailable: map[string]string{}, held: map[string]bool{}, outsideLimit: map[string]int{}, onlyReleased: map[string]bool{},
+		unavailable: map[string]string{}, absent: map[string]kubefacts.Absence{}, held: map[string]bool{}, outsideLimit: map[string]int{}, onlyReleased: map[string]bool{},
 		passedCanaries: map[string][]passedCanary{}, failedHosts: map[string][]string{},
 	}
 	for _, h := range in.Inventory.Hosts {
@@ -55,6 +58,9 @@ func surveyHosts(in Input, x index) surveyResult {
 		why := st.Exclusion()
 		switch reason := st.Describe(); {
 		case why == "":
+			if absence := st.NodeAbsence(); absence != kubefacts.Present {
+				s.absent[h.Name] = absence
+			}
 			s.surveyHost(in, x, judgedHost{h, f, st})
 		case in.Selected(h):
 			s.markUnavailable(h, why)
@@ -126,10 +132,8 @@ func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
 	hp := engine.HostPlan{}
 	if in.Selected(h) && why == "" {
 		hp = newHostPlan(target, d, adopt)
-		if stray := describeStrayEtcd(h, f, hp); stray != "" {
-			why, reason = engine.Unclear, stray
-		} else if blocked := describeInhibitors(f, hp); blocked != "" {
-			why, reason = engine.Unclear, blocked
+		if unclear := cmp.Or(describeStrayEtcd(h, f, hp), describeInhibitors(f, hp), describeUnknownNode(target, hp)); unclear != "" {
+			why, reason = engine.Unclear, unclear
 		}
 	}
 	switch {

@@ -15,7 +15,6 @@ import (
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/kubefacts"
 	"holdfast/engine/planner"
 	"holdfast/engine/standing"
 )
@@ -49,21 +48,6 @@ func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts {
 // GatherClusters gathers every etcd cluster of the inventory that has a selected member.
 func (r *Run) GatherClusters(ctx context.Context) map[string]etcdfacts.ClusterFacts {
 	return newGatherer(r).gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: r.Inventory, Selected: r.Selected}}))
-}
-
-// GatherNodes gathers every Kubernetes cluster of the hosts, and adds their nodes to the facts of the hosts.
-func (r *Run) GatherNodes(ctx context.Context, facts map[string]engine.Facts) map[string]kubefacts.ClusterFacts {
-	return newGatherer(r).gatherNodes(ctx, facts)
-}
-
-func (g *gatherer) gatherNodes(ctx context.Context, facts map[string]engine.Facts) map[string]kubefacts.ClusterFacts {
-	names := planner.KubernetesConcerned(g.Inventory)
-	if len(names) == 0 {
-		return nil
-	}
-	clusters := g.Nodes.Gather(ctx, names)
-	planner.AddNodes(g.Inventory, facts, clusters, g.Clock.Now())
-	return clusters
 }
 
 func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {

@@ -60,7 +60,7 @@ func (p *planning) planInput(s Gathered) planner.Input {
 		p.state.began = p.Clock.Now()
 	}
 	in := planner.Input{
-		Request: p.Request, Facts: s.Facts, Clusters: s.Clusters,
+		Request: p.Request, Facts: s.Facts, Clusters: s.Clusters, Kubernetes: s.Kubernetes,
 		Run: p.ID, Bastion: p.Start.Bastion, Saved: p.state.saved, Approved: p.state.approved, Ran: p.state.runningBefore(),
 		Now: p.Clock.Now(), Began: p.state.began, Batches: p.state.batches - p.state.earlier, Done: p.state.doneSince(), Failed: p.state.failureByHost(),
 		ActionFailed: p.state.hostsWithFailedAction(), AdoptedEarlier: p.state.adoptedHosts(),
@@ -83,6 +83,7 @@ func (p *planning) gatherSite(ctx context.Context) (Gathered, error) {
 			reached++
 		}
 	}
+	s.Kubernetes = p.gatherNodes(ctx, s.Facts)
 	in := p.planInput(s)
 	s.survey = planner.NewSurvey(in)
 	names := s.survey.ClustersAtWork()

@@ -143,6 +143,8 @@ type Clusters interface {
 type Nodes interface {
 	// Gather reads the clusters, side by side.
 	Gather(ctx context.Context, clusters []string) map[string]kubefacts.ClusterFacts
+	// ReadNode reads one node.
+	ReadNode(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem)
 }
 
 // Local runs commands of the inventory on the bastion.

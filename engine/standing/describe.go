@@ -5,10 +5,15 @@ import "holdfast/engine"
 // Describe tells people why the host is not free, and who may change that.
 func (s Standing) Describe() string {
 	held := s.describeKind()
+	if s.hasForeignNode() && s.Kind != Unreached {
+		if held = s.Node.Text + "; runs leave the host alone until that ends"; s.Kind != Free {
+			held += "; " + s.describeKind()
+		}
+	}
 	switch {
 	case !s.isReserved():
 		return held
-	case s.Hold != nil || s.Kind == UnreadablyHeld:
+	case s.Hold != nil || s.Kind == UnreadablyHeld || s.hasForeignNode():
 		return s.DescribeFlag() + "; " + held
 	}
 	return s.DescribeFlag()
@@ -75,7 +80,7 @@ func (s Standing) DescribeAbsence() string {
 	}
 	switch s.Kind {
 	case Free:
-		return ""
+		return s.NodeAbsence().Describe()
 	case Unreached:
 		return "cannot be reached (" + s.Problem + ")"
 	case UnreadablyHeld:

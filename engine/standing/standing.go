@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/kubefacts"
 )
 
 // Kind is the relation of a host to the run that judges it, by the host's hold.
@@ -73,6 +74,8 @@ type Standing struct {
 	Expired   bool         // the hold has an end, and all clocks are past it
 	ClockSkew string       // why the hold does not count as expired although the host's clock is past its end
 
+	Node *kubefacts.NodeState // the node of the host; nil: not asked, or the host is none
+
 	Rollout        *engine.Rollout // the roll-out that the host has recorded; nil: none, or one that is not believed
 	RolloutProblem string          // why the record is not believed
 
@@ -83,7 +86,7 @@ type Standing struct {
 // Judge returns the standing of a host of a pool.
 func (v View) Judge(h engine.Host, p engine.Pool, f engine.Facts) Standing {
 	s := Standing{
-		Host: h.Name, Pool: h.Pool, Kind: v.judgeHold(f), Flag: FlagOf(h, p), Maintenance: h.Maintenance, rejected: f.Rejected,
+		Host: h.Name, Pool: h.Pool, Kind: v.judgeHold(f), Flag: FlagOf(h, p), Maintenance: h.Maintenance, Node: f.Node, rejected: f.Rejected,
 		Hold: f.Hold, Ended: f.Unproven, Problem: cmp.Or(f.Unreachable, f.HoldProblem), Expired: f.Expiry() == engine.HoldExpired, ClockSkew: f.DescribeClockSkew(),
 	}
 	s.Rollout, s.RolloutProblem = ReadRollout(f)
@@ -153,20 +156,33 @@ func (s Standing) isReserved() bool { return s.Flag == UnderMaintenance || s.Fla
 
 // IsUnavailable reports whether the host uses up budgets. A leaving host does not, because no budget counts it.
 func (s Standing) IsUnavailable() bool {
-	return s.Flag == UnderMaintenance || s.Flag != Leaving && s.Kind != Free
+	return s.Flag == UnderMaintenance || s.Flag != Leaving && (s.Kind != Free || s.NodeAbsence() != kubefacts.Present)
 }
 
+// NodeAbsence returns why the node of the host takes no work.
+func (s Standing) NodeAbsence() kubefacts.Absence {
+	if s.Node == nil {
+		return kubefacts.Present
+	}
+	return s.Node.Absence
+}
+
+// hasForeignNode reports whether another tool has the node, so that no run may touch the host.
+func (s Standing) hasForeignNode() bool { return s.NodeAbsence().IsForeign() }
+
 // IsAway reports whether the host may be down at any moment: it does not answer, or somebody holds it, or the inventory reserves it.
-func (s Standing) IsAway() bool { return s.isReserved() || s.Kind != Free && s.Kind != Unproven }
+func (s Standing) IsAway() bool {
+	return s.isReserved() || s.hasForeignNode() || s.Kind != Free && s.Kind != Unproven
+}
 
 // IsHeldByOther reports whether somebody else than the run of the View holds the host, or the inventory reserves it.
 func (s Standing) IsHeldByOther() bool {
-	return s.isReserved() || s.IsAway() && s.Kind != Unreached && s.Kind != HeldByThisRun
+	return s.isReserved() || s.hasForeignNode() || s.IsAway() && s.Kind != Unreached && s.Kind != HeldByThisRun
 }
 
 // MayAdopt reports whether the run of the View continues on the host in place of an earlier run.
 func (s Standing) MayAdopt() bool {
-	return !s.isReserved() && (s.Kind == HeldByThisRun || s.Kind == HeldByDeadRun || s.Kind == HeldByExpiredRun || s.Kind == Unproven)
+	return !s.isReserved() && !s.hasForeignNode() && (s.Kind == HeldByThisRun || s.Kind == HeldByDeadRun || s.Kind == HeldByExpiredRun || s.Kind == Unproven)
 }
 
 // AdoptedRun returns the earlier run in whose place the run of the View continues, or "".
@@ -188,6 +204,8 @@ func (s Standing) Exclusion() engine.ExclusionKind {
 		return engine.InMaintenance
 	case s.Kind == Unreached:
 		return engine.Unreachable
+	case s.hasForeignNode():
+		return engine.Held
 	case s.Kind == Free || s.MayAdopt():
 		return ""
 	}
@@ -203,10 +221,12 @@ func (s Standing) State() engine.HostState {
 	switch {
 	case s.isReserved():
 		return engine.MaintenanceState
-	case s.Kind == Free:
-		return ""
 	case s.Kind == Unreached:
 		return engine.Unreached
+	case s.hasForeignNode():
+		return engine.HeldState
+	case s.Kind == Free:
+		return ""
 	case s.Kind == UnreadablyHeld || s.Kind == HeldByPerson:
 		return engine.HeldState
 	case s.HasFailed() || s.Kind == Unproven:

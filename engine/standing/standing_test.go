@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/kubefacts"
 )
 
 func TestStanding(t *testing.T) {
@@ -92,11 +93,19 @@ func TestStandingAgrees(t *testing.T) {
 		if f.Unproven = draw("ended"); f.Unproven != nil && f.Unproven.Run == "" {
 			f.Unproven.Run = "r5"
 		}
+		absence := kubefacts.Absence(word("absence", "", "", "not-ready", "cordoned", "leased", "in-maintenance"))
+		if absence != "" || rapid.Bool().Draw(t, "is a node") {
+			f.Node = &kubefacts.NodeState{Node: "n", Absence: absence, Text: string(absence)}
+		}
 		h := engine.Host{Name: "h", Pool: "p", Paused: rapid.Bool().Draw(t, "paused"), Maintenance: word("maintenance", "", "", "fans"), Leaving: rapid.Bool().Draw(t, "leaving")}
 		view := View{Run: engine.HoldOwner{Run: "r9", Bastion: "b"}, Dead: []string{"r1"}}
 		s, plain := view.Judge(h, engine.Pool{Name: "p", Paused: rapid.Bool().Draw(t, "pool paused")}, f), View{}.JudgeFacts(f)
 		isReserved := h.Leaving || h.Maintenance != ""
+		foreign := absence.IsForeign()
+		isOnlyAbsent := s.Kind == Free && absence != "" && !foreign && !isReserved // it uses up budgets, and a run may update it
 		for text, broken := range map[string]bool{
+			"the host of a foreign node is adopted, or compared":    foreign && (s.MayAdopt() || s.Exclusion() == "" || s.Kind != Unreached && !s.IsHeldByOther()),
+			"a host without a hold is away because of its own node": isOnlyAbsent && (s.IsAway() || s.Exclusion() != "" || !s.IsUnavailable() || s.DescribeAbsence() == ""),
 			"a host is away, and available":                         s.IsAway() && !s.IsUnavailable() && s.Flag != Leaving,
 			"a held host is not away":                               s.IsHeldByOther() && !s.IsAway(),
 			"a host is excluded, and a run may adopt it":            s.Exclusion() != "" && s.MayAdopt(),
@@ -105,17 +114,17 @@ func TestStandingAgrees(t *testing.T) {
 			"a host is reserved, and nothing says so":               (isReserved || s.Exclusion() == engine.Held) != (s.Reservation() != nil),
 			"a leaving host uses up budgets":                        s.Flag == Leaving && s.IsUnavailable(),
 			"a host in maintenance uses up no budget":               s.Flag == UnderMaintenance && !s.IsUnavailable(),
-			"an unavailable host is neither excluded nor adopted":   s.IsUnavailable() && s.Exclusion() == "" && !s.MayAdopt(),
+			"an unavailable host is neither excluded nor adopted":   s.IsUnavailable() && s.Exclusion() == "" && !s.MayAdopt() && !isOnlyAbsent,
 			"a run adopts a host, and no run":                       s.MayAdopt() != (s.AdoptedRun() != ""),
-			"an unavailable host has the state of a comparison":     (s.IsUnavailable() || isReserved) != (s.State() != ""),
-			"an unavailable host has no description":                (s.IsUnavailable() || isReserved) != (s.Describe() != "") || (s.Describe() != "") != (s.DescribeAbsence() != ""),
+			"an unavailable host has the state of a comparison":     !isOnlyAbsent && (s.IsUnavailable() || isReserved) != (s.State() != ""),
+			"an unavailable host has no description":                !isOnlyAbsent && (s.IsUnavailable() || isReserved) != (s.Describe() != "") || !isOnlyAbsent && (s.Describe() != "") != (s.DescribeAbsence() != ""),
 			"a flag has no description":                             (s.Flag != NoFlag) != (s.DescribeFlag() != ""),
 			"views disagree about availability":                     !isReserved && (s.IsUnavailable() != plain.IsUnavailable() || s.IsAway() != plain.IsAway()),
 			"nobody's view adopts a living run":                     plain.Kind == HeldByThisRun || plain.Kind == HeldByDeadRun,
 			"a hold on another bastion is adopted before its end":   f.Hold != nil && f.Hold.Bastion == "c" && s.MayAdopt() && s.Kind != HeldByExpiredRun,
 			"the hold of a person is adopted":                       f.Hold != nil && f.Hold.Kind == engine.MaintenanceHold && s.MayAdopt(),
 			"a hold counts as expired by one of two clocks":         s.Kind == HeldByExpiredRun && !f.Hold.Expired(f.GatheredAt.Add(time.Hour)),
-			"a paused host counts as unavailable by its flag alone": s.Flag != NoFlag && s.Kind == Free && !isReserved && s.IsUnavailable(),
+			"a paused host counts as unavailable by its flag alone": s.Flag != NoFlag && s.Kind == Free && !isReserved && absence == "" && s.IsUnavailable(),
 		} {
 			if broken {
 				t.Errorf("%s: %+v, by %+v", text, s, f)

@@ -150,7 +150,7 @@ func (v *View) addPlan(p engine.Plan) {
 // same operation on all hosts.
 func (v *View) addWaitingSteps(steps []engine.Step) {
 	for _, s := range steps {
-		if s.Do.Gate != nil || s.Do.Pause != nil || s.Do.AwaitUnits != nil || s.Do.AwaitEtcd != nil {
+		if s.Do.Gate != nil || s.Do.Pause != nil || s.Do.AwaitUnits != nil || s.Do.AwaitEtcd != nil || s.Do.AwaitNode != nil {
 			v.steps[s.Name] = s.Do
 		}
 	}

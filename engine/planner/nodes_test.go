@@ -1,0 +1,144 @@
+package planner_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/kubefacts"
+	"holdfast/engine/planner"
+)
+
+// planWithNodes plans for workers that are nodes of a cluster, whose states are changed.
+func planWithNodes(w *world, change func(facts map[string]engine.Facts, cluster *kubefacts.ClusterFacts)) engine.Plan {
+	in := w.input()
+	in.Inventory.Kubernetes = []engine.KubernetesCluster{{Name: "main"}}
+	c := kubefacts.ClusterFacts{Name: "main"}
+	for i := range in.Inventory.Hosts {
+		h := &in.Inventory.Hosts[i]
+		h.Kubernetes = "main"
+		c.Nodes = append(c.Nodes, kubefacts.Node{Name: h.Name, Ready: true, BootID: "boot"})
+	}
+	change(in.Facts, &c)
+	in.Kubernetes = map[string]kubefacts.ClusterFacts{"main": c}
+	planner.AddNodes(in.Inventory, in.Facts, in.Kubernetes, in.Now)
+	return planner.NewPlan(in)
+}
+
+// TestNodesUseUpBudgets: a node that takes no work counts as unavailable, once, whether or not its host has work.
+func TestNodesUseUpBudgets(t *testing.T) {
+	type facts = map[string]engine.Facts
+	for name, x := range map[string]struct {
+		world   func(*world)
+		change  func(facts, *kubefacts.ClusterFacts)
+		batches string // hosts of each batch
+		says    string // an exclusion or a warning
+	}{
+		"all are Ready": {func(*world) {}, func(facts, *kubefacts.ClusterFacts) {}, "[[worker-0] [worker-1] [worker-2]]", ""},
+		"one that matches is cordoned": {
+			func(w *world) { w.hosts[0].work = "" }, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[0].Cordoned = true },
+			"[]", "max_unavailable is 1 and 1 of its hosts are unavailable already: worker-0 is cordoned as a node",
+		},
+		"one that matches is not Ready": {
+			func(w *world) { w.hosts[0].work = "" }, func(_ facts, c *kubefacts.ClusterFacts) {
+				c.Nodes[0].Ready, c.Nodes[0].NotReady = false, "KubeletNotReady: no network"
+			},
+			"[]", "worker-0: unavailable: its node is not Ready (KubeletNotReady: no network)",
+		},
+		"room for two": {
+			func(w *world) { w.hosts[0].work, w.pools[0].MaxUnavailable.Count = "", 2 }, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[0].Cordoned = true },
+			"[[worker-1] [worker-2]]", "worker-0: unavailable: its node is cordoned",
+		},
+		"one with work is not Ready: it goes first": {
+			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[2].Ready = false },
+			"[[worker-2] [worker-0] [worker-1]]", "worker-2: unavailable: its node is not Ready",
+		},
+		"one with work stays cordoned by a person": {
+			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[2].Cordoned = true },
+			"[[worker-2]]", "1 of its hosts are unavailable already: worker-2 is cordoned as a node",
+		},
+		"one is leased by another tool": {
+			func(w *world) { w.pools[0].MaxUnavailable.Count = 2 }, func(f facts, c *kubefacts.ClusterFacts) {
+				c.Leases = []kubefacts.Lease{{Node: "worker-0", Holder: "nhc", RenewedAt: now, Duration: 60e9}}
+			},
+			"[[worker-1] [worker-2]]", "nhc has the lease of its node; runs leave the host alone until that ends",
+		},
+		"a site with a budget": {
+			func(w *world) {
+				w.hosts[0].work, w.hosts[0].pool = "", "other"
+				w.pools = append(w.pools, engine.Pool{Name: "other"})
+				w.site = engine.CountOrPercent{Count: 1, Set: true}
+			}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[0].Cordoned = true },
+			"[]", "max_unavailable of the site is 1, and 1 of its hosts are unavailable already",
+		},
+		"no node": {
+			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes = c.Nodes[1:] },
+			"[[worker-1] [worker-2]]", "Kubernetes cluster main has no node with the name worker-0",
+		},
+		"no API, and nothing to drain": {
+			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) {
+				c.Problem, c.Nodes = &kubefacts.Problem{Cause: "refused", Hint: "start it"}, nil
+			},
+			"[[worker-0] [worker-1] [worker-2]]", "Kubernetes cluster main: refused; start it; no budget counts its nodes",
+		},
+		"no API, and drains": {
+			func(w *world) { w.pools[0].Drain = &engine.Drain{Command: "kubectl drain"} }, func(_ facts, c *kubefacts.ClusterFacts) {
+				c.Problem, c.Nodes = &kubefacts.Problem{Cause: "refused", Hint: "start it"}, nil
+			},
+			"[]", "does not tell: refused; so nobody knows whether it can be drained",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rebootingWorkers(3, 1)
+			x.world(w)
+			p := planWithNodes(w, x.change)
+			batches := [][]string{}
+			for _, b := range p.Batches {
+				batches = append(batches, b.Hosts)
+			}
+			if got := fmt.Sprint(batches); got != x.batches {
+				t.Errorf("batches %s, want %s", got, x.batches)
+			}
+			said := slices.Clone(p.Warnings)
+			for _, e := range p.Excluded {
+				said = append(said, e.Host+": "+e.Reason)
+			}
+			if !strings.Contains(strings.Join(said, "\n"), x.says) {
+				t.Errorf("it does not say %q:\n%s", x.says, strings.Join(said, "\n"))
+			}
+		})
+	}
+}
+
+// TestWaitForNode: a host whose node was Ready waits for it before the undrain, and after a reboot for its new boot.
+func TestWaitForNode(t *testing.T) {
+	same := func(*world) {}
+	ready := func(*kubefacts.Node) {}
+	for name, x := range map[string]struct {
+		world func(*world)
+		node  func(*kubefacts.Node)
+		waits bool
+	}{
+		"Ready":         {same, ready, true},
+		"cordoned":      {same, func(n *kubefacts.Node) { n.Cordoned = true }, true},
+		"not Ready":     {same, func(n *kubefacts.Node) { n.Ready = false }, false},
+		"being deleted": {same, func(n *kubefacts.Node) { n.Deleted = true }, false},
+		"left by a run": {func(w *world) { w.hosts[0].hold = "dead" }, func(n *kubefacts.Node) { n.Ready = false }, true},
+		"not disrupted": {func(w *world) { w.hosts[0].work = "quiet" }, ready, false},
+	} {
+		w := rebootingWorkers(1, 1)
+		w.pools[0].Drain = &engine.Drain{Command: "down", Undo: "up"}
+		x.world(w)
+		p := planWithNodes(w, func(_ map[string]engine.Facts, c *kubefacts.ClusterFacts) { x.node(&c.Nodes[0]) })
+		var names []string
+		for _, s := range p.Host(w.hosts[0].name).Sequence {
+			names = append(names, s.Name)
+		}
+		at, undrain := slices.Index(names, "wait for node"), slices.Index(names, "undrain")
+		if (at >= 0) != x.waits || x.waits && (at > undrain || at < slices.Index(names, "wait for units")) {
+			t.Errorf("%s: %v", name, names)
+		}
+	}
+}

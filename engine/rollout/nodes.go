@@ -1,0 +1,44 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast/engine"
+	"holdfast/engine/kubefacts"
+	"holdfast/engine/planner"
+)
+
+// GatherNodes gathers every Kubernetes cluster of the hosts, and adds their nodes to the facts of the hosts.
+func (r *Run) GatherNodes(ctx context.Context, facts map[string]engine.Facts) map[string]kubefacts.ClusterFacts {
+	return newGatherer(r).gatherNodes(ctx, facts)
+}
+
+func (g *gatherer) gatherNodes(ctx context.Context, facts map[string]engine.Facts) map[string]kubefacts.ClusterFacts {
+	names := planner.KubernetesConcerned(g.Inventory)
+	if len(names) == 0 {
+		return nil
+	}
+	clusters := g.Nodes.Gather(ctx, names)
+	planner.AddNodes(g.Inventory, facts, clusters, g.Clock.Now())
+	return clusters
+}
+
+// awaitNode waits until the node is Ready. After a reboot, it must report another boot than before, because the API says
+// of a node that it is Ready until its kubelet has been silent for a while.
+func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
+	return w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
+		n, problem := w.Nodes.ReadNode(ctx, want.Cluster, want.Node)
+		switch {
+		case problem != nil:
+			return problem.Error(), nil
+		case n.Deleted:
+			return "", nil // a person deletes it: nobody waits for it
+		case !n.Ready:
+			return fmt.Sprintf("node %s is not Ready (%s)", n.Name, n.NotReady), nil
+		case want.Rebooted && n.BootID == string(w.hp.BootID):
+			return fmt.Sprintf("the kubelet of node %s has not reported its new boot", n.Name), nil
+		}
+		return "", nil
+	})
+}

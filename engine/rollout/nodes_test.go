@@ -1,0 +1,62 @@
+package rollout
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/clock"
+	"holdfast/engine/kubefacts"
+)
+
+// answers are the answers about one node, one after the other. The last one stays.
+type answers []func() (kubefacts.Node, *kubefacts.Problem)
+
+func (a *answers) Gather(context.Context, []string) map[string]kubefacts.ClusterFacts { return nil }
+
+func (a *answers) ReadNode(context.Context, string, string) (kubefacts.Node, *kubefacts.Problem) {
+	answer := (*a)[0]
+	if len(*a) > 1 {
+		*a = (*a)[1:]
+	}
+	return answer()
+}
+
+// TestAwaitNode waits through an API that is away, a node that is not Ready, and one that still tells of the boot before.
+func TestAwaitNode(t *testing.T) {
+	node := func(n kubefacts.Node) func() (kubefacts.Node, *kubefacts.Problem) {
+		return func() (kubefacts.Node, *kubefacts.Problem) { return n, nil }
+	}
+	away := func() (kubefacts.Node, *kubefacts.Problem) {
+		return kubefacts.Node{}, &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: "connection refused", Hint: "start it"}
+	}
+	old := node(kubefacts.Node{Name: "n", Ready: true, BootID: "b1"})
+	for name, x := range map[string]struct {
+		answers answers
+		want    engine.AwaitNode
+		fails   string
+	}{
+		"Ready at once":           {answers{old}, engine.AwaitNode{}, ""},
+		"all of it, then Ready":   {answers{away, old, node(kubefacts.Node{BootID: "b2"}), node(kubefacts.Node{Ready: true, BootID: "b2"})}, engine.AwaitNode{Rebooted: true}, ""},
+		"still the old boot":      {answers{old}, engine.AwaitNode{Rebooted: true}, "not done within 1m0s: the kubelet of node n has not reported its new boot"},
+		"never Ready":             {answers{node(kubefacts.Node{Name: "n", NotReady: "NetworkNotReady: x"})}, engine.AwaitNode{}, "node n is not Ready (NetworkNotReady: x)"},
+		"the API stays away":      {answers{away}, engine.AwaitNode{}, "connection refused; start it"},
+		"deleted in the meantime": {answers{node(kubefacts.Node{Deleted: true})}, engine.AwaitNode{Rebooted: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run := &Run{Ports: Ports{Nodes: &x.answers, Clock: clock.Real{}, Sink: silentSink{}, Soft: t.Context()}}
+				hp := engine.HostPlan{Host: "h", BootID: "b1"}
+				r := &stepRunner{gatherer: newGatherer(run)}
+				step := engine.Step{Name: "wait for node", Do: engine.Op{AwaitNode: &x.want}, Timeout: engine.Duration(time.Minute)}
+				failure := r.runUndoStep(t.Context(), hp, step)
+				if (failure == nil) != (x.fails == "") || failure != nil && !strings.Contains(failure.Cause, x.fails) {
+					t.Errorf("%+v, want %q", failure, x.fails)
+				}
+			})
+		})
+	}
+}
