@@ -63,6 +63,7 @@ func TestASoftRebootIntoAnotherOS(t *testing.T) {
 		"another prepared":    {func(b *osHost) { b.Write("prepares-another", "") }, "no", hostscript.ScriptCannot, "ostree has not prepared " + moduletest.V2 + ".0", "lock-finalization\n"},
 		"the target is lost":  {func(b *osHost) { b.Write("loses-target", "") }, "no", 0, "soft rebooting into", "soft rebooted unlocked into the next root\n"},
 		"not finalized":       {func(b *osHost) { b.Write("fail-finalize", "") }, "no", hostscript.ScriptCannot, "ostree has not finalized " + moduletest.V2 + ".0", "lock-finalization\n"},
+		"another run starts":  {func(b *osHost) { b.Write("starts-finalization", "") }, "yes", 0, "soft rebooting into", "soft rebooted unlocked into the next root\n"},
 		"not ordered":         {func(b *osHost) { b.Write("fail-soft-reboot", "Failed to connect to bus") }, "yes", 1, "Failed to connect to bus", "start ostree-boot-complete.service\n"},
 		"not staged":          {func(b *osHost) { b.Run("ostree admin undeploy 0") }, "yes", hostscript.ScriptChanged, "nothing is staged", ""},
 		"not locked":          {func(b *osHost) { b.Run("ostree admin lock-finalization --unlock") }, "yes", hostscript.ScriptChanged, "is not locked any more", ""},

@@ -30,7 +30,8 @@ prepare_target() { problem=$(timeout 60 ostree admin prepare-soft-reboot 0 2>&1)
 
 # stop_finalization stops the unit that finalizes an unlocked deployment when it is stopped, and the unit that helps it. No soft
 # reboot stops the second one, so it would be killed, and would count as failed.
-stop_finalization() { systemctl stop ostree-finalize-staged.service ostree-finalize-staged-hold.service || :; }
+finalizehold=ostree-finalize-staged-hold.service
+stop_finalization() { systemctl stop ostree-finalize-staged.service "$finalizehold" || :; }
 
 # finalize_staged makes the staged deployment the default of the boot loader now, and not during the shutdown: an "ostree admin
 # status" during the shutdown, by anybody, would take the mark away with which ostree knows the booted deployment afterwards.
@@ -71,11 +72,13 @@ prepare_kind() {
 }
 
 # order_reboot lets a unit of its own soft reboot the host, which nothing that refuses the reboots of
-# others refuses.
+# others refuses. The next run of a killed one may have checked the host before this order unlocked it, and then starts
+# the units of finalization again.
 order_reboot() {
 	if [ "$soft" = no ]; then
 		systemctl reboot
 	else
+		systemctl stop "$finalizehold" || :
 		systemd-run --quiet --collect --property=SuccessAction=soft-reboot true
 	fi
 }
