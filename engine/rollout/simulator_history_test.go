@@ -14,17 +14,18 @@ import (
 
 // history is a site with a list of acts and incidents.
 type history struct {
-	inv     engine.Inventory
-	begins  time.Duration       // time since the midnight before a Saturday
-	updated []string            // hosts that run the new OS at the start
-	had     map[string]string   // settings at the start, by host; a host that is missing has no settings
-	wants   []map[string]string // settings in each act, and in the last run
-	acts    []act
-	os      []map[string]string // OS of each pool in each act, and in the last run; a pool that is missing has the new OS
-	labels  map[string]string   // version of each OS
-	says    bool                // the inventory names these versions, too
-	uploads map[string]time.Duration
-	soft    []string // hosts whose reboots are soft
+	inv      engine.Inventory
+	begins   time.Duration       // time since the midnight before a Saturday
+	updated  []string            // hosts that run the new OS at the start
+	had      map[string]string   // settings at the start, by host; a host that is missing has no settings
+	wants    []map[string]string // settings in each act, and in the last run
+	acts     []act
+	os       []map[string]string // OS of each pool in each act, and in the last run; a pool that is missing has the new OS
+	labels   map[string]string   // version of each OS
+	says     bool                // the inventory names these versions, too
+	uploads  map[string]time.Duration
+	soft     []string // hosts whose reboots are soft
+	survives []string // those of them whose etcd members run on meanwhile
 
 	tell     func(tale string)                   // called with the transcript; may be nil
 	sabotage func(*simulator.Site, *rollout.Run) // changes every run; may be nil
@@ -87,6 +88,7 @@ func newHistory(seed uint64) history {
 	dice{rand.New(rand.NewPCG(seed, 15))}.addVariants(&h)
 	dice{rand.New(rand.NewPCG(seed, 16))}.addUploadTimes(&h)
 	dice{rand.New(rand.NewPCG(seed, 17))}.addSoftReboots(&h)
+	dice{rand.New(rand.NewPCG(seed, 18))}.addSurvivors(&h)
 	return h
 }
 
@@ -201,7 +203,7 @@ func (h history) String() string {
 		fmt.Fprintf(&s, ", drain %v, drift %q, on_action_failure %q, gates %v\n", p.Drain != nil, p.Drift, p.OnActionFailure, p.Gates)
 	}
 	for _, x := range h.inv.Hosts {
-		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, soft %v, upload %s, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), slices.Contains(h.soft, x.Name), h.uploads[x.Name], h.had[x.Name])
+		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, soft %v, survives %v, upload %s, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), slices.Contains(h.soft, x.Name), slices.Contains(h.survives, x.Name), h.uploads[x.Name], h.had[x.Name])
 		for _, w := range h.wants {
 			fmt.Fprintf(&s, ", %s", w[x.Name])
 		}
@@ -287,7 +289,8 @@ func (h history) smallerHistories() []history {
 		}
 	}
 	add(func(x *history) { x.inv.MaxUnavailable = engine.CountOrPercent{} })
-	add(func(x *history) { x.soft = nil })
+	add(func(x *history) { x.soft, x.survives = nil, nil })
+	add(func(x *history) { x.survives = nil })
 	return list
 }
 

@@ -36,7 +36,8 @@ func (h history) playHistory() (err error) {
 	}
 	for _, host := range site.Hosts() {
 		host.Change(func(t *simulator.Traits) {
-			t.Upload, t.SoftKind = h.uploads[host.Name], slices.Contains(h.soft, host.Name)
+			t.Upload = h.uploads[host.Name]
+			t.SoftKind, t.Survives = slices.Contains(h.soft, host.Name), slices.Contains(h.survives, host.Name)
 		})
 		if word := h.had[host.Name]; word != "" {
 			host.Set(word)
@@ -233,7 +234,7 @@ func (h history) sabotageOf(site *simulator.Site) func(*rollout.Run) {
 func repairSite(site *simulator.Site) {
 	for _, h := range site.Hosts() {
 		h.Change(func(t *simulator.Traits) {
-			*t = simulator.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle, SoftKind: t.SoftKind}
+			*t = simulator.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle, SoftKind: t.SoftKind, Survives: t.Survives}
 		})
 		h.Heal()
 		h.PowerOn()

@@ -88,6 +88,18 @@ func (d dice) addSoftReboots(h *history) {
 	}
 }
 
+// addSurvivors draws the members that run on during soft reboots, in two of three histories with soft reboots.
+func (d dice) addSurvivors(h *history) {
+	if d.oneIn(3) {
+		return
+	}
+	for _, name := range h.soft {
+		if host, ok := h.inv.Host(name); ok && host.Cluster != "" && !d.oneIn(3) {
+			h.survives = append(h.survives, name)
+		}
+	}
+}
+
 // newMoment returns a duration of at most 40 seconds, never the same nanosecond
 // as a call.
 func (d dice) newMoment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }

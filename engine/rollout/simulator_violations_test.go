@@ -76,6 +76,18 @@ func softOrderHosts(h rollout.Hosts) rollout.Hosts {
 	}}
 }
 
+// blindToSurvivors makes a run neither see that a member runs from another deployment, nor restart it.
+func blindToSurvivors(_ *simulator.Site, r *rollout.Run) {
+	r.Modules = slices.Clone(r.Modules)
+	r.Modules[0].Observer = blindObserver{r.Modules[0].Observer}
+	r.Hosts = alteredHosts{r.Hosts, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		if s.Op.RestartSurvivors != nil {
+			return rollout.Reply{}, nil
+		}
+		return c.Run(ctx, s)
+	}}
+}
+
 // muteSink journals a plan without its hosts.
 type muteSink struct{ rollout.Sink }
 
@@ -155,6 +167,7 @@ func TestSimulatorBites(t *testing.T) {
 		"soft reboots of a pool":  {hideFromRun(func(p *engine.Pool) { p.Reboot.Soft = engine.AutoSoft }, nil), "its pool does not allow that", 17},
 		"kernel of a soft reboot": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = oneKernelHosts(r.Hosts) }, "which has another kernel", 17},
 		"kind of a reboot":        {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = softOrderHosts(r.Hosts) }, "and the journal has the kind", 1},
+		"members that run on":     {blindToSurvivors, "while its etcd member runs from", 236},
 		"hold in a write":         {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 4},
 		"hold in a staging":       {stagesOn, "arrives on the disk", 400},
 

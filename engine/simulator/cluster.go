@@ -55,7 +55,7 @@ func (c *cluster) clusterFacts(now time.Time) etcdfacts.ClusterFacts {
 	f := etcdfacts.ClusterFacts{Name: c.name, Alarms: c.alarms}
 	for _, p := range c.peers {
 		m := p.host
-		member := etcdfacts.Member{ID: p.id, Name: p.name(), Host: m.Name, Learner: p.learner, Healthy: m.hasHealthyMember(now) && c.leader != nil && !p.learner, Leader: c.leader == m}
+		member := etcdfacts.Member{ID: p.id, Name: p.name(), Host: m.Name, Learner: p.learner, Healthy: m.answersClients(now) && c.leader != nil && !p.learner, Leader: c.leader == m}
 		switch {
 		case member.Healthy:
 		case p.learner:

@@ -28,6 +28,7 @@ type Traits struct {
 	OldOS      bool          // the host comes back from a reboot with the old OS
 	Soft       bool          // a reboot of the host is only a soft one: its kernel stays
 	SoftKind   bool          // the host can soft reboot
+	Survives   bool          // the host can soft reboot, and its etcd member runs on meanwhile
 	Unprepared bool          // the host cannot prepare a soft reboot, and reboots in full instead
 	Stubborn   bool          // the host refuses to reboot
 	Failing    []string      // units that have failed after a reboot
@@ -48,6 +49,8 @@ type Traits struct {
 	CutsPower string // point of a script about the setting at which the power is cut once: before, written, acted or recorded
 }
 
+func (t Traits) canSoftReboot() bool { return t.SoftKind || t.Survives }
+
 // Host is one host of a site.
 type Host struct {
 	Name string
@@ -67,6 +70,8 @@ type Host struct {
 	goes        time.Time // when the host goes down; zero: never
 	returns     time.Time // when the host comes back; zero: never
 
+	memberOS       string // the OS that the process of its etcd member runs from
+	runsOn         bool   // that process has survived the last soft reboot
 	booted, staged string
 	bootedAt       time.Time // when the host first ran booted; zero: since the start
 	previous       string    // the OS of its rollback deployment; "": none
@@ -98,7 +103,7 @@ type Host struct {
 }
 
 func newHost(s *Site, h engine.Host, digest string) *Host {
-	host := &Host{Name: h.Name, site: s, host: h, up: true, boot: 1, booted: digest, etcd: h.Cluster != "", members: memberHost{enabled: h.Cluster != ""}}
+	host := &Host{Name: h.Name, site: s, host: h, up: true, boot: 1, booted: digest, memberOS: digest, etcd: h.Cluster != "", members: memberHost{enabled: h.Cluster != ""}}
 	host.units = host.enabledUnits()
 	return host
 }
@@ -147,10 +152,10 @@ func (h *Host) advanceTo(now time.Time) {
 func isDue(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 
 func (h *Host) goDown(at time.Time) {
-	rebooting := !h.goes.IsZero()
+	rebooting, wasHealthy := !h.goes.IsZero(), h.hasHealthyMember(at)
 	h.up, h.goes, h.staging, h.probation = false, time.Time{}, "", nil
 	h.lost, h.keepsKernel = at, rebooting && (h.traits.Soft || h.goesSoftly)
-	h.goesSoftly = false
+	h.goesSoftly, h.runsOn = false, h.keepsKernel && h.traits.Survives && wasHealthy
 	if rebooting && !h.traits.NoReturn {
 		h.returns = at.Add(h.traits.Boot)
 	}
@@ -178,8 +183,11 @@ func (h *Host) comeUp(at time.Time) {
 		h.staged, h.locked = "", false
 	}
 	h.setting.effect = h.setting.disk
-	h.etcd = false
-	if h.members.enabled {
+	h.runsOn = h.runsOn && h.etcd
+	if !h.runsOn {
+		h.etcd = false
+	}
+	if h.members.enabled && !h.runsOn {
 		h.startEtcd(nil, at)
 	}
 	h.failed = slices.Clone(h.traits.Failing)
@@ -196,8 +204,13 @@ func (h *Host) comeUp(at time.Time) {
 }
 
 func (h *Host) hasHealthyMember(now time.Time) bool {
-	return h.up && h.etcd && h.member != nil && h.member.id == h.data && !now.Before(h.since.Add(h.traits.Settle))
+	settled := h.runsOn || h.up && !now.Before(h.since.Add(h.traits.Settle))
+	return settled && h.etcd && h.member != nil && h.member.id == h.data
 }
+
+// answersClients reports whether the member of the host is healthy for clients on the bastion, whose connections go through
+// SSH of the host. A member that runs on during a soft reboot serves only the other members.
+func (h *Host) answersClients(now time.Time) bool { return h.up && h.hasHealthyMember(now) }
 
 func (h *Host) bootID() resource.BootID {
 	id := fmt.Sprintf("%s-boot-%d", h.Name, h.boot)
@@ -218,8 +231,11 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 		Failed: slices.Clone(h.failed), FinalizeProblem: h.finalizeErr, Tool: "simulator 1",
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.versionLabel(h.booted), Booted: true}},
 	}
-	if h.traits.SoftKind {
+	if h.traits.canSoftReboot() {
 		f.Reboots = engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true}
+	}
+	if h.traits.Survives && h.etcd {
+		f.Survivors = []engine.Survivor{{Unit: "etcd.service", Survives: true, Outdated: h.memberOS != h.booted, Deployment: h.memberOS + ".0"}}
 	}
 	if h.previous != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.versionLabel(h.previous), Rollback: true})
@@ -241,7 +257,7 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 		f.StageUnit = "active"
 	}
 	if staged != "" {
-		d := engine.Deployment{Digest: staged, Version: h.site.versionLabel(staged), Staged: true, Locked: h.locked, Compared: h.traits.SoftKind}
+		d := engine.Deployment{Digest: staged, Version: h.site.versionLabel(staged), Staged: true, Locked: h.locked, Compared: h.traits.canSoftReboot()}
 		if d.Compared && !laws.SameKernel(staged, h.booted) {
 			d.Differs = []string{"/usr/lib/modules/" + staged}
 		}

@@ -126,7 +126,7 @@ func (b *Bastion) Peers(ctx context.Context, name string) (list []Peer, alarms [
 		c := b.site.clusters[name]
 		answers := false
 		for _, p := range c.peers {
-			serves := p.host.hasHealthyMember(now) && !p.host.cut
+			serves := p.host.answersClients(now) && !p.host.cut
 			answers = answers || serves
 			list = append(list, Peer{
 				ID: p.id, Name: p.name(), Host: p.host.Name, Learner: p.learner, Leader: c.leader == p.host,
@@ -150,7 +150,7 @@ func (p *peer) isCaughtUp(now time.Time) bool {
 func (b *Bastion) changePeers(ctx context.Context, call Call, do func(c *cluster, now time.Time) error) error {
 	return b.deliverCall(ctx, call, func(now time.Time) error {
 		c := b.site.clusters[call.Cluster]
-		reachable := slices.ContainsFunc(c.members, func(h *Host) bool { return h.hasHealthyMember(now) && !h.cut })
+		reachable := slices.ContainsFunc(c.members, func(h *Host) bool { return h.answersClients(now) && !h.cut })
 		if c.electLeader(now); c.leader == nil || !reachable {
 			return ErrNoQuorum
 		}

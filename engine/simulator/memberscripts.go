@@ -91,7 +91,7 @@ func (h *Host) changeMember(b *Bastion, s change.Script, now time.Time) rollout.
 	case change.ConfigureEtcd:
 		b.law().CheckConfigure(b.site.observedCluster(h.host.Cluster), &h.law)
 		h.members.tuned = vars["tunedtext"]
-		h.etcd, h.since, h.lost = !h.traits.NoEtcd, now, now
+		h.restartMember(now)
 	case change.SetDataAside:
 		b.law().CheckSetAside(&h.law, h.member != nil && h.member.id == h.data)
 		h.members, h.etcd, h.data = memberHost{}, false, ""
@@ -119,11 +119,15 @@ func (h *Host) answerLook(now time.Time) string {
 	return text
 }
 
+func (h *Host) restartMember(now time.Time) {
+	h.etcd, h.since, h.lost, h.memberOS, h.runsOn = !h.traits.NoEtcd, now, now, h.booted, false
+}
+
 // startEtcd starts the etcd of the host. Without data, its settings decide: etcd founds a new cluster, or it joins the cluster
 // that lists it. It joins only if the settings name exactly the listed members. The bastion is nil at a boot.
 func (h *Host) startEtcd(b *Bastion, now time.Time) {
 	c := h.site.clusters[h.host.Cluster]
-	h.etcd, h.members.started = false, now
+	h.etcd, h.members.started, h.memberOS, h.runsOn = false, now, h.booted, false
 	switch {
 	case h.traits.NoEtcd:
 	case h.data != "":
@@ -184,7 +188,11 @@ func (h *Host) LeaveCluster() {
 
 // RestartMember starts the etcd of a host that has the data of a listed member.
 func (h *Host) RestartMember() {
-	h.site.withLock(func(time.Time) { h.etcd = h.etcd || h.up && h.member != nil && h.member.id == h.data })
+	h.site.withLock(func(time.Time) {
+		if !h.etcd && h.up && h.member != nil && h.member.id == h.data {
+			h.etcd, h.memberOS = true, h.booted
+		}
+	})
 }
 
 // LoseData replaces the disk of etcd by an empty one. Its service ends.

@@ -17,7 +17,7 @@ func (h *Host) PowerOff() {
 			h.staged, h.goes = "", time.Time{}
 			h.goDown(now)
 		}
-		h.returns, h.keepsKernel = time.Time{}, false
+		h.returns, h.keepsKernel, h.runsOn = time.Time{}, false, false
 	})
 }
 
@@ -46,6 +46,7 @@ func (h *Host) Reset() {
 func (h *Host) Boot(digest string) {
 	h.site.withLock(func(now time.Time) {
 		h.booted, h.staged, h.next, h.goes = digest, "", "", time.Time{}
+		h.keepsKernel, h.runsOn = false, false
 		h.comeUp(now)
 		h.since = now.Add(-h.traits.Settle)
 	})
@@ -64,7 +65,9 @@ func (h *Host) StopEtcd() {
 
 // StartEtcd starts the host's etcd member again. The member has caught up at
 // once.
-func (h *Host) StartEtcd() { h.site.withLock(func(time.Time) { h.etcd = true }) }
+func (h *Host) StartEtcd() {
+	h.site.withLock(func(time.Time) { h.etcd, h.memberOS, h.runsOn = true, h.booted, false })
+}
 
 // StartUnits starts all enabled units of the host.
 func (h *Host) StartUnits() {

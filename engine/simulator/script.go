@@ -22,6 +22,8 @@ func VerbOf(s rollout.Script) string {
 		return string(s.Purpose)
 	case s.Op.ProveLogin != nil:
 		return "prove"
+	case s.Op.RestartSurvivors != nil:
+		return "restart survivors"
 	case s.Op.Exec != nil:
 		verb, _ := parseOrder(s.Text)
 		return verb
@@ -68,10 +70,25 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 	switch {
 	case s.Op.ProveLogin != nil:
 		return h.confirmProbation(s.Text)
+	case s.Op.RestartSurvivors != nil:
+		return h.restartSurvivors(b, now)
 	case s.Op.Exec != nil:
 		return h.obeyOrder(b, s.Text, now)
 	}
 	return notFound
+}
+
+func (h *Host) restartSurvivors(b *Bastion, now time.Time) rollout.Reply {
+	if !h.isHeld() || h.heldBut(b.ID) {
+		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
+	}
+	if h.memberOS == h.booted {
+		return rollout.Reply{}
+	}
+	b.law().CheckHarm(&h.law)
+	h.site.addToLog("%s restarts the member on %s into %s", b.ID, h.Name, h.booted)
+	h.restartMember(now)
+	return rollout.Reply{}
 }
 
 var notFound = rollout.Reply{Stderr: "sh: not found\n", Code: 127}
@@ -165,7 +182,9 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	if digest == plain {
 		into = ""
 	}
+	h.law.RunsOn = o.kind.SharesKernel() && h.traits.Survives && h.etcd
 	o.bastion.law().CheckReboot(&h.law, into, o.kind)
+	h.law.RunsOn = false
 	h.site.addToLog("%s reboots %s into %s, %s", o.bastion.ID, h.Name, digest, o.kind)
 	h.reboots = append(h.reboots, digest)
 	h.goes, h.plain = o.now.Add(h.traits.Shutdown), digest == plain

@@ -39,6 +39,7 @@ func (r *Run) CheckReboot(h *Host, digest string, kind engine.RebootKind) {
 	r.checkRebootKind(h, digest, kind)
 	switch play := r.currentPlay(); {
 	case digest != "":
+		r.checkSurvivor(h, "to boot another OS")
 		r.checkSkew(h, digest)
 		h.orderedBy = r
 	case play == nil || !play.Has(engine.RebootTask):
@@ -83,7 +84,7 @@ func (r *Run) checkCluster(c *Cluster, h *Host, down bool) {
 			r.reportViolation("%s goes down while %s of cluster %s is not healthy", h.Name, m.Name, c.Name)
 		}
 	}
-	small := c.AllowOutage && len(c.Members) <= 2
+	small := (c.AllowOutage || h.RunsOn) && len(c.Members) <= 2
 	if down && left < c.quorum() && !small {
 		r.reportViolation("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.Members), c.Name)
 	}

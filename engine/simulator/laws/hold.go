@@ -40,6 +40,7 @@ func (r *Run) CheckStage(h *Host) {
 	if r.isKeptOut(h) {
 		r.reportViolation("%s is staged while it is %s", h.Name, h.Hold)
 	}
+	r.checkSurvivor(h, "staged")
 	r.checkStageOne(h)
 	r.checkJournaledKind(h, engine.StageStep)
 }

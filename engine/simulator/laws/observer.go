@@ -40,6 +40,8 @@ type Host struct {
 	// taken does not run now.
 	LacksUnits func() bool
 
+	RunsOn bool // its etcd member does not stop in the reboot that is ordered
+
 	before      *unitsBefore   // state of the units before the first disruption, until a run sees the host whole again
 	disruptedBy string         // ID of the run that disrupted the host, until the host is completely back
 	disruptedAt time.Time      // time of that disruption
@@ -63,15 +65,16 @@ type State struct {
 	Reboots  int       // number of ordered reboots
 	Rejected []string  // digests of the rejected OS versions
 
-	Hold    *engine.Hold
-	Garbled bool // the hold cannot be read
-	Freed   bool // a person removed the last hold
-	Drained bool
-	Units   []string // units that run
-	Failed  []string // units that have failed
-	Healthy bool     // its etcd member is healthy, or it is up and has none
-	Unclear bool     // the state of the host is not understood
-	Setting Setting
+	Hold     *engine.Hold
+	Garbled  bool // the hold cannot be read
+	Freed    bool // a person removed the last hold
+	Drained  bool
+	Units    []string // units that run
+	Failed   []string // units that have failed
+	MemberOS string   // digest of the OS that the process of its etcd member runs from; "": it does not run
+	Healthy  bool     // its etcd member is healthy, or it is up and has none
+	Unclear  bool     // the state of the host is not understood
+	Setting  Setting
 
 	LockedOut bool // new logins fail
 	Probation bool // the host undoes its setting unless a new login works

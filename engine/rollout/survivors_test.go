@@ -1,0 +1,103 @@
+package rollout_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
+)
+
+// survivorSite is a site of members that run on during soft reboots.
+func survivorSite(voters int) *simulator.Site {
+	inv := simulator.Fleet(voters, 0)
+	inv.Pools[0].Reboot.Soft = engine.AutoSoft
+	inv.Pools[0].OS = &engine.OS{Driver: "ostree", Commit: simulator.V2}
+	inv.Clusters[0].Managed = &engine.ManagedMembers{Unit: "etcd.service", SurviveSoftReboots: true}
+	site := newSite(inv)
+	for _, h := range site.Hosts() {
+		h.Change(func(t *simulator.Traits) { t.Survives = true })
+	}
+	return site
+}
+
+// watchLeader notes the first call of a run at which the cluster has no leader.
+func watchLeader(site *simulator.Site, b *simulator.Bastion, lost *string) {
+	before := b.Fault
+	b.Fault = func(c simulator.Call) simulator.Fault {
+		if site.Leader("main") == "" && *lost == "" {
+			*lost = fmt.Sprintf("the cluster has no leader at call %d, %s %s", c.N, c.Verb, c.Host)
+		}
+		if before != nil {
+			return before(c)
+		}
+		return simulator.NoFault
+	}
+}
+
+// TestSurvivorsOverUpdates kills a run at each of its calls, and lets others finish, then brings another OS: a cluster always
+// has its leader, and no deployment goes under a member. A cluster of one waits for a yes before the second OS.
+func TestSurvivorsOverUpdates(t *testing.T) {
+	for _, voters := range []int{1, 3} {
+		for killed := 1; killed <= 120; killed += 5 + voters {
+			synctest.Test(t, func(t *testing.T) {
+				site, lost := survivorSite(voters), ""
+				first, second := site.Bastion("run-1"), site.Bastion("run-2")
+				first.Fault = func(c simulator.Call) simulator.Fault {
+					if c.N == killed {
+						return simulator.KillAfter
+					}
+					return simulator.NoFault
+				}
+				watchLeader(site, first, &lost)
+				watchLeader(site, second, &lost)
+				applyRun(first, runSerially)
+				time.Sleep(10 * time.Minute)
+				if err := checkEnd(applyRun(second, runSerially, successorOf(first)), engine.ExitOK); err != nil {
+					t.Fatalf("%d voters, killed at %d: %v\n%s", voters, killed, err, strings.Join(site.Log(), "\n"))
+				}
+				time.Sleep(10 * time.Minute)
+				site.Inventory.Pools[0].OS = &engine.OS{Driver: "ostree", Commit: simulator.V3}
+				third, exit := site.Bastion("run-3"), engine.ExitOK
+				watchLeader(site, third, &lost)
+				end := applyRun(third, runSerially, successorOf(first, second))
+				if voters == 1 {
+					exit = engine.ExitFailed
+				}
+				if err := checkEnd(end, exit); err != nil || lost != "" || checkLaws(site) != nil {
+					t.Fatalf("%d voters, killed at %d: %v, %s, %v\n%s", voters, killed, err, lost, checkLaws(site), strings.Join(site.Log(), "\n"))
+				}
+			})
+		}
+	}
+}
+
+// blindObserver does not see that a member runs from another deployment.
+type blindObserver struct{ engine.Observer }
+
+func (o blindObserver) Read(d engine.Desired, out engine.Outputs, f engine.Facts) engine.Facts {
+	f = o.Observer.Read(d, out, f)
+	f.Survivors = append([]engine.Survivor(nil), f.Survivors...)
+	for i := range f.Survivors {
+		f.Survivors[i].Outdated = false
+	}
+	return f
+}
+
+// TestSurvivorLawBites: a run that does not see that a member runs from another deployment breaks the law.
+func TestSurvivorLawBites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := survivorSite(1)
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		failOnErrors(t, checkEnd(applyRun(first, runSerially), engine.ExitOK), checkLaws(site))
+		site.Inventory.Pools[0].OS = &engine.OS{Driver: "ostree", Commit: simulator.V3}
+		applyRun(second, runSerially, successorOf(first), func(r *rollout.Run) { blindToSurvivors(site, r) })
+		if err := checkLaws(site); err == nil || !strings.Contains(err.Error(), "etcd-0 is staged while its etcd member runs from v1, not from v2") {
+			t.Errorf("the law has not noticed it: %v", err)
+		}
+	})
+}
