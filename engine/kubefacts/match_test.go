@@ -46,8 +46,8 @@ func TestMatchesAreUnambiguous(t *testing.T) {
 	word := rapid.SampledFrom([]string{"a", "b", "c", "A", "10.0.0.1", "10.0.0.2", "d."})
 	rapid.Check(t, func(t *rapid.T) {
 		c := kubefacts.ClusterFacts{Name: "main"}
-		for i := range rapid.IntRange(0, 4).Draw(t, "nodes") {
-			c.Nodes = append(c.Nodes, kubefacts.Node{Name: fmt.Sprintf("%s%d", word.Draw(t, "name"), i*rapid.IntRange(0, 1).Draw(t, "unique")), Addresses: rapid.SliceOfN(word, 0, 3).Draw(t, "addresses")})
+		for _, name := range rapid.SliceOfNDistinct(word, 0, 4, rapid.ID).Draw(t, "nodes") { // the API has no name twice
+			c.Nodes = append(c.Nodes, kubefacts.Node{Name: name, Addresses: rapid.SliceOfN(word, 0, 3).Draw(t, "addresses")})
 		}
 		var hosts []kubefacts.Host
 		for i := range rapid.IntRange(0, 4).Draw(t, "hosts") {
