@@ -58,7 +58,7 @@ var meanings = map[string]string{
 	"AwaitBoot.boot_id": "boot ID before the reboot", "AwaitBoot.digest": "digest of the OS that must run then; missing: any OS",
 	"AwaitUnits": "Waits until all services that ran before run again, and no other unit has failed than before.", "AwaitUnits.running": "services that must run", "AwaitUnits.failed": "units that had failed before",
 	"Exclusion.kind": "kind of the reason",
-	"Problem.kind":   "kind of the problem", "NodeState.kubelet_version": "version of its kubelet",
+	"Problem.kind":   "kind of the problem", "Obstacle.kind": "kind of the obstacle", "NodeState.kubelet_version": "version of its kubelet",
 	"Status.kubernetes": "the Kubernetes clusters of the hosts", "Inventory.kubernetes": "its Kubernetes clusters", "KubernetesStatus.ready": "nodes that are Ready",
 	"Pool.kubernetes": "Kubernetes cluster of which its hosts are nodes, unless a host names another", "Host.kubernetes": "Kubernetes cluster of which it is a node, its own or that of its pool",
 	"Lane.hosts":     "names of its hosts, in order",

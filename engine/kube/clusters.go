@@ -52,6 +52,24 @@ func (c Clusters) Gather(ctx context.Context, names []string) map[string]kubefac
 	return facts
 }
 
+// ReadWorkloads reads the pods of nodes, by cluster, and the PodDisruptionBudgets of these clusters, side by side.
+func (c Clusters) ReadWorkloads(ctx context.Context, nodes map[string][]string) map[string]kubefacts.Workload {
+	names := slices.Sorted(maps.Keys(nodes))
+	found := make([]kubefacts.Workload, len(names))
+	var all conc.WaitGroup
+	for i, name := range names {
+		if client := c.clients[name]; client != nil {
+			all.Go(func() { found[i] = client.ReadWorkload(ctx, nodes[name]) })
+		}
+	}
+	all.Wait()
+	workloads := make(map[string]kubefacts.Workload, len(names))
+	for i, name := range names {
+		workloads[name] = found[i]
+	}
+	return workloads
+}
+
 // ReadNode reads one node of a cluster.
 func (c Clusters) ReadNode(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem) {
 	return c.clients[cluster].ReadNode(ctx, node)

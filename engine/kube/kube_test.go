@@ -283,6 +283,58 @@ func certificate(t *testing.T, until time.Time) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
+// TestReadWorkloads reads pods node by node, or all of them, and budgets with their selectors.
+func TestReadWorkloads(t *testing.T) {
+	s := kubetest.Start(t)
+	object := func(meta kubetest.Object, spec, status kubetest.Object) kubetest.Object {
+		return kubetest.Object{"metadata": meta, "spec": spec, "status": status}
+	}
+	controlled := func(kind string) []kubetest.Object {
+		return []kubetest.Object{{"kind": kind, "name": "x", "controller": true}}
+	}
+	s.SetList(
+		kubetest.Pods,
+		object(kubetest.Object{"namespace": "t", "name": "web", "labels": kubetest.Object{"app": "web"}, "ownerReferences": controlled("ReplicaSet")}, kubetest.Object{"nodeName": "n", "volumes": []kubetest.Object{{"emptyDir": kubetest.Object{}}}}, kubetest.Object{"phase": "Running", "conditions": []kubetest.Object{{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": "True"}}}),
+		object(kubetest.Object{"namespace": "t", "name": "agent", "ownerReferences": controlled("DaemonSet")}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Pending", "conditions": []kubetest.Object{{"type": "Ready", "status": "False"}}}),
+		object(kubetest.Object{"namespace": "t", "name": "static", "annotations": kubetest.Object{"kubernetes.io/config.mirror": "x"}}, kubetest.Object{"nodeName": "n"}, kubetest.Object{}),
+		object(kubetest.Object{"namespace": "t", "name": "done", "deletionTimestamp": "2026-11-27T00:00:00Z"}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Succeeded"}),
+		object(kubetest.Object{"namespace": "t", "name": "other"}, kubetest.Object{"nodeName": "m"}, kubetest.Object{}),
+	)
+	s.SetList(kubetest.Budgets, kubetest.Object{
+		"metadata": kubetest.Object{"namespace": "t", "name": "b", "generation": 2},
+		"spec":     kubetest.Object{"unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": kubetest.Object{"matchLabels": kubetest.Object{"app": "web"}, "matchExpressions": []kubetest.Object{{"key": "x", "operator": "DoesNotExist"}, {"key": "app", "operator": "NewOperator"}}}},
+		"status":   kubetest.Object{"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3},
+	})
+	clusters := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{Files: kubeconfig(s), Now: time.Now})
+	many := []string{"n"}
+	for i := range 30 {
+		many = append(many, fmt.Sprint("x", i))
+	}
+	for _, nodes := range [][]string{{"n"}, many} {
+		w := clusters.ReadWorkloads(t.Context(), map[string][]string{"main": nodes})["main"]
+		want := []kubefacts.Pod{
+			{Namespace: "t", Name: "web", Labels: map[string]string{"app": "web"}, Controlled: true, EmptyDir: true, Ready: true},
+			{Namespace: "t", Name: "agent", Controlled: true, DaemonSet: true, Pending: true},
+			{Namespace: "t", Name: "static", Mirror: true},
+			{Namespace: "t", Name: "done", Finished: true, Terminating: true},
+		}
+		if w.Problem != nil || len(w.Pods) != 1 || fmt.Sprint(w.Pods["n"]) != fmt.Sprint(want) {
+			t.Fatalf("%d nodes: %v, %+v", len(nodes), w.Problem, w.Pods)
+		}
+		b := w.Budgets["t"][0]
+		if !b.Stale || !b.AllowsUnready || b.Allowed != 1 || b.Healthy != 3 || b.Desired != 2 || b.Expected != 3 || !b.Selector.Matches(want[0].Labels) || b.Selector.Matches(nil) || b.Selector.Matches(map[string]string{"app": "web", "x": ""}) {
+			t.Errorf("%+v", b)
+		}
+	}
+	if n := len(s.Requests()); n != 4 {
+		t.Errorf("%v", s.Requests())
+	}
+	s.Answer(kubetest.Pods, func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 403, "pods is forbidden") })
+	if w := clusters.ReadWorkloads(t.Context(), map[string][]string{"main": many})["main"]; w.Problem == nil || w.Problem.Kind != kubefacts.Forbidden || !strings.Contains(w.Problem.Cause, "listing the pods") {
+		t.Error(w.Problem)
+	}
+}
+
 // TestReadNode reads one node, and tells that it is gone.
 func TestReadNode(t *testing.T) {
 	s := kubetest.Start(t)

@@ -117,3 +117,101 @@ type credential struct {
 		ClientKeyData         string    `json:"clientKeyData"`
 	} `json:"status"`
 }
+
+// labelled is metadata with labels, annotations and owners.
+type labelled struct {
+	metadata
+	Namespace       string            `json:"namespace"`
+	Generation      int64             `json:"generation"`
+	Labels          map[string]string `json:"labels"`
+	Annotations     map[string]string `json:"annotations"`
+	OwnerReferences []struct {
+		Kind       string `json:"kind"`
+		Controller bool   `json:"controller"`
+	} `json:"ownerReferences"`
+}
+
+// wirePod has the fields of a Pod that decide whether and how it is evicted.
+type wirePod struct {
+	Metadata labelled `json:"metadata"`
+	Spec     struct {
+		NodeName string `json:"nodeName"`
+		Volumes  []struct {
+			EmptyDir *struct{} `json:"emptyDir"`
+		} `json:"volumes"`
+	} `json:"spec"`
+	Status struct {
+		Phase      string `json:"phase"`
+		Conditions []struct {
+			Type   string `json:"type"`
+			Status string `json:"status"`
+		} `json:"conditions"`
+	} `json:"status"`
+}
+
+func (p wirePod) facts() kubefacts.Pod {
+	f := kubefacts.Pod{
+		Namespace: shorten(p.Metadata.Namespace), Name: shorten(p.Metadata.Name), Labels: p.Metadata.Labels,
+		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed", Terminating: p.Metadata.DeletionTimestamp != nil,
+		Pending: p.Status.Phase == "Pending",
+	}
+	for _, c := range p.Status.Conditions {
+		f.Ready = f.Ready || c.Type == "Ready" && c.Status == "True"
+	}
+	_, f.Mirror = p.Metadata.Annotations["kubernetes.io/config.mirror"]
+	for _, o := range p.Metadata.OwnerReferences {
+		f.Controlled = f.Controlled || o.Controller
+		f.DaemonSet = f.DaemonSet || o.Controller && o.Kind == "DaemonSet"
+	}
+	for _, v := range p.Spec.Volumes {
+		f.EmptyDir = f.EmptyDir || v.EmptyDir != nil
+	}
+	return f
+}
+
+// wireBudget has the fields of a PodDisruptionBudget that decide whether a pod may be evicted.
+type wireBudget struct {
+	Metadata labelled `json:"metadata"`
+	Spec     struct {
+		Selector *struct {
+			MatchLabels      map[string]string `json:"matchLabels"`
+			MatchExpressions []struct {
+				Key      string   `json:"key"`
+				Operator string   `json:"operator"`
+				Values   []string `json:"values"`
+			} `json:"matchExpressions"`
+		} `json:"selector"`
+		UnhealthyPodEvictionPolicy string `json:"unhealthyPodEvictionPolicy"`
+	} `json:"spec"`
+	Status struct {
+		ObservedGeneration int64 `json:"observedGeneration"`
+		DisruptionsAllowed int   `json:"disruptionsAllowed"`
+		CurrentHealthy     int   `json:"currentHealthy"`
+		DesiredHealthy     int   `json:"desiredHealthy"`
+		ExpectedPods       int   `json:"expectedPods"`
+	} `json:"status"`
+}
+
+// operators has the operators of label selectors.
+var operators = map[string]kubefacts.Operator{"In": kubefacts.In, "NotIn": kubefacts.NotIn, "Exists": kubefacts.Exists, "DoesNotExist": kubefacts.DoesNotExist}
+
+func (b wireBudget) facts() kubefacts.Budget {
+	f := kubefacts.Budget{
+		Namespace: shorten(b.Metadata.Namespace), Name: shorten(b.Metadata.Name),
+		Expected: b.Status.ExpectedPods, Desired: b.Status.DesiredHealthy, Healthy: b.Status.CurrentHealthy, Allowed: b.Status.DisruptionsAllowed,
+		Stale:         b.Status.ObservedGeneration < b.Metadata.Generation,
+		AllowsUnready: b.Spec.UnhealthyPodEvictionPolicy == "AlwaysAllow",
+	}
+	s := b.Spec.Selector
+	if s == nil {
+		f.Selector.None = true
+		return f
+	}
+	for key, value := range s.MatchLabels {
+		f.Selector.Requirements = append(f.Selector.Requirements, kubefacts.Requirement{Key: key, Operator: kubefacts.In, Values: []string{value}})
+	}
+	for _, e := range s.MatchExpressions {
+		f.Selector.Requirements = append(f.Selector.Requirements, kubefacts.Requirement{Key: e.Key, Operator: operators[e.Operator], Values: e.Values})
+	}
+	return f
+}

@@ -112,6 +112,49 @@ func TestNodesUseUpBudgets(t *testing.T) {
 	}
 }
 
+// TestDrainForecast: the plan tells the pods that go, and what stops their drains, once for all hosts.
+func TestDrainForecast(t *testing.T) {
+	w := rebootingWorkers(3, 1)
+	w.pools[0].Drain = &engine.Drain{Command: "down", Undo: "up"}
+	w.hosts[2].work = "quiet"
+	in := w.input()
+	in.Inventory.Kubernetes = []engine.KubernetesCluster{{Name: "main"}}
+	c := kubefacts.ClusterFacts{Name: "main"}
+	for i := range in.Inventory.Hosts {
+		in.Inventory.Hosts[i].Kubernetes = "main"
+		c.Nodes = append(c.Nodes, kubefacts.Node{Name: in.Inventory.Hosts[i].Name, Ready: true})
+	}
+	in.Kubernetes = map[string]kubefacts.ClusterFacts{"main": c}
+	planner.AddNodes(in.Inventory, in.Facts, in.Kubernetes, in.Now)
+	survey := planner.NewSurvey(in)
+	if got := fmt.Sprint(survey.NodesToDrain()); got != "map[main:[worker-0 worker-1]]" {
+		t.Fatal(got)
+	}
+	pod := func(name string) []kubefacts.Pod {
+		return []kubefacts.Pod{{Namespace: "t", Name: name, Controlled: true, Ready: true}, {Namespace: "u", Name: name, Controlled: true, Ready: true}}
+	}
+	load := kubefacts.Workload{
+		Pods:    map[string][]kubefacts.Pod{"worker-0": pod("a"), "worker-1": pod("b"), "worker-2": pod("c")},
+		Budgets: map[string][]kubefacts.Budget{"t": {{Namespace: "t", Name: "never", Expected: 2, Desired: 2, Healthy: 2}}},
+	}
+	plan := survey.WithWorkloads(map[string]kubefacts.Workload{"main": load}).Plan(in.Now, nil)
+	if len(plan.Drains) != 2 || plan.Drains[0].Pods != 2 || plan.Drains[0].Obstacles[0].Kind != kubefacts.BudgetImpossible {
+		t.Errorf("%+v", plan.Drains)
+	}
+	want := "worker-[0-1]: a drain may fail: PodDisruptionBudget t/never needs 2 healthy pods of 2, so it never allows an eviction; change its minAvailable or maxUnavailable, or add pods (t/a, t/b)"
+	if !slices.Contains(plan.Warnings, want) {
+		t.Errorf("%q", plan.Warnings)
+	}
+	gone := map[string]kubefacts.Workload{"main": {Problem: &kubefacts.Problem{Cause: "refused", Hint: "start it"}}}
+	plan = survey.WithWorkloads(gone).Plan(in.Now, nil)
+	if want := "worker-[0-1]: the pods of Kubernetes cluster main are not known, nor what stops a drain: refused; start it"; !slices.Contains(plan.Warnings, want) {
+		t.Errorf("%q", plan.Warnings)
+	}
+	if plan := survey.Plan(in.Now, nil); plan.Drains != nil {
+		t.Errorf("%+v", plan.Drains)
+	}
+}
+
 // TestWaitForNode: a host whose node was Ready waits for it before the undrain, and after a reboot for its new boot.
 func TestWaitForNode(t *testing.T) {
 	same := func(*world) {}

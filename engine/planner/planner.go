@@ -23,6 +23,7 @@ type Input struct {
 	Clusters map[string]etcdfacts.ClusterFacts
 
 	Kubernetes map[string]kubefacts.ClusterFacts // whose nodes AddNodes has added to Facts
+	Workloads  map[string]kubefacts.Workload     // pods of the nodes to drain; nil: nobody asked
 
 	Run      string              // ID of the run that plans
 	Bastion  string              // identity of its bastion; "": the bastion could keep no identity, and no hold counts as taken by this bastion
@@ -113,6 +114,8 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.warnOfNodes(survey), in.warnOfLeavingVoters(), in.describeEndedRollouts(x))
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
+	p.Drains = s.forecastDrains(p.Hosts)
+	p.Warnings = append(p.Warnings, warnOfDrains(p.Drains)...)
 	p.FullReboot = in.FullReboot
 	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, p.Hosts)
 	in.addEtcdUpdates(&p, etcdUpdates)

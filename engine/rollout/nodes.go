@@ -24,6 +24,15 @@ func (g *gatherer) gatherNodes(ctx context.Context, facts map[string]engine.Fact
 	return clusters
 }
 
+// forecastDrains reads the pods that the drains of a plan move. Only the first plan of a run shows them.
+func (p *planning) forecastDrains(ctx context.Context, survey planner.Survey) planner.Survey {
+	nodes := survey.NodesToDrain()
+	if len(nodes) == 0 {
+		return survey
+	}
+	return survey.WithWorkloads(p.Nodes.ReadWorkloads(ctx, nodes))
+}
+
 // awaitNode waits until the node is Ready. After a reboot, it must report another boot than before, because the API says
 // of a node that it is Ready until its kubelet has been silent for a while.
 func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {

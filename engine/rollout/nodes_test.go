@@ -17,6 +17,10 @@ type answers []func() (kubefacts.Node, *kubefacts.Problem)
 
 func (a *answers) Gather(context.Context, []string) map[string]kubefacts.ClusterFacts { return nil }
 
+func (a *answers) ReadWorkloads(context.Context, map[string][]string) map[string]kubefacts.Workload {
+	return nil
+}
+
 func (a *answers) ReadNode(context.Context, string, string) (kubefacts.Node, *kubefacts.Problem) {
 	answer := (*a)[0]
 	if len(*a) > 1 {

@@ -89,6 +89,7 @@ func (p *planning) gatherSite(ctx context.Context) (Gathered, error) {
 	names := s.survey.ClustersAtWork()
 	if p.state.gathered.Facts == nil { // the first call gathers all facts
 		names = planner.ClustersConcerned(in)
+		s.survey = p.forecastDrains(ctx, s.survey)
 	}
 	s.Clusters = p.gatherClusters(ctx, names)
 	p.noteEvent(event.Event{

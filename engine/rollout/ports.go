@@ -143,6 +143,8 @@ type Clusters interface {
 type Nodes interface {
 	// Gather reads the clusters, side by side.
 	Gather(ctx context.Context, clusters []string) map[string]kubefacts.ClusterFacts
+	// ReadWorkloads reads the pods of nodes, by cluster, and the PodDisruptionBudgets of these clusters.
+	ReadWorkloads(ctx context.Context, nodes map[string][]string) map[string]kubefacts.Workload
 	// ReadNode reads one node.
 	ReadNode(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem)
 }

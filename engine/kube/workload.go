@@ -1,0 +1,86 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"holdfast/engine/kubefacts"
+)
+
+// fewNodes is the largest number of nodes whose pods are listed node by node. The pods of more nodes are found in the list of
+// all pods, which needs fewer requests.
+const fewNodes = 20
+
+// maxPods bounds the pods of nodes in one cluster: Kubernetes supports 150,000.
+const maxPods = 300_000
+
+// ReadWorkload reads the pods of nodes, and all PodDisruptionBudgets. A problem is part of the result.
+func (c *Client) ReadWorkload(ctx context.Context, nodes []string) kubefacts.Workload {
+	limit := time.Duration(c.cluster.Timeout)
+	if limit == 0 {
+		limit = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all answers within %s", limit))
+	defer cancel()
+	w := kubefacts.Workload{Pods: make(map[string][]kubefacts.Pod, len(nodes))}
+	if err := c.readBudgets(ctx, &w); err != nil {
+		return kubefacts.Workload{Problem: c.describeError("listing the PodDisruptionBudgets", err)}
+	}
+	if err := c.readPods(ctx, &w, nodes); err != nil {
+		return kubefacts.Workload{Problem: c.describeError("listing the pods", err)}
+	}
+	return w
+}
+
+func (c *Client) readBudgets(ctx context.Context, w *kubefacts.Workload) error {
+	restart := func() { w.Budgets = map[string][]kubefacts.Budget{} }
+	restart()
+	budgets := listing[wireBudget]{path: "/apis/policy/v1/poddisruptionbudgets", restart: restart}
+	budgets.use = func(b wireBudget) {
+		f := b.facts()
+		w.Budgets[f.Namespace] = append(w.Budgets[f.Namespace], f)
+	}
+	return budgets.read(ctx, c)
+}
+
+func (c *Client) readPods(ctx context.Context, w *kubefacts.Workload, nodes []string) error {
+	wanted := make(map[string]bool, len(nodes))
+	for _, n := range nodes {
+		wanted[n] = true
+	}
+	selectors := []url.Values{nil}
+	if len(nodes) <= fewNodes {
+		selectors = nil
+		for _, n := range nodes {
+			selectors = append(selectors, url.Values{"fieldSelector": {"spec.nodeName=" + n}})
+		}
+	}
+	kept := 0
+	for _, selector := range selectors {
+		pods := listing[wirePod]{path: "/api/v1/pods", query: selector}
+		pods.restart = func() {
+			for _, n := range nodes {
+				if selector == nil || selector.Get("fieldSelector") == "spec.nodeName="+n {
+					kept -= len(w.Pods[n])
+					delete(w.Pods, n)
+				}
+			}
+		}
+		pods.use = func(p wirePod) {
+			if node := p.Spec.NodeName; wanted[node] {
+				if kept++; kept <= maxPods {
+					w.Pods[node] = append(w.Pods[node], p.facts())
+				}
+			}
+		}
+		if err := pods.read(ctx, c); err != nil {
+			return err
+		}
+	}
+	if kept > maxPods {
+		return endlessListError{fmt.Sprintf("the nodes have more than %d pods", maxPods)}
+	}
+	return nil
+}

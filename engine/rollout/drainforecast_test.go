@@ -1,0 +1,77 @@
+package rollout_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/kubefacts"
+	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
+)
+
+// cluster is a Kubernetes cluster whose nodes are hosts. Each node is always Ready, and each answer is of another boot.
+type cluster struct {
+	hosts []engine.Host
+
+	mu    sync.Mutex
+	boots int
+	asked []string // nodes whose pods were read, one string for each question
+}
+
+func (c *cluster) Gather(context.Context, []string) map[string]kubefacts.ClusterFacts {
+	facts := kubefacts.ClusterFacts{Name: "main"}
+	for _, h := range c.hosts {
+		facts.Nodes = append(facts.Nodes, kubefacts.Node{Name: h.Name, Ready: true, BootID: "before"})
+	}
+	return map[string]kubefacts.ClusterFacts{"main": facts}
+}
+
+func (c *cluster) ReadWorkloads(_ context.Context, nodes map[string][]string) map[string]kubefacts.Workload {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, fmt.Sprint(nodes))
+	return map[string]kubefacts.Workload{"main": {Pods: map[string][]kubefacts.Pod{"worker-1": {{Namespace: "t", Name: "alone", Ready: true}}}}}
+}
+
+func (c *cluster) ReadNode(_ context.Context, _, node string) (kubefacts.Node, *kubefacts.Problem) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.boots++
+	return kubefacts.Node{Name: node, Ready: true, BootID: fmt.Sprint("boot ", c.boots)}, nil
+}
+
+// TestDrainsAreForecastOnce: a run reads pods for its first plan only, and only of nodes with work.
+func TestDrainsAreForecastOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := simulator.Fleet(0, 3)
+		inv.Kubernetes = []engine.KubernetesCluster{{Name: "main"}}
+		for i := range inv.Hosts {
+			inv.Hosts[i].Kubernetes = "main"
+		}
+		nodes := &cluster{hosts: inv.Hosts}
+		site := newSite(inv)
+		site.Host("worker-0").Boot(simulator.V2)
+		var drains []int
+		var warnings []string
+		b := site.Bastion("run-1")
+		b.Watch = func(e event.Event) {
+			if e.Plan != nil {
+				drains, warnings = append(drains, len(e.Plan.Drains)), append(warnings, e.Plan.Warnings...)
+			}
+		}
+		end := applyRun(b, func(r *rollout.Run) { r.Nodes = nodes })
+		failOnErrors(t, checkEnd(end, engine.ExitOK, "every host matches"))
+		if fmt.Sprint(nodes.asked) != "[map[main:[worker-1 worker-2]]]" || len(drains) == 0 || drains[0] != 2 {
+			t.Errorf("asked %v, forecast %v", nodes.asked, drains)
+		}
+		if want := "worker-1: a drain may fail: no controller makes the pod again"; !strings.Contains(strings.Join(warnings, "\n"), want) {
+			t.Errorf("%q", warnings)
+		}
+	})
+}
