@@ -39,6 +39,8 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/privatefile":         "a report replaces a file, and is private by default; a file of metrics is public",
 		"holdfast/engine/report/htmlview":     "report makes the page of a run",
 		"holdfast/engine/report/lines":        "output without a terminal",
+		"holdfast/engine/power":               "power chooses the controller of each host",
+		"holdfast/engine/redfish":             "power switches through BMCs",
 		"holdfast/engine/report/live":         "output on a terminal",
 		"holdfast/engine/report/membersview":  "output of a change of members",
 		"holdfast/engine/report/metrics":      "apply, plan and status write metrics",

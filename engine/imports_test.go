@@ -370,6 +370,11 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/inventory": {
 		"engine/desired": "the inventory names the documents of hosts",
 	},
+	"holdfast/engine/power": {
+		"engine/bastion":       "commands on the bastion are a controller",
+		"engine/redfish":       "a BMC is a controller",
+		"engine/report/tables": "a table shows the power of hosts",
+	},
 	"holdfast/engine/remote": {
 		"engine/connection": "it keeps one connection for each host",
 	},
@@ -475,6 +480,7 @@ var testPackages = []string{
 	"holdfast/engine/longtest",                        // how many cases tests try
 	"holdfast/engine/pathtest",                        // fake hosts that are kept apart from the machine
 	"holdfast/engine/remote/sshtest",                  // an SSH server
+	"holdfast/engine/redfish/redfishtest",             // a service of Redfish
 	"holdfast/engine/shelltest",                       // shellcheck over scripts
 	"holdfast/engine/report/reporttest",               // plans, events and goldens of the views
 	"holdfast/engine/simulator",                       // worlds in memory, and the laws

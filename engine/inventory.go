@@ -54,9 +54,11 @@ type Host struct {
 	Zone    string `json:"zone,omitempty"`
 	Paused  bool   `json:"paused,omitempty"` // holdfast does not touch the host
 
-	Maintenance string `json:"maintenance,omitempty"` // why people work on the host: no run touches it, and it counts as unavailable
-	Leaving     bool   `json:"leaving,omitempty"`     // the host is being deleted: no run touches it, and it does not count as missing
-	Kubernetes  string `json:"kubernetes,omitempty"`  // Kubernetes cluster of which the host is a node, its own or that of its pool
+	Maintenance string         `json:"maintenance,omitempty"` // why people work on the host: no run touches it, and it counts as unavailable
+	Leaving     bool           `json:"leaving,omitempty"`     // the host is being deleted: no run touches it, and it does not count as missing
+	Kubernetes  string         `json:"kubernetes,omitempty"`  // Kubernetes cluster of which the host is a node, its own or that of its pool
+	BMC         *BMC           `json:"bmc,omitempty"`         // nil: the host has none that holdfast knows
+	Power       *PowerCommands `json:"power,omitempty"`       // switch the power of a host without a BMC
 
 	NearCluster string `json:"near_cluster,omitempty"` // etcd cluster whose members share a disk or a link with the host
 

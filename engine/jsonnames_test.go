@@ -21,6 +21,7 @@ var foreignNames = map[string]string{
 	"engine/etcd/database/voters.go":    "etcd's raft library",
 	"engine/etcd/version.go":            "the version page of etcd",
 	"engine/kube/wire.go":               "Kubernetes",
+	"engine/redfish/wire.go":            "Redfish",
 	"engine/rollout/gate/prometheus.go": "Prometheus",
 	"modules/osimage/ostreestatus.go":   "ostree",
 	"modules/osimage/rpmostree.go":      "rpm-ostree",

@@ -58,14 +58,15 @@ func specsOf(s source, kind token.Token) []ast.Spec {
 	return list
 }
 
-// sentenceTypes lists the text types whose values are for people or for the code only, with the reason. They are in no
-// JSON and no HCL.
+// sentenceTypes lists the text types whose values are for people or for the code only, or are words of somebody else, with the
+// reason. The others are in no JSON and no HCL.
 var sentenceTypes = map[string]string{
 	"engine/config/syntax.Kind":  "part of an error message",
 	"engine/etcd/change.Purpose": "tells a simulated host which script it gets",
 	"engine/inventory.valueKind": "type of an argument, for the reference",
 	"engine/playbook.kind":       "type of a key, for the reference",
 	"engine/hold.Purpose":        "tells a simulated host which script it gets",
+	"engine/power.Reset":         "the words of Redfish, as BMCs list them",
 }
 
 var hyphenated = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)

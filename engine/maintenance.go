@@ -5,9 +5,12 @@ type MaintenanceAction string
 
 // The actions.
 const (
-	HoldHosts    MaintenanceAction = "hold"    // takes maintenance holds
-	ExtendHolds  MaintenanceAction = "extend"  // gives maintenance holds a later end
-	ReleaseHosts MaintenanceAction = "release" // ends holds, or accepts the units of hosts without a hold
+	HoldHosts     MaintenanceAction = "hold"        // takes maintenance holds
+	ExtendHolds   MaintenanceAction = "extend"      // gives maintenance holds a later end
+	PowerHostsOn  MaintenanceAction = "power-on"    // switches the power of hosts on
+	PowerHostsOff MaintenanceAction = "power-off"   // shuts hosts down, or switches their power off
+	ResetHosts    MaintenanceAction = "power-reset" // restarts hosts without a shutdown
+	ReleaseHosts  MaintenanceAction = "release"     // ends holds, or accepts the units of hosts without a hold
 )
 
 // MaintenancePlan is the work that a person has asked for, on each of the hosts.

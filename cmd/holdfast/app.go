@@ -55,7 +55,7 @@ Exit status:
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
-		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.mirrorCommand(), a.runsCommand(), a.reportCommand(), a.diffCommand(), a.renderCommand(), a.versionCommand())
+		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), powerCommand(a), a.etcdCommand(), a.mirrorCommand(), a.runsCommand(), a.reportCommand(), a.diffCommand(), a.renderCommand(), a.versionCommand())
 	addCompletions(root, &a.siteOpener)
 	root.InitDefaultCompletionCmd()
 	return root

@@ -45,6 +45,8 @@ var printed = []struct {
 	{"holdfast holds", "a list of these", tables.HeldHost{}},
 	{"holdfast hold", "a list of these", hostResult{}},
 	{"holdfast release", "a list of these", hostResult{}},
+	{"holdfast power status", "a list of these", tables.HostPower{}},
+	{"holdfast power on", "and `off` and `reset`: a list of these", hostResult{}},
 	{"holdfast mirror", "a list of these", mirror.ContentStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},
 	{"holdfast validate", "", engine.Inventory{}},

@@ -29,11 +29,15 @@ type builder struct {
 	sitePolicy  []engine.Rule
 	siteBudget  engine.CountOrPercent // of failures
 	siteWindows []engine.Window
+
+	poolPower  map[string]powerSettings
+	hostsByBMC map[string][]engine.Host // by the address of the BMC
 }
 
 func (b *builder) buildInventory() {
 	b.scope = b.newScope(b.root)
 	b.declared, b.hostByAddress, b.poolSSH = map[string]map[string]hcl.Range{}, map[string]string{}, map[string]engine.SSH{}
+	b.poolPower, b.hostsByBMC = map[string]powerSettings{}, map[string][]engine.Host{}
 	if site := b.root.childBlock("site"); site != nil {
 		b.readSite(site)
 	} else if !b.mentionsBlock("site") {

@@ -98,6 +98,7 @@ func (b *builder) readHost(n *node, name, id string) {
 	b.checkDuplicateAddress(n, h)
 	h.Configs = b.readConfigs(r)
 	b.checkRepeatedConfigs(n, h)
+	powerReader{b}.setPower(n, &h, id)
 	b.inv.Hosts = append(b.inv.Hosts, h)
 	if h.Retired {
 		b.retired = append(b.retired, retiredHost{n, h.Cluster})

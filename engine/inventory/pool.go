@@ -41,6 +41,7 @@ func (b *builder) readPool(n *node) {
 		p.Timeouts = engine.Timeouts{Stage: tr.readDuration("stage"), Reboot: tr.readDuration("reboot"), Health: tr.readDuration("health")}
 	}
 	b.poolSSH[p.Name] = b.readSSH(b.siteSSH, n.childBlock("ssh"))
+	b.poolPower[p.Name] = powerReader{b}.readPower(n, "", powerSettings{})
 	b.inv.Pools = append(b.inv.Pools, p)
 }
 

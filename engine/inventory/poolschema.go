@@ -61,6 +61,7 @@ func poolBlock() block {
 			{name: "health", kind: duration, fallback: "10m", meaning: "from then until units, and etcd, are healthy"},
 		}},
 		sshBlock("Settings that differ from the site's."),
+		bmcBlock("Settings that the management controllers of its hosts share."), powerBlock(),
 	}}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // sensitiveArguments may contain sensitive values. Output shows commands only redacted, and never shows documents.
-var sensitiveArguments = []string{"command", "undo", "become_password_command", "content"}
+var sensitiveArguments = []string{"command", "undo", "become_password_command", "password_command", "on", "off", "status", "content"}
 
 // reader evaluates the arguments of one block. For a wrong argument, its methods add an error and return the zero
 // value.

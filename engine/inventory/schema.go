@@ -90,7 +90,30 @@ func hostArguments() []argument {
 }
 
 func hostBlocks() []block {
-	return []block{configBlock("A document for each of these hosts alone, in the inventory itself; it follows those in `configs`."), sshBlock("Settings that differ from the pool's.")}
+	return []block{
+		configBlock("A document for each of these hosts alone, in the inventory itself; it follows those in `configs`."), sshBlock("Settings that differ from the pool's."),
+		bmcBlock("The management controller of the host, over Redfish (docs/maintenance.md). A missing setting has the value of the pool's block."), powerBlock(),
+	}
+}
+
+func bmcBlock(meaning string) block {
+	return block{name: "bmc", meaning: meaning, arguments: []argument{
+		{name: "address", kind: text, meaning: "name or IP address, with the port if it is not 443"},
+		{name: "system", kind: text, fallback: "its only one", meaning: "ID of the system of the host, such as \"1\" or \"System.Embedded.1\""},
+		{name: "ca", kind: text, fallback: "the CAs of the bastion", meaning: "file with the CA of its certificate, in PEM"},
+		{name: "fingerprint", kind: text, meaning: "SHA-256 of its certificate, in hexadecimal digits; instead of ca"},
+		{name: "user", kind: text, meaning: "account that may switch the power"},
+		{name: "password_file", kind: text, meaning: "file whose first line is the password"},
+		{name: "password_command", kind: text, meaning: "command on the bastion that prints the password, within 15 seconds; instead of password_file"},
+	}}
+}
+
+func powerBlock() block {
+	return block{name: "power", meaning: "Commands on the bastion that switch the power without Redfish, such as ipmitool or those of a PDU, instead of bmc. They have HOLDFAST_HOST, HOLDFAST_ADDRESS and HOLDFAST_POOL set, and 10 seconds each.", arguments: []argument{
+		{name: "on", kind: text, required: true, meaning: "switches the power on"},
+		{name: "off", kind: text, required: true, meaning: "switches the power off, at once"},
+		{name: "status", kind: text, required: true, meaning: "prints the power: the last word of its output is on or off"},
+	}}
 }
 
 func configBlock(meaning string) block {

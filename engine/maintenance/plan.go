@@ -21,6 +21,8 @@ type Request struct {
 	Ticket string // of a hold; "": an extended hold keeps its ticket
 	For    engine.Duration
 
+	Graceful engine.Duration // time for a shutdown before the power is cut
+
 	Runs []ActiveRun // runs of this bastion that are under way
 
 	Force       bool // holds hosts although a quorum would be lost, extends and ends holds of others, too, and ends holds that cannot be read
@@ -64,10 +66,15 @@ func NewPlan(r Request, seen Observation, now time.Time) engine.MaintenancePlan 
 			m = r.planExtension(seen.Holds[host], now)
 		case engine.ReleaseHosts:
 			m = r.planRelease(seen.Holds[host])
+		case engine.PowerHostsOn, engine.PowerHostsOff, engine.ResetHosts:
+			m = r.planPower(seen.Holds[host])
 		}
 		m.Host = host
 		for i := range m.Steps {
-			m.Steps[i].On, m.Steps[i].Timeout = host, timeout
+			m.Steps[i].On = host
+			if m.Steps[i].Timeout == 0 {
+				m.Steps[i].Timeout = timeout
+			}
 		}
 		p.Hosts = append(p.Hosts, m)
 	}

@@ -10,7 +10,7 @@ import (
 
 // maintenanceText returns the outcome of the work of a person on holds, such as "hold: 1 host held".
 func maintenanceText(end event.RunEnd) string {
-	done := map[engine.MaintenanceAction]string{engine.HoldHosts: "held", engine.ExtendHolds: "held for longer", engine.ReleaseHosts: "released"}
+	done := map[engine.MaintenanceAction]string{engine.HoldHosts: "held", engine.ExtendHolds: "held for longer", engine.ReleaseHosts: "released", engine.PowerHostsOn: "switched on", engine.PowerHostsOff: "switched off", engine.ResetHosts: "reset"}
 	var parts []string
 	add := func(n int, word string) {
 		switch {

@@ -25,6 +25,8 @@ type Ports struct {
 	Sink     Sink
 	Clock    Clock
 
+	Power Power // nil: the run switches no power
+
 	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0 removes the limit; nil: there is no content
 
 	// CheckContent returns the reason why the bastion cannot serve a content, if it finds one before the context ends.
@@ -147,6 +149,11 @@ type Nodes interface {
 	ReadWorkloads(ctx context.Context, nodes map[string][]string) map[string]kubefacts.Workload
 	// ReadNode reads one node.
 	ReadNode(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem)
+}
+
+// Power switches the power of hosts. It tells each order that it sends.
+type Power interface {
+	Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, tell func(string)) error
 }
 
 // Local runs commands of the inventory on the bastion.

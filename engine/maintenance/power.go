@@ -1,0 +1,51 @@
+package maintenance
+
+import (
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/standing"
+)
+
+// switchTime is the time for a switch of the power, without a shutdown before it.
+const switchTime = engine.Duration(28 * time.Second)
+
+// planPower switches the power of hosts that the person holds. Nobody else may work on a host that loses its power, and a host that
+// somebody else holds must not come to life.
+func (r Request) planPower(o Observed) engine.HostMaintenance {
+	st := standing.View{}.JudgeFacts(o.Facts)
+	s := engine.SwitchPower{To: engine.PowerOn}
+	m := engine.HostMaintenance{Message: "is on"}
+	limit := switchTime
+	switch r.Action {
+	case engine.PowerHostsOff:
+		s, m.Message = engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful}, "is off"
+		limit += r.Graceful
+	case engine.ResetHosts:
+		s, m.Message = engine.SwitchPower{To: engine.PowerReset}, "is reset"
+	default: // the power is switched on
+	}
+	m.Steps = []engine.Step{{Name: "power " + string(s.To), Do: engine.Op{SwitchPower: &s}, Timeout: limit}}
+	if st.Kind != standing.Free {
+		m.Found = st.Describe()
+	}
+	if r.Force {
+		return m
+	}
+	switch st.Kind {
+	case standing.HeldByPerson:
+		if r.owns(*st.Hold) {
+			return m
+		}
+		return leaveAlone(engine.HeldFailure, st.Hold.String()+"; that is another person or bastion: ask there, or use --force")
+	case standing.Unreached:
+		return leaveAlone(engine.UnreachableFailure, st.Problem+"; so its hold is not known: find out who works on it, and use --force")
+	case standing.Free, standing.Unproven:
+		if s.To == engine.PowerOn {
+			return m
+		}
+		return leaveAlone(engine.HeldFailure, "not held, so a run may work on it: hold it first, with holdfast hold, or use --force")
+	case standing.UnreadablyHeld, standing.HeldByRun, standing.HeldByDeadRun, standing.HeldByExpiredRun, standing.HeldByThisRun:
+	}
+	return leaveAlone(engine.HeldFailure, st.Describe()+"; --force switches its power all the same")
+}

@@ -1,0 +1,62 @@
+package maintenance_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/maintenance"
+)
+
+// TestPowerPlans: only the person who holds a host switches its power off, and nobody wakes a host that somebody else holds.
+func TestPowerPlans(t *testing.T) {
+	t.Parallel()
+	mine, bobs := heldBy(engine.MaintenanceHold, ann, here), heldBy(engine.MaintenanceHold, "bob@bastion", here)
+	aRun := heldBy(engine.RunHold, "bob@b2", "b2")
+	garbled := maintenance.Observed{Facts: engine.Facts{Host: "w-1", HoldProblem: "not JSON"}}
+	down := maintenance.Observed{Facts: engine.Facts{Host: "w-1", Unreachable: "unreachable: no route"}}
+	free := maintenance.Observed{Facts: engine.Facts{Host: "w-1"}}
+	on, off, reset := engine.PowerHostsOn, engine.PowerHostsOff, engine.ResetHosts
+	for name, c := range map[string]struct {
+		action engine.MaintenanceAction
+		seen   maintenance.Observed
+		force  bool
+		step   string
+		says   string
+		exit   engine.ExitCode
+	}{
+		"off, mine":          {off, mine, false, "power off", "is off", 0},
+		"off, that of bob":   {off, bobs, false, "", "that is another person", engine.ExitRefused},
+		"off, forced":        {off, bobs, true, "power off", "is off", 0},
+		"off, free":          {off, free, false, "", "hold it first", engine.ExitRefused},
+		"off, a run":         {off, aRun, false, "", "--force switches its power", engine.ExitRefused},
+		"off, unreadable":    {off, garbled, false, "", "not JSON", engine.ExitRefused},
+		"off, no answer":     {off, down, false, "", "its hold is not known", engine.ExitUnreachable},
+		"reset, mine":        {reset, mine, false, "power reset", "is reset", 0},
+		"reset, free":        {reset, free, false, "", "hold it first", engine.ExitRefused},
+		"on, mine":           {on, mine, false, "power on", "is on", 0},
+		"on, free":           {on, free, false, "power on", "is on", 0},
+		"on, that of bob":    {on, bobs, false, "", "that is another person", engine.ExitRefused},
+		"on, a run":          {on, aRun, false, "", "--force", engine.ExitRefused},
+		"on, no answer":      {on, down, false, "", "its hold is not known", engine.ExitUnreachable},
+		"on, no answer, yet": {on, down, true, "power on", "is on", 0},
+	} {
+		r := maintenance.Request{Action: c.action, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, Force: c.force, Graceful: engine.Duration(5 * time.Minute)}
+		h := maintenance.NewPlan(r, holdsOf(c.seen), now).Hosts[0]
+		said, exit := h.Message, engine.ExitOK
+		if h.Failure != nil {
+			said, exit = h.Failure.Cause, maintenance.ExitOf(*h.Failure)
+		}
+		if stepOf(h) != c.step || !strings.Contains(said, c.says) || exit != c.exit {
+			t.Errorf("%s: step %q, %q, exit %d", name, stepOf(h), said, exit)
+		}
+		if c.step == "" {
+			continue
+		}
+		s := h.Steps[0].Do.SwitchPower
+		if s == nil || "power "+string(s.To) != c.step || (s.Graceful != 0) != (c.action == off) || h.Steps[0].Timeout < s.Graceful || h.Steps[0].Timeout > s.Graceful+engine.Duration(30*time.Second) {
+			t.Errorf("%s: %+v in %s", name, s, h.Steps[0].Timeout)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package engine
+
+// BMC has the settings to reach the management controller of a host over Redfish. A setting of the host overrides the setting of its
+// pool.
+type BMC struct {
+	Address         string `json:"address"`                    // name or IP address, with or without a port
+	System          string `json:"system,omitempty"`           // ID of the system of the host; "": the BMC has only one
+	CA              string `json:"ca,omitempty"`               // file with the CA of its certificate; "": the CAs of the bastion
+	Fingerprint     string `json:"fingerprint,omitempty"`      // SHA-256 of its certificate, in hexadecimal digits, in place of a CA
+	User            string `json:"user"`                       // account of the BMC
+	PasswordFile    string `json:"password_file,omitempty"`    // file whose first line is the password
+	PasswordCommand string `json:"password_command,omitempty"` // command on the bastion that prints the password
+}
+
+// PowerCommands are commands on the bastion that switch the power of a host without Redfish.
+type PowerCommands struct {
+	On     string `json:"on"`
+	Off    string `json:"off"`
+	Status string `json:"status"` // prints the state; the last word of its output is on or off
+}
+
+// PowerTarget is the power that a person asks for.
+type PowerTarget string
+
+// The targets.
+const (
+	PowerOn    PowerTarget = "on"
+	PowerOff   PowerTarget = "off"
+	PowerReset PowerTarget = "reset" // a restart without a shutdown
+)
+
+// SwitchPower switches the power of a host.
+type SwitchPower struct {
+	To       PowerTarget `json:"to"`                 // power to reach
+	Graceful Duration    `json:"graceful,omitempty"` // time for a shutdown before the power is cut
+}

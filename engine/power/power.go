@@ -1,0 +1,172 @@
+package power
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Controller switches the power of one host. Each call ends within 10 s. Its errors name the controller and the next step.
+type Controller interface {
+	// State returns the power and the resets that the controller offers now.
+	State(context.Context) (State, error)
+	// Reset sends a reset that the controller offers. It does not wait for the power to change.
+	Reset(context.Context, Reset) error
+	// SetRestorePolicy decides about the power after a power cut.
+	SetRestorePolicy(context.Context, string) error
+	// SetLight switches the locator light.
+	SetLight(ctx context.Context, on bool) error
+}
+
+// State is the power of a host at one moment, as its controller reports it.
+type State struct {
+	Power         string   `json:"power"`                    // On, Off, or another word of the controller
+	Resets        []string `json:"resets,omitempty"`         // resets that the controller offers
+	RestorePolicy string   `json:"restore_policy,omitempty"` // power after a power cut; missing: not known
+	Light         *bool    `json:"light,omitempty"`          // locator light; missing: not known
+}
+
+// The words of Redfish for State.Power that matter.
+const (
+	On  = "On"
+	Off = "Off"
+)
+
+// Reset is a ResetType of Redfish.
+type Reset string
+
+// The resets that holdfast sends. PushPowerButton is none of them, because its effect depends on the power at that moment, and
+// PowerCycle neither, because it switches a host on that somebody has switched off a moment ago.
+const (
+	TurnOn           Reset = "On"
+	ForceOn          Reset = "ForceOn"
+	GracefulShutdown Reset = "GracefulShutdown"
+	ForceOff         Reset = "ForceOff"
+	ForceRestart     Reset = "ForceRestart"
+)
+
+// Clock is the time of the bastion.
+type Clock interface {
+	Now() time.Time
+	Sleep(context.Context, time.Duration) error
+}
+
+const (
+	// Limit is the time for a whole switch, without the time for a graceful shutdown.
+	Limit = 28 * time.Second
+
+	settle = 18 * time.Second // from a reset until the controller reports its effect
+	poll   = time.Second
+)
+
+// progress is the last reset that was sent, and the time since then.
+type progress struct {
+	sent   Reset
+	waited time.Duration
+}
+
+// next returns the reset to send now, or "" to wait, or that the switch is done. It sends only resets that the controller offers,
+// and restarts only a host that is on.
+func next(s engine.SwitchPower, now State, p progress) (send Reset, done bool, err error) {
+	late := p.waited >= settle
+	switch s.To {
+	case engine.PowerOn:
+		switch {
+		case now.Power == On:
+			return "", true, nil
+		case p.sent == "":
+			send, err = now.offer(TurnOn, ForceOn)
+		case late:
+			err = fmt.Errorf("the controller accepted %s, and still reports %q after %s; look at the host and at the log of its controller", p.sent, now.Power, settle)
+		}
+	case engine.PowerOff:
+		switch {
+		case now.Power == Off:
+			return "", true, nil
+		case p.sent == "":
+			send, err = now.offer(GracefulShutdown, ForceOff)
+		case p.sent == GracefulShutdown && p.waited >= time.Duration(s.Graceful):
+			if send, err = now.offer(ForceOff); err != nil {
+				err = fmt.Errorf("the host did not shut down within %s, and %w", s.Graceful, err)
+			}
+		case p.sent == ForceOff && late:
+			err = fmt.Errorf("the controller accepted %s, and still reports %q after %s; look at the host and at the log of its controller", p.sent, now.Power, settle)
+		}
+	case engine.PowerReset:
+		switch {
+		case p.sent != "":
+			return "", true, nil
+		case now.Power != On:
+			err = fmt.Errorf("the power is %q, and only a host that is on is reset; use holdfast power on", now.Power)
+		default:
+			if send, err = now.offer(ForceRestart); err != nil {
+				err = fmt.Errorf("%w, or use holdfast power off and holdfast power on", err)
+			}
+		}
+	default:
+		err = fmt.Errorf("the power cannot be switched to %q", s.To)
+	}
+	return send, false, err
+}
+
+// offer returns the first of the resets that the controller offers.
+func (s State) offer(list ...Reset) (Reset, error) {
+	for _, r := range list {
+		if slices.Contains(s.Resets, string(r)) {
+			return r, nil
+		}
+	}
+	offered := "nothing"
+	if len(s.Resets) > 0 {
+		offered = strings.Join(s.Resets[:min(10, len(s.Resets))], ", ")
+	}
+	return "", fmt.Errorf("the controller does not offer %s, only %s; switch the power by hand", joinResets(list), offered)
+}
+
+func joinResets(list []Reset) string {
+	var names []string
+	for _, r := range list {
+		names = append(names, string(r))
+	}
+	return strings.Join(names, " or ")
+}
+
+// Switcher switches the power of hosts.
+type Switcher struct {
+	Clock Clock
+	Tell  func(string) // gets each reset that is sent
+}
+
+// Switch switches the power, and waits until the controller reports it.
+func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower) error {
+	var p progress
+	var sentAt time.Time
+	for {
+		now, err := c.State(ctx)
+		if err != nil {
+			return err
+		}
+		if p.sent != "" {
+			p.waited = w.Clock.Now().Sub(sentAt)
+		}
+		send, done, err := next(s, now, p)
+		switch {
+		case done || err != nil:
+			return err
+		case send == "":
+			if err := w.Clock.Sleep(ctx, poll); err != nil {
+				return err
+			}
+			continue
+		}
+		w.Tell("sending " + string(send))
+		if err := c.Reset(ctx, send); err != nil {
+			return err
+		}
+		p, sentAt = progress{sent: send}, w.Clock.Now()
+	}
+}
