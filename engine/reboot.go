@@ -109,6 +109,12 @@ type Reboot struct {
 	Survivors []string `json:"survivors,omitempty"` // these services
 }
 
+// RunsMember reports whether the etcd member of the host runs on during the reboot. Its clients on the bastion reach it through
+// the host, and so not before the host is back.
+func (r *Reboot) RunsMember() bool {
+	return r != nil && r.Kind == SoftReboot && r.Survival != StopsAtReboot
+}
+
 // DescribePrepared returns the reboot that somebody else has prepared on the host, and
 // the command that undoes that; "" if there is none.
 func (r Reboot) DescribePrepared() string {

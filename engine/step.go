@@ -256,25 +256,24 @@ type AwaitUnits struct {
 	Failed  []string `json:"failed,omitempty"`
 }
 
-// AwaitEtcd waits until the host's member is a healthy voter that has caught
-// up, and the whole cluster is healthy.
+// AwaitEtcd waits until the host's member is a healthy voter that has caught up, and the whole cluster is healthy.
 type AwaitEtcd struct {
 	Cluster string `json:"cluster"`
 }
 
-// StepKind is the kind of a step for readers of a run's events, so that they
-// need not guess it from the step's name.
+// StepKind is the kind of a step for readers of a run's events, so that they need not guess it from the step's name.
 type StepKind string
 
 // The kinds of step that matter to readers of a run's events.
 const (
-	StageStep   StepKind = "stage"      // puts the next OS on the host, which keeps running
-	HoldStep    StepKind = "hold"       // takes the host's hold
-	ReleaseStep StepKind = "release"    // ends the host's hold
-	RebootStep  StepKind = "reboot"     // orders the host to reboot
-	BootStep    StepKind = "await-boot" // waits until the host answers from another boot
-	EtcdStep    StepKind = "await-etcd" // waits until the host's etcd member is back
-	DefragStep  StepKind = "defragment" // defragments the host's etcd member, which does not answer until the step ends
+	StageStep   StepKind = "stage"             // puts the next OS on the host, which keeps running
+	HoldStep    StepKind = "hold"              // takes the host's hold
+	ReleaseStep StepKind = "release"           // ends the host's hold
+	RebootStep  StepKind = "reboot"            // orders the host to reboot
+	BootStep    StepKind = "await-boot"        // waits until the host answers from another boot
+	EtcdStep    StepKind = "await-etcd"        // waits until the host's etcd member is back
+	RestartStep StepKind = "restart-survivors" // restarts services that have survived a soft reboot
+	DefragStep  StepKind = "defragment"        // defragments the host's etcd member, which does not answer until the step ends
 )
 
 // Kind returns the kind of the step, "" if no view needs it.
@@ -294,6 +293,8 @@ func (s Step) Kind() StepKind {
 		return EtcdStep
 	case s.Do.Defragment != nil:
 		return DefragStep
+	case s.Do.RestartSurvivors != nil:
+		return RestartStep
 	}
 	return ""
 }

@@ -172,8 +172,8 @@ type HostTotals struct {
 	Fixed             engine.Duration `json:"fixed,omitempty"`               // time that its staging had a fixed pace
 	Down              engine.Duration `json:"down,omitempty"`                // time from the order to reboot until the host answered; from the start of the wait, if an earlier run ordered the reboot
 	NotBack           bool            `json:"not_back,omitempty"`            // it has not answered since the last order to reboot
-	MemberDown        engine.Duration `json:"member_down,omitempty"`         // time that the cluster lacked its member: from the order to reboot until the member was back, and during defragmentations
-	FailedProbes      int             `json:"failed_probes,omitempty"`       // samples in which its member was not healthy
+	MemberDown        engine.Duration `json:"member_down,omitempty"`         // time that the cluster lacked its member: from the order to reboot until the member was back, and during defragmentations; of a member that runs on during a reboot, only from its restart
+	FailedProbes      int             `json:"failed_probes,omitempty"`       // samples in which its member was not healthy, without those that could not see it because it ran on during a reboot
 }
 
 // ClusterTotals has the figures of one etcd cluster over a run.

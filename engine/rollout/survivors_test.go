@@ -2,12 +2,14 @@ package rollout_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/report/summary"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -73,6 +75,40 @@ func TestSurvivorsOverUpdates(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSurvivorsInSummary: a member that runs on during a soft reboot is not down, although no sample reaches it through its host.
+// A restart takes it down.
+func TestSurvivorsInSummary(t *testing.T) {
+	for voters, want := range map[int]struct {
+		least  int
+		taken  []string
+		unseen []string
+	}{
+		1: {1, nil, []string{"etcd-0"}},
+		3: {2, []string{"etcd-0", "etcd-1", "etcd-2"}, []string{"etcd-0", "etcd-1", "etcd-2"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			site, sums := survivorSite(voters), summary.New()
+			b := site.Bastion("run-1")
+			end := applyRun(b, runSerially)
+			failOnErrors(t, checkEnd(end, engine.ExitOK), checkLaws(site))
+			for _, e := range b.Events() {
+				sums.AddEvent(e)
+			}
+			got := sums.Etcd()[0]
+			slices.Sort(got.TakenDown)
+			slices.Sort(got.Unseen)
+			if got.Least != want.least || got.Voters != voters || !slices.Equal(got.TakenDown, want.taken) || !slices.Equal(got.Unseen, want.unseen) {
+				t.Errorf("%d voters: %+v", voters, got)
+			}
+			for _, h := range end.Hosts {
+				if h.Down == 0 || h.MemberDown >= h.Down || h.FailedProbes > 1 || voters == 1 && h.MemberDown+engine.Duration(h.FailedProbes) > 0 {
+					t.Errorf("%d voters: %+v", voters, h)
+				}
+			}
+		})
 	}
 }
 

@@ -28,6 +28,8 @@ type hostTally struct {
 	stepAgain       int64           // bytes that the present step was sent again
 	stepBytes       int64           // bytes that the present step has fetched
 	fetchTime       engine.Duration // duration of steps that fetched something
+	runsOn          bool            // its member runs on during the reboot that was ordered
+	answers         bool            // that member has answered since, but the next sample may have begun before
 	downSince       time.Time       // zero: the host answers
 	memberDownSince time.Time       // zero: its member is up
 }
@@ -39,6 +41,8 @@ func (t *Tally) AddEvent(e event.Event) {
 	case e.Type == event.EtcdSampled && e.Etcd != nil:
 		t.addSample(e.Cluster, *e.Etcd)
 	case e.Host == "":
+	case e.Type == event.Warned && e.Reboot != nil:
+		t.hostNamed(e.Host).stopMemberAfterAll()
 	case e.Type == event.StagingGoverned && e.Governor != nil:
 		h := t.hostNamed(e.Host)
 		h.Slowed += e.Governor.Slowed
@@ -70,8 +74,16 @@ func (t *Tally) addSample(cluster string, s event.Sample) {
 	c.Samples++
 	for _, host := range s.Down {
 		h := t.hostNamed(host)
+		if h.runsOn { // it was not seen
+			continue
+		}
 		h.Cluster = cluster
 		h.FailedProbes++
+	}
+	for _, h := range t.hosts {
+		if h.Cluster == cluster && h.answers {
+			h.runsOn, h.answers = false, false
+		}
 	}
 }
 
@@ -107,21 +119,35 @@ func (h *hostTally) addTransfer(e event.Event) {
 // addOutage adds the times from an order to reboot until the host answers, and
 // until its member is back. If an earlier run ordered the reboot, the times
 // begin when this run waits for the host. A refused order takes nothing down. A
-// member is down during a defragmentation, too.
+// member is down during a defragmentation and a restart of services that have survived a soft reboot, too. A member that
+// runs on during a reboot is not down.
 func (h *hostTally) addOutage(e event.Event) {
 	ended := e.Type == event.StepEnded
 	switch {
+	case e.Kind == engine.RebootStep && e.Type == event.StepStarted && e.Reboot.RunsMember():
+		h.runsOn, h.answers = true, false
+		beginAt(&h.downSince, e.Time)
+	case e.Kind == engine.BootStep && e.Type == event.StepStarted && h.runsOn:
 	case (e.Kind == engine.RebootStep || e.Kind == engine.BootStep) && e.Type == event.StepStarted:
 		beginAt(&h.downSince, e.Time)
 		beginAt(&h.memberDownSince, e.Time)
 	case e.Kind == engine.RebootStep && ended && e.Failure != nil:
-		h.downSince, h.memberDownSince = time.Time{}, time.Time{}
+		h.downSince, h.memberDownSince, h.runsOn = time.Time{}, time.Time{}, false
 	case e.Kind == engine.BootStep && ended && e.Failure == nil:
 		h.Down += endAt(&h.downSince, e.Time)
-	case e.Kind == engine.DefragStep && e.Type == event.StepStarted:
+	case (e.Kind == engine.DefragStep || e.Kind == engine.RestartStep) && e.Type == event.StepStarted:
+		h.runsOn, h.answers = false, false
 		beginAt(&h.memberDownSince, e.Time)
 	case e.Kind == engine.DefragStep && ended, e.Kind == engine.EtcdStep && ended && e.Failure == nil:
 		h.MemberDown += endAt(&h.memberDownSince, e.Time)
+		h.answers = h.runsOn
+	}
+}
+
+// stopMemberAfterAll begins the outage of the member of a host that has rebooted in full although a soft reboot was ordered.
+func (h *hostTally) stopMemberAfterAll() {
+	if h.runsOn {
+		h.runsOn, h.memberDownSince = false, h.downSince
 	}
 }
 

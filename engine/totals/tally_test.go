@@ -104,6 +104,38 @@ func TestOutageThatBeganEarlier(t *testing.T) {
 	}
 }
 
+// TestMemberThatRunsOn checks that a member that runs on during a reboot is not down, and that samples do not count that
+// cannot see it: until it answers, and the next one, which may have begun before. After a full reboot in place of a soft one, it was down.
+func TestMemberThatRunsOn(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		var tally totals.Tally
+		soft := func(e *event.Event) {
+			e.Reboot = &engine.Reboot{Kind: engine.SoftReboot, Survival: engine.RestartsAfter}
+		}
+		unseen := func(second int) event.Event {
+			return event.Event{Type: event.EtcdSampled, Cluster: "main", Time: began.Add(time.Duration(second) * time.Second), Etcd: &event.Sample{Voters: 1, Down: []string{"etcd-0"}}}
+		}
+		warning := stepEvent(12, "", event.Warned, func(e *event.Event) { e.Reboot = &engine.Reboot{Kind: engine.FullReboot} })
+		for _, e := range []event.Event{
+			stepEvent(10, engine.RebootStep, event.StepStarted, soft), stepEvent(11, engine.RebootStep, event.StepEnded, soft),
+			stepEvent(11, engine.BootStep, event.StepStarted, nil), unseen(12), warning,
+			stepEvent(20, engine.BootStep, event.StepEnded, nil), stepEvent(25, engine.EtcdStep, event.StepEnded, nil), unseen(26), unseen(36),
+			stepEvent(40, engine.RestartStep, event.StepStarted, nil), stepEvent(42, engine.RestartStep, event.StepEnded, nil), stepEvent(43, engine.EtcdStep, event.StepEnded, nil),
+		} {
+			if full || e.Type != event.Warned {
+				tally.AddEvent(e)
+			}
+		}
+		want := event.HostTotals{Host: "etcd-0", Cluster: "main", Down: engine.Duration(10 * time.Second), MemberDown: engine.Duration(3 * time.Second), FailedProbes: 1}
+		if full {
+			want.MemberDown, want.FailedProbes = engine.Duration(18*time.Second), 2
+		}
+		if got := endOf(&tally).Hosts; !slices.Equal(got, []event.HostTotals{want}) {
+			t.Errorf("full %v: %+v\nwant %+v", full, got, want)
+		}
+	}
+}
+
 // TestFailedSamples checks that a sample in which a member is not healthy counts for its host, and a sample without an
 // answer for the cluster. A host without figures has no totals.
 func TestFailedSamples(t *testing.T) {

@@ -64,6 +64,9 @@ func healthText(t summary.EtcdTotals) string {
 	if t.Unanswered > 0 {
 		unanswered = fmt.Sprintf(", %d more unanswered", t.Unanswered)
 	}
+	if len(t.Unseen) > 0 {
+		unanswered += "; not seen during a soft reboot: " + strings.Join(textutil.FoldNames(t.Unseen), ", ")
+	}
 	switch {
 	case t.Samples+t.Unanswered == 0:
 		return "The run did not sample the health of this cluster."

@@ -15,7 +15,7 @@ import (
 // KindOf maps the names of the steps in these tests to their kinds.
 var KindOf = map[string]engine.StepKind{
 	"stage": engine.StageStep, "hold": engine.HoldStep, "release": engine.ReleaseStep, "finalize": engine.RebootStep, "reboot": engine.RebootStep, "roll back": engine.RebootStep,
-	"wait for boot": engine.BootStep, "wait for the previous OS": engine.BootStep, "wait for etcd": engine.EtcdStep,
+	"wait for boot": engine.BootStep, "wait for the previous OS": engine.BootStep, "wait for etcd": engine.EtcdStep, "restart survivors": engine.RestartStep,
 }
 
 // ExampleRun returns a run with one updated and one failed host.

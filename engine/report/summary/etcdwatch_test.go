@@ -30,6 +30,17 @@ func (m *member) addSample(healthy int, down ...string) {
 	m.s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
 }
 
+// rebootSoftly makes the events of a soft reboot during which the member runs on.
+func (m *member) rebootSoftly(host string) {
+	for _, t := range []event.Type{event.StepStarted, event.StepEnded} {
+		m.s.At = m.at
+		m.s.AddEvent(event.Event{
+			Type: t, Host: host, Cluster: "main", Step: "finalize", Kind: engine.RebootStep,
+			Reboot: &engine.Reboot{Kind: engine.SoftReboot, Survival: engine.RestartsAfter},
+		})
+	}
+}
+
 // TestMembersTakenDownCount checks that a member that the run took down counts
 // as down, with or without a sample at that time.
 func TestMembersTakenDownCount(t *testing.T) {
@@ -59,6 +70,32 @@ func TestMembersTakenDownCount(t *testing.T) {
 			m.addSample(3)
 			m.runStep("etcd-0", "finalize", time.Second, &engine.Failure{Host: "etcd-0", Step: "finalize", Cause: "not staged any more", Kind: engine.ChangedFailure})
 		}, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
+		"it ran on, and nobody could see it": {func(m *member) {
+			m.addSample(3)
+			m.rebootSoftly("etcd-0")
+			m.addSample(2, "etcd-0")
+			m.runStep("etcd-0", "wait for etcd", time.Second, nil)
+			m.addSample(2, "etcd-0") // began before
+			m.addSample(3)
+		}, "3 of 3 voters healthy at the least (quorum 2, 4 samples; not seen during a soft reboot: etcd-0)"},
+		"it ran on, and was restarted": {func(m *member) {
+			m.addSample(3)
+			m.rebootSoftly("etcd-0")
+			m.runStep("etcd-0", "restart survivors", time.Second, nil)
+			m.runStep("etcd-0", "wait for etcd", time.Second, nil)
+		}, "2 of 3 voters healthy at the least (quorum 2, 1 sample; taken down: etcd-0)"},
+		"it was to run on, and the host rebooted in full": {func(m *member) {
+			m.addSample(3)
+			m.rebootSoftly("etcd-0")
+			m.s.AddEvent(event.Event{Type: event.Warned, Host: "etcd-0", Reboot: &engine.Reboot{Kind: engine.FullReboot}})
+		}, "2 of 3 voters healthy at the least (quorum 2, 1 sample; taken down: etcd-0)"},
+		"it is down after the soft reboot": {func(m *member) {
+			m.addSample(3)
+			m.rebootSoftly("etcd-0")
+			m.runStep("etcd-0", "wait for etcd", time.Second, nil)
+			m.addSample(3)
+			m.addSample(2, "etcd-0")
+		}, "2 of 3 voters healthy at the least (quorum 2, 3 samples)"},
 		"nothing was taken down": {func(m *member) { m.runStep("etcd-0", "hold", time.Second, nil); m.addSample(3) }, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,6 +78,7 @@ type EtcdTotals struct {
 	Least     int      // lowest number of healthy voters
 	Quorum    int      // voters that must be healthy at that moment
 	TakenDown []string // hosts whose member the run took down
+	Unseen    []string // hosts whose member ran on during a reboot, while no sample could reach it
 }
 
 // Etcd returns the figures of the etcd clusters that were sampled, by name.
@@ -95,7 +96,7 @@ func (s *Summary) Etcd() []EtcdTotals {
 			continue
 		}
 		if w := s.etcd[name]; w != nil {
-			t.TakenDown = w.TakenDown
+			t.TakenDown, t.Unseen = w.TakenDown, w.Unseen
 		}
 		all = append(all, t)
 	}

@@ -167,6 +167,9 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 		if w := s.etcd[name]; w != nil && len(w.TakenDown) > 0 {
 			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(w.TakenDown), ", "))
 		}
+		if w := s.etcd[name]; w != nil && len(w.Unseen) > 0 {
+			fmt.Fprintf(b, "; not seen during a soft reboot: %s", strings.Join(textutil.FoldNames(w.Unseen), ", "))
+		}
 		b.WriteString(")\n")
 	}
 }

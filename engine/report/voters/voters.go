@@ -11,12 +11,15 @@ import (
 
 // Watch counts the healthy voters of an etcd cluster. A sample can be minutes
 // old when a host goes down. So a member that the run takes down counts as down
-// from the order to reboot until the host answers again.
+// from the order to reboot until the host answers again. A member that runs on during a reboot is not down, and a sample
+// that cannot reach it tells nothing about it.
 type Watch struct {
-	Sample    event.Sample    // the last sample with voters, or the first sample if none has voters
+	Sample    event.Sample    // the last sample with voters, or the first sample if none has voters; unseen members count as healthy
 	At        time.Time       // time of the sample
 	down      map[string]bool // hosts whose member the run took down; for failed hosts, false until the next sample
 	TakenDown []string        // hosts whose member the run took down at any time
+	runsOn    map[string]bool // hosts whose member runs on during their reboot; once it answers, false until the next sample
+	Unseen    []string        // hosts whose member a sample could not reach at any time, because it ran on during a reboot
 }
 
 // Watches has the watches of a run, by cluster.
@@ -28,22 +31,26 @@ func (all Watches) AddEvent(e event.Event) *Watch {
 	switch {
 	case e.Type == event.HostFailed:
 		return all.markUnknown(e.Host)
+	case e.Type == event.Warned && e.Reboot != nil:
+		return all.takeDownAfterAll(e.Host)
 	case e.Cluster == "":
 		return nil
 	case w == nil:
-		w = &Watch{down: map[string]bool{}}
+		w = &Watch{down: map[string]bool{}, runsOn: map[string]bool{}}
 		all[e.Cluster] = w
 	}
 	switch {
 	case e.Type == event.EtcdSampled && e.Etcd != nil:
 		w.addSample(*e.Etcd, e.Time)
+	case takesMemberDown(e) && e.Reboot.RunsMember():
+		w.runsOn[e.Host] = true
 	case takesMemberDown(e):
-		w.down[e.Host] = true
-		if !slices.Contains(w.TakenDown, e.Host) {
-			w.TakenDown = append(w.TakenDown, e.Host)
-		}
+		w.takeDown(e.Host)
 	case isMemberBack(e):
 		delete(w.down, e.Host)
+		if w.runsOn[e.Host] {
+			w.runsOn[e.Host] = false // the next sample may have begun before
+		}
 	default:
 		return nil
 	}
@@ -54,6 +61,7 @@ func (all Watches) AddEvent(e event.Event) *Watch {
 // is down.
 func (all Watches) markUnknown(host string) *Watch {
 	for _, w := range all {
+		delete(w.runsOn, host)
 		if w.down[host] {
 			w.down[host] = false
 			return w
@@ -62,16 +70,60 @@ func (all Watches) markUnknown(host string) *Watch {
 	return nil
 }
 
+// takeDownAfterAll counts the member of a host as down that has rebooted in full although a soft reboot was ordered.
+func (all Watches) takeDownAfterAll(host string) *Watch {
+	for _, w := range all {
+		if _, runsOn := w.runsOn[host]; runsOn {
+			w.takeDown(host)
+			return w
+		}
+	}
+	return nil
+}
+
+func (w *Watch) takeDown(host string) {
+	delete(w.runsOn, host)
+	w.down[host] = true
+	if !slices.Contains(w.TakenDown, host) {
+		w.TakenDown = append(w.TakenDown, host)
+	}
+}
+
 func (w *Watch) addSample(s event.Sample, at time.Time) {
 	if s.Voters == 0 && w.Sample.Voters > 0 {
 		return
 	}
-	w.Sample, w.At = s, at
+	w.Sample, w.At = w.withoutUnseen(s), at
+	for host, rebooting := range w.runsOn {
+		if !rebooting {
+			delete(w.runsOn, host)
+		}
+	}
 	for host, ordered := range w.down {
 		if !ordered {
 			delete(w.down, host)
 		}
 	}
+}
+
+// withoutUnseen returns the sample as if the members that run on during a reboot had answered it as before.
+func (w *Watch) withoutUnseen(s event.Sample) event.Sample {
+	var down []string
+	for _, host := range s.Down {
+		if _, runsOn := w.runsOn[host]; !runsOn {
+			down = append(down, host)
+			continue
+		}
+		s.Healthy++
+		if !slices.Contains(w.Unseen, host) {
+			w.Unseen = append(w.Unseen, host)
+		}
+		if s.Leader == "" && w.Sample.Leader == host {
+			s.Leader = host
+		}
+	}
+	s.Down = down
+	return s
 }
 
 // takesMemberDown reports whether the member of the host stops with this event.
@@ -81,7 +133,7 @@ func takesMemberDown(e event.Event) bool {
 	switch e.Kind {
 	case engine.RebootStep:
 		return e.Type == event.StepEnded && (e.Failure == nil || e.Failure.Kind == engine.StoppedFailure)
-	case engine.DefragStep:
+	case engine.DefragStep, engine.RestartStep:
 		return e.Type == event.StepStarted
 	default:
 		return false
