@@ -47,6 +47,31 @@ func casesWhileRebooting() map[string]failureCase {
 			exit:      engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
 		},
+		"a kexec": {
+			inventory: allowKexecs,
+			breaks:    setTrait("etcd-1", func(t *simulator.Traits) { t.KexecKind = true }),
+			exit:      engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(0), "": checkMatching},
+		},
+		"a kexec into the old OS": {
+			inventory: allowKexecs,
+			breaks:    setTrait("etcd-1", func(t *simulator.Traits) { t.KexecKind, t.OldOS = true, true }),
+			exit:      engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
+			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
+		},
+		"only a soft reboot in place of a kexec": {
+			inventory: allowKexecs,
+			breaks:    setTrait("etcd-1", func(t *simulator.Traits) { t.KexecKind, t.Soft = true, true }),
+			exit:      engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s: the host has soft rebooted, and its kernel has not booted"},
+			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "the host has soft rebooted"), "": checkUntouched},
+		},
+		"power cut after the order to kexec": {
+			inventory: allowKexecs,
+			breaks: func(s failureWorld) {
+				setTrait("etcd-1", func(t *simulator.Traits) { t.KexecKind = true })(s)
+				s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-1").Reset)
+			},
+			exit: engine.ExitOK, hosts: map[string]hostCheck{"etcd-1": hasSoftRebooted(0), "": checkMatching},
+		},
 		"power cut after the order to reboot": {
 			breaks: func(s failureWorld) { s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-1").Reset) },
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1"},
@@ -147,6 +172,17 @@ func casesWhileRebooting() map[string]failureCase {
 			exit:      engine.ExitFailed, words: []string{"gate g"},
 			hosts: map[string]hostCheck{"etcd": checkUpdated, "worker-0": checkUpdated, "worker": checkUntouched},
 		},
+	}
+}
+
+func allowKexecs(inv *engine.Inventory) {
+	for i := range inv.Pools {
+		inv.Pools[i].Reboot.Kexec = engine.AutoKexec
+		if os := inv.Pools[i].OS; os != nil { // no other driver has a kexec
+			ostree := *os
+			ostree.Driver = "ostree"
+			inv.Pools[i].OS = &ostree
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type Traits struct {
 	Soft       bool          // a reboot of the host is only a soft one: its kernel stays
 	SoftKind   bool          // the host can soft reboot
 	Survives   bool          // the host can soft reboot, and its etcd member runs on meanwhile
+	KexecKind  bool          // the host can kexec
 	Unprepared bool          // the host cannot prepare a soft reboot, and reboots in full instead
 	Stubborn   bool          // the host refuses to reboot
 	Failing    []string      // units that have failed after a reboot
@@ -237,6 +238,9 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 	if h.traits.Survives && h.etcd {
 		f.Survivors = []engine.Survivor{{Unit: "etcd.service", Survives: true, Outdated: h.memberOS != h.booted, Deployment: h.memberOS + ".0"}}
 	}
+	if h.traits.KexecKind {
+		f.Reboots.Systemd, f.Reboots.Kexec = 262, engine.KexecPossible
+	}
 	if h.previous != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.versionLabel(h.previous), Rollback: true})
 	}
@@ -257,7 +261,7 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 		f.StageUnit = "active"
 	}
 	if staged != "" {
-		d := engine.Deployment{Digest: staged, Version: h.site.versionLabel(staged), Staged: true, Locked: h.locked, Compared: h.traits.canSoftReboot()}
+		d := engine.Deployment{Digest: staged, Version: h.site.versionLabel(staged), Staged: true, Locked: h.locked, Compared: h.traits.canSoftReboot() || h.traits.KexecKind}
 		if d.Compared && !laws.SameKernel(staged, h.booted) {
 			d.Differs = []string{"/usr/lib/modules/" + staged}
 		}

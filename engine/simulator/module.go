@@ -87,7 +87,7 @@ func syncDisks(t engine.Target) engine.Step {
 func rebootSteps(t engine.Target, digest string) []engine.Step {
 	kind := cmp.Or(t.Reboot, engine.FullReboot)
 	await := engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}
-	if kind.SharesKernel() {
+	if kind != engine.FullReboot {
 		await.Kind = kind
 	}
 	if digest == plain {

@@ -193,7 +193,7 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	case h.plain && h.goesSoftly: // what is staged and locked stays so
 	case h.plain:
 		h.staged, h.locked = "", false
-	case h.goesSoftly: // the OS is finalized before the soft reboot is ordered
+	case h.goesSoftly, o.kind == engine.KexecReboot && !h.traits.OldOS: // the OS is finalized before the order
 		h.staged, h.locked, h.next = "", false, digest
 	default:
 		h.locked = false
