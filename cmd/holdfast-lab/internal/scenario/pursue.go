@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -95,15 +96,34 @@ func (p *pursuit) strikeHost(j *job, host string) {
 }
 
 // checkRollout checks the result of a roll-out: every host runs its version and
-// is not held. If only holdfast was killed, every host has booted once for each
-// roll-out.
+// is not held. If only holdfast was killed, every host has rebooted once for each
+// roll-out, in full or softly.
 func (p *pursuit) checkRollout() {
 	cmdBooted(p.ts, false, append([]string{fmt.Sprint("v", p.target)}, p.hosts...))
 	cmdFree(p.ts, false, p.hosts)
 	if p.done++; !p.power {
-		cmdBoots(p.ts, false, append([]string{fmt.Sprint(p.done)}, p.hosts...))
+		for _, name := range p.hosts {
+			p.ts.Check(p.checkReboots(p.findHost(p.ts, name)))
+		}
 	}
 	p.target = 3 - p.target
+}
+
+// checkReboots counts the boots of a host and the soft reboots since its last boot.
+func (p *pursuit) checkReboots(h *lab.Host) error {
+	boots, err := p.countBoots(h)
+	if err != nil {
+		return err
+	}
+	text, err := h.Output(p.ctx, "systemctl show --value --property=SoftRebootsCount")
+	if err != nil {
+		return err
+	}
+	soft, _ := strconv.Atoi(text) // older versions of systemd print nothing
+	if boots+soft != p.done {
+		return fmt.Errorf("%s booted %d times and soft rebooted %d times since then, in %d roll-outs", h.Name, boots, soft, p.done)
+	}
+	return nil
 }
 
 func (p *pursuit) finishRollout() {
