@@ -27,7 +27,7 @@ type Node struct {
 	NotReady       string   // why it is not Ready
 	Cordoned       bool     // spec.unschedulable
 	Taints         []Taint
-	BootID         string // boot of the host when the node last reported it
+	BootID         string // boot of the kernel when the node last reported it, without soft reboots
 	KubeletVersion string
 	Deleted        bool // the Node object is being deleted
 }

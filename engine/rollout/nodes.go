@@ -33,8 +33,8 @@ func (p *planning) forecastDrains(ctx context.Context, survey planner.Survey) pl
 	return survey.WithWorkloads(p.Nodes.ReadWorkloads(ctx, nodes))
 }
 
-// awaitNode waits until the node is Ready. After a reboot, it must report another boot than before, because the API says
-// of a node that it is Ready until its kubelet has been silent for a while.
+// awaitNode waits until the node is Ready. After a full reboot, it must report another boot of the kernel than before: the API
+// calls a node Ready until its kubelet has been silent for a while. Kubelets report the boot ID of the kernel, without soft reboots.
 func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 	return w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
 		n, problem := w.Nodes.ReadNode(ctx, want.Cluster, want.Node)
@@ -45,7 +45,7 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 			return "", nil // a person deletes it: nobody waits for it
 		case !n.Ready:
 			return fmt.Sprintf("node %s is not Ready (%s)", n.Name, n.NotReady), nil
-		case want.Rebooted && n.BootID == string(w.hp.BootID):
+		case want.Rebooted && n.BootID == w.hp.BootID.Kernel():
 			return fmt.Sprintf("the kubelet of node %s has not reported its new boot", n.Name), nil
 		}
 		return "", nil

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/clock"
 	"holdfast/engine/kubefacts"
+	"holdfast/engine/resource"
 )
 
 // answers are the answers about one node, one after the other. The last one stays.
@@ -42,18 +44,20 @@ func TestAwaitNode(t *testing.T) {
 		answers answers
 		want    engine.AwaitNode
 		fails   string
+		soft    resource.BootID // of the host before; "": its kernel has booted, and nothing has rebooted since
 	}{
-		"Ready at once":           {answers{old}, engine.AwaitNode{}, ""},
-		"all of it, then Ready":   {answers{away, old, node(kubefacts.Node{BootID: "b2"}), node(kubefacts.Node{Ready: true, BootID: "b2"})}, engine.AwaitNode{Rebooted: true}, ""},
-		"still the old boot":      {answers{old}, engine.AwaitNode{Rebooted: true}, "not done within 1m0s: the kubelet of node n has not reported its new boot"},
-		"never Ready":             {answers{node(kubefacts.Node{Name: "n", NotReady: "NetworkNotReady: x"})}, engine.AwaitNode{}, "node n is not Ready (NetworkNotReady: x)"},
-		"the API stays away":      {answers{away}, engine.AwaitNode{}, "connection refused; start it"},
-		"deleted in the meantime": {answers{node(kubefacts.Node{Deleted: true})}, engine.AwaitNode{Rebooted: true}, ""},
+		"Ready at once":           {answers{old}, engine.AwaitNode{}, "", ""},
+		"all of it, then Ready":   {answers{away, old, node(kubefacts.Node{BootID: "b2"}), node(kubefacts.Node{Ready: true, BootID: "b2"})}, engine.AwaitNode{Rebooted: true}, "", ""},
+		"still the old boot":      {answers{old}, engine.AwaitNode{Rebooted: true}, "not done within 1m0s: the kubelet of node n has not reported its new boot", ""},
+		"old, after soft reboots": {answers{old}, engine.AwaitNode{Rebooted: true}, "not done within 1m0s: the kubelet of node n has not reported its new boot", "b1+2"},
+		"never Ready":             {answers{node(kubefacts.Node{Name: "n", NotReady: "NetworkNotReady: x"})}, engine.AwaitNode{}, "node n is not Ready (NetworkNotReady: x)", ""},
+		"the API stays away":      {answers{away}, engine.AwaitNode{}, "connection refused; start it", ""},
+		"deleted in the meantime": {answers{node(kubefacts.Node{Deleted: true})}, engine.AwaitNode{Rebooted: true}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				run := &Run{Ports: Ports{Nodes: &x.answers, Clock: clock.Real{}, Sink: silentSink{}, Soft: t.Context()}}
-				hp := engine.HostPlan{Host: "h", BootID: "b1"}
+				hp := engine.HostPlan{Host: "h", BootID: cmp.Or(x.soft, "b1")}
 				r := &stepRunner{gatherer: newGatherer(run)}
 				step := engine.Step{Name: "wait for node", Do: engine.Op{AwaitNode: &x.want}, Timeout: engine.Duration(time.Minute)}
 				failure := r.runUndoStep(t.Context(), hp, step)
