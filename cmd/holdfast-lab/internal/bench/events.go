@@ -1,31 +1,16 @@
 package bench
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"holdfast/engine/event"
 )
 
+// readEvents reads the events of a run until its end. It returns the cause of the last failure, if there is one.
 func (m *moments) readEvents(from io.Reader) (cause string, err error) {
-	lines := bufio.NewReader(from)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return cause, nil
-		}
-		if err != nil {
-			return cause, err
-		}
-		var e event.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return cause, fmt.Errorf("read event: %w", err)
-		}
+	err = event.ReadLines(from, func(e event.Event) {
 		switch {
 		case e.Failure != nil:
 			cause = e.Failure.Cause
@@ -37,5 +22,6 @@ func (m *moments) readEvents(from io.Reader) (cause string, err error) {
 			m.stopped = cmp.Or(e.Governor.StopReason, m.stopped)
 			m.slowed, m.paused = time.Duration(e.Governor.Slowed), time.Duration(e.Governor.Paused) // 0 in events before the end of the staging
 		}
-	}
+	})
+	return cause, err
 }

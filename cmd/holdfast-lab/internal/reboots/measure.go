@@ -1,10 +1,8 @@
 package reboots
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -174,19 +172,7 @@ func (b *Bench) updateHost(ctx context.Context, k key, host string) (m moments, 
 
 // readEvents reads the events of a run until its end. It returns the cause of the last failure, if there is one.
 func (m *moments) readEvents(from io.Reader, host string) (cause string, err error) {
-	lines := bufio.NewReader(from)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return cause, nil
-		}
-		if err != nil {
-			return cause, err
-		}
-		var e event.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return cause, fmt.Errorf("read event: %w", err)
-		}
+	err = event.ReadLines(from, func(e event.Event) {
 		switch {
 		case e.Failure != nil:
 			cause = e.Failure.Cause
@@ -200,7 +186,8 @@ func (m *moments) readEvents(from io.Reader, host string) (cause string, err err
 		case e.Type == event.HostDone:
 			m.healthy = e.Time
 		}
-	}
+	})
+	return cause, err
 }
 
 // reboots counts the reboots of a host.
