@@ -35,4 +35,7 @@ const (
 	rebootTimeout   = Duration(20 * time.Minute)
 	healthTimeout   = Duration(10 * time.Minute)
 	SnapshotTimeout = Duration(10 * time.Minute)
+
+	// SwitchTimeout is the timeout of a switch of the power of a host, without the time for a graceful shutdown.
+	SwitchTimeout = Duration(28 * time.Second)
 )

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -166,11 +167,7 @@ func showPower(ctx context.Context, a *app, names []string) error {
 	list := make([]tables.HostPower, len(hosts))
 	code := engine.ExitOK
 	var mu sync.Mutex
-	forks := powerForks
-	if a.forks > 0 {
-		forks = a.forks
-	}
-	workers := pool.New().WithMaxGoroutines(forks)
+	workers := pool.New().WithMaxGoroutines(cmp.Or(a.forks, powerForks))
 	for i, h := range hosts {
 		list[i].Host = h.Name
 		if checkControlled(hosts[i:i+1]) != nil {

@@ -37,37 +37,28 @@ func NewClusters(inv engine.Inventory, b Bastion) Clusters {
 
 // Gather reads the clusters with these names, side by side.
 func (c Clusters) Gather(ctx context.Context, names []string) map[string]kubefacts.ClusterFacts {
-	found := make([]kubefacts.ClusterFacts, len(names))
-	var all conc.WaitGroup
-	for i, name := range names {
-		if client := c.clients[name]; client != nil {
-			all.Go(func() { found[i] = client.Gather(ctx) })
-		}
-	}
-	all.Wait()
-	facts := make(map[string]kubefacts.ClusterFacts, len(names))
-	for i, name := range names {
-		facts[name] = found[i]
-	}
-	return facts
+	return readSideBySide(c, names, func(_ string, client *Client) kubefacts.ClusterFacts { return client.Gather(ctx) })
 }
 
 // ReadWorkloads reads the pods of nodes, by cluster, and the PodDisruptionBudgets of these clusters, side by side.
 func (c Clusters) ReadWorkloads(ctx context.Context, nodes map[string][]string) map[string]kubefacts.Workload {
-	names := slices.Sorted(maps.Keys(nodes))
-	found := make([]kubefacts.Workload, len(names))
+	return readSideBySide(c, slices.Collect(maps.Keys(nodes)), func(name string, client *Client) kubefacts.Workload { return client.ReadWorkload(ctx, nodes[name]) })
+}
+
+func readSideBySide[T any](c Clusters, names []string, read func(name string, client *Client) T) map[string]T {
+	found := make([]T, len(names))
 	var all conc.WaitGroup
 	for i, name := range names {
 		if client := c.clients[name]; client != nil {
-			all.Go(func() { found[i] = client.ReadWorkload(ctx, nodes[name]) })
+			all.Go(func() { found[i] = read(name, client) })
 		}
 	}
 	all.Wait()
-	workloads := make(map[string]kubefacts.Workload, len(names))
+	byName := make(map[string]T, len(names))
 	for i, name := range names {
-		workloads[name] = found[i]
+		byName[name] = found[i]
 	}
-	return workloads
+	return byName
 }
 
 // ReadNode reads one node of a cluster.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,7 @@ const maxName = 253
 
 // Gather reads the nodes of the cluster, and who else works on them. A problem is part of the facts.
 func (c *Client) Gather(ctx context.Context) kubefacts.ClusterFacts {
-	limit := time.Duration(c.cluster.Timeout)
-	if limit == 0 {
-		limit = defaultTimeout
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all answers within %s", limit))
+	ctx, cancel := c.limitTime(ctx)
 	defer cancel()
 	facts := kubefacts.ClusterFacts{Name: c.cluster.Name}
 	if err := c.gatherNodes(ctx, &facts); err != nil {
@@ -51,6 +48,12 @@ func (c *Client) Gather(ctx context.Context) kubefacts.ClusterFacts {
 		facts.Warnings = append(facts.Warnings, *p)
 	}
 	return facts
+}
+
+// limitTime bounds one look at the cluster.
+func (c *Client) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := cmp.Or(time.Duration(c.cluster.Timeout), defaultTimeout)
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all answers within %s", limit))
 }
 
 // ReadNode reads one node.

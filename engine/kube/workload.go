@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"time"
 
 	"holdfast/engine/kubefacts"
 )
@@ -18,11 +17,7 @@ const maxPods = 300_000
 
 // ReadWorkload reads the pods of nodes, and all PodDisruptionBudgets. A problem is part of the result.
 func (c *Client) ReadWorkload(ctx context.Context, nodes []string) kubefacts.Workload {
-	limit := time.Duration(c.cluster.Timeout)
-	if limit == 0 {
-		limit = defaultTimeout
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all answers within %s", limit))
+	ctx, cancel := c.limitTime(ctx)
 	defer cancel()
 	w := kubefacts.Workload{Pods: make(map[string][]kubefacts.Pod, len(nodes))}
 	if err := c.readBudgets(ctx, &w); err != nil {

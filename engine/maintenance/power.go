@@ -1,14 +1,9 @@
 package maintenance
 
 import (
-	"time"
-
 	"holdfast/engine"
 	"holdfast/engine/standing"
 )
-
-// switchTime is the time for a switch of the power, without a shutdown before it.
-const switchTime = engine.Duration(28 * time.Second)
 
 // planPower switches the power of hosts that the person holds. Nobody else may work on a host that loses its power, and a host that
 // somebody else holds must not come to life.
@@ -16,7 +11,7 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 	st := standing.View{}.JudgeFacts(o.Facts)
 	s := engine.SwitchPower{To: engine.PowerOn}
 	m := engine.HostMaintenance{Message: "is on"}
-	limit := switchTime
+	limit := engine.SwitchTimeout
 	switch r.Action {
 	case engine.PowerHostsOff:
 		s, m.Message = engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful}, "is off"

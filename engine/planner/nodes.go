@@ -3,7 +3,6 @@ package planner
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -110,7 +109,7 @@ func (in Input) warnOfNodes(s surveyResult) []string {
 		}
 	}
 	for text, hosts := range groups.All() {
-		warnings = append(warnings, strings.Join(textutil.FoldNames(hosts), ", ")+": "+text)
+		warnings = append(warnings, nameHosts(hosts)+": "+text)
 	}
 	return warnings
 }

@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/planner/rebootkind"
@@ -12,7 +13,7 @@ import (
 const survivorModule = "survivor"
 
 // restartTimeout bounds the restart of services. It is longer than the timeout on the host.
-const restartTimeout = engine.Duration(4 * 60e9)
+const restartTimeout = engine.Duration(4 * time.Minute)
 
 // survivorPlanner plans for services that run on during a soft reboot.
 type survivorPlanner struct{ Input }

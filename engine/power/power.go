@@ -56,9 +56,6 @@ type Clock interface {
 }
 
 const (
-	// Limit is the time for a whole switch, without the time for a graceful shutdown.
-	Limit = 28 * time.Second
-
 	settle = 18 * time.Second // from a reset until the controller reports its effect
 	poll   = time.Second
 )

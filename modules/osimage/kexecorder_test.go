@@ -16,18 +16,7 @@ import (
 // orders it: into the OS of d, which is staged, or into the running OS if d has none.
 func (b *osHost) kexecOrder(d engine.Desired) string {
 	b.T.Helper()
-	f := b.gatherFacts(d)
-	t := moduletest.Target(d, f)
-	t.Reboot, t.Pool.Reboot.Kexec = engine.KexecReboot, engine.AutoKexec
-	steps := PlainReboot(t)
-	if d.OS != nil {
-		changes, err := findChanges(d, f)
-		if err != nil || len(changes) == 0 {
-			b.T.Fatalf("changes %v, %v", changes, err)
-		}
-		steps = planSteps(t, changes).Reboot
-	}
-	return moduletest.OrderOf(steps)
+	return b.rebootOrder(d, engine.KexecReboot, engine.RebootSetting{Kexec: engine.AutoKexec})
 }
 
 // writeDeployment writes the kernel and the initramfs of a deployment, and their entry of the boot

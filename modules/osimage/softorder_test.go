@@ -16,9 +16,16 @@ import (
 // orders it: into the OS of d, which is staged, or into the running OS if d has none.
 func (b *osHost) softOrder(d engine.Desired, fallback string) string {
 	b.T.Helper()
+	mode := map[string]engine.SoftRebootMode{"yes": engine.AutoSoft, "no": engine.RequireSoft}[fallback]
+	return b.rebootOrder(d, engine.SoftReboot, engine.RebootSetting{Soft: mode})
+}
+
+// rebootOrder plans a reboot of a kind that the pool allows, and returns the script that orders it.
+func (b *osHost) rebootOrder(d engine.Desired, kind engine.RebootKind, allowed engine.RebootSetting) string {
+	b.T.Helper()
 	f := b.gatherFacts(d)
 	t := moduletest.Target(d, f)
-	t.Reboot, t.Pool.Reboot.Soft = engine.SoftReboot, map[string]engine.SoftRebootMode{"yes": engine.AutoSoft, "no": engine.RequireSoft}[fallback]
+	t.Reboot, t.Pool.Reboot = kind, allowed
 	steps := PlainReboot(t)
 	if d.OS != nil {
 		changes, err := findChanges(d, f)
