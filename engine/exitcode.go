@@ -90,7 +90,7 @@ func (f Findings) exitCode() ExitCode {
 		return ExitRefused
 	case f.hasExcluded(Unreachable):
 		return ExitUnreachable
-	case len(f.Excluded) > 0: // blocked, and no other host gives the reason
+	case len(f.Excluded) > 0: // they wait for something, and no host above explains the end
 		return ExitFailed
 	case len(f.Drift) > 0:
 		return ExitWork

@@ -23,7 +23,7 @@ type MaintenancePlan struct {
 
 // MaintenanceNotice tells a person who holds hosts about the site.
 type MaintenanceNotice struct {
-	Kind  NoticeKind `json:"kind"`            // what the person should know
+	Kind  NoticeKind `json:"kind"`            // kind of notice
 	Run   string     `json:"run,omitempty"`   // ID of the run that it is about
 	Hosts []string   `json:"hosts,omitempty"` // hosts that it is about
 	Text  string     `json:"text"`            // a sentence for people

@@ -21,7 +21,7 @@ type endTeller struct {
 	site *site
 }
 
-// tellEnd gives the event of the end to the command, as the journal has it. A failure of the
+// tellEnd passes the last event of the run to the command, in the form of the journal. A failure of the
 // command is a warning. After the second Ctrl-C nothing is run any more.
 func (t endTeller) tellEnd(ctx context.Context, ended event.Event) {
 	tell := t.site.inv.OnEnd

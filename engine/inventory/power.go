@@ -91,7 +91,8 @@ func (b powerReader) readBMCAddress(r reader) string {
 	return s
 }
 
-// setPower gives a host its power settings, and checks that they are complete. Two hosts with one system would be dangerous.
+// setPower sets the power settings of a host, and checks that they are complete. It refuses two hosts with the same system: a
+// command for one of them would switch the other one, too.
 func (b powerReader) setPower(n *node, h *engine.Host, id string) {
 	p := b.readPower(n, id, b.poolPower[h.Pool])
 	h.BMC, h.Power = p.bmc, p.commands

@@ -162,7 +162,7 @@ func (c *Client) getOnce(ctx context.Context, path string, into any) error {
 		return readStatus(res, body)
 	}
 	if kind := contentType(res); kind != "application/json" {
-		return &notKubernetesError{"of type " + strconv.Quote(shorten(kind))}
+		return &notKubernetesError{"of type " + strconv.Quote(shortenText(kind))}
 	}
 	switch err := json.NewDecoder(body).Decode(into); {
 	case err == nil:
@@ -206,9 +206,9 @@ func readStatus(res *http.Response, body io.Reader) error {
 	after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
 	e := &statusError{code: res.StatusCode, after: time.Duration(max(0, min(after, 3600))) * time.Second}
 	if json.Unmarshal(text, &status) == nil && status.Kind == "Status" {
-		e.message = shorten(status.Message)
+		e.message = shortenText(status.Message)
 	} else if e.code < http.StatusUnauthorized || contentType(res) == "text/html" && e.code < http.StatusInternalServerError {
-		return &notKubernetesError{fmt.Sprintf("%d %s, of type %s", e.code, http.StatusText(e.code), strconv.Quote(shorten(contentType(res))))}
+		return &notKubernetesError{fmt.Sprintf("%d %s, of type %s", e.code, http.StatusText(e.code), strconv.Quote(shortenText(contentType(res))))}
 	}
 	return e
 }

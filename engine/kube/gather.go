@@ -103,7 +103,7 @@ func (c *Client) gatherMaintenances(ctx context.Context, facts *kubefacts.Cluste
 	}
 	list := listing[wireMaintenance]{path: group + "/nodemaintenances", restart: func() { facts.Maintenances = nil }}
 	list.use = func(m wireMaintenance) {
-		facts.Maintenances = append(facts.Maintenances, kubefacts.Maintenance{Node: shorten(m.Spec.NodeName), Name: shorten(m.Metadata.Name), Reason: shorten(m.Spec.Reason)})
+		facts.Maintenances = append(facts.Maintenances, kubefacts.Maintenance{Node: shortenText(m.Spec.NodeName), Name: shortenText(m.Metadata.Name), Reason: shortenText(m.Spec.Reason)})
 	}
 	return withoutMissing(list.read(ctx, c))
 }

@@ -43,7 +43,7 @@ func (p program) Output(ctx context.Context, words, env []string) ([]byte, error
 	return p(ctx, words, env)
 }
 
-func gather(t *testing.T, c engine.KubernetesCluster, f files, p program) kubefacts.ClusterFacts {
+func gatherCluster(t *testing.T, c engine.KubernetesCluster, f files, p program) kubefacts.ClusterFacts {
 	t.Helper()
 	c.Name, c.Kubeconfig = "main", "/etc/kube.conf"
 	c.Positions = map[string]string{"": "a.hcl:1:1", "kubeconfig": "a.hcl:2:3", "context": "a.hcl:3:3"}
@@ -57,7 +57,7 @@ func gather(t *testing.T, c engine.KubernetesCluster, f files, p program) kubefa
 	return facts
 }
 
-func kubeconfig(s *kubetest.Server) files { return files{"/etc/kube.conf": s.Kubeconfig()} }
+func kubeconfigOf(s *kubetest.Server) files { return files{"/etc/kube.conf": s.Kubeconfig()} }
 
 // TestGather reads nodes over several pages, leases and NodeMaintenances.
 func TestGather(t *testing.T) {
@@ -72,7 +72,7 @@ func TestGather(t *testing.T) {
 	s.SetList(kubetest.Nodes, nodes...)
 	s.SetList(kubetest.Leases, kubetest.Lease("n-1", "other-tool", "2026-11-27T00:00:00.000000Z", 60), kubetest.Object{"metadata": kubetest.Object{"name": "unrelated"}})
 	s.SetList(kubetest.Maintenances, kubetest.Object{"metadata": kubetest.Object{"name": "nm"}, "spec": kubetest.Object{"nodeName": "n-2", "reason": "disk"}})
-	got := gather(t, engine.KubernetesCluster{}, kubeconfig(s), nil)
+	got := gatherCluster(t, engine.KubernetesCluster{}, kubeconfigOf(s), nil)
 	if got.Problem != nil || len(got.Warnings) > 0 || len(got.Nodes) != 1200 {
 		t.Fatalf("%d nodes, %v, %v", len(got.Nodes), got.Problem, got.Warnings)
 	}
@@ -146,7 +146,7 @@ func TestProblems(t *testing.T) {
 			t.Parallel()
 			s := kubetest.Start(t)
 			s.Answer(kubetest.Nodes, x.answer)
-			got := gather(t, engine.KubernetesCluster{}, kubeconfig(s), nil).Problem
+			got := gatherCluster(t, engine.KubernetesCluster{}, kubeconfigOf(s), nil).Problem
 			if got == nil || got.Kind != x.want || !strings.Contains(got.Error(), x.text) || !strings.Contains(got.Hint, "a.hcl:2:3") {
 				t.Errorf("%+v, want %s: %s", got, x.want, x.text)
 			}
@@ -165,7 +165,7 @@ func TestEndless(t *testing.T) {
 		pages++
 		kubetest.WriteJSON(w, 200, kubetest.Object{"kind": "NodeList", "metadata": kubetest.Object{"continue": fmt.Sprint(pages)}})
 	})
-	if p := gather(t, engine.KubernetesCluster{}, kubeconfig(s), nil).Problem; p == nil || p.Kind != kubefacts.ListEndless || pages > 1000 {
+	if p := gatherCluster(t, engine.KubernetesCluster{}, kubeconfigOf(s), nil).Problem; p == nil || p.Kind != kubefacts.ListEndless || pages > 1000 {
 		t.Errorf("%v after %d pages", p, pages)
 	}
 	s.Answer(kubetest.Nodes, func(w http.ResponseWriter, _ *http.Request) {
@@ -178,7 +178,7 @@ func TestEndless(t *testing.T) {
 			}
 		}
 	})
-	if p := gather(t, engine.KubernetesCluster{}, kubeconfig(s), nil).Problem; p == nil || p.Kind != kubefacts.TooLarge {
+	if p := gatherCluster(t, engine.KubernetesCluster{}, kubeconfigOf(s), nil).Problem; p == nil || p.Kind != kubefacts.TooLarge {
 		t.Errorf("%v", p)
 	}
 }
@@ -194,7 +194,7 @@ func TestSilent(t *testing.T) {
 		}
 	})
 	defer close(done)
-	p := gather(t, engine.KubernetesCluster{Timeout: engine.Duration(50 * time.Millisecond)}, kubeconfig(s), nil).Problem
+	p := gatherCluster(t, engine.KubernetesCluster{Timeout: engine.Duration(50 * time.Millisecond)}, kubeconfigOf(s), nil).Problem
 	if p == nil || p.Kind != kubefacts.Unreachable || !strings.HasPrefix(p.Cause, "listing the nodes: not all answers within 50ms") {
 		t.Errorf("%v", p)
 	}
@@ -203,34 +203,34 @@ func TestSilent(t *testing.T) {
 // TestServerGone: nothing listens, or something else does.
 func TestServerGone(t *testing.T) {
 	s := kubetest.Start(t)
-	f := kubeconfig(s)
+	f := kubeconfigOf(s)
 	s.Close()
-	if p := gather(t, engine.KubernetesCluster{}, f, nil).Problem; p == nil || p.Kind != kubefacts.Unreachable || !strings.Contains(p.Cause, "connection refused") || strings.Contains(p.Cause, "/api/v1") {
+	if p := gatherCluster(t, engine.KubernetesCluster{}, f, nil).Problem; p == nil || p.Kind != kubefacts.Unreachable || !strings.Contains(p.Cause, "connection refused") || strings.Contains(p.Cause, "/api/v1") {
 		t.Errorf("%v", p)
 	}
 	other := kubetest.Start(t)
 	f["/etc/kube.conf"] = strings.Replace(f["/etc/kube.conf"], s.URL, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), 1)
-	if p := gather(t, engine.KubernetesCluster{}, f, nil).Problem; p == nil || p.Kind != kubefacts.ServerUntrusted {
+	if p := gatherCluster(t, engine.KubernetesCluster{}, f, nil).Problem; p == nil || p.Kind != kubefacts.ServerUntrusted {
 		t.Errorf("%v", p)
 	}
 }
 
-// TestWithoutRights: without the right to list leases, a warning says so. Without NodeMaintenances nothing is needed.
+// TestWithoutRights: the nodes are known without the right to list leases, and a warning names the right.
 func TestWithoutRights(t *testing.T) {
 	s := kubetest.Start(t)
 	s.SetList(kubetest.Nodes, kubetest.Node("n", "10.0.0.1"))
 	s.Answer(kubetest.Leases, func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 403, "leases is forbidden") })
-	got := gather(t, engine.KubernetesCluster{}, kubeconfig(s), nil)
+	got := gatherCluster(t, engine.KubernetesCluster{}, kubeconfigOf(s), nil)
 	if got.Problem != nil || len(got.Nodes) != 1 || len(got.Warnings) != 1 || got.Warnings[0].Kind != kubefacts.Forbidden || !strings.Contains(got.Warnings[0].Cause, "listing the leases of nodes") {
 		t.Errorf("%+v", got)
 	}
 	s.Answer(kubetest.Leases, func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 500, "no etcd") })
-	if got := gather(t, engine.KubernetesCluster{}, kubeconfig(s), nil); got.Problem == nil || got.Problem.Kind != kubefacts.ServerError {
+	if got := gatherCluster(t, engine.KubernetesCluster{}, kubeconfigOf(s), nil); got.Problem == nil || got.Problem.Kind != kubefacts.ServerError {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestKubeconfig: what is wrong in the file is found without a connection.
+// TestKubeconfig: mistakes in the file are found without a connection.
 func TestKubeconfig(t *testing.T) {
 	s := kubetest.Start(t)
 	for name, x := range map[string]struct {
@@ -254,13 +254,13 @@ func TestKubeconfig(t *testing.T) {
 		"too long":        {strings.Repeat("#", 5<<20), "", kubefacts.KubeconfigInvalid, "is longer than 4 MiB", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := gather(t, engine.KubernetesCluster{Context: x.context}, files{"/etc/kube.conf": x.text}, nil).Problem
+			p := gatherCluster(t, engine.KubernetesCluster{Context: x.context}, files{"/etc/kube.conf": x.text}, nil).Problem
 			if p == nil || p.Kind != x.want || !strings.Contains(p.Cause, x.cause) || !strings.Contains(p.Hint, x.hint) {
 				t.Errorf("%+v", p)
 			}
 		})
 	}
-	if p := gather(t, engine.KubernetesCluster{}, files{}, nil).Problem; p == nil || p.Kind != kubefacts.KubeconfigMissing {
+	if p := gatherCluster(t, engine.KubernetesCluster{}, files{}, nil).Problem; p == nil || p.Kind != kubefacts.KubeconfigMissing {
 		t.Errorf("%+v", p)
 	}
 	if n := len(s.Requests()); n > 0 {
@@ -305,7 +305,7 @@ func TestReadWorkloads(t *testing.T) {
 		"spec":     kubetest.Object{"unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": kubetest.Object{"matchLabels": kubetest.Object{"app": "web"}, "matchExpressions": []kubetest.Object{{"key": "x", "operator": "DoesNotExist"}, {"key": "app", "operator": "NewOperator"}}}},
 		"status":   kubetest.Object{"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3},
 	})
-	clusters := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{Files: kubeconfig(s), Now: time.Now})
+	clusters := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{Files: kubeconfigOf(s), Now: time.Now})
 	many := []string{"n"}
 	for i := range 30 {
 		many = append(many, fmt.Sprint("x", i))
@@ -341,7 +341,7 @@ func TestReadNode(t *testing.T) {
 	s.Answer(kubetest.Nodes+"/n", func(w http.ResponseWriter, _ *http.Request) {
 		kubetest.WriteJSON(w, 200, kubetest.Node("n", "10.0.0.1"))
 	})
-	c := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{Files: kubeconfig(s), Now: time.Now})
+	c := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{Files: kubeconfigOf(s), Now: time.Now})
 	if n, problem := c.ReadNode(t.Context(), "main", "n"); problem != nil || !n.Ready || n.BootID != "boot-n" {
 		t.Errorf("%+v, %v", n, problem)
 	}
@@ -365,11 +365,11 @@ func TestPlugin(t *testing.T) {
 		}
 		return fmt.Appendf(nil, `{"kind": "ExecCredential", "status": {"token": %q, "expirationTimestamp": "2026-01-02T03:04:05Z"}}`, token), nil
 	}
-	if got := gather(t, engine.KubernetesCluster{}, f, good); got.Problem != nil || len(got.Nodes) != 1 {
+	if got := gatherCluster(t, engine.KubernetesCluster{}, f, good); got.Problem != nil || len(got.Nodes) != 1 {
 		t.Fatal(got.Problem)
 	}
 	token = "old"
-	if p := gather(t, engine.KubernetesCluster{}, f, good).Problem; p == nil || p.Kind != kubefacts.Unauthorized {
+	if p := gatherCluster(t, engine.KubernetesCluster{}, f, good).Problem; p == nil || p.Kind != kubefacts.Unauthorized {
 		t.Error(p)
 	}
 	for want, p := range map[kubefacts.ProblemKind]program{
@@ -381,13 +381,13 @@ func TestPlugin(t *testing.T) {
 			return nil, ctx.Err()
 		},
 	} {
-		got := gather(t, engine.KubernetesCluster{Timeout: engine.Duration(50 * time.Millisecond)}, f, p).Problem
+		got := gatherCluster(t, engine.KubernetesCluster{Timeout: engine.Duration(50 * time.Millisecond)}, f, p).Problem
 		if got == nil || got.Kind != want || !strings.Contains(got.Cause, "the plugin login, which logs in, ") {
 			t.Errorf("%s: %v", want, got)
 		}
 	}
 	for _, output := range []string{"", "{}", `{"kind": "ExecCredential"}`, "Opening the browser …"} {
-		got := gather(t, engine.KubernetesCluster{}, f, func(context.Context, []string, []string) ([]byte, error) { return []byte(output), nil }).Problem
+		got := gatherCluster(t, engine.KubernetesCluster{}, f, func(context.Context, []string, []string) ([]byte, error) { return []byte(output), nil }).Problem
 		if got == nil || got.Kind != kubefacts.PluginFailed {
 			t.Errorf("%q: %v", output, got)
 		}

@@ -174,9 +174,9 @@ func problemAt(c engine.KubernetesCluster, argument string, p kubefacts.Problem)
 // maxErrorText bounds the text of an error of another library or of a server, in bytes.
 const maxErrorText = 300
 
-func errorText(err error) string { return shorten(err.Error()) }
+func errorText(err error) string { return shortenText(err.Error()) }
 
-func shorten(text string) string {
+func shortenText(text string) string {
 	text = strings.Join(strings.Fields(textutil.Printable(textutil.HideURLPasswords(text))), " ")
 	if len(text) > maxErrorText {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"

@@ -52,7 +52,7 @@ func (l listing[T]) readOnce(ctx context.Context, c *Client) error {
 			return err
 		}
 		if !strings.HasSuffix(p.Kind, "List") {
-			return &notKubernetesError{fmt.Sprintf("no list, but %q", shorten(p.Kind))}
+			return &notKubernetesError{fmt.Sprintf("no list, but %q", shortenText(p.Kind))}
 		}
 		for _, item := range p.Items {
 			l.use(item)

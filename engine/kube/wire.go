@@ -47,15 +47,15 @@ const maxOfNode = 64
 
 func (n wireNode) facts() kubefacts.Node {
 	f := kubefacts.Node{
-		Name: shorten(n.Metadata.Name), UID: shorten(n.Metadata.UID), Cordoned: n.Spec.Unschedulable, Deleted: n.Metadata.DeletionTimestamp != nil,
-		BootID: shorten(n.Status.NodeInfo.BootID), KubeletVersion: shorten(n.Status.NodeInfo.KubeletVersion), NotReady: "it has no condition Ready",
+		Name: shortenText(n.Metadata.Name), UID: shortenText(n.Metadata.UID), Cordoned: n.Spec.Unschedulable, Deleted: n.Metadata.DeletionTimestamp != nil,
+		BootID: shortenText(n.Status.NodeInfo.BootID), KubeletVersion: shortenText(n.Status.NodeInfo.KubeletVersion), NotReady: "it has no condition Ready",
 	}
 	for _, t := range n.Spec.Taints[:min(len(n.Spec.Taints), maxOfNode)] {
-		f.Taints = append(f.Taints, kubefacts.Taint{Key: shorten(t.Key), Value: shorten(t.Value), Effect: shorten(t.Effect)})
+		f.Taints = append(f.Taints, kubefacts.Taint{Key: shortenText(t.Key), Value: shortenText(t.Value), Effect: shortenText(t.Effect)})
 	}
 	for _, a := range n.Status.Addresses[:min(len(n.Status.Addresses), maxOfNode)] {
 		if a.Address != "" && !slices.Contains(f.Addresses, a.Address) {
-			f.Addresses = append(f.Addresses, shorten(a.Address))
+			f.Addresses = append(f.Addresses, shortenText(a.Address))
 		}
 	}
 	for _, c := range n.Status.Conditions {
@@ -65,7 +65,7 @@ func (n wireNode) facts() kubefacts.Node {
 		if f.Ready = c.Status == "True"; f.Ready {
 			f.NotReady = ""
 		} else {
-			f.NotReady = shorten(c.Reason + ": " + c.Message)
+			f.NotReady = shortenText(c.Reason + ": " + c.Message)
 		}
 	}
 	return f
@@ -84,7 +84,7 @@ type wireLease struct {
 
 func (l wireLease) facts(node string) kubefacts.Lease {
 	return kubefacts.Lease{
-		Node: node, Holder: shorten(l.Spec.HolderIdentity), RenewedAt: l.Spec.RenewTime,
+		Node: node, Holder: shortenText(l.Spec.HolderIdentity), RenewedAt: l.Spec.RenewTime,
 		Duration: time.Duration(l.Spec.LeaseDurationSeconds) * time.Second, Transitions: l.Spec.LeaseTransitions,
 	}
 }
@@ -151,7 +151,7 @@ type wirePod struct {
 
 func (p wirePod) facts() kubefacts.Pod {
 	f := kubefacts.Pod{
-		Namespace: shorten(p.Metadata.Namespace), Name: shorten(p.Metadata.Name), Labels: p.Metadata.Labels,
+		Namespace: shortenText(p.Metadata.Namespace), Name: shortenText(p.Metadata.Name), Labels: p.Metadata.Labels,
 		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed", Terminating: p.Metadata.DeletionTimestamp != nil,
 		Pending: p.Status.Phase == "Pending",
 	}
@@ -197,7 +197,7 @@ var operators = map[string]kubefacts.Operator{"In": kubefacts.In, "NotIn": kubef
 
 func (b wireBudget) facts() kubefacts.Budget {
 	f := kubefacts.Budget{
-		Namespace: shorten(b.Metadata.Namespace), Name: shorten(b.Metadata.Name),
+		Namespace: shortenText(b.Metadata.Namespace), Name: shortenText(b.Metadata.Name),
 		Expected: b.Status.ExpectedPods, Desired: b.Status.DesiredHealthy, Healthy: b.Status.CurrentHealthy, Allowed: b.Status.DisruptionsAllowed,
 		Stale:         b.Status.ObservedGeneration < b.Metadata.Generation,
 		AllowsUnready: b.Spec.UnhealthyPodEvictionPolicy == "AlwaysAllow",

@@ -45,7 +45,7 @@ type Budget struct {
 // String returns the namespace and the name.
 func (b Budget) String() string { return b.Namespace + "/" + b.Name }
 
-// releasesUnready reports whether the API evicts pods that are not ready, whatever the budget allows.
+// releasesUnready reports whether the API evicts pods that are not ready even if the budget allows no disruption.
 func (b Budget) releasesUnready() bool {
 	return b.AllowsUnready || b.Healthy >= b.Desired && b.Desired > 0
 }
@@ -103,7 +103,7 @@ type Workload struct {
 	Budgets map[string][]Budget // by namespace
 }
 
-// DrainForecast tells what a drain of a node moves, and what stops it.
+// DrainForecast has the pods that leave a node in a drain, and the obstacles to it.
 type DrainForecast struct {
 	Host      string     `json:"host"`
 	Cluster   string     `json:"cluster"`             // Kubernetes cluster of the node
@@ -140,7 +140,7 @@ func (k ObstacleKind) IsPermanent() bool { return k == BudgetImpossible || k == 
 // obstacleKinds is the order of obstacles.
 var obstacleKinds = []ObstacleKind{BudgetImpossible, TwoBudgets, BudgetExhausted, BudgetStale, NoController, EmptyDirData}
 
-// Forecast returns what a drain of a node moves, and what stops it, by the workload of this moment.
+// Forecast returns the pods that a drain of the node would evict now, and the obstacles to it.
 func (w Workload) Forecast(host string, n NodeState) DrainForecast {
 	f := DrainForecast{Host: host, Cluster: n.Cluster, Node: n.Node}
 	if w.Problem != nil {

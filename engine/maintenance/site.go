@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Site is the whole site as it was read before hosts are held.
+// Site has the inventory and the facts of all hosts. They are read before the hosts of the person are held.
 type Site struct {
 	Inventory engine.Inventory
 	Facts     map[string]engine.Facts           // of each host that may be read, by name

@@ -66,9 +66,9 @@ type progress struct {
 	waited time.Duration
 }
 
-// next returns the reset to send now, or "" to wait, or that the switch is done. It sends only resets that the controller offers,
+// chooseReset returns the reset to send now, "" to wait, or that the switch is done. It sends only resets that the controller offers,
 // and restarts only a host that is on.
-func next(s engine.SwitchPower, now State, p progress) (send Reset, done bool, err error) {
+func chooseReset(s engine.SwitchPower, now State, p progress) (send Reset, done bool, err error) {
 	late := p.waited >= settle
 	switch s.To {
 	case engine.PowerOn:
@@ -150,7 +150,7 @@ func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower
 		if p.sent != "" {
 			p.waited = w.Clock.Now().Sub(sentAt)
 		}
-		send, done, err := next(s, now, p)
+		send, done, err := chooseReset(s, now, p)
 		switch {
 		case done || err != nil:
 			return err

@@ -60,32 +60,32 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	switch {
 	case err != nil:
-		refuse(w, http.StatusRequestEntityTooLarge, "GeneralError", "the request is too large")
+		sendError(w, http.StatusRequestEntityTooLarge, "GeneralError", "the request is too large")
 	case path == "/redfish" && r.Method == http.MethodGet:
 		answer(w, http.StatusOK, object{"v1": root + "/"})
 	case path == root && r.Method == http.MethodGet:
 		answer(w, http.StatusOK, object{
 			"@odata.id": root + "/", "@odata.type": "#ServiceRoot.v1_15_0.ServiceRoot", "Id": "RootService", "Name": "Root Service", "RedfishVersion": "1.18.0",
-			"Systems": link(systems), "SessionService": link(root + "/SessionService"), "Links": object{"Sessions": link(sessions)},
+			"Systems": linkTo(systems), "SessionService": linkTo(root + "/SessionService"), "Links": object{"Sessions": linkTo(sessions)},
 		})
 	case path == sessions && r.Method == http.MethodPost:
 		s.logIn(w, body)
 	case !s.isAllowed(r):
 		w.Header().Set("WWW-Authenticate", `Basic realm="redfish"`)
-		refuse(w, http.StatusUnauthorized, "NoValidSession", "there is no valid session")
+		sendError(w, http.StatusUnauthorized, "NoValidSession", "there is no valid session")
 	case strings.HasPrefix(path, sessions+"/") && r.Method == http.MethodDelete:
 		s.mu.Lock()
 		delete(s.sessions, strings.TrimPrefix(path, sessions+"/"))
 		s.mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
 	case path == root+"/SessionService" && r.Method == http.MethodGet:
-		answer(w, http.StatusOK, object{"@odata.id": path, "@odata.type": "#SessionService.v1_1_8.SessionService", "Id": "SessionService", "Name": "Session Service", "ServiceEnabled": true, "Sessions": link(sessions)})
+		answer(w, http.StatusOK, object{"@odata.id": path, "@odata.type": "#SessionService.v1_1_8.SessionService", "Id": "SessionService", "Name": "Session Service", "ServiceEnabled": true, "Sessions": linkTo(sessions)})
 	case path == systems && r.Method == http.MethodGet:
 		s.listSystems(w)
 	case strings.HasPrefix(path, systems+"/"):
 		s.serveSystem(w, r, strings.TrimPrefix(path, systems+"/"), body)
 	default:
-		refuse(w, http.StatusNotFound, "ResourceMissingAtURI", "there is no such resource")
+		sendError(w, http.StatusNotFound, "ResourceMissingAtURI", "there is no such resource")
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *Service) knows(user, password string) bool {
 func (s *Service) logIn(w http.ResponseWriter, body []byte) {
 	var login struct{ UserName, Password string }
 	if json.Unmarshal(body, &login) != nil || !s.knows(login.UserName, login.Password) {
-		refuse(w, http.StatusUnauthorized, "NoValidSession", "user or password are wrong")
+		sendError(w, http.StatusUnauthorized, "NoValidSession", "user or password are wrong")
 		return
 	}
 	id, token := randomText(), randomText()
@@ -136,7 +136,7 @@ func randomText() string {
 func (s *Service) listSystems(w http.ResponseWriter) {
 	members := []object{}
 	for id := range s.Machines {
-		members = append(members, link(systems+"/"+id))
+		members = append(members, linkTo(systems+"/"+id))
 	}
 	slices.SortFunc(members, func(a, b object) int { return strings.Compare(a["@odata.id"].(string), b["@odata.id"].(string)) })
 	answer(w, http.StatusOK, object{"@odata.id": systems, "@odata.type": "#ComputerSystemCollection.ComputerSystemCollection", "Name": "Systems", "Members@odata.count": len(members), "Members": members})
@@ -146,7 +146,7 @@ func (s *Service) serveSystem(w http.ResponseWriter, r *http.Request, path strin
 	id, action, _ := strings.Cut(path, "/")
 	machine := s.Machines[id]
 	if machine == nil {
-		refuse(w, http.StatusNotFound, "ResourceMissingAtURI", "there is no such system")
+		sendError(w, http.StatusNotFound, "ResourceMissingAtURI", "there is no such system")
 		return
 	}
 	switch {
@@ -157,7 +157,7 @@ func (s *Service) serveSystem(w http.ResponseWriter, r *http.Request, path strin
 	case action == "Actions/ComputerSystem.Reset" && r.Method == http.MethodPost:
 		s.reset(w, machine, body)
 	default:
-		refuse(w, http.StatusMethodNotAllowed, "ActionNotSupported", "there is no such action")
+		sendError(w, http.StatusMethodNotAllowed, "ActionNotSupported", "there is no such action")
 	}
 }
 
@@ -211,19 +211,19 @@ func (s *Service) changeSystem(w http.ResponseWriter, r *http.Request, id string
 		LocationIndicatorActive *bool
 	}
 	if json.Unmarshal(body, &change) != nil || change.PowerRestorePolicy == nil && change.LocationIndicatorActive == nil {
-		refuse(w, http.StatusBadRequest, "PropertyUnknown", "the request changes nothing that can be changed")
+		sendError(w, http.StatusBadRequest, "PropertyUnknown", "the request changes nothing that can be changed")
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.settingsOf(id)
 	if match := r.Header.Get("If-Match"); match != "" && match != "*" && match != x.etag() {
-		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed", "the resource has changed")
+		sendError(w, http.StatusPreconditionFailed, "PreconditionFailed", "the resource has changed")
 		return
 	}
 	if p := change.PowerRestorePolicy; p != nil {
 		if !slices.Contains([]string{"AlwaysOn", "AlwaysOff", "LastState"}, *p) {
-			refuse(w, http.StatusBadRequest, "PropertyValueNotInList", "there is no such policy")
+			sendError(w, http.StatusBadRequest, "PropertyValueNotInList", "there is no such policy")
 			return
 		}
 		x.policy = *p
@@ -239,20 +239,20 @@ func (s *Service) reset(w http.ResponseWriter, machine Machine, body []byte) {
 	var order struct{ ResetType string }
 	switch {
 	case json.Unmarshal(body, &order) != nil || order.ResetType == "":
-		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "ResetType is missing")
+		sendError(w, http.StatusBadRequest, "ActionParameterMissing", "ResetType is missing")
 		return
 	case !slices.Contains(s.offered(), order.ResetType):
-		refuse(w, http.StatusBadRequest, "ActionParameterNotSupported", "there is no such ResetType")
+		sendError(w, http.StatusBadRequest, "ActionParameterNotSupported", "there is no such ResetType")
 		return
 	}
 	if err := machine.Reset(order.ResetType); err != nil {
-		refuse(w, http.StatusConflict, "GeneralError", err.Error())
+		sendError(w, http.StatusConflict, "GeneralError", err.Error())
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func link(path string) object { return object{"@odata.id": path} }
+func linkTo(path string) object { return object{"@odata.id": path} }
 
 func answer(w http.ResponseWriter, status int, o object) {
 	w.Header().Set("Content-Type", "application/json")
@@ -261,6 +261,6 @@ func answer(w http.ResponseWriter, status int, o object) {
 	_ = json.NewEncoder(w).Encode(o) // the client has gone
 }
 
-func refuse(w http.ResponseWriter, status int, id, text string) {
+func sendError(w http.ResponseWriter, status int, id, text string) {
 	answer(w, status, object{"error": object{"code": "Base.1.18." + id, "message": text, "@Message.ExtendedInfo": []object{{"MessageId": "Base.1.18." + id, "Message": text}}}})
 }

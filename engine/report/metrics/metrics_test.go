@@ -26,7 +26,7 @@ var began = time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
 
 // nightly returns the figures of an apply of a site with a held host, a host whose hold cannot
 // be read, and a cluster that is short of a member.
-func nightly() metrics.Figures {
+func nightlyFigures() metrics.Figures {
 	point := func(fsync, commit float64) *engine.LatencyPoint {
 		bucket := &engine.LatencyBucket{Observed: 100}
 		return &engine.LatencyPoint{Host: "etcd-0", WALFsyncP99Seconds: fsync, WALFsyncBucket: bucket, BackendCommitP99Seconds: commit, BackendCommitBucket: bucket}
@@ -68,7 +68,7 @@ func nightly() metrics.Figures {
 	}
 }
 
-func encode(t *testing.T, f metrics.File) string {
+func encodeFile(t *testing.T, f metrics.File) string {
 	t.Helper()
 	text, err := f.Encode()
 	if err != nil {
@@ -79,7 +79,7 @@ func encode(t *testing.T, f metrics.File) string {
 
 // TestMetricsOfARun compares the file of a run with the golden one.
 func TestMetricsOfARun(t *testing.T) {
-	text := encode(t, metrics.File{}.Update(nightly()))
+	text := encodeFile(t, metrics.File{}.Update(nightlyFigures()))
 	if *update {
 		if err := os.WriteFile("testdata/nightly.prom", []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestMetricsOfARun(t *testing.T) {
 	if err != nil || read.Site() != "berlin" {
 		t.Fatalf("site %q: %v", read.Site(), err)
 	}
-	if again := encode(t, read.Update(nightly())); again != text {
+	if again := encodeFile(t, read.Update(nightlyFigures())); again != text {
 		t.Errorf("a second update changes the file:\n%s", again)
 	}
 }
@@ -105,16 +105,16 @@ func TestPromtoolAcceptsMetrics(t *testing.T) {
 		t.Skip("promtool is missing; Debian's package prometheus has it")
 	}
 	check := exec.CommandContext(t.Context(), tool, "check", "metrics")
-	check.Stdin = strings.NewReader(encode(t, metrics.File{}.Update(nightly())))
+	check.Stdin = strings.NewReader(encodeFile(t, metrics.File{}.Update(nightlyFigures())))
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
 // lines returns the series of a file that match a pattern.
-func lines(t *testing.T, f metrics.File, pattern string) (found []string) {
+func findLines(t *testing.T, f metrics.File, pattern string) (found []string) {
 	t.Helper()
-	for line := range strings.Lines(encode(t, f)) {
+	for line := range strings.Lines(encodeFile(t, f)) {
 		if !strings.HasPrefix(line, "#") && regexp.MustCompile(pattern).MatchString(line) {
 			found = append(found, strings.TrimSpace(line))
 		}
@@ -125,28 +125,28 @@ func lines(t *testing.T, f metrics.File, pattern string) (found []string) {
 // TestUpdateKeepsOtherFigures: a status replaces the state of the site, and keeps the end of
 // the last apply. A command that cannot read the inventory replaces only its own end.
 func TestUpdateKeepsOtherFigures(t *testing.T) {
-	file := metrics.File{}.Update(nightly())
-	later := nightly()
+	file := metrics.File{}.Update(nightlyFigures())
+	later := nightlyFigures()
 	later.Command, later.Exit, later.End = "status", engine.ExitOK, nil
 	later.Status = &engine.Status{Pools: []engine.PoolStatus{{Name: "etcd", Counts: map[engine.HostState]int{}, Complete: true}}}
 	file = file.Update(later)
 	want := []string{`holdfast_last_run_exit_code{site="berlin",command="apply"} 3`, `holdfast_last_run_exit_code{site="berlin",command="status"} 0`}
-	if got := lines(t, file, "exit_code"); !slices.Equal(got, want) {
+	if got := findLines(t, file, "exit_code"); !slices.Equal(got, want) {
 		t.Error(got)
 	}
-	if got := lines(t, file, `worker|quorum|certificate`); got != nil {
+	if got := findLines(t, file, `worker|quorum|certificate`); got != nil {
 		t.Error("the old state is left", got)
 	}
-	if got := lines(t, file, "member_away|fsync"); len(got) != 3 {
+	if got := findLines(t, file, "member_away|fsync"); len(got) != 3 {
 		t.Error("the figures of the apply are gone", got)
 	}
 
 	file = file.Update(metrics.Figures{Command: "apply", Began: began, Ended: began, Exit: engine.ExitUsage})
 	want = []string{`holdfast_last_run_exit_code{site="berlin",command="status"} 0`, `holdfast_last_run_exit_code{site="berlin",command="apply"} 1`}
-	if got := lines(t, file, "exit_code"); !slices.Equal(got, want) {
+	if got := findLines(t, file, "exit_code"); !slices.Equal(got, want) {
 		t.Error(got)
 	}
-	if got := lines(t, file, "pool_complete"); len(got) != 1 {
+	if got := findLines(t, file, "pool_complete"); len(got) != 1 {
 		t.Error("the state is gone", got)
 	}
 }
@@ -154,12 +154,12 @@ func TestUpdateKeepsOtherFigures(t *testing.T) {
 // TestUnknownSite: the site is empty until a command knows it, and then nothing of the empty one is left.
 func TestUnknownSite(t *testing.T) {
 	file := metrics.File{}.Update(metrics.Figures{Command: "apply", Began: began, Ended: began, Exit: engine.ExitUsage})
-	if got := lines(t, file, "exit_code"); !slices.Equal(got, []string{`holdfast_last_run_exit_code{site="",command="apply"} 1`}) {
+	if got := findLines(t, file, "exit_code"); !slices.Equal(got, []string{`holdfast_last_run_exit_code{site="",command="apply"} 1`}) {
 		t.Error(got)
 	}
-	figures := nightly()
+	figures := nightlyFigures()
 	figures.Command = "plan"
-	if got := lines(t, file.Update(figures), "exit_code|site=\"\""); len(got) != 1 || !strings.Contains(got[0], `command="plan"`) {
+	if got := findLines(t, file.Update(figures), "exit_code|site=\"\""); len(got) != 1 || !strings.Contains(got[0], `command="plan"`) {
 		t.Error(got)
 	}
 }
@@ -178,16 +178,16 @@ func TestParseRefusesOthers(t *testing.T) {
 
 // TestHostileTexts: texts of hosts stay within their label, and the kinds of holds are bounded.
 func TestHostileTexts(t *testing.T) {
-	figures := nightly()
+	figures := nightlyFigures()
 	for i := range figures.Status.Hosts {
 		figures.Status.Hosts[i].Hold = &engine.Hold{Kind: engine.HoldKind(strings.Repeat("x", i)), Acquired: began}
 		figures.Status.Hosts[i].Host = "w\"}\n1\xff"
 	}
 	file := metrics.File{}.Update(figures)
-	if _, err := metrics.Parse([]byte(encode(t, file))); err != nil {
+	if _, err := metrics.Parse([]byte(encodeFile(t, file))); err != nil {
 		t.Error(err)
 	}
-	if got := lines(t, file, "held_hosts"); len(got) != 6 {
+	if got := findLines(t, file, "held_hosts"); len(got) != 6 {
 		t.Error(got)
 	}
 }

@@ -1,5 +1,5 @@
-// Package reboots measures, on real hosts, how long the reboots of an OS update take, and what a client of etcd notices of
-// them: full reboots with firmware, and soft ones.
+// Package reboots measures the reboots of an OS update on real hosts: full ones with firmware, and soft ones. It measures how
+// long a host and its etcd member are away, and which writes of a client fail or are slow meanwhile.
 package reboots
 
 import (
