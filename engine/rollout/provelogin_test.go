@@ -218,3 +218,25 @@ func (h reusingHosts) Login(ctx context.Context, host engine.Host, s rollout.Scr
 	}
 	return c.Run(ctx, s)
 }
+
+// A host that waits until another host has proved a login is overtaken by a host whose
+// change does not touch the login.
+func TestOthersOvertakeAHostThatWaitsForALogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := noOS(simulator.Fleet(0, 3))
+		inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+		site := wantingOf(inv, "reboot-login-2")
+		site.Want("worker-2", "reboot-3")
+		b := site.Bastion("run-1")
+		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkLaws(site))
+		var batches []string
+		for _, e := range b.Events() {
+			if e.Type == event.BatchStarted {
+				batches = append(batches, strings.Join(e.Hosts, " "))
+			}
+		}
+		if got := strings.Join(batches, ", "); got != "worker-0 worker-2, worker-1" {
+			t.Errorf("the batches are %s", got)
+		}
+	})
+}

@@ -83,6 +83,7 @@ type State struct {
 // Setting is the state of the setting of a host.
 type Setting struct {
 	Wanted  *string // nil: the inventory has no setting for the host
+	Login   bool    // that setting may prevent logins
 	Disk    string
 	Effect  string
 	Record  *string   // setting on record; nil: none, or a write is not finished

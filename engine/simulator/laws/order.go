@@ -39,7 +39,7 @@ func (r *Run) buildQueues() {
 			if t.first == nil || r.comesFirst(h, t.first) {
 				t.first = h
 			}
-		case r.couldJoinBatch(h):
+		case r.couldJoinBatch(h) && !r.waitsForLogin(h):
 			t.left = append(t.left, h)
 		}
 	}
@@ -49,6 +49,23 @@ func (r *Run) couldJoinBatch(h *Host) bool {
 	well := h.Up && !h.Cut && !h.GoesDown && !h.Returns && r.followed.reached[h.Name]
 	return well && r.reports.clear[h.Name] && !r.reports.bad[h.Name] && !r.reports.failed[h.Name] &&
 		!r.observer.isPaused(h) && !r.followed.taken[h.Name] && !r.isSatisfied(h)
+}
+
+// waitsForLogin reports whether the host gets a setting that may prevent logins, and
+// another host of the batch proves first that a login still works. Hosts with other
+// changes may go before it.
+func (r *Run) waitsForLogin(h *Host) bool {
+	if !h.Setting.Login {
+		return false
+	}
+	tried, proved := false, false
+	for _, o := range r.observer.Hosts {
+		if o.Pool == h.Pool && o != h {
+			tried = tried || o.Setting.Login && slices.Contains(r.followed.batch, o.Name)
+			proved = proved || r.isSatisfied(o) && r.reports.clear[o.Name] && !o.isHeld()
+		}
+	}
+	return tried && !proved
 }
 
 // checkTurn checks that the hosts of a zone follow the order of the pool, and
