@@ -13,9 +13,34 @@ import (
 
 // hostResult is the outcome of a command for one host, in JSON.
 type hostResult struct {
-	Host    string `json:"host"`
-	Outcome string `json:"outcome"`
-	Message string `json:"message"`
+	Host    string        `json:"host"`
+	Outcome resultOutcome `json:"outcome"`
+	Message string        `json:"message"`
+}
+
+// resultOutcome tells how a command ended for a host.
+type resultOutcome string
+
+// All outcomes.
+const (
+	resultDone        resultOutcome = "done"        // nothing is left to do
+	resultRefused     resultOutcome = "refused"     // because of a hold, a run or a quorum
+	resultUnreachable resultOutcome = "unreachable" // the host did not answer
+	resultFailed      resultOutcome = "failed"      // a step failed, or the answer was not understood
+)
+
+// outcomeOf returns the outcome of a host for which a command would exit with the code.
+func outcomeOf(code engine.ExitCode) resultOutcome {
+	switch code {
+	case engine.ExitUnreachable:
+		return resultUnreachable
+	case engine.ExitRefused:
+		return resultRefused
+	case engine.ExitFailed:
+		return resultFailed
+	default:
+		return resultDone
+	}
 }
 
 // hostReport tells the outcomes of a command for hosts: as lines, or with --json as one list at the end.
@@ -28,17 +53,7 @@ type hostReport struct {
 // addHost adds an outcome. Those that are not good go to standard error, as all with loud do.
 func (r *hostReport) addHost(code engine.ExitCode, host, message string, loud bool) {
 	if r.app.json {
-		outcome := "done"
-		switch code {
-		case engine.ExitUnreachable:
-			outcome = "unreachable"
-		case engine.ExitRefused:
-			outcome = "refused"
-		case engine.ExitFailed:
-			outcome = "failed"
-		default:
-		}
-		r.list = append(r.list, hostResult{host, outcome, message})
+		r.list = append(r.list, hostResult{host, outcomeOf(code), message})
 		return
 	}
 	out := r.app.stdout

@@ -33,7 +33,7 @@ func (s source) commentOf(typ reflect.Type, field string) string {
 func readSource(t *testing.T) source {
 	t.Helper()
 	s := source{comments: map[string]string{}, values: map[string][]word{}}
-	for _, dir := range []string{"engine", "engine/etcdfacts", "engine/kubefacts", "engine/event", "engine/resource", "engine/journal", "engine/report/tables", "engine/etcd", "engine/etcd/membership", "engine/etcd/restore", "engine/content/mirror", "engine/rules"} {
+	for _, dir := range []string{"engine", "engine/etcdfacts", "engine/kubefacts", "engine/event", "engine/resource", "engine/journal", "engine/report/tables", "engine/etcd", "engine/etcd/membership", "engine/etcd/restore", "engine/content/mirror", "engine/rules", "cmd/holdfast"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -81,6 +81,10 @@ func (d *document) addError(p syntax.FieldPath, format string, args ...any) {
 	d.report.AddError(d.ignitionPlace(p), format, args...)
 }
 
+func (d *document) addExplanation(p syntax.FieldPath, e syntax.Explanation) {
+	d.report.AddExplanation(d.ignitionPlace(p), e)
+}
+
 func (d *document) addWarning(p syntax.FieldPath, format string, args ...any) {
 	d.report.AddWarning(d.ignitionPlace(p), format, args...)
 }

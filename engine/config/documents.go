@@ -261,16 +261,16 @@ func (d *document) reportButaneFinding(f butane.Finding) {
 			place.Line, place.Column = k.Line, k.Column
 		}
 	}
-	text := f.Advice
+	explained := syntax.Explanation{Text: f.Advice}
 	switch {
 	case f.Unknown:
-		text = butane.ExplainUnknownField(d.source.StringField("variant"), f.Path)
-	case text == "":
-		text = ignition.ExplainMessage(f.Message)
+		explained.Text = butane.ExplainUnknownField(d.source.StringField("variant"), f.Path)
+	case f.Advice == "":
+		explained = ignition.ExplainMessage(f.Message)
 	}
 	if f.Warning && !f.Unknown {
-		d.report.AddWarning(place, "%s", text)
+		d.report.AddWarning(place, "%s", explained.Text)
 		return
 	}
-	d.report.AddError(place, "%s", text)
+	d.report.AddExplanation(place, explained)
 }

@@ -60,7 +60,7 @@ func (d *document) readIgnition(n *syntax.Node) bool {
 	d.reportIgnitionFindings(findings)
 	if err != nil {
 		if len(d.report.Errors) == before && !findings.IsFatal() {
-			d.addError(nil, "%s", syntax.UnknownProblem)
+			d.addExplanation(nil, syntax.VagueExplanation())
 		}
 		// The latest version has all fields of older versions. Decoding the text as
 		// this version lets the checks below report the problems of those fields as
@@ -84,11 +84,11 @@ func (d *document) reportIgnitionFindings(findings report.Report) {
 			// decodeResource reports it, with the scheme.
 		case e.Message == errors.ErrModeSpecialBits.Error(), e.Message == errors.ErrFileIllegalMode.Error():
 			// Ignition only warns, but such a mode has no effect or an unexpected one.
-			d.addError(p, "%s", cmp.Or(d.octalAdvice(p), ignition.ExplainMessage(e.Message)))
+			d.addExplanation(p, cmp.Or(syntax.Explanation{Text: d.octalAdvice(p)}, ignition.ExplainMessage(e.Message)))
 		case e.Kind.IsFatal():
-			d.addError(p, "%s", ignition.ExplainMessage(e.Message))
+			d.addExplanation(p, ignition.ExplainMessage(e.Message))
 		default:
-			d.addWarning(p, "%s", ignition.ExplainMessage(e.Message))
+			d.addWarning(p, "%s", ignition.ExplainMessage(e.Message).Text)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func checkMerged(merged types.Config, known places, all *syntax.Problems) {
 	findings.Merge(ignition.ValidateFiles(merged, ignition.LatestVersion))
 	for _, e := range findings.Entries {
 		if e.Kind.IsFatal() {
-			all.AddError(known.pathPlace(merged, pathOf(e.Context)), "%s", ignition.ExplainMessage(e.Message))
+			all.AddExplanation(known.pathPlace(merged, pathOf(e.Context)), ignition.ExplainMessage(e.Message))
 		}
 	}
 }

@@ -53,7 +53,7 @@ func FuzzFiles(f *testing.F) {
 		want, got := map[string]bool{}, map[string]bool{}
 		for _, e := range whole.Entries {
 			if e.Kind.IsFatal() || e.Message == library.ErrModeSpecialBits.Error() {
-				text := ignition.ExplainMessage(e.Message)
+				text := ignition.ExplainMessage(e.Message).Text
 				if e.Message == library.ErrModeSpecialBits.Error() || e.Message == library.ErrFileIllegalMode.Error() {
 					text = cmp.Or(d.octalAdvice(pathOf(e.Context)), text)
 				}

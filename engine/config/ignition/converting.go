@@ -66,7 +66,7 @@ func Convert(text []byte) (Converted, []ConversionProblem) {
 	if err != nil {
 		problems := []ConversionProblem{}
 		for _, e := range findings.Entries {
-			if text := ExplainMessage(e.Message); text != syntax.UnknownProblem {
+			if text, ok := translateMessage(e.Message); ok {
 				problems = append(problems, ConversionProblem{Text: "has a mistake and is not converted: an entry " + text})
 			}
 		}

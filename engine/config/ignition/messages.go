@@ -12,24 +12,31 @@ import (
 // ExplainMessage translates a message of the Ignition or Butane library into a
 // text that names the problem and, where it can, the correction. It hides unknown messages,
 // because some of them quote the document, which may contain secrets.
-func ExplainMessage(message string) string {
+func ExplainMessage(message string) syntax.Explanation {
+	if text, ok := translateMessage(message); ok {
+		return syntax.Explanation{Text: text}
+	}
+	return syntax.VagueExplanation()
+}
+
+func translateMessage(message string) (text string, ok bool) {
 	for _, w := range translations {
 		if w.err.Error() == message {
-			return w.text
+			return w.text, true
 		}
 	}
 	if text, ok := butane.Explain(message); ok {
-		return text
+		return text, true
 	}
 	switch {
 	case strings.HasPrefix(message, "unused key "):
-		return "is not a field of Butane's specification; correct its name or remove it"
+		return "is not a field of Butane's specification; correct its name or remove it", true
 	case strings.HasPrefix(message, "invalid unit content"):
-		return "is not a systemd unit file; it needs [Section] lines with NAME=VALUE below them"
+		return "is not a systemd unit file; it needs [Section] lines with NAME=VALUE below them", true
 	case strings.Contains(message, "has no install section"), strings.Contains(message, "doesn't have Install section"):
-		return "is enabled, but it or its template has no [Install] section, so that enabling it does nothing; add the section there"
+		return "is enabled, but it or its template has no [Install] section, so that enabling it does nothing; add the section there", true
 	}
-	return syntax.UnknownProblem
+	return "", false
 }
 
 type translation struct {

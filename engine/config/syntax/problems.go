@@ -13,6 +13,7 @@ import (
 type Problem struct {
 	Place resource.SourcePosition
 	Text  string // cause and next step; never a value of the document
+	Vague bool   // Text names no cause; another problem of the same place replaces it
 }
 
 // String formats the problem as FILE:LINE:COLUMN: PATH: TEXT.
@@ -49,12 +50,28 @@ func (p *Problems) silencePlace(at resource.SourcePosition) {
 // warnings.
 const maxProblems = 10_000
 
+// Explanation replaces a message of a library.
+type Explanation struct {
+	Text  string // cause and next step; never a value of the document
+	Vague bool   // Text names no cause, because the message has no translation
+}
+
+// VagueExplanation returns the explanation of a message that has no translation.
+func VagueExplanation() Explanation {
+	return Explanation{Text: "is not valid; compare it with the specification of Ignition or Butane", Vague: true}
+}
+
 // AddError adds an error unless its place is silenced.
 func (p *Problems) AddError(at resource.SourcePosition, format string, args ...any) {
+	p.AddExplanation(at, Explanation{Text: fmt.Sprintf(format, args...)})
+}
+
+// AddExplanation adds an error that a library has found, unless its place is silenced.
+func (p *Problems) AddExplanation(at resource.SourcePosition, e Explanation) {
 	if place := (resource.SourcePosition{File: at.File, Line: at.Line, Column: at.Column}); len(p.Errors) >= maxProblems || p.silenced[place] {
 		return
 	}
-	p.Errors = append(p.Errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
+	p.Errors = append(p.Errors, Problem{Place: at, Text: e.Text, Vague: e.Vague})
 }
 
 // AddWarning adds a warning.
@@ -96,10 +113,7 @@ func sortProblems(list Errors) Errors {
 	list = slices.CompactFunc(list, func(a, b Problem) bool { return a == b })
 	known := map[resource.SourcePosition]bool{}
 	for _, p := range list {
-		known[p.Place] = known[p.Place] || p.Text != UnknownProblem
+		known[p.Place] = known[p.Place] || !p.Vague
 	}
-	return slices.DeleteFunc(list, func(p Problem) bool { return p.Text == UnknownProblem && known[p.Place] })
+	return slices.DeleteFunc(list, func(p Problem) bool { return p.Vague && known[p.Place] })
 }
-
-// UnknownProblem replaces messages that have no translation.
-const UnknownProblem = "is not valid; compare it with the specification of Ignition or Butane"
