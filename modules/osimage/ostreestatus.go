@@ -55,6 +55,10 @@ fi`},
 }
 
 var (
+	// statusScript has functions that read the text of "ostree admin status" on the host.
+	//
+	//go:embed sh/status.sh
+	statusScript string
 	//go:embed sh/askstatus.sh
 	askStatusScript string
 	//go:embed sh/finalizefailure.sh

@@ -31,7 +31,7 @@ func softRebootProbe() engine.Command {
 	slices.Sort(folders)
 	return engine.Command{Name: "soft reboot", Script: hostscript.Assign([][2]string{
 		{"parts", strings.Join(parts, "|")}, {"folders", strings.Join(slices.Compact(folders), "|")},
-	}) + softRebootScript}
+	}) + statusScript + softRebootScript}
 }
 
 // readSoftReboot adds the output of softreboot.sh to the facts. The deployments are

@@ -26,7 +26,7 @@ const (
 // variables in front.
 var (
 	//go:embed sh/lib.sh
-	libScript string
+	libOnlyScript string
 	//go:embed sh/bootspace.sh
 	bootSpaceScript string
 	//go:embed sh/stage.sh
@@ -72,6 +72,9 @@ var (
 	//go:embed sh/bootcback.sh
 	bootcBackScript string
 )
+
+// libScript is shared by all scripts of steps.
+var libScript = statusScript + libOnlyScript
 
 // These are the texts of the scripts of steps. shareStageFunctions, shareOrder and
 // shareRollbackJob return those that have another part for each tool or check.

@@ -12,7 +12,7 @@ import (
 var stagedEtcdScript string
 
 func stagedEtcdProbe() engine.Command {
-	return engine.Command{Name: "staged etcd", Script: hostscript.AskVersionScript + stagedEtcdScript}
+	return engine.Command{Name: "staged etcd", Script: hostscript.AskVersionScript + statusScript + stagedEtcdScript}
 }
 
 // readStagedEtcd adds the version of etcd in the staged deployment to the facts. The version is

@@ -3,34 +3,22 @@
 # tools). It sets index, osname and version (COMMIT.SERIAL) of the previous OS, or sets
 # them to nothing if the host no longer has that OS. It needs: previous (commit).
 read_deployments() {
-	booted='' first='' marked='' index='' osname='' version=''
+	booted='' first='' marked='' index='' previousname='' version=''
 	n=-1
-	status=$(ostree admin status)
-	while IFS= read -r line; do
-		case $line in
-		'* '[!\ ]* | '  '[!\ ]*) ;;
-		*) continue ;;
-		esac
-		name=${line#??}
-		id=${name#* }
-		name=${name%% *}
-		id=${id%% *}
-		n=$((n + 1))
-		case $line in
-		*' (finalization locked)'* | *' (staged)'*) continue ;;
-		esac
-		first=${first:-${id%.*}}
-		case $line in
-		'*'*)
-			booted=${id%.*}
-			continue
-			;;
-		*' (rollback)'*) marked=${id%.*} ;;
-		esac
-		if [ "${id%.*}" = "$previous" ] && [ -z "$index" ]; then
-			index=$n osname=$name version=$id
-		fi
-	done <<END
-$status
-END
+	read_status note_deployment
+	osname=$previousname
+}
+
+note_deployment() {
+	n=$((n + 1))
+	if is_staged; then return 0; fi
+	first=${first:-${id%.*}}
+	if [ -n "$running" ]; then
+		booted=${id%.*}
+		return 0
+	fi
+	case $marks in *' (rollback)'*) marked=${id%.*} ;; esac
+	if [ "${id%.*}" = "$previous" ] && [ -z "$index" ]; then
+		index=$n previousname=$osname version=$id
+	fi
 }

@@ -10,19 +10,13 @@ kexec=yes ours='' problem=''
 # read_running sets staged to COMMIT.SERIAL of the running deployment.
 read_running() {
 	staged=''
-	status=$(ostree admin status) || return 1
-	while IFS= read -r line; do
-		case $line in
-		'* '[!\ ]*) ;;
-		*) continue ;;
-		esac
-		line=${line%% (*}
-		staged=${line##* }
-		break
-	done <<END
-$status
-END
-	[ -n "$staged" ]
+	read_status note_running && [ -n "$staged" ]
+}
+
+note_running() {
+	[ -n "$running" ] || return 0
+	staged=$id
+	return 1
 }
 
 # finalize_now makes the staged deployment the default of the boot loader. From here on a power cut boots the new OS.

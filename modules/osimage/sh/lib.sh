@@ -16,28 +16,18 @@ refuse_changed() {
 
 # read_staged sets staged to COMMIT.SERIAL of the staged deployment, or to nothing, and locked
 # to yes or no. It asks ostree with every driver, because rpm-ostree does not report a
-# lock that is only in the deployment. Lines of deployments begin in the first two
-# columns, all other lines further right.
+# lock that is only in the deployment.
 read_staged() {
 	staged='' locked=''
-	status=$(ostree admin status)
-	while IFS= read -r line; do
-		case $line in
-		'* '[!\ ]* | '  '[!\ ]*) ;;
-		*) continue ;;
-		esac
-		case $line in
-		*' (finalization locked)'*) locked=yes ;;
-		*' (staged)'*) locked=no ;;
-		*) continue ;;
-		esac
-		line=${line%% (*}
-		staged=${line##* }
-		break
-	done <<END
-$status
-END
+	read_status note_staged
 	if [ "$locked" = no ] && [ -e "$lockfile" ]; then locked=yes; fi
+}
+
+note_staged() {
+	is_staged || return 0
+	staged=$id locked=no
+	case $marks in *' (finalization locked)'*) locked=yes ;; esac
+	return 1
 }
 
 # commit_is_os reports whether a commit is the OS with that digest: the digest is the commit,

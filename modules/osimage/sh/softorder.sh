@@ -12,18 +12,12 @@ is_root_prepared() { [ -e "$nextroot/usr/lib/os-release" ] || [ -e "$nextroot/et
 # soft reboot.
 is_staged_target() {
 	target=''
-	status=$(ostree admin status)
-	while IFS= read -r line; do
-		case $line in
-		'* '[!\ ]*' (soft-reboot)'* | '  '[!\ ]*' (soft-reboot)'*) ;;
-		*) continue ;;
-		esac
-		line=${line%% (*}
-		target=$target${line##* }
-	done <<END
-$status
-END
+	read_status note_target
 	[ "$target" = "$staged" ] && is_root_prepared
+}
+
+note_target() {
+	case $marks in *' (soft-reboot)'*) target=$target$id ;; esac
 }
 
 prepare_target() { problem=$(timeout 60 ostree admin prepare-soft-reboot 0 2>&1); } # the deployment is the first, staged or finalized

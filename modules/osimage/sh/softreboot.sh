@@ -15,22 +15,14 @@ if [ -e /sys/kernel/kexec_loaded ] && command -v kexec >/dev/null; then compared
 [ -n "$compared" ] || exit 0
 [ -e /run/ostree/staged-deployment ] || exit 0
 booted='' staged=''
-status=$(ostree admin status)
-while IFS= read -r line; do
-	case $line in
-	'* '[!\ ]*) mark=booted ;;
-	'  '[!\ ]*' (finalization locked)'* | '  '[!\ ]*' (staged)'*) mark=staged ;;
-	*) continue ;;
-	esac
-	line=${line#? }
-	id=${line#* }
-	case $mark in
-	booted) booted=${booted:-${id%%.*}} ;;
-	staged) staged=${staged:-${id%%.*}} ;;
-	esac
-done <<END
-$status
-END
+note_commits() {
+	if [ -n "$running" ]; then
+		booted=${booted:-${id%%.*}}
+	elif is_staged; then
+		staged=${staged:-${id%%.*}}
+	fi
+}
+read_status note_commits
 [ -n "$booted" ] && [ -n "$staged" ] || exit 0
 # list_folders prints one line for each entry of folders of a tree, with its checksums, and then "whole" if all of them are
 # there: ostree ends at a folder that is missing.

@@ -12,18 +12,11 @@ for word in $(systemctl show --property=ExecStart 'etcd*.service'); do
 done
 [ -n "$path" ] || exit 0
 root=''
-status=$(ostree admin status)
-while IFS= read -r line; do
-	case $line in
-	'  '[!\ ]*' (finalization locked)'* | '  '[!\ ]*' (staged)'*) ;;
-	*) continue ;;
-	esac
-	line=${line#  }
-	id=${line#* }
-	root=/ostree/deploy/${line%% *}/deploy/${id%% *}
-	break
-done <<END
-$status
-END
+note_root() {
+	is_staged || return 0
+	root=/ostree/deploy/$osname/deploy/$id
+	return 1
+}
+read_status note_root
 [ -n "$root" ] && [ -x "$root$path" ] || exit 0
 ask_version setpriv --no-new-privs chroot --userspec=65534:65534 --groups=65534 "$root" "$path" --version
