@@ -9,4 +9,5 @@ const (
 	ScriptActionFailed = 78 // an action failed; the record has it
 	ScriptCannot       = 79 // the host refused the change; nothing was changed
 	ScriptHalfDone     = 80 // the script failed in the middle, and could not undo all of it
+	ScriptOldProcess   = 81 // a service that survived a soft reboot runs from a deployment that would go; nothing was done
 )

@@ -1,14 +1,28 @@
 package hostscript
 
 import (
-	_ "embed" // embeds the script
+	_ "embed" // embeds scripts
 	"strings"
 
 	"holdfast/engine"
 )
 
-//go:embed sh/restartsurvivors.sh
-var restartSurvivorsText string
+var (
+	//go:embed sh/survivors.sh
+	survivorsText string
+	//go:embed sh/restartsurvivors.sh
+	restartSurvivorsText string
+)
+
+// SurvivorsScript returns the script that defines functions for the services that holdfast lets survive soft reboots.
+// Every script that stages, finalizes or removes a deployment calls check_survivors right before that. It ends the script
+// with ScriptOldProcess if a service runs from a deployment that may go.
+func SurvivorsScript() string {
+	return Assign([][2]string{{"unitdir", UnitDir}, {"survivordropins", strings.Join(survivorDropins(), " ")}}) + survivorsText
+}
+
+// survivorDropins lists the names of the drop-ins with which a service survives.
+func survivorDropins() []string { return []string{SettingsDropin} }
 
 // RestartSurvivorsScript returns a script that restarts services which have survived a soft reboot, under the hold of
 // the run.
@@ -17,5 +31,5 @@ func RestartSurvivorsScript(owner engine.HoldOwner, r engine.RestartSurvivors) s
 	if r.Always {
 		always = "yes"
 	}
-	return "set -eu\n" + Assign([][2]string{{"units", strings.Join(r.Units, " ")}, {"always", always}}) + CheckHoldSnippet(owner).String() + restartSurvivorsText
+	return "set -eu\n" + Assign([][2]string{{"units", strings.Join(r.Units, " ")}, {"always", always}}) + CheckHoldSnippet(owner).String() + SurvivorsScript() + restartSurvivorsText
 }

@@ -177,6 +177,8 @@ func (p *Ports) scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 		hostscript.ScriptChanged: {Kind: engine.ChangedFailure, Cause: "the host is not as planned any more; nothing was done"},
 		hostscript.ScriptNoSpace: {Kind: engine.FullFailure, Cause: "too little free space; nothing was done"},
 		hostscript.ScriptCannot:  {Kind: engine.CannotFailure, Cause: "the host refused the change; nothing was changed"},
+
+		hostscript.ScriptOldProcess: {Kind: engine.ChangedFailure, Cause: "a service runs from a deployment that would go; nothing was done"},
 	}
 	f, ok := causes[reply.Code]
 	if !ok {

@@ -54,7 +54,7 @@ func (observer) Probe(d engine.Desired) []engine.Command {
 		{Name: "starts", Script: hostscript.Assign([][2]string{{"holdfile", engine.HoldPath}}) + startsScript},
 		{Name: "inhibitors", Script: inhibitorsScript},
 		{Name: "reboot kinds", Script: rebootKindsScript},
-		{Name: "survivors", Script: hostscript.Assign([][2]string{{"unitdir", hostscript.UnitDir}, {"dropin", hostscript.SettingsDropin}}) + survivorsScript},
+		{Name: "survivors", Script: hostscript.SurvivorsScript() + survivorsScript},
 	}, memoryProbe(d.VersionCommand)...)
 }
 

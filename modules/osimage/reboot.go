@@ -23,7 +23,7 @@ const (
 const timeOrder = "read -r asked rest </proc/uptime\n"
 
 var (
-	finalizeOrderText = shareOrder(hostscript.CheckBootScript() + bootSpaceScript + finalizeScript)
+	finalizeOrderText = shareOrder(hostscript.CheckBootScript() + bootSpaceScript + hostscript.SurvivorsScript() + finalizeScript)
 	plainOrderText    = shareOrder(hostscript.CheckBootScript() + plainRebootScript)
 	rollbackOrderText = shareOrder(deploymentsScript + rollbackScript)
 )

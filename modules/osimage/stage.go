@@ -79,17 +79,21 @@ var libScript = statusScript + libOnlyScript
 // These are the texts of the scripts of steps. shareStageFunctions, shareOrder and
 // shareRollbackJob return those that have another part for each tool or check.
 var (
-	stageText     = engine.ShareText(libScript + bootSpaceScript + stageScript)
-	jobText       = engine.ShareText(jobScript)
+	stageText     = engine.ShareText(libScript + bootSpaceScript + hostscript.SurvivorsScript() + stageScript)
+	jobText       = engine.ShareText(hostscript.SurvivorsScript() + jobScript)
 	syncText      = engine.ShareText(syncScript)
-	rebootJobText = engine.ShareText(libScript + hostscript.BootIDScript + rebootScript)
+	rebootJobText = shareRebootJob("")
 
-	softRebootJobText  = engine.ShareText(libScript + softOrderScript + hostscript.BootIDScript + rebootScript)
-	kexecRebootJobText = engine.ShareText(libScript + kexecOrderScript + hostscript.BootIDScript + rebootScript)
+	softRebootJobText  = shareRebootJob(softOrderScript)
+	kexecRebootJobText = shareRebootJob(kexecOrderScript)
 )
 
 func shareStageFunctions(tool string) *engine.SharedText {
 	return engine.ShareText(libScript + tool + governorScript + ioLimitScript)
+}
+
+func shareRebootJob(kind string) *engine.SharedText {
+	return engine.ShareText(libScript + kind + hostscript.BootIDScript + hostscript.SurvivorsScript() + rebootScript)
 }
 
 func shareOrder(check string) *engine.SharedText {
@@ -97,7 +101,7 @@ func shareOrder(check string) *engine.SharedText {
 }
 
 func shareRollbackJob(tool string) *engine.SharedText {
-	return engine.ShareText(libScript + deploymentsScript + tool + rollbackJobScript + hostscript.BootIDScript + rebootScript)
+	return shareRebootJob(deploymentsScript + tool + rollbackJobScript)
 }
 
 func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {

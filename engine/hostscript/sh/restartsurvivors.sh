@@ -3,7 +3,7 @@
 claim_host "a restart of services"
 for unit in $units; do
 	pid=$(systemctl show --property=MainPID --value -- "$unit" 9>&-)
-	if [ -z "$always" ] && [ "${pid:-0}" != 0 ] && [ "$(stat -Lc %d:%i "/proc/$pid/root/")" = "$(stat -Lc %d:%i /proc/1/root/)" ]; then
+	if [ -z "$always" ] && [ "${pid:-0}" != 0 ] && [ "$(print_root "$pid")" = "$(print_root 1)" ]; then
 		echo "$unit runs from the booted OS"
 		continue
 	fi

@@ -1,6 +1,6 @@
 # Checks that the staged deployment may take effect. If anything differs from the plan,
 # the script ends before it changes anything. It needs: boot (ID of the boot in the
-# plan).
+# plan), and survivors.sh.
 if is_boot_gone; then refuse_changed "finalize: $problem"; fi
 read_staged
 [ -n "$staged" ] || refuse_changed "finalize: nothing is staged"
@@ -8,5 +8,6 @@ has_planned_os || refuse_changed "finalize: $staged is staged, which is not $dig
 has_planned_args || refuse_changed "finalize: $staged is staged with other kernel arguments than planned"
 [ "$locked" = yes ] || refuse_changed "finalize: $staged is not locked any more"
 check_boot finalize
+check_survivors finalize
 # This service works when it is stopped, at shutdown, so it must be running.
 systemctl start ostree-finalize-staged.service || refuse_changed "finalize: ostree-finalize-staged.service does not start"

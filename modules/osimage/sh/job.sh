@@ -1,7 +1,7 @@
 # Runs as the transient unit. It calls the function stage_os of the driver, with options
 # that change kernel arguments. The output goes to the journal, and to a log for a
 # script that waits for the unit of another script. Objects that were pulled stay on
-# disk in any case, so the next staging continues after them.
+# disk in any case, so the next staging continues after them. It needs survivors.sh.
 set -eu
 umask 022
 rm -f "$0" "$work/stage.result" "$work/stage.levers"
@@ -21,6 +21,7 @@ run_stage() {
 		set +e # the subshell sets -e again; in a condition -e would have no effect
 		(
 			set -e
+			check_survivors stage
 			stage_os "$@"
 			keep_locked
 			mark_args

@@ -8,6 +8,7 @@ restore_previous() {
 		return
 		;;
 	esac
+	check_survivors "roll back"
 	copy_origin "/ostree/deploy/$osname/deploy/$version.origin"
 	set -f
 	set --

@@ -1,7 +1,7 @@
 # Runs as the transient unit, which starts after ostree-finalize-staged.service. At
 # shutdown systemd stops the unit before that service, which then finds the deployment
 # unlocked. Without a digest the script changes no deployment. It needs: asked (uptime,
-# in seconds, at which the order to reboot arrived).
+# in seconds, at which the order to reboot arrived), and survivors.sh.
 set -eu
 trap '' HUP TERM # the shutdown that this script orders must not end it halfway
 exec >"$work/finalize.log" 2>&1
@@ -15,6 +15,7 @@ late=$((${up%%.*} - asked))
 	say "reboot: $late s have passed since the order to reboot, and so since etcd was asked; the host does not reboot" >&2
 	exit 76
 }
+if [ -n "$digest" ]; then check_survivors finalize; fi # ostree removes a deployment when it finalizes another
 allow_staged() {
 	locked=no
 	[ -z "$digest" ] || unlock_staged

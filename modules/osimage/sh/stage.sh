@@ -1,6 +1,6 @@
 # Stages the planned OS as a locked deployment. It needs lib.sh and bootspace.sh. A
 # transient unit does the work, and continues if this script or its connection ends. It
-# needs: unit, job (script), sysroot, minfree (bytes), limit (seconds), governed (yes:
+# needs survivors.sh, and: unit, job (script), sysroot, minfree (bytes), limit (seconds), governed (yes:
 # the unit gets its own cgroup, to be frozen in). An OS from the bastion also needs:
 # bastion (its identity), and port, where the bastion answers on 127.0.0.1. The unit
 # runs the command after (without quotes) at its end, even if the unit is killed.
@@ -45,6 +45,7 @@ fi
 if is_unit_busy; then say "waiting for a staging that is under way"; fi
 if await_staged; then report_staged; fi
 check_hold
+check_survivors stage
 
 kib=$(df -Pk "$sysroot" | {
 	read -r _
@@ -82,11 +83,15 @@ systemd-run --quiet --collect --unit="$unit" --description="$about" \
 if await_staged; then report_staged; fi
 check_hold # a person who took the host has stopped the unit
 
+code=$(cat "$result") || code=1
+if [ "$code" = 81 ]; then
+	tail -n 1 "$log" >&2
+	exit 81
+fi
 say "stage: the deployment is not staged; the end of the log of $unit:" >&2
 tail -n 20 "$log" >&2 || :
 case $(tail -n 20 "$log") in
 *'No space left on device'* | *min-free-space*) exit 77 ;;
 esac
-code=$(cat "$result") || code=1
 [ "$code" -ne 0 ] || code=1
 exit "$code"
