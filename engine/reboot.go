@@ -140,6 +140,9 @@ type RebootFacts struct {
 	Composefs    bool         `json:"composefs,omitempty"`     // the root file system is a composefs
 	Ostree       string       `json:"ostree,omitempty"`        // "ostree" and its version, with every driver; "": not known
 	PreparesSoft bool         `json:"prepares_soft,omitempty"` // ostree has prepare-soft-reboot; false also if the inventory does not say that the host has ostree
+	KeepsMounts  bool         `json:"keeps_mounts,omitempty"`  // ostree keeps /sysroot, /var and /boot mounted in a soft reboot into the running OS (ostree 2026.1)
+	KeepsBoot    bool         `json:"keeps_boot,omitempty"`    // a soft reboot into another OS keeps /boot: it has a partition of its own, or ostree is 2025.5
+	ClosesDisk   string       `json:"closes_disk,omitempty"`   // unit that a soft reboot stops, which closes the encrypted disk of the OS; "": none
 	NoOstree     bool         `json:"no_ostree,omitempty"`     // composefs-rs, a backend of bootc, and not ostree, keeps the deployments
 	Kexec        KexecSupport `json:"kexec,omitempty"`         // whether the host can kexec
 

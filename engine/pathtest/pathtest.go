@@ -28,7 +28,7 @@ var tools = strings.Fields(`
 var trapped = strings.Fields(`
 	bootc chgpasswd chpasswd crictl doas etcd etcdctl etcdutl gpasswd groupadd groupdel groupmod halt journalctl kexec
 	kubectl loginctl mount ostree passwd pkexec podman poweroff reboot rpm-ostree run0 runuser setpriv shutdown sshd su sudo
-	systemctl systemd-run umount useradd userdel usermod`)
+	systemctl systemd-escape systemd-run umount useradd userdel usermod`)
 
 // TestShell is the environment variable with a shell, for example bash, that is the sh of all test hosts.
 const TestShell = "HOLDFAST_TEST_SHELL"

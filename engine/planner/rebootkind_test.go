@@ -48,7 +48,7 @@ func TestKindOfReboot(t *testing.T) {
 		in := w.input()
 		host := w.hosts[0].name
 		f := in.Facts[host]
-		f.Reboots = engine.RebootFacts{CountsSoft: true, PreparesSoft: true}
+		f.Reboots = engine.RebootFacts{CountsSoft: true, PreparesSoft: true, KeepsMounts: true, KeepsBoot: true}
 		in.Facts[host] = f
 		d := in.Desired[host]
 		d.OS = &engine.OS{Driver: "ostree"}

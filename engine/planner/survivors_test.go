@@ -48,7 +48,7 @@ func survivorInput(voters int, allowOutage, outdated bool, next string) planner.
 	in.Desired = map[string]engine.Desired{}
 	for _, h := range in.Inventory.Hosts {
 		f := in.Facts[h.Name]
-		f.BootID, f.Reboots = "b", engine.RebootFacts{CountsSoft: true, PreparesSoft: true, Composefs: true}
+		f.BootID, f.Reboots = "b", engine.RebootFacts{CountsSoft: true, PreparesSoft: true, KeepsMounts: true, KeepsBoot: true, Composefs: true}
 		f.Deployments = []engine.Deployment{{Digest: next, Booted: true}}
 		f.Survivors = []engine.Survivor{{Unit: "etcd.service", Survives: true}}
 		if h.Name == "etcd-0" {

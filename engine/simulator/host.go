@@ -233,7 +233,7 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.versionLabel(h.booted), Booted: true}},
 	}
 	if h.traits.canSoftReboot() {
-		f.Reboots = engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true}
+		f.Reboots = engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true, KeepsMounts: true, KeepsBoot: true}
 	}
 	if h.traits.Survives && h.etcd {
 		f.Survivors = []engine.Survivor{{Unit: "etcd.service", Survives: true, Outdated: h.memberOS != h.booted, Deployment: h.memberOS + ".0"}}

@@ -1,6 +1,7 @@
 package osimage
 
 import (
+	"cmp"
 	_ "embed" // embeds softreboot.sh
 	"maps"
 	"path"
@@ -14,8 +15,12 @@ import (
 	"holdfast/engine/textutil"
 )
 
-//go:embed sh/softreboot.sh
-var softRebootScript string
+var (
+	//go:embed sh/disks.sh
+	disksScript string
+	//go:embed sh/softreboot.sh
+	softRebootScript string
+)
 
 // kernelTree has one folder for each kernel of an OS, with its initramfs and its modules.
 const kernelTree = "/usr/lib/modules"
@@ -31,8 +36,11 @@ func softRebootProbe() engine.Command {
 	slices.Sort(folders)
 	return engine.Command{Name: "soft reboot", Script: hostscript.Assign([][2]string{
 		{"parts", strings.Join(parts, "|")}, {"folders", strings.Join(slices.Compact(folders), "|")},
-	}) + statusScript + softRebootScript}
+	}) + disksScript + statusScript + softRebootScript}
 }
+
+// maxUnitName is the longest name of a unit, in bytes (UNIT_NAME_MAX of systemd).
+const maxUnitName = 255
 
 // readSoftReboot adds the output of softreboot.sh to the facts. The deployments are
 // those of the tool of the host.
@@ -43,6 +51,12 @@ func readSoftReboot(o engine.Outputs, f engine.Facts) engine.Facts {
 		switch words := strings.Fields(line); {
 		case len(words) == 1 && words[0] == "prepares":
 			f.Reboots.PreparesSoft = true
+		case len(words) == 1 && words[0] == "keeps-mounts":
+			f.Reboots.KeepsMounts = true
+		case len(words) == 1 && words[0] == "keeps-boot":
+			f.Reboots.KeepsBoot = true
+		case len(words) == 2 && words[0] == "closes" && sums == nil:
+			f.Reboots.ClosesDisk = cmp.Or(f.Reboots.ClosesDisk, textutil.Printable(words[1][:min(len(words[1]), maxUnitName)]))
 		case len(words) == 1 && words[0] == "composefs":
 			f.Reboots.Composefs = true
 		case len(words) == 2 && words[0] == "commit":

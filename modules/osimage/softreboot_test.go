@@ -1,6 +1,9 @@
 package osimage
 
 import (
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,6 +90,62 @@ func TestSoftRebootIsNotPossible(t *testing.T) {
 		if f.Reboots.PreparesSoft != c.prepares || f.Reboots.Composefs || f.Staged().Compared || strings.Contains(b.Log(), "ostree ls") || len(f.Problems) > 0 {
 			t.Errorf("%s: %+v, %q, %s", name, f.Reboots, f.Problems, b.Log())
 		}
+	}
+}
+
+// TestSoftRebootOfDisks checks the facts about file systems that a soft reboot would take away. The cases of encrypted disks
+// are those of ostreedev/ostree#3503 and coreos/ignition#2216.
+func TestSoftRebootOfDisks(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	const unit = "systemd-cryptsetup@luks\\x2droot.service"
+	addDisk := func(b *osHost, folder, uuid, name string) {
+		b.Write(folder+"/dm/uuid", uuid+"\n")
+		b.Write(folder+"/dm/name", name+"\n")
+	}
+	linkTo := func(b *osHost, name, target string) {
+		b.Mkdir(path.Dir(name))
+		b.Check(os.Symlink(target, filepath.Join(b.Root, name)))
+	}
+	stacked := func(b *osHost, mount string) { // LVM on LUKS
+		b.Write("proc/self/mountinfo", "22 1 0:30 / / ro shared:1 - overlay composefs ro\n"+mount)
+		addDisk(b, "sys/class/block/dm-1", "LVM-abc", "vg-root")
+		addDisk(b, "sys/dev/block/253:1", "LVM-abc", "vg-root")
+		for _, over := range []string{"sys/class/block/dm-1", "sys/dev/block/253:1"} {
+			addDisk(b, over+"/slaves/dm-0", "CRYPT-LUKS2-1234-luks-root", "luks-root")
+		}
+		b.Write("conflicts/"+unit, "umount.target shutdown.target\n")
+	}
+	const sysroot = "25 22 253:1 / /sysroot rw shared:2 - xfs /dev/mapper/vg-root rw\n"
+	for name, c := range map[string]struct {
+		version string
+		prepare func(*osHost)
+		want    engine.RebootFacts
+	}{
+		"plain":          {"2026.4", func(*osHost) {}, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true}},
+		"older":          {"2025.7", func(*osHost) {}, engine.RebootFacts{KeepsBoot: true}},
+		"2025.10":        {"2025.10", func(*osHost) {}, engine.RebootFacts{KeepsBoot: true}},
+		"no partition":   {"2025.4", func(b *osHost) { linkTo(b, "sysroot/boot/loader", "loader.1") }, engine.RebootFacts{}},
+		"newer without":  {"2025.5", func(b *osHost) { linkTo(b, "sysroot/boot/loader", "loader.1") }, engine.RebootFacts{KeepsBoot: true}},
+		"encrypted":      {"2026.4", func(b *osHost) { stacked(b, sysroot) }, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true, ClosesDisk: unit}},
+		"x-initrd":       {"2026.4", func(b *osHost) { stacked(b, sysroot); b.Write("conflicts/"+unit, "shutdown.target\n") }, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true}},
+		"another volume": {"2026.4", func(b *osHost) { stacked(b, "26 22 253:1 / /var/lib/data rw - xfs /dev/mapper/vg-root rw\n") }, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true}},
+		"a partition": {"2026.4", func(b *osHost) {
+			stacked(b, "25 22 253:3 / /var rw shared:2 - xfs /dev/mapper/raid1 rw\n")
+			b.Write("sys/dev/block/253:1/part3/partition", "3\n")
+			linkTo(b, "sys/dev/block/253:3", "253:1/part3")
+		}, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true, ClosesDisk: unit}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newOSHost(t)
+			b.Write("ostree-version", c.version)
+			c.prepare(b)
+			f := b.gatherFacts(d)
+			got := engine.RebootFacts{KeepsMounts: f.Reboots.KeepsMounts, KeepsBoot: f.Reboots.KeepsBoot, ClosesDisk: f.Reboots.ClosesDisk}
+			if got != c.want || !f.Reboots.PreparesSoft || len(f.Problems) > 0 {
+				t.Errorf("%+v, want %+v; %q", f.Reboots, c.want, f.Problems)
+			}
+		})
 	}
 }
 

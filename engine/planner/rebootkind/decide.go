@@ -136,6 +136,13 @@ func (in Input) findSoftObstacle(bringsOS bool) string {
 		return "a soft reboot is prepared on it already"
 	case f.Reboots.Prepared != "":
 		return "a kernel is loaded on it for a " + string(f.Reboots.Prepared)
+	case f.Reboots.ClosesDisk != "":
+		return f.Reboots.ClosesDisk + " would close the encrypted disk of its OS in a soft reboot; " +
+			"add the option x-initrd.attach to the line of the disk in /etc/crypttab, and run systemctl daemon-reload"
+	case !bringsOS && !f.Reboots.KeepsMounts:
+		return cmp.Or(f.Reboots.Ostree, "its ostree") + " may lose /sysroot, /var or /boot in a soft reboot into the running OS; ostree 2026.1 keeps them"
+	case bringsOS && !f.Reboots.KeepsBoot:
+		return "its /boot is no partition, and " + cmp.Or(f.Reboots.Ostree, "its ostree") + " loses it in a soft reboot; ostree 2025.5 keeps it"
 	case bringsOS && !f.Reboots.Composefs:
 		return "its root file system is no composefs, without which ostree cannot soft reboot into another deployment"
 	}

@@ -20,7 +20,7 @@ const (
 func capable() engine.Facts {
 	return engine.Facts{
 		Tool:    "ostree 2026.4",
-		Reboots: engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true, Kexec: engine.KexecPossible},
+		Reboots: engine.RebootFacts{Systemd: 262, CountsSoft: true, Composefs: true, PreparesSoft: true, KeepsMounts: true, KeepsBoot: true, Kexec: engine.KexecPossible},
 		Deployments: []engine.Deployment{
 			{Digest: nextOS, Staged: true, Locked: true, Compared: true}, {Digest: nowOS, Booted: true},
 		},
@@ -66,10 +66,15 @@ func TestDecide(t *testing.T) {
 		"no composefs, staged": {input(rules.OSImageClass), func(in *Input) {
 			in.Facts.Reboots.Composefs, in.Facts.Deployments[0].Compared = false, false
 		}, engine.FullReboot, "no composefs"},
-		"no version":  {input("other files"), func(in *Input) { in.Facts.Reboots = engine.RebootFacts{} }, engine.FullReboot, "systemd is not known"},
-		"no os block": {input("other files"), func(in *Input) { in.OS = nil }, engine.FullReboot, "no os block"},
-		"rpm-ostree":  {input("os image"), func(in *Input) { in.OS.Driver = "rpm-ostree" }, engine.SoftReboot, "the new OS has the kernel that runs"},
-		"bootc":       {input("os image"), func(in *Input) { in.OS.Driver = "bootc" }, engine.SoftReboot, "the new OS has the kernel that runs"},
+		"encrypted":        {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.ClosesDisk = "systemd-cryptsetup@luks.service" }, engine.FullReboot, "systemd-cryptsetup@luks.service would close the encrypted disk of its OS in a soft reboot; add the option x-initrd.attach"},
+		"encrypted, files": {input("other files"), func(in *Input) { in.Facts.Reboots.ClosesDisk = "systemd-cryptsetup@luks.service" }, engine.FullReboot, "would close the encrypted disk"},
+		"ostree 2025.7":    {input("other files"), func(in *Input) { in.Facts.Reboots.Ostree, in.Facts.Reboots.KeepsMounts = "ostree 2025.7", false }, engine.FullReboot, "ostree 2025.7 may lose /sysroot, /var or /boot in a soft reboot into the running OS; ostree 2026.1 keeps them"},
+		"2025.7, staged":   {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.KeepsMounts = false }, engine.SoftReboot, ""},
+		"no partition":     {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.Ostree, in.Facts.Reboots.KeepsBoot = "ostree 2025.4", false }, engine.FullReboot, "its /boot is no partition, and ostree 2025.4 loses it in a soft reboot; ostree 2025.5 keeps it"},
+		"no version":       {input("other files"), func(in *Input) { in.Facts.Reboots = engine.RebootFacts{} }, engine.FullReboot, "systemd is not known"},
+		"no os block":      {input("other files"), func(in *Input) { in.OS = nil }, engine.FullReboot, "no os block"},
+		"rpm-ostree":       {input("os image"), func(in *Input) { in.OS.Driver = "rpm-ostree" }, engine.SoftReboot, "the new OS has the kernel that runs"},
+		"bootc":            {input("os image"), func(in *Input) { in.OS.Driver = "bootc" }, engine.SoftReboot, "the new OS has the kernel that runs"},
 		"bootc refuses": {input("os image"), func(in *Input) {
 			in.OS.Driver, in.Facts.Deployments[0].NoSoftTarget = "bootc", true
 		}, engine.FullReboot, "bootc does not report that the host can soft reboot"},
@@ -257,7 +262,10 @@ func drawInput(t *rapid.T) Input {
 		}
 	}
 	in.Allowed.Kexec = rapid.SampledFrom([]engine.KexecMode{engine.NeverKexec, engine.AutoKexec}).Draw(t, "kexec")
-	in.Facts.Reboots = engine.RebootFacts{CountsSoft: often("counts"), Composefs: often("composefs"), PreparesSoft: often("prepares"), NoOstree: !often("ostree"), Kexec: engine.KexecPossible, Systemd: 262}
+	in.Facts.Reboots = engine.RebootFacts{CountsSoft: often("counts"), Composefs: often("composefs"), PreparesSoft: often("prepares"), KeepsMounts: often("keeps mounts"), KeepsBoot: often("keeps boot"), NoOstree: !often("ostree"), Kexec: engine.KexecPossible, Systemd: 262}
+	if !often("open disk") {
+		in.Facts.Reboots.ClosesDisk = "systemd-cryptsetup@root.service"
+	}
 	if !often("can kexec") {
 		in.Facts.Reboots.Kexec = rapid.SampledFrom([]engine.KexecSupport{"", engine.KexecLockdown, engine.KexecNoTool}).Draw(t, "support")
 	}
@@ -335,7 +343,7 @@ func TestLaws(t *testing.T) {
 			}
 		}
 		r := in.Facts.Reboots
-		possible := in.OS != nil && !r.NoOstree && r.CountsSoft && r.PreparesSoft && r.Prepared == "" && (!brings || r.Composefs)
+		possible := in.OS != nil && !r.NoOstree && r.CountsSoft && r.PreparesSoft && r.Prepared == "" && r.ClosesDisk == "" && (brings && r.Composefs && r.KeepsBoot || !brings && r.KeepsMounts)
 		s := in.Facts.Deployments[0]
 		known := brings && s.Staged && s.Locked
 		if known && (!s.Compared || len(s.Differs) > 0 || s.NoSoftTarget) {
