@@ -1,16 +1,13 @@
 package kube
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -31,7 +28,7 @@ const (
 	maxPause    = 10 * time.Second // between two tries, even if the API asks for a longer one
 )
 
-// Client reads one cluster. It reads the kubeconfig at the first request, and again after the API has refused the
+// Client reads one cluster, and drains its nodes. It reads the kubeconfig at the first request, and again after the API has refused the
 // credentials.
 type Client struct {
 	cluster engine.KubernetesCluster
@@ -85,46 +82,34 @@ func (c *Client) forgetLogin() {
 	c.http = nil
 }
 
-// statusError is an answer with a status other than 2xx.
-type statusError struct {
-	code    int
-	message string        // of the Status in its body
-	after   time.Duration // Retry-After; 0: none
+// request is one request to an API.
+type request struct {
+	method string
+	path   string // with its query
+	kind   string // Content-Type of the body
+	body   any    // as JSON; nil: none
 }
 
-// Error returns the status and the message of the API.
-func (e *statusError) Error() string {
-	text := strings.TrimSpace(fmt.Sprintf("%d %s", e.code, http.StatusText(e.code)))
-	if e.message != "" {
-		text += ": " + e.message
-	}
-	return text
-}
-
-// notKubernetesError is an answer that no API of Kubernetes gives.
-type notKubernetesError struct{ found string }
-
-// Error describes the answer.
-func (e *notKubernetesError) Error() string { return "the answer is " + e.found }
-
-// tooLargeError is an answer with more bytes than maxAnswer.
-type tooLargeError struct{}
-
-// Error tells the limit.
-func (tooLargeError) Error() string {
-	return fmt.Sprintf("the answer has more than %d MiB", maxAnswer>>20)
-}
-
-// get decodes the answer to a GET. It tries again while the API is busy, and logs in again once.
+// get decodes the answer to a GET. It tries again while the API is busy.
 func (c *Client) get(ctx context.Context, path string, into any) error {
+	return c.send(ctx, request{method: http.MethodGet, path: path}, into)
+}
+
+// post creates an object. It is not repeated: a refusal of an eviction has the code of a busy API.
+func (c *Client) post(ctx context.Context, path string, body, into any) error {
+	return c.send(ctx, request{http.MethodPost, path, "application/json", body}, into)
+}
+
+// send decodes the answer to a request. It logs in again once, and repeats a GET while the API is busy.
+func (c *Client) send(ctx context.Context, r request, into any) error {
 	loggedIn := false
 	for try := 1; ; try++ {
-		err := c.getOnce(ctx, path, into)
+		err := c.sendOnce(ctx, r, into)
 		var status *statusError
 		if !errors.As(err, &status) {
 			return err
 		}
-		busy := status.code == http.StatusTooManyRequests || status.code >= http.StatusInternalServerError
+		busy := r.method == http.MethodGet && (status.code == http.StatusTooManyRequests || status.code >= http.StatusInternalServerError)
 		switch {
 		case status.code == http.StatusUnauthorized && !loggedIn: // a token may have been replaced
 			loggedIn = true
@@ -137,18 +122,17 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	}
 }
 
-func (c *Client) getOnce(ctx context.Context, path string, into any) error {
+func (c *Client) sendOnce(ctx context.Context, r request, into any) error {
 	client, server, problem := c.open(ctx)
 	if problem != nil {
 		return problem
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, fmt.Errorf("no answer within %s", requestTime))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+path, http.NoBody)
+	req, err := newHTTPRequest(ctx, server, r)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Accept", "application/json")
 	res, err := client.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -176,102 +160,22 @@ func (c *Client) getOnce(ctx context.Context, path string, into any) error {
 	}
 }
 
-// decodeError tells a connection that broke from an answer that is not of Kubernetes.
-func decodeError(err error) error {
-	var syntax *json.SyntaxError
-	var wrong *json.UnmarshalTypeError
-	var when *time.ParseError
-	if errors.As(err, &syntax) || errors.As(err, &wrong) || errors.As(err, &when) {
-		return &notKubernetesError{"not as expected: " + errorText(err)}
+func newHTTPRequest(ctx context.Context, server string, r request) (*http.Request, error) {
+	body := io.Reader(http.NoBody)
+	if r.body != nil {
+		text, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(text)
 	}
-	return err
-}
-
-func contentType(res *http.Response) string {
-	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	req, err := http.NewRequestWithContext(ctx, r.method, server+r.path, body)
 	if err != nil {
-		return res.Header.Get("Content-Type")
+		return nil, err
 	}
-	return kind
-}
-
-// readStatus makes an error of an answer. An answer that has no Status is of another program: a proxy, or a page to log in.
-func readStatus(res *http.Response, body io.Reader) error {
-	const maxStatus = 64 << 10
-	var status struct {
-		Kind    string `json:"kind"`
-		Message string `json:"message"`
+	req.Header.Set("Accept", "application/json")
+	if r.kind != "" {
+		req.Header.Set("Content-Type", r.kind)
 	}
-	text, _ := io.ReadAll(io.LimitReader(body, maxStatus)) // the code tells enough
-	after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
-	e := &statusError{code: res.StatusCode, after: time.Duration(max(0, min(after, 3600))) * time.Second}
-	if json.Unmarshal(text, &status) == nil && status.Kind == "Status" {
-		e.message = shortenText(status.Message)
-	} else if e.code < http.StatusUnauthorized || contentType(res) == "text/html" && e.code < http.StatusInternalServerError {
-		return &notKubernetesError{fmt.Sprintf("%d %s, of type %s", e.code, http.StatusText(e.code), strconv.Quote(shortenText(contentType(res))))}
-	}
-	return e
-}
-
-// describeError returns the problem of a request that failed.
-func (c *Client) describeError(doing string, err error) *kubefacts.Problem {
-	var problem *kubefacts.Problem
-	if errors.As(err, &problem) {
-		return problem
-	}
-	kind, hint := classifyError(err)
-	var status *statusError
-	if errors.As(err, &status) {
-		kind, hint = classifyStatus(status.code)
-	}
-	return problemAt(c.cluster, "kubeconfig", kubefacts.Problem{Kind: kind, Cause: fmt.Sprintf("%s: %s", doing, errorText(withoutURL(err))), Hint: hint})
-}
-
-func classifyStatus(code int) (kubefacts.ProblemKind, string) {
-	switch {
-	case code == http.StatusUnauthorized:
-		return kubefacts.Unauthorized, "renew the token or the certificate of the user in the kubeconfig"
-	case code == http.StatusForbidden:
-		return kubefacts.Forbidden, "give the user the role of docs/kubernetes.md; an API that has just started also answers so, until it is ready"
-	case code == http.StatusTooManyRequests:
-		return kubefacts.TooManyRequests, "try again later: the API limits its clients"
-	case code == http.StatusGone:
-		return kubefacts.ListExpired, "try again: the API forgot the list before its last page"
-	case code >= http.StatusInternalServerError:
-		return kubefacts.ServerError, "find out whether the API server has its etcd"
-	}
-	return kubefacts.NotKubernetes, "find out whether the server in the kubeconfig is an API of Kubernetes"
-}
-
-func classifyError(err error) (kubefacts.ProblemKind, string) {
-	var foreign *notKubernetesError
-	var unverified *tls.CertificateVerificationError
-	var authority x509.UnknownAuthorityError
-	var name x509.HostnameError
-	var record tls.RecordHeaderError
-	switch {
-	case errors.As(err, &tooLargeError{}):
-		return kubefacts.TooLarge, "find out whether the server in the kubeconfig is an API of Kubernetes"
-	case errors.As(err, &foreign), errors.As(err, &record):
-		return kubefacts.NotKubernetes, "find out whether the server in the kubeconfig is an API of Kubernetes: a proxy or a page to log in may answer instead"
-	case errors.As(err, &unverified), errors.As(err, &authority), errors.As(err, &name):
-		return kubefacts.ServerUntrusted, "compare certificate-authority in the kubeconfig, and the clock of the bastion, with the certificate of the server"
-	case errors.As(err, &endlessListError{}):
-		return kubefacts.ListEndless, "find out whether the server in the kubeconfig is an API of Kubernetes"
-	}
-	return kubefacts.Unreachable, "find out whether the API server runs, and whether the bastion reaches it"
-}
-
-// withoutURL removes the URL that net/http puts before each cause: it is long, and the operator knows the cluster.
-func withoutURL(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op
-	}
-	type unwrapper interface{ Unwrap() error }
-	var timeout net.Error
-	if u, ok := err.(unwrapper); ok && errors.As(err, &timeout) && u.Unwrap() != nil { //nolint:errorlint // only the outermost *url.Error
-		return u.Unwrap()
-	}
-	return err
+	return req, nil
 }

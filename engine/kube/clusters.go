@@ -66,6 +66,37 @@ func (c Clusters) ReadNode(ctx context.Context, cluster, node string) (kubefacts
 	return c.clients[cluster].ReadNode(ctx, node)
 }
 
+// Cordon is Client.Cordon.
+func (c Clusters) Cordon(ctx context.Context, cluster, node, by string) (kubefacts.Node, *kubefacts.Problem) {
+	return c.clients[cluster].Cordon(ctx, node, by)
+}
+
+// Uncordon is Client.Uncordon.
+func (c Clusters) Uncordon(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem) {
+	return c.clients[cluster].Uncordon(ctx, node)
+}
+
+// Evict is Client.Evict.
+func (c Clusters) Evict(ctx context.Context, cluster string, r kubefacts.EvictionRequest) kubefacts.Eviction {
+	return c.clients[cluster].Evict(ctx, r)
+}
+
+// TakeLease is Client.TakeLease.
+func (c Clusters) TakeLease(ctx context.Context, cluster string, r kubefacts.LeaseRequest) (kubefacts.LeaseAnswer, kubefacts.Lease, *kubefacts.Problem) {
+	return c.clients[cluster].TakeLease(ctx, r)
+}
+
+// ReleaseLease is Client.ReleaseLease.
+func (c Clusters) ReleaseLease(ctx context.Context, cluster, node string) *kubefacts.Problem {
+	return c.clients[cluster].ReleaseLease(ctx, node)
+}
+
+// FindMissingRights asks the APIs of clusters for the rights that a drain needs, and returns those that the user lacks. An
+// API that does not tell counts as one that gives all rights: another problem of it names the cause.
+func (c Clusters) FindMissingRights(ctx context.Context, names []string) map[string][]kubefacts.Right {
+	return readSideBySide(c, names, func(_ string, client *Client) []kubefacts.Right { return client.FindMissingRights(ctx) })
+}
+
 // CheckFiles reads the kubeconfig of each cluster, and the files that it names. It connects to nothing.
 func (c Clusters) CheckFiles() []*kubefacts.Problem {
 	var problems []*kubefacts.Problem

@@ -163,11 +163,9 @@ func checkCertificate(c engine.KubernetesCluster, data []byte, now time.Time) *k
 	return nil
 }
 
-// problemAt adds the position of an argument of the cluster to the next step.
+// problemAt adds the position of an argument of the cluster.
 func problemAt(c engine.KubernetesCluster, argument string, p kubefacts.Problem) *kubefacts.Problem {
-	if at := c.Position(argument); at != "" {
-		p.Hint += " (" + at + ")"
-	}
+	p.Position = c.Position(argument)
 	return &p
 }
 

@@ -11,12 +11,13 @@ import (
 type metadata struct {
 	Name              string     `json:"name"`
 	UID               string     `json:"uid"`
+	ResourceVersion   string     `json:"resourceVersion"`
 	DeletionTimestamp *time.Time `json:"deletionTimestamp"`
 }
 
 // wireNode has the fields of a Node that holdfast reads.
 type wireNode struct {
-	Metadata metadata `json:"metadata"`
+	Metadata labelled `json:"metadata"`
 	Spec     struct {
 		Unschedulable bool `json:"unschedulable"`
 		Taints        []struct {
@@ -48,7 +49,8 @@ const maxOfNode = 64
 func (n wireNode) facts() kubefacts.Node {
 	f := kubefacts.Node{
 		Name: shortenText(n.Metadata.Name), UID: shortenText(n.Metadata.UID), Cordoned: n.Spec.Unschedulable, Deleted: n.Metadata.DeletionTimestamp != nil,
-		BootID: shortenText(n.Status.NodeInfo.BootID), KubeletVersion: shortenText(n.Status.NodeInfo.KubeletVersion), NotReady: "it has no condition Ready",
+		CordonedBy: shortenText(n.Metadata.Annotations[CordonAnnotation]),
+		BootID:     shortenText(n.Status.NodeInfo.BootID), KubeletVersion: shortenText(n.Status.NodeInfo.KubeletVersion), NotReady: "it has no condition Ready",
 	}
 	for _, t := range n.Spec.Taints[:min(len(n.Spec.Taints), maxOfNode)] {
 		f.Taints = append(f.Taints, kubefacts.Taint{Key: shortenText(t.Key), Value: shortenText(t.Value), Effect: shortenText(t.Effect)})
@@ -77,6 +79,7 @@ type wireLease struct {
 	Spec     struct {
 		HolderIdentity       string    `json:"holderIdentity"`
 		LeaseDurationSeconds int32     `json:"leaseDurationSeconds"`
+		AcquireTime          time.Time `json:"acquireTime"`
 		RenewTime            time.Time `json:"renewTime"`
 		LeaseTransitions     int       `json:"leaseTransitions"`
 	} `json:"spec"`
@@ -151,7 +154,7 @@ type wirePod struct {
 
 func (p wirePod) facts() kubefacts.Pod {
 	f := kubefacts.Pod{
-		Namespace: shortenText(p.Metadata.Namespace), Name: shortenText(p.Metadata.Name), Labels: p.Metadata.Labels,
+		UID: shortenText(p.Metadata.UID), Namespace: shortenText(p.Metadata.Namespace), Name: shortenText(p.Metadata.Name), Labels: p.Metadata.Labels,
 		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed", Terminating: p.Metadata.DeletionTimestamp != nil,
 		Pending: p.Status.Phase == "Pending",
 	}

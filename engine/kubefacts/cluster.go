@@ -26,6 +26,7 @@ type Node struct {
 	Ready          bool     // its condition Ready is True
 	NotReady       string   // why it is not Ready
 	Cordoned       bool     // spec.unschedulable
+	CordonedBy     string   // run of holdfast that has cordoned it; "": none
 	Taints         []Taint
 	BootID         string // boot of the kernel when the node last reported it, without soft reboots
 	KubeletVersion string

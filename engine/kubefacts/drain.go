@@ -8,6 +8,7 @@ import (
 
 // Pod is a pod on a node.
 type Pod struct {
+	UID         string // a pod of the same name with another UID is another pod
 	Namespace   string
 	Name        string
 	Labels      map[string]string
@@ -144,7 +145,7 @@ var obstacleKinds = []ObstacleKind{BudgetImpossible, TwoBudgets, BudgetExhausted
 func (w Workload) Forecast(host string, n NodeState) DrainForecast {
 	f := DrainForecast{Host: host, Cluster: n.Cluster, Node: n.Node}
 	if w.Problem != nil {
-		f.Problem = w.Problem.Error()
+		f.Problem = w.Problem.Text()
 		return f
 	}
 	type finding struct {

@@ -2,13 +2,29 @@ package kubefacts
 
 // Problem is the reason why an API of Kubernetes did not tell its facts.
 type Problem struct {
-	Kind  ProblemKind `json:"kind"`
-	Cause string      `json:"cause"` // a sentence
-	Hint  string      `json:"hint"`  // the next step
+	Kind     ProblemKind `json:"kind"`
+	Position string      `json:"position,omitempty"` // FILE:LINE:COLUMN in the inventory; "": not known
+	Cause    string      `json:"cause"`              // a sentence
+	Hint     string      `json:"hint"`               // the next step
 }
 
-// Error returns the cause and the next step.
-func (p *Problem) Error() string { return p.Cause + "; " + p.Hint }
+// Error returns the cause and the next step, after the position.
+func (p *Problem) Error() string { return p.TextOf("") }
+
+// Text returns the cause and the next step, for the middle of a line.
+func (p *Problem) Text() string { return p.Cause + "; " + p.Hint }
+
+// TextOf returns the cause and the next step for a subject. As in all messages, the position is at the beginning.
+func (p *Problem) TextOf(subject string) string {
+	text := p.Text()
+	if subject != "" {
+		text = subject + ": " + text
+	}
+	if p.Position != "" {
+		text = p.Position + ": " + text
+	}
+	return text
+}
 
 // ProblemKind is the kind of a problem with an API.
 type ProblemKind string

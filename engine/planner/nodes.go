@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -92,10 +91,10 @@ func (in Input) warnOfNodes(s surveyResult) []string {
 	for _, name := range KubernetesConcerned(in.Inventory) {
 		c := in.Kubernetes[name]
 		if c.Problem != nil {
-			warnings = append(warnings, fmt.Sprintf("Kubernetes cluster %s: %s; no budget counts its nodes", name, c.Problem.Error()))
+			warnings = append(warnings, c.Problem.TextOf("Kubernetes cluster "+name)+"; no budget counts its nodes")
 		}
 		for _, p := range c.Warnings {
-			warnings = append(warnings, fmt.Sprintf("Kubernetes cluster %s: %s", name, p.Error()))
+			warnings = append(warnings, p.TextOf("Kubernetes cluster "+name))
 		}
 	}
 	var groups textutil.Groups[string, string]

@@ -40,7 +40,7 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 		n, problem := w.Nodes.ReadNode(ctx, want.Cluster, want.Node)
 		switch {
 		case problem != nil:
-			return problem.Error(), nil
+			return problem.Text(), nil
 		case n.Deleted:
 			return "", nil // a person deletes it: nobody waits for it
 		case !n.Ready:

@@ -1,5 +1,6 @@
-// Package kubetest has a fake API server of Kubernetes for tests: it serves lists of objects that tests set, in pages.
-// It is not Kubernetes: it checks and changes nothing by itself.
+// Package kubetest has a fake API server of Kubernetes for tests: it serves lists of objects that tests set, in pages. It cordons
+// nodes, evicts pods and keeps leases, with the answers that were recorded of kube-apiserver 1.37.2: it enforces UIDs, resource
+// versions, PodDisruptionBudgets and rights. It is not Kubernetes: it has no controllers, and checks no objects.
 package kubetest
 
 import (
@@ -38,12 +39,16 @@ type Server struct {
 	lists    map[string][]Object
 	answers  map[string]http.HandlerFunc
 	requests []string
+	rights   map[Right]bool // that requests needed so far
+	denied   map[Right]bool
+	writes   int
+	onEvict  func(pod Object)
 }
 
 // Start starts a server without objects. It ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{lists: map[string][]Object{Nodes: nil, Pods: nil, Budgets: nil, Leases: nil}, answers: map[string]http.HandlerFunc{}}
+	s := &Server{lists: map[string][]Object{Nodes: nil, Pods: nil, Budgets: nil, Leases: nil}, answers: map[string]http.HandlerFunc{}, rights: map[Right]bool{}, denied: map[Right]bool{}}
 	s.Server = httptest.NewTLSServer(s)
 	s.Config.ErrorLog = nil
 	t.Cleanup(s.Close)
@@ -100,19 +105,38 @@ contexts:
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.RequestURI())
-	answer, objects, known := s.answers[r.URL.Path], s.lists[r.URL.Path], s.hasPath(r.URL.Path)
+	answer := s.answers[r.URL.Path]
 	s.mu.Unlock()
-	switch {
-	case answer != nil:
+	if answer != nil {
 		answer(w, r)
-	case r.Header.Get("Authorization") != "Bearer "+Token:
+		return
+	}
+	if r.Header.Get("Authorization") != "Bearer "+Token {
 		Refuse(w, http.StatusUnauthorized, "Unauthorized")
-	case !known:
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	right := rightOf(r)
+	if right.Resource != "" {
+		s.rights[right] = true
+	}
+	objects, listed := s.lists[r.URL.Path]
+	switch {
+	case s.denied[right]:
+		refuse(w, refusal{code: http.StatusForbidden, reason: "Forbidden", message: fmt.Sprintf("User %q cannot %s resource %q in API group %q", "holdfast", right.Verb, right.Resource, right.Group)})
+	case listed && r.Method == http.MethodGet:
+		s.removeEnded(r.URL.Path)
+		servePage(w, r, objects)
+	case r.URL.Path == reviews:
+		s.reviewAccess(w, r)
+	case s.serveObject(w, r):
+	case !s.hasPath(r.URL.Path):
 		Refuse(w, http.StatusNotFound, "the server could not find the requested resource")
 	case r.Method != http.MethodGet:
-		Refuse(w, http.StatusMethodNotAllowed, "the fake server changes nothing")
+		Refuse(w, http.StatusMethodNotAllowed, "the fake server does not do this")
 	default:
-		servePage(w, r, objects)
+		servePage(w, r, nil)
 	}
 }
 

@@ -38,10 +38,10 @@ func writeKubernetes(w io.Writer, s engine.Status, style termtext.Style) error {
 	for _, c := range s.Kubernetes {
 		var lines []string
 		if c.Problem != nil {
-			lines = append(lines, style.Red(fmt.Sprintf("Kubernetes cluster %s: %s", c.Name, c.Problem.Error())))
+			lines = append(lines, style.Red(c.Problem.TextOf("Kubernetes cluster "+c.Name)))
 		}
 		for _, p := range c.Warnings {
-			lines = append(lines, style.Yellow(fmt.Sprintf("Kubernetes cluster %s: %s", c.Name, p.Error())))
+			lines = append(lines, style.Yellow(p.TextOf("Kubernetes cluster "+c.Name)))
 		}
 		for _, line := range lines {
 			if _, err := fmt.Fprintln(w, line); err != nil {
