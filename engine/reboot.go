@@ -143,6 +143,7 @@ type RebootFacts struct {
 	KeepsMounts  bool         `json:"keeps_mounts,omitempty"`  // ostree keeps /sysroot, /var and /boot mounted in a soft reboot into the running OS (ostree 2026.1)
 	KeepsBoot    bool         `json:"keeps_boot,omitempty"`    // a soft reboot into another OS keeps /boot: it has a partition of its own, or ostree is 2025.5
 	ClosesDisk   string       `json:"closes_disk,omitempty"`   // unit that a soft reboot stops, which closes the encrypted disk of the OS; "": none
+	RemoteDisk   string       `json:"remote_disk,omitempty"`   // disk of the OS on the network, or the type of its network file system; a soft reboot stops the programs that keep the connection; "": none
 	NoOstree     bool         `json:"no_ostree,omitempty"`     // composefs-rs, a backend of bootc, and not ostree, keeps the deployments
 	Kexec        KexecSupport `json:"kexec,omitempty"`         // whether the host can kexec
 

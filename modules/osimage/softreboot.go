@@ -42,6 +42,8 @@ func softRebootProbe() engine.Command {
 // maxUnitName is the longest name of a unit, in bytes (UNIT_NAME_MAX of systemd).
 const maxUnitName = 255
 
+func cleanName(name string) string { return textutil.Printable(name[:min(len(name), maxUnitName)]) }
+
 // readSoftReboot adds the output of softreboot.sh to the facts. The deployments are
 // those of the tool of the host.
 func readSoftReboot(o engine.Outputs, f engine.Facts) engine.Facts {
@@ -56,7 +58,9 @@ func readSoftReboot(o engine.Outputs, f engine.Facts) engine.Facts {
 		case len(words) == 1 && words[0] == "keeps-boot":
 			f.Reboots.KeepsBoot = true
 		case len(words) == 2 && words[0] == "closes" && sums == nil:
-			f.Reboots.ClosesDisk = cmp.Or(f.Reboots.ClosesDisk, textutil.Printable(words[1][:min(len(words[1]), maxUnitName)]))
+			f.Reboots.ClosesDisk = cmp.Or(f.Reboots.ClosesDisk, cleanName(words[1]))
+		case len(words) == 2 && words[0] == "remote" && sums == nil:
+			f.Reboots.RemoteDisk = cmp.Or(f.Reboots.RemoteDisk, cleanName(words[1]))
 		case len(words) == 1 && words[0] == "composefs":
 			f.Reboots.Composefs = true
 		case len(words) == 2 && words[0] == "commit":

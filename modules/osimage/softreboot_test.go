@@ -129,6 +129,30 @@ func TestSoftRebootOfDisks(t *testing.T) {
 		"encrypted":      {"2026.4", func(b *osHost) { stacked(b, sysroot) }, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true, ClosesDisk: unit}},
 		"x-initrd":       {"2026.4", func(b *osHost) { stacked(b, sysroot); b.Write("conflicts/"+unit, "shutdown.target\n") }, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true}},
 		"another volume": {"2026.4", func(b *osHost) { stacked(b, "26 22 253:1 / /var/lib/data rw - xfs /dev/mapper/vg-root rw\n") }, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true}},
+		"iSCSI": {"2026.4", func(b *osHost) {
+			b.Write("proc/self/mountinfo", "25 22 8:3 / /sysroot rw shared:2 - xfs /dev/sda3 rw\n")
+			b.Write("sys/dev/block/session1/sda/sda3/partition", "3\n")
+			linkTo(b, "sys/dev/block/8:3", "session1/sda/sda3")
+		}, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true, RemoteDisk: "sda"}},
+		"NVMe over TCP": {"2026.4", func(b *osHost) {
+			b.Write("proc/self/mountinfo", "25 22 259:1 / /sysroot rw shared:2 - xfs /dev/nvme0n1p1 rw\n")
+			b.Write("sys/dev/block/subsystem/nvme0n1/nvme0n1p1/partition", "1\n")
+			b.Write("sys/dev/block/subsystem/nvme0/transport", "tcp\n")
+			linkTo(b, "sys/dev/block/259:1", "subsystem/nvme0n1/nvme0n1p1")
+		}, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true, RemoteDisk: "nvme0n1"}},
+		"NVMe": {"2026.4", func(b *osHost) {
+			b.Write("proc/self/mountinfo", "25 22 259:1 / /sysroot rw shared:2 - xfs /dev/nvme0n1 rw\n")
+			b.Write("sys/dev/block/259:1/size", "1\n")
+			b.Write("sys/dev/block/transport", "pcie\n")
+		}, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true}},
+		"NFS": {"2026.4", func(b *osHost) {
+			b.Write("proc/self/mountinfo", "25 22 0:44 / /var rw shared:2 - nfs4 10.0.0.1:/var rw\n")
+		}, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true, RemoteDisk: "nfs4"}},
+		"btrfs": {"2026.4", func(b *osHost) { // /dev/fd is a link on every machine, to a folder of that name
+			b.Write("proc/self/mountinfo", "25 22 0:44 /root /sysroot rw shared:2 - btrfs /dev/fd rw\n")
+			addDisk(b, "sys/class/block/fd", "CRYPT-LUKS2-1234-luks-root", "luks-root")
+			b.Write("conflicts/"+unit, "umount.target\n")
+		}, engine.RebootFacts{KeepsMounts: true, KeepsBoot: true, ClosesDisk: unit}},
 		"a partition": {"2026.4", func(b *osHost) {
 			stacked(b, "25 22 253:3 / /var rw shared:2 - xfs /dev/mapper/raid1 rw\n")
 			b.Write("sys/dev/block/253:1/part3/partition", "3\n")
@@ -141,7 +165,7 @@ func TestSoftRebootOfDisks(t *testing.T) {
 			b.Write("ostree-version", c.version)
 			c.prepare(b)
 			f := b.gatherFacts(d)
-			got := engine.RebootFacts{KeepsMounts: f.Reboots.KeepsMounts, KeepsBoot: f.Reboots.KeepsBoot, ClosesDisk: f.Reboots.ClosesDisk}
+			got := engine.RebootFacts{KeepsMounts: f.Reboots.KeepsMounts, KeepsBoot: f.Reboots.KeepsBoot, ClosesDisk: f.Reboots.ClosesDisk, RemoteDisk: f.Reboots.RemoteDisk}
 			if got != c.want || !f.Reboots.PreparesSoft || len(f.Problems) > 0 {
 				t.Errorf("%+v, want %+v; %q", f.Reboots, c.want, f.Problems)
 			}

@@ -139,6 +139,8 @@ func (in Input) findSoftObstacle(bringsOS bool) string {
 	case f.Reboots.ClosesDisk != "":
 		return f.Reboots.ClosesDisk + " would close the encrypted disk of its OS in a soft reboot; " +
 			"add the option x-initrd.attach to the line of the disk in /etc/crypttab, and run systemctl daemon-reload"
+	case f.Reboots.RemoteDisk != "":
+		return "its OS is on the network (" + f.Reboots.RemoteDisk + "), and a soft reboot may cut the connection"
 	case !bringsOS && !f.Reboots.KeepsMounts:
 		return cmp.Or(f.Reboots.Ostree, "its ostree") + " may lose /sysroot, /var or /boot in a soft reboot into the running OS; ostree 2026.1 keeps them"
 	case bringsOS && !f.Reboots.KeepsBoot:

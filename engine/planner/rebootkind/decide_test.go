@@ -67,6 +67,7 @@ func TestDecide(t *testing.T) {
 			in.Facts.Reboots.Composefs, in.Facts.Deployments[0].Compared = false, false
 		}, engine.FullReboot, "no composefs"},
 		"encrypted":        {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.ClosesDisk = "systemd-cryptsetup@luks.service" }, engine.FullReboot, "systemd-cryptsetup@luks.service would close the encrypted disk of its OS in a soft reboot; add the option x-initrd.attach"},
+		"iSCSI":            {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.RemoteDisk = "sda" }, engine.FullReboot, "its OS is on the network (sda), and a soft reboot may cut the connection"},
 		"encrypted, files": {input("other files"), func(in *Input) { in.Facts.Reboots.ClosesDisk = "systemd-cryptsetup@luks.service" }, engine.FullReboot, "would close the encrypted disk"},
 		"ostree 2025.7":    {input("other files"), func(in *Input) { in.Facts.Reboots.Ostree, in.Facts.Reboots.KeepsMounts = "ostree 2025.7", false }, engine.FullReboot, "ostree 2025.7 may lose /sysroot, /var or /boot in a soft reboot into the running OS; ostree 2026.1 keeps them"},
 		"2025.7, staged":   {input(rules.OSImageClass), func(in *Input) { in.Facts.Reboots.KeepsMounts = false }, engine.SoftReboot, ""},
@@ -266,6 +267,9 @@ func drawInput(t *rapid.T) Input {
 	if !often("open disk") {
 		in.Facts.Reboots.ClosesDisk = "systemd-cryptsetup@root.service"
 	}
+	if !often("own disk") {
+		in.Facts.Reboots.RemoteDisk = "sda"
+	}
 	if !often("can kexec") {
 		in.Facts.Reboots.Kexec = rapid.SampledFrom([]engine.KexecSupport{"", engine.KexecLockdown, engine.KexecNoTool}).Draw(t, "support")
 	}
@@ -343,7 +347,7 @@ func TestLaws(t *testing.T) {
 			}
 		}
 		r := in.Facts.Reboots
-		possible := in.OS != nil && !r.NoOstree && r.CountsSoft && r.PreparesSoft && r.Prepared == "" && r.ClosesDisk == "" && (brings && r.Composefs && r.KeepsBoot || !brings && r.KeepsMounts)
+		possible := in.OS != nil && !r.NoOstree && r.CountsSoft && r.PreparesSoft && r.Prepared == "" && r.ClosesDisk == "" && r.RemoteDisk == "" && (brings && r.Composefs && r.KeepsBoot || !brings && r.KeepsMounts)
 		s := in.Facts.Deployments[0]
 		known := brings && s.Staged && s.Locked
 		if known && (!s.Compared || len(s.Differs) > 0 || s.NoSoftTarget) {

@@ -1,6 +1,7 @@
-# walk_disk looks for encryption in a disk and the disks that it is made of. Arguments: folder of the disk in /sys, depth.
+# walk_disk looks at a disk and the disks that it is made of. Arguments: folder of the disk in /sys, depth.
 walk_disk() {
 	[ "$2" -le 8 ] || return 0
+	if is_remote "$1"; then printf 'remote %s\n' "${real##*/}"; fi
 	if read -r uuid 2>/dev/null <"$1/dm/uuid" && read -r disk <"$1/dm/name"; then
 		case $uuid in CRYPT-*) print_closing "$disk" ;; esac
 	fi
@@ -8,6 +9,18 @@ walk_disk() {
 	for below in "$1"/slaves/*; do
 		[ ! -e "$below" ] || walk_disk "$below" $(($2 + 1))
 	done
+}
+
+# is_remote reports whether a disk is on the network. It sets real. Argument: folder of the disk in /sys.
+is_remote() {
+	real=$(readlink -f -- "$1") || return 1
+	case $real in */session[0-9]*/* | */nbd[0-9]* | */rbd[0-9]* | */drbd[0-9]*) return 0 ;; esac # the first is iSCSI
+	for file in "$real"/../transport "$real"/../nvme*/transport; do
+		if read -r transport 2>/dev/null <"$file"; then
+			case $transport in tcp | rdma) return 0 ;; esac
+		fi
+	done
+	return 1
 }
 
 # print_closing prints the unit of an encrypted disk if systemd stops it when it unmounts. With x-initrd.attach in
@@ -19,27 +32,28 @@ print_closing() {
 	esac
 }
 
-# walk_mounts looks at the disks of the file systems of the OS. A btrfs has no device number of a disk, so its source counts.
+# walk_mounts looks at the file systems of the OS and their disks. A btrfs has no device number of a disk, so its source counts.
 walk_mounts() {
 	while read -r _ _ number _ target rest; do
 		case $target in / | /etc | /usr | /var | /boot | /sysroot) ;; *) continue ;; esac
 		folder=/sys/dev/block/$number
 		if [ ! -e "$folder" ]; then
-			rest=${rest#* - * }
+			rest=${rest#* - }
+			type=${rest%% *}
+			rest=${rest#* }
 			source=${rest%% *}
-			case $source in /dev/*) source=$(readlink -f -- "$source") || continue ;; *) continue ;; esac
+			case $type:$source in
+			nfs*:* | ceph*:* | cifs:* | 9p:*) printf 'remote %s\n' "$type" && continue ;;
+			*:/dev/*) source=$(readlink -f -- "$source") || continue ;;
+			*) continue ;;
+			esac
 			folder=/sys/class/block/${source##*/}
 		fi
 		walk_disk "$folder" 0
 	done </proc/self/mountinfo
 }
 
-# print_closing_units prints "closes UNIT" for the first unit that a soft reboot stops, and that closes an encrypted disk below the
-# file systems of the OS. Nothing opens such a disk again, because the initramfs does not run: the host ends in its emergency shell.
-print_closing_units() {
-	for encrypted in /sys/class/block/dm-*; do
-		[ -e "$encrypted" ] || return 0
-		walk_mounts | head -n 1
-		return 0
-	done
-}
+# print_lost_disks prints "closes UNIT" for units that a soft reboot stops, and that close an encrypted disk below the file systems
+# of the OS, and "remote DISK" for disks and file systems of the OS on the network, whose programs it stops. Nothing opens or connects
+# such a disk again, because the initramfs does not run: the host ends in its emergency shell.
+print_lost_disks() { walk_mounts | sort -u | head -n 8; }
