@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ func upCommand(open opener) *cobra.Command {
 		kind    string
 		suite   suiteFlags
 		disks   []string
+		qemu    []string
 		options lab.Options
 	)
 	cmd := &cobra.Command{
@@ -32,6 +34,7 @@ func upCommand(open opener) *cobra.Command {
 	suite.addTo(cmd)
 	cmd.Flags().StringVar(&options.Size, "size", "4G", "size of each disk")
 	cmd.Flags().StringArrayVar(&disks, "disk", nil, "size of one disk, as HOST=SIZE; can be repeated")
+	cmd.Flags().StringSliceVar(&qemu, "qemu", nil, "hosts that run in qemu, with a kernel of their own; they take minutes to boot")
 	cmd.Flags().DurationVar(&options.Post, "post", 0, "how long the firmware takes before each boot but the first")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		l, release, err := openReserved(open, cmd)
@@ -41,6 +44,9 @@ func upCommand(open opener) *cobra.Command {
 		defer release()
 		s, err := readSpec(args)
 		if err != nil {
+			return err
+		}
+		if err := markQemu(s, qemu); err != nil {
 			return err
 		}
 		if options.Kind = host.Kind(kind); options.Kind != host.OnLoop && options.Kind != host.OnDir {
@@ -70,7 +76,7 @@ type suiteFlags struct {
 }
 
 func (f *suiteFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "suite", string(image.DefaultSuite), "Debian suite of the hosts: bookworm (12), trixie (13) or testing; each has an image of its own")
+	cmd.Flags().StringVar(&f.name, "suite", string(image.DefaultSuite), "Debian suite of the hosts: bookworm (12), trixie (13) or testing; each has an image of its own. trixie-kernel and testing-composefs-kernel are for hosts in qemu")
 	cmd.Flags().BoolVar(&f.composefs, "composefs", false, "mount the root of hosts of testing with composefs, as soft reboots need it")
 }
 
@@ -96,6 +102,17 @@ func readSpec(args []string) (spec.Spec, error) {
 		return spec.Spec{}, fmt.Errorf("read inventory: %w", err)
 	}
 	return spec.Parse(args[0], src)
+}
+
+func markQemu(s spec.Spec, names []string) error {
+	for _, name := range names {
+		i := slices.IndexFunc(s.Hosts, func(h spec.Host) bool { return h.Name == name })
+		if i < 0 {
+			return fmt.Errorf("read flags: --qemu %s is not a host of the inventory", name)
+		}
+		s.Hosts[i].Machine = spec.Qemu
+	}
+	return nil
 }
 
 func parseDisks(flags []string, s spec.Spec) (map[string]string, error) {

@@ -15,6 +15,8 @@ type bootEntry struct {
 	File    string
 	Version int
 	Options string
+	// Linux and Initrd are the paths of the kernel and the initramfs in /boot.
+	Linux, Initrd string
 }
 
 // findDeployment returns the path of the entry's deployment link, which it finds in
@@ -42,6 +44,10 @@ func parseEntry(file, content string) (bootEntry, error) {
 			e.Version = n
 		case "options":
 			e.Options = value
+		case "linux":
+			e.Linux = value
+		case "initrd":
+			e.Initrd = value
 		}
 	}
 	return e, nil

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -15,9 +17,6 @@ import (
 
 //go:embed init.sh
 var initScript []byte
-
-// rebootStatus is the exit status of systemd-nspawn after a reboot of the host.
-const rebootStatus = 133
 
 // nspawnState is the folder of systemd-nspawn for locks and sockets.
 const nspawnState = "/run/systemd/nspawn"
@@ -85,8 +84,41 @@ func (f Folder) writeInitialTree(b boot) error {
 	return nil
 }
 
+// container is a host that is a systemd-nspawn container.
+type container struct {
+	cmd   *exec.Cmd
+	group cgroup
+}
+
+func (c container) wait() int {
+	_ = c.cmd.Wait() // the exit code is enough
+	return c.cmd.ProcessState.ExitCode()
+}
+
+// nspawnTimeout limits how long systemd-nspawn may take to notice that its
+// container has ended, or to start a container that can be killed.
+const nspawnTimeout = 5 * time.Second
+
+// kill ends the container. Then systemd-nspawn cleans up and ends. If it
+// takes longer than nspawnTimeout, kill ends it, too.
+func (c container) kill(since time.Time) {
+	if pid, ok := c.group.findInit(); ok {
+		_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
+	} else if time.Since(since) > nspawnTimeout {
+		_ = c.cmd.Process.Kill()
+	}
+}
+
+// pressPower lets systemd-nspawn send its --kill-signal to the container.
+func (c container) pressPower() error { return c.cmd.Process.Signal(unix.SIGTERM) }
+
+func (c container) setFrozen(frozen bool) error { return c.group.setFrozen(frozen) }
+
 // startContainer makes a time namespace for the container, so that the uptime of the host starts at zero.
-func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exec.Cmd, error) {
+func (m *machine) startContainer(_ context.Context, b boot) (guest, error) {
+	if err := m.writeInitialTree(b); err != nil {
+		return nil, err
+	}
 	boottime, err := clockSeconds(unix.CLOCK_BOOTTIME)
 	if err != nil {
 		return nil, err
@@ -95,12 +127,12 @@ func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exe
 	if err != nil {
 		return nil, err
 	}
-	console, err := os.OpenFile(f.Console(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	console, err := os.OpenFile(m.Console(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open console log: %w", err)
 	}
 	defer func() { _ = console.Close() }()
-	dir, err := os.Open(string(group))
+	dir, err := os.Open(string(m.group))
 	if err != nil {
 		return nil, fmt.Errorf("open control group: %w", err)
 	}
@@ -108,7 +140,7 @@ func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exe
 	args := append([]string{
 		"--time", fmt.Sprintf("--boottime=-%d", boottime), fmt.Sprintf("--monotonic=-%d", monotonic),
 		"systemd-nspawn",
-	}, f.nspawnArgs(c, s, b)...)
+	}, m.nspawnArgs(m.config, m.settings, b)...)
 	cmd := exec.Command("unshare", args...)
 	cmd.Env = append(os.Environ(), "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1")
 	cmd.Stdout, cmd.Stderr = console, console
@@ -116,7 +148,7 @@ func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exe
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start container: %w", err)
 	}
-	return cmd, nil
+	return container{cmd, m.group}, nil
 }
 
 func (f Folder) nspawnArgs(c Config, s Settings, b boot) []string {

@@ -4,7 +4,8 @@
 // ended.
 //
 // A host is a systemd-nspawn container. Its first process runs
-// ostree-prepare-root of the host's own operating system. As on a real machine,
+// ostree-prepare-root of the host's own operating system. Or it is a virtual machine
+// in qemu, with the kernel and the initramfs of its operating system. As on a real machine,
 // the boot loader entries on the disk determine the booted deployment.
 package host
 
@@ -29,6 +30,8 @@ const (
 	OnLoop Kind = "loop"
 	// OnDir is a directory. It shares unchanged files with all other hosts.
 	OnDir Kind = "dir"
+	// OnQemu is a separate ext4 filesystem, too, of a host in qemu.
+	OnQemu Kind = "qemu"
 )
 
 // Config describes a host for its supervisor.

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/sourcegraph/conc"
-	"golang.org/x/sys/unix"
-
 	"holdfast/cmd/holdfast-lab/internal/disk"
 	"holdfast/cmd/holdfast-lab/internal/image"
 )
@@ -26,6 +23,7 @@ type machine struct {
 	group    cgroup
 	throttle *disk.Throttle // nil if the machine cannot slow disks down
 	loop     *disk.Loop     // nil for directory hosts and between boots
+	mounted  bool           // the filesystem of the loop device is mounted
 	requests chan request
 	waiting  []request // answered when this boot has ended
 	frozen   bool
@@ -150,26 +148,27 @@ func (m *machine) runOneBoot(ctx context.Context, fresh []identityFile) (again b
 			return false, err
 		}
 	}
-	if err := m.writeInitialTree(b); err != nil {
-		return false, err
-	}
 	m.logPower(bootEvent, b.entry.File, filepath.Base(b.deployment))
-	cmd, err := m.startContainer(m.config, m.settings, b, m.group)
+	start := m.startContainer
+	if m.config.Kind == OnQemu {
+		start = m.startQemu
+	}
+	g, err := start(ctx, b)
 	if err != nil {
 		return false, err
 	}
 	m.frozen = false
-	code, again := m.serveUntilExit(ctx, cmd)
+	code, again := m.serveUntilExit(ctx, g)
 	m.logPower(ExitEvent, code)
 	return again, nil
 }
 
-func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, again bool) {
+func (m *machine) serveUntilExit(ctx context.Context, g guest) (code int, again bool) {
 	exited := make(chan struct{})
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
-		_ = cmd.Wait() // the exit code is enough
+		code = g.wait()
 		close(exited)
 	})
 	var next Command // command that ends this boot; "": there is none
@@ -179,23 +178,22 @@ func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, 
 	cut := ctx.Done()
 	end := func(c Command) {
 		next, cutAt = c, time.Now()
-		m.killContainer(cmd, cutAt)
+		g.kill(cutAt)
 		kill.Reset(20 * time.Millisecond) // only from now on: many hosts share the processors
 	}
 	for {
 		select {
 		case <-exited:
-			code = cmd.ProcessState.ExitCode()
 			return code, next == Reset || next == "" && code == rebootStatus
 		case <-cut:
 			cut = nil
 			end(Off)
 		case <-kill.C:
 			if next != "" {
-				m.killContainer(cmd, cutAt)
+				g.kill(cutAt)
 			}
 		case r := <-m.requests:
-			if ended := m.handleCommand(ctx, cmd, r); ended != "" {
+			if ended := m.handleCommand(ctx, g, r); ended != "" {
 				end(ended)
 			}
 		}
@@ -205,7 +203,7 @@ func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, 
 // handleCommand carries out a command on a running host. It returns the command
 // if this boot must end because of it. Off and Lossy are answered when the
 // supervisor ends.
-func (m *machine) handleCommand(ctx context.Context, cmd *exec.Cmd, r request) Command {
+func (m *machine) handleCommand(ctx context.Context, g guest, r request) Command {
 	switch r.command {
 	case Off:
 		return Off
@@ -214,19 +212,21 @@ func (m *machine) handleCommand(ctx context.Context, cmd *exec.Cmd, r request) C
 			r.answer <- "a directory host cannot lose unsynced data"
 			return ""
 		}
-		if err := disk.Lose(m.Root()); err != nil {
-			r.answer <- formatResult(err)
-			return ""
+		if m.mounted { // else the host itself has it, and loses it with its power
+			if err := disk.Lose(m.Root()); err != nil {
+				r.answer <- formatResult(err)
+				return ""
+			}
 		}
 		return Off
 	case Reset:
 		m.waiting = append(m.waiting, r)
 		return Reset
 	case Soft:
-		r.answer <- formatResult(cmd.Process.Signal(unix.SIGTERM)) // systemd-nspawn then sends its --kill-signal to the container
+		r.answer <- formatResult(g.pressPower())
 	case Freeze, Thaw:
 		frozen := r.command == Freeze
-		err := m.group.setFrozen(frozen)
+		err := g.setFrozen(frozen)
 		if err == nil {
 			m.frozen = frozen
 		}
@@ -250,20 +250,6 @@ func formatResult(err error) string {
 		return err.Error()
 	}
 	return "ok"
-}
-
-// nspawnTimeout limits how long systemd-nspawn may take to notice that its
-// container has ended, or to start a container that can be killed.
-const nspawnTimeout = 5 * time.Second
-
-// killContainer ends the container. Then systemd-nspawn cleans up and ends. If it
-// takes longer than nspawnTimeout, killContainer kills it.
-func (m *machine) killContainer(cmd *exec.Cmd, since time.Time) {
-	if pid, ok := m.group.findInit(); ok {
-		_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
-	} else if time.Since(since) > nspawnTimeout {
-		_ = cmd.Process.Kill()
-	}
 }
 
 // These words start the lines of the power log.

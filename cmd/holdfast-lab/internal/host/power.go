@@ -41,14 +41,24 @@ func (m *machine) mountDisk() (err error) {
 	if err := errors.Join(m.limitDisk(), disk.Mount(m.loop.Device(), m.Root())); err != nil {
 		return errors.Join(err, m.detachDisk())
 	}
+	m.mounted = true
 	return nil
+}
+
+// unmountRoot closes the filesystem of the host, unless that has happened. The devices stay.
+func (m *machine) unmountRoot() error {
+	if !m.mounted {
+		return nil
+	}
+	m.mounted = false
+	return disk.Unmount(m.loop.Device(), m.Root())
 }
 
 func (m *machine) unmountDisk() error {
 	if m.config.Kind == OnDir {
 		return disk.UnmountBoot(filepath.Join(m.Root(), "boot"))
 	}
-	return errors.Join(disk.Unmount(m.loop.Device(), m.Root()), m.detachDisk())
+	return errors.Join(m.unmountRoot(), m.detachDisk())
 }
 
 // detachDisk removes the limit before it closes the devices. Otherwise the next

@@ -24,7 +24,7 @@ func (s Store) commitFirst(ctx context.Context) error {
 	return s.keepBase()
 }
 
-// keepBase saves the two facts of the first tree that later versions need, and
+// keepBase saves the facts of the first tree that later versions need, and
 // removes the tree.
 func (s Store) keepBase() error {
 	release, err := kernelRelease(s.path("tree"))
@@ -39,6 +39,9 @@ func (s Store) keepBase() error {
 		return err
 	}
 	if err := os.WriteFile(s.path("os-release"), osRelease, 0o644); err != nil {
+		return err
+	}
+	if err := s.keepInitramfs(release); err != nil {
 		return err
 	}
 	return os.RemoveAll(s.path("tree"))
@@ -89,7 +92,9 @@ func (s Store) writeOverlay(over tree, version string, changes Changes) error {
 		"usr/etc/lab-" + version + ".conf": "new default of " + version + "\n",
 	}
 	if !changes.SameKernel {
-		files["usr/lib/modules/"+string(kernel)+"/initramfs.img"] = fakeInitramfs(version)
+		if files["usr/lib/modules/"+string(kernel)+"/initramfs.img"], err = s.initramfsOf(version); err != nil {
+			return err
+		}
 	}
 	for name, content := range files {
 		if err := over.writeFile(name, content, 0o644); err != nil {

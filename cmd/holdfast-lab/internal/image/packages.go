@@ -28,6 +28,18 @@ var searched = []struct{ name, pkg string }{
 	{"mkfs.ext4", "e2fsprogs"},
 }
 
+// emulatorPath is the program of hosts in qemu, of the package qemu-system-x86.
+const emulatorPath = "/usr/bin/qemu-system-x86_64"
+
+// InstallEmulator installs qemu if it is missing. Only hosts in qemu need it.
+func InstallEmulator(ctx context.Context, log func(format string, args ...any)) error {
+	if _, err := os.Stat(emulatorPath); err == nil {
+		return nil
+	}
+	log("install packages: %v", []string{"qemu-system-x86"})
+	return installPackages(ctx, []string{"qemu-system-x86"})
+}
+
 // InstallTools installs the packages that the lab needs and that are missing on
 // this machine.
 func InstallTools(ctx context.Context, log func(format string, args ...any)) error {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Suite is the Debian suite that hosts run, with or without composefs.
+// Suite is the Debian suite that hosts run, with or without composefs, and with or without the modules and the initramfs
+// that a host with a kernel of its own needs.
 type Suite string
 
 // These are the suites that hosts can run, each with its version of ostree when
@@ -19,13 +20,22 @@ const (
 	// TestingComposefs is Testing with composefs, which ostree needs to soft reboot into another deployment.
 	TestingComposefs = Testing + composefsSuffix
 
+	// TrixieKernel and TestingComposefsKernel also boot in qemu, with their own kernel.
+	TrixieKernel           = Trixie + kernelSuffix
+	TestingComposefsKernel = TestingComposefs + kernelSuffix
+
 	DefaultSuite = Trixie
 )
 
-const composefsSuffix = "-composefs"
+const (
+	composefsSuffix = "-composefs"
+	kernelSuffix    = "-kernel"
+)
 
 // Suites lists all suites, the oldest first.
-func Suites() []Suite { return []Suite{Bookworm, Trixie, Testing, TestingComposefs} }
+func Suites() []Suite {
+	return []Suite{Bookworm, Trixie, Testing, TestingComposefs, TrixieKernel, TestingComposefsKernel}
+}
 
 // ParseSuite returns the suite of that name.
 func ParseSuite(name string) (Suite, error) {
@@ -47,10 +57,28 @@ func (s Suite) WithComposefs() (Suite, error) {
 	return "", fmt.Errorf("composefs needs the suite %s, not %s", Testing, s)
 }
 
-func (s Suite) usesComposefs() bool { return strings.HasSuffix(string(s), composefsSuffix) }
+// WithKernel returns the suite with modules, initramfs and kexec-tools, as hosts in qemu need them.
+func (s Suite) WithKernel() (Suite, error) {
+	if s.HasKernel() {
+		return s, nil
+	}
+	if with := s + kernelSuffix; slices.Contains(Suites(), with) {
+		return with, nil
+	}
+	return "", fmt.Errorf("hosts in qemu need the suite %s or %s, not %s", Trixie, TestingComposefs, s)
+}
+
+// HasKernel reports whether hosts of the suite can boot its kernel.
+func (s Suite) HasKernel() bool { return strings.HasSuffix(string(s), kernelSuffix) }
+
+func (s Suite) usesComposefs() bool {
+	return strings.HasSuffix(strings.TrimSuffix(string(s), kernelSuffix), composefsSuffix)
+}
 
 // debian returns the name of the suite in Debian's archive.
-func (s Suite) debian() string { return strings.TrimSuffix(string(s), composefsSuffix) }
+func (s Suite) debian() string {
+	return strings.TrimSuffix(strings.TrimSuffix(string(s), kernelSuffix), composefsSuffix)
+}
 
 // Ref returns the branch that hosts of the suite follow.
 func (s Suite) Ref() string { return "lab/" + s.debian() + "/x86_64" }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -12,13 +13,14 @@ import (
 const included = "linux-image-cloud-amd64,systemd,systemd-sysv,udev,openssh-server,ostree,ostree-boot," +
 	"etcd-server,etcd-client,iproute2,ca-certificates,dbus,sudo,passwd"
 
-// excluded lists patterns of paths that are not unpacked. Hosts are containers on
-// the kernel of the machine that runs the lab, so they need no kernel modules.
-// They also need no hardware database, manuals or translations.
-var excluded = []string{
-	"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*",
-	"/usr/lib/modules/*/kernel/*", "/usr/lib/udev/hwdb.d/*",
-}
+// kernelPackages lists the packages that hosts with a kernel of their own need in addition.
+const kernelPackages = ",dracut,kexec-tools"
+
+// excluded lists patterns of paths that are not unpacked: hosts need no hardware database, manuals or translations.
+var excluded = []string{"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/lib/udev/hwdb.d/*"}
+
+// modulesPattern matches the kernel modules. A host that is a container on the kernel of the machine that runs the lab needs none.
+const modulesPattern = "/usr/lib/modules/*/kernel/*"
 
 func (s Store) bootstrapTree(ctx context.Context) error {
 	_, err := runCommand(ctx, "env", s.bootstrapArgs()...)
@@ -26,13 +28,17 @@ func (s Store) bootstrapTree(ctx context.Context) error {
 }
 
 func (s Store) bootstrapArgs() []string {
+	include, exclude := included, slices.Concat(excluded, []string{modulesPattern})
+	if s.Suite.HasKernel() {
+		include, exclude = included+kernelPackages, excluded
+	}
 	args := []string{
-		"INITRD=No", "mmdebstrap", "--quiet", "--variant=apt", "--include=" + included,
+		"INITRD=No", "mmdebstrap", "--quiet", "--variant=apt", "--include=" + include,
 		// On Ubuntu, apt does not trust Debian's keys, and mmdebstrap finds them by itself only if gpg is installed.
 		// So this option names their file.
 		"--keyring=" + keyring,
 	}
-	for _, pattern := range excluded {
+	for _, pattern := range exclude {
 		args = append(args, "--dpkgopt=path-exclude="+pattern)
 	}
 	// Without this option, apt would refuse a mirror of testing that was not
@@ -46,6 +52,9 @@ func (s Store) shapeTree(ctx context.Context) error {
 	steps := []func(context.Context) error{t.forgetIdentity, t.setUpUsers, t.setUpUnits, t.emptyVar, t.moveKernel, t.linkTopLevel}
 	if s.Suite.usesComposefs() {
 		steps = append(steps, t.useComposefs)
+	}
+	if s.Suite.HasKernel() {
+		steps = append(steps, t.makeInitramfs)
 	}
 	for _, step := range append(steps, t.markVersion) {
 		if err := step(ctx); err != nil {
@@ -134,7 +143,7 @@ func (t tree) setUpUnits(ctx context.Context) error {
 		return err
 	}
 	if err := t.runInside(ctx, "systemctl", "mask", "apt-daily.timer", "apt-daily-upgrade.timer",
-		"dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer", "getty@tty1.service", "console-getty.service",
+		"dpkg-db-backup.timer", "e2scrub_all.timer", "e2scrub_reap.service", "fstrim.timer", "getty@tty1.service", "console-getty.service",
 		"systemd-udev-hwdb-update.service", "ldconfig.service"); err != nil {
 		return err
 	}
@@ -184,14 +193,6 @@ func (t tree) moveKernel(context.Context) error {
 	return t.writeFile(dir+"/initramfs.img", fakeInitramfs(firstVersion), 0o644)
 }
 
-// fakeInitramfs returns a text in place of an initramfs. Hosts are containers on
-// the kernel of the machine that runs the lab, so nothing unpacks an initramfs. But
-// ostree names the boot folder by a checksum of the kernel and the initramfs. The
-// text contains the version, so each version has its own folder.
-func fakeInitramfs(version string) string {
-	return strings.Repeat("initramfs of lab "+version+"\n", 64)
-}
-
 func kernelRelease(root string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "usr/lib/modules/*"))
 	if err != nil {
@@ -236,39 +237,6 @@ const (
 	prepareRootFile = "usr/lib/ostree/prepare-root.conf"
 	prepareRootText = "[sysroot]\nreadonly=true\n"
 )
-
-// shareUnit shares the mounts of a host again after each soft reboot. On a machine, systemd does that by itself; in a
-// container it does not, and then the root that ostree prepares for the next soft reboot does not reach systemd.
-const shareUnit = `[Unit]
-Description=Share the mounts of this host
-DefaultDependencies=no
-Before=local-fs-pre.target
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/usr/bin/mount --make-rshared /
-`
-
-// writableVar lets networkd ask for its folder in /var only when that is writable. After a soft reboot it is not until
-// ostree-remount.service has run.
-const writableVar = "[Unit]\nAfter=ostree-remount.service\n"
-
-func (t tree) useComposefs(context.Context) error {
-	const units = "usr/lib/systemd/system/"
-	if err := t.writeFile(prepareRootFile, prepareRootText+"[composefs]\nenabled=true\n", 0o644); err != nil {
-		return err
-	}
-	if err := t.writeFile(units+"systemd-networkd-persistent-storage.service.d/10-lab.conf", writableVar, 0o644); err != nil {
-		return err
-	}
-	if err := t.writeFile(units+"lab-share-mounts.service", shareUnit, 0o644); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(t.path(units+"sysinit.target.wants"), 0o755); err != nil {
-		return err
-	}
-	return os.Symlink("../lab-share-mounts.service", t.path(units+"sysinit.target.wants/lab-share-mounts.service"))
-}
 
 // markVersion writes the version, empties /dev, and moves /etc to /usr/etc. It
 // must run last, because the tools of the other steps need /etc.

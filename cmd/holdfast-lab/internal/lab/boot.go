@@ -33,7 +33,7 @@ func (h *Host) checkPower(ctx context.Context) error {
 	case host.FailEvent:
 		return fmt.Errorf("its supervisor ended: %s", rest)
 	case host.ExitEvent:
-		return fmt.Errorf("its container ended with status %s; %s", rest, h.consoleTail())
+		return fmt.Errorf("the host ended with status %s; %s", rest, h.consoleTail())
 	}
 	return errors.New("its supervisor ended without a message")
 }

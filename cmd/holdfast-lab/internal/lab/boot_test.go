@@ -22,10 +22,10 @@ func TestWaitUpEndsWithTheHost(t *testing.T) {
 	}{
 		"container": {
 			map[string]string{"power.log": "1000 boot ostree-1.conf v1\n2000 exit 1\n", "console.log": console, "supervisor.log": ""},
-			[]string{"wait for etcd-0: its container ended with status 1", "console.log:", "some line\n", `\x1b[31mostree-prepare-root: exit 1`},
+			[]string{"wait for etcd-0: the host ended with status 1", "console.log:", "some line\n", `\x1b[31mostree-prepare-root: exit 1`},
 		},
 		"container without a console": {
-			map[string]string{"power.log": "2000 exit 1\n"}, []string{"wait for etcd-0: its container ended with status 1", "the console log cannot be read: "},
+			map[string]string{"power.log": "2000 exit 1\n"}, []string{"wait for etcd-0: the host ended with status 1", "the console log cannot be read: "},
 		},
 		"supervisor": {
 			map[string]string{"power.log": "1000 boot ostree-1.conf v1\n2000 exit 133\n", "supervisor.log": "holdfast-lab: no loop device\n"},

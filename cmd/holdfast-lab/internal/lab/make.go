@@ -21,6 +21,9 @@ func (l *Lab) makeHost(ctx context.Context, h *Host) error {
 	}
 	o := l.state.Options
 	config := host.Config{Host: h.Host, Group: string(l.space), Kind: o.Kind, Size: o.Size}
+	if h.Machine == spec.Qemu {
+		config.Kind = host.OnQemu
+	}
 	if size, ok := o.Disks[h.Name]; ok {
 		config.Size = size
 	}

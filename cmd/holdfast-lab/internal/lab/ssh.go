@@ -14,11 +14,16 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/cmd/holdfast-lab/internal/site"
+	"holdfast/cmd/holdfast-lab/internal/spec"
 	"holdfast/engine/clock"
 )
 
-// attemptTimeout limits each attempt to log in while WaitUp waits for a host.
-const attemptTimeout = 3 * time.Second
+// attemptTimeout limits each attempt to log in while WaitUp waits for a host, and qemuAttemptTimeout the same in qemu, whose
+// processor is emulated.
+const (
+	attemptTimeout     = 3 * time.Second
+	qemuAttemptTimeout = 20 * time.Second
+)
 
 // Run runs a shell script on the host as user core, over a new connection. A
 // nonzero exit status is not an error. The exit status is -1 if the connection
@@ -97,8 +102,12 @@ func (h *Host) BootID(ctx context.Context) (string, error) {
 // WaitUp waits until the host answers with a boot ID other than old, which may be
 // empty. It returns early if the host has ended.
 func (h *Host) WaitUp(ctx context.Context, old string) error {
+	limit := attemptTimeout
+	if h.Machine == spec.Qemu {
+		limit = qemuAttemptTimeout
+	}
 	for {
-		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+		attempt, cancel := context.WithTimeout(ctx, limit)
 		id, err := h.BootID(attempt)
 		cancel()
 		if err == nil && id != old {

@@ -28,6 +28,8 @@ const (
 	// upTimeout limits the boot of one host. It is long enough for a busy
 	// machine.
 	upTimeout = 3 * time.Minute
+	// qemuUpTimeout is the same for a host in qemu, whose processor is emulated.
+	qemuUpTimeout = 15 * time.Minute
 )
 
 // Up brings the lab up. It installs and builds missing parts, makes missing
@@ -42,6 +44,11 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	defer unlock()
 	if err := s.Validate(); err != nil {
 		return err
+	}
+	if s.HasQemu() {
+		if o.Suite, err = cmp.Or(o.Suite, image.DefaultSuite).WithKernel(); err != nil {
+			return fmt.Errorf("bring lab up: %w", err)
+		}
 	}
 	if !l.IsUp() {
 		l.setSuite(o.Suite)
@@ -61,6 +68,11 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 func (l *Lab) makeLab(ctx context.Context, s spec.Spec, o Options) error {
 	if err := image.InstallTools(ctx, l.log); err != nil {
 		return err
+	}
+	if s.HasQemu() {
+		if err := image.InstallEmulator(ctx, l.log); err != nil {
+			return err
+		}
 	}
 	if err := l.buildImage(ctx, l.imageStore()); err != nil {
 		return err
@@ -194,7 +206,11 @@ func (l *Lab) bootHost(ctx context.Context, h *Host) error {
 	if err := h.Power(ctx, On); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, upTimeout+l.state.Options.Post)
+	limit := upTimeout
+	if h.Machine == spec.Qemu {
+		limit = qemuUpTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit+l.state.Options.Post)
 	defer cancel()
 	return h.WaitUp(ctx, "")
 }

@@ -36,6 +36,7 @@ type single struct {
 	Pool    string   `hcl:"pool"`
 	Cluster string   `hcl:"etcd_cluster,optional"`
 	Zone    string   `hcl:"zone,optional"`
+	Machine string   `hcl:"machine,optional"`
 	Rest    hcl.Body `hcl:",remain"`
 }
 
@@ -45,6 +46,7 @@ type ranged struct {
 	Pool    string   `hcl:"pool"`
 	Cluster string   `hcl:"etcd_cluster,optional"`
 	Zone    string   `hcl:"zone,optional"`
+	Machine string   `hcl:"machine,optional"`
 	Rest    hcl.Body `hcl:",remain"`
 }
 
@@ -68,7 +70,7 @@ func Parse(name string, src []byte) (Spec, error) {
 func (d document) toSpec() (Spec, error) {
 	var s Spec
 	for _, h := range d.Hosts {
-		s.Hosts = append(s.Hosts, Host{Name: h.Name, Pool: h.Pool, Cluster: h.Cluster, Zone: h.Zone})
+		s.Hosts = append(s.Hosts, Host{Name: h.Name, Pool: h.Pool, Cluster: h.Cluster, Zone: h.Zone, Machine: h.Machine})
 	}
 	for _, r := range d.Ranges {
 		ids, err := expandRange(r.Range)
@@ -76,7 +78,7 @@ func (d document) toSpec() (Spec, error) {
 			return s, fmt.Errorf("hosts %q: %w", r.Name, err)
 		}
 		for _, id := range ids {
-			s.Hosts = append(s.Hosts, Host{Name: r.Name + "-" + id, Pool: r.Pool, Cluster: r.Cluster, Zone: r.Zone})
+			s.Hosts = append(s.Hosts, Host{Name: r.Name + "-" + id, Pool: r.Pool, Cluster: r.Cluster, Zone: r.Zone, Machine: r.Machine})
 		}
 	}
 	for i := range s.Hosts {

@@ -37,7 +37,12 @@ type Host struct {
 	Cluster string `json:"cluster,omitempty"`
 	Zone    string `json:"zone,omitempty"`
 	Index   int    `json:"index"`
+	// Machine is Qemu if the host has a kernel of its own; "" means a container.
+	Machine string `json:"machine,omitempty"`
 }
+
+// Qemu is the machine of a host that runs in qemu.
+const Qemu = "qemu"
 
 // Cluster is one etcd cluster and the names of its members.
 type Cluster struct {
@@ -47,6 +52,11 @@ type Cluster struct {
 
 // Address returns the host's IPv4 address.
 func (h Host) Address() string { return fmt.Sprintf("%s.%d", network, firstHost+h.Index) }
+
+// HasQemu reports whether a host runs in qemu.
+func (s Spec) HasQemu() bool {
+	return slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.Machine == Qemu })
+}
 
 // Host finds a host by name.
 func (s Spec) Host(name string) (Host, bool) {
@@ -98,6 +108,9 @@ func (s Spec) Validate() error {
 			errs = append(errs, fmt.Errorf("check host %q: declared twice", h.Name))
 		}
 		seen[h.Name] = true
+		if h.Machine != "" && h.Machine != Qemu {
+			errs = append(errs, fmt.Errorf("check host %q: machine must be %s, or missing for a container, not %q", h.Name, Qemu, h.Machine))
+		}
 		if _, ok := s.Cluster(h.Cluster); h.Cluster != "" && !ok {
 			errs = append(errs, fmt.Errorf("check host %q: no etcd_cluster %q", h.Name, h.Cluster))
 		}

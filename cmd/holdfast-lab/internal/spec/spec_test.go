@@ -64,6 +64,16 @@ hosts "many" {
 	}
 }
 
+func TestMachines(t *testing.T) {
+	s, err := Parse("x.hcl", []byte("host \"a\" {\n pool = \"p\"\n}\nhosts \"b\" {\n pool = \"p\"\n range = \"0-1\"\n machine = \"qemu\"\n}"))
+	if err != nil || s.Hosts[0].Machine != "" || s.Hosts[2].Machine != Qemu || !s.HasQemu() {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s.Hosts = s.Hosts[:1]; s.HasQemu() {
+		t.Error("a container runs in qemu")
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"no host", ``, "there is none"},
@@ -73,6 +83,7 @@ func TestParseErrors(t *testing.T) {
 		{"name", "host \"A_\" {\n pool = \"p\"\n}", "not a host name"},
 		{"cluster", "host \"a\" {\n pool = \"p\"\n etcd_cluster = \"x\"\n}", `no etcd_cluster "x"`},
 		{"range", "hosts \"a\" {\n pool = \"p\"\n range = \"9-1\"\n}", "is not like"},
+		{"machine", "host \"a\" {\n pool = \"p\"\n machine = \"xen\"\n}", `machine must be qemu, or missing for a container, not "xen"`},
 		{"huge", "hosts \"a\" {\n pool = \"p\"\n range = \"1-999999999\"\n}", "is not like"},
 	} {
 		_, err := Parse("x.hcl", []byte(c.src))
