@@ -81,6 +81,16 @@ func (s KexecSupport) IsKnown() bool {
 	return false
 }
 
+// KernelStarter is the program that has started the kernel of a host.
+type KernelStarter string
+
+// The programs that start a kernel.
+const (
+	StarterUnknown  KernelStarter = ""            // the host does not tell: only kernels of x86 do
+	StartedByKexec  KernelStarter = "kexec"       // the kernel before it, without firmware and boot loader
+	StartedByLoader KernelStarter = "boot-loader" // a boot loader, or the firmware itself
+)
+
 // Reboot is the reboot that a plan orders for a host.
 type Reboot struct {
 	Kind   RebootKind `json:"kind"`   // kind of reboot that is ordered
@@ -146,6 +156,8 @@ type RebootFacts struct {
 	RemoteDisk   string       `json:"remote_disk,omitempty"`   // disk of the OS on the network, or the type of its network file system; a soft reboot stops the programs that keep the connection; "": none
 	NoOstree     bool         `json:"no_ostree,omitempty"`     // composefs-rs, a backend of bootc, and not ostree, keeps the deployments
 	Kexec        KexecSupport `json:"kexec,omitempty"`         // whether the host can kexec
+
+	StartedBy KernelStarter `json:"started_by,omitempty"` // what has started the running kernel; "": not known, as on a host without kexec
 
 	Prepared RebootKind `json:"prepared,omitempty"` // kind of reboot that somebody has prepared, so that systemctl reboot may become this kind; "": none
 }

@@ -66,18 +66,20 @@ func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot) error {
 			left = f.BootID
 			return "the host has not gone down", nil
 		}
-		if want.Kind.SharesKernel() && left != "" && !f.BootID.SharesKernel(left) {
-			w.noteFullReboot()
+		switch {
+		case want.Kind == engine.SoftReboot && left != "" && !f.BootID.SharesKernel(left):
+			w.noteFullReboot("a soft reboot", "it could not soft reboot, or it lost its power")
+		case want.Kind == engine.KexecReboot && f.Reboots.StartedBy == engine.StartedByLoader:
+			w.noteFullReboot("a kexec", "it could not kexec, or it lost its power")
 		}
 		return "", wrongOS(f, want)
 	})
 }
 
-// noteFullReboot warns that the host has rebooted in full, although a soft reboot was planned.
-func (w *hostWait) noteFullReboot() {
-	const reason = "it could not soft reboot, or it lost its power"
+// noteFullReboot warns that the host has rebooted in full, although another reboot was planned.
+func (w *hostWait) noteFullReboot(planned, reason string) {
 	w.noteEvent(event.Event{
-		Type: event.Warned, Host: w.hp.Host, Message: w.hp.Host + ": it has rebooted in full, although a soft reboot was planned: " + reason,
+		Type: event.Warned, Host: w.hp.Host, Message: w.hp.Host + ": it has rebooted in full, although " + planned + " was planned: " + reason,
 		Reboot: &engine.Reboot{Kind: engine.FullReboot, Reason: reason, Chosen: true},
 	})
 }

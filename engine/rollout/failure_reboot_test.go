@@ -202,6 +202,36 @@ func hasSoftRebooted(times int) hostCheck {
 	}
 }
 
+// TestAKexecThatIsAFullOne: the run tells that a host has rebooted in full, although a kexec was planned.
+func TestAKexecThatIsAFullOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		unprepared, powerCut, full bool
+	}{
+		"a kexec":         {},
+		"does not load":   {unprepared: true, full: true},
+		"loses its power": {powerCut: true, full: true},
+	} {
+		failOnErrors(t, runInBubble(t, func() error {
+			inv := simulator.Fleet(0, 1)
+			allowKexecs(&inv)
+			site := newSite(inv)
+			site.Host("worker-0").Change(func(t *simulator.Traits) { t.KexecKind, t.Unprepared = true, c.unprepared })
+			b := site.Bastion("run-1")
+			if c.powerCut {
+				failureWorld{site, b}.doAtStep("worker-0", "wait for boot", site.Host("worker-0").Reset)
+			}
+			applyRun(b, runSerially)
+			told := slices.ContainsFunc(b.Events(), func(e event.Event) bool {
+				return e.Type == event.Warned && e.Host == "worker-0" && e.Reboot != nil && e.Reboot.Kind == engine.FullReboot && strings.HasPrefix(e.Message, "worker-0: it has rebooted in full, although a kexec was planned")
+			})
+			if told != c.full {
+				return fmt.Errorf("%s: the run tells of a full reboot: %v", name, told)
+			}
+			return checkMatching(site.Host("worker-0"))
+		}))
+	}
+}
+
 // TestASoftRebootThatIsAFullOne: the run says that the kernel of a host has booted, although a soft reboot was planned.
 func TestASoftRebootThatIsAFullOne(t *testing.T) {
 	for _, unprepared := range []bool{false, true} {

@@ -30,7 +30,7 @@ type Traits struct {
 	SoftKind   bool          // the host can soft reboot
 	Survives   bool          // the host can soft reboot, and its etcd member runs on meanwhile
 	KexecKind  bool          // the host can kexec
-	Unprepared bool          // the host cannot prepare a soft reboot, and reboots in full instead
+	Unprepared bool          // the host cannot prepare a soft reboot or a kexec, and reboots in full instead
 	Stubborn   bool          // the host refuses to reboot
 	Failing    []string      // units that have failed after a reboot
 	Missing    []string      // units that do not run after a reboot
@@ -67,6 +67,8 @@ type Host struct {
 	soft        int  // number of soft reboots since then
 	goesSoftly  bool // the reboot that was ordered is a soft one
 	keepsKernel bool // the host went down in a soft reboot
+	kexecs      bool // the reboot that was ordered is a kexec
+	starter     engine.KernelStarter
 	since       time.Time
 	goes        time.Time // when the host goes down; zero: never
 	returns     time.Time // when the host comes back; zero: never
@@ -156,7 +158,13 @@ func (h *Host) goDown(at time.Time) {
 	rebooting, wasHealthy := !h.goes.IsZero(), h.hasHealthyMember(at)
 	h.up, h.goes, h.staging, h.probation = false, time.Time{}, "", nil
 	h.lost, h.keepsKernel = at, rebooting && (h.traits.Soft || h.goesSoftly)
-	h.goesSoftly, h.runsOn = false, h.keepsKernel && h.traits.Survives && wasHealthy
+	if !h.keepsKernel {
+		h.starter = engine.StartedByLoader
+		if rebooting && h.kexecs {
+			h.starter = engine.StartedByKexec
+		}
+	}
+	h.kexecs, h.goesSoftly, h.runsOn = false, false, h.keepsKernel && h.traits.Survives && wasHealthy
 	if rebooting && !h.traits.NoReturn {
 		h.returns = at.Add(h.traits.Boot)
 	}
@@ -239,7 +247,7 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 		f.Survivors = []engine.Survivor{{Unit: "etcd.service", Survives: true, Outdated: h.memberOS != h.booted, Deployment: h.memberOS + ".0"}}
 	}
 	if h.traits.KexecKind {
-		f.Reboots.Systemd, f.Reboots.Kexec = 262, engine.KexecPossible
+		f.Reboots.Systemd, f.Reboots.Kexec, f.Reboots.StartedBy = 262, engine.KexecPossible, h.starter
 	}
 	if h.previous != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.versionLabel(h.previous), Rollback: true})

@@ -188,6 +188,7 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	h.site.addToLog("%s reboots %s into %s, %s", o.bastion.ID, h.Name, digest, o.kind)
 	h.reboots = append(h.reboots, digest)
 	h.goes, h.plain = o.now.Add(h.traits.Shutdown), digest == plain
+	h.kexecs = o.kind == engine.KexecReboot && !h.traits.Unprepared
 	h.goesSoftly = o.kind.SharesKernel() && !h.traits.Unprepared && (h.plain || !h.traits.OldOS && laws.SameKernel(digest, h.booted))
 	switch {
 	case h.plain && h.goesSoftly: // what is staged and locked stays so

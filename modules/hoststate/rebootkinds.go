@@ -11,6 +11,22 @@ import (
 //go:embed sh/rebootkinds.sh
 var rebootKindsScript string
 
+// readStarter returns the program that has started the kernel, from the number of the boot loader that a kernel of x86 has
+// got (kernel.bootloader_type): a kexec sets 0xd0.
+func readStarter(number string) engine.KernelStarter {
+	n, err := strconv.ParseUint(number, 10, 32)
+	switch {
+	case err != nil:
+		return engine.StarterUnknown
+	case n>>4 == kexecLoader:
+		return engine.StartedByKexec
+	}
+	return engine.StartedByLoader
+}
+
+// kexecLoader is the number of kexec among the boot loaders, without its version, see Documentation/arch/x86/boot.rst of Linux.
+const kexecLoader = 0xd
+
 // readRebootKinds reads the output of rebootkinds.sh. It ignores lines that are
 // none of the script.
 func readRebootKinds(text string) engine.RebootFacts {
@@ -28,6 +44,8 @@ func readRebootKinds(text string) engine.RebootFacts {
 			r.Prepared = kind
 		case name == "kexec" && support.IsKnown():
 			r.Kexec = support
+		case name == "loader":
+			r.StartedBy = readStarter(value)
 		}
 	}
 	return r

@@ -26,7 +26,16 @@ func TestRebootKinds(t *testing.T) {
 		"kernel loaded": {
 			func(b *moduletest.Box) { b.Write("sys/kernel/kexec_loaded", "1") }, engine.RebootFacts{Systemd: 257, CountsSoft: true, Prepared: engine.KexecReboot, Kexec: engine.KexecPossible},
 		},
-		"no kernel loaded": {func(b *moduletest.Box) { b.Write("sys/kernel/kexec_loaded", "0") }, engine.RebootFacts{Systemd: 257, CountsSoft: true, Kexec: engine.KexecPossible}},
+		"started by a boot loader": {func(b *moduletest.Box) {
+			b.Write("sys/kernel/kexec_loaded", "0")
+			b.Write("proc/sys/kernel/bootloader_type", "176\n")
+		}, engine.RebootFacts{Systemd: 257, CountsSoft: true, Kexec: engine.KexecPossible, StartedBy: engine.StartedByLoader}},
+		"started by a kexec": {func(b *moduletest.Box) {
+			b.Write("sys/kernel/kexec_loaded", "0")
+			b.Write("proc/sys/kernel/bootloader_type", "208\n")
+		}, engine.RebootFacts{Systemd: 257, CountsSoft: true, Kexec: engine.KexecPossible, StartedBy: engine.StartedByKexec}},
+		"a host without kexec": {func(b *moduletest.Box) { b.Write("proc/sys/kernel/bootloader_type", "208\n") }, engine.RebootFacts{Systemd: 257, CountsSoft: true, Kexec: engine.KexecNoKernel}},
+		"no kernel loaded":     {func(b *moduletest.Box) { b.Write("sys/kernel/kexec_loaded", "0") }, engine.RebootFacts{Systemd: 257, CountsSoft: true, Kexec: engine.KexecPossible}},
 	} {
 		b := moduletest.NewBox(t)
 		c.prepare(b)
@@ -34,7 +43,7 @@ func TestRebootKinds(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, f.Reboots, c.want)
 		}
 	}
-	if r := readRebootKinds("systemd x\nprepared full\nprepared soft\nprepared kexec\nsystemd 99999999999\nkexec maybe\n\n"); r != (engine.RebootFacts{Prepared: engine.SoftReboot}) {
+	if r := readRebootKinds("systemd x\nprepared full\nprepared soft\nprepared kexec\nsystemd 99999999999\nkexec maybe\nloader x\n\n"); r != (engine.RebootFacts{Prepared: engine.SoftReboot}) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,5 +1,6 @@
 # Prints what decides about the kind of a reboot: the version of systemd, the kinds that
-# somebody has prepared, and whether the host can kexec. It starts no process. It reads systemd (see the probe of the boot).
+# somebody has prepared, and whether the host can kexec. It starts a process only on a host with
+# kexec: the one that reads which boot loader has started the kernel. It reads systemd (see the probe of the boot).
 case ${systemd-} in
 *Version=*)
 	version=${systemd##*Version=}
@@ -26,3 +27,9 @@ elif ! command -v kexec >/dev/null; then
 	kexec=no-kexec-tools
 fi
 printf 'kexec %s\n' "$kexec"
+case $kexec in
+possible | disabled | lockdown)
+	# cat, because dash would read the first digit
+	if loader=$(cat /proc/sys/kernel/bootloader_type 2>/dev/null); then printf 'loader %s\n' "$loader"; fi
+	;;
+esac
