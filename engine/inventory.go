@@ -135,6 +135,14 @@ type Cluster struct {
 	Managed     *ManagedMembers  `json:"managed,omitempty"`      // manage = true; nil: holdfast does not add or remove its members
 }
 
+// MemberUnit returns the service of etcd on each member.
+func (c Cluster) MemberUnit() string {
+	if c.Managed != nil {
+		return c.Managed.Unit
+	}
+	return "etcd.service"
+}
+
 // ManagedMembers has the settings of the members that holdfast adds to and
 // removes from a cluster.
 type ManagedMembers struct {

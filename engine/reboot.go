@@ -114,9 +114,10 @@ type Reboot struct {
 	// PreparedOS is the digest of the OS that a prepared soft reboot leads into; "": not known.
 	PreparedOS string `json:"prepared_os,omitempty"`
 
-	// Survival is the fate of services that run on during a soft reboot; "": all services stop.
+	// Survival is the fate of the etcd member; "": it stops, or the host has none.
 	Survival  Survival `json:"survival,omitempty"`
-	Survivors []string `json:"survivors,omitempty"` // these services
+	Survivors []string `json:"survivors,omitempty"` // services that run on during the reboot
+	Restarts  []string `json:"restarts,omitempty"`  // those of them that are restarted once the host is back
 }
 
 // RunsMember reports whether the etcd member of the host runs on during the reboot. Its clients on the bastion reach it through

@@ -144,14 +144,6 @@ type Defragment struct {
 	Cluster string `json:"cluster"`
 }
 
-// RestartSurvivors restarts services that have survived a soft reboot, so that they run from the booted deployment.
-type RestartSurvivors struct {
-	Units []string `json:"units"`
-
-	// Always means that a service restarts although it runs from the booted deployment: its configuration has changed.
-	Always bool `json:"always,omitempty"`
-}
-
 // ProveLogin logs in to the host on a new connection, and becomes root there. So it
 // proves that the change before it, which is on probation, has left the account of
 // the run its way in and its way to root. If the login fails, the change is undone
@@ -272,7 +264,7 @@ const (
 	RebootStep  StepKind = "reboot"            // orders the host to reboot
 	BootStep    StepKind = "await-boot"        // waits until the host answers from another boot
 	EtcdStep    StepKind = "await-etcd"        // waits until the host's etcd member is back
-	RestartStep StepKind = "restart-survivors" // restarts services that have survived a soft reboot
+	RestartStep StepKind = "restart-survivors" // restarts the host's etcd member, which has survived a soft reboot
 	DefragStep  StepKind = "defragment"        // defragments the host's etcd member, which does not answer until the step ends
 )
 
@@ -293,7 +285,7 @@ func (s Step) Kind() StepKind {
 		return EtcdStep
 	case s.Do.Defragment != nil:
 		return DefragStep
-	case s.Do.RestartSurvivors != nil:
+	case s.Do.RestartSurvivors != nil && s.Do.RestartSurvivors.Member:
 		return RestartStep
 	}
 	return ""

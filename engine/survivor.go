@@ -2,15 +2,15 @@ package engine
 
 import "strings"
 
-// Survival is the fate of the services of a host that run on during a soft reboot.
+// Survival is the fate of the etcd member of a host in a reboot.
 type Survival string
 
-// The fates of services that run on. The last two do not stop an etcd member, not even for a moment.
+// The fates of a member. The last two do not stop it, not even for a moment.
 const (
-	StopsAtReboot Survival = ""           // no service runs on
-	RestartsAfter Survival = "restarted"  // the services run on, and are restarted under quorum once the host is back
-	KeepsOldOS    Survival = "keeps-os"   // the etcd member keeps running from the deployment before, because its cluster cannot spare it
-	StaysAsItIs   Survival = "unaffected" // the services run on, and no change is about them
+	StopsAtReboot Survival = ""           // the member stops, or the host has none
+	RestartsAfter Survival = "restarted"  // the member runs on, and is restarted under quorum once the host is back
+	KeepsOldOS    Survival = "keeps-os"   // the member keeps running from the deployment before, because its cluster cannot spare it
+	StaysAsItIs   Survival = "unaffected" // the member runs on, and no change is about it
 )
 
 // SparesMember reports whether the etcd member of the host does not stop at all.
@@ -23,6 +23,34 @@ type Survivor struct {
 	Survives   bool   `json:"survives,omitempty"`   // its process survives the next soft reboot
 	Outdated   bool   `json:"outdated,omitempty"`   // its process runs from another deployment than the host
 	Deployment string `json:"deployment,omitempty"` // deployment that it runs from, as the OS tool names it; "": not known
+}
+
+// KeepDropin is the drop-in of a service that a pool keeps running during soft reboots.
+const KeepDropin = "52-holdfast-keep.conf"
+
+// MaxKept is the largest number of services that a pool keeps running.
+const MaxKept = 8
+
+// SurvivalUnitLines and SurvivalServiceLines are the lines of a drop-in with which a service keeps running during a
+// soft reboot, for its sections [Unit] and [Service] (systemd-soft-reboot.service(8), "Resource Pass-through").
+// Every other way to stop the system still stops the service. With mounts of its own, the service keeps the
+// deployment that it runs from.
+const (
+	SurvivalUnitLines = "SurviveFinalKillSignal=yes\nIgnoreOnIsolate=yes\nDefaultDependencies=no\nAfter=basic.target\n" +
+		"Conflicts=reboot.target kexec.target poweroff.target halt.target rescue.target emergency.target\n" +
+		"Before=reboot.target kexec.target poweroff.target halt.target rescue.target emergency.target\n"
+	SurvivalServiceLines = "PrivateMounts=yes\n"
+)
+
+// RestartSurvivors restarts services that have survived a soft reboot, so that they run from the booted deployment.
+type RestartSurvivors struct {
+	Units []string `json:"units"`
+
+	// Member means that one of them is the etcd member of the host.
+	Member bool `json:"member,omitempty"`
+
+	// Always means that a service restarts although it runs from the booted deployment: its configuration has changed.
+	Always bool `json:"always,omitempty"`
 }
 
 // OutdatedSurvivors returns the services that run from another deployment than the host.

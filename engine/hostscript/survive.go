@@ -22,7 +22,7 @@ func SurvivorsScript() string {
 }
 
 // survivorDropins lists the names of the drop-ins with which a service survives.
-func survivorDropins() []string { return []string{SettingsDropin} }
+func survivorDropins() []string { return []string{SettingsDropin, engine.KeepDropin} }
 
 // RestartSurvivorsScript returns a script that restarts services which have survived a soft reboot, under the hold of
 // the run.

@@ -22,6 +22,7 @@ func (b *builder) checkInventory() {
 	kubernetesReader{b}.checkUnused()
 	b.checkRetired()
 	b.checkDerivedURLs()
+	keepReader{b}.checkMembers()
 	for _, block := range b.root.childBlocks("etcd_cluster") {
 		switch n, at := members[block.label], describePosition(block.at); {
 		case n > 7:

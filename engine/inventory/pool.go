@@ -25,6 +25,7 @@ func (b *builder) readPool(n *node) {
 	p = b.readRollout(r, p)
 	if reboot := n.childBlock("reboot"); reboot != nil {
 		p.Reboot = b.readReboot(reboot)
+		p.Configs = append(p.Configs, keepReader{b}.readKeep(reboot, p)...)
 	}
 	if d := n.childBlock("drain"); d != nil {
 		dr := b.newReader(d)

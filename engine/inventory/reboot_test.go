@@ -37,3 +37,40 @@ func TestRebootBlock(t *testing.T) {
 		}
 	}
 }
+
+// TestKeep checks the document with the drop-ins of the services that a pool keeps, and where a mistake is.
+func TestKeep(t *testing.T) {
+	inv, err := load(t, "site \"s\" {}\npool \"p\" {\nreboot {\nsoft = \"auto\"\nkeep = [\"app.service\", \"web@1.service\"]\n}\n}\n")
+	if err != nil || len(inv.Inventory.Pools[0].Configs) != 1 {
+		t.Fatalf("%v, %v", inv.Inventory.Pools, err)
+	}
+	text := inv.Inventory.Pools[0].Configs[0].Text
+	for _, want := range []string{`"name":"app.service"`, `"name":"web@1.service"`, `"52-holdfast-keep.conf"`, `[Unit]\nSurviveFinalKillSignal=yes\nIgnoreOnIsolate=yes`, `[Service]\nPrivateMounts=yes`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	member := "host \"a\" {\naddress = \"192.0.2.1\"\npool = \"p\"\netcd_cluster = \"main\"\n}\nhost \"b\" {\naddress = \"192.0.2.2\"\npool = \"p\"\netcd_cluster = \"main\"\n}\n"
+	for text, c := range map[string]struct{ rest, want string }{
+		`keep = ["app"]`:                               {"", `site/a.hcl:5:9: "app" is not the name of a service: write it with its ending`},
+		`keep = ["app.service", "app@.service"]`:       {"", `site/a.hcl:5:24: "app@.service" is not the name of a service`},
+		`keep = ["a b.service"]`:                       {"", `site/a.hcl:5:9: "a b.service" is not the name`},
+		`keep = ["../a.service"]`:                      {"", `site/a.hcl:5:9: "../a.service" is not the name`},
+		`keep = ["a.service", "a.service"]`:            {"", `site/a.hcl:5:22: keep names a.service twice: remove one`},
+		`keep = "a.service"`:                           {"", `site/a.hcl:5:8: `},
+		`keep = [for i in range(9) : "a${i}.service"]`: {"", `site/a.hcl:5:8: keep names 9 services: name at most 8`},
+		`keep = ["x.service", "etcd.service"]`:         {member + "etcd_cluster \"main\" {}\n", `site/a.hcl:5:22: etcd.service runs the etcd member of a, whose restarts need the quorum of cluster main: remove it, and set manage = true and survive_soft_reboots = true in etcd_cluster "main"`},
+		`keep = ["db.service"]`:                        {member + "etcd_cluster \"main\" {\nmanage = true\nunit = \"db.service\"\n}\n", `site/a.hcl:5:9: db.service runs the etcd member of a`},
+	} {
+		_, err := load(t, "site \"s\" {}\npool \"p\" {\nreboot {\nsoft = \"auto\"\n"+text+"\n}\n}\n"+c.rest)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "the etcd member of") > 1 {
+			t.Errorf("%s: %v, want %s", text, err, c.want)
+		}
+	}
+	if _, err := load(t, "site \"s\" {}\npool \"p\" {\nreboot {\nkeep = [\"a.service\"]\n}\n}\n"); err == nil || !strings.Contains(err.Error(), `site/a.hcl:4:8: keep has no effect with soft = "never": remove it, or set soft = "auto"`) {
+		t.Errorf("never: %v", err)
+	}
+	if _, err := load(t, "site \"s\" {}\npool \"p\" {\nreboot {\nsoft = \"auto\"\nkeep = [\"etcd.service\"]\n}\n}\nhost \"a\" {\naddress = \"192.0.2.1\"\npool = \"p\"\n}\n"); err != nil {
+		t.Errorf("etcd.service of no cluster: %v", err)
+	}
+}

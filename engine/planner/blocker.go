@@ -91,7 +91,7 @@ func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *b
 			notHeld = append(notHeld, m)
 		}
 	}
-	mayStop := c.AllowOutage || hp.Reboot != nil && hp.Reboot.Survival.SparesMember()
+	mayStop := c.AllowOutage || sparesMember(hp)
 	err, down := c.facts.MayLose(hp.Host, away, mayStop), sc.checkOwnMember(hp, c)
 	if err == nil {
 		err = down

@@ -14,11 +14,11 @@ type hostWork struct {
 	steps   engine.Steps
 	adopt   string // dead run whose hold is adopted
 
-	disrupts  bool            // the work drains or reboots the host, or restarts a unit
-	drains    bool            // the work drains the host
-	isDrained bool            // the host is drained once the work is done, or a dead run may have drained it
-	survival  engine.Survival // fate of the services that run on during the reboot
-	survivors []string        // these services
+	disrupts  bool     // the work drains or reboots the host, or restarts a unit
+	drains    bool     // the work drains the host
+	isDrained bool     // the host is drained once the work is done, or a dead run may have drained it
+	spares    bool     // the work does not stop the etcd member
+	restarts  []string // services that have run on during the reboot, and restart afterwards
 
 	restartsFirst bool // the work only restarts services, and the other changes follow
 
@@ -73,7 +73,9 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 	}
 	if len(work.steps.Reboot) > 0 {
 		hp.Reboot = d.reboot.Reboot
-		work.survival, work.survivors = hp.Reboot.Survival, hp.Reboot.Survivors
+		work.spares, work.restarts = hp.Reboot.Survival.SparesMember(), hp.Reboot.Restarts
+	} else {
+		work.spares = restartsOthers(work.steps)
 	}
 	hp.Sequence = work.composeSequence()
 	hp.Sequence[0].Do.TakeHold.For = engine.Duration(10*time.Minute) + sumTimeouts(hp.Sequence[1:len(hp.Sequence)-1]) + sumTimeouts(hp.Rollback)
@@ -105,7 +107,7 @@ func (w *hostWork) checkQuorum() []engine.Step {
 	if !w.disrupts {
 		return nil
 	}
-	return quorumStep(w.target, w.adopt != "" || w.target.Repair, w.survival.SparesMember())
+	return quorumStep(w.target, w.adopt != "" || w.target.Repair, w.spares)
 }
 
 func (w *hostWork) checkBudget() []engine.Step {
@@ -151,7 +153,7 @@ func (w *hostWork) moveLeader() []engine.Step {
 	if !w.hasReboot() && !w.disrupts {
 		return nil
 	}
-	return leaderSteps(w.target, w.survival.SparesMember())
+	return leaderSteps(w.target, w.spares)
 }
 
 func (w *hostWork) runActions() []engine.Step {

@@ -191,8 +191,7 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 			plans = append(plans, func(t engine.Target) engine.Steps { return x.Steps(t, found) })
 		}
 	}
-	restarts := survivorPlanner{in}.restartChanges(t.Host, t.Facts)
-	d.changes = append(d.changes, restarts...)
+	d.changes = append(d.changes, survivorPlanner{in}.restartChanges(t.Host, t.Facts)...)
 	d.reboot = rebootkind.Decide(rebootkind.Input{Allowed: t.Pool.Reboot, ForceFull: in.FullReboot, OS: t.Desired.OS, Facts: t.Facts, Changes: d.changes})
 	rebooting := t
 	if d.reboot.Reboot != nil {
@@ -202,7 +201,7 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 	for _, plan := range plans {
 		d.addSteps(plan(rebooting))
 	}
-	survivorPlanner{in}.addRestarts(t, restarts, &d)
+	survivorPlanner{in}.addRestarts(t, &d)
 	if in.mayAdopt(t) {
 		d.steps.Rollback = in.rollbackPlan(t, d.steps.Rollback)
 	}

@@ -169,8 +169,8 @@ func (s *surveyResult) addFindings(in Input, h engine.Host, f engine.Facts, d di
 		s.drift = append(s.drift, engine.HostDrift{Host: h.Name, Changes: d.drift})
 	}
 	planner := survivorPlanner{in}
-	if outdated := f.OutdatedSurvivors(); len(outdated) > 0 && d.oldProcess == "" && planner.cannotSpareMember(h) {
-		s.addWarning("%s: %s; %s", h.Name, describeOutdated(f), planner.adviseRestart(h, outdated))
+	if _, stuck := planner.splitOutdated(h, f); len(stuck) > 0 && d.oldProcess == "" && planner.cannotSpareMember(h) {
+		s.addWarning("%s: %s; %s", h.Name, describeOutdated(stuck, f), planner.adviseRestart(h, stuck))
 	}
 }
 

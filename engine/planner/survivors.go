@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,27 +36,45 @@ func isTooSmall(c engine.Cluster, members []engine.Host) bool {
 	return !c.AllowOutage && voters <= 2
 }
 
-// decideSurvival adds the fate of services that run on to the reboot of a host.
+// decideSurvival adds the fates of services that run on to the reboot of a host.
 func (in survivorPlanner) decideSurvival(t engine.Target, d *difference) {
 	r := d.reboot.Reboot
 	if r == nil || len(t.Facts.Survivors) == 0 {
 		return
 	}
-	s := rebootkind.SurvivalInput{Kind: r.Kind, Facts: t.Facts, Changes: d.changes, CannotSpare: in.cannotSpareMember(t.Host)}
-	if t.Cluster != nil && t.Cluster.Managed != nil {
-		s.Member = t.Cluster.Managed.Unit
-	}
-	r.Survival, r.Survivors = rebootkind.DecideSurvival(s)
+	s := rebootkind.DecideSurvival(rebootkind.SurvivalInput{
+		Kind: r.Kind, Facts: t.Facts, Changes: d.changes, Member: memberUnit(t.Cluster), CannotSpare: in.cannotSpareMember(t.Host),
+	})
+	r.Survival, r.Survivors, r.Restarts = s.Member, s.Runs, s.Restarts
 }
 
-// restartChanges returns the changes that restart services which run from another deployment than the host. It returns
-// none in a play, which only runs its tasks, and none for a member that its cluster cannot spare.
-func (in survivorPlanner) restartChanges(h engine.Host, f engine.Facts) []engine.Change {
-	if in.Play != nil || in.cannotSpareMember(h) {
-		return nil
+// memberUnit returns the service of the etcd member of a host in a cluster; "" if it is in none.
+func memberUnit(c *engine.Cluster) string {
+	if c == nil {
+		return ""
 	}
-	var list []engine.Change
+	return c.MemberUnit()
+}
+
+// splitOutdated returns the services that run from another deployment than the host: those that a run may restart, and
+// the member that its cluster cannot spare. A play, which only runs its tasks, restarts none.
+func (in survivorPlanner) splitOutdated(h engine.Host, f engine.Facts) (restarts, stuck []engine.Survivor) {
+	c, _ := in.Inventory.Cluster(h.Cluster)
 	for _, s := range f.OutdatedSurvivors() {
+		if in.Play != nil || in.cannotSpareMember(h) && s.Unit == c.MemberUnit() {
+			stuck = append(stuck, s)
+		} else {
+			restarts = append(restarts, s)
+		}
+	}
+	return restarts, stuck
+}
+
+// restartChanges returns the changes that restart services which run from another deployment than the host.
+func (in survivorPlanner) restartChanges(h engine.Host, f engine.Facts) []engine.Change {
+	var list []engine.Change
+	restarts, _ := in.splitOutdated(h, f)
+	for _, s := range restarts {
 		after := "the booted OS"
 		if booted := f.Booted(); booted != nil {
 			after = engine.ShortDigest(booted.Digest)
@@ -69,39 +88,39 @@ func (in survivorPlanner) restartChanges(h engine.Host, f engine.Facts) []engine
 }
 
 // addRestarts adds the steps of restartChanges, and keeps the law of survivors: no deployment goes, and no OS is staged
-// that would remove it, while a service runs from it.
-func (in survivorPlanner) addRestarts(t engine.Target, restarts []engine.Change, d *difference) {
-	outdated := t.Facts.OutdatedSurvivors()
-	if len(outdated) == 0 {
-		return
-	}
+// that would remove it, while a service runs from it. The host must also have the drop-in of the service until then,
+// because the drop-in shows that the service may have survived.
+func (in survivorPlanner) addRestarts(t engine.Target, d *difference) {
+	restarts, stuck := in.splitOutdated(t.Host, t.Facts)
 	replaces := d.bringsOS(t.Facts) || t.Facts.Staged() != nil && len(d.steps.Reboot) > 0
-	if len(restarts) > 0 {
-		step := restartStep(t, namesOfSurvivors(outdated), false)
-		d.steps.Act = append([]engine.Step{step}, d.steps.Act...)
-		if replaces {
-			d.steps = engine.Steps{Act: []engine.Step{step}}
-			d.restartsFirst = true
-		}
+	if replaces && len(stuck) > 0 {
+		d.oldProcess = describeOutdated(stuck, t.Facts) + ", which the new OS would remove; " + in.adviseRestart(t.Host, stuck)
 		return
 	}
-	if replaces {
-		d.oldProcess = describeOutdated(t.Facts) + ", which the new OS would remove; " + in.adviseRestart(t.Host, outdated)
+	if len(restarts) == 0 {
+		return
+	}
+	names := namesOfSurvivors(restarts)
+	step := restartStep(t, names, false)
+	d.steps.Act = append([]engine.Step{step}, d.steps.Act...)
+	if replaces || slices.ContainsFunc(d.changes, func(c engine.Change) bool { return c.Kind == engine.UnitKind && slices.Contains(names, c.Name()) }) {
+		d.steps = engine.Steps{Act: []engine.Step{step}}
+		d.restartsFirst = true
 	}
 }
 
-// adviseRestart returns the next step for services that no run restarts.
-func (in survivorPlanner) adviseRestart(h engine.Host, outdated []engine.Survivor) string {
-	command := "systemctl restart " + strings.Join(namesOfSurvivors(outdated), " ")
+// adviseRestart returns the next step for services that a run does not restart.
+func (in survivorPlanner) adviseRestart(h engine.Host, stuck []engine.Survivor) string {
 	if in.cannotSpareMember(h) {
-		return fmt.Sprintf("a restart costs cluster %s its quorum for about 2 s; allow it with allow_outage = true in its etcd_cluster block, or run on the host: %s", h.Cluster, command)
+		return fmt.Sprintf("a restart costs cluster %s its quorum for about 2 s; allow it with allow_outage = true in its etcd_cluster block, or run on the host: systemctl restart %s",
+			h.Cluster, strings.Join(namesOfSurvivors(stuck), " "))
 	}
 	return "holdfast apply without a playbook restarts it under quorum"
 }
 
-func describeOutdated(f engine.Facts) string {
+func describeOutdated(list []engine.Survivor, f engine.Facts) string {
 	var parts []string
-	for _, s := range f.OutdatedSurvivors() {
+	for _, s := range list {
 		parts = append(parts, s.Unit+" runs from "+f.OSOfSurvivor(s))
 	}
 	return strings.Join(parts, ", ")
@@ -116,18 +135,46 @@ func namesOfSurvivors(list []engine.Survivor) []string {
 }
 
 func restartStep(t engine.Target, units []string, always bool) engine.Step {
+	member := slices.Contains(units, memberUnit(t.Cluster))
 	return engine.Step{
 		Name: "restart survivors", On: t.Host.Name, ChangesHost: true, Timeout: restartTimeout,
-		Do: engine.Op{RestartSurvivors: &engine.RestartSurvivors{Units: units, Always: always}},
+		Do: engine.Op{RestartSurvivors: &engine.RestartSurvivors{Units: units, Member: member, Always: always}},
 	}
 }
 
-// restartSurvivors restarts the services that have run on during the reboot, under quorum, once the host is back.
+// restartsOthers reports whether the work on a host only restarts services other than its etcd member.
+func restartsOthers(s engine.Steps) bool {
+	if len(s.Act) != 1 || len(s.Write)+len(s.Reboot)+len(s.Before)+len(s.After) > 0 {
+		return false
+	}
+	r := s.Act[0].Do.RestartSurvivors
+	return r != nil && !r.Member
+}
+
+// sparesMember reports whether nothing in the sequence of a host stops its etcd member.
+func sparesMember(hp *engine.HostPlan) bool {
+	checked := false
+	for _, s := range hp.Sequence {
+		if s.Do.Quorum != nil {
+			if !s.Do.Quorum.RunsOn {
+				return false
+			}
+			checked = true
+		}
+	}
+	return checked
+}
+
+// restartSurvivors restarts the services that have run on during the reboot, once the host is back: an etcd member under
+// quorum.
 func (w *hostWork) restartSurvivors() []engine.Step {
-	if w.survival != engine.RestartsAfter {
+	if len(w.restarts) == 0 {
 		return nil
 	}
-	always := !bootsOther(w.steps.Reboot, w.target.Facts)
-	steps := append(leaderSteps(w.target, false), restartStep(w.target, w.survivors, always))
-	return append(steps, w.awaitHost()...)
+	restart := restartStep(w.target, w.restarts, !bootsOther(w.steps.Reboot, w.target.Facts))
+	var steps []engine.Step
+	if restart.Do.RestartSurvivors.Member {
+		steps = leaderSteps(w.target, false)
+	}
+	return slices.Concat(steps, []engine.Step{restart}, w.awaitHost())
 }

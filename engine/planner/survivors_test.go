@@ -150,6 +150,80 @@ func TestOutdatedMember(t *testing.T) {
 	}
 }
 
+// TestKeptServices: a service that a pool keeps restarts after the soft reboot, also where the member of the host must not
+// stop, and under the same law. Its restarts stop no member, so a cluster of one needs no allow_outage for them.
+func TestKeptServices(t *testing.T) {
+	const before, restart = "hold, check quorum, move etcd leader, check quorum, ", "restart survivors, wait for units, wait for etcd, release"
+	for name, c := range map[string]struct {
+		voters                   int
+		appOutdated, etcOutdated bool
+		next                     string
+		steps                    string
+		units                    string // that restart
+		excluded                 bool
+	}{
+		"three":                      {3, false, false, "next", before + "finalize, wait for boot, wait for units, wait for etcd, move etcd leader, check quorum, " + restart, "etcd.service app.service", false},
+		"one":                        {1, false, false, "next", before + "finalize, without a fallback, wait for boot, wait for units, wait for etcd, " + restart, "app.service", false},
+		"one, app is outdated":       {1, true, false, "next", before + restart, "app.service", false},
+		"one, both are outdated":     {1, true, true, "next", "", "", true},
+		"one, both, but no other OS": {1, true, true, "old", before + restart, "app.service", false},
+		"three, app is outdated":     {3, true, false, "old", before + restart, "app.service", false},
+	} {
+		in := survivorInput(c.voters, false, c.etcOutdated, c.next)
+		for name, f := range in.Facts {
+			f.Survivors = append(f.Survivors, engine.Survivor{Unit: "app.service", Survives: true, Outdated: c.appOutdated && name == "etcd-0"})
+			in.Facts[name] = f
+		}
+		p := planner.NewPlan(in)
+		hp := p.Host("etcd-0")
+		if p.HasExclusion(engine.OldProcess) != c.excluded || len(p.Refusals) > 0 || (hp == nil) != c.excluded {
+			t.Errorf("%s: %+v, refused: %v, excluded: %+v", name, hp, p.Refusals, p.Excluded)
+			continue
+		}
+		if hp == nil {
+			continue
+		}
+		units, member := "", false
+		for _, s := range hp.Sequence {
+			if r := s.Do.RestartSurvivors; r != nil {
+				units, member = strings.Join(r.Units, " "), r.Member
+			}
+			if q := s.Do.Quorum; q != nil && c.voters == 1 && !q.RunsOn {
+				t.Errorf("%s: the quorum of a cluster that the work does not touch is needed: %+v", name, s)
+			}
+		}
+		if got := namesOfSteps(hp.Sequence); got != c.steps || units != c.units || member != strings.Contains(units, "etcd") || hp.RestartsFirst != (c.appOutdated && c.next == "next") {
+			t.Errorf("%s: restarts %s\n got %s\nwant %s", name, units, got, c.steps)
+		}
+	}
+}
+
+// unitModule changes a unit, and restarts it.
+type unitModule struct{ unit string }
+
+func (m unitModule) Diff(engine.Desired, engine.Facts) (engine.Difference, error) {
+	c := engine.Change{Module: "config", Kind: engine.UnitKind, Resource: "unit " + m.unit, Actions: []engine.Action{{Type: engine.RestartUnit, Unit: m.unit}}}
+	return engine.Difference{Changes: []engine.Change{c}, Steps: func(engine.Target, []engine.Change) engine.Steps {
+		return engine.Steps{Write: []engine.Step{{Name: "write"}}, Act: []engine.Step{{Name: "act"}}}
+	}}, nil
+}
+
+// TestDropinStays: the drop-in of a service stays until the service runs from the deployment of the host, because without
+// the drop-in a later run would not see that it does not.
+func TestDropinStays(t *testing.T) {
+	for unit, first := range map[string]bool{"app.service": true, "other.service": false} {
+		in := survivorInput(3, false, false, "old")
+		in.Modules = []engine.Module{{Name: "config", Changes: unitModule{unit}}}
+		f := in.Facts["etcd-0"]
+		f.Survivors = []engine.Survivor{{Unit: "app.service", Survives: true, Outdated: true}}
+		in.Facts["etcd-0"] = f
+		hp := planner.NewPlan(in).Host("etcd-0")
+		if hp == nil || hp.RestartsFirst != first || strings.Contains(namesOfSteps(hp.Sequence), "write") == first || !strings.Contains(namesOfSteps(hp.Sequence), "restart survivors") {
+			t.Errorf("%s: %+v", unit, hp)
+		}
+	}
+}
+
 // TestPlayRestartsNothing: a play only runs its tasks, and so leaves a host out whose member runs from the old deployment.
 func TestPlayRestartsNothing(t *testing.T) {
 	in := survivorInput(3, false, true, "next")

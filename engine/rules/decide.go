@@ -32,6 +32,11 @@ func fixedDecision(subject string) decision {
 	return decision{rule: "fixed: " + subject, rank: fixedRank, actions: drainAndReboot, why: "always requires a drain and a reboot"}
 }
 
+// keepDecision restarts a service that is to survive soft reboots from now on, or no longer.
+func keepDecision(unit string) decision {
+	return decision{rule: "fixed: keep in the block reboot", rank: fixedRank, actions: []engine.Action{{Type: engine.ReloadDaemon}, {Type: engine.RestartUnit, Unit: unit}}}
+}
+
 func loginDecision() decision {
 	return decision{rule: "built-in: SSH keys and password hashes", rank: builtinRank + len(builtinRules), actions: noActions, why: "takes effect at the next log-in"}
 }

@@ -11,8 +11,8 @@ import (
 //go:embed sh/survivors.sh
 var survivorsScript string
 
-// maxSurvivors is the largest number of survivors in the facts.
-const maxSurvivors = 8
+// maxSurvivors is the largest number of survivors in the facts: the etcd member, and the services that a pool keeps.
+const maxSurvivors = 1 + engine.MaxKept
 
 // deploymentRule finds the ID of a deployment in the root of a mount. The kernel marks a folder that is gone.
 var deploymentRule = regexp.MustCompile(`/deploy/([0-9a-f]{64}\.[0-9]{1,6})(/etc)?(//deleted)?$`)

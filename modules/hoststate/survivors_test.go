@@ -76,6 +76,12 @@ func TestSurvivors(t *testing.T) {
 			t.Errorf("%s: %+v", name, f.Survivors)
 		}
 	}
+	kept := survivorBox(t, strings.Replace(survivingShow, "etcd", "app", 1), "before", here)
+	kept.Remove("etc/systemd/system/etcd.service.d/51-holdfast-settings.conf")
+	kept.Write("etc/systemd/system/app.service.d/"+engine.KeepDropin, "[Unit]\nSurviveFinalKillSignal=yes")
+	if f := probeSurvivors(kept); !slices.Equal(f.Survivors, []engine.Survivor{{Unit: "app.service", Survives: true, Outdated: true, Deployment: id}}) {
+		t.Errorf("a service that its pool keeps: %+v", f.Survivors)
+	}
 	shared := survivorBox(t, survivingShow, "now", here)
 	shared.Remove("proc/160/ns/mnt")
 	shared.Check(os.Symlink("mnt:[1]", filepath.Join(shared.Root, "proc/160/ns/mnt")))

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/textutil"
 )
 
@@ -154,11 +155,11 @@ func (w Wanted) Dropin(file string) string {
 		text += "RequiresMountsFor=" + folder + "\n"
 	}
 	if w.Survives {
-		text += survivalUnitLines
+		text += engine.SurvivalUnitLines
 	}
 	text += "[Service]\nEnvironmentFile=" + file + "\n"
 	if w.Survives {
-		text += survivalServiceLines
+		text += engine.SurvivalServiceLines
 	}
 	if w.User != "" {
 		text += "User=" + w.User + "\n"

@@ -12,57 +12,68 @@ type SurvivalInput struct {
 	Kind    engine.RebootKind // of the reboot
 	Facts   engine.Facts
 	Changes []engine.Change
-	Member  string // service of the etcd member of the host; "": none
+	Member  string // service of the etcd member of the host; "": the host has none
 
 	// CannotSpare means that the etcd cluster would lose its quorum if the member restarted, and that nobody allows it.
 	CannotSpare bool
 }
 
-// DecideSurvival returns the fate of the services that run on during a reboot, and their names. After a reboot into
-// another deployment they restart. After one into the same deployment they restart unless no change can be about them:
-// nobody knows which files a service has read. A member that its cluster cannot spare keeps its old deployment, but only
-// if a later run can see that from the facts.
-func DecideSurvival(in SurvivalInput) (engine.Survival, []string) {
-	var units []string
-	outdated := false
-	for _, s := range in.Facts.Survivors {
-		if s.Survives {
-			units = append(units, s.Unit)
+// Survivals are the fates of the services of a host in a reboot.
+type Survivals struct {
+	Member   engine.Survival // fate of the etcd member
+	Runs     []string        // services that run on
+	Restarts []string        // those of them that are restarted once the host is back
+}
+
+// DecideSurvival returns the fates of services. After a reboot into another deployment all services that run on restart.
+// After one into the same deployment a service restarts unless no change can be about it: nobody knows which files it has
+// read. A member that its cluster cannot spare keeps its old deployment, but only if a later run can see that from the facts.
+func DecideSurvival(in SurvivalInput) (s Survivals) {
+	if in.Kind != engine.SoftReboot {
+		return s
+	}
+	for _, x := range in.Facts.Survivors {
+		if !x.Survives {
+			continue
 		}
-		outdated = outdated || s.Outdated
+		s.Runs = append(s.Runs, x.Unit)
+		fate := engine.RestartsAfter
+		switch {
+		case !x.Outdated && !slices.ContainsFunc(in.Changes, func(c engine.Change) bool { return mayConcern(c, x.Unit) }):
+			fate = engine.StaysAsItIs
+		case in.CannotSpare && bringsOS(in.Changes) && x.Unit == in.Member:
+			fate = engine.KeepsOldOS
+		default:
+			s.Restarts = append(s.Restarts, x.Unit)
+		}
+		if x.Unit == in.Member {
+			s.Member = fate
+		}
 	}
-	switch {
-	case in.Kind != engine.SoftReboot || len(units) == 0:
-		return engine.StopsAtReboot, nil
-	case !outdated && !slices.ContainsFunc(in.Changes, func(c engine.Change) bool { return mayConcern(c, units) }):
-		return engine.StaysAsItIs, units
-	case in.CannotSpare && bringsOS(in.Changes) && slices.Equal(units, []string{in.Member}):
-		return engine.KeepsOldOS, units
-	}
-	return engine.RestartsAfter, units
+	return s
 }
 
 func bringsOS(changes []engine.Change) bool {
 	return slices.ContainsFunc(changes, func(c engine.Change) bool { return c.RebootClass == rules.OSImageClass && !c.Task })
 }
 
-// mayConcern reports whether a change may need a restart of one of the services. The rule of a change that needs no
+// mayConcern reports whether a change may need a restart of a service. The rule of a change that needs no
 // reboot names the units that it needs.
-func mayConcern(c engine.Change, units []string) bool {
+func mayConcern(c engine.Change, unit string) bool {
 	for _, a := range c.Actions {
 		switch a.Type {
 		case engine.RebootAction:
 			switch c.Kind {
 			case engine.UserKind, engine.GroupKind:
 			case engine.UnitKind:
-				if slices.Contains(units, c.Name()) {
+				if c.Name() == unit {
 					return true
 				}
 			default:
 				return true
 			}
 		case engine.RestartUnit, engine.ReloadUnit:
-			if slices.Contains(units, a.Unit) {
+			if a.Unit == unit {
 				return true
 			}
 		default:

@@ -43,7 +43,7 @@ func TestDecideSurvival(t *testing.T) {
 		"full reboot":                  {SurvivalInput{Changes: []engine.Change{bringsOS}, Kind: engine.FullReboot}, engine.StopsAtReboot},
 		"kexec":                        {SurvivalInput{Changes: []engine.Change{bringsOS}, Kind: engine.KexecReboot}, engine.StopsAtReboot},
 		"does not survive":             {SurvivalInput{Changes: []engine.Change{bringsOS}, Facts: engine.Facts{Survivors: []engine.Survivor{{Unit: member}}}}, engine.StopsAtReboot},
-		"another service survives too": {SurvivalInput{Changes: []engine.Change{bringsOS}, CannotSpare: true, Facts: engine.Facts{Survivors: []engine.Survivor{{Unit: member, Survives: true}, {Unit: "x.service", Survives: true}}}}, engine.RestartsAfter},
+		"another service survives too": {SurvivalInput{Changes: []engine.Change{bringsOS}, CannotSpare: true, Facts: engine.Facts{Survivors: []engine.Survivor{{Unit: member, Survives: true}, {Unit: "x.service", Survives: true}}}}, engine.KeepsOldOS},
 	} {
 		in := c.in
 		in.Member = member
@@ -53,15 +53,43 @@ func TestDecideSurvival(t *testing.T) {
 		if in.Facts.Survivors == nil {
 			in.Facts = survivingFacts(false)
 		}
-		got, units := DecideSurvival(in)
-		if got != c.want || (len(units) > 0) != (got != engine.StopsAtReboot) {
-			t.Errorf("%s: %q, %v, want %q", name, got, units, c.want)
+		got := DecideSurvival(in)
+		if got.Member != c.want || (len(got.Runs) > 0) != (c.want != engine.StopsAtReboot) || slices.Contains(got.Restarts, member) != (c.want == engine.RestartsAfter) {
+			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
 	}
 }
 
-// TestSurvivalLaws checks, for any facts and changes: a member that keeps the old OS is alone, cannot be spared, and gets
-// an OS, so that later runs see the difference. Nothing runs on in a reboot of the kernel.
+// TestKeptServices: each service has a fate of its own. A host without a member, or whose member stops, may have services
+// that run on.
+func TestKeptServices(t *testing.T) {
+	unit := func(name string) engine.Change {
+		c := change("other units")
+		c.Kind, c.Resource = engine.UnitKind, "unit "+name
+		return c
+	}
+	both := []engine.Survivor{{Unit: member, Survives: true}, {Unit: "app.service", Survives: true}}
+	for name, c := range map[string]struct {
+		in   SurvivalInput
+		want Survivals
+	}{
+		"only app":              {SurvivalInput{Changes: []engine.Change{change(rules.OSImageClass)}, Facts: engine.Facts{Survivors: both[1:]}}, Survivals{engine.StopsAtReboot, []string{"app.service"}, []string{"app.service"}}},
+		"only app, undisturbed": {SurvivalInput{Changes: []engine.Change{unit("x.service")}, Facts: engine.Facts{Survivors: both[1:]}}, Survivals{engine.StopsAtReboot, []string{"app.service"}, nil}},
+		"the unit of app":       {SurvivalInput{Changes: []engine.Change{unit("app.service")}, Facts: engine.Facts{Survivors: both}, CannotSpare: true}, Survivals{engine.StaysAsItIs, []string{member, "app.service"}, []string{"app.service"}}},
+		"new OS":                {SurvivalInput{Changes: []engine.Change{change(rules.OSImageClass)}, Facts: engine.Facts{Survivors: both}, CannotSpare: true}, Survivals{engine.KeepsOldOS, []string{member, "app.service"}, []string{"app.service"}}},
+		"app is outdated":       {SurvivalInput{Changes: []engine.Change{unit("x.service")}, Facts: engine.Facts{Survivors: []engine.Survivor{both[0], {Unit: "app.service", Survives: true, Outdated: true}}}}, Survivals{engine.StaysAsItIs, []string{member, "app.service"}, []string{"app.service"}}},
+		"app does not survive":  {SurvivalInput{Changes: []engine.Change{unit("x.service")}, Facts: engine.Facts{Survivors: []engine.Survivor{both[0], {Unit: "app.service"}}}}, Survivals{engine.StaysAsItIs, []string{member}, nil}},
+	} {
+		c.in.Kind, c.in.Member = engine.SoftReboot, member
+		if got := DecideSurvival(c.in); got.Member != c.want.Member || !slices.Equal(got.Runs, c.want.Runs) || !slices.Equal(got.Restarts, c.want.Restarts) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestSurvivalLaws checks, for any facts and changes: a member that keeps the old OS cannot be spared, and gets an OS, so
+// that later runs see the difference. Every other service that has, or will have, another deployment than the host
+// restarts. Nothing runs on in a reboot of the kernel.
 func TestSurvivalLaws(t *testing.T) {
 	classes := []string{rules.OSImageClass, "other files", "accounts", "other units"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,22 +100,27 @@ func TestSurvivalLaws(t *testing.T) {
 		for _, c := range rapid.SliceOfN(rapid.SampledFrom(classes), 1, 3).Draw(t, "classes") {
 			in.Changes = append(in.Changes, change(c))
 		}
-		outdated := false
 		for _, unit := range []string{member, "x.service"} {
 			if rapid.Bool().Draw(t, "has "+unit) {
-				s := engine.Survivor{Unit: unit, Survives: rapid.Bool().Draw(t, "survives"), Outdated: rapid.Bool().Draw(t, "outdated")}
-				in.Facts.Survivors, outdated = append(in.Facts.Survivors, s), outdated || s.Outdated
+				in.Facts.Survivors = append(in.Facts.Survivors, engine.Survivor{Unit: unit, Survives: rapid.Bool().Draw(t, "survives"), Outdated: rapid.Bool().Draw(t, "outdated")})
 			}
 		}
-		got, units := DecideSurvival(in)
+		got := DecideSurvival(in)
 		hasOS := slices.ContainsFunc(in.Changes, func(c engine.Change) bool { return c.RebootClass == rules.OSImageClass })
-		switch {
-		case in.Kind != engine.SoftReboot && got != engine.StopsAtReboot:
-			t.Errorf("a %s reboot: %q", in.Kind, got)
-		case got == engine.KeepsOldOS && (!in.CannotSpare || !hasOS || !slices.Equal(units, []string{member})):
-			t.Errorf("%+v keeps the old OS: %v", in, units)
-		case got == engine.StaysAsItIs && (outdated || hasOS):
-			t.Errorf("%+v is unaffected", in)
+		if in.Kind != engine.SoftReboot && (got.Member != engine.StopsAtReboot || len(got.Runs) > 0) {
+			t.Errorf("a %s reboot: %+v", in.Kind, got)
+		}
+		if got.Member == engine.KeepsOldOS && (!in.CannotSpare || !hasOS || !slices.Contains(got.Runs, member)) {
+			t.Errorf("%+v keeps the old OS: %+v", in, got)
+		}
+		for _, s := range in.Facts.Survivors {
+			restarts := slices.Contains(got.Restarts, s.Unit)
+			if slices.Contains(got.Runs, s.Unit) != (s.Survives && in.Kind == engine.SoftReboot) || restarts && !slices.Contains(got.Runs, s.Unit) {
+				t.Errorf("%+v: %+v", s, got)
+			}
+			if slices.Contains(got.Runs, s.Unit) && (s.Outdated || hasOS) && !restarts && !(s.Unit == member && got.Member == engine.KeepsOldOS) {
+				t.Errorf("%+v does not restart: %+v", s, got)
+			}
 		}
 	})
 }

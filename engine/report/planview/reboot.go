@@ -2,6 +2,7 @@ package planview
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -36,17 +37,23 @@ func describeKind(r engine.Reboot) string {
 	return string(r.Kind) + " reboot: " + r.Reason + "; a soft one would be enough"
 }
 
-// describeSurvival returns the fate of services that run on during the reboot; "" if all stop.
+// describeSurvival returns the fates of services that run on during the reboot; "" if all stop.
 func describeSurvival(r engine.Reboot) string {
-	units := strings.Join(r.Survivors, ", ")
-	switch r.Survival {
-	case engine.RestartsAfter:
-		return units + " runs on, and restarts once the host is back (about 2 s)"
-	case engine.KeepsOldOS:
-		return units + " runs on from the OS before: its restart would cost the cluster its quorum for about 2 s, and needs allow_outage = true"
-	case engine.StaysAsItIs:
-		return units + " runs on"
-	case engine.StopsAtReboot:
+	var stay, parts []string
+	for _, unit := range r.Survivors {
+		if !slices.Contains(r.Restarts, unit) {
+			stay = append(stay, unit)
+		}
 	}
-	return ""
+	if len(r.Restarts) > 0 {
+		parts = append(parts, strings.Join(r.Restarts, ", ")+" runs on, and restarts once the host is back (about 2 s)")
+	}
+	switch {
+	case len(stay) == 0:
+	case r.Survival == engine.KeepsOldOS: // all others restart
+		parts = append(parts, strings.Join(stay, ", ")+" runs on from the OS before: its restart would cost the cluster its quorum for about 2 s, and needs allow_outage = true")
+	default:
+		parts = append(parts, strings.Join(stay, ", ")+" runs on")
+	}
+	return strings.Join(parts, "; ")
 }

@@ -29,6 +29,11 @@ func TestDescribeReboot(t *testing.T) {
 		{&engine.Reboot{Kind: soft, Least: soft, Reason: "r", Prepared: soft}, "soft reboot: r; somebody has prepared a soft reboot on it, which ostree admin prepare-soft-reboot --reset 0 undoes"},
 		{&engine.Reboot{Kind: kexec, Least: kexec, Reason: "r", Chosen: true}, "kexec reboot: r"},
 		{&engine.Reboot{Kind: full, Least: kexec, Reason: "r"}, ""},
+		{
+			&engine.Reboot{Kind: soft, Least: soft, Reason: "r", Chosen: true, Survival: engine.KeepsOldOS, Survivors: []string{"etcd.service", "app.service"}, Restarts: []string{"app.service"}},
+			"soft reboot: r; app.service runs on, and restarts once the host is back (about 2 s); etcd.service runs on from the OS before: its restart would cost the cluster its quorum for about 2 s, and needs allow_outage = true",
+		},
+		{&engine.Reboot{Kind: soft, Least: soft, Reason: "r", Chosen: true, Survivors: []string{"app.service"}}, "soft reboot: r; app.service runs on"},
 		{&engine.Reboot{Kind: full, Least: kexec, Reason: "r", Chosen: true}, "full reboot: r"},
 	} {
 		if got := DescribeReboot(c.reboot); got != c.want {
