@@ -8,6 +8,9 @@ import "testing"
 // packages only.
 var commands = map[string]map[string]string{
 	"cmd/holdfast": {
+		"holdfast/engine/ansible":             "init reads an inventory of Ansible",
+		"holdfast/engine/draft":               "init writes an inventory",
+		"holdfast/engine/remote/sshconfig":    "init lists the hosts of an ssh_config",
 		"holdfast/engine/bastion":             "who runs the command, on which machine, with which passwords",
 		"holdfast/engine/config":              "diff reads documents that no inventory names",
 		"holdfast/engine/connection":          "hosts and clusters are reached through its connections",

@@ -367,7 +367,11 @@ var neighbours = map[string]map[string]string{
 		"engine/desired": "the documents of a host",
 		"engine/web":     "contents that documents name by address and hash",
 	},
+	"holdfast/engine/ansible": {
+		"engine/draft": "hosts of Ansible become hosts of an inventory",
+	},
 	"holdfast/engine/inventory": {
+		"engine/draft":   "names and addresses must be valid in an inventory",
 		"engine/desired": "the inventory names the documents of hosts",
 	},
 	"holdfast/engine/power": {
@@ -396,6 +400,7 @@ var neighbours = map[string]map[string]string{
 		"engine/bastion": "a password may be in a file or a pipe",
 	},
 	"holdfast/engine/remote/sshconfig": {
+		"engine/draft":           "names of ssh_config become hosts of an inventory",
 		"engine/remote/hostkeys": "known_hosts may be named in ssh_config",
 		"engine/connection":      "a host of the inventory is a target of SSH",
 	},

@@ -54,7 +54,7 @@ Exit status:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
+	root.AddCommand(initCommand(&a.siteOpener), a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
 		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), powerCommand(a), a.etcdCommand(), a.mirrorCommand(), a.runsCommand(), a.reportCommand(), a.diffCommand(), a.renderCommand(), a.versionCommand())
 	addCompletions(root, &a.siteOpener)
 	root.InitDefaultCompletionCmd()

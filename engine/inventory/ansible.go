@@ -7,8 +7,7 @@ import (
 )
 
 // ansibleAdvice is the next step for a person who has an inventory of Ansible.
-const ansibleAdvice = `write site.hcl with a site block, a pool for each group, and a host for each host: ` +
-	`site "NAME" {} then pool "GROUP" {} then host "HOST" { address = "ansible_host" pool = "GROUP" }, one argument a line (docs/inventory.md has all), and name it with -i`
+const ansibleAdvice = "let `holdfast init --ansible FILE DIR` write one from it, and name DIR with -i (docs/inventory.md)"
 
 var (
 	iniGroup      = regexp.MustCompile(`(?m)^\[[A-Za-z0-9_.-]+(:(children|vars|hosts))?\]\s*([#;].*)?$`)

@@ -69,8 +69,14 @@ var (
 	hostRule = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 )
 
+// maxName is the largest size of a name, in bytes.
+const maxName = 253
+
+// IsName reports whether a site or a pool may have a name.
+func IsName(name string) bool { return nameRule.MatchString(name) && len(name) <= maxName }
+
 func (b *builder) checkName(kind string, n *node, rule *regexp.Regexp) string {
-	if !rule.MatchString(n.label) || len(n.label) > 253 {
+	if !rule.MatchString(n.label) || len(n.label) > maxName {
 		b.addError(n.at, fmt.Sprintf("%q is not a valid %s name", n.label, kind), "use letters, digits, dot, dash and underscore, beginning with a letter or digit")
 		return n.label
 	}

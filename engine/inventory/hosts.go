@@ -85,7 +85,7 @@ func hasLeadingZero(number string) bool { return len(number) > 1 && number[0] ==
 func (b *builder) readHost(n *node, name, id string) {
 	r := reader{scope: b.scope, node: n, id: id}
 	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), Retired: r.readBool("etcd_retired", false), NearCluster: r.readText("near_etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), Maintenance: r.readText("maintenance"), Leaving: r.readBool("leaving", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
-	if !hostRule.MatchString(name) || len(name) > 253 || name == "all" {
+	if !IsHostName(name) {
 		b.addError(n.at, fmt.Sprintf("%q is not a valid host name", name), "use lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all is reserved")
 	}
 	b.claimName("host", name, n.at)
@@ -127,9 +127,20 @@ func (b *builder) checkFlags(n *node, h engine.Host) {
 	}
 }
 
+// IsHostName reports whether a host of an inventory may have a name.
+func IsHostName(name string) bool {
+	return hostRule.MatchString(name) && len(name) <= maxName && name != "all"
+}
+
+// IsAddress reports whether a text is the name or the IP address of a machine.
+func IsAddress(s string) bool {
+	_, err := netip.ParseAddr(s)
+	return err == nil || addressRule.MatchString(s) && !looksLikeIPv4(s)
+}
+
 func (b *builder) readAddress(r reader) string {
 	s := r.readText("address")
-	if _, err := netip.ParseAddr(s); s == "" || err == nil || addressRule.MatchString(s) && !looksLikeIPv4(s) {
+	if s == "" || IsAddress(s) {
 		return s
 	}
 	advice := "write only a name or an IP address; user and port belong in an ssh block"

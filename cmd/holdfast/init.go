@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine/ansible"
+	"holdfast/engine/draft"
+	"holdfast/engine/inventory"
+	"holdfast/engine/remote/sshconfig"
+	"holdfast/engine/textutil"
+)
+
+// inventoryWriter writes the first inventory of a site.
+type inventoryWriter struct {
+	*siteOpener
+	ansible   string // file of an inventory of Ansible
+	sshConfig string
+}
+
+func initCommand(o *siteOpener) *cobra.Command {
+	w := inventoryWriter{siteOpener: o}
+	cmd := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write a first inventory, from an Ansible inventory or an ssh_config",
+		Long: `init writes DIR/inventory.hcl, which holdfast validate accepts. Without a flag it is an
+example. DIR is the current folder unless you name one, and may be new. init never
+overwrites a file.
+
+--ansible reads an inventory of Ansible, INI or YAML, with the files in group_vars and
+host_vars beside it. Each host is in the pool of the first group of the file that lists the
+host itself. --ssh-config takes the names of its Host lines; their settings stay there.
+
+Parts that were not taken over are named on standard error, with file and line: other
+groups, variables, passwords, templates. init runs no plugin and no script of Ansible. It
+decides nothing about etcd: the file has an example of a cluster, as a comment.`,
+		Args: expectArgs(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if o.json {
+				return errors.New("init: there is no JSON; holdfast validate --json prints the inventory that init wrote")
+			}
+			if w.ansible != "" && w.sshConfig != "" {
+				return errors.New("init: --ansible and --ssh-config exclude each other")
+			}
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			if err := w.writeInventory(dir); err != nil {
+				return fmt.Errorf("init: %w", err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&w.ansible, "ansible", "", "read the hosts from an inventory of Ansible: `FILE`, INI or YAML")
+	f.StringVar(&w.sshConfig, "ssh-config", "", "read the hosts from an ssh_config: `FILE`, such as ~/.ssh/config")
+	return cmd
+}
+
+func (w inventoryWriter) writeInventory(dir string) error {
+	file := filepath.Join(dir, "inventory.hcl")
+	if err := checkNewInventory(dir); err != nil {
+		return err
+	}
+	s, err := w.readHosts()
+	if err != nil {
+		return err
+	}
+	if (w.ansible != "" || w.sshConfig != "") && len(s.Hosts) == 0 {
+		w.printRemarks(s.Remarks)
+		return fmt.Errorf("%s has no host that can be taken over", s.Source)
+	}
+	if s.Name, err = siteName(dir); err != nil {
+		return err
+	}
+	d, err := draft.Make(s)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := writeNew(file, d.Text); err != nil {
+		return err
+	}
+	if err := w.checkWritten(file); err != nil {
+		return fmt.Errorf("these hosts make no valid inventory, so nothing was written: %w", errors.Join(err, os.Remove(file)))
+	}
+	w.printRemarks(d.Remarks)
+	shown := textutil.Printable(file)
+	if s.Source == "" {
+		fmt.Fprintf(w.stdout, "wrote %s, an example\nnext: write your hosts into it, then run holdfast validate -i %s\n", shown, shown)
+		return nil
+	}
+	fmt.Fprintf(w.stdout, "wrote %s; hosts: %d; pools: %s\n", shown, d.Hosts, strings.Join(d.Pools, ", "))
+	fmt.Fprintf(w.stdout, "next: set the OS or the configurations of each pool, then run holdfast validate -i %s\n", shown)
+	return nil
+}
+
+func (w inventoryWriter) printRemarks(remarks []string) {
+	for _, r := range remarks {
+		fmt.Fprintln(w.stderr, "holdfast: not taken over:", r)
+	}
+}
+
+// checkNewInventory refuses a folder that has an inventory.
+func checkNewInventory(dir string) error {
+	found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.hcl"))
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("there is an inventory: %s; name another folder", found[0])
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is not a folder; name a folder", dir)
+	}
+	return nil
+}
+
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func (w inventoryWriter) readHosts() (draft.Site, error) {
+	switch {
+	case w.ansible != "":
+		dir, name := filepath.Split(w.ansible)
+		inv, err := ansible.Read(ansible.Source{FS: w.newInputs().FS(filepath.Clean(dir)), Name: name, Root: dir})
+		if err != nil {
+			return draft.Site{}, err
+		}
+		s := draft.FromAnsible(inv)
+		s.Source = w.ansible
+		return s, nil
+	case w.sshConfig != "":
+		return w.readSSHConfig()
+	}
+	return draft.Site{}, nil
+}
+
+func (w inventoryWriter) readSSHConfig() (draft.Site, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return draft.Site{}, err
+	}
+	path, err := filepath.Abs(w.sshConfig)
+	if err != nil {
+		return draft.Site{}, err
+	}
+	config, err := sshconfig.Read(path, home, true, sshconfig.NewReader(w.newInputs().ReadFile, w.printWarning))
+	if err != nil {
+		return draft.Site{}, err
+	}
+	s := draft.FromSSH(config.ListAliases(home))
+	s.Source = w.sshConfig
+	if path != filepath.Join(home, ".ssh", "config") {
+		s.SSHConfig = path
+	}
+	return s, nil
+}
+
+// siteName returns the name of the folder, as far as a site can have it.
+func siteName(dir string) (string, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if name := filepath.Base(path); inventory.IsName(name) {
+		return name, nil
+	}
+	return "site", nil
+}
+
+// checkWritten checks a new inventory as validate does.
+func (w inventoryWriter) checkWritten(file string) error {
+	o := *w.siteOpener
+	o.inventory = []string{file}
+	loaded, err := o.loadInventory()
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.checkSSHConfig(loaded.Inventory.Hosts)...)
+}
+
+// writeNew writes a file that does not exist yet.
+func writeNew(file, text string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists; name another folder", file)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}

@@ -1,0 +1,267 @@
+package draft
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine/ansible"
+	"holdfast/engine/textutil"
+)
+
+// FromAnsible returns the hosts of an inventory of Ansible. The pool of a host
+// is the first group of the file that lists the host itself.
+func FromAnsible(inv ansible.Inventory) Site {
+	r := ansibleReader{dropped: map[string]*droppedVariable{}, problems: slices.Clone(inv.Remarks), seen: map[ansible.Problem]bool{}}
+	var s Site
+	for _, h := range inv.Hosts {
+		if out, ok := r.readHost(h); ok {
+			s.Hosts = append(s.Hosts, out)
+		}
+	}
+	r.remarkParents(inv)
+	r.remarkVariables()
+	slices.SortStableFunc(r.problems, func(p, q ansible.Problem) int { return p.At.Compare(q.At) })
+	for _, p := range r.problems {
+		s.Remarks = append(s.Remarks, p.String())
+	}
+	return s
+}
+
+type ansibleReader struct {
+	problems []ansible.Problem
+	seen     map[ansible.Problem]bool
+	dropped  map[string]*droppedVariable // by name
+}
+
+// droppedVariable is a variable that an inventory of holdfast does not have.
+type droppedVariable struct {
+	first  ansible.Position
+	places map[ansible.Position]bool
+}
+
+// addRemark adds a remark once: many hosts may have the same variable of a group.
+func (r *ansibleReader) addRemark(at ansible.Position, format string, args ...any) {
+	p := ansible.Problem{At: at, Text: fmt.Sprintf(format, args...)}
+	if !r.seen[p] {
+		r.seen[p] = true
+		r.problems = append(r.problems, p)
+	}
+}
+
+func (r *ansibleReader) readHost(h ansible.Host) (Host, bool) {
+	out := Host{Name: h.Name, Address: h.Name, Group: "ungrouped", At: h.At.String()}
+	if len(h.Groups) > 0 {
+		out.Group, out.Others = h.Groups[0], h.Groups[1:]
+	}
+	usable := true
+	for _, name := range slices.Sorted(maps.Keys(h.Variables)) {
+		v := h.Variables[name]
+		read := connectionVariables[name]
+		switch {
+		case read == nil:
+			r.dropVariable(name, v.At)
+		case v.Kind == ansible.Template || v.Kind == ansible.Structure || v.Kind == ansible.Secret:
+			r.addRemark(v.At, "%s is %s, which is not evaluated; set the argument of holdfast by hand", name, describeKind(v.Kind))
+			usable = usable && name != "ansible_host" && name != "ansible_ssh_host"
+		case v.Kind == ansible.Null:
+		default:
+			usable = read(r, v, &out) && usable
+		}
+	}
+	if !usable {
+		r.addRemark(h.At, "host %s is left out, because of the remarks about its variables", h.Name)
+	}
+	return out, usable
+}
+
+func describeKind(k ansible.Kind) string {
+	switch k {
+	case ansible.Template:
+		return "a template of Jinja"
+	case ansible.Secret:
+		return "encrypted"
+	default:
+		return "a list or an object"
+	}
+}
+
+func (r *ansibleReader) dropVariable(name string, at ansible.Position) {
+	d := r.dropped[name]
+	if d == nil {
+		d = &droppedVariable{first: at, places: map[ansible.Position]bool{}}
+		r.dropped[name] = d
+	}
+	d.places[at] = true
+	if at.Compare(d.first) < 0 {
+		d.first = at
+	}
+}
+
+func (r *ansibleReader) remarkVariables() {
+	for _, name := range slices.Sorted(maps.Keys(r.dropped)) {
+		d := r.dropped[name]
+		more := ""
+		if n := len(d.places); n > 1 {
+			more = fmt.Sprintf(" (at %d places)", n)
+		}
+		r.addRemark(d.first, "variable %s%s is not taken over; if configurations need it, write it into locals or a document", name, more)
+	}
+}
+
+// remarkParents names groups that only contain groups.
+func (r *ansibleReader) remarkParents(inv ansible.Inventory) {
+	for _, g := range inv.Groups {
+		if len(g.Hosts) == 0 && len(g.Children) > 0 && g.Name != "all" && g.Name != "ungrouped" {
+			r.addRemark(g.At, "group %s only contains groups, and is not taken over; select its hosts with -l %s", g.Name,
+				"'"+strings.Join(textutil.AndMore(g.Children[:min(len(g.Children), 5)], len(g.Children)), ":")+"'")
+		}
+	}
+}
+
+// readVariable takes one variable over. It returns false if the host cannot be
+// reached without it.
+type readVariable func(r *ansibleReader, v ansible.Value, h *Host) bool
+
+// connectionVariables has the variables of Ansible that tell how to reach a
+// host. A host with an older name, ansible_ssh_*, and the newer one has the
+// value of the older one, as in Ansible: the older ones are read last.
+var connectionVariables = map[string]readVariable{
+	"ansible_host":                 setText("ansible_host", addressOf),
+	"ansible_ssh_host":             setText("ansible_ssh_host", addressOf),
+	"ansible_user":                 setText("ansible_user", userOf),
+	"ansible_ssh_user":             setText("ansible_ssh_user", userOf),
+	"ansible_private_key_file":     setIdentity,
+	"ansible_ssh_private_key_file": setIdentity,
+	"ansible_port":                 setPort,
+	"ansible_ssh_port":             setPort,
+	"ansible_become":               setBecome,
+	"ansible_become_method":        expectBecome("sudo"),
+	"ansible_become_user":          expectBecome("root"),
+	"ansible_connection":           checkConnection,
+	"ansible_ssh_common_args":      setArguments,
+	"ansible_ssh_extra_args":       setArguments,
+	"ansible_password":             refuseSecret,
+	"ansible_ssh_pass":             refuseSecret,
+	"ansible_ssh_password":         refuseSecret,
+	"ansible_become_password":      refuseSecret,
+	"ansible_become_pass":          refuseSecret,
+	"ansible_sudo_pass":            refuseSecret,
+	"ansible_python_interpreter":   ignore,
+	"ansible_shell_type":           ignore,
+	"ansible_shell_executable":     ignore,
+	"ansible_pipelining":           ignore,
+	"ansible_ssh_pipelining":       ignore,
+}
+
+func addressOf(h *Host) *string { return &h.Address }
+
+func userOf(h *Host) *string { return &h.Connection.User }
+
+func ignore(*ansibleReader, ansible.Value, *Host) bool { return true }
+
+func setText(name string, of func(*Host) *string) readVariable {
+	return func(r *ansibleReader, v ansible.Value, h *Host) bool {
+		if v.Text == "" || textutil.Printable(v.Text) != v.Text {
+			r.addRemark(v.At, "%s is empty or not printable; it is not taken over", name)
+			return false
+		}
+		*of(h) = v.Text
+		return true
+	}
+}
+
+func setIdentity(r *ansibleReader, v ansible.Value, h *Host) bool {
+	if !strings.HasPrefix(v.Text, "/") && !strings.HasPrefix(v.Text, "~/") || textutil.Printable(v.Text) != v.Text {
+		r.addRemark(v.At, "the private key is not an absolute path, so it depends on the folder in which Ansible runs; set identity by hand")
+		return true
+	}
+	h.Connection.Identity = v.Text
+	return true
+}
+
+func setPort(r *ansibleReader, v ansible.Value, h *Host) bool {
+	n, err := strconv.ParseUint(v.Text, 10, 16)
+	if err != nil || n == 0 {
+		r.addRemark(v.At, "ansible_port is not a number from 1 to 65535")
+		return false
+	}
+	h.Connection.Port = strconv.FormatUint(n, 10)
+	return true
+}
+
+func setBecome(r *ansibleReader, v ansible.Value, h *Host) bool {
+	truth, ok := v.Truth()
+	if !ok {
+		r.addRemark(v.At, "ansible_become is neither true nor false; set become by hand")
+		return true
+	}
+	if truth {
+		h.Connection.Become = "sudo"
+	}
+	return true
+}
+
+// expectBecome takes become back if the host does not become root with sudo.
+func expectBecome(want string) readVariable {
+	return func(r *ansibleReader, v ansible.Value, h *Host) bool {
+		if v.Text != want {
+			h.Connection.Become = ""
+			r.addRemark(v.At, "it is not %s; holdfast becomes only root, and only with sudo. Set become by hand", want)
+		}
+		return true
+	}
+}
+
+func refuseSecret(r *ansibleReader, v ansible.Value, _ *Host) bool {
+	r.addRemark(v.At, "a password is never taken over; use a key, become_password_command, or holdfast -K")
+	return true
+}
+
+func checkConnection(r *ansibleReader, v ansible.Value, _ *Host) bool {
+	switch strings.TrimPrefix(v.Text, "ansible.builtin.") {
+	case "ssh", "smart", "paramiko", "paramiko_ssh":
+		return true
+	}
+	r.addRemark(v.At, "ansible_connection is not ssh; holdfast reaches hosts only over SSH")
+	return false
+}
+
+// setArguments reads the arguments of ssh. It understands jump hosts only.
+func setArguments(r *ansibleReader, v ansible.Value, h *Host) bool {
+	words := strings.Fields(v.Text)
+	for i := 0; i < len(words); i++ {
+		option, value := words[i], ""
+		if i+1 < len(words) {
+			value = words[i+1]
+		}
+		switch {
+		case option == "-J" && value != "":
+			i++
+		case option == "-o" && isOption(value, "ProxyJump"):
+			_, value, _ = strings.Cut(value, "=")
+			i++
+		case isOption(strings.TrimPrefix(option, "-o"), "ProxyJump") && strings.HasPrefix(option, "-o"):
+			_, value, _ = strings.Cut(option, "=")
+		default:
+			r.addRemark(v.At, "arguments of ssh: only -J HOST and -o ProxyJump=HOST are taken over; write the others into ssh_config")
+			return true
+		}
+		value = strings.Trim(value, `"'`)
+		if value == "" || strings.ContainsAny(value, "\"'%\\ ") || textutil.Printable(value) != value {
+			r.addRemark(v.At, "arguments of ssh: the jump host is not a plain name; set proxy_jump by hand")
+			return true
+		}
+		if h.Connection.ProxyJump == "" { // as ssh, which takes the first one
+			h.Connection.ProxyJump = value
+		}
+	}
+	return true
+}
+
+func isOption(text, name string) bool {
+	option, _, found := strings.Cut(text, "=")
+	return found && strings.EqualFold(option, name)
+}

@@ -1,0 +1,94 @@
+package draft_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"holdfast/engine/ansible"
+	"holdfast/engine/draft"
+)
+
+func readAnsible(t *testing.T, text string) draft.Draft {
+	t.Helper()
+	inv, err := ansible.Read(ansible.Source{FS: fstest.MapFS{"hosts": {Data: []byte(text)}}, Name: "hosts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := draft.FromAnsible(inv)
+	s.Name, s.Source = "berlin", "hosts"
+	d, err := draft.Make(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestConnections checks how each variable of Ansible becomes a setting of
+// SSH, and that each one that does not is named.
+func TestConnections(t *testing.T) {
+	for variable, want := range map[string]struct{ setting, remark string }{
+		"ansible_host=10.0.0.1":                                    {setting: `address = "10.0.0.1"`},
+		"ansible_ssh_host=10.0.0.1 ansible_host=10.9.9.9":          {setting: `address = "10.0.0.1"`},
+		"ansible_host={{x}}":                                       {remark: "ansible_host is a template of Jinja"},
+		"ansible_user=core":                                        {setting: `user = "core"`},
+		"ansible_ssh_user=core":                                    {setting: `user = "core"`},
+		"ansible_user={{x}}":                                       {remark: "ansible_user is a template of Jinja"},
+		"ansible_port=2222":                                        {setting: `port = 2222`},
+		"ansible_ssh_port=2222":                                    {setting: `port = 2222`},
+		"ansible_port=ssh":                                         {remark: "ansible_port is not a number from 1 to 65535"},
+		"ansible_ssh_private_key_file=~/.ssh/id":                   {setting: `identity = "~/.ssh/id"`},
+		"ansible_ssh_private_key_file=keys/id":                     {remark: "not an absolute path"},
+		"ansible_become=yes":                                       {setting: `become = "sudo"`},
+		"ansible_become=no":                                        {},
+		"ansible_become=maybe":                                     {remark: "ansible_become is neither true nor false"},
+		"ansible_become=true ansible_become_method=su":             {remark: "it is not sudo"},
+		"ansible_become=true ansible_become_user=admin":            {remark: "it is not root"},
+		"ansible_become_pass=geheim":                               {remark: "a password is never taken over"},
+		"ansible_password=geheim":                                  {remark: "a password is never taken over"},
+		"ansible_connection=local":                                 {remark: "ansible_connection is not ssh"},
+		"ansible_connection=ssh":                                   {},
+		"ansible_python_interpreter=/usr/bin/python3":              {},
+		"ansible_ssh_common_args='-J ops@gate:2222'":               {setting: `proxy_jump = "ops@gate:2222"`},
+		`ansible_ssh_common_args='-o ProxyJump="ops@gate"'`:        {setting: `proxy_jump = "ops@gate"`},
+		"ansible_ssh_extra_args=-oProxyJump=gate":                  {setting: `proxy_jump = "gate"`},
+		"ansible_ssh_common_args='-o StrictHostKeyChecking=no'":    {remark: "only -J HOST and -o ProxyJump=HOST"},
+		"ansible_ssh_common_args='-o ProxyCommand=\"ssh -W x y\"'": {remark: "only -J HOST and -o ProxyJump=HOST"},
+		"http_port=80":                                             {remark: "variable http_port is not taken over"},
+	} {
+		d := readAnsible(t, "[web]\nok\na "+variable+"\n")
+		text := strings.Join(strings.Fields(d.Text), " ")
+		if want.setting != "" && !strings.Contains(text, want.setting) {
+			t.Errorf("%s: no %s in\n%s", variable, want.setting, d.Text)
+		}
+		if all := strings.Join(d.Remarks, "\n"); want.remark == "" && all != "" || !strings.Contains(all, want.remark) || strings.Contains(all+d.Text, "geheim") {
+			t.Errorf("%s: remarks\n%s", variable, all)
+		}
+		load(t, d.Text)
+	}
+}
+
+// TestPools checks that the pool of a host is the first group of the file that
+// lists it, and that nothing is inferred from the name of a group.
+func TestPools(t *testing.T) {
+	d := readAnsible(t, "lonely\n[dc:children]\nworkers\n[etcd]\ne-[0:2]\n[workers]\ne-0\nw-[1:3]\n[rack_a]\nw-[1:2]\n")
+	inv := load(t, d.Text)
+	if len(inv.Clusters) != 0 {
+		t.Errorf("a cluster was inferred: %+v", inv.Clusters)
+	}
+	pools := map[string]string{}
+	for _, h := range inv.Hosts {
+		pools[h.Name] = h.Pool
+	}
+	for host, pool := range map[string]string{"lonely": "ungrouped", "e-0": "workers", "e-1": "etcd", "w-1": "workers"} {
+		if pools[host] != pool {
+			t.Errorf("%s is in pool %s", host, pools[host])
+		}
+	}
+	want := `hosts:2:1: group dc only contains groups, and is not taken over; select its hosts with -l 'workers'
+hosts:5:1: e-0: pool workers; not in etcd, because a host has one pool: its first group in the file
+hosts:8:1: w-[1-2]: pool workers; not in rack_a, because a host has one pool: its first group in the file`
+	if got := strings.Join(d.Remarks, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
