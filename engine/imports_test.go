@@ -410,6 +410,7 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/config/syntax": {
 		"engine/config/ignition":   "a document is a tree of nodes with positions",
 		"engine/config/registries": "so is a registries.conf",
+		"engine/config/nodefiles":  "so is a configuration of the kubelet",
 	},
 	"holdfast/engine/content/regular": {
 		"engine/content/archive": "a file of a repository is opened only if it is regular",

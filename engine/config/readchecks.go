@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine/config/nodefiles"
 	"holdfast/engine/config/readers"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
@@ -20,6 +21,9 @@ func (b *builder) checkReaders() {
 		}
 		whole := readers.File{Path: f.Path, Contents: fullContents(f), Mode: *f.Mode, OfRoot: f.Owner.User == "0"}
 		b.addFindings("node "+f.Path, readers.CheckFile(whole))
+		for _, n := range nodefiles.Check(f.Path, whole.Contents) {
+			b.addFindings("node "+f.Path, []readers.Finding{{Field: "contents", Ignored: n.Ignored, Text: n.Text}})
+		}
 		dir, name := path.Split(f.Path)
 		if unit, ok := strings.CutPrefix(dir, hostscript.UnitDir+"/"); ok && path.Ext(name) == ".conf" {
 			unit = strings.TrimSuffix(unit, ".d/")
