@@ -59,7 +59,10 @@ func TestAKexecIntoAnotherOS(t *testing.T) {
 	entry := func(old, text string) func(*osHost) {
 		return func(b *osHost) { edit(b, "next-entries/ostree-2.conf", old, text) }
 	}
-	const inFull = "it reboots in full instead: it cannot kexec: "
+	const (
+		inFull  = "it reboots in full instead: it cannot kexec: "
+		staysUp = "the host would not come up from any reboot, and does not reboot: "
+	)
 	for name, c := range map[string]struct {
 		do   func(*osHost)
 		code int
@@ -67,8 +70,8 @@ func TestAKexecIntoAnotherOS(t *testing.T) {
 		logs string // end of the log
 	}{
 		"loaded":               {func(*osHost) {}, 0, "kexec rebooting into " + moduletest.V2, "kexec into vmlinuz-6.2 initramfs-6.2.img --command-line=root=LABEL=root rw ostree=ROOT/ostree/boot.1/lab/6.2/0 quiet\n"},
-		"the kernel is cut":    {func(b *osHost) { b.Write("boot/ostree/lab-6.2/vmlinuz-6.2", "kern") }, 0, inFull + "ROOT/boot/ostree/lab-6.2/vmlinuz-6.2 is not the kernel of " + moduletest.V2 + ".0", "rebooted unlocked\n"},
-		"the initramfs is cut": {func(b *osHost) { b.Write("boot/ostree/lab-6.2/initramfs-6.2.img", "") }, 0, inFull + "ROOT/boot/ostree/lab-6.2/initramfs-6.2.img is not the initramfs of", "rebooted unlocked\n"},
+		"the kernel is cut":    {func(b *osHost) { b.Write("boot/ostree/lab-6.2/vmlinuz-6.2", "kern") }, 1, staysUp + "ROOT/boot/ostree/lab-6.2/vmlinuz-6.2 is not the kernel of " + moduletest.V2 + ".0; mend it: cp ROOT/ostree/deploy/lab/deploy/" + moduletest.V2 + ".0/usr/lib/modules/6.2/vmlinuz ROOT/boot/ostree/lab-6.2/vmlinuz-6.2", ""},
+		"the initramfs is cut": {func(b *osHost) { b.Write("boot/ostree/lab-6.2/initramfs-6.2.img", "") }, 1, staysUp + "ROOT/boot/ostree/lab-6.2/initramfs-6.2.img is not the initramfs of", ""},
 		"both are empty": {func(b *osHost) {
 			for _, f := range []string{"boot/ostree/lab-6.2/vmlinuz-6.2", "ostree/deploy/lab/deploy/" + moduletest.V2 + ".0/usr/lib/modules/6.2/vmlinuz"} {
 				b.Check(os.Truncate(filepath.Join(b.Root, f), 0))
@@ -104,6 +107,9 @@ func TestAKexecIntoAnotherOS(t *testing.T) {
 			did := strings.TrimPrefix(b.Log(), before)
 			if !strings.HasSuffix(did, strings.ReplaceAll(c.logs, "ROOT", b.Root)) || strings.Contains(did, "kexec into") != strings.HasPrefix(c.logs, "kexec into") {
 				t.Errorf("log:\n%s", did)
+			}
+			if c.code != 0 && strings.Contains(did, "rebooted") {
+				t.Errorf("it reboots after all:\n%s", did)
 			}
 			if loaded := b.Exists("kexec-of"); loaded != strings.HasPrefix(c.logs, "kexec into") {
 				t.Errorf("loaded: %t", loaded)

@@ -1,11 +1,12 @@
 # Makes the reboot of reboot.sh a kexec: into the staged deployment or, without a digest, into the running one. It loads
 # the kernel, the initramfs and the options of the entry of the boot loader that belongs to this deployment. If that
-# fails, the host reboots in full instead, and the reason is in $notkexec.
+# fails, the host reboots in full instead, and the reason is in $notkexec. If these files are not those of the deployment, it
+# does not reboot: the boot loader would start the same files.
 notkexec=$work/not-kexec
 entries=/boot/loader/entries
 bootdir=${entries%/loader/*}
 loadfile=/sys/kernel/kexec_loaded
-kexec=yes ours='' problem=''
+kexec=yes ours='' problem='' damaged=''
 
 # read_running sets staged to COMMIT.SERIAL of the running deployment.
 read_running() {
@@ -75,12 +76,22 @@ is_copy() { # FILE FILE
 	[ -s "$1" ] && [ -s "$2" ] && [ "$(sha256sum <"$1")" = "$(sha256sum <"$2")" ]
 }
 
+# is_whole_file reports whether a file in /boot is that of the deployment. If not, it sets damaged to the command that
+# mends it, or to nothing if the deployment has no such file. Arguments: file, file of the deployment, name for messages.
+is_whole_file() {
+	problem="$staged has no $3 in /usr/lib/modules"
+	[ -s "$2" ] || return 1
+	problem="$1 is not the $3 of $staged"
+	is_copy "$1" "$2" || {
+		damaged="cp $2 $1"
+		return 1
+	}
+}
+
 is_whole() {
 	for kernel in "$root"/usr/lib/modules/*/vmlinuz; do :; done
-	problem="$bootdir$linux is not the kernel of $staged"
-	is_copy "$bootdir$linux" "$kernel" || return 1
-	problem="$bootdir$initrd is not the initramfs of $staged"
-	is_copy "$bootdir$initrd" "${kernel%/vmlinuz}/initramfs.img"
+	is_whole_file "$bootdir$linux" "$kernel" kernel &&
+		is_whole_file "$bootdir$initrd" "${kernel%/vmlinuz}/initramfs.img" initramfs
 }
 
 is_loaded() { read -r loaded <"$loadfile" && [ "$loaded" = 1 ]; }
@@ -111,6 +122,10 @@ prepare_kexec() {
 prepare_kind() {
 	rm -f "$notkexec"
 	if prepare_kexec; then return 0; fi
+	if [ -n "$damaged" ]; then
+		say "reboot: the host would not come up from any reboot, and does not reboot: $problem; mend it: $damaged" >&2
+		return 1
+	fi
 	undo_kind
 	say "it reboots in full instead: it cannot kexec: $problem" >"$notkexec"
 	kexec=no
