@@ -26,6 +26,7 @@ type history struct {
 	uploads  map[string]time.Duration
 	soft     []string // hosts whose reboots are soft
 	survives []string // those of them whose etcd members run on meanwhile
+	kexecs   []string // hosts that can kexec
 
 	tell     func(tale string)                   // called with the transcript; may be nil
 	sabotage func(*simulator.Site, *rollout.Run) // changes every run; may be nil
@@ -89,6 +90,8 @@ func newHistory(seed uint64) history {
 	dice{rand.New(rand.NewPCG(seed, 16))}.addUploadTimes(&h)
 	dice{rand.New(rand.NewPCG(seed, 17))}.addSoftReboots(&h)
 	dice{rand.New(rand.NewPCG(seed, 18))}.addSurvivors(&h)
+	dice{rand.New(rand.NewPCG(seed, 19))}.addKexecs(&h)
+	dice{rand.New(rand.NewPCG(seed, 20))}.addRequiredKinds(&h)
 	return h
 }
 
@@ -172,9 +175,12 @@ func (h history) inventoryOf(i int) engine.Inventory {
 		p.Paused = slices.Contains(paused, p.Name)
 		if i == len(h.acts) {
 			p.Windows = nil
+			if p.Reboot.Soft == engine.RequireSoft {
+				p.Reboot.Soft = engine.AutoSoft
+			}
 		}
 		if p.OS != nil && h.os != nil {
-			p.OS = h.targetOS(h.os[i][p.Name])
+			p.OS = h.targetOS(p.OS.Driver, h.os[i][p.Name])
 		}
 	}
 	for n := range inv.Hosts {
@@ -200,10 +206,10 @@ func (h history) String() string {
 		if p.MaxSkew != nil {
 			fmt.Fprintf(&s, ", max_skew %d", *p.MaxSkew)
 		}
-		fmt.Fprintf(&s, ", drain %v, drift %q, on_action_failure %q, gates %v\n", p.Drain != nil, p.Drift, p.OnActionFailure, p.Gates)
+		fmt.Fprintf(&s, ", reboot %+v, drain %v, drift %q, on_action_failure %q, gates %v\n", p.Reboot, p.Drain != nil, p.Drift, p.OnActionFailure, p.Gates)
 	}
 	for _, x := range h.inv.Hosts {
-		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, soft %v, survives %v, upload %s, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), slices.Contains(h.soft, x.Name), slices.Contains(h.survives, x.Name), h.uploads[x.Name], h.had[x.Name])
+		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, soft %v, survives %v, kexec %v, upload %s, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), slices.Contains(h.soft, x.Name), slices.Contains(h.survives, x.Name), slices.Contains(h.kexecs, x.Name), h.uploads[x.Name], h.had[x.Name])
 		for _, w := range h.wants {
 			fmt.Fprintf(&s, ", %s", w[x.Name])
 		}
@@ -283,6 +289,7 @@ func (h history) smallerHistories() []history {
 			func(p *engine.Pool) { p.FailureBudget = engine.CountOrPercent{} },
 			func(p *engine.Pool) { p.OnFailure = "" },
 			func(p *engine.Pool) { p.Order = "" },
+			func(p *engine.Pool) { p.Reboot = engine.RebootSetting{} },
 			func(p *engine.Pool) { p.MaxSkew = nil },
 		} {
 			add(func(x *history) { change(&x.inv.Pools[i]) })
@@ -291,6 +298,7 @@ func (h history) smallerHistories() []history {
 	add(func(x *history) { x.inv.MaxUnavailable = engine.CountOrPercent{} })
 	add(func(x *history) { x.soft, x.survives = nil, nil })
 	add(func(x *history) { x.survives = nil })
+	add(func(x *history) { x.kexecs = nil })
 	return list
 }
 

@@ -38,6 +38,7 @@ func (h history) playHistory() (err error) {
 		host.Change(func(t *simulator.Traits) {
 			t.Upload = h.uploads[host.Name]
 			t.SoftKind, t.Survives = slices.Contains(h.soft, host.Name), slices.Contains(h.survives, host.Name)
+			t.KexecKind = slices.Contains(h.kexecs, host.Name)
 		})
 		if word := h.had[host.Name]; word != "" {
 			host.Set(word)
@@ -234,7 +235,7 @@ func (h history) sabotageOf(site *simulator.Site) func(*rollout.Run) {
 func repairSite(site *simulator.Site) {
 	for _, h := range site.Hosts() {
 		h.Change(func(t *simulator.Traits) {
-			*t = simulator.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle, SoftKind: t.SoftKind, Survives: t.Survives}
+			*t = simulator.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle, SoftKind: t.SoftKind, Survives: t.Survives, KexecKind: t.KexecKind}
 		})
 		h.Heal()
 		h.PowerOn()

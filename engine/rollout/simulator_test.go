@@ -12,7 +12,10 @@ import (
 	"holdfast/engine/longtest"
 )
 
-var seed = flag.Uint64("seed", 0, "the one history that TestSimulator plays; 0: all of them")
+var (
+	seed = flag.Uint64("seed", 0, "the one history that TestSimulator plays; 0: all of them")
+	last = flag.Uint64("last", 0, "the last of the histories that TestSimulator plays, from -seed on")
+)
 
 // brokenSeeds are seeds whose histories once broke a law, apart from those that every
 // TestSimulator plays.
@@ -25,7 +28,9 @@ var brokenSeeds = []uint64{1798}
 // always makes the same history.
 func TestSimulator(t *testing.T) {
 	if *seed != 0 {
-		simulateSeed(t, *seed)
+		for s := *seed; s <= max(*seed, *last); s++ {
+			simulateSeed(t, s)
+		}
 		return
 	}
 	all := uint64(longtest.Choose(quickHistories, usualHistories, allHistories))

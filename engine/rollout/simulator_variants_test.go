@@ -100,6 +100,50 @@ func (d dice) addSurvivors(h *history) {
 	}
 }
 
+// addKexecs draws the hosts that can kexec, in half of the histories, the pools that allow it, and
+// the runs in which one of the hosts cannot load a kernel, or loses its power after the order.
+func (d dice) addKexecs(h *history) {
+	if d.oneIn(2) {
+		return
+	}
+	for _, host := range h.inv.Hosts {
+		if !d.oneIn(3) {
+			h.kexecs = append(h.kexecs, host.Name)
+		}
+	}
+	for i := range h.inv.Pools {
+		p := &h.inv.Pools[i]
+		if p.OS != nil { // no other driver has a kexec
+			ostree := *p.OS
+			ostree.Driver, p.OS = "ostree", &ostree
+		}
+		if !d.oneIn(3) {
+			p.Reboot.Kexec = engine.AutoKexec
+		}
+	}
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			if run := &h.acts[i].runs[n]; len(h.kexecs) > 0 && d.oneIn(3) {
+				host := anyOf(d, h.kexecs...)
+				run.troubles = append(run.troubles, incident{kind: anyOf(d, "unprepared", "unprepared", "power cut", "killed"), host: host, on: host, at: 1 + d.IntN(20)})
+			}
+		}
+	}
+}
+
+// addRequiredKinds draws pools that require soft reboots, in a third of the histories in which some
+// host can soft reboot.
+func (d dice) addRequiredKinds(h *history) {
+	if len(h.soft) == 0 || !d.oneIn(3) {
+		return
+	}
+	for i := range h.inv.Pools {
+		if p := &h.inv.Pools[i]; d.oneIn(2) {
+			p.Reboot.Soft = engine.RequireSoft
+		}
+	}
+}
+
 // newMoment returns a duration of at most 40 seconds, never the same nanosecond
 // as a call.
 func (d dice) newMoment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }
@@ -152,8 +196,8 @@ func (d dice) addVersions(h *history) {
 }
 
 // targetOS returns the OS with that digest as the inventory has it.
-func (h history) targetOS(digest string) *engine.OS {
-	os := &engine.OS{Driver: "simulator", Commit: digest}
+func (h history) targetOS(driver, digest string) *engine.OS {
+	os := &engine.OS{Driver: driver, Commit: digest}
 	if h.says {
 		os.Version = h.labels[digest]
 	}

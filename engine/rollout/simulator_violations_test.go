@@ -66,11 +66,21 @@ func oneKernelHosts(h rollout.Hosts) rollout.Hosts {
 	}}
 }
 
+// ableHosts report that they can carry out each kind of reboot.
+func ableHosts(h rollout.Hosts) rollout.Hosts {
+	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
+		reply, err := c.Run(ctx, s)
+		const able = `"reboots":{"systemd":262,"counts_soft":true,"composefs":true,"prepares_soft":true,"kexec":"possible"}`
+		reply.Stdout = regexp.MustCompile(`"reboots":\{[^}]*\}`).ReplaceAllString(reply.Stdout, able)
+		return reply, err
+	}}
+}
+
 // softOrderHosts soft reboot whenever they are to reboot.
 func softOrderHosts(h rollout.Hosts) rollout.Hosts {
 	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
-		if order, full := strings.CutSuffix(s.Text, " "+string(engine.FullReboot)); full && strings.HasPrefix(order, "simulator reboot ") {
-			s.Text = order + " " + string(engine.SoftReboot)
+		if strings.HasPrefix(s.Text, "simulator reboot ") {
+			s.Text = strings.Replace(s.Text, " "+string(engine.FullReboot)+" ", " "+string(engine.SoftReboot)+" ", 1)
 		}
 		return c.Run(ctx, s)
 	}}
@@ -100,15 +110,32 @@ func (s muteSink) Emit(e event.Event) error {
 	return s.Sink.Emit(e)
 }
 
-// lossySink drops the events of one type.
+// softSink journals a plan in which each reboot is a soft one.
+type softSink struct{ rollout.Sink }
+
+func (s softSink) Emit(e event.Event) error {
+	if e.Type == event.Planned {
+		plan := *e.Plan
+		plan.Hosts = slices.Clone(plan.Hosts)
+		for i := range plan.Hosts {
+			if plan.Hosts[i].Reboot != nil {
+				plan.Hosts[i].Reboot = &engine.Reboot{Kind: engine.SoftReboot}
+			}
+		}
+		e.Plan = &plan
+	}
+	return s.Sink.Emit(e)
+}
+
+// lossySink drops the events of some types.
 type lossySink struct {
 	rollout.Sink
 
-	lost event.Type
+	lost []event.Type
 }
 
 func (s lossySink) Emit(e event.Event) error {
-	if e.Type == s.lost {
+	if slices.Contains(s.lost, e.Type) {
 		return nil
 	}
 	return s.Sink.Emit(e)
@@ -133,7 +160,7 @@ func TestSimulatorBites(t *testing.T) {
 		broken   string
 		first    uint64 // seed that is tried first, because it showed the violation when the test was written
 	}{
-		"budget": {hideFromRun(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is", 1},
+		"budget": {hideFromRun(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is", 5},
 		"budget of the site": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.MaxUnavailable = engine.CountOrPercent{}
 		}, "the site loses", 2},
@@ -146,37 +173,50 @@ func TestSimulatorBites(t *testing.T) {
 			}
 		}, nil), "have not soaked", 7},
 		"windows":        {hideFromRun(func(p *engine.Pool) { p.Windows = nil }, nil), "no window is open", 5},
-		"time of batch":  {hideFromRun(func(p *engine.Pool) { p.BatchTakes = 1 }, nil), "no window is open", 670},
+		"time of batch":  {hideFromRun(func(p *engine.Pool) { p.BatchTakes = 1 }, nil), "no window is open", 684},
 		"paused pools":   {hideFromRun(func(p *engine.Pool) { p.Paused = false }, nil), "is paused, and is touched", 4},
 		"paused hosts":   {hideFromRun(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched", 5},
-		"maintenance":    {hideFromRun(nil, func(h *engine.Host) { h.Maintenance = "" }), "is paused, and is touched", 5},
+		"maintenance":    {hideFromRun(nil, func(h *engine.Host) { h.Maintenance = "" }), "is paused, and is touched", 10},
 		"failure budget": {hideFromRun(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 7},
 		"clusters": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.Clusters = nil
 			r.Clusters = blindClusters{r.Clusters}
 			hideFromRun(nil, func(h *engine.Host) { h.Cluster = "" })(nil, r)
 		}, "of cluster", 6},
-		"quorum":       {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 286},
+		"quorum":       {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 539},
 		"leader":       {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads", 2},
 		"hold":         {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = deafHosts(r.Hosts) }, "without a hold", 1},
 		"release":      {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hastyHosts(r.Hosts, r.ID) }, "is released while it goes down", 2},
-		"units before": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = forgetfulHosts(r.Hosts) }, "had not failed before", 267},
+		"units before": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = forgetfulHosts(r.Hosts) }, "had not failed before", 364},
 		"journal":      {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal", 1},
 		"plan":         {func(_ *simulator.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so", 1},
 
-		"soft reboots of a pool":  {hideFromRun(func(p *engine.Pool) { p.Reboot.Soft = engine.AutoSoft }, nil), "its pool does not allow that", 17},
-		"kernel of a soft reboot": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = oneKernelHosts(r.Hosts) }, "which has another kernel", 17},
+		"soft reboots of a pool":  {hideFromRun(func(p *engine.Pool) { p.Reboot.Soft = engine.AutoSoft }, nil), "its pool does not allow that", 27},
+		"kernel of a soft reboot": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = oneKernelHosts(r.Hosts) }, "which has another kernel", 19},
 		"kind of a reboot":        {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = softOrderHosts(r.Hosts) }, "and the journal has the kind", 1},
-		"members that run on":     {blindToSurvivors, "while its etcd member runs from", 236},
-		"hold in a write":         {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 4},
-		"hold in a staging":       {stagesOn, "arrives on the disk", 400},
+		"kexecs of a pool":        {hideFromRun(func(p *engine.Pool) { p.Reboot.Kexec = engine.AutoKexec }, nil), "kexecs, and its pool does not allow that", 4},
+		"hosts that cannot kexec": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = ableHosts(r.Hosts) }, "kexecs, and cannot do that", 41},
+		"hosts that cannot soft":  {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = ableHosts(r.Hosts) }, "soft reboots, and cannot do that", 30},
+		"required soft reboots": {hideFromRun(func(p *engine.Pool) {
+			if p.Reboot.Soft == engine.RequireSoft {
+				p.Reboot.Soft = engine.AutoSoft
+			}
+		}, nil), "its pool requires soft reboots", 12},
+		"kind in the plan": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = softSink{r.Sink} }, "and the plan has the kind", 1},
+		"full in place of soft": {func(_ *simulator.Site, r *rollout.Run) {
+			r.Sink = lossySink{r.Sink, []event.Type{event.Warned}}
+		}, "a soft reboot was ordered, and nothing tells", 36},
+		"full in place of kexec": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.Warned}} }, "a kexec reboot was ordered, and nothing tells", 48},
+		"members that run on":    {blindToSurvivors, "while its etcd member runs from", 236},
+		"hold in a write":        {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 14},
+		"hold in a staging":      {stagesOn, "arrives on the disk", 443},
 
 		"versions":         {hideFromRun(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 82},
 		"unfinished":       {func(_ *simulator.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 10},
 		"order in a pool":  {hideFromRun(func(p *engine.Pool) { p.Order = engine.Shuffled }, nil), "is begun before", 4},
-		"failed last time": {func(_ *simulator.Site, r *rollout.Run) { r.Retry = nil }, "is begun before", 266},
-		"batch":            {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, event.BatchStarted} }, "is not in the batch", 1},
-		"end of a play":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, event.HostDone} }, "is not over on", 11},
+		"failed last time": {func(_ *simulator.Site, r *rollout.Run) { r.Retry = nil }, "is begun before", 438},
+		"batch":            {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.BatchStarted}} }, "is not in the batch", 1},
+		"end of a play":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.HostDone}} }, "is not over on", 11},
 		"order of plays":   {func(_ *simulator.Site, r *rollout.Run) { r.Plays = slices.Clone(r.Plays); slices.Reverse(r.Plays) }, "is not the one that follows", 3},
 		"hosts of a play":  {blindPlays(func(p *rollout.Play) { p.Selected = nil }), "is none of the hosts of the play", 16},
 		"serial":           {blindPlays(func(p *rollout.Play) { p.Serial = nil }), "its serial is", 11},
@@ -184,12 +224,12 @@ func TestSimulatorBites(t *testing.T) {
 			if p.AnyErrorsFatal {
 				p.AnyErrorsFatal, p.MaxFailPercentage = false, &any100
 			}
-		}), "hosts of play", 709},
+		}), "hosts of play", 825},
 		"failures of plays": {blindPlays(func(p *rollout.Play) {
 			if !p.AnyErrorsFatal && p.MaxFailPercentage != nil {
 				p.MaxFailPercentage = &any100
 			}
-		}), "hosts of play", 393},
+		}), "hosts of play", 470},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -202,7 +242,7 @@ func TestSimulatorBites(t *testing.T) {
 				played++
 				h.sabotage = c.sabotage
 				if err := runInBubble(t, h.playHistory); err != nil && strings.Contains(err.Error(), "BROKEN") && strings.Contains(err.Error(), c.broken) {
-					t.Logf("seed %d tells", s)
+					t.Logf("%s: seed %d tells", name, s)
 					return
 				}
 			}

@@ -30,7 +30,7 @@ type Traits struct {
 	SoftKind   bool          // the host can soft reboot
 	Survives   bool          // the host can soft reboot, and its etcd member runs on meanwhile
 	KexecKind  bool          // the host can kexec
-	Unprepared bool          // the host cannot prepare a soft reboot or a kexec, and reboots in full instead
+	Unprepared bool          // the host cannot prepare a soft reboot or a kexec, and reboots in full instead if it may
 	Stubborn   bool          // the host refuses to reboot
 	Failing    []string      // units that have failed after a reboot
 	Missing    []string      // units that do not run after a reboot
@@ -56,22 +56,22 @@ func (t Traits) canSoftReboot() bool { return t.SoftKind || t.Survives }
 type Host struct {
 	Name string
 
-	site        *Site
-	member      *peer     // of its cluster, as etcd lists it; nil: none
-	data        string    // ID of the member whose data it has
-	law         laws.Host // the host as the observer of the laws has it
-	host        engine.Host
-	traits      Traits
-	up, cut     bool
-	boot        int  // number of boots of the kernel
-	soft        int  // number of soft reboots since then
-	goesSoftly  bool // the reboot that was ordered is a soft one
-	keepsKernel bool // the host went down in a soft reboot
-	kexecs      bool // the reboot that was ordered is a kexec
-	starter     engine.KernelStarter
-	since       time.Time
-	goes        time.Time // when the host goes down; zero: never
-	returns     time.Time // when the host comes back; zero: never
+	site    *Site
+	member  *peer     // of its cluster, as etcd lists it; nil: none
+	data    string    // ID of the member whose data it has
+	law     laws.Host // the host as the observer of the laws has it
+	host    engine.Host
+	traits  Traits
+	up, cut bool
+	boot    int               // number of boots of the kernel
+	soft    int               // number of soft reboots since then
+	kexecs  int               // number of boots of the kernel by a kexec
+	goesBy  engine.RebootKind // kind of the reboot that was ordered, as the host carries it out
+	downBy  engine.RebootKind // kind of the reboot in which the host went down
+	starter engine.KernelStarter
+	since   time.Time
+	goes    time.Time // when the host goes down; zero: never
+	returns time.Time // when the host comes back; zero: never
 
 	memberOS       string // the OS that the process of its etcd member runs from
 	runsOn         bool   // that process has survived the last soft reboot
@@ -157,14 +157,14 @@ func isDue(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 func (h *Host) goDown(at time.Time) {
 	rebooting, wasHealthy := !h.goes.IsZero(), h.hasHealthyMember(at)
 	h.up, h.goes, h.staging, h.probation = false, time.Time{}, "", nil
-	h.lost, h.keepsKernel = at, rebooting && (h.traits.Soft || h.goesSoftly)
-	if !h.keepsKernel {
-		h.starter = engine.StartedByLoader
-		if rebooting && h.kexecs {
-			h.starter = engine.StartedByKexec
-		}
+	h.lost, h.downBy = at, engine.FullReboot
+	switch {
+	case rebooting && h.traits.Soft:
+		h.downBy = engine.SoftReboot
+	case rebooting:
+		h.downBy = h.goesBy
 	}
-	h.kexecs, h.goesSoftly, h.runsOn = false, false, h.keepsKernel && h.traits.Survives && wasHealthy
+	h.runsOn = h.downBy.SharesKernel() && h.traits.Survives && wasHealthy
 	if rebooting && !h.traits.NoReturn {
 		h.returns = at.Add(h.traits.Boot)
 	}
@@ -173,11 +173,16 @@ func (h *Host) goDown(at time.Time) {
 
 func (h *Host) comeUp(at time.Time) {
 	h.up, h.since, h.returns, h.finalizeErr = true, at, time.Time{}, ""
-	if h.keepsKernel {
+	keepsKernel := h.downBy.SharesKernel()
+	switch h.downBy {
+	case engine.SoftReboot:
 		h.soft++
-	} else {
-		h.boot, h.soft = h.boot+1, 0
+	case engine.KexecReboot:
+		h.boot, h.soft, h.kexecs, h.starter = h.boot+1, 0, h.kexecs+1, engine.StartedByKexec
+	default:
+		h.boot, h.soft, h.starter = h.boot+1, 0, engine.StartedByLoader
 	}
+	h.law.NoteBoot(h.downBy)
 	switch {
 	case h.staged == "" || h.locked:
 		h.bootsNext()
@@ -188,7 +193,7 @@ func (h *Host) comeUp(at time.Time) {
 		h.bootedAt = at
 		h.site.observe().CheckBooted(&h.law)
 	}
-	if !h.keepsKernel || !h.locked { // /run, which a soft reboot keeps, has the staged OS
+	if !keepsKernel || !h.locked { // /run, which a soft reboot keeps, has the staged OS
 		h.staged, h.locked = "", false
 	}
 	h.setting.effect = h.setting.disk

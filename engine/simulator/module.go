@@ -84,6 +84,14 @@ func syncDisks(t engine.Target) engine.Step {
 	return engine.Step{Name: "sync disks", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("simulator sync " + t.Run)}}, Timeout: 60e9}
 }
 
+// fallbackOf returns whether a host that cannot soft reboot may reboot in full instead.
+func fallbackOf(t engine.Target) string {
+	if t.Pool.Reboot.Soft == engine.RequireSoft || t.MustSurvive {
+		return "no"
+	}
+	return "yes"
+}
+
 func rebootSteps(t engine.Target, digest string) []engine.Step {
 	kind := cmp.Or(t.Reboot, engine.FullReboot)
 	await := engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}
@@ -93,7 +101,7 @@ func rebootSteps(t engine.Target, digest string) []engine.Step {
 	if digest == plain {
 		await.Digest = ""
 	}
-	order := strings.Join([]string{"simulator reboot", digest, string(t.Facts.BootID), t.Run, string(kind)}, " ")
+	order := strings.Join([]string{"simulator reboot", digest, string(t.Facts.BootID), t.Run, string(kind), fallbackOf(t)}, " ")
 	return []engine.Step{
 		syncDisks(t),
 		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript(order)}}, Timeout: 60e9, Reboots: true},

@@ -71,6 +71,7 @@ func (h *Host) observeInto(s *laws.State, now time.Time) {
 	}
 	s.Units, s.Healthy, s.Unclear = h.units, h.hasHealthyMember(now) || h.up && h.member == nil, h.traits.Unclear != ""
 	h.setting.observeInto(&s.Setting)
+	s.CanSoft, s.CanKexec = h.traits.canSoftReboot(), h.traits.KexecKind
 	s.LockedOut, s.Probation = locksOut(h.setting.disk), h.probation != nil
 	s.Setting.Wanted, s.Setting.Login, s.StagedBy = nil, false, ""
 	if word, ok := h.site.settings[h.Name]; ok {

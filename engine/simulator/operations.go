@@ -17,7 +17,7 @@ func (h *Host) PowerOff() {
 			h.staged, h.goes = "", time.Time{}
 			h.goDown(now)
 		}
-		h.returns, h.keepsKernel, h.runsOn = time.Time{}, false, false
+		h.returns, h.downBy, h.runsOn = time.Time{}, engine.FullReboot, false
 	})
 }
 
@@ -46,7 +46,7 @@ func (h *Host) Reset() {
 func (h *Host) Boot(digest string) {
 	h.site.withLock(func(now time.Time) {
 		h.booted, h.staged, h.next, h.goes = digest, "", "", time.Time{}
-		h.keepsKernel, h.runsOn = false, false
+		h.downBy, h.runsOn = engine.FullReboot, false
 		h.comeUp(now)
 		h.since = now.Add(-h.traits.Settle)
 	})
@@ -126,6 +126,7 @@ type State struct {
 	Drifted     bool     // a person has changed the recorded setting
 	Boots       int      // number of boots of the kernel; a new host has 1
 	SoftReboots int      // number of soft reboots since the last of them
+	Kexecs      int      // number of boots by a kexec
 	Reboots     []string // digests in the orders to reboot; "-" for the running OS
 
 	Disk, Effect, Record string // the setting; Record is "" while a write is not finished
@@ -139,7 +140,7 @@ func (h *Host) State() (st State) {
 	h.site.withLock(func(now time.Time) {
 		st = State{
 			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Staging: h.staging != "", Drained: h.drained, Member: h.host.Cluster != "",
-			Well: h.isWell(now), Boots: h.boot, SoftReboots: h.soft, Reboots: slices.Clone(h.reboots),
+			Well: h.isWell(now), Boots: h.boot, SoftReboots: h.soft, Kexecs: h.kexecs, Reboots: slices.Clone(h.reboots),
 			Disk: h.setting.disk, Effect: h.setting.effect, Writes: h.setting.writes,
 		}
 		if a := h.setting.applied; a != nil && a.Unfinished == nil {

@@ -124,7 +124,7 @@ func (h *Host) orderRollback(o rebootOrder, bad, good string) rollout.Reply {
 	h.site.addToLog("%s rolls %s back into %s", o.bastion.ID, h.Name, good)
 	h.reboots = append(h.reboots, good)
 	h.staged, h.locked, h.staging, h.next = "", false, "", good
-	h.goes, h.plain, h.goesSoftly = o.now.Add(h.traits.Shutdown), true, false
+	h.goes, h.plain, h.goesBy = o.now.Add(h.traits.Shutdown), true, engine.FullReboot
 	return rollout.Reply{}
 }
 

@@ -107,10 +107,10 @@ func (h *Host) obeyOrder(b *Bastion, text string, now time.Time) rollout.Reply {
 			return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 		}
 		return rollout.Reply{}
-	case verb == "reboot" && len(args) == 4:
-		return h.orderReboot(rebootOrder{b, args[2], engine.RebootKind(args[3]), now}, args[0], args[1])
+	case verb == "reboot" && len(args) == 5:
+		return h.orderReboot(rebootOrder{b, args[2], engine.RebootKind(args[3]), args[4] == "yes", now}, args[0], args[1])
 	case verb == "rollback" && len(args) == 3:
-		return h.orderRollback(rebootOrder{b, args[2], engine.FullReboot, now}, args[0], args[1])
+		return h.orderRollback(rebootOrder{b, args[2], engine.FullReboot, false, now}, args[0], args[1])
 	case len(args) > 0:
 		return h.settingScript(b, verb, rest, now)
 	}
@@ -156,13 +156,14 @@ func (h *Host) startStaging(b *Bastion, digest string, holders []string, now tim
 	return rollout.Reply{}
 }
 
-// rebootOrder is the run that orders a host to reboot, the kind of reboot, and the
-// time of the order.
+// rebootOrder is the run that orders a host to reboot, the kind of reboot, whether the
+// host may reboot in full if it cannot soft reboot, and the time of the order.
 type rebootOrder struct {
-	bastion *Bastion
-	run     string
-	kind    engine.RebootKind
-	now     time.Time
+	bastion  *Bastion
+	run      string
+	kind     engine.RebootKind
+	fallback bool
+	now      time.Time
 }
 
 func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
@@ -178,26 +179,46 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 	case h.traits.Stubborn:
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}
-	into := digest
+	order := laws.RebootOrder{Digest: digest, Kind: o.kind, MayFallBack: o.fallback}
 	if digest == plain {
-		into = ""
+		order.Digest = ""
 	}
 	h.law.RunsOn = o.kind.SharesKernel() && h.traits.Survives && h.etcd
-	o.bastion.law().CheckReboot(&h.law, into, o.kind)
+	o.bastion.law().CheckReboot(&h.law, order)
 	h.law.RunsOn = false
+	obstacle := h.obstacleTo(o.kind)
+	if obstacle != "" && o.kind == engine.SoftReboot && !o.fallback {
+		return rollout.Reply{Code: hostscript.ScriptCannot, Stderr: "reboot: the host " + obstacle + "\n"}
+	}
 	h.site.addToLog("%s reboots %s into %s, %s", o.bastion.ID, h.Name, digest, o.kind)
 	h.reboots = append(h.reboots, digest)
 	h.goes, h.plain = o.now.Add(h.traits.Shutdown), digest == plain
-	h.kexecs = o.kind == engine.KexecReboot && !h.traits.Unprepared
-	h.goesSoftly = o.kind.SharesKernel() && !h.traits.Unprepared && (h.plain || !h.traits.OldOS && laws.SameKernel(digest, h.booted))
+	if h.goesBy = o.kind; obstacle != "" || o.kind.SharesKernel() && !h.plain && (h.traits.OldOS || !laws.SameKernel(digest, h.booted)) {
+		h.goesBy = engine.FullReboot
+	}
 	switch {
-	case h.plain && h.goesSoftly: // what is staged and locked stays so
+	case h.plain && h.goesBy.SharesKernel(): // what is staged and locked stays so
 	case h.plain:
 		h.staged, h.locked = "", false
-	case h.goesSoftly, o.kind == engine.KexecReboot && !h.traits.OldOS: // the OS is finalized before the order
+	case h.goesBy.SharesKernel(), o.kind == engine.KexecReboot && !h.traits.OldOS: // the OS is finalized before the order
 		h.staged, h.locked, h.next = "", false, digest
 	default:
 		h.locked = false
 	}
+	if obstacle != "" {
+		return rollout.Reply{Stdout: "it reboots in full instead: it " + obstacle + "\n"}
+	}
 	return rollout.Reply{}
+}
+
+// obstacleTo returns why the host cannot carry out a reboot of that kind; "" if it can.
+func (h *Host) obstacleTo(kind engine.RebootKind) string {
+	switch {
+	case !h.traits.Unprepared:
+	case kind == engine.SoftReboot:
+		return "cannot soft reboot: error: preparing the root: no space left"
+	case kind == engine.KexecReboot:
+		return "cannot kexec: kexec has loaded nothing"
+	}
+	return ""
 }

@@ -32,15 +32,14 @@ func (r *Run) CheckHarm(h *Host) {
 	}
 }
 
-// CheckReboot checks all laws about an order to reboot into a staged OS, or
-// into the running OS (""). kind is the kind of reboot that was ordered.
-func (r *Run) CheckReboot(h *Host, digest string, kind engine.RebootKind) {
+// CheckReboot checks all laws about an order to reboot.
+func (r *Run) CheckReboot(h *Host, o RebootOrder) {
 	r.checkDisrupt(h, true)
-	r.checkRebootKind(h, digest, kind)
+	r.checkRebootKind(h, o)
 	switch play := r.currentPlay(); {
-	case digest != "":
+	case o.Digest != "":
 		r.checkSurvivor(h, "to boot another OS")
-		r.checkSkew(h, digest)
+		r.checkSkew(h, o.Digest)
 		h.orderedBy = r
 	case play == nil || !play.Has(engine.RebootTask):
 		r.checkFallback(h)

@@ -46,6 +46,7 @@ type Host struct {
 	disruptedBy string         // ID of the run that disrupted the host, until the host is completely back
 	disruptedAt time.Time      // time of that disruption
 	orderedBy   *Run           // the run that ordered the host to boot a staged OS
+	reboot      orderedReboot  // the last reboot that a run ordered and that was no rollback
 	rolledBack  []string       // OS versions that the host was ordered to leave again
 	fallbacks   map[string]int // number of reboots in place of an action, by the word that is not yet on record
 }
@@ -74,7 +75,10 @@ type State struct {
 	MemberOS string   // digest of the OS that the process of its etcd member runs from; "": it does not run
 	Healthy  bool     // its etcd member is healthy, or it is up and has none
 	Unclear  bool     // the state of the host is not understood
-	Setting  Setting
+
+	CanSoft, CanKexec bool // kinds of reboot, beside the full one, that the host can carry out
+
+	Setting Setting
 
 	LockedOut bool // new logins fail
 	Probation bool // the host undoes its setting unless a new login works

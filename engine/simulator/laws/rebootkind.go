@@ -4,7 +4,10 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
+
+// This file has the laws about the kinds of reboot.
 
 // SameKernel reports whether two OS versions have the same kernel: all but those whose
 // digest begins with "v3".
@@ -12,19 +15,77 @@ func SameKernel(a, b string) bool {
 	return strings.HasPrefix(a, "v3") == strings.HasPrefix(b, "v3")
 }
 
-// checkRebootKind checks that a reboot has the kind that its journaled step has, and that
-// a host soft reboots only if its pool allows that, and never into another kernel.
-func (r *Run) checkRebootKind(h *Host, digest string, kind engine.RebootKind) {
-	if begun := r.begun[h.Name]; begun.reboot != kind && (kind != engine.FullReboot || begun.reboot != "") {
-		r.reportViolation("a %s reboot of %s is ordered, and the journal has the kind %q", kind, h.Name, begun.reboot)
+// RebootOrder is an order of a run to reboot a host.
+type RebootOrder struct {
+	Digest      string // OS that the host boots; "": the running one
+	Kind        engine.RebootKind
+	MayFallBack bool // a host that cannot soft reboot reboots in full instead
+}
+
+// orderedReboot is a reboot that a run ordered, and what became of it.
+type orderedReboot struct {
+	by    *Run
+	kind  engine.RebootKind
+	got   engine.RebootKind // kind of the first boot since the order; "": the host has not booted
+	told  bool              // an event has told that the host got a full reboot
+}
+
+// checkRebootKind checks that a reboot has the kind of its journaled step, and no greater
+// one than in the plan, that the pool of the host allows this kind, that the host is
+// capable of it, and that no host soft reboots into another kernel.
+func (r *Run) checkRebootKind(h *Host, o RebootOrder) {
+	h.reboot = orderedReboot{by: r, kind: o.Kind}
+	if begun := r.begun[h.Name]; begun.reboot != o.Kind && (o.Kind != engine.FullReboot || begun.reboot != "") {
+		r.reportViolation("a %s reboot of %s is ordered, and the journal has the kind %q", o.Kind, h.Name, begun.reboot)
 	}
-	if kind != engine.SoftReboot {
+	if planned := r.reports.reboots[h.Name]; planned != nil && !planned.Provisional && h.Setting.Failed == "" && o.Kind.Exceeds(planned.Kind) {
+		r.reportViolation("a %s reboot of %s is ordered, and the plan has the kind %s", o.Kind, h.Name, planned.Kind)
+	}
+	allowed := r.observer.poolOf(h).Reboot
+	switch o.Kind {
+	case engine.SoftReboot:
+		switch {
+		case allowed.Soft == engine.NeverSoft:
+			r.reportViolation("%s soft reboots, and its pool does not allow that", h.Name)
+		case !h.CanSoft:
+			r.reportViolation("%s soft reboots, and cannot do that", h.Name)
+		case o.Digest != "" && !SameKernel(o.Digest, h.Booted):
+			r.reportViolation("%s soft reboots into %s, which has another kernel", h.Name, o.Digest)
+		}
+	case engine.KexecReboot:
+		switch {
+		case allowed.Kexec == engine.NeverKexec:
+			r.reportViolation("%s kexecs, and its pool does not allow that", h.Name)
+		case !h.CanKexec:
+			r.reportViolation("%s kexecs, and cannot do that", h.Name)
+		}
+	case engine.FullReboot:
+	}
+	if allowed.Soft == engine.RequireSoft && (o.Kind != engine.SoftReboot || o.MayFallBack) {
+		r.reportViolation("%s reboots in full, or may do so, and its pool requires soft reboots", h.Name)
+	}
+}
+
+// NoteBoot records that the host has booted, in a reboot of that kind.
+func (h *Host) NoteBoot(kind engine.RebootKind) {
+	if h.reboot.by != nil && h.reboot.got == "" {
+		h.reboot.got = kind
+	}
+}
+
+// followReboot checks that a run tells if a host was rebooted in full instead.
+func (r *Run) followReboot(e event.Event) {
+	tells := e.Type == event.Warned && e.Reboot != nil && e.Reboot.Kind == engine.FullReboot
+	if !tells && e.Type != event.HostDone {
 		return
 	}
-	if r.observer.poolOf(h).Reboot.Soft == engine.NeverSoft {
-		r.reportViolation("%s soft reboots, and its pool does not allow that", h.Name)
+	h := r.observer.findHost(e.Host)
+	if h == nil || h.reboot.by != r {
+		return
 	}
-	if digest != "" && !SameKernel(digest, h.Booted) {
-		r.reportViolation("%s soft reboots into %s, which has another kernel", h.Name, digest)
+	o := &h.reboot
+	o.told = o.told || tells
+	if !o.told && o.got == engine.FullReboot && o.kind != engine.FullReboot {
+		r.reportViolation("%s has rebooted in full, a %s reboot was ordered, and nothing tells", h.Name, o.kind)
 	}
 }

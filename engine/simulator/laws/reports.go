@@ -11,19 +11,20 @@ import (
 
 // runReports is the part of a run's journal about its roll-out.
 type runReports struct {
-	plan    map[string]bool      // hosts of the plan, and whether it disrupts them
-	clear   map[string]bool      // hosts that were reached and whose state was understood at the last gather
-	bad     map[string]bool      // hosts whose state was not understood, or that had rejected their OS, at the last gather
-	batch   time.Time            // when the last batch began
-	zones   map[string]string    // zone of the disrupted hosts, by pool
-	done    map[string]time.Time // hosts that match, and since when
+	plan    map[string]bool           // hosts of the plan, and whether it disrupts them
+	reboots map[string]*engine.Reboot // reboots of the plan, by host
+	clear   map[string]bool           // hosts that were reached and whose state was understood at the last gather
+	bad     map[string]bool           // hosts whose state was not understood, or that had rejected their OS, at the last gather
+	batch   time.Time                 // when the last batch began
+	zones   map[string]string         // zone of the disrupted hosts, by pool
+	done    map[string]time.Time      // hosts that match, and since when
 	failed  map[string]bool
 	adopted map[string]bool   // hosts that the run adopted
 	spent   map[string]string // pools that exceeded their failure budget when the last batch began, with a description
 }
 
 func newRunReports() runReports {
-	return runReports{plan: map[string]bool{}, clear: map[string]bool{}, bad: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
+	return runReports{plan: map[string]bool{}, reboots: map[string]*engine.Reboot{}, clear: map[string]bool{}, bad: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
 }
 
 func (r *Run) keepReport(e event.Event) {
@@ -31,6 +32,7 @@ func (r *Run) keepReport(e event.Event) {
 	case e.Type == event.Planned && e.Plan != nil:
 		for _, hp := range e.Plan.Hosts {
 			r.reports.plan[hp.Host] = hp.Disruptive()
+			r.reports.reboots[hp.Host] = hp.Reboot
 		}
 	case e.Type == event.HostsGathered:
 		for _, h := range r.observer.Hosts {

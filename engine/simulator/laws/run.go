@@ -87,6 +87,7 @@ func (r *Run) Emit(e event.Event) {
 	default: // other events are not about steps
 	}
 	r.followEvent(e)
+	r.followReboot(e)
 	r.keepReport(e)
 	r.checkState()
 }
