@@ -19,7 +19,7 @@ var (
 
 // brokenSeeds are seeds whose histories once broke a law, apart from those that every
 // TestSimulator plays.
-var brokenSeeds = []uint64{1798}
+var brokenSeeds = []uint64{1798, 7230, 12796, 12986}
 
 // TestSimulator plays random histories of random sites: apply runs repeatedly,
 // from two bastions, with faults of hosts, bastions, people and the network. No

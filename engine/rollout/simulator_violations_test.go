@@ -70,7 +70,7 @@ func oneKernelHosts(h rollout.Hosts) rollout.Hosts {
 func ableHosts(h rollout.Hosts) rollout.Hosts {
 	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
 		reply, err := c.Run(ctx, s)
-		const able = `"reboots":{"systemd":262,"counts_soft":true,"composefs":true,"prepares_soft":true,"kexec":"possible"}`
+		const able = `"reboots":{"systemd":262,"counts_soft":true,"composefs":true,"prepares_soft":true,"keeps_mounts":true,"keeps_boot":true,"kexec":"possible"}`
 		reply.Stdout = regexp.MustCompile(`"reboots":\{[^}]*\}`).ReplaceAllString(reply.Stdout, able)
 		return reply, err
 	}}

@@ -235,8 +235,8 @@ func (h *Host) bootID() resource.BootID {
 }
 
 func (h *Host) hostFacts(now time.Time) engine.Facts {
-	// logind delays the shutdown for half of the time.
-	staged, stopping := h.staged, !h.goes.IsZero() && (h.plain || isDue(h.goes.Add(-h.traits.Shutdown/2), now))
+	// logind delays the shutdown for half of the time, in which the staged OS still shows a reboot into it.
+	staged, stopping := h.staged, !h.goes.IsZero() && (h.plain || h.next != "" || isDue(h.goes.Add(-h.traits.Shutdown/2), now))
 	if h.traits.Forgetful || stopping { // ostree finalizes early in a shutdown
 		staged = ""
 	}

@@ -87,7 +87,7 @@ func (r *Run) checkCanary(h *Host, p engine.Pool) {
 		done, here := r.reports.done[o.Name]
 		switch {
 		case o == h || r.reports.failed[o.Name]:
-		case r.isSatisfied(o) && (!r.isUnderstood(o) || o.isHeldByOther(r.ID)): // no run could know
+		case r.isSatisfied(o) && !here && (!r.isUnderstood(o) || o.isHeldByOther(r.ID)): // no run could know
 		case r.isSatisfied(o) && (!here || r.observer.Now.Sub(done) >= time.Duration(p.Canary.Soak)):
 			soaked++
 		case r.isSatisfied(o), o.isDisrupted() && o.disruptedBy == r.ID:
