@@ -206,7 +206,7 @@ func TestSimulatorBites(t *testing.T) {
 		"full in place of soft": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Sink = lossySink{r.Sink, []event.Type{event.Warned}}
 		}, "a soft reboot was ordered, and nothing tells", 36},
-		"full in place of kexec": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.Warned}} }, "a kexec reboot was ordered, and nothing tells", 48},
+		"full in place of kexec": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.Warned}} }, "a kexec reboot was ordered, and nothing tells", 156},
 		"members that run on":    {blindToSurvivors, "while its etcd member runs from", 236},
 		"hold in a write":        {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 14},
 		"hold in a staging":      {stagesOn, "arrives on the disk", 443},

@@ -24,10 +24,10 @@ type RebootOrder struct {
 
 // orderedReboot is a reboot that a run ordered, and what became of it.
 type orderedReboot struct {
-	by    *Run
-	kind  engine.RebootKind
-	got   engine.RebootKind // kind of the first boot since the order; "": the host has not booted
-	told  bool              // an event has told that the host got a full reboot
+	by   *Run
+	kind engine.RebootKind
+	got  engine.RebootKind // kind of the first boot since the order; "": the host has not booted
+	told bool              // an event has told that the host got a full reboot
 }
 
 // checkRebootKind checks that a reboot has the kind of its journaled step, and no greater
