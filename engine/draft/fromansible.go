@@ -21,6 +21,7 @@ func FromAnsible(inv ansible.Inventory) Site {
 			s.Hosts = append(s.Hosts, out)
 		}
 	}
+	r.remarkLeftOut()
 	r.remarkParents(inv)
 	r.remarkVariables()
 	slices.SortStableFunc(r.problems, func(p, q ansible.Problem) int { return p.At.Compare(q.At) })
@@ -34,6 +35,7 @@ type ansibleReader struct {
 	problems []ansible.Problem
 	seen     map[ansible.Problem]bool
 	dropped  map[string]*droppedVariable // by name
+	leftOut  textutil.Groups[ansible.Position, string]
 }
 
 // droppedVariable is a variable that an inventory of holdfast does not have.
@@ -72,9 +74,17 @@ func (r *ansibleReader) readHost(h ansible.Host) (Host, bool) {
 		}
 	}
 	if !usable {
-		r.addRemark(h.At, "host %s is left out, because of the remarks about its variables", h.Name)
+		r.leftOut.Add(h.At, h.Name)
 	}
 	return out, usable
+}
+
+// remarkLeftOut names the hosts that are left out, those of a range in one remark.
+func (r *ansibleReader) remarkLeftOut() {
+	for at, names := range r.leftOut.All() {
+		folded := textutil.FoldNames(names)
+		r.addRemark(at, "left out, because of the remarks about their variables: %s", strings.Join(textutil.AndMore(folded[:min(len(folded), 5)], len(folded)), ", "))
+	}
 }
 
 func describeKind(k ansible.Kind) string {

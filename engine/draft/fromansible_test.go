@@ -92,3 +92,13 @@ hosts:8:1: w-[1-2]: pool workers; not in rack_a, because a host has one pool: it
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestLeftOutHostsAreFolded checks that a range of hosts is left out with one remark.
+func TestLeftOutHostsAreFolded(t *testing.T) {
+	d := readAnsible(t, "ok\n[web]\nw[001:120].example ansible_host='10.1.0.{{ n }}'\n")
+	want := `hosts:3:1: left out, because of the remarks about their variables: w[001-120].example
+hosts:3:20: ansible_host is a template of Jinja, which is not evaluated; set the argument of holdfast by hand`
+	if got := strings.Join(d.Remarks, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
