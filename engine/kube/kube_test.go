@@ -283,6 +283,16 @@ func certificate(t *testing.T, until time.Time) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
+// printFields returns all fields of pods, which print as their names.
+func printFields(pods []kubefacts.Pod) string {
+	type fields kubefacts.Pod
+	var all []fields
+	for _, p := range pods {
+		all = append(all, fields(p))
+	}
+	return fmt.Sprintf("%+v", all)
+}
+
 // TestReadWorkloads reads pods node by node, or all of them, and budgets with their selectors.
 func TestReadWorkloads(t *testing.T) {
 	s := kubetest.Start(t)
@@ -290,12 +300,16 @@ func TestReadWorkloads(t *testing.T) {
 		return kubetest.Object{"metadata": meta, "spec": spec, "status": status}
 	}
 	controlled := func(kind string) []kubetest.Object {
-		return []kubetest.Object{{"kind": kind, "name": "x", "controller": true}}
+		return []kubetest.Object{{"apiVersion": "apps/v1", "kind": kind, "name": "x", "controller": true}}
 	}
+	other := controlled("DaemonSet")
+	other[0]["apiVersion"] = "example.com/v1"
 	s.SetList(
 		kubetest.Pods,
 		object(kubetest.Object{"namespace": "t", "name": "web", "labels": kubetest.Object{"app": "web"}, "ownerReferences": controlled("ReplicaSet")}, kubetest.Object{"nodeName": "n", "volumes": []kubetest.Object{{"emptyDir": kubetest.Object{}}}}, kubetest.Object{"phase": "Running", "conditions": []kubetest.Object{{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": "True"}}}),
 		object(kubetest.Object{"namespace": "t", "name": "agent", "ownerReferences": controlled("DaemonSet")}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Pending", "conditions": []kubetest.Object{{"type": "Ready", "status": "False"}}}),
+		object(kubetest.Object{"namespace": "t", "name": "agent-done", "ownerReferences": controlled("DaemonSet")}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Failed"}),
+		object(kubetest.Object{"namespace": "t", "name": "agent-other", "ownerReferences": other}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Running"}),
 		object(kubetest.Object{"namespace": "t", "name": "static", "annotations": kubetest.Object{"kubernetes.io/config.mirror": "x"}}, kubetest.Object{"nodeName": "n"}, kubetest.Object{}),
 		object(kubetest.Object{"namespace": "t", "name": "done", "deletionTimestamp": "2026-11-27T00:00:00Z"}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Succeeded"}),
 		object(kubetest.Object{"namespace": "t", "name": "other"}, kubetest.Object{"nodeName": "m"}, kubetest.Object{}),
@@ -303,7 +317,7 @@ func TestReadWorkloads(t *testing.T) {
 	s.SetList(kubetest.Budgets, kubetest.Object{
 		"metadata": kubetest.Object{"namespace": "t", "name": "b", "generation": 2},
 		"spec":     kubetest.Object{"unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": kubetest.Object{"matchLabels": kubetest.Object{"app": "web"}, "matchExpressions": []kubetest.Object{{"key": "x", "operator": "DoesNotExist"}, {"key": "app", "operator": "NewOperator"}}}},
-		"status":   kubetest.Object{"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3},
+		"status":   kubetest.Object{"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3, "conditions": []kubetest.Object{{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "found no controllers"}}},
 	})
 	clusters := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{Files: kubeconfigOf(s), Now: time.Now})
 	many := []string{"n"}
@@ -315,14 +329,16 @@ func TestReadWorkloads(t *testing.T) {
 		want := []kubefacts.Pod{
 			{Namespace: "t", Name: "web", Labels: map[string]string{"app": "web"}, Controlled: true, EmptyDir: true, Ready: true},
 			{Namespace: "t", Name: "agent", Controlled: true, DaemonSet: true, Pending: true},
+			{Namespace: "t", Name: "agent-done", Controlled: true, Finished: true},
+			{Namespace: "t", Name: "agent-other", Controlled: true},
 			{Namespace: "t", Name: "static", Mirror: true},
 			{Namespace: "t", Name: "done", Finished: true, Terminating: true},
 		}
-		if w.Problem != nil || len(w.Pods) != 1 || fmt.Sprint(w.Pods["n"]) != fmt.Sprint(want) {
-			t.Fatalf("%d nodes: %v, %+v", len(nodes), w.Problem, w.Pods)
+		if w.Problem != nil || len(w.Pods) != 1 || printFields(w.Pods["n"]) != printFields(want) {
+			t.Fatalf("%d nodes: %v, %#v", len(nodes), w.Problem, w.Pods)
 		}
 		b := w.Budgets["t"][0]
-		if !b.Stale || !b.AllowsUnready || b.Allowed != 1 || b.Healthy != 3 || b.Desired != 2 || b.Expected != 3 || !b.Selector.Matches(want[0].Labels) || b.Selector.Matches(nil) || b.Selector.Matches(map[string]string{"app": "web", "x": ""}) {
+		if !b.Stale || b.SyncFailure != "found no controllers" || !b.AllowsUnready || b.Allowed != 1 || b.Healthy != 3 || b.Desired != 2 || b.Expected != 3 || !b.Selector.Matches(want[0].Labels) || b.Selector.Matches(nil) || b.Selector.Matches(map[string]string{"app": "web", "x": ""}) {
 			t.Errorf("%+v", b)
 		}
 	}

@@ -129,6 +129,7 @@ type labelled struct {
 	Labels          map[string]string `json:"labels"`
 	Annotations     map[string]string `json:"annotations"`
 	OwnerReferences []struct {
+		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 		Controller bool   `json:"controller"`
 	} `json:"ownerReferences"`
@@ -164,7 +165,7 @@ func (p wirePod) facts() kubefacts.Pod {
 	_, f.Mirror = p.Metadata.Annotations["kubernetes.io/config.mirror"]
 	for _, o := range p.Metadata.OwnerReferences {
 		f.Controlled = f.Controlled || o.Controller
-		f.DaemonSet = f.DaemonSet || o.Controller && o.Kind == "DaemonSet"
+		f.DaemonSet = f.DaemonSet || o.Controller && o.Kind == "DaemonSet" && o.APIVersion == "apps/v1" && !f.Finished
 	}
 	for _, v := range p.Spec.Volumes {
 		f.EmptyDir = f.EmptyDir || v.EmptyDir != nil
@@ -192,8 +193,17 @@ type wireBudget struct {
 		CurrentHealthy     int   `json:"currentHealthy"`
 		DesiredHealthy     int   `json:"desiredHealthy"`
 		ExpectedPods       int   `json:"expectedPods"`
+		Conditions         []struct {
+			Type    string `json:"type"`
+			Status  string `json:"status"`
+			Reason  string `json:"reason"`
+			Message string `json:"message"`
+		} `json:"conditions"`
 	} `json:"status"`
 }
+
+// syncFailed is the reason of a condition: the API allows no eviction because a budget cannot be computed.
+const syncFailed = "SyncFailed"
 
 // operators has the operators of label selectors.
 var operators = map[string]kubefacts.Operator{"In": kubefacts.In, "NotIn": kubefacts.NotIn, "Exists": kubefacts.Exists, "DoesNotExist": kubefacts.DoesNotExist}
@@ -204,6 +214,11 @@ func (b wireBudget) facts() kubefacts.Budget {
 		Expected: b.Status.ExpectedPods, Desired: b.Status.DesiredHealthy, Healthy: b.Status.CurrentHealthy, Allowed: b.Status.DisruptionsAllowed,
 		Stale:         b.Status.ObservedGeneration < b.Metadata.Generation,
 		AllowsUnready: b.Spec.UnhealthyPodEvictionPolicy == "AlwaysAllow",
+	}
+	for _, c := range b.Status.Conditions {
+		if c.Type == "DisruptionAllowed" && c.Status == "False" && c.Reason == syncFailed {
+			f.SyncFailure = shortenText(c.Message)
+		}
 	}
 	s := b.Spec.Selector
 	if s == nil {

@@ -13,7 +13,7 @@ type Pod struct {
 	Name        string
 	Labels      map[string]string
 	Mirror      bool // of a static pod, which the kubelet runs without the API
-	DaemonSet   bool // a DaemonSet controls it
+	DaemonSet   bool // a DaemonSet controls it, and it has not run to its end
 	Controlled  bool // a controller makes another pod in its place
 	EmptyDir    bool // it has data that end with it
 	Pending     bool // it has not started
@@ -39,6 +39,8 @@ type Budget struct {
 	Healthy  int  // pods that are healthy
 	Allowed  int  // pods that may be evicted now
 	Stale    bool // its status is of an earlier version of it
+
+	SyncFailure string // why the controller manager cannot compute the status; "": it can
 
 	AllowsUnready bool // pods that are not ready may always be evicted (unhealthyPodEvictionPolicy AlwaysAllow)
 }
@@ -130,6 +132,7 @@ const (
 	BudgetImpossible ObstacleKind = "budget-impossible" // a PodDisruptionBudget can never allow an eviction
 	BudgetExhausted  ObstacleKind = "budget-exhausted"  // a PodDisruptionBudget allows none now
 	BudgetStale      ObstacleKind = "budget-stale"      // its status is not up to date, so the API refuses evictions
+	BudgetFailed     ObstacleKind = "budget-failed"     // the controller manager cannot compute its status, so the API refuses evictions
 	TwoBudgets       ObstacleKind = "two-budgets"       // two PodDisruptionBudgets match a pod, which the API never evicts
 	NoController     ObstacleKind = "no-controller"     // nothing makes the pod again
 	EmptyDirData     ObstacleKind = "empty-dir"         // the pod loses data of an emptyDir
@@ -139,7 +142,7 @@ const (
 func (k ObstacleKind) IsPermanent() bool { return k == BudgetImpossible || k == TwoBudgets }
 
 // obstacleKinds is the order of obstacles.
-var obstacleKinds = []ObstacleKind{BudgetImpossible, TwoBudgets, BudgetExhausted, BudgetStale, NoController, EmptyDirData}
+var obstacleKinds = []ObstacleKind{BudgetImpossible, TwoBudgets, BudgetExhausted, BudgetStale, BudgetFailed, NoController, EmptyDirData}
 
 // Forecast returns the pods that a drain of the node would evict now, and the obstacles to it.
 func (w Workload) Forecast(host string, n NodeState) DrainForecast {
@@ -202,6 +205,8 @@ func (w Workload) findObstacles(p Pod) map[ObstacleKind]string {
 	for _, b := range budgets {
 		switch {
 		case !p.Ready && b.releasesUnready():
+		case b.SyncFailure != "" && (b.Stale || b.Allowed <= 0): // its other numbers may be wrong
+			found[BudgetFailed] = fmt.Sprintf("the controller manager cannot compute PodDisruptionBudget %s, so it allows no eviction: %s; change it, or what it counts", b, b.SyncFailure)
 		case b.Stale:
 			found[BudgetStale] = fmt.Sprintf("the status of PodDisruptionBudget %s is not up to date, so it allows no eviction; find out whether the controller manager runs", b)
 		case b.Allowed > 0:
