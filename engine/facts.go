@@ -23,6 +23,7 @@ type Facts struct {
 	Features        []string              `json:"features,omitempty"`   // features of that tool, as its driver names them
 	Hold            *Hold                 `json:"hold,omitempty"`
 	HoldProblem     string                `json:"hold_problem,omitempty"`     // why the hold file cannot be read; such a host counts as held
+	LastHold        *LastHold             `json:"last_hold,omitempty"`        // of a host that was not reached: the maintenance hold with which this bastion last saw it
 	Unproven        *Hold                 `json:"unproven,omitempty"`         // hold of a run that a person ended before a run saw the host whole again
 	Failed          []string              `json:"failed,omitempty"`           // units in the state failed
 	Running         []string              `json:"running,omitempty"`          // enabled services that are running

@@ -58,6 +58,13 @@ type NotBooted struct {
 	State string `json:"state,omitempty"` // digest of the contents of /boot after that reboot
 }
 
+// LastHold is the maintenance hold with which a bastion last saw a host that does not answer now.
+type LastHold struct {
+	Hold  Hold      `json:"hold"`            // hold, without its list of services
+	Seen  time.Time `json:"seen"`            // when the bastion last saw it, by its own clock
+	Power string    `json:"power,omitempty"` // power that the controller of the host reports now; missing: not known
+}
+
 // Expired reports whether the hold has expired at the host's time now.
 func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.After(h.Expires) }
 

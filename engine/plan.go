@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/kubefacts"
@@ -142,6 +143,9 @@ type Reservation struct {
 	Host   string          `json:"host"`
 	Kind   ReservationKind `json:"kind"`   // who keeps runs off it
 	Reason string          `json:"reason"` // a sentence for people
+
+	LastSeen time.Time `json:"last_seen,omitzero"` // when this bastion last saw the hold; missing: the host answers now, or no hold is known
+	Power    string    `json:"power,omitempty"`    // power of a held host that does not answer, as its controller reports it; missing: not known
 }
 
 // ReservationKind is the kind of a reservation.

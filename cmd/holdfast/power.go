@@ -38,8 +38,9 @@ power block. docs/maintenance.md describes both.`,
 		Args:  expectArgs(0, -1),
 		RunE:  func(cmd *cobra.Command, args []string) error { return showPower(cmd.Context(), a, args) },
 	}, powerSwitch{engine.PowerHostsOn, "on HOST…", "Switch hosts on", `on switches hosts on, and waits until the BMC reports it. A host that somebody
-else holds stays off, unless --force is given. The hold of a host that is off is
-not known: find out who works on it, and use --force.`}.command(a),
+else holds stays off, unless --force is given. For a host that does not answer, the
+hold with which this bastion last saw it counts. If there is none, find out who
+works on the host, and use --force.`}.command(a),
 		powerSwitch{engine.PowerHostsOff, "off HOST…", "Shut down hosts that you hold, and switch them off", `off asks the BMC to shut the host down. If the host is not off after
 --shutdown-timeout, its power is cut. The host must be held by you, so that no run
 works on it, or --force must be given. Only resets that the BMC offers are used.`}.command(a),
@@ -69,7 +70,6 @@ func (p powerSwitch) command(a *app) *cobra.Command {
 				}
 			}
 			return a.maintain(cmd.Context(), args, func(s *site) (maintenance.Request, error) {
-				s.run.Power = hostPower{a, s}
 				return maintenance.Request{Action: p.action, Force: force, Graceful: graceful}, checkControlled(s.selectedHosts())
 			})
 		},
@@ -94,8 +94,18 @@ func checkControlled(hosts []engine.Host) error {
 
 // hostPower switches the power of the hosts of a site.
 type hostPower struct {
-	app  *app
-	site *site
+	opener *siteOpener
+	site   *site
+}
+
+// Read implements rollout.Power.
+func (p hostPower) Read(ctx context.Context, host engine.Host) (string, error) {
+	c, err := p.controllerOf(ctx, host)
+	if err != nil {
+		return "", err
+	}
+	s, err := c.State(ctx)
+	return s.Power, err
 }
 
 // Switch implements rollout.Power.
@@ -114,7 +124,7 @@ func (p hostPower) controllerOf(ctx context.Context, h engine.Host) (power.Contr
 	if h.BMC == nil {
 		return bastion.PowerCommands{Commands: bastion.Commands{Dir: p.site.loaded.Dir, Secrets: p.site.secrets}, Host: h}, nil
 	}
-	files := p.app.newInputs()
+	files := p.opener.newInputs()
 	c := redfish.Config{Address: h.BMC.Address, System: h.BMC.System, Fingerprint: h.BMC.Fingerprint, User: h.BMC.User}
 	if h.BMC.CA != "" {
 		text, err := files.ReadFile(h.BMC.CA)
@@ -175,7 +185,7 @@ func showPower(ctx context.Context, a *app, names []string) error {
 			continue
 		}
 		workers.Go(func() {
-			if err := readPower(ctx, hostPower{a, s}, h, &list[i]); err != nil {
+			if err := readPower(ctx, hostPower{&a.siteOpener, s}, h, &list[i]); err != nil {
 				list[i].Problem = err.Error()
 				mu.Lock()
 				defer mu.Unlock()

@@ -154,6 +154,8 @@ func (o *siteOpener) openSite(_ context.Context, names []string) (*site, error) 
 			Sink: discard{}, Clock: clock.Real{}, Soft: o.soft, SetRate: s.hosts.SetRate, CheckContent: checkContent, Secrets: s.secrets,
 		},
 	}
+	s.run.Power = hostPower{o, s}
+	s.run.Holds = &journal.HoldMemory{Folder: s.runsDir, Site: s.inv.Site, Warn: o.printWarning}
 	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // after an error the identity stays empty, and no hold counts as one of this bastion
 		s.run.Start.Bastion = here.Identity
 	}

@@ -126,6 +126,8 @@ func (a *app) listHolds(ctx context.Context) error {
 			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
 			code = engine.ExitUnreachable
 			unreached++
+		case st.Kind == standing.HeldWhenLastSeen:
+			held = append(held, tables.HeldHost{Host: h.Name, Hold: st.Hold, Unreachable: f.Unreachable, LastSeen: st.LastHold.Seen, Power: st.LastHold.Power})
 		case f.Held():
 			held = append(held, tables.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: st.Expired})
 		}

@@ -95,6 +95,8 @@ func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance
 	switch st := (standing.View{}).JudgeFacts(o.Facts); {
 	case st.Kind == standing.Unreached:
 		return leaveAlone(engine.UnreachableFailure, st.Problem)
+	case st.Kind == standing.HeldWhenLastSeen:
+		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe())
 	case st.Kind == standing.UnreadablyHeld:
 		return leaveAlone(engine.HeldFailure, st.Problem)
 	case st.Hold == nil:
@@ -117,6 +119,8 @@ func (r Request) planRelease(o Observed) engine.HostMaintenance {
 	switch st.Kind {
 	case standing.Unreached:
 		return leaveAlone(engine.UnreachableFailure, st.Problem)
+	case standing.HeldWhenLastSeen:
+		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe()+"; its hold is on its disk: switch it on first")
 	case standing.UnreadablyHeld:
 		found := st.Problem + "; it says " + strconv.Quote(o.Text[:min(len(o.Text), 300)])
 		if !r.Force {

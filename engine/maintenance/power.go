@@ -32,7 +32,12 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 		if r.owns(*st.Hold) {
 			return m
 		}
-		return leaveAlone(engine.HeldFailure, st.Hold.String()+"; that is another person or bastion: ask there, or use --force")
+		return leaveAlone(engine.HeldFailure, st.Describe()+"; that is another person or bastion: ask there, or use --force")
+	case standing.HeldWhenLastSeen:
+		if s.To == engine.PowerOn && r.owns(*st.Hold) {
+			return m
+		}
+		return leaveAlone(engine.HeldFailure, st.Describe()+"; its hold may be another one by now: ask its holder, or use --force")
 	case standing.Unreached:
 		return leaveAlone(engine.UnreachableFailure, st.Problem+"; so its hold is not known: find out who works on it, and use --force")
 	case standing.Free, standing.Unproven:

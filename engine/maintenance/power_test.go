@@ -16,6 +16,9 @@ func TestPowerPlans(t *testing.T) {
 	aRun := heldBy(engine.RunHold, "bob@b2", "b2")
 	garbled := maintenance.Observed{Facts: engine.Facts{Host: "w-1", HoldProblem: "not JSON"}}
 	down := maintenance.Observed{Facts: engine.Facts{Host: "w-1", Unreachable: "unreachable: no route"}}
+	last := func(by string) maintenance.Observed {
+		return maintenance.Observed{Facts: engine.Facts{Host: "w-1", Unreachable: "unreachable: no route", LastHold: &engine.LastHold{Hold: *heldBy(engine.MaintenanceHold, by, here).Facts.Hold}}}
+	}
 	free := maintenance.Observed{Facts: engine.Facts{Host: "w-1"}}
 	on, off, reset := engine.PowerHostsOn, engine.PowerHostsOff, engine.ResetHosts
 	for name, c := range map[string]struct {
@@ -26,21 +29,24 @@ func TestPowerPlans(t *testing.T) {
 		says   string
 		exit   engine.ExitCode
 	}{
-		"off, mine":          {off, mine, false, "power off", "is off", 0},
-		"off, that of bob":   {off, bobs, false, "", "that is another person", engine.ExitRefused},
-		"off, forced":        {off, bobs, true, "power off", "is off", 0},
-		"off, free":          {off, free, false, "", "hold it first", engine.ExitRefused},
-		"off, a run":         {off, aRun, false, "", "--force switches its power", engine.ExitRefused},
-		"off, unreadable":    {off, garbled, false, "", "not JSON", engine.ExitRefused},
-		"off, no answer":     {off, down, false, "", "its hold is not known", engine.ExitUnreachable},
-		"reset, mine":        {reset, mine, false, "power reset", "is reset", 0},
-		"reset, free":        {reset, free, false, "", "hold it first", engine.ExitRefused},
-		"on, mine":           {on, mine, false, "power on", "is on", 0},
-		"on, free":           {on, free, false, "power on", "is on", 0},
-		"on, that of bob":    {on, bobs, false, "", "that is another person", engine.ExitRefused},
-		"on, a run":          {on, aRun, false, "", "--force", engine.ExitRefused},
-		"on, no answer":      {on, down, false, "", "its hold is not known", engine.ExitUnreachable},
-		"on, no answer, yet": {on, down, true, "power on", "is on", 0},
+		"off, mine":                      {off, mine, false, "power off", "is off", 0},
+		"off, that of bob":               {off, bobs, false, "", "that is another person", engine.ExitRefused},
+		"off, forced":                    {off, bobs, true, "power off", "is off", 0},
+		"off, free":                      {off, free, false, "", "hold it first", engine.ExitRefused},
+		"off, a run":                     {off, aRun, false, "", "--force switches its power", engine.ExitRefused},
+		"off, unreadable":                {off, garbled, false, "", "not JSON", engine.ExitRefused},
+		"off, no answer":                 {off, down, false, "", "its hold is not known", engine.ExitUnreachable},
+		"reset, mine":                    {reset, mine, false, "power reset", "is reset", 0},
+		"reset, free":                    {reset, free, false, "", "hold it first", engine.ExitRefused},
+		"on, mine":                       {on, mine, false, "power on", "is on", 0},
+		"on, free":                       {on, free, false, "power on", "is on", 0},
+		"on, that of bob":                {on, bobs, false, "", "that is another person", engine.ExitRefused},
+		"on, a run":                      {on, aRun, false, "", "--force", engine.ExitRefused},
+		"on, no answer":                  {on, down, false, "", "its hold is not known", engine.ExitUnreachable},
+		"on, mine when last seen":        {on, last(ann), false, "power on", "is on", 0},
+		"on, that of bob when last seen": {on, last("bob@bastion"), false, "", "was last seen", engine.ExitRefused},
+		"off, mine when last seen":       {off, last(ann), false, "", "ask its holder", engine.ExitRefused},
+		"on, no answer, yet":             {on, down, true, "power on", "is on", 0},
 	} {
 		r := maintenance.Request{Action: c.action, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, Force: c.force, Graceful: engine.Duration(5 * time.Minute)}
 		h := maintenance.NewPlan(r, holdsOf(c.seen), now).Hosts[0]

@@ -65,6 +65,9 @@ func digestOf(o *engine.OS) string {
 func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 	f := in.Facts[h.Name]
 	hs := engine.HostStatus{Host: h.Name, Pool: h.Pool, Hold: f.Hold, Node: f.Node}
+	if f.LastHold != nil {
+		hs.Hold = &f.LastHold.Hold
+	}
 	if b := f.Booted(); b != nil {
 		hs.Booted, hs.Version = b.Digest, b.Version
 	}

@@ -33,6 +33,7 @@ type gatherer struct {
 	hostAccess
 	*emitter
 	waited sync.Map // hosts of Awaited that the run has waited for
+	powers sync.Map // power of held hosts that did not answer, by host: each controller is asked once
 }
 
 func newGatherer(r *Run) *gatherer {
@@ -64,6 +65,7 @@ func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {
 		})
 	}
 	workers.Wait()
+	g.recallHolds(ctx, facts)
 	return facts
 }
 

@@ -49,7 +49,9 @@ func (m *maintainer) observe(ctx context.Context, request maintenance.Request) m
 		return maintenance.Observation{Site: m.observeSite(ctx, request)}
 	}
 	seen := maintenance.Observation{Holds: map[string]maintenance.Observed{}}
-	for _, r := range m.steps.keepHoldsOfPeople().ReadAll(ctx, request.Hosts) {
+	list := m.steps.keepHoldsOfPeople().ReadAll(ctx, request.Hosts)
+	m.recallReadings(ctx, list)
+	for _, r := range list {
 		seen.Holds[r.Facts.Host] = maintenance.Observed{Facts: r.Facts, Text: r.Text}
 	}
 	return seen
@@ -143,9 +145,25 @@ func (a hostAccess) keepHoldsOfPeople() hold.Keeper {
 // takeMaintenanceHold takes the hold of a person. The hold has the ID of the run, so that the journal can be found from the host.
 func (r *stepRunner) takeMaintenanceHold(ctx context.Context, host string, t engine.TakeHold) error {
 	h := engine.Hold{Kind: t.Kind, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: t.Reason, Ticket: t.Ticket}
-	return r.keepHoldsOfPeople().Take(ctx, host, h, t)
+	err := r.keepHoldsOfPeople().Take(ctx, host, h, t)
+	if err == nil {
+		r.rememberHold(host, &h, t.For)
+	}
+	return err
 }
 
 func (r *stepRunner) extendHold(ctx context.Context, host string, x engine.ExtendHold) error {
-	return r.keepHoldsOfPeople().Take(ctx, host, x.Hold, engine.TakeHold{For: x.For})
+	err := r.keepHoldsOfPeople().Take(ctx, host, x.Hold, engine.TakeHold{For: x.For})
+	if err == nil {
+		r.rememberHold(host, &x.Hold, x.For)
+	}
+	return err
+}
+
+func (r *stepRunner) endHold(ctx context.Context, host string, e engine.EndHold) error {
+	err := r.keepHoldsOfPeople().End(ctx, host, e.Digest, e.AcceptUnits)
+	if err == nil {
+		r.rememberHold(host, nil, 0)
+	}
+	return err
 }

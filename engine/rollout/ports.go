@@ -25,7 +25,8 @@ type Ports struct {
 	Sink     Sink
 	Clock    Clock
 
-	Power Power // nil: the run switches no power
+	Power Power      // nil: the run neither reads nor switches power
+	Holds HoldMemory // nil: nobody remembers holds
 
 	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0 removes the limit; nil: there is no content
 
@@ -151,9 +152,19 @@ type Nodes interface {
 	ReadNode(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem)
 }
 
-// Power switches the power of hosts. It tells each order that it sends.
+// Power switches and reads the power of hosts.
 type Power interface {
+	// Read returns the power in the words of the controller, such as On.
+	Read(ctx context.Context, host engine.Host) (string, error)
+	// Switch tells each order that it sends.
 	Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, tell func(string)) error
+}
+
+// HoldMemory remembers the maintenance hold with which this bastion last saw each host.
+type HoldMemory interface {
+	// Recall remembers the holds of the hosts that were reached, forgets the holds of those that are free, and adds the
+	// LastHold to the facts of the others.
+	Recall(facts map[string]engine.Facts)
 }
 
 // Local runs commands of the inventory on the bastion.

@@ -85,7 +85,7 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 	case do.ExtendHold != nil:
 		return r.extendHold(ctx, hp.Host, *do.ExtendHold)
 	case do.EndHold != nil:
-		return r.keepHoldsOfPeople().End(ctx, hp.Host, do.EndHold.Digest, do.EndHold.AcceptUnits)
+		return r.endHold(ctx, hp.Host, *do.EndHold)
 	case do.SwitchPower != nil && r.Power != nil:
 		host, _ := r.Inventory.Host(hp.Host)
 		return r.Power.Switch(ctx, host, *do.SwitchPower, func(text string) {

@@ -23,6 +23,8 @@ func (s Standing) describeKind() string {
 	switch s.Kind {
 	case Unreached, UnreadablyHeld:
 		return s.Problem
+	case HeldWhenLastSeen:
+		return s.Hold.String() + "; it does not answer, and was " + describeLastSeen(*s.LastHold)
 	case HeldByDeadRun:
 		return "its run has ended and left it; the next apply goes on from there: " + s.Hold.String()
 	case HeldByExpiredRun:
@@ -37,6 +39,14 @@ func (s Standing) describeKind() string {
 		}
 	}
 	return s.Hold.String() + s.ClockSkew
+}
+
+func describeLastSeen(l engine.LastHold) string {
+	s := "last seen " + l.Seen.UTC().Format("2006-01-02 15:04 MST")
+	if l.Power != "" {
+		s += "; its power is " + l.Power
+	}
+	return s
 }
 
 // describeUnproven says why a host without a hold is not known to be whole, and
@@ -87,7 +97,7 @@ func (s Standing) DescribeAbsence() string {
 		return "is held (" + s.Problem + ")"
 	case Unproven:
 		return "is not known to be whole (the hold of run " + s.Ended.Run + " was ended by force)"
-	case HeldByPerson, HeldByRun, HeldByDeadRun, HeldByExpiredRun, HeldByThisRun:
+	case HeldByPerson, HeldWhenLastSeen, HeldByRun, HeldByDeadRun, HeldByExpiredRun, HeldByThisRun:
 	}
 	return "is " + s.Hold.String()
 }

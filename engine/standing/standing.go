@@ -18,6 +18,7 @@ const (
 	Unreached        Kind = iota
 	UnreadablyHeld        // the hold file cannot be read
 	HeldByPerson          // held for maintenance
+	HeldWhenLastSeen      // does not answer, and was held for maintenance when this bastion last saw it
 	HeldByRun             // held by another run that is not known to be dead
 	HeldByDeadRun         // held by a dead run of this bastion
 	HeldByExpiredRun      // held by a run whose hold has expired
@@ -69,10 +70,11 @@ type Standing struct {
 	Maintenance string // reason of the flag UnderMaintenance
 
 	Hold      *engine.Hold
-	Ended     *engine.Hold // hold of a run that a person ended before a run saw the host whole again
-	Problem   string       // why the host is Unreached or UnreadablyHeld
-	Expired   bool         // the hold has an end, and all clocks are past it
-	ClockSkew string       // why the hold does not count as expired although the host's clock is past its end
+	Ended     *engine.Hold     // hold of a run that a person ended before a run saw the host whole again
+	Problem   string           // why the host is Unreached, HeldWhenLastSeen or UnreadablyHeld
+	LastHold  *engine.LastHold // of a host that is HeldWhenLastSeen
+	Expired   bool             // the hold has an end, and all clocks are past it
+	ClockSkew string           // why the hold does not count as expired although the host's clock is past its end
 
 	Node *kubefacts.NodeState // the node of the host; nil: not asked, or the host is none
 
@@ -89,6 +91,9 @@ func (v View) Judge(h engine.Host, p engine.Pool, f engine.Facts) Standing {
 		Host: h.Name, Pool: h.Pool, Kind: v.judgeHold(f), Flag: FlagOf(h, p), Maintenance: h.Maintenance, Node: f.Node, rejected: f.Rejected,
 		Hold: f.Hold, Ended: f.Unproven, Problem: cmp.Or(f.Unreachable, f.HoldProblem), Expired: f.Expiry() == engine.HoldExpired, ClockSkew: f.DescribeClockSkew(),
 	}
+	if s.Kind == HeldWhenLastSeen {
+		s.Hold, s.LastHold = &f.LastHold.Hold, f.LastHold
+	}
 	s.Rollout, s.RolloutProblem = ReadRollout(f)
 	if b := f.Booted(); b != nil {
 		s.booted = b.Digest
@@ -103,6 +108,8 @@ func (v View) JudgeFacts(f engine.Facts) Standing {
 
 func (v View) judgeHold(f engine.Facts) Kind {
 	switch {
+	case !f.Reached() && f.LastHold != nil:
+		return HeldWhenLastSeen
 	case !f.Reached():
 		return Unreached
 	case f.HoldProblem != "":
@@ -227,7 +234,7 @@ func (s Standing) State() engine.HostState {
 		return engine.HeldState
 	case s.Kind == Free:
 		return ""
-	case s.Kind == UnreadablyHeld || s.Kind == HeldByPerson:
+	case s.Kind == UnreadablyHeld || s.Kind == HeldByPerson || s.Kind == HeldWhenLastSeen:
 		return engine.HeldState
 	case s.HasFailed() || s.Kind == Unproven:
 		return engine.Degraded
@@ -238,6 +245,9 @@ func (s Standing) State() engine.HostState {
 // Reservation returns who keeps runs off the host, or nil. A pause is none, because a paused host that matches needs no work.
 func (s Standing) Reservation() *engine.Reservation {
 	r := engine.Reservation{Host: s.Host, Reason: s.Describe()}
+	if l := s.LastHold; l != nil {
+		r.LastSeen, r.Power = l.Seen, l.Power
+	}
 	switch {
 	case s.Flag == Leaving:
 		r.Kind = engine.LeavingHost

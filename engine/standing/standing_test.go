@@ -27,6 +27,7 @@ func TestStanding(t *testing.T) {
 	ahead.GatheredAt = now.Add(-2 * time.Hour)
 	unreachedAndHeld := hold("r5", "c")
 	unreachedAndHeld.Unreachable = "no route"
+	lastHeld := engine.Facts{Unreachable: "no route", LastHold: &engine.LastHold{Hold: engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@b"}, Seen: now}}
 	unreadable := hold("r9", "b")
 	unreadable.HoldProblem = "not JSON"
 
@@ -44,6 +45,7 @@ func TestStanding(t *testing.T) {
 		"free":                                  {engine.Facts{}, verdict{Free, false, false, "", ""}},
 		"unreachable":                           {engine.Facts{Unreachable: "no route"}, verdict{Unreached, true, false, engine.Unreachable, engine.Unreached}},
 		"unreachable, and held as far as known": {unreachedAndHeld, verdict{Unreached, true, false, engine.Unreachable, engine.Unreached}},
+		"unreachable, and held when last seen":  {lastHeld, verdict{HeldWhenLastSeen, true, false, engine.Held, engine.HeldState}},
 		"a hold that cannot be read":            {unreadable, verdict{UnreadablyHeld, true, false, engine.Held, engine.HeldState}},
 		"maintenance":                           {hold("", "", func(h *engine.Hold) { h.Kind = engine.MaintenanceHold }), verdict{HeldByPerson, true, false, engine.Held, engine.HeldState}},
 		"maintenance that has expired":          {hold("", "", expired, func(h *engine.Hold) { h.Kind = engine.MaintenanceHold }), verdict{HeldByPerson, true, false, engine.Held, engine.HeldState}},
@@ -149,6 +151,7 @@ func TestFlags(t *testing.T) {
 // TestReservations: a reserved host is described by its flag, and by a hold that it has besides; a hold is a reservation, too.
 func TestReservations(t *testing.T) {
 	held := engine.Facts{Host: "h", Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@b", Reason: "fans"}}
+	off := engine.Facts{Host: "h", Unreachable: "no route", LastHold: &engine.LastHold{Hold: *held.Hold, Seen: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Power: "Off"}}
 	for _, c := range []struct {
 		host  engine.Host
 		facts engine.Facts
@@ -159,6 +162,7 @@ func TestReservations(t *testing.T) {
 		{engine.Host{Maintenance: "DIMM"}, held, engine.FlaggedHost, []string{"maintenance in the inventory: DIMM", "ann@b"}},
 		{engine.Host{Leaving: true, Maintenance: "DIMM", Paused: true}, engine.Facts{}, engine.LeavingHost, []string{"leaving"}},
 		{engine.Host{Paused: true}, held, engine.HeldHost, []string{"ann@b", "fans"}},
+		{engine.Host{}, off, engine.HeldHost, []string{"ann@b", "fans", "it does not answer, and was last seen 2026-03-01 12:00 UTC; its power is Off"}},
 		{engine.Host{Paused: true}, engine.Facts{}, "", nil},
 		{engine.Host{}, engine.Facts{Unreachable: "no route"}, "", nil},
 	} {

@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/report/termtext"
@@ -14,6 +15,10 @@ type HeldHost struct {
 	Hold    *engine.Hold `json:"hold,omitempty"`
 	Problem string       `json:"problem,omitempty"`
 	Expired bool         `json:"expired,omitempty"`
+
+	Unreachable string    `json:"unreachable,omitempty"` // why the host was not reached; the hold is the one that this bastion last saw
+	LastSeen    time.Time `json:"last_seen,omitzero"`    // when this bastion last saw the hold of a host that was not reached
+	Power       string    `json:"power,omitempty"`       // power of a host that was not reached; missing: not known
 }
 
 // WriteHolds writes a table of holds. unreached is the number of unreachable hosts.
@@ -45,6 +50,12 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 		}
 		if h.Hold.Ticket != "" {
 			reason += " (" + h.Hold.Ticket + ")"
+		}
+		if !h.LastSeen.IsZero() {
+			reason += "; does not answer, last seen " + h.LastSeen.UTC().Format(timeLayout)
+		}
+		if h.Power != "" {
+			reason += "; power " + h.Power
 		}
 		rows = append(rows, []string{h.Host, string(h.Hold.Kind), h.Hold.Holder, h.Hold.Acquired.UTC().Format(timeLayout), until, reason})
 	}
