@@ -149,17 +149,22 @@ func (k *skew) findBlocker(hp *engine.HostPlan) string {
 	return ""
 }
 
+// moveToTarget counts the host with its new version. If that is not known yet, the host
+// counts with no version, and the next plan, which knows it, decides.
 func (k *skew) moveToTarget(hp *engine.HostPlan) {
-	target := k.target[hp.Host]
-	if target == "" {
+	target, changes := k.target[hp.Host]
+	if !changes {
 		return
 	}
 	if was := k.runs[hp.Host]; was != "" {
 		k.version[hp.Pool][was]--
 	}
 	delete(k.noVersionPrinted, hp.Host)
-	k.runs[hp.Host] = target
-	k.version[hp.Pool][target]++
+	delete(k.runs, hp.Host)
+	if target != "" {
+		k.runs[hp.Host] = target
+		k.version[hp.Pool][target]++
+	}
 }
 
 func (k *skew) hasUnknownTarget() bool {

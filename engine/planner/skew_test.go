@@ -95,6 +95,7 @@ func TestSkewOfPools(t *testing.T) {
 		{"a worker that was left behind", "4.17.0>4.18.0", "4.16.9>4.18.0", "4.17.0", 1, nil, ";c: it would run 4.18.0 while hosts of pool worker run 4.16.9"},
 		{"the worker is ahead", "4.16.0", "4.16.0>4.18.0", "4.16.0", 1, nil, ";w-1: it would run 4.18.0 while hosts of pool control run 4.16.0"},
 		{"not staged yet: it is checked then", "4.16.1>4.18.0", "4.16.1", "4.16.1", 1, unstaged, "c;"},
+		{"it moves to a version that is not known yet", "4.19.0>4.18.5", "4.19.0>4.17.3", "4.18.0", 1, unstaged, "c|w-1;"},
 		{"the inventory knows it", "4.16.1>4.18.0", "4.16.1", "4.16.1", 1, func(in *planner.Input) {
 			unstaged(in)
 			in.Desired["c"] = engine.Desired{OS: &engine.OS{Commit: "4.18.0", Version: "4.18.0"}}

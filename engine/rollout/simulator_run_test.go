@@ -212,7 +212,7 @@ func (d *simulatedRun) verifyExit() error {
 			fits = fits || isReportedDrift(d.site, h)
 		}
 	case engine.ExitRefused:
-		fits = slices.ContainsFunc([]string{"held", "paused", "maintenance", "window", "requires soft reboots"}, func(why string) bool { return strings.Contains(findingsText(d.end), why) })
+		fits = slices.ContainsFunc([]string{"held", "paused", "maintenance", "window", "requires soft reboots", "another holdfast is writing"}, func(why string) bool { return strings.Contains(findingsText(d.end), why) })
 		if len(d.end.Verdict.Unfinished) > 0 {
 			fits = !d.asked.Over && d.site.MayRefuse()
 		}

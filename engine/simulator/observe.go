@@ -72,7 +72,10 @@ func (h *Host) observeInto(s *laws.State, now time.Time) {
 	s.Units, s.Healthy, s.Unclear = h.units, h.hasHealthyMember(now) || h.up && h.member == nil, h.traits.Unclear != ""
 	h.setting.observeInto(&s.Setting)
 	s.CanSoft, s.CanKexec = h.traits.canSoftReboot(), h.traits.KexecKind
-	s.LockedOut, s.Probation = locksOut(h.setting.disk), h.probation != nil
+	s.LockedOut, s.Probation, s.ProbedBy = locksOut(h.setting.disk), h.probation != nil, ""
+	if h.probation != nil {
+		s.ProbedBy = h.probation.run
+	}
 	s.Setting.Wanted, s.Setting.Login, s.StagedBy = nil, false, ""
 	if word, ok := h.site.settings[h.Name]; ok {
 		wanted := word // a copy of its own, so that word does not use the heap for hosts without a setting

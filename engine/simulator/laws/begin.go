@@ -28,7 +28,12 @@ func (r *Run) CheckPaused(h *Host) {
 
 func (w *Observer) isPaused(h *Host) bool {
 	now, _ := w.Inventory.Host(h.Name)
-	return w.poolOf(h).Paused || now.Paused || now.Maintenance != "" || now.Leaving
+	return w.poolOf(h).Paused || now.Paused || w.isInMaintenance(h)
+}
+
+func (w *Observer) isInMaintenance(h *Host) bool {
+	now, _ := w.Inventory.Host(h.Name)
+	return now.Maintenance != "" || now.Leaving
 }
 
 func (r *Run) checkBegin(h *Host) {
@@ -78,23 +83,27 @@ func (r *Run) checkCanary(h *Host, p engine.Pool) {
 	if p.Canary == nil {
 		return
 	}
-	size, soaked, trying := 0, 0, 0
+	size, soaked, unsure, trying := 0, 0, 0, 0
 	for _, o := range r.observer.Hosts {
 		if o.Pool != p.Name {
 			continue
 		}
 		size++
 		done, here := r.reports.done[o.Name]
+		passed := !here || r.observer.Now.Sub(done) >= time.Duration(p.Canary.Soak)
 		switch {
 		case o == h || r.reports.failed[o.Name]:
-		case r.isSatisfied(o) && !here && (!r.isUnderstood(o) || o.isHeldByOther(r.ID)): // no run could know
-		case r.isSatisfied(o) && (!here || r.observer.Now.Sub(done) >= time.Duration(p.Canary.Soak)):
+		case r.isSatisfied(o) && (!r.isUnderstood(o) || o.isHeldByOther(r.ID) || r.observer.isInMaintenance(o)): // the run need not count it
+			if here && passed {
+				unsure++
+			}
+		case r.isSatisfied(o) && passed:
 			soaked++
 		case r.isSatisfied(o), o.isDisrupted() && o.disruptedBy == r.ID:
 			trying++
 		}
 	}
-	if n := p.Canary.Hosts.Of(size); soaked < n && soaked+trying >= n {
+	if n := p.Canary.Hosts.Of(size); soaked+unsure < n && soaked+trying >= n {
 		r.reportViolation("%s is begun while %d of %d canaries of pool %s have not soaked", h.Name, n-soaked, n, p.Name)
 	}
 }

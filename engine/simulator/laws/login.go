@@ -1,7 +1,8 @@
 package laws
 
 // checkLogin checks that a setting which touches the way of the run's account into
-// its host is written on probation, and to one host of its pool before the others.
+// its host is written on probation, and to one host of its pool before the others. A
+// host that waits for a login of another run does not count: no run could know.
 func (r *Run) checkLogin(h *Host, o SettingOrder) {
 	if !o.Login {
 		return
@@ -15,7 +16,7 @@ func (r *Run) checkLogin(h *Host, o SettingOrder) {
 		}
 	}
 	for _, other := range r.observer.Hosts {
-		if other.Pool == h.Pool && other != h && other.Probation {
+		if other.Pool == h.Pool && other != h && other.Probation && other.ProbedBy == r.ID {
 			r.reportViolation("%s and %s of pool %s may lose their logins together", other.Name, h.Name, h.Pool)
 		}
 	}

@@ -80,8 +80,9 @@ type State struct {
 
 	Setting Setting
 
-	LockedOut bool // new logins fail
-	Probation bool // the host undoes its setting unless a new login works
+	LockedOut bool   // new logins fail
+	Probation bool   // the host undoes its setting unless a new login works
+	ProbedBy  string // ID of the run that has written that setting
 }
 
 // Setting is the state of the setting of a host.

@@ -32,7 +32,7 @@ func (r *Run) followEvent(e event.Event) {
 	switch e.Type {
 	case event.HostsGathered:
 		for _, h := range r.observer.Hosts {
-			f.reached[h.Name] = !r.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
+			f.reached[h.Name] = r.hasReached(h, e)
 		}
 	case event.Planned:
 		r.checkPlay(e.Plan.Play)
@@ -56,6 +56,13 @@ func (r *Run) followEvent(e event.Event) {
 		f.ended[e.Host] = true
 	default: // no law about plays needs the other events
 	}
+}
+
+// hasReached reports whether the run has reached the host in the gather that the event
+// ends. A probe of a step may have reached it at the moment at which the gather began.
+func (r *Run) hasReached(h *Host, gathered event.Event) bool {
+	begin, seen, missed := gathered.Time.Add(-time.Duration(gathered.Took)), r.seen[h.Name], r.missed[h.Name]
+	return !seen.Before(begin) && (missed.Before(begin) || seen.After(missed))
 }
 
 func (r *Run) currentPlay() *engine.Play {

@@ -36,9 +36,9 @@ func (r *Run) keepReport(e event.Event) {
 		}
 	case e.Type == event.HostsGathered:
 		for _, h := range r.observer.Hosts {
-			seen := !r.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
+			seen := r.hasReached(h, e)
 			r.reports.clear[h.Name] = seen && !h.Unclear
-			r.reports.bad[h.Name] = seen && !h.isHeld() && (h.Unclear || !r.retries && r.observer.rejectsDesiredOS(h))
+			r.reports.bad[h.Name] = seen && !h.isHeld() && !r.observer.isInMaintenance(h) && (h.Unclear || !r.retries && r.observer.rejectsDesiredOS(h))
 		}
 	case e.Type == event.BatchStarted:
 		r.reports.batch, r.reports.zones, r.reports.spent = e.Time, map[string]string{}, r.spentBudgets()

@@ -13,7 +13,7 @@ func (r *Run) CheckRollback(h *Host, bad string) {
 		r.reportViolation("%s is rolled back from %s once more", h.Name, bad)
 	}
 	h.rolledBack = append(h.rolledBack, bad)
-	h.reboot = orderedReboot{}
+	h.reboot, h.orderedBy = orderedReboot{}, nil // a rollback may go to any version
 	if h.Garbled || h.Hold == nil || h.Hold.Run != r.ID {
 		r.reportViolation("%s is rolled back without a hold of that run", h.Name)
 	}
