@@ -3,7 +3,6 @@
 package rebootkind
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -60,24 +59,25 @@ func Decide(in Input) Decision {
 func (in Input) choose(need need, allowed engine.RebootSetting) (engine.RebootKind, string) {
 	why := need.reason
 	if need.kind == engine.SoftReboot {
-		obstacle := "the pool allows no soft reboots"
+		found := softNotAllowed
 		if allowed.Soft != engine.NeverSoft {
-			obstacle = in.findSoftObstacle(need.bringsOS)
+			found = in.findSoftObstacle(need.bringsOS)
 		}
-		if obstacle == "" {
+		if found == noObstacle {
 			return engine.SoftReboot, why
 		}
-		why = obstacle
+		why = in.describeObstacle(found)
 	}
 	if need.kind != engine.FullReboot && allowed.Kexec != engine.NeverKexec {
-		obstacle := in.findKexecObstacle()
-		if obstacle == "" && need.provisional {
+		found := in.findKexecObstacle()
+		switch {
+		case found != noObstacle:
+			why = in.describeObstacle(found)
+		case need.provisional:
 			return engine.KexecReboot, why + "; enough unless the new OS needs a full reboot, which shows once it is staged"
-		}
-		if obstacle == "" {
+		default:
 			return engine.KexecReboot, why
 		}
-		why = obstacle
 	}
 	return engine.FullReboot, why
 }
@@ -95,14 +95,14 @@ type need struct {
 }
 
 func (in Input) findNeed() need {
-	n := need{kind: engine.SoftReboot}
+	n, first := need{kind: engine.SoftReboot}, true
 	for _, c := range in.Changes {
 		if !needsReboot(c) {
 			continue
 		}
 		class := classOf(c)
-		if n.reason == "" || class.Least.Exceeds(n.kind) {
-			n.kind, n.reason = class.Least, c.Resource+": "+class.Reason
+		if first || class.Least.Exceeds(n.kind) {
+			n.kind, n.reason, first = class.Least, c.Resource+": "+class.Reason, false
 		}
 		n.bringsOS = n.bringsOS || class.Name == rules.OSImageClass
 	}
@@ -117,83 +117,6 @@ func classOf(c engine.Change) rules.RebootClass {
 		return rules.FindRebootClass(rules.TaskClass)
 	}
 	return rules.FindRebootClass(c.RebootClass)
-}
-
-// findSoftObstacle returns why the host cannot soft reboot; "" if it can.
-func (in Input) findSoftObstacle(bringsOS bool) string {
-	switch f := in.Facts; {
-	case in.OS == nil:
-		return "the inventory has no os block for it, so nothing shows whether its OS can soft reboot"
-	case f.Reboots.NoOstree:
-		return "ostree does not keep its deployments, and holdfast soft reboots only with ostree"
-	case !f.Reboots.CountsSoft && f.Reboots.Systemd == 0:
-		return "the version of its systemd is not known"
-	case !f.Reboots.CountsSoft:
-		return fmt.Sprintf("systemd %d does not count soft reboots, so that none could be recognised; systemd 256 does", f.Reboots.Systemd)
-	case !f.Reboots.PreparesSoft:
-		return cmp.Or(f.Reboots.Ostree, "its ostree") + " cannot prepare a soft reboot; ostree 2025.3 can"
-	case f.Reboots.Prepared == engine.SoftReboot:
-		return "a soft reboot is prepared on it already"
-	case f.Reboots.Prepared != "":
-		return "a kernel is loaded on it for a " + string(f.Reboots.Prepared)
-	case f.Reboots.ClosesDisk != "":
-		return f.Reboots.ClosesDisk + " would close the encrypted disk of its OS in a soft reboot; " +
-			"add the option x-initrd.attach to the line of the disk in /etc/crypttab, and run systemctl daemon-reload"
-	case f.Reboots.RemoteDisk != "":
-		return "its OS is on the network (" + f.Reboots.RemoteDisk + "), and a soft reboot may cut the connection"
-	case !bringsOS && !f.Reboots.KeepsMounts:
-		return cmp.Or(f.Reboots.Ostree, "its ostree") + " may lose /sysroot, /var or /boot in a soft reboot into the running OS; ostree 2026.1 keeps them"
-	case bringsOS && !f.Reboots.KeepsBoot:
-		return "its /boot is no partition, and " + cmp.Or(f.Reboots.Ostree, "its ostree") + " loses it in a soft reboot; ostree 2025.5 keeps it"
-	case bringsOS && !f.Reboots.Composefs:
-		return "its root file system is no composefs, without which ostree cannot soft reboot into another deployment"
-	}
-	if staged := in.findStaged(); bringsOS && staged != nil && staged.NoSoftTarget {
-		return in.OS.Driver + " does not report that the host can soft reboot into the staged OS"
-	}
-	return ""
-}
-
-// kexecSystemd is the first version of systemd whose units can order a kexec (SuccessAction=kexec).
-const kexecSystemd = 254
-
-// findKexecObstacle returns why the host cannot kexec; "" if it can.
-func (in Input) findKexecObstacle() string {
-	switch f := in.Facts.Reboots; {
-	case in.OS == nil:
-		return "the inventory has no os block for it, so nothing shows where its kernels are"
-	case in.OS.Driver != "ostree":
-		return "holdfast kexecs only hosts with the driver ostree, not with " + in.OS.Driver
-	case f.Systemd == 0:
-		return "the version of its systemd is not known"
-	case f.Systemd < kexecSystemd:
-		return fmt.Sprintf("no unit of systemd %d can order a kexec; systemd %d can", f.Systemd, kexecSystemd)
-	case f.Prepared == engine.SoftReboot:
-		return "a soft reboot is prepared on it already"
-	case f.Prepared != "":
-		return "a kernel is loaded on it for a " + string(f.Prepared)
-	case f.Kexec != engine.KexecPossible:
-		return describeSupport(f.Kexec)
-	}
-	return ""
-}
-
-// describeSupport returns why a host cannot kexec.
-func describeSupport(s engine.KexecSupport) string {
-	switch s {
-	case engine.KexecContainer:
-		return "it is a container, whose kernel a kexec cannot replace"
-	case engine.KexecNoKernel:
-		return "the kernel that runs has no kexec (CONFIG_KEXEC_CORE)"
-	case engine.KexecDisabled:
-		return "the sysctl kernel.kexec_load_disabled forbids a kexec until the next boot"
-	case engine.KexecLockdown:
-		return "its kernel is locked down, so a kexec may be refused"
-	case engine.KexecNoTool:
-		return "it has no /usr/sbin/kexec (package kexec-tools)"
-	case engine.KexecPossible, engine.KexecUnknown:
-	}
-	return "nothing shows whether it can kexec"
 }
 
 // findStaged returns the deployment of the new OS, nil if the host has not staged and locked it.
@@ -216,11 +139,13 @@ func (in Input) compareStaged(n need) need {
 		}
 		return n
 	case !staged.Compared: // a host that can neither soft reboot nor kexec is not asked
-		obstacle := ""
+		reason := "the kernel of the staged OS could not be compared with the running one"
 		if n.kind == engine.SoftReboot {
-			obstacle = in.findSoftObstacle(true)
+			if found := in.findSoftObstacle(true); found != noObstacle {
+				reason = in.describeObstacle(found)
+			}
 		}
-		n.kind, n.reason = engine.FullReboot, cmp.Or(obstacle, "the kernel of the staged OS could not be compared with the running one")
+		n.kind, n.reason = engine.FullReboot, reason
 		return n
 	case n.kind == engine.SoftReboot:
 		n.reason = "the new OS has the kernel that runs"

@@ -381,3 +381,15 @@ func TestLaws(t *testing.T) {
 		t.Errorf("%d soft reboots, %d hosts left out: the inputs show too little", soft, refused)
 	}
 }
+
+// TestObstacles: each obstacle has a text of its own for people.
+func TestObstacles(t *testing.T) {
+	in, seen := input(), map[string]obstacle{}
+	for o := noObstacle + 1; o <= kexecUnsupported; o++ {
+		text := in.describeObstacle(o)
+		if other, ok := seen[text]; ok || text == "" {
+			t.Errorf("obstacle %d is %q, as obstacle %d", o, text, other)
+		}
+		seen[text] = o
+	}
+}
