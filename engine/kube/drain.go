@@ -112,13 +112,13 @@ func (c *Client) judgeEviction(p kubefacts.Pod, err error) kubefacts.Eviction {
 		return e
 	}
 	e.Text = status.message
+	for _, cause := range status.causes { // of 429, and of 403 if the budget has too many evictions under way
+		if budgetCauses[cause.Reason] {
+			return kubefacts.Eviction{Kind: kubefacts.BudgetRefused, Budget: shortenText(kubefacts.BudgetOfCause(cause.Message)), Text: shortenText(cause.Message)}
+		}
+	}
 	switch {
 	case status.code == http.StatusTooManyRequests:
-		for _, cause := range status.causes {
-			if budgetCauses[cause.Reason] {
-				return kubefacts.Eviction{Kind: kubefacts.BudgetRefused, Budget: shortenText(kubefacts.BudgetOfCause(cause.Message)), Text: shortenText(cause.Message)}
-			}
-		}
 		return e // the API limits its clients
 	case status.code == http.StatusNotFound:
 		return kubefacts.Eviction{Kind: kubefacts.PodGone}

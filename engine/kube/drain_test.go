@@ -55,6 +55,13 @@ func TestEvict(t *testing.T) {
 		"replaced": {"guarded", func(s *kubetest.Server) {
 			s.Change(kubetest.Pods, "t/guarded", func(o kubetest.Object) { o["metadata"].(kubetest.Object)["uid"] = "other" })
 		}, kubefacts.PodReplaced, "", ""},
+		"budget is crowded": {"guarded", func(s *kubetest.Server) {
+			s.Answer("/api/v1/namespaces/t/pods/guarded/eviction", func(w http.ResponseWriter, _ *http.Request) {
+				kubetest.WriteJSON(w, 403, kubetest.Object{"kind": "Status", "reason": "Forbidden", "code": 403, "message": "DisruptedPods map too big", "details": kubetest.Object{"causes": []kubetest.Object{{
+					"reason": "DisruptionBudget", "message": "The disruption budget room does not allow evicting pods currently: too many pending evictions not confirmed by PDB controller",
+				}}}})
+			})
+		}, kubefacts.BudgetRefused, "room", "too many pending evictions"},
 		"no right": {"web", func(s *kubetest.Server) { s.Deny(kubetest.Right{Verb: "create", Resource: "pods/eviction"}) }, kubefacts.EvictionForbidden, "", "cannot create resource"},
 		"limited": {"web", func(s *kubetest.Server) {
 			s.Answer("/api/v1/namespaces/t/pods/web/eviction", func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 429, "too many requests") })
