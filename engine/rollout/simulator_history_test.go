@@ -185,8 +185,11 @@ func (h history) inventoryOf(i int) engine.Inventory {
 	}
 	for n := range inv.Hosts {
 		h := &inv.Hosts[n]
-		if h.Paused = slices.Contains(paused, h.Name); h.Paused && (i+n)%2 == 1 { // two ways to leave a host alone
+		if h.Paused = slices.Contains(paused, h.Name); h.Paused && (i+n)%2 == 1 { // three ways to leave a host alone
 			h.Paused, h.Maintenance = false, "fans"
+			if n%3 == 0 && h.Cluster == "" {
+				h.Maintenance, h.Leaving = "", true
+			}
 		}
 	}
 	return inv

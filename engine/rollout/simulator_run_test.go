@@ -203,6 +203,9 @@ func (d *simulatedRun) verifyExit() error {
 	switch d.end.Exit {
 	case engine.ExitOK:
 		for _, h := range d.site.Hosts() {
+			if host, _ := d.site.Inventory.Host(h.Name); host.Leaving {
+				continue
+			}
 			late := h.State().Disk == "mine" && d.wasEdited(h.Name) // the edit may come after the last facts
 			fits = fits && (d.hasDesiredState(h) || late) && !d.isHolder(h) && (!h.State().Drained || len(d.asked.Plays) > 0)
 		}

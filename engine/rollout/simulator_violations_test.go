@@ -177,6 +177,7 @@ func TestSimulatorBites(t *testing.T) {
 		"paused pools":   {hideFromRun(func(p *engine.Pool) { p.Paused = false }, nil), "is paused, and is touched", 4},
 		"paused hosts":   {hideFromRun(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched", 5},
 		"maintenance":    {hideFromRun(nil, func(h *engine.Host) { h.Maintenance = "" }), "is paused, and is touched", 10},
+		"leaving":        {hideFromRun(nil, func(h *engine.Host) { h.Leaving = false }), "is paused, and is touched", 229},
 		"failure budget": {hideFromRun(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 7},
 		"clusters": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.Clusters = nil

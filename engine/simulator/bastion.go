@@ -83,7 +83,7 @@ func (b *Bastion) Run() *rollout.Run {
 			Start: event.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
 			Request: planner.Request{Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: allModules()},
 		},
-		Ports: rollout.Ports{Hosts: b, Clusters: b, Local: local{b}, Web: b, Sink: b, Clock: b.clock},
+		Ports: rollout.Ports{Hosts: b, Clusters: b, Local: local{b}, Web: b, Power: power{b}, Sink: b, Clock: b.clock},
 	}
 }
 

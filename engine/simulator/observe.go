@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +15,13 @@ import (
 func (s *Site) observe() *laws.Observer {
 	now := time.Now()
 	s.laws.Inventory, s.laws.Labels, s.laws.Now = s.Inventory, s.Labels, now
+	s.laws.Hosts = s.laws.Hosts[:0]
+	leaving := s.anyLeaves()
 	for _, h := range s.all {
 		h.observeInto(&h.law.State, now)
+		if !leaving || !s.isLeaving(h.Name) {
+			s.laws.Hosts = append(s.laws.Hosts, &h.law)
+		}
 	}
 	for i, c := range s.etcd {
 		seen := s.laws.Clusters[i]
@@ -26,6 +32,17 @@ func (s *Site) observe() *laws.Observer {
 		c.observeInto(seen)
 	}
 	return s.laws
+}
+
+// isLeaving reports whether the host is being deleted. No law counts it, and no run may
+// touch it.
+func (s *Site) isLeaving(host string) bool {
+	h, _ := s.Inventory.Host(host)
+	return h.Leaving
+}
+
+func (s *Site) anyLeaves() bool {
+	return slices.ContainsFunc(s.Inventory.Hosts, func(h engine.Host) bool { return h.Leaving })
 }
 
 // law returns the run as the observer knows it, with the current state of the
@@ -123,7 +140,7 @@ func (s *Site) TooFar(host string) (far bool) {
 	s.settle()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.observe().TooFar(host)
+	return !s.isLeaving(host) && s.observe().TooFar(host)
 }
 
 // MayRefuse reports whether a run may refuse to start: the last roll-out may be

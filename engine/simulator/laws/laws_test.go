@@ -1,0 +1,114 @@
+package laws
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+)
+
+// world is a site of three members of one cluster and two workers, and a run that holds
+// all of them.
+type world struct {
+	*Observer
+	run  *Run
+	said []string
+}
+
+func newWorld() *world {
+	w := &world{}
+	w.Observer = NewObserver(func(violation string) { w.said = append(w.said, violation) })
+	w.Now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	w.Inventory.Pools = []engine.Pool{{Name: "etcd"}, {Name: "worker"}, {Name: "other"}}
+	w.run = w.NewRun("run-1", func() bool { return true })
+	c := &Cluster{Name: "main"}
+	for _, x := range []struct{ name, pool, cluster string }{{"m-0", "etcd", "main"}, {"m-1", "etcd", "main"}, {"m-2", "etcd", "main"}, {"w-0", "worker", ""}, {"w-1", "worker", ""}, {"o-0", "other", ""}} {
+		h := &Host{Host: engine.Host{Name: x.name, Pool: x.pool, Cluster: x.cluster}, LacksUnits: func() bool { return false }}
+		h.State = State{Up: true, Healthy: true, Booted: "v1", Staged: "v2", Hold: &engine.Hold{Kind: engine.RunHold, Run: "run-1"}}
+		w.Hosts, w.Inventory.Hosts = append(w.Hosts, h), append(w.Inventory.Hosts, h.Host)
+		if x.cluster != "" {
+			c.Members = append(c.Members, h)
+		}
+		w.run.took[h.Name], w.run.seen[h.Name] = w.Now.Add(-30*time.Second), w.Now.Add(-20*time.Second)
+	}
+	w.Clusters = []*Cluster{c}
+	w.run.gathered["main"] = w.Now.Add(-20 * time.Second)
+	return w
+}
+
+// disrupt lets the run of the world disrupt hosts.
+func (w *world) disrupt(names ...string) {
+	for _, name := range names {
+		h := w.findHost(name)
+		h.disruptedBy, h.disruptedAt, h.GoesDown = "run-1", w.Now.Add(-time.Minute), true
+	}
+}
+
+// TestLaws breaks laws that no fault of a run breaks in the tests of a whole run. Without the
+// fault, the same act breaks no such law.
+func TestLaws(t *testing.T) {
+	reboot := func(w *world) { w.run.CheckReboot(w.Hosts[0], RebootOrder{Digest: "v2", Kind: engine.FullReboot}) }
+	release := func(w *world) { w.run.CheckRelease(w.Hosts[0]) }
+	look := func(w *world) { w.run.Emit(event.Event{Type: event.Warned}) }
+	bobs := func(w *world) {
+		w.Hosts[0].Hold = &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob", Run: "bobs"}
+	}
+	for name, c := range map[string]struct {
+		fault  func(*world)
+		act    func(*world)
+		broken string
+	}{
+		"reboot into the running OS": {func(w *world) { w.Hosts[0].Reboots, w.Hosts[0].Staged = 1, "v1" }, reboot, "is rebooted into the OS it runs"},
+		"learner": {func(w *world) {
+			w.Clusters[0].Learner, w.Clusters[0].Added = &Host{Host: engine.Host{Name: "m-3"}}, w.Now.Add(-time.Hour)
+		}, reboot, "m-0 goes down while m-3 of cluster main is a learner"},
+		"not looked at another member": {func(w *world) { w.run.seen["m-2"] = w.Now.Add(-time.Hour) }, reboot, "the run has not looked at m-2 since it took the hold"},
+		"hold of another":              {bobs, func(w *world) { w.run.CheckOwn(w.Hosts[0], "drained") }, "m-0 is drained while it is held by bob"},
+		"staging under a hold":         {bobs, func(w *world) { w.run.CheckStage(w.Hosts[0]) }, "m-0 is staged while it is held by bob"},
+		"two stagings":                 {func(w *world) { w.Hosts[1].StagedBy = "run-1" }, func(w *world) { w.run.CheckStage(w.Hosts[0]) }, "m-0 and m-1 of cluster main are staged at once"},
+		"staging under a survivor":     {func(w *world) { w.Hosts[0].MemberOS = "v0" }, func(w *world) { w.run.CheckStage(w.Hosts[0]) }, "m-0 is staged while its etcd member runs from v0"},
+		"boot under a survivor":        {func(w *world) { w.Hosts[0].MemberOS = "v0" }, reboot, "to boot another OS while its etcd member runs from v0"},
+		"released while drained":       {func(w *world) { w.Hosts[0].disruptedBy, w.Hosts[0].Drained = "run-1", true }, release, "m-0 is released while it is drained"},
+		"released while not well": {func(w *world) {
+			w.Hosts[0].disruptedBy, w.Hosts[0].Healthy, w.Hosts[0].Lost = "run-1", false, w.Now.Add(-time.Hour)
+		}, release, "m-0 is released while it is not well"},
+		"released without its units": {func(w *world) {
+			w.Hosts[0].disruptedBy, w.Hosts[0].LacksUnits = "run-1", func() bool { return true }
+		}, release, "m-0 is released, and of its units only"},
+		"another rollback":        {func(w *world) { w.Hosts[0].rolledBack = []string{"v1"} }, func(w *world) { w.run.CheckRollback(w.Hosts[0], "v1") }, "m-0 is rolled back from v1 once more"},
+		"rollback without a hold": {func(w *world) { w.Hosts[0].Hold = nil }, func(w *world) { w.run.CheckRollback(w.Hosts[0], "v1") }, "m-0 is rolled back without a hold"},
+		"accepts another OS":      {func(w *world) { w.Hosts[0].Booted = "v0" }, func(w *world) { w.run.CheckAccepts(w.Hosts[0], "v1") }, "m-0 runs v0, and is released as well with v1"},
+		"data of a member":        {func(w *world) { w.Hosts[0].Drained = true }, func(w *world) { w.run.CheckSetAside(w.Hosts[0], w.Hosts[0].Drained) }, "the data of the member of m-0 are set aside"},
+		"voters without a majority": {func(w *world) {
+			w.Hosts[0].Healthy, w.Hosts[1].Healthy = false, false
+			w.Hosts[0].Lost, w.Hosts[1].Lost = w.Now.Add(-time.Hour), w.Now.Add(-time.Hour)
+		}, func(w *world) { w.run.CheckPromote(w.Clusters[0], w.Hosts[3]) }, "only 2 of 4 voters of cluster main are healthy"},
+		"nobody's":            {func(w *world) { w.disrupt("w-0"); w.Hosts[3].Hold = nil }, look, "w-0 is nobody's, and drained or going down"},
+		"two members":         {func(w *world) { w.disrupt("m-0", "m-1") }, look, "2 members of cluster main are disrupted"},
+		"two hosts of a pool": {func(w *world) { w.disrupt("w-0", "w-1") }, look, "2 hosts of pool worker are disrupted"},
+		"two hosts of the site": {func(w *world) {
+			w.Inventory.MaxUnavailable = engine.CountOrPercent{Count: 1, Set: true}
+			w.disrupt("w-0", "o-0")
+		}, look, "2 hosts of the site are disrupted, its budget is 1"},
+		"switched on under a hold":  {bobs, func(w *world) { w.run.CheckPower(w.Hosts[0], engine.PowerOn) }, "m-0 is switched to on while it is held by bob"},
+		"reset in maintenance":      {func(w *world) { w.Inventory.Hosts[3].Maintenance = "fans" }, func(w *world) { w.run.CheckPower(w.Hosts[3], engine.PowerReset) }, "w-0 is switched to reset, and the inventory keeps runs off it"},
+		"switched on while leaving": {func(w *world) { w.Inventory.Hosts[3].Leaving = true }, func(w *world) { w.run.CheckPower(w.Hosts[3], engine.PowerOn) }, "w-0 is switched to on, and the inventory keeps runs off it"},
+		"touched while leaving":     {func(w *world) { w.Inventory.Hosts[3].Leaving = true }, func(w *world) { w.run.CheckPaused(w.Hosts[3]) }, "w-0 is paused, and is touched"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, faulty := range []bool{false, true} {
+				w := newWorld()
+				if faulty {
+					c.fault(w)
+				}
+				c.act(w)
+				if says := slices.ContainsFunc(w.said, func(v string) bool { return strings.Contains(v, c.broken) }); says != faulty {
+					t.Errorf("with the fault %v, the laws say %q: %v; all of it: %q", faulty, c.broken, says, w.said)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+)
+
+// power is the controllers of all hosts, as a bastion reaches them.
+type power struct{ b *Bastion }
+
+// Read returns the power of a host.
+func (p power) Read(_ context.Context, host engine.Host) (state string, err error) {
+	p.b.site.withLock(func(time.Time) {
+		if state = "Off"; p.b.site.hosts[host.Name].up {
+			state = "On"
+		}
+	})
+	return state, nil
+}
+
+// Switch switches the power of a host. The laws are about roll-outs, and not about
+// people who switch a host that they hold.
+func (p power) Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, tell func(string)) error {
+	h := p.b.site.Host(host.Name)
+	err := p.b.deliverCall(ctx, Call{Verb: "power", Host: host.Name}, func(time.Time) error {
+		if p.b.isAlive() {
+			p.b.law().CheckPower(&h.law, s.To)
+		}
+		p.b.site.addToLog("%s switches %s to %s", p.b.ID, host.Name, s.To)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	tell(fmt.Sprintf("ordered %s", s.To))
+	switch s.To {
+	case engine.PowerOff:
+		h.PowerOff()
+	case engine.PowerOn:
+		h.PowerOn()
+	case engine.PowerReset:
+		h.Reset()
+	}
+	return nil
+}
