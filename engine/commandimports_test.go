@@ -25,6 +25,7 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/etcd/restore":        "etcd restore plans its steps",
 		"holdfast/engine/event":               "sinks of events, and the start of a run",
 		"holdfast/engine/filediff":            "plan and diff show the contents of files",
+		"holdfast/engine/forecast":            "plan and apply tell how long a roll-out takes",
 		"holdfast/engine/hostpattern":         "--limit and the names of hosts",
 		"holdfast/engine/hold":                "hold and release show the errors of its keeper",
 		"holdfast/engine/hostscript":          "plan --diff reads files by script",

@@ -85,7 +85,7 @@ func isWithin(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/kubefacts", "engine/maintenance", "engine/planner", "engine/planner/approval", "engine/planner/rebootkind", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
+var core = []string{"engine", "engine/etcd/database", "engine/etcd/membership", "engine/etcd/restore", "engine/etcd/carotation", "engine/etcd/setting", "engine/etcdfacts", "engine/event", "engine/forecast", "engine/governor", "engine/hostpattern", "engine/hostscript", "engine/kubefacts", "engine/maintenance", "engine/planner", "engine/planner/approval", "engine/planner/rebootkind", "engine/resource", "engine/standing", "engine/textutil", "engine/version", "engine/window", "modules", "modules/hostconfig", "modules/hostconfig/observe", "modules/hostconfig/record", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always makes the same plan: engine and modules use no files,
 // no network, no clock and no random numbers, and start no goroutines.
@@ -196,6 +196,7 @@ var neighbours = map[string]map[string]string{
 		"engine/playbook": "a play names its hosts by a pattern",
 	},
 	"holdfast/engine/window": {
+		"engine/forecast":  "batches that a window has no time for are named",
 		"engine/inventory": "a window too short for a batch is an error",
 		"engine/planner":   "hosts are disrupted within the windows of their pool",
 	},

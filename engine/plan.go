@@ -49,6 +49,8 @@ type Plan struct {
 	EtcdUpdates    []EtcdUpdate `json:"etcd_updates,omitempty"`     // staged OS versions that bring another version of etcd
 	AnyEtcdVersion bool         `json:"any_etcd_version,omitempty"` // the plan may contain updates of etcd that etcd does not support
 
+	Forecast *Forecast `json:"forecast,omitempty"` // how long the work takes; only in a plan that is shown
+
 	Drains []kubefacts.DrainForecast `json:"drains,omitempty"` // pods that leave Kubernetes nodes, and obstacles to their drains; only in the first plan of a run
 
 	FullReboot bool `json:"full_reboot,omitempty"` // each reboot is a full one, even if its pool allows a lesser one

@@ -158,7 +158,9 @@ func (s *site) readOn(ctx context.Context, host string, commands []engine.Comman
 func (s *site) inheritIfIdle() (journal.History, error) {
 	left, err := journal.ObserveSite(s.runsDir, s.inv.Site, s.holdOwner())
 	if err != nil { // a run is under way, or the journals cannot be read: all holds count
-		return journal.ReadHistory(s.runsDir, s.inv.Site)
+		history, err := journal.ReadHistory(s.runsDir, s.inv.Site)
+		s.learnTimes(history.Times)
+		return history, err
 	}
 	s.inherit(left.WithoutLiving(bastion.StateDir()))
 	s.run.Awaited = nil // read-only commands do not wait
@@ -167,7 +169,7 @@ func (s *site) inheritIfIdle() (journal.History, error) {
 
 func (r planRun) showPlans(s *site, plans []engine.Plan) error {
 	if len(s.run.Plays) == 0 {
-		return r.showPlan(s, plans[0])
+		return r.showPlan(s, s.withForecast(plans[0]))
 	}
 	if r.json {
 		return r.printJSON(report.HideSensitive(plans, s.loaded.Sensitive))

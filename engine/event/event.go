@@ -198,6 +198,9 @@ type RunEnd struct {
 	Hosts    []HostTotals    `json:"hosts,omitempty"`    // figures of the hosts that have any
 	Clusters []ClusterTotals `json:"clusters,omitempty"` // figures of the etcd clusters that were sampled
 
+	Times    []engine.HostTimes `json:"times,omitempty"`     // durations of the work on hosts, for forecasts
+	BatchGap engine.Duration    `json:"batch_gap,omitempty"` // mean time between two batches, without soaks
+
 	Maintenance engine.MaintenanceAction `json:"maintenance,omitempty"` // of work on holds; Updated are then the hosts whose hold was changed
 
 	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not start

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 )
 
 // History has the facts that earlier runs of a bastion have recorded about a
@@ -16,6 +17,8 @@ import (
 type History struct {
 	Failed   []string          // hosts whose last work failed, sorted
 	Complete map[string]string // OS of each pool that was complete with this OS, by digest, if no host has differed since
+
+	Times engine.EarlierTimes // how long earlier runs took
 
 	spans map[string]completeSince
 }
@@ -66,6 +69,7 @@ func foldRuns(runs []Run, site, self string) History {
 			over = h.addFailures(r, decided)
 		}
 		if r.End != nil {
+			h.addTimes(*r.End)
 			for _, p := range r.End.Pools {
 				h.addPool(p, r.Last)
 			}
@@ -73,6 +77,24 @@ func foldRuns(runs []Run, site, self string) History {
 	}
 	slices.Sort(h.Failed)
 	return h
+}
+
+// maxTimes is how many durations of a host are kept, and of gaps.
+const maxTimes = 20
+
+// addTimes adds the durations of a run. Runs must be added from new to old.
+func (h *History) addTimes(end event.RunEnd) {
+	if h.Times.Hosts == nil {
+		h.Times.Hosts = map[string][]engine.HostTimes{}
+	}
+	for _, t := range end.Times {
+		if list := h.Times.Hosts[t.Host]; len(list) < maxTimes {
+			h.Times.Hosts[t.Host] = append(list, t)
+		}
+	}
+	if end.BatchGap > 0 && len(h.Times.Gaps) < maxTimes {
+		h.Times.Gaps = append(h.Times.Gaps, end.BatchGap)
+	}
 }
 
 // addFailures adds the failed hosts of a run, except hosts that a newer run has

@@ -103,13 +103,21 @@ func (l *playLoop) applyPlays(ctx context.Context) (last []engine.Plan, err erro
 	return last, nil
 }
 
+// notePlan shows the plan, with its forecast.
+func (l *playLoop) notePlan(plan engine.Plan) {
+	if l.Forecast != nil {
+		plan.Forecast = l.Forecast(plan, l.Clock.Now())
+	}
+	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan})
+}
+
 func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {
 	plan, _, err := l.makePlan(ctx)
 	if err != nil {
 		return plan, err
 	}
 	l.warnOfMirror(ctx, &plan)
-	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan})
+	l.notePlan(plan)
 	if l.RefuseHeld && (plan.HasExclusion(engine.Held) || plan.HasExclusion(engine.InMaintenance)) {
 		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and --on-held is refuse; nothing was touched", Kind: engine.HeldFailure}
 	}

@@ -36,6 +36,8 @@ type Options struct {
 	Awaited    map[string]string // ID of the dead run that was rebooting a host, by host; this run waits for these hosts
 	RefuseHeld bool              // the run is refused if somebody else holds a host
 
+	Forecast func(plan engine.Plan, now time.Time) *engine.Forecast // of the plan that the run shows; nil: none
+
 	Forks    int           // number of hosts that are gathered or staged in parallel; 0: 64 are gathered, 8 are staged
 	Interval time.Duration // time between two probes of a condition; 0: 500 ms
 }

@@ -21,6 +21,7 @@ type Tally struct {
 	hosts    map[string]*hostTally
 	clusters map[string]*event.ClusterTotals
 	latencies
+	times times
 }
 
 type hostTally struct {
@@ -37,6 +38,7 @@ type hostTally struct {
 // AddEvent adds an event of the run.
 func (t *Tally) AddEvent(e event.Event) {
 	t.latencies.addEvent(e)
+	t.times.addEvent(e)
 	switch {
 	case e.Type == event.EtcdSampled && e.Etcd != nil:
 		t.addSample(e.Cluster, *e.Etcd)
@@ -170,6 +172,7 @@ func endAt(begin *time.Time, now time.Time) (lasted engine.Duration) {
 // AddTo adds the sums to the end of the run.
 func (t *Tally) AddTo(end *event.RunEnd) {
 	end.Latency, end.Hosts, end.Clusters = t.latencies.list(), t.listHosts(), t.listClusters()
+	end.Times, end.BatchGap = t.times.list(), t.times.meanGap()
 }
 
 // listHosts returns the totals of each host that has any, by name.

@@ -37,6 +37,7 @@ func Write(w io.Writer, p engine.Plan, style termtext.Style, verbose bool) error
 	v.writeUnhealthy()
 	v.writeWarnings()
 	v.b.WriteString(v.totalsText())
+	v.b.WriteString(forecastText(v.p.Forecast))
 	_, err := io.WriteString(w, termtext.BreakLines(style.Columns, v.b.String()))
 	return err
 }

@@ -1,0 +1,37 @@
+package engine
+
+import "time"
+
+// HostTimes has the durations of the work on one host in one run. Forecasts are
+// made of them.
+type HostTimes struct {
+	Host    string     `json:"host"`
+	Staging Duration   `json:"staging,omitempty"` // all steps of its staging; missing: it was staged already, or its staging failed
+	Batch   Duration   `json:"batch,omitempty"`   // from the first step of its batch until it matched; missing: it did not match in the end
+	Reboot  RebootKind `json:"reboot,omitempty"`  // the reboot in its batch; missing: none
+}
+
+// EarlierTimes has the durations of earlier runs of a site, the newest first.
+type EarlierTimes struct {
+	Hosts map[string][]HostTimes // by host
+	Gaps  []Duration             // between two batches, without soaks
+}
+
+// Forecast says how long the work of a plan will take, from the durations of
+// earlier runs.
+type Forecast struct {
+	Known   bool            `json:"known"`             // false: hosts have no durations of earlier runs, so nothing else is set but Without
+	Without []string        `json:"without,omitempty"` // hosts without durations of their own: those of their pool count, if it has any
+	Staging Duration        `json:"staging,omitempty"` // until all hosts are staged
+	Takes   Duration        `json:"takes,omitempty"`   // staging, batches, soaks, and the gates between batches
+	Ends    time.Time       `json:"ends,omitzero"`     // end of the last batch that the run comes to
+	Batches []BatchForecast `json:"batches,omitempty"` // in the order of the plan
+}
+
+// BatchForecast says when a batch begins and ends.
+type BatchForecast struct {
+	Begins       time.Time `json:"begins"`                  // when the run comes to it, and its soak is over
+	Ends         time.Time `json:"ends,omitzero"`           // missing: the run does not come to it
+	MissesWindow bool      `json:"misses_window,omitempty"` // the maintenance window of one of its pools has closed by then
+	Opens        time.Time `json:"opens,omitzero"`          // when that window opens next; missing with MissesWindow: no window is long enough
+}

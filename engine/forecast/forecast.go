@@ -1,0 +1,192 @@
+// Package forecast computes how long the work of a plan will take, from the
+// durations of earlier runs. It never guesses: without such durations the
+// forecast is not known.
+package forecast
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/window"
+)
+
+// kept is how many of the newest durations of a host count. Their median is
+// the forecast.
+const kept = 5
+
+// Input has everything that a forecast depends on.
+type Input struct {
+	Plan    engine.Plan
+	Pools   []engine.Pool
+	Earlier engine.EarlierTimes
+	Now     time.Time
+	Forks   int // hosts that are staged at the same time
+}
+
+// Make returns the forecast of a plan, or nil if the plan has no host to stage
+// or to disrupt.
+func Make(in Input) *engine.Forecast {
+	f := maker{Input: in, hosts: in.Plan.ByHost(), without: map[string]bool{}, pools: map[string]engine.Pool{}}
+	for _, p := range in.Pools {
+		f.pools[p.Name] = p
+	}
+	f.learnPools()
+	out := &engine.Forecast{Known: true, Staging: f.addStaging()}
+	now := in.Now.Add(time.Duration(out.Staging))
+	gap, hasGap := medianOf(in.Earlier.Gaps)
+	for i, b := range in.Plan.Batches {
+		next, end := f.addBatch(b, now)
+		out.Batches = append(out.Batches, next)
+		if now = end; i < len(in.Plan.Batches)-1 && hasGap && !next.MissesWindow {
+			now = now.Add(time.Duration(gap))
+		}
+	}
+	for host := range f.without {
+		out.Without = append(out.Without, host)
+	}
+	slices.Sort(out.Without)
+	if !f.stages && !f.disrupts {
+		return nil
+	}
+	if f.unknown {
+		return &engine.Forecast{Without: out.Without}
+	}
+	out.Takes, out.Ends = engine.Duration(now.Sub(in.Now)), now
+	return out
+}
+
+type maker struct {
+	Input
+	hosts    map[string]*engine.HostPlan
+	pools    map[string]engine.Pool
+	byPool   map[poolWork][]engine.Duration // medians of hosts
+	without  map[string]bool
+	unknown  bool // a pool has no durations either
+	stages   bool // a host has something to stage
+	disrupts bool // a host is disrupted
+}
+
+// work is a kind of work on a host. Reboots of different kinds take different
+// times.
+type work struct {
+	staging bool
+	reboot  engine.RebootKind // "": no reboot
+}
+
+type poolWork struct {
+	pool string
+	work
+}
+
+// learnPools collects the medians of all hosts of the plan by pool.
+func (f *maker) learnPools() {
+	f.byPool = map[poolWork][]engine.Duration{}
+	for _, hp := range f.Plan.Hosts {
+		for _, w := range []work{{staging: true}, {reboot: rebootOf(hp)}} {
+			if d, ok := f.ownMedian(hp.Host, w); ok {
+				key := poolWork{hp.Pool, w}
+				f.byPool[key] = append(f.byPool[key], d)
+			}
+		}
+	}
+}
+
+func rebootOf(hp engine.HostPlan) engine.RebootKind {
+	if hp.Reboot == nil {
+		return ""
+	}
+	return cmp.Or(hp.Reboot.Kind, engine.FullReboot)
+}
+
+func (f *maker) ownMedian(host string, w work) (engine.Duration, bool) {
+	var list []engine.Duration
+	for _, t := range f.Earlier.Hosts[host] {
+		switch {
+		case len(list) == kept:
+		case w.staging && t.Staging > 0:
+			list = append(list, t.Staging)
+		case !w.staging && t.Batch > 0 && t.Reboot == w.reboot:
+			list = append(list, t.Batch)
+		}
+	}
+	return medianOf(list)
+}
+
+// durationOf returns how long work on a host takes: as before on this host, or
+// else as long as on most hosts of its pool.
+func (f *maker) durationOf(hp *engine.HostPlan, w work) engine.Duration {
+	if d, ok := f.ownMedian(hp.Host, w); ok {
+		return d
+	}
+	f.without[hp.Host] = true
+	d, ok := medianOf(f.byPool[poolWork{hp.Pool, w}])
+	f.unknown = f.unknown || !ok
+	return d
+}
+
+// addStaging returns the duration of all lanes. The next lane begins as soon as
+// one of the forks is free.
+func (f *maker) addStaging() engine.Duration {
+	free := make([]engine.Duration, max(f.Forks, 1))
+	for _, lane := range f.Plan.Lanes {
+		var takes engine.Duration
+		for _, host := range lane.Hosts {
+			if hp := f.hosts[host]; hp != nil && len(hp.Stage) > 0 {
+				f.stages = true
+				takes += f.durationOf(hp, work{staging: true})
+			}
+		}
+		first := 0
+		for i, at := range free {
+			if at < free[first] {
+				first = i
+			}
+		}
+		free[first] += takes
+	}
+	return slices.Max(free)
+}
+
+// addBatch returns the forecast of a batch that the run comes to at now, and
+// the time after it. A run does not wait for a window that has closed.
+func (f *maker) addBatch(b engine.Batch, now time.Time) (engine.BatchForecast, time.Time) {
+	var takes engine.Duration
+	for _, host := range b.Hosts {
+		if hp := f.hosts[host]; hp != nil {
+			f.disrupts = f.disrupts || !hp.NonDisruptive()
+			takes = max(takes, f.durationOf(hp, work{reboot: rebootOf(*hp)}))
+		}
+	}
+	begins := now.Add(time.Duration(b.Soak))
+	out := engine.BatchForecast{Begins: begins}
+	for _, name := range b.Pools {
+		p := f.pools[name]
+		ok, opens := window.MayBegin(p.Windows, begins, p.Takes())
+		if !ok {
+			out.MissesWindow, out.Opens = true, laterOf(out.Opens, opens)
+		}
+	}
+	if out.MissesWindow {
+		return out, now
+	}
+	out.Ends = begins.Add(time.Duration(takes))
+	return out, out.Ends
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// medianOf returns the middle of a list, of two the longer one.
+func medianOf(list []engine.Duration) (engine.Duration, bool) {
+	if len(list) == 0 {
+		return 0, false
+	}
+	sorted := slices.Sorted(slices.Values(list))
+	return sorted[len(sorted)/2], true
+}
