@@ -65,7 +65,7 @@ func (s source) addDocumentation(stage string) error {
 		return err
 	}
 	const maintainer = "holdfast maintainers <maintainers@holdfast.invalid>"
-	changes := fmt.Sprintf("holdfast (%s-1) unstable; urgency=medium\n\n  * Commit %s. changelog.gz has the changes.\n\n -- %s  %s\n", s.version, s.commit, maintainer, s.time.Format(time.RFC1123Z))
+	changes := fmt.Sprintf("holdfast (%s-1) unstable; urgency=medium\n\n  * Commit %s.\n    changelog.gz has the changes.\n\n -- %s  %s\n", s.version, s.commit, maintainer, s.time.Format(time.RFC1123Z))
 	if err := writeGzip(filepath.Join(doc, "changelog.Debian.gz"), []byte(changes)); err != nil {
 		return err
 	}
