@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"holdfast/engine/resource"
 )
 
 // HoldPath is the lock file on a host. Its existence is the lock.
@@ -30,24 +32,25 @@ const (
 // Hold is the lock file on a host: who disrupts it, why and until when. All
 // times are times of the host's own clock.
 type Hold struct {
-	Schema       int        `json:"schema"`
-	Kind         HoldKind   `json:"kind"`
-	Holder       string     `json:"holder"`            // user@bastion
-	Run          string     `json:"run,omitempty"`     // ID of the run that took the hold; random for maintenance
-	Bastion      string     `json:"bastion,omitempty"` // identity of the bastion that took the hold
-	Reason       string     `json:"reason"`
-	Ticket       string     `json:"ticket,omitempty"`
-	Step         string     `json:"step,omitempty"` // step at which the run failed
-	Acquired     time.Time  `json:"acquired"`
-	Renewed      time.Time  `json:"renewed"`
-	Expires      time.Time  `json:"expires,omitzero"`        // when the hold expires; zero: never
-	Units        []string   `json:"units,omitempty"`         // of a run: services that ran before the disruption, and must run again before the release
-	UnitsOmitted int        `json:"units_omitted,omitempty"` // number of services that did not fit into Units
-	Failed       []string   `json:"failed,omitzero"`         // of a run: units that had failed before the disruption; null: not known
-	PreviousOS   string     `json:"previous_os,omitempty"`   // of a run that brings another OS: digest of the OS before the run
-	Stopped      []string   `json:"stopped,omitempty"`       // reboot helpers that the run stopped and has to start again
-	NotBooted    *NotBooted `json:"not_booted,omitempty"`    // of a run that failed because the host came back with another OS than planned, and would again
-	Cluster      string     `json:"cluster,omitempty"`       // of a run that changes the members of this cluster
+	Schema       int             `json:"schema"`
+	Kind         HoldKind        `json:"kind"`
+	Holder       string          `json:"holder"`            // user@bastion
+	Run          string          `json:"run,omitempty"`     // ID of the run that took the hold; random for maintenance
+	Bastion      string          `json:"bastion,omitempty"` // identity of the bastion that took the hold
+	Reason       string          `json:"reason"`
+	Ticket       string          `json:"ticket,omitempty"`
+	Step         string          `json:"step,omitempty"` // step at which the run failed
+	Acquired     time.Time       `json:"acquired"`
+	Renewed      time.Time       `json:"renewed"`
+	Expires      time.Time       `json:"expires,omitzero"`        // when the hold expires; zero: never
+	Units        []string        `json:"units,omitempty"`         // of a run: services that ran before the disruption, and must run again before the release
+	UnitsOmitted int             `json:"units_omitted,omitempty"` // number of services that did not fit into Units
+	Failed       []string        `json:"failed,omitzero"`         // of a run: units that had failed before the disruption; null: not known
+	PreviousOS   string          `json:"previous_os,omitempty"`   // of a run that brings another OS: digest of the OS before the run
+	Stopped      []string        `json:"stopped,omitempty"`       // reboot helpers that the run stopped and has to start again
+	NotBooted    *NotBooted      `json:"not_booted,omitempty"`    // of a run that failed because the host came back with another OS than planned, and would again
+	Boot         resource.BootID `json:"boot,omitempty"`          // of maintenance: the boot in which the hold was taken
+	Cluster      string          `json:"cluster,omitempty"`       // of a run that changes the members of this cluster
 }
 
 // NotBooted is a reboot from which a host came back with another OS than planned, because the
@@ -63,6 +66,11 @@ type LastHold struct {
 	Hold  Hold      `json:"hold"`            // hold, without its list of services
 	Seen  time.Time `json:"seen"`            // when the bastion last saw it, by its own clock
 	Power string    `json:"power,omitempty"` // power that the controller of the host reports now; missing: not known
+}
+
+// IsRebooted reports whether the host has rebooted, or soft rebooted, since a person took its hold.
+func (f Facts) IsRebooted() bool {
+	return f.Hold != nil && f.Hold.Boot != "" && f.BootID != "" && f.Hold.Boot != f.BootID
 }
 
 // Expired reports whether the hold has expired at the host's time now.

@@ -29,8 +29,15 @@ const (
 	PowerReset PowerTarget = "reset" // a restart without a shutdown
 )
 
+// ShutDown shuts a host down under the hold of a person.
+type ShutDown struct {
+	Run     string `json:"run"`               // run of the hold
+	Bastion string `json:"bastion,omitempty"` // identity of the bastion of the hold
+}
+
 // SwitchPower switches the power of a host.
 type SwitchPower struct {
 	To       PowerTarget `json:"to"`                 // power to reach
 	Graceful Duration    `json:"graceful,omitempty"` // time for a shutdown before the power is cut
+	Ordered  bool        `json:"ordered,omitempty"`  // the host shuts down already, so its controller is not asked to shut it down
 }

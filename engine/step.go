@@ -66,6 +66,7 @@ type Op struct {
 
 	ExtendHold  *ExtendHold  `json:"extend_hold,omitempty"`  // give a maintenance hold a later end
 	EndHold     *EndHold     `json:"end_hold,omitempty"`     // end a hold for a person
+	ShutDown    *ShutDown    `json:"shut_down,omitempty"`    // shut a host down that a person holds
 	SwitchPower *SwitchPower `json:"switch_power,omitempty"` // switch the power of a host
 	AcceptUnits *AcceptUnits `json:"accept_units,omitempty"` // accept the units of a host without a hold
 }

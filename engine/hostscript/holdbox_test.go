@@ -41,10 +41,12 @@ esac
 func newBox(t *testing.T) *box {
 	t.Helper()
 	b := &box{t: t, root: t.TempDir()}
-	for _, dir := range []string{"bin", "unit", "active", "var/lib", "etc/systemd/system"} {
+	for _, dir := range []string{"bin", "unit", "active", "var/lib", "etc/systemd/system", "run/systemd/system"} {
 		check(t, os.MkdirAll(filepath.Join(b.root, dir), 0o755))
 	}
 	b.tool("systemctl", systemctl)
+	b.tool("systemd-run", "#!/bin/sh\nprintf '%s\\n' \"systemd-run $*\" >>\"$BOX/log\"\n")
+	b.tool("systemd-inhibit", "#!/bin/sh\n")
 	b.path = b.root + "/bin:" + pathtest.Tools()
 	return b
 }
@@ -67,7 +69,7 @@ func (b *box) active(name string) bool {
 // run executes a script with its absolute paths moved into the box.
 func (b *box) run(script string) (stdout, stderr string, code int) {
 	b.t.Helper()
-	for _, dir := range []string{"/var/lib/holdfast", "/etc/motd.d", "/etc/systemd/system"} {
+	for _, dir := range []string{"/var/lib/holdfast", "/etc/motd.d", "/etc/systemd/system", "/run/systemd/system"} {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
 	script += "\n:\n"                             // bash execs a last command without a fork, and killAt would then kill the test

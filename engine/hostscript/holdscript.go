@@ -70,7 +70,14 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	if !t.Renewed.IsZero() {
 		seenLine = jsonField("renewed", t.Renewed.UTC().Format(time.RFC3339))
 	}
-	return holdScript(h.Owner(), takeHoldScript, [][2]string{
+	why, described := "", ""
+	if h.Kind == engine.MaintenanceHold {
+		why = noticeText(h)
+		described = strings.NewReplacer("%", "%%", `\`, "/").Replace(why) // in a unit file, these two are special
+	}
+	return holdScript(h.Owner(), BootIDScript+refuseRebootsScript+takeHoldScript, [][2]string{
+		{"why", why},
+		{"described", described},
 		{"adopt", adoptLine},
 		{"seen", seenLine},
 		{"note", rolloutLines(t.Rollout)},
@@ -132,7 +139,7 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 	if r.Updated || r.Whole {
 		whole = "yes"
 	}
-	return holdScript(owner, CheckBootScript()+releaseHoldScript, [][2]string{
+	return holdScript(owner, CheckBootScript()+refuseRebootsScript+releaseHoldScript, [][2]string{
 		{"updated", when}, {"accepts", accepts}, {"boot", string(r.BootID)}, {"rejected", RejectedPath}, {"unproven", UnprovenPath}, {"whole", whole},
 	})
 }
@@ -147,7 +154,7 @@ func EndHoldScript(digest string, accept bool) string {
 	if accept {
 		whole = "yes"
 	}
-	return holdScript(engine.HoldOwner{}, CheckBootScript()+releaseHoldScript, [][2]string{
+	return holdScript(engine.HoldOwner{}, CheckBootScript()+refuseRebootsScript+releaseHoldScript, [][2]string{
 		{"shown", digest},
 		{"updated", ""},
 		{"accepts", ""},
@@ -212,6 +219,10 @@ func holdScript(owner engine.HoldOwner, text string, variables [][2]string) stri
 		{"dropin", helperDropin},
 		{"stageunit", StageUnit},
 		{"helpers", strings.Join(RebootHelpers(), " ")},
+		{"refused", strings.Join(rebootUnits(), " ")},
+		{"refusals", bootUnitDir},
+		{"refusal", helperDropin},
+		{"inhibitor", InhibitorUnit},
 		{"own", ownerLines(owner)},
 		{"shown", ""},
 		{"most", fmt.Sprint(MaxHold + 1)},

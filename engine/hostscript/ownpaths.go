@@ -15,6 +15,10 @@ const (
 	// StageUnit stages an OS, RebootUnit reboots the host. Both are transient.
 	StageUnit  = "holdfast-stage.service"
 	RebootUnit = "holdfast-reboot.service"
+	// InhibitorUnit tells those who reboot a host that a person holds the reason. It is transient.
+	InhibitorUnit = "holdfast-hold.service"
+	// bootUnitDir has units and drop-ins that end with the boot.
+	bootUnitDir = "/run/systemd/system"
 	// helperDropin is the drop-in that prevents a unit of RebootHelpers from
 	// starting.
 	helperDropin = "50-holdfast.conf"
@@ -28,7 +32,7 @@ const (
 // write there.
 func OwnPaths() []string {
 	paths := []string{engine.StateDir, runDir, noticePath, noticeTextPath}
-	for _, unit := range []string{StageUnit, RebootUnit} {
+	for _, unit := range []string{StageUnit, RebootUnit, InhibitorUnit} {
 		paths = append(paths, UnitDir+"/"+unit, UnitDir+"/"+unit+".d")
 	}
 	for _, unit := range RebootHelpers() {
@@ -49,4 +53,14 @@ func OwnDropins() []string { return []string{MemberDropin, SettingsDropin} }
 // starting.
 func RebootHelpers() []string {
 	return []string{"zincati.service", "rpm-ostreed-automatic.timer", "bootc-fetch-apply-updates.timer"}
+}
+
+// rebootUnits returns the units through which systemd and logind reboot a host, or switch it off. The services are among them,
+// because they can be started without their targets.
+func rebootUnits() []string {
+	var units []string
+	for _, name := range []string{"reboot", "poweroff", "halt", "kexec", "soft-reboot"} {
+		units = append(units, name+".target", "systemd-"+name+".service")
+	}
+	return units
 }

@@ -37,8 +37,12 @@ var (
 	lockScript string
 	//go:embed sh/holdlib.sh
 	holdLibScript string
+	//go:embed sh/refusereboots.sh
+	refuseRebootsScript string
 	//go:embed sh/takehold.sh
 	takeHoldScript string
+	//go:embed sh/shutdown.sh
+	shutDownScript string
 	//go:embed sh/failhold.sh
 	failHoldScript string
 	//go:embed sh/releasehold.sh

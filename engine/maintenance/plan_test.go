@@ -31,10 +31,14 @@ func holdsOf(seen maintenance.Observed) maintenance.Observation {
 }
 
 func stepOf(h engine.HostMaintenance) string {
-	if len(h.Steps) != 1 || h.Steps[0].On != h.Host || h.Steps[0].Timeout <= 0 {
-		return ""
+	var names []string
+	for _, s := range h.Steps {
+		if s.On != h.Host || s.Timeout <= 0 {
+			return "a step without host or timeout"
+		}
+		names = append(names, s.Name)
 	}
-	return h.Steps[0].Name
+	return strings.Join(names, ", ")
 }
 
 // TestPlans checks which holds people may extend and end, with and without --force, and the message of each case.

@@ -20,7 +20,12 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 		s, m.Message = engine.SwitchPower{To: engine.PowerReset}, "is reset"
 	default: // the power is switched on
 	}
-	m.Steps = []engine.Step{{Name: "power " + string(s.To), Do: engine.Op{SwitchPower: &s}, Timeout: limit}}
+	// A held host refuses the shutdown that its controller asks for, so it is told to shut down under its hold.
+	if s.To == engine.PowerOff && st.Kind == standing.HeldByPerson {
+		s.Ordered = true
+		m.Steps = append(m.Steps, shutDownStep(*st.Hold))
+	}
+	m.Steps = append(m.Steps, engine.Step{Name: "power " + string(s.To), Do: engine.Op{SwitchPower: &s}, Timeout: limit})
 	if st.Kind != standing.Free {
 		m.Found = st.Describe()
 	}
@@ -48,4 +53,8 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 	case standing.UnreadablyHeld, standing.HeldByRun, standing.HeldByDeadRun, standing.HeldByExpiredRun, standing.HeldByThisRun:
 	}
 	return leaveAlone(engine.HeldFailure, st.Describe()+"; --force switches its power all the same")
+}
+
+func shutDownStep(h engine.Hold) engine.Step {
+	return engine.Step{Name: "shut down", Do: engine.Op{ShutDown: &engine.ShutDown{Run: h.Run, Bastion: h.Bastion}}}
 }

@@ -29,9 +29,9 @@ func TestPowerPlans(t *testing.T) {
 		says   string
 		exit   engine.ExitCode
 	}{
-		"off, mine":                      {off, mine, false, "power off", "is off", 0},
+		"off, mine":                      {off, mine, false, "shut down, power off", "is off", 0},
 		"off, that of bob":               {off, bobs, false, "", "that is another person", engine.ExitRefused},
-		"off, forced":                    {off, bobs, true, "power off", "is off", 0},
+		"off, forced":                    {off, bobs, true, "shut down, power off", "is off", 0},
 		"off, free":                      {off, free, false, "", "hold it first", engine.ExitRefused},
 		"off, a run":                     {off, aRun, false, "", "--force switches its power", engine.ExitRefused},
 		"off, unreadable":                {off, garbled, false, "", "not JSON", engine.ExitRefused},
@@ -59,6 +59,12 @@ func TestPowerPlans(t *testing.T) {
 		}
 		if c.step == "" {
 			continue
+		}
+		if down := h.Steps[0].Do.ShutDown; down != nil {
+			if h.Steps = h.Steps[1:]; *down != (engine.ShutDown{Run: c.seen.Facts.Hold.Run, Bastion: c.seen.Facts.Hold.Bastion}) || !h.Steps[0].Do.SwitchPower.Ordered {
+				t.Errorf("%s: %+v, then %+v", name, down, h.Steps[0])
+			}
+			c.step = "power off"
 		}
 		s := h.Steps[0].Do.SwitchPower
 		if s == nil || "power "+string(s.To) != c.step || (s.Graceful != 0) != (c.action == off) || h.Steps[0].Timeout < s.Graceful || h.Steps[0].Timeout > s.Graceful+engine.Duration(30*time.Second) {

@@ -60,7 +60,7 @@ const (
 	poll   = time.Second
 )
 
-// progress is the last reset that was sent, and the time since then.
+// progress is the last reset that was sent, and the time since then, or since the begin.
 type progress struct {
 	sent   Reset
 	waited time.Duration
@@ -84,9 +84,9 @@ func chooseReset(s engine.SwitchPower, now State, p progress) (send Reset, done 
 		switch {
 		case now.Power == Off:
 			return "", true, nil
-		case p.sent == "":
+		case p.sent == "" && !s.Ordered:
 			send, err = now.offer(GracefulShutdown, ForceOff)
-		case p.sent == GracefulShutdown && p.waited >= time.Duration(s.Graceful):
+		case (p.sent == "" || p.sent == GracefulShutdown) && p.waited >= time.Duration(s.Graceful):
 			if send, err = now.offer(ForceOff); err != nil {
 				err = fmt.Errorf("the host did not shut down within %s, and %w", s.Graceful, err)
 			}
@@ -141,15 +141,13 @@ type Switcher struct {
 // Switch switches the power, and waits until the controller reports it.
 func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower) error {
 	var p progress
-	var sentAt time.Time
+	sentAt := w.Clock.Now() // of the order to shut down, if it was sent before
 	for {
 		now, err := c.State(ctx)
 		if err != nil {
 			return err
 		}
-		if p.sent != "" {
-			p.waited = w.Clock.Now().Sub(sentAt)
-		}
+		p.waited = w.Clock.Now().Sub(sentAt)
 		send, done, err := chooseReset(s, now, p)
 		switch {
 		case done || err != nil:

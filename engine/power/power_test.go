@@ -20,6 +20,7 @@ func TestOnlyWhatWasAskedFor(t *testing.T) {
 		s := engine.SwitchPower{
 			To:       rapid.SampledFrom([]engine.PowerTarget{engine.PowerOn, engine.PowerOff, engine.PowerReset}).Draw(t, "to"),
 			Graceful: engine.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "graceful")),
+			Ordered:  rapid.Bool().Draw(t, "ordered"),
 		}
 		now := State{
 			Power:  rapid.SampledFrom([]string{On, Off, "PoweringOn", "PoweringOff", "Paused"}).Draw(t, "power"),
@@ -36,7 +37,9 @@ func TestOnlyWhatWasAskedFor(t *testing.T) {
 			t.Fatalf("%s is sent, to get the power to %s", send, s.To)
 		case send == ForceRestart && now.Power != On:
 			t.Fatalf("a host with the power %s is reset", now.Power)
-		case send == ForceOff && p.sent == GracefulShutdown && p.waited < time.Duration(s.Graceful):
+		case send == GracefulShutdown && s.Ordered:
+			t.Fatal("a host that shuts down is asked to shut down")
+		case send == ForceOff && (p.sent == GracefulShutdown || p.sent == "" && s.Ordered) && p.waited < time.Duration(s.Graceful):
 			t.Fatalf("the power is cut %s after the shutdown was asked for, and not %s", p.waited, s.Graceful)
 		case done && s.To == engine.PowerOn && now.Power != On, done && s.To == engine.PowerOff && now.Power != Off:
 			t.Fatalf("done, and the power is %s", now.Power)

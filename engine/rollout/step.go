@@ -86,11 +86,10 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 		return r.extendHold(ctx, hp.Host, *do.ExtendHold)
 	case do.EndHold != nil:
 		return r.endHold(ctx, hp.Host, *do.EndHold)
+	case do.ShutDown != nil:
+		return r.shutDown(ctx, hp.Host, *do.ShutDown)
 	case do.SwitchPower != nil && r.Power != nil:
-		host, _ := r.Inventory.Host(hp.Host)
-		return r.Power.Switch(ctx, host, *do.SwitchPower, func(text string) {
-			r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: text})
-		})
+		return r.switchPower(ctx, hp, s)
 	case do.AcceptUnits != nil:
 		return r.keepHoldsOfPeople().Accept(ctx, hp.Host)
 	case do.TakeHold != nil:

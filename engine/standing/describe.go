@@ -34,9 +34,14 @@ func (s Standing) describeKind() string {
 	case Free:
 		return ""
 	case HeldByPerson, HeldByRun, HeldByThisRun:
-		if s.Expired { // no run adopts the hold of a person
-			return s.Hold.String() + "; it has expired, and still stands: holdfast release " + s.Host + " ends it"
+		rebooted := ""
+		if s.Rebooted {
+			rebooted = "; the host has rebooted since"
 		}
+		if s.Expired { // no run adopts the hold of a person
+			return s.Hold.String() + rebooted + "; it has expired, and still stands: holdfast release " + s.Host + " ends it"
+		}
+		return s.Hold.String() + rebooted + s.ClockSkew
 	}
 	return s.Hold.String() + s.ClockSkew
 }

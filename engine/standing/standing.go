@@ -74,6 +74,7 @@ type Standing struct {
 	Problem   string           // why the host is Unreached, HeldWhenLastSeen or UnreadablyHeld
 	LastHold  *engine.LastHold // of a host that is HeldWhenLastSeen
 	Expired   bool             // the hold has an end, and all clocks are past it
+	Rebooted  bool             // the host has rebooted since a person took its hold
 	ClockSkew string           // why the hold does not count as expired although the host's clock is past its end
 
 	Node *kubefacts.NodeState // the node of the host; nil: not asked, or the host is none
@@ -89,7 +90,7 @@ type Standing struct {
 func (v View) Judge(h engine.Host, p engine.Pool, f engine.Facts) Standing {
 	s := Standing{
 		Host: h.Name, Pool: h.Pool, Kind: v.judgeHold(f), Flag: FlagOf(h, p), Maintenance: h.Maintenance, Node: f.Node, rejected: f.Rejected,
-		Hold: f.Hold, Ended: f.Unproven, Problem: cmp.Or(f.Unreachable, f.HoldProblem), Expired: f.Expiry() == engine.HoldExpired, ClockSkew: f.DescribeClockSkew(),
+		Hold: f.Hold, Ended: f.Unproven, Problem: cmp.Or(f.Unreachable, f.HoldProblem), Expired: f.Expiry() == engine.HoldExpired, ClockSkew: f.DescribeClockSkew(), Rebooted: f.IsRebooted(),
 	}
 	if s.Kind == HeldWhenLastSeen {
 		s.Hold, s.LastHold = &f.LastHold.Hold, f.LastHold

@@ -151,6 +151,7 @@ func TestFlags(t *testing.T) {
 // TestReservations: a reserved host is described by its flag, and by a hold that it has besides; a hold is a reservation, too.
 func TestReservations(t *testing.T) {
 	held := engine.Facts{Host: "h", Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@b", Reason: "fans"}}
+	rebooted := engine.Facts{Host: "h", BootID: "b2", Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@b", Boot: "b1"}}
 	off := engine.Facts{Host: "h", Unreachable: "no route", LastHold: &engine.LastHold{Hold: *held.Hold, Seen: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Power: "Off"}}
 	for _, c := range []struct {
 		host  engine.Host
@@ -163,6 +164,7 @@ func TestReservations(t *testing.T) {
 		{engine.Host{Leaving: true, Maintenance: "DIMM", Paused: true}, engine.Facts{}, engine.LeavingHost, []string{"leaving"}},
 		{engine.Host{Paused: true}, held, engine.HeldHost, []string{"ann@b", "fans"}},
 		{engine.Host{}, off, engine.HeldHost, []string{"ann@b", "fans", "it does not answer, and was last seen 2026-03-01 12:00 UTC; its power is Off"}},
+		{engine.Host{}, rebooted, engine.HeldHost, []string{"ann@b", "the host has rebooted since"}},
 		{engine.Host{Paused: true}, engine.Facts{}, "", nil},
 		{engine.Host{}, engine.Facts{Unreachable: "no route"}, "", nil},
 	} {

@@ -3,7 +3,8 @@
 # needs: own, shown, most (bytes of a hold), updated (file for the time; '': none), accepts
 # (digest of an OS that is not rejected any more; '': none), rejected (file of the rejected
 # ones), boot (for which that is so; '': any), whole (yes: the host is whole again), unproven
-# (file for the hold of a run that a person ends), helpers, units, dropin, motdfile and motdtext.
+# (file for the hold of a run that a person ends), helpers, units, dropin, motdfile and motdtext,
+# and refusereboots.sh.
 if hold_exists; then
 	if [ -n "$shown" ]; then
 		[ "$(head -c "$most" "$file" 2>/dev/null | sha256sum | cut -c1-64)" = "$shown" ] || refuse_held
@@ -37,6 +38,7 @@ if hold_exists; then
 	fi
 	sync "$dir"
 fi
+allow_reboots || printf '%s\n' "hold: the host may still refuse reboots" >&2
 rm -f "$motdfile" "$motdtext"
 reload=
 for unit in $helpers; do

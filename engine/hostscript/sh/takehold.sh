@@ -2,15 +2,22 @@
 # its owner), adopt (line of the run whose hold may be adopted; '': none), seen (line with
 # the time at which that hold was renewed; '': any), head (first lines of the new hold),
 # lasts (seconds; 0: for ever), note and rollout (the roll-out to record, and its file),
-# helpers, units, dropin, stageunit, motd, motdfile and motdtext.
+# helpers, units, dropin, stageunit, motd, motdfile and motdtext, why and described (reason of a
+# hold for which the host refuses reboots; '': it does not), bootid.sh and refusereboots.sh.
 acquired=$(format_time "$now")
 how=new
+bootid=
+if [ -n "$why" ]; then read_boot_id; fi
 if hold_exists; then
 	if has_part "$old" "$own"; then
 		how=replace
 		if has_part "$old" '"acquired":"'; then
 			acquired=${old#*'"acquired":"'}
 			acquired=${acquired%%\"*}
+		fi
+		if has_part "$old" '"boot":"'; then # an extended hold still tells of a reboot
+			bootid=${old#*'"boot":"'}
+			bootid=${bootid%%\"*}
 		fi
 	elif has_part "$old" "$adopt" && has_part "$old" '"kind":"run"' && { [ -z "$seen" ] || has_part "$old" "$seen"; }; then
 		how=adopt
@@ -40,6 +47,7 @@ until=
 	printf '{\n%s\n"acquired":"%s",\n' "$head" "$acquired"
 	if [ "$lasts" -gt 0 ]; then printf '"expires":"%s",\n' "$(format_time $((now + lasts)))"; fi
 	if [ -n "$stopped" ]; then printf '"stopped":[%s],\n' "$stopped"; fi
+	if [ -n "$bootid" ]; then printf '"boot":"%s",\n' "$bootid"; fi
 	printf '"renewed":"%s"\n}\n' "$(format_time "$now")"
 } >"$tmp"
 sync "$tmp"
@@ -83,6 +91,11 @@ if [ "$how" != replace ]; then
 		systemctl stop "$stageunit" 9>&- || printf '%s\n' "hold: $stageunit cannot be stopped" >&2
 		;;
 	esac
+fi
+if [ -n "$why" ]; then
+	refuse_reboots "$why" "$described" || printf '%s\n' "hold: the host does not refuse reboots" >&2
+else
+	allow_reboots || :
 fi
 if [ "$lasts" -gt 0 ]; then until=" until $(format_time $((now + lasts)))"; fi
 # The user who logs in reads the notice, so its text lies outside of $dir. /etc
