@@ -50,6 +50,7 @@ type Hold struct {
 	Stopped      []string        `json:"stopped,omitempty"`       // reboot helpers that the run stopped and has to start again
 	NotBooted    *NotBooted      `json:"not_booted,omitempty"`    // of a run that failed because the host came back with another OS than planned, and would again
 	Boot         resource.BootID `json:"boot,omitempty"`          // of maintenance: the boot in which the hold was taken
+	PowerBefore  *PowerKeeping   `json:"power_before,omitempty"`  // of maintenance: settings of the controller of the host before the hold, which the release restores
 	Cluster      string          `json:"cluster,omitempty"`       // of a run that changes the members of this cluster
 }
 

@@ -50,3 +50,21 @@ type HostMaintenance struct {
 	Message    string   `json:"message,omitempty"`    // outcome after the steps
 	Failure    *Failure `json:"failure,omitempty"`    // why nothing is done on the host
 }
+
+// ExtendHold gives a maintenance hold a later end, and perhaps another reason.
+type ExtendHold struct {
+	Hold Hold     `json:"hold"` // the hold of the host, with its reason and ticket from now on
+	For  Duration `json:"for"`  // how long it lasts from now
+}
+
+// EndHold ends the hold of a host for a person.
+type EndHold struct {
+	Digest      string `json:"digest,omitempty"`       // digest of the hold file that the person has seen; another hold is not ended
+	Run         string `json:"run,omitempty"`          // run of the hold, if the person has not seen the hold file
+	Bastion     string `json:"bastion,omitempty"`      // identity of the bastion of that run
+	AcceptUnits bool   `json:"accept_units,omitempty"` // accept the units of a host without a hold // the units of the host are accepted as they are, although the hold of a run has another state of them
+}
+
+// AcceptUnits accepts the units of a host without a hold as they are, although
+// a person ended the hold of a run before a run saw the host whole again.
+type AcceptUnits struct{}

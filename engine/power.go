@@ -31,7 +31,7 @@ const (
 
 // ShutDown shuts a host down under the hold of a person.
 type ShutDown struct {
-	Run     string `json:"run"`               // run of the hold
+	Run     string `json:"run,omitempty"`     // run of the hold; missing: this run
 	Bastion string `json:"bastion,omitempty"` // identity of the bastion of the hold
 }
 
@@ -41,3 +41,26 @@ type SwitchPower struct {
 	Graceful Duration    `json:"graceful,omitempty"` // time for a shutdown before the power is cut
 	Ordered  bool        `json:"ordered,omitempty"`  // the host shuts down already, so its controller is not asked to shut it down
 }
+
+// PowerKeeping has the settings of a controller that a hold with power off changes. A setting that is missing is not known.
+type PowerKeeping struct {
+	RestorePolicy string `json:"restore_policy,omitempty"` // power after a power cut, in the words of Redfish
+	Light         *bool  `json:"light,omitempty"`          // locator light
+}
+
+// PowerState is the power of a host at one moment, as its controller reports it.
+type PowerState struct {
+	Power string // On, Off, or another word of the controller
+	PowerKeeping
+}
+
+// StayOff keeps the power of a held host off when the mains return, and switches its locator light on. The hold gets the settings
+// before.
+type StayOff struct {
+	Take TakeHold `json:"take"`           // the hold of this run
+	Hold *Hold    `json:"hold,omitempty"` // hold of an earlier run, in place of Take
+	For  Duration `json:"for"`            // how long the hold lasts from now
+}
+
+// AwaitAnswer waits until the host answers over SSH.
+type AwaitAnswer struct{}

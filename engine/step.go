@@ -64,11 +64,14 @@ type Op struct {
 
 	// The operations below are for people, who hold and release hosts.
 
-	ExtendHold  *ExtendHold  `json:"extend_hold,omitempty"`  // give a maintenance hold a later end
-	EndHold     *EndHold     `json:"end_hold,omitempty"`     // end a hold for a person
-	ShutDown    *ShutDown    `json:"shut_down,omitempty"`    // shut a host down that a person holds
-	SwitchPower *SwitchPower `json:"switch_power,omitempty"` // switch the power of a host
-	AcceptUnits *AcceptUnits `json:"accept_units,omitempty"` // accept the units of a host without a hold
+	ExtendHold    *ExtendHold   `json:"extend_hold,omitempty"`     // give a maintenance hold a later end
+	EndHold       *EndHold      `json:"end_hold,omitempty"`        // end a hold for a person
+	StayOff       *StayOff      `json:"stay_off,omitempty"`        // keep the power of a host off after a power cut
+	PowerAsBefore *PowerKeeping `json:"power_as_before,omitempty"` // undo StayOff
+	AwaitAnswer   *AwaitAnswer  `json:"await_answer,omitempty"`    // wait until a host answers that was switched on
+	ShutDown      *ShutDown     `json:"shut_down,omitempty"`       // shut a host down that a person holds
+	SwitchPower   *SwitchPower  `json:"switch_power,omitempty"`    // switch the power of a host
+	AcceptUnits   *AcceptUnits  `json:"accept_units,omitempty"`    // accept the units of a host without a hold
 }
 
 // Exec runs a script on the host, as root.
@@ -168,22 +171,6 @@ type TakeHold struct {
 
 	Rollout *Rollout `json:"rollout,omitempty"` // roll-out that the host records; missing: the sequence brings no other OS
 }
-
-// ExtendHold gives a maintenance hold a later end, and perhaps another reason.
-type ExtendHold struct {
-	Hold Hold     `json:"hold"` // the hold of the host, with its reason and ticket from now on
-	For  Duration `json:"for"`  // how long it lasts from now
-}
-
-// EndHold ends the hold of a host for a person.
-type EndHold struct {
-	Digest      string `json:"digest"`                 // digest of the hold file that the person has seen; another hold is not ended
-	AcceptUnits bool   `json:"accept_units,omitempty"` // accept the units of a host without a hold // the units of the host are accepted as they are, although the hold of a run has another state of them
-}
-
-// AcceptUnits accepts the units of a host without a hold as they are, although
-// a person ended the hold of a run before a run saw the host whole again.
-type AcceptUnits struct{}
 
 // Release ends the run's hold.
 type Release struct {

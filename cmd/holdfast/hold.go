@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,12 +15,14 @@ import (
 )
 
 type holdFlags struct {
-	reason, ticket, lasts string
-	extend, force         bool
+	reason, ticket, lasts, until  string
+	extend, force, powerOff, wait bool
+	graceful                      engine.Duration
 }
 
 func (a *app) holdCommand() *cobra.Command {
 	var f holdFlags
+	var shutdown string
 	cmd := &cobra.Command{
 		Use:   "hold HOST… --reason REASON",
 		Short: "Keep hosts from being staged, written to or rebooted, for maintenance",
@@ -27,6 +30,10 @@ func (a *app) holdCommand() *cobra.Command {
 writes to or reboots them, and they count as unavailable for budgets and etcd
 quorum. It never replaces another hold; --extend extends one of your own. A login
 on the host shows the holder and the reason.
+
+--power-off shuts the hosts down, cuts the power of those that do not, keeps their
+power off when the mains return, and switches their locator lights on. release
+undoes that. The same command goes on after an interruption.
 
 A staging in progress on the host is stopped. hold reads the whole site first. It
 warns of every run that is under way, of an unfinished roll-out, of any bastion,
@@ -37,10 +44,15 @@ lists them.`,
   holdfast hold worker-03 --extend --for 2d`,
 		Args: expectArgs(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := parseFor(f.lasts)
+			d, err := f.parseEnd(time.Now())
+			if err == nil && f.powerOff {
+				f.graceful, err = parseShutdown("hold", shutdown)
+			}
 			switch {
 			case err != nil:
 				return err
+			case f.extend && (f.powerOff || f.wait):
+				return errors.New("hold: --extend extends a hold that stands; use --power-off and --wait without it")
 			case f.extend && d == 0:
 				return errors.New("hold: --extend needs --for, which says how long the hold is to last from now")
 			case !f.extend && strings.TrimSpace(f.reason) == "":
@@ -54,6 +66,10 @@ lists them.`,
 	cmd.Flags().StringVar(&f.reason, "reason", "", "`TEXT` for everybody who finds the host held; required without --extend")
 	cmd.Flags().StringVar(&f.ticket, "ticket", "", "`TICKET` of the hold")
 	cmd.Flags().StringVar(&f.lasts, "for", "", "expected `DURATION` of the hold (4h, 4d); an expired hold is reported, not ended")
+	cmd.Flags().StringVar(&f.until, "until", "", "expected end of the hold as a `TIME` with its zone (2026-11-28T14:00+01:00), in place of --for")
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until no run that is under way holds the hosts")
+	cmd.Flags().BoolVar(&f.powerOff, "power-off", false, "shut the hosts down once they are held, and keep their power off until their release")
+	cmd.Flags().StringVar(&shutdown, "shutdown-timeout", "5m", "with --power-off, `DURATION` after which the power of a host that has not shut down is cut")
 	cmd.Flags().BoolVar(&f.extend, "extend", false, "extend your hold to the time of --for from now")
 	cmd.Flags().BoolVar(&f.force, "force", false, "hold hosts although their etcd cluster loses its quorum; with --extend, extend holds of other people, too")
 	return cmd
@@ -62,6 +78,27 @@ lists them.`,
 // maxReason is the largest size, in bytes, of the reason and of the ticket of a
 // hold.
 const maxReason = 2000
+
+// parseEnd returns how long the hold lasts; 0: it has no end.
+func (f holdFlags) parseEnd(now time.Time) (engine.Duration, error) {
+	if f.until == "" {
+		return parseFor(f.lasts)
+	}
+	if f.lasts != "" {
+		return 0, errors.New("hold: use either --for or --until")
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02 15:04 Z07:00"} {
+		end, err := time.Parse(layout, f.until)
+		switch {
+		case err != nil:
+		case !end.After(now):
+			return 0, fmt.Errorf("hold: --until %q is in the past", f.until)
+		default:
+			return engine.Duration(end.Sub(now).Truncate(time.Second) + time.Second), nil // hosts count whole seconds, and the hold must not end before
+		}
+	}
+	return 0, fmt.Errorf("hold: --until %q is not a time with its zone, such as %s", f.until, now.Add(4*time.Hour).Format("2006-01-02T15:04Z07:00"))
+}
 
 func parseFor(s string) (engine.Duration, error) {
 	if s == "" {
@@ -76,7 +113,14 @@ func parseFor(s string) (engine.Duration, error) {
 
 func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
 	return a.maintain(ctx, names, func(s *site) (maintenance.Request, error) {
-		request := maintenance.Request{Action: engine.HoldHosts, Reason: f.reason, Ticket: f.ticket, For: lasts, Force: f.force}
+		request := maintenance.Request{
+			Action: engine.HoldHosts, Reason: f.reason, Ticket: f.ticket, For: lasts, Force: f.force, PowerOff: f.powerOff, Graceful: f.graceful, Wait: f.wait,
+		}
+		if f.powerOff {
+			if err := checkControlled(s.selectedHosts()); err != nil {
+				return request, err
+			}
+		}
 		if f.extend {
 			request.Action = engine.ExtendHolds
 			return request, nil

@@ -65,8 +65,8 @@ func (p powerSwitch) command(a *app) *cobra.Command {
 			graceful := engine.Duration(0)
 			if p.action == engine.PowerHostsOff {
 				var err error
-				if graceful, err = engine.ParseDuration(shutdown); err != nil || graceful <= 0 || time.Duration(graceful) > time.Hour {
-					return fmt.Errorf("power off: --shutdown-timeout %q is not a duration of at most 1h, such as 5m", shutdown)
+				if graceful, err = parseShutdown("power off", shutdown); err != nil {
+					return err
 				}
 			}
 			return a.maintain(cmd.Context(), args, func(s *site) (maintenance.Request, error) {
@@ -79,6 +79,14 @@ func (p powerSwitch) command(a *app) *cobra.Command {
 		cmd.Flags().StringVar(&shutdown, "shutdown-timeout", "5m", "`DURATION` after which the power of a host that has not shut down is cut")
 	}
 	return cmd
+}
+
+func parseShutdown(command, s string) (engine.Duration, error) {
+	d, err := engine.ParseDuration(s)
+	if err != nil || d <= 0 || time.Duration(d) > time.Hour {
+		return 0, fmt.Errorf("%s: --shutdown-timeout %q is not a duration of at most 1h, such as 5m", command, s)
+	}
+	return d, nil
 }
 
 // checkControlled returns an error that names all hosts whose power nothing can switch.
@@ -99,13 +107,25 @@ type hostPower struct {
 }
 
 // Read implements rollout.Power.
-func (p hostPower) Read(ctx context.Context, host engine.Host) (string, error) {
+func (p hostPower) Read(ctx context.Context, host engine.Host) (engine.PowerState, error) {
 	c, err := p.controllerOf(ctx, host)
 	if err != nil {
-		return "", err
+		return engine.PowerState{}, err
 	}
 	s, err := c.State(ctx)
-	return s.Power, err
+	return engine.PowerState{Power: s.Power, PowerKeeping: engine.PowerKeeping{RestorePolicy: s.RestorePolicy, Light: s.Light}}, err
+}
+
+// Keep implements rollout.Power.
+func (p hostPower) Keep(ctx context.Context, host engine.Host, k engine.PowerKeeping) error {
+	c, err := p.controllerOf(ctx, host)
+	if err == nil && k.RestorePolicy != "" {
+		err = c.SetRestorePolicy(ctx, k.RestorePolicy)
+	}
+	if err == nil && k.Light != nil {
+		err = c.SetLight(ctx, *k.Light)
+	}
+	return err
 }
 
 // Switch implements rollout.Power.

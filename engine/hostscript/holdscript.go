@@ -62,6 +62,10 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		failed, _ := json.Marshal(h.Failed)
 		head = append(head, `"failed":`+string(failed)+",")
 	}
+	if h.PowerBefore != nil {
+		before, _ := json.Marshal(h.PowerBefore) // always marshals
+		head = append(head, `"power_before":`+string(before)+",")
+	}
 	adoptLine := ""
 	if t.Adopt != "" {
 		adoptLine = jsonField("run", t.Adopt)

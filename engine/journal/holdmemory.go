@@ -171,8 +171,12 @@ func (m *HoldMemory) read() (map[string]engine.LastHold, error) {
 
 // shortenHold keeps the parts of a hold that people read, printable and cut.
 func shortenHold(h engine.Hold) engine.Hold {
+	if p := h.PowerBefore; p != nil {
+		h.PowerBefore = &engine.PowerKeeping{RestorePolicy: shortenText(p.RestorePolicy), Light: p.Light}
+	}
 	return engine.Hold{
-		Schema: h.Schema, Kind: h.Kind, Holder: shortenText(h.Holder), Run: shortenText(h.Run), Bastion: shortenText(h.Bastion),
+		PowerBefore: h.PowerBefore,
+		Schema:      h.Schema, Kind: h.Kind, Holder: shortenText(h.Holder), Run: shortenText(h.Run), Bastion: shortenText(h.Bastion),
 		Reason: shortenText(h.Reason), Ticket: shortenText(h.Ticket), Acquired: h.Acquired, Renewed: h.Renewed, Expires: h.Expires,
 	}
 }

@@ -23,6 +23,10 @@ type Request struct {
 
 	Graceful engine.Duration // time for a shutdown before the power is cut
 
+	PowerOff bool // switches the hosts off once they are held
+	PowerOn  bool // switches the hosts on before their release
+	Wait     bool // waits for the runs that hold the hosts
+
 	Runs []ActiveRun // runs of this bastion that are under way
 
 	Force       bool // holds hosts although a quorum would be lost, extends and ends holds of others, too, and ends holds that cannot be read
@@ -61,7 +65,7 @@ func NewPlan(r Request, seen Observation, now time.Time) engine.MaintenancePlan 
 		var m engine.HostMaintenance
 		switch r.Action {
 		case engine.HoldHosts:
-			m = r.planHold(refusal)
+			m = r.planHold(refusal, seen.Site.Facts[host], now)
 		case engine.ExtendHolds:
 			m = r.planExtension(seen.Holds[host], now)
 		case engine.ReleaseHosts:
@@ -82,17 +86,28 @@ func NewPlan(r Request, seen Observation, now time.Time) engine.MaintenancePlan 
 }
 
 // planHold lets the script of the hold refuse a host that is held.
-func (r Request) planHold(refusal string) engine.HostMaintenance {
+func (r Request) planHold(refusal string, f engine.Facts, now time.Time) engine.HostMaintenance {
+	if r.PowerOff {
+		if m, ok := r.planHeldOff(f, now); ok {
+			return m
+		}
+	}
 	if refusal != "" {
 		return leaveAlone(engine.RefusedFailure, "refused: "+refusal+"; nothing was held. --force holds the hosts all the same")
 	}
 	take := engine.TakeHold{Kind: engine.MaintenanceHold, Reason: r.Reason, Ticket: r.Ticket, For: r.For}
-	return engine.HostMaintenance{Steps: []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &take}}}, Message: "held"}
+	m := engine.HostMaintenance{Steps: []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &take}}}, Message: "held"}
+	if r.PowerOff {
+		m.Steps = append(m.Steps, r.offSteps(engine.StayOff{Take: take, For: r.For}, engine.ShutDown{})...)
+		m.Message = "held, and off"
+	}
+	return m
 }
 
 // planExtension never shortens a hold.
 func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance {
-	switch st := (standing.View{}).JudgeFacts(o.Facts); {
+	st := standing.View{}.JudgeFacts(o.Facts)
+	switch {
 	case st.Kind == standing.Unreached:
 		return leaveAlone(engine.UnreachableFailure, st.Problem)
 	case st.Kind == standing.HeldWhenLastSeen:
@@ -103,14 +118,18 @@ func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance
 		return leaveAlone(engine.HeldFailure, "not held, so there is nothing to extend")
 	case st.Kind != standing.HeldByPerson || st.Hold.Run == "" || !r.owns(*st.Hold) && !r.Force:
 		return leaveAlone(engine.HeldFailure, st.Hold.String()+"; that is not your hold")
-	case st.Hold.Expires.IsZero() || st.Hold.Expires.After(now.Add(time.Duration(r.For))):
+	case st.Hold.Expires.After(now.Add(time.Duration(r.For))):
 		return engine.HostMaintenance{Message: "lasts longer already: " + st.Hold.String()}
+	}
+	lasts, message := r.For, "extended"
+	if st.Hold.Expires.IsZero() { // it is written again, so that the host refuses reboots again after a boot
+		lasts, message = 0, "has no end, and is renewed"
 	}
 	h := *o.Facts.Hold
 	h.Reason, h.Ticket = cmp.Or(r.Reason, h.Reason), cmp.Or(r.Ticket, h.Ticket)
 	return engine.HostMaintenance{
-		Steps:   []engine.Step{{Name: "extend hold", Do: engine.Op{ExtendHold: &engine.ExtendHold{Hold: h, For: r.For}}}},
-		Message: "extended",
+		Steps:   []engine.Step{{Name: "extend hold", Do: engine.Op{ExtendHold: &engine.ExtendHold{Hold: h, For: lasts}}}},
+		Message: message,
 	}
 }
 
@@ -120,7 +139,12 @@ func (r Request) planRelease(o Observed) engine.HostMaintenance {
 	case standing.Unreached:
 		return leaveAlone(engine.UnreachableFailure, st.Problem)
 	case standing.HeldWhenLastSeen:
-		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe()+"; its hold is on its disk: switch it on first")
+		if r.PowerOn && (r.owns(*st.Hold) || r.Force) {
+			m := r.endPowered(engine.EndHold{Run: st.Hold.Run, Bastion: st.Hold.Bastion}, st.Hold)
+			m.Found = st.Describe()
+			return m
+		}
+		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe()+"; its hold is on its disk: switch it on first, for example with --power-on")
 	case standing.UnreadablyHeld:
 		found := st.Problem + "; it says " + strconv.Quote(o.Text[:min(len(o.Text), 300)])
 		if !r.Force {
@@ -153,7 +177,7 @@ func (r Request) planRelease(o Observed) engine.HostMaintenance {
 
 func (r Request) endHold(o Observed) engine.HostMaintenance {
 	end := engine.EndHold{Digest: resource.Digest([]byte(o.Text)), AcceptUnits: r.AcceptUnits}
-	m := engine.HostMaintenance{Steps: []engine.Step{{Name: "end hold", Do: engine.Op{EndHold: &end}}}, Message: "released"}
+	m := r.endPowered(end, o.Facts.Hold)
 	if h := o.Facts.Hold; h != nil && h.Kind == engine.RunHold && h.Failed != nil && !r.AcceptUnits {
 		m.Message = "released; the next run calls it updated only when its units are as they were before (--accept-units accepts them as they are)"
 	}

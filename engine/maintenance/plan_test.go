@@ -65,7 +65,7 @@ func TestPlans(t *testing.T) {
 		"extend that of bob":           {extend, bobs, false, false, "", "that is not your hold", engine.HeldFailure},
 		"extend that of bob by force":  {extend, bobs, true, false, "extend hold", "extended", ""},
 		"extend mine from elsewhere":   {extend, elsewhere, false, false, "", "that is not your hold", engine.HeldFailure},
-		"extend one without an end":    {extend, endless, false, false, "", "lasts longer already", ""},
+		"extend one without an end":    {extend, endless, false, false, "extend hold", "has no end, and is renewed", ""},
 		"extend that of a run":         {extend, aRun, true, false, "", "that is not your hold", engine.HeldFailure},
 		"extend an unreadable one":     {extend, garbled, true, false, "", "not JSON", engine.HeldFailure},
 		"extend none":                  {extend, free, true, false, "", "not held, so there is nothing to extend", engine.HeldFailure},
@@ -98,8 +98,12 @@ func TestPlans(t *testing.T) {
 		if len(h.Steps) == 0 {
 			continue
 		}
+		lasts := r.For
+		if h := c.seen.Facts.Hold; h != nil && h.Expires.IsZero() {
+			lasts = 0 // a hold without an end keeps none
+		}
 		switch do := h.Steps[0].Do; {
-		case do.ExtendHold != nil && (do.ExtendHold.Hold.Reason != "DIMM" || do.ExtendHold.Hold.Ticket != "OPS-1" || do.ExtendHold.For != r.For || do.ExtendHold.Hold.Holder != c.seen.Facts.Hold.Holder):
+		case do.ExtendHold != nil && (do.ExtendHold.Hold.Reason != "DIMM" || do.ExtendHold.Hold.Ticket != "OPS-1" || do.ExtendHold.For != lasts || do.ExtendHold.Hold.Holder != c.seen.Facts.Hold.Holder):
 			t.Errorf("%s: %+v", name, do.ExtendHold)
 		case do.EndHold != nil && (do.EndHold.Digest != resource.Digest([]byte(c.seen.Text)) || do.EndHold.AcceptUnits != c.accept || h.Found == ""):
 			t.Errorf("%s: %+v, found %q", name, do.EndHold, h.Found)

@@ -1,6 +1,8 @@
 package maintenance
 
 import (
+	"time"
+
 	"holdfast/engine"
 	"holdfast/engine/standing"
 )
@@ -57,4 +59,56 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 
 func shutDownStep(h engine.Hold) engine.Step {
 	return engine.Step{Name: "shut down", Do: engine.Op{ShutDown: &engine.ShutDown{Run: h.Run, Bastion: h.Bastion}}}
+}
+
+// answerTimeout is the time until a host answers that was switched on.
+const answerTimeout = engine.Duration(30 * time.Minute)
+
+// offSteps keep a held host off, shut it down, and switch its power off.
+func (r Request) offSteps(stay engine.StayOff, down engine.ShutDown) []engine.Step {
+	off := engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful, Ordered: true}
+	return []engine.Step{
+		{Name: "stay off", Do: engine.Op{StayOff: &stay}},
+		{Name: "shut down", Do: engine.Op{ShutDown: &down}},
+		{Name: "power off", Do: engine.Op{SwitchPower: &off}, Timeout: engine.SwitchTimeout + r.Graceful},
+	}
+}
+
+// planHeldOff goes on with a host that the person holds already, for example because an earlier command was killed. ok is false for
+// all other hosts.
+func (r Request) planHeldOff(f engine.Facts, now time.Time) (m engine.HostMaintenance, ok bool) {
+	st := standing.View{}.JudgeFacts(f)
+	switch {
+	case st.Hold == nil || st.Hold.Run == "" || !r.owns(*st.Hold):
+		return m, false
+	case st.Kind == standing.HeldWhenLastSeen: // it does not answer, so only its power is left
+		off := engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful, Ordered: true}
+		m.Steps = []engine.Step{{Name: "power off", Do: engine.Op{SwitchPower: &off}, Timeout: engine.SwitchTimeout + r.Graceful}}
+	case st.Kind == standing.HeldByPerson:
+		lasts := engine.Duration(0)
+		if !st.Hold.Expires.IsZero() {
+			lasts = engine.Duration(max(st.Hold.Expires.Sub(now), time.Second))
+		}
+		m.Steps = r.offSteps(engine.StayOff{Hold: st.Hold, For: lasts}, engine.ShutDown{Run: st.Hold.Run, Bastion: st.Hold.Bastion})
+	default:
+		return m, false
+	}
+	m.Found, m.Message = st.Describe(), "was held already, and is off"
+	return m, true
+}
+
+// endPowered ends a hold. If the hold has changed settings of the controller of the host, they are restored before, because only the
+// hold knows them.
+func (r Request) endPowered(end engine.EndHold, h *engine.Hold) engine.HostMaintenance {
+	m := engine.HostMaintenance{Message: "released"}
+	if r.PowerOn {
+		on := engine.SwitchPower{To: engine.PowerOn}
+		m.Steps = append(m.Steps, engine.Step{Name: "power on", Do: engine.Op{SwitchPower: &on}, Timeout: engine.SwitchTimeout},
+			engine.Step{Name: "wait for its answer", Do: engine.Op{AwaitAnswer: &engine.AwaitAnswer{}}, Timeout: answerTimeout})
+	}
+	if h != nil && h.PowerBefore != nil && !r.Force {
+		m.Steps = append(m.Steps, engine.Step{Name: "power as before", Do: engine.Op{PowerAsBefore: h.PowerBefore}})
+	}
+	m.Steps = append(m.Steps, engine.Step{Name: "end hold", Do: engine.Op{EndHold: &end}})
+	return m
 }

@@ -72,3 +72,44 @@ func TestPowerPlans(t *testing.T) {
 		}
 	}
 }
+
+// TestPowerOfHolds: hold --power-off holds a host, and goes on with one that the person holds. A release restores the settings that the hold
+// has, and ends the hold of a host that was off without having read it.
+func TestPowerOfHolds(t *testing.T) {
+	t.Parallel()
+	mine, bobs := heldBy(engine.MaintenanceHold, ann, here), heldBy(engine.MaintenanceHold, "bob@bastion", here)
+	changed := heldBy(engine.MaintenanceHold, ann, here, func(h *engine.Hold) { h.PowerBefore = &engine.PowerKeeping{RestorePolicy: "LastState"} })
+	last := func(o maintenance.Observed) maintenance.Observed {
+		return maintenance.Observed{Facts: engine.Facts{Host: "w-1", Unreachable: "unreachable: no route", LastHold: &engine.LastHold{Hold: *o.Facts.Hold}}}
+	}
+	free := maintenance.Observed{Facts: engine.Facts{Host: "w-1"}}
+	hold, release := engine.HoldHosts, engine.ReleaseHosts
+	for name, c := range map[string]struct {
+		action engine.MaintenanceAction
+		seen   maintenance.Observed
+		powers bool
+		force  bool
+		steps  string
+	}{
+		"hold":                        {hold, free, false, false, "hold"},
+		"hold off":                    {hold, free, true, false, "hold, stay off, shut down, power off"},
+		"hold off, mine":              {hold, mine, true, false, "stay off, shut down, power off"},
+		"hold off, mine when seen":    {hold, last(mine), true, false, "power off"},
+		"hold off, that of bob":       {hold, bobs, true, false, "hold, stay off, shut down, power off"}, // the script refuses it
+		"release":                     {release, mine, false, false, "end hold"},
+		"release, changed":            {release, changed, false, false, "power as before, end hold"},
+		"release, changed, forced":    {release, changed, false, true, "end hold"},
+		"release on":                  {release, changed, true, false, "power on, wait for its answer, power as before, end hold"},
+		"release on, mine when seen":  {release, last(changed), true, false, "power on, wait for its answer, power as before, end hold"},
+		"release on, bob's when seen": {release, last(bobs), true, false, ""},
+		"release, mine when seen":     {release, last(mine), false, false, ""},
+	} {
+		r := maintenance.Request{Action: c.action, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, Force: c.force, PowerOn: c.powers, PowerOff: c.powers, Graceful: engine.Duration(time.Minute)}
+		seen := holdsOf(c.seen)
+		seen.Site.Facts = map[string]engine.Facts{"w-1": c.seen.Facts}
+		h := maintenance.NewPlan(r, seen, now).Hosts[0]
+		if got := stepOf(h); got != c.steps || (h.Failure != nil) != (c.steps == "") {
+			t.Errorf("%s: %q, %v", name, got, h.Failure)
+		}
+	}
+}

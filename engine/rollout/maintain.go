@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/sourcegraph/conc/pool"
 
@@ -16,6 +18,7 @@ import (
 	"holdfast/engine/maintenance"
 	"holdfast/engine/planner"
 	"holdfast/engine/standing"
+	"holdfast/engine/textutil"
 )
 
 // Maintain plans the request of a person, journals the plan, and carries it out on several hosts at once. It changes no host that
@@ -26,6 +29,9 @@ func (r *Run) Maintain(ctx context.Context, request maintenance.Request) event.R
 	start.Maintenance = request.Action
 	if err := m.steps.emitEvent(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
 		return markUnjournaled(event.RunEnd{Maintenance: request.Action}, fmt.Errorf("%w; nothing was touched", err))
+	}
+	if request.Wait {
+		m.awaitRuns(ctx, request.Hosts)
 	}
 	plan := maintenance.NewPlan(request, m.observe(ctx, request), r.Clock.Now())
 	m.steps.noteEvent(event.Event{Type: event.MaintenancePlanned, Maintenance: &plan})
@@ -161,9 +167,52 @@ func (r *stepRunner) extendHold(ctx context.Context, host string, x engine.Exten
 }
 
 func (r *stepRunner) endHold(ctx context.Context, host string, e engine.EndHold) error {
-	err := r.keepHoldsOfPeople().End(ctx, host, e.Digest, e.AcceptUnits)
+	k := r.keepHoldsOfPeople()
+	var err error
+	if e.Run != "" {
+		k.Owner = engine.HoldOwner{Run: e.Run, Bastion: e.Bastion}
+		err = k.Release(ctx, host, engine.Release{})
+	} else {
+		err = k.End(ctx, host, e.Digest, e.AcceptUnits)
+	}
 	if err == nil {
 		r.rememberHold(host, nil, 0)
 	}
 	return err
+}
+
+// runPause is the time between two looks at the holds of runs.
+const runPause = 5 * time.Second
+
+// awaitRuns waits until no run that is under way holds one of the hosts. The hold of a run that has failed or expired ends only by
+// another run, or by a person.
+func (m *maintainer) awaitRuns(ctx context.Context, hosts []string) {
+	told, holders := "", map[string]string{}
+	for {
+		var busy []string
+		for _, r := range m.steps.keepHoldsOfPeople().ReadAll(ctx, hosts) {
+			name := r.Facts.Host
+			st := standing.View{Run: m.steps.holdOwner(), Dead: m.steps.Dead}.JudgeFacts(r.Facts)
+			switch {
+			case st.Kind == standing.Unreached && holders[name] != "": // the run reboots it
+			case st.Kind == standing.HeldByRun && !st.HasFailed() && !st.Hold.Expired(m.steps.Clock.Now()):
+				holders[name] = name + " (" + st.Hold.String() + ")"
+			default:
+				holders[name] = ""
+			}
+			if holders[name] != "" {
+				busy = append(busy, holders[name])
+			}
+		}
+		if len(busy) == 0 {
+			return
+		}
+		if text := "waiting for the end of a run: " + textutil.Printable(strings.Join(textutil.AndMore(busy[:min(len(busy), 4)], len(busy)), ", ")); text != told {
+			told = text
+			m.gatherer.emitWarning(text)
+		}
+		if m.steps.Clock.Sleep(ctx, runPause) != nil {
+			return
+		}
+	}
 }

@@ -154,8 +154,9 @@ type Nodes interface {
 
 // Power switches and reads the power of hosts.
 type Power interface {
-	// Read returns the power in the words of the controller, such as On.
-	Read(ctx context.Context, host engine.Host) (string, error)
+	Read(ctx context.Context, host engine.Host) (engine.PowerState, error)
+	// Keep changes the settings that are not missing.
+	Keep(ctx context.Context, host engine.Host, k engine.PowerKeeping) error
 	// Switch tells each order that it sends.
 	Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, tell func(string)) error
 }

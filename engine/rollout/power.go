@@ -12,14 +12,35 @@ import (
 	"holdfast/engine/textutil"
 )
 
+func (r *stepRunner) runPowerOperation(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	host, _ := r.Inventory.Host(hp.Host)
+	switch do := s.Do; {
+	case do.AwaitAnswer != nil:
+		return r.awaitAnswer(ctx, hp.Host)
+	case do.ShutDown != nil:
+		return r.shutDown(ctx, hp.Host, *do.ShutDown)
+	case r.Power == nil:
+		return fmt.Errorf("this run has no access to the power of hosts, which %q needs", s.Name)
+	case do.StayOff != nil:
+		return r.keepOff(ctx, hp, s)
+	case do.PowerAsBefore != nil:
+		return r.Power.Keep(ctx, host, *do.PowerAsBefore)
+	}
+	return r.switchPower(ctx, hp, s)
+}
+
 // shutDownTimeout bounds the order to shut down, with its sync of the disks.
 const shutDownTimeout = 2 * time.Minute
 
 // shutDown tells a held host to shut down. A lost answer is no failure, because a host that shuts down may not send it.
 func (r *stepRunner) shutDown(ctx context.Context, host string, d engine.ShutDown) error {
 	var sent atomic.Bool
-	script := hostscript.ShutDownScript(engine.HoldOwner{Run: d.Run, Bastion: d.Bastion})
-	reply, err := r.runScript(ctx, host, Script{Text: script, Timeout: shutDownTimeout, Sent: &sent})
+	owner := engine.HoldOwner{Run: d.Run, Bastion: d.Bastion}
+	if d.Run == "" {
+		owner = r.holdOwner()
+	}
+	script := hostscript.ShutDownScript(owner)
+	reply, err := r.runScript(ctx, host, Script{Text: script, Timeout: shutDownTimeout, Sent: &sent, Op: engine.Op{ShutDown: &d}})
 	switch {
 	case err != nil && !sent.Load():
 		return &engine.Failure{Kind: engine.UnreachableFailure, Cause: "unreachable: " + err.Error(), NotStarted: true}
@@ -38,4 +59,54 @@ func (r *stepRunner) switchPower(ctx context.Context, hp engine.HostPlan, s engi
 	return r.Power.Switch(ctx, host, *s.Do.SwitchPower, func(text string) {
 		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: text})
 	})
+}
+
+// alwaysOff is a PowerRestorePolicy of Redfish.
+const alwaysOff = "AlwaysOff"
+
+// keepOff writes the settings of the controller into the hold before it changes them, so that a release restores them after any
+// interruption.
+func (r *stepRunner) keepOff(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	do := s.Do.StayOff
+	host, _ := r.Inventory.Host(hp.Host)
+	now, err := r.Power.Read(ctx, host)
+	if err != nil {
+		return err
+	}
+	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: do.Take.Reason, Ticket: do.Take.Ticket}
+	if do.Hold != nil {
+		h = *do.Hold
+	}
+	if h.PowerBefore == nil {
+		h.PowerBefore = &engine.PowerKeeping{RestorePolicy: r.cutWord(now.RestorePolicy), Light: now.Light}
+		if err := r.extendHold(ctx, hp.Host, engine.ExtendHold{Hold: h, For: do.For}); err != nil {
+			return err
+		}
+	}
+	var keep engine.PowerKeeping
+	if now.RestorePolicy != "" {
+		keep.RestorePolicy = alwaysOff
+	} else {
+		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: "its controller does not tell the power after a power cut, so the host may start when the mains return"})
+	}
+	if now.Light != nil {
+		on := true
+		keep.Light = &on
+	}
+	return r.Power.Keep(ctx, host, keep)
+}
+
+// answerPause is the time between two attempts to reach a host that was switched on.
+const answerPause = 2 * time.Second
+
+func (r *stepRunner) awaitAnswer(ctx context.Context, host string) error {
+	for {
+		_, err := r.keepHoldsOfPeople().Read(ctx, host)
+		if err == nil {
+			return nil
+		}
+		if r.Clock.Sleep(ctx, answerPause) != nil {
+			return &engine.Failure{Kind: engine.UnreachableFailure, Cause: fmt.Sprintf("%v; it is still held: look at its console, and release it again", err)}
+		}
+	}
 }

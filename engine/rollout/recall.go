@@ -34,14 +34,19 @@ func (g *gatherer) readPower(ctx context.Context, h engine.Host) string {
 	if known, ok := g.powers.Load(h.Name); ok {
 		return known.(string)
 	}
-	word, err := g.Power.Read(ctx, h)
+	state, err := g.Power.Read(ctx, h)
 	if err != nil {
-		word = ""
+		state.Power = ""
 	}
-	word = textutil.Printable(g.Secrets.Hide(word))
-	word = word[:min(len(word), maxPowerWord)]
+	word := g.cutWord(state.Power)
 	g.powers.Store(h.Name, word)
 	return word
+}
+
+// cutWord returns a word of a controller that may be shown.
+func (a hostAccess) cutWord(word string) string {
+	word = textutil.Printable(a.Secrets.Hide(word))
+	return word[:min(len(word), maxPowerWord)]
 }
 
 // recallReadings is recallHolds for holds that were read without other facts.

@@ -86,10 +86,8 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 		return r.extendHold(ctx, hp.Host, *do.ExtendHold)
 	case do.EndHold != nil:
 		return r.endHold(ctx, hp.Host, *do.EndHold)
-	case do.ShutDown != nil:
-		return r.shutDown(ctx, hp.Host, *do.ShutDown)
-	case do.SwitchPower != nil && r.Power != nil:
-		return r.switchPower(ctx, hp, s)
+	case do.StayOff != nil, do.PowerAsBefore != nil, do.AwaitAnswer != nil, do.ShutDown != nil, do.SwitchPower != nil:
+		return r.runPowerOperation(ctx, hp, s)
 	case do.AcceptUnits != nil:
 		return r.keepHoldsOfPeople().Accept(ctx, hp.Host)
 	case do.TakeHold != nil:

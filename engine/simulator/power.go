@@ -11,15 +11,18 @@ import (
 // power is the controllers of all hosts, as a bastion reaches them.
 type power struct{ b *Bastion }
 
-// Read returns the power of a host.
-func (p power) Read(_ context.Context, host engine.Host) (state string, err error) {
+// Read returns the power of a host. Its controller has no other settings.
+func (p power) Read(_ context.Context, host engine.Host) (state engine.PowerState, err error) {
 	p.b.site.withLock(func(time.Time) {
-		if state = "Off"; p.b.site.hosts[host.Name].up {
-			state = "On"
+		if state.Power = "Off"; p.b.site.hosts[host.Name].up {
+			state.Power = "On"
 		}
 	})
 	return state, nil
 }
+
+// Keep does nothing, because Read returns no settings.
+func (power) Keep(context.Context, engine.Host, engine.PowerKeeping) error { return nil }
 
 // Switch switches the power of a host. The laws are about roll-outs, and not about
 // people who switch a host that they hold.

@@ -24,6 +24,8 @@ func VerbOf(s rollout.Script) string {
 		return "prove"
 	case s.Op.RestartSurvivors != nil:
 		return "restart survivors"
+	case s.Op.ShutDown != nil:
+		return "shut down"
 	case s.Op.Exec != nil:
 		verb, _ := parseOrder(s.Text)
 		return verb
@@ -72,6 +74,8 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 		return h.confirmProbation(s.Text)
 	case s.Op.RestartSurvivors != nil:
 		return h.restartSurvivors(b, now)
+	case s.Op.ShutDown != nil:
+		return h.shutDown(now)
 	case s.Op.Exec != nil:
 		return h.obeyOrder(b, s.Text, now)
 	}
@@ -88,6 +92,17 @@ func (h *Host) restartSurvivors(b *Bastion, now time.Time) rollout.Reply {
 	b.law().CheckHarm(&h.law)
 	h.site.addToLog("%s restarts the member on %s into %s", b.ID, h.Name, h.booted)
 	h.restartMember(now)
+	return rollout.Reply{}
+}
+
+// shutDown switches off a host that a person holds.
+func (h *Host) shutDown(now time.Time) rollout.Reply {
+	if h.hold == nil || h.hold.Kind != engine.MaintenanceHold {
+		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held\n"}
+	}
+	h.staged, h.goes = "", time.Time{}
+	h.goDown(now)
+	h.returns, h.downBy, h.runsOn = time.Time{}, engine.FullReboot, false
 	return rollout.Reply{}
 }
 

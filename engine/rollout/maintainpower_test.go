@@ -1,0 +1,182 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/maintenance"
+	"holdfast/engine/report"
+	"holdfast/engine/simulator"
+)
+
+// controller is the BMC of one simulated host.
+type controller struct {
+	host   *simulator.Host
+	policy string
+	light  bool
+	power  string
+	sent   []engine.PowerTarget
+}
+
+func (c *controller) Read(context.Context, engine.Host) (engine.PowerState, error) {
+	light := c.light
+	return engine.PowerState{Power: c.power, PowerKeeping: engine.PowerKeeping{RestorePolicy: c.policy, Light: &light}}, nil
+}
+
+func (c *controller) Keep(_ context.Context, _ engine.Host, k engine.PowerKeeping) error {
+	if k.RestorePolicy != "" {
+		c.policy = k.RestorePolicy
+	}
+	if k.Light != nil {
+		c.light = *k.Light
+	}
+	return nil
+}
+
+func (c *controller) Switch(ctx context.Context, _ engine.Host, s engine.SwitchPower, _ func(string)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.sent = append(c.sent, s.To)
+	if s.To == engine.PowerOn {
+		c.power = "On"
+		c.host.PowerOn()
+	} else {
+		c.power = "Off"
+		c.host.PowerOff()
+	}
+	return nil
+}
+
+// memory remembers holds as the bastion does.
+type memory struct {
+	mu    sync.Mutex
+	holds map[string]engine.Hold
+}
+
+func (m *memory) Recall(facts map[string]engine.Facts) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, f := range facts {
+		last, known := m.holds[name]
+		switch {
+		case !f.Reached() && known:
+			f.LastHold = &engine.LastHold{Hold: last}
+			facts[name] = f
+		case f.Reached() && f.Hold != nil && f.Hold.Kind == engine.MaintenanceHold:
+			m.holds[name] = *f.Hold
+		case f.Reached():
+			delete(m.holds, name)
+		}
+	}
+}
+
+// poweredSite has a worker with a controller, and a person.
+func poweredSite() (*simulator.Site, *controller, func(context.Context, maintenance.Request, func(event.Event)) event.RunEnd) {
+	site := newSite(simulator.Fleet(0, 2))
+	bmc := &controller{host: site.Host("worker-0"), policy: "LastState", power: "On"}
+	ann, holds := site.Bastion("person-1"), &memory{holds: map[string]engine.Hold{}}
+	return site, bmc, func(ctx context.Context, r maintenance.Request, watch func(event.Event)) event.RunEnd {
+		ann.Watch = watch
+		run := ann.Run()
+		run.Power, run.Holds = bmc, holds
+		r.Holder, r.Bastion, r.Hosts = run.Start.Holder, run.Start.Bastion, []string{"worker-0"}
+		return run.Maintain(ctx, r)
+	}
+}
+
+var (
+	holdOff   = maintenance.Request{Action: engine.HoldHosts, Reason: "DIMM", PowerOff: true}
+	releaseOn = maintenance.Request{Action: engine.ReleaseHosts, PowerOn: true}
+)
+
+// TestHoldPowerOff: the host is shut down and stays off, also after a power cut. A release switches it on, and restores the settings of its
+// controller.
+func TestHoldPowerOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, bmc, ask := poweredSite()
+		if end := ask(t.Context(), holdOff, nil); end.Exit != engine.ExitOK {
+			t.Fatalf("%s: %s", report.EndText(end), findingsText(end))
+		}
+		h := site.Host("worker-0").Hold()
+		if h == nil || h.PowerBefore == nil || h.PowerBefore.RestorePolicy != "LastState" || *h.PowerBefore.Light || bmc.policy != "AlwaysOff" || !bmc.light || bmc.power != "Off" {
+			t.Fatalf("%+v, %+v", h, bmc)
+		}
+		if end := ask(t.Context(), releaseOn, nil); end.Exit != engine.ExitOK {
+			t.Fatalf("%s: %s", report.EndText(end), findingsText(end))
+		}
+		if h := site.Host("worker-0").Hold(); h != nil || bmc.policy != "LastState" || bmc.light || bmc.power != "On" || !slices.Equal(bmc.sent, []engine.PowerTarget{engine.PowerOff, engine.PowerOn}) {
+			t.Errorf("%+v, %+v", h, bmc)
+		}
+	})
+}
+
+// TestHoldPowerOffIsKilled: the command is killed after each of its events, and so is the release. The same command goes on.
+func TestHoldPowerOffIsKilled(t *testing.T) {
+	for n := range 40 {
+		killed := false
+		synctest.Test(t, func(t *testing.T) {
+			site, bmc, ask := poweredSite()
+			for _, r := range []maintenance.Request{holdOff, releaseOn} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				seen := 0
+				ask(ctx, r, func(event.Event) {
+					if seen++; seen > n {
+						killed = true
+						cancel(errors.New("killed"))
+					}
+				})
+				cancel(nil)
+				if end := ask(t.Context(), r, nil); end.Exit != engine.ExitOK {
+					t.Fatalf("%s after a kill at event %d: %s: %s", r.Action, n, report.EndText(end), findingsText(end))
+				}
+				if r.PowerOff && (bmc.policy != "AlwaysOff" || bmc.power != "Off") {
+					t.Fatalf("killed at event %d: %+v", n, bmc)
+				}
+			}
+			if h := site.Host("worker-0").Hold(); h != nil || bmc.policy != "LastState" || bmc.light || bmc.power != "On" {
+				t.Errorf("killed at event %d: %+v, %+v", n, h, bmc)
+			}
+		})
+		if !killed {
+			if n < 8 {
+				t.Errorf("only %d events", n)
+			}
+			return
+		}
+	}
+}
+
+// TestHoldWaitsForARun: with Wait, a host of a run is held as soon as the run has released it.
+func TestHoldWaitsForARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workerFleet(1, setMaxUnavailable(1)))
+		ann, run := site.Bastion("person-1"), site.Bastion("run-1")
+		var held event.RunEnd
+		var waiting sync.WaitGroup
+		once := sync.Once{}
+		run.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == "reboot" {
+				once.Do(func() {
+					waiting.Go(func() {
+						r := holdWorkers("worker-0")
+						r.Wait = true
+						held = maintainBy(ann, r)
+					})
+				})
+			}
+		}
+		end := applyRun(run)
+		waiting.Wait()
+		failOnErrors(t, checkEnd(end, engine.ExitOK))
+		if h := site.Host("worker-0").Hold(); held.Exit != engine.ExitOK || h == nil || h.Kind != engine.MaintenanceHold {
+			t.Errorf("%s, %+v", report.EndText(held), h)
+		}
+	})
+}
