@@ -189,14 +189,14 @@ func targetOf(site *simulator.Site, h *simulator.Host) string {
 
 // isSkewLimited reports whether some hosts do not run their desired OS, and
 // max_skew is the reason for each of them. One such host is enough if the host
-// is held and its cluster is not safe without it.
+// is held, because it uses up a budget, or its cluster is not safe without it.
 func isSkewLimited(site *simulator.Site, end event.RunEnd) bool {
 	kept := func(h *simulator.Host) bool { return site.TooFar(h.Name) }
 	behind := slices.DeleteFunc(site.Hosts(), func(h *simulator.Host) bool { return h.State().Booted == targetOf(site, h) })
-	if len(end.Verdict.Refusals) > 0 {
-		return slices.ContainsFunc(behind, func(h *simulator.Host) bool { return kept(h) && h.Hold() != nil })
+	if slices.ContainsFunc(behind, func(h *simulator.Host) bool { return kept(h) && h.Hold() != nil }) {
+		return true
 	}
-	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *simulator.Host) bool { return !kept(h) })
+	return len(end.Verdict.Refusals) == 0 && len(behind) > 0 && !slices.ContainsFunc(behind, func(h *simulator.Host) bool { return !kept(h) })
 }
 
 // removeSkewLimits removes max_skew from all pools.
