@@ -35,7 +35,7 @@ const shutDownTimeout = 2 * time.Minute
 // shutDown tells a held host to shut down. A lost answer is no failure, because a host that shuts down may not send it.
 func (r *stepRunner) shutDown(ctx context.Context, host string, d engine.ShutDown) error {
 	var sent atomic.Bool
-	owner := engine.HoldOwner{Run: d.Run, Bastion: d.Bastion}
+	owner := engine.HoldOwner(d)
 	if d.Run == "" {
 		owner = r.holdOwner()
 	}
