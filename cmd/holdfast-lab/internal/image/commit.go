@@ -52,6 +52,8 @@ type Changes struct {
 	Payload Payload
 	// SameKernel keeps the checksum of kernel and initramfs, as a soft reboot needs it.
 	SameKernel bool
+	// OtherEtcd appends a byte to the program etcd: it is the same program as another file.
+	OtherEtcd bool
 }
 
 // Commit makes a version from the first one. The new version is the newest
@@ -73,6 +75,11 @@ func (s Store) Commit(ctx context.Context, version string, changes Changes) (Ver
 	defer func() { _ = os.RemoveAll(over.root) }()
 	if err := s.writeOverlay(over, version, changes); err != nil {
 		return Version{}, fmt.Errorf("commit version %s: %w", version, err)
+	}
+	if changes.OtherEtcd {
+		if err := s.writeOtherEtcd(ctx, over, list[0].Commit); err != nil {
+			return Version{}, fmt.Errorf("commit version %s: %w", version, err)
+		}
 	}
 	return s.commitTrees(ctx, version, "--tree=ref="+list[0].Commit, "--tree=dir="+over.root)
 }
@@ -102,6 +109,16 @@ func (s Store) writeOverlay(over tree, version string, changes Changes) error {
 		}
 	}
 	return changes.Payload.writeFiles(over.path("usr/lib/lab-payload"))
+}
+
+const etcdProgram = "usr/bin/etcd"
+
+func (s Store) writeOtherEtcd(ctx context.Context, over tree, commit string) error {
+	if err := over.writeFile(etcdProgram, "", 0o755); err != nil {
+		return err
+	}
+	_, err := s.runTool(ctx, "sh", "-c", `ostree cat --repo="$1" "$2" "/$3" >"$4" && echo >>"$4"`, "sh", s.Repo(), commit, etcdProgram, over.path(etcdProgram))
+	return err
 }
 
 func (s Store) commitTrees(ctx context.Context, version string, trees ...string) (Version, error) {

@@ -128,7 +128,10 @@ func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdCommit makes a version with the kernel of version 1.0, unless an earlier scenario has made it, and sets a variable to its commit.
 func cmdCommit(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, "commit NAME VERSION")
+	otherEtcd := len(args) == 3 && args[2] == "etcd"
+	if neg || len(args) != 2 && !otherEtcd {
+		ts.Fatalf("usage: commit NAME VERSION [etcd]")
+	}
 	s := stageOf(ts)
 	versions, err := s.Lab.Versions()
 	ts.Check(err)
@@ -137,7 +140,7 @@ func cmdCommit(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv(args[0], versions[i].Commit)
 		return
 	}
-	commit, err := s.Lab.Commit(s.ctx, args[1], image.Changes{Payload: image.EqualFiles(5 << 20), SameKernel: true})
+	commit, err := s.Lab.Commit(s.ctx, args[1], image.Changes{Payload: image.EqualFiles(5 << 20), SameKernel: true, OtherEtcd: otherEtcd})
 	ts.Check(err)
 	ts.Setenv(args[0], commit)
 }
