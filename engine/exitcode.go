@@ -86,9 +86,9 @@ func (f Findings) exitCode() ExitCode {
 		return ExitRefused
 	case len(f.Work) > 0:
 		return ExitWork
-	case f.hasExcluded(Held, InMaintenance, Paused, Closed, NeedsFullReboot):
+	case f.hasExcluded(Held, InMaintenance, Paused, Closed, NeedsFullReboot, BlockedDrain):
 		return ExitRefused
-	case f.hasExcluded(Unreachable):
+	case f.hasExcluded(Unreachable, KubernetesAway):
 		return ExitUnreachable
 	case len(f.Excluded) > 0: // they wait for something, and no host above explains the end
 		return ExitFailed

@@ -43,6 +43,8 @@ const (
 	StoppedFailure     FailureKind = "stopped"     // the person stopped the run
 	CannotFailure      FailureKind = "cannot"      // the host refused the change; nothing was changed
 	LatencyFailure     FailureKind = "latency"     // staging was stopped to protect etcd
+	DrainFailure       FailureKind = "drain"       // the pods of the node did not leave, or must not be evicted
+	KubernetesFailure  FailureKind = "kubernetes"  // the API of Kubernetes was lost
 	ActionFailure      FailureKind = "action"      // an action failed, and the record of the host contains this failure
 )
 

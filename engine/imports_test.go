@@ -166,11 +166,12 @@ var neighbours = map[string]map[string]string{
 		"engine/rollout":          "a run gathers clusters, and checks the quorum before it disrupts a host",
 	},
 	"holdfast/engine/kubefacts": {
-		"engine":          "facts and a status have the nodes of hosts",
-		"engine/kube":     "it gathers the facts of clusters",
-		"engine/planner":  "a plan depends on the nodes of its hosts",
-		"engine/rollout":  "a run gathers clusters",
-		"engine/standing": "a node that takes no work makes its host unavailable",
+		"engine":           "facts and a status have the nodes of hosts",
+		"engine/inventory": "a drain has a label selector",
+		"engine/kube":      "it gathers the facts of clusters",
+		"engine/planner":   "a plan depends on the nodes of its hosts",
+		"engine/rollout":   "a run gathers clusters",
+		"engine/standing":  "a node that takes no work makes its host unavailable",
 	},
 	"holdfast/engine/event": {
 		"engine/report/htmlview":    "the page folds over the events",

@@ -29,3 +29,55 @@ type AwaitNode struct {
 	Node     string `json:"node"`               // name of the node
 	Rebooted bool   `json:"rebooted,omitempty"` // the node must report another boot than that of the plan, so that it is Ready in the new one
 }
+
+// KubernetesDrain has the options of a drain through the API of Kubernetes. Pods of DaemonSets and mirror pods always stay.
+type KubernetesDrain struct {
+	GracePeriod        *Duration       `json:"grace_period,omitempty"`         // between SIGTERM and SIGKILL; missing: the pod's own
+	Force              bool            `json:"force,omitempty"`                // also evict pods that no controller makes again
+	DeleteEmptydirData bool            `json:"delete_emptydir_data,omitempty"` // also evict pods with data in an emptyDir
+	PodSelector        string          `json:"pod_selector,omitempty"`         // label selector of the pods to evict; "": all
+	OnTimeout          OnDrainTimeout  `json:"on_timeout,omitempty"`           // reaction to pods that are left
+	Blocked            OnBlockedDrain  `json:"blocked,omitempty"`              // reaction to a drain that cannot succeed
+	WhenUnreachable    WhenUnreachable `json:"when_unreachable,omitempty"`     // reaction to an API that does not answer
+}
+
+// OnDrainTimeout is the reaction to pods that are left when the time of a drain is over.
+type OnDrainTimeout string
+
+// The reactions to pods that are left.
+const (
+	FailOnTimeout     OnDrainTimeout = ""         // the host is given back, and has failed
+	ContinueOnTimeout OnDrainTimeout = "continue" // the host is disrupted with the pods that are left
+)
+
+// OnBlockedDrain is the reaction to a drain that cannot succeed.
+type OnBlockedDrain string
+
+// The reactions to a drain that cannot succeed.
+const (
+	RefuseBlocked OnBlockedDrain = ""     // the plan leaves out the host
+	WarnOfBlocked OnBlockedDrain = "warn" // the plan only warns
+)
+
+// WhenUnreachable is the reaction to an API that does not answer.
+type WhenUnreachable string
+
+// The reactions to an API that does not answer.
+const (
+	ExcludeUnreachable WhenUnreachable = ""     // the plan leaves out the host
+	SkipUnreachable    WhenUnreachable = "skip" // the host is disrupted without a drain
+)
+
+// DrainNode takes the lease of the node, cordons it and evicts its pods.
+type DrainNode struct {
+	Cluster  string          `json:"cluster"`   // Kubernetes cluster of the node
+	Node     string          `json:"node"`      // name of the node
+	Options  KubernetesDrain `json:"options"`   // options of the drain of its pool
+	LeaseFor Duration        `json:"lease_for"` // how long the lease of the node lasts: as long as the hold
+}
+
+// UndrainNode uncordons the node if a run has cordoned it, and releases its lease.
+type UndrainNode struct {
+	Cluster string `json:"cluster"` // Kubernetes cluster of the node
+	Node    string `json:"node"`    // name of the node
+}

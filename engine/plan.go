@@ -176,6 +176,8 @@ const (
 	RolledBack    ExclusionKind = "rolled-back" // the host was rolled back from the OS that it should have
 
 	NeedsFullReboot ExclusionKind = "needs-full-reboot" // its pool requires soft reboots, and a soft reboot is not enough or not possible
+	BlockedDrain    ExclusionKind = "blocked-drain"     // a drain through the API of Kubernetes cannot succeed before a person changes something
+	KubernetesAway  ExclusionKind = "kubernetes-away"   // it must be drained, or may be cordoned, and the API of its Kubernetes cluster does not answer
 	OldProcess      ExclusionKind = "old-process"       // a service that survived a soft reboot runs from a deployment that the new OS would remove
 )
 

@@ -97,9 +97,11 @@ const (
 // and HOLDFAST_POOL in their environment.
 type Drain struct {
 	Name    string   `json:"name"`
-	Command string   `json:"command"`
+	Command string   `json:"command,omitempty"`
 	Undo    string   `json:"undo,omitempty"`
 	Timeout Duration `json:"timeout,omitempty"` // 0: 10 m
+
+	Kubernetes *KubernetesDrain `json:"kubernetes,omitempty"` // evicts the pods of the node through the API, in place of Command; nil: Command drains
 }
 
 // Window is a weekly time in which hosts may be disrupted.

@@ -28,8 +28,7 @@ func (b *builder) readPool(n *node) {
 		p.Configs = append(p.Configs, keepReader{b}.readKeep(reboot, p)...)
 	}
 	if d := n.childBlock("drain"); d != nil {
-		dr := b.newReader(d)
-		p.Drain = &engine.Drain{Name: b.checkDisplayName(d), Command: dr.readText("command"), Undo: dr.readText("undo"), Timeout: dr.readDuration("timeout")}
+		p.Drain = drainReader{b}.readDrain(d, p)
 	}
 	for _, g := range n.childBlocks("gate") {
 		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return other.Name == g.label }) {

@@ -45,11 +45,7 @@ func poolBlock() block {
 			{name: "soak", kind: duration, fallback: "none", meaning: "how long they must run before others follow"},
 		}},
 		windowBlock("A weekly time when hosts of the pool may be disrupted. A pool without windows has the site's; without those, any time is good. Staging does not wait for a window."),
-		{name: "drain", label: "name", meaning: "Moves work off a host before it is disrupted. The commands run on the bastion, with HOLDFAST_HOST, HOLDFAST_ADDRESS, HOLDFAST_POOL and HOLDFAST_RUN set.", arguments: []argument{
-			{name: "command", kind: text, required: true, meaning: "moves work off"},
-			{name: "undo", kind: text, meaning: "lets work return; also when the host is released without a disruption"},
-			{name: "timeout", kind: duration, fallback: "10m", meaning: "for each of them"},
-		}},
+		drainBlock(),
 		{name: "reboot", meaning: "The kinds of reboot that its hosts may get (docs/reboots.md).", arguments: []argument{
 			{name: "soft", kind: text, fallback: "\"never\"", meaning: "\"never\": each reboot is a full one; \"auto\": a host soft reboots if that is enough and possible, else it reboots in full; \"require\": a host that would need a full reboot is left out"},
 			{name: "kexec", kind: text, fallback: "\"never\"", meaning: "\"never\": no reboot is a kexec; \"auto\": a host boots its next kernel from the running one, without firmware and boot loader, if it does not soft reboot and a kexec is enough and possible"},

@@ -19,7 +19,7 @@ var otherNames = map[string]string{
 	"governor": "is not_governed, because it is true by default", "snapshot": "is no_snapshot, because it is true by default", "manage": "is the object managed",
 	"snapshot_folder": "is folder of snapshots", "snapshot_keep": "is keep of snapshots", "snapshot_max_age": "is max_age of snapshots",
 	"rate": "is bytes_per_second, because numbers have a unit in JSON", "host_rate": "is host_bytes_per_second, for the same reason",
-	"scheme": "is the object tls, or none", "identity": "is always a list: identities",
+	"scheme": "is the object tls, or none", "kind": "is the object kubernetes of a drain, or none", "identity": "is always a list: identities",
 }
 
 // TestNamesInJSON checks that arguments and blocks have the same name in the

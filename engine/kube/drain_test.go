@@ -2,11 +2,16 @@ package kube_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"gopkg.in/yaml.v3"
 
 	"holdfast/engine"
 	"holdfast/engine/kube"
@@ -254,5 +259,66 @@ func TestFindMissingRights(t *testing.T) {
 	s.Deny(kubetest.Right{Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Namespace: kube.LeaseNamespace})
 	if missing := fmt.Sprint(c.FindMissingRights(t.Context(), []string{"main"})["main"]); missing != "[create pods/eviction]" {
 		t.Errorf("leases are not used, but needed: %v", missing)
+	}
+}
+
+// TestRoles: the roles in examples have all rights that gathering and draining need, and no others.
+func TestRoles(t *testing.T) {
+	s := kubetest.Start(t)
+	s.SetList(kubetest.Nodes, kubetest.Node("n", "10.0.0.1"))
+	s.SetList(kubetest.Pods, newPod("web", "u"))
+	s.SetList(kubetest.Leases, kubetest.Lease("n", "nhc", "2020-11-27T11:58:30.000000Z", 60))
+	s.SetList(kubetest.Maintenances)
+	c := newClient(s, time.Now())
+	c.Gather(t.Context(), []string{"main"})
+	c.ReadWorkloads(t.Context(), map[string][]string{"main": {"n"}})
+	for _, name := range []string{"n", "m"} { // one lease is replaced, the other one created
+		if _, _, problem := c.TakeLease(t.Context(), "main", kubefacts.LeaseRequest{Node: name, Holder: "holdfast-b-r", Duration: time.Hour}); problem != nil {
+			t.Fatal(problem)
+		}
+	}
+	if _, problem := c.Cordon(t.Context(), "main", "n", "holdfast-b-r"); problem != nil {
+		t.Fatal(problem)
+	}
+	if e := c.Evict(t.Context(), "main", kubefacts.EvictionRequest{Pod: kubefacts.Pod{Namespace: "t", Name: "web", UID: "u"}}); e.Kind != kubefacts.PodEvicted {
+		t.Fatal(e)
+	}
+	_, problem := c.Uncordon(t.Context(), "main", "n")
+	if released := c.ReleaseLease(t.Context(), "main", "n"); problem != nil || released != nil {
+		t.Fatal(problem, released)
+	}
+	file, err := os.Open("../../examples/kubernetes-rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	given := map[string]bool{}
+	for d := yaml.NewDecoder(file); ; {
+		var role struct {
+			Metadata struct{ Namespace string }
+			Rules    []struct {
+				APIGroups        []string `yaml:"apiGroups"`
+				Resources, Verbs []string
+			}
+		}
+		if err := d.Decode(&role); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range role.Rules {
+			for _, verb := range r.Verbs {
+				given[fmt.Sprint(kubetest.Right{Verb: verb, Group: r.APIGroups[0], Resource: r.Resources[0], Namespace: role.Metadata.Namespace})] = true
+			}
+		}
+	}
+	for _, r := range s.Rights() {
+		if !given[fmt.Sprint(r)] {
+			t.Errorf("no role gives %+v", r)
+		}
+		delete(given, fmt.Sprint(r))
+	}
+	if len(given) > 0 {
+		t.Errorf("nothing needs %v", given)
 	}
 }

@@ -84,7 +84,7 @@ func TestForecastAgainstKubernetes(t *testing.T) {
 		}
 		for j, p := range w.Pods["n"] {
 			w.Pods["n"] = []kubefacts.Pod{p}
-			f := w.Forecast("h", kubefacts.NodeState{Node: "n"})
+			f := w.Forecast("h", kubefacts.NodeState{Node: "n"}, kubefacts.DrainOptions{})
 			for _, o := range f.Obstacles {
 				kinds[o.Kind]++
 			}

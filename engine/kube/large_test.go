@@ -90,7 +90,7 @@ func lookAtLarge(t testing.TB, s *kubetest.Server, nodes []string) (kubefacts.Cl
 	}
 	pods := 0
 	for _, n := range nodes {
-		f := w.Forecast(n, kubefacts.NodeState{Cluster: "main", Node: n})
+		f := w.Forecast(n, kubefacts.NodeState{Cluster: "main", Node: n}, kubefacts.DrainOptions{})
 		if pods += f.Pods; len(f.Obstacles) == 0 {
 			t.Fatalf("%s: %+v", n, f)
 		}

@@ -82,7 +82,7 @@ type Absence string
 const (
 	Present       Absence = ""               // the node takes work
 	BeingDeleted  Absence = "being-deleted"  // its Node object is being deleted
-	Leased        Absence = "leased"         // another tool has its lease
+	Leased        Absence = "leased"         // another tool has its lease; the leases of runs do not count, because their hosts are held
 	InMaintenance Absence = "in-maintenance" // a NodeMaintenance names it
 	NotReady      Absence = "not-ready"      // its kubelet does not report that it is ready
 	Cordoned      Absence = "cordoned"       // somebody has marked it unschedulable
@@ -116,15 +116,16 @@ type NodeState struct {
 	Problem string `json:"problem,omitempty"`  // why the node of the host is not known
 	APIAway bool   `json:"api_away,omitempty"` // that is because the API does not tell its nodes
 
-	Absence        Absence `json:"absence,omitempty"` // why the node takes no work; "": it does
-	Text           string  `json:"text,omitempty"`    // the absence, in words
-	BootID         string  `json:"boot_id,omitempty"` // boot that the node reports
+	Absence        Absence `json:"absence,omitempty"`     // why the node takes no work; "": it does
+	Text           string  `json:"text,omitempty"`        // the absence, in words
+	CordonedBy     string  `json:"cordoned_by,omitempty"` // run that has cordoned it; "": none
+	BootID         string  `json:"boot_id,omitempty"`     // boot that the node reports
 	KubeletVersion string  `json:"kubelet_version,omitempty"`
 }
 
 // stateOf returns the state of a node at that time.
 func (c ClusterFacts) stateOf(n Node, now time.Time) NodeState {
-	s := NodeState{Cluster: c.Name, Node: n.Name, BootID: n.BootID, KubeletVersion: n.KubeletVersion}
+	s := NodeState{Cluster: c.Name, Node: n.Name, CordonedBy: n.CordonedBy, BootID: n.BootID, KubeletVersion: n.KubeletVersion}
 	s.Absence, s.Text = c.absenceOf(n, now)
 	return s
 }
@@ -134,7 +135,7 @@ func (c ClusterFacts) absenceOf(n Node, now time.Time) (Absence, string) {
 		return BeingDeleted, "its node is being deleted"
 	}
 	for _, l := range c.Leases {
-		if l.Node == n.Name && l.IsValid(now) {
+		if l.Node == n.Name && l.IsValid(now) && !l.IsOwn() {
 			return Leased, fmt.Sprintf("%s has the lease of its node", l.Holder)
 		}
 	}
@@ -152,6 +153,8 @@ func (c ClusterFacts) absenceOf(n Node, now time.Time) (Absence, string) {
 		return NotReady, fmt.Sprintf("its node is not Ready (%s)", n.NotReady)
 	case !n.Ready:
 		return NotReady, "its node is not Ready"
+	case n.Cordoned && n.CordonedBy != "":
+		return Cordoned, "its node is cordoned by a run, " + n.CordonedBy
 	case n.Cordoned:
 		return Cordoned, "its node is cordoned"
 	}

@@ -25,9 +25,6 @@ type Pod struct {
 // String returns the namespace and the name.
 func (p Pod) String() string { return p.Namespace + "/" + p.Name }
 
-// leaves reports whether a drain evicts the pod. As with kubectl drain, pods of DaemonSets and mirror pods stay.
-func (p Pod) leaves() bool { return !p.Mirror && !p.DaemonSet && !p.Terminating }
-
 // Budget is a PodDisruptionBudget.
 type Budget struct {
 	Namespace string
@@ -102,6 +99,7 @@ func (s Selector) Matches(labels map[string]string) bool {
 // Workload has the pods of nodes, and all budgets of their cluster.
 type Workload struct {
 	Problem *Problem            // why they are not known
+	Missing []Right             // rights that a drain by the API needs and the user lacks
 	Pods    map[string][]Pod    // by node
 	Budgets map[string][]Budget // by namespace
 }
@@ -136,16 +134,24 @@ const (
 	TwoBudgets       ObstacleKind = "two-budgets"       // two PodDisruptionBudgets match a pod, which the API never evicts
 	NoController     ObstacleKind = "no-controller"     // nothing makes the pod again
 	EmptyDirData     ObstacleKind = "empty-dir"         // the pod loses data of an emptyDir
+	MissingRight     ObstacleKind = "missing-right"     // the user of the kubeconfig may not drain
 )
 
-// IsPermanent reports whether the drain cannot succeed before a person changes something.
-func (k ObstacleKind) IsPermanent() bool { return k == BudgetImpossible || k == TwoBudgets }
+// IsPermanent reports whether a drain by the API cannot succeed before a person changes something.
+func (k ObstacleKind) IsPermanent() bool {
+	switch k {
+	case BudgetImpossible, BudgetFailed, TwoBudgets, NoController, EmptyDirData, MissingRight:
+		return true
+	case BudgetExhausted, BudgetStale:
+	}
+	return false
+}
 
 // obstacleKinds is the order of obstacles.
-var obstacleKinds = []ObstacleKind{BudgetImpossible, TwoBudgets, BudgetExhausted, BudgetStale, BudgetFailed, NoController, EmptyDirData}
+var obstacleKinds = []ObstacleKind{MissingRight, BudgetImpossible, TwoBudgets, BudgetExhausted, BudgetStale, BudgetFailed, NoController, EmptyDirData}
 
 // Forecast returns the pods that a drain of the node would evict now, and the obstacles to it.
-func (w Workload) Forecast(host string, n NodeState) DrainForecast {
+func (w Workload) Forecast(host string, n NodeState, o DrainOptions) DrainForecast {
 	f := DrainForecast{Host: host, Cluster: n.Cluster, Node: n.Node}
 	if w.Problem != nil {
 		f.Problem = w.Problem.Text()
@@ -156,15 +162,20 @@ func (w Workload) Forecast(host string, n NodeState) DrainForecast {
 		text string
 	}
 	found := map[finding][]string{}
+	if o.ByAPI {
+		for _, r := range w.Missing {
+			found[finding{MissingRight, fmt.Sprintf("the user of the kubeconfig may not %s; give it the role of examples/kubernetes-rbac.yaml", r)}] = []string{}
+		}
+	}
 	for _, p := range w.Pods[n.Node] {
-		if !p.leaves() {
+		if !o.stops(p) || p.Terminating {
 			continue
 		}
 		f.Pods++
 		if p.Finished {
 			continue // kubectl and the API evict it in any case
 		}
-		for kind, text := range w.findObstacles(p) {
+		for kind, text := range w.findObstacles(p, o) {
 			x := finding{kind, text}
 			found[x] = append(found[x], p.String())
 		}
@@ -181,23 +192,24 @@ func (w Workload) Forecast(host string, n NodeState) DrainForecast {
 }
 
 // findObstacles returns the obstacles of one pod, by their kind.
-func (w Workload) findObstacles(p Pod) map[ObstacleKind]string {
+func (w Workload) findObstacles(p Pod, o DrainOptions) map[ObstacleKind]string {
 	found := map[ObstacleKind]string{}
-	if !p.Controlled {
+	if !p.Controlled && !o.Force {
 		found[NoController] = "no controller makes the pod again, so kubectl drain needs --force"
+		if o.ByAPI {
+			found[NoController] = "no controller makes the pod again; set force in the drain of its pool to evict it"
+		}
 	}
-	if p.EmptyDir {
+	if p.EmptyDir && !o.DeleteEmptyDirData {
 		found[EmptyDirData] = "the data of an emptyDir ends with the pod, so kubectl drain needs --delete-emptydir-data"
+		if o.ByAPI {
+			found[EmptyDirData] = "the data of an emptyDir ends with the pod; set delete_emptydir_data in the drain of its pool to evict it"
+		}
 	}
 	if p.Pending {
 		return found // no budget guards it
 	}
-	var budgets []Budget
-	for _, b := range w.Budgets[p.Namespace] {
-		if b.Selector.Matches(p.Labels) {
-			budgets = append(budgets, b)
-		}
-	}
+	budgets := w.budgetsOf(p)
 	if len(budgets) > 1 {
 		found[TwoBudgets] = fmt.Sprintf("the PodDisruptionBudgets %s and %s both match, and the API evicts no such pod; change the selector of one", budgets[0], budgets[1])
 		return found
@@ -217,4 +229,14 @@ func (w Workload) findObstacles(p Pod) map[ObstacleKind]string {
 		}
 	}
 	return found
+}
+
+func (w Workload) budgetsOf(p Pod) []Budget {
+	var budgets []Budget
+	for _, b := range w.Budgets[p.Namespace] {
+		if b.Selector.Matches(p.Labels) {
+			budgets = append(budgets, b)
+		}
+	}
+	return budgets
 }

@@ -54,7 +54,7 @@ func TestForecast(t *testing.T) {
 			x.budgets[i].Namespace = "t"
 		}
 		w := kubefacts.Workload{Pods: map[string][]kubefacts.Pod{"n": {x.pod}, "m": {plain, plain}}, Budgets: map[string][]kubefacts.Budget{"t": x.budgets, "u": {{Name: "b", Selector: all}}}}
-		f := w.Forecast("h", kubefacts.NodeState{Cluster: "main", Node: "n"})
+		f := w.Forecast("h", kubefacts.NodeState{Cluster: "main", Node: "n"}, kubefacts.DrainOptions{})
 		var kinds, texts []string
 		for _, o := range f.Obstacles {
 			kinds, texts = append(kinds, string(o.Kind)), append(texts, o.Text)
@@ -64,7 +64,7 @@ func TestForecast(t *testing.T) {
 		}
 	}
 	gone := kubefacts.Workload{Problem: &kubefacts.Problem{Cause: "refused", Hint: "start it"}}
-	if f := gone.Forecast("h", kubefacts.NodeState{Node: "n"}); f.Problem != "refused; start it" {
+	if f := gone.Forecast("h", kubefacts.NodeState{Node: "n"}, kubefacts.DrainOptions{}); f.Problem != "refused; start it" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -87,7 +87,7 @@ func TestForecastAgainstEvictions(t *testing.T) {
 		for i := range rapid.IntRange(0, 5).Draw(t, "pods") {
 			w.Pods["n"] = append(w.Pods["n"], kubefacts.Pod{Namespace: "t", Name: fmt.Sprint(i), Labels: map[string]string{"app": rapid.SampledFrom(apps).Draw(t, "app")}, Controlled: true, Ready: rapid.Bool().Draw(t, "ready"), Pending: rapid.IntRange(0, 9).Draw(t, "pending") == 0})
 		}
-		f := w.Forecast("h", kubefacts.NodeState{Node: "n"})
+		f := w.Forecast("h", kubefacts.NodeState{Node: "n"}, kubefacts.DrainOptions{})
 		for _, p := range w.Pods["n"] {
 			matching, refused, never := 0, false, false
 			for _, b := range w.Budgets["t"] {

@@ -10,6 +10,9 @@ import (
 // defaultDrainTimeout is the timeout of a drain without one in the inventory.
 const defaultDrainTimeout = engine.Duration(10 * time.Minute)
 
+// undoDrainTimeout bounds the undo of a drain, which an API that is away must not delay for long: the next run undoes it then.
+const undoDrainTimeout = engine.Duration(2 * time.Minute)
+
 func (w *hostWork) drainHost() []engine.Step {
 	if !w.drains {
 		return nil
@@ -17,17 +20,30 @@ func (w *hostWork) drainHost() []engine.Step {
 	return drainStep(w.target)
 }
 
-// undrainHost undoes the drain of this run, or of the dead run.
+// undrainHost undoes the drain of this run, or of the dead run. If a run has cordoned the node, its undrain does not depend on the
+// present drain of the pool.
 func (w *hostWork) undrainHost() []engine.Step {
-	if d := w.target.Pool.Drain; !w.isDrained || d == nil || d.Undo == "" {
+	d, n := w.target.Pool.Drain, w.target.Facts.Node
+	hasNode := n != nil && n.Node != ""
+	switch {
+	case !w.isDrained:
+		return nil
+	case hasNode && (n.CordonedBy != "" || d != nil && d.Kubernetes != nil):
+		return []engine.Step{undrainNode(w.target, "undrain")}
+	case d == nil || d.Undo == "":
 		return nil
 	}
-	return []engine.Step{drainCommand(w.target, "undrain", w.target.Pool.Drain.Undo)}
+	return []engine.Step{drainCommand(w.target, "undrain", d.Undo)}
 }
 
 func drainStep(t engine.Target) []engine.Step {
 	d := t.Pool.Drain
-	if d == nil || d.Command == "" {
+	switch {
+	case d == nil:
+		return nil
+	case d.Kubernetes != nil:
+		return drainNode(t, *d.Kubernetes)
+	case d.Command == "":
 		return nil
 	}
 	drain := drainCommand(t, "drain", d.Command)
@@ -40,4 +56,35 @@ func drainStep(t engine.Target) []engine.Step {
 
 func drainCommand(t engine.Target, name, command string) engine.Step {
 	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: command}}, Timeout: cmp.Or(t.Pool.Drain.Timeout, defaultDrainTimeout), ChangesHost: true}
+}
+
+// drainNode drains the node through the API. Without a known node, because the API is away and the drain may be skipped, nothing is drained.
+func drainNode(t engine.Target, options engine.KubernetesDrain) []engine.Step {
+	n := t.Facts.Node
+	if n == nil || n.Node == "" {
+		return nil
+	}
+	undo := undrainNode(t, "undo drain")
+	undo.Timeout = undoDrainTimeout
+	return []engine.Step{{
+		Name: "drain", On: t.Host.Name, Do: engine.Op{DrainNode: &engine.DrainNode{Cluster: n.Cluster, Node: n.Node, Options: options}},
+		Timeout: cmp.Or(t.Pool.Drain.Timeout, defaultDrainTimeout), ChangesHost: true, Undo: &undo,
+	}}
+}
+
+func undrainNode(t engine.Target, name string) engine.Step {
+	n := t.Facts.Node
+	return engine.Step{
+		Name: name, On: t.Host.Name, Do: engine.Op{UndrainNode: &engine.UndrainNode{Cluster: n.Cluster, Node: n.Node}},
+		Timeout: t.Pool.Timeouts.WithDefaults().Health, ChangesHost: true,
+	}
+}
+
+// setLeaseTime lets the lease of the node last as long as the hold, so that others may take over both at the same time.
+func setLeaseTime(sequence []engine.Step, duration engine.Duration) {
+	for _, s := range sequence {
+		if s.Do.DrainNode != nil {
+			s.Do.DrainNode.LeaseFor = duration
+		}
+	}
 }

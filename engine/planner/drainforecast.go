@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -26,28 +27,83 @@ func (s Survey) WithWorkloads(workloads map[string]kubefacts.Workload) Survey {
 	return s
 }
 
+// ClustersToDrain names the Kubernetes clusters whose nodes are drained through their API.
+func (s Survey) ClustersToDrain() []string {
+	var names []string
+	for _, hp := range s.result.work {
+		if n, drains := s.nodeToDrain(hp); drains && s.index.pools[hp.Pool].Drain.Kubernetes != nil && !slices.Contains(names, n.Cluster) {
+			names = append(names, n.Cluster)
+		}
+	}
+	return names
+}
+
 // nodeToDrain returns the node of a host whose sequence has the drain of its pool.
 func (s Survey) nodeToDrain(hp engine.HostPlan) (kubefacts.NodeState, bool) {
 	n := s.in.Facts[hp.Host].Node
 	drains := !hp.RestartsFirst && (hp.HasAction(engine.DrainAction) || hp.HasAction(engine.RebootAction))
-	if p, _ := s.in.Inventory.Pool(hp.Pool); n == nil || n.Node == "" || p.Drain == nil || p.Drain.Command == "" || !drains {
+	if d := s.index.pools[hp.Pool].Drain; n == nil || n.Node == "" || d == nil || d.Command == "" && d.Kubernetes == nil || !drains {
 		return kubefacts.NodeState{}, false
 	}
 	return *n, true
 }
 
+// forecastDrain returns what the drain of a host moves, and what stops it.
+func (s Survey) forecastDrain(hp engine.HostPlan) (f kubefacts.DrainForecast, drains bool) {
+	n, drains := s.nodeToDrain(hp)
+	if !drains || s.in.Workloads == nil {
+		return f, false
+	}
+	options := kubefacts.DrainOptions{}
+	if k := s.index.pools[hp.Pool].Drain.Kubernetes; k != nil {
+		selector, _ := kubefacts.ParseSelector(k.PodSelector) // the inventory has checked it
+		options = kubefacts.DrainOptions{ByAPI: true, Force: k.Force, DeleteEmptyDirData: k.DeleteEmptydirData, PodSelector: selector}
+	}
+	return s.in.Workloads[n.Cluster].Forecast(hp.Host, n, options), true
+}
+
 // forecastDrains returns what each drain moves, and what stops it, for the hosts of a plan.
 func (s Survey) forecastDrains(work []engine.HostPlan) []kubefacts.DrainForecast {
-	if s.in.Workloads == nil {
-		return nil
-	}
 	var all []kubefacts.DrainForecast
 	for _, hp := range work {
-		if n, drains := s.nodeToDrain(hp); drains {
-			all = append(all, s.in.Workloads[n.Cluster].Forecast(hp.Host, n))
+		if f, drains := s.forecastDrain(hp); drains {
+			all = append(all, f)
 		}
 	}
 	return all
+}
+
+// excludeBlockedDrains leaves out the hosts whose drain through the API cannot succeed before a person changes something. A host with the hold
+// of a dead run stays: it is disrupted already.
+func (s Survey) excludeBlockedDrains() surveyResult {
+	r := s.result
+	if s.in.Workloads == nil {
+		return r
+	}
+	var work []engine.HostPlan
+	excluded := slices.Clone(r.excluded)
+	for _, hp := range r.work {
+		d := s.index.pools[hp.Pool].Drain
+		f, drains := s.forecastDrain(hp)
+		i := slices.IndexFunc(f.Obstacles, func(o kubefacts.Obstacle) bool { return o.Kind.IsPermanent() })
+		if !drains || i < 0 || d.Kubernetes == nil || d.Kubernetes.Blocked == engine.WarnOfBlocked || hp.Adopt != "" {
+			work = append(work, hp)
+			continue
+		}
+		o := f.Obstacles[i]
+		reason := "its node cannot be drained: " + o.Text
+		if o.Total > 0 {
+			reason += " (" + namePods(o.Pods, o.Total) + ")"
+		}
+		excluded = append(excluded, engine.Exclusion{Host: hp.Host, Kind: engine.BlockedDrain, Reason: reason})
+	}
+	r.work, r.excluded = work, excluded
+	return r
+}
+
+func namePods(pods []string, total int) string {
+	const examples = 3
+	return strings.Join(textutil.AndMore(pods[:min(examples, len(pods))], total), ", ")
 }
 
 // warnOfDrains returns a warning for each obstacle, once for all hosts with the same obstacle.
@@ -69,9 +125,11 @@ func warnOfDrains(drains []kubefacts.DrainForecast) []string {
 		warnings = append(warnings, nameHosts(hosts)+": "+text)
 	}
 	for text, hosts := range obstacles.All() {
-		const examples = 3
-		first := textutil.AndMore(pods[text][:min(examples, len(pods[text]))], totals[text])
-		warnings = append(warnings, fmt.Sprintf("%s: a drain may fail: %s (%s)", nameHosts(hosts), text, strings.Join(first, ", ")))
+		warning := fmt.Sprintf("%s: a drain may fail: %s", nameHosts(hosts), text)
+		if totals[text] > 0 {
+			warning += " (" + namePods(pods[text], totals[text]) + ")"
+		}
+		warnings = append(warnings, warning)
 	}
 	return warnings
 }

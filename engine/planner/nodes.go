@@ -56,20 +56,30 @@ func (in Input) kubernetesStatus() []engine.KubernetesStatus {
 	return all
 }
 
-// describeUnknownNode returns why the plan must not disrupt a host whose node is not known, or "". While the API does not
-// answer, hosts without a drain may be disrupted: so the hosts that the API itself depends on can be repaired.
-func describeUnknownNode(t engine.Target, hp engine.HostPlan) string {
-	n := t.Facts.Node
+// judgeUnknownNode decides about a host whose node is not known. A mistake in the inventory refuses the first plan of a run, because the
+// host may be another node than everybody thinks. While the API does not answer, hosts without a drain may be disrupted: so the hosts that the
+// API itself depends on can be repaired.
+func (s *surveyResult) judgeUnknownNode(in Input, t engine.Target, hp engine.HostPlan) (engine.ExclusionKind, string) {
+	n, d := t.Facts.Node, t.Pool.Drain
+	mayBeCordoned := hp.Adopt != "" && d != nil && d.Kubernetes != nil
 	switch {
-	case n == nil || n.Problem == "" || !hp.Disruptive():
-		return ""
-	case n.APIAway && t.Pool.Drain == nil:
-		return ""
-	case n.APIAway:
-		return n.Problem + "; so nobody knows whether it can be drained"
+	case n == nil || n.Problem == "" || !hp.Disruptive() && !(mayBeCordoned && n.APIAway):
+		return "", ""
+	case !n.APIAway && in.Approved == nil:
+		s.refusals = append(s.refusals, t.Host.Name+": "+n.Problem+adviseNode)
+		return "", ""
+	case !n.APIAway:
+		return engine.Unclear, n.Problem + adviseNode
+	case d == nil:
+		return "", ""
+	case d.Kubernetes != nil && d.Kubernetes.WhenUnreachable == engine.SkipUnreachable:
+		s.addWarning("%s: %s; it is disrupted without a drain, because the drain of its pool has when_unreachable = \"skip\"", t.Host.Name, n.Problem)
+		return "", ""
 	}
-	return n.Problem + "; rename the host, or set its kubernetes to the cluster that it is a node of"
+	return engine.KubernetesAway, n.Problem + "; so nobody knows whether it can be drained"
 }
+
+const adviseNode = "; rename the host, or set its kubernetes to the cluster that it is a node of"
 
 // absentHostsWithoutWork returns the compared hosts whose node takes no work, and that are in no batch.
 func (s surveyResult) absentHostsWithoutWork() map[string]bool {

@@ -75,7 +75,15 @@ func TestNodesUseUpBudgets(t *testing.T) {
 		},
 		"no node": {
 			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes = c.Nodes[1:] },
-			"[[worker-1] [worker-2]]", "Kubernetes cluster main has no node with the name worker-0",
+			"[]", "refused: worker-0: Kubernetes cluster main has no node with the name worker-0",
+		},
+		"two nodes": {
+			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[2].Addresses = []string{"worker-0"} },
+			"[]", "refused: worker-0: Kubernetes cluster main has 2 nodes with its name or address: worker-0, worker-2; rename the host",
+		},
+		"no node, and no work": {
+			func(w *world) { w.hosts[0].work = "" }, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes = c.Nodes[1:] },
+			"[[worker-1] [worker-2]]", "worker-0: Kubernetes cluster main has no node with the name worker-0",
 		},
 		"no API, and nothing to drain": {
 			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) {
@@ -102,6 +110,9 @@ func TestNodesUseUpBudgets(t *testing.T) {
 				t.Errorf("batches %s, want %s", got, x.batches)
 			}
 			said := slices.Clone(p.Warnings)
+			for _, r := range p.Refusals {
+				said = append(said, "refused: "+r)
+			}
 			for _, e := range p.Excluded {
 				said = append(said, e.Host+": "+e.Reason)
 			}

@@ -93,7 +93,7 @@ func NewPlan(in Input) engine.Plan { return NewSurvey(in).Plan(in.Now, in.Cluste
 
 // Plan puts the work into lanes and batches that start at the time now.
 func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) engine.Plan {
-	in, x, survey := s.in, s.index, s.result
+	in, x, survey := s.in, s.index, s.excludeBlockedDrains()
 	in.Now, in.Clusters = now, clusters
 	etcdUpdates := in.etcdUpdates(x, survey.work)
 	schedule := newScheduler(in, x, survey, etcdUpdates)
@@ -101,7 +101,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	p := engine.Plan{
 		Schema: engine.PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
 		Matching: survey.matching, Warnings: slices.Clip(survey.warnings), Drift: survey.drift,
-		Batches: schedule.planBatches(), Refusals: schedule.refusals,
+		Batches: schedule.planBatches(), Refusals: slices.Concat(survey.refusals, schedule.refusals),
 		Excluded: append(slices.Clip(survey.excluded), schedule.blocked...), Reserved: slices.Concat(survey.reserved, in.leavingHosts()),
 		Unfinished: findUnfinishedHosts(in, x, survey), LastRollout: x.last, Rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), CertificateProblems: in.certificateProblems(), Repair: in.Repair,
 	}

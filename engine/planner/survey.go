@@ -25,6 +25,7 @@ type surveyResult struct {
 	absent       map[string]kubefacts.Absence // compared hosts whose node takes no work; they count as unavailable
 	held         map[string]bool              // unavailable hosts with a hold that this run does not adopt
 	outsideLimit map[string]int               // by pool: number of hosts outside the limit that do not match
+	refusals     []string                     // why nothing may start
 	onlyReleased map[string]bool              // hosts that were rolled back: the run only releases them
 
 	passedCanaries map[string][]passedCanary // by pool: matching hosts that count as canaries
@@ -132,8 +133,10 @@ func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
 	hp := engine.HostPlan{}
 	if in.Selected(h) && why == "" {
 		hp = newHostPlan(target, d, adopt)
-		if unclear := cmp.Or(describeStrayEtcd(h, f, hp), describeInhibitors(f, hp), describeUnknownNode(target, hp)); unclear != "" {
+		if unclear := cmp.Or(describeStrayEtcd(h, f, hp), describeInhibitors(f, hp)); unclear != "" {
 			why, reason = engine.Unclear, unclear
+		} else if kind, unknown := s.judgeUnknownNode(in, target, hp); kind != "" {
+			why, reason = kind, unknown
 		}
 	}
 	switch {
@@ -212,7 +215,7 @@ func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, st
 		return engine.Unclear, c.err.Error()
 	case c.standing.Flag != standing.NoFlag:
 		return engine.Paused, c.standing.DescribeFlag()
-	case slices.Contains([]engine.ExclusionKind{engine.Blocked, engine.NeedsFullReboot, engine.OldProcess}, approved.Kind):
+	case slices.Contains([]engine.ExclusionKind{engine.Blocked, engine.NeedsFullReboot, engine.OldProcess, engine.BlockedDrain, engine.KubernetesAway}, approved.Kind):
 		return approved.Kind, approved.Reason
 	case approved.Kind != "" && (!c.rejected || c.standing.MayAdopt()):
 		return approved.Kind, "the approved plan leaves it out; the next run takes it"

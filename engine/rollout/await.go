@@ -25,6 +25,10 @@ type hostWait struct {
 // failed for good, or the context ends. The cause of a timeout is the last
 // missing condition that a complete probe found.
 func (w *hostWait) pollUntil(ctx context.Context, probe func(context.Context) (missing string, fatal error)) error {
+	return w.pollEvery(ctx, w.pollInterval(), probe)
+}
+
+func (w *hostWait) pollEvery(ctx context.Context, interval time.Duration, probe func(context.Context) (missing string, fatal error)) error {
 	missing := ""
 	for {
 		found, fatal := probe(ctx)
@@ -35,7 +39,7 @@ func (w *hostWait) pollUntil(ctx context.Context, probe func(context.Context) (m
 			missing = found
 		}
 		w.heartbeat.setMissing(missing)
-		if err := w.Clock.Sleep(ctx, w.pollInterval()); err != nil {
+		if err := w.Clock.Sleep(ctx, interval); err != nil {
 			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 				return &engine.Failure{Cause: fmt.Sprintf("%s: %s", cause, missing)}
 			}

@@ -17,6 +17,7 @@ import (
 
 // cluster is a Kubernetes cluster whose nodes are hosts. Each node is always Ready, and each answer is of another boot.
 type cluster struct {
+	rollout.Nodes
 	hosts []engine.Host
 
 	mu    sync.Mutex

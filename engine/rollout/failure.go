@@ -90,7 +90,7 @@ func worstFailure(list []*engine.Failure) *engine.Failure {
 // other failure ends the run.
 func isHostFailure(f *engine.Failure) bool {
 	switch f.Kind {
-	case "", engine.UnreachableFailure, engine.ChangedFailure, engine.FullFailure, engine.CannotFailure, engine.LatencyFailure, engine.ActionFailure:
+	case "", engine.UnreachableFailure, engine.ChangedFailure, engine.FullFailure, engine.CannotFailure, engine.LatencyFailure, engine.ActionFailure, engine.DrainFailure, engine.KubernetesFailure:
 		return true
 	case engine.HeldFailure, engine.UnsafeFailure, engine.JournalFailure, engine.StoppedFailure, engine.RefusedFailure:
 	}

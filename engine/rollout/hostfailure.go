@@ -103,7 +103,7 @@ func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s en
 	switch failure.Kind {
 	case engine.HeldFailure, engine.StoppedFailure, engine.JournalFailure, engine.UnreachableFailure:
 		return false
-	case "", engine.ActionFailure, engine.CannotFailure, engine.ChangedFailure, engine.FullFailure, engine.LatencyFailure, engine.RefusedFailure, engine.UnsafeFailure:
+	case "", engine.ActionFailure, engine.CannotFailure, engine.ChangedFailure, engine.FullFailure, engine.LatencyFailure, engine.RefusedFailure, engine.UnsafeFailure, engine.DrainFailure, engine.KubernetesFailure:
 	}
 	judges := s.Do.AwaitUnits != nil || s.Do.AwaitEtcd != nil || s.Do.Gate != nil || s.Do.Exec != nil // an Exec here is a task
 	return q.back && judges && len(hp.Rollback) > 0 && ctx.Err() == nil

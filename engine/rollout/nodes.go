@@ -30,7 +30,15 @@ func (p *planning) forecastDrains(ctx context.Context, survey planner.Survey) pl
 	if len(nodes) == 0 {
 		return survey
 	}
-	return survey.WithWorkloads(p.Nodes.ReadWorkloads(ctx, nodes))
+	workloads := p.Nodes.ReadWorkloads(ctx, nodes)
+	if clusters := survey.ClustersToDrain(); len(clusters) > 0 {
+		for cluster, missing := range p.Nodes.FindMissingRights(ctx, clusters) {
+			w := workloads[cluster]
+			w.Missing = missing
+			workloads[cluster] = w
+		}
+	}
+	return survey.WithWorkloads(workloads)
 }
 
 // awaitNode waits until the node is Ready. After a full reboot, it must report another boot of the kernel than before: the API

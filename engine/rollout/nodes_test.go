@@ -17,16 +17,16 @@ import (
 // answers are the answers about one node, one after the other. The last one stays.
 type answers []func() (kubefacts.Node, *kubefacts.Problem)
 
-func (a *answers) Gather(context.Context, []string) map[string]kubefacts.ClusterFacts { return nil }
-
-func (a *answers) ReadWorkloads(context.Context, map[string][]string) map[string]kubefacts.Workload {
-	return nil
+// nodeAnswers are Kubernetes clusters with one node.
+type nodeAnswers struct {
+	Nodes
+	list answers
 }
 
-func (a *answers) ReadNode(context.Context, string, string) (kubefacts.Node, *kubefacts.Problem) {
-	answer := (*a)[0]
-	if len(*a) > 1 {
-		*a = (*a)[1:]
+func (a *nodeAnswers) ReadNode(context.Context, string, string) (kubefacts.Node, *kubefacts.Problem) {
+	answer := a.list[0]
+	if len(a.list) > 1 {
+		a.list = a.list[1:]
 	}
 	return answer()
 }
@@ -56,7 +56,7 @@ func TestAwaitNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				run := &Run{Ports: Ports{Nodes: &x.answers, Clock: clock.Real{}, Sink: silentSink{}, Soft: t.Context()}}
+				run := &Run{Ports: Ports{Nodes: &nodeAnswers{list: x.answers}, Clock: clock.Real{}, Sink: silentSink{}, Soft: t.Context()}}
 				hp := engine.HostPlan{Host: "h", BootID: cmp.Or(x.soft, "b1")}
 				r := &stepRunner{gatherer: newGatherer(run)}
 				step := engine.Step{Name: "wait for node", Do: engine.Op{AwaitNode: &x.want}, Timeout: engine.Duration(time.Minute)}

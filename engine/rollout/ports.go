@@ -142,7 +142,7 @@ type Clusters interface {
 	ScrapeMembers(ctx context.Context, cluster string) []governor.Scrape
 }
 
-// Nodes asks Kubernetes clusters. The name of a cluster is its name in the inventory.
+// Nodes asks Kubernetes clusters, and drains their nodes. The name of a cluster is its name in the inventory.
 type Nodes interface {
 	// Gather reads the clusters, side by side.
 	Gather(ctx context.Context, clusters []string) map[string]kubefacts.ClusterFacts
@@ -150,6 +150,17 @@ type Nodes interface {
 	ReadWorkloads(ctx context.Context, nodes map[string][]string) map[string]kubefacts.Workload
 	// ReadNode reads one node.
 	ReadNode(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem)
+	// FindMissingRights returns the rights that drains of nodes need and the user lacks, by cluster.
+	FindMissingRights(ctx context.Context, clusters []string) map[string][]kubefacts.Right
+	// Cordon cordons a node for a run, unless it is cordoned, and returns it.
+	Cordon(ctx context.Context, cluster, node, by string) (kubefacts.Node, *kubefacts.Problem)
+	// Uncordon undoes the cordon of a run, and no other one.
+	Uncordon(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem)
+	Evict(ctx context.Context, cluster string, r kubefacts.EvictionRequest) kubefacts.Eviction
+	// TakeLease takes the lease of a node. If another tool has it, TakeLease returns its lease.
+	TakeLease(ctx context.Context, cluster string, r kubefacts.LeaseRequest) (kubefacts.LeaseAnswer, kubefacts.Lease, *kubefacts.Problem)
+	// ReleaseLease deletes the lease of a node if a run has it.
+	ReleaseLease(ctx context.Context, cluster, node string) *kubefacts.Problem
 }
 
 // Power switches and reads the power of hosts.

@@ -173,6 +173,6 @@ func didNothing(f *engine.Failure) bool {
 // mayRetreat reports whether the host can be released unchanged. A host of a
 // dead run cannot, because its earlier state is unknown.
 func (q sequenceState) mayRetreat(hp engine.HostPlan, failure *engine.Failure) bool {
-	stopped := (failure.Kind == engine.StoppedFailure || failure.Kind == engine.JournalFailure) && !q.written
-	return hp.Adopt == "" && (!q.changed || stopped)
+	canUndo := !q.written && slices.Contains([]engine.FailureKind{engine.StoppedFailure, engine.JournalFailure, engine.DrainFailure, engine.KubernetesFailure}, failure.Kind)
+	return hp.Adopt == "" && (!q.changed || canUndo)
 }

@@ -110,8 +110,8 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 		return r.restartSurvivors(ctx, hp, s)
 	case do.AwaitEtcd != nil:
 		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host, heartbeat.setMissing)
-	case do.AwaitNode != nil:
-		return (&hostWait{r.gatherer, hp, heartbeat}).awaitNode(ctx, *do.AwaitNode)
+	case do.AwaitNode != nil, do.DrainNode != nil, do.UndrainNode != nil:
+		return r.runOnNode(ctx, hp, s, heartbeat)
 	case do.Defragment != nil:
 		freed, err := r.Clusters.Defragment(ctx, do.Defragment.Cluster, hp.Host)
 		if err == nil {

@@ -110,6 +110,10 @@ func awaitedLines(list []engine.Exclusion) []string {
 			line = "find out why hosts are not understood"
 		case engine.NeedsFullReboot:
 			line = "allow full reboots of the hosts that need one"
+		case engine.BlockedDrain:
+			line = "remove what stops the drains of the hosts that are left out"
+		case engine.KubernetesAway:
+			line = "find out why the API of Kubernetes does not answer"
 		case engine.OldProcess:
 			line = "restart the services that run from the OS before"
 		default: // the other hosts wait for these, or have advice of their own

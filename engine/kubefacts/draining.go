@@ -1,0 +1,208 @@
+package kubefacts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// DrainOptions decide which pods a drain evicts, as the flags of kubectl drain do.
+type DrainOptions struct {
+	ByAPI              bool // holdfast drains; false: a command does, which nobody knows the options of
+	Force              bool // also pods that no controller makes again
+	DeleteEmptyDirData bool // also pods with data that end with them
+	PodSelector        Selector
+}
+
+// stops reports whether a pod must go before the node is drained.
+func (o DrainOptions) stops(p Pod) bool {
+	return !p.Mirror && !p.DaemonSet && o.PodSelector.Matches(p.Labels)
+}
+
+// forbids returns why the options do not allow to evict a pod, or "". A pod that has run to its end loses nothing.
+func (o DrainOptions) forbids(p Pod) string {
+	switch {
+	case p.Finished:
+	case !p.Controlled && !o.Force:
+		return "no controller makes it again, and force is not set"
+	case p.EmptyDir && !o.DeleteEmptyDirData:
+		return "it has data in an emptyDir, and delete_emptydir_data is not set"
+	}
+	return ""
+}
+
+// Drain is a drain of one node. It follows pods by their UIDs: a pod that was made again elsewhere under its name is another pod.
+type Drain struct {
+	Options DrainOptions
+	NodeUID string // of the node that was cordoned
+
+	evicted map[string]bool     // by UID: the API has agreed to the end of the pod
+	answers map[string]Eviction // by UID: the last refusal
+}
+
+// DrainAction is the next action of a drain. Exactly one of Done and Failure is set, or neither, while pods are left.
+type DrainAction struct {
+	Done    bool
+	Failure string // why the drain cannot go on; ""; it can
+	Evict   []Pod  // pods to evict now
+	Left    []Pod  // pods that must go, in the order of their names
+}
+
+// Next returns the next action for a node and its pods, as they are now.
+func (d *Drain) Next(n Node, w Workload) DrainAction {
+	switch {
+	case d.NodeUID != "" && n.UID != d.NodeUID:
+		return DrainAction{Failure: fmt.Sprintf("node %s is not the one that was cordoned: it has been registered again", n.Name)}
+	case !n.Cordoned:
+		return DrainAction{Failure: fmt.Sprintf("somebody has uncordoned node %s", n.Name)}
+	}
+	var a DrainAction
+	var forbidden []string
+	for _, p := range w.Pods[n.Name] {
+		if !d.Options.stops(p) {
+			continue
+		}
+		a.Left = append(a.Left, p)
+		if p.Terminating || d.evicted[p.UID] {
+			continue
+		}
+		a.Evict = append(a.Evict, p)
+		if why := d.whyNever(p, w); why != "" {
+			forbidden = append(forbidden, fmt.Sprintf("%s (%s)", p, why))
+		}
+	}
+	byName := func(x, y Pod) int { return strings.Compare(x.String(), y.String()) }
+	slices.SortFunc(a.Left, byName)
+	slices.SortFunc(a.Evict, byName)
+	if len(forbidden) > 0 {
+		slices.Sort(forbidden)
+		return DrainAction{Failure: "pods that the drain must not or cannot evict: " + nameFirst(forbidden), Left: a.Left}
+	}
+	a.Done = len(a.Left) == 0
+	return a
+}
+
+// whyNever returns why a pod can never be evicted, or "".
+func (d *Drain) whyNever(p Pod, w Workload) string {
+	if why := d.Options.forbids(p); why != "" {
+		return why
+	}
+	if !p.Finished && !p.Pending && len(w.budgetsOf(p)) > 1 {
+		return "two PodDisruptionBudgets match it"
+	}
+	switch e := d.answers[p.UID]; e.Kind {
+	case TwoBudgetsRefused, EvictionInvalid:
+		return e.Text
+	case PodEvicted, BudgetRefused, PodGone, PodReplaced, EvictionForbidden, EvictionUnknown:
+	}
+	return ""
+}
+
+// Note notes the answer to an eviction. A pod that is being evicted is never evicted again.
+func (d *Drain) Note(p Pod, e Eviction) {
+	if d.evicted == nil {
+		d.evicted, d.answers = map[string]bool{}, map[string]Eviction{}
+	}
+	switch e.Kind {
+	case PodEvicted, PodGone, PodReplaced:
+		d.evicted[p.UID] = true
+		delete(d.answers, p.UID)
+	case BudgetRefused, TwoBudgetsRefused, EvictionForbidden, EvictionUnknown, EvictionInvalid:
+		d.answers[p.UID] = e
+	}
+}
+
+// DescribeLeft names the pods that are left, and what holds each of them.
+func (d *Drain) DescribeLeft(left []Pod) string {
+	var words []string
+	for _, p := range left {
+		words = append(words, p.String()+d.describeWait(p))
+	}
+	text := "pods are left: "
+	if len(left) == 1 {
+		text = "a pod is left: "
+	}
+	return text + nameFirst(words)
+}
+
+func (d *Drain) describeWait(p Pod) string {
+	e := d.answers[p.UID]
+	switch {
+	case p.Terminating || d.evicted[p.UID]:
+		return " (it is ending)"
+	case e.Kind == BudgetRefused && e.Budget != "":
+		return fmt.Sprintf(" (PodDisruptionBudget %s/%s: %s)", p.Namespace, e.Budget, e.Text)
+	case e.Text != "":
+		return " (" + e.Text + ")"
+	case e.Problem != nil:
+		return " (" + e.Problem.Cause + ")"
+	}
+	return ""
+}
+
+// nameFirst names the first few of a list.
+func nameFirst(list []string) string {
+	const most = 5
+	if len(list) > most {
+		return fmt.Sprintf("%s, and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return strings.Join(list, ", ")
+}
+
+// ParseSelector reads a label selector as kubectl writes it: "app=web,tier!=cache,env in (a,b),!debug". The selector of an empty text
+// matches every pod.
+func ParseSelector(text string) (Selector, error) {
+	var s Selector
+	for _, part := range splitSelector(text) {
+		r, ok := parseRequirement(strings.TrimSpace(part))
+		if !ok {
+			return Selector{}, fmt.Errorf("%q is not a requirement on a label, such as app=web, app!=web, app in (a,b), app or !app", strings.TrimSpace(part))
+		}
+		s.Requirements = append(s.Requirements, r)
+	}
+	return s, nil
+}
+
+// splitSelector splits at the commas outside of parentheses.
+func splitSelector(text string) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	depth := 0
+	return strings.FieldsFunc(text, func(c rune) bool {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return c == ',' && depth == 0
+	})
+}
+
+func parseRequirement(text string) (Requirement, bool) {
+	for _, form := range []struct {
+		sign string
+		op   Operator
+	}{{"!=", NotIn}, {"==", In}, {"=", In}} {
+		if key, value, found := strings.Cut(text, form.sign); found {
+			key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+			return Requirement{Key: key, Operator: form.op, Values: []string{value}}, isLabel(key) && (value == "" || isLabel(value))
+		}
+	}
+	if words := strings.Fields(strings.Replace(text, "(", " (", 1)); len(words) > 1 {
+		op := map[string]Operator{"in": In, "notin": NotIn}[words[1]]
+		list, opened := strings.CutPrefix(strings.Join(words[2:], ""), "(")
+		list, closed := strings.CutSuffix(list, ")")
+		values := strings.Split(list, ",")
+		return Requirement{Key: words[0], Operator: op, Values: values}, op != "" && opened && closed && isLabel(words[0]) && !slices.ContainsFunc(values, func(v string) bool { return !isLabel(v) })
+	}
+	if key, found := strings.CutPrefix(text, "!"); found {
+		return Requirement{Key: key, Operator: DoesNotExist}, isLabel(key)
+	}
+	return Requirement{Key: text, Operator: Exists}, isLabel(text)
+}
+
+func isLabel(text string) bool {
+	return text != "" && len(text) <= 317 && strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789-_./") == ""
+}

@@ -1,0 +1,206 @@
+package kubefacts_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine/kubefacts"
+)
+
+// drainedWorld is a node whose pods are drained while everything around it changes. It enforces no law itself: it only records.
+type drainedWorld struct {
+	node     kubefacts.Node
+	pods     map[string]kubefacts.Pod // by name
+	nodeOf   map[string]string        // by UID
+	allowed  map[string]int           // evictions that the budget of an app allows, as the API counts them
+	next     int
+	evicted  map[string]bool
+	violated string
+}
+
+func (w *drainedWorld) add(t *rapid.T, name string) {
+	w.next++
+	p := kubefacts.Pod{
+		Namespace: "t", Name: name, UID: fmt.Sprintf("%s-%d", name, w.next), Labels: map[string]string{"app": name[:1]}, Ready: true,
+		Controlled: rapid.IntRange(0, 9).Draw(t, "controlled") > 0, EmptyDir: rapid.IntRange(0, 9).Draw(t, "emptydir") == 0,
+		DaemonSet: rapid.IntRange(0, 5).Draw(t, "daemonset") == 0, Mirror: rapid.IntRange(0, 5).Draw(t, "mirror") == 0, Finished: rapid.IntRange(0, 5).Draw(t, "finished") == 0,
+	}
+	p.Controlled = p.Controlled || p.DaemonSet
+	w.pods[name], w.nodeOf[p.UID] = p, "n"
+}
+
+// look returns the pods. A list may be of a moment before the last eviction.
+func (w *drainedWorld) look(t *rapid.T) kubefacts.Workload {
+	load := kubefacts.Workload{Pods: map[string][]kubefacts.Pod{}}
+	old := rapid.IntRange(0, 3).Draw(t, "old list") == 0
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		p := w.pods[name]
+		p.Terminating = p.Terminating && !(old && w.evicted[p.UID])
+		load.Pods[w.nodeOf[p.UID]] = append(load.Pods[w.nodeOf[p.UID]], p)
+	}
+	return load
+}
+
+// evict answers as an API does, and records what no drain may do.
+func (w *drainedWorld) evict(asked kubefacts.Pod, o kubefacts.DrainOptions) kubefacts.Eviction {
+	now, ok := w.pods[asked.Name]
+	switch {
+	case w.evicted[asked.UID]:
+		w.violated = asked.UID + " is evicted twice"
+	case asked.Mirror || asked.DaemonSet:
+		w.violated = asked.UID + " is evicted, although it stays"
+	case !asked.Finished && !asked.Controlled && !o.Force:
+		w.violated = asked.UID + " is evicted, and nothing makes it again"
+	case !asked.Finished && asked.EmptyDir && !o.DeleteEmptyDirData:
+		w.violated = asked.UID + " is evicted, and its data are lost"
+	case !w.node.Cordoned:
+		w.violated = asked.UID + " is evicted from a node that is not cordoned"
+	}
+	app := asked.Name[:1]
+	switch {
+	case !ok:
+		return kubefacts.Eviction{Kind: kubefacts.PodGone}
+	case now.UID != asked.UID:
+		return kubefacts.Eviction{Kind: kubefacts.PodReplaced}
+	case !now.Finished && w.allowed[app] <= 0:
+		return kubefacts.Eviction{Kind: kubefacts.BudgetRefused, Budget: app, Text: "no room"}
+	case w.nodeOf[now.UID] != "n":
+		w.violated = asked.UID + " is evicted elsewhere"
+	}
+	if !now.Finished {
+		w.allowed[app]--
+	}
+	now.Terminating = true
+	w.pods[asked.Name], w.evicted[now.UID] = now, true
+	return kubefacts.Eviction{Kind: kubefacts.PodEvicted}
+}
+
+// disturb lets one thing happen that a drain does not do.
+func (w *drainedWorld) disturb(t *rapid.T) {
+	names := []string{"a1", "a2", "b1", "b2", "c1"}
+	name := rapid.SampledFrom(names).Draw(t, "pod")
+	p, ok := w.pods[name]
+	switch rapid.IntRange(0, 6).Draw(t, "event") {
+	case 0: // a pod that ends is gone, and its controller has made another one
+		if ok && p.Terminating {
+			delete(w.pods, name)
+			w.allowed[name[:1]]++
+		}
+	case 1: // a StatefulSet makes the pod again, under its name, on another node
+		if !ok || p.Terminating {
+			w.add(t, name)
+			w.nodeOf[w.pods[name].UID] = "m"
+		}
+	case 2: // a pod that nobody scheduled appears on the node
+		if !ok {
+			w.add(t, name)
+		}
+	case 3:
+		w.allowed[name[:1]] = rapid.IntRange(0, 2).Draw(t, "room")
+	case 4: // somebody deletes a pod
+		if ok {
+			p.Terminating = true
+			w.pods[name] = p
+		}
+	case 5:
+		w.node.Cordoned = rapid.IntRange(0, 19).Draw(t, "cordoned") > 0
+	}
+}
+
+// TestDrainLaws: whatever happens around a drain, it evicts no pod twice, none that stays or that its options protect, none elsewhere, and none from a
+// node that is not cordoned. It is done only when no pod is left.
+func TestDrainLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &drainedWorld{node: kubefacts.Node{Name: "n", UID: "u", Cordoned: true}, pods: map[string]kubefacts.Pod{}, nodeOf: map[string]string{}, allowed: map[string]int{}, evicted: map[string]bool{}}
+		for _, name := range []string{"a1", "a2", "b1"} {
+			w.add(t, name)
+			w.allowed[name[:1]] = rapid.IntRange(0, 2).Draw(t, "room")
+		}
+		d := kubefacts.Drain{NodeUID: "u", Options: kubefacts.DrainOptions{ByAPI: true, Force: rapid.Bool().Draw(t, "force"), DeleteEmptyDirData: rapid.Bool().Draw(t, "delete")}}
+		for range 40 {
+			seen := w.look(t)
+			a := d.Next(w.node, seen)
+			switch {
+			case a.Failure != "":
+				if len(a.Evict) > 0 {
+					t.Fatalf("it fails, and evicts %v", a.Evict)
+				}
+				return
+			case a.Done:
+				for _, p := range seen.Pods["n"] {
+					if !p.Mirror && !p.DaemonSet {
+						t.Fatalf("it is done, and %s is left", p)
+					}
+				}
+				return
+			case len(a.Left) == 0:
+				t.Fatal("it is not done, and nothing is left")
+			}
+			for _, p := range a.Evict {
+				if rapid.IntRange(0, 4).Draw(t, "meanwhile") == 0 { // the world changes between the look and the eviction
+					cordoned := w.node.Cordoned
+					w.disturb(t)
+					w.node.Cordoned = cordoned // the next look sees that
+				}
+				if now, ok := w.pods[p.Name]; ok && now.UID == p.UID && now.Terminating && !w.evicted[p.UID] {
+					continue // an API evicts it once more, which does nothing
+				}
+				d.Note(p, w.evict(p, d.Options))
+				if w.violated != "" {
+					t.Fatal(w.violated)
+				}
+			}
+			w.disturb(t)
+		}
+	})
+}
+
+// TestDrainNames: the text names the pods left, and what holds each.
+func TestDrainNames(t *testing.T) {
+	var d kubefacts.Drain
+	pod := func(name string) kubefacts.Pod { return kubefacts.Pod{Namespace: "t", Name: name, UID: name} }
+	left := []kubefacts.Pod{pod("a"), pod("b"), pod("c"), pod("d")}
+	d.Note(left[0], kubefacts.Eviction{Kind: kubefacts.PodEvicted})
+	d.Note(left[1], kubefacts.Eviction{Kind: kubefacts.BudgetRefused, Budget: "p", Text: "no room"})
+	d.Note(left[2], kubefacts.Eviction{Kind: kubefacts.EvictionUnknown, Problem: &kubefacts.Problem{Cause: "refused", Hint: "x"}})
+	d.Note(left[3], kubefacts.Eviction{Kind: kubefacts.EvictionForbidden, Text: "no right"})
+	if got, want := d.DescribeLeft(left), "pods are left: t/a (it is ending), t/b (PodDisruptionBudget t/p: no room), t/c (refused), t/d (no right)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := d.DescribeLeft(append(left, left...)); !strings.HasSuffix(got, ", and 3 more") {
+		t.Error(got)
+	}
+}
+
+// TestParseSelector reads the forms of kubectl, and refuses others.
+func TestParseSelector(t *testing.T) {
+	for text, want := range map[string]string{ // labels that it matches, of those below
+		"": "all", "app=web": "web", "app == web": "web", "app!=web": "cache none", "app": "web cache", "!app": "none",
+		"app in (web, cache)": "web cache", "app notin (web)": "cache none", "app in (cache),tier!=x": "cache", "app=": "",
+	} {
+		s, err := kubefacts.ParseSelector(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var got []string
+		for _, labels := range []map[string]string{{"app": "web"}, {"app": "cache"}, {}} {
+			if s.Matches(labels) {
+				got = append(got, labels["app"]+map[bool]string{true: "none"}[len(labels) == 0])
+			}
+		}
+		if joined := strings.Join(got, " "); joined != want && (want != "all" || len(got) != 3) {
+			t.Errorf("%s matches %q, want %q", text, joined, want)
+		}
+	}
+	for _, text := range []string{"app=web and x", "in (a)", "app in a", "a b", "app in (", "!", "x=ü", "app>3"} {
+		if s, err := kubefacts.ParseSelector(text); err == nil {
+			t.Errorf("%q is %+v", text, s)
+		}
+	}
+}

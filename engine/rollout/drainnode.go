@@ -1,0 +1,194 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/kubefacts"
+)
+
+const (
+	drainInterval  = 2 * time.Second // between two looks at the pods of a node
+	skipWithoutAPI = time.Minute     // a drain that may be skipped waits so long for an API that is away
+)
+
+// runOnNode carries out a step on the node of the host.
+func (r *stepRunner) runOnNode(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+	w := &hostWait{r.gatherer, hp, heartbeat}
+	switch do := s.Do; {
+	case do.DrainNode != nil:
+		return newNodeDrain(w, s).run(ctx)
+	case do.UndrainNode != nil:
+		return w.undrainNode(ctx, *do.UndrainNode)
+	default:
+		return w.awaitNode(ctx, *do.AwaitNode)
+	}
+}
+
+// nodeDrain drains one node.
+type nodeDrain struct {
+	*hostWait
+	step  engine.Step
+	want  engine.DrainNode
+	began time.Time
+
+	drain    kubefacts.Drain
+	leased   bool               // the lease is taken, or the cluster has none
+	cordoned bool               // the node is cordoned, by this run or before
+	lost     *kubefacts.Problem // why the API did not answer the last question; nil: it did
+}
+
+func newNodeDrain(w *hostWait, s engine.Step) *nodeDrain {
+	return &nodeDrain{hostWait: w, step: s, want: *s.Do.DrainNode, began: w.Clock.Now()}
+}
+
+// run takes the lease, cordons the node, and evicts its pods until none is left. Nothing evicts a pod by force: a pod whose budget allows
+// no eviction stays until the time is over.
+func (d *nodeDrain) run(ctx context.Context) error {
+	options, err := drainOptions(d.want.Options)
+	if err != nil {
+		return err
+	}
+	d.drain.Options = options
+	interval := drainInterval
+	if d.Interval > 0 {
+		interval = d.Interval
+	}
+	err = d.pollEvery(ctx, interval, d.look)
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	var f *engine.Failure
+	switch {
+	case err == nil || !errors.As(err, &f):
+		return err
+	case d.lost != nil:
+		return &engine.Failure{Kind: engine.KubernetesFailure, Cause: f.Cause}
+	case d.want.Options.OnTimeout == engine.ContinueOnTimeout:
+		d.emitWarning(d.hp.Host + ": " + d.step.Name + ": " + f.Cause + "; it is disrupted with them, because the drain of its pool has on_timeout = \"continue\"")
+		return nil
+	}
+	return &engine.Failure{Kind: engine.DrainFailure, Cause: f.Cause}
+}
+
+// drainOptions returns the options of a drain. The inventory has checked the selector.
+func drainOptions(k engine.KubernetesDrain) (kubefacts.DrainOptions, error) {
+	selector, err := kubefacts.ParseSelector(k.PodSelector)
+	return kubefacts.DrainOptions{ByAPI: true, Force: k.Force, DeleteEmptyDirData: k.DeleteEmptydirData, PodSelector: selector}, err
+}
+
+// look does everything that can be done now. It returns what is missing.
+func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
+	before := d.lost
+	d.lost = nil
+	defer func() {
+		if ctx.Err() != nil { // the end of the time has interrupted a question, which tells nothing about the API
+			d.lost = before
+		}
+	}()
+	if !d.leased || !d.cordoned {
+		if fatal := d.takeNode(ctx); fatal != nil {
+			return "", fatal
+		}
+	}
+	if d.lost != nil {
+		if !d.cordoned && d.want.Options.WhenUnreachable == engine.SkipUnreachable && d.Clock.Now().Sub(d.began) >= skipWithoutAPI {
+			d.emitWarning(d.hp.Host + ": " + d.step.Name + ": " + d.lost.Text() + "; it is disrupted without a drain, because the drain of its pool has when_unreachable = \"skip\"")
+			return "", nil
+		}
+		return d.describeLost(), nil
+	}
+	n, problem := d.Nodes.ReadNode(ctx, d.want.Cluster, d.want.Node)
+	if problem != nil {
+		d.lost = problem
+		return d.describeLost(), nil
+	}
+	w := d.Nodes.ReadWorkloads(ctx, map[string][]string{d.want.Cluster: {d.want.Node}})[d.want.Cluster]
+	if w.Problem != nil {
+		d.lost = w.Problem
+		return d.describeLost(), nil
+	}
+	next := d.drain.Next(n, w)
+	if next.Failure != "" {
+		return "", &engine.Failure{Kind: engine.DrainFailure, Cause: next.Failure}
+	}
+	if next.Done {
+		return "", nil
+	}
+	d.evict(ctx, next.Evict)
+	return d.drain.DescribeLeft(next.Left), nil
+}
+
+func (d *nodeDrain) describeLost() string {
+	return fmt.Sprintf("the API of Kubernetes cluster %s does not answer: %s", d.want.Cluster, d.lost.Text())
+}
+
+// takeNode takes the lease before it cordons the node, so that two tools never work on one node.
+func (d *nodeDrain) takeNode(ctx context.Context) error {
+	run := kubefacts.HolderOf(d.Start.Bastion, d.ID)
+	if !d.leased {
+		n, problem := d.Nodes.ReadNode(ctx, d.want.Cluster, d.want.Node)
+		if problem != nil {
+			d.lost = problem
+			return nil
+		}
+		answer, foreign, problem := d.Nodes.TakeLease(ctx, d.want.Cluster, kubefacts.LeaseRequest{Node: n.Name, NodeUID: n.UID, Holder: run, Duration: toDuration(d.want.LeaseFor)})
+		switch {
+		case problem != nil:
+			d.lost = problem
+			return nil
+		case answer == kubefacts.LeaseForeign:
+			return &engine.Failure{Kind: engine.HeldFailure, Cause: fmt.Sprintf("%s has the lease of node %s until %s", foreign.Holder, n.Name, foreign.RenewedAt.Add(foreign.Duration).UTC().Format("2006-01-02 15:04 MST"))}
+		}
+		d.leased = true
+	}
+	n, problem := d.Nodes.Cordon(ctx, d.want.Cluster, d.want.Node, run)
+	if problem != nil {
+		d.lost = problem
+		return nil
+	}
+	d.cordoned, d.drain.NodeUID = true, n.UID
+	return nil
+}
+
+// evict asks for the end of pods, one after the other, because each eviction may use up the budget of the next.
+func (d *nodeDrain) evict(ctx context.Context, pods []kubefacts.Pod) {
+	var grace *int
+	if g := d.want.Options.GracePeriod; g != nil {
+		seconds := int(toDuration(*g) / time.Second)
+		grace = &seconds
+	}
+	for _, p := range pods {
+		if ctx.Err() != nil {
+			return
+		}
+		d.drain.Note(p, d.Nodes.Evict(ctx, d.want.Cluster, kubefacts.EvictionRequest{Pod: p, Grace: grace}))
+	}
+}
+
+// undrainNode uncordons the node if a run has cordoned it, and then releases its lease. It waits for an API that is away.
+func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) error {
+	var lost *kubefacts.Problem
+	err := w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
+		var n kubefacts.Node
+		if n, lost = w.Nodes.Uncordon(ctx, want.Cluster, want.Node); lost == nil {
+			lost = w.Nodes.ReleaseLease(ctx, want.Cluster, want.Node)
+		}
+		if lost != nil {
+			return lost.Text(), nil
+		}
+		if n.Cordoned {
+			w.noteEvent(event.Event{Type: event.StepProgress, Host: w.hp.Host, Pool: w.hp.Pool, Cluster: w.hp.Cluster, Step: "undrain", Message: "node " + n.Name + " stays cordoned, because somebody else has cordoned it"})
+		}
+		return "", nil
+	})
+	var f *engine.Failure
+	if lost != nil && errors.As(err, &f) {
+		f.Kind = engine.KubernetesFailure
+	}
+	return err
+}
