@@ -6,9 +6,9 @@
 compared=''
 if [ -n "${json-}" ]; then
 	print_lost_disks
-	if [ "$release" -ge 202601 ]; then echo keeps-mounts; fi
+	if [ "${release:-0}" -ge 202601 ]; then echo keeps-mounts; fi
 	bootfolder=/sysroot/boot # a link "loader" in it shows that /boot is no partition, as for ostree itself
-	if [ "$release" -ge 202505 ] || [ ! -L "$bootfolder/loader" ]; then echo keeps-boot; fi
+	if [ "${release:-0}" -ge 202505 ] || [ ! -L "$bootfolder/loader" ]; then echo keeps-boot; fi
 	echo prepares
 	if grep -q '^composefs / overlay ' /proc/self/mounts; then
 		echo composefs
