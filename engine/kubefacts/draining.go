@@ -104,8 +104,10 @@ func (d *Drain) Note(p Pod, e Eviction) {
 		d.evicted, d.answers = map[string]bool{}, map[string]Eviction{}
 	}
 	switch e.Kind {
-	case PodEvicted, PodGone, PodReplaced:
+	case PodEvicted, PodGone:
 		d.evicted[p.UID] = true
+		delete(d.answers, p.UID)
+	case PodReplaced: // or it has changed meanwhile; a pod that is still listed is evicted again
 		delete(d.answers, p.UID)
 	case BudgetRefused, TwoBudgetsRefused, EvictionForbidden, EvictionUnknown, EvictionInvalid:
 		d.answers[p.UID] = e

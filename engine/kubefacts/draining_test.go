@@ -204,3 +204,20 @@ func TestParseSelector(t *testing.T) {
 		}
 	}
 }
+
+// TestConflictIsTriedAgain: the API also answers 409 if the pod has changed during the eviction. While the pod is listed, the drain goes on.
+func TestConflictIsTriedAgain(t *testing.T) {
+	p := kubefacts.Pod{Namespace: "shop", Name: "web-1", UID: "u1", Controlled: true}
+	n := kubefacts.Node{Name: "n", UID: "n1", Cordoned: true}
+	w := kubefacts.Workload{Pods: map[string][]kubefacts.Pod{"n": {p}}}
+	d := kubefacts.Drain{NodeUID: "n1"}
+	for _, c := range []struct {
+		answer kubefacts.EvictionKind
+		again  int
+	}{{kubefacts.PodReplaced, 1}, {kubefacts.PodEvicted, 0}} {
+		d.Note(p, kubefacts.Eviction{Kind: c.answer})
+		if next := d.Next(n, w); len(next.Evict) != c.again || len(next.Left) != 1 {
+			t.Errorf("after %s: %+v", c.answer, next)
+		}
+	}
+}

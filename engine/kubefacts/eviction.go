@@ -14,7 +14,7 @@ const (
 	BudgetRefused     EvictionKind = "budget-refused"    // a PodDisruptionBudget allows none now
 	TwoBudgetsRefused EvictionKind = "two-budgets"       // two PodDisruptionBudgets match the pod, which the API never evicts
 	PodGone           EvictionKind = "gone"              // no pod has the name any more
-	PodReplaced       EvictionKind = "replaced"          // another pod has the name
+	PodReplaced       EvictionKind = "replaced"          // another pod has the name, or the pod has changed meanwhile
 	EvictionForbidden EvictionKind = "forbidden"         // the user lacks the right
 	EvictionUnknown   EvictionKind = "no-answer"         // the API was lost, or busy: the pod may be evicted
 	EvictionInvalid   EvictionKind = "refused-otherwise" // another refusal
