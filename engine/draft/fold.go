@@ -32,7 +32,7 @@ type numbered struct {
 	index int
 }
 
-// foldKey has what the hosts of a hosts block share.
+// foldKey is equal for hosts that may share a hosts block.
 type foldKey struct {
 	prefix, others string
 	connection     Connection

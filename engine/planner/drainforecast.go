@@ -48,7 +48,7 @@ func (s Survey) nodeToDrain(hp engine.HostPlan) (kubefacts.NodeState, bool) {
 	return *n, true
 }
 
-// forecastDrain returns what the drain of a host moves, and what stops it.
+// forecastDrain returns the pods that the drain of a host moves, and the obstacles to it.
 func (s Survey) forecastDrain(hp engine.HostPlan) (f kubefacts.DrainForecast, drains bool) {
 	n, drains := s.nodeToDrain(hp)
 	if !drains || s.in.Workloads == nil {

@@ -81,7 +81,7 @@ func drainOptions(k engine.KubernetesDrain) (kubefacts.DrainOptions, error) {
 	return kubefacts.DrainOptions{ByAPI: true, Force: k.Force, DeleteEmptyDirData: k.DeleteEmptydirData, PodSelector: selector}, err
 }
 
-// look does everything that can be done now. It returns what is missing.
+// look takes the node if that is left to do, and evicts the pods that can go now. It returns the reason to look again, or "".
 func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 	before := d.lost
 	d.lost = nil

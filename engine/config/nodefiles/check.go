@@ -1,6 +1,7 @@
 package nodefiles
 
 import (
+	"bytes"
 	_ "embed" // embeds the tables
 	"fmt"
 	"path"
@@ -70,10 +71,15 @@ func programOf(name string, contents []byte) string {
 		return crio
 	case name == "/etc/containerd/config.toml" || dir == "/etc/containerd/conf.d" && path.Ext(name) == ".toml":
 		return containerd
-	case isKubeletDropin(name) || kubeletKind.Match(contents[:min(len(contents), maxSize)]):
+	case isKubeletDropin(name) || hasKubeletKind(contents[:min(len(contents), maxSize)]):
 		return kubelet
 	}
 	return ""
+}
+
+// hasKubeletKind looks for the word first, which is fast: it is asked about every file of a configuration.
+func hasKubeletKind(contents []byte) bool {
+	return bytes.Contains(contents, []byte("KubeletConfiguration")) && kubeletKind.Match(contents)
 }
 
 func isKubeletDropin(name string) bool {
@@ -98,7 +104,7 @@ func checkKubelet(name string, contents []byte) []Finding {
 	n := syntax.ReadYAML("", syntax.YAMLChunk{Text: contents}, report)
 	c := &checker{program: kubelet}
 	for _, p := range report.Errors {
-		c.add(false, "has a mistake in %s: it %s", place(p.Place.Line, p.Place.Column), p.Text)
+		c.add(false, "has a mistake in %s: it %s", formatPlace(p.Place.Line, p.Place.Column), p.Text)
 	}
 	if n == nil || len(c.found) > 0 {
 		return c.found

@@ -120,7 +120,8 @@ func (c *checker) add(ignored bool, format string, args ...any) {
 	}
 }
 
-func place(line, column int) string {
+// formatPlace returns a position for messages. A column of 0 is not known.
+func formatPlace(line, column int) string {
 	if column == 0 {
 		return fmt.Sprintf("line %d of the file", line)
 	}
@@ -134,17 +135,17 @@ func (c *checker) checkValue(n *syntax.Node, s *shape, path string) {
 	}
 	want := s.expectedKind(n.Kind)
 	if n.Kind != want {
-		c.add(false, "has in %s the wrong type for %s: it must be %s, not %s", place(n.Line, n.Column), path, want, n.Kind)
+		c.add(false, "has in %s the wrong type for %s: it must be %s, not %s", formatPlace(n.Line, n.Column), path, want, n.Kind)
 		return
 	}
 	switch s.kind {
 	case integerValue:
 		if _, err := strconv.ParseInt(n.Scalar, 0, 64); err != nil {
-			c.add(false, "has in %s a wrong number for %s: it must be a whole number", place(n.Line, n.Column), path)
+			c.add(false, "has in %s a wrong number for %s: it must be a whole number", formatPlace(n.Line, n.Column), path)
 		}
 	case durationValue, spanValue:
 		if _, err := time.ParseDuration(n.Scalar); err != nil && n.Kind == syntax.TextKind {
-			c.add(false, "has in %s no duration for %s; write 30s, 5m or 1h30m, for example", place(n.Line, n.Column), path)
+			c.add(false, "has in %s no duration for %s; write 30s, 5m or 1h30m, for example", formatPlace(n.Line, n.Column), path)
 		}
 	case listValue:
 		for i, item := range n.Items {
@@ -192,7 +193,7 @@ func (c *checker) checkFields(n *syntax.Node, s *shape, path string) {
 			if near := s.nearestField(k.Name); near != "" {
 				advice = "did you mean " + near + "?"
 			}
-			c.add(true, "has in %s the field %s, which %s does not have, and ignores; %s", place(k.Line, k.Column), full, c.program, advice)
+			c.add(true, "has in %s the field %s, which %s does not have, and ignores; %s", formatPlace(k.Line, k.Column), full, c.program, advice)
 		}
 	}
 }
