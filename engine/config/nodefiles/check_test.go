@@ -108,3 +108,28 @@ func TestNoValueIsShown(t *testing.T) {
 		}
 	}
 }
+
+// TestDeepFilesAreRefused has files within the limit of the size whose values are inside each other.
+func TestDeepFilesAreRefused(t *testing.T) {
+	const n = 400_000
+	for name, text := range map[string]string{
+		"arrays": "a = " + strings.Repeat("[", n) + strings.Repeat("]", n), "open": "a = " + strings.Repeat("[", n), "tables": "a = " + strings.Repeat("{a=", n/2),
+		"key": "a" + strings.Repeat(".a", n) + " = 1\n", "header": "[a" + strings.Repeat(".a", n) + "]\n", "inner key": "a = {" + "b" + strings.Repeat(".b", n) + " = 1}\n",
+	} {
+		found := Check("/etc/crio/crio.conf", []byte(text))
+		if len(found) != 1 || !strings.Contains(found[0].Text, "inside more than 100 others") {
+			t.Errorf("%s: %d findings, first: %.100v", name, len(found), found)
+		}
+	}
+	var long strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&long, "k%d%s = 1\n", i, strings.Repeat(".a", 90))
+	}
+	ips := "[crio.runtime]\ndefault_env = [" + strings.Repeat(`"10.0.0.1", `, 200) + "]\n[crio.image]\ninsecure_registries = [\n" + strings.Repeat(`["10.0.0.1"], `, 100) + "]\n"
+	if found := Check("/etc/crio/crio.conf", []byte(ips)); len(found) == 0 || strings.Contains(found[0].Text, "inside more") {
+		t.Errorf("addresses: %v", found)
+	}
+	if n := len(Check("/etc/crio/crio.conf", []byte(long.String()))); n != maxFindings {
+		t.Errorf("long keys: %d findings", n)
+	}
+}
