@@ -17,8 +17,8 @@ import (
 
 // readTOML parses a TOML file. wrong is the reason why it cannot.
 func readTOML(text string) (n *syntax.Node, wrong string) {
-	if isTooDeep(text) {
-		return nil, fmt.Sprintf("has values inside more than %d others; correct it", maxDepth)
+	if syntax.IsTOMLTooDeep(text) {
+		return nil, fmt.Sprintf("has values inside more than %d others; correct it", syntax.MaxTOMLDepth)
 	}
 	var values map[string]any
 	_, err := toml.Decode(text, &values)
@@ -32,40 +32,8 @@ func readTOML(text string) (n *syntax.Node, wrong string) {
 	return tomlReader{findLines(text)}.convert(values, nil), ""
 }
 
-// maxDepth is the largest number of values that contain a value.
-const maxDepth = 100
-
 // maxPath is the largest number of names in a path that is looked at. The tables have fewer.
 const maxPath = 20
-
-// isTooDeep reports whether the file opens too many brackets without closing them, or has a key of too many names. The
-// parser would need memory for the square of their number.
-func isTooDeep(text string) bool {
-	depth := 0
-	for line := range strings.Lines(text) {
-		parts := strings.Split(line, "=") // a key is in front of each sign, after a brace or comma; the last part is a key only in a header
-		if !strings.HasPrefix(strings.TrimSpace(line), "[") {
-			parts = parts[:len(parts)-1]
-		}
-		for _, part := range parts {
-			if strings.Count(part[strings.LastIndexAny(part, "{,")+1:], ".") > maxDepth {
-				return true
-			}
-		}
-		for _, c := range []byte(line) {
-			switch c {
-			case '[', '{':
-				depth++
-			case ']', '}':
-				depth = max(0, depth-1)
-			}
-			if depth > maxDepth {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // tomlReader converts decoded TOML into nodes, with the lines of their keys: the library does not tell them.
 type tomlReader struct{ lines map[string]int }

@@ -61,6 +61,9 @@ func Parse(contents []byte) (registries map[string]any, wrong string) {
 	if wrong := checkSize(contents); wrong != "" {
 		return nil, wrong
 	}
+	if syntax.IsTOMLTooDeep(string(contents)) {
+		return nil, fmt.Sprintf("has values inside more than %d others; correct it", syntax.MaxTOMLDepth)
+	}
 	_, err := toml.Decode(string(contents), &registries)
 	var at toml.ParseError
 	switch {

@@ -71,3 +71,10 @@ func FuzzRegistriesConf(f *testing.F) {
 		}
 	})
 }
+
+// TestDeepFileIsRefused has a file within the limit of the size whose key has so many names that its parser would take all memory.
+func TestDeepFileIsRefused(t *testing.T) {
+	if _, wrong := Parse([]byte("a" + strings.Repeat(".a", 400_000) + " = 1\n")); !strings.Contains(wrong, "inside more than 100 others") {
+		t.Error(wrong)
+	}
+}
