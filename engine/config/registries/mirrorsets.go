@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"holdfast/engine/config/syntax"
 )
 
 // MirrorSet names the mirrors of images, as an ImageDigestMirrorSet,
@@ -74,6 +76,9 @@ func (r confRegistry) scopeName() string {
 // Config Operator (EditRegistriesConfig of openshift/runtime-utils). wrong is
 // the reason why it cannot.
 func AddMirrors(base []byte, sets []MirrorSet) (text []byte, wrong string) {
+	if syntax.IsTOMLTooDeep(string(base)) {
+		return nil, "nests too deep; correct it"
+	}
 	var c conf
 	meta, err := toml.Decode(string(base), &c)
 	switch {
