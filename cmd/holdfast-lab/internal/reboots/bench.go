@@ -1,8 +1,9 @@
-// Package reboots measures the reboots of an OS update on real hosts: full ones with firmware, and soft ones. It measures how
-// long a host and its etcd member are away, and which writes of a client fail or are slow meanwhile.
+// Package reboots measures the reboots of an OS update on real hosts: full ones with firmware, soft ones, and kexecs in qemu. It
+// measures how long a host and its etcd member are away, and which writes of a client fail or are slow meanwhile.
 package reboots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,13 @@ type Bench struct {
 	Binary   string // path of holdfast
 	Out      io.Writer
 	Results  Results
-	Ways     string        // letters
+	Qemu     bool          // measures a host in qemu, which has a kernel of its own, instead of members of etcd
+	Ways     string        // letters, by default all
 	Runs     int           // number of runs in each way for each role
 	Firmware time.Duration // time of the firmware before each boot of the host
 
-	commit string // the update
+	commit string // the update of members
+	intact bool   // the host in qemu is up, and no run has failed on it
 }
 
 // way is a way to reboot the host of a member.
@@ -64,7 +67,16 @@ func allWays() []way {
 		{letter: "f", title: "full", kind: engine.FullReboot},
 		{letter: "s", title: "soft", kind: engine.SoftReboot},
 		{letter: "k", title: "soft, etcd runs on", kind: engine.SoftReboot, stays: true},
+		{letter: "x", title: "kexec", kind: engine.KexecReboot},
 	}
+}
+
+// listLetters returns the letters of all ways to reboot the hosts of the series.
+func (b *Bench) listLetters() string {
+	if b.Qemu {
+		return "fx"
+	}
+	return "fsk"
 }
 
 func wayOf(letter string) way {
@@ -75,16 +87,24 @@ func wayOf(letter string) way {
 	return allWays()[i]
 }
 
-// role is the member whose host reboots.
+// role is the member whose host reboots, or a host without one.
 type role string
 
 const (
 	leader   role = "leader of three"
 	follower role = "follower of three"
 	only     role = "only member"
+	virtual  role = "host in qemu" // has no member
 )
 
-func allRoles() []role { return []role{leader, follower, only} }
+func memberRoles() []role { return []role{leader, follower, only} }
+
+func (b *Bench) listRoles() []role {
+	if b.Qemu {
+		return []role{virtual}
+	}
+	return memberRoles()
+}
 
 func (r role) cluster() string {
 	if r == only {
@@ -107,16 +127,15 @@ func (k key) String() string {
 
 const maxRuns = 1000
 
-// Check returns an error if nothing can be measured with these settings.
+// Check returns an error if nothing can be measured with these settings. It chooses all ways if none is chosen.
 func (b *Bench) Check() error {
+	b.Ways = cmp.Or(b.Ways, b.listLetters())
 	for i, letter := range b.Ways {
-		if wayOf(string(letter)).letter == "" || strings.ContainsRune(b.Ways[:i], letter) {
-			return fmt.Errorf("--ways must have different letters of fsk, not %q", b.Ways)
+		if !strings.ContainsRune(b.listLetters(), letter) || strings.ContainsRune(b.Ways[:i], letter) {
+			return fmt.Errorf("--ways must have different letters of %s, not %q", b.listLetters(), b.Ways)
 		}
 	}
 	switch {
-	case b.Ways == "":
-		return errors.New("--ways must have letters of fsk")
 	case b.Runs < 1 || b.Runs > maxRuns:
 		return fmt.Errorf("--runs must be from 1 to %d, not %d", maxRuns, b.Runs)
 	case b.Firmware < 0 || b.Firmware > time.Hour:
@@ -125,12 +144,17 @@ func (b *Bench) Check() error {
 	return nil
 }
 
-// listRuns lists all runs in their order: each round has every way, because the machine may become slower with time.
+// listRuns lists all runs in their order: each round has every way, because the machine may become slower with time. Every
+// second round has them backwards, so that a host that goes from one OS to the other and back does both in each way.
 func (b *Bench) listRuns() []key {
 	var all []key
 	for round := range b.Runs {
-		for _, r := range allRoles() {
-			for _, letter := range b.Ways {
+		letters := []rune(b.Ways)
+		if round%2 == 1 {
+			slices.Reverse(letters)
+		}
+		for _, r := range b.listRoles() {
+			for _, letter := range letters {
 				all = append(all, key{Way: string(letter), Role: r, Firmware: engine.Duration(b.Firmware), Round: round + 1})
 			}
 		}
@@ -150,7 +174,11 @@ func (b *Bench) Run(ctx context.Context) error {
 	})
 	fmt.Fprintf(b.Out, "results in %s; %d of %d runs are left\n", b.Results.Dir, len(missing), len(b.listRuns()))
 	if len(missing) > 0 {
-		if err := b.bringUp(ctx); err != nil {
+		bringUp := b.bringUp
+		if b.Qemu {
+			bringUp = b.bringUpVirtual
+		}
+		if err := bringUp(ctx); err != nil {
 			return err
 		}
 	}
@@ -189,7 +217,11 @@ func (b *Bench) measureAll(ctx context.Context, missing []key) error {
 			continue
 		}
 		r := run{key: k, Began: time.Now(), Load: readLoad()}
-		err := b.measureOnce(ctx, k, &r)
+		measure := b.measureMember
+		if b.Qemu {
+			measure = b.measureVirtual
+		}
+		err := measure(ctx, k, &r)
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w; the same command with --results %s continues", ctx.Err(), b.Results.Dir)
 		}

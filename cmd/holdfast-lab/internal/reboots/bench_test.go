@@ -21,7 +21,10 @@ func TestCheck(t *testing.T) {
 	}{
 		"all":              {Bench{Ways: "fsk", Runs: 3, Firmware: time.Minute}, ""},
 		"one, no firmware": {Bench{Ways: "s", Runs: 1}, ""},
-		"no way":           {Bench{Runs: 1}, "letters of fsk"},
+		"all by default":   {Bench{Runs: 1}, ""},
+		"qemu":             {Bench{Qemu: true, Ways: "xf", Runs: 3, Firmware: time.Minute}, ""},
+		"soft in qemu":     {Bench{Qemu: true, Ways: "fs", Runs: 1}, `letters of fx, not "fs"`},
+		"kexec of members": {Bench{Ways: "x", Runs: 1}, `letters of fsk, not "x"`},
 		"another way":      {Bench{Ways: "fx", Runs: 1}, `different letters of fsk, not "fx"`},
 		"twice":            {Bench{Ways: "ff", Runs: 1}, "different letters"},
 		"no runs":          {Bench{Ways: "f"}, "--runs"},
@@ -52,18 +55,66 @@ func TestChangeInventory(t *testing.T) {
 	}
 }
 
+// TestAllowKexecs checks that the inventory of the lab with a host in qemu has the line that the bench changes.
+func TestAllowKexecs(t *testing.T) {
+	s, err := spec.Parse("reboots.hcl", []byte(virtualHCL))
+	if err != nil || !s.HasQemu() {
+		t.Fatal(s, err)
+	}
+	text := string(site.RenderInventory(s, "lab/trixie/x86_64", strings.Repeat("0", 64)))
+	if changed, err := allowKexecs(text); err != nil || strings.Count(changed, `kexec = "auto"`) != 1 {
+		t.Errorf("%v\n%s", err, changed)
+	}
+}
+
+// TestVirtualRuns checks that the host in qemu goes both ways in each OS, and that its table has no column of members.
+func TestVirtualRuns(t *testing.T) {
+	results := Results{Dir: filepath.Join(t.TempDir(), "new")}
+	if err := results.Make(); err != nil {
+		t.Fatal(err)
+	}
+	b := &Bench{Qemu: true, Ways: "fx", Runs: 3, Firmware: time.Minute, Results: results}
+	var letters string
+	for i, k := range b.listRuns() {
+		letters += k.Way
+		r := run{key: k, Given: engine.Duration(time.Second), Answered: engine.Duration(time.Duration(100+i) * time.Second), Healthy: engine.Duration(200 * time.Second)}
+		if err := results.add(r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(r.String(), "the order takes 1.0 s; the host answers after 10") {
+			t.Error(r.String())
+		}
+	}
+	if letters != "fxxffx" {
+		t.Error(letters)
+	}
+	var out bytes.Buffer
+	if err := PrintTable(&out, results); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"reboot in qemu", "full", "kexec", "103 s (100 s, 104 s)", "102 s (101 s, 105 s)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "member") || strings.Contains(out.String(), "goal") {
+		t.Error(out.String())
+	}
+}
+
 // TestReadEvents checks that the times of a run are those of the host and of its reboot.
 func TestReadEvents(t *testing.T) {
 	lines := `{"type":"step-started","time":"2026-01-01T00:00:01Z","host":"etcd-0","step":"stage"}
 {"type":"batch-started","time":"2026-01-01T00:00:01.5Z"}
 {"type":"step-started","time":"2026-01-01T00:00:02Z","host":"etcd-0","step":"finalize","reboot":{"kind":"soft","reason":"x"}}
+{"type":"step-ended","time":"2026-01-01T00:00:02.4Z","host":"etcd-0","step":"finalize"}
 {"type":"step-ended","time":"2026-01-01T00:00:03Z","host":"etcd-1","step":"wait for boot"}
 {"type":"step-ended","time":"2026-01-01T00:00:06Z","host":"etcd-0","step":"wait for boot"}
 {"type":"host-done","time":"2026-01-01T00:00:20Z","host":"etcd-0"}
 `
 	var m moments
 	cause, err := m.readEvents(strings.NewReader(lines), "etcd-0")
-	if err != nil || cause != "" || m.ordered.Sub(m.began) != 500*time.Millisecond || m.answered.Sub(m.ordered) != 4*time.Second || m.healthy.Sub(m.ordered) != 18*time.Second {
+	if err != nil || cause != "" || m.ordered.Sub(m.began) != 500*time.Millisecond || m.given.Sub(m.ordered) != 400*time.Millisecond || m.answered.Sub(m.ordered) != 4*time.Second || m.healthy.Sub(m.ordered) != 18*time.Second {
 		t.Errorf("%+v, %q, %v", m, cause, err)
 	}
 	if cause, err := m.readEvents(strings.NewReader(`{"type":"host-failed","failure":{"cause":"no power"}}`+"\n"), "etcd-0"); err != nil || cause != "no power" {
@@ -79,13 +130,16 @@ func TestKindOfReboot(t *testing.T) {
 		before, after reboots
 		want          engine.RebootKind
 	}{
-		{reboots{1, 0}, reboots{2, 0}, engine.FullReboot},
-		{reboots{1, 3}, reboots{2, 0}, engine.FullReboot},
-		{reboots{1, 0}, reboots{1, 1}, engine.SoftReboot},
-		{reboots{1, 0}, reboots{1, 0}, ""},
-		{reboots{1, 0}, reboots{1, 2}, ""},
-		{reboots{1, 0}, reboots{2, 1}, ""},
-		{reboots{1, 0}, reboots{3, 0}, ""},
+		{reboots{1, 0, "a"}, reboots{2, 0, "b"}, engine.FullReboot},
+		{reboots{1, 3, "a"}, reboots{2, 0, "b"}, engine.FullReboot},
+		{reboots{1, 0, "a"}, reboots{1, 1, "a"}, engine.SoftReboot},
+		{reboots{1, 0, "a"}, reboots{1, 0, "b"}, engine.KexecReboot},
+		{reboots{1, 2, "a"}, reboots{1, 0, "b"}, engine.KexecReboot},
+		{reboots{1, 0, "a"}, reboots{1, 1, "b"}, ""},
+		{reboots{1, 0, "a"}, reboots{1, 0, "a"}, ""},
+		{reboots{1, 0, "a"}, reboots{1, 2, "a"}, ""},
+		{reboots{1, 0, "a"}, reboots{2, 1, "b"}, ""},
+		{reboots{1, 0, "a"}, reboots{3, 0, "b"}, ""},
 	} {
 		if got := c.after.since(c.before); got != c.want {
 			t.Errorf("%v, then %v: %q, want %q", c.before, c.after, got, c.want)

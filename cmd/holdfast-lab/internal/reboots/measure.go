@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/probe"
 	"holdfast/cmd/holdfast-lab/internal/site"
 	"holdfast/engine"
@@ -35,11 +34,13 @@ var errUnknownSetting = errors.New("the inventory does not know " + surviving)
 type moments struct {
 	began    time.Time // the batch begins: soon etcd's leader is moved, if it is on the host
 	ordered  time.Time // the step that orders the reboot begins
+	given    time.Time // it ends: the reboot begins
 	answered time.Time // the host answers with another boot
 	healthy  time.Time // the host matches, its units and its member are healthy, and it is released
 }
 
-func (b *Bench) measureOnce(ctx context.Context, k key, r *run) error {
+// measureMember updates the host of a member on new hosts.
+func (b *Bench) measureMember(ctx context.Context, k key, r *run) error {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout+2*b.Firmware)
 	defer cancel()
 	if err := b.Lab.Reset(ctx); err != nil {
@@ -67,7 +68,7 @@ func (b *Bench) measureOnce(ctx context.Context, k key, r *run) error {
 	if err != nil {
 		return err
 	}
-	m, err := b.updateHost(ctx, k, h.Name)
+	m, err := b.updateHost(ctx, k, h.Name, b.commit)
 	if err == nil {
 		err = clock.Sleep(ctx, afterTime)
 	}
@@ -75,27 +76,32 @@ func (b *Bench) measureOnce(ctx context.Context, k key, r *run) error {
 	if err := errors.Join(err, stopErr); err != nil {
 		return err
 	}
-	if m.began.IsZero() || m.ordered.IsZero() || m.answered.IsZero() || m.healthy.IsZero() {
-		return errors.New("holdfast has reported no reboot of the host")
-	}
-	after, err := countReboots(ctx, h)
-	if err != nil {
+	if err := checkReboot(ctx, h, before, k); err != nil {
 		return err
 	}
-	if got := after.since(before); got != wayOf(k.Way).kind {
-		return fmt.Errorf("the reboot was %s", cmp.Or(got, "neither one full nor one soft reboot"))
+	if err := r.addTimes(m); err != nil {
+		return err
 	}
 	r.addFigures(m, record)
 	return nil
 }
 
-// prepare writes the inventory, and lets etcd run on during soft reboots if the way needs it.
-func (b *Bench) prepare(ctx context.Context, k key) error {
+// readInventory returns the inventory of the lab.
+func (b *Bench) readInventory() (string, error) {
 	text, err := os.ReadFile(filepath.Join(b.Lab.Site(), site.Inventory))
 	if err != nil {
-		return fmt.Errorf("write inventory: %w", err)
+		return "", fmt.Errorf("write inventory: %w", err)
 	}
-	if err := b.writeInventory(string(text), wayOf(k.Way), true); err != nil || !wayOf(k.Way).stays {
+	return string(text), nil
+}
+
+// prepare writes the inventory, and lets etcd run on during soft reboots if the way needs it.
+func (b *Bench) prepare(ctx context.Context, k key) error {
+	text, err := b.readInventory()
+	if err != nil {
+		return err
+	}
+	if err := b.writeInventory(text, wayOf(k.Way), true); err != nil || !wayOf(k.Way).stays {
 		return err
 	}
 	if out, err := b.Lab.Exec(ctx, b.Binary, "validate", "-i", b.inventoryPath()); err != nil {
@@ -108,7 +114,7 @@ func (b *Bench) prepare(ctx context.Context, k key) error {
 	if err != nil {
 		return fmt.Errorf("holdfast etcd members apply: %w: %s", err, lastLine(string(out)))
 	}
-	return b.writeInventory(string(text), wayOf(k.Way), false) // with outages, the only member would be restarted after the reboot
+	return b.writeInventory(text, wayOf(k.Way), false) // with outages, the only member would be restarted after the reboot
 }
 
 func (b *Bench) writeInventory(text string, w way, outages bool) error {
@@ -116,7 +122,11 @@ func (b *Bench) writeInventory(text string, w way, outages bool) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(b.inventoryPath(), []byte(changed), 0o600); err != nil {
+	return b.saveInventory(changed)
+}
+
+func (b *Bench) saveInventory(text string) error {
+	if err := os.WriteFile(b.inventoryPath(), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write inventory: %w", err)
 	}
 	return nil
@@ -129,12 +139,17 @@ func changeInventory(text string, w way, outages bool) (string, error) {
 		clusters += "  manage = true\n  " + surviving + " = true\n"
 	}
 	soft := "  reboot {\n    soft = \"auto\"\n  }\n"
-	for _, i := range [][2]string{
+	return insertLines(text, [][2]string{
 		{"etcd_cluster \"main\" {\n", clusters},
 		{"etcd_cluster \"one\" {\n", clusters + fmt.Sprintf("  allow_outage = %t\n", outages)},
 		{"pool \"etcd\" {\n", soft},
 		{"pool \"single\" {\n", soft},
-	} {
+	})
+}
+
+// insertLines inserts the second text of each pair after the line that is the first.
+func insertLines(text string, pairs [][2]string) (string, error) {
+	for _, i := range pairs {
 		before, after, found := strings.Cut(text, i[0])
 		if !found {
 			return "", fmt.Errorf("write inventory: the inventory of the lab has no line %q", strings.TrimSpace(i[0]))
@@ -144,8 +159,9 @@ func changeInventory(text string, w way, outages bool) (string, error) {
 	return text, nil
 }
 
-func (b *Bench) updateHost(ctx context.Context, k key, host string) (m moments, err error) {
-	args := []string{"apply", "--yes", "--json", "-i", b.inventoryPath(), "-l", host, "--var", "commit=" + b.commit}
+// updateHost updates a host to a commit, and returns the times of its reboot.
+func (b *Bench) updateHost(ctx context.Context, k key, host, commit string) (m moments, err error) {
+	args := []string{"apply", "--yes", "--json", "-i", b.inventoryPath(), "-l", host, "--var", "commit=" + commit}
 	if wayOf(k.Way).kind == engine.FullReboot {
 		args = append(args, "--full-reboot")
 	}
@@ -181,6 +197,8 @@ func (m *moments) readEvents(from io.Reader, host string) (cause string, err err
 		case e.Host != host:
 		case e.Type == event.StepStarted && e.Reboot != nil:
 			m.ordered = e.Time
+		case e.Type == event.StepEnded && e.Step == "finalize":
+			m.given = e.Time
 		case e.Type == event.StepEnded && e.Step == "wait for boot":
 			m.answered = e.Time
 		case e.Type == event.HostDone:
@@ -190,47 +208,20 @@ func (m *moments) readEvents(from io.Reader, host string) (cause string, err err
 	return cause, err
 }
 
-// reboots counts the reboots of a host.
-type reboots struct {
-	full int
-	soft int // since the last full one
-}
-
-// since returns the kind of the one reboot since earlier, "" if it was not one.
-func (r reboots) since(earlier reboots) engine.RebootKind {
-	switch {
-	case r.full == earlier.full+1 && r.soft == 0:
-		return engine.FullReboot
-	case r.full == earlier.full && r.soft == earlier.soft+1:
-		return engine.SoftReboot
+// addTimes sets the times of the host. It fails if one is not known.
+func (r *run) addTimes(m moments) error {
+	if m.began.IsZero() || m.ordered.IsZero() || m.given.IsZero() || m.answered.IsZero() || m.healthy.IsZero() {
+		return errors.New("holdfast has reported no reboot of the host")
 	}
-	return ""
-}
-
-func countReboots(ctx context.Context, h *lab.Host) (reboots, error) {
-	log, err := h.PowerLog()
-	if err != nil {
-		return reboots{}, err
-	}
-	var r reboots
-	for _, e := range log {
-		if strings.HasPrefix(e.Text, "boot ") {
-			r.full++
-		}
-	}
-	text, err := h.Output(ctx, "systemctl show --value --property=SoftRebootsCount")
-	if err != nil {
-		return r, err
-	}
-	r.soft, err = strconv.Atoi(text)
-	return r, err
+	r.Given = engine.Duration(m.given.Sub(m.ordered))
+	r.Answered, r.Healthy = engine.Duration(m.answered.Sub(m.ordered)), engine.Duration(m.healthy.Sub(m.ordered))
+	return nil
 }
 
 func (r *run) addFigures(m moments, record probe.Record) {
 	s := probe.Summarize(record.Between(m.began, record.End))
 	r.Failures, r.Errors, r.Gap = s.Failed, s.Errors, engine.Duration(s.Gap)
 	r.Voters, r.LeaderChanges = s.MinVoters, s.LeaderChanges
-	r.Answered, r.Healthy = engine.Duration(m.answered.Sub(m.ordered)), engine.Duration(m.healthy.Sub(m.ordered))
 	r.Away = awayOf(s, r.Host)
 	reboot := probe.Summarize(record.Between(m.began, m.answered))
 	r.RebootAway, r.RebootVoters = awayOf(reboot, r.Host), reboot.MinVoters

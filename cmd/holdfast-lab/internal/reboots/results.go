@@ -31,6 +31,7 @@ type run struct {
 	Gap           engine.Duration `json:"gap"`            // longest time without a commit
 	Voters        int             `json:"voters"`         // fewest voters that answered
 	LeaderChanges int             `json:"leader_changes"` // also the one that holdfast orders
+	Given         engine.Duration `json:"given"`          // the order itself: a kexec finalizes the OS and loads the kernel in it
 	Answered      engine.Duration `json:"answered"`       // from the order until the host answers with another boot
 	Healthy       engine.Duration `json:"healthy"`        // from the order until the host is done
 }
@@ -38,6 +39,10 @@ type run struct {
 func (r run) String() string {
 	if r.Failed != "" {
 		return "failed: " + r.Failed
+	}
+	if r.Role == virtual {
+		return fmt.Sprintf("the order takes %s; the host answers after %s, and is healthy after %s; load %.1f",
+			formatTime(float64(r.Given)), formatTime(float64(r.Answered)), formatTime(float64(r.Healthy)), r.Load)
 	}
 	text := fmt.Sprintf("member away %s, %d writes failed, %s without a commit, %d voters, %d leader changes; the host answers after %s, and is healthy after %s; load %.1f",
 		formatTime(float64(r.Away)), r.Failures, formatTime(float64(r.Gap)), r.Voters, r.LeaderChanges, formatTime(float64(r.Answered)), formatTime(float64(r.Healthy)), r.Load)

@@ -12,16 +12,24 @@ import (
 )
 
 // PrintTable prints the results: a row for each way and role, with the median of the runs, and in brackets the best and the
-// worst.
+// worst. Hosts without a member have a table of their own.
 func PrintTable(to io.Writer, results Results) error {
 	all, err := results.read()
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(to, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nreboot\tfirmware\thost of\truns\tmember away\tof this in the reboot\tfailed writes\tlongest time without a commit\tfewest voters\tleader changes\thost answers after\thost healthy after\tload")
-	for _, g := range groupRuns(all) {
-		fmt.Fprintln(w, g.formatRow())
+	if groups := groupRuns(all, memberRoles()); len(groups) > 0 {
+		fmt.Fprintln(w, "\nreboot\tfirmware\thost of\truns\tmember away\tof this in the reboot\tfailed writes\tlongest time without a commit\tfewest voters\tleader changes\thost answers after\thost healthy after\tload")
+		for _, g := range groups {
+			fmt.Fprintln(w, g.formatRow())
+		}
+	}
+	if groups := groupRuns(all, []role{virtual}); len(groups) > 0 {
+		fmt.Fprintln(w, "\nreboot in qemu\tfirmware\truns\torder takes\thost answers after\thost healthy after\tload")
+		for _, g := range groups {
+			fmt.Fprintln(w, g.formatVirtualRow())
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -40,10 +48,11 @@ func PrintTable(to io.Writer, results Results) error {
 // group has the runs of one row that did not fail.
 type group []run
 
-func groupRuns(all []run) []group {
+// groupRuns returns the groups of these roles, in their order in the table.
+func groupRuns(all []run, roles []role) []group {
 	var groups []group
 	for _, w := range allWays() {
-		for _, r := range allRoles() {
+		for _, r := range roles {
 			var firmwares []engine.Duration
 			for _, one := range all {
 				if !slices.Contains(firmwares, one.Firmware) {
@@ -64,19 +73,30 @@ func groupRuns(all []run) []group {
 }
 
 func (g group) formatRow() string {
-	of := func(value func(run) engine.Duration) string {
-		return g.describe(func(r run) float64 { return float64(value(r)) }, formatTime)
-	}
 	count := func(value func(run) int) string {
 		return g.describe(func(r run) float64 { return float64(value(r)) }, func(n float64) string { return fmt.Sprintf("%g", n) })
 	}
 	return strings.Join([]string{
 		wayOf(g[0].Way).title, time.Duration(g[0].Firmware).String(), string(g[0].Role), fmt.Sprint(len(g)),
-		of(func(r run) engine.Duration { return r.Away }), of(func(r run) engine.Duration { return r.RebootAway }), count(func(r run) int { return r.Failures }),
-		of(func(r run) engine.Duration { return r.Gap }), count(func(r run) int { return r.Voters }), count(func(r run) int { return r.LeaderChanges }),
-		of(func(r run) engine.Duration { return r.Answered }), of(func(r run) engine.Duration { return r.Healthy }),
-		g.describe(func(r run) float64 { return r.Load }, func(n float64) string { return fmt.Sprintf("%.1f", n) }),
+		g.describeTime(func(r run) engine.Duration { return r.Away }), g.describeTime(func(r run) engine.Duration { return r.RebootAway }), count(func(r run) int { return r.Failures }),
+		g.describeTime(func(r run) engine.Duration { return r.Gap }), count(func(r run) int { return r.Voters }), count(func(r run) int { return r.LeaderChanges }),
+		g.describeTime(func(r run) engine.Duration { return r.Answered }), g.describeTime(func(r run) engine.Duration { return r.Healthy }), g.describeLoad(),
 	}, "\t")
+}
+
+func (g group) formatVirtualRow() string {
+	return strings.Join([]string{
+		wayOf(g[0].Way).title, time.Duration(g[0].Firmware).String(), fmt.Sprint(len(g)), g.describeTime(func(r run) engine.Duration { return r.Given }),
+		g.describeTime(func(r run) engine.Duration { return r.Answered }), g.describeTime(func(r run) engine.Duration { return r.Healthy }), g.describeLoad(),
+	}, "\t")
+}
+
+func (g group) describeTime(value func(run) engine.Duration) string {
+	return g.describe(func(r run) float64 { return float64(value(r)) }, formatTime)
+}
+
+func (g group) describeLoad() string {
+	return g.describe(func(r run) float64 { return r.Load }, func(n float64) string { return fmt.Sprintf("%.1f", n) })
 }
 
 // describe returns the median, and in brackets the lowest and the highest value if they differ.
