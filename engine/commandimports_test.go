@@ -110,6 +110,7 @@ var commands = map[string]map[string]string{
 		"holdfast/cmd/holdfast-lab/internal/serve": "it serves its repository",
 		"holdfast/cmd/holdfast-lab/internal/site":  "it writes its inventory",
 		"holdfast/cmd/holdfast-lab/internal/spec":  "a lab has a specification",
+		"holdfast/engine/redfish/redfishtest":      "it serves Redfish for its hosts",
 	},
 	"cmd/holdfast-lab/internal/netns": {
 		"holdfast/cmd/holdfast-lab/internal/spec": "a network has the addresses of the specification",

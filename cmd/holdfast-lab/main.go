@@ -73,8 +73,8 @@ func rootCommand() *cobra.Command {
 	}
 	root.AddCommand(
 		upCommand(open), downCommand(open), statusCommand(open), resetCommand(open), commitCommand(open),
-		sshCommand(open), execCommand(open), serveCommand(open), superviseCommand(), repositoryCommand(open),
-		demoCommand(open), testCommand(open), powerCommand(open), postCommand(open), slowCommand(open), inventoryCommand(), probeCommand(open), compareCommand(open), benchCommand(open),
+		sshCommand(open), execCommand(open), serveCommand(open), bmcCommand(open), superviseCommand(), repositoryCommand(open),
+		demoCommand(open), testCommand(open), powerCommand(open), mainsCommand(open), postCommand(open), slowCommand(open), inventoryCommand(), probeCommand(open), compareCommand(open), benchCommand(open),
 	)
 	root.AddCommand(switchCommands(open)...)
 	return root

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -60,6 +61,41 @@ func powerCommand(open opener) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+func mainsCommand(open opener) *cobra.Command {
+	verbs := map[string]func(*lab.Host, context.Context) error{"cut": (*lab.Host).CutMains, "back": (*lab.Host).RestoreMains, "status": nil}
+	return &cobra.Command{
+		Use:   "mains cut|back|status HOST…",
+		Short: "Cut and restore the mains of hosts, and show what their BMCs do then",
+		Long: "Cut and restore the mains of hosts. cut is a power cut that also takes the BMC away. back restores the mains; then the\n" +
+			"PowerRestorePolicy of the BMC decides whether the host is switched on. status shows the mains, the policy and the locator light.",
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			do, ok := verbs[args[0]]
+			if !ok {
+				return fmt.Errorf("read arguments: mains %s: want cut, back or status", args[0])
+			}
+			return onHosts(open, cmd, args[1:], func(h *lab.Host) error {
+				if do != nil {
+					return do(h, cmd.Context())
+				}
+				c, err := h.Controller()
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s mains %s, PowerRestorePolicy %s, locator light %s\n", h.Name, onOff(!c.NoMains), c.RestorePolicy, onOff(c.Light))
+				return err
+			})
+		},
+	}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 func switchCommands(open opener) []*cobra.Command {

@@ -20,6 +20,21 @@ func superviseCommand() *cobra.Command {
 	}
 }
 
+func bmcCommand(open opener) *cobra.Command {
+	return &cobra.Command{
+		Use:    "bmc",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			return l.ServeBMCHere(cmd.Context())
+		},
+	}
+}
+
 func serveCommand(open opener) *cobra.Command {
 	return &cobra.Command{
 		Use:    "serve BYTES-PER-SECOND",

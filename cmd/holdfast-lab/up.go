@@ -35,6 +35,7 @@ func upCommand(open opener) *cobra.Command {
 	cmd.Flags().StringVar(&options.Size, "size", "4G", "size of each disk")
 	cmd.Flags().StringArrayVar(&disks, "disk", nil, "size of one disk, as HOST=SIZE; can be repeated")
 	cmd.Flags().StringSliceVar(&qemu, "qemu", nil, "hosts that run in qemu, with a kernel of their own; they take minutes to boot")
+	cmd.Flags().BoolVar(&options.BMC, "bmc", false, "serve Redfish for the hosts, and name their systems in the inventory of the site")
 	cmd.Flags().DurationVar(&options.Post, "post", 0, "how long the firmware takes before each boot but the first")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		l, release, err := openReserved(open, cmd)

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -16,7 +15,7 @@ import (
 
 // Machine is a system whose power can be switched.
 type Machine interface {
-	// Power returns On or Off.
+	// Power returns On or Off, or "" while the BMC itself has no power.
 	Power() string
 	// Reset carries out a reset, and returns an error if it cannot.
 	Reset(kind string) error
@@ -30,14 +29,7 @@ type Service struct {
 
 	mu       sync.Mutex
 	sessions map[string]string // token of each session, by its ID
-	settings map[string]*settings
-}
-
-// settings are the values of a system that a client may change. A change gives them another ETag.
-type settings struct {
-	policy  string
-	light   bool
-	changes int
+	settings map[string]*memory
 }
 
 // DefaultResets are the resets that most BMCs offer.
@@ -149,9 +141,12 @@ func (s *Service) serveSystem(w http.ResponseWriter, r *http.Request, path strin
 		sendError(w, http.StatusNotFound, "ResourceMissingAtURI", "there is no such system")
 		return
 	}
+	power := machine.Power()
 	switch {
+	case power == "":
+		sendError(w, http.StatusServiceUnavailable, "ServiceTemporarilyUnavailable", "the system has no power supply")
 	case action == "" && r.Method == http.MethodGet:
-		s.showSystem(w, id, machine)
+		s.showSystem(w, id, power)
 	case action == "" && r.Method == http.MethodPatch:
 		s.changeSystem(w, r, id, body)
 	case action == "Actions/ComputerSystem.Reset" && r.Method == http.MethodPost:
@@ -161,15 +156,17 @@ func (s *Service) serveSystem(w http.ResponseWriter, r *http.Request, path strin
 	}
 }
 
-func (s *Service) showSystem(w http.ResponseWriter, id string, machine Machine) {
+func (s *Service) showSystem(w http.ResponseWriter, id, power string) {
 	at := systems + "/" + id
-	s.mu.Lock()
-	now := *s.settingsOf(id)
-	s.mu.Unlock()
+	now, err := s.keeperOf(id).Settings()
+	if err != nil {
+		sendError(w, http.StatusInternalServerError, "InternalError", err.Error())
+		return
+	}
 	w.Header().Set("ETag", now.etag())
 	answer(w, http.StatusOK, object{
-		"@odata.id": at, "@odata.type": "#ComputerSystem.v1_20_0.ComputerSystem", "Id": id, "Name": id, "SystemType": "Physical", "PowerState": machine.Power(),
-		"Status": object{"State": "Enabled", "Health": "OK"}, "PowerRestorePolicy": now.policy, "LocationIndicatorActive": now.light,
+		"@odata.id": at, "@odata.type": "#ComputerSystem.v1_20_0.ComputerSystem", "Id": id, "Name": id, "SystemType": "Physical", "PowerState": power,
+		"Status": object{"State": "Enabled", "Health": "OK"}, "PowerRestorePolicy": now.RestorePolicy, "LocationIndicatorActive": now.Light,
 		"Boot": object{"BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None", "BootSourceOverrideTarget@Redfish.AllowableValues": []string{"None"}},
 		"Actions": object{"#ComputerSystem.Reset": object{
 			"target": at + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": s.offered(),
@@ -182,57 +179,6 @@ func (s *Service) offered() []string {
 		return s.Resets
 	}
 	return DefaultResets()
-}
-
-// settingsOf needs the lock.
-func (s *Service) settingsOf(id string) *settings {
-	if s.settings == nil {
-		s.settings = map[string]*settings{}
-	}
-	if s.settings[id] == nil {
-		s.settings[id] = &settings{policy: "LastState"}
-	}
-	return s.settings[id]
-}
-
-func (x settings) etag() string { return fmt.Sprintf(`"%d"`, x.changes) }
-
-// Settings returns the power of a system after a power cut, and whether its locator light is on.
-func (s *Service) Settings(id string) (policy string, light bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x := s.settingsOf(id)
-	return x.policy, x.light
-}
-
-func (s *Service) changeSystem(w http.ResponseWriter, r *http.Request, id string, body []byte) {
-	var change struct {
-		PowerRestorePolicy      *string
-		LocationIndicatorActive *bool
-	}
-	if json.Unmarshal(body, &change) != nil || change.PowerRestorePolicy == nil && change.LocationIndicatorActive == nil {
-		sendError(w, http.StatusBadRequest, "PropertyUnknown", "the request changes nothing that can be changed")
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x := s.settingsOf(id)
-	if match := r.Header.Get("If-Match"); match != "" && match != "*" && match != x.etag() {
-		sendError(w, http.StatusPreconditionFailed, "PreconditionFailed", "the resource has changed")
-		return
-	}
-	if p := change.PowerRestorePolicy; p != nil {
-		if !slices.Contains([]string{"AlwaysOn", "AlwaysOff", "LastState"}, *p) {
-			sendError(w, http.StatusBadRequest, "PropertyValueNotInList", "there is no such policy")
-			return
-		}
-		x.policy = *p
-	}
-	if l := change.LocationIndicatorActive; l != nil {
-		x.light = *l
-	}
-	x.changes++
-	w.WriteHeader(http.StatusNoContent)
 }
 
 func (s *Service) reset(w http.ResponseWriter, machine Machine, body []byte) {

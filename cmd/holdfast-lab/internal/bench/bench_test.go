@@ -195,7 +195,7 @@ func TestInventories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(site.RenderInventory(members, "lab/ref", strings.Repeat("a", 64)))
+	text := string(site.RenderInventory(members, "lab/ref", strings.Repeat("a", 64), nil))
 	for _, w := range allWays() {
 		changed, err := w.changeInventory(text, "/lab/repo")
 		if err != nil {

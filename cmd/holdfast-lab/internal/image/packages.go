@@ -40,6 +40,24 @@ func InstallEmulator(ctx context.Context, log func(format string, args ...any)) 
 	return installPackages(ctx, []string{"qemu-system-x86"})
 }
 
+// InstallRedfishClients installs the Redfish clients of Debian that are missing.
+func InstallRedfishClients(ctx context.Context, log func(format string, args ...any)) error {
+	var missing []string
+	for _, c := range []struct{ path, pkg string }{
+		{"/usr/bin/sushycli", "python3-sushy-cli"}, // which needs python3-sushy
+		{"/usr/bin/redfishtool", "redfishtool"},
+	} {
+		if _, err := os.Stat(c.path); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, c.pkg)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	log("install packages: %v", missing)
+	return installPackages(ctx, missing)
+}
+
 // InstallTools installs the packages that the lab needs and that are missing on
 // this machine.
 func InstallTools(ctx context.Context, log func(format string, args ...any)) error {

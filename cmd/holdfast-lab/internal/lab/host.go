@@ -67,6 +67,9 @@ func (h *Host) powerOn(ctx context.Context) error {
 	if err != nil || state != host.StateOff {
 		return err
 	}
+	if err := h.checkMains(); err != nil {
+		return err
+	}
 	if err := h.folder.WaitOff(ctx); err != nil {
 		return err
 	}

@@ -67,6 +67,8 @@ type Options struct {
 	Disks map[string]string `json:"disks,omitempty"`
 	// Post is how long the firmware takes before each boot except the first.
 	Post time.Duration `json:"post,omitempty"`
+	// BMC serves Redfish for the hosts.
+	BMC bool `json:"bmc,omitempty"`
 }
 
 // state is saved between commands.

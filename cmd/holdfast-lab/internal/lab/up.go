@@ -98,7 +98,7 @@ func (l *Lab) makeLab(ctx context.Context, s spec.Spec, o Options) error {
 	if err := l.Serve(ctx, 0); err != nil {
 		return err
 	}
-	return l.writeSite()
+	return l.SetBMC(ctx, o.BMC || l.state.Options.BMC)
 }
 
 func (l *Lab) initState(s spec.Spec, o Options) error {
@@ -152,6 +152,13 @@ func (l *Lab) makeCertificates(name string) error {
 	return nil
 }
 
+// siteFile is a file of the site.
+type siteFile struct {
+	name    string
+	content []byte
+	mode    os.FileMode
+}
+
 func (l *Lab) writeSite() error {
 	v1, _, err := l.Commits()
 	if err != nil {
@@ -164,16 +171,17 @@ func (l *Lab) writeSite() error {
 	if err := os.MkdirAll(l.Site(), 0o755); err != nil {
 		return fmt.Errorf("write site: %w", err)
 	}
-	for _, f := range []struct {
-		name    string
-		content []byte
-		mode    os.FileMode
-	}{
-		{site.Inventory, site.RenderInventory(l.state.Spec, l.Suite().Ref(), v1), 0o644},
-		{site.KnownHosts, site.RenderKnownHosts(l.state.Spec, public), 0o644},
-		{site.Identity, []byte(l.state.User.Private), 0o600},
-		{site.Identity + ".pub", []byte(l.state.User.Public), 0o644},
-	} {
+	files, err := l.readBMCSite()
+	if err != nil {
+		return fmt.Errorf("write site: %w", err)
+	}
+	files = append(files,
+		siteFile{site.Inventory, site.RenderInventory(l.state.Spec, l.Suite().Ref(), v1, l.siteBMC()), 0o644},
+		siteFile{site.KnownHosts, site.RenderKnownHosts(l.state.Spec, public), 0o644},
+		siteFile{site.Identity, []byte(l.state.User.Private), 0o600},
+		siteFile{site.Identity + ".pub", []byte(l.state.User.Public), 0o644},
+	)
+	for _, f := range files {
 		if err := os.WriteFile(filepath.Join(l.Site(), f.name), f.content, f.mode); err != nil {
 			return fmt.Errorf("write site: %w", err)
 		}

@@ -43,7 +43,7 @@ func TestChangeInventory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(site.RenderInventory(s, "lab/testing/x86_64", strings.Repeat("0", 64)))
+	text := string(site.RenderInventory(s, "lab/testing/x86_64", strings.Repeat("0", 64), nil))
 	for _, w := range allWays() {
 		changed, err := changeInventory(text, w, true)
 		if err != nil || strings.Count(changed, `soft = "auto"`) != 2 || strings.Count(changed, "allow_outage = true") != 1 || strings.Contains(changed, surviving) != w.stays {
@@ -61,7 +61,7 @@ func TestAllowKexecs(t *testing.T) {
 	if err != nil || !s.HasQemu() {
 		t.Fatal(s, err)
 	}
-	text := string(site.RenderInventory(s, "lab/trixie/x86_64", strings.Repeat("0", 64)))
+	text := string(site.RenderInventory(s, "lab/trixie/x86_64", strings.Repeat("0", 64), nil))
 	if changed, err := allowKexecs(text); err != nil || strings.Count(changed, `kexec = "auto"`) != 1 {
 		t.Errorf("%v\n%s", err, changed)
 	}

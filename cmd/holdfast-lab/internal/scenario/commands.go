@@ -21,7 +21,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"lab": cmdLab, "site": cmdSite, "amend": cmdAmend, "govern": cmdGovern,
 		"inside": cmdInside, "holdfast": cmdHoldfast, "start": cmdStart, "await": cmdAwait, "signal": cmdSignal, "finish": cmdFinish,
 		"terminal": cmdTerminal, "type": cmdType, "screen": cmdScreen,
-		"on": cmdOn, "power": cmdPower, "up": cmdUp, "back": cmdBack,
+		"on": cmdOn, "power": cmdPower, "mains": cmdMains, "clients": cmdClients, "up": cmdUp, "back": cmdBack,
 		"cut": forEachHost((*lab.Host).Cut), "heal": forEachHost((*lab.Host).Heal),
 		"freeze": forEachHost((*lab.Host).Freeze), "thaw": forEachHost((*lab.Host).Thaw),
 		"slow": cmdSlow, "post": cmdPost, "repository": cmdRepository, "commit": cmdCommit, "transfers": cmdTransfers,
@@ -88,6 +88,20 @@ func cmdPower(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args[1:] {
 		ts.Check(s.findHost(ts, name).Power(s.ctx, lab.Power(args[0])))
 	}
+}
+
+func cmdMains(ts *testscript.TestScript, neg bool, args []string) {
+	verbs := map[string]func(*lab.Host, context.Context) error{"cut": (*lab.Host).CutMains, "back": (*lab.Host).RestoreMains}
+	if neg || len(args) < 2 || verbs[args[0]] == nil {
+		ts.Fatalf("usage: mains cut|back HOST…")
+	}
+	forEachHost(verbs[args[0]])(ts, neg, args[1:])
+}
+
+func cmdClients(ts *testscript.TestScript, neg bool, args []string) {
+	requireArgs(ts, neg, args, "clients")
+	s := stageOf(ts)
+	ts.Check(image.InstallRedfishClients(s.ctx, ts.Logf))
 }
 
 func cmdUp(ts *testscript.TestScript, neg bool, args []string) {

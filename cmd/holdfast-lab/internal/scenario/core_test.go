@@ -49,14 +49,14 @@ var laws = []string{
 // and run only with --all: kills and power cuts at each point of a write or of a
 // roll-out (the core has one of each), kills after each event of a change of members, a
 // hostile account, also one of etcd, a second target, certificates of a cluster that is made anew, the
-// writes that a restore keeps, the rates of transfers, and versions with the same kernel, for which
-// an image of its own is built.
+// writes that a restore keeps, the rates of transfers, versions with the same kernel, for which
+// an image of its own is built, and BMCs with the clients of others, which are installed, and mains.
 func TestCoreHasEveryKind(t *testing.T) {
 	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "repeat", "toll", "continue-over", "authority", "redate", "killeach", "numbers", "transfers", "commit"}
+	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "repeat", "toll", "continue-over", "authority", "redate", "killeach", "numbers", "transfers", "commit", "mains", "clients"}
 	kinds, core := map[string]string{}, map[string]bool{}
 	for _, s := range all {
 		for _, deed := range commandsOf(t, s) {

@@ -29,7 +29,7 @@ func TestGovernorOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inventory := string(site.RenderInventory(s, "branch", "commit"))
+		inventory := string(site.RenderInventory(s, "branch", "commit", nil))
 		off := addGovernorOff(inventory)
 		if got := strings.Count(off, governorOff); got != len(s.Clusters) {
 			t.Errorf("%s: the governor is switched off in %d of %d clusters", name, got, len(s.Clusters))

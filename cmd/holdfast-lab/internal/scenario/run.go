@@ -16,7 +16,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/sourcegraph/conc/pool"
 
-	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
@@ -138,7 +137,7 @@ func (l *lane) runFile(ctx context.Context, s script, file string) *trial {
 	return t
 }
 
-func (l *lane) bringUpLab(ctx context.Context, name string, suite image.Suite) error {
+func (l *lane) bringUpLab(ctx context.Context, name string, o lab.Options) error {
 	source := spec.DefaultHCL
 	if name != "default" {
 		text, err := fs.ReadFile(labs, "labs/"+name+".hcl")
@@ -151,11 +150,11 @@ func (l *lane) bringUpLab(ctx context.Context, name string, suite image.Suite) e
 	if err != nil {
 		return err
 	}
-	if err := l.Lab.Serve(ctx, 0); err == nil && l.Lab.IsUp() && l.Lab.Has(s, suite) {
-		return l.Lab.Reset(ctx)
+	if err := l.Lab.Serve(ctx, 0); err == nil && l.Lab.IsUp() && l.Lab.Has(s, o.Suite) {
+		return errors.Join(l.Lab.Reset(ctx), l.Lab.SetBMC(ctx, o.BMC))
 	}
 	if err := l.Lab.DownAlone(ctx); err != nil {
 		return err
 	}
-	return l.Lab.Up(ctx, s, lab.Options{Suite: suite})
+	return l.Lab.Up(ctx, s, o)
 }

@@ -84,14 +84,14 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 
 func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || !labLine.MatchString("lab "+strings.Join(args, " ")) {
-		ts.Fatalf("usage: lab NAME [core] [alone] [suite=SUITE]")
+		ts.Fatalf("usage: lab NAME [core] [alone] [bmc] [suite=SUITE]")
 	}
 	s, began := stageOf(ts), time.Now()
 	if slices.Contains(args[1:], "core") {
 		s.limitTime(coreLimit)
 	}
 	s.Lab.ForgetAuthorities()
-	ts.Check(s.bringUpLab(s.ctx, args[0], cmp.Or(s.trial.script.suite, s.Suite)))
+	ts.Check(s.bringUpLab(s.ctx, args[0], lab.Options{Suite: cmp.Or(s.trial.script.suite, s.Suite), BMC: s.trial.script.bmc}))
 	s.began = time.Now()
 	s.trial.hosts += s.began.Sub(began)
 	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))

@@ -21,7 +21,13 @@ const (
 	Inventory  = "inventory.hcl"
 	KnownHosts = "known_hosts"
 	Identity   = "id_ed25519"
+	// BMCAuthority and BMCPassword are there if the lab serves Redfish.
+	BMCAuthority = "bmc-ca.pem"
+	BMCPassword  = "bmc-password"
 )
+
+// BMC is the Redfish service of a lab, which has a system for each host.
+type BMC struct{ Address, User string }
 
 const head = `# Written by holdfast-lab; "holdfast-lab up" overwrites it.
 site "lab" {
@@ -58,27 +64,39 @@ pool "%s" {
     commit = var.commit
     remote = "%s"
   }
-}
+%s}
+`
+
+const poolBMC = `  bmc {
+    address       = "%s"
+    ca            = "%s"
+    user          = "%s"
+    password_file = "%s"
+  }
 `
 
 // RenderInventory returns the inventory of a lab. The hosts follow a branch, and run a commit of
-// it.
-func RenderInventory(s spec.Spec, ref, commit string) []byte {
+// it. bmc is nil if they have no management controllers.
+func RenderInventory(s spec.Spec, ref, commit string, bmc *BMC) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, head, KnownHosts, Identity, commit)
 	for _, c := range s.Clusters {
 		fmt.Fprintf(&b, cluster, c.Name)
 	}
 	for _, p := range s.Pools() {
-		fmt.Fprintf(&b, pool, p, ref, image.Remote)
+		controllers := ""
+		if bmc != nil {
+			controllers = fmt.Sprintf(poolBMC, bmc.Address, BMCAuthority, bmc.User, BMCPassword)
+		}
+		fmt.Fprintf(&b, pool, p, ref, image.Remote, controllers)
 	}
 	for _, h := range s.Hosts {
-		b.WriteString(renderHost(h))
+		b.WriteString(renderHost(h, bmc))
 	}
 	return []byte(b.String())
 }
 
-func renderHost(h spec.Host) string {
+func renderHost(h spec.Host, bmc *BMC) string {
 	attributes := [][2]string{{"address", h.Address()}, {"pool", h.Pool}, {"etcd_cluster", h.Cluster}, {"zone", h.Zone}}
 	width := len("address")
 	if h.Cluster != "" {
@@ -90,6 +108,9 @@ func renderHost(h spec.Host) string {
 		if a[1] != "" {
 			fmt.Fprintf(&b, "  %-*s = %q\n", width, a[0], a[1])
 		}
+	}
+	if bmc != nil {
+		fmt.Fprintf(&b, "  bmc {\n    system = %q\n  }\n", h.Name)
 	}
 	b.WriteString("}\n")
 	return b.String()

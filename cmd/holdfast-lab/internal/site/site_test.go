@@ -15,7 +15,13 @@ func TestInventoryDescribesTheSameHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := RenderInventory(want, "lab/trixie/x86_64", strings.Repeat("a", 64))
+	for _, bmc := range []*BMC{nil, {Address: "10.77.0.1:8443", User: "holdfast"}} {
+		checkInventory(t, want, RenderInventory(want, "lab/trixie/x86_64", strings.Repeat("a", 64), bmc))
+	}
+}
+
+func checkInventory(t *testing.T, want spec.Spec, raw []byte) {
+	t.Helper()
 	if _, diags := hclsyntax.ParseConfig(raw, "inventory.hcl", hcl.InitialPos); diags.HasErrors() {
 		t.Fatal(diags)
 	}
