@@ -19,7 +19,7 @@ type Inventory struct {
 	Mirror *Mirror `json:"mirror,omitempty"` // content that hosts fetch from the bastion
 
 	Kubernetes []KubernetesCluster `json:"kubernetes,omitempty"` // Kubernetes clusters whose nodes are hosts of the site
-	OnEnd      *OnEnd              `json:"on_end,omitempty"`     // command that tells people about the end of each apply
+	OnEnd      *OnEnd              `json:"on_end,omitempty"`     // command that tells people about the end of each run that changes hosts or members of etcd
 }
 
 // OnEnd is a command on the bastion that gets the end of a run.

@@ -213,7 +213,11 @@ func (c memberChange) journalMembers(s *site, run *change.Run, apply func(contex
 	c.gently(true)
 	err = apply(c.soft)
 	end := membersEnd(err, c.soft.Err() != nil)
-	if emitErr := events.emitEvent(event.Event{Type: event.RunEnded, Cluster: run.Cluster.Name, End: &end}); emitErr != nil {
+	emitErr := events.emitEvent(event.Event{Type: event.RunEnded, Cluster: run.Cluster.Name, End: &end})
+	if events.ended != nil {
+		endTeller{&c.console, s}.tellEnd(c.hard, *events.ended)
+	}
+	if emitErr != nil {
 		return failWith(engine.ExitFailed, errors.Join(err, emitErr))
 	}
 	return exitWith(end.Exit)

@@ -31,6 +31,7 @@ type membersEvents struct {
 	run     string
 	seq     int
 	hide    func(event.Event) event.Event
+	ended   *event.Event // the end of the run, as the journal has it; nil: it lacks it
 }
 
 func (c memberChange) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
@@ -48,6 +49,9 @@ func (m *membersEvents) emitEvent(e event.Event) error {
 	e = m.hide(e)
 	if err := m.journal.Emit(e); err != nil {
 		return err
+	}
+	if e.Type == event.RunEnded {
+		m.ended = &e
 	}
 	return m.view.Emit(e)
 }
