@@ -45,6 +45,7 @@ type enacted struct {
 	later    time.Duration
 	best     bool // option --best-effort
 	over     bool // the run may begin another OS over an unfinished roll-out
+	full     bool // option --full-reboot
 	plays    []engine.Play
 	troubles []incident
 }
@@ -92,6 +93,8 @@ func newHistory(seed uint64) history {
 	dice{rand.New(rand.NewPCG(seed, 18))}.addSurvivors(&h)
 	dice{rand.New(rand.NewPCG(seed, 19))}.addKexecs(&h)
 	dice{rand.New(rand.NewPCG(seed, 20))}.addRequiredKinds(&h)
+	dice{rand.New(rand.NewPCG(seed, 21))}.addFullReboots(&h)
+	dice{rand.New(rand.NewPCG(seed, 22))}.addReboots(&h)
 	return h
 }
 
@@ -221,7 +224,7 @@ func (h history) String() string {
 	for i, a := range h.acts {
 		fmt.Fprintf(&s, "act %d by %d, paused %v, then %s\n", i, a.by, a.paused, a.pause)
 		for _, r := range a.runs {
-			fmt.Fprintf(&s, "  run later %s, best effort %v, over incomplete %v: %v\n", r.later, r.best, r.over, r.troubles)
+			fmt.Fprintf(&s, "  run later %s, best effort %v, over incomplete %v, full reboots %v: %v\n", r.later, r.best, r.over, r.full, r.troubles)
 			for _, p := range r.plays {
 				fmt.Fprintf(&s, "    %s\n", playText(p))
 			}
@@ -259,6 +262,7 @@ func (h history) smallerHistories() []history {
 		add(func(x *history) { x.acts[i].paused = nil })
 		for r := range h.acts[i].runs {
 			add(func(x *history) { x.acts[i].runs[r].best = false })
+			add(func(x *history) { x.acts[i].runs[r].full = false })
 			add(func(x *history) { x.acts[i].runs[r].plays = nil })
 			for n := range h.acts[i].runs[r].plays {
 				add(func(x *history) {

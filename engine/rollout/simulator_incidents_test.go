@@ -47,8 +47,12 @@ func hostIncidents() map[string]func(*simulator.Site, *simulator.Host) {
 		"cut acted":    change(func(t *simulator.Traits) { t.CutsPower = "acted" }),
 		"cut recorded": change(func(t *simulator.Traits) { t.CutsPower = "recorded" }),
 		"unclear":      change(func(t *simulator.Traits) { t.Unclear = "two deployments are booted" }),
+		personReboots:  func(_ *simulator.Site, h *simulator.Host) { h.SoftReboot() },
 	}
 }
+
+// personReboots is the kind of an incident that happens only to hosts whose members survive soft reboots.
+const personReboots = "soft reboot"
 
 // takesHold reports whether somebody takes a hold in an incident of that kind.
 func takesHold(kind string) bool { return kind == "other run" || kind == "maintenance" }
@@ -66,11 +70,13 @@ func runIncidents() []string {
 	return []string{"killed", "Ctrl-C", "Ctrl-C twice", "journal full", "gate shut", "gate late"}
 }
 
-// incidentKinds returns all kinds, sorted.
+// incidentKinds returns the kinds that can happen to any host, sorted.
 func incidentKinds() []string {
 	var all []string
 	for k := range hostIncidents() {
-		all = append(all, k)
+		if k != personReboots {
+			all = append(all, k)
+		}
 	}
 	for k := range callFaults() {
 		all = append(all, k)

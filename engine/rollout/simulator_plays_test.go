@@ -85,7 +85,7 @@ func (h history) simulatedRuns(site *simulator.Site, i int) []*simulatedRun {
 	for n, e := range h.acts[i].runs {
 		d := newSimulatedRun(site, fmt.Sprintf("run-%d%c", i+1, 'a'+n), e.troubles)
 		d.best, d.sabotage = e.best, h.sabotage
-		d.asked = laws.Asked{Over: e.over, Plays: e.plays}
+		d.asked = laws.Asked{Over: e.over, Full: e.full, Plays: e.plays}
 		for _, before := range h.acts[:i+1] {
 			for _, r := range before.runs {
 				d.excused = d.excused || len(r.troubles) > 0 || len(before.runs) > 1

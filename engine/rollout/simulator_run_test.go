@@ -69,7 +69,7 @@ func (d *simulatedRun) applyRun(p *earlierRuns) {
 	r.Forks, r.Interval, r.Soft, r.BestEffort = 1, pollInterval, d.soft, d.best
 	p.configureRun(r)
 	d.asked.Retry = r.Retry
-	r.OverIncomplete = d.asked.Over
+	r.OverIncomplete, r.FullReboot = d.asked.Over, d.asked.Full
 	for _, play := range d.asked.Plays {
 		r.Plays = append(r.Plays, simulator.NewPlay(play))
 	}

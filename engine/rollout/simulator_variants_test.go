@@ -144,6 +144,37 @@ func (d dice) addRequiredKinds(h *history) {
 	}
 }
 
+// addFullReboots draws the runs that reboot hosts only in full, in histories in which some host can do otherwise.
+func (d dice) addFullReboots(h *history) {
+	if len(h.soft) == 0 && len(h.kexecs) == 0 {
+		return
+	}
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			h.acts[i].runs[n].full = d.oneIn(6)
+		}
+	}
+}
+
+// addReboots draws the runs during which a person soft reboots a host whose member runs on, and in half of these histories
+// the OS of each act: a member can be left behind only by a second one.
+func (d dice) addReboots(h *history) {
+	if len(h.survives) == 0 {
+		return
+	}
+	if h.os == nil && slices.ContainsFunc(h.inv.Pools, func(p engine.Pool) bool { return p.OS != nil }) && d.oneIn(2) {
+		d.addTargets(h)
+	}
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			if run := &h.acts[i].runs[n]; d.oneIn(3) {
+				host := anyOf(d, h.survives...)
+				run.troubles = append(run.troubles, incident{kind: personReboots, host: host, on: anyOf(d, host, ""), at: d.IntN(20)})
+			}
+		}
+	}
+}
+
 // newMoment returns a duration of at most 40 seconds, never the same nanosecond
 // as a call.
 func (d dice) newMoment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }

@@ -86,8 +86,11 @@ func softOrderHosts(h rollout.Hosts) rollout.Hosts {
 	}}
 }
 
-// blindToSurvivors makes a run neither see that a member runs from another deployment, nor restart it.
-func blindToSurvivors(_ *simulator.Site, r *rollout.Run) {
+// blindToSurvivors makes a run neither see that a member runs from another deployment, nor restart it, and hosts, too.
+func blindToSurvivors(site *simulator.Site, r *rollout.Run) {
+	for _, h := range site.Hosts() {
+		h.Change(func(t *simulator.Traits) { t.Lax = true })
+	}
 	r.Modules = slices.Clone(r.Modules)
 	r.Modules[0].Observer = blindObserver{r.Modules[0].Observer}
 	r.Hosts = alteredHosts{r.Hosts, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
@@ -208,7 +211,8 @@ func TestSimulatorBites(t *testing.T) {
 			r.Sink = lossySink{r.Sink, []event.Type{event.Warned}}
 		}, "a soft reboot was ordered, and nothing tells", 36},
 		"full in place of kexec": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.Warned}} }, "a kexec reboot was ordered, and nothing tells", 156},
-		"members that run on":    {blindToSurvivors, "while its etcd member runs from", 236},
+		"members that run on":    {blindToSurvivors, "while its etcd member runs from", 184},
+		"full reboots of a run":  {func(_ *simulator.Site, r *rollout.Run) { r.FullReboot = false }, "and the run has the option --full-reboot", 31},
 		"hold in a write":        {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 14},
 		"hold in a staging":      {stagesOn, "arrives on the disk", 443},
 

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report/summary"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
+	"holdfast/engine/simulator/laws"
 )
 
 // survivorSite is a site of members that run on during soft reboots.
@@ -136,4 +138,44 @@ func TestSurvivorLawBites(t *testing.T) {
 			t.Errorf("the law has not noticed it: %v", err)
 		}
 	})
+}
+
+// TestHostsCheckSurvivors: a person soft reboots a host into its previous OS right before a run stages another one. The host
+// refuses the staging, because its member would lose its files; the next run restarts the member first. Without the check of
+// the host, the run breaks the law.
+func TestHostsCheckSurvivors(t *testing.T) {
+	for _, lax := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			site := survivorSite(3)
+			first, second, third := site.Bastion("run-1"), site.Bastion("run-2"), site.Bastion("run-3")
+			failOnErrors(t, checkEnd(applyRun(first, runSerially), engine.ExitOK), checkLaws(site))
+			host, done := site.Host("etcd-1"), false
+			host.Change(func(t *simulator.Traits) { t.Lax = lax })
+			second.Fault = func(c simulator.Call) simulator.Fault {
+				if c.Host == host.Name && c.Verb == "stage" && !done {
+					done = true
+					host.SoftReboot()
+					time.Sleep(10 * time.Minute)
+				}
+				return simulator.NoFault
+			}
+			site.Inventory.Pools[0].OS = &engine.OS{Driver: "ostree", Commit: simulator.V3}
+			end := applyRun(second, runSerially, successorOf(first))
+			if err := checkLaws(site); lax {
+				if err == nil || !strings.Contains(err.Error(), "etcd-1 is staged while its etcd member runs from v2, not from v1") {
+					t.Errorf("the law has not noticed it: %v", err)
+				}
+				return
+			}
+			refused := slices.ContainsFunc(second.Events(), func(e event.Event) bool {
+				return e.Host == host.Name && e.Failure != nil && strings.Contains(e.Failure.Cause, "runs from another deployment than the host")
+			})
+			if !done || !refused || end.Exit == engine.ExitOK {
+				t.Errorf("exit %d, refused %v\n%s", end.Exit, refused, strings.Join(site.Log(), "\n"))
+			}
+			third.Asked = &laws.Asked{Over: true} // etcd-1 runs another OS than the last roll-out brought
+			end = applyRun(third, runSerially, successorOf(first, second), func(r *rollout.Run) { r.OverIncomplete = true })
+			failOnErrors(t, checkEnd(end, engine.ExitOK), checkLaws(site))
+		})
+	}
 }

@@ -30,6 +30,7 @@ type Traits struct {
 	SoftKind   bool          // the host can soft reboot
 	Survives   bool          // the host can soft reboot, and its etcd member runs on meanwhile
 	KexecKind  bool          // the host can kexec
+	Lax        bool          // the host does not check which OS its member runs from
 	Unprepared bool          // the host cannot prepare a soft reboot or a kexec, and reboots in full instead if it may
 	Stubborn   bool          // the host refuses to reboot
 	Failing    []string      // units that have failed after a reboot

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
+	"holdfast/engine/simulator/laws"
 )
 
 // The operations below are for tests. They change hosts without holdfast.
@@ -49,6 +50,22 @@ func (h *Host) Boot(digest string) {
 		h.downBy, h.runsOn = engine.FullReboot, false
 		h.comeUp(now)
 		h.since = now.Add(-h.traits.Settle)
+	})
+}
+
+// SoftReboot soft reboots a host that can do this into its previous OS, or into the running one if it has no other with its
+// kernel, as a person can do. A member that survives soft reboots runs on.
+func (h *Host) SoftReboot() {
+	h.site.withLock(func(now time.Time) {
+		if !h.up || !h.goes.IsZero() || h.next != "" || !h.traits.canSoftReboot() {
+			return
+		}
+		h.site.addToLog("somebody soft reboots %s", h.Name)
+		h.goes, h.goesBy = now, engine.SoftReboot
+		h.goDown(now)
+		if h.previous != "" && laws.SameKernel(h.previous, h.booted) {
+			h.booted, h.previous, h.bootedAt = h.previous, h.booted, now
+		}
 	})
 }
 

@@ -113,6 +113,8 @@ func (h *Host) orderRollback(o rebootOrder, bad, good string) rollout.Reply {
 		return changed("the host runs " + h.booted + ", which is not " + bad)
 	case h.previous != good:
 		return rollout.Reply{Code: hostscript.ScriptCannot, Stderr: "rollback: the host has not got " + good + " any more; nothing was done\n"}
+	case h.keepsOldProcess() && h.memberOS != h.previous: // a rollback keeps the deployments that are listed
+		return oldProcess
 	}
 	if !slices.Contains(h.memory.rejected, bad) {
 		h.memory.rejected = append(h.memory.rejected, bad)

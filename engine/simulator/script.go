@@ -161,6 +161,8 @@ func (h *Host) startStaging(b *Bastion, digest string, holders []string, now tim
 	case h.staged == digest:
 		h.locked = true
 		return rollout.Reply{}
+	case h.keepsOldProcess():
+		return oldProcess
 	}
 	b.law().CheckStage(&h.law)
 	h.stager = b
@@ -170,6 +172,14 @@ func (h *Host) startStaging(b *Bastion, digest string, holders []string, now tim
 	}
 	return rollout.Reply{}
 }
+
+// keepsOldProcess reports whether the host sees that its member, which has survived a soft reboot, runs from another OS.
+func (h *Host) keepsOldProcess() bool {
+	return h.traits.Survives && !h.traits.Lax && h.etcd && h.memberOS != h.booted
+}
+
+// oldProcess is the refusal of a host to remove the OS that its member runs from.
+var oldProcess = rollout.Reply{Code: hostscript.ScriptOldProcess, Stderr: "etcd.service (process 160) runs from another deployment than the host, which may go now; nothing was done\n"}
 
 // rebootOrder is the run that orders a host to reboot, the kind of reboot, whether the
 // host may reboot in full if it cannot soft reboot, and the time of the order.
@@ -191,6 +201,8 @@ func (h *Host) orderReboot(o rebootOrder, digest, boot string) rollout.Reply {
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "reboot: the staged OS would be booted\n"}
 	case digest != plain && (h.staged != digest || !h.locked):
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "finalize: nothing is staged\n"}
+	case digest != plain && h.keepsOldProcess():
+		return oldProcess
 	case h.traits.Stubborn:
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}

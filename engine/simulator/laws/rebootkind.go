@@ -31,8 +31,8 @@ type orderedReboot struct {
 }
 
 // checkRebootKind checks that a reboot has the kind of its journaled step, and no greater
-// one than in the plan, that the pool of the host allows this kind, that the host is
-// capable of it, and that no host soft reboots into another kernel.
+// one than in the plan, that the options of the run and the pool of the host allow this
+// kind, that the host is capable of it, and that no host soft reboots into another kernel.
 func (r *Run) checkRebootKind(h *Host, o RebootOrder) {
 	h.reboot = orderedReboot{by: r, kind: o.Kind}
 	if begun := r.begun[h.Name]; begun.reboot != o.Kind && (o.Kind != engine.FullReboot || begun.reboot != "") {
@@ -40,6 +40,9 @@ func (r *Run) checkRebootKind(h *Host, o RebootOrder) {
 	}
 	if planned := r.reports.reboots[h.Name]; planned != nil && !planned.Provisional && h.Setting.Failed == "" && o.Kind.Exceeds(planned.Kind) {
 		r.reportViolation("a %s reboot of %s is ordered, and the plan has the kind %s", o.Kind, h.Name, planned.Kind)
+	}
+	if r.asked.Full && o.Kind != engine.FullReboot {
+		r.reportViolation("a %s reboot of %s is ordered, and the run has the option --full-reboot", o.Kind, h.Name)
 	}
 	allowed := r.observer.poolOf(h).Reboot
 	switch o.Kind {
@@ -61,7 +64,7 @@ func (r *Run) checkRebootKind(h *Host, o RebootOrder) {
 		}
 	case engine.FullReboot:
 	}
-	if allowed.Soft == engine.RequireSoft && (o.Kind != engine.SoftReboot || o.MayFallBack) {
+	if allowed.Soft == engine.RequireSoft && !r.asked.Full && (o.Kind != engine.SoftReboot || o.MayFallBack) {
 		r.reportViolation("%s reboots in full, or may do so, and its pool requires soft reboots", h.Name)
 	}
 }

@@ -35,6 +35,7 @@ type begunStep struct {
 // Asked has the options of a run on which laws depend.
 type Asked struct {
 	Over  bool          // another OS may follow an unfinished roll-out
+	Full  bool          // each reboot is a full one
 	Retry []string      // hosts that failed in the previous run
 	Plays []engine.Play // plays whose Hosts are lists of pools, separated by commas
 
