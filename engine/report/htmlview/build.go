@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/report"
 	"holdfast/engine/report/membersview"
+	"holdfast/engine/report/planview"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
@@ -88,6 +89,9 @@ func (v *View) listFacts(j Journal) []fact {
 		facts = append(facts, fact{"Last event", fullTime(v.last)})
 	}
 	facts = append(facts, fact{"Took", termtext.FormatDuration(engine.Duration(v.last.Sub(v.began)))})
+	if v.forecast != nil {
+		facts = append(facts, fact{"Forecast", strings.Join(planview.ForecastLines(*v.forecast), " ")})
+	}
 	if len(v.start.Adopting) > 0 {
 		facts = append(facts, fact{"Continues", strings.Join(v.start.Adopting, ", ")})
 	}

@@ -184,3 +184,20 @@ func TestWorkOnHolds(t *testing.T) {
 		}
 	}
 }
+
+// TestForecastIsInTheHead checks that the page has the forecast of the first plan, beside how long the run took.
+func TestForecastIsInTheHead(t *testing.T) {
+	events := reporttest.ExampleRun()
+	for i, e := range events {
+		if e.Plan != nil {
+			p := *e.Plan
+			p.Forecast = &engine.Forecast{Known: true, Takes: engine.Duration(42 * time.Minute), Ends: reporttest.Began.Add(42 * time.Minute), Batches: []engine.BatchForecast{{Begins: reporttest.Began, MissesWindow: true}}}
+			events[i].Plan = &p
+			break
+		}
+	}
+	want := "<dt>Forecast</dt><dd>42m, until Sat 2026-11-21 08:42 UTC, if it takes as long as in earlier runs. Batch 1 does not fit into the maintenance window; no window is long enough.</dd>"
+	if text := writePage(t, events, htmlview.Journal{}); !strings.Contains(text, want) {
+		t.Errorf("no %s", want)
+	}
+}

@@ -1,6 +1,7 @@
 package htmlview
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ type View struct {
 	end         *event.RunEnd
 	began, last time.Time
 	plans       []plannedPlay
+	forecast    *engine.Forecast     // of the first plan that has one
 	steps       map[string]engine.Op // operations of the planned steps that only wait, by name
 	hosts       map[string]*hostTimeline
 	batches     []*batch
@@ -112,6 +114,7 @@ func (v *View) addUnknown(t event.Type) {
 }
 
 func (v *View) addPlan(p engine.Plan) {
+	v.forecast = cmp.Or(v.forecast, p.Forecast)
 	v.plans = append(v.plans, plannedPlay{
 		play: p.Play, groups: planview.GroupHosts(p), excluded: p.Excluded, drift: p.Drift, refusals: p.Refusals, unfinished: p.Unfinished,
 	})

@@ -140,6 +140,41 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
+// TestForecastFollowsTheRun checks that the live status tells when the run will end, and that a batch that begins late moves the end.
+func TestForecastFollowsTheRun(t *testing.T) {
+	began := reporttest.Began
+	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
+	p := engine.Plan{Hosts: []engine.HostPlan{reporttest.OSPlan("w-0", "w", "", "")}, Forecast: &engine.Forecast{
+		Known: true, Ends: at(30), Batches: []engine.BatchForecast{{Begins: at(10), Ends: at(20)}, {Begins: at(20), Ends: at(30)}},
+	}}
+	events := []event.Event{
+		{Type: event.Planned, Plan: &p, Time: began},
+		{Type: event.StageStarted, Time: at(3)},
+		{Type: event.BatchStarted, Batch: 1, Time: at(15)},
+		{Type: event.BatchStarted, Batch: 2, Time: at(19)},
+		{Type: event.BatchStarted, Batch: 7, Time: at(40)}, // not in the forecast
+	}
+	for n, want := range []string{"until 08:30 UTC, 27m0s left", "until 08:33 UTC, 30m0s left", "until 08:35 UTC, 32m0s left", "until 08:29 UTC, 26m0s left", "until 08:29 UTC, 26m0s left"} {
+		if text := renderStatus(events[:n+1], 80, 24, at(3)); !strings.Contains(text, "forecast: "+want) {
+			t.Errorf("after %d events, no %q in\n%s", n+1, want, text)
+		}
+	}
+	if text := renderStatus(events, 80, 24, at(60)); !strings.Contains(text, "forecast: later than in earlier runs") {
+		t.Error(text)
+	}
+	if text := renderStatus(events, 80, 9, at(3)); strings.Contains(text, "forecast") {
+		t.Errorf("a low terminal has no room for\n%s", text)
+	}
+	p.Forecast.Known = false
+	if text := renderStatus(events, 80, 24, at(3)); strings.Contains(text, "forecast") {
+		t.Errorf("nothing is known, but\n%s", text)
+	}
+	late := engine.Plan{Hosts: p.Hosts, Forecast: &engine.Forecast{Known: true, Ends: at(60 * 30)}}
+	if text := renderStatus([]event.Event{{Type: event.Planned, Plan: &late, Time: began}}, 80, 24, began); !strings.Contains(text, "forecast: until Sun 2026-11-22 14:00 UTC") {
+		t.Error(text)
+	}
+}
+
 // TestLiveStatusOfPlays checks that the live status counts the hosts of the
 // current play.
 func TestLiveStatusOfPlays(t *testing.T) {

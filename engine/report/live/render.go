@@ -22,6 +22,8 @@ type Size struct{ Width, Height int }
 const (
 	mostActive = 8 // number of lines about active steps
 	mostPools  = 6 // number of pools with a line each; a larger number is summed up in one line
+
+	fewestForForecast = 10 // lines of a terminal that has room for the forecast
 )
 
 // Render renders the status for a terminal. It leaves one line free for the output that scrolls above.
@@ -40,6 +42,9 @@ func (b *Status) Render(on Size, now time.Time) string {
 			continue
 		}
 		lines = append(lines, b.clusterLine(name, *b.clusters[name], on.Width, now))
+	}
+	if text := b.forecast.line(now); text != "" && (on.Height == 0 || on.Height >= fewestForForecast) {
+		lines = append(lines, b.style.Faint(text))
 	}
 	most := mostActive
 	if on.Height > 0 {

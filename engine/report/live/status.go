@@ -18,6 +18,7 @@ type Status struct {
 	active   map[string]activeStep
 	held     map[string]bool // hosts that are held, or are about to be held
 	clusters voters.Watches
+	forecast endForecast
 	style    termtext.Style
 }
 
@@ -43,6 +44,7 @@ func NewStatus(style termtext.Style) *Status {
 // AddEvent updates the status with an event.
 func (b *Status) AddEvent(e event.Event) {
 	plan := e.Plan
+	b.forecast.addEvent(e)
 	e.Plan = nil // setPlan takes only names of it
 	e = termtext.Safe(e)
 	b.clusters.AddEvent(e)

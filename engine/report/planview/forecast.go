@@ -11,39 +11,41 @@ import (
 // forecastTime is the format of a moment of a forecast, which may be days ahead.
 const forecastTime = "Mon 2006-01-02 15:04 MST"
 
-// forecastText tells how long the work takes, and which batches the run does not
-// come to.
 func forecastText(f *engine.Forecast) string {
-	switch {
-	case f == nil:
+	if f == nil {
 		return ""
-	case !f.Known:
-		return fmt.Sprintf("Forecast: none, because this bastion has not recorded yet how long %s %s.\n",
-			strings.Join(foldSome(f.Without), ", "), takes(len(f.Without)))
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Forecast: %s, until %s", formatMinutes(f.Takes), f.Ends.UTC().Format(forecastTime))
+	return "Forecast: " + strings.Join(ForecastLines(*f), "\n  ") + "\n"
+}
+
+// ForecastLines tells how long the work takes, and which batches the run does not
+// come to.
+func ForecastLines(f engine.Forecast) []string {
+	if !f.Known {
+		return []string{fmt.Sprintf("none, because this bastion has not recorded yet how long %s %s.", strings.Join(foldSome(f.Without), ", "), takes(len(f.Without)))}
+	}
+	first := fmt.Sprintf("%s, until %s", formatMinutes(f.Takes), f.Ends.UTC().Format(forecastTime))
 	if f.Staging > 0 && len(f.Batches) > 0 {
-		fmt.Fprintf(&b, " (staging: %s)", formatMinutes(f.Staging))
+		first += fmt.Sprintf(" (staging: %s)", formatMinutes(f.Staging))
 	}
-	b.WriteString(", if it takes as long as in earlier runs.\n")
+	lines := []string{first + ", if it takes as long as in earlier runs."}
 	for i := 0; i < len(f.Batches); {
 		end := i + 1
 		for end < len(f.Batches) && f.Batches[end].MissesWindow == f.Batches[i].MissesWindow && f.Batches[end].Opens.Equal(f.Batches[i].Opens) {
 			end++
 		}
 		if f.Batches[i].MissesWindow {
-			writeMissed(&b, i+1, end, f.Batches[i])
+			lines = append(lines, missedText(i+1, end, f.Batches[i]))
 		}
 		i = end
 	}
 	if len(f.Without) > 0 {
-		fmt.Fprintf(&b, "  The times of other hosts of the pool count for %s.\n", strings.Join(foldSome(f.Without), ", "))
+		lines = append(lines, fmt.Sprintf("The times of other hosts of the pool count for %s.", strings.Join(foldSome(f.Without), ", ")))
 	}
-	return b.String()
+	return lines
 }
 
-func writeMissed(b *strings.Builder, first, last int, batch engine.BatchForecast) {
+func missedText(first, last int, batch engine.BatchForecast) string {
 	which := fmt.Sprintf("Batches %d to %d do not", first, last)
 	if first == last {
 		which = fmt.Sprintf("Batch %d does not", first)
@@ -52,7 +54,7 @@ func writeMissed(b *strings.Builder, first, last int, batch engine.BatchForecast
 	if !batch.Opens.IsZero() {
 		opens = "it opens again on " + batch.Opens.UTC().Format(forecastTime)
 	}
-	fmt.Fprintf(b, "  %s fit into the maintenance window; %s.\n", which, opens)
+	return fmt.Sprintf("%s fit into the maintenance window; %s.", which, opens)
 }
 
 func takes(hosts int) string {
