@@ -55,7 +55,8 @@ func TestDraftHasTheHosts(t *testing.T) {
 func drawHost(t *rapid.T) draft.Host {
 	id := rapid.SampledFrom([]string{"%d", "%02d", "%03d"}).Draw(t, "format")
 	id = fmt.Sprintf(id, rapid.IntRange(0, 120).Draw(t, "id"))
-	name := rapid.SampledFrom([]string{"w-", "w-a-", "gpu", "x.y"}).Draw(t, "prefix") + id
+	name := rapid.SampledFrom([]string{"w-%s", "w-a-%s", "gpu%s", "x.y%s", "x.y-%s", "www%s.example.com", "w-%s.example.com", "r1-n%sb.fra2.example", "%s.example"}).Draw(t, "name")
+	name = fmt.Sprintf(name, id)
 	return draft.Host{
 		Name:    name,
 		Address: fmt.Sprintf(rapid.SampledFrom([]string{"%[1]s", "10.0.0.%[3]d", "%[2]s.w-%[2]s.example", "1%[2]s.example", "fd00::%[3]d"}).Draw(t, "address"), name, id, rapid.IntRange(0, 255).Draw(t, "byte")),
@@ -99,11 +100,21 @@ func TestFoldsRanges(t *testing.T) {
 		add(fmt.Sprintf("db-%d", i), fmt.Sprintf("10.0.0.%d", i))
 	}
 	add("db-12", "10.0.9.9")
+	for i := 1; i <= 50; i++ {
+		name := fmt.Sprintf("www%02d.example.com", i)
+		add(name, name)
+	}
+	for _, name := range []string{"rack1-n3.fra2.example", "rack1-n4.fra2.example", "rack2-n4.fra2.example"} {
+		add(name, name)
+	}
 	d, err := draft.Make(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
+		"hosts \"www\" {\n  range   = \"01-50\"\n  name    = \"www${id}.example.com\"\n  address = \"www${id}.example.com\"\n",
+		"hosts \"rack1-n\" {\n  range   = \"3-4\"\n  name    = \"rack1-n${id}.fra2.example\"\n  address = \"rack1-n${id}.fra2.example\"\n",
+		"host \"rack2-n4.fra2.example\" {\n",
 		"hosts \"worker\" {\n  range   = \"01-12,14-48\"\n  address = \"worker-${id}.example\"\n",
 		"hosts \"db\" {\n  range   = \"8-11\"\n  address = \"10.0.0.${id}\"\n",
 		"host \"db-12\" {\n  address = \"10.0.9.9\"\n",

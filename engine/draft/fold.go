@@ -15,6 +15,7 @@ import (
 type block struct {
 	host    Host // the first host
 	ids     string
+	name    nameParts
 	address template
 	first   int // position of the first host in its pool
 }
@@ -23,19 +24,46 @@ type block struct {
 // is before without a number.
 type template []string // the texts between the numbers
 
-var numberedName = regexp.MustCompile(`^(.+)-([0-9]{1,9})$`)
+// nameParts are the texts around the number in the name of a host.
+type nameParts struct{ before, after string }
 
-// numbered is a host whose name is PREFIX-NUMBER.
+// numberedName matches PREFIX-NUMBER, and numberedLabel the first part of a domain name with its last number.
+var (
+	numberedName  = regexp.MustCompile(`^(.+-)([0-9]{1,9})()$`)
+	numberedLabel = regexp.MustCompile(`^([^.]*[^.0-9])([0-9]{1,9})([^.0-9]*(?:\..*)?)$`)
+)
+
+// splitName returns the number in a name, and the texts around it. It returns "" without a number.
+func splitName(name string) (parts nameParts, id string) {
+	for _, rule := range []*regexp.Regexp{numberedName, numberedLabel} {
+		if m := rule.FindStringSubmatch(name); m != nil {
+			return nameParts{m[1], m[3]}, m[2]
+		}
+	}
+	return nameParts{}, ""
+}
+
+// label returns the label of a hosts block, and the argument name, which is "" if the names are LABEL-NUMBER.
+func (p nameParts) label() (label, name string) {
+	if before, dashed := strings.CutSuffix(p.before, "-"); dashed && p.after == "" {
+		return before, ""
+	}
+	return strings.TrimRight(p.before, ".-"), p.before + "${id}" + p.after
+}
+
+// numbered is a host with a number in its name.
 type numbered struct {
 	host  Host
+	name  nameParts
 	id    string
 	index int
 }
 
 // foldKey is equal for hosts that may share a hosts block.
 type foldKey struct {
-	prefix, others string
-	connection     Connection
+	name       nameParts
+	others     string
+	connection Connection
 }
 
 // foldHosts folds hosts that differ only in their number. The address of each
@@ -44,12 +72,12 @@ func foldHosts(hosts []Host) []block {
 	var series textutil.Groups[foldKey, numbered]
 	var blocks []block
 	for i, h := range hosts {
-		m := numberedName.FindStringSubmatch(h.Name)
-		if m == nil {
+		name, id := splitName(h.Name)
+		if id == "" {
 			blocks = append(blocks, block{host: h, first: i})
 			continue
 		}
-		series.Add(foldKey{m[1], strings.Join(h.Others, ", "), h.Connection}, numbered{h, m[2], i})
+		series.Add(foldKey{name, strings.Join(h.Others, ", "), h.Connection}, numbered{h, name, id, i})
 	}
 	for _, members := range series.All() {
 		blocks = append(blocks, foldSeries(members)...)
@@ -83,7 +111,7 @@ func foldSeries(members []numbered) []block {
 		for _, m := range list {
 			taken[m.index] = true
 		}
-		blocks = append(blocks, block{host: list[0].host, ids: formatRange(list), address: strings.Split(key, "\x00"), first: list[0].index})
+		blocks = append(blocks, block{host: list[0].host, ids: formatRange(list), name: list[0].name, address: strings.Split(key, "\x00"), first: list[0].index})
 	}
 	for _, m := range members {
 		if !taken[m.index] {

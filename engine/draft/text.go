@@ -101,7 +101,12 @@ func writeBlock(b *strings.Builder, h block, pool string) {
 		for i, t := range h.address {
 			texts[i] = strings.TrimSuffix(strings.TrimPrefix(quote(t), `"`), `"`)
 		}
-		fmt.Fprintf(b, "hosts %s {\nrange = %s\naddress = \"%s\"\n", quote(numberedName.FindStringSubmatch(h.host.Name)[1]), quote(h.ids), strings.Join(texts, "${id}"))
+		label, name := h.name.label()
+		fmt.Fprintf(b, "hosts %s {\nrange = %s\n", quote(label), quote(h.ids))
+		if name != "" {
+			fmt.Fprintf(b, "name = \"%s\"\n", name) // names have no characters that need quotes
+		}
+		fmt.Fprintf(b, "address = \"%s\"\n", strings.Join(texts, "${id}"))
 	}
 	fmt.Fprintf(b, "pool = %s\n", quote(pool))
 	writeConnection(b, h.host.Connection, "")

@@ -36,13 +36,36 @@ func (b *builder) readHostRange(n *node) {
 		b.addError(n.args["range"].Expr.Range(), "range is not valid", err.Error())
 		return
 	}
+	names, before := rangeNames{scope: b.scope, node: n}, len(b.diags)
+	first := names.nameOf(ids[0])
+	if len(b.diags) > before {
+		return
+	}
+	if len(ids) > 1 && first == names.nameOf(ids[1]) {
+		b.addError(n.args["name"].Expr.Range(), "name is the same for all hosts of the range", `write ${id} into it, such as name = "www${id}.example.com"`)
+		return
+	}
 	for _, id := range ids {
 		before := len(b.diags)
-		b.readHost(n, n.label+"-"+id, id)
+		b.readHost(n, names.nameOf(id), id)
 		if len(b.diags) > before {
 			return // the other hosts of the range would have the same errors
 		}
 	}
+}
+
+// rangeNames names the hosts of a range.
+type rangeNames struct {
+	scope *scope
+	node  *node
+}
+
+// nameOf returns the name of the host with this number: its argument name, or else LABEL-NUMBER.
+func (r rangeNames) nameOf(id string) string {
+	if _, set := r.node.args["name"]; !set {
+		return r.node.label + "-" + id
+	}
+	return reader{scope: r.scope, node: r.node, id: id}.readText("name")
 }
 
 // expandRange returns the numbers of a range such as "01-48" or "1-3,7". It checks the number of hosts before it makes

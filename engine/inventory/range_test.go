@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"pgregory.net/rapid"
 )
@@ -37,4 +38,28 @@ func TestExpand(t *testing.T) {
 			t.Fatalf("%v: %v, %v; want %v", parts, got, err, want)
 		}
 	})
+}
+
+// TestNamesOfARange checks that name replaces LABEL-NUMBER, and that hosts and addresses keep their numbers.
+func TestNamesOfARange(t *testing.T) {
+	text := `site "s" {}
+pool "w" {}
+hosts "www" {
+  range   = "08-10"
+  name    = "www${id}.example.com"
+  address = "10.0.0.${id + 0}"
+  pool    = "w"
+}
+`
+	loaded, err := Load(Source{FS: fstest.MapFS{"a.hcl": {Data: []byte(text)}}, Paths: []string{"a.hcl"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range loaded.Inventory.Hosts {
+		got = append(got, h.Name+" "+h.Address)
+	}
+	if want := []string{"www08.example.com 10.0.0.8", "www09.example.com 10.0.0.9", "www10.example.com 10.0.0.10"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
 }

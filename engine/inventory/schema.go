@@ -133,7 +133,11 @@ func policyBlock(meaning string) block {
 }
 
 func rangeArgument() argument {
-	return argument{name: "range", kind: text, required: true, meaning: "numbers such as \"01-48\" or \"1-3,7\"; leading zeros are kept. Names are LABEL-NUMBER; ${id} is the number"}
+	return argument{name: "range", kind: text, required: true, meaning: "numbers such as \"01-48\" or \"1-3,7\"; leading zeros are kept. ${id} is the number"}
+}
+
+func rangeNameArgument() argument {
+	return argument{name: "name", kind: text, fallback: "LABEL-NUMBER", meaning: "the name of each host, such as \"www${id}.example.com\""}
 }
 
 func inventorySchema() block {
@@ -148,7 +152,7 @@ func inventorySchema() block {
 		{name: "locals", many: true, meaning: "Values with names, used as local.NAME. They may refer to variables and to each other, in any order and across files."},
 		etcdBlock(), kubernetesBlock(), poolBlock(),
 		{name: "host", label: "name", many: true, meaning: "One machine.", arguments: hostArguments(), blocks: hostBlocks()},
-		{name: "hosts", label: "prefix", many: true, meaning: "A range of machines.", arguments: append([]argument{rangeArgument()}, hostArguments()...), blocks: hostBlocks()},
+		{name: "hosts", label: "prefix", many: true, meaning: "A range of machines.", arguments: append([]argument{rangeArgument(), rangeNameArgument()}, hostArguments()...), blocks: hostBlocks()},
 		policyBlock("A rule for all pools, as `pool policy`. A pool's own rules come first, and replace rules here with the same path, glob or unit."),
 	}}
 }
