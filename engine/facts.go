@@ -11,45 +11,46 @@ import (
 
 // Facts is the observed state of one host at one moment.
 type Facts struct {
-	Host            string                `json:"host"`
-	Unreachable     string                `json:"unreachable,omitempty"` // why no other facts are known; "": the host was reached
-	BootID          resource.BootID       `json:"boot_id,omitempty"`
-	Clock           time.Time             `json:"clock"`                // time of the host's own clock
-	GatheredAt      time.Time             `json:"gathered_at,omitzero"` // time of the bastion's clock when the host reported Clock; zero: not known
-	Stopping        bool                  `json:"stopping,omitempty"`   // systemd is shutting the host down
-	Deployments     []Deployment          `json:"deployments,omitempty"`
-	FreeBytes       int64                 `json:"free_bytes,omitempty"` // free space where the OS is stored
-	Tool            string                `json:"tool,omitempty"`       // OS tool and its version
-	Features        []string              `json:"features,omitempty"`   // features of that tool, as its driver names them
-	Hold            *Hold                 `json:"hold,omitempty"`
-	HoldProblem     string                `json:"hold_problem,omitempty"`     // why the hold file cannot be read; such a host counts as held
-	LastHold        *LastHold             `json:"last_hold,omitempty"`        // of a host that was not reached: the maintenance hold with which this bastion last saw it
-	Unproven        *Hold                 `json:"unproven,omitempty"`         // hold of a run that a person ended before a run saw the host whole again
-	Failed          []string              `json:"failed,omitempty"`           // units in the state failed
-	Running         []string              `json:"running,omitempty"`          // enabled services that are running
-	Unsettled       []string              `json:"unsettled,omitempty"`        // services of a held host that have only just started, or that systemd has to start again
-	StageUnit       string                `json:"stage_unit,omitempty"`       // ActiveState of StageUnit; "": the unit is inactive or not loaded
-	FinalizeProblem string                `json:"finalize_problem,omitempty"` // why the last finalize failed, as the OS tool reports it
-	Problems        []string              `json:"problems,omitempty"`         // facts that could not be gathered, each with the reason
-	OSProblem       string                `json:"os_problem,omitempty"`       // why the deployments, or which of them is booted, are not known; one of Problems
-	BootLacksBytes  int64                 `json:"boot_lacks_bytes,omitempty"` // bytes that the kernel and the initramfs of the staged OS lack in /boot
-	BootState       string                `json:"boot_state,omitempty"`       // digest of the contents of /boot, if the hold has a NotBooted
-	KernelArgs      []string              `json:"kernel_args,omitempty"`      // kernel arguments of this boot, in order
-	Kernel          string                `json:"kernel,omitempty"`           // release of the running kernel; only asked for if a configuration demands a type of kernel
-	StagedArgs      string                `json:"staged_args,omitempty"`      // digest of the changes that holdfast made to the kernel arguments of the staged deployment
-	Config          *resource.ConfigFacts `json:"config,omitempty"`           // nil: not gathered
-	Rollout         *Rollout              `json:"rollout,omitempty"`          // the last roll-out that changed, or should have changed, the OS of the host
-	RolloutProblem  string                `json:"rollout_problem,omitempty"`  // why Rollout is not trusted
-	Updated         time.Time             `json:"updated,omitzero"`           // when a run last made the host match, by the host's clock
-	Rejected        []string              `json:"rejected,omitempty"`         // digests of the OS versions that the host rejects after a rollback
-	Etcd            []string              `json:"etcd,omitempty"`             // signs that etcd runs on the host, each as a phrase
-	Inhibitors      []string              `json:"inhibitors,omitempty"`       // who blocks a shutdown of the host, each as systemd-inhibit lists it
-	Version         string                `json:"version,omitempty"`          // output of the version command of its pool
-	Reboots         RebootFacts           `json:"reboots,omitzero"`           // decide about the kind of a reboot
-	Node            *kubefacts.NodeState  `json:"node,omitempty"`             // its node, if the host belongs to a Kubernetes cluster and the API was asked
-	Survivors       []Survivor            `json:"survivors,omitempty"`        // services that run and that holdfast lets run on during a soft reboot
-	ActionFailed    bool                  `json:"-"`                          // an action failed on the host in this play, after the tasks before it were done
-	Finished        bool                  `json:"-"`                          // this run has finished the host, so the tasks of a playbook are no longer changes
+	Host             string                `json:"host"`
+	Unreachable      string                `json:"unreachable,omitempty"` // why no other facts are known; "": the host was reached
+	BootID           resource.BootID       `json:"boot_id,omitempty"`
+	Clock            time.Time             `json:"clock"`                // time of the host's own clock
+	GatheredAt       time.Time             `json:"gathered_at,omitzero"` // time of the bastion's clock when the host reported Clock; zero: not known
+	Stopping         bool                  `json:"stopping,omitempty"`   // systemd is shutting the host down
+	Deployments      []Deployment          `json:"deployments,omitempty"`
+	FreeBytes        int64                 `json:"free_bytes,omitempty"` // free space where the OS is stored
+	Tool             string                `json:"tool,omitempty"`       // OS tool and its version
+	Features         []string              `json:"features,omitempty"`   // features of that tool, as its driver names them
+	Hold             *Hold                 `json:"hold,omitempty"`
+	HoldProblem      string                `json:"hold_problem,omitempty"`      // why the hold file cannot be read; such a host counts as held
+	LastHold         *LastHold             `json:"last_hold,omitempty"`         // of a host that was not reached: the maintenance hold with which this bastion last saw it
+	Unproven         *Hold                 `json:"unproven,omitempty"`          // hold of a run that a person ended before a run saw the host whole again
+	Failed           []string              `json:"failed,omitempty"`            // units in the state failed
+	Running          []string              `json:"running,omitempty"`           // enabled services that are running
+	Unsettled        []string              `json:"unsettled,omitempty"`         // services of a held host that have only just started, or that systemd has to start again
+	StageUnit        string                `json:"stage_unit,omitempty"`        // ActiveState of StageUnit; "": the unit is inactive or not loaded
+	FinalizeProblem  string                `json:"finalize_problem,omitempty"`  // why the last finalize failed, as the OS tool reports it
+	Problems         []string              `json:"problems,omitempty"`          // facts that could not be gathered, each with the reason
+	OSProblem        string                `json:"os_problem,omitempty"`        // why the deployments, or which of them is booted, are not known; one of Problems
+	BootLacksBytes   int64                 `json:"boot_lacks_bytes,omitempty"`  // bytes that the kernel and the initramfs of the staged OS lack in /boot
+	BootState        string                `json:"boot_state,omitempty"`        // digest of the contents of /boot, if the hold has a NotBooted
+	KernelArgs       []string              `json:"kernel_args,omitempty"`       // kernel arguments of this boot, in order
+	Kernel           string                `json:"kernel,omitempty"`            // release of the running kernel; only asked for if a configuration demands a type of kernel
+	StagedArgs       string                `json:"staged_args,omitempty"`       // digest of the changes that holdfast made to the kernel arguments of the staged deployment
+	Config           *resource.ConfigFacts `json:"config,omitempty"`            // nil: not gathered
+	Rollout          *Rollout              `json:"rollout,omitempty"`           // the last roll-out that changed, or should have changed, the OS of the host
+	RolloutProblem   string                `json:"rollout_problem,omitempty"`   // why Rollout is not trusted
+	Updated          time.Time             `json:"updated,omitzero"`            // when a run last made the host match, by the host's clock
+	Rejected         []string              `json:"rejected,omitempty"`          // digests of the OS versions that the host rejects after a rollback
+	Etcd             []string              `json:"etcd,omitempty"`              // signs that etcd runs on the host, each as a phrase
+	Inhibitors       []string              `json:"inhibitors,omitempty"`        // who blocks a shutdown of the host, each as systemd-inhibit lists it
+	Version          string                `json:"version,omitempty"`           // output of the version command of its pool
+	Reboots          RebootFacts           `json:"reboots,omitzero"`            // decide about the kind of a reboot
+	Node             *kubefacts.NodeState  `json:"node,omitempty"`              // its node, if the host belongs to a Kubernetes cluster and the API was asked
+	SurvivalProblems []SurvivalProblem     `json:"survival_problems,omitempty"` // services that are to run on during a soft reboot, and do not
+	Survivors        []Survivor            `json:"survivors,omitempty"`         // services that run and that holdfast lets run on during a soft reboot
+	ActionFailed     bool                  `json:"-"`                           // an action failed on the host in this play, after the tasks before it were done
+	Finished         bool                  `json:"-"`                           // this run has finished the host, so the tasks of a playbook are no longer changes
 }
 
 // Reached reports whether the facts say anything about the host.

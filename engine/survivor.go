@@ -25,6 +25,29 @@ type Survivor struct {
 	Deployment string `json:"deployment,omitempty"` // deployment that it runs from, as the OS tool names it; "": not known
 }
 
+// SurvivalObstacle is the reason why a service does not run on during a soft reboot, or not well, although it has the drop-in
+// for that, or will get it.
+type SurvivalObstacle string
+
+// The obstacles.
+const (
+	SurvivesTooOld     SurvivalObstacle = "old-systemd"    // systemd does not know SurviveFinalKillSignal
+	SurvivalOverridden SurvivalObstacle = "overridden"     // another drop-in has changed the properties
+	SurvivesOneshot    SurvivalObstacle = "oneshot"        // no process of it runs on
+	SurvivesOwnRoot    SurvivalObstacle = "own-root"       // RootImage or RootDirectory: nothing shows which OS it runs from
+	SurvivalConflict   SurvivalObstacle = "conflict"       // it conflicts with a unit that a soft reboot starts
+	SurvivalNeeds      SurvivalObstacle = "needs"          // it needs a unit that a soft reboot stops
+	SurvivalNotStarted SurvivalObstacle = "older-process"  // its process has started before the drop-in was there
+	SurvivalSocket     SurvivalObstacle = "stopped-socket" // it survives, and a soft reboot stops its socket
+)
+
+// SurvivalProblem is an obstacle of a service.
+type SurvivalProblem struct {
+	Unit     string           `json:"unit"` // name of the service
+	Obstacle SurvivalObstacle `json:"obstacle"`
+	Other    string           `json:"other,omitempty"` // the unit of the obstacle
+}
+
 // KeepDropin is the drop-in of a service that a pool keeps running during soft reboots.
 const KeepDropin = "52-holdfast-keep.conf"
 

@@ -111,7 +111,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}
-	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.warnOfNodes(survey), in.warnOfLeavingVoters(), in.describeEndedRollouts(x))
+	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.warnOfNodes(survey), survivorPlanner{in}.warnOfProblems(), in.warnOfLeavingVoters(), in.describeEndedRollouts(x))
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Drains = s.forecastDrains(p.Hosts)

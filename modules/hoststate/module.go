@@ -40,8 +40,8 @@ func Module() engine.Module { return engine.Module{Name: "system", Observer: obs
 
 type observer struct{}
 
-// Probe returns the same commands for every host, except the version command,
-// which the pool of the host sets.
+// Probe returns the same commands for every host, except the version command, which the
+// pool of the host sets, and the services that the pool keeps.
 func (observer) Probe(d engine.Desired) []engine.Command {
 	return append([]engine.Command{
 		{Name: "boot", Shared: true, Script: hostscript.BootIDScript + `read_boot_id
@@ -54,7 +54,7 @@ func (observer) Probe(d engine.Desired) []engine.Command {
 		{Name: "starts", Script: hostscript.Assign([][2]string{{"holdfile", engine.HoldPath}}) + startsScript},
 		{Name: "inhibitors", Script: inhibitorsScript},
 		{Name: "reboot kinds", Script: rebootKindsScript},
-		{Name: "survivors", Script: hostscript.SurvivorsScript() + survivorsScript},
+		{Name: "survivors", Script: hostscript.SurvivorsScript() + hostscript.Assign([][2]string{{"wanted", strings.Join(wantedSurvivors(d), " ")}}) + survivorsScript},
 	}, memoryProbe(d.VersionCommand)...)
 }
 
@@ -82,7 +82,7 @@ func (observer) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.
 	f.Unsettled = unsettledServices(o["starts"].Stdout)
 	f.Inhibitors = readInhibitors(o["inhibitors"].Stdout)
 	f.Reboots = readRebootKinds(o["reboot kinds"].Stdout)
-	f.Survivors, f.Problems = readSurvivors(o["survivors"].Stdout, f.Problems)
+	f = readSurvivors(o["survivors"].Stdout, f)
 	return readMemory(o, f)
 }
 

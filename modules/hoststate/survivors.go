@@ -20,18 +20,27 @@ var deploymentRule = regexp.MustCompile(`/deploy/([0-9a-f]{64}\.[0-9]{1,6})(/etc
 // serviceRule matches names of services that scripts can use as words.
 var serviceRule = regexp.MustCompile(`^[A-Za-z0-9:_.@-]{1,200}\.service$`)
 
-// readSurvivors reads the output of survivors.sh. It adds a problem for a process whose root is not known.
-func readSurvivors(text string, problems []string) ([]engine.Survivor, []string) {
-	var list []engine.Survivor
+// readSurvivors reads the output of survivors.sh into the facts. It adds a problem for a process whose root is not known.
+func readSurvivors(text string, f engine.Facts) engine.Facts {
+	paragraphs := 0
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		p := parseProperties(paragraph)
-		if !serviceRule.MatchString(p["Id"]) || p["MainPID"] == "" || p["MainPID"] == "0" || len(list) == maxSurvivors {
+		if !serviceRule.MatchString(p["Id"]) {
+			continue
+		}
+		if paragraphs++; paragraphs > maxSurvivors {
+			break
+		}
+		if problem := findSurvivalProblem(p); problem != nil {
+			f.SurvivalProblems = append(f.SurvivalProblems, *problem)
+		}
+		if p["MainPID"] == "" || p["MainPID"] == "0" || p["Foretold"] == "yes" {
 			continue
 		}
 		s := engine.Survivor{Unit: p["Id"]}
 		known := p["Root"] != "" && p["HostRoot"] != ""
 		if !known {
-			problems = append(problems[:len(problems):len(problems)], "survivors: the root of "+s.Unit+" is not known")
+			f.Problems = append(f.Problems[:len(f.Problems):len(f.Problems)], "survivors: the root of "+s.Unit+" is not known")
 		}
 		s.Outdated = known && p["Root"] != p["HostRoot"]
 		s.Survives = known && survivesSoftReboot(p)
@@ -41,28 +50,16 @@ func readSurvivors(text string, problems []string) ([]engine.Survivor, []string)
 				s.Deployment = found[1]
 			}
 		}
-		list = append(list, s)
+		f.Survivors = append(f.Survivors, s)
 	}
-	return list, problems
+	return f
 }
 
 // survivesSoftReboot reports whether the process of a unit survives a soft reboot: systemd neither kills nor stops it,
 // also not because it stops a unit that this one needs, and it has the mounts that it needs itself.
 func survivesSoftReboot(p map[string]string) bool {
-	if p["SurviveFinalKillSignal"] != "yes" || p["IgnoreOnIsolate"] != "yes" || p["PrivateMounts"] != "yes" {
-		return false
-	}
-	for _, u := range strings.Fields(p["Conflicts"]) {
-		if u == "shutdown.target" || u == "umount.target" || u == "soft-reboot.target" {
-			return false
-		}
-	}
-	for _, u := range strings.Fields(p["Requires"] + " " + p["BindsTo"] + " " + p["PartOf"]) {
-		if !strings.HasSuffix(u, ".slice") && !keptMounts[u] {
-			return false
-		}
-	}
-	return p["Mounts"] != "" && p["HostMounts"] != "" && p["Mounts"] != p["HostMounts"]
+	return hasSurvivalProperties(p) && findConflict(p, false) == "" && findNeed(p, false) == "" &&
+		p["Mounts"] != "" && p["HostMounts"] != "" && p["Mounts"] != p["HostMounts"]
 }
 
 // keptMounts has the mounts that stay during a soft reboot.

@@ -33,8 +33,10 @@ func survivorBox(t *testing.T, show, root, deployment string) *moduletest.Box {
 	return b
 }
 
-func probeSurvivors(b *moduletest.Box) engine.Facts {
-	for _, c := range (observer{}).Probe(engine.Desired{}) {
+func probeSurvivors(b *moduletest.Box) engine.Facts { return probeSurvivorsOf(b, engine.Desired{}) }
+
+func probeSurvivorsOf(b *moduletest.Box, d engine.Desired) engine.Facts {
+	for _, c := range (observer{}).Probe(d) {
 		if c.Name == "survivors" {
 			var paths []string
 			for _, path := range []string{"/etc/systemd/system", "/proc/$pid/", "/proc/$1/", "/proc/1/"} {
@@ -115,7 +117,8 @@ func TestNoSurvivors(t *testing.T) {
 
 // TestHostileSurvivors: a host can print anything.
 func TestHostileSurvivors(t *testing.T) {
-	list, problems := readSurvivors("Id=*.service\nMainPID=1\nRoot=1\n\nId=\x1b[2J\nMainPID=1\nRoot=1\n\n"+strings.Repeat("Id=x.service\nMainPID=1\nRoot=1\nHostRoot=2\nDeployment=/deploy/\x1b[2J/etc\n\n", 1000), nil)
+	f := readSurvivors("Id=*.service\nMainPID=1\nRoot=1\n\nId=\x1b[2J\nMainPID=1\nRoot=1\n\n"+strings.Repeat("Id=x.service\nMainPID=1\nRoot=1\nHostRoot=2\nDeployment=/deploy/\x1b[2J/etc\n\n", 1000), engine.Facts{})
+	list, problems := f.Survivors, f.Problems
 	if len(list) != maxSurvivors || len(problems) > 0 || list[0].Unit != "x.service" || list[0].Deployment != "" {
 		t.Errorf("%d, %+v, %q", len(list), list[0], problems)
 	}
