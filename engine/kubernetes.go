@@ -78,6 +78,6 @@ type DrainNode struct {
 
 // UndrainNode uncordons the node if a run has cordoned it, and releases its lease.
 type UndrainNode struct {
-	Cluster string `json:"cluster"` // Kubernetes cluster of the node
-	Node    string `json:"node"`    // name of the node
+	Cluster string `json:"cluster"`        // Kubernetes cluster of the node
+	Node    string `json:"node,omitempty"` // name of the node; "": the API did not tell when the plan was made, so it is asked again
 }

@@ -21,7 +21,7 @@ func (w *hostWork) drainHost() []engine.Step {
 }
 
 // undrainHost undoes the drain of this run, or of the dead run. If a run has cordoned the node, its undrain does not depend on the
-// present drain of the pool.
+// present drain of the pool. While the API is away, only the drain of the pool tells that the dead run may have cordoned the node.
 func (w *hostWork) undrainHost() []engine.Step {
 	d, n := w.target.Pool.Drain, w.target.Facts.Node
 	hasNode := n != nil && n.Node != ""
@@ -29,6 +29,8 @@ func (w *hostWork) undrainHost() []engine.Step {
 	case !w.isDrained:
 		return nil
 	case hasNode && (n.CordonedBy != "" || d != nil && d.Kubernetes != nil):
+		return []engine.Step{undrainNode(w.target, "undrain")}
+	case n != nil && n.APIAway && w.adopt != "" && d != nil && d.Kubernetes != nil:
 		return []engine.Step{undrainNode(w.target, "undrain")}
 	case d == nil || d.Undo == "":
 		return nil

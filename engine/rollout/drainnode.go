@@ -170,11 +170,22 @@ func (d *nodeDrain) evict(ctx context.Context, pods []kubefacts.Pod) {
 	}
 }
 
-// undrainNode uncordons the node if a run has cordoned it, and then releases its lease. It waits for an API that is away.
+// undrainNode uncordons the node if a run has cordoned it, and then releases its lease. It waits for an API that is away. A host without a
+// node needs nothing.
 func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) error {
 	var lost *kubefacts.Problem
 	err := w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
 		var n kubefacts.Node
+		if want.Node == "" {
+			state := w.findNode(ctx, want.Cluster)
+			if want.Node = state.Node; state.APIAway {
+				lost = &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: state.Problem, Hint: "start it"}
+				return state.Problem, nil
+			}
+			if want.Node == "" {
+				return "", nil
+			}
+		}
 		if n, lost = w.Nodes.Uncordon(ctx, want.Cluster, want.Node); lost == nil {
 			lost = w.Nodes.ReleaseLease(ctx, want.Cluster, want.Node)
 		}
@@ -191,4 +202,11 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 		f.Kind = engine.KubernetesFailure
 	}
 	return err
+}
+
+// findNode asks the API for the node of the host.
+func (w *hostWait) findNode(ctx context.Context, cluster string) kubefacts.NodeState {
+	host, _ := w.Inventory.Host(w.hp.Host)
+	facts := w.Nodes.Gather(ctx, []string{cluster})[cluster]
+	return facts.MatchHosts([]kubefacts.Host{{Name: host.Name, Address: host.Address}}, w.Clock.Now())[host.Name]
 }

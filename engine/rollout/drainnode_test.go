@@ -169,6 +169,41 @@ func TestDrainNodeKilled(t *testing.T) {
 	}
 }
 
+// TestUndrainWithoutAPI kills a run in a drain, and takes the API away. A run with when_unreachable = "skip" updates the host, and gives it back
+// only once the API has answered and the node is uncordoned.
+func TestUndrainWithoutAPI(t *testing.T) {
+	for name, x := range map[string]struct {
+		away time.Duration // from the start of the second run
+		exit engine.ExitCode
+		log  string
+	}{
+		"back after the reboot": {4 * time.Minute, engine.ExitOK, "lease worker-0, cordon worker-0, uncordon worker-0, release worker-0"},
+		"stays away":            {time.Hour, engine.ExitFailed, "lease worker-0, cordon worker-0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, k := newDrainingSite(t, engine.KubernetesDrain{WhenUnreachable: engine.SkipUnreachable})
+				site.Host("worker-1").Boot(simulator.V2)
+				first, second := site.Bastion("run-1"), site.Bastion("run-2")
+				k.OnChange(func(number int) {
+					if number == 2 {
+						first.Kill()
+					}
+				})
+				applyRun(first, func(r *rollout.Run) { r.Nodes = k })
+				k.OnChange(nil)
+				k.SetAway(true)
+				time.AfterFunc(x.away, func() { k.SetAway(false) })
+				end := applyRun(second, func(r *rollout.Run) { r.Nodes = k }, successorOf(first))
+				held := site.Host("worker-0").Hold() != nil
+				if log := strings.Join(k.Log(), ", "); end.Exit != x.exit || log != x.log || held != (x.exit != engine.ExitOK) || site.Host("worker-0").State().Booted != simulator.V2 {
+					t.Errorf("exit %d %s, held %v, %s\n%s", end.Exit, findingsText(end), held, log, runTranscript(second))
+				}
+			})
+		})
+	}
+}
+
 // TestDrainOfPersonsNode: a node that a person has cordoned is drained, and stays cordoned.
 func TestDrainOfPersonsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -36,7 +36,7 @@ func (h *hostRun) giveUpHost(ctx context.Context, cause *engine.Failure) *engine
 	case !h.passed.held:
 		message = "it was not disturbed and is not held"
 	case h.passed.mayRetreat(h.hp, &failure):
-		message = h.undoAndRelease(ctx)
+		message = h.undoAndRelease(ctx, &failure)
 	default:
 		message = h.keepHeld(ctx, &failure)
 	}
@@ -57,11 +57,12 @@ func (h *hostRun) failHostAs(failure *engine.Failure, fate event.HostOutcome, me
 
 // undoAndRelease undoes the steps on a host that is not rebooting, and releases
 // the host. It does so even if the journal fails, because it only ends work
-// that the journal has.
-func (h *hostRun) undoAndRelease(ctx context.Context) string {
+// that the journal has. If an undo fails, the host stays held, and the failure tells both.
+func (h *hostRun) undoAndRelease(ctx context.Context, failure *engine.Failure) string {
 	for _, s := range h.passed.undo {
 		if f := h.runUndoStep(ctx, h.hp, *s.Undo); f != nil {
-			return h.keepHeld(ctx, f)
+			failure.Cause += "; and " + f.Step + ": " + f.Cause
+			return h.keepHeld(ctx, failure)
 		}
 	}
 	release := engine.Step{Name: "release", On: h.hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute)}

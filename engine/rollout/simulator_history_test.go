@@ -28,6 +28,8 @@ type history struct {
 	survives []string // those of them whose etcd members run on meanwhile
 	kexecs   []string // hosts that can kexec
 
+	kubernetes []kubernetesHistory
+
 	tell     func(tale string)                   // called with the transcript; may be nil
 	sabotage func(*simulator.Site, *rollout.Run) // changes every run; may be nil
 }
@@ -95,6 +97,7 @@ func newHistory(seed uint64) history {
 	dice{rand.New(rand.NewPCG(seed, 20))}.addRequiredKinds(&h)
 	dice{rand.New(rand.NewPCG(seed, 21))}.addFullReboots(&h)
 	dice{rand.New(rand.NewPCG(seed, 22))}.addReboots(&h)
+	dice{rand.New(rand.NewPCG(seed, 23))}.addKubernetes(&h)
 	return h
 }
 
@@ -177,7 +180,7 @@ func (h history) inventoryOf(i int) engine.Inventory {
 		p := &inv.Pools[n]
 		p.Paused = slices.Contains(paused, p.Name)
 		if i == len(h.acts) {
-			p.Windows = nil
+			p.Windows, p.Drain = nil, patientDrain(p.Drain)
 			if p.Reboot.Soft == engine.RequireSoft {
 				p.Reboot.Soft = engine.AutoSoft
 			}
@@ -221,6 +224,7 @@ func (h history) String() string {
 		}
 		s.WriteString("\n")
 	}
+	s.WriteString(h.kubernetesText())
 	for i, a := range h.acts {
 		fmt.Fprintf(&s, "act %d by %d, paused %v, then %s\n", i, a.by, a.paused, a.pause)
 		for _, r := range a.runs {
@@ -243,6 +247,7 @@ func (h history) smallerHistories() []history {
 		for i := range less.acts {
 			less.acts[i].runs = slices.Clone(less.acts[i].runs)
 		}
+		less.kubernetes = slices.Clone(h.kubernetes)
 		change(&less)
 		if less.String() != h.String() {
 			list = append(list, less)
@@ -306,6 +311,19 @@ func (h history) smallerHistories() []history {
 	add(func(x *history) { x.soft, x.survives = nil, nil })
 	add(func(x *history) { x.survives = nil })
 	add(func(x *history) { x.kexecs = nil })
+	add(func(x *history) {
+		x.kubernetes, x.inv.Kubernetes = nil, nil
+		leaveKubernetes(x.inv, func(engine.Host) bool { return true })
+	})
+	for i, k := range h.kubernetes {
+		add(func(x *history) { x.kubernetes[i].cordoned, x.kubernetes[i].servers = nil, nil })
+		for n := range k.apps {
+			add(func(x *history) { x.kubernetes[i].apps = slices.Delete(slices.Clone(k.apps), n, n+1) })
+		}
+	}
+	for _, host := range h.inv.Hosts {
+		add(func(x *history) { leaveKubernetes(x.inv, func(o engine.Host) bool { return o.Name == host.Name }) })
+	}
 	return list
 }
 

@@ -44,6 +44,7 @@ func (h history) playHistory() (err error) {
 			host.Set(word)
 		}
 	}
+	h.addNodeClusters(site)
 	var all []*simulator.Bastion
 	pasts := []*earlierRuns{{}, {}}
 	for i, a := range h.acts {
@@ -129,7 +130,7 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 	}
 	for _, id := range []string{"run-last", "run-last-2", "run-last-3", "run-last-4"} {
 		last = site.Bastion(id)
-		last.Asked = &laws.Asked{Over: over}
+		last.Asked, last.Latency = &laws.Asked{Over: over}, latencyByHost(last)
 		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotageOf(site))
 		switch {
 		case end.Exit == engine.ExitRefused && len(end.Verdict.Unfinished) > 0:
@@ -155,7 +156,7 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 }
 
 func (h history) checkFinished(site *simulator.Site, end event.RunEnd) error {
-	exit, errs := engine.ExitOK, []error{checkLaws(site)}
+	exit, errs := engine.ExitOK, []error{checkLaws(site), checkNodesFree(site)}
 	for _, h := range site.Hosts() {
 		if isReportedDrift(site, h) {
 			exit, errs = engine.ExitWork, append(errs, checkFree(h))
@@ -165,7 +166,9 @@ func (h history) checkFinished(site *simulator.Site, end event.RunEnd) error {
 	}
 	errs = append(errs, checkEnd(end, exit))
 	before := site.Log()
-	errs = append(errs, checkEnd(applyRun(site.Bastion("run-more"), runSerially, h.sabotageOf(site)), exit))
+	more := site.Bastion("run-more")
+	more.Latency = latencyByHost(more)
+	errs = append(errs, checkEnd(applyRun(more, runSerially, h.sabotageOf(site)), exit))
 	if after := site.Log(); len(after) > len(before) {
 		errs = append(errs, fmt.Errorf("a second run does something: %v", after[len(before):]))
 	}
@@ -247,6 +250,7 @@ func repairSite(site *simulator.Site) {
 			h.SetHold(nil)
 		}
 	}
+	repairNodes(site)
 	time.Sleep(5 * time.Minute)
 }
 
@@ -268,7 +272,7 @@ func (p *earlierRuns) configureRun(r *rollout.Run) { simulator.Inherit(r, p.runs
 // the holds and writes of these hosts have an order.
 func latencyByHost(b *simulator.Bastion) func(simulator.Call) time.Duration {
 	return func(c simulator.Call) time.Duration {
-		if c.Verb != "hold" && c.Verb != "quiet" && c.Verb != "stage" {
+		if c.Verb != "hold" && c.Verb != "quiet" && c.Verb != "stage" && c.Verb != "node" {
 			return 0
 		}
 		sum := fnv.New32a()

@@ -133,6 +133,9 @@ func (d *simulatedRun) raiseIncident(t incident) {
 	if do := hostIncidents()[t.kind]; do != nil {
 		do(d.site, d.site.Host(t.host))
 	}
+	if do := nodeIncidents()[t.kind]; do != nil {
+		do(d.site, t.host)
+	}
 }
 
 func (d *simulatedRun) recordKill() {
@@ -215,16 +218,16 @@ func (d *simulatedRun) verifyExit() error {
 			fits = fits || isReportedDrift(d.site, h)
 		}
 	case engine.ExitRefused:
-		fits = slices.ContainsFunc([]string{"held", "paused", "maintenance", "window", "requires soft reboots", "another holdfast is writing"}, func(why string) bool { return strings.Contains(findingsText(d.end), why) })
+		fits = slices.ContainsFunc([]string{"held", "paused", "maintenance", "window", "requires soft reboots", "another holdfast is writing", "cannot be drained", "has the lease of", "NodeMaintenance"}, func(why string) bool { return strings.Contains(findingsText(d.end), why) })
 		if len(d.end.Verdict.Unfinished) > 0 {
 			fits = !d.asked.Over && d.site.MayRefuse()
 		}
 	case engine.ExitUnreachable:
-		fits = strings.Contains(findingsText(d.end), "unreachable")
+		fits = strings.Contains(findingsText(d.end), "unreachable") || strings.Contains(findingsText(d.end), "so nobody knows whether it can be drained")
 	case engine.ExitStopped:
 		fits = d.stopped
 	case engine.ExitFailed:
-		fits = d.excused || slices.ContainsFunc(d.site.Hosts(), func(h *simulator.Host) bool { return d.site.TooFar(h.Name) })
+		fits = d.excused || len(d.site.NodeClusters()) > 0 || slices.ContainsFunc(d.site.Hosts(), func(h *simulator.Host) bool { return d.site.TooFar(h.Name) })
 		if len(d.asked.Plays) > 0 { // hosts may wait for a host that their play does not select
 			fits = fits || slices.ContainsFunc(d.site.Inventory.Hosts, func(h engine.Host) bool { return h.Maintenance != "" })
 		}

@@ -78,13 +78,17 @@ func (s *Site) Bastion(run string) *Bastion {
 // Run returns a run on this bastion, of every host. A test may change the run
 // before Apply.
 func (b *Bastion) Run() *rollout.Run {
-	return &rollout.Run{
+	run := &rollout.Run{
 		Options: rollout.Options{
 			Start: event.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
 			Request: planner.Request{Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: allModules()},
 		},
 		Ports: rollout.Ports{Hosts: b, Clusters: b, Local: local{b}, Web: b, Power: power{b}, Sink: b, Clock: b.clock},
 	}
+	if len(b.site.kubernetes) > 0 {
+		run.Nodes = nodes{b}
+	}
+	return run
 }
 
 func (b *Bastion) holdOwner() engine.HoldOwner {

@@ -4,6 +4,9 @@
 // Bastion is the place of one run: it implements all interfaces of
 // engine/rollout, and can be killed at any point.
 //
+// A NodeCluster is a Kubernetes cluster whose nodes are hosts: kubelets, controllers
+// and budgets follow from the hosts and from time, and people and other tools change it.
+//
 // A site keeps a log of all operations. Its observer, from package laws, checks
 // that no run breaks a law under any faults: see Site.Violations.
 //

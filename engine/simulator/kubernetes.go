@@ -12,6 +12,7 @@ import (
 
 // Kubernetes is a Kubernetes cluster in memory, with nodes, pods, budgets and leases. A pod that is evicted ends after two looks at it; its
 // controller then makes another one elsewhere, which gives its budget room again. Each answer about a node is of another boot.
+// A test sets its budgets; a NodeCluster has nodes that are hosts, and budgets that count pods.
 type Kubernetes struct {
 	Name string
 

@@ -31,6 +31,9 @@ func (s *Site) observe() *laws.Observer {
 		}
 		c.observeInto(seen)
 	}
+	for _, k := range s.kubernetes {
+		k.observeInto(s.laws.Nodes, now)
+	}
 	return s.laws
 }
 

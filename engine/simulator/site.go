@@ -23,6 +23,7 @@ type Site struct {
 	etcd       []*cluster
 	at         time.Time // time of the state
 	laws       *laws.Observer
+	kubernetes []*NodeCluster
 	due        []happening
 	log        []string
 	violations []string
@@ -153,6 +154,9 @@ func (s *Site) advanceTo(now time.Time) {
 	}
 	for _, c := range s.etcd {
 		c.electLeader(now)
+	}
+	for _, k := range s.kubernetes {
+		k.advanceTo(now)
 	}
 }
 

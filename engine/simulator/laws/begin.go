@@ -46,6 +46,7 @@ func (r *Run) checkBegin(h *Host) {
 	if r.reports.adopted[h.Name] {
 		return
 	}
+	r.checkForeignNode(h)
 	r.checkWindow(h, p)
 	r.checkCanary(h, p)
 	r.checkOrder(h, p)
@@ -93,7 +94,7 @@ func (r *Run) checkCanary(h *Host, p engine.Pool) {
 		passed := !here || r.observer.Now.Sub(done) >= time.Duration(p.Canary.Soak)
 		switch {
 		case o == h || r.reports.failed[o.Name]:
-		case r.isSatisfied(o) && (!r.isUnderstood(o) || o.isHeldByOther(r.ID) || r.observer.isInMaintenance(o)): // the run need not count it
+		case r.isSatisfied(o) && (!r.isUnderstood(o) || o.isHeldByOther(r.ID) || r.observer.isInMaintenance(o) || r.observer.isNodeForeign(o)): // the run need not count it
 			if here && passed {
 				unsure++
 			}

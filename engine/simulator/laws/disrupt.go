@@ -36,6 +36,7 @@ func (r *Run) CheckHarm(h *Host) {
 func (r *Run) CheckReboot(h *Host, o RebootOrder) {
 	r.checkDisrupt(h, true)
 	r.checkRebootKind(h, o)
+	r.checkPodsLeft(h)
 	switch play := r.currentPlay(); {
 	case o.Digest != "":
 		r.checkSurvivor(h, "to boot another OS")
@@ -97,8 +98,12 @@ func (r *Run) checkCluster(c *Cluster, h *Host, down bool) {
 }
 
 // checkPool checks that the unavailable hosts of a pool and of the site stay
-// within the budgets. Hosts that were unavailable before may exceed them.
+// within the budgets. Hosts that were unavailable before may exceed them. A host
+// whose node took no work costs no further seat.
 func (r *Run) checkPool(h *Host) {
+	if r.followed.absent[h.Name] {
+		return
+	}
 	p := r.observer.poolOf(h)
 	size, gone, all := 0, []string{h.Name}, []string{h.Name}
 	for _, o := range r.observer.Hosts {

@@ -88,6 +88,7 @@ func (r *Run) checkStageOne(h *Host) {
 // CheckRelease checks that a host is completely back when it is released, as
 // far as the run could know.
 func (r *Run) CheckRelease(h *Host) {
+	r.checkNodeLeft(h)
 	if !h.isDisrupted() {
 		return
 	}

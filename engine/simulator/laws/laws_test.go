@@ -36,7 +36,19 @@ func newWorld() *world {
 	}
 	w.Clusters = []*Cluster{c}
 	w.run.gathered["main"] = w.Now.Add(-20 * time.Second)
+	w.addNodes()
 	return w
+}
+
+// addNodes makes the workers nodes. The first is drained through the API.
+func (w *world) addNodes() {
+	w.Inventory.Pools[1].Drain = &engine.Drain{Kubernetes: &engine.KubernetesDrain{}}
+	w.Nodes = []*Node{
+		{Cluster: "main", Name: "w-0", Host: w.Hosts[3], Ready: true, Cordoned: true, Pods: []Pod{{Name: "agent", Stays: true}, {Name: "web-1", UID: "u1", App: "web", Ready: true, Guarded: true, Needs: 1}}},
+		{Cluster: "main", Name: "w-1", Host: w.Hosts[4], Ready: true, Pods: []Pod{{Name: "web-2", UID: "u2", App: "web", Ready: true, Guarded: true, Needs: 1}}},
+	}
+	w.run.begun["w-0"] = begunStep{name: "drain"}
+	w.run.gathered["kubernetes main"], w.run.seen["pods of main w-0"] = w.Now.Add(-20*time.Second), w.Now.Add(-20*time.Second)
 }
 
 // disrupt lets the run of the world disrupt hosts.
@@ -56,12 +68,44 @@ func TestLaws(t *testing.T) {
 	bobs := func(w *world) {
 		w.Hosts[0].Hold = &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob", Run: "bobs"}
 	}
+	evict := func(w *world) { w.run.CheckEviction(w.Nodes[0], "u1") }
+	cordon := func(w *world) { w.run.CheckCordon(w.Nodes[0]) }
+	options := func(w *world) *engine.KubernetesDrain { return w.Inventory.Pools[1].Drain.Kubernetes }
+	leased := func(renewed, ends time.Duration) func(*world) {
+		return func(w *world) {
+			n := w.Nodes[0]
+			n.LeaseHolder, n.LeaseRenewed, n.LeaseEnds = "nhc", w.Now.Add(renewed), w.Now.Add(ends)
+		}
+	}
+	unplanned := func(w *world) {
+		w.Nodes[0].Pods = w.Nodes[0].Pods[:1]
+		w.run.CheckReboot(w.Hosts[3], RebootOrder{Digest: "v2", Kind: engine.FullReboot})
+	}
 	for name, c := range map[string]struct {
 		fault  func(*world)
 		act    func(*world)
 		broken string
 	}{
-		"reboot into the running OS": {func(w *world) { w.Hosts[0].Reboots, w.Hosts[0].Staged = 1, "v1" }, reboot, "is rebooted into the OS it runs"},
+		"a budget falls below its minimum": {func(w *world) { w.Nodes[1].Pods[0].Ready = false }, evict, "the budget of web falls below its minimum of 1"},
+		"eviction elsewhere":               {func(w *world) { w.Hosts[3].Hold = nil }, evict, "w-0 is drained without a hold of that run"},
+		"eviction without a cordon":        {func(w *world) { w.Nodes[0].Cordoned = false }, evict, "from node w-0, which is not cordoned"},
+		"a pod that stays":                 {func(w *world) { w.Nodes[0].Pods[1].Stays = true }, evict, "and stays on it in a drain"},
+		"a pod that is not selected":       {func(w *world) { options(w).PodSelector = "app!=web" }, evict, "and stays on it in a drain"},
+		"eviction without force":           {func(w *world) { w.Nodes[0].Pods[1].NoMaker = true }, evict, "is evicted without force"},
+		"data of a pod":                    {func(w *world) { w.Nodes[0].Pods[1].EmptyDir = true }, evict, "is evicted, and loses its data"},
+		"a drain that nobody began":        {func(w *world) { w.run.begun["w-0"] = begunStep{} }, evict, "drain of w-0 is not in the journal"},
+		"cordon of another host":           {func(w *world) { w.Nodes[0].Host = nil }, cordon, "is cordoned, and is no host of the run"},
+		"cordon without a hold":            {func(w *world) { w.Hosts[3].Hold = nil }, cordon, "w-0 is cordoned without a hold"},
+		"cordon of a person":               {func(w *world) { w.Nodes[0].CordonedByPerson = true }, func(w *world) { w.run.CheckUncordon(w.Nodes[0]) }, "is uncordoned, and a person had cordoned it"},
+		"lease of another tool":            {leased(-time.Minute, time.Minute), func(w *world) { w.run.CheckTakeLease(w.Nodes[0]) }, "the lease of node w-0 is taken from nhc"},
+		"release of a foreign lease":       {leased(-time.Hour, -time.Minute), func(w *world) { w.run.CheckReleaseLease(w.Nodes[0]) }, "the lease of node w-0 is released, and nhc has it"},
+		"begun under a lease":              {leased(-time.Minute, time.Minute), cordon, "w-0 is begun, and nhc has the lease of its node"},
+		"begun in maintenance":             {func(w *world) { w.Nodes[0].Maintained = w.Now.Add(-time.Minute) }, cordon, "w-0 is begun, and a NodeMaintenance names its node"},
+		"reboot with pods":                 {func(w *world) { w.Nodes[0].Pods[0].Stays = false }, unplanned, "w-0 is disrupted with pod agent on it"},
+		"reboot without a look":            {func(w *world) { delete(w.run.seen, "pods of main w-0") }, unplanned, "w-0 is disrupted, and the run has not looked at its pods"},
+		"released while cordoned":          {func(w *world) { w.Nodes[0].CordonedByRun = true }, func(w *world) { w.run.CheckRelease(w.Hosts[3]) }, "w-0 is released while its node is cordoned by a run"},
+		"released while leased":            {func(w *world) { w.Nodes[0].LeaseHolder = "holdfast-b1-run-1" }, func(w *world) { w.run.CheckRelease(w.Hosts[3]) }, "w-0 is released while holdfast-b1-run-1 has the lease of its node"},
+		"reboot into the running OS":       {func(w *world) { w.Hosts[0].Reboots, w.Hosts[0].Staged = 1, "v1" }, reboot, "is rebooted into the OS it runs"},
 		"learner": {func(w *world) {
 			w.Clusters[0].Learner, w.Clusters[0].Added = &Host{Host: engine.Host{Name: "m-3"}}, w.Now.Add(-time.Hour)
 		}, reboot, "m-0 goes down while m-3 of cluster main is a learner"},

@@ -14,6 +14,7 @@ type World struct {
 	Labels    map[string]string // version label of an OS, by digest; the default is the digest
 	Hosts     []*Host           // in inventory order, as are Clusters
 	Clusters  []*Cluster
+	Nodes     []*Node
 	Now       time.Time
 }
 

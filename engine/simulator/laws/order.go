@@ -24,8 +24,9 @@ type poolQueue struct {
 // buildQueues collects the hosts that a batch leaves out without a visible
 // reason. It ignores members of etcd clusters, which have more reasons to wait.
 func (r *Run) buildQueues() {
-	r.followed.queues = map[string]*poolQueue{}
+	r.followed.queues, r.followed.absent = map[string]*poolQueue{}, map[string]bool{}
 	for _, h := range r.observer.Hosts {
+		r.followed.absent[h.Name] = r.observer.isNodeAbsent(h)
 		if h.isHeld() || h.Cluster != "" || !r.reports.plan[h.Name] {
 			continue
 		}
@@ -39,7 +40,7 @@ func (r *Run) buildQueues() {
 			if t.first == nil || r.comesFirst(h, t.first) {
 				t.first = h
 			}
-		case r.couldJoinBatch(h) && !r.waitsForLogin(h):
+		case r.couldJoinBatch(h) && !r.waitsForLogin(h) && !r.followed.absent[h.Name]:
 			t.left = append(t.left, h)
 		}
 	}
@@ -72,7 +73,7 @@ func (r *Run) waitsForLogin(h *Host) bool {
 // that the next zone is the zone of the first waiting host.
 func (r *Run) checkTurn(h *Host) {
 	t := r.followed.queues[h.Pool]
-	if t == nil || h.Cluster != "" || t.first == nil {
+	if t == nil || h.Cluster != "" || t.first == nil || r.followed.absent[h.Name] { // a host whose node takes no work costs no further seat
 		return
 	}
 	for _, o := range t.left {

@@ -21,6 +21,7 @@ type followed struct {
 	taken   map[string]bool       // hosts of all batches
 	ended   map[string]bool       // hosts whose outcome was reported
 	queues  map[string]*poolQueue // queues of the last batch, by pool
+	absent  map[string]bool       // hosts whose node took no work when the last batch began
 }
 
 func newFollowed() followed {

@@ -44,10 +44,13 @@ func (r *Run) checkWrite(h *Host, o SettingOrder) {
 	pool := r.observer.poolOf(h)
 	drains := slices.ContainsFunc(o.Takes, func(a engine.Action) bool { return a.Type == engine.DrainAction })
 	restarts := slices.ContainsFunc(o.Takes, func(a engine.Action) bool { return a.Type == engine.RestartUnit })
+	if drains {
+		r.checkPodsLeft(h)
+	}
 	switch {
 	case o.Quiet && (drains || restarts):
 		r.reportViolation("%s gets %s without a hold", h.Name, o.Word)
-	case drains && pool.Drain != nil && !h.Drained:
+	case drains && pool.Drain != nil && pool.Drain.Kubernetes == nil && !h.Drained:
 		r.reportViolation("%s gets %s and is not drained", h.Name, o.Word)
 	case pool.Drift == engine.ReportDrift && h.Setting.isRecorded(o.Word):
 		r.reportViolation("%s gets %s, and its drift is only to be reported", h.Name, o.Word)
