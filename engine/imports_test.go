@@ -412,6 +412,7 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/config/syntax": {
 		"engine/config/ignition":   "a document is a tree of nodes with positions",
 		"engine/config/registries": "so is a registries.conf",
+		"engine/rules":             "a registries.conf that is compared is bounded in the same way",
 		"engine/config/nodefiles":  "so is a configuration of the kubelet",
 	},
 	"holdfast/engine/content/regular": {

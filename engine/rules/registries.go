@@ -12,6 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"holdfast/engine"
+	"holdfast/engine/config/syntax"
 	"holdfast/engine/resource"
 )
 
@@ -214,6 +215,9 @@ func unsafeEntryReason(was, is []registry) string {
 
 func parseRegistries(text []byte) (registriesConf, string) {
 	var c registriesConf
+	if syntax.IsTOMLTooDeep(string(text)) {
+		return c, fmt.Sprintf("has values inside more than %d others", syntax.MaxTOMLDepth)
+	}
 	meta, err := toml.Decode(string(text), &c)
 	if err != nil {
 		return c, "is not valid TOML"

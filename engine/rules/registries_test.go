@@ -176,3 +176,15 @@ func TestRegistriesConfOfTheHost(t *testing.T) {
 		}
 	}
 }
+
+// TestDeepRegistriesConf compares files whose keys have so many names that their parser would need memory for the square of
+// their number. Such a file may be on a host.
+func TestDeepRegistriesConf(t *testing.T) {
+	deep := []byte("a" + strings.Repeat(".a", 200) + " = 1\n")
+	if why := unsafeReason(deep, nil, false); why != "before, the file has values inside more than 100 others" {
+		t.Errorf("was deep: %q", why)
+	}
+	if why := unsafeReason(nil, deep, false); why != "now the file has values inside more than 100 others" {
+		t.Errorf("is deep: %q", why)
+	}
+}
