@@ -12,6 +12,7 @@ import (
 
 	"holdfast/cmd/holdfast/internal/man"
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 )
 
 // TestManPages checks that each command has a page with its flags, the exit codes and the files, that the same input
@@ -85,6 +86,7 @@ func commandPages(root *cobra.Command) map[string]string {
 
 // TestGeneratorIsNoPart checks that the program does not contain cobra's generator of pages, which is large.
 func TestGeneratorIsNoPart(t *testing.T) {
+	longtest.SkipSlow(t) // go list takes seconds
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

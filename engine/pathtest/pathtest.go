@@ -60,6 +60,18 @@ func Link(dir string) error {
 // toolsDir is the folder that Tools returns.
 var toolsDir string
 
+// LinkFolder makes dir a link to the folder that Tools returns, because making a folder of links for each of many hosts takes
+// long. Without a call of Run it fills a folder with links, as Link does.
+func LinkFolder(dir string) error {
+	if toolsDir == "" {
+		return Link(dir)
+	}
+	if err := os.Symlink(toolsDir, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("link tools: %w", err)
+	}
+	return nil
+}
+
 // Tools returns a folder with links to the tools of a host. The folder is the PATH for scripts that run in a test's own
 // folder. Tools works only after a call of Run.
 func Tools() string {

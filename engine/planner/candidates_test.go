@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/longtest"
 	"holdfast/engine/planner"
 )
 
@@ -240,13 +241,14 @@ func TestUnavailableHosts(t *testing.T) {
 }
 
 // The test counts as the MCO does, with the two rules that only holdfast has,
-// for every pool of four hosts and every limit.
+// for every pool of four hosts and every limit. By default it tries one order of
+// each pool.
 func TestCandidatesOfEveryPool(t *testing.T) {
 	t.Parallel()
 	names := []string{"done", "waiting", "working", "notReady", "cordoned", "stuck", "failedBefore"}
 	leftOver := map[string]bool{"stuck": true, "failedBefore": true}
 	away := map[string]bool{"working": true, "notReady": true, "cordoned": true}
-	eachChoice(len(names), 4, true, func(pick []int) {
+	eachChoice(len(names), 4, longtest.Slow(), func(pick []int) {
 		var list []string
 		count := map[string]int{}
 		for _, p := range pick {

@@ -146,7 +146,7 @@ func TestClusterEveryState(t *testing.T) {
 func TestClusterLargeEveryState(t *testing.T) {
 	t.Parallel()
 	few := []machine{{}, {work: "reboot"}, {work: "reboot", sick: true}, {hold: "foreign"}, {work: "reboot", hold: "dead"}, {hold: "dead", sick: true}, {lost: true}}
-	for n := 4; n <= 7; n++ {
+	for n := 4; n <= longtest.Choose(5, 7, 7); n++ {
 		eachChoice(len(few), n, false, func(pick []int) {
 			var members []*machine
 			for i, s := range pick {
@@ -164,7 +164,7 @@ func TestClusterLargeEveryState(t *testing.T) {
 // A pool without etcd: every combination of states × zones × limits.
 func TestPoolEveryState(t *testing.T) {
 	t.Parallel()
-	every := longtest.Pick(5, 1)
+	every := longtest.Choose(20, 5, 1)
 	limits := []engine.CountOrPercent{{Count: 1}, {Count: 2}, {Percent: 50}, {Percent: 100}, {}}
 	for n := 1; n <= 4; n++ {
 		eachChoice(len(states), n, n < 4, func(pick []int) {
@@ -196,7 +196,7 @@ func TestPoolsInOrder(t *testing.T) {
 		{{"none"}, nil, {"none"}},
 		{nil, nil, {"none"}},
 	}
-	every := longtest.Pick(10, 3)
+	every := longtest.Choose(40, 10, 3)
 	eachChoice(len(few), 5, true, func(pick []int) {
 		if (pick[0]+pick[1]*3+pick[2]*5+pick[3]*2+pick[4])%every != 0 {
 			return // try only a part of the 16807 worlds, spread evenly

@@ -58,6 +58,7 @@ func checkInheritsNoLists(t *testing.T, b *writeBox) {
 // A file that only appends keeps owner, mode and list. With the mode alone, the group of the
 // file could do what the list lets another account do.
 func TestAppendKeepsTheAccessList(t *testing.T) {
+	longtest.SkipSlow(t)
 	t.Parallel()
 	for _, dir := range []string{"/etc/app", "/srv/app"} { // only root can write to the first
 		b := newWriteBox(t)

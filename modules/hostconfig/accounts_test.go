@@ -172,6 +172,7 @@ func TestAccountsAreUndone(t *testing.T) {
 		"unit":     func(b *writeBox) { b.Put("/no-x.service", "", 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "password")
 			t.Parallel()
 			b := accountSite(t)
 			w := b.accountWrite([]groupEdit{{want: resource.Group{Name: "web"}}},
@@ -199,6 +200,7 @@ func TestAccountsAreUndone(t *testing.T) {
 
 // A file may belong to a user that the same write creates.
 func TestAFileMayBelongToANewUser(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := accountSite(t)
 	b.AddTool("chown", "printf 'chown %s\\n' \"$*\" >>$BOX/log\n")
 	w := b.accountWrite([]groupEdit{{want: resource.Group{Name: "web"}}}, loginEdit{want: resource.User{Name: "ann"}, account: true})

@@ -107,6 +107,7 @@ func TestActions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "daemon-reload", "reload", "reload of what is not running", "reload that fails", "restart", "restart of what dies a moment later", "restart of what changed on disk")
 			t.Parallel()
 			b := newWriteBox(t)
 			b.Put(record.Path, "before", 0o600)

@@ -277,6 +277,7 @@ func TestTheSecondWriteChangesNothing(t *testing.T) {
 }
 
 func TestDirectoriesAndLinksAreUndone(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	b.Put("/etc/kept/x", "x", 0o644)
 	b.Put("/etc/empty/a/b/ours", "ours", 0o640)

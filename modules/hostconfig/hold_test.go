@@ -17,7 +17,7 @@ func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
 	for name, quiet := range map[string]bool{"under its own hold, which was ended": false, "quiet": true} {
 		for _, point := range []string{"locked", "unpacked", "checked", "prepared"} {
 			t.Run(name+", "+point, func(t *testing.T) {
-				longtest.SkipOthers(t, point, "prepared")
+				longtest.SkipOthers(t, name+", "+point, "quiet, prepared")
 				t.Parallel()
 				b := crashSite(t)
 				w := b.crashWrite(quiet)

@@ -96,7 +96,7 @@ func (b *writeBox) leakedFiles() []string {
 func TestWritesAreSafeOnHostileGround(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		for i, how := range slices.Sorted(maps.Keys(observetest.Meddlers)) {
-			if !fails && i%4 != 0 && !longtest.On() || !longtest.Slow() && (!fails || i%4 != 1) {
+			if !fails && i%4 != 0 && !longtest.On() || !longtest.Slow() && (!fails || i != 1) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, fails %v", how, fails), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/moduletest"
@@ -63,6 +64,7 @@ func TestTheRecordNamesAddedKernelArguments(t *testing.T) {
 // A boot may bring new arguments before its run can record them, so the record has
 // them before.
 func TestKernelArgumentsAreRecordedBeforeTheBoot(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	b.Hold(engine.RunHold, "r1")
 	d := engine.Desired{Config: &resource.Config{KernelArgs: []string{"nosmt"}}}

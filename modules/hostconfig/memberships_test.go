@@ -115,6 +115,7 @@ func TestMembershipsAreWritten(t *testing.T) {
 
 // A group of the OS that is only in /usr/lib/group is copied to /etc/group first.
 func TestAGroupOfTheOSIsJoined(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := accountSite(t)
 	b.Put("/usr/lib/group", "root:x:0:\ndialout:x:18:\ndialout2:x:19:\n", 0o644)
 	b.mustWrite(b.accountWrite(nil, loginEdit{want: resource.User{Name: "core"}, was: &core, account: true, join: []string{"dialout"}}))

@@ -67,6 +67,7 @@ func TestUndoNeedsNoSpace(t *testing.T) {
 
 // Space for the links of systemctl is free again before units are enabled again.
 func TestUndoHasSpaceForUnits(t *testing.T) {
+	longtest.SkipSlow(t)
 	t.Parallel()
 	b := newWriteBox(t)
 	b.Put("/units/going.service", "enabled\n", 0o644)
@@ -172,6 +173,7 @@ func TestRenamedRoomsAreRemoved(t *testing.T) {
 
 // An account takes a room away in the middle of a write, which makes another one and is undone. Both are removed.
 func TestBothRoomsAreRemoved(t *testing.T) {
+	longtest.SkipSlow(t)
 	t.Parallel()
 	b := newWriteBox(t)
 	b.Put("/srv/app/a.conf", "old\n", 0o644)

@@ -65,6 +65,7 @@ func TestStrangeNames(t *testing.T) {
 }
 
 func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	b.Put("/etc/file", "file\n", 0o640)
 	b.Link("/etc/link", "old target")
@@ -129,6 +130,7 @@ func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 // No original is kept if the host always had the same contents. Then removing the
 // path restores the default of the OS, too.
 func TestWhatTheOSShipsIsNotTakenAway(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	for _, name := range []string{"/etc/same", "/usr/etc/same", "/etc/other", "/usr/local/same", "/usr/usr/local/same"} {
 		b.Put(name, "shipped\n", 0o644)
@@ -152,6 +154,7 @@ func TestAnOriginalIsNeverOverwritten(t *testing.T) {
 }
 
 func TestADirectoryThatIsNotEmptyStays(t *testing.T) {
+	longtest.SkipSlow(t)
 	b := newWriteBox(t)
 	b.Put("/etc/full/theirs", "", 0o644)
 	b.Put("/etc/full/ours", "", 0o644)

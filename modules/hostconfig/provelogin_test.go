@@ -200,6 +200,7 @@ func TestProbation(t *testing.T) {
 		b.CheckClean()
 	})
 	t.Run("the session is ended", func(t *testing.T) { // by a shutdown, or by KillUserProcesses
+		longtest.SkipSlow(t)
 		t.Parallel()
 		b, _, before := start(t)
 		pid, err := strconv.Atoi(strings.TrimSpace(b.Read("/var/lib/holdfast/tx/r1/watcher")))

@@ -72,6 +72,7 @@ func filesOf(files ...resource.File) resource.Config { return resource.Config{Fi
 // TestRespeltPath checks that a path that a document spells otherwise is the same
 // file: it stays, its original too, and nothing is written.
 func TestRespeltPath(t *testing.T) {
+	longtest.SkipSlow(t)
 	h := newLinkedHost(t)
 	h.Put("/var/home/core/a.conf", "of the host\n", 0o644)
 	h.apply(filesOf(ownFile("/home/core/a.conf", "one\n")))
@@ -146,6 +147,7 @@ func TestRespeltParents(t *testing.T) {
 
 // TestRespeltRules checks that a rule covers all spellings of its path.
 func TestRespeltRules(t *testing.T) {
+	longtest.SkipSlow(t)
 	h := newLinkedHost(t)
 	h.Put("/var/home/core/x", "", 0o644)
 	h.Put("/var/usrlocal/bin/load-registry-image.sh", "", 0o644)

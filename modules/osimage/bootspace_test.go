@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -35,6 +36,8 @@ func TestKernelThatDoesNotFitIntoBoot(t *testing.T) {
 		"a folder of another boot software": {"2022.7", 1028, map[string]string{"efi-x": ""}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "room", "no room", "the same kernel", "ostree frees the rollback")
+			t.Parallel()
 			b := moduletest.NewBox(t)
 			write := func(path, kernel string) {
 				if kernel == "" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -258,6 +259,7 @@ func TestTheDaemonIsLimitedWhileItStages(t *testing.T) {
 	for _, name := range []string{"rpm-ostree deploy", "rpm-ostree image"} {
 		s := sites()[name]
 		host := func(t *testing.T) (*osHost, engine.Desired) {
+			longtest.SkipOthers(t, name, "rpm-ostree image")
 			t.Parallel()
 			b := newOSHost(t)
 			if s.prep != nil {

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/engine/shelltest"
 	"holdfast/modules/moduletest"
 )
@@ -97,6 +98,7 @@ func TestAKexecIntoAnotherOS(t *testing.T) {
 		"held by a person":    {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "loaded", "the kernel is cut", "does not load", "held by a person")
 			t.Parallel()
 			b := newKexecHost(t)
 			b.Want(b.stage(softUpdate), 0, "staged and locked")

@@ -78,6 +78,7 @@ func (b *osHost) checkNoMirror() {
 // with the port.
 func TestAFailedFetchLeavesNoMirror(t *testing.T) {
 	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		longtest.SkipOthers(b.T, d.OS.Driver, "rpm-ostree")
 		d = fromBastion(d)
 		script := "port=4711\n" + b.steps(d).Stage[0].Do.Exec.Script.String()
 		b.Write("pull-fails", "error: reading manifest: connection refused")
@@ -133,6 +134,7 @@ func TestABusyDaemonFetchesNothing(t *testing.T) {
 // the host's configuration cannot be copied.
 func TestAConfigurationThatCannotBeCopiedIsNotLeftOut(t *testing.T) {
 	onSites(t, []string{"rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		longtest.SkipOthers(b.T, d.OS.Driver, "bootc")
 		b.Mkdir("etc/containers/registries.d")
 		b.Check(os.Symlink("gone", filepath.Join(b.Root, "etc/containers/registries.d/dangling.yaml")))
 		b.Want(b.Run("port=4711\n"+b.steps(fromBastion(d)).Stage[0].Do.Exec.Script.String()), 1, "dangling.yaml")

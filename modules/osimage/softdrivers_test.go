@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -33,6 +34,7 @@ func (b *osHost) writeTrees(d engine.Desired, now, next string) {
 func TestEachDriverComparesTheStagedOS(t *testing.T) {
 	same := tree("6.12.1", "1", "2", "3")
 	onSoftHosts(t, func(b *osHost, d engine.Desired) {
+		longtest.SkipOthers(b.T, d.OS.Driver, "ostree", "bootc")
 		b.Write("proc/self/mounts", composefsMounts)
 		b.Want(b.stage(d), 0, "staged and locked")
 		b.writeTrees(d, same, same)
@@ -51,6 +53,7 @@ func TestEachDriverComparesTheStagedOS(t *testing.T) {
 // TestEachDriverSoftReboots checks the order with each driver: prepared, refused and undone, and in full instead.
 func TestEachDriverSoftReboots(t *testing.T) {
 	onSoftHosts(t, func(b *osHost, d engine.Desired) {
+		longtest.SkipOthers(b.T, d.OS.Driver, "ostree", "bootc")
 		b.Hold(engine.RunHold, "r1")
 		b.Want(b.stage(d), 0, "staged and locked")
 		must := b.softOrder(d, "no")
@@ -99,6 +102,7 @@ func TestBootcReportsSoftTargets(t *testing.T) {
 		"ostree alone": {func(b *osHost) { b.Write("bootc-version", "1.9.0"); b.Write("no-soft-target", "") }, true},
 	} {
 		onSites(t, []string{"bootc"}, func(b *osHost, _ site, d engine.Desired) {
+			longtest.SkipOthers(b.T, name, "capable", "not capable")
 			b.makeSoft()
 			c.prepare(b)
 			b.Want(b.stage(d), 0, "staged and locked")

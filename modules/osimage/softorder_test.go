@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/engine/shelltest"
 	"holdfast/modules/moduletest"
 )
@@ -78,6 +79,7 @@ func TestASoftRebootIntoAnotherOS(t *testing.T) {
 		"held by a person":    {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, "yes", hostscript.ScriptHeld, "someone else", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "prepared", "cannot, must", "cannot, in full", "not staged", "held by a person")
 			t.Parallel()
 			b := newSoftHost(t)
 			b.Want(b.stage(softUpdate), 0, "staged and locked")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -50,6 +51,7 @@ func TestSoftRebootFacts(t *testing.T) {
 		"no answer":        {tree(kernel, "1", "2", "3"), "", false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "same", "another kernel", "policy, settings", "cut off")
 			t.Parallel()
 			b := newOSHost(t)
 			b.Write("ostree-version", "2025.7")

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -70,6 +71,7 @@ func survivorStates() map[string]struct {
 func TestStagingUnderASurvivor(t *testing.T) {
 	for name, c := range survivorStates() {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "stopped", "from the host")
 			t.Parallel()
 			for _, inUnit := range []bool{false, true} {
 				b := newSoftHost(t)
@@ -100,6 +102,7 @@ func TestStagingUnderASurvivor(t *testing.T) {
 func TestFinalizingUnderASurvivor(t *testing.T) {
 	for name, c := range survivorStates() {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "stopped", "from the host")
 			t.Parallel()
 			for _, kind := range []engine.RebootKind{engine.SoftReboot, engine.FullReboot} {
 				for _, inUnit := range []bool{false, true} {

@@ -4,7 +4,12 @@ import (
 	"os"
 	"testing"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pathtest.Run(m)) }
+// TestMain tries few histories by default, because each one is a fleet that is simulated for days.
+func TestMain(m *testing.M) {
+	longtest.FewerChecks("40")
+	os.Exit(pathtest.Run(m))
+}

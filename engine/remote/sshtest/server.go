@@ -151,7 +151,7 @@ func (s *Server) writeKnownHosts() error {
 // writeTools creates the only two folders on the PATH of commands. tools has links to programs; bin has the fake sudo.
 func (s *Server) writeTools() error {
 	bin := filepath.Join(s.Dir, "bin")
-	if err := errors.Join(os.MkdirAll(bin, 0o755), pathtest.Link(filepath.Join(s.Dir, "tools"))); err != nil {
+	if err := errors.Join(os.MkdirAll(bin, 0o755), pathtest.LinkFolder(filepath.Join(s.Dir, "tools"))); err != nil {
 		return err
 	}
 	if s.config.Sudo == "missing" {
