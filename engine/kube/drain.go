@@ -11,7 +11,8 @@ import (
 )
 
 // CordonAnnotation is on a node that a run of holdfast has cordoned, with the identity of the run. The same request sets it and
-// cordons the node, so no crash can separate the two: a node with it was cordoned by a run, a cordoned node without it by somebody else.
+// cordons the node, so no crash can separate the two: a node with it was cordoned by a run, a cordoned node without it by somebody else,
+// and so was a node that has it and whose mark another client of the API has set last.
 const CordonAnnotation = "holdfast/cordoned-by"
 
 // maxConflicts bounds how often a change is tried again because its object has changed meanwhile: kubelets report often.
@@ -61,7 +62,7 @@ func (c *Client) changeNode(ctx context.Context, doing, name string, decide func
 			"spec":     spec,
 		}
 		var after wireNode
-		err := c.send(ctx, request{http.MethodPatch, nodePath(name), "application/merge-patch+json", patch}, &after)
+		err := c.send(ctx, request{http.MethodPatch, nodePath(name) + "?fieldManager=" + fieldManager, "application/merge-patch+json", patch}, &after)
 		switch {
 		case err == nil:
 			return after.facts(), nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,42 @@ func TestCordon(t *testing.T) {
 	s.Deny(kubetest.Right{Verb: "patch", Resource: "nodes"})
 	if _, problem := c.Uncordon(t.Context(), "main", "n"); problem == nil || problem.Kind != kubefacts.Forbidden {
 		t.Error(problem)
+	}
+}
+
+// TestCordonOfPerson: a node that somebody has uncordoned and cordoned again while it had the cordon of a run stays cordoned.
+func TestCordonOfPerson(t *testing.T) {
+	owner := func(manager, group, field string) kubetest.Object {
+		return kubetest.Object{"manager": manager, "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": kubetest.Object{group: kubetest.Object{field: kubetest.Object{}}}}
+	}
+	for name, x := range map[string]struct {
+		owners []kubetest.Object
+		stays  bool
+	}{
+		"nobody tells":     {nil, false},
+		"the run":          {[]kubetest.Object{owner("holdfast", "f:spec", "f:unschedulable"), owner("kubelet", "f:status", "f:unschedulable")}, false},
+		"somebody":         {[]kubetest.Object{owner("holdfast", "f:metadata", "f:annotations"), owner("kubectl", "f:spec", "f:unschedulable")}, true},
+		"somebody as well": {[]kubetest.Object{owner("holdfast", "f:spec", "f:unschedulable"), owner("argocd", "f:spec", "f:unschedulable")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := kubetest.Start(t)
+			s.SetList(kubetest.Nodes, kubetest.Node("n", "10.0.0.1"))
+			c := newClient(s, time.Now())
+			if n, problem := c.Cordon(t.Context(), "main", "n", "holdfast-b-r"); problem != nil || n.CordonedBy != "holdfast-b-r" {
+				t.Fatal(n, problem)
+			}
+			s.Change(kubetest.Nodes, "n", func(o kubetest.Object) {
+				o["metadata"].(kubetest.Object)["managedFields"] = x.owners
+			})
+			before, _ := c.ReadNode(t.Context(), "main", "n")
+			n, problem := c.Uncordon(t.Context(), "main", "n")
+			if problem != nil || n.Cordoned != x.stays || (before.CordonedBy == "") != x.stays {
+				t.Errorf("%+v, before %+v, %v", n, before, problem)
+			}
+			if !slices.ContainsFunc(s.Requests(), func(r string) bool { return r == "PATCH /api/v1/nodes/n?fieldManager=holdfast" }) {
+				t.Error(s.Requests())
+			}
+		})
 	}
 }
 

@@ -32,7 +32,7 @@ func startLarge(t testing.TB, unread int) (s *kubetest.Server, nodes []string) {
 	padding := strings.Repeat("x", unread)
 	serveLarge(t, s, kubetest.Nodes, largeNodes, func(i int) kubetest.Object {
 		n := kubetest.Node(nodes[i], fmt.Sprintf("10.0.%d.%d", i/250, i%250))
-		n["metadata"].(kubetest.Object)["managedFields"] = padding
+		n["metadata"].(kubetest.Object)["managedFields"] = []kubetest.Object{{"manager": "kubelet", "fieldsV1": kubetest.Object{"f:status": kubetest.Object{"f:" + padding: kubetest.Object{}}}}}
 		return n
 	})
 	serveLarge(t, s, kubetest.Pods, largePods, func(i int) kubetest.Object {

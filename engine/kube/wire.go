@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -17,8 +18,11 @@ type metadata struct {
 
 // wireNode has the fields of a Node that holdfast reads.
 type wireNode struct {
-	Metadata labelled `json:"metadata"`
-	Spec     struct {
+	Metadata struct {
+		labelled
+		ManagedFields []fieldOwner `json:"managedFields"`
+	} `json:"metadata"`
+	Spec struct {
 		Unschedulable bool `json:"unschedulable"`
 		Taints        []struct {
 			Key    string `json:"key"`
@@ -43,13 +47,35 @@ type wireNode struct {
 	} `json:"status"`
 }
 
+// fieldManager names holdfast as the owner of the fields that it sets.
+const fieldManager = "holdfast"
+
+// fieldOwner has the fields of a Node that a client of the API was the last to set.
+type fieldOwner struct {
+	Manager  string `json:"manager"`
+	FieldsV1 struct {
+		Spec map[string]json.RawMessage `json:"f:spec"`
+	} `json:"fieldsV1"`
+}
+
+// cordonedBy returns the run that has cordoned the node, or "". A node that somebody has uncordoned and cordoned again still has the
+// annotation of the run, but another owner of the field.
+func (n wireNode) cordonedBy() string {
+	for _, o := range n.Metadata.ManagedFields {
+		if _, sets := o.FieldsV1.Spec["f:unschedulable"]; sets && o.Manager != fieldManager {
+			return ""
+		}
+	}
+	return shortenText(n.Metadata.Annotations[CordonAnnotation])
+}
+
 // maxOfNode bounds the addresses and the taints of one node.
 const maxOfNode = 64
 
 func (n wireNode) facts() kubefacts.Node {
 	f := kubefacts.Node{
 		Name: shortenText(n.Metadata.Name), UID: shortenText(n.Metadata.UID), Cordoned: n.Spec.Unschedulable, Deleted: n.Metadata.DeletionTimestamp != nil,
-		CordonedBy: shortenText(n.Metadata.Annotations[CordonAnnotation]),
+		CordonedBy: n.cordonedBy(),
 		BootID:     shortenText(n.Status.NodeInfo.BootID), KubeletVersion: shortenText(n.Status.NodeInfo.KubeletVersion), NotReady: "it has no condition Ready",
 	}
 	for _, t := range n.Spec.Taints[:min(len(n.Spec.Taints), maxOfNode)] {
