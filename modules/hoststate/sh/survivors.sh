@@ -11,7 +11,7 @@ done
 # print_sockets prints the sockets of a service that a soft reboot stops. It reads shown.
 print_sockets() {
 	triggers=''
-	while IFS== read -r name value; do
+	while IFS='=' read -r name value; do
 		[ "$name" != TriggeredBy ] || triggers=$value
 	done <<-END
 		$shown
