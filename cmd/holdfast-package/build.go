@@ -12,25 +12,27 @@ import (
 	"time"
 )
 
-// build builds the program for an architecture. Paths of this machine are not in it.
+// build builds the program for an architecture. Paths and settings of this machine are not in it, nor what Go finds in a
+// checkout: a worktree has no commit for Go, and a shallow clone has no tags.
 func (s source) build(ctx context.Context, arch, file string) error {
-	_, err := place{s.dir, []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + arch}}.runCommand(ctx,
-		"go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", file, "./cmd/holdfast")
+	linked := "-ldflags=-s -w -buildid= -X main.packagedVersion=" + s.version + " -X main.packagedCommit=" + s.commit
+	_, err := place{s.dir, []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFLAGS="}}.runCommand(ctx,
+		"go", "build", "-trimpath", "-buildvcs=false", linked, "-o", file, "./cmd/holdfast")
 	return err
 }
 
-// generate makes the man pages and completions.
+// generate makes the man pages and completions, which are the same for all architectures.
 func (s source) generate(ctx context.Context, stage string) error {
 	pages := filepath.Join(stage, "man")
 	if err := makeFolder(pages); err != nil {
 		return err
 	}
-	here := place{dir: s.dir}
-	if _, err := here.runCommand(ctx, "go", "run", "-tags", "man", "./cmd/holdfast", pages, strconv.FormatInt(s.time.Unix(), 10), s.version); err != nil {
+	here := place{s.dir, []string{"CGO_ENABLED=0"}} // with -trimpath, as in build, so that little is compiled twice
+	if _, err := here.runCommand(ctx, "go", "run", "-trimpath", "-tags", "man", "./cmd/holdfast", pages, strconv.FormatInt(s.time.Unix(), 10), s.version); err != nil {
 		return err
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		text, err := here.runCommand(ctx, "go", "run", "./cmd/holdfast", "completion", shell)
+		text, err := here.runCommand(ctx, "go", "run", "-trimpath", "./cmd/holdfast", "completion", shell)
 		if err == nil {
 			err = writeFile(filepath.Join(stage, "holdfast."+shell), []byte(text), 0o644)
 		}

@@ -1,6 +1,7 @@
 // Command holdfast-package makes the .deb and .rpm packages of holdfast from this
 // checkout: binary, man pages, completion, a systemd service and timer, documentation
-// and examples. The same commit makes the same bytes.
+// and examples. It also makes an OCI image with the binary alone. The same commit makes
+// the same bytes.
 //
 //	go run ./cmd/holdfast-package --out dist
 //
@@ -35,12 +36,18 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("out", "dist", "folder for the packages; it is made if it is missing")
 	version := flags.String("version", "", "version of the packages (default: 0.0.0~ with date and commit)")
 	arches := flags.String("arch", "amd64,arm64", "architectures, with commas")
+	changed := flags.Bool("allow-changes", false, "also package changes that are not committed, to try them; nobody can make these packages again")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	src, err := readSource(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case src.changed && !*changed:
+		return errors.New("the checkout has changes that are not committed, so nobody could make these packages again; commit them")
+	case src.changed:
+		src.version += "+changed"
 	}
 	if *version != "" {
 		src.version = *version
@@ -48,28 +55,50 @@ func run(ctx context.Context, args []string) error {
 	if err := os.MkdirAll(*out, 0o755); err != nil {
 		return err
 	}
-	for arch := range strings.SplitSeq(*arches, ",") {
-		if err := packageFor(ctx, src, arch, *out); err != nil {
+	return src.packageAll(ctx, strings.Split(*arches, ","), *out)
+}
+
+// packageAll packages the checkout for these architectures.
+func (s source) packageAll(ctx context.Context, arches []string, out string) error {
+	work, err := os.MkdirTemp("", "holdfast-package-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	if err := s.generate(ctx, filepath.Join(work, "common")); err != nil {
+		return err
+	}
+	for _, arch := range arches {
+		if err := s.packageFor(ctx, arch, work, out); err != nil {
 			return fmt.Errorf("%s: %w", arch, err)
 		}
 	}
-	return nil
+	return s.writeImage(filepath.Join(work, "programs"), arches, out)
 }
 
-// packageFor builds holdfast for an architecture, and packages it in both formats.
-func packageFor(ctx context.Context, src source, arch, out string) error {
+// packageFor builds holdfast for an architecture, and packages it in both formats, with the man pages and completions in the
+// folder common of work. The program stays in the folder programs there.
+func (s source) packageFor(ctx context.Context, arch, work, out string) error {
 	stage, err := os.MkdirTemp("", "holdfast-package-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(stage) }()
-	if err := src.build(ctx, arch, filepath.Join(stage, "holdfast")); err != nil {
+	if err := copyTree(filepath.Join(work, "common"), stage); err != nil {
 		return err
 	}
-	if err := src.generate(ctx, stage); err != nil {
+	program := filepath.Join(work, "programs", arch)
+	if err := s.build(ctx, arch, program); err != nil {
 		return err
 	}
-	return packer{source: src, arch: arch, stage: stage, out: out, tool: []string{"go", "run", nfpmModule}}.packAll(ctx)
+	binary, err := os.ReadFile(program)
+	if err == nil {
+		err = writeFile(filepath.Join(stage, "holdfast"), binary, 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	return packer{source: s, arch: arch, stage: stage, out: out, tool: []string{"go", "run", nfpmModule}}.packAll(ctx)
 }
 
 // source is the checkout that packages are made from.
@@ -78,6 +107,7 @@ type source struct {
 	commit  string
 	version string
 	time    time.Time // of the commit; all files have it
+	changed bool      // the checkout has changes that are not committed
 }
 
 // readSource describes the checkout around the current folder. Its version sorts before
@@ -99,9 +129,8 @@ func readSource(ctx context.Context) (source, error) {
 	}
 	s.commit, s.time = hash, time.Unix(at, 0).UTC()
 	s.version = "0.0.0~" + s.time.Format("20060102") + "." + hash[:12]
-	if text, err = here.runCommand(ctx, "git", "status", "--porcelain"); err == nil && text != "" {
-		err = errors.New("the checkout has changes that are not committed, so nobody could make these packages again; commit them")
-	}
+	text, err = here.runCommand(ctx, "git", "status", "--porcelain")
+	s.changed = text != ""
 	return s, err
 }
 

@@ -14,7 +14,14 @@ type build struct {
 	Modified bool   `json:"modified,omitempty"` // the checkout had uncommitted changes
 }
 
+// packagedVersion and packagedCommit identify the program in a package. cmd/holdfast-package sets them with flags of the linker,
+// because Go finds the commit only in some kinds of checkouts; in all other programs they are empty.
+var packagedVersion, packagedCommit string
+
 func readBuild() build {
+	if packagedVersion != "" {
+		return build{Version: packagedVersion, Commit: packagedCommit}
+	}
 	b := build{Version: "devel"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
