@@ -114,24 +114,45 @@ func (d *Drain) Note(p Pod, e Eviction) {
 	}
 }
 
-// DescribeLeft names the pods that are left, and what holds each of them.
+// DescribeLeft names the pods that are left, and the reason for each. Pods with the same reason are together.
 func (d *Drain) DescribeLeft(left []Pod) string {
-	var words []string
+	var reasons []string
+	names := map[string][]string{}
 	for _, p := range left {
-		words = append(words, p.String()+d.describeWait(p))
+		reason := d.describeWait(p)
+		if names[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		names[reason] = append(names[reason], p.String())
+	}
+	var groups []string
+	for _, reason := range reasons {
+		groups = append(groups, nameFirst(names[reason])+reason)
 	}
 	text := "pods are left: "
 	if len(left) == 1 {
 		text = "a pod is left: "
 	}
-	return text + nameFirst(words)
+	return text + nameFirst(groups)
+}
+
+// BudgetsThatHold returns the PodDisruptionBudgets that have refused evictions of pods, sorted, as NAMESPACE/NAME.
+func (d *Drain) BudgetsThatHold(pods []Pod) []string {
+	var names []string
+	for _, p := range pods {
+		if e := d.answers[p.UID]; e.Kind == BudgetRefused && e.Budget != "" && !d.evicted[p.UID] {
+			names = append(names, p.Namespace+"/"+e.Budget)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (d *Drain) describeWait(p Pod) string {
 	e := d.answers[p.UID]
 	switch {
 	case p.Terminating || d.evicted[p.UID]:
-		return " (it is ending)"
+		return " (ending)"
 	case e.Kind == BudgetRefused && e.Budget != "":
 		return fmt.Sprintf(" (PodDisruptionBudget %s/%s: %s)", p.Namespace, e.Budget, e.Text)
 	case e.Text != "":

@@ -164,15 +164,23 @@ func TestDrainLaws(t *testing.T) {
 func TestDrainNames(t *testing.T) {
 	var d kubefacts.Drain
 	pod := func(name string) kubefacts.Pod { return kubefacts.Pod{Namespace: "t", Name: name, UID: name} }
-	left := []kubefacts.Pod{pod("a"), pod("b"), pod("c"), pod("d")}
+	left := []kubefacts.Pod{pod("a"), pod("b"), pod("c"), pod("d"), pod("e")}
 	d.Note(left[0], kubefacts.Eviction{Kind: kubefacts.PodEvicted})
 	d.Note(left[1], kubefacts.Eviction{Kind: kubefacts.BudgetRefused, Budget: "p", Text: "no room"})
+	d.Note(left[4], kubefacts.Eviction{Kind: kubefacts.BudgetRefused, Budget: "p", Text: "no room"})
 	d.Note(left[2], kubefacts.Eviction{Kind: kubefacts.EvictionUnknown, Problem: &kubefacts.Problem{Cause: "refused", Hint: "x"}})
 	d.Note(left[3], kubefacts.Eviction{Kind: kubefacts.EvictionForbidden, Text: "no right"})
-	if got, want := d.DescribeLeft(left), "pods are left: t/a (it is ending), t/b (PodDisruptionBudget t/p: no room), t/c (refused), t/d (no right)"; got != want {
+	if got, want := d.DescribeLeft(left), "pods are left: t/a (ending), t/b, t/e (PodDisruptionBudget t/p: no room), t/c (refused), t/d (no right)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := d.DescribeLeft(append(left, left...)); !strings.HasSuffix(got, ", and 3 more") {
+	if got := strings.Join(d.BudgetsThatHold(left), " "); got != "t/p" {
+		t.Errorf("budgets that hold: %s", got)
+	}
+	var many []kubefacts.Pod
+	for i := range 8 {
+		many = append(many, pod(fmt.Sprint(i)))
+	}
+	if got := d.DescribeLeft(many); !strings.HasSuffix(got, "t/4, and 3 more") {
 		t.Error(got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -39,6 +40,7 @@ type nodeDrain struct {
 	drain    kubefacts.Drain
 	leased   bool               // the lease is taken, or the cluster has none
 	cordoned bool               // the node is cordoned, by this run or before
+	told     string             // the cause of the wait at the last report
 	lost     *kubefacts.Problem // why the API did not answer the last question; nil: it did
 }
 
@@ -100,17 +102,17 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 			d.emitWarning(d.hp.Host + ": " + d.step.Name + ": " + d.lost.Text() + "; it is disrupted without a drain, because the drain of its pool has when_unreachable = \"skip\"")
 			return "", nil
 		}
-		return d.describeLost(), nil
+		return d.reportLost(), nil
 	}
 	n, problem := d.Nodes.ReadNode(ctx, d.want.Cluster, d.want.Node)
 	if problem != nil {
 		d.lost = problem
-		return d.describeLost(), nil
+		return d.reportLost(), nil
 	}
 	w := d.Nodes.ReadWorkloads(ctx, map[string][]string{d.want.Cluster: {d.want.Node}})[d.want.Cluster]
 	if w.Problem != nil {
 		d.lost = w.Problem
-		return d.describeLost(), nil
+		return d.reportLost(), nil
 	}
 	next := d.drain.Next(n, w)
 	if next.Failure != "" {
@@ -120,11 +122,21 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 		return "", nil
 	}
 	d.evict(ctx, next.Evict)
-	return d.drain.DescribeLeft(next.Left), nil
+	return d.reportWait("pods of "+strings.Join(d.drain.BudgetsThatHold(next.Left), ", "), d.drain.DescribeLeft(next.Left)), nil
 }
 
-func (d *nodeDrain) describeLost() string {
-	return fmt.Sprintf("the API of Kubernetes cluster %s does not answer: %s", d.want.Cluster, d.lost.Text())
+// reportWait reports why the drain waits, once for each cause. Otherwise a drain is as silent as any step.
+func (d *nodeDrain) reportWait(cause, text string) string {
+	if d.told != cause {
+		d.told = cause
+		d.heartbeat.reportMessage(text)
+	}
+	return text
+}
+
+// reportLost reports that the API is away, and returns the same text.
+func (d *nodeDrain) reportLost() string {
+	return d.reportWait("lost", fmt.Sprintf("the API of Kubernetes cluster %s does not answer: %s", d.want.Cluster, d.lost.Text()))
 }
 
 // takeNode takes the lease before it cordons the node, so that two tools never work on one node.

@@ -231,3 +231,28 @@ func describeForTest(e event.Event) []string {
 	}
 	return said
 }
+
+// TestDrainTellsWhyItWaits: the progress names the pods that are left, and the budget that holds them, at once, and again only if another one holds them.
+func TestDrainTellsWhyItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, k := newDrainingSite(t, engine.KubernetesDrain{})
+		k.AddBudget("b", "web", 0)
+		b := site.Bastion("run-1")
+		var began time.Time
+		var told []string
+		b.Watch = func(e event.Event) {
+			switch {
+			case e.Step != "drain":
+			case e.Type == event.StepStarted:
+				began = e.Time
+			case e.Type == event.StepProgress && e.Time.Sub(began) < 20*time.Second:
+				told = append(told, e.Message)
+			}
+		}
+		applyRun(b, func(r *rollout.Run) { r.Nodes = k })
+		failOnErrors(t, checkLaws(site))
+		if got := strings.Join(told, "\n"); len(told) != 1 || !strings.Contains(got, "t/web0 (PodDisruptionBudget t/b: ") || !strings.Contains(got, "t/db0 (ending)") {
+			t.Errorf("progress: %s", got)
+		}
+	})
+}
