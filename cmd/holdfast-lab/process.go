@@ -53,3 +53,18 @@ func serveCommand(open opener) *cobra.Command {
 		},
 	}
 }
+
+func kubernetesCommand(open opener) *cobra.Command {
+	return &cobra.Command{
+		Use:    "kubernetes",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			return l.RunKubernetesHere(cmd.Context())
+		},
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/kubernetes"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
@@ -21,6 +22,7 @@ func upCommand(open opener) *cobra.Command {
 		suite   suiteFlags
 		disks   []string
 		qemu    []string
+		nodes   bool
 		options lab.Options
 	)
 	cmd := &cobra.Command{
@@ -36,6 +38,7 @@ func upCommand(open opener) *cobra.Command {
 	cmd.Flags().StringArrayVar(&disks, "disk", nil, "size of one disk, as HOST=SIZE; can be repeated")
 	cmd.Flags().StringSliceVar(&qemu, "qemu", nil, "hosts that run in qemu, with a kernel of their own; they take minutes to boot")
 	cmd.Flags().BoolVar(&options.BMC, "bmc", false, "serve Redfish for the hosts, and name their systems in the inventory of the site")
+	cmd.Flags().BoolVar(&nodes, "kubernetes", false, "make the hosts nodes of a Kubernetes cluster; the first time on a machine, this builds Kubernetes, which takes about 20 minutes")
 	cmd.Flags().DurationVar(&options.Post, "post", 0, "how long the firmware takes before each boot but the first")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		l, release, err := openReserved(open, cmd)
@@ -48,6 +51,9 @@ func upCommand(open opener) *cobra.Command {
 			return err
 		}
 		if err := markQemu(s, qemu); err != nil {
+			return err
+		}
+		if s.Kubernetes, err = buildKubernetes(cmd, l, nodes); err != nil {
 			return err
 		}
 		if options.Kind = host.Kind(kind); options.Kind != host.OnLoop && options.Kind != host.OnDir {
@@ -68,6 +74,15 @@ func upCommand(open opener) *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// buildKubernetes builds Kubernetes if the lab is to have it.
+func buildKubernetes(cmd *cobra.Command, l *lab.Lab, wanted bool) (bool, error) {
+	if !wanted {
+		return false, nil
+	}
+	_, err := kubernetes.Build(cmd.Context(), l.Logf)
+	return true, err
 }
 
 // suiteFlags are the flags that choose the suite of the hosts.

@@ -171,6 +171,9 @@ func (l *Lab) lockLab(ctx context.Context) (func(), error) {
 	return func() { _ = f.Close() }, nil
 }
 
+// Logf prints a message about a slow step.
+func (l *Lab) Logf(format string, args ...any) { l.log(format, args...) }
+
 // IsUp reports whether there are hosts, with or without power.
 func (l *Lab) IsUp() bool { return len(l.state.Spec.Hosts) > 0 }
 

@@ -126,6 +126,9 @@ func (l *Lab) initState(s spec.Spec, o Options) error {
 			return err
 		}
 	}
+	if err := l.makeKubernetes(); err != nil {
+		return err
+	}
 	return l.saveState()
 }
 
@@ -186,7 +189,7 @@ func (l *Lab) writeSite() error {
 			return fmt.Errorf("write site: %w", err)
 		}
 	}
-	return nil
+	return l.copyKubeconfig()
 }
 
 // makeAndBoot makes missing hosts and turns their power on. It makes one disk after the other, because the first of each size
@@ -207,7 +210,10 @@ func (l *Lab) makeAndBoot(ctx context.Context, hosts []*Host) error {
 	if err != nil {
 		return err
 	}
-	return l.logDuration("etcd healthy", func() error { return l.waitEtcd(ctx, hosts) })
+	if err := l.logDuration("etcd healthy", func() error { return l.waitEtcd(ctx, hosts) }); err != nil {
+		return err
+	}
+	return l.startKubernetes(ctx)
 }
 
 func (l *Lab) bootHost(ctx context.Context, h *Host) error {

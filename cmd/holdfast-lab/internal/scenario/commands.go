@@ -13,6 +13,7 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/disk"
 	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/kubernetes"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
@@ -31,11 +32,20 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege, "repeat": cmdRepeat, "toll": cmdToll,
 		"authority": cmdAuthority, "redate": cmdRedate, "leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "avoid": cmdAvoid, "unwatch": cmdUnwatch,
 		"numbers": cmdNumbers, "killeach": cmdKillEach,
+		"kubectl": cmdKubectl, "api": cmdAPI, "kubelet": cmdKubelet, "budgets": cmdBudgets,
 	}
 }
 
 func isMet(condition string) (bool, error) {
-	if condition != "slow-disks" {
+	switch condition {
+	case "slow-disks":
+	case "kubernetes":
+		_, err := kubernetes.FindPrograms()
+		if errors.Is(err, kubernetes.ErrNotBuilt) {
+			return false, nil
+		}
+		return err == nil, err
+	default:
 		return false, fmt.Errorf("unknown condition %q", condition)
 	}
 	t, err := disk.OpenThrottle()

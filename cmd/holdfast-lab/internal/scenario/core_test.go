@@ -50,13 +50,14 @@ var laws = []string{
 // roll-out (the core has one of each), kills after each event of a change of members, a
 // hostile account, also one of etcd, a second target, certificates of a cluster that is made anew, the
 // writes that a restore keeps, the rates of transfers, versions with the same kernel, for which
-// an image of its own is built, and BMCs with the clients of others, which are installed, and mains.
+// an image of its own is built, and BMCs with the clients of others, which are installed,
+// mains, and Kubernetes, whose build takes 20 minutes.
 func TestCoreHasEveryKind(t *testing.T) {
 	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "repeat", "toll", "continue-over", "authority", "redate", "killeach", "numbers", "transfers", "commit", "mains", "clients"}
+	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "repeat", "toll", "continue-over", "authority", "redate", "killeach", "numbers", "transfers", "commit", "mains", "clients", "kubectl", "api", "kubelet", "budgets"}
 	kinds, core := map[string]string{}, map[string]bool{}
 	for _, s := range all {
 		for _, deed := range commandsOf(t, s) {

@@ -137,7 +137,7 @@ func (l *lane) runFile(ctx context.Context, s script, file string) *trial {
 	return t
 }
 
-func (l *lane) bringUpLab(ctx context.Context, name string, o lab.Options) error {
+func (l *lane) bringUpLab(ctx context.Context, name string, nodes bool, o lab.Options) error {
 	source := spec.DefaultHCL
 	if name != "default" {
 		text, err := fs.ReadFile(labs, "labs/"+name+".hcl")
@@ -150,6 +150,7 @@ func (l *lane) bringUpLab(ctx context.Context, name string, o lab.Options) error
 	if err != nil {
 		return err
 	}
+	s.Kubernetes = nodes
 	if err := l.Lab.Serve(ctx, 0); err == nil && l.Lab.IsUp() && l.Lab.Has(s, o.Suite) {
 		return errors.Join(l.Lab.Reset(ctx), l.Lab.SetBMC(ctx, o.BMC))
 	}

@@ -81,7 +81,7 @@ func Names() ([]string, error) {
 	return names, nil
 }
 
-var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?( alone)?( bmc)?(?: suite=(\S+))?$`)
+var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?( alone)?( bmc)?( kubernetes)?(?: suite=(\S+))?$`)
 
 func listScripts() ([]script, error) {
 	paths, err := fs.Glob(scripts, "scripts/*.txtar")
@@ -103,7 +103,7 @@ func listScripts() ([]script, error) {
 			return nil, fmt.Errorf("read scenario %s: it does not say which lab it needs", path)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		s := script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, bmc: len(found[4]) > 0, suite: image.Suite(found[5]), path: path, expected: cmp.Or(known[name], defaultDuration)}
+		s := script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, bmc: len(found[4]) > 0, suite: image.Suite(found[6]), path: path, expected: cmp.Or(known[name], defaultDuration)}
 		if s.suite != "" && !s.alone { // the labs beside the first one have no image of this suite
 			return nil, fmt.Errorf("read scenario %s: it has a suite of its own, and does not run alone", path)
 		}

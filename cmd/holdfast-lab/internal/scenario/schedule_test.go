@@ -89,7 +89,8 @@ func TestScenariosThatMeasureRunAlone(t *testing.T) {
 
 // TestMeasuringScenariosAreMarked: a scenario beside others takes processors and disks from them.
 func TestMeasuringScenariosAreMarked(t *testing.T) {
-	measures := regexp.MustCompile(`(?m)^(govern$|slow |unwatch .*gap=500ms)`)
+	// A slow machine makes nodes not Ready.
+	measures := regexp.MustCompile(`(?m)^(govern$|slow |unwatch .*gap=500ms|lab .* kubernetes$)`)
 	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)

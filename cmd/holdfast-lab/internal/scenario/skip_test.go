@@ -55,3 +55,25 @@ func TestSlowDisksAreACondition(t *testing.T) {
 		}
 	}
 }
+
+// TestKubernetesIsACondition: it is not built on every machine.
+func TestKubernetesIsACondition(t *testing.T) {
+	if _, err := isMet("kubernetes"); err != nil {
+		t.Error(err)
+	}
+	needs := regexp.MustCompile(`(?m)^lab .* kubernetes$`)
+	guarded := regexp.MustCompile(`(?m)^\[!kubernetes\] skip .*\nlab `)
+	all, err := listScripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		text, err := fs.ReadFile(scripts, s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if needs.Match(text) != guarded.Match(text) {
+			t.Errorf("%s: needs Kubernetes %v, is skipped where it is not built %v", s.name, needs.Match(text), guarded.Match(text))
+		}
+	}
+}

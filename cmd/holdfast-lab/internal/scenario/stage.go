@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"holdfast/cmd/holdfast-lab/internal/kubernetes"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
@@ -37,6 +38,7 @@ type stage struct {
 	jobs    map[string]*job
 	numbers map[string]*numbers // by cluster
 	trees   map[string]tree     // trees by name and host
+	budgets *kubernetes.BudgetWatch
 }
 
 type stageKey struct{}
@@ -64,6 +66,9 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 			for _, n := range s.numbers {
 				_ = n.endWrites() // the scenario has failed, or does not need it any more
 			}
+			if s.budgets != nil {
+				s.budgets.Stop() // the scenario has failed already
+			}
 			s.cancel()
 			close(s.ended)
 		})
@@ -84,14 +89,14 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 
 func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || !labLine.MatchString("lab "+strings.Join(args, " ")) {
-		ts.Fatalf("usage: lab NAME [core] [alone] [bmc] [suite=SUITE]")
+		ts.Fatalf("usage: lab NAME [core] [alone] [bmc] [kubernetes] [suite=SUITE]")
 	}
 	s, began := stageOf(ts), time.Now()
 	if slices.Contains(args[1:], "core") {
 		s.limitTime(coreLimit)
 	}
 	s.Lab.ForgetAuthorities()
-	ts.Check(s.bringUpLab(s.ctx, args[0], lab.Options{Suite: cmp.Or(s.trial.script.suite, s.Suite), BMC: s.trial.script.bmc}))
+	ts.Check(s.bringUpLab(s.ctx, args[0], slices.Contains(args[1:], "kubernetes"), lab.Options{Suite: cmp.Or(s.trial.script.suite, s.Suite), BMC: s.trial.script.bmc}))
 	s.began = time.Now()
 	s.trial.hosts += s.began.Sub(began)
 	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))

@@ -24,6 +24,8 @@ const (
 	// BMCAuthority and BMCPassword are there if the lab serves Redfish.
 	BMCAuthority = "bmc-ca.pem"
 	BMCPassword  = "bmc-password"
+	// Kubeconfig is there if the hosts are nodes of a Kubernetes cluster.
+	Kubeconfig = "kubeconfig"
 )
 
 // BMC is the Redfish service of a lab, which has a system for each host.
@@ -56,9 +58,15 @@ etcd_cluster "%s" {
 }
 `
 
+const kubernetesCluster = `
+kubernetes "lab" {
+  kubeconfig = "%s"
+}
+`
+
 const pool = `
 pool "%s" {
-  os {
+%s  os {
     driver = "ostree"
     ref    = "%s"
     commit = var.commit
@@ -83,12 +91,17 @@ func RenderInventory(s spec.Spec, ref, commit string, bmc *BMC) []byte {
 	for _, c := range s.Clusters {
 		fmt.Fprintf(&b, cluster, c.Name)
 	}
+	nodes := ""
+	if s.Kubernetes {
+		fmt.Fprintf(&b, kubernetesCluster, Kubeconfig)
+		nodes = "  kubernetes = \"lab\"\n"
+	}
 	for _, p := range s.Pools() {
 		controllers := ""
 		if bmc != nil {
 			controllers = fmt.Sprintf(poolBMC, bmc.Address, BMCAuthority, bmc.User, BMCPassword)
 		}
-		fmt.Fprintf(&b, pool, p, ref, image.Remote, controllers)
+		fmt.Fprintf(&b, pool, p, nodes, ref, image.Remote, controllers)
 	}
 	for _, h := range s.Hosts {
 		b.WriteString(renderHost(h, bmc))

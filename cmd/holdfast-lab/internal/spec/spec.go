@@ -27,6 +27,8 @@ const (
 type Spec struct {
 	Hosts    []Host    `json:"hosts"`
 	Clusters []Cluster `json:"clusters"`
+	// Kubernetes is true if the hosts are nodes of a Kubernetes cluster, whose data are in the first etcd cluster.
+	Kubernetes bool `json:"kubernetes,omitempty"`
 }
 
 // Host is one machine. Index counts from 1, in the order of the inventory, and
@@ -114,6 +116,9 @@ func (s Spec) Validate() error {
 		if _, ok := s.Cluster(h.Cluster); h.Cluster != "" && !ok {
 			errs = append(errs, fmt.Errorf("check host %q: no etcd_cluster %q", h.Name, h.Cluster))
 		}
+	}
+	if s.Kubernetes && len(s.Clusters) == 0 {
+		errs = append(errs, errors.New("check Kubernetes: it needs an etcd_cluster for its data"))
 	}
 	for _, c := range s.Clusters {
 		if !nameRule.MatchString(c.Name) {

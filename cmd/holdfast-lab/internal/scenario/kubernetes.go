@@ -1,0 +1,71 @@
+package scenario
+
+import (
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/cmd/holdfast-lab/internal/kubernetes"
+)
+
+// cmdKubectl runs kubectl as administrator of the lab's cluster.
+func cmdKubectl(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 {
+		ts.Fatalf("usage: [!] kubectl ARGUMENT…")
+	}
+	s := stageOf(ts)
+	programs, err := kubernetes.FindPrograms()
+	ts.Check(err)
+	argv := []string{"--dir", s.Lab.Dir(), "exec", "--", programs.Kubectl(), "--kubeconfig=" + s.Lab.KubernetesFolder().Kubeconfig(kubernetes.Admin)}
+	err = ts.Exec(s.Self, append(argv, args...)...)
+	if (exitCode(ts, err) == 0) == neg {
+		ts.Fatalf("kubectl: %v", err)
+	}
+}
+
+func cmdAPI(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 || len(args) > 2 || (args[0] != string(kubernetes.On)) != (len(args) == 1) {
+		ts.Fatalf("usage: api stop|start|freeze|thaw, or: api on HOST")
+	}
+	s := stageOf(ts)
+	ts.Check(s.Lab.Kubernetes().ChangeAPI(s.ctx, kubernetes.Action(args[0]), strings.Join(args[1:], "")))
+	if args[0] == string(kubernetes.Stop) || args[0] == string(kubernetes.Freeze) {
+		return
+	}
+	ts.Check(s.waitUntilOK(time.Minute, func() error { return s.Lab.Kubernetes().CheckAPI(s.ctx) }))
+}
+
+func cmdKubelet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: kubelet stop|start HOST…")
+	}
+	s := stageOf(ts)
+	for _, name := range args[1:] {
+		ts.Check(s.Lab.Kubernetes().ChangeKubelet(s.ctx, kubernetes.Action(args[0]), name))
+	}
+}
+
+// cmdBudgets watches the PodDisruptionBudgets, or ends the watch and demands that none had fewer ready pods than it needs.
+func cmdBudgets(ts *testscript.TestScript, neg bool, args []string) {
+	requireArgs(ts, neg, args, "budgets watch|end")
+	s := stageOf(ts)
+	switch {
+	case args[0] == "watch" && s.budgets == nil:
+		w, err := kubernetes.WatchBudgets(s.ctx, s.Lab.KubernetesFolder(), s.Lab.DialContext)
+		ts.Check(err)
+		s.budgets = w
+	case args[0] == "end" && s.budgets != nil:
+		r := s.budgets.Stop()
+		s.budgets = nil
+		ts.Logf("%s", r)
+		if len(r.Fewest) == 0 {
+			ts.Fatalf("no budget was seen with its pods up")
+		}
+		for name, when := range r.Below {
+			ts.Fatalf("budget %s had too few ready pods: %s", name, when)
+		}
+	default:
+		ts.Fatalf("budgets %s: the watch has begun already, or has not begun", args[0])
+	}
+}
